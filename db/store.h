@@ -1,0 +1,123 @@
+// The database of trials, binaries and winners: the only place with SQL. The file format is db/schema.sql.
+//
+// One Store per thread. Writers use BEGIN IMMEDIATE transactions with full durability: what put() returned from is on
+// disk. Any number of processes may read and write one file. Every function throws DatabaseError naming the file, the
+// cause and the remedy; none ever deletes or renames a file.
+#pragma once
+
+#include "db/trial.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mmtune {
+
+enum class OpenMode {
+  read_write,  ///< creates the file (0600) and its directory (0700) where missing; migrates older versions
+  read_only,   ///< the file must exist; older versions are refused with the command that migrates them
+};
+
+/// Which rows to list; unset members match everything.
+struct RowFilter {
+  std::optional<DeviceKey> device;
+  std::optional<Precision> precision;
+  std::optional<Layout> layout;
+  std::optional<Problem> problem;
+  std::optional<Evidence> evidence;
+  std::optional<std::string> family;
+};
+
+struct CheckReport {
+  std::vector<std::string> faults;  ///< empty: the database is sound
+  std::int64_t trials = 0;
+  std::int64_t binaries = 0;
+  std::int64_t winners = 0;
+};
+
+struct MergeReport {
+  std::int64_t trials_added = 0;
+  std::int64_t trials_kept = 0;     ///< present on both sides: the better verified one stays
+  std::int64_t winners_changed = 0;
+  std::int64_t rejected = 0;        ///< rows with values that no mmtune writes
+};
+
+struct PruneRules {
+  bool failed = false;                    ///< rows whose outcome is not ok
+  bool predicted = false;
+  bool stale_sources = false;             ///< rows whose source hash is not in `live_sources`
+  std::vector<std::string> live_sources;
+  bool orphan_binaries = true;            ///< cubins that no remaining row names
+};
+
+struct PruneReport {
+  std::int64_t trials = 0;
+  std::int64_t binaries = 0;
+  std::int64_t winners = 0;
+};
+
+class Store {
+ public:
+  /// Opens or creates. Refuses, each with its remedy: no SQLite file, another application's, a newer version, corrupt
+  /// pages, no permission, a directory another user can write to.
+  static Store open(const std::string& path, OpenMode mode);
+
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  const std::string& path() const;
+
+  /// Writes a trial and, if given, its binary, in one durable transaction; replaces the row with the same key.
+  void put(const Trial& trial, const Binary* binary = nullptr);
+
+  /// Many at once, all or nothing.
+  void put(const std::vector<Trial>& trials, const std::vector<Binary>& binaries);
+
+  std::optional<Trial> find(const TrialKey& key);
+
+  /// Any measured trial of this problem on this GPU whose machine code is the same: its timing may be reused.
+  std::optional<Trial> find_twin(const TrialKey& key, const std::string& binary_hash);
+
+  /// The binary that this source gave for this target, if it was ever compiled. `with_cubin` also loads the image.
+  std::optional<Binary> find_compiled(const std::string& source_hash, const std::string& target, bool with_cubin);
+
+  /// Records what a source compiled to, so that it need not be compiled again.
+  void put_compiled(const std::string& source_hash, const Binary& binary);
+
+  std::optional<Binary> find_binary(const std::string& binary_hash);
+
+  /// Sets or replaces the decision for trial's problem and GPU. The trial and its binary must have been put.
+  void put_winner(const TrialKey& trial, const std::string& search, int candidates);
+
+  /// The decision for this problem, without the cubin.
+  std::optional<Winner> find_winner(const DeviceKey& device, const Problem& problem, Evidence evidence);
+
+  /// Ordered by precision, layout, m, n, k, and measured before predicted.
+  std::vector<Winner> winners(const RowFilter& filter = {});
+
+  /// In no particular order.
+  std::vector<Trial> trials(const RowFilter& filter = {});
+
+  /// All GPUs that have rows.
+  std::vector<DeviceKey> devices();
+
+  CheckReport check();
+
+  /// Adds everything from another database. Idempotent and order-free; foreign values never overwrite better ones.
+  MergeReport merge_from(const std::string& other_path);
+
+  PruneReport prune(const PruneRules& rules);
+
+  /// A compact, self-contained copy for other machines. Throws if the target exists.
+  void export_to(const std::string& target_path);
+
+ private:
+  struct Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,116 @@
+// What is learnt about one candidate: the rows of the database as value types. Format and meaning: db/schema.sql.
+#pragma once
+
+#include "templates/device_spec.h"
+#include "templates/problem.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mmtune {
+
+/// What became of a candidate. Stored as numbers: never renumber.
+enum class Outcome : int {
+  ok = 0,
+  compile_failed = 1,   ///< NVRTC refused it; the log is in `note`
+  does_not_fit = 2,     ///< the binary exceeds the GPU's limits
+  launch_failed = 3,    ///< the driver refused the launch
+  wrong_result = 4,     ///< outside the error bound, or NaN, or not written
+  guard_violation = 5,  ///< wrote outside its buffers
+  unstable = 6,         ///< right before timing, wrong after
+  timed_out = 7,        ///< did not end within its deadline
+  crashed = 8,          ///< broke the driver context or the worker
+  too_slow = 9,         ///< abandoned at its first sample; median_us is that sample
+};
+
+/// "ok", "wrong_result", …
+std::string_view to_string(Outcome outcome);
+std::optional<Outcome> parse_outcome(std::string_view text);
+
+/// Where a time comes from. A measured row always wins over a predicted one. Stored as numbers: never renumber.
+enum class Evidence : int { measured = 0, predicted = 1 };
+
+std::string_view to_string(Evidence evidence);
+std::optional<Evidence> parse_evidence(std::string_view text);
+
+/// The GPU that results hold for. Equal cards share results; the UUID is provenance only.
+struct DeviceKey {
+  std::string name;
+  int compute_capability = 0;
+  int sm_count = 0;
+  std::int64_t smem_per_block_optin = 0;  ///< bytes
+
+  friend bool operator==(const DeviceKey&, const DeviceKey&) = default;
+};
+
+DeviceKey key_of(const DeviceSpec& device);
+
+/// What produced a row; part of no key. A different driver makes a row stale but usable.
+struct Environment {
+  std::string driver;     ///< "580.159.04" where known, else the CUDA version it supports
+  std::string nvrtc;      ///< "13.0"
+  std::string commit;     ///< of mmtune
+  std::string device_uuid;
+};
+
+/// A compiled program. Two sources can give the same binary; `hash` covers the machine code, not the source.
+struct Binary {
+  std::string hash;         ///< 32 hexadecimal digits
+  std::string target;       ///< "sm_90a"
+  bool exact_target = true; ///< false: compiled for another architecture than the GPU's
+  std::string cubin;        ///< the ELF image
+  int registers = 0;        ///< per thread, of the step that uses most
+  int spill_bytes = 0;      ///< stores and loads per thread
+  int stack_bytes = 0;      ///< per thread
+  int static_smem_bytes = 0;
+  double compile_ms = 0;
+};
+
+/// A time and how far to trust it. All times in microseconds per call of the whole plan.
+struct Timing {
+  double median_us = 0;
+  double q1_us = 0;
+  double q3_us = 0;
+  double min_us = 0;
+  int samples = 0;
+  int calls_per_sample = 0;
+  std::string mode;          ///< "graph": replay over rotating operands; "events": single calls; "model"
+  double sm_clock_mhz = 0;   ///< mean while measuring; 0 where unknown
+};
+
+/// Identifies a trial within a database. `source_hash` makes rows of an edited kernel stop matching.
+struct TrialKey {
+  DeviceKey device;
+  Problem problem;
+  std::string family;
+  std::string config;       ///< text form, complete, in table order
+  std::string source_hash;
+  Evidence evidence = Evidence::measured;
+};
+
+struct Trial {
+  TrialKey key;
+  Outcome outcome = Outcome::ok;
+  std::string note;           ///< why it failed: one line, then the compiler's log where there is one
+  std::string binary_hash;    ///< empty if nothing was compiled
+  Timing timing;              ///< meaningful if outcome is ok or too_slow
+  double error_share = 0;     ///< largest error as a share of the allowed bound: right if at most 1
+  bool deterministic = true;
+  double occupancy = 0;       ///< share of the warps an SM can hold
+  std::int64_t smem_bytes = 0;  ///< per block, static and dynamic
+  Environment environment;
+  std::string created;        ///< UTC, ISO 8601; filled by the store if empty
+};
+
+/// The decision for one problem on one GPU: what dispatch uses for an exact match.
+struct Winner {
+  Trial trial;
+  Binary binary;              ///< without cubin unless asked for
+  std::string search;         ///< hash of what was searched (space, strategy, effort): a repeated run ends here
+  int candidates = 0;         ///< trials behind the decision
+};
+
+}  // namespace mmtune

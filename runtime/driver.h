@@ -1,0 +1,148 @@
+// The CUDA driver: libcuda opened at run time, its functions, and one owner per kind of handle.
+//
+// Everything here throws: DeviceError for what the caller can mend (no driver, no such GPU), OutOfMemoryError,
+// DeviceLostError after a sticky error (the process can do no more CUDA work), DeviceError otherwise; always with call,
+// error name and explanation. Destructors log instead.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <string>
+#include <vector>
+
+namespace mmtune {
+
+// clang-format off
+#define MMTUNE_CUDA_FUNCTIONS(X)                                                                              \
+  X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString)                                       \
+  X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetAttribute)            \
+  X(cuDeviceTotalMem) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent)             \
+  X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxSynchronize)                                                    \
+  X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyDtoD)                  \
+  X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync)                                              \
+  X(cuMemsetD8) X(cuMemsetD8Async) X(cuMemsetD32Async) X(cuMemAllocAsync) X(cuMemFreeAsync)                   \
+  X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction)                                              \
+  X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernelEx)                                             \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuOccupancyMaxActiveClusters)                              \
+  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamIsCapturing)         \
+  X(cuStreamGetCtx) X(cuStreamBeginCapture) X(cuStreamEndCapture)                                             \
+  X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime)             \
+  X(cuGraphDestroy) X(cuGraphInstantiateWithFlags) X(cuGraphExecDestroy) X(cuGraphLaunch) X(cuGraphUpload)    \
+  X(cuTensorMapEncodeTiled)
+// clang-format on
+
+/// The driver's entry points by their cuda.h names. A member is null where the installed driver is too old for it.
+struct CudaApi {
+#define MMTUNE_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
+  MMTUNE_CUDA_FUNCTIONS(MMTUNE_CUDA_MEMBER)
+#undef MMTUNE_CUDA_MEMBER
+  std::string library;  ///< the file that was loaded
+};
+
+/// Loads libcuda.so.1 and initialises it on first use; afterwards immutable and free. Thread safe. Throws DeviceError
+/// that lists where it looked.
+const CudaApi& cuda();
+
+/// Throws what `result` calls for; `call` is the call's text.
+void check(CUresult result, const char* call);
+/// For destructors: logs a warning instead.
+void check_in_destructor(CUresult result, const char* call) noexcept;
+
+/// MMTUNE_CUDA(cuMemFree(p)): calls through cuda() and checks.
+#define MMTUNE_CUDA(call) ::mmtune::check(::mmtune::cuda().call, #call)
+
+/// Version that the driver supports, "13.0", and the kernel module's release ("580.159.04") where /proc tells, else "".
+struct DriverVersion {
+  std::string cuda;
+  std::string release;
+};
+DriverVersion driver_version();
+
+/// Owns a C handle; `Destroy` is a stateless callable. Move only.
+template <class T, class Destroy>
+class Handle {
+ public:
+  Handle() = default;
+  explicit Handle(T value) : value_(value) {}
+  Handle(Handle&& other) noexcept : value_(std::exchange(other.value_, T{})) {}
+  Handle& operator=(Handle&& other) noexcept {
+    if (this != &other) {
+      reset();
+      value_ = std::exchange(other.value_, T{});
+    }
+    return *this;
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() { reset(); }
+
+  T get() const { return value_; }
+  explicit operator bool() const { return value_ != T{}; }
+  void reset() noexcept {
+    if (value_ != T{}) Destroy{}(std::exchange(value_, T{}));
+  }
+
+ private:
+  T value_{};
+};
+
+struct DestroyStream { void operator()(CUstream stream) const noexcept; };
+struct DestroyEvent { void operator()(CUevent event) const noexcept; };
+struct DestroyModule { void operator()(CUmodule module) const noexcept; };
+struct DestroyGraph { void operator()(CUgraph graph) const noexcept; };
+struct DestroyGraphExec { void operator()(CUgraphExec graph) const noexcept; };
+struct FreeMemory { void operator()(CUdeviceptr memory) const noexcept; };
+
+using Stream = Handle<CUstream, DestroyStream>;
+using Event = Handle<CUevent, DestroyEvent>;
+using Module = Handle<CUmodule, DestroyModule>;
+using Graph = Handle<CUgraph, DestroyGraph>;
+using GraphExec = Handle<CUgraphExec, DestroyGraphExec>;
+
+/// Device memory in bytes.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  /// Throws OutOfMemoryError with the size asked for and the size that is free.
+  explicit DeviceBuffer(std::size_t bytes);
+
+  CUdeviceptr address() const { return memory_.get(); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  Handle<CUdeviceptr, FreeMemory> memory_;
+  std::size_t bytes_ = 0;
+};
+
+Stream make_stream();
+Event make_event();  ///< with timing
+Module load_module(const std::string& cubin);  ///< an ELF image or PTX
+CUfunction find_function(const Module& module, const std::string& name);
+
+/// A GPU whose primary context is retained and current to the calling thread while this lives.
+class Gpu {
+ public:
+  /// Throws DeviceError naming the ordinals that exist.
+  explicit Gpu(int ordinal);
+  ~Gpu();
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  int ordinal() const { return ordinal_; }
+  CUdevice device() const { return device_; }
+  CUcontext context() const { return context_; }
+
+ private:
+  int ordinal_;
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+};
+
+/// How many GPUs the driver offers; 0 is a valid answer.
+int gpu_count();
+
+}  // namespace mmtune

@@ -1,0 +1,32 @@
+// Every MMTUNE_* switch, in one table; nothing else in the project reads the environment.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mmtune::env {
+
+struct Switch {
+  std::string_view name;           ///< "MMTUNE_DB"
+  std::string_view default_value;  ///< as text, for documentation
+  std::string_view help;
+};
+
+/// For `mmtune doctor` and docs/env.md.
+std::span<const Switch> switches();
+
+/// The value of a listed switch, or nothing if unset or empty, or if the process runs with raised privileges
+/// (AT_SECURE), where paths from the environment must not be trusted.
+std::optional<std::string> get(std::string_view name);
+
+/// MMTUNE_DB, else $XDG_DATA_HOME/mmtune/mmtune.db, else ~/.local/share/mmtune/mmtune.db. A relative XDG value is
+/// ignored, as its specification demands. Throws DatabaseError if there is no home directory either.
+std::string default_database();
+
+/// Directories to look for NVIDIA's libraries in, in order: MMTUNE_CUDA_PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda, …
+std::vector<std::string> cuda_library_directories();
+
+}  // namespace mmtune::env

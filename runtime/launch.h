@@ -1,0 +1,42 @@
+// From a launch plan to driver calls.
+#pragma once
+
+#include "runtime/driver.h"
+#include "templates/launch_plan.h"
+
+#include <vector>
+
+namespace mmtune {
+
+/// Operands on the device. `alpha` and `beta` are converted to the precision's scalar type; for int32 they must be
+/// integers in range.
+struct Operands {
+  CUdeviceptr a = 0;
+  CUdeviceptr b = 0;
+  CUdeviceptr c = 0;
+  LeadingDimensions ld;
+  double alpha = 1;
+  double beta = 0;
+  CUdeviceptr workspace = 0;  ///< at least LaunchPlan::workspace_bytes, 256-byte aligned
+};
+
+/// A loaded program with one function per distinct step of its plan, its limits raised to what the plan needs.
+class LoadedKernel {
+ public:
+  /// Throws DeviceError if the image cannot be loaded or the plan exceeds what the driver allows.
+  LoadedKernel(const std::string& cubin, const LaunchPlan& plan);
+
+  CUfunction function(std::size_t step) const { return functions_[step]; }
+
+ private:
+  Module module_;
+  std::vector<CUfunction> functions_;
+};
+
+/// Enqueues the plan's steps on the stream. Empty outputs launch nothing; alpha = 0 runs with k = 0, so that A and B
+/// are not read, as BLAS has it. Checks that the operands satisfy plan.needs. Does not synchronise or allocate;
+/// may be captured into a graph.
+void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
+            CUstream stream);
+
+}  // namespace mmtune

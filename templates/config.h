@@ -1,0 +1,43 @@
+// A configuration: values for a family's parameters, in the order of its table, with one text form for log lines,
+// databases and --config arguments: "BM=128 BN=64 BK=16".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mmtune {
+
+/// One name and its value. Values are plain integers: a database row can never carry source or flags.
+struct Setting {
+  std::string name;
+  int value = 0;
+
+  friend bool operator==(const Setting&, const Setting&) = default;
+};
+
+/// An ordered list of settings. It says nothing about which family it belongs to or whether that accepts it
+/// (Family::complete does).
+class Config {
+ public:
+  Config() = default;
+  explicit Config(std::vector<Setting> settings) : settings_(std::move(settings)) {}
+
+  /// Parses "NAME=VALUE NAME=VALUE …". Throws UsageError naming the offending token: not NAME=VALUE, a name given
+  /// twice, a value that is no int.
+  static Config parse(std::string_view text);
+
+  const std::vector<Setting>& settings() const { return settings_; }
+
+  /// The value of a setting, or null.
+  const int* find(std::string_view name) const;
+
+  std::string text() const;
+
+  friend bool operator==(const Config&, const Config&) = default;
+
+ private:
+  std::vector<Setting> settings_;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,65 @@
+// The limits and rates of one GPU: read from the driver (runtime/device_query.h) or from the catalogue
+// (templates/gpu_catalog.h), never assumed. Pure data; rules, occupancy and the cost model read it.
+#pragma once
+
+#include <mmtune/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mmtune {
+
+struct DeviceSpec {
+  std::string name;      ///< as the driver says it: "NVIDIA H200"
+  std::string uuid;      ///< empty for a catalogue entry
+  bool installed = false;  ///< false: every result is a prediction
+
+  int cc_major = 0;  ///< compute capability
+  int cc_minor = 0;
+  int sm_count = 0;
+  int warp_size = 32;
+
+  int max_threads_per_block = 0;
+  int max_threads_per_sm = 0;
+  int max_blocks_per_sm = 0;
+  int max_registers_per_block = 0;
+  int max_registers_per_sm = 0;
+  int max_registers_per_thread = 255;
+
+  std::int64_t smem_per_block = 0;          ///< bytes without opting in (static shared memory)
+  std::int64_t smem_per_block_optin = 0;    ///< bytes a block may have at most
+  std::int64_t smem_per_sm = 0;             ///< bytes
+  std::int64_t smem_reserved_per_block = 0; ///< bytes the system keeps of every block's share
+
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+  int core_clock_mhz = 0;             ///< boost clock
+  double memory_bandwidth_gb_s = 0;   ///< theoretical, 1e9 bytes a second
+  int max_cluster_size = 1;           ///< portable cluster size; 1: no clusters
+};
+
+/// 10 * major + minor: 90 for an H200.
+constexpr int compute_capability(const DeviceSpec& device) { return 10 * device.cc_major + device.cc_minor; }
+
+/// Multiply-adds a clock and SM without tensor cores, by the "arithmetic instructions" table of the CUDA C++
+/// Programming Guide; for int32 the IMAD rate, for 16-bit storage the fp32 rate (they accumulate in fp32).
+int fma_per_clock_per_sm(const DeviceSpec& device, Precision precision);
+
+/// Operations a second that the cores can do at the boost clock, multiply-adds counted as two, in 1e12.
+double peak_tflops(const DeviceSpec& device, Precision precision);
+
+/// What `nvrtc --gpu-architecture` gets. Where the toolkit has no such target the oldest available one is used, and
+/// `exact` is false.
+struct CompileTarget {
+  int compute_capability = 0;
+  bool exact = true;
+  std::string name;  ///< "sm_90a"
+};
+
+/// The target for this GPU among those that NVRTC supports (ascending, e.g. {75, 80, 86, 90}): its own, or the newest
+/// supported one of the same major below it, or else the oldest supported one, marked inexact. 90 and later get the
+/// suffix "a" so that architecture-specific instructions assemble.
+CompileTarget compile_target(const DeviceSpec& device, const std::vector<int>& supported);
+
+}  // namespace mmtune

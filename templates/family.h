@@ -1,0 +1,158 @@
+// A kernel family: one kernel.cu, the parameters it is rendered with, the rules they obey and the way it is launched.
+//
+// A family is written as one struct (see docs/adding-a-family.md); FamilyOf<T> makes it a Family, and families.h lists
+// them all. Families are immutable and may be used from any thread.
+#pragma once
+
+#include "templates/config.h"
+#include "templates/device_spec.h"
+#include "templates/launch_plan.h"
+#include "templates/problem.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mmtune {
+
+/// A parameter as the outside sees it.
+struct ParamInfo {
+  std::string_view name;     ///< "BM": constant in the rendered source, key in the text form; never rename
+  std::vector<int> values;   ///< what the search may try, ascending
+  std::string_view help;     ///< "rows of C per block"
+};
+
+/// One row of a family's table: a parameter, where it lives in Params, what it may be. The first configuration that
+/// satisfies all rules need not exist, so a table names the default too.
+template <class Params>
+struct ParamRow {
+  std::string_view name;
+  int Params::*member;
+  std::vector<int> values;
+  std::string_view help;
+};
+
+template <class Params>
+using ParamTable = std::vector<ParamRow<Params>>;
+
+/// Collects the reasons why a configuration cannot run. A reason is a fixed sentence, so that configurations can be
+/// counted by it; detail() says the numbers for one configuration.
+class Rules {
+ public:
+  /// `reason` states what must hold: "TM divides BM".
+  void must(bool holds, std::string_view reason) {
+    if (!holds && broken_.empty()) broken_ = reason;
+  }
+  bool ok() const { return broken_.empty(); }
+  /// The first rule that does not hold; empty if all hold.
+  std::string_view broken() const { return broken_; }
+
+ private:
+  std::string_view broken_;
+};
+
+class Family {
+ public:
+  virtual ~Family() = default;
+
+  virtual std::string_view name() const = 0;     ///< stored in databases: never rename
+  virtual std::string_view summary() const = 0;  ///< one line for lists
+  virtual std::vector<ParamInfo> params() const = 0;
+
+  /// The first rule that this configuration breaks, or an empty view. Includes the limits that hold for every family:
+  /// threads, shared memory, registers, grid, alignment.
+  virtual std::string_view broken_rule(const Problem& problem, const Config& config,
+                                       const DeviceSpec& device) const = 0;
+
+  /// How to launch it. The configuration must be complete; rules need not hold.
+  virtual LaunchPlan plan(const Problem& problem, const Config& config, const DeviceSpec& device) const = 0;
+
+  /// A configuration that is right for every problem and reasonable for most; satisfies the rules wherever any
+  /// configuration of the family does.
+  virtual Config default_config(const Problem& problem) const = 0;
+
+  /// Whether the search may propose it. The reference is a yardstick, not a competitor.
+  virtual bool competes() const { return true; }
+
+  /// The whole configuration in table order, missing settings taken from default_config. Throws UsageError for an
+  /// unknown name or a value outside the table, naming both and the allowed values.
+  Config complete(const Config& config, const Problem& problem) const;
+};
+
+/// "simt BM=128 BN=256: needs 213 KiB of shared memory, device allows 99 KiB": the broken rule with its numbers where
+/// the rule is one of the common limits; for log lines and usage errors.
+std::string explain(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device);
+
+/// The limits common to all families, checked on a finished plan.
+void check_common_limits(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, Rules& rules);
+
+/// Adapts a struct T with
+///   struct Params { int …; };              members, each initialised with its default
+///   static constexpr std::string_view kName, kSummary;
+///   static const ParamTable<Params>& table();
+///   static void rules(const Problem&, const Params&, const DeviceSpec&, Rules&);
+///   static LaunchPlan plan(const Problem&, const Params&, const DeviceSpec&);
+/// and optionally
+///   static Params default_params(const Problem&);
+///   static constexpr bool kCompetes;
+template <class T>
+class FamilyOf final : public Family {
+  using Params = typename T::Params;
+
+ public:
+  std::string_view name() const override { return T::kName; }
+  std::string_view summary() const override { return T::kSummary; }
+
+  std::vector<ParamInfo> params() const override {
+    std::vector<ParamInfo> infos;
+    for (const auto& row : T::table()) infos.push_back({row.name, row.values, row.help});
+    return infos;
+  }
+
+  std::string_view broken_rule(const Problem& problem, const Config& config,
+                               const DeviceSpec& device) const override {
+    const Params params = from(config);
+    Rules rules;
+    T::rules(problem, params, device, rules);
+    if (rules.ok()) check_common_limits(problem, T::plan(problem, params, device), device, rules);
+    return rules.broken();
+  }
+
+  LaunchPlan plan(const Problem& problem, const Config& config, const DeviceSpec& device) const override {
+    return T::plan(problem, from(config), device);
+  }
+
+  Config default_config(const Problem& problem) const override {
+    if constexpr (requires { T::default_params(problem); }) {
+      return to_config(T::default_params(problem));
+    } else {
+      return to_config(Params{});
+    }
+  }
+
+  bool competes() const override {
+    if constexpr (requires { T::kCompetes; }) {
+      return T::kCompetes;
+    } else {
+      return true;
+    }
+  }
+
+ private:
+  static Params from(const Config& config) {
+    Params params;
+    for (const auto& row : T::table()) {
+      if (const int* value = config.find(row.name)) params.*row.member = *value;
+    }
+    return params;
+  }
+
+  static Config to_config(const Params& params) {
+    std::vector<Setting> settings;
+    for (const auto& row : T::table()) settings.push_back({std::string(row.name), params.*row.member});
+    return Config(std::move(settings));
+  }
+};
+
+}  // namespace mmtune

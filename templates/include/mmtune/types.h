@@ -1,0 +1,36 @@
+// The vocabulary of the public API: number formats, transpositions and how they are written in text.
+//
+// All matrices are row-major. Enum values and names are stored in databases: never renumber, never rename.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace mmtune {
+
+/// How the elements of A, B and C are stored, and therefore how they are accumulated:
+/// fp32 and fp64 in themselves, int32 modulo 2^32, fp16 and bf16 in fp32.
+enum class Precision : int { fp32 = 0, fp64 = 1, int32 = 2, fp16 = 3, bf16 = 4 };
+
+inline constexpr std::array kAllPrecisions{Precision::fp32, Precision::fp64, Precision::int32, Precision::fp16,
+                                           Precision::bf16};
+
+/// op(A) and op(B), in that order; `n` is as stored, `t` is transposed.
+/// With op = n, A is stored as A[m,k] and B as B[k,n]; with op = t, as A[k,m] and B[n,k].
+enum class Layout : int { nn = 0, nt = 1, tn = 2, tt = 3 };
+
+inline constexpr std::array kAllLayouts{Layout::nn, Layout::nt, Layout::tn, Layout::tt};
+
+constexpr bool transposes_a(Layout layout) { return layout == Layout::tn || layout == Layout::tt; }
+constexpr bool transposes_b(Layout layout) { return layout == Layout::nt || layout == Layout::tt; }
+
+/// The name in tables, databases and on the command line: "fp32", "nn".
+std::string_view to_string(Precision precision);
+std::string_view to_string(Layout layout);
+
+/// The inverse of to_string; nothing for any other text.
+std::optional<Precision> parse_precision(std::string_view text);
+std::optional<Layout> parse_layout(std::string_view text);
+
+}  // namespace mmtune

@@ -1,0 +1,70 @@
+// How a configuration is launched for one problem, as plain data: runtime/launch.cpp turns it into driver calls, so a
+// family needs no CUDA header, and tests read it like a table.
+#pragma once
+
+#include "templates/problem.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mmtune {
+
+/// A kernel argument by name. Operand addresses are of type Element*, extents and leading dimensions are 64-bit
+/// signed, alpha and beta have the precision's scalar type (templates/dtype.h).
+enum class Arg { a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, map_a, map_b };
+
+/// A tensor map over A or B for the tensor memory accelerator (sm_90 and later): a 2-D box of the stored matrix.
+struct TensorMapSpec {
+  int box_rows = 0;      ///< rows of the stored matrix in a box, at most 256
+  int box_columns = 0;   ///< contiguous elements in a box
+  int swizzle_bytes = 0; ///< 0, 32, 64 or 128: the XOR pattern of 16-byte chunks in shared memory
+};
+
+/// Blocks or threads per dimension.
+struct Extent3 {
+  std::int64_t x = 1;
+  int y = 1;
+  int z = 1;
+
+  friend bool operator==(const Extent3&, const Extent3&) = default;
+};
+
+/// One kernel launch. Block size and shared memory depend on the configuration alone, never on the extents.
+struct LaunchStep {
+  std::string kernel = "gemm";  ///< extern "C" name in the rendered source
+  Extent3 grid;                 ///< blocks
+  Extent3 block;                ///< threads
+  int cluster = 1;              ///< blocks along x that form a cluster
+  int smem_bytes = 0;           ///< dynamic shared memory
+  std::vector<Arg> args;        ///< in the kernel's order
+};
+
+/// What a configuration costs, as far as it can be told without running it; templates/cost.h makes a time of it.
+struct WorkEstimate {
+  double issue_slots_per_fma = 1;  ///< instructions a thread issues for one multiply-add of the main loop, >= 1
+  double bytes_per_k = 0;          ///< bytes one block fetches from L2 or memory for one step along k
+  double smem_bytes_per_fma = 0;   ///< shared memory traffic of one multiply-add
+  int tile_m = 1;                  ///< rows of C per block
+  int tile_n = 1;                  ///< columns of C per block
+  int tile_k = 1;                  ///< steps along k between two barriers
+  int split_k = 1;                 ///< blocks that share one tile of C
+  int registers = 32;              ///< expected registers per thread, before the compiler has spoken
+  int bytes_in_flight = 0;         ///< per block, while it computes: what hides the latency of memory
+};
+
+struct LaunchPlan {
+  std::vector<LaunchStep> steps;     ///< in stream order
+  std::int64_t workspace_bytes = 0;
+  Alignment needs{1, 1, 1};          ///< what the operands' alignment must satisfy
+  TensorMapSpec map_a;               ///< used where a step names Arg::map_a
+  TensorMapSpec map_b;
+  bool deterministic = true;         ///< the same call gives the same bits
+  WorkEstimate work;
+};
+
+/// The arguments of a kernel that takes everything a BLAS gemm takes:
+/// gemm(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc).
+std::vector<Arg> blas_arguments();
+
+}  // namespace mmtune

@@ -1,0 +1,45 @@
+// From a configuration to what NVRTC gets: named constants and types, then the family's kernel.cu, then nothing else.
+#pragma once
+
+#include "templates/family.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace mmtune {
+
+/// Kernel sources by their path relative to the repository: "templates/families/simt/kernel.cu". Immutable.
+class TemplateFiles {
+ public:
+  /// The files embedded at build time.
+  static const TemplateFiles& embedded();
+
+  /// The files of a source tree's root directory, read now. Throws Error naming the directory if it holds none.
+  static TemplateFiles from_directory(const std::string& root);
+
+  /// The text of a file. Throws Error naming the path if it does not exist.
+  std::string_view text(const std::string& path) const;
+
+  /// Every device header ("mmtune/numeric.cuh" → text), as NVRTC's in-memory headers.
+  const std::map<std::string, std::string>& device_headers() const { return device_headers_; }
+
+ private:
+  std::map<std::string, std::string> files_;
+  std::map<std::string, std::string> device_headers_;
+};
+
+/// A rendered program. `hash` covers the text and the device headers it can include, so that an edited kernel's old
+/// results stop matching by themselves. It holds for all extents: only precision, layout and configuration enter it.
+struct Source {
+  std::string name;  ///< "simt": program name in NVRTC's messages is the #line path
+  std::string text;
+  std::string hash;  ///< 32 hexadecimal digits
+};
+
+/// Renders a complete, legal configuration. `target` is the compute capability that will be compiled for (ARCH in the
+/// kernel). Thread safe.
+Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
+              const DeviceSpec& device, int target);
+
+}  // namespace mmtune
