@@ -1,0 +1,25 @@
+# mmtune_layer(NAME SEES LAYER…): the static library mmtune_NAME from the sources of folder NAME.
+#
+# Its include path holds one link per folder it may see, so that an include against the direction of the layers does
+# not compile.
+function(mmtune_layer name)
+  cmake_parse_arguments(LAYER "" "" "SEES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  set(target mmtune_${name})
+  add_library(${target} STATIC ${sources})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:mmtune_options>)
+
+  set(view ${PROJECT_BINARY_DIR}/layers/${name})
+  file(MAKE_DIRECTORY ${view})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${view}/${name} SYMBOLIC)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${view}>)
+  if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${name}/include)
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${name}/include>)
+  endif()
+  foreach(seen IN LISTS LAYER_SEES)
+    target_link_libraries(${target} PUBLIC mmtune_${seen})
+  endforeach()
+endfunction()

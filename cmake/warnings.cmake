@@ -1,0 +1,9 @@
+# The warnings every target is held to.
+add_library(mmtune_options INTERFACE)
+target_compile_features(mmtune_options INTERFACE cxx_std_20)
+target_compile_options(mmtune_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow $<$<BOOL:${MMTUNE_WERROR}>:-Werror>)
+if(MMTUNE_SANITIZE)
+  target_compile_options(mmtune_options INTERFACE -fsanitize=${MMTUNE_SANITIZE} -fno-omit-frame-pointer
+                                                  -fno-sanitize-recover=all)
+  target_link_options(mmtune_options INTERFACE -fsanitize=${MMTUNE_SANITIZE})
+endif()
