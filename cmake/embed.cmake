@@ -1,5 +1,5 @@
-# mmtune_embed(TARGET FOLDER…): compiles the .cu, .cuh and .sql files of these folders into the target as
-# `mmtune::embedded_<folder>()`-free data: one table per target, `mmtune::embedded::<target>`, of {path, text}.
+# mmtune_embed(TARGET FOLDER…): compiles the text of every .cu, .cuh and .sql file below these folders into the target,
+# as a table of {path below the source directory, text} that the function mmtune::embedded::<TARGET>() returns.
 #
 # Done at build time with DEPENDS, so an edited kernel is never missed.
 function(mmtune_embed target)

@@ -2,7 +2,8 @@
 //
 // One Store per thread. Writers use BEGIN IMMEDIATE transactions with full durability: what put() returned from is on
 // disk. Any number of processes may read and write one file. Every function throws DatabaseError naming the file, the
-// cause and the remedy; none ever deletes or renames a file.
+// cause and the remedy; none ever deletes or renames a database. A row with values that no mmtune writes is skipped and
+// reported by check(). A Store does not survive fork(): the child opens its own.
 #pragma once
 
 #include "db/trial.h"
@@ -41,7 +42,7 @@ struct MergeReport {
   std::int64_t trials_added = 0;
   std::int64_t trials_kept = 0;     ///< present on both sides: the better verified one stays
   std::int64_t winners_changed = 0;
-  std::int64_t rejected = 0;        ///< rows with values that no mmtune writes
+  std::int64_t rejected = 0;        ///< rows of any table with values that no mmtune writes
 };
 
 struct PruneRules {
@@ -70,7 +71,9 @@ class Store {
 
   const std::string& path() const;
 
-  /// Writes a trial and, if given, its binary, in one durable transaction; replaces the row with the same key.
+  /// Writes a trial and, if given, its binary (which then is what its source compiled to), in one durable transaction;
+  /// replaces the row with the same key. Refuses what it would not read back (db/validate.h); cuts notes over 1 MiB and
+  /// stores an error share that is NaN as infinite. A binary without image keeps the stored image.
   void put(const Trial& trial, const Binary* binary = nullptr);
 
   /// Many at once, all or nothing.
@@ -78,24 +81,28 @@ class Store {
 
   std::optional<Trial> find(const TrialKey& key);
 
-  /// Any measured trial of this problem on this GPU whose machine code is the same: its timing may be reused.
+  /// A measured trial of this problem on this GPU that was ok and whose machine code is the same: its timing may be
+  /// reused.
   std::optional<Trial> find_twin(const TrialKey& key, const std::string& binary_hash);
 
-  /// The binary that this source gave for this target, if it was ever compiled. `with_cubin` also loads the image.
+  /// The binary that this source gave for this target, if it was ever compiled. `with_cubin` also loads the image;
+  /// then a binary stored without one is none.
   std::optional<Binary> find_compiled(const std::string& source_hash, const std::string& target, bool with_cubin);
 
   /// Records what a source compiled to, so that it need not be compiled again.
   void put_compiled(const std::string& source_hash, const Binary& binary);
 
+  /// With its image; nothing if that is not stored, in which case the source is to be compiled again.
   std::optional<Binary> find_binary(const std::string& binary_hash);
 
-  /// Sets or replaces the decision for trial's problem and GPU. The trial and its binary must have been put.
+  /// Sets or replaces the decision for trial's problem and GPU. The trial must have been put and be ok.
   void put_winner(const TrialKey& trial, const std::string& search, int candidates);
 
-  /// The decision for this problem, without the cubin.
+  /// The decision for this problem, without the cubin; nothing if its trial is no longer ok. `binary.hash` is empty
+  /// where the binary is unknown, as after merging another user's database.
   std::optional<Winner> find_winner(const DeviceKey& device, const Problem& problem, Evidence evidence);
 
-  /// Ordered by precision, layout, m, n, k, and measured before predicted.
+  /// Ordered by precision, layout, m, n, k, and measured before predicted: both are listed, the first one counts.
   std::vector<Winner> winners(const RowFilter& filter = {});
 
   /// In no particular order.
@@ -104,14 +111,18 @@ class Store {
   /// All GPUs that have rows.
   std::vector<DeviceKey> devices();
 
+  /// Reads every page and every row. Faults of the file are reported, not thrown.
   CheckReport check();
 
-  /// Adds everything from another database. Idempotent and order-free; foreign values never overwrite better ones.
+  /// Adds everything from another database, whose values are all suspect. Idempotent and order-free: of two trials
+  /// with the same key the better verified one stays (a fault found in a kernel, then more samples, then the newer
+  /// one), of two decisions the faster one. Binaries come along only from a file of the same user; elsewhere rows lose
+  /// their binary_hash, so that their source is compiled again.
   MergeReport merge_from(const std::string& other_path);
 
   PruneReport prune(const PruneRules& rules);
 
-  /// A compact, self-contained copy for other machines. Throws if the target exists.
+  /// A compact, self-contained copy for other machines (0600). Throws if the target exists.
   void export_to(const std::string& target_path);
 
  private:

@@ -9,10 +9,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <utility>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace mmtune {
 
@@ -35,7 +33,7 @@ namespace mmtune {
   X(cuTensorMapEncodeTiled)
 // clang-format on
 
-/// The driver's entry points by their cuda.h names. A member is null where the installed driver is too old for it.
+/// The driver's entry points by their cuda.h names; all of them exist, since older drivers than 12.0 are refused.
 struct CudaApi {
 #define MMTUNE_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   MMTUNE_CUDA_FUNCTIONS(MMTUNE_CUDA_MEMBER)
@@ -44,12 +42,12 @@ struct CudaApi {
 };
 
 /// Loads libcuda.so.1 and initialises it on first use; afterwards immutable and free. Thread safe. Throws DeviceError
-/// that lists where it looked.
+/// that lists where it looked, or for a driver older than CUDA 12.0. A driver without any GPU is no error here.
 const CudaApi& cuda();
 
 /// Throws what `result` calls for; `call` is the call's text.
 void check(CUresult result, const char* call);
-/// For destructors: logs a warning instead.
+/// For destructors: logs a warning instead; errors that check() has had to report before are only worth a debug line.
 void check_in_destructor(CUresult result, const char* call) noexcept;
 
 /// MMTUNE_CUDA(cuMemFree(p)): calls through cuda() and checks.
@@ -61,6 +59,9 @@ struct DriverVersion {
   std::string release;
 };
 DriverVersion driver_version();
+
+/// The release in the text of /proc/driver/nvidia/version, else "".
+std::string parse_driver_release(const std::string& text);
 
 /// Owns a C handle; `Destroy` is a stateless callable. Move only.
 template <class T, class Destroy>
@@ -90,12 +91,14 @@ class Handle {
   T value_{};
 };
 
+// clang-format off
 struct DestroyStream { void operator()(CUstream stream) const noexcept; };
 struct DestroyEvent { void operator()(CUevent event) const noexcept; };
 struct DestroyModule { void operator()(CUmodule module) const noexcept; };
 struct DestroyGraph { void operator()(CUgraph graph) const noexcept; };
 struct DestroyGraphExec { void operator()(CUgraphExec graph) const noexcept; };
 struct FreeMemory { void operator()(CUdeviceptr memory) const noexcept; };
+// clang-format on
 
 using Stream = Handle<CUstream, DestroyStream>;
 using Event = Handle<CUevent, DestroyEvent>;
@@ -107,7 +110,7 @@ using GraphExec = Handle<CUgraphExec, DestroyGraphExec>;
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  /// Throws OutOfMemoryError with the size asked for and the size that is free.
+  /// No bytes are address 0. Throws OutOfMemoryError with the size asked for and the size that is free.
   explicit DeviceBuffer(std::size_t bytes);
 
   CUdeviceptr address() const { return memory_.get(); }
@@ -118,15 +121,23 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
-Stream make_stream();
-Event make_event();  ///< with timing
-Module load_module(const std::string& cubin);  ///< an ELF image or PTX
+Stream make_stream();  ///< does not wait for the default stream
+Event make_event();    ///< with timing
+/// An ELF image or PTX. Throws DeviceError with the driver's log.
+Module load_module(const std::string& image);
 CUfunction find_function(const Module& module, const std::string& name);
 
-/// A GPU whose primary context is retained and current to the calling thread while this lives.
+/// How many GPUs the driver offers; 0 is a valid answer.
+int gpu_count();
+
+/// Throws DeviceError naming the ordinals that exist.
+CUdevice device_at(int ordinal);
+
+/// A GPU whose primary context is retained and current to the calling thread while this lives. What was current before
+/// becomes so again; handles must be gone by then.
 class Gpu {
  public:
-  /// Throws DeviceError naming the ordinals that exist.
+  /// As device_at.
   explicit Gpu(int ordinal);
   ~Gpu();
   Gpu(const Gpu&) = delete;
@@ -140,9 +151,7 @@ class Gpu {
   int ordinal_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
+  CUcontext previous_ = nullptr;
 };
-
-/// How many GPUs the driver offers; 0 is a valid answer.
-int gpu_count();
 
 }  // namespace mmtune

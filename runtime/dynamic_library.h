@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mmtune {
@@ -20,7 +21,7 @@ class DynamicLibrary {
   /// Throws DeviceError naming symbol and library.
   void* require(const char* symbol) const;
 
-  /// The file that was loaded.
+  /// The file that was loaded, also where the loader searched for a bare name.
   const std::string& path() const { return path_; }
 
  private:

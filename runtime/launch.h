@@ -1,10 +1,10 @@
 // From a launch plan to driver calls.
 #pragma once
 
+#include <vector>
+
 #include "runtime/driver.h"
 #include "templates/launch_plan.h"
-
-#include <vector>
 
 namespace mmtune {
 
@@ -34,8 +34,8 @@ class LoadedKernel {
 };
 
 /// Enqueues the plan's steps on the stream. Empty outputs launch nothing; alpha = 0 runs with k = 0, so that A and B
-/// are not read, as BLAS has it. Checks that the operands satisfy plan.needs. Does not synchronise or allocate;
-/// may be captured into a graph.
+/// are not read, as BLAS has it. Does not synchronise or allocate on the GPU; may be captured into a graph. The context
+/// of the kernel must be current. Throws UsageError for operands that check_operands refuses.
 void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
             CUstream stream);
 

@@ -2,6 +2,7 @@
 // databases and --config arguments: "BM=128 BN=64 BK=16".
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,12 @@ class Config {
 
   /// The value of a setting, or null.
   const int* find(std::string_view name) const;
+
+  /// The same where the setting is expected at this position: one comparison if it is there.
+  const int* find(std::string_view name, std::size_t position) const;
+
+  /// Changes the value of the setting at a position, which must exist; for enumerations that allocate nothing.
+  void set(std::size_t position, int value) { settings_[position].value = value; }
 
   std::string text() const;
 

@@ -2,9 +2,11 @@
 // compiled, serves sizes that nobody tuned and GPUs that are not there. Predicted, and called so wherever it shows.
 #pragma once
 
+#include <string_view>
+
 #include "templates/device_spec.h"
 #include "templates/launch_plan.h"
-#include "templates/occupancy.h"
+#include "templates/problem.h"
 
 namespace mmtune {
 
@@ -15,13 +17,12 @@ std::string_view to_string(Bottleneck bottleneck);
 
 struct Prediction {
   double time_us = 0;
-  double waves = 0;          ///< how many times the GPU is filled with blocks; the last one may be partial
+  double waves = 0;  ///< how many times the GPU is filled with blocks; the last one may be partial
   Bottleneck bottleneck = Bottleneck::arithmetic;
 };
 
-/// Uses the compiler's registers and the occupancy that follows from them where they are known, else
-/// plan.work.registers.
-Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device,
-                   int registers_per_thread);
+/// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)
+/// plan.work.registers. The time is infinite where a block does not fit the device, and 0 for an empty C.
+Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread);
 
 }  // namespace mmtune

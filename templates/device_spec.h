@@ -11,8 +11,8 @@
 namespace mmtune {
 
 struct DeviceSpec {
-  std::string name;      ///< as the driver says it: "NVIDIA H200"
-  std::string uuid;      ///< empty for a catalogue entry
+  std::string name;        ///< as the driver says it: "NVIDIA H200"
+  std::string uuid;        ///< empty for a catalogue entry
   bool installed = false;  ///< false: every result is a prediction
 
   int cc_major = 0;  ///< compute capability
@@ -27,16 +27,16 @@ struct DeviceSpec {
   int max_registers_per_sm = 0;
   int max_registers_per_thread = 255;
 
-  std::int64_t smem_per_block = 0;          ///< bytes without opting in (static shared memory)
-  std::int64_t smem_per_block_optin = 0;    ///< bytes a block may have at most
-  std::int64_t smem_per_sm = 0;             ///< bytes
-  std::int64_t smem_reserved_per_block = 0; ///< bytes the system keeps of every block's share
+  std::int64_t smem_per_block = 0;           ///< bytes without opting in (static shared memory)
+  std::int64_t smem_per_block_optin = 0;     ///< bytes a block may have at most
+  std::int64_t smem_per_sm = 0;              ///< bytes
+  std::int64_t smem_reserved_per_block = 0;  ///< bytes the system keeps of every block's share
 
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
-  int core_clock_mhz = 0;             ///< boost clock
-  double memory_bandwidth_gb_s = 0;   ///< theoretical, 1e9 bytes a second
-  int max_cluster_size = 1;           ///< portable cluster size; 1: no clusters
+  int core_clock_mhz = 0;            ///< boost clock
+  double memory_bandwidth_gb_s = 0;  ///< theoretical, 1e9 bytes a second
+  int max_cluster_size = 1;          ///< portable cluster size; 1: no clusters
 };
 
 /// 10 * major + minor: 90 for an H200.

@@ -16,9 +16,9 @@ struct PrecisionTraits {
   std::string_view accumulator;  ///< type of partial sums in rendered sources
   std::string_view scalar;       ///< type of alpha and beta in rendered sources and in kernel arguments
   int scalar_bytes;
-  bool integer;                  ///< exact modulo 2^32: any difference from the reference is an error
-  double element_roundoff;       ///< unit roundoff of a stored element; 0 for integers
-  double accumulator_roundoff;   ///< unit roundoff of a partial sum; 0 for integers
+  bool integer;                 ///< exact modulo 2^32: any difference from the reference is an error
+  double element_roundoff;      ///< unit roundoff of a stored element; 0 for integers
+  double accumulator_roundoff;  ///< unit roundoff of a partial sum; 0 for integers
 };
 
 /// Never fails: every Precision has traits.

@@ -1,10 +1,10 @@
 // The registry: every folder of templates/families, found at configure time. Adding a folder is all it takes.
 #pragma once
 
-#include "templates/family.h"
-
 #include <string_view>
 #include <vector>
+
+#include "templates/family.h"
 
 namespace mmtune {
 
@@ -18,10 +18,10 @@ const Family* find_family(std::string_view name);
 const Family& family_named(std::string_view name);
 
 /// Registers T: the only line of a family.cpp outside its struct. The function's name follows the folder's.
-#define MMTUNE_FAMILY(folder, T)                  \
+#define MMTUNE_FAMILY(folder, T)                     \
   const ::mmtune::Family& mmtune_family_##folder() { \
-    static const ::mmtune::FamilyOf<T> family;    \
-    return family;                                \
+    static const ::mmtune::FamilyOf<T> family;       \
+    return family;                                   \
   }
 
 }  // namespace mmtune

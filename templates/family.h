@@ -4,23 +4,25 @@
 // them all. Families are immutable and may be used from any thread.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "templates/config.h"
 #include "templates/device_spec.h"
 #include "templates/launch_plan.h"
 #include "templates/problem.h"
 
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace mmtune {
 
 /// A parameter as the outside sees it.
 struct ParamInfo {
-  std::string_view name;     ///< "BM": constant in the rendered source, key in the text form; never rename
-  std::vector<int> values;   ///< what the search may try, ascending
-  std::string_view help;     ///< "rows of C per block"
+  std::string_view name;    ///< "BM": constant in the rendered source, key in the text form; never rename
+  std::vector<int> values;  ///< what the search may try, ascending
+  std::string_view help;    ///< "rows of C per block"
 };
 
 /// One row of a family's table: a parameter, where it lives in Params, what it may be. The first configuration that
@@ -110,8 +112,7 @@ class FamilyOf final : public Family {
     return infos;
   }
 
-  std::string_view broken_rule(const Problem& problem, const Config& config,
-                               const DeviceSpec& device) const override {
+  std::string_view broken_rule(const Problem& problem, const Config& config, const DeviceSpec& device) const override {
     const Params params = from(config);
     Rules rules;
     T::rules(problem, params, device, rules);
@@ -142,16 +143,27 @@ class FamilyOf final : public Family {
  private:
   static Params from(const Config& config) {
     Params params;
-    for (const auto& row : T::table()) {
-      if (const int* value = config.find(row.name)) params.*row.member = *value;
-    }
+    for_each_row([&](const auto& row, std::size_t position) {
+      if (const int* value = config.find(row.name, position)) params.*row.member = *value;
+    });
     return params;
   }
 
   static Config to_config(const Params& params) {
     std::vector<Setting> settings;
-    for (const auto& row : T::table()) settings.push_back({std::string(row.name), params.*row.member});
+    for_each_row([&](const auto& row, std::size_t) {
+      settings.push_back({std::string(row.name), params.*row.member});
+    });
     return Config(std::move(settings));
+  }
+
+  // Params without members has no row to visit, which g++ 12 must be told to spare a warning.
+  template <class Visit>
+  static void for_each_row(const Visit& visit) {
+    if constexpr (!std::is_empty_v<Params>) {
+      std::size_t position = 0;
+      for (const auto& row : T::table()) visit(row, position++);
+    }
   }
 };
 

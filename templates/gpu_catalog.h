@@ -1,11 +1,11 @@
 // Published limits of GPUs that need not be installed, for --device model:NAME.
 #pragma once
 
-#include "templates/device_spec.h"
-
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "templates/device_spec.h"
 
 namespace mmtune {
 

@@ -16,7 +16,8 @@ class ContentHash {
   std::string hex() const;
 
  private:
-  unsigned __int128 state_ = (static_cast<unsigned __int128>(0x6c62272e07bb0142ULL) << 64) | 0x62b821756295c58dULL;
+  __extension__ using Word = unsigned __int128;
+  Word state_ = (Word{0x6c62272e07bb0142ULL} << 64) | 0x62b821756295c58dULL;
 };
 
 }  // namespace mmtune

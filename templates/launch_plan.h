@@ -2,11 +2,12 @@
 // family needs no CUDA header, and tests read it like a table.
 #pragma once
 
-#include "templates/problem.h"
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "templates/config.h"
+#include "templates/problem.h"
 
 namespace mmtune {
 
@@ -16,9 +17,9 @@ enum class Arg { a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, map_a,
 
 /// A tensor map over A or B for the tensor memory accelerator (sm_90 and later): a 2-D box of the stored matrix.
 struct TensorMapSpec {
-  int box_rows = 0;      ///< rows of the stored matrix in a box, at most 256
-  int box_columns = 0;   ///< contiguous elements in a box
-  int swizzle_bytes = 0; ///< 0, 32, 64 or 128: the XOR pattern of 16-byte chunks in shared memory
+  int box_rows = 0;       ///< rows of the stored matrix in a box, at most 256
+  int box_columns = 0;    ///< contiguous elements in a box
+  int swizzle_bytes = 0;  ///< 0, 32, 64 or 128: the XOR pattern of 16-byte chunks in shared memory
 };
 
 /// Blocks or threads per dimension.
@@ -54,14 +55,21 @@ struct WorkEstimate {
 };
 
 struct LaunchPlan {
-  std::vector<LaunchStep> steps;     ///< in stream order
+  std::vector<Setting> constants;  ///< rendered beside the parameters: what follows from the operands' alignment
+  std::vector<LaunchStep> steps;   ///< in stream order
   std::int64_t workspace_bytes = 0;
-  Alignment needs{1, 1, 1};          ///< what the operands' alignment must satisfy
-  TensorMapSpec map_a;               ///< used where a step names Arg::map_a
+  Alignment needs{1, 1, 1};  ///< what the operands' alignment must satisfy
+  TensorMapSpec map_a;       ///< used where a step names Arg::map_a
   TensorMapSpec map_b;
-  bool deterministic = true;         ///< the same call gives the same bits
+  bool deterministic = true;  ///< the same call gives the same bits
   WorkEstimate work;
 };
+
+/// The step that multiplies: the one whose kernel is called "gemm", else the first. The plan must have a step.
+const LaunchStep& main_step(const LaunchPlan& plan);
+
+/// Threads of one block.
+std::int64_t block_threads(const LaunchStep& step);
 
 /// The arguments of a kernel that takes everything a BLAS gemm takes:
 /// gemm(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc).

@@ -2,9 +2,9 @@
 // over a DeviceSpec, so that it also answers for GPUs that are not installed.
 #pragma once
 
-#include "templates/device_spec.h"
-
 #include <string_view>
+
+#include "templates/device_spec.h"
 
 namespace mmtune {
 
@@ -19,10 +19,10 @@ enum class OccupancyLimit { threads, blocks, registers, shared_memory, none };
 std::string_view to_string(OccupancyLimit limit);
 
 struct Occupancy {
-  int blocks_per_sm = 0;    ///< 0: the block does not fit at all
+  int blocks_per_sm = 0;  ///< 0: the block does not fit at all
   int warps_per_sm = 0;
-  double share = 0;         ///< of the warps an SM can hold, 0 to 1
-  OccupancyLimit limit = OccupancyLimit::none;  ///< what binds first
+  double share = 0;                             ///< of the warps an SM can hold, 0 to 1
+  OccupancyLimit limit = OccupancyLimit::none;  ///< what binds first; none: the SM is full
 };
 
 /// Allocation granularity follows cuda_occupancy.h of the CUDA toolkit (registers by 256 per warp; shared memory by

@@ -1,11 +1,11 @@
 // From a configuration to what NVRTC gets: named constants and types, then the family's kernel.cu, then nothing else.
 #pragma once
 
-#include "templates/family.h"
-
 #include <map>
 #include <string>
 #include <string_view>
+
+#include "templates/family.h"
 
 namespace mmtune {
 
@@ -25,12 +25,15 @@ class TemplateFiles {
   const std::map<std::string, std::string>& device_headers() const { return device_headers_; }
 
  private:
+  explicit TemplateFiles(std::map<std::string, std::string> files);
+
   std::map<std::string, std::string> files_;
   std::map<std::string, std::string> device_headers_;
 };
 
 /// A rendered program. `hash` covers the text and the device headers it can include, so that an edited kernel's old
-/// results stop matching by themselves. It holds for all extents: only precision, layout and configuration enter it.
+/// results stop matching by themselves. It holds for all extents: only precision, layout, alignment and configuration
+/// enter it.
 struct Source {
   std::string name;  ///< "simt": program name in NVRTC's messages is the #line path
   std::string text;

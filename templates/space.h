@@ -1,13 +1,13 @@
 // All configurations of a family for one problem on one GPU, and why the others cannot run.
 #pragma once
 
-#include "templates/family.h"
-
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string_view>
 #include <vector>
+
+#include "templates/family.h"
 
 namespace mmtune {
 
@@ -33,13 +33,17 @@ class SearchSpace {
   std::vector<Config> legal() const;
   SpaceCount count() const;
 
-  /// Legal configurations that differ from `config` in one parameter by one step of its table.
+  /// Legal configurations that differ from `config` in one parameter by one step of its table. `config` must be
+  /// complete (Family::complete); it need not be legal.
   std::vector<Config> neighbours(const Config& config) const;
 
+  /// Whether it is complete, in table order, with values of the table, and obeys the rules.
   bool contains(const Config& config) const;
 
  private:
-  Config at(std::int64_t index) const;
+  /// Visits the whole product with the first broken rule of each point (empty: legal).
+  void for_each_point(const std::function<bool(const Config&, std::string_view)>& visit) const;
+  Config first() const;
 
   const Family& family_;
   Problem problem_;

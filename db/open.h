@@ -1,0 +1,47 @@
+// From a path to a connection that can be trusted as far as it goes: permissions, identity, version, shape.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/sqlite.h"
+#include "db/store.h"
+
+namespace mmtune {
+
+/// "mmtu": tells an mmtune database from any other SQLite file.
+inline constexpr std::int64_t kApplicationId = 0x6d6d7475;
+
+/// One step between versions of the format: db/migrations/README.md.
+struct Migration {
+  int version = 0;  ///< that it leads to
+  std::string_view sql;
+};
+
+/// The embedded steps, ascending.
+std::vector<Migration> embedded_migrations();
+
+/// The embedded db/schema.sql.
+std::string_view embedded_schema();
+
+/// The version that the steps lead to.
+int current_version(const std::vector<Migration>& steps);
+
+/// Creates the layout in an empty database, or runs the steps that an older one lacks, in one transaction. Throws
+/// DatabaseError for a newer version or another application's file.
+void bring_up_to_date(Database& database, std::string_view schema, const std::vector<Migration>& steps);
+
+enum class Trust {
+  own,      ///< file and directory belong to this user or root, and nobody else can write to them
+  foreign,  ///< anything readable: every value is suspect
+};
+
+/// See Store::open. Foreign files are only ever opened read-only.
+std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, Trust trust);
+
+/// Creates an empty file that only this user may use. Returns false if something of that name exists.
+bool create_private_file(const std::string& path);
+
+}  // namespace mmtune

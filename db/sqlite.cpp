@@ -1,0 +1,229 @@
+#include "db/sqlite.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <utility>
+
+namespace mmtune {
+
+namespace {
+
+/// STRICT tables (3.37) are the newest feature in use.
+constexpr int kOldestLibrary = 3'037'000;
+
+/// No value mmtune writes comes near this many bytes.
+constexpr int kLengthLimit = 256 << 20;
+
+struct Explanation {
+  std::string cause;
+  std::string_view remedy;
+};
+
+Explanation explain_io(int extended, int system_error) {
+  switch (extended) {
+    case SQLITE_READONLY_ROLLBACK:
+    case SQLITE_READONLY_RECOVERY:
+      return {"an interrupted write must be undone first", "open it once with write access"};
+    case SQLITE_IOERR_LOCK:
+    case SQLITE_IOERR_RDLOCK:
+    case SQLITE_IOERR_UNLOCK:
+    case SQLITE_IOERR_CHECKRESERVEDLOCK:
+      return {"the file system has no working locks", "keep the database on a local disk"};
+    case SQLITE_CANTOPEN_SYMLINK:
+      return {"it is a symbolic link", "name the file itself"};
+    default:
+      return {system_error != 0 ? std::strerror(system_error) : sqlite3_errstr(extended),
+              "check the disk and the permissions of the file and its directory"};
+  }
+}
+
+Explanation explain(int extended, int system_error, const char* message) {
+  switch (extended & 0xff) {
+    case SQLITE_NOTADB:
+      return {"not an SQLite database", "name another file; this one was left as it is"};
+    case SQLITE_CORRUPT:
+      return {"damaged", "restore a copy, or move it away and tune again; it was left as it is"};
+    case SQLITE_READONLY:
+      if (extended != SQLITE_READONLY) return explain_io(extended, system_error);
+      return {"read-only", "get write permission for the file and its directory, or open it read-only"};
+    case SQLITE_FULL:
+      return {"the disk is full", "free some space and run again; everything committed before is kept"};
+    case SQLITE_BUSY:
+      return {fmt::format("locked by another process for {} s", kBusyTimeoutMs / 1000),
+              "end that process or try later"};
+    case SQLITE_PROTOCOL:
+      return {"the file system has no working locks", "keep the database on a local disk"};
+    case SQLITE_NOMEM:
+      return {"out of memory", "free some memory and run again"};
+    case SQLITE_TOOBIG:
+      return {"a value is too large", "restore a copy, or move it away and tune again"};
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR:
+      return explain_io(extended, system_error);
+    default:
+      return {message, "restore a copy, or move it away and tune again"};
+  }
+}
+
+}  // namespace
+
+Database::Database(std::string path, Access access) : path_(std::move(path)), process_(getpid()) {
+  if (sqlite3_libversion_number() < kOldestLibrary) {
+    throw DatabaseError(
+        fmt::format("SQLite {}: too old to read databases; install SQLite 3.37 or newer", sqlite3_libversion()));
+  }
+  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW;
+  flags |= access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  const int code = sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr);
+  try {
+    if (code != SQLITE_OK) fail(code);
+    // SQLite falls back to reading where it may not write.
+    if (access == Access::read_write && sqlite3_db_readonly(handle_, "main") == 1) fail(SQLITE_READONLY);
+    sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
+    sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kLengthLimit);
+    sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+    sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+    sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_FKEY, 1, nullptr);
+    exec("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA synchronous = EXTRA; PRAGMA temp_store = MEMORY");
+  } catch (...) {
+    statements_.clear();
+    sqlite3_close(handle_);
+    throw;
+  }
+}
+
+Database::~Database() {
+  // Closing in a forked child could roll back the parent's transaction; the child's copy is left alone.
+  if (process_ != getpid()) return;
+  statements_.clear();
+  sqlite3_close_v2(handle_);
+}
+
+void Database::fail(int code) const {
+  const int extended = handle_ != nullptr ? sqlite3_extended_errcode(handle_) : code;
+  const int system_error = handle_ != nullptr ? sqlite3_system_errno(handle_) : 0;
+  const char* message = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
+  const Explanation found = explain((extended & 0xff) == (code & 0xff) ? extended : code, system_error, message);
+  throw DatabaseError(fmt::format("database {}: {}; {}", path_, found.cause, found.remedy));
+}
+
+void Database::require_same_process() const {
+  if (process_ != getpid()) {
+    throw DatabaseError(fmt::format("database {}: opened before fork(); open it again in the child", path_));
+  }
+}
+
+void Database::exec(const std::string& sql) {
+  require_same_process();
+  const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code);
+}
+
+Statement& Database::statement(std::string_view sql) {
+  const auto found = statements_.find(sql);
+  if (found != statements_.end()) return found->second;
+  return statements_.emplace(sql, Statement(*this, sql)).first->second;
+}
+
+std::int64_t Database::integer(std::string_view sql) {
+  Rows rows = query(sql);
+  return rows.next() ? rows.integer(0).value_or(0) : 0;
+}
+
+std::int64_t Database::changes() const { return sqlite3_changes64(handle_); }
+
+Rows::~Rows() { sqlite3_reset(statement_.handle_); }
+
+bool Rows::next() { return statement_.step(); }
+
+std::optional<std::int64_t> Rows::integer(int column) const {
+  if (sqlite3_column_type(statement_.handle_, column) != SQLITE_INTEGER) return std::nullopt;
+  return sqlite3_column_int64(statement_.handle_, column);
+}
+
+std::optional<double> Rows::real(int column) const {
+  if (sqlite3_column_type(statement_.handle_, column) != SQLITE_FLOAT) return std::nullopt;
+  return sqlite3_column_double(statement_.handle_, column);
+}
+
+std::optional<std::string_view> Rows::text(int column) const {
+  if (sqlite3_column_type(statement_.handle_, column) != SQLITE_TEXT) return std::nullopt;
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.handle_, column));
+  const int size = sqlite3_column_bytes(statement_.handle_, column);
+  if (bytes == nullptr) statement_.database_->fail(SQLITE_NOMEM);
+  return std::string_view(bytes, static_cast<std::size_t>(size));
+}
+
+std::optional<std::string_view> Rows::blob(int column) const {
+  if (sqlite3_column_type(statement_.handle_, column) != SQLITE_BLOB) return std::nullopt;
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.handle_, column));
+  const int size = sqlite3_column_bytes(statement_.handle_, column);
+  return std::string_view(bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(size));
+}
+
+Statement::Statement(Database& database, std::string_view sql) : database_(&database) {
+  database.require_same_process();
+  const int code = sqlite3_prepare_v3(database.handle_, sql.data(), static_cast<int>(sql.size()),
+                                      SQLITE_PREPARE_PERSISTENT, &handle_, nullptr);
+  if (code != SQLITE_OK) database.fail(code);
+}
+
+Statement::~Statement() { sqlite3_finalize(handle_); }
+
+Statement::Statement(Statement&& other) noexcept
+    : database_(other.database_), handle_(std::exchange(other.handle_, nullptr)), bound_(other.bound_) {}
+
+void Statement::restart() {
+  database_->require_same_process();
+  sqlite3_reset(handle_);
+  bound_ = 0;
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(handle_);
+  if (code != SQLITE_ROW && code != SQLITE_DONE) database_->fail(code);
+  return code == SQLITE_ROW;
+}
+
+void Statement::check_bind(int code) {
+  if (code != SQLITE_OK) database_->fail(code);
+}
+
+void Statement::bind(std::int64_t value) { check_bind(sqlite3_bind_int64(handle_, ++bound_, value)); }
+void Statement::bind(double value) { check_bind(sqlite3_bind_double(handle_, ++bound_, value)); }
+void Statement::bind(std::nullptr_t) { check_bind(sqlite3_bind_null(handle_, ++bound_)); }
+
+// An empty view may hold a null pointer, which SQLite would bind as NULL.
+void Statement::bind(std::string_view value) {
+  const char* bytes = value.empty() ? "" : value.data();
+  check_bind(sqlite3_bind_text64(handle_, ++bound_, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+void Statement::bind(Blob value) {
+  const char* bytes = value.bytes.empty() ? "" : value.bytes.data();
+  check_bind(sqlite3_bind_blob64(handle_, ++bound_, bytes, value.bytes.size(), SQLITE_TRANSIENT));
+}
+
+Transaction::Transaction(Database& database, Kind kind) : database_(database) {
+  database_.exec(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
+}
+
+Transaction::~Transaction() {
+  if (!open_ || database_.process_ != getpid()) return;
+  // Fails harmlessly where SQLite has already rolled back after an error.
+  sqlite3_exec(database_.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  database_.exec("COMMIT");
+  open_ = false;
+}
+
+}  // namespace mmtune

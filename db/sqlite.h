@@ -1,0 +1,179 @@
+// SQLite as RAII: a connection, prepared statements with typed binds, their rows, transactions. sqlite3.h stays inside.
+//
+// One connection belongs to one thread and to the process that opened it: use after fork() throws. Every failure
+// throws DatabaseError naming the file, the cause and the remedy; loops over rows therefore end on any error.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace mmtune {
+
+class Rows;
+class Statement;
+
+/// How long a lock is waited for.
+inline constexpr int kBusyTimeoutMs = 30'000;
+
+class Database {
+ public:
+  enum class Access { read_write, read_only };
+
+  /// Opens an existing file that is no symbolic link. Hardened against hostile files: no triggers, views, extensions or
+  /// functions of the schema, every cell's size checked.
+  Database(std::string path, Access access);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  /// Runs one or more statements that return no rows.
+  void exec(const std::string& sql);
+
+  /// Runs the statement of this text, which is prepared once and must outlive the connection: a literal.
+  template <class... Args>
+  Rows query(std::string_view sql, const Args&... args);
+
+  /// The same for a statement without rows. Returns the number of rows it changed.
+  template <class... Args>
+  std::int64_t run(std::string_view sql, const Args&... args);
+
+  /// The first column of the first row, for pragmas and counts.
+  std::int64_t integer(std::string_view sql);
+
+ private:
+  friend class Rows;
+  friend class Statement;
+  friend class Transaction;
+  /// Throws what `code` calls for.
+  [[noreturn]] void fail(int code) const;
+  void require_same_process() const;
+  Statement& statement(std::string_view sql);
+  std::int64_t changes() const;
+
+  std::string path_;
+  sqlite3* handle_ = nullptr;
+  long process_;
+  std::unordered_map<std::string_view, Statement> statements_;
+};
+
+/// Bytes to be stored as a BLOB.
+struct Blob {
+  std::string_view bytes;
+};
+
+/// The result of a running statement; ends it when it goes out of scope, so that no lock outlives a loop.
+class Rows {
+ public:
+  explicit Rows(Statement& statement) : statement_(statement) {}
+  ~Rows();
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+  /// Moves to the next row; false at the end.
+  bool next();
+
+  // Columns from 0; nothing where the stored value has another type, which a hostile file can do anywhere. Texts and
+  // blobs live until the next call of next().
+  std::optional<std::int64_t> integer(int column) const;
+  std::optional<double> real(int column) const;
+  std::optional<std::string_view> text(int column) const;
+  std::optional<std::string_view> blob(int column) const;
+
+ private:
+  Statement& statement_;
+};
+
+class Statement {
+ public:
+  Statement(Database& database, std::string_view sql);
+  ~Statement();
+  Statement(Statement&& other) noexcept;
+  Statement& operator=(Statement&&) = delete;
+
+  /// Binds the arguments in order. Each of them is a number, an enum, a text, a Blob, nullptr, an optional of these, or
+  /// a type with its own bind_value(Statement&, const T&), which may fill several parameters.
+  template <class... Args>
+  Rows query(const Args&... args) {
+    restart();
+    (bind_value(*this, args), ...);
+    return Rows(*this);
+  }
+
+  void bind(std::int64_t value);
+  void bind(double value);
+  void bind(std::string_view value);
+  void bind(Blob value);
+  void bind(std::nullptr_t);
+
+ private:
+  friend class Rows;
+  void restart();
+  bool step();
+  void check_bind(int code);
+
+  Database* database_;
+  sqlite3_stmt* handle_ = nullptr;
+  int bound_ = 0;
+};
+
+template <class... Args>
+Rows Database::query(std::string_view sql, const Args&... args) {
+  return statement(sql).query(args...);
+}
+
+template <class... Args>
+std::int64_t Database::run(std::string_view sql, const Args&... args) {
+  Rows rows = query(sql, args...);
+  while (rows.next()) {
+  }
+  return changes();
+}
+
+template <class T>
+requires std::integral<T> || std::is_enum_v<T>
+void bind_value(Statement& statement, T value) { statement.bind(static_cast<std::int64_t>(value)); }
+inline void bind_value(Statement& statement, double value) { statement.bind(value); }
+inline void bind_value(Statement& statement, std::string_view value) { statement.bind(value); }
+inline void bind_value(Statement& statement, Blob value) { statement.bind(value); }
+inline void bind_value(Statement& statement, std::nullptr_t) { statement.bind(nullptr); }
+template <class T>
+void bind_value(Statement& statement, const std::optional<T>& value) {
+  if (value) {
+    bind_value(statement, *value);
+  } else {
+    statement.bind(nullptr);
+  }
+}
+
+/// Rolls back unless committed.
+class Transaction {
+ public:
+  enum class Kind {
+    write,  ///< BEGIN IMMEDIATE: waits for its turn here, not half-way
+    read,   ///< all reads see one state
+  };
+
+  Transaction(Database& database, Kind kind);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  void commit();
+
+ private:
+  Database& database_;
+  bool open_ = true;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,57 @@
+#include "db/trial.h"
+
+#include <array>
+#include <utility>
+
+namespace mmtune {
+
+namespace {
+
+constexpr std::array<std::pair<Outcome, std::string_view>, 10> kOutcomes{{
+    {Outcome::ok, "ok"},
+    {Outcome::compile_failed, "compile_failed"},
+    {Outcome::does_not_fit, "does_not_fit"},
+    {Outcome::launch_failed, "launch_failed"},
+    {Outcome::wrong_result, "wrong_result"},
+    {Outcome::guard_violation, "guard_violation"},
+    {Outcome::unstable, "unstable"},
+    {Outcome::timed_out, "timed_out"},
+    {Outcome::crashed, "crashed"},
+    {Outcome::too_slow, "too_slow"},
+}};
+
+constexpr std::array<std::pair<Evidence, std::string_view>, 2> kEvidence{{
+    {Evidence::measured, "measured"},
+    {Evidence::predicted, "predicted"},
+}};
+
+template <class Table, class Value>
+std::string_view name_of(const Table& table, Value value) {
+  for (const auto& [entry, name] : table) {
+    if (entry == value) return name;
+  }
+  return "unknown";
+}
+
+template <class Value, std::size_t count>
+std::optional<Value> value_of(const std::array<std::pair<Value, std::string_view>, count>& table,
+                              std::string_view text) {
+  for (const auto& [value, name] : table) {
+    if (name == text) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome) { return name_of(kOutcomes, outcome); }
+std::optional<Outcome> parse_outcome(std::string_view text) { return value_of(kOutcomes, text); }
+
+std::string_view to_string(Evidence evidence) { return name_of(kEvidence, evidence); }
+std::optional<Evidence> parse_evidence(std::string_view text) { return value_of(kEvidence, text); }
+
+DeviceKey key_of(const DeviceSpec& device) {
+  return {device.name, compute_capability(device), device.sm_count, device.smem_per_block_optin};
+}
+
+}  // namespace mmtune

@@ -1,0 +1,96 @@
+#include <mmtune/error.h>
+
+#include <charconv>
+#include <set>
+#include <string_view>
+#include <unordered_set>
+
+#include "runtime/dispatch.h"
+#include "templates/families.h"
+
+namespace mmtune {
+
+namespace {
+
+/// 90 of "sm_90a"; 0 if it is no such name.
+int capability_of(std::string_view target) {
+  constexpr std::string_view kPrefix = "sm_";
+  int capability = 0;
+  if (target.starts_with(kPrefix)) {
+    std::from_chars(target.data() + kPrefix.size(), target.data() + target.size(), capability);
+  }
+  return capability;
+}
+
+/// Machine code runs on later GPUs of the same major version, architecture-specific code only on its own. For a GPU
+/// that is not there, kernels of any architecture stand for what would run.
+bool runs_on(std::string_view target, const DeviceSpec& device) {
+  if (!device.installed) return true;
+  const int built = capability_of(target);
+  const int have = compute_capability(device);
+  return target.ends_with('a') ? built == have : built / 10 == have / 10 && built <= have;
+}
+
+/// The winner as an entry, if this program can still launch its binary.
+std::optional<Entry> entry_of(const Winner& winner, const DeviceSpec& device, const TemplateFiles& files) {
+  const TrialKey& key = winner.trial.key;
+  Entry entry{key.problem,
+              find_family(key.family),
+              {},
+              winner.binary.hash,
+              winner.binary.registers,
+              winner.trial.timing.median_us,
+              key.evidence == Evidence::measured};
+  if (entry.family == nullptr || entry.binary_hash.empty() || !runs_on(winner.binary.target, device)) return {};
+  try {
+    const Config given = Config::parse(key.config);
+    entry.config = entry.family->complete(given, key.problem);
+    if (!(entry.config == given)) return {};
+  } catch (const UsageError&) {
+    return {};
+  }
+  if (!entry.family->broken_rule(key.problem, entry.config, device).empty()) return {};
+  const int target = capability_of(winner.binary.target);
+  if (render(files, *entry.family, key.problem, entry.config, device, target).hash != key.source_hash) return {};
+  return entry;
+}
+
+std::optional<Entry> stored_fallback(Store& store, const DeviceSpec& device, const TemplateFiles& files,
+                                     const Problem& problem, const std::set<std::string>& targets) {
+  const Family& family = family_named("naive");
+  const Config config = family.default_config(problem);
+  for (const std::string& target : targets) {
+    const Source source = render(files, family, problem, config, device, capability_of(target));
+    const auto binary = store.find_compiled(source.hash, target, false);
+    if (binary) return Entry{problem, &family, config, binary->hash, binary->registers, 0, false};
+  }
+  return {};
+}
+
+}  // namespace
+
+StoredKernels load_kernels(Store& store, const DeviceSpec& device, const TemplateFiles& files) {
+  StoredKernels kernels;
+  RowFilter filter;
+  filter.device = key_of(device);
+  std::set<std::string> targets{compile_target(device, {compute_capability(device)}).name};
+  std::unordered_set<Problem, ProblemHash> decided;
+  for (const Winner& winner : store.winners(filter)) {
+    auto entry = entry_of(winner, device, files);
+    if (!entry) {
+      ++kernels.unusable;
+      continue;
+    }
+    targets.insert(winner.binary.target);
+    if (decided.insert(entry->problem).second) kernels.winners.push_back(*std::move(entry));
+  }
+  for (const Precision precision : kAllPrecisions) {
+    for (const Layout layout : kAllLayouts) {
+      auto fallback = stored_fallback(store, device, files, packed_problem(precision, layout, 1, 1, 1), targets);
+      if (fallback) kernels.fallbacks.push_back(*std::move(fallback));
+    }
+  }
+  return kernels;
+}
+
+}  // namespace mmtune

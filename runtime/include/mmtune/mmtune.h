@@ -1,0 +1,122 @@
+// The library: matrix products on the GPU with the kernels that mmtune tuned.
+//
+//     mmtune::Library library = mmtune::Library::open();
+//     mmtune::Gemm call{.m = 1024, .n = 512, .k = 256, .a = a, .b = b, .c = c};
+//     library.gemm(call, stream);
+//
+// Needs no CUDA header: a stream is a CUstream or a cudaStream_t, addresses are device addresses. All matrices are
+// row-major. For column-major ones use C' = op(B)' op(A)': swap A with B and m with n; a column-major matrix is the
+// row-major matrix of its transpose, so that op() of each operand stays what it was.
+#pragma once
+
+#include <mmtune/error.h>
+#include <mmtune/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace mmtune {
+
+/// How a kernel was found for a call.
+enum class Match {
+  exact,      ///< this size was tuned
+  nearest,    ///< the kernel of the nearest tuned size
+  predicted,  ///< a tuned kernel that the analytic model prefers to that of the nearest size
+  fallback,   ///< none of them can run this call: a plain kernel that is always right
+};
+
+/// "exact", "nearest", "predicted", "fallback".
+std::string_view to_string(Match match);
+
+/// LibraryOptions::device: the device of the calling thread's CUDA context, or 0 if it has none.
+inline constexpr int kCurrentDevice = -1;
+
+struct LibraryOptions {
+  std::string database;         ///< file; empty: MMTUNE_DB, else the user's own, as the mmtune program
+  int device = kCurrentDevice;  ///< CUDA ordinal
+  std::string model;            ///< a known GPU's name, "h200", to ask plan() about it without having it
+  /// Lets gemm() compile the fallback where the database has none: once per precision and layout, in about a tenth of a
+  /// second. Otherwise only prepare() compiles anything.
+  bool compile_missing = false;
+};
+
+/// C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C; see <mmtune/types.h> for precision and layout.
+///
+/// beta = 0 does not read C, alpha = 0 reads neither A nor B, k = 0 gives beta * C, m = 0 or n = 0 does nothing.
+/// Addresses must be aligned to an element; more alignment, of rows too, allows faster kernels. For int32, alpha and
+/// beta must be 32-bit integers.
+struct Gemm {
+  Precision precision = Precision::fp32;
+  Layout layout = Layout::nn;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  double alpha = 1;
+  const void* a = nullptr;
+  std::int64_t lda = 0;  ///< elements between two stored rows; 0: rows without padding
+  const void* b = nullptr;
+  std::int64_t ldb = 0;
+  double beta = 0;
+  void* c = nullptr;
+  std::int64_t ldc = 0;
+  void* workspace = nullptr;        ///< device memory for this call, aligned to 256 bytes; null: the library's own
+  std::size_t workspace_bytes = 0;  ///< of `workspace`; at least what Library::workspace_bytes says
+};
+
+/// What runs, or would run, for a call.
+struct Answer {
+  Match match = Match::exact;
+  std::string family;      ///< "simt"; empty where there is nothing to do
+  std::string config;      ///< "BM=128 BN=64 …"
+  double expected_us = 0;  ///< time on the GPU
+  bool measured = false;   ///< whether expected_us was measured for this size; else the model had a part in it
+  std::string why;         ///< one line for people
+};
+
+/// Every function may be called from any thread at any time. What a call throws leaves C alone unless it is a
+/// DeviceLostError.
+class Library {
+ public:
+  /// Reads the database's decisions for the GPU. A database that is missing, damaged or has nothing for this GPU leaves
+  /// a library that has only the fallback, one warning on stderr, and a word in every Answer::why. Throws DeviceError
+  /// if there is no such device, UsageError for an unknown model.
+  static Library open(const LibraryOptions& options = {});
+
+  /// Destroy it after its last call has finished on the GPU and before the CUDA contexts that it was used in.
+  ~Library();
+  Library(Library&&) noexcept;
+  Library& operator=(Library&&) noexcept;
+
+  /// Enqueues the product on the stream, null being the default one, and returns without waiting. Works in the calling
+  /// thread's CUDA context; where there is none, in the device's primary context. The first call of a size loads its
+  /// kernel, which takes about a millisecond and is not allowed while a stream is captured: see prepare().
+  ///
+  /// Throws UsageError naming the argument that is wrong, Error where neither a stored kernel nor the fallback can run,
+  /// with what to do about it, DeviceError and its kinds for what the driver refuses.
+  Answer gemm(const Gemm& call, void* stream);
+
+  /// What gemm() would run. Addresses may be null and then count as aligned.
+  Answer plan(const Gemm& call) const;
+
+  /// Device memory that gemm() needs besides the operands: often 0. Addresses as in plan().
+  std::size_t workspace_bytes(const Gemm& call) const;
+
+  /// Makes sure that later calls of these sizes and alignments on this stream neither load nor compile nor allocate, so
+  /// that they can be captured into a graph. Compiles, if NVRTC is there, what no stored kernel can run: the nearest
+  /// tuned configuration, or the fallback. Addresses as in plan().
+  ///
+  /// The library's workspaces belong to a stream and live as long as the library. Graphs that were captured from one
+  /// stream and run at the same time need their own: Gemm::workspace.
+  void prepare(std::span<const Gemm> calls, void* stream = nullptr);
+
+ private:
+  struct Impl;
+  explicit Library(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,51 @@
+#include "runtime/kernel_cache.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+
+namespace mmtune {
+
+namespace {
+
+std::string steps_of(const LaunchPlan& plan) {
+  std::string text;
+  for (const LaunchStep& step : plan.steps) {
+    text += fmt::format("{} smem={} cluster={};", step.kernel, step.smem_bytes, step.cluster);
+  }
+  return text;
+}
+
+}  // namespace
+
+KernelCache::Kernel KernelCache::get(CUcontext context, const std::string& hash, const LaunchPlan& plan,
+                                     const std::function<std::string()>& cubin) {
+  const Key key{context, hash, steps_of(plan)};
+  std::promise<Kernel> promise;
+  std::shared_future<Kernel> known;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [entry, inserted] = kernels_.try_emplace(key);
+    if (inserted) {
+      entry->second = promise.get_future().share();
+    } else {
+      known = entry->second;
+    }
+  }
+  if (known.valid()) return known.get();
+
+  try {
+    auto kernel = std::make_shared<const LoadedKernel>(cubin(), plan);
+    promise.set_value(kernel);
+    return kernel;
+  } catch (...) {
+    {
+      const std::lock_guard lock(mutex_);
+      kernels_.erase(key);
+    }
+    promise.set_exception(std::current_exception());
+    throw;
+  }
+}
+
+}  // namespace mmtune

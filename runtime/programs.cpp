@@ -1,0 +1,41 @@
+#include "runtime/programs.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include "runtime/log.h"
+
+namespace mmtune {
+
+std::string Programs::stored(const std::string& binary_hash) const {
+  auto binary = Store::open(database_, OpenMode::read_only).find_binary(binary_hash);
+  if (binary && !binary->cubin.empty()) return std::move(binary->cubin);
+  throw DatabaseError(
+      fmt::format("database {}: has no machine code of binary {}; tune again, or merge a database that "
+                  "has it",
+                  database_, binary_hash));
+}
+
+std::string Programs::compile(const Choice& choice, const Problem& problem) {
+  const Nvrtc& compiler = nvrtc();
+  const CompileTarget target = compile_target(device_, compiler.supported());
+  Problem rendered = problem;
+  rendered.align = choice.align;
+  const Source source = render(files_, *choice.family, rendered, choice.config, device_, target.compute_capability);
+  Compilation compilation = compiler.compile(source, files_, target);
+  if (!compilation.ok()) {
+    throw Error(fmt::format("{} {} does not compile for {}: {}", choice.family->name(), choice.config.text(),
+                            target.name, compilation.log));
+  }
+  log::info("compiled {} {} for {} {} in {:.0f} ms", choice.family->name(), choice.config.text(),
+            to_string(problem.precision), to_string(problem.layout), compilation.compile_ms);
+  return std::move(compilation.cubin);
+}
+
+const Nvrtc& Programs::nvrtc() {
+  const std::lock_guard lock(mutex_);
+  if (!nvrtc_) nvrtc_.emplace(Nvrtc::load());
+  return *nvrtc_;
+}
+
+}  // namespace mmtune

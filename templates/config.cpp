@@ -1,0 +1,68 @@
+#include "templates/config.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace mmtune {
+
+namespace {
+
+constexpr std::string_view kSpace = " \t\n";
+
+Setting parse_setting(std::string_view token) {
+  const std::size_t equals = token.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    throw UsageError(fmt::format("configuration: '{}' is not NAME=VALUE; write it like BM=128", token));
+  }
+  const std::string_view digits = token.substr(equals + 1);
+  Setting setting{std::string(token.substr(0, equals)), 0};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), setting.value);
+  if (error != std::errc{} || end != digits.data() + digits.size()) {
+    throw UsageError(fmt::format("configuration: '{}' has the value '{}', which is no integer; write it like BM=128",
+                                 token, digits));
+  }
+  return setting;
+}
+
+}  // namespace
+
+Config Config::parse(std::string_view text) {
+  Config config;
+  std::size_t begin = text.find_first_not_of(kSpace);
+  while (begin != std::string_view::npos) {
+    const std::size_t end = std::min(text.find_first_of(kSpace, begin), text.size());
+    Setting setting = parse_setting(text.substr(begin, end - begin));
+    if (config.find(setting.name)) {
+      throw UsageError(fmt::format("configuration: '{}' is given twice; keep one of them", setting.name));
+    }
+    config.settings_.push_back(std::move(setting));
+    begin = text.find_first_not_of(kSpace, end);
+  }
+  return config;
+}
+
+const int* Config::find(std::string_view name) const {
+  for (const Setting& setting : settings_) {
+    if (setting.name == name) return &setting.value;
+  }
+  return nullptr;
+}
+
+const int* Config::find(std::string_view name, std::size_t position) const {
+  if (position < settings_.size() && settings_[position].name == name) return &settings_[position].value;
+  return find(name);
+}
+
+std::string Config::text() const {
+  std::string text;
+  for (const Setting& setting : settings_) {
+    if (!text.empty()) text += ' ';
+    text += fmt::format("{}={}", setting.name, setting.value);
+  }
+  return text;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,202 @@
+// The time of one step along k, BK or tile_k deep, is what the scarcest of five resources needs, softened because they
+// overlap imperfectly; how often it is taken follows from waves of blocks. Rates and latencies:
+//   instructions     CUDA C++ Programming Guide, "Arithmetic Instructions"; four schedulers issue a warp a clock each
+//   shared memory    ibid., "Shared Memory" of any compute capability: 32 banks of 4 bytes a clock
+//   L2, latencies    Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, and Luo et
+//                    al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024,
+//                    rounded to what holds for both
+#include "templates/cost.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "templates/dtype.h"
+#include "templates/occupancy.h"
+
+namespace mmtune {
+
+namespace {
+
+constexpr double kSchedulers = 4;              // of an SM
+constexpr double kReady = 0.8;                 // probability that a warp of unrolled multiply-adds can issue
+constexpr double kSmemBytesPerClock = 128;     // of an SM
+constexpr double kL2BytesPerClockAlone = 64;   // of an SM while few others load
+constexpr double kL2BytesPerClockShared = 32;  // of an SM while all load
+constexpr double kSmemLatency = 30;            // clocks from a load to its use
+constexpr double kL2Latency = 270;             // clocks
+constexpr double kMemoryLatency = 600;         // clocks
+constexpr double kBarrierLatency = 40;         // clocks
+constexpr double kLaunchUs = 2.5;              // of one kernel
+
+/// One block's share of the work, and how many such blocks there are.
+struct Blocks {
+  double count;
+  double warps;       ///< of a block
+  double iterations;  ///< tiles along k
+  double fma;         ///< multiply-adds per iteration, padding included
+  double load_bytes;  ///< fetched per iteration
+};
+
+Blocks blocks_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device) {
+  const WorkEstimate& work = plan.work;
+  const auto tiles = [](std::int64_t extent, double tile) { return std::ceil(static_cast<double>(extent) / tile); };
+  return {.count = tiles(problem.m, work.tile_m) * tiles(problem.n, work.tile_n) * work.split_k,
+          .warps = tiles(block_threads(main_step(plan)), device.warp_size),
+          .iterations = tiles(problem.k, static_cast<double>(work.tile_k) * work.split_k),
+          .fma = static_cast<double>(work.tile_m) * work.tile_n * work.tile_k,
+          .load_bytes = work.bytes_per_k * work.tile_k};
+}
+
+double memory_bytes_per_clock(const DeviceSpec& device) {
+  return device.memory_bandwidth_gb_s * 1e3 / device.core_clock_mhz;
+}
+
+// Bytes of A and B that device memory delivers. The blocks of one wave cover a roughly square patch of C and fetch its
+// two edges once; the next wave finds nothing of them in L2 unless both operands fit.
+double operand_traffic(const Problem& problem, const WorkEstimate& work, const DeviceSpec& device, const Blocks& blocks,
+                       double resident) {
+  const double element = traits(problem.precision).element_bytes;
+  const auto k = static_cast<double>(problem.k);
+  const double unique = static_cast<double>(problem.m + problem.n) * k * element;
+  if (unique <= static_cast<double>(device.l2_bytes)) return unique;
+  const double patch = std::min(blocks.count, resident) / work.split_k * work.tile_m * work.tile_n;
+  const double edges = std::ceil(blocks.count / resident) * 2 * std::sqrt(patch) * k * element;
+  return std::max(unique, std::min(edges, blocks.count * blocks.iterations * blocks.load_bytes));
+}
+
+/// What one iteration of the blocks on an SM needs of each resource, in clocks.
+struct Demand {
+  double arithmetic = 0, shared_memory = 0, l2 = 0, memory = 0, latency = 0;
+};
+
+class Model {
+ public:
+  Model(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, double blocks_per_sm)
+      : work_(plan.work), blocks_(blocks_of(problem, plan, device)), resident_(blocks_per_sm * device.sm_count) {
+    const double cores = fma_per_clock_per_sm(device, problem.precision);
+    // Kepler's schedulers issue two instructions a clock; below one slot per multiply-add are only tensor cores.
+    const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
+    clocks_per_fma_ = std::max(std::min(1.0, work_.issue_slots_per_fma) / cores, work_.issue_slots_per_fma / issue);
+    const double traffic = operand_traffic(problem, work_, device, blocks_, resident_);
+    const double fetched = blocks_.count * blocks_.iterations * blocks_.load_bytes;
+    memory_share_ = std::min(1.0, traffic / std::max(1.0, fetched));
+    memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device);
+    sm_count_ = device.sm_count;
+    tile_bytes_ = static_cast<double>(work_.tile_m) * work_.tile_n * traits(problem.precision).element_bytes;
+    store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device);
+  }
+
+  double waves() const { return blocks_.count / resident_; }
+
+  /// Clocks of the whole grid: full waves, then what is left spread over the SMs.
+  double clocks() const {
+    const double full = std::floor(waves());
+    const double rest = blocks_.count - full * resident_;
+    return full * wave_clocks(resident_) + (rest > 0 ? wave_clocks(rest) : 0);
+  }
+
+  Demand demand_at_start() const { return demand(std::min(blocks_.count, resident_)); }
+
+ private:
+  double wave_clocks(double blocks) const {
+    const double per_sm = std::ceil(blocks / sm_count_);
+    const Demand d = demand(blocks);
+    // The third norm lies between the sum of all and the largest alone.
+    double sum = 0;
+    for (const double x : {d.arithmetic, d.shared_memory, d.l2, d.memory, d.latency}) sum += std::pow(x, 3);
+    const double iteration = std::cbrt(sum) + kBarrierLatency / per_sm;
+    // The first fetch and the store of C are covered only by other blocks of the SM.
+    const double fill = kMemoryLatency + latency();
+    const double store = blocks * tile_bytes_ * store_clocks_per_byte_ + kMemoryLatency;
+    return blocks_.iterations * iteration + (fill + store) / per_sm;
+  }
+
+  /// Of a wave of that many blocks. A scheduler idles where others have a warp more and while none of its own is ready.
+  Demand demand(double blocks) const {
+    const double per_sm = std::ceil(blocks / sm_count_);
+    const double warps = per_sm * blocks_.warps;
+    const double per_scheduler = std::ceil(warps / kSchedulers);
+    const double idle = per_scheduler * kSchedulers / warps / (1 - std::pow(1 - kReady, per_scheduler));
+    const double active = std::min(1.0, blocks / sm_count_);
+    const double l2_rate = std::min(kL2BytesPerClockAlone, kL2BytesPerClockShared / active);
+    Demand demand;
+    demand.arithmetic = per_sm * blocks_.fma * clocks_per_fma_ * idle;
+    demand.shared_memory = per_sm * blocks_.fma * work_.smem_bytes_per_fma / kSmemBytesPerClock;
+    demand.l2 = per_sm * blocks_.load_bytes / l2_rate;
+    demand.memory = blocks * blocks_.load_bytes * memory_clocks_per_byte_;
+    demand.latency = std::max(work_.tile_k * kSmemLatency, exposed_latency(demand.arithmetic / per_sm));
+    return demand;
+  }
+
+  double latency() const { return kL2Latency + memory_share_ * (kMemoryLatency - kL2Latency); }
+
+  // With `depth` iterations in flight a fetch has that many iterations' time; without any, a block waits, then
+  // computes.
+  double exposed_latency(double block_clocks) const {
+    const double depth = work_.bytes_in_flight / blocks_.load_bytes;
+    return (latency() + block_clocks * std::max(0.0, 1 - depth)) / std::max(1.0, depth);
+  }
+
+  WorkEstimate work_;
+  Blocks blocks_;
+  double resident_;  // blocks of a full wave
+  double sm_count_ = 0;
+  double clocks_per_fma_ = 0;
+  double memory_share_ = 0;  // of fetched bytes, that come from device memory
+  double memory_clocks_per_byte_ = 0;
+  double store_clocks_per_byte_ = 0;
+  double tile_bytes_ = 0;
+};
+
+Bottleneck largest(const Demand& d) {
+  const std::array<std::pair<double, Bottleneck>, 5> all{{{d.arithmetic, Bottleneck::arithmetic},
+                                                          {d.shared_memory, Bottleneck::shared_memory},
+                                                          {d.l2, Bottleneck::l2},
+                                                          {d.memory, Bottleneck::memory},
+                                                          {d.latency, Bottleneck::latency}}};
+  return std::max_element(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.first < y.first; })
+      ->second;
+}
+
+}  // namespace
+
+std::string_view to_string(Bottleneck bottleneck) {
+  switch (bottleneck) {
+    case Bottleneck::arithmetic:
+      return "arithmetic";
+    case Bottleneck::shared_memory:
+      return "shared memory";
+    case Bottleneck::l2:
+      return "L2";
+    case Bottleneck::memory:
+      return "memory";
+    case Bottleneck::latency:
+      return "latency";
+    case Bottleneck::launch:
+      break;
+  }
+  return "launch";
+}
+
+Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
+  if (problem.m == 0 || problem.n == 0) return {.time_us = 0, .waves = 0, .bottleneck = Bottleneck::launch};
+  const LaunchStep& step = main_step(plan);
+  const Occupancy fit =
+      occupancy(device, {.threads = static_cast<int>(block_threads(step)),
+                         .registers = registers_per_thread > 0 ? registers_per_thread : plan.work.registers,
+                         .smem_bytes = step.smem_bytes});
+  if (fit.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity(), .waves = 0};
+
+  const Model model(problem, plan, device, fit.blocks_per_sm);
+  // Further steps stream the workspace, written by one and read by the next.
+  const double workspace_clocks = 2 * static_cast<double>(plan.workspace_bytes) / memory_bytes_per_clock(device);
+  const double kernel_us = (model.clocks() + workspace_clocks) / device.core_clock_mhz;
+  const double launch_us = kLaunchUs * static_cast<double>(plan.steps.size());
+  return {.time_us = kernel_us + launch_us,
+          .waves = model.waves(),
+          .bottleneck = launch_us > kernel_us ? Bottleneck::launch : largest(model.demand_at_start())};
+}
+
+}  // namespace mmtune

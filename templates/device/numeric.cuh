@@ -1,0 +1,44 @@
+// The arithmetic that all kernels share. Every rendered source includes this page first and then names its types:
+//
+//            Element   Accumulator  Scalar
+//     fp32   float     float        float
+//     fp64   double    double       double
+//     int32  int       unsigned     int       wraps modulo 2^32: signed overflow is never formed
+//     fp16   half_t    float        float
+//     bf16   bfloat_t  float        float
+#pragma once
+
+#include "mmtune/half.cuh"
+
+using i64 = long long;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+// The value of a stored element as an arithmetic type; exact.
+__device__ inline float value_of(float element) { return element; }
+__device__ inline double value_of(double element) { return element; }
+__device__ inline u32 value_of(int element) { return static_cast<u32>(element); }
+__device__ inline float value_of(half_t element) { return to_float(element); }
+__device__ inline float value_of(bfloat_t element) { return to_float(element); }
+
+// The one rounding of a result.
+__device__ inline void assign(float& element, float value) { element = value; }
+__device__ inline void assign(double& element, double value) { element = value; }
+__device__ inline void assign(int& element, u32 value) { element = static_cast<int>(value); }
+__device__ inline void assign(half_t& element, float value) { element = to_half(value); }
+__device__ inline void assign(bfloat_t& element, float value) { element = to_bfloat(value); }
+
+// sum += a * b in the accumulator's arithmetic; a fused multiply-add for floating point.
+template <class Element, class Accumulator>
+__device__ inline void multiply_add(Element a, Element b, Accumulator& sum) {
+  sum += static_cast<Accumulator>(value_of(a)) * static_cast<Accumulator>(value_of(b));
+}
+
+// c = alpha * sum + beta * c, computed by the accumulator's type and rounded once. With beta = 0, c is never read: it
+// may hold anything, also NaN.
+template <class Element, class Accumulator, class Scalar>
+__device__ inline void store_result(Element* c, Accumulator sum, Scalar alpha, Scalar beta) {
+  Accumulator result = static_cast<Accumulator>(alpha) * sum;
+  if (beta != Scalar(0)) result += static_cast<Accumulator>(beta) * static_cast<Accumulator>(value_of(*c));
+  assign(*c, result);
+}

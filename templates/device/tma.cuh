@@ -1,0 +1,84 @@
+// The tensor memory accelerator and the barriers it completes on (sm_90 and later), and thread block clusters.
+// Shared memory addresses are the 32-bit values of shared_address().
+#pragma once
+
+#include "mmtune/copy.cuh"
+#include "mmtune/numeric.cuh"
+
+// An opaque CUtensorMap, to be passed as `const __grid_constant__ TensorMap`.
+struct alignas(64) TensorMap {
+  unsigned char bytes[128];
+};
+
+// PTX ISA: mbarrier.init. `count` arrivals complete a phase.
+__device__ __forceinline__ void barrier_init(unsigned barrier, int count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
+}
+
+// Makes initialised barriers visible to the accelerator. PTX ISA: fence.mbarrier_init, fence.proxy.async.
+__device__ __forceinline__ void barrier_init_fence() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// PTX ISA: mbarrier.arrive.
+__device__ __forceinline__ void barrier_arrive(unsigned barrier) {
+  asm volatile("{ .reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0]; }" ::"r"(barrier) : "memory");
+}
+
+// Arrives and announces bytes that asynchronous copies will bring. PTX ISA: mbarrier.arrive.expect_tx.
+__device__ __forceinline__ void barrier_expect(unsigned barrier, int bytes) {
+  asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1; }" ::"r"(barrier),
+               "r"(bytes)
+               : "memory");
+}
+
+// Waits until the phase of this parity is complete. PTX ISA: mbarrier.try_wait.
+__device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred complete;\n"
+      "waiting:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 complete, [%0], %1;\n"
+      "@!complete bra waiting;\n"
+      "}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+// Copies one box of the map at (column, row) to shared memory; what lies outside of the matrix arrives as zeros.
+// PTX ISA: cp.async.bulk.tensor.
+__device__ __forceinline__ void copy_box(unsigned target, const TensorMap* map, int column, int row, unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          target),
+      "l"(map), "r"(column), "r"(row), "r"(barrier)
+      : "memory");
+}
+
+// PTX ISA: prefetch.tensormap.
+__device__ __forceinline__ void prefetch_map(const TensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+// This block's number within its cluster. PTX ISA: %cluster_ctarank.
+__device__ __forceinline__ int cluster_rank() {
+  int rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+// All threads of the cluster meet; what they wrote before is visible after. PTX ISA: barrier.cluster.
+__device__ __forceinline__ void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// Reads 16 bytes at this block's address `own` as block `rank` of the cluster has them. PTX ISA: mapa, ld.
+__device__ __forceinline__ void load_remote(u32 (&words)[4], unsigned own, int rank) {
+  unsigned remote;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(own), "r"(rank));
+  asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(remote)
+               : "memory");
+}

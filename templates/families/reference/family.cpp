@@ -1,0 +1,60 @@
+// The yardstick that other families are compared with: sums in double, or modulo 2^32; see kernel.cu.
+#include "templates/families.h"
+#include "templates/tiling.h"
+
+namespace mmtune {
+namespace {
+
+struct Reference {
+  struct Params {};
+
+  static constexpr std::string_view kName = "reference";
+  static constexpr std::string_view kSummary = "sums in double precision, or exactly modulo 2^32; does not compete";
+  static constexpr bool kCompetes = false;
+  static constexpr int kTile = 32;  // rows and columns of C per block, steps along k of a tile
+  static constexpr int kRows = 8;   // rows of threads
+
+  static const ParamTable<Params>& table() {
+    static const ParamTable<Params> rows;
+    return rows;
+  }
+
+  static void rules(const Problem&, const Params&, const DeviceSpec&, Rules&) {}
+
+  static LaunchPlan plan(const Problem& problem, const Params&, const DeviceSpec& device) {
+    LaunchStep gemm;
+    gemm.grid.x = tiles_of_c(problem, kTile, kTile);
+    gemm.block = {kTile, kRows, 1};
+    gemm.args = blas_arguments();
+    LaunchPlan plan;
+    plan.steps = {gemm};
+    plan.work = estimate(problem, device);
+    return plan;
+  }
+
+  static WorkEstimate estimate(const Problem& problem, const DeviceSpec& device) {
+    constexpr double kSums = kTile / kRows;
+    const bool in_double = !traits(problem.precision).integer;
+    // The model counts at the element's own rate; multiply-adds in double occupy the slots of their ratio.
+    const double slots = in_double ? static_cast<double>(fma_per_clock_per_sm(device, problem.precision)) /
+                                         fma_per_clock_per_sm(device, Precision::fp64)
+                                   : 1;
+    const double loads = 1 + 1 / kSums;  // from shared memory, per multiply-add
+    WorkEstimate work;
+    work.issue_slots_per_fma = slots + loads * (in_double ? 2 : 1) + 1;
+    work.bytes_per_k = fetched_bytes_per_k(problem, kTile, kTile);
+    work.smem_bytes_per_fma = loads * std::max(4, traits(problem.precision).element_bytes);
+    work.tile_m = kTile;
+    work.tile_n = kTile;
+    work.tile_k = kTile;
+    work.registers = 48;
+    work.bytes_in_flight = static_cast<int>(kTile * work.bytes_per_k);
+    return work;
+  }
+};
+
+}  // namespace
+
+MMTUNE_FAMILY(reference, Reference)
+
+}  // namespace mmtune

@@ -1,0 +1,156 @@
+// The register-tiled family that competes on CUDA cores; see kernel.cu for the picture.
+#include "templates/dtype.h"
+#include "templates/families.h"
+
+#include <algorithm>
+
+namespace mmtune {
+namespace {
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+struct Simt {
+  struct Params {
+    int bm = 64, bn = 64, bk = 8, tm = 8, tn = 4, lanes_n = 8, stages = 2, load = 0, order = 1, group = 8,
+        min_blocks = 1, split = 1;
+  };
+
+  static constexpr std::string_view kName = "simt";
+  static constexpr std::string_view kSummary =
+      "block, warp and thread tiles on CUDA cores; double-buffered fragments, staged or asynchronous copies, split-K";
+
+  static const ParamTable<Params>& table() {
+    static const ParamTable<Params> rows = {
+        {"BM", &Params::bm, {32, 64, 96, 128, 192, 256}, "rows of C per block"},
+        {"BN", &Params::bn, {32, 64, 96, 128, 192, 256}, "columns of C per block"},
+        {"BK", &Params::bk, {8, 16, 32}, "steps along k per stage"},
+        {"TM", &Params::tm, {2, 4, 8, 16}, "rows of C per thread"},
+        {"TN", &Params::tn, {2, 4, 8, 16}, "columns of C per thread"},
+        {"LANES_N", &Params::lanes_n, {4, 8}, "threads of a warp along the columns"},
+        {"LOAD", &Params::load, {0, 1}, "0: through registers, 1: cp.async"},
+        {"STAGES", &Params::stages, {2, 3, 4, 5}, "tiles of A and B in shared memory"},
+        {"ORDER", &Params::order, {0, 1}, "multiply-adds of a thread: 0 row by row, 1 serpentine"},
+        {"GROUP", &Params::group, {1, 4, 8, 16}, "block rows walked together, for reuse in L2"},
+        {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
+        {"SPLIT", &Params::split, {1, 2, 3, 4, 6, 8, 12, 16}, "blocks that share one tile's k"},
+    };
+    return rows;
+  }
+
+  static int threads(const Params& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
+
+  /// Elements one instruction moves: the widest that the operand's alignment allows.
+  static int vector_width(int align_bytes, int element_bytes) { return std::max(1, align_bytes / element_bytes); }
+
+  static int shared_bytes(const Problem& problem, const Params& p) {
+    const int bytes = traits(problem.precision).accumulator_bytes;
+    const int pad = 16 / bytes;
+    const int row_a = p.bm + (transposes_a(problem.layout) ? 0 : pad);
+    const int row_b = p.bn + (transposes_b(problem.layout) ? pad : 0);
+    return p.stages * p.bk * (row_a + row_b) * bytes;
+  }
+
+  /// Sums, two fragments, staged vectors, addresses; fitted to what ptxas reports for this kernel.
+  static int registers(const Problem& problem, const Params& p) {
+    const int words = std::max(1, traits(problem.precision).accumulator_bytes / 4);
+    const int staged = p.load == 0 ? (p.bm + p.bn) * p.bk * words / threads(p) : 0;
+    return words * (p.tm * p.tn + 2 * (p.tm + p.tn)) + staged + 40;
+  }
+
+  static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
+    const auto& type = traits(problem.precision);
+    const int warp_m = p.tm * (32 / p.lanes_n);
+    const int warp_n = p.tn * p.lanes_n;
+    rules.must(p.bm % warp_m == 0, "a warp's rows divide BM");
+    rules.must(p.bn % warp_n == 0, "a warp's columns divide BN");
+    if (!rules.ok()) return;
+    const int words = std::max(1, type.accumulator_bytes / 4);
+    const int block = threads(p);
+    rules.must(block >= 64 && block <= 512, "64 to 512 threads per block");
+    rules.must(p.tm * p.tn >= 8 && words * p.tm * p.tn <= 128, "8 to 128 registers of sums per thread");
+    rules.must(p.load == 0 || compute_capability(device) >= 80, "cp.async needs compute capability 8.0");
+    rules.must(p.load == 0 || type.element_bytes == type.accumulator_bytes,
+               "cp.async cannot widen 16-bit elements on the way");
+    rules.must(p.load == 1 || p.stages == 2, "copies through registers use two stages");
+    rules.must(p.load == 1 || (p.bm + p.bn) * p.bk / block * words <= 48,
+               "at most 48 registers of staged elements per thread");
+    const int need = registers(problem, p);
+    rules.must(need <= 255, "expected registers fit a thread");
+    rules.must(need * block * p.min_blocks <= device.max_registers_per_sm, "registers allow MIN_BLOCKS blocks per SM");
+    rules.must(p.min_blocks == 4 || need * block * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
+               "MIN_BLOCKS uses at least half of the registers");
+    rules.must(static_cast<std::int64_t>(shared_bytes(problem, p) + device.smem_reserved_per_block) * p.min_blocks <=
+                   device.smem_per_sm,
+               "shared memory allows MIN_BLOCKS blocks per SM");
+    const std::int64_t tiles = ceil_div(problem.m, p.bm) * ceil_div(problem.n, p.bn);
+    rules.must(p.split == 1 || tiles < 2 * device.sm_count, "SPLIT is for fewer tiles than two per SM");
+    rules.must(p.split == 1 || ceil_div(problem.k, p.bk) >= 4 * p.split, "every split has at least four tiles of k");
+    rules.must(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 4, "GROUP is below four times the rows of tiles");
+  }
+
+  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec&) {
+    const auto& type = traits(problem.precision);
+    const std::int64_t tiles = ceil_div(problem.m, p.bm) * ceil_div(problem.n, p.bn);
+    LaunchPlan plan;
+    plan.constants = {{"VA", vector_width(problem.align.a, type.element_bytes)},
+                      {"VB", vector_width(problem.align.b, type.element_bytes)},
+                      {"VC", vector_width(problem.align.c, type.element_bytes)}};
+    plan.needs = problem.align;
+
+    LaunchStep gemm;
+    gemm.grid.x = tiles * p.split;
+    gemm.block.x = threads(p);
+    gemm.smem_bytes = shared_bytes(problem, p);
+    gemm.args = blas_arguments();
+    gemm.args.push_back(Arg::workspace);
+    plan.steps.push_back(gemm);
+    if (p.split > 1) {
+      plan.workspace_bytes = p.split * problem.m * problem.n * type.accumulator_bytes;
+      LaunchStep reduce;
+      reduce.kernel = "reduce";
+      reduce.grid.x = ceil_div(problem.m * problem.n, 256);
+      reduce.block.x = 256;
+      reduce.args = {Arg::m, Arg::n, Arg::alpha, Arg::beta, Arg::c, Arg::ldc, Arg::workspace};
+      plan.steps.push_back(reduce);
+    }
+    plan.work = estimate(problem, p);
+    return plan;
+  }
+
+  static WorkEstimate estimate(const Problem& problem, const Params& p) {
+    const auto& type = traits(problem.precision);
+    const double fma_per_k = static_cast<double>(p.tm) * p.tn;
+    const double vector = std::min({16 / type.accumulator_bytes, p.tm, p.tn});
+    const double fragment_loads = (p.tm + p.tn) / vector;
+    const double elements = static_cast<double>(p.bm + p.bn) / threads(p);  // staged per thread and step along k
+    const bool a_along_k = !transposes_a(problem.layout), b_along_k = transposes_b(problem.layout);
+    const double share_a = static_cast<double>(p.bm) / (p.bm + p.bn);
+    const double wide = 4;  // vectors of four where the copy keeps the direction, else one store an element
+    const double copies = elements * ((a_along_k ? share_a : share_a / wide) +
+                                      (b_along_k ? (1 - share_a) : (1 - share_a) / wide) +
+                                      (p.load == 0 ? 1 / wide : 0));
+    WorkEstimate work;
+    work.issue_slots_per_fma = 1 + (fragment_loads + copies + 16.0 / p.bk) / fma_per_k;
+    work.bytes_per_k = static_cast<double>(p.bm + p.bn) * type.element_bytes;
+    work.smem_bytes_per_fma = (p.tm + p.tn) * type.accumulator_bytes / fma_per_k;
+    work.tile_m = p.bm;
+    work.tile_n = p.bn;
+    work.tile_k = p.bk;
+    work.split_k = p.split;
+    work.registers = registers(problem, p);
+    work.bytes_in_flight = (p.stages - 1) * p.bk * (p.bm + p.bn) * type.element_bytes;
+    return work;
+  }
+
+  static Params default_params(const Problem& problem) {
+    Params params;
+    if (problem.precision == Precision::fp64) params.tm = 4;
+    return params;
+  }
+};
+
+}  // namespace
+
+MMTUNE_FAMILY(simt, Simt)
+
+}  // namespace mmtune

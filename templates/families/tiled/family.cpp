@@ -1,0 +1,67 @@
+// Square tiles in shared memory, one element of C per thread; see kernel.cu for the picture.
+#include "templates/families.h"
+#include "templates/tiling.h"
+
+namespace mmtune {
+namespace {
+
+struct Tiled {
+  struct Params {
+    int tile = 16, unroll = 16;
+  };
+
+  static constexpr std::string_view kName = "tiled";
+  static constexpr std::string_view kSummary = "square tiles in shared memory, one element of C per thread";
+
+  static const ParamTable<Params>& table() {
+    static const ParamTable<Params> rows = {
+        {"TILE", &Params::tile, {1, 2, 4, 8, 16, 32}, "rows, columns and steps along k of a tile"},
+        {"UNROLL", &Params::unroll, {1, 2, 4, 8, 16, 32}, "steps along k per turn of the inner loop"},
+    };
+    return rows;
+  }
+
+  static void rules(const Problem&, const Params& p, const DeviceSpec&, Rules& rules) {
+    rules.must(p.tile % p.unroll == 0, "UNROLL divides TILE");
+  }
+
+  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec&) {
+    LaunchStep gemm;
+    gemm.grid.x = tiles_of_c(problem, p.tile, p.tile);
+    gemm.block = {p.tile, p.tile, 1};
+    gemm.smem_bytes = shared_bytes(problem, p);
+    gemm.args = blas_arguments();
+    LaunchPlan plan;
+    plan.steps = {gemm};
+    plan.work = estimate(problem, p);
+    return plan;
+  }
+
+  /// A tile of A and one of B, with a column of padding for a transposed one.
+  static int shared_bytes(const Problem& problem, const Params& p) {
+    const int row_a = p.tile + (transposes_a(problem.layout) ? 1 : 0);
+    const int row_b = p.tile + (transposes_b(problem.layout) ? 1 : 0);
+    return p.tile * (row_a + row_b) * traits(problem.precision).element_bytes;
+  }
+
+  static WorkEstimate estimate(const Problem& problem, const Params& p) {
+    const double lanes = std::min(32, p.tile * p.tile);
+    WorkEstimate work;
+    work.issue_slots_per_fma = 3 + 2 * widening_slots(problem) + 3.0 / p.unroll + 24.0 / p.tile;
+    work.bytes_per_k = fetched_bytes_per_k(problem, p.tile, p.tile);
+    // A warp's load occupies at least one row of banks, however few threads it has and however narrow its elements.
+    work.smem_bytes_per_fma = 2 * std::max(4, traits(problem.precision).element_bytes) * 32 / lanes;
+    work.tile_m = p.tile;
+    work.tile_n = p.tile;
+    work.tile_k = p.tile;
+    work.registers = 30 + 2 * accumulator_registers(problem);
+    work.bytes_in_flight = static_cast<int>(p.tile * work.bytes_per_k);
+    return work;
+  }
+};
+
+}  // namespace
+
+MMTUNE_FAMILY(tiled, Tiled)
+
+}  // namespace mmtune

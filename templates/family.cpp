@@ -1,0 +1,156 @@
+#include "templates/family.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <mmtune/error.h>
+
+#include <algorithm>
+#include <array>
+
+#include "templates/device_spec.h"
+
+namespace mmtune {
+
+namespace {
+
+using Measure = std::int64_t (*)(const LaunchPlan&, const DeviceSpec&);
+
+enum class Unit { count, bytes };
+
+/// A resource that a plan must not use more of than the device has.
+struct Limit {
+  std::string_view reason;
+  std::string_view resource;  ///< as in "needs 2048 threads per block"
+  Unit unit;
+  Measure needed;
+  Measure allowed;
+};
+
+/// The largest value among the plan's steps.
+template <class Value>
+std::int64_t most(const LaunchPlan& plan, Value value) {
+  std::int64_t largest = 0;
+  for (const LaunchStep& step : plan.steps) largest = std::max<std::int64_t>(largest, value(step));
+  return largest;
+}
+
+std::int64_t most_threads(const LaunchPlan& plan) { return most(plan, block_threads); }
+
+// Registers are handed out in groups of eight per thread to whole warps.
+std::int64_t registers_per_block(const LaunchPlan& plan, const DeviceSpec& device) {
+  const std::int64_t warps = (most_threads(plan) + device.warp_size - 1) / device.warp_size;
+  return (plan.work.registers + 7) / 8 * 8 * warps * device.warp_size;
+}
+
+// Grid limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+constexpr std::array kLimits{
+    Limit{"the block has no more threads than the device allows", "threads per block", Unit::count,
+          [](const LaunchPlan& plan, const DeviceSpec&) { return most_threads(plan); },
+          [](const LaunchPlan&, const DeviceSpec& device) -> std::int64_t { return device.max_threads_per_block; }},
+    Limit{"shared memory fits the device", "of shared memory", Unit::bytes,
+          [](const LaunchPlan& plan, const DeviceSpec&) {
+            return most(plan, [](const LaunchStep& step) { return step.smem_bytes; });
+          },
+          [](const LaunchPlan&, const DeviceSpec& device) {
+            return std::min(device.smem_per_block_optin, device.smem_per_sm - device.smem_reserved_per_block);
+          }},
+    Limit{"the estimated registers fit a thread", "registers per thread", Unit::count,
+          [](const LaunchPlan& plan, const DeviceSpec&) -> std::int64_t { return plan.work.registers; },
+          [](const LaunchPlan&, const DeviceSpec& device) -> std::int64_t { return device.max_registers_per_thread; }},
+    Limit{"the estimated registers fit a block", "registers per block", Unit::count, registers_per_block,
+          [](const LaunchPlan&, const DeviceSpec& device) -> std::int64_t { return device.max_registers_per_block; }},
+    Limit{"the grid's x extent is at most 2^31-1", "blocks along x", Unit::count,
+          [](const LaunchPlan& plan, const DeviceSpec&) {
+            return most(plan, [](const LaunchStep& step) { return step.grid.x; });
+          },
+          [](const LaunchPlan&, const DeviceSpec&) -> std::int64_t { return 2147483647; }},
+    Limit{"the grid's y and z extents are at most 65535", "blocks along y or z", Unit::count,
+          [](const LaunchPlan& plan, const DeviceSpec&) {
+            return most(plan, [](const LaunchStep& step) { return std::max(step.grid.y, step.grid.z); });
+          },
+          [](const LaunchPlan&, const DeviceSpec&) -> std::int64_t { return 65535; }},
+    Limit{"the cluster has no more blocks than the device allows", "blocks per cluster", Unit::count,
+          [](const LaunchPlan& plan, const DeviceSpec&) {
+            return most(plan, [](const LaunchStep& step) { return step.cluster; });
+          },
+          [](const LaunchPlan&, const DeviceSpec& device) -> std::int64_t { return device.max_cluster_size; }},
+};
+
+constexpr std::string_view kAligned = "the operands are aligned for the kernel's vector width";
+constexpr std::string_view kWholeClusters = "the cluster size divides the grid's x extent";
+
+bool whole_clusters(const LaunchPlan& plan) {
+  return std::all_of(plan.steps.begin(), plan.steps.end(),
+                     [](const LaunchStep& step) { return step.grid.x % step.cluster == 0; });
+}
+
+std::string amount(std::int64_t value, Unit unit) {
+  if (unit == Unit::count) return fmt::format("{}", value);
+  return value % 1024 == 0 ? fmt::format("{} KiB", value / 1024) : fmt::format("{:.1f} KiB", value / 1024.0);
+}
+
+std::string detail(std::string_view rule, const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device) {
+  for (const Limit& limit : kLimits) {
+    if (limit.reason != rule) continue;
+    return fmt::format("needs {} {}, device allows {}", amount(limit.needed(plan, device), limit.unit), limit.resource,
+                       amount(limit.allowed(plan, device), limit.unit));
+  }
+  if (rule == kAligned) {
+    return fmt::format("needs A, B and C aligned to {}, {} and {} bytes, they are aligned to {}, {} and {}",
+                       plan.needs.a, plan.needs.b, plan.needs.c, problem.align.a, problem.align.b, problem.align.c);
+  }
+  return fmt::format("must hold: {}", rule);
+}
+
+const ParamInfo* find_param(const std::vector<ParamInfo>& params, std::string_view name) {
+  const auto found = std::find_if(params.begin(), params.end(), [&](const ParamInfo& p) { return p.name == name; });
+  return found == params.end() ? nullptr : &*found;
+}
+
+std::string names(const std::vector<ParamInfo>& params) {
+  std::vector<std::string_view> all;
+  for (const ParamInfo& param : params) all.push_back(param.name);
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+void check_setting(std::string_view family, const std::vector<ParamInfo>& params, const Setting& setting) {
+  const ParamInfo* param = find_param(params, setting.name);
+  if (!param) {
+    throw UsageError(
+        fmt::format("{}: parameter '{}' is unknown; the family has {}", family, setting.name, names(params)));
+  }
+  if (std::find(param->values.begin(), param->values.end(), setting.value) == param->values.end()) {
+    throw UsageError(fmt::format("{}: {}={} is not allowed; choose one of {}", family, setting.name, setting.value,
+                                 fmt::join(param->values, ", ")));
+  }
+}
+
+}  // namespace
+
+void check_common_limits(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, Rules& rules) {
+  for (const Limit& limit : kLimits)
+    rules.must(limit.needed(plan, device) <= limit.allowed(plan, device), limit.reason);
+  rules.must(whole_clusters(plan), kWholeClusters);
+  rules.must(satisfies(problem.align, plan.needs), kAligned);
+}
+
+Config Family::complete(const Config& config, const Problem& problem) const {
+  const std::vector<ParamInfo> table = params();
+  for (const Setting& setting : config.settings()) check_setting(name(), table, setting);
+  const Config defaults = default_config(problem);
+  std::vector<Setting> settings = defaults.settings();
+  for (Setting& setting : settings) {
+    if (const int* given = config.find(setting.name)) setting.value = *given;
+  }
+  return Config(std::move(settings));
+}
+
+std::string explain(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device) {
+  const std::string_view rule = family.broken_rule(problem, config, device);
+  const std::string text = config.text();
+  const std::string who = fmt::format("{}{}{}", family.name(), text.empty() ? "" : " ", text);
+  if (rule.empty()) return fmt::format("{}: all rules hold", who);
+  return fmt::format("{}: {}", who, detail(rule, problem, family.plan(problem, config, device), device));
+}
+
+}  // namespace mmtune

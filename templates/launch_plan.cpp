@@ -1,0 +1,19 @@
+#include "templates/launch_plan.h"
+
+#include <algorithm>
+
+namespace mmtune {
+
+const LaunchStep& main_step(const LaunchPlan& plan) {
+  const auto found =
+      std::find_if(plan.steps.begin(), plan.steps.end(), [](const LaunchStep& step) { return step.kernel == "gemm"; });
+  return found == plan.steps.end() ? plan.steps.front() : *found;
+}
+
+std::int64_t block_threads(const LaunchStep& step) { return step.block.x * step.block.y * step.block.z; }
+
+std::vector<Arg> blas_arguments() {
+  return {Arg::m, Arg::n, Arg::k, Arg::alpha, Arg::a, Arg::lda, Arg::b, Arg::ldb, Arg::beta, Arg::c, Arg::ldc};
+}
+
+}  // namespace mmtune

@@ -1,0 +1,157 @@
+#include "templates/render.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "templates/dtype.h"
+#include "templates/hash.h"
+
+namespace mmtune {
+
+namespace embedded {
+
+const std::vector<std::pair<std::string_view, std::string_view>>& mmtune_templates();  // generated
+
+}  // namespace embedded
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kDeviceFolder = "templates/device/";
+constexpr std::string_view kIncludePrefix = "mmtune/";
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) throw Error(fmt::format("{}: cannot be read; check its permissions", path.string()));
+  return text;
+}
+
+/// The names of all device headers that `text` can include, directly or through others.
+void collect_includes(std::string_view text, const std::map<std::string, std::string>& headers,
+                      std::set<std::string>& found) {
+  constexpr std::string_view kInclude = "#include \"";
+  for (std::size_t at = text.find(kInclude); at != std::string_view::npos; at = text.find(kInclude, at)) {
+    at += kInclude.size();
+    const auto header = headers.find(std::string(text.substr(at, text.find('"', at) - at)));
+    if (header == headers.end() || !found.insert(header->first).second) continue;
+    collect_includes(header->second, headers, found);
+  }
+}
+
+std::string hash_of(std::string_view text, const std::map<std::string, std::string>& headers) {
+  std::set<std::string> included;
+  collect_includes(text, headers, included);
+  ContentHash hash;
+  hash.add(text);
+  for (const std::string& name : included) hash.add(name).add(headers.at(name));
+  return hash.hex();
+}
+
+std::string constant(std::string_view type, std::string_view name, std::string_view value, std::string_view help) {
+  return fmt::format("constexpr {} {} = {};{}{}\n", type, name, value, help.empty() ? "" : "  // ", help);
+}
+
+std::string constant(std::string_view name, std::int64_t value, std::string_view help) {
+  return constant("int", name, fmt::format("{}", value), help);
+}
+
+std::string parameter_constants(const Family& family, const Config& config) {
+  std::string text;
+  for (const ParamInfo& param : family.params()) {
+    const int* value = config.find(param.name);
+    if (!value) {
+      throw Error(fmt::format("{} {}: {} has no value; complete the configuration before rendering it", family.name(),
+                              config.text(), param.name));
+    }
+    text += constant(param.name, *value, param.help);
+  }
+  return text;
+}
+
+/// Everything before the kernel: types and named constants.
+std::string prologue(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device,
+                     int target) {
+  const PrecisionTraits& types = traits(problem.precision);
+  const LaunchPlan plan = family.plan(problem, config, device);
+  const LaunchStep& step = main_step(plan);
+  const auto boolean = [](bool value) { return value ? "true" : "false"; };
+
+  std::string text =
+      fmt::format("// {} {} for {} {}\n", family.name(), config.text(), types.name, to_string(problem.layout));
+  text += "#include \"mmtune/numeric.cuh\"\n\n";
+  text += fmt::format("using Element = {};      // A, B and C\n", types.element);
+  text += fmt::format("using Accumulator = {};  // partial sums\n", types.accumulator);
+  text += fmt::format("using Scalar = {};       // alpha and beta\n\n", types.scalar);
+  text += constant("ARCH", target, "compute capability compiled for");
+  text += constant("bool", "TRANSPOSE_A", boolean(transposes_a(problem.layout)), "A is stored as A[k,m]");
+  text += constant("bool", "TRANSPOSE_B", boolean(transposes_b(problem.layout)), "B is stored as B[n,k]");
+  text += parameter_constants(family, config);
+  for (const Setting& setting : plan.constants) text += constant(setting.name, setting.value, "");
+  text += constant("THREADS", block_threads(step), "per block");
+  text += constant("SMEM_BYTES", step.smem_bytes, "dynamic shared memory per block");
+  return text;
+}
+
+}  // namespace
+
+TemplateFiles::TemplateFiles(std::map<std::string, std::string> files) : files_(std::move(files)) {
+  for (const auto& [path, text] : files_) {
+    if (!path.starts_with(kDeviceFolder)) continue;
+    device_headers_.emplace(std::string(kIncludePrefix) + path.substr(kDeviceFolder.size()), text);
+  }
+}
+
+const TemplateFiles& TemplateFiles::embedded() {
+  static const TemplateFiles files = [] {
+    std::map<std::string, std::string> texts;
+    for (const auto& [path, text] : embedded::mmtune_templates()) texts.emplace(path, text);
+    return TemplateFiles(std::move(texts));
+  }();
+  return files;
+}
+
+TemplateFiles TemplateFiles::from_directory(const std::string& root) {
+  std::map<std::string, std::string> texts;
+  for (const char* folder : {"templates/device", "templates/families"}) {
+    std::error_code none;  // a missing folder is an empty one
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(root) / folder, none)) {
+      const fs::path extension = entry.path().extension();
+      if (extension != ".cu" && extension != ".cuh") continue;
+      texts.emplace(entry.path().lexically_relative(root).generic_string(), read_file(entry.path()));
+    }
+  }
+  if (texts.empty()) {
+    throw Error(fmt::format(
+        "{}: holds no kernel sources; name the root of a source tree, which has templates/families/*/kernel.cu", root));
+  }
+  return TemplateFiles(std::move(texts));
+}
+
+std::string_view TemplateFiles::text(const std::string& path) const {
+  const auto file = files_.find(path);
+  if (file == files_.end()) {
+    throw Error(fmt::format("{}: not among the kernel sources; the family's folder needs this file", path));
+  }
+  return file->second;
+}
+
+Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
+              const DeviceSpec& device, int target) {
+  const std::string path = fmt::format("templates/families/{}/kernel.cu", family.name());
+  Source source;
+  source.name = family.name();
+  source.text = prologue(family, problem, config, device, target);
+  source.text += fmt::format("#line 1 \"{}\"\n{}", path, files.text(path));
+  source.hash = hash_of(source.text, files.device_headers());
+  return source;
+}
+
+}  // namespace mmtune

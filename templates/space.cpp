@@ -1,0 +1,92 @@
+#include "templates/space.h"
+
+#include <algorithm>
+
+namespace mmtune {
+
+SearchSpace::SearchSpace(const Family& family, const Problem& problem, const DeviceSpec& device)
+    : family_(family), problem_(problem), device_(device), params_(family.params()) {}
+
+std::int64_t SearchSpace::size() const {
+  std::int64_t product = 1;
+  for (const ParamInfo& param : params_) product *= static_cast<std::int64_t>(param.values.size());
+  return product;
+}
+
+void SearchSpace::for_each_point(const std::function<bool(const Config&, std::string_view)>& visit) const {
+  if (size() == 0) return;
+  Config config = first();
+  std::vector<std::size_t> digits(params_.size(), 0);
+  std::size_t position = 0;
+  do {
+    if (!visit(config, family_.broken_rule(problem_, config, device_))) return;
+    // The next point, counting like an odometer: the last parameter turns fastest. One configuration is changed in
+    // place, so that a million points cost no allocation here.
+    for (position = params_.size(); position > 0; --position) {
+      const std::vector<int>& values = params_[position - 1].values;
+      std::size_t& digit = digits[position - 1];
+      digit = (digit + 1) % values.size();
+      config.set(position - 1, values[digit]);
+      if (digit != 0) break;
+    }
+  } while (position > 0);
+}
+
+void SearchSpace::for_each(const std::function<bool(const Config&)>& visit) const {
+  for_each_point([&](const Config& config, std::string_view broken) { return !broken.empty() || visit(config); });
+}
+
+std::vector<Config> SearchSpace::legal() const {
+  std::vector<Config> configs;
+  for_each([&](const Config& config) {
+    configs.push_back(config);
+    return true;
+  });
+  return configs;
+}
+
+SpaceCount SearchSpace::count() const {
+  SpaceCount count;
+  for_each_point([&](const Config&, std::string_view broken) {
+    ++count.total;
+    ++(broken.empty() ? count.legal : count.removed[broken]);
+    return true;
+  });
+  return count;
+}
+
+std::vector<Config> SearchSpace::neighbours(const Config& config) const {
+  std::vector<Config> found;
+  Config candidate = config;
+  const auto keep_if_legal = [&](std::size_t position, int value) {
+    candidate.set(position, value);
+    if (family_.broken_rule(problem_, candidate, device_).empty()) found.push_back(candidate);
+  };
+  for (std::size_t i = 0; i < params_.size(); ++i) {
+    const std::vector<int>& values = params_[i].values;
+    const int current = config.settings().at(i).value;
+    const auto here = std::lower_bound(values.begin(), values.end(), current);
+    const auto above = here != values.end() && *here == current ? here + 1 : here;
+    if (here != values.begin()) keep_if_legal(i, *(here - 1));
+    if (above != values.end()) keep_if_legal(i, *above);
+    candidate.set(i, current);
+  }
+  return found;
+}
+
+bool SearchSpace::contains(const Config& config) const {
+  const std::vector<Setting>& settings = config.settings();
+  const auto matches = [](const Setting& setting, const ParamInfo& param) {
+    return setting.name == param.name && std::binary_search(param.values.begin(), param.values.end(), setting.value);
+  };
+  return std::equal(settings.begin(), settings.end(), params_.begin(), params_.end(), matches) &&
+         family_.broken_rule(problem_, config, device_).empty();
+}
+
+Config SearchSpace::first() const {
+  std::vector<Setting> settings;
+  for (const ParamInfo& param : params_) settings.push_back({std::string(param.name), param.values.front()});
+  return Config(std::move(settings));
+}
+
+}  // namespace mmtune

@@ -1,0 +1,140 @@
+// A temporary directory, sample rows, and SQLite behind the store's back.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "db/store.h"
+
+namespace mmtune::testing {
+
+class StoreTest : public ::testing::Test {
+ protected:
+  StoreTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "mmtune_db_XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+    path_ = directory_ / "mmtune.db";
+  }
+  ~StoreTest() override { std::filesystem::remove_all(directory_); }
+
+  Store open(OpenMode mode = OpenMode::read_write) const { return Store::open(path_, mode); }
+
+  std::filesystem::path directory_;
+  std::string path_;
+};
+
+inline Trial sample_trial(int number = 0) {
+  Trial trial;
+  trial.key.device = {"NVIDIA H200", 90, 132, 232448};
+  trial.key.problem = {Precision::fp16, Layout::tn, 1000, 2000, 3000, {16, 8, 4}};
+  trial.key.family = "simt";
+  trial.key.config = fmt::format("BM=128 BN={}", number + 1);
+  trial.key.source_hash = "0123456789abcdef0123456789abcdef";
+  trial.key.evidence = Evidence::measured;
+  trial.outcome = Outcome::ok;
+  trial.note = "a line\nand a log with \"quotes\" and 'more'";
+  trial.binary_hash = fmt::format("{:032x}", number + 1);
+  trial.timing = {10.5 + number, 10.25, 11.75, 10.125, 31, 7, "graph", 1980.5};
+  trial.error_share = 0.25;
+  trial.deterministic = false;
+  trial.occupancy = 0.5;
+  trial.smem_bytes = 49152;
+  trial.environment = {"580.1", "13.0", "abcdef1", "GPU-1234"};
+  trial.created = "2031-04-05T06:07:08Z";
+  return trial;
+}
+
+inline Binary sample_binary(int number = 0) {
+  Binary binary;
+  binary.hash = fmt::format("{:032x}", number + 1);
+  binary.target = "sm_90a";
+  binary.exact_target = false;
+  binary.cubin = std::string(
+      "\x7f"
+      "ELF\0\1\2",
+      7);
+  binary.registers = 128;
+  binary.spill_bytes = 16;
+  binary.stack_bytes = 32;
+  binary.static_smem_bytes = 1024;
+  binary.compile_ms = 812.5;
+  return binary;
+}
+
+inline void expect_equal(const Trial& a, const Trial& b) {
+  EXPECT_EQ(a.key.device, b.key.device);
+  EXPECT_EQ(a.key.problem, b.key.problem);
+  EXPECT_EQ(a.key.family, b.key.family);
+  EXPECT_EQ(a.key.config, b.key.config);
+  EXPECT_EQ(a.key.source_hash, b.key.source_hash);
+  EXPECT_EQ(a.key.evidence, b.key.evidence);
+  EXPECT_EQ(a.outcome, b.outcome);
+  EXPECT_EQ(a.note, b.note);
+  EXPECT_EQ(a.binary_hash, b.binary_hash);
+  EXPECT_EQ(a.timing.median_us, b.timing.median_us);
+  EXPECT_EQ(a.timing.q1_us, b.timing.q1_us);
+  EXPECT_EQ(a.timing.q3_us, b.timing.q3_us);
+  EXPECT_EQ(a.timing.min_us, b.timing.min_us);
+  EXPECT_EQ(a.timing.samples, b.timing.samples);
+  EXPECT_EQ(a.timing.calls_per_sample, b.timing.calls_per_sample);
+  EXPECT_EQ(a.timing.mode, b.timing.mode);
+  EXPECT_EQ(a.timing.sm_clock_mhz, b.timing.sm_clock_mhz);
+  EXPECT_EQ(a.error_share, b.error_share);
+  EXPECT_EQ(a.deterministic, b.deterministic);
+  EXPECT_EQ(a.occupancy, b.occupancy);
+  EXPECT_EQ(a.smem_bytes, b.smem_bytes);
+  EXPECT_EQ(a.environment.driver, b.environment.driver);
+  EXPECT_EQ(a.environment.nvrtc, b.environment.nvrtc);
+  EXPECT_EQ(a.environment.commit, b.environment.commit);
+  EXPECT_EQ(a.environment.device_uuid, b.environment.device_uuid);
+  EXPECT_EQ(a.created, b.created);
+}
+
+inline void expect_equal(const Binary& a, const Binary& b) {
+  EXPECT_EQ(a.hash, b.hash);
+  EXPECT_EQ(a.target, b.target);
+  EXPECT_EQ(a.exact_target, b.exact_target);
+  EXPECT_EQ(a.cubin, b.cubin);
+  EXPECT_EQ(a.registers, b.registers);
+  EXPECT_EQ(a.spill_bytes, b.spill_bytes);
+  EXPECT_EQ(a.stack_bytes, b.stack_bytes);
+  EXPECT_EQ(a.static_smem_bytes, b.static_smem_bytes);
+  EXPECT_EQ(a.compile_ms, b.compile_ms);
+}
+
+/// Runs SQL as anybody with a shell could.
+inline void run_raw(const std::string& path, const std::string& sql) {
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
+  sqlite3_close(handle);
+}
+
+/// Runs `body` in a child; it succeeds by returning without an exception.
+inline pid_t in_child(const std::function<void()>& body) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  try {
+    body();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "child: {}\n", error.what());
+    _exit(1);
+  }
+  _exit(::testing::Test::HasFailure() ? 1 : 0);
+}
+
+inline int status_of(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+}  // namespace mmtune::testing

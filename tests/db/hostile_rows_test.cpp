@@ -1,0 +1,94 @@
+// Rows that no mmtune writes, put there behind the store's back: skipped one by one and reported by check().
+#include <mmtune/error.h>
+
+#include "db/sqlite.h"
+#include "tests/db/fixtures.h"
+
+namespace mmtune::testing {
+namespace {
+
+class HostileRowsTest : public StoreTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(HostileRowsTest, IsSkippedAndReported) {
+  {
+    Store store = open();
+    store.put({sample_trial(0), sample_trial(1)}, {sample_binary(0), sample_binary(1)});
+    store.put_winner(sample_trial(0).key, "search", 1);
+  }
+  // Types of columns bind nobody who can write the schema.
+  run_raw(path_,
+          "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '');"
+          "UPDATE sqlite_schema SET sql = replace(sql, ') , WITHOUT', ') WITHOUT');"
+          "UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '')");
+  run_raw(path_, GetParam());
+  Store store = open();
+  EXPECT_FALSE(store.find(sample_trial(0).key));
+  const auto trials = store.trials();
+  ASSERT_EQ(trials.size(), 1U);
+  expect_equal(trials[0], sample_trial(1));
+  EXPECT_TRUE(store.winners().empty());
+  EXPECT_FALSE(store.check().faults.empty());
+
+  Store clean = Store::open(directory_ / "clean.db", OpenMode::read_write);
+  const MergeReport report = clean.merge_from(path_);
+  EXPECT_EQ(report.trials_added, 1);
+  EXPECT_GE(report.rejected, 1);
+  EXPECT_TRUE(clean.check().faults.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Values, HostileRowsTest,
+    ::testing::Values(
+        "UPDATE trial SET outcome = 77 WHERE id = 1", "UPDATE trial SET outcome = -1 WHERE id = 1",
+        "UPDATE trial SET samples = 9223372036854775807 WHERE id = 1",
+        "UPDATE trial SET samples = -9223372036854775807 WHERE id = 1",
+        "UPDATE trial SET samples = 'many' WHERE id = 1", "UPDATE trial SET deterministic = 2 WHERE id = 1",
+        "UPDATE trial SET median_us = 0.0 WHERE id = 1", "UPDATE trial SET median_us = -1.5 WHERE id = 1",
+        "UPDATE trial SET median_us = 9e999 WHERE id = 1", "UPDATE trial SET median_us = 0.0 / 0.0 WHERE id = 1",
+        "UPDATE trial SET median_us = 'fast' WHERE id = 1", "UPDATE trial SET error_share = 5.0 WHERE id = 1",
+        "UPDATE trial SET occupancy = -0.5 WHERE id = 1", "UPDATE trial SET note = x'00ff' WHERE id = 1",
+        "UPDATE trial SET note = NULL WHERE id = 1", "UPDATE trial SET created = '' WHERE id = 1",
+        "UPDATE trial SET binary_hash = '../../etc' WHERE id = 1",
+        "UPDATE trial SET config = hex(zeroblob(5000000)) WHERE id = 1",
+        "UPDATE trial SET config = 'BM=1; rm -rf' WHERE id = 1",
+        "UPDATE trial SET config = 'BM=99999999999999999999' WHERE id = 1",
+        "UPDATE trial SET family = '#include \"/etc/shadow\"' WHERE id = 1",
+        "UPDATE trial SET source_hash = '' WHERE id = 1", "UPDATE trial SET evidence = 9 WHERE id = 1",
+        "INSERT INTO problem SELECT 9, 99, layout, m, n, k, 16, 16, 16 FROM problem LIMIT 1;"
+        "UPDATE trial SET problem_id = 9 WHERE id = 1",
+        "INSERT INTO problem SELECT 9, precision, layout, -5, n, k, 16, 16, 16 FROM problem LIMIT 1;"
+        "UPDATE trial SET problem_id = 9 WHERE id = 1",
+        "INSERT INTO problem SELECT 9, precision, layout, m, n, k, 3, 16, 16 FROM problem LIMIT 1;"
+        "UPDATE trial SET problem_id = 9 WHERE id = 1",
+        "INSERT INTO device SELECT 9, name, 90, -1, 0 FROM device LIMIT 1;"
+        "UPDATE trial SET device_id = 9 WHERE id = 1",
+        "UPDATE trial SET device_id = 1234 WHERE id = 1", "UPDATE trial SET environment_id = 1234 WHERE id = 1"));
+
+TEST_F(StoreTest, SpoiltBinariesAreNotServed) {
+  Store store = open();
+  const Binary binary = sample_binary();
+  store.put(sample_trial(), &binary);
+  run_raw(path_, "UPDATE binary SET registers = -4");
+  EXPECT_FALSE(store.find_binary(binary.hash));
+  EXPECT_FALSE(store.find_compiled(sample_trial().key.source_hash, "sm_90a", true));
+  EXPECT_FALSE(store.check().faults.empty());
+  store.put(sample_trial(), &binary);
+  expect_equal(*store.find_binary(binary.hash), binary);
+}
+
+TEST_F(StoreTest, ASourceIsNotServedTheCodeOfAnotherTarget) {
+  Store store = open();
+  store.put_compiled("source", sample_binary());
+  run_raw(path_, "UPDATE compiled SET target = 'sm_80'");
+  EXPECT_FALSE(store.find_compiled("source", "sm_80", true));
+}
+
+TEST_F(StoreTest, SchemaCannotCallFunctionsOrLoadExtensions) {
+  open();
+  Database database(path_, Database::Access::read_write);
+  EXPECT_THROW(database.exec("SELECT load_extension('x')"), DatabaseError);
+  EXPECT_THROW(database.exec("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema"), DatabaseError);
+}
+
+}  // namespace
+}  // namespace mmtune::testing

@@ -1,0 +1,150 @@
+// Merging: idempotent, independent of order, and careful with what others wrote.
+#include <gmock/gmock.h>
+#include <mmtune/error.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "tests/db/fixtures.h"
+
+namespace mmtune::testing {
+namespace {
+
+class MergeTest : public StoreTest {
+ protected:
+  std::string make(const std::string& name, const std::vector<Trial>& trials, int winner) const {
+    const std::string path = directory_ / name;
+    Store store = Store::open(path, OpenMode::read_write);
+    std::vector<Binary> binaries;
+    for (const Trial& trial : trials) {
+      binaries.push_back(sample_binary());
+      binaries.back().hash = trial.binary_hash;
+    }
+    store.put(trials, binaries);
+    store.put_winner(trials[static_cast<std::size_t>(winner)].key, name, 5);
+    return path;
+  }
+
+  /// Everything in a database, as text in a fixed order.
+  static std::string contents(const std::string& path) {
+    Store store = Store::open(path, OpenMode::read_only);
+    std::vector<std::string> lines;
+    for (const Trial& t : store.trials()) {
+      lines.push_back(fmt::format("{} {} {} {} {}", t.key.config, static_cast<int>(t.outcome), t.timing.median_us,
+                                  t.timing.samples, t.binary_hash));
+    }
+    std::sort(lines.begin(), lines.end());
+    for (const Winner& w : store.winners()) {
+      lines.push_back(fmt::format("winner {} {} {}", w.trial.key.config, w.search, w.candidates));
+    }
+    return fmt::format("{}", fmt::join(lines, "\n"));
+  }
+
+  std::string merged(const std::string& name, const std::vector<std::string>& sources) const {
+    const std::string path = directory_ / name;
+    Store store = Store::open(path, OpenMode::read_write);
+    for (const std::string& source : sources) store.merge_from(source);
+    EXPECT_TRUE(store.check().faults.empty());
+    return contents(path);
+  }
+};
+
+TEST_F(MergeTest, AnyOrderAndAnyRepetitionGiveTheSame) {
+  Trial better = sample_trial(0);
+  better.timing.samples = 100;
+  better.timing.median_us = 12;
+  Trial wrong = sample_trial(2);
+  wrong.outcome = Outcome::wrong_result;
+  const std::string a = make("a", {sample_trial(0), sample_trial(1)}, 0);
+  const std::string b = make("b", {better, sample_trial(2)}, 1);
+  const std::string c = make("c", {sample_trial(1), sample_trial(3), wrong}, 0);
+  const std::string expected = merged("abc", {a, b, c});
+  EXPECT_EQ(merged("acb", {a, c, b}), expected);
+  EXPECT_EQ(merged("bac", {b, a, c}), expected);
+  EXPECT_EQ(merged("cba", {c, b, a}), expected);
+  EXPECT_EQ(merged("again", {a, b, c, a, b, c, c}), expected);
+  EXPECT_EQ(merged("tree", {std::string(directory_ / "acb"), a, std::string(directory_ / "cba")}), expected);
+}
+
+TEST_F(MergeTest, CountsWhatItDid) {
+  const std::string a = make("a", {sample_trial(0), sample_trial(1)}, 1);
+  const std::string b = make("b", {sample_trial(0), sample_trial(2)}, 0);
+  Store store = Store::open(a, OpenMode::read_write);
+  MergeReport report = store.merge_from(b);
+  EXPECT_EQ(report.trials_added, 1);
+  EXPECT_EQ(report.trials_kept, 1);
+  EXPECT_EQ(report.winners_changed, 1);
+  EXPECT_EQ(report.rejected, 0);
+  report = store.merge_from(b);
+  EXPECT_EQ(report.trials_added, 0);
+  EXPECT_EQ(report.winners_changed, 0);
+}
+
+TEST_F(MergeTest, KeepsTheFasterDecisionAndTheBetterVerifiedTrial) {
+  Trial fewer = sample_trial(0);
+  fewer.timing.samples = 3;
+  fewer.timing.median_us = 1;
+  Trial lost = sample_trial(1);
+  lost.outcome = Outcome::timed_out;
+  const std::string ours = make("ours", {sample_trial(0), sample_trial(1)}, 0);
+  const std::string theirs = make("theirs", {fewer, lost, sample_trial(5)}, 2);
+  Store store = Store::open(ours, OpenMode::read_write);
+  store.merge_from(theirs);
+  expect_equal(*store.find(fewer.key), sample_trial(0));
+  expect_equal(*store.find(lost.key), sample_trial(1));
+  EXPECT_EQ(store.winners().at(0).search, "ours");
+}
+
+TEST_F(MergeTest, AFaultFoundElsewhereWithdrawsTheWinner) {
+  Trial faulty = sample_trial(0);
+  faulty.outcome = Outcome::guard_violation;
+  const std::string ours = make("ours", {sample_trial(0)}, 0);
+  const std::string theirs = make("theirs", {faulty, sample_trial(7)}, 1);
+  Store store = Store::open(ours, OpenMode::read_write);
+  store.merge_from(theirs);
+  EXPECT_EQ(store.find(faulty.key)->outcome, Outcome::guard_violation);
+  EXPECT_TRUE(store.winners().empty());
+}
+
+TEST_F(MergeTest, OwnBinariesComeAlong) {
+  const std::string theirs = make("theirs", {sample_trial()}, 0);
+  Store store = open();
+  store.merge_from(theirs);
+  EXPECT_EQ(store.find_binary(sample_binary().hash)->cubin, sample_binary().cubin);
+  EXPECT_TRUE(store.find_compiled(sample_trial().key.source_hash, "sm_90a", true));
+}
+
+TEST_F(MergeTest, MachineCodeOfAnotherUserStaysOut) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  const std::string theirs = make("theirs", {sample_trial()}, 0);
+  ASSERT_EQ(chown(theirs.c_str(), 4242, 4242), 0);
+  EXPECT_THROW(Store::open(theirs, OpenMode::read_only), DatabaseError);
+  Store store = open();
+  EXPECT_EQ(store.merge_from(theirs).trials_added, 1);
+  EXPECT_FALSE(store.find_binary(sample_binary().hash));
+  EXPECT_FALSE(store.find_compiled(sample_trial().key.source_hash, "sm_90a", false));
+  ASSERT_EQ(store.winners().size(), 1U);
+  EXPECT_TRUE(store.winners()[0].trial.binary_hash.empty()) << "a name of code is as good as code";
+}
+
+TEST_F(MergeTest, RejectsSpoiltRowsAndTakesTheOthers) {
+  const std::string theirs = make("theirs", {sample_trial(0), sample_trial(1), sample_trial(2)}, 0);
+  run_raw(theirs,
+          "UPDATE trial SET config = 'BM=1; rm' WHERE id = 2; UPDATE trial SET median_us = -1 WHERE id = 3;"
+          "UPDATE winner SET candidates = -1");
+  Store store = open();
+  const MergeReport report = store.merge_from(theirs);
+  EXPECT_EQ(report.trials_added, 1);
+  EXPECT_EQ(report.rejected, 3);
+  EXPECT_TRUE(store.check().faults.empty());
+}
+
+TEST_F(MergeTest, RefusesItself) {
+  const std::string path = make("a", {sample_trial()}, 0);
+  Store store = Store::open(path, OpenMode::read_write);
+  EXPECT_THROW(store.merge_from(path), DatabaseError);
+  EXPECT_THROW(store.merge_from(directory_ / "missing"), DatabaseError);
+}
+
+}  // namespace
+}  // namespace mmtune::testing

@@ -1,0 +1,103 @@
+// Every family compiles without a warning for every kind of GPU that the project serves.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "templates/families.h"
+#include "templates/gpu_catalog.h"
+#include "tests/runtime/support.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::string_view kGpus[] = {"t4", "a100", "h200", "b200", "rtx5090"};  // sm_75, 80, 90a, 100a, 120a
+constexpr int kDraws = 20;
+
+struct Case {
+  const Family* family;
+  Problem problem;
+  Config config;
+  const DeviceSpec* gpu;
+
+  std::string text() const {
+    return fmt::format("{} {} for {} on {}", family->name(), config.text(), to_string(problem), gpu->name);
+  }
+};
+
+/// The default configuration for every precision and layout on every GPU.
+void add_defaults(const Family& family, std::vector<Case>& cases) {
+  for (const std::string_view gpu : kGpus) {
+    for (const Precision precision : kAllPrecisions) {
+      for (const Layout layout : kAllLayouts) {
+        const Problem problem = packed_problem(precision, layout, 1024, 1024, 1024);
+        cases.push_back({&family, problem, family.default_config(problem), &catalog_gpu(gpu)});
+      }
+    }
+  }
+}
+
+/// Random legal configurations, for well and for badly aligned operands.
+void add_random(const Family& family, std::vector<Case>& cases) {
+  std::mt19937 random(1);
+  const auto any = [&](const auto& values) { return values[random() % std::size(values)]; };
+  for (int draw = 0; draw < kDraws;) {
+    const std::int64_t extent = random() % 2 == 0 ? 1024 : 1001;
+    const Problem problem = packed_problem(any(kAllPrecisions), any(kAllLayouts), extent, extent, extent);
+    std::vector<Setting> settings;
+    for (const ParamInfo& param : family.params()) settings.push_back({std::string(param.name), any(param.values)});
+    const Case candidate{&family, problem, Config(std::move(settings)), &catalog_gpu(any(kGpus))};
+    if (!family.broken_rule(problem, candidate.config, *candidate.gpu).empty()) continue;
+    cases.push_back(candidate);
+    ++draw;
+  }
+}
+
+class CompileFamilies : public test::NvrtcTest {
+ protected:
+  /// What is wrong with a case, or nothing.
+  std::string complaint(const Case& c) const {
+    const CompileTarget target = compile_target(*c.gpu, nvrtc_->supported());
+    const TemplateFiles& files = TemplateFiles::embedded();
+    const Source source = render(files, *c.family, c.problem, c.config, *c.gpu, target.compute_capability);
+    const Compilation compilation = nvrtc_->compile(source, files, target);
+    const bool warned = compilation.log.find("warning") != std::string::npos;
+    return compilation.ok() && !warned ? "" : fmt::format("{}\n{}", c.text(), compilation.log);
+  }
+
+  /// All complaints, found by as many threads as there are cores.
+  std::vector<std::string> complaints(const std::vector<Case>& cases) const {
+    std::vector<std::string> found;
+    std::mutex mutex;
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (std::size_t i = next++; i < cases.size(); i = next++) {
+        std::string text = complaint(cases[i]);
+        const std::lock_guard lock(mutex);
+        if (!text.empty()) found.push_back(std::move(text));
+      }
+    };
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
+    for (std::thread& thread : threads) thread.join();
+    return found;
+  }
+};
+
+TEST_F(CompileFamilies, DefaultsForAllPrecisionsLayoutsAndTargets) {
+  std::vector<Case> cases;
+  for (const Family* family : families()) add_defaults(*family, cases);
+  for (const std::string& text : complaints(cases)) ADD_FAILURE() << text;
+}
+
+TEST_F(CompileFamilies, RandomConfigurations) {
+  std::vector<Case> cases;
+  for (const Family* family : families()) add_random(*family, cases);
+  for (const std::string& text : complaints(cases)) ADD_FAILURE() << text;
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,88 @@
+// What several tests of the runtime need: a temporary environment, a compiler or a GPU or the reason for skipping.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <mmtune/error.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "runtime/device_query.h"
+#include "runtime/driver.h"
+#include "runtime/nvrtc.h"
+
+namespace mmtune::test {
+
+/// Sets (or, without a value, unsets) an environment variable until the end of the scope.
+class ScopedEnv {
+ public:
+  ScopedEnv(std::string name, const char* value) : name_(std::move(name)) {
+    if (const char* old = std::getenv(name_.c_str())) old_ = old;
+    set(value);
+  }
+  ~ScopedEnv() { set(old_ ? old_->c_str() : nullptr); }
+  ScopedEnv(const ScopedEnv&) = delete;
+  ScopedEnv& operator=(const ScopedEnv&) = delete;
+
+ private:
+  void set(const char* value) const {
+    if (value != nullptr) {
+      setenv(name_.c_str(), value, 1);
+    } else {
+      unsetenv(name_.c_str());
+    }
+  }
+
+  std::string name_;
+  std::optional<std::string> old_;
+};
+
+inline Source source_of(const std::string& text) { return {"test", text, "0123456789abcdef0123456789abcdef"}; }
+
+inline CompileTarget sm(int compute_capability) {
+  return {compute_capability, true, "sm_" + std::to_string(compute_capability) + (compute_capability >= 90 ? "a" : "")};
+}
+
+/// Skips where there is no NVRTC.
+class NvrtcTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      nvrtc_.emplace(Nvrtc::load());
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  Compilation compile(const std::string& text, const CompileTarget& target = sm(80)) const {
+    return nvrtc_->compile(source_of(text), TemplateFiles::embedded(), target);
+  }
+
+  std::optional<Nvrtc> nvrtc_;
+};
+
+/// Skips where there is no GPU or no NVRTC.
+class GpuTest : public NvrtcTest {
+ protected:
+  void SetUp() override {
+    try {
+      if (gpu_count() == 0) GTEST_SKIP() << "the driver offers no GPU";
+      gpu_.emplace(0);
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+    NvrtcTest::SetUp();
+  }
+
+  /// Machine code for GPU 0.
+  std::string build(const std::string& text) const {
+    const Compilation compilation = compile(text, compile_target(query_device(0), nvrtc_->supported()));
+    EXPECT_TRUE(compilation.ok()) << compilation.log;
+    return compilation.cubin;
+  }
+
+  std::optional<Gpu> gpu_;
+};
+
+}  // namespace mmtune::test

@@ -1,0 +1,54 @@
+#include "templates/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mmtune/error.h>
+
+namespace mmtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string error_of(std::string_view text) {
+  try {
+    Config::parse(text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Config, TextReadsBack) {
+  const Config config({{"BM", 128}, {"BN", 64}, {"SHIFT", -1}});
+  EXPECT_EQ(config.text(), "BM=128 BN=64 SHIFT=-1");
+  EXPECT_EQ(Config::parse(config.text()), config);
+  EXPECT_EQ(Config::parse("  BM=128   BN=64\tSHIFT=-1 "), config);
+}
+
+TEST(Config, EmptyTextIsTheEmptyConfiguration) {
+  EXPECT_EQ(Config::parse(""), Config());
+  EXPECT_EQ(Config::parse("  "), Config());
+  EXPECT_EQ(Config().text(), "");
+}
+
+TEST(Config, ErrorsNameTheOffendingToken) {
+  EXPECT_THAT(error_of("BM=128 BN"), HasSubstr("'BN'"));
+  EXPECT_THAT(error_of("=3"), HasSubstr("'=3'"));
+  EXPECT_THAT(error_of("BM=12x"), HasSubstr("'12x'"));
+  EXPECT_THAT(error_of("BM="), HasSubstr("'BM='"));
+  EXPECT_THAT(error_of("BM=99999999999"), HasSubstr("'99999999999'"));
+  EXPECT_THAT(error_of("BM=1 BN=2 BM=1"), HasSubstr("'BM' is given twice"));
+}
+
+TEST(Config, FindsByNameWhereverItStands) {
+  const Config config({{"BM", 1}, {"BN", 2}});
+  EXPECT_EQ(*config.find("BN"), 2);
+  EXPECT_EQ(*config.find("BN", 1), 2);
+  EXPECT_EQ(*config.find("BN", 0), 2);
+  EXPECT_EQ(*config.find("BM", 7), 1);
+  EXPECT_EQ(config.find("BK"), nullptr);
+  EXPECT_EQ(config.find("BK", 0), nullptr);
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,142 @@
+#include "templates/cost.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "templates/gpu_catalog.h"
+
+namespace mmtune {
+namespace {
+
+/// A register-tiled fp32 kernel with bm x bn of C per block and tm x tn per thread.
+LaunchPlan tiled_plan(const Problem& problem, int bm, int bn, int tm, int tn, int split = 1) {
+  LaunchPlan plan;
+  plan.work.tile_m = bm;
+  plan.work.tile_n = bn;
+  plan.work.tile_k = 16;
+  plan.work.split_k = split;
+  plan.work.registers = tm * tn + 2 * (tm + tn) + 40;
+  plan.work.bytes_per_k = 4.0 * (bm + bn);
+  plan.work.smem_bytes_per_fma = 4.0 * (tm + tn) / (tm * tn);
+  plan.work.issue_slots_per_fma = 1 + (tm + tn) / 4.0 / (tm * tn);
+  plan.work.bytes_in_flight = static_cast<int>(plan.work.bytes_per_k) * 16;
+  LaunchStep step;
+  step.block.x = bm / tm * (bn / tn);
+  step.grid.x = (problem.m + bm - 1) / bm * ((problem.n + bn - 1) / bn) * split;
+  step.smem_bytes = 2 * 16 * 4 * (bm + bn);
+  plan.steps = {step};
+  if (split > 1) {
+    plan.workspace_bytes = split * problem.m * problem.n * 4;
+    plan.steps.push_back(
+        {.kernel = "reduce", .grid = {1024, 1, 1}, .block = {256, 1, 1}, .cluster = 1, .smem_bytes = 0, .args = {}});
+  }
+  return plan;
+}
+
+/// One element per thread, every operand from the cache.
+LaunchPlan naive_plan(const Problem& problem) {
+  LaunchPlan plan = tiled_plan(problem, 16, 16, 1, 1);
+  plan.work.tile_k = 1;
+  plan.work.issue_slots_per_fma = 3;
+  plan.work.smem_bytes_per_fma = 8;
+  plan.work.bytes_in_flight = 0;
+  plan.steps[0].smem_bytes = 0;
+  return plan;
+}
+
+Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
+
+double time_us(const Problem& problem, const LaunchPlan& plan, const char* gpu = "h200") {
+  return predict(problem, plan, catalog_gpu(gpu), 0).time_us;
+}
+
+TEST(Cost, NeverBeatsTheHardware) {
+  for (const auto& [key, gpu] : gpu_catalog()) {
+    for (const std::int64_t n : {256, 1024, 4096}) {
+      const Problem problem = square(n);
+      const double time = predict(problem, tiled_plan(problem, 128, 128, 8, 8), gpu, 63).time_us;
+      EXPECT_GT(time, flops(problem) / peak_tflops(gpu, Precision::fp32) / 1e6) << key << " " << n;
+      EXPECT_GT(time, minimal_bytes(problem) / gpu.memory_bandwidth_gb_s / 1e3) << key << " " << n;
+    }
+  }
+}
+
+TEST(Cost, GrowsWithEveryExtent) {
+  const auto time = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, k);
+    return time_us(problem, tiled_plan(problem, 128, 128, 8, 8));
+  };
+  EXPECT_LT(time(4096, 4096, 4096), time(8192, 4096, 4096));
+  EXPECT_LT(time(4096, 4096, 4096), time(4096, 8192, 4096));
+  EXPECT_LT(time(4096, 4096, 4096), time(4096, 4096, 8192));
+}
+
+TEST(Cost, FasterGpusAreFaster) {
+  const Problem problem = square(4096);
+  const LaunchPlan plan = tiled_plan(problem, 128, 128, 8, 8);
+  EXPECT_LT(time_us(problem, plan, "h200"), time_us(problem, plan, "a100"));
+  EXPECT_LT(time_us(problem, plan, "a100"), time_us(problem, plan, "p100"));
+  EXPECT_LT(time_us(problem, plan, "p100"), time_us(problem, plan, "k20c"));
+}
+
+TEST(Cost, NaiveKernelsRankFarBehind) {
+  const Problem problem = square(4096);
+  EXPECT_GT(time_us(problem, naive_plan(problem)), 4 * time_us(problem, tiled_plan(problem, 128, 256, 8, 16)));
+}
+
+TEST(Cost, LargeProblemsWantLargeTiles) {
+  const Problem problem = square(4096);
+  const double best = time_us(problem, tiled_plan(problem, 128, 256, 8, 16));
+  EXPECT_LT(best, time_us(problem, tiled_plan(problem, 128, 128, 8, 8)));
+  EXPECT_LT(best, time_us(problem, tiled_plan(problem, 64, 64, 8, 4)));
+  EXPECT_LT(best, time_us(problem, tiled_plan(problem, 32, 32, 4, 4)));
+}
+
+TEST(Cost, SmallProblemsWantSmallTiles) {
+  const Problem problem = square(512);
+  EXPECT_LT(time_us(problem, tiled_plan(problem, 64, 64, 8, 4)),
+            time_us(problem, tiled_plan(problem, 128, 256, 8, 16)));
+}
+
+TEST(Cost, SplittingPaysForDeepProductsOnly) {
+  const Problem deep = packed_problem(Precision::fp32, Layout::nn, 128, 128, 65536);
+  EXPECT_LT(time_us(deep, tiled_plan(deep, 64, 64, 8, 4, 16)), time_us(deep, tiled_plan(deep, 64, 64, 8, 4)));
+  const Problem large = square(8192);
+  EXPECT_GT(time_us(large, tiled_plan(large, 128, 128, 8, 8, 4)), time_us(large, tiled_plan(large, 128, 128, 8, 8)));
+}
+
+TEST(Cost, WavesCountFilledGpus) {
+  const Problem problem = square(4096);
+  const LaunchPlan plan = tiled_plan(problem, 128, 256, 8, 16);
+  EXPECT_DOUBLE_EQ(predict(problem, plan, catalog_gpu("h200"), 255).waves, 512.0 / 132);
+  EXPECT_DOUBLE_EQ(predict(problem, plan, catalog_gpu("h200"), 128).waves, 512.0 / 132 / 2);
+}
+
+TEST(Cost, NamesTheBottleneck) {
+  const auto bottleneck = [](const Problem& problem, const LaunchPlan& plan) {
+    return predict(problem, plan, catalog_gpu("h200"), 0).bottleneck;
+  };
+  EXPECT_EQ(bottleneck(square(4096), tiled_plan(square(4096), 128, 256, 8, 16)), Bottleneck::arithmetic);
+  EXPECT_EQ(bottleneck(square(4096), tiled_plan(square(4096), 64, 64, 4, 2)), Bottleneck::shared_memory);
+  EXPECT_EQ(bottleneck(square(16), tiled_plan(square(16), 32, 32, 4, 4)), Bottleneck::launch);
+}
+
+TEST(Cost, WhatDoesNotFitTakesForever) {
+  const Problem problem = square(4096);
+  LaunchPlan plan = tiled_plan(problem, 128, 128, 8, 8);
+  EXPECT_TRUE(std::isinf(predict(problem, plan, catalog_gpu("h200"), 256).time_us));
+  plan.steps[0].smem_bytes = 1 << 20;
+  EXPECT_TRUE(std::isinf(predict(problem, plan, catalog_gpu("h200"), 0).time_us));
+}
+
+TEST(Cost, DegenerateExtentsHaveFiniteTimes) {
+  for (const Problem& problem : {packed_problem(Precision::fp32, Layout::nn, 0, 64, 64),
+                                 packed_problem(Precision::fp32, Layout::nn, 64, 64, 0)}) {
+    const double time = time_us(problem, tiled_plan(problem, 64, 64, 8, 4));
+    EXPECT_TRUE(std::isfinite(time) && time >= 0) << to_string(problem);
+  }
+}
+
+}  // namespace
+}  // namespace mmtune

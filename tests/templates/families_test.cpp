@@ -1,0 +1,175 @@
+// What holds for every registered family, and what the simple ones promise in particular.
+#include "templates/families.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <random>
+
+#include "templates/gpu_catalog.h"
+#include "templates/tiling.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::IsSupersetOf;
+
+/// Every precision and layout in square, flat, tall, tiny and large shapes, with extents that no tile divides.
+std::vector<Problem> many_problems() {
+  constexpr std::int64_t kShapes[][3] = {{1, 1, 1},         {7, 5, 3},        {1024, 1024, 1024}, {1000, 1, 4096},
+                                         {1, 1000, 4096},   {4095, 33, 1000}, {33, 4097, 17},     {8192, 8192, 8192},
+                                         {70000, 70001, 9}, {31, 65, 1000000}};
+  std::vector<Problem> problems;
+  for (const Precision precision : kAllPrecisions) {
+    for (const Layout layout : kAllLayouts) {
+      for (const auto& [m, n, k] : kShapes) problems.push_back(packed_problem(precision, layout, m, n, k));
+    }
+  }
+  return problems;
+}
+
+/// The catalogue's GPUs that give a thread as many registers as all current ones do.
+std::vector<DeviceSpec> current_gpus() {
+  std::vector<DeviceSpec> gpus;
+  for (const CatalogEntry& entry : gpu_catalog()) {
+    if (entry.spec.max_registers_per_thread >= 255) gpus.push_back(entry.spec);
+  }
+  return gpus;
+}
+
+Config random_config(const Family& family, std::mt19937& random) {
+  std::vector<Setting> settings;
+  for (const ParamInfo& param : family.params()) {
+    settings.push_back({std::string(param.name), param.values[random() % param.values.size()]});
+  }
+  return Config(std::move(settings));
+}
+
+class EveryFamily : public ::testing::TestWithParam<const Family*> {
+ protected:
+  const Family& family() const { return *GetParam(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Registered, EveryFamily, ::testing::ValuesIn(families()),
+                         [](const auto& instance) { return std::string(instance.param->name()); });
+
+TEST_P(EveryFamily, HasDistinctAscendingValues) {
+  std::vector<std::string_view> names;
+  for (const ParamInfo& param : family().params()) {
+    EXPECT_FALSE(param.values.empty()) << param.name;
+    EXPECT_FALSE(param.help.empty()) << param.name;
+    EXPECT_EQ(std::adjacent_find(param.values.begin(), param.values.end(), std::greater_equal<>()), param.values.end())
+        << param.name;
+    names.push_back(param.name);
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+TEST_P(EveryFamily, DefaultIsLegal) {
+  for (const DeviceSpec& gpu : current_gpus()) {
+    for (const Problem& problem : many_problems()) {
+      const Config config = family().default_config(problem);
+      EXPECT_EQ(family().complete(config, problem), config);
+      EXPECT_EQ(family().broken_rule(problem, config, gpu), "") << to_string(problem) << " on " << gpu.name;
+    }
+  }
+}
+
+TEST_P(EveryFamily, GridCoversC) {
+  const DeviceSpec& gpu = catalog_gpu("h200");
+  std::mt19937 random(1);
+  for (const Problem& problem : many_problems()) {
+    for (int draw = 0; draw < 100; ++draw) {
+      const Config config = random_config(family(), random);
+      if (!family().broken_rule(problem, config, gpu).empty()) continue;
+      const LaunchPlan plan = family().plan(problem, config, gpu);
+      EXPECT_EQ(plan.steps.front().grid.x, tiles_of_c(problem, plan.work.tile_m, plan.work.tile_n) * plan.work.split_k)
+          << to_string(problem) << ": " << config.text();
+    }
+  }
+}
+
+TEST_P(EveryFamily, BlockDependsOnTheConfigurationAlone) {
+  const DeviceSpec& gpu = catalog_gpu("h200");
+  const Problem small = packed_problem(Precision::fp32, Layout::nt, 8, 8, 8);
+  const Problem large = packed_problem(Precision::fp32, Layout::nt, 8192, 4096, 2048);
+  const Config config = family().default_config(small);
+  const LaunchStep one = family().plan(small, config, gpu).steps.front();
+  const LaunchStep other = family().plan(large, config, gpu).steps.front();
+  EXPECT_EQ(one.block, other.block);
+  EXPECT_EQ(one.smem_bytes, other.smem_bytes);
+}
+
+TEST(Families, KeepTheirNames) {
+  std::vector<std::string_view> names;
+  for (const Family* family : families()) names.push_back(family->name());
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  EXPECT_THAT(names, IsSupersetOf({"naive", "reference", "simt", "tiled", "tiled_coarsened"}));
+}
+
+TEST(Families, OnlyTheReferenceDoesNotCompete) {
+  for (const Family* family : families()) EXPECT_EQ(family->competes(), family->name() != "reference");
+}
+
+TEST(Families, StateTheRuleThatIsBroken) {
+  const struct {
+    std::string_view family, config, rule;
+  } cases[] = {
+      {"naive", "MAPPING=0", "the linear mapping has blocks of one thread"},
+      {"naive", "MAPPING=1 COARSE=2", "only block_coarse has COARSE above 1"},
+      {"naive", "MAPPING=3 COARSE=1", "block_coarse has COARSE above 1"},
+      {"naive", "MAPPING=3 COARSE=32 UNROLL=2", "COARSE above 8 leaves no registers to unroll"},
+      {"naive", "MAPPING=3 BX=32 BY=32 COARSE=8", "the estimated registers fit a block"},
+      {"tiled", "TILE=8 UNROLL=16", "UNROLL divides TILE"},
+      {"tiled_coarsened", "TILE=8 UNROLL=16", "UNROLL divides TILE"},
+      {"tiled_coarsened", "CM=1 CN=1", "a coarsened thread owns more than one element"},
+      {"naive", "MAPPING=0 BX=1 BY=1 UNROLL=1", ""},
+      {"naive", "MAPPING=1 BX=32 BY=32", ""},
+      {"naive", "MAPPING=3 COARSE=32 UNROLL=1", ""},
+      {"tiled", "TILE=32 UNROLL=32", ""},
+      {"tiled_coarsened", "TILE=32 CM=1 CN=2", ""},
+  };
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1000, 1000, 1000);
+  for (const auto& [name, text, rule] : cases) {
+    const Family& family = family_named(name);
+    const Config config = family.complete(Config::parse(text), problem);
+    EXPECT_EQ(family.broken_rule(problem, config, catalog_gpu("h200")), rule) << name << ' ' << text;
+  }
+}
+
+TEST(Families, LinearMappingStopsAtTheGridLimit) {
+  const Family& naive = family_named("naive");
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 65536, 65536, 1);
+  const Config config = naive.complete(Config::parse("MAPPING=0 BX=1 BY=1"), problem);
+  EXPECT_EQ(naive.broken_rule(problem, config, catalog_gpu("h200")), "the grid's x extent is at most 2^31-1");
+}
+
+TEST(Families, SwapTheTileOfTheUncoalescedMapping) {
+  const Family& naive = family_named("naive");
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 100, 100);
+  const auto blocks = [&](std::string_view text) {
+    return naive.plan(problem, naive.complete(Config::parse(text), problem), catalog_gpu("h200")).steps[0].grid.x;
+  };
+  EXPECT_EQ(blocks("MAPPING=1 BX=32 BY=1"), 4 * 100);
+  EXPECT_EQ(blocks("MAPPING=2 BX=32 BY=2"), 50 * 4);
+  EXPECT_EQ(blocks("MAPPING=3 BX=4 BY=2 COARSE=4"), 13 * 7);
+}
+
+TEST(Families, SharedMemoryHoldsTheTilesAndPadsTransposedOnes) {
+  const auto bytes = [](std::string_view name, std::string_view text, Precision precision, Layout layout) {
+    const Family& family = family_named(name);
+    const Problem problem = packed_problem(precision, layout, 64, 64, 64);
+    return family.plan(problem, family.complete(Config::parse(text), problem), catalog_gpu("h200")).steps[0].smem_bytes;
+  };
+  EXPECT_EQ(bytes("tiled", "TILE=16", Precision::fp32, Layout::nn), 2 * 1024);
+  EXPECT_EQ(bytes("tiled", "TILE=32", Precision::fp32, Layout::nn), 8 * 1024);
+  EXPECT_EQ(bytes("tiled", "TILE=32", Precision::fp64, Layout::nn), 16 * 1024);
+  EXPECT_EQ(bytes("tiled", "TILE=32", Precision::bf16, Layout::tn), (32 * 33 + 32 * 32) * 2);
+  EXPECT_EQ(bytes("tiled_coarsened", "TILE=16 CM=1 CN=2", Precision::int32, Layout::nn), 3 * 1024);
+  EXPECT_EQ(bytes("tiled_coarsened", "TILE=32 CM=1 CN=2", Precision::int32, Layout::nn), 12 * 1024);
+  EXPECT_EQ(bytes("tiled_coarsened", "TILE=16 CM=2 CN=4", Precision::fp32, Layout::tt), (32 * 17 + 16 * 65) * 4);
+}
+
+}  // namespace
+}  // namespace mmtune

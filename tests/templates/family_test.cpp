@@ -1,0 +1,157 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mmtune/error.h>
+
+#include "templates/gpu_catalog.h"
+#include "tests/templates/toy_family.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::Toy;
+using testing::toy_family;
+
+const Problem kProblem = packed_problem(Precision::fp32, Layout::nn, 256, 256, 256);
+
+/// A plan that every GPU can run.
+LaunchPlan modest_plan() {
+  LaunchPlan plan;
+  plan.steps.resize(1);
+  plan.steps[0].block.x = 128;
+  return plan;
+}
+
+std::string broken_limit(const LaunchPlan& plan, const DeviceSpec& device = catalog_gpu("h200"),
+                         const Problem& problem = kProblem) {
+  Rules rules;
+  check_common_limits(problem, plan, device, rules);
+  return std::string(rules.broken());
+}
+
+TEST(Rules, KeepTheFirstBrokenRule) {
+  Rules rules;
+  EXPECT_TRUE(rules.ok());
+  rules.must(true, "holds");
+  rules.must(false, "first");
+  rules.must(false, "second");
+  EXPECT_EQ(rules.broken(), "first");
+}
+
+TEST(CommonLimits, AcceptWhatRuns) { EXPECT_EQ(broken_limit(modest_plan()), ""); }
+
+TEST(CommonLimits, Threads) {
+  LaunchPlan plan = modest_plan();
+  plan.steps[0].block = {32, 33, 1};
+  EXPECT_EQ(broken_limit(plan), "the block has no more threads than the device allows");
+}
+
+TEST(CommonLimits, SharedMemoryUpToWhatOptingInGives) {
+  const DeviceSpec& gpu = catalog_gpu("h200");
+  LaunchPlan plan = modest_plan();
+  plan.steps[0].smem_bytes = static_cast<int>(gpu.smem_per_block_optin);
+  EXPECT_EQ(broken_limit(plan), "");
+  plan.steps[0].smem_bytes += 1;
+  EXPECT_EQ(broken_limit(plan), "shared memory fits the device");
+}
+
+TEST(CommonLimits, Registers) {
+  LaunchPlan plan = modest_plan();
+  plan.work.registers = 256;
+  EXPECT_EQ(broken_limit(plan), "the estimated registers fit a thread");
+  plan.work.registers = 129;  // 136 are allocated
+  plan.steps[0].block.x = 512;
+  EXPECT_EQ(broken_limit(plan), "the estimated registers fit a block");
+  plan.work.registers = 128;
+  EXPECT_EQ(broken_limit(plan), "");
+}
+
+TEST(CommonLimits, OldGpusHaveFewerRegistersPerThread) {
+  LaunchPlan plan = modest_plan();
+  plan.work.registers = 64;
+  EXPECT_EQ(broken_limit(plan, catalog_gpu("gt740m")), "the estimated registers fit a thread");
+}
+
+TEST(CommonLimits, Grid) {
+  LaunchPlan plan = modest_plan();
+  plan.steps[0].grid.x = 2147483647;
+  EXPECT_EQ(broken_limit(plan), "");
+  plan.steps[0].grid.x += 1;
+  EXPECT_EQ(broken_limit(plan), "the grid's x extent is at most 2^31-1");
+  plan.steps[0].grid = {1, 1, 65536};
+  EXPECT_EQ(broken_limit(plan), "the grid's y and z extents are at most 65535");
+}
+
+TEST(CommonLimits, Clusters) {
+  LaunchPlan plan = modest_plan();
+  plan.steps[0].cluster = 2;
+  plan.steps[0].grid.x = 4;
+  EXPECT_EQ(broken_limit(plan), "");
+  EXPECT_EQ(broken_limit(plan, catalog_gpu("a100")), "the cluster has no more blocks than the device allows");
+  plan.steps[0].grid.x = 5;
+  EXPECT_EQ(broken_limit(plan), "the cluster size divides the grid's x extent");
+}
+
+TEST(CommonLimits, LookAtEveryStep) {
+  LaunchPlan plan = modest_plan();
+  plan.steps.push_back(plan.steps[0]);
+  plan.steps[1].block.x = 2048;
+  EXPECT_EQ(broken_limit(plan), "the block has no more threads than the device allows");
+}
+
+TEST(CommonLimits, Alignment) {
+  LaunchPlan plan = modest_plan();
+  plan.needs = {16, 16, 16};
+  const Problem odd = packed_problem(Precision::fp32, Layout::nn, 256, 255, 256);
+  EXPECT_EQ(broken_limit(plan, catalog_gpu("h200"), odd), "the operands are aligned for the kernel's vector width");
+}
+
+TEST(Explain, GivesTheNumbersOfACommonLimit) {
+  const DeviceSpec& gpu = catalog_gpu("k20c");
+  const std::string text = explain(toy_family(), kProblem, Config::parse("BM=64 BN=16 WIDTH=1"), gpu);
+  EXPECT_EQ(text, "toy BM=64 BN=16 WIDTH=1: needs 64 KiB of shared memory, device allows 48 KiB");
+}
+
+TEST(Explain, GivesTheSentenceOfAFamilysRule) {
+  const std::string text = explain(toy_family(), kProblem, Config::parse("BM=16 BN=128 WIDTH=1"), catalog_gpu("h200"));
+  EXPECT_THAT(text, AllOf(HasSubstr("toy BM=16 BN=128 WIDTH=1: "), HasSubstr(std::string(Toy::kSquareEnough))));
+}
+
+TEST(Explain, GivesBothAlignments) {
+  const Problem odd = packed_problem(Precision::fp32, Layout::nn, 256, 255, 256);
+  EXPECT_THAT(explain(toy_family(), odd, Config::parse("BM=32 BN=32 WIDTH=4"), catalog_gpu("h200")),
+              HasSubstr("aligned to 16, 16 and 16 bytes, they are aligned to 16, 4 and 4"));
+}
+
+TEST(Family, CompletesInTableOrder) {
+  EXPECT_EQ(toy_family().complete(Config::parse("WIDTH=4 BM=64"), kProblem).text(), "BM=64 BN=64 WIDTH=4");
+}
+
+TEST(Family, RefusesUnknownNamesAndValues) {
+  const auto error_of = [](const char* text) -> std::string {
+    try {
+      toy_family().complete(Config::parse(text), kProblem);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(error_of("BK=8"), AllOf(HasSubstr("'BK'"), HasSubstr("BM, BN, WIDTH")));
+  EXPECT_THAT(error_of("BM=48"), AllOf(HasSubstr("BM=48"), HasSubstr("16, 32, 64")));
+}
+
+TEST(Families, AreAlphabeticalAndFindable) {
+  std::string_view last;
+  for (const Family* family : families()) {
+    EXPECT_LT(last, family->name());
+    last = family->name();
+    EXPECT_EQ(find_family(last), family);
+    EXPECT_EQ(&family_named(last), family);
+  }
+  EXPECT_EQ(find_family("nonsense"), nullptr);
+  EXPECT_THROW(family_named("nonsense"), UsageError);
+}
+
+}  // namespace
+}  // namespace mmtune

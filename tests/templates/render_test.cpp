@@ -1,0 +1,133 @@
+#include "templates/render.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mmtune/error.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "templates/gpu_catalog.h"
+#include "templates/hash.h"
+#include "tests/templates/toy_family.h"
+
+namespace mmtune {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using testing::toy_family;
+
+/// A source tree with one kernel and three device headers, one of which nothing includes.
+class Render : public ::testing::Test {
+ protected:
+  Render() {
+    std::string pattern = (fs::temp_directory_path() / "mmtune_render_XXXXXX").string();
+    root_ = mkdtemp(pattern.data());
+    write("templates/families/toy/kernel.cu", "#include \"mmtune/copy.cuh\"\nkernel ü \"\\n\"\n");
+    write("templates/device/numeric.cuh", "#pragma once\n#include \"mmtune/half.cuh\"\n");
+    write("templates/device/half.cuh", "half\n");
+    write("templates/device/copy.cuh", "copy\n");
+    write("templates/device/unused.cuh", "unused\n");
+  }
+  ~Render() override { fs::remove_all(root_); }
+
+  void write(const std::string& path, std::string_view text) {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path, std::ios::binary) << text;
+  }
+
+  Source rendered(std::string_view config = "BM=64 BN=32 WIDTH=1", Layout layout = Layout::tn, int target = 90) const {
+    return render(TemplateFiles::from_directory(root_.string()), toy_family(),
+                  packed_problem(Precision::fp16, layout, 256, 128, 64), Config::parse(config), catalog_gpu("h200"),
+                  target);
+  }
+
+  fs::path root_;
+};
+
+TEST_F(Render, NamesTypesAndConstants) {
+  const Source source = rendered();
+  EXPECT_EQ(source.name, "toy");
+  EXPECT_THAT(source.text, StartsWith("// toy BM=64 BN=32 WIDTH=1 for fp16 tn\n#include \"mmtune/numeric.cuh\"\n"));
+  for (const char* line :
+       {"using Element = half_t;", "using Accumulator = float;", "using Scalar = float;", "constexpr int ARCH = 90;",
+        "constexpr bool TRANSPOSE_A = true;", "constexpr bool TRANSPOSE_B = false;",
+        "constexpr int BM = 64;  // rows of C per block\n", "constexpr int VA = 4;", "constexpr int THREADS = 512;",
+        "constexpr int SMEM_BYTES = 65536;"}) {
+    EXPECT_THAT(source.text, HasSubstr(line));
+  }
+}
+
+TEST_F(Render, EndsWithTheKernelUnderItsOwnName) {
+  EXPECT_THAT(rendered().text, EndsWith("\n#line 1 \"templates/families/toy/kernel.cu\"\n"
+                                        "#include \"mmtune/copy.cuh\"\nkernel ü \"\\n\"\n"));
+}
+
+TEST_F(Render, HashFollowsWhatIsCompiled) {
+  const std::string hash = rendered().hash;
+  EXPECT_EQ(hash.size(), 32U);
+  EXPECT_EQ(rendered().hash, hash);
+  EXPECT_NE(rendered("BM=64 BN=64 WIDTH=1").hash, hash);
+  EXPECT_NE(rendered("BM=64 BN=32 WIDTH=1", Layout::tt).hash, hash);
+  EXPECT_NE(rendered("BM=64 BN=32 WIDTH=1", Layout::tn, 80).hash, hash);
+}
+
+TEST_F(Render, HashFollowsIncludedHeadersOnly) {
+  const std::string hash = rendered().hash;
+  write("templates/device/unused.cuh", "edited\n");
+  EXPECT_EQ(rendered().hash, hash);
+  write("templates/device/half.cuh", "edited, included by another header\n");
+  EXPECT_NE(rendered().hash, hash);
+}
+
+TEST_F(Render, HoldsForAllExtents) {
+  const TemplateFiles files = TemplateFiles::from_directory(root_.string());
+  const Config config = Config::parse("BM=32 BN=32 WIDTH=1");
+  const auto hash = [&](std::int64_t n) {
+    const Problem problem = packed_problem(Precision::fp32, Layout::nn, n, n, n);
+    return render(files, toy_family(), problem, config, catalog_gpu("h200"), 90).hash;
+  };
+  EXPECT_EQ(hash(64), hash(4096));
+}
+
+TEST_F(Render, AnIncompleteConfigurationIsAnError) { EXPECT_THROW(rendered("BM=64"), Error); }
+
+TEST_F(Render, MissingFilesAreNamed) {
+  const TemplateFiles files = TemplateFiles::from_directory(root_.string());
+  EXPECT_THAT([&] { (void)files.text("templates/families/none/kernel.cu"); },
+              ::testing::ThrowsMessage<Error>(HasSubstr("templates/families/none/kernel.cu")));
+  EXPECT_THAT([&] { TemplateFiles::from_directory((root_ / "nowhere").string()); },
+              ::testing::ThrowsMessage<Error>(HasSubstr("nowhere")));
+}
+
+TEST(TemplateFilesTest, EmbeddedFilesAreThoseOfTheSourceTree) {
+  const TemplateFiles& embedded = TemplateFiles::embedded();
+  const TemplateFiles tree = TemplateFiles::from_directory(MMTUNE_SOURCE_DIR);
+  EXPECT_EQ(embedded.device_headers().size(), tree.device_headers().size());
+  for (const auto& [name, text] : tree.device_headers())
+    EXPECT_TRUE(embedded.device_headers().at(name) == text) << name;
+  for (const Family* family : families()) {
+    const std::string path = "templates/families/" + std::string(family->name()) + "/kernel.cu";
+    EXPECT_TRUE(embedded.text(path) == tree.text(path)) << path;
+  }
+}
+
+TEST(ContentHashTest, TellsBoundariesApart) {
+  EXPECT_NE(ContentHash().add("ab").add("c").hex(), ContentHash().add("a").add("bc").hex());
+  EXPECT_NE(ContentHash().add("").hex(), ContentHash().hex());
+  EXPECT_EQ(ContentHash().hex(), "6c62272e07bb014262b821756295c58d");
+}
+
+TEST(ContentHashTest, EveryByteCounts) {
+  const std::string zeros(4, '\0');
+  EXPECT_NE(ContentHash().add(zeros).hex(), ContentHash().add(zeros.substr(1)).hex());
+  EXPECT_NE(ContentHash().add("\x80").hex(), ContentHash().add("\x81").hex());
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,124 @@
+#include "templates/space.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "templates/gpu_catalog.h"
+#include "tests/templates/toy_family.h"
+
+namespace mmtune {
+namespace {
+
+using testing::Toy;
+using testing::toy_family;
+
+const Problem kProblem = packed_problem(Precision::fp32, Layout::nn, 256, 256, 256);
+const Problem kOdd = packed_problem(Precision::fp32, Layout::nn, 256, 255, 256);
+
+std::vector<std::string> texts(const std::vector<Config>& configs) {
+  std::vector<std::string> all;
+  for (const Config& config : configs) all.push_back(config.text());
+  return all;
+}
+
+TEST(Space, CountsEachRemovedConfigurationOnce) {
+  const SearchSpace space(toy_family(), kOdd, catalog_gpu("k20c"));
+  EXPECT_EQ(space.size(), 3 * 4 * 2);
+  const SpaceCount count = space.count();
+  EXPECT_EQ(count.total, 24);
+  EXPECT_EQ(count.removed.at(Toy::kSquareEnough), 6);                                      // 16x64, 16x128 and 32x128
+  EXPECT_EQ(count.removed.at("the block has no more threads than the device allows"), 2);  // 64x128: 2048 threads
+  EXPECT_EQ(count.removed.at("shared memory fits the device"), 6);                         // BM=64 with the other three
+  EXPECT_EQ(count.removed.at("the operands are aligned for the kernel's vector width"), 5);
+  EXPECT_EQ(count.legal, 5);
+}
+
+TEST(Space, VisitsLegalConfigurationsInTableOrder) {
+  const SearchSpace space(toy_family(), kOdd, catalog_gpu("k20c"));
+  EXPECT_THAT(texts(space.legal()),
+              ::testing::ElementsAre("BM=16 BN=16 WIDTH=1", "BM=16 BN=32 WIDTH=1", "BM=32 BN=16 WIDTH=1",
+                                     "BM=32 BN=32 WIDTH=1", "BM=32 BN=64 WIDTH=1"));
+}
+
+TEST(Space, StopsWhenTold) {
+  const SearchSpace space(toy_family(), kProblem, catalog_gpu("h200"));
+  int visits = 0;
+  space.for_each([&](const Config&) { return ++visits < 3; });
+  EXPECT_EQ(visits, 3);
+}
+
+TEST(Space, NeighboursDifferByOneLegalStep) {
+  const SearchSpace space(toy_family(), kProblem, catalog_gpu("h200"));
+  EXPECT_THAT(texts(space.neighbours(Config::parse("BM=32 BN=64 WIDTH=1"))),
+              ::testing::UnorderedElementsAre("BM=64 BN=64 WIDTH=1", "BM=32 BN=32 WIDTH=1", "BM=32 BN=64 WIDTH=4"));
+}
+
+TEST(Space, ContainsOnlyCompleteLegalConfigurations) {
+  const SearchSpace space(toy_family(), kProblem, catalog_gpu("h200"));
+  EXPECT_TRUE(space.contains(Config::parse("BM=32 BN=64 WIDTH=1")));
+  EXPECT_FALSE(space.contains(Config::parse("BM=32 BN=64")));
+  EXPECT_FALSE(space.contains(Config::parse("BN=64 BM=32 WIDTH=1")));
+  EXPECT_FALSE(space.contains(Config::parse("BM=32 BN=48 WIDTH=1")));
+  EXPECT_FALSE(space.contains(Config::parse("BM=16 BN=128 WIDTH=1")));
+}
+
+/// Six parameters of ten values: a million points, of which one rule keeps a few.
+struct Wide {
+  struct Params {
+    int a = 0, b = 0, c = 0, d = 0, e = 0, f = 0;
+  };
+  static constexpr std::string_view kName = "wide";
+  static constexpr std::string_view kSummary = "for tests";
+  static const ParamTable<Params>& table() {
+    static const std::vector<int> values = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    static const ParamTable<Params> rows = {{"A", &Params::a, values, ""}, {"B", &Params::b, values, ""},
+                                            {"C", &Params::c, values, ""}, {"D", &Params::d, values, ""},
+                                            {"E", &Params::e, values, ""}, {"F", &Params::f, values, ""}};
+    return rows;
+  }
+  static void rules(const Problem&, const Params& p, const DeviceSpec&, Rules& rules) {
+    rules.must(p.a + p.b + p.c + p.d + p.e + p.f == 54, "all are nine");
+  }
+  static LaunchPlan plan(const Problem&, const Params&, const DeviceSpec&) {
+    LaunchPlan plan;
+    plan.steps.resize(1);
+    return plan;
+  }
+};
+
+TEST(Space, WalksAMillionPoints) {
+  const FamilyOf<Wide> family;
+  const SearchSpace space(family, kProblem, catalog_gpu("h200"));
+  const SpaceCount count = space.count();
+  EXPECT_EQ(count.total, 1000000);
+  EXPECT_EQ(count.legal, 1);
+  EXPECT_THAT(texts(space.legal()), ::testing::ElementsAre("A=9 B=9 C=9 D=9 E=9 F=9"));
+}
+
+/// A family without parameters has one configuration, the empty one.
+struct Fixed {
+  struct Params {};
+  static constexpr std::string_view kName = "fixed";
+  static constexpr std::string_view kSummary = "for tests";
+  static const ParamTable<Params>& table() {
+    static const ParamTable<Params> rows;
+    return rows;
+  }
+  static void rules(const Problem&, const Params&, const DeviceSpec&, Rules&) {}
+  static LaunchPlan plan(const Problem&, const Params&, const DeviceSpec&) {
+    LaunchPlan plan;
+    plan.steps.resize(1);
+    return plan;
+  }
+};
+
+TEST(Space, AFamilyWithoutParametersHasOnePoint) {
+  const FamilyOf<Fixed> family;
+  const SearchSpace space(family, kProblem, catalog_gpu("h200"));
+  EXPECT_EQ(space.legal(), std::vector<Config>{Config()});
+  EXPECT_TRUE(space.contains(Config()));
+  EXPECT_TRUE(space.neighbours(Config()).empty());
+}
+
+}  // namespace
+}  // namespace mmtune

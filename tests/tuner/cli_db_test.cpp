@@ -1,0 +1,114 @@
+// The verbs that read and write databases, on a file with one measured, one predicted and one failed trial.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "db/store.h"
+#include "templates/gpu_catalog.h"
+#include "tests/tuner/cli_fixture.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kBinary = "00112233445566778899aabbccddeeff";
+
+Trial trial_of(std::int64_t n, Evidence evidence, Outcome outcome) {
+  Trial trial;
+  trial.key.device = key_of(catalog_gpu("h200"));
+  trial.key.problem = packed_problem(Precision::fp32, Layout::nn, n, n, n);
+  trial.key.family = "naive";
+  trial.key.config = "ABC=1";
+  trial.key.source_hash = "ffeeddccbbaa99887766554433221100";
+  trial.key.evidence = evidence;
+  trial.outcome = outcome;
+  trial.binary_hash = kBinary;
+  trial.timing.median_us = 100;
+  trial.timing.mode = evidence == Evidence::measured ? "graph" : "model";
+  trial.occupancy = 0.5;
+  return trial;
+}
+
+class CliDb : public Cli {
+ protected:
+  CliDb() {
+    Binary binary;
+    binary.hash = kBinary;
+    binary.target = "sm_90a";
+    binary.cubin =
+        "\x7f"
+        "ELF";
+    binary.registers = 32;
+    auto store = Store::open(path("default.db"), OpenMode::read_write);
+    for (const auto& trial :
+         {trial_of(512, Evidence::measured, Outcome::ok), trial_of(1024, Evidence::predicted, Outcome::ok)}) {
+      store.put(trial, &binary);
+      store.put_winner(trial.key, "search", 1);
+    }
+    store.put(trial_of(64, Evidence::measured, Outcome::wrong_result), &binary);
+  }
+
+  std::int64_t trial_count(const std::string& file) const {
+    return Store::open(path(file), OpenMode::read_only).check().trials;
+  }
+};
+
+TEST_F(CliDb, ShowFilters) {
+  const auto all = mmtune("show --format csv");
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_THAT(all.out, AllOf(HasSubstr("\nfp32,nn,512,512,512,naive,ABC=1,measured,100.000,"),
+                             HasSubstr("\nfp32,nn,1024,1024,1024,naive,ABC=1,predicted,100.000,")));
+  EXPECT_EQ(mmtune("show --format csv --device h200").out, all.out);
+  EXPECT_EQ(mmtune("show --format csv --device model:h200 --precision fp32,fp16 --layout nn").out, all.out);
+  for (const auto* filter : {"--device a100", "--precision fp16", "--layout tt"}) {
+    const auto none = mmtune(fmt::format("show --format csv {}", filter));
+    EXPECT_EQ(none.code, 0) << none.err;
+    EXPECT_THAT(none.out, Not(HasSubstr("naive"))) << filter;
+  }
+}
+
+TEST_F(CliDb, TableOnATerminalHasColorOnlyIfForced) {
+  EXPECT_THAT(mmtune("show").out, Not(HasSubstr("\033")));
+  EXPECT_THAT(mmtune("show --color always").out, HasSubstr("\033"));
+}
+
+TEST_F(CliDb, CheckCounts) {
+  const auto result = mmtune("db check --format csv");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "trials,binaries,winners,faults\n3,1,2,0\n");
+}
+
+TEST_F(CliDb, ExportThenMerge) {
+  EXPECT_EQ(mmtune(fmt::format("db export '{}'", path("copy.db"))).code, 0);
+  EXPECT_GT(trial_count("copy.db"), 0);
+  const auto again = mmtune(fmt::format("db export '{}'", path("copy.db")));
+  EXPECT_EQ(again.code, 5) << "an existing file must not be overwritten";
+  const auto merge = mmtune(fmt::format("db merge '{}' --db '{}' --format csv", path("default.db"), path("new.db")));
+  EXPECT_EQ(merge.code, 0) << merge.err;
+  EXPECT_THAT(merge.out, HasSubstr("\n3,0,2,0\n"));
+}
+
+TEST_F(CliDb, PruneNeedsAYes) {
+  const auto counted = mmtune("db prune --failed --format csv");
+  EXPECT_EQ(counted.code, 0) << counted.err;
+  EXPECT_EQ(counted.out, "trials\n1\n");
+  EXPECT_THAT(counted.err, HasSubstr("--yes"));
+  EXPECT_EQ(trial_count("default.db"), 3);
+  EXPECT_EQ(mmtune("db prune --failed --yes --format csv").out, "trials,binaries,winners\n1,0,0\n");
+  EXPECT_EQ(trial_count("default.db"), 2);
+  EXPECT_EQ(mmtune("db prune --predicted --yes --format csv").out, "trials,binaries,winners\n1,0,1\n");
+}
+
+TEST_F(CliDb, TrialsOfVanishedKernelsAreStale) {
+  const auto result = mmtune("db prune --stale --dry-run --format csv");
+  if (result.code == 3) GTEST_SKIP() << "rendering for a GPU needs NVRTC: " << result.err;
+  EXPECT_EQ(result.out, "trials\n3\n");
+}
+
+}  // namespace
+}  // namespace mmtune

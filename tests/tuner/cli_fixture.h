@@ -1,0 +1,55 @@
+// Runs the program in a shell, each test in its own folder with its own database.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace mmtune {
+
+struct Result {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+class Cli : public ::testing::Test {
+ protected:
+  Cli()
+      : folder_(std::filesystem::path(::testing::TempDir()) /
+                fmt::format("mmtune_cli_{}", ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directory(folder_);
+    std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
+  }
+  ~Cli() override { std::filesystem::remove_all(folder_); }
+
+  /// Runs `mmtune ARGUMENTS` in a shell with its database in the test's own folder.
+  Result mmtune(const std::string& arguments) const {
+    const auto out = path("stdout");
+    const auto err = path("stderr");
+    const auto command = fmt::format("MMTUNE_DB='{}' '{}' {} >'{}' 2>'{}' </dev/null", path("default.db"),
+                                     MMTUNE_BINARY, arguments, out, err);
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
+  }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  static std::string content(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace mmtune

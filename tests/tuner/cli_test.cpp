@@ -1,0 +1,154 @@
+// The program from outside: what it prints, where, and what it returns. Everything here runs without a GPU.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/tuner/cli_fixture.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct BadCall {
+  const char* name;
+  const char* arguments;
+  int code;
+  const char* token;
+  const char* remedy;
+};
+
+/// One line on stderr that names the token and the remedy; nothing on stdout.
+TEST_F(Cli, BadInputIsOneLineWithTokenAndRemedy) {
+  const BadCall calls[] = {
+      {"backwards", "--sizes 8192..256 --device model:h200", 2, "'8192..256'", "256..8192"},
+      {"zero", "--sizes 0..8 --device model:h200", 2, "'0..8'", "start at 1"},
+      {"open", "--sizes 256.. --device model:h200", 2, "'256..'", "both ends"},
+      {"exponent", "--sizes 1e9..2e9 --device model:h200", 2, "'1e9'", "write"},
+      {"word", "--sizes abc --device model:h200", 2, "'abc'", "write"},
+      {"millions", "--sizes 1..10000000:1 --device model:h200", 2, "'1..10000000:1'", "larger step"},
+      {"too many problems", "--sizes 1..60000:1 --layout all --device model:h200", 2, "1..60000:1", "in parts"},
+      {"no sizes", "--device model:h200", 2, "--sizes", "mmtune tune --help"},
+      {"no model", "--sizes 64 --device model:nothing", 2, "nothing", "h200"},
+      {"no GPU 99", "--sizes 64 --device 99", 3, "", ""},
+      {"odd device", "--sizes 64 --device first", 2, "'first'", "model:NAME"},
+      {"no family", "--sizes 64 --device model:h200 --family nothing", 2, "nothing", "simt"},
+      {"no precision", "--sizes 64 --precision fp31", 2, "'fp31'", "bf16"},
+      {"no layout", "--sizes 64 --layout xy", 2, "'xy'", "tt"},
+      {"no strategy", "--sizes 64 --strategy luck", 2, "luck", "guided"},
+      {"no effort", "--sizes 64 --effort none", 2, "none", "quick"},
+      {"budget", "--sizes 64 --budget soon", 2, "'soon'", "60s"},
+      {"seed", "--sizes 64 --seed x", 2, "seed", "mmtune tune --help"},
+      {"jobs", "--sizes 64 --jobs 0", 2, "--jobs", "mmtune tune --help"},
+      {"format", "show --format xml", 2, "'xml'", "csv"},
+      {"option", "tune --size 64", 2, "--size", "mmtune tune --help"},
+      {"stray word", "show it", 2, "it", "mmtune show --help"},
+      {"verb", "dance", 2, "'dance'", "tune"},
+      {"nothing", "", 2, "no verb", "--help"},
+      {"half a verb", "db", 2, "", "mmtune db --help"},
+      {"space family", "space nothing --sizes 64 --device model:h200", 2, "nothing", "simt"},
+      {"parameter", "render simt --size 64 --config ABC=1 --device model:h200", 2, "ABC", "BM"},
+      {"value", "render simt --size 64 --config BM=77 --device model:h200", 2, "77", "128"},
+      {"config text", "render simt --size 64 --config BM --device model:h200", 2, "BM", ""},
+      {"render many", "render simt --size 64..128 --device model:h200", 2, "64..128", "one"},
+      {"prune nothing", "db prune", 2, "db prune", "--failed"},
+      {"prune both", "db prune --failed --yes --dry-run", 2, "--dry-run", "mmtune db prune --help"},
+      {"no database", "show --db /nowhere/x.db", 5, "/nowhere/x.db", ""},
+  };
+  for (const auto& call : calls) {
+    const auto result = mmtune(call.arguments);
+    EXPECT_EQ(result.code, call.code) << call.name << ": " << result.err;
+    EXPECT_EQ(result.out, "") << call.name;
+    EXPECT_THAT(result.err, AllOf(StartsWith("mmtune: "), HasSubstr(call.token), HasSubstr(call.remedy))) << call.name;
+    EXPECT_EQ(result.err.find('\n'), result.err.size() - 1) << call.name << ": " << result.err;
+  }
+}
+
+TEST_F(Cli, HelpAndVersionGoToStdout) {
+  const auto help = mmtune("--help");
+  EXPECT_EQ(help.code, 0);
+  for (const auto* verb : {"tune", "show", "space", "render", "devices", "doctor", "db"}) {
+    EXPECT_THAT(help.out, HasSubstr(verb));
+  }
+  EXPECT_THAT(mmtune("tune --help").out, HasSubstr("--sizes"));
+  EXPECT_THAT(mmtune("--version").out, StartsWith("mmtune "));
+}
+
+TEST_F(Cli, DryRunEchoesSizesAndStops) {
+  for (const auto* verb : {"", "tune "}) {
+    const auto result =
+        mmtune(fmt::format("{}--device model:h200 --sizes 256..1024,3x5x7 --dry-run --format csv", verb));
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.err, AllOf(HasSubstr("256x256x256 512x512x512 1024x1024x1024 3x5x7"), HasSubstr("predicted")));
+    EXPECT_THAT(result.out, StartsWith("precision,layout,m,n,k,configurations,source\nfp32,nn,256,256,256,"));
+    EXPECT_FALSE(std::filesystem::exists(path("default.db")));
+  }
+}
+
+TEST_F(Cli, ShowWithoutResultsSaysWhatToRun) {
+  const auto result = mmtune("show --format csv");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out,
+            "precision,layout,m,n,k,family,config,source,median_us,tflops,peak_share,registers,smem_bytes,occupancy,"
+            "error_share,gpu,driver,nvrtc,commit\n");
+  EXPECT_THAT(result.err, HasSubstr("mmtune --device auto --sizes 256..8192"));
+}
+
+TEST_F(Cli, SpaceAccountsForEveryConfiguration) {
+  const auto result = mmtune("space simt --sizes 1024,7 --device model:h200 --format json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  std::map<std::int64_t, std::int64_t> balance;
+  for (const auto& row : nlohmann::json::parse(result.out)) {
+    const std::int64_t configurations = row.at("configurations");
+    EXPECT_EQ(row.at("kind") == "removed", !row.at("rule").get<std::string>().empty());
+    balance[row.at("m")] += row.at("kind") == "total" ? configurations : -configurations;
+  }
+  EXPECT_EQ(balance, (std::map<std::int64_t, std::int64_t>{{7, 0}, {1024, 0}}));
+}
+
+TEST_F(Cli, RenderPrintsTheSource) {
+  const auto result = mmtune("render simt --size 1024 --device model:h200");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("BM = "), HasSubstr("#line 1 \"templates/families/simt/kernel.cu\"")));
+}
+
+TEST_F(Cli, DevicesListsModels) {
+  const auto result = mmtune("devices --format csv");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\nmodel:h200,"));
+}
+
+TEST_F(Cli, DoctorNamesEveryPart) {
+  const auto result = mmtune("doctor --format csv");
+  EXPECT_TRUE(result.code == 0 || result.code == 3) << result.code;
+  for (const auto* part : {"mmtune", "driver", "GPU", "NVRTC", "database"}) EXPECT_THAT(result.out, HasSubstr(part));
+  EXPECT_EQ(result.code == 0, result.out.find("\nNVRTC,found") != std::string::npos) << result.out;
+}
+
+TEST_F(Cli, ForeignFileIsRefusedAndKept) {
+  std::ofstream(path("notes.db")) << "these are my notes, not a database; they are longer than a header is\n";
+  const auto before = content(path("notes.db"));
+  for (const auto* verb : {"show", "db check", "db prune --failed --yes"}) {
+    const auto result = mmtune(fmt::format("{} --db '{}'", verb, path("notes.db")));
+    EXPECT_EQ(result.code, 5) << verb << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr("notes.db"));
+  }
+  EXPECT_EQ(content(path("notes.db")), before);
+}
+
+TEST_F(Cli, LostOutputIsAnError) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  const auto command = fmt::format("'{}' devices -q >/dev/full 2>/dev/null", MMTUNE_BINARY);
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,44 @@
+#include "tuner/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mmtune/error.h>
+
+namespace mmtune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+
+TEST(Options, PrecisionsInTheOrderGivenOnce) {
+  EXPECT_THAT(parse_precisions("fp16,fp32,fp16"), ElementsAre(Precision::fp16, Precision::fp32));
+  EXPECT_THAT(parse_precisions("all"), ElementsAreArray(kAllPrecisions));
+}
+
+TEST(Options, Layouts) {
+  EXPECT_THAT(parse_layouts("tn, nn"), ElementsAre(Layout::tn, Layout::nn));
+  EXPECT_THROW(parse_layouts("nn,"), UsageError);
+  EXPECT_THROW(parse_layouts("NN"), UsageError);
+}
+
+TEST(Options, UnknownNameIsListedWithTheKnownOnes) {
+  try {
+    parse_precisions("fp32,fp33");
+    FAIL() << "fp33 was accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "--precision 'fp33': unknown; write one of fp32, fp64, int32, fp16, bf16");
+  }
+}
+
+TEST(Options, Durations) {
+  EXPECT_EQ(parse_duration_s("60"), 60);
+  EXPECT_EQ(parse_duration_s("1.5s"), 1.5);
+  EXPECT_EQ(parse_duration_s("5m"), 300);
+  EXPECT_EQ(parse_duration_s("2h"), 7200);
+  for (const auto* text : {"", "s", "0s", "-1s", "5 m", "5d", "nan", "inf", "1e400"}) {
+    EXPECT_THROW(parse_duration_s(text), UsageError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace mmtune

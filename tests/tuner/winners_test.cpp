@@ -1,0 +1,71 @@
+#include "tuner/winners.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "templates/gpu_catalog.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Winner winner(std::int64_t n, Evidence evidence, const DeviceKey& device) {
+  Winner result;
+  auto& trial = result.trial;
+  trial.key.device = device;
+  trial.key.problem = packed_problem(Precision::fp32, Layout::nn, n, n, n);
+  trial.key.family = "simt";
+  trial.key.config = "BM=128 BN=64";
+  trial.key.evidence = evidence;
+  trial.timing.median_us = 100;
+  trial.error_share = 0.25;
+  trial.created = "2025-01-02T03:04:05Z";
+  result.binary.registers = 96;
+  return result;
+}
+
+DeviceKey h200() { return key_of(catalog_gpu("h200")); }
+
+TEST(Winners, MeasuredReplacesPredictedWhateverTheOrder) {
+  DeviceKey other = h200();
+  other.sm_count /= 2;
+  const auto best = best_evidence({winner(64, Evidence::predicted, h200()), winner(32, Evidence::measured, h200()),
+                                   winner(64, Evidence::measured, h200()), winner(32, Evidence::predicted, h200()),
+                                   winner(64, Evidence::predicted, other)});
+  ASSERT_EQ(best.size(), 3U);
+  EXPECT_EQ(best[0].trial.key.problem.m, 64);
+  EXPECT_EQ(best[0].trial.key.evidence, Evidence::measured);
+  EXPECT_EQ(best[1].trial.key.evidence, Evidence::measured);
+  EXPECT_EQ(best[2].trial.key.device, other);
+}
+
+TEST(Winners, FullTableComputesRates) {
+  const auto table = winners_table({winner(1000, Evidence::measured, h200())}, Format::json);
+  const auto row = nlohmann::json::parse(table.text(Format::json)).at(0);
+  EXPECT_DOUBLE_EQ(row.at("tflops"), 20);  // 2e9 operations in 100 µs
+  EXPECT_NEAR(row.at("peak_share"), 20 / peak_tflops(catalog_gpu("h200"), Precision::fp32), 1e-4);
+  EXPECT_EQ(row.at("source"), "measured");
+  EXPECT_EQ(row.at("registers"), 96);
+}
+
+TEST(Winners, UnknownGpuHasNoShareOfThePeak) {
+  DeviceKey stranger = h200();
+  stranger.name = "No Such Card";
+  const auto table = winners_table({winner(1000, Evidence::measured, stranger)}, Format::json);
+  EXPECT_TRUE(nlohmann::json::parse(table.text(Format::json)).at(0).at("peak_share").is_null());
+}
+
+TEST(Winners, FriendlyTableSaysPredictedAndWhen) {
+  const auto text = winners_table({winner(1000, Evidence::predicted, h200())}, Format::table).text(Format::table);
+  EXPECT_THAT(text, HasSubstr("predicted"));
+  EXPECT_THAT(text, HasSubstr("2025-01-02"));
+  EXPECT_THAT(text, HasSubstr("1000x1000x1000"));
+  EXPECT_THAT(text, Not(HasSubstr("0.2500"))) << "a prediction has no error";
+}
+
+}  // namespace
+}  // namespace mmtune

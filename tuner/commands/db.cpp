@@ -1,0 +1,164 @@
+// mmtune db: check, merge, export and prune a database.
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "db/store.h"
+#include "runtime/log.h"
+#include "runtime/nvrtc.h"
+#include "templates/families.h"
+#include "templates/render.h"
+#include "tuner/commands/commands.h"
+#include "tuner/device_choice.h"
+#include "tuner/options.h"
+#include "tuner/template_files.h"
+
+namespace mmtune {
+namespace {
+
+struct DbOptions : Options {
+  std::string other;  ///< the file to merge from or to export to
+  PruneRules rules;
+  bool yes = false;
+  bool dry_run = false;  ///< the default, spelt out
+};
+
+Table counts(const std::vector<std::pair<std::string, std::int64_t>>& named) {
+  std::vector<Column> columns;
+  std::vector<Cell> cells;
+  for (const auto& [name, count] : named) {
+    columns.push_back({name, Align::right});
+    cells.emplace_back(count);
+  }
+  Table table(std::move(columns));
+  table.add(std::move(cells));
+  return table;
+}
+
+ExitCode check(const DbOptions& options) {
+  const auto path = database_path(options);
+  const auto report = Store::open(path, OpenMode::read_only).check();
+  for (const auto& fault : report.faults) log::error("{}: {}", path, fault);
+  print(counts({{"trials", report.trials},
+                {"binaries", report.binaries},
+                {"winners", report.winners},
+                {"faults", static_cast<std::int64_t>(report.faults.size())}}),
+        options.format, options.color);
+  return report.faults.empty() ? ExitCode::done : ExitCode::database;
+}
+
+ExitCode merge(const DbOptions& options) {
+  const auto report = Store::open(database_path(options), OpenMode::read_write).merge_from(options.other);
+  print(counts({{"trials_added", report.trials_added},
+                {"trials_kept", report.trials_kept},
+                {"winners_changed", report.winners_changed},
+                {"rejected", report.rejected}}),
+        options.format, options.color);
+  return ExitCode::done;
+}
+
+ExitCode export_copy(const DbOptions& options) {
+  auto store = Store::open(database_path(options), OpenMode::read_only);
+  store.export_to(options.other);
+  log::info("{}: exported to {}", store.path(), options.other);
+  return ExitCode::done;
+}
+
+/// The hash that today's kernel sources give this trial; nothing for a family or a value that no longer exists.
+std::optional<std::string> live_hash(const Trial& trial, const DeviceSpec& device, const TemplateFiles& files,
+                                     const Nvrtc& nvrtc) {
+  const auto* family = find_family(trial.key.family);
+  if (family == nullptr) return std::nullopt;
+  try {
+    const auto config = family->complete(Config::parse(trial.key.config), trial.key.problem);
+    const auto target = compile_target(device, nvrtc.supported()).compute_capability;
+    return render(files, *family, trial.key.problem, config, device, target).hash;
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+/// The source hashes of all rows that today's kernels still produce. Rows of a GPU that cannot be looked up stay.
+std::vector<std::string> live_sources(const std::vector<Trial>& trials) {
+  const auto files = template_files();
+  const auto nvrtc = Nvrtc::load();
+  std::vector<std::pair<DeviceKey, std::optional<DeviceSpec>>> gpus;
+  std::set<std::string> live;
+  for (const auto& trial : trials) {
+    auto gpu = std::find_if(gpus.begin(), gpus.end(), [&](const auto& g) { return g.first == trial.key.device; });
+    if (gpu == gpus.end()) gpu = gpus.insert(gpu, {trial.key.device, known_gpu(trial.key.device)});
+    if (live.contains(trial.key.source_hash)) continue;
+    const auto hash = gpu->second ? live_hash(trial, *gpu->second, files, nvrtc) : trial.key.source_hash;
+    if (hash) live.insert(*hash);
+  }
+  return {live.begin(), live.end()};
+}
+
+std::int64_t count_matching(const std::vector<Trial>& trials, const PruneRules& rules) {
+  return std::count_if(trials.begin(), trials.end(), [&](const Trial& trial) {
+    return (rules.failed && trial.outcome != Outcome::ok) ||
+           (rules.predicted && trial.key.evidence == Evidence::predicted) ||
+           (rules.stale_sources &&
+            !std::binary_search(rules.live_sources.begin(), rules.live_sources.end(), trial.key.source_hash));
+  });
+}
+
+ExitCode prune(const DbOptions& options) {
+  auto rules = options.rules;
+  if (!rules.failed && !rules.predicted && !rules.stale_sources) {
+    throw UsageError("db prune: nothing to remove was named; give --failed, --predicted or --stale");
+  }
+  auto store = Store::open(database_path(options), options.yes ? OpenMode::read_write : OpenMode::read_only);
+  const auto trials = store.trials();
+  if (rules.stale_sources) rules.live_sources = live_sources(trials);
+  if (!options.yes) {
+    print(counts({{"trials", count_matching(trials, rules)}}), options.format, options.color);
+    log::warning("{}: nothing was removed; add --yes to remove these trials", store.path());
+    return ExitCode::done;
+  }
+  const auto report = store.prune(rules);
+  print(counts({{"trials", report.trials}, {"binaries", report.binaries}, {"winners", report.winners}}), options.format,
+        options.color);
+  return ExitCode::done;
+}
+
+using Task = ExitCode (*)(const DbOptions&);
+
+CLI::App& add_task(CLI::App& db, Action& action, const std::shared_ptr<DbOptions>& options, Task task,
+                   const std::string& name, const std::string& help) {
+  auto& verb = *db.add_subcommand(name, help);
+  add_database_option(verb, *options);
+  add_output_options(verb, *options);
+  add_log_options(verb);
+  verb.callback([options, task, &action] { action = [options, task] { return task(*options); }; });
+  return verb;
+}
+
+}  // namespace
+
+void add_db(CLI::App& app, Action& action) {
+  auto options = std::make_shared<DbOptions>();
+  auto& db = *app.add_subcommand("db", "Check, merge, export or prune a database");
+  db.require_subcommand(1);
+  add_task(db, action, options, check, "check", "Look for damage");
+  add_task(db, action, options, merge, "merge", "Add everything from another database")
+      .add_option("other", options->other, "the other database, left as it is")
+      ->type_name("FILE")
+      ->required();
+  add_task(db, action, options, export_copy, "export", "Write a compact copy for other machines")
+      .add_option("file", options->other, "where to write it; must not exist")
+      ->type_name("FILE")
+      ->required();
+  auto& pruning = add_task(db, action, options, prune, "prune", "Remove trials that are of no more use");
+  pruning.add_flag("--failed", options->rules.failed, "trials that did not run right");
+  pruning.add_flag("--predicted", options->rules.predicted, "trials whose time comes from the model");
+  pruning.add_flag("--stale", options->rules.stale_sources, "trials of kernels that have changed since");
+  auto* yes = pruning.add_flag("--yes", options->yes, "really remove them");
+  pruning.add_flag("--dry-run", options->dry_run, "only count them, as without --yes")->excludes(yes);
+}
+
+}  // namespace mmtune

@@ -1,0 +1,126 @@
+// mmtune doctor: what mmtune needs, whether it is there, where, and what to do if not.
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "db/store.h"
+#include "runtime/device_query.h"
+#include "runtime/driver.h"
+#include "runtime/env.h"
+#include "runtime/nvrtc.h"
+#include "tuner/commands/commands.h"
+#include "tuner/options.h"
+#include "tuner/version.h"
+
+namespace mmtune {
+namespace {
+
+void add_row(Table& table, std::string part, std::string status, std::string version, std::string detail, Tone tone) {
+  table.add({std::move(part), std::move(status), std::move(version), std::move(detail)}, tone);
+}
+
+/// Whether there is a driver to ask for GPUs.
+bool examine_driver(Table& table) {
+  try {
+    const auto& library = cuda().library;
+    const auto version = driver_version();
+    add_row(table, "driver", "found",
+            version.release.empty() ? version.cuda : fmt::format("{} (CUDA {})", version.release, version.cuda),
+            library, Tone::good);
+    return true;
+  } catch (const DeviceError& error) {
+    add_row(table, "driver", "missing", "", error.what(), Tone::caution);
+    return false;
+  }
+}
+
+void examine_gpus(Table& table) {
+  try {
+    const int count = gpu_count();
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+      const auto gpu = query_device(ordinal);
+      add_row(table, fmt::format("GPU {}", ordinal), "found", fmt::format("sm_{}", compute_capability(gpu)),
+              fmt::format("{}, {} SMs, {} MiB", gpu.name, gpu.sm_count, gpu.memory_bytes / (1 << 20)), Tone::good);
+    }
+    if (count > 0) return;
+  } catch (const DeviceError& error) {
+    add_row(table, "GPU", "failed", "", error.what(), Tone::bad);
+    return;
+  }
+  add_row(table, "GPU", "missing", "", "nothing can be measured; --device model:NAME predicts (see mmtune devices)",
+          Tone::caution);
+}
+
+bool examine_nvrtc(Table& table) {
+  try {
+    const auto nvrtc = Nvrtc::load();
+    const auto& targets = nvrtc.supported();
+    const auto range = targets.empty() ? "" : fmt::format(", sm_{} to sm_{}", targets.front(), targets.back());
+    add_row(table, "NVRTC", "found", nvrtc.version(), nvrtc.path() + range, Tone::good);
+    return true;
+  } catch (const DeviceError& error) {
+    add_row(table, "NVRTC", "missing", "", error.what(), Tone::bad);
+    return false;
+  }
+}
+
+void examine_database(Table& table, const Options& options) {
+  try {
+    const auto path = database_path(options);
+    if (!std::filesystem::exists(path)) {
+      add_row(table, "database", "absent", "", path + ": the first tuning creates it", Tone::plain);
+      return;
+    }
+    const auto report = Store::open(path, OpenMode::read_only).check();
+    if (report.faults.empty()) {
+      add_row(table, "database", "found", fmt::format("{} sizes, {} trials", report.winners, report.trials), path,
+              Tone::good);
+    } else {
+      add_row(table, "database", "damaged", "", fmt::format("{}: {}; see mmtune db check", path, report.faults.front()),
+              Tone::bad);
+    }
+  } catch (const DatabaseError& error) {
+    add_row(table, "database", "unusable", "", error.what(), Tone::bad);
+  }
+}
+
+void list_switches(Table& table) {
+  for (const auto& item : env::switches()) {
+    if (!item.name.starts_with("MMTUNE_")) continue;
+    if (const auto value = env::get(item.name)) add_row(table, std::string(item.name), "set", "", *value, Tone::plain);
+  }
+}
+
+ExitCode doctor(const Options& options) {
+  Table table({{"part"}, {"status"}, {"version"}, {"detail"}});
+  add_row(table, "mmtune", "found", fmt::format("{} ({})", build_version(), build_commit()), "", Tone::good);
+  if (examine_driver(table)) {
+    examine_gpus(table);
+  } else {
+    add_row(table, "GPU", "unknown", "", "needs a driver; without, --device model:NAME predicts (see mmtune devices)",
+            Tone::caution);
+  }
+  const bool can_compile = examine_nvrtc(table);
+  add_row(table, "CUDA headers", "not needed", "", "kernels include none; only building mmtune needs them",
+          Tone::plain);
+  examine_database(table, options);
+  list_switches(table);
+  print(table, options.format, options.color);
+  return can_compile ? ExitCode::done : ExitCode::no_device;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  auto& verb = *app.add_subcommand("doctor", "Say what is installed, where, and what is missing");
+  add_database_option(verb, *options);
+  add_output_options(verb, *options);
+  add_log_options(verb);
+  verb.callback([options, &action] { action = [options] { return doctor(*options); }; });
+}
+
+}  // namespace mmtune

@@ -1,0 +1,72 @@
+#include "tuner/device_choice.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <charconv>
+
+#include "runtime/device_query.h"
+#include "runtime/driver.h"
+#include "runtime/log.h"
+#include "templates/gpu_catalog.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::string_view kModelPrefix = "model:";
+constexpr std::string_view kFallbackModel = "h200";
+
+DeviceChoice model(std::string_view key) {
+  DeviceChoice choice{catalog_gpu(key), -1};
+  choice.spec.installed = false;
+  return choice;
+}
+
+DeviceChoice automatic() {
+  std::string reason = "the driver offers no GPU";
+  try {
+    if (gpu_count() > 0) return {query_device(0), 0};
+  } catch (const DeviceLostError&) {
+    throw;
+  } catch (const DeviceError& error) {
+    reason = error.what();
+  }
+  log::warning("NO GPU: {}", reason);
+  log::warning("planning for model:{} instead: nothing is measured, every time is predicted", kFallbackModel);
+  return model(kFallbackModel);
+}
+
+}  // namespace
+
+DeviceChoice choose_device(std::string_view text) {
+  if (text == "auto") return automatic();
+  if (text.starts_with(kModelPrefix)) return model(text.substr(kModelPrefix.size()));
+  int ordinal = -1;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
+  if (failure != std::errc{} || end != text.data() + text.size() || ordinal < 0) {
+    throw UsageError(fmt::format("--device '{}': write auto, a GPU's number, or model:NAME; see mmtune devices", text));
+  }
+  return {query_device(ordinal), ordinal};
+}
+
+std::string to_string(const DeviceChoice& device) {
+  if (device.ordinal >= 0) return fmt::format("GPU {}, {}", device.ordinal, device.spec.name);
+  return fmt::format("model {} (not installed: all times are predicted)", device.spec.name);
+}
+
+std::optional<DeviceSpec> known_gpu(const DeviceKey& key) {
+  for (const auto& entry : gpu_catalog()) {
+    if (key_of(entry.spec) == key) return entry.spec;
+  }
+  try {
+    for (int ordinal = 0; ordinal < gpu_count(); ++ordinal) {
+      auto spec = query_device(ordinal);
+      if (key_of(spec) == key) return spec;
+    }
+  } catch (const DeviceError& error) {
+    log::debug("{} is in no catalogue and cannot be looked up: {}", key.name, error.what());
+  }
+  return std::nullopt;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,29 @@
+// The --device argument: an installed GPU, or one known from its published limits.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "db/trial.h"
+#include "templates/device_spec.h"
+
+namespace mmtune {
+
+struct DeviceChoice {
+  DeviceSpec spec;
+  int ordinal = -1;  ///< of the installed GPU; -1: a model, everything is predicted
+};
+
+/// "auto": GPU 0, or, where there is no driver or no GPU, model:h200 with a warning on stderr. "0", "1", …: that GPU.
+/// "model:h200": an entry of the catalogue. Throws UsageError for any other text or an unknown model, DeviceError for
+/// a GPU that does not exist, naming those that do.
+DeviceChoice choose_device(std::string_view text);
+
+/// "GPU 0, NVIDIA H200" or "model NVIDIA H200 (not installed: all times are predicted)".
+std::string to_string(const DeviceChoice& device);
+
+/// The limits of a GPU that a database names: from the catalogue, else from an installed one; nothing if neither
+/// knows it. Never throws.
+std::optional<DeviceSpec> known_gpu(const DeviceKey& key);
+
+}  // namespace mmtune

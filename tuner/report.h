@@ -1,0 +1,89 @@
+// What the program prints: tables of results on stdout in four formats, progress on stderr.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace mmtune {
+
+enum class Format { table, csv, json, md };
+enum class ColorMode { automatic, always, never };
+
+/// A number printed with a fixed count of decimals.
+struct Real {
+  double value = 0;
+  int digits = 3;
+};
+
+/// A missing value prints as nothing (JSON: null); so does a Real that is not finite.
+using Cell = std::variant<std::monostate, std::string, std::int64_t, Real>;
+
+enum class Align { left, right };
+
+struct Column {
+  std::string name;  ///< heading, CSV column and JSON key
+  Align align = Align::left;
+};
+
+/// How a row looks on a colour terminal; never the only carrier of information.
+enum class Tone { plain, good, caution, bad };
+
+/// A value type: columns and rows of as many cells.
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  void add(std::vector<Cell> cells, Tone tone = Tone::plain);
+
+  const std::vector<Column>& columns() const { return columns_; }
+  std::size_t row_count() const { return rows_.size(); }
+
+  /// The whole text, ending in a line break. `color` matters to Format::table alone.
+  std::string text(Format format, bool color = false) const;
+
+ private:
+  struct Row {
+    std::vector<Cell> cells;
+    Tone tone;
+  };
+
+  std::string aligned(bool color) const;
+  std::string csv() const;
+  std::string json() const;
+  std::string markdown() const;
+
+  std::vector<Column> columns_;
+  std::vector<Row> rows_;
+};
+
+/// Prints to stdout, in colour where `color` allows it: automatic means on a terminal without NO_COLOR.
+void print(const Table& table, Format format, ColorMode color);
+
+/// "[#####.....] 50%  3/6  ETA 0:42  note", at most `width` columns wide.
+std::string progress_line(std::int64_t done, std::int64_t total, double elapsed_s, std::string_view note, int width);
+
+/// How far a long run is, on stderr: a bar that redraws itself on a terminal, else a line every 10 s. Not thread safe.
+class Progress {
+ public:
+  explicit Progress(std::int64_t total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `note` says what is being done: "fp32 nn 1024x1024x1024 simt".
+  void update(std::int64_t done, std::string_view note);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::int64_t total_;
+  bool terminal_;
+  Clock::time_point start_;
+  Clock::time_point next_;  ///< nothing is printed before
+};
+
+}  // namespace mmtune

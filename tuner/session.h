@@ -1,0 +1,36 @@
+// The main job: for every problem, find the best kernel and store everything learnt on the way.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "templates/problem.h"
+#include "tuner/device_choice.h"
+
+namespace mmtune {
+
+struct SessionOptions {
+  DeviceChoice device;
+  std::vector<Problem> problems;
+  std::string database;               ///< path; created where missing
+  std::vector<std::string> families;  ///< empty: all that compete
+  std::string strategy = "guided";    ///< "exhaustive", "random" or "guided"
+  std::string effort = "default";     ///< "quick", "default" or "full"
+  double budget_s = 0;                ///< for all problems together; 0: no limit
+  std::uint64_t seed = 1;
+  int jobs = 0;         ///< threads that compile; 0: one per core
+  bool retune = false;  ///< measure again what is known
+};
+
+struct SessionSummary {
+  int tuned = 0;             ///< problems that got a new decision
+  int known = 0;             ///< problems whose decision was in the database
+  int failed = 0;            ///< problems without a valid candidate
+  bool interrupted = false;  ///< stopped by a signal; everything finished is stored
+};
+
+/// Throws DatabaseError, DeviceError and its kinds. Progress goes to stderr.
+SessionSummary run_session(const SessionOptions& options);
+
+}  // namespace mmtune

@@ -1,0 +1,86 @@
+// How a space is searched: one small interface, one file per strategy in tuner/strategies/.
+#pragma once
+
+#include "db/trial.h"
+#include "templates/family.h"
+#include "templates/space.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mmtune {
+
+/// One legal configuration of one family, with the analytic model's opinion of it.
+struct Point {
+  const Family* family = nullptr;
+  Config config;
+  double predicted_us = 0;
+};
+
+/// "simt BM=128 …": identifies a point within a problem.
+std::string key_of(const Point& point);
+
+/// The families to search for one problem on one GPU.
+class Spaces {
+ public:
+  Spaces(std::vector<const Family*> families, const Problem& problem, const DeviceSpec& device);
+
+  /// Every legal point, best prediction first; at most `limit` of them.
+  std::vector<Point> ranked(std::size_t limit) const;
+
+  /// A legal point with its prediction; nothing if the configuration is not legal here.
+  std::vector<Point> neighbours(const Point& point) const;
+  bool contains(const Point& point) const;
+  double predict_us(const Family& family, const Config& config) const;
+
+  const Problem& problem() const { return problem_; }
+
+ private:
+  std::vector<SearchSpace> spaces_;
+  std::vector<const Family*> families_;
+  Problem problem_;
+  DeviceSpec device_;
+};
+
+/// How much to try. Names are those of --effort.
+struct Effort {
+  std::string_view name;
+  int first_trials;  ///< chosen by the model alone
+  int most_trials;   ///< in all, for one problem
+};
+
+/// Throws UsageError that lists the known ones.
+const Effort& effort_named(std::string_view name);
+
+/// Proposes points and learns from what became of them. Deterministic: the same space, seed and lessons give the same
+/// proposals, which is what makes a second run find everything already measured.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  /// The next points to try, none twice; empty when there is nothing left worth trying.
+  virtual std::vector<Point> propose() = 0;
+
+  /// What a proposed point came to, in any order.
+  virtual void learn(const Point& point, const Trial& trial) = 0;
+};
+
+struct StrategySetup {
+  const Spaces& spaces;
+  const Effort& effort;
+  std::uint64_t seed = 1;
+  std::vector<Point> favourites;  ///< winners of neighbouring sizes: tried first
+};
+
+/// By the name of --strategy. Throws UsageError that lists the known ones.
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategySetup& setup);
+const std::vector<std::string_view>& strategy_names();
+
+std::unique_ptr<Strategy> make_exhaustive(const StrategySetup& setup);
+std::unique_ptr<Strategy> make_random(const StrategySetup& setup);
+std::unique_ptr<Strategy> make_guided(const StrategySetup& setup);
+
+}  // namespace mmtune
