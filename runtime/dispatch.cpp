@@ -54,6 +54,15 @@ double distance(const Problem& problem, const Problem& tuned) {
          kUnusedWidthDistance * unused_width(problem.align, tuned.align);
 }
 
+// One program for all sizes and alignments of a precision and layout.
+Entry unstored_fallback(const Problem& problem) {
+  Entry entry;
+  entry.problem = packed_problem(problem.precision, problem.layout, 1, 1, 1);
+  entry.family = &family_named("naive");
+  entry.config = entry.family->default_config(entry.problem);
+  return entry;
+}
+
 }  // namespace
 
 std::size_t ProblemHash::operator()(const Problem& problem) const {
@@ -193,13 +202,14 @@ Choice DispatchTable::choose(const Problem& given) const {
 
 Choice DispatchTable::fallback(const Problem& problem, std::string why) const {
   const auto& stored = group(problem).fallback;
+  const Entry entry = stored ? *stored : unstored_fallback(problem);
   Choice choice;
-  choice.family = &family_named("naive");
-  choice.config = stored ? stored->config : choice.family->default_config(problem);
-  choice.align = stored ? stored->problem.align : problem.align;
-  choice.plan = choice.family->plan(problem, choice.config, device_);
-  choice.binary_hash = stored ? stored->binary_hash : "";
-  choice.expected_us = predict(with_depth(problem), choice.plan, device_, stored ? stored->registers : 0).time_us;
+  choice.family = entry.family;
+  choice.config = entry.config;
+  choice.align = entry.problem.align;
+  choice.plan = plan_of(entry, problem);
+  choice.binary_hash = entry.binary_hash;
+  choice.expected_us = predict(with_depth(problem), choice.plan, device_, entry.registers).time_us;
   choice.why = std::move(why);
   return choice;
 }
@@ -209,7 +219,6 @@ std::optional<Choice> DispatchTable::recompiled(const Problem& given) const {
   for (const Tuned* entry : by_distance(problem)) {
     Tuned adapted = *entry;
     adapted.problem.align = problem.align;
-    if (!adapted.family->broken_rule(adapted.problem, adapted.config, device_).empty()) continue;
     adapted.needs = plan_of(adapted, adapted.problem).needs;
     const auto found = candidate(adapted, problem);
     if (!found) continue;

@@ -202,11 +202,13 @@ struct Library::Impl {
   }
 
   ReadyPtr prepared(CUcontext context, const Problem& problem) {
-    if (const ReadyPtr* known = on_gpu->ready.find({context, problem})) return *known;
+    const ReadyPtr* known = on_gpu->ready.find({context, problem});
+    if (known != nullptr && (*known)->choice.match != Match::fallback) return *known;
     Choice choice = planned(problem)->choice;
     if (choice.match == Match::fallback) {
       if (auto better = table.recompiled(problem)) choice = *std::move(better);
     }
+    if (known != nullptr && choice.match == Match::fallback) return *known;
     const ReadyPtr loaded = load_or_fall_back(context, choice, problem, Compile::yes);
     // Asked for, so kept however much is remembered already.
     on_gpu->ready.put({nullptr, problem}, make_ready(loaded->choice));

@@ -1,11 +1,49 @@
 #include "templates/space.h"
 
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
 #include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <system_error>
 
 namespace mmtune {
 
-SearchSpace::SearchSpace(const Family& family, const Problem& problem, const DeviceSpec& device)
-    : family_(family), problem_(problem), device_(device), params_(family.params()) {}
+Restriction parse_restriction(std::string_view text) {
+  Restriction restriction;
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) {
+    const auto equals = word.find('=');
+    std::istringstream values(equals == std::string::npos ? "" : word.substr(equals + 1));
+    std::vector<int>& allowed = restriction[word.substr(0, equals)];
+    for (std::string value; std::getline(values, value, ',');) {
+      int number = 0;
+      const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
+      if (fault != std::errc() || end != value.data() + value.size()) {
+        allowed.clear();
+        break;
+      }
+      allowed.push_back(number);
+    }
+    if (allowed.empty()) {
+      throw UsageError(fmt::format("restriction '{}': write NAME=VALUE or NAME=VALUE,VALUE with whole numbers", word));
+    }
+  }
+  return restriction;
+}
+
+SearchSpace::SearchSpace(const Family& family, const Problem& problem, const DeviceSpec& device,
+                         const Restriction& restriction)
+    : family_(family), problem_(problem), device_(device), params_(family.params()) {
+  for (ParamInfo& param : params_) {
+    const auto allowed = restriction.find(param.name);
+    if (allowed == restriction.end()) continue;
+    std::erase_if(param.values, [&](int value) {
+      return std::find(allowed->second.begin(), allowed->second.end(), value) == allowed->second.end();
+    });
+  }
+}
 
 std::int64_t SearchSpace::size() const {
   std::int64_t product = 1;

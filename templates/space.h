@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,11 +19,19 @@ struct SpaceCount {
   std::map<std::string_view, std::int64_t> removed;  ///< by reason; each configuration counts once, by its first
 };
 
+/// A smaller space: only these values of these parameters ("BM=128,256 TM=16"). Parameters that a family lacks do not
+/// restrict it.
+using Restriction = std::map<std::string, std::vector<int>, std::less<>>;
+
+/// Parses "NAME=VALUE,VALUE NAME=VALUE …". Throws UsageError naming the offending token.
+Restriction parse_restriction(std::string_view text);
+
 /// The cartesian product of the family's values filtered by its rules. Holds only references and small tables:
 /// nothing is enumerated until asked.
 class SearchSpace {
  public:
-  SearchSpace(const Family& family, const Problem& problem, const DeviceSpec& device);
+  SearchSpace(const Family& family, const Problem& problem, const DeviceSpec& device,
+              const Restriction& restriction = {});
 
   /// The size of the product before any rule.
   std::int64_t size() const;

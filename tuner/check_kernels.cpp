@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 16384;  // the kernels stride over what is beyond
+constexpr std::int64_t kSumBlocks = 1024;    // of squares(), each with its own pair of sums
 
 Source check_source(Precision precision, Layout layout) {
   const auto& type = traits(precision);
@@ -65,6 +67,7 @@ CheckKernels::CheckKernels(const Nvrtc& nvrtc, const CompileTarget& target, Prec
   fill_ = find_function(module_, "fill");
   reference_sums_ = find_function(module_, "reference_sums");
   compare_ = find_function(module_, "compare");
+  squares_ = find_function(module_, "squares");
   check_guard_ = find_function(module_, "check_guard");
   poison_padding_ = find_function(module_, "poison_padding");
 }
@@ -98,6 +101,25 @@ Finding CheckKernels::compare(const Problem& problem, double alpha, double beta,
   MMTUNE_CUDA(cuMemcpyDtoHAsync(&found, finding, sizeof found, stream));
   MMTUNE_CUDA(cuStreamSynchronize(stream));
   return found;
+}
+
+double CheckKernels::relative_error(const Problem& problem, CUdeviceptr exact, CUdeviceptr c, std::int64_t ldc,
+                                    CUstream stream) const {
+  std::int64_t m = problem.m, n = problem.n;
+  const std::int64_t blocks = std::min(blocks_for(m * n), kSumBlocks);
+  std::vector<std::array<double, 2>> sums(static_cast<std::size_t>(blocks));
+  const std::size_t bytes = sums.size() * sizeof sums.front();
+  const DeviceBuffer buffer(bytes);
+  CUdeviceptr address = buffer.address();
+  launch_linear<6>(squares_, blocks, kThreads, 1, {&m, &n, &exact, &c, &ldc, &address}, stream);
+  MMTUNE_CUDA(cuMemcpyDtoHAsync(sums.data(), address, bytes, stream));
+  MMTUNE_CUDA(cuStreamSynchronize(stream));
+  double error = 0, whole = 0;
+  for (const auto& [difference, value] : sums) {
+    error += difference;
+    whole += value;
+  }
+  return error == 0 ? 0 : std::sqrt(error / whole);
 }
 
 void CheckKernels::poison_padding(CUdeviceptr x, std::int64_t m, std::int64_t n, std::int64_t ld,

@@ -45,6 +45,11 @@ class CheckKernels {
   Finding compare(const Problem& problem, double alpha, double beta, CUdeviceptr exact, CUdeviceptr magnitude,
                   CUdeviceptr c0, CUdeviceptr c, std::int64_t ldc, const ErrorBound& bound, CUstream stream) const;
 
+  /// |C - exact| / |exact| in the Frobenius norm, summed in double; 0 if both are 0. For integers the differences are
+  /// those modulo 2^32. Waits for the result.
+  double relative_error(const Problem& problem, CUdeviceptr exact, CUdeviceptr c, std::int64_t ldc,
+                        CUstream stream) const;
+
   /// Fills what lies between the columns and the leading dimension of x[m, ld] with 0xff.
   void poison_padding(CUdeviceptr x, std::int64_t m, std::int64_t n, std::int64_t ld, CUstream stream) const;
 
@@ -56,6 +61,7 @@ class CheckKernels {
   CUfunction fill_;
   CUfunction reference_sums_;
   CUfunction compare_;
+  CUfunction squares_;
   CUfunction check_guard_;
   CUfunction poison_padding_;
   DeviceBuffer finding_;

@@ -7,7 +7,6 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -23,7 +22,6 @@ constexpr int kScreenSamples = 5;
 constexpr double kScreen_us = 100e3;   // but no longer than this for a candidate
 constexpr int kRaceRounds = 15;
 constexpr double kRace_us = 1.5e6;     // for all rounds of a race
-constexpr auto kWarmUp = std::chrono::milliseconds(400);
 
 class GpuLane final : public Lane {
  public:
@@ -45,7 +43,7 @@ class GpuLane final : public Lane {
     const CheckKernels& kernels = check_kernels();
     verifier_.emplace(kernels, problem_, stream_.get());
     sets_.emplace(kernels, problem_, verifier_->random_operands(LaunchPlan{}), device_.l2_bytes, stream_.get());
-    if (!std::exchange(warm_, true)) warm_up(kernels);
+    if (!std::exchange(warm_, true)) warm_up(kernels, problem_, *sets_, stream_.get());
   }
 
   Evaluation evaluate(const Candidate& candidate, const Binary& binary, double best_us) override {
@@ -68,7 +66,10 @@ class GpuLane final : public Lane {
 
   std::vector<Timing> race(const std::vector<Contender>& contenders) override {
     std::vector<LoadedKernel> kernels;
-    for (const Contender& each : contenders) kernels.emplace_back(each.binary.cubin, each.candidate.plan);
+    for (const Contender& each : contenders) {
+      kernels.emplace_back(each.binary.cubin, each.candidate.plan);
+      verifier_->random_operands(each.candidate.plan);  // the workspace grows here, so that no graph loses it below
+    }
     std::vector<Stopwatch> watches;
     double round_us = 0;
     for (std::size_t i = 0; i < contenders.size(); ++i) {
@@ -97,8 +98,8 @@ class GpuLane final : public Lane {
   }
 
   Stopwatch watch(const LoadedKernel& kernel, const LaunchPlan& plan, double estimate_us) {
-    return {kernel,      plan,         problem_, *sets_, verifier_->random_operands(plan).workspace,
-            estimate_us, stream_.get()};
+    return {call_of(kernel, plan, problem_, verifier_->random_operands(plan).workspace), *sets_, estimate_us,
+            stream_.get()};
   }
 
   void time(const LoadedKernel& kernel, const LaunchPlan& plan, double launch_us, double best_us,
@@ -133,17 +134,6 @@ class GpuLane final : public Lane {
     timing.calls_per_sample = stopwatch.calls_per_sample();
     timing.mode = stopwatch.uses_graph() ? "graph" : "events";
     return timing;
-  }
-
-  /// Lets an idle GPU reach its working clock before the first candidate is timed.
-  void warm_up(const CheckKernels& kernels) {
-    const Operands& operands = sets_->set(1);
-    const std::int64_t count = std::min<std::int64_t>(problem_.m * problem_.n, 1 << 22);
-    const auto end = std::chrono::steady_clock::now() + kWarmUp;
-    while (std::chrono::steady_clock::now() < end) {
-      for (int i = 0; i < 64; ++i) kernels.fill(operands.c, count, 0, Fill::uniform, stream_.get());
-      MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
-    }
   }
 
   DeviceSpec device_;

@@ -5,7 +5,9 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <utility>
 
 namespace mmtune {
 
@@ -13,6 +15,7 @@ namespace {
 
 constexpr int kMostSets = 256;
 constexpr double kLongCall_us = 1000;  // beyond it the host's launch latency is below one percent
+constexpr auto kWarmUp = std::chrono::milliseconds(400);
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -47,21 +50,29 @@ OperandSets::OperandSets(const CheckKernels& kernels, const Problem& problem, co
   }
 }
 
-Stopwatch::Stopwatch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem,
-                     const OperandSets& sets, CUdeviceptr workspace, double estimate_us, CUstream stream)
-    : kernel_(kernel),
-      plan_(plan),
-      problem_(problem),
-      sets_(sets),
-      workspace_(workspace),
-      stream_(stream),
-      start_(make_event()),
-      stop_(make_event()) {
+void warm_up(const CheckKernels& kernels, const Problem& problem, const OperandSets& sets, CUstream stream) {
+  const std::int64_t count = std::min<std::int64_t>(problem.m * problem.n, 1 << 22);
+  const auto end = std::chrono::steady_clock::now() + kWarmUp;
+  while (std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < 64; ++i) kernels.fill(sets.set(1).c, count, 0, Fill::uniform, stream);
+    MMTUNE_CUDA(cuStreamSynchronize(stream));
+  }
+}
+
+Stopwatch::Stopwatch(Call call, const OperandSets& sets, double estimate_us, CUstream stream)
+    : call_(std::move(call)), sets_(sets), stream_(stream), start_(make_event()), stop_(make_event()) {
   if (estimate_us > kLongCall_us) return;
   calls_ = sets.count();
   MMTUNE_CUDA(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-  for (int i = 0; i < calls_; ++i) call(i);
   CUgraph captured = nullptr;
+  try {
+    for (int i = 0; i < calls_; ++i) call_(sets_.set(i), stream_);
+  } catch (...) {
+    // The stream must work again; what the call has to say matters more than what the broken capture does.
+    check_in_destructor(cuda().cuStreamEndCapture(stream_, &captured), "cuStreamEndCapture(stream_, &captured)");
+    const Graph broken(captured);
+    throw;
+  }
   MMTUNE_CUDA(cuStreamEndCapture(stream_, &captured));
   const Graph graph(captured);
   CUgraphExec executable = nullptr;
@@ -70,21 +81,23 @@ Stopwatch::Stopwatch(const LoadedKernel& kernel, const LaunchPlan& plan, const P
   MMTUNE_CUDA(cuGraphUpload(executable, stream_));
 }
 
-void Stopwatch::call(int set) {
-  Operands operands = sets_.set(set);
-  operands.workspace = workspace_;
-  launch(kernel_, plan_, problem_, operands, stream_);
+double Stopwatch::sample_us() {
+  start();
+  return finish_us();
 }
 
-double Stopwatch::sample_us() {
+void Stopwatch::start() {
   MMTUNE_CUDA(cuEventRecord(start_.get(), stream_));
   if (graph_) {
     MMTUNE_CUDA(cuGraphLaunch(graph_.get(), stream_));
   } else {
-    call(next_set_);
+    call_(sets_.set(next_set_), stream_);
     next_set_ = (next_set_ + 1) % sets_.count();
   }
   MMTUNE_CUDA(cuEventRecord(stop_.get(), stream_));
+}
+
+double Stopwatch::finish_us() {
   MMTUNE_CUDA(cuEventSynchronize(stop_.get()));
   float ms = 0;
   MMTUNE_CUDA(cuEventElapsedTime(&ms, start_.get(), stop_.get()));

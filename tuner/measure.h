@@ -2,7 +2,8 @@
 #pragma once
 
 #include "db/trial.h"
-#include "runtime/launch.h"
+#include "runtime/driver.h"
+#include "tuner/call.h"
 #include "tuner/check_kernels.h"
 
 #include <cstdint>
@@ -26,28 +27,29 @@ class OperandSets {
   std::vector<Operands> sets_;
 };
 
-/// Times one kernel. Short kernels are replayed as a CUDA graph over all sets, so that a sample is long enough for
-/// the clock and no launch latency of the host is in it; long ones are called one by one. Not thread safe.
+/// Lets an idle GPU reach its working clock before the first call is timed; overwrites C of set 1.
+void warm_up(const CheckKernels& kernels, const Problem& problem, const OperandSets& sets, CUstream stream);
+
+/// Times one call. Short calls are replayed as a CUDA graph over all sets, so that a sample is long enough for the
+/// clock and no launch latency of the host is in it; long ones are made one by one. Not thread safe.
 class Stopwatch {
  public:
-  /// `estimate_us` decides between the two modes. `workspace` serves all sets in turn.
-  Stopwatch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const OperandSets& sets,
-            CUdeviceptr workspace, double estimate_us, CUstream stream);
+  /// `estimate_us` decides between the two modes; 0 always replays. `sets` must outlive the stopwatch.
+  Stopwatch(Call call, const OperandSets& sets, double estimate_us, CUstream stream);
 
   /// One sample: microseconds per call. Waits for it.
   double sample_us();
+
+  /// The two halves of sample_us(), for what is to be done while the GPU works.
+  void start();
+  double finish_us();
 
   bool uses_graph() const { return static_cast<bool>(graph_); }
   int calls_per_sample() const { return calls_; }
 
  private:
-  void call(int set);
-
-  const LoadedKernel& kernel_;
-  const LaunchPlan& plan_;
-  Problem problem_;
+  Call call_;
   const OperandSets& sets_;
-  CUdeviceptr workspace_;
   CUstream stream_;
   int calls_ = 1;
   int next_set_ = 0;

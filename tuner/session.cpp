@@ -103,6 +103,10 @@ class Session {
         for (const int value : param.values) hash.add(std::to_string(value));
       }
     }
+    for (const auto& [name, values] : options_.only) {
+      hash.add(name);
+      for (const int value : values) hash.add(std::to_string(value));
+    }
     return hash.hex();
   }
 
@@ -131,7 +135,7 @@ class Session {
     right_.clear();
     try {
       lane().begin(problem_);
-      const Spaces spaces(families_, problem_, options_.device.spec);
+      const Spaces spaces(families_, problem_, options_.device.spec, options_.only);
       const auto strategy =
           make_strategy(options_.strategy, {spaces, effort_, options_.seed, favourites()});
       for (auto points = strategy->propose(); !points.empty(); points = strategy->propose()) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "templates/problem.h"
+#include "templates/space.h"
 #include "tuner/device_choice.h"
 
 namespace mmtune {
@@ -15,6 +16,7 @@ struct SessionOptions {
   std::vector<Problem> problems;
   std::string database;               ///< path; created where missing
   std::vector<std::string> families;  ///< empty: all that compete
+  Restriction only;                   ///< searches these values of these parameters
   std::string strategy = "guided";    ///< "exhaustive", "random" or "guided"
   std::string effort = "default";     ///< "quick", "default" or "full"
   double budget_s = 0;                ///< for all problems together; 0: no limit

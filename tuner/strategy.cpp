@@ -25,9 +25,10 @@ constexpr std::array<std::pair<std::string_view, Maker>, 3> kStrategies{
 
 std::string key_of(const Point& point) { return fmt::format("{} {}", point.family->name(), point.config.text()); }
 
-Spaces::Spaces(std::vector<const Family*> families, const Problem& problem, const DeviceSpec& device)
+Spaces::Spaces(std::vector<const Family*> families, const Problem& problem, const DeviceSpec& device,
+               const Restriction& restriction)
     : families_(std::move(families)), problem_(problem), device_(device) {
-  for (const Family* family : families_) spaces_.emplace_back(*family, problem_, device_);
+  for (const Family* family : families_) spaces_.emplace_back(*family, problem_, device_, restriction);
 }
 
 double Spaces::predict_us(const Family& family, const Config& config) const {

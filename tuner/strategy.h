@@ -26,7 +26,8 @@ std::string key_of(const Point& point);
 /// The families to search for one problem on one GPU.
 class Spaces {
  public:
-  Spaces(std::vector<const Family*> families, const Problem& problem, const DeviceSpec& device);
+  Spaces(std::vector<const Family*> families, const Problem& problem, const DeviceSpec& device,
+         const Restriction& restriction = {});
 
   /// Every legal point, best prediction first; at most `limit` of them.
   std::vector<Point> ranked(std::size_t limit) const;

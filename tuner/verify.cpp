@@ -133,6 +133,12 @@ Verdict Verifier::check(const LoadedKernel& kernel, const LaunchPlan& plan) {
   return verdict;
 }
 
+double Verifier::relative_error(const Call& call) {
+  MMTUNE_CUDA(cuMemsetD8Async(c_.address(), 0xff, static_cast<std::size_t>(c_.bytes()), stream_));
+  call(random_operands(LaunchPlan{}), stream_);
+  return kernels_.relative_error(problem_, random_.exact.address(), c_.address(), problem_.n, stream_);
+}
+
 Verdict Verifier::check_after_timing() {
   Verdict verdict = judge(random_, 1, 0, problem_.n, error_bound(problem_));
   if (verdict.outcome == Outcome::wrong_result) verdict.outcome = Outcome::unstable;

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "db/trial.h"
-#include "runtime/launch.h"
+#include "runtime/driver.h"
+#include "tuner/call.h"
 #include "tuner/check_kernels.h"
 
 namespace mmtune {
@@ -59,6 +60,10 @@ class Verifier {
 
   /// Checks what timing left in random_operands().c, and all guard zones again.
   Verdict check_after_timing();
+
+  /// Makes the call on random_operands() and returns |C - exact| / |exact| in the Frobenius norm; NaN where C was not
+  /// written.
+  double relative_error(const Call& call);
 
   /// Packed operands with alpha = 1 and beta = 0, inside guard zones, for timing.
   Operands random_operands(const LaunchPlan& plan);

@@ -22,6 +22,11 @@ double tflops(const Winner& winner) {
   return time_us > 0 ? flops(winner.trial.key.problem) / time_us * 1e-6 : kUnknown;
 }
 
+/// A prediction computed nothing, so it has no error.
+double error_share(const Trial& trial) {
+  return trial.key.evidence == Evidence::measured ? trial.error_share : kUnknown;
+}
+
 /// Looks a GPU up once, however many rows name it.
 class Peaks {
  public:
@@ -66,7 +71,7 @@ Table full_table(const std::vector<Winner>& winners) {
     table.add({text(to_string(problem.precision)), text(to_string(problem.layout)), problem.m, problem.n, problem.k,
                trial.key.family, trial.key.config, text(to_string(trial.key.evidence)), Real{trial.timing.median_us, 3},
                Real{tflops(winner), 4}, Real{peaks.share(winner), 4}, std::int64_t{winner.binary.registers},
-               trial.smem_bytes, Real{trial.occupancy, 4}, Real{trial.error_share, 6}, trial.key.device.name,
+               trial.smem_bytes, Real{trial.occupancy, 4}, Real{error_share(trial), 6}, trial.key.device.name,
                trial.environment.driver, trial.environment.nvrtc, trial.environment.commit});
   }
   return table;
@@ -97,8 +102,8 @@ Table friendly_table(const std::vector<Winner>& winners) {
                fmt::format("{} {}", to_string(problem.precision), to_string(problem.layout)), trial.key.family,
                trial.key.config, text(to_string(trial.key.evidence)), Real{trial.timing.median_us, 2},
                Real{tflops(winner), 2}, Real{100 * peaks.share(winner), 1}, std::int64_t{winner.binary.registers},
-               trial.smem_bytes, Real{100 * trial.occupancy, 0}, Real{predicted ? kUnknown : trial.error_share, 4},
-               trial.key.device.name, trial.created.substr(0, 10)},
+               trial.smem_bytes, Real{100 * trial.occupancy, 0}, Real{error_share(trial), 4}, trial.key.device.name,
+               trial.created.substr(0, 10)},
               predicted ? Tone::caution : Tone::plain);
   }
   return table;

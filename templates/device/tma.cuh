@@ -70,7 +70,7 @@ __device__ __forceinline__ int cluster_rank() {
 
 // All threads of the cluster meet; what they wrote before is visible after. PTX ISA: barrier.cluster.
 __device__ __forceinline__ void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
 // Reads 16 bytes at this block's address `own` as block `rank` of the cluster has them. PTX ISA: mapa, ld.

@@ -34,8 +34,10 @@ void add_render(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_db(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
 
 /// In the order of the help page.
-inline constexpr std::array kVerbs{add_tune, add_show, add_space, add_render, add_devices, add_doctor, add_db};
+inline constexpr std::array kVerbs{add_tune,   add_bench,   add_show,   add_space,
+                                   add_render, add_devices, add_doctor, add_db};
 
 }  // namespace mmtune

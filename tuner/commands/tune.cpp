@@ -142,6 +142,10 @@ void add_search_options(CLI::App& verb, TuneOptions& options) {
   auto& session = options.session;
   verb.add_option("--family", options.families, "kernel families to search, separated by commas (default: all)")
       ->type_name("LIST");
+  verb.add_option_function<std::string>(
+          "--only", [&session](const std::string& text) { session.only = parse_restriction(text); },
+          "search only these values: \"BM=128,256 TM=16\"")
+      ->type_name("SETTINGS");
   verb.add_option("--strategy", session.strategy, "exhaustive, random or guided")
       ->type_name("NAME")
       ->check(CLI::IsMember({"exhaustive", "random", "guided"}).description(""))

@@ -105,6 +105,40 @@ extern "C" __global__ void __launch_bounds__(256)
   atomicMax(&finding->share_bits, __float_as_uint(worst));
 }
 
+// A difference or value as a double; for integers the residue between -2^31 and 2^31.
+__device__ __forceinline__ double real_value(double x) { return x; }
+__device__ __forceinline__ double real_value(u32 x) { return static_cast<double>(static_cast<int>(x)); }
+
+// sums[2 b] = the sum of (C - exact)^2, sums[2 b + 1] = the sum of exact^2 over the elements of block b.
+extern "C" __global__ void __launch_bounds__(256)
+    squares(i64 m, i64 n, const Exact* exact, const Element* C, i64 ldc, double* sums) {
+  __shared__ double error[256];
+  __shared__ double whole[256];
+  const unsigned x = threadIdx.x;
+  const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+  double error_sum = 0, whole_sum = 0;
+  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + x; i < m * n; i += stride) {
+    const i64 row = i / n;
+    const double difference = real_value(static_cast<Exact>(value_of(C[row * ldc + i - row * n])) - exact[i]);
+    const double value = real_value(exact[i]);
+    error_sum += difference * difference;
+    whole_sum += value * value;
+  }
+  error[x] = error_sum;
+  whole[x] = whole_sum;
+  for (unsigned half = 128; half > 0; half /= 2) {
+    __syncthreads();
+    if (x < half) {
+      error[x] += error[x + half];
+      whole[x] += whole[x + half];
+    }
+  }
+  if (x == 0) {
+    sums[2 * blockIdx.x] = error[0];
+    sums[2 * blockIdx.x + 1] = whole[0];
+  }
+}
+
 // Counts the bytes of a guard zone that are not 0xff any more.
 extern "C" __global__ void __launch_bounds__(256) check_guard(const unsigned char* zone, i64 count, unsigned* damaged) {
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;

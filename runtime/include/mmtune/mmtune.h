@@ -36,10 +36,10 @@ std::string_view to_string(Match match);
 inline constexpr int kCurrentDevice = -1;
 
 struct LibraryOptions {
-  std::string database;         ///< file; empty: MMTUNE_DB, else the user's own, as the mmtune program
+  std::string database = {};    ///< file; empty: MMTUNE_DB, else the user's own, as the mmtune program
   int device = kCurrentDevice;  ///< CUDA ordinal
-  std::string model;            ///< a known GPU's name, "h200", to ask plan() about it without having it
-  /// Lets gemm() compile the fallback where the database has none: once per precision and layout, in about a tenth of a
+  std::string model = {};       ///< a known GPU's name, "h200", to ask plan() about it without having it
+  /// Lets gemm() compile the fallback where the database has none: once per precision and layout, in a fraction of a
   /// second. Otherwise only prepare() compiles anything.
   bool compile_missing = false;
 };

@@ -11,8 +11,8 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 
 struct Simt {
   struct Params {
-    int bm = 64, bn = 64, bk = 8, tm = 8, tn = 4, lanes_n = 8, stages = 2, load = 0, order = 1, group = 8,
-        min_blocks = 1, split = 1;
+    int bm = 64, bn = 64, bk = 8, tm = 8, tn = 4, lanes_n = 8, load = 0, stages = 2, unroll = 8, order = 1,
+        group = 8, min_blocks = 1, split = 1;
   };
 
   static constexpr std::string_view kName = "simt";
@@ -28,23 +28,29 @@ struct Simt {
         {"TN", &Params::tn, {2, 4, 8, 16}, "columns of C per thread"},
         {"LANES_N", &Params::lanes_n, {4, 8}, "threads of a warp along the columns"},
         {"LOAD", &Params::load, {0, 1}, "0: through registers, 1: cp.async"},
-        {"STAGES", &Params::stages, {2, 3, 4, 5}, "tiles of A and B in shared memory"},
+        {"STAGES", &Params::stages, {2, 3, 4}, "tiles of A and B in shared memory"},
+        {"UNROLL", &Params::unroll, {4, 8, 16}, "steps along k per round of unrolled code"},
         {"ORDER", &Params::order, {0, 1}, "multiply-adds of a thread: 0 row by row, 1 serpentine"},
-        {"GROUP", &Params::group, {1, 4, 8, 16}, "block rows walked together, for reuse in L2"},
+        {"GROUP", &Params::group, {1, 8}, "block rows walked together, for reuse in L2"},
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
-        {"SPLIT", &Params::split, {1, 2, 3, 4, 6, 8, 12, 16}, "blocks that share one tile's k"},
+        {"SPLIT", &Params::split, {1, 2, 4, 8, 16}, "blocks that share one tile's k"},
     };
     return rows;
   }
 
   static int threads(const Params& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
 
+  /// Whether `extent` rows of `depth` elements can be dealt to threads in whole rows or in equal runs.
+  static bool rows_divide(int extent, int block, int depth) {
+    return extent % block == 0 || (block % extent == 0 && depth % (block / extent) == 0);
+  }
+
   /// Elements one instruction moves: the widest that the operand's alignment allows.
   static int vector_width(int align_bytes, int element_bytes) { return std::max(1, align_bytes / element_bytes); }
 
   static int shared_bytes(const Problem& problem, const Params& p) {
     const int bytes = traits(problem.precision).accumulator_bytes;
-    const int pad = 16 / bytes;
+    const int pad = p.load == 1 ? 0 : 16 / bytes;
     const int row_a = p.bm + (transposes_a(problem.layout) ? 0 : pad);
     const int row_b = p.bn + (transposes_b(problem.layout) ? pad : 0);
     return p.stages * p.bk * (row_a + row_b) * bytes;
@@ -71,6 +77,10 @@ struct Simt {
     rules.must(p.load == 0 || compute_capability(device) >= 80, "cp.async needs compute capability 8.0");
     rules.must(p.load == 0 || type.element_bytes == type.accumulator_bytes,
                "cp.async cannot widen 16-bit elements on the way");
+    rules.must(p.bk % p.unroll == 0, "UNROLL divides BK");
+    rules.must(p.load == 0 || ((transposes_a(problem.layout) || rows_divide(p.bm, block, p.bk)) &&
+                               (!transposes_b(problem.layout) || rows_divide(p.bn, block, p.bk))),
+               "transposing cp.async gives threads whole rows or equal runs of one");
     rules.must(p.load == 1 || p.stages == 2, "copies through registers use two stages");
     rules.must(p.load == 1 || (p.bm + p.bn) * p.bk / block * words <= 48,
                "at most 48 registers of staged elements per thread");

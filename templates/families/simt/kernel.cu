@@ -31,7 +31,7 @@ constexpr bool B_ALONG_K = TRANSPOSE_B;
 constexpr bool ASYNC = LOAD == 1;
 
 // Padding keeps rows 16-byte aligned and moves the transposed stores of one warp to different banks.
-constexpr int PAD = 16 / sizeof(Value);
+constexpr int PAD = ASYNC ? 0 : 16 / sizeof(Value);
 constexpr int A_ROW = BM + (A_ALONG_K ? PAD : 0);
 constexpr int B_ROW = BN + (B_ALONG_K ? PAD : 0);
 
@@ -44,7 +44,7 @@ static_assert(THREADS == (BM / TM) * (BN / TN), "host and kernel disagree on the
 
 // One operand's share of a stage, EXTENT x BK elements, moved by all threads in vectors of VEC elements.
 template <int EXTENT, int ROW, bool ALONG_K, int VEC>
-struct Loader {
+struct VectorLoader {
   static constexpr int kVectors = EXTENT * BK / VEC;
   static constexpr int kPerThread = (kVectors + THREADS - 1) / THREADS;
   static constexpr bool kEven = kVectors % THREADS == 0;
@@ -92,11 +92,6 @@ struct Loader {
       if constexpr (!ASYNC) {
         Vector<Element, VEC> zero = {};
         staged[s] = valid ? *reinterpret_cast<const Vector<Element, VEC>*>(source[s]) : zero;
-      } else if constexpr (ALONG_K) {
-#pragma unroll
-        for (int v = 0; v < VEC; ++v) {
-          copy_async<sizeof(Element)>(shared_address(&tile[inner(u) + v][outer(u)]), source[s] + v, valid);
-        }
       } else {
         copy_async<sizeof(Element) * VEC>(shared_address(&tile[inner(u)][outer(u)]), source[s], valid);
       }
@@ -120,6 +115,58 @@ struct Loader {
     }
   }
 };
+
+// The same for asynchronous copies of an operand that is contiguous along k. Each thread follows runs of k in rows of
+// its own, one element at a time: a warp writes neighbouring positions of shared memory, all addresses but the first
+// are immediate offsets, and the cache holds the rest of each sector for the copies that follow at once.
+template <int EXTENT, int ROW>
+struct RowLoader {
+  static constexpr int kRows = EXTENT > THREADS ? EXTENT / THREADS : 1;          // of a thread
+  static constexpr int kRuns = EXTENT > THREADS ? 1 : THREADS / EXTENT;          // threads that share a row
+  static constexpr int kRun = BK / kRuns;                                        // elements of a run
+
+  const Element* source[kRows];
+
+  static __device__ __forceinline__ int outer(int s) { return threadIdx.x % EXTENT + s * THREADS; }
+  static __device__ __forceinline__ int inner() { return EXTENT > THREADS ? 0 : threadIdx.x / EXTENT * kRun; }
+  static __device__ __forceinline__ bool mine() { return EXTENT > THREADS || threadIdx.x < EXTENT * kRuns; }
+
+  __device__ __forceinline__ void start(const Element* matrix, i64 ld, i64 first, i64 extent, i64 k_begin) {
+#pragma unroll
+    for (int s = 0; s < kRows; ++s) source[s] = matrix + smaller(first + outer(s), extent - 1) * ld + k_begin + inner();
+  }
+
+  __device__ __forceinline__ void advance(i64, int steps) {
+#pragma unroll
+    for (int s = 0; s < kRows; ++s) source[s] += steps;
+  }
+
+  template <bool GUARDED>
+  __device__ __forceinline__ void fetch(Value (*tile)[ROW], int depth) {
+    if (!mine()) return;
+#pragma unroll
+    for (int s = 0; s < kRows; ++s) {
+#pragma unroll
+      for (int l = 0; l < kRun; ++l) {
+        const bool valid = !GUARDED || inner() + l < depth;
+        copy_async<sizeof(Element)>(shared_address(&tile[inner() + l][outer(s)]), source[s] + l, valid);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void finish(Value (*)[ROW]) {}
+};
+
+template <bool ROWS, int EXTENT, int ROW, bool ALONG_K, int VEC>
+struct LoaderChoice {
+  using type = VectorLoader<EXTENT, ROW, ALONG_K, VEC>;
+};
+template <int EXTENT, int ROW, bool ALONG_K, int VEC>
+struct LoaderChoice<true, EXTENT, ROW, ALONG_K, VEC> {
+  using type = RowLoader<EXTENT, ROW>;
+};
+template <int EXTENT, int ROW, bool ALONG_K, int VEC>
+using Loader = typename LoaderChoice<ASYNC && ALONG_K, EXTENT, ROW, ALONG_K, VEC>::type;
 
 struct Fragment {
   Value a[TM];
@@ -218,30 +265,40 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     for (int t = 0; t < tiles; ++t) {
       const bool more = t + (ASYNC ? STAGES - 1 : 1) < tiles;
       const int next = stage + 1 == STAGES ? 0 : stage + 1;
+      // A round is short enough for the instruction cache, however deep the stages are.
+#pragma unroll 1
+      for (int round = 0; round < BK / UNROLL; ++round) {
+        const bool last_round = round == BK / UNROLL - 1;
+        const Value* const a_row = &shared.a[stage][round * UNROLL][row0];
+        const Value* const b_row = &shared.b[stage][round * UNROLL][column0];
 #pragma unroll
-      for (int step = 0; step < BK; ++step) {
-        if (step == BK - 1) {
-          if constexpr (ASYNC) {
-            wait_copies<STAGES - 2>();
-          } else if (more) {
-            load_a.finish(shared.a[next]);
-            load_b.finish(shared.b[next]);
+        for (int step = 0; step < UNROLL; ++step) {
+          if (step == UNROLL - 1 && last_round) {
+            if constexpr (ASYNC) {
+              wait_copies<STAGES - 2>();
+            } else if (more) {
+              load_a.finish(shared.a[next]);
+              load_b.finish(shared.b[next]);
+            }
+            __syncthreads();
           }
-          __syncthreads();
-          fragment[(step + 1) % 2].load(&shared.a[next][0][row0], &shared.b[next][0][column0]);
-        } else {
-          fragment[(step + 1) % 2].load(&shared.a[stage][step + 1][row0], &shared.b[stage][step + 1][column0]);
-        }
-        if (step == 0) {
-          if (more) {
-            load_a.template fetch<false>(shared.a[fill], BK);
-            load_b.template fetch<false>(shared.b[fill], BK);
-            load_a.advance(lda, BK);
-            load_b.advance(ldb, BK);
+          if (step == UNROLL - 1) {
+            fragment[0].load(last_round ? &shared.a[next][0][row0] : a_row + UNROLL * A_ROW,
+                             last_round ? &shared.b[next][0][column0] : b_row + UNROLL * B_ROW);
+          } else {
+            fragment[(step + 1) % 2].load(a_row + (step + 1) * A_ROW, b_row + (step + 1) * B_ROW);
           }
-          if constexpr (ASYNC) commit_copies();
+          if (step == 0 && round == 0) {
+            if (more) {
+              load_a.template fetch<false>(shared.a[fill], BK);
+              load_b.template fetch<false>(shared.b[fill], BK);
+              load_a.advance(lda, BK);
+              load_b.advance(ldb, BK);
+            }
+            if constexpr (ASYNC) commit_copies();
+          }
+          accumulate(sum, fragment[step % 2]);
         }
-        accumulate(sum, fragment[step % 2]);
       }
       stage = next;
       fill = fill + 1 == STAGES ? 0 : fill + 1;

@@ -11,7 +11,7 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 
 struct SimtTma {
   struct Params {
-    int bm = 64, bn = 64, bk = 16, tm = 8, tn = 4, lanes_n = 4, stages = 3, depth = 4, order = 1, group = 8,
+    int bm = 64, bn = 64, bk = 16, tm = 8, tn = 4, lanes_n = 4, stages = 3, depth = 4, unroll = 8, order = 1, group = 8,
         min_blocks = 1, split = 1;
   };
 
@@ -27,10 +27,11 @@ struct SimtTma {
         {"TM", &Params::tm, {4, 8, 16}, "rows of C per thread"},
         {"TN", &Params::tn, {4, 8, 16}, "columns of C per thread"},
         {"LANES_N", &Params::lanes_n, {4, 8}, "threads of a warp along the columns"},
-        {"STAGES", &Params::stages, {2, 3, 4, 6}, "tiles of A and B in shared memory"},
-        {"DEPTH", &Params::depth, {2, 4}, "steps read at once from operands contiguous along k"},
+        {"STAGES", &Params::stages, {2, 3, 4}, "tiles of A and B in shared memory"},
+        {"DEPTH", &Params::depth, {1, 2, 4}, "steps read at once from operands contiguous along k"},
+        {"UNROLL", &Params::unroll, {4, 8, 16}, "steps along k per round of unrolled code"},
         {"ORDER", &Params::order, {0, 1, 2}, "multiply-adds of a thread: 0 by rows, 1 serpentine, 2 by columns"},
-        {"GROUP", &Params::group, {1, 4, 8, 16}, "block rows walked together, for reuse in L2"},
+        {"GROUP", &Params::group, {1, 8}, "block rows walked together, for reuse in L2"},
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
         {"SPLIT", &Params::split, {1, 2, 4, 8}, "blocks of a cluster that share one tile's k"},
     };
@@ -40,9 +41,9 @@ struct SimtTma {
   static int threads(const Params& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
 
   static int shared_bytes(const Params& p) {
-    const int stages = p.stages * ((p.bm + p.bn) * p.bk * 4 + 16);
-    const int rounded = (stages + 1023) / 1024 * 1024;
-    return std::max(rounded, p.split > 1 ? p.bm * p.bn * 4 : 0) + 1024;  // and room to align the base
+    const int tiles = std::max(p.stages * (p.bm + p.bn) * p.bk * 4, p.split > 1 ? p.bm * p.bn * 4 : 0);
+    const int barriers = p.stages * 16;
+    return (tiles + barriers + 1023) / 1024 * 1024 + 1024;  // and room to align the base
   }
 
   static int steps(bool along_k, const Params& p) { return along_k ? p.depth : 1; }
@@ -64,7 +65,8 @@ struct SimtTma {
     const int block = threads(p);
     rules.must(block >= 64 && block <= 512, "64 to 512 threads per block");
     rules.must(p.tm * p.tn >= 16 && p.tm * p.tn <= 128, "16 to 128 results per thread");
-    rules.must(a_along_k || b_along_k || p.depth == 4, "DEPTH matters only to operands contiguous along k");
+    rules.must((a_along_k || b_along_k) == (p.depth > 1), "DEPTH is 1 where no operand is contiguous along k, else more");
+    rules.must(p.bk % p.unroll == 0 && p.unroll % (2 * p.depth) == 0, "UNROLL divides BK, and 2 * DEPTH divides UNROLL");
     const int need = registers(problem, p);
     rules.must(need <= 255, "expected registers fit a thread");
     rules.must(need * block * p.min_blocks <= device.max_registers_per_sm, "registers allow MIN_BLOCKS blocks per SM");

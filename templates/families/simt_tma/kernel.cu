@@ -32,16 +32,21 @@ constexpr int WARPS_N = BN / WN;
 constexpr int WARPS = THREADS / 32;
 constexpr bool A_ALONG_K = !TRANSPOSE_A;
 constexpr bool B_ALONG_K = TRANSPOSE_B;
-constexpr int PARTIAL_BYTES = SPLIT > 1 ? BM * BN * 4 : 0;
 
-struct Shared {
+struct Stages {
   alignas(1024) Value a[STAGES][BM * BK];
   alignas(1024) Value b[STAGES][BN * BK];
-  alignas(16) u64 full[STAGES];
+};
+
+struct Shared {
+  union alignas(1024) {
+    Stages stages;
+    Value partial[SPLIT > 1 ? BM * BN : 1];  // when the stages are done with; never the barriers' memory
+  };
+  u64 full[STAGES];
   u64 empty[STAGES];
 };
-constexpr int SHARED_BYTES = sizeof(Shared) > PARTIAL_BYTES ? sizeof(Shared) : PARTIAL_BYTES;
-static_assert(SHARED_BYTES + 1024 == SMEM_BYTES, "host and kernel disagree on shared memory");
+static_assert(sizeof(Shared) + 1024 == SMEM_BYTES, "host and kernel disagree on shared memory");
 static_assert(THREADS == (BM / TM) * (BN / TN), "host and kernel disagree on the block");
 
 // One operand's fragments: T positions of this thread, STEPS steps along k at a time, two of them in turn.
@@ -56,9 +61,10 @@ struct Fragments {
     return ALONG_K ? lane + LANES * i : i / V * (LANES * V) + lane * V + i % V;
   }
 
-  // Reads the group of steps that starts at `step` of the tile; `first` is the warp's first position.
-  __device__ __forceinline__ void load(const Value* tile, int first, int lane, int step) {
-    Value* target = values[step / STEPS % 2];
+  // Reads the group of steps that starts at `round` + `in_round` of the tile; `first` is the warp's first position.
+  __device__ __forceinline__ void load(const Value* tile, int first, int lane, int round, int in_round) {
+    Value* target = values[in_round / STEPS % 2];
+    const int step = round + in_round;
     if constexpr (ALONG_K) {
       // The accelerator stored chunk c of row r at c ^ (r % 8) in rows of 128 bytes, at c ^ (r / 2 % 4) in rows of 64.
 #pragma unroll
@@ -103,10 +109,9 @@ __device__ __forceinline__ void accumulate(Value (&sum)[TM][TN], const Fragments
 }
 
 // Adds the cluster's partial tiles, each block the rows of its rank, and stores the results.
-__device__ __forceinline__ void reduce_cluster(unsigned char* shared, const Value (&sum)[TM][TN], int row0, int lane_m,
+__device__ __forceinline__ void reduce_cluster(Value* partial, const Value (&sum)[TM][TN], int row0, int lane_m,
                                                int column0, int lane_n, i64 m, i64 n, i64 first_row, i64 first_column,
                                                Scalar alpha, Scalar beta, Element* C, i64 ldc) {
-  Value* partial = reinterpret_cast<Value*>(shared);
   __syncthreads();  // the stages are done with
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
@@ -162,9 +167,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     const unsigned full = shared_address(&shared.full[stage]);
     const int k0 = (first_tile + t) * BK;
     barrier_expect(full, (BM + BN) * BK * 4);
-    copy_box(shared_address(shared.a[stage]), &map_a, A_ALONG_K ? k0 : static_cast<int>(first_row),
+    copy_box(shared_address(shared.stages.a[stage]), &map_a, A_ALONG_K ? k0 : static_cast<int>(first_row),
              A_ALONG_K ? static_cast<int>(first_row) : k0, full);
-    copy_box(shared_address(shared.b[stage]), &map_b, B_ALONG_K ? k0 : static_cast<int>(first_column),
+    copy_box(shared_address(shared.stages.b[stage]), &map_b, B_ALONG_K ? k0 : static_cast<int>(first_column),
              B_ALONG_K ? static_cast<int>(first_column) : k0, full);
   };
 
@@ -193,35 +198,49 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 
   int stage = 0;
   unsigned parity = 0;  // of the phase of full[stage] that is awaited
+  static_assert(UNROLL % (2 * DEPTH) == 0, "a round ends with the fragments it began with");
   if (tiles > 0) {
     barrier_wait(shared_address(&shared.full[0]), 0);
-    a.load(shared.a[0], row0, lane_m, 0);
-    b.load(shared.b[0], column0, lane_n, 0);
+    a.load(shared.stages.a[0], row0, lane_m, 0, 0);
+    b.load(shared.stages.b[0], column0, lane_n, 0, 0);
   }
   for (int t = 0; t < tiles; ++t) {
     const int next = stage + 1 == STAGES ? 0 : stage + 1;
     const unsigned next_parity = next == 0 ? parity ^ 1 : parity;
-#pragma unroll
-    for (int step = 0; step < BK; ++step) {
-      if (step == BK - (FragmentsA::STEPS > FragmentsB::STEPS ? FragmentsA::STEPS : FragmentsB::STEPS) &&
-          t + 1 < tiles) {
-        barrier_wait(shared_address(&shared.full[next]), next_parity);
-      }
-      if (step % FragmentsA::STEPS == 0) {
-        const int ahead = step + FragmentsA::STEPS;
-        a.load(ahead < BK ? shared.a[stage] : shared.a[next], row0, lane_m, ahead % BK);
-      }
-      if (step % FragmentsB::STEPS == 0) {
-        const int ahead = step + FragmentsB::STEPS;
-        b.load(ahead < BK ? shared.b[stage] : shared.b[next], column0, lane_n, ahead % BK);
-      }
-      if (step == BK / 2 && t > 0 && threadIdx.x == 0 && t - 1 + STAGES < tiles) {
+    // A round is short enough for the instruction cache, however deep the stages are.
+#pragma unroll 1
+    for (int round = 0; round < BK / UNROLL; ++round) {
+      const bool last_round = round == BK / UNROLL - 1;
+      const int first = round * UNROLL;
+      const int ahead_stage = last_round ? next : stage;
+      const int ahead_first = last_round ? 0 : first + UNROLL;
+      if (last_round && t + 1 < tiles) barrier_wait(shared_address(&shared.full[next]), next_parity);
+      if (round == BK / UNROLL / 2 && t > 0 && threadIdx.x == 0 && t - 1 + STAGES < tiles) {
         // The stage of the tile before was left behind a while ago: wait for the slowest warp, then fill it again.
         const int before = stage == 0 ? STAGES - 1 : stage - 1;
         barrier_wait(shared_address(&shared.empty[before]), stage == 0 ? parity ^ 1 : parity);
         request(t - 1 + STAGES);
       }
-      accumulate(sum, a, b, step);
+#pragma unroll
+      for (int step = 0; step < UNROLL; ++step) {
+        if (step % FragmentsA::STEPS == 0) {
+          const int ahead = step + FragmentsA::STEPS;
+          if (ahead < UNROLL) {
+            a.load(shared.stages.a[stage], row0, lane_m, first, ahead);
+          } else {
+            a.load(shared.stages.a[ahead_stage], row0, lane_m, ahead_first, 0);
+          }
+        }
+        if (step % FragmentsB::STEPS == 0) {
+          const int ahead = step + FragmentsB::STEPS;
+          if (ahead < UNROLL) {
+            b.load(shared.stages.b[stage], column0, lane_n, first, ahead);
+          } else {
+            b.load(shared.stages.b[ahead_stage], column0, lane_n, ahead_first, 0);
+          }
+        }
+        accumulate(sum, a, b, step);
+      }
     }
     __syncwarp();
     if (lane == 0) barrier_arrive(shared_address(&shared.empty[stage]));
@@ -230,7 +249,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   }
 
   if constexpr (SPLIT > 1) {
-    reduce_cluster(base, sum, row0, lane_m, column0, lane_n, m, n, first_row, first_column, alpha, beta, C, ldc);
+    reduce_cluster(shared.partial, sum, row0, lane_m, column0, lane_n, m, n, first_row, first_column, alpha, beta, C, ldc);
   } else {
 #pragma unroll
     for (int i = 0; i < TM; ++i) {

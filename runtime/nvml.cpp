@@ -1,0 +1,135 @@
+#include "runtime/nvml.h"
+
+#include <mmtune/error.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "runtime/dynamic_library.h"
+#include "runtime/log.h"
+
+namespace mmtune {
+
+namespace {
+
+// From the NVML API reference; its header is not part of every toolkit.
+using Device = struct nvmlDevice_st*;
+using Result = int;
+constexpr Result kSuccess = 0;
+constexpr Result kInsufficientSize = 7;
+constexpr int kClockSm = 1;
+constexpr int kClockMemory = 2;
+
+struct Reason {
+  unsigned long long bit;
+  std::string_view name;
+};
+constexpr std::array kReasons{
+    Reason{0x04, "power cap"},        Reason{0x08, "hardware slowdown"},
+    Reason{0x20, "thermal slowdown"}, Reason{0x40, "hardware thermal slowdown"},
+    Reason{0x80, "power brake"},
+};
+
+}  // namespace
+
+/// NVML initialised, and a GPU's handle in it.
+struct Nvml::Session {
+  explicit Session(const std::string& uuid)
+      : library_(DynamicLibrary::open("NVML", {"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"},
+                                      "it is part of NVIDIA's driver")) {
+    // The sensors may each be missing; they are null then.
+    set(clock, library_.find("nvmlDeviceGetClockInfo"));
+    set(power, library_.find("nvmlDeviceGetPowerUsage"));
+    set(reasons, library_.find("nvmlDeviceGetCurrentClocksThrottleReasons"));
+    set(running, library_.find("nvmlDeviceGetComputeRunningProcesses"));
+    set(shut_down, library_.require("nvmlShutdown"));
+    Result (*init)() = nullptr;
+    Result (*by_uuid)(const char*, Device*) = nullptr;
+    set(init, library_.require("nvmlInit_v2"));
+    set(by_uuid, library_.require("nvmlDeviceGetHandleByUUID"));
+    if (init() != kSuccess) throw DeviceError("NVML cannot be initialised; check the driver with nvidia-smi");
+    if (by_uuid(uuid.c_str(), &device) != kSuccess) {
+      shut_down();
+      throw DeviceError("NVML does not know GPU " + uuid + "; check the driver with nvidia-smi");
+    }
+  }
+  ~Session() { shut_down(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Device device = nullptr;
+  Result (*shut_down)() = nullptr;
+  Result (*clock)(Device, int, unsigned*) = nullptr;
+  Result (*power)(Device, unsigned*) = nullptr;
+  Result (*reasons)(Device, unsigned long long*) = nullptr;
+  Result (*running)(Device, unsigned*, void*) = nullptr;
+
+ private:
+  template <class Function>
+  static void set(Function*& function, void* address) {
+    function = reinterpret_cast<Function*>(address);
+  }
+
+  DynamicLibrary library_;
+};
+
+namespace {
+
+/// The value of a query that fills in its last argument; nothing if it fails or is missing.
+template <class T, class Function, class Gpu, class... Args>
+std::optional<T> ask(Function* function, Gpu device, Args... args) {
+  T value{};
+  if (function == nullptr || function(device, args..., &value) != kSuccess) return std::nullopt;
+  return value;
+}
+
+std::optional<int> whole(std::optional<unsigned> value) {
+  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+}
+
+}  // namespace
+
+Nvml::Nvml(const std::string& uuid) {
+  try {
+    session_ = std::make_shared<const Session>(uuid);
+  } catch (const DeviceError& error) {
+    log::debug("clocks and power are unknown: {}", error.what());
+  }
+}
+
+std::optional<int> Nvml::sm_clock_mhz() const {
+  if (!session_) return std::nullopt;
+  return whole(ask<unsigned>(session_->clock, session_->device, kClockSm));
+}
+
+std::optional<int> Nvml::memory_clock_mhz() const {
+  if (!session_) return std::nullopt;
+  return whole(ask<unsigned>(session_->clock, session_->device, kClockMemory));
+}
+
+std::optional<double> Nvml::power_w() const {
+  if (!session_) return std::nullopt;
+  const auto milliwatts = ask<unsigned>(session_->power, session_->device);
+  return milliwatts ? std::optional(*milliwatts / 1000.0) : std::nullopt;
+}
+
+std::vector<std::string> Nvml::throttle_reasons() const {
+  std::vector<std::string> names;
+  const auto bits =
+      session_ ? ask<unsigned long long>(session_->reasons, session_->device) : std::optional<unsigned long long>();
+  for (const Reason& reason : kReasons) {
+    if (bits && (*bits & reason.bit) != 0) names.emplace_back(reason.name);
+  }
+  return names;
+}
+
+std::optional<int> Nvml::processes() const {
+  if (!session_ || session_->running == nullptr) return std::nullopt;
+  unsigned count = 0;  // with no room for details only the count comes back
+  const Result result = session_->running(session_->device, &count, nullptr);
+  if (result != kSuccess && result != kInsufficientSize) return std::nullopt;
+  return static_cast<int>(count);
+}
+
+}  // namespace mmtune

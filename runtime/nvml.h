@@ -1,0 +1,35 @@
+// NVML: clocks, power and neighbours of a GPU while it works. Opened at run time, and all of it optional: what cannot
+// be found out is unknown, never an error.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mmtune {
+
+/// One GPU's sensors. Thread safe.
+class Nvml {
+ public:
+  /// `uuid` as in DeviceSpec. Never throws for what is missing: then everything is unknown.
+  explicit Nvml(const std::string& uuid);
+
+  bool available() const { return static_cast<bool>(session_); }
+
+  std::optional<int> sm_clock_mhz() const;
+  std::optional<int> memory_clock_mhz() const;
+  std::optional<double> power_w() const;
+
+  /// What holds the clocks down right now: "power cap", "thermal slowdown", …; empty if nothing does or it is unknown.
+  std::vector<std::string> throttle_reasons() const;
+
+  /// Processes with a context on the GPU, this one among them.
+  std::optional<int> processes() const;
+
+ private:
+  struct Session;
+  std::shared_ptr<const Session> session_;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,226 @@
+#include "runtime/dispatch.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "templates/cost.h"
+#include "templates/gpu_catalog.h"
+#include "tests/runtime/stored_kernels.h"
+
+namespace mmtune {
+namespace {
+
+using test::Decision;
+using testing::HasSubstr;
+
+Problem fp32(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return packed_problem(Precision::fp32, Layout::nn, m, n, k);
+}
+
+class Dispatch : public testing::Test {
+ protected:
+  Entry entry(const Decision& decision) const {
+    const Config config = test::config_of(decision);
+    return {decision.problem,   &family_named(decision.family),         config, decision.family + config.text(), 64,
+            decision.median_us, decision.evidence == Evidence::measured};
+  }
+
+  DispatchTable table(const std::vector<Decision>& decisions) const {
+    StoredKernels kernels;
+    for (const Decision& decision : decisions) kernels.winners.push_back(entry(decision));
+    return DispatchTable(device_, kernels);
+  }
+
+  DeviceSpec device_ = catalog_gpu("h200");
+};
+
+TEST_F(Dispatch, ExactSizeGetsItsOwnKernelAndTime) {
+  const auto choice = table({{fp32(512, 512, 512), "naive", "", 70}, {fp32(1024, 1024, 1024), "tiled", "", 80}})
+                          .choose(fp32(1024, 1024, 1024));
+  EXPECT_EQ(choice.match, Match::exact);
+  EXPECT_EQ(choice.family->name(), "tiled");
+  EXPECT_EQ(choice.expected_us, 80);
+  EXPECT_TRUE(choice.measured);
+}
+
+TEST_F(Dispatch, PredictedDecisionIsExactButNotMeasured) {
+  const auto choice = table({{fp32(512, 512, 512), "tiled", "", 70, Evidence::predicted}}).choose(fp32(512, 512, 512));
+  EXPECT_EQ(choice.match, Match::exact);
+  EXPECT_FALSE(choice.measured);
+  EXPECT_THAT(choice.why, HasSubstr("not measured"));
+}
+
+TEST_F(Dispatch, OtherSizeGetsTheNearestKernelWithAPlanForItsOwnExtents) {
+  const auto dispatch =
+      table({{fp32(512, 512, 512), "simt", "BM=64 BN=64"}, {fp32(4096, 4096, 4096), "simt", "BM=128 BN=64"}});
+  const auto choice = dispatch.choose(fp32(640, 512, 512));
+  EXPECT_EQ(choice.match, Match::nearest);
+  EXPECT_EQ(*choice.config.find("BM"), 64);
+  EXPECT_EQ(choice.plan.steps[0].grid.x, 10 * 8);
+  EXPECT_FALSE(choice.measured);
+  EXPECT_GT(choice.expected_us, 0);
+  EXPECT_THAT(choice.why, HasSubstr("512x512x512"));
+}
+
+TEST_F(Dispatch, ExpectedTimeOfANearSizeScalesTheMeasuredOne) {
+  const auto at = [&](double us) {
+    return table({{fp32(1024, 1024, 1024), "simt", "", us}}).choose(fp32(2048, 2048, 2048)).expected_us;
+  };
+  EXPECT_NEAR(at(200), 2 * at(100), 1e-9);
+  EXPECT_GT(at(100), 300);
+}
+
+TEST_F(Dispatch, ClearlyWorseNearestGivesWayToTheModelsPick) {
+  // The nearest size was won by one thread per block, which no model takes for a good idea at any size.
+  const auto choice = table({{fp32(1024, 1024, 1024), "naive", "MAPPING=0 BX=1 BY=1"}, {fp32(256, 256, 256), "simt"}})
+                          .choose(fp32(1100, 1024, 1024));
+  EXPECT_EQ(choice.match, Match::predicted);
+  EXPECT_EQ(choice.family->name(), "simt");
+  EXPECT_THAT(choice.why, HasSubstr("256x256x256"));
+}
+
+TEST_F(Dispatch, KernelRunsOnlyWhereItsAlignmentIsSatisfied) {
+  const auto dispatch = table({{fp32(1024, 1024, 1024)}});
+  ASSERT_EQ(dispatch.choose(fp32(1024, 1024, 1024)).plan.needs, (Alignment{16, 16, 16}));
+  Problem offset = fp32(1024, 1024, 1024);
+  offset.align.b = 4;
+  EXPECT_EQ(dispatch.choose(offset).match, Match::fallback);
+  EXPECT_EQ(dispatch.choose(fp32(1001, 1001, 1001)).match, Match::fallback);
+}
+
+TEST_F(Dispatch, KernelForLessAlignmentRunsWithItsOwnVectorWidth) {
+  Problem offset = fp32(1024, 1024, 1024);
+  offset.align = {4, 4, 4};
+  const auto choice = table({{offset}}).choose(fp32(1024, 1024, 1024));
+  EXPECT_EQ(choice.match, Match::exact);
+  EXPECT_EQ(choice.align, offset.align);
+  EXPECT_EQ(choice.plan.needs, offset.align);
+}
+
+TEST_F(Dispatch, AlignedCallsPreferTheAlignedKernelOfTheirSize) {
+  Problem offset = fp32(1024, 1024, 1024);
+  offset.align = {4, 4, 4};
+  const auto dispatch = table({{offset, "simt", "", 90}, {fp32(1024, 1024, 1024), "simt", "", 95}});
+  EXPECT_EQ(dispatch.choose(fp32(1024, 1024, 1024)).expected_us, 95);
+  EXPECT_EQ(dispatch.choose(offset).expected_us, 90);
+}
+
+TEST_F(Dispatch, OtherPrecisionsAndLayoutsAreNeverMixed) {
+  const auto dispatch = table({{fp32(1024, 1024, 1024)}});
+  for (const Problem& other : {packed_problem(Precision::fp64, Layout::nn, 1024, 1024, 1024),
+                               packed_problem(Precision::fp32, Layout::tn, 1024, 1024, 1024)}) {
+    const auto choice = dispatch.choose(other);
+    EXPECT_EQ(choice.match, Match::fallback);
+    EXPECT_EQ(choice.family->name(), "naive");
+    EXPECT_TRUE(choice.binary_hash.empty());
+    EXPECT_THAT(choice.why, HasSubstr("nothing is tuned for"));
+  }
+}
+
+TEST_F(Dispatch, UntunedSizeGetsNoKernelWithAHugeWorkspace) {
+  const auto dispatch = table({{fp32(256, 256, 4096), "simt", "SPLIT=16"}});
+  EXPECT_EQ(dispatch.choose(fp32(256, 256, 4096)).match, Match::exact);
+  EXPECT_EQ(dispatch.choose(fp32(65536, 65536, 64)).match, Match::fallback);
+}
+
+TEST_F(Dispatch, EveryShapeHasAnAnswer) {
+  const auto dispatch = table({{fp32(1024, 1024, 1024)}, {fp32(255, 257, 3)}});
+  for (const std::int64_t m : {1, 17, 4096, 100'000'000}) {
+    for (const std::int64_t k : {0, 1, 5000}) {
+      const auto choice = dispatch.choose(fp32(m, 3, k));
+      EXPECT_FALSE(choice.plan.steps.empty());
+      EXPECT_TRUE(std::isfinite(choice.expected_us)) << choice.why;
+    }
+  }
+}
+
+TEST_F(Dispatch, StoredFallbackServesItsPrecisionAndLayout) {
+  StoredKernels kernels;
+  kernels.fallbacks.push_back(entry({packed_problem(Precision::bf16, Layout::tt, 1, 1, 1), "naive"}));
+  const DispatchTable dispatch(device_, kernels);
+  EXPECT_FALSE(dispatch.choose(packed_problem(Precision::bf16, Layout::tt, 33, 5, 7)).binary_hash.empty());
+  EXPECT_TRUE(dispatch.choose(packed_problem(Precision::bf16, Layout::nn, 33, 5, 7)).binary_hash.empty());
+}
+
+TEST_F(Dispatch, UnstoredFallbackIsOneProgramForAllSizes) {
+  const auto dispatch = table({});
+  EXPECT_EQ(dispatch.choose(fp32(64, 64, 64)).align, dispatch.choose(fp32(5, 6, 7)).align);
+}
+
+TEST_F(Dispatch, RecompilesTheNearestConfigurationForTheCallsAlignment) {
+  const auto dispatch = table({{fp32(1024, 1024, 1024), "simt", "BM=128 BN=64"}});
+  const auto choice = dispatch.recompiled(fp32(1001, 1001, 1001));
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->align, (Alignment{4, 4, 4}));
+  EXPECT_EQ(choice->plan.needs, (Alignment{4, 4, 4}));
+  EXPECT_EQ(*choice->config.find("BM"), 128);
+  EXPECT_TRUE(choice->binary_hash.empty());
+  EXPECT_FALSE(dispatch.recompiled(packed_problem(Precision::fp64, Layout::nn, 8, 8, 8)));
+}
+
+class LoadKernels : public Dispatch {
+ protected:
+  void put(const Decision& decision, const CompileTarget& target) {
+    const Source source = test::source_of(decision, device_, target.compute_capability);
+    test::put(store_, device_, decision, source.hash, test::pretended_binary(source, target));
+  }
+
+  StoredKernels load() { return load_kernels(store_, device_, TemplateFiles::embedded()); }
+
+  test::ScopedDirectory directory_;
+  Store store_ = Store::open(directory_.file("test.db"), OpenMode::read_write);
+  CompileTarget target_ = compile_target(device_, {80, 90});
+};
+
+TEST_F(LoadKernels, MeasuredDecisionsHidePredictedOnes) {
+  put({fp32(512, 512, 512), "tiled", "", 50, Evidence::predicted}, target_);
+  put({fp32(512, 512, 512), "simt", "", 60, Evidence::measured}, target_);
+  put({fp32(256, 256, 256), "tiled", "", 20, Evidence::predicted}, target_);
+  const StoredKernels kernels = load();
+  ASSERT_EQ(kernels.winners.size(), 2u);
+  EXPECT_EQ(kernels.unusable, 0);
+  EXPECT_EQ(kernels.winners[0].median_us, 20);
+  EXPECT_FALSE(kernels.winners[0].measured);
+  EXPECT_EQ(kernels.winners[1].median_us, 60);
+  EXPECT_EQ(kernels.winners[1].family->name(), "simt");
+}
+
+TEST_F(LoadKernels, DecisionsOfOtherSourcesDoNotCount) {
+  const Decision decision{fp32(512, 512, 512)};
+  const Source source = test::source_of(decision, device_, target_.compute_capability);
+  test::put(store_, device_, decision, "of-an-older-kernel", test::pretended_binary(source, target_));
+  const StoredKernels kernels = load();
+  EXPECT_TRUE(kernels.winners.empty());
+  EXPECT_EQ(kernels.unusable, 1);
+}
+
+TEST_F(LoadKernels, OtherArchitecturesDoNotRunOnAnInstalledGpu) {
+  put({fp32(512, 512, 512)}, compile_target(device_, {80}));
+  EXPECT_EQ(load().winners.size(), 1u) << "for planning, any architecture stands for what would run";
+  device_.installed = true;
+  EXPECT_EQ(load().unusable, 1);
+  put({fp32(512, 512, 512)}, target_);
+  EXPECT_EQ(load().winners.size(), 1u);
+}
+
+TEST_F(LoadKernels, OtherGpusDecisionsDoNotCount) {
+  put({fp32(512, 512, 512)}, target_);
+  device_ = catalog_gpu("a100");
+  EXPECT_TRUE(load().winners.empty());
+  EXPECT_EQ(load().unusable, 0);
+}
+
+TEST_F(LoadKernels, FindsTheFallbacksBinaries) {
+  const Decision fallback{packed_problem(Precision::int32, Layout::nt, 1, 1, 1), "naive"};
+  const Source source = test::source_of(fallback, device_, target_.compute_capability);
+  store_.put_compiled(source.hash, test::pretended_binary(source, target_));
+  const StoredKernels kernels = load();
+  ASSERT_EQ(kernels.fallbacks.size(), 1u);
+  EXPECT_EQ(kernels.fallbacks[0].problem.precision, Precision::int32);
+  EXPECT_EQ(kernels.fallbacks[0].problem.layout, Layout::nt);
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,389 @@
+// The library on a GPU, against a plain loop over small integers, which every precision adds without rounding.
+#include <gmock/gmock.h>
+#include <mmtune/mmtune.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include "templates/dtype.h"
+#include "tests/runtime/stored_kernels.h"
+#include "tests/runtime/support.h"
+
+namespace mmtune {
+namespace {
+
+using test::Decision;
+using testing::HasSubstr;
+
+constexpr double kPoison = std::numeric_limits<double>::quiet_NaN();
+
+/// The bits of a small integer, or of something that spoils every sum it enters.
+std::uint64_t encode(Precision precision, double value) {
+  const auto fp32 = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  switch (precision) {
+    case Precision::fp32:
+      return fp32;
+    case Precision::fp64:
+      return std::bit_cast<std::uint64_t>(value);
+    case Precision::int32:
+      return value == value ? static_cast<std::uint32_t>(static_cast<std::int32_t>(value)) : 0x7fedcba9;
+    case Precision::bf16:
+      return fp32 >> 16;
+    case Precision::fp16:
+      break;
+  }
+  if (value == 0) return 0;
+  if (value != value) return 0x7e00;
+  return (fp32 >> 16 & 0x8000) | ((fp32 >> 13 & 0x3ffff) - ((127 - 15) << 10));
+}
+
+/// A stored matrix in device memory with room between its rows and before the first, all filled.
+class Matrix {
+ public:
+  Matrix(Precision precision, StoredShape shape, int padding, int offset, bool poison)
+      : precision_(precision), ld_(shape.columns + padding), offset_(offset) {
+    values_.resize(static_cast<std::size_t>(offset + std::max<std::int64_t>(1, shape.rows) * ld_) + 1);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      values_[i] = poison ? kPoison : static_cast<double>(static_cast<int>(i * 7 % 11 % 3) - 1);
+    }
+    buffer_ = DeviceBuffer(values_.size() * bytes());
+    const auto image = encoded();
+    MMTUNE_CUDA(cuMemcpyHtoD(buffer_.address(), image.data(), image.size()));
+  }
+
+  std::int64_t ld() const { return ld_; }
+  void* address() const { return reinterpret_cast<void*>(buffer_.address() + offset_ * bytes()); }
+  double& at(std::int64_t row, std::int64_t column) { return values_[offset_ + row * ld_ + column]; }
+
+  /// Element of op(): transposed or not.
+  double op(bool transposed, std::int64_t row, std::int64_t column) {
+    return transposed ? at(column, row) : at(row, column);
+  }
+
+  /// Whether the device holds exactly the values of the host; zeros have no sign.
+  bool agrees() const {
+    std::vector<char> now(buffer_.bytes());
+    MMTUNE_CUDA(cuMemcpyDtoH(now.data(), buffer_.address(), now.size()));
+    const std::uint64_t negative_zero = std::uint64_t{1} << (8 * bytes() - 1);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, now.data() + i * bytes(), bytes());
+      const std::uint64_t expected = encode(precision_, values_[i]);
+      if (bits != expected && (bits | expected) != negative_zero) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::size_t bytes() const { return static_cast<std::size_t>(traits(precision_).element_bytes); }
+
+  std::vector<char> encoded() const {
+    std::vector<char> image(values_.size() * bytes());
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const std::uint64_t bits = encode(precision_, values_[i]);
+      std::memcpy(image.data() + i * bytes(), &bits, bytes());
+    }
+    return image;
+  }
+
+  Precision precision_;
+  std::int64_t ld_;
+  std::size_t offset_;
+  std::vector<double> values_;
+  DeviceBuffer buffer_;
+};
+
+struct Options {
+  double alpha = 1;
+  double beta = 1;
+  int padding = 0;  ///< of the rows, in elements
+  int offset = 0;   ///< of the addresses, in elements
+};
+
+/// Operands on the device, the call over them and the result that it must have.
+class Product {
+ public:
+  Product(const Problem& problem, Options options)
+      : problem_(problem),
+        options_(options),
+        a_(problem.precision, stored_a(problem), options.padding, options.offset, false),
+        b_(problem.precision, stored_b(problem), options.padding, options.offset, false),
+        c_(problem.precision, stored_c(problem), options.padding, options.offset, options.beta == 0) {}
+
+  Gemm call() const {
+    return {.precision = problem_.precision,
+            .layout = problem_.layout,
+            .m = problem_.m,
+            .n = problem_.n,
+            .k = problem_.k,
+            .alpha = options_.alpha,
+            .a = a_.address(),
+            .lda = a_.ld(),
+            .b = b_.address(),
+            .ldb = b_.ld(),
+            .beta = options_.beta,
+            .c = c_.address(),
+            .ldc = c_.ld()};
+  }
+
+  /// Call once, when the GPU has finished. Covers what lies around C too.
+  testing::AssertionResult is_right() {
+    for (std::int64_t row = 0; row < problem_.m; ++row) {
+      for (std::int64_t column = 0; column < problem_.n; ++column) {
+        double sum = 0;
+        for (std::int64_t l = 0; l < problem_.k; ++l) {
+          sum += a_.op(transposes_a(problem_.layout), row, l) * b_.op(transposes_b(problem_.layout), l, column);
+        }
+        double& c = c_.at(row, column);
+        c = options_.alpha * sum + (options_.beta == 0 ? 0 : options_.beta * c);
+      }
+    }
+    if (c_.agrees()) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "wrong result for " << to_string(problem_);
+  }
+
+ private:
+  Problem problem_;
+  Options options_;
+  Matrix a_, b_, c_;
+};
+
+class GpuLibrary : public test::GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    device_ = query_device(0);
+    target_ = compile_target(device_, nvrtc_->supported());
+    stream_ = make_stream();
+  }
+
+  Library open(bool compile_missing = false) const {
+    return Library::open({.database = directory_.file("test.db"), .device = 0, .compile_missing = compile_missing});
+  }
+
+  /// Compiles and stores a decision.
+  void tune(const Decision& decision) const {
+    Store store = Store::open(directory_.file("test.db"), OpenMode::read_write);
+    const Source source = test::source_of(decision, device_, target_.compute_capability);
+    test::put(store, device_, decision, source.hash, test::compiled_binary(*nvrtc_, source, target_));
+  }
+
+  Answer expect_right(Library& library, const Problem& problem, Options options = {}) const {
+    Product product(problem, options);
+    const Answer answer = library.gemm(product.call(), stream_.get());
+    MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+    EXPECT_TRUE(product.is_right()) << answer.family << ' ' << answer.config << ", " << answer.why;
+    return answer;
+  }
+
+  static Problem fp32(std::int64_t m, std::int64_t n, std::int64_t k) {
+    return packed_problem(Precision::fp32, Layout::nn, m, n, k);
+  }
+
+  test::ScopedDirectory directory_;
+  test::ScopedEnv quiet_{"MMTUNE_LOG", "silent"};
+  DeviceSpec device_;
+  CompileTarget target_;
+  Stream stream_;
+};
+
+TEST_F(GpuLibrary, RunsExactNearestPredictedAndFallback) {
+  tune({fp32(64, 64, 64), "simt"});
+  tune({fp32(256, 256, 128), "naive", "MAPPING=0 BX=1 BY=1"});
+  Library library = open(true);
+  EXPECT_EQ(expect_right(library, fp32(64, 64, 64)).match, Match::exact);
+  EXPECT_EQ(expect_right(library, fp32(72, 64, 60)).match, Match::nearest);
+  const Answer predicted = expect_right(library, fp32(260, 256, 120));
+  EXPECT_EQ(predicted.match, Match::predicted);
+  EXPECT_EQ(predicted.family, "simt");
+  EXPECT_EQ(expect_right(library, packed_problem(Precision::fp32, Layout::tn, 33, 35, 37)).match, Match::fallback);
+}
+
+TEST_F(GpuLibrary, FallbackIsRightForEveryPrecisionAndLayout) {
+  Library library = open(true);
+  for (const Precision precision : kAllPrecisions) {
+    for (const Layout layout : kAllLayouts) {
+      for (const auto& [m, n, k] : {std::tuple{1, 1, 1}, {7, 3, 5}, {33, 65, 31}}) {
+        const Problem problem = packed_problem(precision, layout, m, n, k);
+        EXPECT_EQ(expect_right(library, problem).match, Match::fallback);
+        expect_right(library, problem, {.alpha = 2, .beta = -1, .padding = 3, .offset = 1});
+      }
+    }
+  }
+}
+
+TEST_F(GpuLibrary, TunedKernelIsRightForOtherExtentsInEveryPrecisionAndLayout) {
+  for (const Precision precision : kAllPrecisions) {
+    for (const Layout layout : kAllLayouts) tune({packed_problem(precision, layout, 64, 64, 64), "simt"});
+  }
+  Library library = open();
+  for (const Precision precision : kAllPrecisions) {
+    for (const Layout layout : kAllLayouts) {
+      for (const auto& [m, n, k] : {std::tuple{8, 8, 8}, {72, 40, 24}, {136, 200, 56}}) {
+        const Problem problem = packed_problem(precision, layout, m, n, k);
+        EXPECT_EQ(expect_right(library, problem, {.padding = 8, .offset = 8}).family, "simt");
+      }
+    }
+  }
+}
+
+TEST_F(GpuLibrary, PrepareCompilesTheTunedConfigurationForMisalignedOperands) {
+  tune({fp32(64, 64, 64), "simt"});
+  Library library = open();
+  Product product(fp32(64, 64, 60), {.padding = 1, .offset = 1});
+  EXPECT_THROW(library.gemm(product.call(), stream_.get()), Error);
+  library.prepare(std::array{product.call()}, stream_.get());
+  EXPECT_EQ(library.plan(product.call()).family, "simt");
+  const Answer answer = library.gemm(product.call(), stream_.get());
+  MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+  EXPECT_TRUE(product.is_right());
+  EXPECT_EQ(answer.match, Match::nearest);
+  EXPECT_EQ(answer.family, "simt");
+}
+
+TEST_F(GpuLibrary, SaysWhatToDoWhereNothingCanRun) {
+  Library library = open();
+  const Product product(fp32(5, 6, 7), {});
+  try {
+    library.gemm(product.call(), stream_.get());
+    FAIL() << "ran without any kernel";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("prepare()"));
+    EXPECT_THAT(error.what(), HasSubstr("--sizes 5x6x7"));
+  }
+  library.prepare(std::array{product.call()});
+  EXPECT_EQ(expect_right(library, fp32(9, 10, 11)).match, Match::fallback) << "compiled once for all sizes";
+}
+
+TEST_F(GpuLibrary, ScalesAsBlasDoes) {
+  tune({fp32(64, 64, 64), "simt"});
+  Library library = open(true);
+  for (const Problem& problem : {fp32(64, 64, 64), fp32(13, 17, 19), fp32(64, 64, 0), fp32(5, 7, 0)}) {
+    for (const double alpha : {0.0, 1.0, -2.0}) {
+      for (const double beta : {0.0, 1.0, 0.5}) expect_right(library, problem, {.alpha = alpha, .beta = beta});
+    }
+  }
+}
+
+TEST_F(GpuLibrary, EmptyOutputTouchesNothing) {
+  Library library = open();
+  EXPECT_EQ(expect_right(library, fp32(0, 5, 5)).family, "");
+  EXPECT_EQ(expect_right(library, fp32(5, 0, 5)).family, "");
+}
+
+TEST_F(GpuLibrary, AlphaZeroNeedsNoInputs) {
+  Library library = open(true);
+  Product product(fp32(9, 9, 9), {.alpha = 0, .beta = 2});
+  Gemm call = product.call();
+  call.a = call.b = nullptr;
+  library.gemm(call, stream_.get());
+  MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+  EXPECT_TRUE(product.is_right());
+}
+
+TEST_F(GpuLibrary, NamesWrongArguments) {
+  Library library = open(true);
+  const Product product(fp32(4, 4, 4), {});
+  Gemm call = product.call();
+  call.b = nullptr;
+  EXPECT_THROW(library.gemm(call, stream_.get()), UsageError);
+  call = product.call();
+  call.precision = Precision::int32;
+  call.alpha = 0.5;
+  EXPECT_THROW(library.gemm(call, stream_.get()), UsageError);
+}
+
+TEST_F(GpuLibrary, KernelThatCannotBeLoadedGivesWayToTheFallback) {
+  const Decision decision{fp32(64, 64, 64), "simt"};
+  const Source source = test::source_of(decision, device_, target_.compute_capability);
+  {
+    Store store = Store::open(directory_.file("test.db"), OpenMode::read_write);
+    test::put(store, device_, decision, source.hash, test::pretended_binary(source, target_));
+  }
+  Library library = open(true);
+  const Answer answer = expect_right(library, fp32(64, 64, 64));
+  EXPECT_EQ(answer.match, Match::fallback);
+  EXPECT_THAT(answer.why, HasSubstr("could not be loaded"));
+}
+
+/// A kernel with a workspace, which all calls of a stream share.
+class GpuLibraryWorkspace : public GpuLibrary {
+ protected:
+  void SetUp() override {
+    GpuLibrary::SetUp();
+    if (!IsSkipped()) tune({problem_, "simt", "SPLIT=2"});
+  }
+
+  const Problem problem_ = fp32(128, 128, 128);
+};
+
+TEST_F(GpuLibraryWorkspace, StreamsAndThreadsDoNotDisturbEachOther) {
+  Library library = open();
+  const Stream other = make_stream();
+  constexpr int kThreads = 4, kCalls = 20;
+  std::vector<std::unique_ptr<Product>> products;
+  for (int i = 0; i < kThreads * kCalls; ++i) products.push_back(std::make_unique<Product>(problem_, Options{}));
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {  // without a context of its own
+      const CUstream stream = thread % 2 == 0 ? stream_.get() : other.get();
+      for (int i = 0; i < kCalls; ++i) library.gemm(products[thread * kCalls + i]->call(), stream);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  MMTUNE_CUDA(cuCtxSynchronize());
+  for (const auto& product : products) EXPECT_TRUE(product->is_right());
+}
+
+TEST_F(GpuLibraryWorkspace, UsesTheCallersIfGiven) {
+  Library library = open();
+  Product product(problem_, {});
+  Gemm call = product.call();
+  const std::size_t bytes = library.workspace_bytes(call);
+  ASSERT_EQ(bytes, 2u * 128 * 128 * sizeof(float));
+  const DeviceBuffer workspace(bytes);
+  call.workspace = reinterpret_cast<void*>(workspace.address());
+  call.workspace_bytes = bytes - 1;
+  EXPECT_THROW(library.gemm(call, stream_.get()), UsageError);
+  call.workspace_bytes = bytes;
+  library.gemm(call, stream_.get());
+  MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+  EXPECT_TRUE(product.is_right());
+}
+
+TEST_F(GpuLibraryWorkspace, PreparedCallsCanBeCaptured) {
+  Library library = open();
+  Product product(problem_, {});
+  const Gemm call = product.call();
+  library.prepare(std::array{call}, stream_.get());
+  MMTUNE_CUDA(cuStreamBeginCapture(stream_.get(), CU_STREAM_CAPTURE_MODE_GLOBAL));
+  library.gemm(call, stream_.get());
+  CUgraph captured = nullptr;
+  MMTUNE_CUDA(cuStreamEndCapture(stream_.get(), &captured));
+  const Graph graph(captured);
+  CUgraphExec instance = nullptr;
+  MMTUNE_CUDA(cuGraphInstantiateWithFlags(&instance, graph.get(), 0));
+  const GraphExec executable(instance);
+  MMTUNE_CUDA(cuGraphLaunch(executable.get(), stream_.get()));
+  MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+  EXPECT_TRUE(product.is_right());
+}
+
+TEST_F(GpuLibraryWorkspace, RefusesToAllocateWhileCapturing) {
+  Library library = open();
+  const Stream other = make_stream();
+  const Product product(problem_, {});
+  library.prepare(std::array{product.call()}, other.get());
+  MMTUNE_CUDA(cuStreamBeginCapture(stream_.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  EXPECT_THROW(library.gemm(product.call(), stream_.get()), Error);
+  CUgraph captured = nullptr;
+  MMTUNE_CUDA(cuStreamEndCapture(stream_.get(), &captured));
+  const Graph graph(captured);
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,93 @@
+// A temporary database with decisions that a test invents, of binaries that are compiled or just pretended.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "db/store.h"
+#include "runtime/nvrtc.h"
+#include "templates/families.h"
+#include "templates/render.h"
+
+namespace mmtune::test {
+
+/// An empty directory until the end of the scope.
+class ScopedDirectory {
+ public:
+  ScopedDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "mmtune-test-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw Error("no temporary directory");
+    path_ = name;
+  }
+  ~ScopedDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScopedDirectory(const ScopedDirectory&) = delete;
+  ScopedDirectory& operator=(const ScopedDirectory&) = delete;
+
+  std::string file(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A decision for the problem: the family's default with these settings, `median_us` long.
+struct Decision {
+  Problem problem;
+  std::string family = "simt";
+  std::string config = "";
+  double median_us = 100;
+  Evidence evidence = Evidence::measured;
+};
+
+inline Config config_of(const Decision& decision) {
+  return family_named(decision.family).complete(Config::parse(decision.config), decision.problem);
+}
+
+inline Source source_of(const Decision& decision, const DeviceSpec& device, int target) {
+  return render(TemplateFiles::embedded(), family_named(decision.family), decision.problem, config_of(decision), device,
+                target);
+}
+
+/// A binary that cannot be loaded.
+inline Binary pretended_binary(const Source& source, const CompileTarget& target) {
+  Binary binary;
+  binary.hash = "binary-" + source.hash;
+  binary.target = target.name;
+  binary.exact_target = target.exact;
+  binary.cubin = "no machine code";
+  binary.registers = 64;
+  return binary;
+}
+
+inline Binary compiled_binary(const Nvrtc& nvrtc, const Source& source, const CompileTarget& target) {
+  Compilation compilation = nvrtc.compile(source, TemplateFiles::embedded(), target);
+  EXPECT_TRUE(compilation.ok()) << compilation.log;
+  Binary binary;
+  binary.hash = compilation.code_hash;
+  binary.target = target.name;
+  binary.exact_target = target.exact;
+  binary.cubin = std::move(compilation.cubin);
+  for (const KernelResources& kernel : compilation.kernels) {
+    binary.registers = std::max(binary.registers, kernel.registers);
+  }
+  return binary;
+}
+
+/// Stores the decision as made with this binary.
+inline void put(Store& store, const DeviceSpec& device, const Decision& decision, const std::string& source_hash,
+                const Binary& binary) {
+  Trial trial;
+  trial.key = {key_of(device), decision.problem, decision.family, config_of(decision).text(),
+               source_hash,    decision.evidence};
+  trial.binary_hash = binary.hash;
+  trial.timing.median_us = decision.median_us;
+  store.put(trial, &binary);
+  store.put_winner(trial.key, "test", 1);
+}
+
+}  // namespace mmtune::test

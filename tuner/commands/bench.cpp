@@ -1,0 +1,186 @@
+// mmtune bench: the tuned kernels against another implementation, in one interleaved run.
+#include "tuner/bench.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "db/store.h"
+#include "runtime/env.h"
+#include "runtime/log.h"
+#include "templates/families.h"
+#include "tuner/bench_table.h"
+#include "tuner/commands/commands.h"
+#include "tuner/cublas.h"
+#include "tuner/interrupt.h"
+#include "tuner/options.h"
+#include "tuner/sizes.h"
+#include "tuner/template_files.h"
+
+namespace mmtune {
+namespace {
+
+struct BenchOptions : Options {
+  std::vector<std::string> sizes;  ///< one set each
+  std::string opponent = "cublas";
+  int rounds = 0;
+};
+
+struct Task {
+  std::string set;
+  Problem problem;
+};
+
+std::vector<Task> tasks_of(const BenchOptions& options) {
+  std::vector<Task> tasks;
+  for (const auto& text : options.sizes) {
+    for (const auto precision : options.precisions) {
+      for (const auto& size : parse_sizes(text)) {
+        for (const auto layout : options.layouts) {
+          tasks.push_back({set_name(text), packed_problem(precision, layout, size.m, size.n, size.k)});
+        }
+      }
+    }
+  }
+  return tasks;
+}
+
+DeviceChoice installed_gpu(const BenchOptions& options) {
+  // A model that stands in for a missing GPU would be of no use here.
+  const auto device = choose_device(options.device == "auto" ? "0" : options.device);
+  if (device.ordinal >= 0) return device;
+  throw DeviceError(fmt::format(
+      "--device '{}': bench measures and a model cannot be measured; name an installed GPU (see mmtune devices)",
+      options.device));
+}
+
+/// The kernels that a database holds for one GPU.
+class TunedKernels {
+ public:
+  TunedKernels(const BenchOptions& options, const DeviceChoice& device, const CompileTarget& target)
+      : device_(device), target_(target), store_(Store::open(database_path(options), OpenMode::read_only)) {}
+
+  /// Throws Error that says how to get it if there is none, or none that this program can launch.
+  Contender find(const Problem& problem) {
+    const auto winner = store_.find_winner(key_of(device_.spec), problem, Evidence::measured);
+    if (!winner) throw untuned(problem, "no measured kernel");
+    const TrialKey& key = winner->trial.key;
+    Contender contender;
+    contender.candidate.family = find_family(key.family);
+    if (contender.candidate.family == nullptr) throw untuned(problem, "unknown family " + key.family);
+    const Family& family = *contender.candidate.family;
+    contender.candidate.config = family.complete(Config::parse(key.config), problem);
+    const Config& config = contender.candidate.config;
+    contender.candidate.plan = family.plan(problem, config, device_.spec);
+    contender.candidate.source = render(files_, family, problem, config, device_.spec, target_.compute_capability);
+    if (contender.candidate.source.hash != key.source_hash) {
+      throw untuned(problem, fmt::format("the kernel of family {} has changed since it was tuned", key.family));
+    }
+    auto binary = store_.find_binary(winner->trial.binary_hash);
+    if (!binary || binary->cubin.empty()) throw untuned(problem, "the program is missing");
+    contender.binary = std::move(*binary);
+    return contender;
+  }
+
+ private:
+  Error untuned(const Problem& problem, std::string_view reason) const {
+    return Error(
+        fmt::format("{} in {}; run mmtune tune --device {} --precision {} --layout {} --sizes {}x{}x{} --db {}", reason,
+                    store_.path(), device_.ordinal, to_string(problem.precision), to_string(problem.layout), problem.m,
+                    problem.n, problem.k, store_.path()));
+  }
+
+  DeviceChoice device_;
+  CompileTarget target_;
+  TemplateFiles files_ = template_files();
+  Store store_;
+};
+
+/// What the user should see unless asked to be quiet.
+template <class... Args>
+void say(fmt::format_string<Args...> format, Args&&... args) {
+  log::write(log::Level::warning, fmt::format(format, std::forward<Args>(args)...));
+}
+
+void say_result(const BenchRow& row, std::string_view opponent) {
+  const Comparison& comparison = row.comparison;
+  std::string result = fmt::format("{} has no such product, only mmtune was timed", opponent);
+  if (const auto& ratio = comparison.ratio) {
+    result = fmt::format("{:.3f} ({:.3f} to {:.3f})", ratio->median, ratio->low, ratio->high);
+  }
+  if (!comparison.throttling.empty())
+    result += fmt::format(", clock held by {}", fmt::join(comparison.throttling, ", "));
+  say("{} {}: {}", row.set, to_string(row.problem), result);
+}
+
+std::unique_ptr<Opponent> make_opponent(const BenchOptions& options, const Nvrtc& nvrtc, const DeviceSpec& device,
+                                        const CompileTarget& target) {
+  if (options.opponent == "naive") return make_naive_opponent(nvrtc, device, target);
+  return make_cublas_opponent(env::cuda_library_directories());
+}
+
+ExitCode bench(const BenchOptions& options) {
+  const auto tasks = tasks_of(options);
+  const auto device = installed_gpu(options);
+  const auto nvrtc = Nvrtc::load();
+  const auto target = compile_target(device.spec, nvrtc.supported());
+  TunedKernels kernels(options, device, target);
+  const Gpu gpu(device.ordinal);
+  const auto opponent = make_opponent(options, nvrtc, device.spec, target);
+  Bench measure(device.spec, nvrtc, target, *opponent, options.rounds);
+  say("{} against {}", to_string(device), opponent->description());
+
+  const InterruptGuard interrupts;
+  std::vector<BenchRow> rows;
+  bool failed = false;
+  for (const auto& [set, problem] : tasks) {
+    if (InterruptGuard::requested()) break;
+    try {
+      const Contender ours = kernels.find(problem);
+      rows.push_back({set, problem, std::string(ours.candidate.family->name()), ours.candidate.config.text(),
+                      peak_tflops(device.spec, problem.precision), measure.compare(problem, ours)});
+      say_result(rows.back(), opponent->name());
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const DatabaseError&) {
+      throw;
+    } catch (const Error& error) {
+      failed = true;
+      log::error("{} {}: {}", set, to_string(problem), error.what());
+    }
+  }
+  print(bench_table(rows, opponent->name(), opponent->entries(), options.format), options.format, options.color);
+  for (const auto& line : bench_summary(rows)) say("{}", line);
+  if (InterruptGuard::requested()) return ExitCode::interrupted;
+  return failed ? ExitCode::no_candidate : ExitCode::done;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  auto options = std::make_shared<BenchOptions>();
+  auto& verb = *app.add_subcommand("bench", "Compare the tuned kernels with another implementation");
+  verb.add_option("--sizes", options->sizes,
+                  "as for tune; each @file is a set of its own, and the option may be repeated")
+      ->type_name("SIZES")
+      ->required()
+      ->allow_extra_args(false);
+  verb.add_option("--vs", options->opponent, "cublas (the faster of cuBLAS and cuBLASLt) or naive")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"cublas", "naive"}).description(""))
+      ->capture_default_str();
+  verb.add_option("--rounds", options->rounds,
+                  "times that each side is sampled (default: by the time it takes, from 15)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(6, 1000).description(""));
+  add_device_option(verb, *options);
+  add_problem_options(verb, *options);
+  add_database_option(verb, *options);
+  add_output_options(verb, *options);
+  add_log_options(verb);
+  verb.callback([options, &action] { action = [options] { return bench(*options); }; });
+}
+
+}  // namespace mmtune
