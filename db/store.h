@@ -6,13 +6,13 @@
 // reported by check(). A Store does not survive fork(): the child opens its own.
 #pragma once
 
-#include "db/trial.h"
-
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "db/trial.h"
 
 namespace mmtune {
 
@@ -40,17 +40,17 @@ struct CheckReport {
 
 struct MergeReport {
   std::int64_t trials_added = 0;
-  std::int64_t trials_kept = 0;     ///< present on both sides: the better verified one stays
+  std::int64_t trials_kept = 0;  ///< present on both sides: the better verified one stays
   std::int64_t winners_changed = 0;
-  std::int64_t rejected = 0;        ///< rows of any table with values that no mmtune writes
+  std::int64_t rejected = 0;  ///< rows of any table with values that no mmtune writes
 };
 
 struct PruneRules {
-  bool failed = false;                    ///< rows whose outcome is not ok
+  bool failed = false;  ///< rows whose outcome is not ok
   bool predicted = false;
-  bool stale_sources = false;             ///< rows whose source hash is not in `live_sources`
+  bool stale_sources = false;  ///< rows whose source hash is not in `live_sources`
   std::vector<std::string> live_sources;
-  bool orphan_binaries = true;            ///< cubins that no remaining row names
+  bool orphan_binaries = true;  ///< cubins that no remaining row names
 };
 
 struct PruneReport {

@@ -1,14 +1,14 @@
 // What is learnt about one candidate: the rows of the database as value types. Format and meaning: db/schema.sql.
 #pragma once
 
-#include "templates/device_spec.h"
-#include "templates/problem.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "templates/device_spec.h"
+#include "templates/problem.h"
 
 namespace mmtune {
 
@@ -50,21 +50,21 @@ DeviceKey key_of(const DeviceSpec& device);
 
 /// What produced a row; part of no key. A different driver makes a row stale but usable.
 struct Environment {
-  std::string driver;     ///< "580.159.04" where known, else the CUDA version it supports
-  std::string nvrtc;      ///< "13.0"
-  std::string commit;     ///< of mmtune
+  std::string driver;  ///< "580.159.04" where known, else the CUDA version it supports
+  std::string nvrtc;   ///< "13.0"
+  std::string commit;  ///< of mmtune
   std::string device_uuid;
 };
 
 /// A compiled program. Two sources can give the same binary; `hash` covers the machine code, not the source.
 struct Binary {
-  std::string hash;         ///< 32 hexadecimal digits
-  std::string target;       ///< "sm_90a"
-  bool exact_target = true; ///< false: compiled for another architecture than the GPU's
-  std::string cubin;        ///< the ELF image
-  int registers = 0;        ///< per thread, of the step that uses most
-  int spill_bytes = 0;      ///< stores and loads per thread
-  int stack_bytes = 0;      ///< per thread
+  std::string hash;          ///< 32 hexadecimal digits
+  std::string target;        ///< "sm_90a"
+  bool exact_target = true;  ///< false: compiled for another architecture than the GPU's
+  std::string cubin;         ///< the ELF image
+  int registers = 0;         ///< per thread, of the step that uses most
+  int spill_bytes = 0;       ///< stores and loads per thread
+  int stack_bytes = 0;       ///< per thread
   int static_smem_bytes = 0;
   double compile_ms = 0;
 };
@@ -77,8 +77,8 @@ struct Timing {
   double min_us = 0;
   int samples = 0;
   int calls_per_sample = 0;
-  std::string mode;          ///< "graph": replay over rotating operands; "events": single calls; "model"
-  double sm_clock_mhz = 0;   ///< mean while measuring; 0 where unknown
+  std::string mode;         ///< "graph": replay over rotating operands; "events": single calls; "model"
+  double sm_clock_mhz = 0;  ///< mean while measuring; 0 where unknown
 };
 
 /// Identifies a trial within a database. `source_hash` makes rows of an edited kernel stop matching.
@@ -86,7 +86,7 @@ struct TrialKey {
   DeviceKey device;
   Problem problem;
   std::string family;
-  std::string config;       ///< text form, complete, in table order
+  std::string config;  ///< text form, complete, in table order
   std::string source_hash;
   Evidence evidence = Evidence::measured;
 };
@@ -94,23 +94,23 @@ struct TrialKey {
 struct Trial {
   TrialKey key;
   Outcome outcome = Outcome::ok;
-  std::string note;           ///< why it failed: one line, then the compiler's log where there is one
-  std::string binary_hash;    ///< empty if nothing was compiled
-  Timing timing;              ///< meaningful if outcome is ok or too_slow
-  double error_share = 0;     ///< largest error as a share of the allowed bound: right if at most 1
+  std::string note;         ///< why it failed: one line, then the compiler's log where there is one
+  std::string binary_hash;  ///< empty if nothing was compiled
+  Timing timing;            ///< meaningful if outcome is ok or too_slow
+  double error_share = 0;   ///< largest error as a share of the allowed bound: right if at most 1
   bool deterministic = true;
-  double occupancy = 0;       ///< share of the warps an SM can hold
+  double occupancy = 0;         ///< share of the warps an SM can hold
   std::int64_t smem_bytes = 0;  ///< per block, static and dynamic
   Environment environment;
-  std::string created;        ///< UTC, ISO 8601; filled by the store if empty
+  std::string created;  ///< UTC, ISO 8601; filled by the store if empty
 };
 
 /// The decision for one problem on one GPU: what dispatch uses for an exact match.
 struct Winner {
   Trial trial;
-  Binary binary;              ///< without cubin unless asked for
-  std::string search;         ///< hash of what was searched (space, strategy, effort): a repeated run ends here
-  int candidates = 0;         ///< trials behind the decision
+  Binary binary;       ///< without cubin unless asked for
+  std::string search;  ///< hash of what was searched (space, strategy, effort): a repeated run ends here
+  int candidates = 0;  ///< trials behind the decision
 };
 
 }  // namespace mmtune

@@ -54,6 +54,12 @@ double distance(const Problem& problem, const Problem& tuned) {
          kUnusedWidthDistance * unused_width(problem.align, tuned.align);
 }
 
+/// The problem as the entry's binary sees it, which was rendered for the alignment of the tuned one.
+Problem rendered_for(const Entry& entry, Problem problem) {
+  problem.align = entry.problem.align;
+  return problem;
+}
+
 // One program for all sizes and alignments of a precision and layout.
 Entry unstored_fallback(const Problem& problem) {
   Entry entry;
@@ -104,9 +110,7 @@ void DispatchTable::add(Entry entry) {
 }
 
 LaunchPlan DispatchTable::plan_of(const Entry& entry, const Problem& problem) const {
-  Problem rendered = problem;
-  rendered.align = entry.problem.align;
-  return entry.family->plan(rendered, entry.config, device_);
+  return entry.family->plan(rendered_for(entry, problem), entry.config, device_);
 }
 
 const DispatchTable::Tuned* DispatchTable::exact(const Problem& problem) const {
@@ -136,10 +140,9 @@ std::vector<const DispatchTable::Tuned*> DispatchTable::by_distance(const Proble
 
 std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Tuned& entry, const Problem& problem) const {
   if (!satisfies(problem.align, entry.needs)) return std::nullopt;
+  if (!entry.family->broken_rule(rendered_for(entry, problem), entry.config, device_).empty()) return std::nullopt;
   Candidate candidate{&entry, plan_of(entry, problem), 0};
-  Rules rules;
-  check_common_limits(problem, candidate.plan, device_, rules);
-  if (!rules.ok() || candidate.plan.workspace_bytes > device_.memory_bytes / kWorkspaceShare) return std::nullopt;
+  if (candidate.plan.workspace_bytes > device_.memory_bytes / kWorkspaceShare) return std::nullopt;
   candidate.model_us = predict(problem, candidate.plan, device_, entry.registers).time_us *
                        (1 + kUnusedWidthTime * unused_width(problem.align, entry.problem.align));
   return candidate;

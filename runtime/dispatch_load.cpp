@@ -49,9 +49,7 @@ std::optional<Entry> entry_of(const Winner& winner, const DeviceSpec& device, co
   } catch (const UsageError&) {
     return {};
   }
-  Rules limits;  // not the family's own rules, which say what is worth searching
-  check_common_limits(key.problem, entry.family->plan(key.problem, entry.config, device), device, limits);
-  if (!limits.ok()) return {};
+  if (!entry.family->broken_rule(key.problem, entry.config, device).empty()) return {};
   const int target = capability_of(winner.binary.target);
   if (render(files, *entry.family, key.problem, entry.config, device, target).hash != key.source_hash) return {};
   return entry;

@@ -38,20 +38,29 @@ struct ParamRow {
 template <class Params>
 using ParamTable = std::vector<ParamRow<Params>>;
 
-/// Collects the reasons why a configuration cannot run. A reason is a fixed sentence, so that configurations can be
-/// counted by it; detail() says the numbers for one configuration.
+/// Collects what speaks against a configuration: why it cannot run, and why it runs but is not worth trying. A reason
+/// is a fixed sentence, so that configurations can be counted by it; explain() says the numbers for one of them.
 class Rules {
  public:
-  /// `reason` states what must hold: "TM divides BM".
+  /// What a configuration needs in order to run and to be right: "TM divides BM".
   void must(bool holds, std::string_view reason) {
     if (!holds && broken_.empty()) broken_ = reason;
   }
-  bool ok() const { return broken_.empty(); }
-  /// The first rule that does not hold; empty if all hold.
-  std::string_view broken() const { return broken_; }
+
+  /// What makes it worth a trial: "every split has at least four tiles of k". The search leaves out the others; who
+  /// names one, or gets it as a default, may have it.
+  void worth(bool holds, std::string_view reason) {
+    if (!holds && unworthy_.empty()) unworthy_ = reason;
+  }
+
+  bool ok() const { return broken_.empty(); }                             ///< it runs
+  bool searched() const { return broken_.empty() && unworthy_.empty(); }  ///< it runs and is worth trying
+  std::string_view broken() const { return broken_; }       ///< the first `must` that does not hold; empty if all do
+  std::string_view not_worth() const { return unworthy_; }  ///< the same of `worth`
 
  private:
   std::string_view broken_;
+  std::string_view unworthy_;
 };
 
 class Family {
@@ -62,16 +71,20 @@ class Family {
   virtual std::string_view summary() const = 0;  ///< one line for lists
   virtual std::vector<ParamInfo> params() const = 0;
 
-  /// The first rule that this configuration breaks, or an empty view. Includes the limits that hold for every family:
-  /// threads, shared memory, registers, grid, alignment.
+  /// The first rule that keeps this configuration from running, or an empty view. Includes the limits that hold for
+  /// every family: threads, shared memory, registers, grid, alignment.
   virtual std::string_view broken_rule(const Problem& problem, const Config& config,
                                        const DeviceSpec& device) const = 0;
+
+  /// What keeps a search from trying it: the same rules, and those of worth. Made for enumerations: the common limits
+  /// are looked at last, and only for what is worth trying.
+  virtual Rules judge(const Problem& problem, const Config& config, const DeviceSpec& device) const = 0;
 
   /// How to launch it. The configuration must be complete; rules need not hold.
   virtual LaunchPlan plan(const Problem& problem, const Config& config, const DeviceSpec& device) const = 0;
 
-  /// A configuration that is right for every problem and reasonable for most; satisfies the rules wherever any
-  /// configuration of the family does.
+  /// A configuration that is right for every problem and reasonable for most; it can run wherever any configuration of
+  /// the family can.
   virtual Config default_config(const Problem& problem) const = 0;
 
   /// Whether the search may propose it. The reference is a yardstick, not a competitor.
@@ -113,11 +126,11 @@ class FamilyOf final : public Family {
   }
 
   std::string_view broken_rule(const Problem& problem, const Config& config, const DeviceSpec& device) const override {
-    const Params params = from(config);
-    Rules rules;
-    T::rules(problem, params, device, rules);
-    if (rules.ok()) check_common_limits(problem, T::plan(problem, params, device), device, rules);
-    return rules.broken();
+    return rules(problem, from(config), device, [](const Rules& own) { return own.ok(); }).broken();
+  }
+
+  Rules judge(const Problem& problem, const Config& config, const DeviceSpec& device) const override {
+    return rules(problem, from(config), device, [](const Rules& own) { return own.searched(); });
   }
 
   LaunchPlan plan(const Problem& problem, const Config& config, const DeviceSpec& device) const override {
@@ -141,6 +154,15 @@ class FamilyOf final : public Family {
   }
 
  private:
+  /// The family's own rules, then, if `go_on` for them, the common limits.
+  template <class GoOn>
+  static Rules rules(const Problem& problem, const Params& params, const DeviceSpec& device, const GoOn& go_on) {
+    Rules rules;
+    T::rules(problem, params, device, rules);
+    if (go_on(rules)) check_common_limits(problem, T::plan(problem, params, device), device, rules);
+    return rules;
+  }
+
   static Params from(const Config& config) {
     Params params;
     for_each_row([&](const auto& row, std::size_t position) {

@@ -51,13 +51,13 @@ std::int64_t SearchSpace::size() const {
   return product;
 }
 
-void SearchSpace::for_each_point(const std::function<bool(const Config&, std::string_view)>& visit) const {
+void SearchSpace::for_each_point(const std::function<bool(const Config&, const Rules&)>& visit) const {
   if (size() == 0) return;
   Config config = first();
   std::vector<std::size_t> digits(params_.size(), 0);
   std::size_t position = 0;
   do {
-    if (!visit(config, family_.broken_rule(problem_, config, device_))) return;
+    if (!visit(config, family_.judge(problem_, config, device_))) return;
     // The next point, counting like an odometer: the last parameter turns fastest. One configuration is changed in
     // place, so that a million points cost no allocation here.
     for (position = params_.size(); position > 0; --position) {
@@ -71,10 +71,10 @@ void SearchSpace::for_each_point(const std::function<bool(const Config&, std::st
 }
 
 void SearchSpace::for_each(const std::function<bool(const Config&)>& visit) const {
-  for_each_point([&](const Config& config, std::string_view broken) { return !broken.empty() || visit(config); });
+  for_each_point([&](const Config& config, const Rules& rules) { return !rules.searched() || visit(config); });
 }
 
-std::vector<Config> SearchSpace::legal() const {
+std::vector<Config> SearchSpace::all() const {
   std::vector<Config> configs;
   for_each([&](const Config& config) {
     configs.push_back(config);
@@ -85,9 +85,13 @@ std::vector<Config> SearchSpace::legal() const {
 
 SpaceCount SearchSpace::count() const {
   SpaceCount count;
-  for_each_point([&](const Config&, std::string_view broken) {
+  for_each_point([&](const Config&, const Rules& rules) {
     ++count.total;
-    ++(broken.empty() ? count.legal : count.removed[broken]);
+    if (rules.searched()) {
+      ++count.searched;
+    } else {
+      ++(rules.ok() ? count.not_worth[rules.not_worth()] : count.removed[rules.broken()]);
+    }
     return true;
   });
   return count;
@@ -96,17 +100,17 @@ SpaceCount SearchSpace::count() const {
 std::vector<Config> SearchSpace::neighbours(const Config& config) const {
   std::vector<Config> found;
   Config candidate = config;
-  const auto keep_if_legal = [&](std::size_t position, int value) {
+  const auto keep_if_searched = [&](std::size_t position, int value) {
     candidate.set(position, value);
-    if (family_.broken_rule(problem_, candidate, device_).empty()) found.push_back(candidate);
+    if (family_.judge(problem_, candidate, device_).searched()) found.push_back(candidate);
   };
   for (std::size_t i = 0; i < params_.size(); ++i) {
     const std::vector<int>& values = params_[i].values;
     const int current = config.settings().at(i).value;
     const auto here = std::lower_bound(values.begin(), values.end(), current);
     const auto above = here != values.end() && *here == current ? here + 1 : here;
-    if (here != values.begin()) keep_if_legal(i, *(here - 1));
-    if (above != values.end()) keep_if_legal(i, *above);
+    if (here != values.begin()) keep_if_searched(i, *(here - 1));
+    if (above != values.end()) keep_if_searched(i, *above);
     candidate.set(i, current);
   }
   return found;
@@ -118,7 +122,7 @@ bool SearchSpace::contains(const Config& config) const {
     return setting.name == param.name && std::binary_search(param.values.begin(), param.values.end(), setting.value);
   };
   return std::equal(settings.begin(), settings.end(), params_.begin(), params_.end(), matches) &&
-         family_.broken_rule(problem_, config, device_).empty();
+         family_.judge(problem_, config, device_).searched();
 }
 
 Config SearchSpace::first() const {

@@ -1,8 +1,6 @@
 // Threads that compile sources while the GPU measures. NVRTC compiles programs concurrently.
 #pragma once
 
-#include "runtime/nvrtc.h"
-
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -10,6 +8,8 @@
 #include <optional>
 #include <thread>
 #include <vector>
+
+#include "runtime/nvrtc.h"
 
 namespace mmtune {
 

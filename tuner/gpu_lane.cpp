@@ -1,9 +1,4 @@
 // The lane for an installed GPU.
-#include "tuner/lane.h"
-#include "tuner/measure.h"
-#include "tuner/verify.h"
-#include "tuner/version.h"
-
 #include <mmtune/error.h>
 
 #include <algorithm>
@@ -13,15 +8,20 @@
 #include <random>
 #include <utility>
 
+#include "tuner/lane.h"
+#include "tuner/measure.h"
+#include "tuner/verify.h"
+#include "tuner/version.h"
+
 namespace mmtune {
 namespace {
 
-constexpr double kHopeless = 4.0;      // a launch this many times slower than the best is not timed at all
-constexpr double kSlow = 1.25;         // nor is more than one sample taken beyond this
+constexpr double kHopeless = 4.0;  // a launch this many times slower than the best is not timed at all
+constexpr double kSlow = 1.25;     // nor is more than one sample taken beyond this
 constexpr int kScreenSamples = 5;
-constexpr double kScreen_us = 100e3;   // but no longer than this for a candidate
+constexpr double kScreen_us = 100e3;  // but no longer than this for a candidate
 constexpr int kRaceRounds = 15;
-constexpr double kRace_us = 1.5e6;     // for all rounds of a race
+constexpr double kRace_us = 1.5e6;  // for all rounds of a race
 
 class GpuLane final : public Lane {
  public:

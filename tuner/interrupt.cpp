@@ -1,7 +1,8 @@
 #include "tuner/interrupt.h"
 
-#include <csignal>
 #include <unistd.h>
+
+#include <csignal>
 
 namespace mmtune {
 

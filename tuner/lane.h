@@ -2,14 +2,14 @@
 // thread; there is one lane per GPU, so two measurements never share it.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "db/trial.h"
 #include "runtime/nvrtc.h"
 #include "templates/family.h"
 #include "tuner/device_choice.h"
-
-#include <memory>
-#include <string>
-#include <vector>
 
 namespace mmtune {
 

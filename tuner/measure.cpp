@@ -1,13 +1,13 @@
 #include "tuner/measure.h"
 
-#include "templates/dtype.h"
-
 #include <mmtune/error.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
+
+#include "templates/dtype.h"
 
 namespace mmtune {
 

@@ -1,13 +1,13 @@
 // How long a kernel takes, over operands that are never warm in the L2 cache.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "db/trial.h"
 #include "runtime/driver.h"
 #include "tuner/call.h"
 #include "tuner/check_kernels.h"
-
-#include <cstdint>
-#include <vector>
 
 namespace mmtune {
 

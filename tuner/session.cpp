@@ -1,5 +1,15 @@
 #include "tuner/session.h"
 
+#include <mmtune/error.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <thread>
+#include <utility>
+
 #include "db/store.h"
 #include "runtime/env.h"
 #include "runtime/log.h"
@@ -13,16 +23,6 @@
 #include "tuner/lane.h"
 #include "tuner/report.h"
 #include "tuner/strategy.h"
-
-#include <mmtune/error.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <map>
-#include <optional>
-#include <thread>
-#include <utility>
 
 namespace mmtune {
 namespace {
@@ -64,8 +64,9 @@ class Session {
 
   SessionSummary run() {
     const InterruptGuard interrupts;
-    const auto end = Clock::now() + std::chrono::milliseconds(
-                                    options_.budget_s > 0 ? std::llround(1000 * options_.budget_s) : 1'000'000'000LL);
+    const auto end =
+        Clock::now() +
+        std::chrono::milliseconds(options_.budget_s > 0 ? std::llround(1000 * options_.budget_s) : 1'000'000'000LL);
     for (std::size_t i = 0; i < options_.problems.size() && !InterruptGuard::requested(); ++i) {
       const Problem& problem = options_.problems[i];
       done_ = static_cast<std::int64_t>(i) * effort_.most_trials;
@@ -136,8 +137,7 @@ class Session {
     try {
       lane().begin(problem_);
       const Spaces spaces(families_, problem_, options_.device.spec, options_.only);
-      const auto strategy =
-          make_strategy(options_.strategy, {spaces, effort_, options_.seed, favourites()});
+      const auto strategy = make_strategy(options_.strategy, {spaces, effort_, options_.seed, favourites()});
       for (auto points = strategy->propose(); !points.empty(); points = strategy->propose()) {
         judge(points, *strategy);
         if (out_of_time()) break;
@@ -190,7 +190,7 @@ class Session {
     attempt.candidate.plan = point.family->plan(problem_, point.config, options_.device.spec);
     attempt.candidate.source =
         render(files_, *point.family, problem_, point.config, options_.device.spec, target_.compute_capability);
-    attempt.key = {key_of(options_.device.spec), problem_, std::string(point.family->name()), point.config.text(),
+    attempt.key = {key_of(options_.device.spec),  problem_,  std::string(point.family->name()), point.config.text(),
                    attempt.candidate.source.hash, evidence()};
     return attempt;
   }
@@ -266,9 +266,10 @@ class Session {
       trial.outcome = Outcome::crashed;
       trial.note = error.what();
       store_.put(trial, &binary);
-      throw DeviceLostError(fmt::format("{} {} {} broke the GPU's context: {}. It is recorded and will not be tried "
-                                        "again; run the same command to go on from here.",
-                                        to_string(problem_), attempt.key.family, attempt.key.config, error.what()));
+      throw DeviceLostError(
+          fmt::format("{} {} {} broke the GPU's context: {}. It is recorded and will not be tried "
+                      "again; run the same command to go on from here.",
+                      to_string(problem_), attempt.key.family, attempt.key.config, error.what()));
     }
   }
 

@@ -1,21 +1,20 @@
 #include "tuner/strategy.h"
 
-#include "templates/cost.h"
-
-#include <mmtune/error.h>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <mmtune/error.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "templates/cost.h"
+
 namespace mmtune {
 
 namespace {
 
-constexpr std::array kEfforts{Effort{"quick", 12, 24}, Effort{"default", 48, 144}, Effort{"full", 160, 640}};
+constexpr std::array kEfforts{Effort{"quick", 12, 24}, Effort{"default", 48, 160}, Effort{"full", 160, 640}};
 
 using Maker = std::unique_ptr<Strategy> (*)(const StrategySetup&);
 constexpr std::array<std::pair<std::string_view, Maker>, 3> kStrategies{

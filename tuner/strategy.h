@@ -1,19 +1,19 @@
 // How a space is searched: one small interface, one file per strategy in tuner/strategies/.
 #pragma once
 
-#include "db/trial.h"
-#include "templates/family.h"
-#include "templates/space.h"
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "db/trial.h"
+#include "templates/family.h"
+#include "templates/space.h"
+
 namespace mmtune {
 
-/// One legal configuration of one family, with the analytic model's opinion of it.
+/// One configuration of one family, with the analytic model's opinion of it.
 struct Point {
   const Family* family = nullptr;
   Config config;
@@ -29,10 +29,10 @@ class Spaces {
   Spaces(std::vector<const Family*> families, const Problem& problem, const DeviceSpec& device,
          const Restriction& restriction = {});
 
-  /// Every legal point, best prediction first; at most `limit` of them.
+  /// Every point worth trying, best prediction first; at most `limit` of them.
   std::vector<Point> ranked(std::size_t limit) const;
 
-  /// A legal point with its prediction; nothing if the configuration is not legal here.
+  /// Points one step away, with their predictions.
   std::vector<Point> neighbours(const Point& point) const;
   bool contains(const Point& point) const;
   double predict_us(const Family& family, const Config& config) const;

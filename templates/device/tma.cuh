@@ -74,7 +74,10 @@ __device__ __forceinline__ void cluster_sync() {
 }
 
 // Reads 16 bytes at this block's address `own` as block `rank` of the cluster has them. PTX ISA: mapa, ld.
-__device__ __forceinline__ void load_remote(u32 (&words)[4], unsigned own, int rank) {
+template <class T>
+__device__ __forceinline__ void load_remote(T* target, unsigned own, int rank) {
+  static_assert(sizeof(T) == 16);
+  u32* words = reinterpret_cast<u32*>(target);
   unsigned remote;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(own), "r"(rank));
   asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"

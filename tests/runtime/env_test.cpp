@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "tests/runtime/support.h"
@@ -19,6 +21,14 @@ TEST(Env, ListsEverySwitchOnceWithHelp) {
     EXPECT_FALSE(entry.help.empty()) << entry.name;
   }
   EXPECT_TRUE(names.contains("MMTUNE_DB"));
+}
+
+TEST(Env, ThePageNamesEverySwitch) {
+  std::ifstream page(MMTUNE_SOURCE_DIR "/docs/env.md");
+  const std::string text{std::istreambuf_iterator<char>(page), std::istreambuf_iterator<char>()};
+  for (const auto& entry : env::switches()) {
+    EXPECT_THAT(text, testing::HasSubstr("| `" + std::string(entry.name) + "` |"));
+  }
 }
 
 TEST(Env, ReadsListedSwitchesOnly) {

@@ -39,6 +39,18 @@ TEST(Rules, KeepTheFirstBrokenRule) {
   EXPECT_EQ(rules.broken(), "first");
 }
 
+TEST(Rules, TellWhatCannotRunFromWhatIsNotWorthTrying) {
+  Rules rules;
+  rules.worth(true, "holds");
+  EXPECT_TRUE(rules.searched());
+  rules.worth(false, "first");
+  rules.worth(false, "second");
+  EXPECT_TRUE(rules.ok());
+  EXPECT_FALSE(rules.searched());
+  EXPECT_EQ(rules.not_worth(), "first");
+  EXPECT_EQ(rules.broken(), "");
+}
+
 TEST(CommonLimits, AcceptWhatRuns) { EXPECT_EQ(broken_limit(modest_plan()), ""); }
 
 TEST(CommonLimits, Threads) {

@@ -30,12 +30,12 @@ TEST(Space, CountsEachRemovedConfigurationOnce) {
   EXPECT_EQ(count.removed.at("the block has no more threads than the device allows"), 2);  // 64x128: 2048 threads
   EXPECT_EQ(count.removed.at("shared memory fits the device"), 6);                         // BM=64 with the other three
   EXPECT_EQ(count.removed.at("the operands are aligned for the kernel's vector width"), 5);
-  EXPECT_EQ(count.legal, 5);
+  EXPECT_EQ(count.searched, 5);
 }
 
-TEST(Space, VisitsLegalConfigurationsInTableOrder) {
+TEST(Space, VisitsConfigurationsInTableOrder) {
   const SearchSpace space(toy_family(), kOdd, catalog_gpu("k20c"));
-  EXPECT_THAT(texts(space.legal()),
+  EXPECT_THAT(texts(space.all()),
               ::testing::ElementsAre("BM=16 BN=16 WIDTH=1", "BM=16 BN=32 WIDTH=1", "BM=32 BN=16 WIDTH=1",
                                      "BM=32 BN=32 WIDTH=1", "BM=32 BN=64 WIDTH=1"));
 }
@@ -47,19 +47,59 @@ TEST(Space, StopsWhenTold) {
   EXPECT_EQ(visits, 3);
 }
 
-TEST(Space, NeighboursDifferByOneLegalStep) {
+TEST(Space, NeighboursDifferByOneStep) {
   const SearchSpace space(toy_family(), kProblem, catalog_gpu("h200"));
   EXPECT_THAT(texts(space.neighbours(Config::parse("BM=32 BN=64 WIDTH=1"))),
               ::testing::UnorderedElementsAre("BM=64 BN=64 WIDTH=1", "BM=32 BN=32 WIDTH=1", "BM=32 BN=64 WIDTH=4"));
 }
 
-TEST(Space, ContainsOnlyCompleteLegalConfigurations) {
+TEST(Space, ContainsOnlyCompleteConfigurationsThatObeyTheRules) {
   const SearchSpace space(toy_family(), kProblem, catalog_gpu("h200"));
   EXPECT_TRUE(space.contains(Config::parse("BM=32 BN=64 WIDTH=1")));
   EXPECT_FALSE(space.contains(Config::parse("BM=32 BN=64")));
   EXPECT_FALSE(space.contains(Config::parse("BN=64 BM=32 WIDTH=1")));
   EXPECT_FALSE(space.contains(Config::parse("BM=32 BN=48 WIDTH=1")));
   EXPECT_FALSE(space.contains(Config::parse("BM=16 BN=128 WIDTH=1")));
+}
+
+/// One parameter of which a part cannot run and another is not worth trying.
+struct Choosy {
+  struct Params {
+    int a = 1;
+  };
+  static constexpr std::string_view kName = "choosy";
+  static constexpr std::string_view kSummary = "for tests";
+  static const ParamTable<Params>& table() {
+    static const ParamTable<Params> rows = {{"A", &Params::a, {1, 2, 3, 4, 5, 6}, ""}};
+    return rows;
+  }
+  static void rules(const Problem&, const Params& p, const DeviceSpec&, Rules& rules) {
+    rules.worth(p.a > 2, "A is above 2");
+    rules.must(p.a < 6, "A is below 6");
+    rules.must(p.a != 2, "A is not 2");
+    rules.worth(p.a != 4, "A is not 4");
+  }
+  static LaunchPlan plan(const Problem&, const Params&, const DeviceSpec&) {
+    LaunchPlan plan;
+    plan.steps.resize(1);
+    return plan;
+  }
+};
+
+TEST(Space, LeavesOutWhatIsNotWorthTrying) {
+  const FamilyOf<Choosy> family;
+  const SearchSpace space(family, kProblem, catalog_gpu("h200"));
+  const SpaceCount count = space.count();
+  EXPECT_EQ(count.total, 6);
+  EXPECT_THAT(count.removed,
+              ::testing::ElementsAre(::testing::Pair("A is below 6", 1), ::testing::Pair("A is not 2", 1)));
+  EXPECT_THAT(count.not_worth,
+              ::testing::ElementsAre(::testing::Pair("A is above 2", 1), ::testing::Pair("A is not 4", 1)));
+  EXPECT_EQ(count.searched, 2);
+  EXPECT_THAT(texts(space.all()), ::testing::ElementsAre("A=3", "A=5"));
+  EXPECT_THAT(texts(space.neighbours(Config::parse("A=4"))), ::testing::ElementsAre("A=3", "A=5"));
+  EXPECT_FALSE(space.contains(Config::parse("A=1")));
+  EXPECT_EQ(family.broken_rule(kProblem, Config::parse("A=1"), catalog_gpu("h200")), "");
 }
 
 /// Six parameters of ten values: a million points, of which one rule keeps a few.
@@ -91,8 +131,8 @@ TEST(Space, WalksAMillionPoints) {
   const SearchSpace space(family, kProblem, catalog_gpu("h200"));
   const SpaceCount count = space.count();
   EXPECT_EQ(count.total, 1000000);
-  EXPECT_EQ(count.legal, 1);
-  EXPECT_THAT(texts(space.legal()), ::testing::ElementsAre("A=9 B=9 C=9 D=9 E=9 F=9"));
+  EXPECT_EQ(count.searched, 1);
+  EXPECT_THAT(texts(space.all()), ::testing::ElementsAre("A=9 B=9 C=9 D=9 E=9 F=9"));
 }
 
 /// A family without parameters has one configuration, the empty one.
@@ -115,7 +155,7 @@ struct Fixed {
 TEST(Space, AFamilyWithoutParametersHasOnePoint) {
   const FamilyOf<Fixed> family;
   const SearchSpace space(family, kProblem, catalog_gpu("h200"));
-  EXPECT_EQ(space.legal(), std::vector<Config>{Config()});
+  EXPECT_EQ(space.all(), std::vector<Config>{Config()});
   EXPECT_TRUE(space.contains(Config()));
   EXPECT_TRUE(space.neighbours(Config()).empty());
 }

@@ -1,4 +1,4 @@
-// mmtune space: how many configurations a family has for a size, and which rules removed the others.
+// mmtune space: how many configurations a family has for a size, and which rules leave out the others.
 #include "templates/space.h"
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,8 @@ void add_rows(Table& table, const Problem& problem, const SpaceCount& count) {
   };
   add("total", count.total, "");
   for (const auto& [rule, configurations] : count.removed) add("removed", configurations, rule);
-  add("legal", count.legal, "");
+  for (const auto& [rule, configurations] : count.not_worth) add("not worth trying", configurations, rule);
+  add("searched", count.searched, "");
 }
 
 ExitCode space(const SpaceOptions& options) {
@@ -57,7 +58,7 @@ ExitCode space(const SpaceOptions& options) {
 
 void add_space(CLI::App& app, Action& action) {
   auto options = std::make_shared<SpaceOptions>();
-  auto& verb = *app.add_subcommand("space", "Count a family's configurations, and those that each rule removes");
+  auto& verb = *app.add_subcommand("space", "Count a family's configurations, and those that each rule leaves out");
   verb.add_option("family", options->family, "a kernel family")->type_name("FAMILY")->required();
   verb.add_option("--sizes", options->sizes, "1024, 256..8192, a..b:step, a..b*factor, MxNxK, @file.csv")
       ->type_name("SIZES")

@@ -1,8 +1,8 @@
-// Every legal point once, in the order of the model: the yardstick for the other strategies.
-#include "tuner/strategy.h"
-
+// Every point worth trying once, in the order of the model: the yardstick for the other strategies.
 #include <limits>
 #include <utility>
+
+#include "tuner/strategy.h"
 
 namespace mmtune {
 namespace {

@@ -1,18 +1,18 @@
 // The model first, then measurements: a diverse choice of the model's favourites is timed, then the search climbs from
 // the best points measured so far, one and two steps at a time, for as long as that pays.
-#include "tuner/strategy.h"
-
 #include <algorithm>
 #include <set>
 #include <utility>
+
+#include "tuner/strategy.h"
 
 namespace mmtune {
 namespace {
 
 constexpr std::size_t kRanked = 20000;  // how far down the model's list the first choice may reach
 constexpr int kDistance = 3;            // parameters in which first choices differ from each other
-constexpr std::size_t kClimbers = 2;    // points climbed from in one round
-constexpr std::size_t kRound = 20;      // new points in one round
+constexpr std::size_t kClimbers = 4;    // points climbed from in one round
+constexpr std::size_t kRound = 24;      // new points in one round
 constexpr int kPatience = 2;            // rounds without a gain before giving up
 
 int distance(const Point& x, const Point& y) {

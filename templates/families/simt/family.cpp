@@ -1,8 +1,8 @@
 // The register-tiled family that competes on CUDA cores; see kernel.cu for the picture.
+#include <algorithm>
+
 #include "templates/dtype.h"
 #include "templates/families.h"
-
-#include <algorithm>
 
 namespace mmtune {
 namespace {
@@ -12,12 +12,12 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 struct Simt {
   struct Params {
     int bm = 64, bn = 64, bk = 8, tm = 8, tn = 4, lanes_n = 8, load = 0, stages = 2, unroll = 8, order = 1,
-        group = 8, min_blocks = 1, split = 1;
+        group = 8, min_blocks = 1, split = 1, reduce = 0;
   };
 
   static constexpr std::string_view kName = "simt";
   static constexpr std::string_view kSummary =
-      "block, warp and thread tiles on CUDA cores; double-buffered fragments, staged or asynchronous copies, split-K";
+      "block, warp and thread tiles on CUDA cores; copies through registers, by cp.async or by TMA; split-K";
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -27,75 +27,82 @@ struct Simt {
         {"TM", &Params::tm, {2, 4, 8, 16}, "rows of C per thread"},
         {"TN", &Params::tn, {2, 4, 8, 16}, "columns of C per thread"},
         {"LANES_N", &Params::lanes_n, {4, 8}, "threads of a warp along the columns"},
-        {"LOAD", &Params::load, {0, 1}, "0: through registers, 1: cp.async"},
+        {"LOAD", &Params::load, {0, 1, 2}, "copies of an operand not contiguous along k: registers, cp.async, TMA"},
         {"STAGES", &Params::stages, {2, 3, 4}, "tiles of A and B in shared memory"},
-        {"UNROLL", &Params::unroll, {4, 8, 16}, "steps along k per round of unrolled code"},
-        {"ORDER", &Params::order, {0, 1}, "multiply-adds of a thread: 0 row by row, 1 serpentine"},
+        {"UNROLL", &Params::unroll, {8, 16}, "steps along k per round of unrolled code"},
+        {"ORDER", &Params::order, {0, 1, 2}, "multiply-adds of a thread: 0 by rows, 1 serpentine, 2 by columns"},
         {"GROUP", &Params::group, {1, 8}, "block rows walked together, for reuse in L2"},
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
-        {"SPLIT", &Params::split, {1, 2, 4, 8, 16}, "blocks that share one tile's k"},
+        {"SPLIT", &Params::split, {1, 2, 4, 8}, "blocks that share one tile's k"},
+        {"REDUCE", &Params::reduce, {0, 1}, "sums of a split tile: 0 in a second kernel, 1 over a cluster"},
     };
     return rows;
   }
 
   static int threads(const Params& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
-
-  /// Whether `extent` rows of `depth` elements can be dealt to threads in whole rows or in equal runs.
-  static bool rows_divide(int extent, int block, int depth) {
-    return extent % block == 0 || (block % extent == 0 && depth % (block / extent) == 0);
-  }
+  static bool a_along_k(const Problem& problem) { return !transposes_a(problem.layout); }
+  static bool b_along_k(const Problem& problem) { return transposes_b(problem.layout); }
 
   /// Elements one instruction moves: the widest that the operand's alignment allows.
   static int vector_width(int align_bytes, int element_bytes) { return std::max(1, align_bytes / element_bytes); }
 
   static int shared_bytes(const Problem& problem, const Params& p) {
     const int bytes = traits(problem.precision).accumulator_bytes;
-    const int pad = p.load == 1 ? 0 : 16 / bytes;
-    const int row_a = p.bm + (transposes_a(problem.layout) ? 0 : pad);
-    const int row_b = p.bn + (transposes_b(problem.layout) ? pad : 0);
-    return p.stages * p.bk * (row_a + row_b) * bytes;
+    const auto rounded = [](int size) { return (size + 127) / 128 * 128; };
+    const int pad = 16 / bytes;
+    const int stages = rounded(p.stages * p.bk * (p.bm + (a_along_k(problem) ? pad : 0)) * bytes) +
+                       rounded(p.stages * p.bk * (p.bn + (b_along_k(problem) ? pad : 0)) * bytes);
+    const int partial = p.split > 1 && p.reduce == 1 ? p.bm * p.bn * bytes : 0;
+    return std::max(stages, partial) + rounded(8 * p.stages);
+  }
+
+  /// Rows and columns of a stage that pass through registers.
+  static int staged_extent(const Problem& problem, const Params& p) {
+    return (p.load == 0 || a_along_k(problem) ? p.bm : 0) + (p.load == 0 || b_along_k(problem) ? p.bn : 0);
   }
 
   /// Sums, two fragments, staged vectors, addresses; fitted to what ptxas reports for this kernel.
   static int registers(const Problem& problem, const Params& p) {
     const int words = std::max(1, traits(problem.precision).accumulator_bytes / 4);
-    const int staged = p.load == 0 ? (p.bm + p.bn) * p.bk * words / threads(p) : 0;
-    return words * (p.tm * p.tn + 2 * (p.tm + p.tn)) + staged + 40;
+    const int staged = staged_extent(problem, p) * p.bk * words / threads(p);
+    return words * (p.tm * p.tn + 2 * (p.tm + p.tn)) + staged + 36;
   }
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const auto& type = traits(problem.precision);
-    const int warp_m = p.tm * (32 / p.lanes_n);
-    const int warp_n = p.tn * p.lanes_n;
-    rules.must(p.bm % warp_m == 0, "a warp's rows divide BM");
-    rules.must(p.bn % warp_n == 0, "a warp's columns divide BN");
-    if (!rules.ok()) return;
     const int words = std::max(1, type.accumulator_bytes / 4);
+    rules.must(p.bm % (p.tm * (32 / p.lanes_n)) == 0, "a warp's rows divide BM");
+    rules.must(p.bn % (p.tn * p.lanes_n) == 0, "a warp's columns divide BN");
+    if (!rules.ok()) return;
     const int block = threads(p);
     rules.must(block >= 64 && block <= 512, "64 to 512 threads per block");
     rules.must(p.tm * p.tn >= 8 && words * p.tm * p.tn <= 128, "8 to 128 registers of sums per thread");
-    rules.must(p.load == 0 || compute_capability(device) >= 80, "cp.async needs compute capability 8.0");
-    rules.must(p.load == 0 || type.element_bytes == type.accumulator_bytes,
-               "cp.async cannot widen 16-bit elements on the way");
     rules.must(p.bk % p.unroll == 0, "UNROLL divides BK");
-    rules.must(p.load == 0 || ((transposes_a(problem.layout) || rows_divide(p.bm, block, p.bk)) &&
-                               (!transposes_b(problem.layout) || rows_divide(p.bn, block, p.bk))),
-               "transposing cp.async gives threads whole rows or equal runs of one");
-    rules.must(p.load == 1 || p.stages == 2, "copies through registers use two stages");
-    rules.must(p.load == 1 || (p.bm + p.bn) * p.bk / block * words <= 48,
-               "at most 48 registers of staged elements per thread");
+    rules.must(p.load > 0 || p.stages == 2, "copies through registers use two stages");
+    rules.must(p.load == 0 || type.element_bytes == type.accumulator_bytes,
+               "cp.async and TMA cannot widen 16-bit elements on the way");
+    rules.must(p.load == 0 || !a_along_k(problem) || !b_along_k(problem),
+               "operands contiguous along k pass through registers");
+    rules.must(p.load != 1 || compute_capability(device) >= 80, "cp.async needs compute capability 8.0");
+    rules.must(p.load != 2 || compute_capability(device) >= 90, "TMA needs compute capability 9.0");
+    rules.must(p.load != 2 || (a_along_k(problem) || problem.align.a == 16), "TMA needs A aligned to 16 bytes");
+    rules.must(p.load != 2 || (b_along_k(problem) || problem.align.b == 16), "TMA needs B aligned to 16 bytes");
+    rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
+               "REDUCE over a cluster needs SPLIT blocks in a cluster");
     const int need = registers(problem, p);
     rules.must(need <= 255, "expected registers fit a thread");
     rules.must(need * block * p.min_blocks <= device.max_registers_per_sm, "registers allow MIN_BLOCKS blocks per SM");
-    rules.must(p.min_blocks == 4 || need * block * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
-               "MIN_BLOCKS uses at least half of the registers");
-    rules.must(static_cast<std::int64_t>(shared_bytes(problem, p) + device.smem_reserved_per_block) * p.min_blocks <=
-                   device.smem_per_sm,
-               "shared memory allows MIN_BLOCKS blocks per SM");
+    if (!rules.ok()) return;
+    rules.worth(staged_extent(problem, p) * p.bk / block * words <= 48,
+                "at most 48 registers of staged elements per thread");
+    rules.worth(p.min_blocks == 4 || need * block * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
+                "MIN_BLOCKS uses at least half of the registers");
+    rules.worth((shared_bytes(problem, p) + device.smem_reserved_per_block) * p.min_blocks <= device.smem_per_sm,
+                "shared memory allows MIN_BLOCKS blocks per SM");
     const std::int64_t tiles = ceil_div(problem.m, p.bm) * ceil_div(problem.n, p.bn);
-    rules.must(p.split == 1 || tiles < 2 * device.sm_count, "SPLIT is for fewer tiles than two per SM");
-    rules.must(p.split == 1 || ceil_div(problem.k, p.bk) >= 4 * p.split, "every split has at least four tiles of k");
-    rules.must(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 4, "GROUP is below four times the rows of tiles");
+    rules.worth(p.split == 1 || tiles < 2 * device.sm_count, "SPLIT is for fewer tiles than two per SM");
+    rules.worth(p.split == 1 || ceil_div(problem.k, p.bk) >= 2 * p.split, "every split has at least two tiles of k");
+    rules.worth(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 4, "GROUP is below four times the rows of tiles");
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec&) {
@@ -113,8 +120,10 @@ struct Simt {
     gemm.smem_bytes = shared_bytes(problem, p);
     gemm.args = blas_arguments();
     gemm.args.push_back(Arg::workspace);
+    if (p.load == 2) add_maps(problem, p, plan, gemm);
+    if (p.reduce == 1) gemm.cluster = p.split;
     plan.steps.push_back(gemm);
-    if (p.split > 1) {
+    if (p.split > 1 && p.reduce == 0) {
       plan.workspace_bytes = p.split * problem.m * problem.n * type.accumulator_bytes;
       LaunchStep reduce;
       reduce.kernel = "reduce";
@@ -127,20 +136,28 @@ struct Simt {
     return plan;
   }
 
+  /// Tensor maps for the operands that TMA moves; the other's argument gets the same map and is not looked at.
+  static void add_maps(const Problem& problem, const Params& p, LaunchPlan& plan, LaunchStep& gemm) {
+    plan.map_a = {p.bk, p.bm, 0};
+    plan.map_b = {p.bk, p.bn, 0};
+    gemm.kernel = "gemm_tma";
+    gemm.args.push_back(a_along_k(problem) ? Arg::map_b : Arg::map_a);
+    gemm.args.push_back(b_along_k(problem) ? Arg::map_a : Arg::map_b);
+  }
+
   static WorkEstimate estimate(const Problem& problem, const Params& p) {
     const auto& type = traits(problem.precision);
     const double fma_per_k = static_cast<double>(p.tm) * p.tn;
     const double vector = std::min({16 / type.accumulator_bytes, p.tm, p.tn});
     const double fragment_loads = (p.tm + p.tn) / vector;
-    const double elements = static_cast<double>(p.bm + p.bn) / threads(p);  // staged per thread and step along k
-    const bool a_along_k = !transposes_a(problem.layout), b_along_k = transposes_b(problem.layout);
-    const double share_a = static_cast<double>(p.bm) / (p.bm + p.bn);
-    const double wide = 4;  // vectors of four where the copy keeps the direction, else one store an element
-    const double copies = elements * ((a_along_k ? share_a : share_a / wide) +
-                                      (b_along_k ? (1 - share_a) : (1 - share_a) / wide) +
-                                      (p.load == 0 ? 1 / wide : 0));
+    // Instructions per element and step along k: a vector load for four, and a store each where it is transposed.
+    const auto copies = [&](bool along_k, int extent) {
+      const double each = along_k ? 1.5 : p.load == 0 ? 0.75 : p.load == 1 ? 0.5 : 0;
+      return each * extent / threads(p);
+    };
+    const double staging = copies(a_along_k(problem), p.bm) + copies(b_along_k(problem), p.bn);
     WorkEstimate work;
-    work.issue_slots_per_fma = 1 + (fragment_loads + copies + 16.0 / p.bk) / fma_per_k;
+    work.issue_slots_per_fma = 1 + (fragment_loads + staging + 30.0 / p.bk + 8.0 / p.unroll) / fma_per_k;
     work.bytes_per_k = static_cast<double>(p.bm + p.bn) * type.element_bytes;
     work.smem_bytes_per_fma = (p.tm + p.tn) * type.accumulator_bytes / fma_per_k;
     work.tile_m = p.bm;

@@ -10,49 +10,74 @@
 //                                     col(j) = warp_col + (j / V) * LANES_N * V + lane_n * V + j % V
 //
 // so that every fragment is read from shared memory 16 bytes at a time without bank conflicts, and warps store runs
-// of LANES_N * 16 bytes of C. The first tile along k takes the remainder of k (zero filled); all later ones are full,
-// so the main loop has no guard. Rows and columns beyond C are clamped to valid addresses: they feed only results that
-// are never stored. SPLIT blocks share one tile of C; their partial sums go to the workspace and reduce() adds them
-// in a fixed order.
+// of LANES_N * 16 bytes of C. Rows and columns beyond C are clamped to valid addresses: they feed only results that are
+// never stored. Steps beyond k are filled with zeros.
+//
+// An operand that is contiguous along k passes through registers, one tile ahead, and is transposed on the way. LOAD
+// says how the others reach shared memory: 0 the same way; 1 by cp.async, 2 by the tensor memory accelerator, both
+// STAGES - 1 tiles ahead.
+//
+// SPLIT blocks share one tile of C. They add their partial sums in a fixed order: REDUCE = 0 through the workspace and
+// the kernel reduce(), REDUCE = 1 as a cluster through distributed shared memory.
 #include "mmtune/copy.cuh"
 #include "mmtune/epilogue.cuh"
 #include "mmtune/index.cuh"
+#include "mmtune/tma.cuh"
 
 using Value = Accumulator;  // what shared memory holds: elements are widened once, when they are staged
 
-constexpr int V = 16 / sizeof(Value) < TM && 16 / sizeof(Value) < TN ? 16 / sizeof(Value) : (TM < TN ? TM : TN);
+constexpr int WIDE = 16 / sizeof(Value);
+constexpr int V = WIDE < TM && WIDE < TN ? WIDE : (TM < TN ? TM : TN);
 constexpr int LANES_M = 32 / LANES_N;
 constexpr int WM = TM * LANES_M;
 constexpr int WN = TN * LANES_N;
 constexpr int WARPS_N = BN / WN;
 
-constexpr bool A_ALONG_K = !TRANSPOSE_A;  // the stored matrix is contiguous along k, staging transposes it
+constexpr bool A_ALONG_K = !TRANSPOSE_A;
 constexpr bool B_ALONG_K = TRANSPOSE_B;
-constexpr bool ASYNC = LOAD == 1;
+constexpr bool CLUSTER = SPLIT > 1 && REDUCE == 1;
 
 // Padding keeps rows 16-byte aligned and moves the transposed stores of one warp to different banks.
-constexpr int PAD = ASYNC ? 0 : 16 / sizeof(Value);
-constexpr int A_ROW = BM + (A_ALONG_K ? PAD : 0);
-constexpr int B_ROW = BN + (B_ALONG_K ? PAD : 0);
+constexpr int A_ROW = BM + (A_ALONG_K ? WIDE : 0);
+constexpr int B_ROW = BN + (B_ALONG_K ? WIDE : 0);
+
+struct Stages {
+  alignas(128) Value a[STAGES][BK][A_ROW];
+  alignas(128) Value b[STAGES][BK][B_ROW];
+};
 
 struct Shared {
-  alignas(16) Value a[STAGES][BK][A_ROW];
-  alignas(16) Value b[STAGES][BK][B_ROW];
+  union alignas(128) {
+    Stages stages;
+    Value partial[CLUSTER ? BM * BN : 1];  // when the stages are done with; never the barriers' memory
+  };
+  alignas(128) u64 full[STAGES];  // barriers that the accelerator completes
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
 static_assert(THREADS == (BM / TM) * (BN / TN), "host and kernel disagree on the block");
 
-// One operand's share of a stage, EXTENT x BK elements, moved by all threads in vectors of VEC elements.
+// What a loader needs to know of its operand.
+struct Operand {
+  const Element* matrix;
+  const TensorMap* map;
+  i64 ld;
+  i64 extent;   // of the matrix, in the direction that is not k
+  i64 first;    // this block's first position there
+  i64 k_begin;  // this block's part of k
+};
+
+// Moves EXTENT x BK elements per tile through registers, in vectors of VEC elements: fetch() reads the next tile,
+// finish() writes it to shared memory.
 template <int EXTENT, int ROW, bool ALONG_K, int VEC>
-struct VectorLoader {
+struct RegisterLoader {
   static constexpr int kVectors = EXTENT * BK / VEC;
   static constexpr int kPerThread = (kVectors + THREADS - 1) / THREADS;
-  static constexpr bool kEven = kVectors % THREADS == 0;
   // Along k, neighbouring lanes take one 32-byte sector, then the next row: full sectors, distinct banks.
   static constexpr int kSector = 32 / (VEC * sizeof(Element)) < BK / VEC ? 32 / (VEC * sizeof(Element)) : BK / VEC;
 
   const Element* source[kPerThread];
-  Vector<Element, VEC> staged[ASYNC ? 1 : kPerThread];
+  Vector<Element, VEC> staged[kPerThread];
+  i64 step;  // elements from one tile to the next
 
   static __device__ __forceinline__ int outer(int u) {  // position in 0..EXTENT of vector u
     return ALONG_K ? u / kSector % EXTENT : u % (EXTENT / VEC) * VEC;
@@ -60,113 +85,140 @@ struct VectorLoader {
   static __device__ __forceinline__ int inner(int u) {  // position in 0..BK of vector u
     return ALONG_K ? (u / (kSector * EXTENT) * kSector + u % kSector) * VEC : u / (EXTENT / VEC);
   }
-  static __device__ __forceinline__ bool mine(int u) { return kEven || u < kVectors; }
+  static __device__ __forceinline__ bool mine(int u) { return kVectors % THREADS == 0 || u < kVectors; }
 
-  // Positions at the first element along k; `extent` is the matrix' size in the other direction.
-  __device__ __forceinline__ void start(const Element* matrix, i64 ld, i64 first, i64 extent, i64 k_begin) {
+  __device__ __forceinline__ explicit RegisterLoader(const Operand& operand) {
+    step = ALONG_K ? BK : BK * operand.ld;
 #pragma unroll
     for (int s = 0; s < kPerThread; ++s) {
       const int u = threadIdx.x + s * THREADS;
-      i64 row = first + outer(u);
-      const i64 last = extent - (ALONG_K ? 1 : VEC);
-      row = row < last ? row : last;
-      const i64 l = k_begin + inner(u);
-      source[s] = matrix + (ALONG_K ? row * ld + l : l * ld + row);
+      const i64 row = smaller(operand.first + outer(u), operand.extent - (ALONG_K ? 1 : VEC));
+      const i64 l = operand.k_begin + inner(u);
+      source[s] = operand.matrix + (ALONG_K ? row * operand.ld + l : l * operand.ld + row);
     }
   }
 
-  __device__ __forceinline__ void advance(i64 ld, int steps) {
-    const i64 distance = ALONG_K ? steps : steps * ld;
-#pragma unroll
-    for (int s = 0; s < kPerThread; ++s) source[s] += distance;
-  }
-
-  // Starts moving the next `depth` steps along k (BK if !GUARDED). They arrive with finish().
   template <bool GUARDED>
-  __device__ __forceinline__ void fetch(Value (*tile)[ROW], int depth) {
+  __device__ __forceinline__ void read(int depth) {
 #pragma unroll
     for (int s = 0; s < kPerThread; ++s) {
       const int u = threadIdx.x + s * THREADS;
       if (!mine(u)) continue;
+      const Vector<Element, VEC> zero = {};
       const bool valid = !GUARDED || inner(u) < depth;
-      if constexpr (!ASYNC) {
-        Vector<Element, VEC> zero = {};
-        staged[s] = valid ? *reinterpret_cast<const Vector<Element, VEC>*>(source[s]) : zero;
-      } else {
-        copy_async<sizeof(Element) * VEC>(shared_address(&tile[inner(u)][outer(u)]), source[s], valid);
-      }
+      staged[s] = valid ? *reinterpret_cast<const Vector<Element, VEC>*>(source[s]) : zero;
+      source[s] += step;
     }
   }
+
+  // The next tile, of which `depth` steps exist.
+  __device__ __forceinline__ void fetch(int depth) { depth < BK ? read<true>(depth) : read<false>(depth); }
 
   __device__ __forceinline__ void finish(Value (*tile)[ROW]) {
-    if constexpr (!ASYNC) {
 #pragma unroll
-      for (int s = 0; s < kPerThread; ++s) {
-        const int u = threadIdx.x + s * THREADS;
-        if (!mine(u)) continue;
-        if constexpr (ALONG_K) {
+    for (int s = 0; s < kPerThread; ++s) {
+      const int u = threadIdx.x + s * THREADS;
+      if (!mine(u)) continue;
 #pragma unroll
-          for (int v = 0; v < VEC; ++v) tile[inner(u) + v][outer(u)] = value_of(staged[s].at[v]);
-        } else {
-#pragma unroll
-          for (int v = 0; v < VEC; ++v) tile[inner(u)][outer(u) + v] = value_of(staged[s].at[v]);
-        }
+      for (int v = 0; v < VEC; ++v) {
+        tile[inner(u) + (ALONG_K ? v : 0)][outer(u) + (ALONG_K ? 0 : v)] = value_of(staged[s].at[v]);
       }
     }
   }
+
+  __device__ __forceinline__ void fetch_ahead(Value (*)[ROW], int, unsigned) {}
 };
 
-// The same for asynchronous copies of an operand that is contiguous along k. Each thread follows runs of k in rows of
-// its own, one element at a time: a warp writes neighbouring positions of shared memory, all addresses but the first
-// are immediate offsets, and the cache holds the rest of each sector for the copies that follow at once.
-template <int EXTENT, int ROW>
-struct RowLoader {
-  static constexpr int kRows = EXTENT > THREADS ? EXTENT / THREADS : 1;          // of a thread
-  static constexpr int kRuns = EXTENT > THREADS ? 1 : THREADS / EXTENT;          // threads that share a row
-  static constexpr int kRun = BK / kRuns;                                        // elements of a run
+// The same by cp.async, for an operand that lies as shared memory wants it; fetch_ahead() starts the copies.
+template <int EXTENT, int ROW, int VEC>
+struct AsyncLoader {
+  static constexpr int kVectors = EXTENT * BK / VEC;
+  static constexpr int kPerThread = (kVectors + THREADS - 1) / THREADS;
 
-  const Element* source[kRows];
+  const Element* source[kPerThread];
+  i64 step;
 
-  static __device__ __forceinline__ int outer(int s) { return threadIdx.x % EXTENT + s * THREADS; }
-  static __device__ __forceinline__ int inner() { return EXTENT > THREADS ? 0 : threadIdx.x / EXTENT * kRun; }
-  static __device__ __forceinline__ bool mine() { return EXTENT > THREADS || threadIdx.x < EXTENT * kRuns; }
-
-  __device__ __forceinline__ void start(const Element* matrix, i64 ld, i64 first, i64 extent, i64 k_begin) {
+  __device__ __forceinline__ explicit AsyncLoader(const Operand& operand) {
+    step = BK * operand.ld;
 #pragma unroll
-    for (int s = 0; s < kRows; ++s) source[s] = matrix + smaller(first + outer(s), extent - 1) * ld + k_begin + inner();
-  }
-
-  __device__ __forceinline__ void advance(i64, int steps) {
-#pragma unroll
-    for (int s = 0; s < kRows; ++s) source[s] += steps;
-  }
-
-  template <bool GUARDED>
-  __device__ __forceinline__ void fetch(Value (*tile)[ROW], int depth) {
-    if (!mine()) return;
-#pragma unroll
-    for (int s = 0; s < kRows; ++s) {
-#pragma unroll
-      for (int l = 0; l < kRun; ++l) {
-        const bool valid = !GUARDED || inner() + l < depth;
-        copy_async<sizeof(Element)>(shared_address(&tile[inner() + l][outer(s)]), source[s] + l, valid);
-      }
+    for (int s = 0; s < kPerThread; ++s) {
+      const int u = threadIdx.x + s * THREADS;
+      const i64 row = smaller(operand.first + u % (EXTENT / VEC) * VEC, operand.extent - VEC);
+      source[s] = operand.matrix + (operand.k_begin + u / (EXTENT / VEC)) * operand.ld + row;
     }
   }
 
+  __device__ __forceinline__ void fetch(int) {}
   __device__ __forceinline__ void finish(Value (*)[ROW]) {}
+
+  __device__ __forceinline__ void fetch_ahead(Value (*tile)[ROW], int depth, unsigned) {
+#pragma unroll
+    for (int s = 0; s < kPerThread; ++s) {
+      const int u = threadIdx.x + s * THREADS;
+      if (kVectors % THREADS != 0 && u >= kVectors) continue;
+      const int l = u / (EXTENT / VEC);
+      copy_async<sizeof(Element) * VEC>(shared_address(&tile[l][u % (EXTENT / VEC) * VEC]), source[s], l < depth);
+      source[s] += step;
+    }
+  }
 };
 
-template <bool ROWS, int EXTENT, int ROW, bool ALONG_K, int VEC>
-struct LoaderChoice {
-  using type = VectorLoader<EXTENT, ROW, ALONG_K, VEC>;
+// The same by the tensor memory accelerator, asked by one thread. It fills what lies beyond the matrix with zeros.
+template <int EXTENT, int ROW>
+struct TmaLoader {
+  const TensorMap* map;
+  int column;
+  int row;
+
+  __device__ __forceinline__ explicit TmaLoader(const Operand& operand)
+      : map(operand.map), column(static_cast<int>(operand.first)), row(static_cast<int>(operand.k_begin)) {}
+
+  __device__ __forceinline__ void fetch(int) {}
+  __device__ __forceinline__ void finish(Value (*)[ROW]) {}
+
+  __device__ __forceinline__ void fetch_ahead(Value (*tile)[ROW], int, unsigned full) {
+    if (threadIdx.x == 0) copy_box(shared_address(tile), map, column, row, full);
+    row += BK;
+  }
 };
-template <int EXTENT, int ROW, bool ALONG_K, int VEC>
-struct LoaderChoice<true, EXTENT, ROW, ALONG_K, VEC> {
-  using type = RowLoader<EXTENT, ROW>;
+
+template <int KIND, int EXTENT, int ROW, bool ALONG_K, int VEC>
+struct LoaderOf {
+  using type = RegisterLoader<EXTENT, ROW, ALONG_K, VEC>;
 };
-template <int EXTENT, int ROW, bool ALONG_K, int VEC>
-using Loader = typename LoaderChoice<ASYNC && ALONG_K, EXTENT, ROW, ALONG_K, VEC>::type;
+template <int EXTENT, int ROW, int VEC>
+struct LoaderOf<1, EXTENT, ROW, false, VEC> {
+  using type = AsyncLoader<EXTENT, ROW, VEC>;
+};
+template <int EXTENT, int ROW, int VEC>
+struct LoaderOf<2, EXTENT, ROW, false, VEC> {
+  using type = TmaLoader<EXTENT, ROW>;
+};
+
+constexpr int TMA_BYTES = LOAD == 2 ? ((A_ALONG_K ? 0 : BM) + (B_ALONG_K ? 0 : BN)) * BK * int(sizeof(Element)) : 0;
+
+// Both operands' loaders and the order in which a tile is moved.
+struct Loaders {
+  LoaderOf<LOAD, BM, A_ROW, A_ALONG_K, VA>::type a;
+  LoaderOf<LOAD, BN, B_ROW, B_ALONG_K, VB>::type b;
+
+  __device__ __forceinline__ Loaders(const Operand& of_a, const Operand& of_b) : a(of_a), b(of_b) {}
+
+  __device__ __forceinline__ void fetch(int depth) {
+    a.fetch(depth);
+    b.fetch(depth);
+  }
+  __device__ __forceinline__ void finish(Stages& stages, int stage) {
+    a.finish(stages.a[stage]);
+    b.finish(stages.b[stage]);
+  }
+  __device__ __forceinline__ void fetch_ahead(Shared& shared, int stage, int depth) {
+    const unsigned full = shared_address(&shared.full[stage]);
+    if (TMA_BYTES > 0 && threadIdx.x == 0) barrier_expect(full, TMA_BYTES);
+    a.fetch_ahead(shared.stages.a[stage], depth, full);
+    b.fetch_ahead(shared.stages.b[stage], depth, full);
+  }
+};
 
 struct Fragment {
   Value a[TM];
@@ -186,14 +238,209 @@ struct Fragment {
   }
 };
 
+// The outer product; serpentine orders reuse the operand that a turn keeps.
 __device__ __forceinline__ void accumulate(Accumulator (&sum)[TM][TN], const Fragment& f) {
+  constexpr int OUTER = ORDER == 2 ? TN : TM;
+  constexpr int INNER = ORDER == 2 ? TM : TN;
+#pragma unroll
+  for (int x = 0; x < OUTER; ++x) {
+#pragma unroll
+    for (int y = 0; y < INNER; ++y) {
+      const int turned = ORDER >= 1 && x % 2 == 1 ? INNER - 1 - y : y;
+      const int i = ORDER == 2 ? turned : x;
+      const int j = ORDER == 2 ? x : turned;
+      sum[i][j] += f.a[i] * f.b[j];
+    }
+  }
+}
+
+// Where a thread's results lie in the block's tile.
+struct Position {
+  int row0;
+  int column0;
+
+  __device__ __forceinline__ Position() {
+    const int warp = threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    // Eight neighbouring lanes hold two columns and four rows of lanes, which keeps 16-byte reads conflict free.
+    const int lane_n = 2 * (lane / (2 * LANES_M)) + lane % 2;
+    const int lane_m = lane / 2 % LANES_M;
+    row0 = warp / WARPS_N * WM + lane_m * V;
+    column0 = warp % WARPS_N * WN + lane_n * V;
+  }
+  __device__ __forceinline__ int row(int i) const { return row0 + i / V * (LANES_M * V) + i % V; }
+  __device__ __forceinline__ int column(int j) const { return column0 + j / V * (LANES_N * V) + j % V; }
+};
+
+// This block's tiles along k.
+struct Part {
+  i64 k_begin;
+  int tiles;
+  int last_depth;  // steps of the last tile
+
+  __device__ __forceinline__ Part(i64 k, int split) {
+    const i64 share = ceil_div(ceil_div(k, BK), SPLIT) * BK;
+    k_begin = split * share;
+    const i64 length = smaller(share, k - k_begin);
+    tiles = length > 0 ? static_cast<int>(ceil_div(length, BK)) : 0;
+    last_depth = static_cast<int>(length - static_cast<i64>(tiles - 1) * BK);
+  }
+  __device__ __forceinline__ int depth(int tile) const { return tile + 1 < tiles ? BK : last_depth; }
+};
+
+// The sums of this block's part of k.
+__device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& shared, Loaders& loaders,
+                                         const Part& part, const Position& position) {
+  Stages& stages = shared.stages;
+  if (part.tiles == 0) return;
+  if constexpr (TMA_BYTES > 0) {
+    if (threadIdx.x == 0) {
+      for (int s = 0; s < STAGES; ++s) barrier_init(shared_address(&shared.full[s]), 1);
+      barrier_init_fence();
+    }
+    __syncthreads();
+  }
+  loaders.fetch(part.depth(0));
+#pragma unroll
+  for (int s = 0; s < STAGES - 1; ++s) {
+    if (s < part.tiles) loaders.fetch_ahead(shared, s, part.depth(s));
+    if constexpr (LOAD == 1) commit_copies();
+  }
+  loaders.finish(stages, 0);
+  if constexpr (LOAD == 1) wait_copies<STAGES - 2>();
+  if constexpr (TMA_BYTES > 0) barrier_wait(shared_address(&shared.full[0]), 0);
+  __syncthreads();
+
+  // Stages lie one behind the other: fragments are read along a ring of STAGES * BK rows.
+  const Value* const a_begin = &stages.a[0][0][position.row0];
+  const Value* const b_begin = &stages.b[0][0][position.column0];
+  const Value* a_row = a_begin;
+  const Value* b_row = b_begin;
+  Fragment fragment[2];
+  fragment[0].load(a_row, b_row);
+
+  int next = 1 % STAGES;    // the stage of the next tile
+  int fill = STAGES - 1;    // the stage that is fetched ahead
+  unsigned parity = 0;      // of the phase of full[next] that is awaited
+  for (int t = 0; t < part.tiles; ++t) {
+    const bool more = t + 1 < part.tiles;
+    // A round is short enough for the instruction cache, however deep the stages are.
+#pragma unroll 1
+    for (int round = 0; round < BK / UNROLL; ++round) {
+      const bool wraps = round == BK / UNROLL - 1 && next == 0;
+      const Value* const a_next = wraps ? a_begin : a_row + UNROLL * A_ROW;
+      const Value* const b_next = wraps ? b_begin : b_row + UNROLL * B_ROW;
+#pragma unroll
+      for (int step = 0; step < UNROLL; ++step) {
+        if (step == UNROLL - 1) {
+          if (round == BK / UNROLL - 1) {
+            if (more) loaders.finish(stages, next);
+            if constexpr (LOAD == 1) wait_copies<STAGES - 2>();
+            if constexpr (TMA_BYTES > 0) {
+              if (more) barrier_wait(shared_address(&shared.full[next]), parity);
+            }
+            __syncthreads();
+          }
+          fragment[0].load(a_next, b_next);
+        } else {
+          fragment[(step + 1) % 2].load(a_row + (step + 1) * A_ROW, b_row + (step + 1) * B_ROW);
+        }
+        if (step == 0 && round == 0) {
+          if (more) loaders.fetch(part.depth(t + 1));
+          if (t + STAGES - 1 < part.tiles) loaders.fetch_ahead(shared, fill, part.depth(t + STAGES - 1));
+          if constexpr (LOAD == 1) commit_copies();
+        }
+        accumulate(sum, fragment[step % 2]);
+      }
+      a_row = a_next;
+      b_row = b_next;
+    }
+    fill = fill + 1 == STAGES ? 0 : fill + 1;
+    next = next + 1 == STAGES ? 0 : next + 1;
+    if (next == 0) parity ^= 1;
+  }
+}
+
+// The block's tile of C and what is done to it.
+struct Output {
+  i64 m, n;
+  i64 first_row, first_column;
+  Scalar alpha, beta;
+  Element* C;
+  i64 ldc;
+
+  // N neighbouring results.
+  template <int N>
+  __device__ __forceinline__ void store(int row, int column, const Accumulator* sums) const {
+    if (first_row + row < m) {
+      store_results<N, VC>(C + (first_row + row) * ldc + first_column + column, sums, alpha, beta,
+                           n - first_column - column);
+    }
+  }
+};
+
+// Adds the cluster's partial tiles, each block the rows of its rank, and stores the results.
+__device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator (&sum)[TM][TN],
+                                               const Position& position, const Output& output) {
+  __syncthreads();  // the stages are done with
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
 #pragma unroll
-    for (int j = 0; j < TN; ++j) {
-      // Serpentine order reuses the last b of a row for the next row.
-      const int column = ORDER == 1 && i % 2 == 1 ? TN - 1 - j : j;
-      sum[i][column] += f.a[i] * f.b[column];
+    for (int j = 0; j < TN; j += V) {
+      *reinterpret_cast<Vector<Value, V>*>(partial + position.row(i) * BN + position.column(j)) =
+          *reinterpret_cast<const Vector<Value, V>*>(&sum[i][j]);
+    }
+  }
+  cluster_sync();
+  constexpr int ROWS = BM / SPLIT;
+  const int first = cluster_rank() * ROWS;
+  for (int v = threadIdx.x; v < ROWS * BN / WIDE; v += THREADS) {
+    const int row = first + v / (BN / WIDE);
+    const int column = v % (BN / WIDE) * WIDE;
+    Accumulator total[WIDE] = {};
+#pragma unroll
+    for (int r = 0; r < SPLIT; ++r) {
+      Vector<Value, WIDE> part;
+      load_remote(&part, shared_address(partial + row * BN + column), r);
+#pragma unroll
+      for (int w = 0; w < WIDE; ++w) total[w] += part.at[w];
+    }
+    output.store<WIDE>(row, column, total);
+  }
+  cluster_sync();  // nobody leaves while others read its shared memory
+}
+
+__device__ __forceinline__ void run(i64 m, i64 n, i64 k, Scalar alpha, const Element* A, i64 lda, const Element* B,
+                                    i64 ldb, Scalar beta, Element* C, i64 ldc, Accumulator* workspace,
+                                    const TensorMap* map_a, const TensorMap* map_b) {
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
+
+  const int split = SPLIT > 1 ? blockIdx.x % SPLIT : 0;
+  const TileIndex tile = tile_of_block(blockIdx.x / SPLIT, ceil_div(m, BM), ceil_div(n, BN), GROUP);
+  const Part part(k, split);
+  const Output output{m, n, tile.m * BM, tile.n * BN, alpha, beta, C, ldc};
+  Loaders loaders({A, map_a, lda, m, output.first_row, part.k_begin}, {B, map_b, ldb, n, output.first_column, part.k_begin});
+  const Position position;
+
+  Accumulator sum[TM][TN] = {};
+  multiply(sum, shared, loaders, part, position);
+
+  if constexpr (CLUSTER) {
+    reduce_cluster(shared.partial, sum, position, output);
+  } else {
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+#pragma unroll
+      for (int j = 0; j < TN; j += V) {
+        if constexpr (SPLIT > 1) {
+          const i64 row = output.first_row + position.row(i);
+          const i64 column = output.first_column + position.column(j);
+          if (row < m) store_partial<V>(workspace + (split * m + row) * n + column, &sum[i][j], n - column);
+        } else {
+          output.store<V>(position.row(i), position.column(j), &sum[i][j]);
+        }
+      }
     }
   }
 }
@@ -201,133 +448,26 @@ __device__ __forceinline__ void accumulate(Accumulator (&sum)[TM][TN], const Fra
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
          i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, Accumulator* __restrict__ workspace) {
-  extern __shared__ __align__(16) unsigned char shared_bytes[];
-  Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
+  if constexpr (LOAD < 2) run(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, workspace, nullptr, nullptr);
+}
 
-  const i64 tiles_m = ceil_div(m, BM);
-  const i64 tiles_n = ceil_div(n, BN);
-  const i64 block = blockIdx.x;
-  const int split = SPLIT > 1 ? static_cast<int>(block / (tiles_m * tiles_n)) : 0;
-  const TileIndex tile = tile_of_block(SPLIT > 1 ? block % (tiles_m * tiles_n) : block, tiles_m, tiles_n, GROUP);
-  const i64 first_row = tile.m * BM;
-  const i64 first_column = tile.n * BN;
-
-  // This block's part of k, in whole tiles but for the end of the last part.
-  const i64 share = ceil_div(ceil_div(k, BK), SPLIT) * BK;
-  const i64 k_begin = SPLIT > 1 ? split * share : 0;
-  const i64 k_end = SPLIT > 1 ? smaller(k_begin + share, k) : k;
-  const int tiles = k_end > k_begin ? static_cast<int>(ceil_div(k_end - k_begin, BK)) : 0;
-  const int first_depth = static_cast<int>(k_end - k_begin - static_cast<i64>(tiles - 1) * BK);
-
-  const int warp = threadIdx.x / 32;
-  const int lane = threadIdx.x % 32;
-  // Eight neighbouring lanes hold two columns and four rows of lanes, which keeps 16-byte reads conflict free.
-  const int lane_n = LANES_N == 1 ? 0 : 2 * (lane / (2 * LANES_M)) + lane % 2;
-  const int lane_m = LANES_N == 1 ? lane : lane / 2 % LANES_M;
-  const int row0 = warp / WARPS_N * WM + lane_m * V;
-  const int column0 = warp % WARPS_N * WN + lane_n * V;
-
-  Accumulator sum[TM][TN] = {};
-
-  if (tiles > 0) {
-    Loader<BM, A_ROW, A_ALONG_K, VA> load_a;
-    Loader<BN, B_ROW, B_ALONG_K, VB> load_b;
-    load_a.start(A, lda, first_row, m, k_begin);
-    load_b.start(B, ldb, first_column, n, k_begin);
-
-    load_a.template fetch<true>(shared.a[0], first_depth);
-    load_b.template fetch<true>(shared.b[0], first_depth);
-    load_a.advance(lda, first_depth);
-    load_b.advance(ldb, first_depth);
-    load_a.finish(shared.a[0]);
-    load_b.finish(shared.b[0]);
-    if constexpr (ASYNC) {
-      commit_copies();
-#pragma unroll
-      for (int s = 1; s < STAGES - 1; ++s) {
-        if (s < tiles) {
-          load_a.template fetch<false>(shared.a[s], BK);
-          load_b.template fetch<false>(shared.b[s], BK);
-          load_a.advance(lda, BK);
-          load_b.advance(ldb, BK);
-        }
-        commit_copies();
-      }
-      wait_copies<STAGES - 2>();
-    }
-    __syncthreads();
-
-    Fragment fragment[2];
-    fragment[0].load(&shared.a[0][0][row0], &shared.b[0][0][column0]);
-
-    int stage = 0;
-    int fill = STAGES - 1;  // the stage that the next fetch goes to
-    for (int t = 0; t < tiles; ++t) {
-      const bool more = t + (ASYNC ? STAGES - 1 : 1) < tiles;
-      const int next = stage + 1 == STAGES ? 0 : stage + 1;
-      // A round is short enough for the instruction cache, however deep the stages are.
-#pragma unroll 1
-      for (int round = 0; round < BK / UNROLL; ++round) {
-        const bool last_round = round == BK / UNROLL - 1;
-        const Value* const a_row = &shared.a[stage][round * UNROLL][row0];
-        const Value* const b_row = &shared.b[stage][round * UNROLL][column0];
-#pragma unroll
-        for (int step = 0; step < UNROLL; ++step) {
-          if (step == UNROLL - 1 && last_round) {
-            if constexpr (ASYNC) {
-              wait_copies<STAGES - 2>();
-            } else if (more) {
-              load_a.finish(shared.a[next]);
-              load_b.finish(shared.b[next]);
-            }
-            __syncthreads();
-          }
-          if (step == UNROLL - 1) {
-            fragment[0].load(last_round ? &shared.a[next][0][row0] : a_row + UNROLL * A_ROW,
-                             last_round ? &shared.b[next][0][column0] : b_row + UNROLL * B_ROW);
-          } else {
-            fragment[(step + 1) % 2].load(a_row + (step + 1) * A_ROW, b_row + (step + 1) * B_ROW);
-          }
-          if (step == 0 && round == 0) {
-            if (more) {
-              load_a.template fetch<false>(shared.a[fill], BK);
-              load_b.template fetch<false>(shared.b[fill], BK);
-              load_a.advance(lda, BK);
-              load_b.advance(ldb, BK);
-            }
-            if constexpr (ASYNC) commit_copies();
-          }
-          accumulate(sum, fragment[step % 2]);
-        }
-      }
-      stage = next;
-      fill = fill + 1 == STAGES ? 0 : fill + 1;
-    }
-  }
-
-#pragma unroll
-  for (int i = 0; i < TM; ++i) {
-    const i64 row = first_row + row0 + i / V * (LANES_M * V) + i % V;
-    if (row >= m) continue;
-#pragma unroll
-    for (int j = 0; j < TN; j += V) {
-      const i64 column = first_column + column0 + j / V * (LANES_N * V);
-      if constexpr (SPLIT > 1) {
-        store_partial<V>(workspace + (split * m + row) * n + column, &sum[i][j], n - column);
-      } else {
-        store_results<V, VC>(C + row * ldc + column, &sum[i][j], alpha, beta, n - column);
-      }
-    }
-  }
+// The same with tensor maps; the operand that passes through registers is read from its address.
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
+             i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, Accumulator* __restrict__ workspace,
+             const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
+  if constexpr (LOAD == 2) run(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, workspace, &map_a, &map_b);
 }
 
 // Adds the SPLIT partial sums of every element in order: the same bits every time.
 extern "C" __global__ void __launch_bounds__(256)
     reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Element* __restrict__ C, i64 ldc,
            const Accumulator* __restrict__ workspace) {
-  const i64 index = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x;
-  if (index >= m * n) return;
-  Accumulator sum = workspace[index];
-  for (int s = 1; s < SPLIT; ++s) sum += workspace[s * m * n + index];
-  store_result(C + index / n * ldc + index % n, sum, alpha, beta);
+  if constexpr (SPLIT > 1 && REDUCE == 0) {
+    const i64 index = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x;
+    if (index >= m * n) return;
+    Accumulator sum = workspace[index];
+    for (int s = 1; s < SPLIT; ++s) sum += workspace[s * m * n + index];
+    store_result(C + index / n * ldc + index % n, sum, alpha, beta);
+  }
 }

@@ -1,0 +1,102 @@
+# Shared by scripts/mmtune and scripts/test: finds the CUDA toolkit, installs what else is missing, builds. Everything
+# it says goes to stderr. The caller sets root, the directory of this source tree, and me, its own name.
+
+build=$root/build
+
+say() { echo "$me: $*" >&2; }
+
+fail() {
+  say "$1"
+  exit "$2"
+}
+
+# first_with FILE DIRECTORY…: the first directory that holds FILE, which may be a pattern.
+first_with() {
+  wanted=$1
+  shift
+  for directory in "$@"; do
+    for file in "$directory"/$wanted; do
+      if [ -e "$file" ]; then
+        echo "$directory"
+        return 0
+      fi
+    done
+  done
+  return 1
+}
+
+# Where the loader would find libnvrtc, besides LD_LIBRARY_PATH.
+loader_directories() {
+  for file in $(/sbin/ldconfig -p 2> /dev/null | sed -n 's/.*libnvrtc\.so.* => //p'); do
+    dirname "$file"
+  done
+}
+
+# Sets cuda_include. The program needs cuda.h and nvrtc.h to be built, and libnvrtc to compile kernels; nothing else of
+# the toolkit. Where MMTUNE_NVRTC names the library, the program says what is wrong with it.
+require_cuda() {
+  headers= libraries=
+  for toolkit in $(printf '%s\n' "${MMTUNE_CUDA_PATH:-}" "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda |
+      awk 'NF && !seen[$0]++'); do
+    headers="$headers $toolkit/include"
+    libraries="$libraries $toolkit/lib64 $toolkit/lib $toolkit"
+  done
+  headers="$headers /usr/include"
+  missing=
+  cuda_include=$(first_with nvrtc.h $headers) && [ -e "$cuda_include/cuda.h" ] ||
+    missing="the headers cuda.h and nvrtc.h (looked in$headers)"
+  [ -n "${MMTUNE_NVRTC:-}" ] || first_with 'libnvrtc.so*' $libraries > /dev/null ||
+    first_with 'libnvrtc.so*' $(echo "${LD_LIBRARY_PATH:-}" | tr : ' ') $(loader_directories) > /dev/null ||
+    missing="${missing:+$missing and }libnvrtc (looked in$libraries and where the loader searches)"
+  [ -z "$missing" ] || fail "CUDA: cannot find $missing; install the CUDA toolkit 12 or 13 \
+(https://developer.nvidia.com/cuda-downloads, package cuda-toolkit), or set CUDA_HOME to its directory" 3
+}
+
+# require PACKAGE FILE…: remembers the package if neither a program nor a header of this name is there.
+require() {
+  package=$1
+  shift
+  for file in "$@"; do
+    if command -v "$file" > /dev/null || [ -e "/usr/include/$file" ] || [ -e "/usr/local/include/$file" ]; then
+      return
+    fi
+  done
+  packages="$packages $package"
+}
+
+install_packages() {
+  [ -n "$packages" ] || return 0
+  command -v apt-get > /dev/null || fail "missing:$packages (names of Debian's packages); install them and try again" 1
+  sudo=
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo > /dev/null || fail "missing:$packages; install them as root and try again" 1
+    sudo=sudo
+  fi
+  say "installing$packages"
+  apt="$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300"
+  { $apt update && $apt install --no-install-recommends $packages; } >&2 ||
+    fail "apt-get could not install$packages; see its messages above" 1
+}
+
+require_tools() {
+  packages=
+  require g++ "${CXX:-g++}"
+  require cmake cmake
+  require ninja-build ninja
+  require libfmt-dev fmt/format.h
+  require libsqlite3-dev sqlite3.h
+  require libcli11-dev CLI/CLI.hpp
+  require nlohmann-json3-dev nlohmann/json.hpp
+}
+
+# configure yes|no: with or without tests. Nothing to do where an earlier run configured at least that.
+configure() {
+  if [ -e "$build/build.ninja" ] && { [ "$1" = no ] || grep -q '^MMTUNE_BUILD_TESTS:BOOL=yes' "$build/CMakeCache.txt"; }; then
+    return
+  fi
+  say "configuring in $build"
+  mkdir -p "$build"
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMMTUNE_BUILD_TESTS="$1" \
+    -DMMTUNE_CUDA_INCLUDE_DIR="$cuda_include" > "$build/configure.log" 2>&1 ||
+    { cat "$build/configure.log" >&2; fail "cmake failed, see above" 1; }
+}

@@ -1,0 +1,135 @@
+// The main job on a GPU, from the command line to a call of the library.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mmtune/mmtune.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "db/store.h"
+#include "runtime/driver.h"
+#include "templates/render.h"
+#include "tests/runtime/support.h"
+#include "tests/tuner/cli_fixture.h"
+#include "tests/tuner/matrices.h"
+
+namespace mmtune {
+namespace {
+
+using testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kKernel = "templates/families/naive/kernel.cu";
+
+class GpuTune : public Cli {
+ protected:
+  void SetUp() override {
+    try {
+      if (gpu_count() == 0) GTEST_SKIP() << "the driver offers no GPU";
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  std::vector<Trial> trials() const { return Store::open(path("default.db"), OpenMode::read_only).trials(); }
+
+  /// A copy of the naive family's sources with one piece of the kernel replaced.
+  std::string templates_with(std::string_view from, std::string_view to) const {
+    const fs::path root = path("templates_with_a_fault");
+    std::string text(TemplateFiles::embedded().text(std::string(kKernel)));
+    text.replace(text.find(from), from.size(), to);
+    fs::create_directories((root / kKernel).parent_path());
+    fs::copy(fs::path(MMTUNE_SOURCE_DIR) / "templates/device", root / "templates/device");
+    std::ofstream(root / kKernel) << text;
+    return root.string();
+  }
+};
+
+TEST_F(GpuTune, ASecondRunMeasuresNothing) {
+  constexpr auto kTune = "tune --device 0 --sizes 96,65x33x129 --family tiled,naive --effort quick --format json";
+  const auto first = mmtune(kTune);
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("2 measured, 0 known before, 0 failed"));
+  const auto before = trials();
+  EXPECT_GT(before.size(), 10u);
+
+  const auto second = mmtune(kTune);
+  EXPECT_EQ(second.code, 0) << second.err;
+  EXPECT_THAT(second.err, HasSubstr("0 measured, 2 known before, 0 failed"));
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_EQ(trials().size(), before.size());
+  EXPECT_EQ(mmtune("show --format json").out, first.out);
+}
+
+TEST_F(GpuTune, ShowsWhatWasMeasured) {
+  ASSERT_EQ(mmtune("tune --device 0 --sizes 128 --family tiled --effort quick").code, 0);
+  const auto rows = nlohmann::json::parse(mmtune("show --format json").out);
+  ASSERT_EQ(rows.size(), 1u);
+  const auto& row = rows.at(0);
+  EXPECT_EQ(row.at("family"), "tiled");
+  EXPECT_EQ(row.at("source"), "measured");
+  for (const auto* positive : {"median_us", "tflops", "peak_share", "registers", "occupancy", "error_share"}) {
+    EXPECT_GT(row.at(positive), 0) << positive;
+  }
+  for (const auto* share : {"peak_share", "occupancy", "error_share"}) EXPECT_LE(row.at(share), 1) << share;
+}
+
+TEST_F(GpuTune, TheLibraryDispatchesExactly) {
+  ASSERT_EQ(mmtune("tune --device 0 --sizes 96x80x64 --family tiled --effort quick --precision fp32,fp16").code, 0);
+  const Gpu gpu(0);
+  Library library = Library::open({.database = path("default.db"), .device = 0});
+  for (const Precision precision : {Precision::fp32, Precision::fp16}) {
+    const Problem problem = packed_problem(precision, Layout::nn, 96, 80, 64);
+    test::Matrix a(precision, stored_a(problem), {}, test::Values::whole, 1);
+    test::Matrix b(precision, stored_b(problem), {}, test::Values::whole, 2);
+    test::Matrix c(precision, stored_c(problem), {}, test::Values::nan, 3);
+    for (test::Matrix* matrix : {&a, &b, &c}) matrix->upload();
+    const auto pointer = [](const test::Matrix& matrix) { return reinterpret_cast<void*>(matrix.address()); };
+    const Answer answer = library.gemm(
+        {.precision = precision, .m = 96, .n = 80, .k = 64, .a = pointer(a), .b = pointer(b), .c = pointer(c)},
+        nullptr);
+    MMTUNE_CUDA(cuCtxSynchronize());
+    EXPECT_EQ(answer.match, Match::exact) << answer.why;
+    EXPECT_EQ(answer.family, "tiled");
+    EXPECT_TRUE(answer.measured);
+    const auto image = c.download();
+    const test::Sums sums = test::multiply(problem, a, b);
+    for (std::int64_t i = 0; i < 96 * 80; ++i) {
+      ASSERT_EQ(test::decode(precision, c.bits(image, i / 80, i % 80)),
+                test::rounded(precision, sums.value[static_cast<std::size_t>(i)]));
+    }
+  }
+}
+
+TEST_F(GpuTune, WhatDoesNotFitIsSkipped) {
+  const auto result = mmtune("tune --device 0 --sizes 64,1000000 --family tiled --effort quick --format csv");
+  EXPECT_EQ(result.code, 4);
+  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("1000000x1000000x1000000"), HasSubstr("1 measured")));
+  EXPECT_THAT(result.out, HasSubstr("fp32,nn,64,64,64,tiled,"));
+}
+
+TEST_F(GpuTune, AWrongKernelIsStoredButNeverWins) {
+  const test::ScopedEnv directory("MMTUNE_TEMPLATE_DIR", templates_with("l < k;", "l < k - 1;").c_str());
+  const auto result = mmtune("tune --device 0 --sizes 64 --family naive --effort quick");
+  EXPECT_EQ(result.code, 4) << result.err;
+  EXPECT_FALSE(trials().empty());
+  for (const Trial& trial : trials()) EXPECT_EQ(trial.outcome, Outcome::wrong_result) << trial.key.config;
+}
+
+TEST_F(GpuTune, AKernelThatBreaksTheContextIsNotTriedAgain) {
+  const test::ScopedEnv directory("MMTUNE_TEMPLATE_DIR",
+                                  templates_with("store_result(C", "store_result(C + (i64(1) << 40)").c_str());
+  constexpr auto kTune = "tune --device 0 --sizes 64 --family naive --only \"MAPPING=2 BX=32 BY=8 COARSE=1 UNROLL=4\"";
+  const auto first = mmtune(kTune);
+  EXPECT_EQ(first.code, 6) << first.err;
+  ASSERT_EQ(trials().size(), 1u);
+  EXPECT_EQ(trials()[0].outcome, Outcome::crashed);
+  const auto second = mmtune(kTune);
+  EXPECT_EQ(second.code, 4) << second.err;
+  EXPECT_EQ(trials().size(), 1u);
+}
+
+}  // namespace
+}  // namespace mmtune
