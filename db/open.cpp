@@ -157,6 +157,14 @@ Header read_header_in_transaction(Database& database) {
   return read_header(database);
 }
 
+/// Undoes what a killed writer left half done, as a reader cannot. While a writer lives, SQLite leaves its journal
+/// alone.
+void undo_interrupted_write(const std::string& file) {
+  if (access((file + "-journal").c_str(), F_OK) != 0 || access(file.c_str(), W_OK) != 0) return;
+  Database database(file, Database::Access::read_write);
+  read_header_in_transaction(database);
+}
+
 }  // namespace
 
 std::vector<Migration> embedded_migrations() {
@@ -202,10 +210,13 @@ std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, 
   if (trust == Trust::own) check_directory(file);
   if (mode == OpenMode::read_write) create_private_file(file);
   check_file(file, trust);
-  if (trust == Trust::own) check_journals(file);
+  if (trust == Trust::own) {
+    check_journals(file);
+    if (mode == OpenMode::read_only) undo_interrupted_write(file);
+  }
 
-  const auto access = mode == OpenMode::read_write ? Database::Access::read_write : Database::Access::read_only;
-  auto database = std::make_unique<Database>(file, access);
+  const auto permission = mode == OpenMode::read_write ? Database::Access::read_write : Database::Access::read_only;
+  auto database = std::make_unique<Database>(file, permission);
   const std::vector<Migration> steps = embedded_migrations();
   const int current = current_version(steps);
   Header header = read_header_in_transaction(*database);

@@ -18,7 +18,8 @@ namespace mmtune {
 
 enum class OpenMode {
   read_write,  ///< creates the file (0600) and its directory (0700) where missing; migrates older versions
-  read_only,   ///< the file must exist; older versions are refused with the command that migrates them
+  read_only,   ///< the file must exist; older versions are refused with the command that migrates them; what a killed
+               ///< writer left half done is undone first, where the file can be written
 };
 
 /// Which rows to list; unset members match everything.

@@ -91,6 +91,11 @@ TensorMapLayout tensor_map(const TensorMapSpec& spec, const Problem& problem, co
   return layout;
 }
 
+TensorMapLayout packed_map(const TensorMapSpec& spec, const Problem& problem, const Operands& operands) {
+  const CUdeviceptr address = operands.workspace + static_cast<CUdeviceptr>(spec.packed.offset_bytes);
+  return tensor_map(spec, problem, {spec.packed.rows, spec.packed.columns}, address, spec.packed.ld);
+}
+
 }  // namespace
 
 void check_operands(const LaunchPlan& plan, const Problem& problem, const Operands& operands) {
@@ -120,10 +125,12 @@ void check_operands(const LaunchPlan& plan, const Problem& problem, const Operan
 }
 
 TensorMapLayout tensor_map_a(const LaunchPlan& plan, const Problem& problem, const Operands& operands) {
+  if (plan.map_a.packed.rows > 0) return packed_map(plan.map_a, problem, operands);
   return tensor_map(plan.map_a, problem, stored_a(problem), problem.k == 0 ? operands.c : operands.a, operands.ld.a);
 }
 
 TensorMapLayout tensor_map_b(const LaunchPlan& plan, const Problem& problem, const Operands& operands) {
+  if (plan.map_b.packed.rows > 0) return packed_map(plan.map_b, problem, operands);
   return tensor_map(plan.map_b, problem, stored_b(problem), problem.k == 0 ? operands.c : operands.b, operands.ld.b);
 }
 

@@ -35,7 +35,7 @@ TensorMapLayout tensor_map_b(const LaunchPlan& plan, const Problem& problem, con
 /// The values of all arguments of one call, in the types that kernels declare.
 class KernelArguments {
  public:
-  /// `problem` is the one that runs: k = 0 if alpha is.
+  /// `problem` and `operands` are those that run: k and alpha are both 0 or neither is.
   KernelArguments(const Problem& problem, const Operands& operands);
   KernelArguments(const KernelArguments&) = delete;
   KernelArguments& operator=(const KernelArguments&) = delete;

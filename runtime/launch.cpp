@@ -87,11 +87,14 @@ void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& p
   check_operands(plan, problem, operands);
   if (problem.m == 0 || problem.n == 0) return;
   Problem run = problem;
-  if (operands.alpha == 0) run.k = 0;
+  Operands given = operands;
+  // Either says that there is no product. Without the other an infinite alpha would make a NaN of a sum of nothing.
+  if (given.alpha == 0) run.k = 0;
+  if (run.k == 0) given.alpha = 0;
 
-  KernelArguments arguments(run, operands);
-  if (uses(plan, Arg::map_a)) encode(arguments.map_a(), tensor_map_a(plan, run, operands));
-  if (uses(plan, Arg::map_b)) encode(arguments.map_b(), tensor_map_b(plan, run, operands));
+  KernelArguments arguments(run, given);
+  if (uses(plan, Arg::map_a)) encode(arguments.map_a(), tensor_map_a(plan, run, given));
+  if (uses(plan, Arg::map_b)) encode(arguments.map_b(), tensor_map_b(plan, run, given));
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     launch_step(kernel.function(i), plan.steps[i], arguments, stream);
   }

@@ -33,9 +33,10 @@ class LoadedKernel {
   std::vector<CUfunction> functions_;
 };
 
-/// Enqueues the plan's steps on the stream. Empty outputs launch nothing; alpha = 0 runs with k = 0, so that A and B
-/// are not read, as BLAS has it. Does not synchronise or allocate on the GPU; may be captured into a graph. The context
-/// of the kernel must be current. Throws UsageError for operands that check_operands refuses.
+/// Enqueues the plan's steps on the stream. Empty outputs launch nothing; alpha = 0 and k = 0 both run with
+/// both zero, so that A and B are not read, as BLAS has it, and C becomes beta * C whatever alpha is. Does not
+/// synchronise or allocate on the GPU; may be captured into a graph. The context of the kernel must be current. Throws
+/// UsageError for operands that check_operands refuses.
 void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
             CUstream stream);
 

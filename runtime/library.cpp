@@ -13,6 +13,7 @@
 #include "runtime/kernel_cache.h"
 #include "runtime/log.h"
 #include "runtime/programs.h"
+#include "runtime/template_files.h"
 #include "runtime/workspaces.h"
 #include "templates/gpu_catalog.h"
 
@@ -43,11 +44,6 @@ struct PlaceHash {
     return ProblemHash{}(place.problem) ^ (reinterpret_cast<std::uintptr_t>(place.context) >> 4);
   }
 };
-
-TemplateFiles template_files() {
-  const auto directory = env::get("MMTUNE_TEMPLATE_DIR");
-  return directory ? TemplateFiles::from_directory(*directory) : TemplateFiles::embedded();
-}
 
 /// The device of the calling thread's context, or 0.
 int current_device() {

@@ -6,7 +6,7 @@ namespace mmtune {
 
 const LaunchStep& main_step(const LaunchPlan& plan) {
   const auto found =
-      std::find_if(plan.steps.begin(), plan.steps.end(), [](const LaunchStep& step) { return step.kernel == "gemm"; });
+      std::find_if(plan.steps.begin(), plan.steps.end(), [](const LaunchStep& step) { return step.kernel.starts_with("gemm"); });
   return found == plan.steps.end() ? plan.steps.front() : *found;
 }
 

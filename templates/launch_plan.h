@@ -15,11 +15,20 @@ namespace mmtune {
 /// signed, alpha and beta have the precision's scalar type (templates/dtype.h).
 enum class Arg { a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, map_a, map_b };
 
-/// A tensor map over A or B for the tensor memory accelerator (sm_90 and later): a 2-D box of the stored matrix.
+/// A copy of an operand that an earlier step writes into the workspace.
+struct PackedOperand {
+  std::int64_t offset_bytes = 0;  ///< from the start of the workspace, a multiple of 256
+  std::int64_t rows = 0;          ///< 0: there is no copy
+  std::int64_t columns = 0;       ///< the contiguous extent, without padding
+  std::int64_t ld = 0;            ///< elements between two rows
+};
+
+/// A tensor map over A or B, or over its packed copy, for the tensor memory accelerator (sm_90 and later): a 2-D box.
 struct TensorMapSpec {
   int box_rows = 0;       ///< rows of the stored matrix in a box, at most 256
   int box_columns = 0;    ///< contiguous elements in a box
   int swizzle_bytes = 0;  ///< 0, 32, 64 or 128: the XOR pattern of 16-byte chunks in shared memory
+  PackedOperand packed;   ///< what the map is over, if it has rows; else the operand itself
 };
 
 /// Blocks or threads per dimension.
@@ -65,7 +74,8 @@ struct LaunchPlan {
   WorkEstimate work;
 };
 
-/// The step that multiplies: the one whose kernel is called "gemm", else the first. The plan must have a step.
+/// The step that multiplies: the first whose kernel's name starts with "gemm", else the first. The plan must have a
+/// step.
 const LaunchStep& main_step(const LaunchPlan& plan);
 
 /// Threads of one block.

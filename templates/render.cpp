@@ -55,8 +55,10 @@ std::string hash_of(std::string_view text, const std::map<std::string, std::stri
   return hash.hex();
 }
 
+// Not every kernel uses every constant.
 std::string constant(std::string_view type, std::string_view name, std::string_view value, std::string_view help) {
-  return fmt::format("constexpr {} {} = {};{}{}\n", type, name, value, help.empty() ? "" : "  // ", help);
+  return fmt::format("[[maybe_unused]] constexpr {} {} = {};{}{}\n", type, name, value, help.empty() ? "" : "  // ",
+                     help);
 }
 
 std::string constant(std::string_view name, std::int64_t value, std::string_view help) {

@@ -19,6 +19,11 @@ struct DeviceChoice {
 /// a GPU that does not exist, naming those that do.
 DeviceChoice choose_device(std::string_view text);
 
+/// What its times are.
+inline Evidence evidence_of(const DeviceChoice& device) {
+  return device.ordinal >= 0 ? Evidence::measured : Evidence::predicted;
+}
+
 /// "GPU 0, NVIDIA H200" or "model NVIDIA H200 (not installed: all times are predicted)".
 std::string to_string(const DeviceChoice& device);
 

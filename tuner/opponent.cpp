@@ -5,8 +5,8 @@
 
 #include <optional>
 
+#include "runtime/template_files.h"
 #include "templates/families.h"
-#include "tuner/template_files.h"
 
 namespace mmtune {
 namespace {

@@ -120,7 +120,7 @@ TEST_F(Dispatch, OtherPrecisionsAndLayoutsAreNeverMixed) {
 }
 
 TEST_F(Dispatch, UntunedSizeGetsNoKernelWithAHugeWorkspace) {
-  const auto dispatch = table({{fp32(256, 256, 4096), "simt", "SPLIT=16"}});
+  const auto dispatch = table({{fp32(256, 256, 4096), "simt", "SPLIT=8"}});
   EXPECT_EQ(dispatch.choose(fp32(256, 256, 4096)).match, Match::exact);
   EXPECT_EQ(dispatch.choose(fp32(65536, 65536, 64)).match, Match::fallback);
 }

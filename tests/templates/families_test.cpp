@@ -103,7 +103,7 @@ TEST_P(EveryFamily, GridCoversC) {
       const Config config = random_config(family(), random);
       if (!family().broken_rule(problem, config, gpu).empty()) continue;
       const LaunchPlan plan = family().plan(problem, config, gpu);
-      EXPECT_EQ(plan.steps.front().grid.x, tiles_of_c(problem, plan.work.tile_m, plan.work.tile_n) * plan.work.split_k)
+      EXPECT_EQ(main_step(plan).grid.x, tiles_of_c(problem, plan.work.tile_m, plan.work.tile_n) * plan.work.split_k)
           << to_string(problem) << ": " << config.text();
     }
   }
@@ -114,8 +114,8 @@ TEST_P(EveryFamily, BlockDependsOnTheConfigurationAlone) {
   const Problem small = packed_problem(Precision::fp32, Layout::nt, 8, 8, 8);
   const Problem large = packed_problem(Precision::fp32, Layout::nt, 8192, 4096, 2048);
   const Config config = family().default_config(small);
-  const LaunchStep one = family().plan(small, config, gpu).steps.front();
-  const LaunchStep other = family().plan(large, config, gpu).steps.front();
+  const LaunchStep one = main_step(family().plan(small, config, gpu));
+  const LaunchStep other = main_step(family().plan(large, config, gpu));
   EXPECT_EQ(one.block, other.block);
   EXPECT_EQ(one.smem_bytes, other.smem_bytes);
 }

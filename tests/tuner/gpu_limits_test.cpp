@@ -44,15 +44,16 @@ class GpuLimits : public test::GpuTest {
     const Compilation compilation = nvrtc_->compile(source, files, target_);
     ASSERT_TRUE(compilation.ok()) << compilation.log;
     const LaunchPlan plan = family.plan(problem, config, device_);
-    const LaunchStep& step = plan.steps.front();
+    const LaunchStep& step = main_step(plan);
     const auto used = std::find_if(compilation.kernels.begin(), compilation.kernels.end(),
                                    [&](const KernelResources& each) { return each.kernel == step.kernel; });
     ASSERT_NE(used, compilation.kernels.end());
     const LoadedKernel kernel(compilation.cubin, plan);
     const auto threads = static_cast<int>(block_threads(step));
     int blocks = 0;
-    MMTUNE_CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel.function(0), threads,
-                                                            static_cast<std::size_t>(step.smem_bytes)));
+    MMTUNE_CUDA(cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        &blocks, kernel.function(static_cast<std::size_t>(&step - plan.steps.data())), threads,
+        static_cast<std::size_t>(step.smem_bytes)));
     const std::int64_t smem_bytes = step.smem_bytes + used->static_smem_bytes;
     EXPECT_EQ(occupancy(device_, {threads, used->registers, smem_bytes}).blocks_per_sm, blocks)
         << family.name() << ' ' << config.text() << ", " << used->registers << " registers, " << smem_bytes

@@ -10,6 +10,7 @@
 #include "db/store.h"
 #include "runtime/env.h"
 #include "runtime/log.h"
+#include "runtime/template_files.h"
 #include "templates/families.h"
 #include "tuner/bench_table.h"
 #include "tuner/commands/commands.h"
@@ -17,7 +18,6 @@
 #include "tuner/interrupt.h"
 #include "tuner/options.h"
 #include "tuner/sizes.h"
-#include "tuner/template_files.h"
 
 namespace mmtune {
 namespace {

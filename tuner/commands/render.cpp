@@ -9,12 +9,12 @@
 
 #include "runtime/log.h"
 #include "runtime/nvrtc.h"
+#include "runtime/template_files.h"
 #include "templates/families.h"
 #include "tuner/commands/commands.h"
 #include "tuner/device_choice.h"
 #include "tuner/options.h"
 #include "tuner/sizes.h"
-#include "tuner/template_files.h"
 
 namespace mmtune {
 namespace {

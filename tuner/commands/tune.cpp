@@ -12,6 +12,7 @@
 #include "runtime/log.h"
 #include "templates/families.h"
 #include "templates/space.h"
+#include "tuner/candidate.h"
 #include "tuner/commands/commands.h"
 #include "tuner/device_choice.h"
 #include "tuner/options.h"
@@ -34,10 +35,6 @@ struct TuneOptions : Options {
 template <class... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) {
   log::write(log::Level::warning, fmt::format(format, std::forward<Args>(args)...));
-}
-
-Evidence evidence(const SessionOptions& session) {
-  return session.device.ordinal < 0 ? Evidence::predicted : Evidence::measured;
 }
 
 std::vector<std::string> parse_families(const std::string& text) {
@@ -77,11 +74,8 @@ SessionOptions plan(const TuneOptions& options, const std::vector<Size>& sizes) 
 /// How many configurations the searched families have for a problem, before any rule.
 std::int64_t configurations(const SessionOptions& session, const Problem& problem) {
   std::int64_t total = 0;
-  for (const auto* family : families()) {
-    const auto& names = session.families;
-    const bool searched =
-        names.empty() ? family->competes() : std::find(names.begin(), names.end(), family->name()) != names.end();
-    if (searched) total += SearchSpace(*family, problem, session.device.spec).size();
+  for (const auto* family : searched_families(session.families)) {
+    total += SearchSpace(*family, problem, session.device.spec).size();
   }
   return total;
 }
@@ -102,7 +96,7 @@ void print_plan(const SessionOptions& session, const TuneOptions& options) {
   constexpr auto kRight = Align::right;
   Table table(
       {{"precision"}, {"layout"}, {"m", kRight}, {"n", kRight}, {"k", kRight}, {"configurations", kRight}, {"source"}});
-  const auto source = to_string(evidence(session));
+  const auto source = to_string(evidence_of(session.device));
   for (const auto& problem : session.problems) {
     table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m, problem.n,
                problem.k, configurations(session, problem), std::string(source)});
@@ -130,7 +124,8 @@ ExitCode tune(const TuneOptions& options) {
   }
   const auto summary = run_session(session);
   print_winners(session, options);
-  say("{} {}, {} known before, {} failed", summary.tuned, to_string(evidence(session)), summary.known, summary.failed);
+  say("{} {}, {} known before, {} failed", summary.tuned, to_string(evidence_of(session.device)), summary.known,
+      summary.failed);
   if (summary.interrupted) {
     log::warning("interrupted: what was finished is stored; the same command goes on from there");
     return ExitCode::interrupted;

@@ -11,8 +11,8 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 
 struct Simt {
   struct Params {
-    int bm = 64, bn = 64, bk = 8, tm = 8, tn = 4, lanes_n = 8, load = 0, stages = 2, unroll = 8, order = 1,
-        group = 8, min_blocks = 1, split = 1, reduce = 0;
+    int bm = 64, bn = 64, bk = 8, tm = 8, tn = 4, lanes_n = 8, load = 0, stages = 2, unroll = 8, order = 1, group = 8,
+        min_blocks = 1, split = 1, reduce = 0, pack = 0;
   };
 
   static constexpr std::string_view kName = "simt";
@@ -33,15 +33,27 @@ struct Simt {
         {"ORDER", &Params::order, {0, 1, 2}, "multiply-adds of a thread: 0 by rows, 1 serpentine, 2 by columns"},
         {"GROUP", &Params::group, {1, 8}, "block rows walked together, for reuse in L2"},
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
-        {"SPLIT", &Params::split, {1, 2, 4, 8}, "blocks that share one tile's k"},
+        {"PACK", &Params::pack, {0, 1}, "1: operands along k or not aligned are first copied to the workspace"},
+        {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "blocks that share one tile's k"},
         {"REDUCE", &Params::reduce, {0, 1}, "sums of a split tile: 0 in a second kernel, 1 over a cluster"},
     };
     return rows;
   }
 
   static int threads(const Params& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
-  static bool a_along_k(const Problem& problem) { return !transposes_a(problem.layout); }
-  static bool b_along_k(const Problem& problem) { return transposes_b(problem.layout); }
+  static bool packs_a(const Problem& problem, const Params& p) {
+    return p.pack == 1 && (!transposes_a(problem.layout) || problem.align.a < 16);
+  }
+  static bool packs_b(const Problem& problem, const Params& p) {
+    return p.pack == 1 && (transposes_b(problem.layout) || problem.align.b < 16);
+  }
+  /// Whether the main loop finds the operand contiguous along k.
+  static bool a_along_k(const Problem& problem, const Params& p) {
+    return !transposes_a(problem.layout) && !packs_a(problem, p);
+  }
+  static bool b_along_k(const Problem& problem, const Params& p) {
+    return transposes_b(problem.layout) && !packs_b(problem, p);
+  }
 
   /// Elements one instruction moves: the widest that the operand's alignment allows.
   static int vector_width(int align_bytes, int element_bytes) { return std::max(1, align_bytes / element_bytes); }
@@ -50,15 +62,15 @@ struct Simt {
     const int bytes = traits(problem.precision).accumulator_bytes;
     const auto rounded = [](int size) { return (size + 127) / 128 * 128; };
     const int pad = 16 / bytes;
-    const int stages = rounded(p.stages * p.bk * (p.bm + (a_along_k(problem) ? pad : 0)) * bytes) +
-                       rounded(p.stages * p.bk * (p.bn + (b_along_k(problem) ? pad : 0)) * bytes);
+    const int stages = rounded(p.stages * p.bk * (p.bm + (a_along_k(problem, p) ? pad : 0)) * bytes) +
+                       rounded(p.stages * p.bk * (p.bn + (b_along_k(problem, p) ? pad : 0)) * bytes);
     const int partial = p.split > 1 && p.reduce == 1 ? p.bm * p.bn * bytes : 0;
     return std::max(stages, partial) + rounded(8 * p.stages);
   }
 
   /// Rows and columns of a stage that pass through registers.
   static int staged_extent(const Problem& problem, const Params& p) {
-    return (p.load == 0 || a_along_k(problem) ? p.bm : 0) + (p.load == 0 || b_along_k(problem) ? p.bn : 0);
+    return (p.load == 0 || a_along_k(problem, p) ? p.bm : 0) + (p.load == 0 || b_along_k(problem, p) ? p.bn : 0);
   }
 
   /// Sums, two fragments, staged vectors, addresses; fitted to what ptxas reports for this kernel.
@@ -81,12 +93,15 @@ struct Simt {
     rules.must(p.load > 0 || p.stages == 2, "copies through registers use two stages");
     rules.must(p.load == 0 || type.element_bytes == type.accumulator_bytes,
                "cp.async and TMA cannot widen 16-bit elements on the way");
-    rules.must(p.load == 0 || !a_along_k(problem) || !b_along_k(problem),
+    rules.must(p.load == 0 || !a_along_k(problem, p) || !b_along_k(problem, p),
                "operands contiguous along k pass through registers");
     rules.must(p.load != 1 || compute_capability(device) >= 80, "cp.async needs compute capability 8.0");
     rules.must(p.load != 2 || compute_capability(device) >= 90, "TMA needs compute capability 9.0");
-    rules.must(p.load != 2 || (a_along_k(problem) || problem.align.a == 16), "TMA needs A aligned to 16 bytes");
-    rules.must(p.load != 2 || (b_along_k(problem) || problem.align.b == 16), "TMA needs B aligned to 16 bytes");
+    rules.must(p.load != 2 || a_along_k(problem, p) || packs_a(problem, p) || problem.align.a == 16,
+               "TMA needs A aligned to 16 bytes");
+    rules.must(p.load != 2 || b_along_k(problem, p) || packs_b(problem, p) || problem.align.b == 16,
+               "TMA needs B aligned to 16 bytes");
+    rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK needs an operand that gains by it");
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
     const int need = registers(problem, p);
@@ -102,6 +117,9 @@ struct Simt {
     const std::int64_t tiles = ceil_div(problem.m, p.bm) * ceil_div(problem.n, p.bn);
     rules.worth(p.split == 1 || tiles < 2 * device.sm_count, "SPLIT is for fewer tiles than two per SM");
     rules.worth(p.split == 1 || ceil_div(problem.k, p.bk) >= 2 * p.split, "every split has at least two tiles of k");
+    rules.worth(p.pack == 0 || (p.load > 0 && std::min(problem.m, problem.n) >= 256),
+                "PACK pays where both m and n are large and copies are asynchronous");
+    rules.worth(p.split <= 8 || tiles * 8 < device.sm_count, "more than 8 splits are for very few tiles");
     rules.worth(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 4, "GROUP is below four times the rows of tiles");
   }
 
@@ -114,35 +132,59 @@ struct Simt {
                       {"VC", vector_width(problem.align.c, type.element_bytes)}};
     plan.needs = problem.align;
 
+    const PackedOperand packed_a = packed(packs_a(problem, p), problem, problem.m, 0);
+    const PackedOperand packed_b = packed(packs_b(problem, p), problem, problem.n, packed_bytes(problem, packed_a));
+    plan.workspace_bytes = packed_b.offset_bytes + packed_bytes(problem, packed_b);
+    if (p.pack == 1) {
+      LaunchStep pack;
+      pack.kernel = "pack";
+      pack.grid.x = std::max<std::int64_t>(
+          1, ceil_div(problem.k, 32) * (ceil_div(packed_a.columns, 32) + ceil_div(packed_b.columns, 32)));
+      pack.block.x = 256;
+      pack.smem_bytes = 32 * 33 * type.element_bytes;  // one tile, its rows spread over the banks
+      pack.args = {Arg::m, Arg::n, Arg::k, Arg::a, Arg::lda, Arg::b, Arg::ldb, Arg::workspace};
+      plan.steps.push_back(pack);
+    }
+
     LaunchStep gemm;
     gemm.grid.x = tiles * p.split;
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(problem, p);
     gemm.args = blas_arguments();
     gemm.args.push_back(Arg::workspace);
-    if (p.load == 2) add_maps(problem, p, plan, gemm);
+    if (p.load == 2) {
+      plan.map_a = {p.bk, p.bm, 0, packed_a};
+      plan.map_b = {p.bk, p.bn, 0, packed_b};
+      // An operand that passes through registers gets the other's map and does not look at it.
+      gemm.kernel = "gemm_tma";
+      gemm.args.push_back(a_along_k(problem, p) ? Arg::map_b : Arg::map_a);
+      gemm.args.push_back(b_along_k(problem, p) ? Arg::map_a : Arg::map_b);
+    }
     if (p.reduce == 1) gemm.cluster = p.split;
     plan.steps.push_back(gemm);
+
     if (p.split > 1 && p.reduce == 0) {
-      plan.workspace_bytes = p.split * problem.m * problem.n * type.accumulator_bytes;
+      plan.workspace_bytes += p.split * problem.m * problem.n * type.accumulator_bytes;
       LaunchStep reduce;
       reduce.kernel = "reduce";
       reduce.grid.x = ceil_div(problem.m * problem.n, 256);
       reduce.block.x = 256;
-      reduce.args = {Arg::m, Arg::n, Arg::alpha, Arg::beta, Arg::c, Arg::ldc, Arg::workspace};
+      reduce.args = {Arg::m, Arg::n, Arg::k, Arg::alpha, Arg::beta, Arg::c, Arg::ldc, Arg::workspace};
       plan.steps.push_back(reduce);
     }
     plan.work = estimate(problem, p);
     return plan;
   }
 
-  /// Tensor maps for the operands that TMA moves; the other's argument gets the same map and is not looked at.
-  static void add_maps(const Problem& problem, const Params& p, LaunchPlan& plan, LaunchStep& gemm) {
-    plan.map_a = {p.bk, p.bm, 0};
-    plan.map_b = {p.bk, p.bn, 0};
-    gemm.kernel = "gemm_tma";
-    gemm.args.push_back(a_along_k(problem) ? Arg::map_b : Arg::map_a);
-    gemm.args.push_back(b_along_k(problem) ? Arg::map_a : Arg::map_b);
+  /// The copy [k][extent] with rows of whole 16 bytes, as struct Workspace in kernel.cu has it.
+  static PackedOperand packed(bool packs, const Problem& problem, std::int64_t extent, std::int64_t offset) {
+    if (!packs) return {offset, 0, 0, 0};
+    const int aligned = 16 / traits(problem.precision).element_bytes;
+    return {offset, problem.k, extent, ceil_div(extent, aligned) * aligned};
+  }
+
+  static std::int64_t packed_bytes(const Problem& problem, const PackedOperand& operand) {
+    return ceil_div(operand.rows * operand.ld * traits(problem.precision).element_bytes, 256) * 256;
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p) {
@@ -155,7 +197,7 @@ struct Simt {
       const double each = along_k ? 1.5 : p.load == 0 ? 0.75 : p.load == 1 ? 0.5 : 0;
       return each * extent / threads(p);
     };
-    const double staging = copies(a_along_k(problem), p.bm) + copies(b_along_k(problem), p.bn);
+    const double staging = copies(a_along_k(problem, p), p.bm) + copies(b_along_k(problem, p), p.bn);
     WorkEstimate work;
     work.issue_slots_per_fma = 1 + (fragment_loads + staging + 30.0 / p.bk + 8.0 / p.unroll) / fma_per_k;
     work.bytes_per_k = static_cast<double>(p.bm + p.bn) * type.element_bytes;

@@ -17,6 +17,9 @@
 // says how the others reach shared memory: 0 the same way; 1 by cp.async, 2 by the tensor memory accelerator, both
 // STAGES - 1 tiles ahead.
 //
+// PACK = 1 first copies the operands that are contiguous along k, or whose rows are not aligned to 16 bytes, into the
+// workspace as [k][extent] with aligned rows: a pass over m*k + k*n elements that lets the m*n*k part take the fast way.
+//
 // SPLIT blocks share one tile of C. They add their partial sums in a fixed order: REDUCE = 0 through the workspace and
 // the kernel reduce(), REDUCE = 1 as a cluster through distributed shared memory.
 #include "mmtune/copy.cuh"
@@ -33,8 +36,13 @@ constexpr int WM = TM * LANES_M;
 constexpr int WN = TN * LANES_N;
 constexpr int WARPS_N = BN / WN;
 
-constexpr bool A_ALONG_K = !TRANSPOSE_A;
-constexpr bool B_ALONG_K = TRANSPOSE_B;
+constexpr int ALIGNED = 16 / sizeof(Element);
+constexpr bool PACK_A = PACK == 1 && (!TRANSPOSE_A || VA < ALIGNED);
+constexpr bool PACK_B = PACK == 1 && (TRANSPOSE_B || VB < ALIGNED);
+constexpr bool A_ALONG_K = !TRANSPOSE_A && !PACK_A;  // as the main loop finds it
+constexpr bool B_ALONG_K = TRANSPOSE_B && !PACK_B;
+constexpr int A_VECTOR = PACK_A ? ALIGNED : VA;
+constexpr int B_VECTOR = PACK_B ? ALIGNED : VB;
 constexpr bool CLUSTER = SPLIT > 1 && REDUCE == 1;
 
 // Padding keeps rows 16-byte aligned and moves the transposed stores of one warp to different banks.
@@ -199,8 +207,8 @@ constexpr int TMA_BYTES = LOAD == 2 ? ((A_ALONG_K ? 0 : BM) + (B_ALONG_K ? 0 : B
 
 // Both operands' loaders and the order in which a tile is moved.
 struct Loaders {
-  LoaderOf<LOAD, BM, A_ROW, A_ALONG_K, VA>::type a;
-  LoaderOf<LOAD, BN, B_ROW, B_ALONG_K, VB>::type b;
+  LoaderOf<LOAD, BM, A_ROW, A_ALONG_K, A_VECTOR>::type a;
+  LoaderOf<LOAD, BN, B_ROW, B_ALONG_K, B_VECTOR>::type b;
 
   __device__ __forceinline__ Loaders(const Operand& of_a, const Operand& of_b) : a(of_a), b(of_b) {}
 
@@ -410,8 +418,28 @@ __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator
   cluster_sync();  // nobody leaves while others read its shared memory
 }
 
+// How the workspace is divided: packed A, packed B, partial sums; each part starts at a multiple of 256 bytes.
+struct Workspace {
+  Element* a;
+  Element* b;
+  Accumulator* partial;
+  i64 lda;  // elements
+  i64 ldb;
+
+  __device__ __forceinline__ Workspace(void* memory, i64 m, i64 n, i64 k)
+      : lda(ceil_div(m, ALIGNED) * ALIGNED), ldb(ceil_div(n, ALIGNED) * ALIGNED) {
+    unsigned char* bytes = static_cast<unsigned char*>(memory);
+    a = reinterpret_cast<Element*>(bytes);
+    b = reinterpret_cast<Element*>(bytes + (PACK_A ? rounded(k * lda) : 0));
+    partial = reinterpret_cast<Accumulator*>(reinterpret_cast<unsigned char*>(b) + (PACK_B ? rounded(k * ldb) : 0));
+  }
+  static __device__ __forceinline__ i64 rounded(i64 elements) {
+    return ceil_div(elements * static_cast<i64>(sizeof(Element)), 256) * 256;
+  }
+};
+
 __device__ __forceinline__ void run(i64 m, i64 n, i64 k, Scalar alpha, const Element* A, i64 lda, const Element* B,
-                                    i64 ldb, Scalar beta, Element* C, i64 ldc, Accumulator* workspace,
+                                    i64 ldb, Scalar beta, Element* C, i64 ldc, void* memory,
                                     const TensorMap* map_a, const TensorMap* map_b) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
@@ -420,7 +448,12 @@ __device__ __forceinline__ void run(i64 m, i64 n, i64 k, Scalar alpha, const Ele
   const TileIndex tile = tile_of_block(blockIdx.x / SPLIT, ceil_div(m, BM), ceil_div(n, BN), GROUP);
   const Part part(k, split);
   const Output output{m, n, tile.m * BM, tile.n * BN, alpha, beta, C, ldc};
-  Loaders loaders({A, map_a, lda, m, output.first_row, part.k_begin}, {B, map_b, ldb, n, output.first_column, part.k_begin});
+  const Workspace workspace(memory, m, n, k);
+  const Operand operand_a{PACK_A ? workspace.a : A, map_a, PACK_A ? workspace.lda : lda,
+                          PACK_A ? workspace.lda : m, output.first_row, part.k_begin};
+  const Operand operand_b{PACK_B ? workspace.b : B, map_b, PACK_B ? workspace.ldb : ldb,
+                          PACK_B ? workspace.ldb : n, output.first_column, part.k_begin};
+  Loaders loaders(operand_a, operand_b);
   const Position position;
 
   Accumulator sum[TM][TN] = {};
@@ -436,7 +469,7 @@ __device__ __forceinline__ void run(i64 m, i64 n, i64 k, Scalar alpha, const Ele
         if constexpr (SPLIT > 1) {
           const i64 row = output.first_row + position.row(i);
           const i64 column = output.first_column + position.column(j);
-          if (row < m) store_partial<V>(workspace + (split * m + row) * n + column, &sum[i][j], n - column);
+          if (row < m) store_partial<V>(workspace.partial + (split * m + row) * n + column, &sum[i][j], n - column);
         } else {
           output.store<V>(position.row(i), position.column(j), &sum[i][j]);
         }
@@ -447,27 +480,67 @@ __device__ __forceinline__ void run(i64 m, i64 n, i64 k, Scalar alpha, const Ele
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
-         i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, Accumulator* __restrict__ workspace) {
+         i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, void* __restrict__ workspace) {
   if constexpr (LOAD < 2) run(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, workspace, nullptr, nullptr);
 }
 
 // The same with tensor maps; the operand that passes through registers is read from its address.
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
-             i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, Accumulator* __restrict__ workspace,
+             i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, void* __restrict__ workspace,
              const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
   if constexpr (LOAD == 2) run(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, workspace, &map_a, &map_b);
 }
 
+// Copies one 32 x 32 tile of a stored operand to target[k][extent], transposed if the operand is contiguous along k.
+template <bool ALONG_K>
+__device__ __forceinline__ void pack_tile(const Element* source, i64 ld, i64 extent, i64 k, Element* target,
+                                          i64 target_ld, i64 tile) {
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  auto& staged = *reinterpret_cast<Element(*)[32][33]>(shared_bytes);
+  const int x = threadIdx.x % 32;
+  const i64 tiles = ceil_div(extent, 32);
+  const i64 first = tile % tiles * 32;
+  const i64 k0 = tile / tiles * 32;
+#pragma unroll
+  for (int y = threadIdx.x / 32; y < 32; y += 8) {
+    const i64 row = ALONG_K ? first + y : first + x;
+    const i64 l = ALONG_K ? k0 + x : k0 + y;
+    if (row < extent && l < k) staged[y][x] = source[ALONG_K ? row * ld + l : l * ld + row];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int y = threadIdx.x / 32; y < 32; y += 8) {
+    if (first + x < extent && k0 + y < k) target[(k0 + y) * target_ld + first + x] = ALONG_K ? staged[x][y] : staged[y][x];
+  }
+}
+
+// Packs what PACK says, one tile a block: first all of A, then all of B.
+extern "C" __global__ void __launch_bounds__(256)
+    pack(i64 m, i64 n, i64 k, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B, i64 ldb,
+         void* __restrict__ memory) {
+  if constexpr (PACK == 1) {
+    const Workspace workspace(memory, m, n, k);
+    const i64 tiles_a = PACK_A ? ceil_div(m, 32) * ceil_div(k, 32) : 0;
+    const i64 tiles_b = PACK_B ? ceil_div(n, 32) * ceil_div(k, 32) : 0;
+    const i64 tile = blockIdx.x;
+    if (tile < tiles_a) {
+      pack_tile<!TRANSPOSE_A>(A, lda, m, k, workspace.a, workspace.lda, tile);
+    } else if (tile < tiles_a + tiles_b) {
+      pack_tile<TRANSPOSE_B>(B, ldb, n, k, workspace.b, workspace.ldb, tile - tiles_a);
+    }
+  }
+}
+
 // Adds the SPLIT partial sums of every element in order: the same bits every time.
 extern "C" __global__ void __launch_bounds__(256)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Element* __restrict__ C, i64 ldc,
-           const Accumulator* __restrict__ workspace) {
+    reduce(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, Element* __restrict__ C, i64 ldc, void* __restrict__ memory) {
   if constexpr (SPLIT > 1 && REDUCE == 0) {
+    const Accumulator* partial = Workspace(memory, m, n, k).partial;
     const i64 index = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x;
     if (index >= m * n) return;
-    Accumulator sum = workspace[index];
-    for (int s = 1; s < SPLIT; ++s) sum += workspace[s * m * n + index];
+    Accumulator sum = partial[index];
+    for (int s = 1; s < SPLIT; ++s) sum += partial[s * m * n + index];
     store_result(C + index / n * ldc + index % n, sum, alpha, beta);
   }
 }

@@ -1,4 +1,4 @@
-#include "tuner/template_files.h"
+#include "runtime/template_files.h"
 
 #include "runtime/env.h"
 

@@ -1,0 +1,31 @@
+// simt BM=64 BN=64 BK=8 TM=8 TN=4 LANES_N=8 LOAD=0 STAGES=2 UNROLL=8 ORDER=1 GROUP=8 MIN_BLOCKS=1 PACK=0 SPLIT=1 REDUCE=0 for fp32 nn
+#include "mmtune/numeric.cuh"
+
+using Element = float;      // A, B and C
+using Accumulator = float;  // partial sums
+using Scalar = float;       // alpha and beta
+
+[[maybe_unused]] constexpr int ARCH = 90;  // compute capability compiled for
+[[maybe_unused]] constexpr bool TRANSPOSE_A = false;  // A is stored as A[k,m]
+[[maybe_unused]] constexpr bool TRANSPOSE_B = false;  // B is stored as B[n,k]
+[[maybe_unused]] constexpr int BM = 64;  // rows of C per block
+[[maybe_unused]] constexpr int BN = 64;  // columns of C per block
+[[maybe_unused]] constexpr int BK = 8;  // steps along k per stage
+[[maybe_unused]] constexpr int TM = 8;  // rows of C per thread
+[[maybe_unused]] constexpr int TN = 4;  // columns of C per thread
+[[maybe_unused]] constexpr int LANES_N = 8;  // threads of a warp along the columns
+[[maybe_unused]] constexpr int LOAD = 0;  // copies of an operand not contiguous along k: registers, cp.async, TMA
+[[maybe_unused]] constexpr int STAGES = 2;  // tiles of A and B in shared memory
+[[maybe_unused]] constexpr int UNROLL = 8;  // steps along k per round of unrolled code
+[[maybe_unused]] constexpr int ORDER = 1;  // multiply-adds of a thread: 0 by rows, 1 serpentine, 2 by columns
+[[maybe_unused]] constexpr int GROUP = 8;  // block rows walked together, for reuse in L2
+[[maybe_unused]] constexpr int MIN_BLOCKS = 1;  // blocks per SM that the registers must allow
+[[maybe_unused]] constexpr int PACK = 0;  // 1: operands along k or not aligned are first copied to the workspace
+[[maybe_unused]] constexpr int SPLIT = 1;  // blocks that share one tile's k
+[[maybe_unused]] constexpr int REDUCE = 0;  // sums of a split tile: 0 in a second kernel, 1 over a cluster
+[[maybe_unused]] constexpr int VA = 4;
+[[maybe_unused]] constexpr int VB = 4;
+[[maybe_unused]] constexpr int VC = 4;
+[[maybe_unused]] constexpr int THREADS = 128;  // per block
+[[maybe_unused]] constexpr int SMEM_BYTES = 8576;  // dynamic shared memory per block
+#line 1 "templates/families/simt/kernel.cu"

@@ -1,0 +1,41 @@
+// The sources that NVRTC gets, up to the kernel's own file: what a default configuration renders to stands in
+// tests/golden/FAMILY.cu. With MMTUNE_UPDATE_GOLDEN set, the files are written instead of compared.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "templates/families.h"
+#include "templates/gpu_catalog.h"
+#include "templates/render.h"
+
+namespace mmtune {
+namespace {
+
+class Golden : public ::testing::TestWithParam<const Family*> {};
+
+INSTANTIATE_TEST_SUITE_P(Registered, Golden, ::testing::ValuesIn(families()),
+                         [](const auto& instance) { return std::string(instance.param->name()); });
+
+TEST_P(Golden, PrologueOfTheDefault) {
+  const Family& family = *GetParam();
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 1024);
+  const std::string text =
+      render(TemplateFiles::embedded(), family, problem, family.default_config(problem), catalog_gpu("h200"), 90).text;
+  const std::size_t kernel = text.find("#line 1 ");
+  ASSERT_NE(kernel, text.npos);
+  const std::string prologue = text.substr(0, text.find('\n', kernel) + 1);
+
+  const std::string path = std::string(MMTUNE_SOURCE_DIR) + "/tests/golden/" + std::string(family.name()) + ".cu";
+  if (std::getenv("MMTUNE_UPDATE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(std::ofstream(path, std::ios::binary) << prologue) << path;
+    GTEST_SKIP() << "wrote " << path;
+  }
+  std::ifstream file(path, std::ios::binary);
+  const std::string golden{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  EXPECT_EQ(prologue, golden) << path << ": if this change is meant, run the test with MMTUNE_UPDATE_GOLDEN=1";
+}
+
+}  // namespace
+}  // namespace mmtune
