@@ -25,10 +25,10 @@ struct PackedOperand {
 
 /// A tensor map over A or B, or over its packed copy, for the tensor memory accelerator (sm_90 and later): a 2-D box.
 struct TensorMapSpec {
-  int box_rows = 0;       ///< rows of the stored matrix in a box, at most 256
-  int box_columns = 0;    ///< contiguous elements in a box
-  int swizzle_bytes = 0;  ///< 0, 32, 64 or 128: the XOR pattern of 16-byte chunks in shared memory
-  PackedOperand packed;   ///< what the map is over, if it has rows; else the operand itself
+  int box_rows = 0;           ///< rows of the stored matrix in a box, at most 256
+  int box_columns = 0;        ///< contiguous elements in a box
+  int swizzle_bytes = 0;      ///< 0, 32, 64 or 128: the XOR pattern of 16-byte chunks in shared memory
+  PackedOperand packed = {};  ///< what the map is over, if it has rows; else the operand itself
 };
 
 /// Blocks or threads per dimension.

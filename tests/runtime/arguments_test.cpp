@@ -180,7 +180,7 @@ TEST(TensorMap, DescribesTheStoredMatrix) {
   Call call;
   call.problem = packed_problem(Precision::bf16, Layout::nt, 128, 256, 64);
   call.operands.ld = {72, 80, 256};
-  call.plan.map_b = {128, 64, 128};
+  call.plan.map_b = {128, 64, 128, {}};
   const TensorMapLayout map = tensor_map_b(call.plan, call.problem, call.operands);
   EXPECT_EQ(map.type, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
   EXPECT_EQ(map.address, call.operands.b);

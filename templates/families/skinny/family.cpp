@@ -1,0 +1,184 @@
+// The family for products with few rows or few columns; see kernel.cu for the picture.
+#include <algorithm>
+#include <bit>
+
+#include "templates/dtype.h"
+#include "templates/families.h"
+#include "templates/tiling.h"
+
+namespace mmtune {
+namespace {
+
+struct Skinny {
+  struct Params {
+    int side = 0, few = 1, own = 1, unroll = 4, warps = 8, warps_k = 8, min_blocks = 1, split = 1;
+  };
+
+  static constexpr std::string_view kName = "skinny";
+  static constexpr std::string_view kSummary = "few rows or few columns: streams the large operand once; split-K";
+
+  static const ParamTable<Params>& table() {
+    static const ParamTable<Params> rows = {
+        {"SIDE", &Params::side, {0, 1}, "short side of C: 0 its rows, 1 its columns"},
+        {"FEW", &Params::few, {1, 2, 4, 8, 16}, "positions on the short side per thread"},
+        {"OWN", &Params::own, {1, 2, 4}, "vectors per thread along the long side"},
+        {"UNROLL", &Params::unroll, {1, 2, 4, 8}, "vectors per thread along k"},
+        {"WARPS", &Params::warps, {4, 8, 16}, "warps per block"},
+        {"WARPS_K", &Params::warps_k, {1, 2, 4, 8, 16}, "warps of a block that share the steps along k"},
+        {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 4}, "blocks per SM that the registers must allow"},
+        {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "blocks that share one tile's k"},
+    };
+    return rows;
+  }
+
+  /// What follows from a problem and a configuration; the constants of kernel.cu by the same names.
+  struct Shape {
+    Shape(const Problem& problem, const Params& p) {
+      const PrecisionTraits& types = traits(problem.precision);
+      along_k = Skinny::along_k(problem, p.side);
+      vec = std::max(1, (p.side == 0 ? problem.align.b : problem.align.a) / types.element_bytes);
+      const int span = 32 * vec;
+      tile = std::max(1, p.warps / p.warps_k) * p.own * (along_k ? 1 : span);
+      bk = p.warps_k * p.unroll * (along_k ? span : 1);
+      sums = p.own * (along_k ? 1 : vec) * p.few;
+      threads = p.warps * 32;
+      many = 16 / types.accumulator_bytes;
+      group = std::min(many, along_k ? vec : p.few);
+      const int rows = along_k ? p.few : bk;
+      const int row = (along_k ? bk : p.few) + many;
+      const int partial = p.warps_k > 1 ? threads / 2 * sums : p.warps * 32;
+      smem_bytes = std::max(2 * rows * row, partial) * types.accumulator_bytes;
+      narrow_per_thread = static_cast<int>(ceil_div(std::int64_t{p.few} * bk, threads));
+    }
+
+    bool along_k;           ///< the wide operand is contiguous along k
+    int vec;                ///< elements of the wide operand per load
+    int tile;               ///< positions of the long side per block
+    int bk;                 ///< steps along k per stage
+    int sums;               ///< per thread
+    int threads;            ///< per block
+    int many;               ///< sums in 16 bytes
+    int group;              ///< values of the narrow operand that one load from shared memory brings
+    int smem_bytes;         ///< per block
+    int narrow_per_thread;  ///< elements of the narrow operand per stage
+  };
+
+  static bool along_k(const Problem& problem, int side) {
+    return side == 0 ? transposes_b(problem.layout) : !transposes_a(problem.layout);
+  }
+  static std::int64_t few(const Problem& problem, int side) { return side == 0 ? problem.m : problem.n; }
+  static std::int64_t extent(const Problem& problem, int side) { return side == 0 ? problem.n : problem.m; }
+  static int short_side(const Problem& problem) { return problem.n < problem.m ? 1 : 0; }
+
+  /// The power of two, at most 16, that covers the short side.
+  static int covering(const Problem& problem, int side) {
+    return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(few(problem, side), 1, 16))));
+  }
+
+  static std::int64_t tiles(const Problem& problem, const Params& p, const Shape& shape) {
+    return ceil_div(few(problem, p.side), p.few) * ceil_div(extent(problem, p.side), shape.tile);
+  }
+
+  static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
+    rules.must(p.warps_k <= p.warps, "WARPS_K is at most WARPS");
+    if (!rules.ok()) return;
+    const Shape shape(problem, p);
+    const int need = registers(problem, p, shape);
+    rules.must(shape.sums * accumulator_registers(problem) <= 128, "at most 128 registers of sums per thread");
+    rules.must(shape.narrow_per_thread <= 32, "at most 32 staged elements per thread");
+    rules.must(need <= 255, "expected registers fit a thread");
+    rules.must(need * shape.threads <= device.max_registers_per_block, "expected registers fit a block");
+    rules.must(need * shape.threads * p.min_blocks <= device.max_registers_per_sm,
+               "registers allow MIN_BLOCKS blocks per SM");
+    if (!rules.ok()) return;
+    rules.worth(p.min_blocks == 4 || need * shape.threads * 2 * p.min_blocks > device.max_registers_per_sm,
+                "MIN_BLOCKS uses at least half of the registers");
+    rules.worth(std::min(problem.m, problem.n) <= 32, "C has at most 32 rows or columns");
+    rules.worth(p.side == short_side(problem), "SIDE is the shorter one");
+    const int cover = covering(problem, p.side);
+    rules.worth(p.few <= cover && 2 * p.few >= cover, "FEW covers the short side, or half of it");
+    rules.worth(p.own * p.unroll >= 2 && p.own * p.unroll <= 8, "a thread has two to eight loads in flight");
+    rules.worth(shape.tile < 2 * extent(problem, p.side), "at most half of a tile is empty");
+    rules.worth(p.split == 1 || tiles(problem, p, shape) * p.split < 16 * std::int64_t{device.sm_count},
+                "SPLIT is for fewer blocks than sixteen per SM");
+    rules.worth(p.split == 1 || ceil_div(problem.k, shape.bk) >= 2 * p.split, "every split has at least two stages");
+  }
+
+  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec&) {
+    const Shape shape(problem, p);
+    LaunchPlan plan;
+    plan.constants = {{"VEC", shape.vec}};
+    (p.side == 0 ? plan.needs.b : plan.needs.a) = p.side == 0 ? problem.align.b : problem.align.a;
+
+    LaunchStep gemm;
+    gemm.grid.x = tiles(problem, p, shape) * p.split;
+    gemm.block.x = shape.threads;
+    gemm.smem_bytes = shape.smem_bytes;
+    gemm.args = blas_arguments();
+    gemm.args.push_back(Arg::workspace);
+    plan.steps.push_back(gemm);
+    if (p.split > 1) {
+      plan.workspace_bytes = p.split * problem.m * problem.n * traits(problem.precision).accumulator_bytes;
+      LaunchStep reduce;
+      reduce.kernel = "reduce";
+      reduce.grid.x = ceil_div(problem.m * problem.n, 256);
+      reduce.block.x = 256;
+      reduce.args = {Arg::m, Arg::n, Arg::alpha, Arg::beta, Arg::c, Arg::ldc, Arg::workspace};
+      plan.steps.push_back(reduce);
+    }
+    plan.work = estimate(problem, p, shape);
+    return plan;
+  }
+
+  /// Sums, two stages of vectors, one load's values, the narrow operand's staged elements with their addresses; fitted
+  /// to what ptxas reports for this kernel.
+  static int registers(const Problem& problem, const Params& p, const Shape& shape) {
+    const PrecisionTraits& types = traits(problem.precision);
+    const int words = accumulator_registers(problem);
+    const int vector_words = std::max(1, shape.vec * types.element_bytes / 4);
+    const int widened = widening_slots(problem) * p.own * shape.vec;
+    const int fragment = words * (shape.along_k ? shape.vec : shape.group);
+    return words * shape.sums + 2 * p.own * p.unroll * vector_words + widened + fragment +
+           (words + 2) * shape.narrow_per_thread + 2 * p.own + (shape.along_k ? 32 : 20);
+  }
+
+  static WorkEstimate estimate(const Problem& problem, const Params& p, const Shape& shape) {
+    const PrecisionTraits& types = traits(problem.precision);
+    const int loads = p.own * p.unroll;
+    const double fma = static_cast<double>(loads) * shape.vec * p.few;  // of a thread and stage
+    const double fragments = static_cast<double>(p.unroll) * (shape.along_k ? shape.vec : 1) * p.few / shape.group;
+    const double others = fragments + loads * (4 + widening_slots(problem) * shape.vec) + 8.0 * shape.narrow_per_thread;
+    WorkEstimate work;
+    work.issue_slots_per_fma = 1 + (others + 20) / fma;
+    work.bytes_per_k = static_cast<double>(shape.tile + p.few) * types.element_bytes;
+    work.smem_bytes_per_fma =
+        static_cast<double>(types.accumulator_bytes) / (shape.along_k ? p.own : p.own * shape.vec);
+    work.tile_m = p.side == 0 ? p.few : shape.tile;
+    work.tile_n = p.side == 0 ? shape.tile : p.few;
+    work.tile_k = shape.bk;
+    work.split_k = p.split;
+    work.registers = registers(problem, p, shape);
+    work.bytes_in_flight = shape.bk * (shape.tile + p.few) * types.element_bytes;
+    return work;
+  }
+
+  static Params default_params(const Problem& problem) {
+    Params params;
+    params.side = short_side(problem);
+    params.few = covering(problem, params.side);
+    if (along_k(problem, params.side)) {
+      params.own = 4;
+      params.unroll = 1;
+      params.warps_k = 1;
+    } else if (widening_slots(problem) > 0) {
+      params.few = std::min(params.few, 8);
+    }
+    return params;
+  }
+};
+
+}  // namespace
+
+MMTUNE_FAMILY(skinny, Skinny)
+
+}  // namespace mmtune
