@@ -91,9 +91,17 @@ TensorMapLayout tensor_map(const TensorMapSpec& spec, const Problem& problem, co
   return layout;
 }
 
-TensorMapLayout packed_map(const TensorMapSpec& spec, const Problem& problem, const Operands& operands) {
-  const CUdeviceptr address = operands.workspace + static_cast<CUdeviceptr>(spec.packed.offset_bytes);
-  return tensor_map(spec, problem, {spec.packed.rows, spec.packed.columns}, address, spec.packed.ld);
+/// The map of an operand that is stored or packed as told. Without steps along k nothing is read through it, but it
+/// must still be one that the driver accepts: of one element at an aligned address.
+TensorMapLayout operand_map(const TensorMapSpec& spec, const Problem& problem, const Operands& operands,
+                            const StoredShape& stored, CUdeviceptr address, std::int64_t ld) {
+  if (problem.k == 0) {
+    return tensor_map(spec, problem, {1, 1}, operands.c & ~CUdeviceptr{15},
+                      16 / traits(problem.precision).element_bytes);
+  }
+  if (spec.packed.rows == 0) return tensor_map(spec, problem, stored, address, ld);
+  const CUdeviceptr copy = operands.workspace + static_cast<CUdeviceptr>(spec.packed.offset_bytes);
+  return tensor_map(spec, problem, {spec.packed.rows, spec.packed.columns}, copy, spec.packed.ld);
 }
 
 }  // namespace
@@ -125,13 +133,11 @@ void check_operands(const LaunchPlan& plan, const Problem& problem, const Operan
 }
 
 TensorMapLayout tensor_map_a(const LaunchPlan& plan, const Problem& problem, const Operands& operands) {
-  if (plan.map_a.packed.rows > 0) return packed_map(plan.map_a, problem, operands);
-  return tensor_map(plan.map_a, problem, stored_a(problem), problem.k == 0 ? operands.c : operands.a, operands.ld.a);
+  return operand_map(plan.map_a, problem, operands, stored_a(problem), operands.a, operands.ld.a);
 }
 
 TensorMapLayout tensor_map_b(const LaunchPlan& plan, const Problem& problem, const Operands& operands) {
-  if (plan.map_b.packed.rows > 0) return packed_map(plan.map_b, problem, operands);
-  return tensor_map(plan.map_b, problem, stored_b(problem), problem.k == 0 ? operands.c : operands.b, operands.ld.b);
+  return operand_map(plan.map_b, problem, operands, stored_b(problem), operands.b, operands.ld.b);
 }
 
 KernelArguments::KernelArguments(const Problem& problem, const Operands& operands)

@@ -5,8 +5,8 @@
 namespace mmtune {
 
 const LaunchStep& main_step(const LaunchPlan& plan) {
-  const auto found =
-      std::find_if(plan.steps.begin(), plan.steps.end(), [](const LaunchStep& step) { return step.kernel.starts_with("gemm"); });
+  const auto found = std::find_if(plan.steps.begin(), plan.steps.end(),
+                                  [](const LaunchStep& step) { return step.kernel.starts_with("gemm"); });
   return found == plan.steps.end() ? plan.steps.front() : *found;
 }
 
