@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
+#include <iterator>
 #include <utility>
 
 #include "templates/cost.h"
@@ -20,13 +22,15 @@ using Maker = std::unique_ptr<Strategy> (*)(const StrategySetup&);
 constexpr std::array<std::pair<std::string_view, Maker>, 3> kStrategies{
     {{"exhaustive", make_exhaustive}, {"random", make_random}, {"guided", make_guided}}};
 
+bool better(const Point& x, const Point& y) { return x.predicted_us < y.predicted_us; }
+
 }  // namespace
 
 std::string key_of(const Point& point) { return fmt::format("{} {}", point.family->name(), point.config.text()); }
 
 Spaces::Spaces(std::vector<const Family*> families, const Problem& problem, const DeviceSpec& device,
                const Restriction& restriction)
-    : families_(std::move(families)), problem_(problem), device_(device) {
+    : families_(std::move(families)), problem_(problem), device_(device), restriction_(restriction) {
   for (const Family* family : families_) spaces_.emplace_back(*family, problem_, device_, restriction);
 }
 
@@ -35,25 +39,48 @@ double Spaces::predict_us(const Family& family, const Config& config) const {
   return predict(problem_, plan, device_, plan.work.registers).time_us;
 }
 
-std::vector<Point> Spaces::ranked(std::size_t limit) const {
+std::vector<Point> Spaces::best_of(const Family& family, const SearchSpace& space, std::size_t limit) const {
   // A heap of the best, worst on top, so that millions of configurations need not be kept.
-  const auto better = [](const Point& x, const Point& y) { return x.predicted_us < y.predicted_us; };
   std::vector<Point> best;
-  for (std::size_t i = 0; i < families_.size(); ++i) {
-    spaces_[i].for_each([&](const Config& config) {
-      const double time = predict_us(*families_[i], config);
-      if (best.size() == limit) {
-        if (time >= best.front().predicted_us) return true;
-        std::pop_heap(best.begin(), best.end(), better);
-        best.pop_back();
-      }
-      best.push_back({families_[i], config, time});
-      std::push_heap(best.begin(), best.end(), better);
-      return true;
-    });
-  }
-  std::stable_sort(best.begin(), best.end(), better);
+  space.for_each([&](const Config& config) {
+    const double time = predict_us(family, config);
+    if (best.size() == limit) {
+      if (time >= best.front().predicted_us) return true;
+      std::pop_heap(best.begin(), best.end(), better);
+      best.pop_back();
+    }
+    best.push_back({&family, config, time});
+    std::push_heap(best.begin(), best.end(), better);
+    return true;
+  });
   return best;
+}
+
+std::vector<Point> Spaces::ranked(std::size_t limit) const {
+  // One part for each value of a family's first parameter, looked through side by side; their order is fixed, so that
+  // the ranking does not depend on which thread was faster.
+  std::vector<std::future<std::vector<Point>>> parts;
+  for (const Family* family : families_) {
+    const ParamInfo first = family->params().front();
+    const auto allowed = restriction_.find(first.name);
+    for (const int value : first.values) {
+      if (allowed != restriction_.end() && std::count(allowed->second.begin(), allowed->second.end(), value) == 0)
+        continue;
+      Restriction part = restriction_;
+      part[std::string(first.name)] = {value};
+      parts.push_back(std::async(std::launch::async, [this, family, limit, part = std::move(part)] {
+        return best_of(*family, SearchSpace(*family, problem_, device_, part), limit);
+      }));
+    }
+  }
+  std::vector<Point> all;
+  for (auto& part : parts) {
+    std::vector<Point> points = part.get();
+    std::move(points.begin(), points.end(), std::back_inserter(all));
+  }
+  std::stable_sort(all.begin(), all.end(), better);
+  if (all.size() > limit) all.resize(limit);
+  return all;
 }
 
 std::vector<Point> Spaces::neighbours(const Point& point) const {

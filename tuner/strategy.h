@@ -40,10 +40,14 @@ class Spaces {
   const Problem& problem() const { return problem_; }
 
  private:
+  /// The best `limit` points of one space, in no order.
+  std::vector<Point> best_of(const Family& family, const SearchSpace& space, std::size_t limit) const;
+
   std::vector<SearchSpace> spaces_;
   std::vector<const Family*> families_;
   Problem problem_;
   DeviceSpec device_;
+  Restriction restriction_;
 };
 
 /// How much to try. Names are those of --effort.
