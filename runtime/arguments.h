@@ -28,7 +28,7 @@ struct TensorMapLayout {
 };
 
 /// For the stored A or B. `problem` is the one that runs: where its k is 0 nothing is read through the map, and it
-/// stands on C, the one address that is certainly valid.
+/// stands on the 16 bytes around C's first element, the one address that is certainly valid.
 TensorMapLayout tensor_map_a(const LaunchPlan& plan, const Problem& problem, const Operands& operands);
 TensorMapLayout tensor_map_b(const LaunchPlan& plan, const Problem& problem, const Operands& operands);
 

@@ -126,7 +126,7 @@ class Model {
     demand.shared_memory = per_sm * blocks_.fma * work_.smem_bytes_per_fma / kSmemBytesPerClock;
     demand.l2 = per_sm * blocks_.load_bytes / l2_rate;
     demand.memory = blocks * blocks_.load_bytes * memory_clocks_per_byte_;
-    demand.latency = std::max(work_.tile_k * kSmemLatency, exposed_latency(demand.arithmetic / per_sm));
+    demand.latency = std::max(work_.tile_k * kSmemLatency / work_.k_lanes, exposed_latency(demand.arithmetic / per_sm));
     return demand;
   }
 

@@ -59,6 +59,7 @@ struct WorkEstimate {
   int tile_n = 1;                  ///< columns of C per block
   int tile_k = 1;                  ///< steps along k between two barriers
   int split_k = 1;                 ///< blocks that share one tile of C
+  int k_lanes = 1;                 ///< threads of a block that share the steps along k of one result
   int registers = 32;              ///< expected registers per thread, before the compiler has spoken
   int bytes_in_flight = 0;         ///< per block, while it computes: what hides the latency of memory
 };

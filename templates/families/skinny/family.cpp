@@ -148,22 +148,16 @@ struct Skinny {
     const double fma = static_cast<double>(loads) * shape.vec * p.few;  // of a thread and stage
     const double fragments = static_cast<double>(p.unroll) * (shape.along_k ? shape.vec : 1) * p.few / shape.group;
     const double others = fragments + loads * (4 + widening_slots(problem) * shape.vec) + 8.0 * shape.narrow_per_thread;
-    // The model expects every thread to walk all steps of a tile, but lanes along k share them: so that as many blocks
-    // take as many iterations, they count as a split of a wider tile.
-    const int share = shape.along_k ? static_cast<int>(std::clamp<std::int64_t>(
-                                          std::bit_floor(static_cast<std::uint64_t>(
-                                              std::max<std::int64_t>(1, extent(problem, p.side) / shape.tile))),
-                                          1, 8))
-                                    : 1;
     WorkEstimate work;
     work.issue_slots_per_fma = 1 + (others + 20) / fma;
-    work.bytes_per_k = share * static_cast<double>(shape.tile + p.few) * types.element_bytes;
+    work.bytes_per_k = static_cast<double>(shape.tile + p.few) * types.element_bytes;
     work.smem_bytes_per_fma =
         static_cast<double>(types.accumulator_bytes) / (shape.along_k ? p.own : p.own * shape.vec);
-    work.tile_m = p.side == 0 ? p.few : share * shape.tile;
-    work.tile_n = p.side == 0 ? share * shape.tile : p.few;
-    work.tile_k = shape.bk / share;
-    work.split_k = p.split * share;
+    work.tile_m = p.side == 0 ? p.few : shape.tile;
+    work.tile_n = p.side == 0 ? shape.tile : p.few;
+    work.tile_k = shape.bk;
+    work.split_k = p.split;
+    work.k_lanes = p.warps_k * (shape.along_k ? 32 : 1);
     work.registers = registers(problem, p, shape);
     work.bytes_in_flight = shape.bk * (shape.tile + p.few) * types.element_bytes;
     return work;
