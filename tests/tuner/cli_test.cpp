@@ -150,5 +150,16 @@ TEST_F(Cli, LostOutputIsAnError) {
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
 }
 
+TEST_F(Cli, OnlyNamesParametersAndValuesThatExist) {
+  const auto unknown = mmtune("tune --device model:h200 --sizes 64 --family tiled --only NOPE=3");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("NOPE"), std::string::npos) << unknown.err;
+  const auto value = mmtune("tune --device model:h200 --sizes 64 --family tiled --only TILE=7");
+  EXPECT_EQ(value.code, 2);
+  EXPECT_NE(value.err.find("TILE=7"), std::string::npos) << value.err;
+  const auto dry = mmtune("tune --device model:h200 --sizes 64 --family tiled --only TILE=8 --dry-run");
+  EXPECT_EQ(dry.code, 0) << dry.err;
+}
+
 }  // namespace
 }  // namespace mmtune

@@ -1,5 +1,6 @@
 // mmtune tune, the main job: find and store the best kernel of every size.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mmtune/error.h>
 
 #include <CLI/CLI.hpp>
@@ -61,6 +62,31 @@ std::vector<Problem> problems_of(const TuneOptions& options, const std::vector<S
   return problems;
 }
 
+/// The values that the searched families allow for a parameter; empty if none of them has it.
+std::set<int> allowed_values(const SessionOptions& session, std::string_view parameter) {
+  std::set<int> allowed;
+  for (const auto* family : searched_families(session.families)) {
+    for (const auto& param : family->params()) {
+      if (param.name == parameter) allowed.insert(param.values.begin(), param.values.end());
+    }
+  }
+  return allowed;
+}
+
+void check_restriction(const SessionOptions& session) {
+  for (const auto& [name, values] : session.only) {
+    const auto allowed = allowed_values(session, name);
+    if (allowed.empty()) {
+      throw UsageError(fmt::format("--only '{}': no searched family has this parameter; see `mmtune space`", name));
+    }
+    for (const int value : values) {
+      if (!allowed.contains(value)) {
+        throw UsageError(fmt::format("--only '{}={}': choose among {}", name, value, fmt::join(allowed, ", ")));
+      }
+    }
+  }
+}
+
 /// Everything that can be wrong with the command line is found here, before any work.
 SessionOptions plan(const TuneOptions& options, const std::vector<Size>& sizes) {
   auto session = options.session;
@@ -68,6 +94,7 @@ SessionOptions plan(const TuneOptions& options, const std::vector<Size>& sizes) 
   session.families = parse_families(options.families);
   session.database = database_path(options);
   session.device = choose_device(options.device);
+  check_restriction(session);
   return session;
 }
 
