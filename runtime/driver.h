@@ -35,6 +35,7 @@ namespace mmtune {
 
 /// The driver's entry points by their cuda.h names; all of them exist, since older drivers than 12.0 are refused.
 struct CudaApi {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declared name cannot stand in parentheses
 #define MMTUNE_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   MMTUNE_CUDA_FUNCTIONS(MMTUNE_CUDA_MEMBER)
 #undef MMTUNE_CUDA_MEMBER

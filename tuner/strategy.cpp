@@ -114,6 +114,7 @@ const Effort& effort_named(std::string_view name) {
 const std::vector<std::string_view>& strategy_names() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> list;
+    list.reserve(kStrategies.size());
     for (const auto& [name, make] : kStrategies) list.push_back(name);
     return list;
   }();
