@@ -37,8 +37,6 @@ class Spaces {
   bool contains(const Point& point) const;
   double predict_us(const Family& family, const Config& config) const;
 
-  const Problem& problem() const { return problem_; }
-
  private:
   /// The best `limit` points of one space, in no order.
   std::vector<Point> best_of(const Family& family, const SearchSpace& space, std::size_t limit) const;

@@ -21,11 +21,6 @@ __device__ __forceinline__ void barrier_init_fence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// PTX ISA: mbarrier.arrive.
-__device__ __forceinline__ void barrier_arrive(unsigned barrier) {
-  asm volatile("{ .reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0]; }" ::"r"(barrier) : "memory");
-}
-
 // Arrives and announces bytes that asynchronous copies will bring. PTX ISA: mbarrier.arrive.expect_tx.
 __device__ __forceinline__ void barrier_expect(unsigned barrier, int bytes) {
   asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1; }" ::"r"(barrier),
@@ -54,11 +49,6 @@ __device__ __forceinline__ void copy_box(unsigned target, const TensorMap* map, 
           target),
       "l"(map), "r"(column), "r"(row), "r"(barrier)
       : "memory");
-}
-
-// PTX ISA: prefetch.tensormap.
-__device__ __forceinline__ void prefetch_map(const TensorMap* map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
 // This block's number within its cluster. PTX ISA: %cluster_ctarank.

@@ -64,18 +64,18 @@ class Guided final : public Strategy {
     if (idle_rounds_ > kPatience) return;
 
     std::vector<Point> near;
+    std::vector<Point> far;
     for (std::size_t i = 0; i < std::min(kClimbers, measured_.size()); ++i) {
       for (Point& one_step : spaces_.neighbours(measured_[i].second)) {
         std::vector<Point> two_steps = spaces_.neighbours(one_step);
         std::sort(two_steps.begin(), two_steps.end(), by_prediction);
         two_steps.resize(std::min<std::size_t>(two_steps.size(), 2));
         near.push_back(std::move(one_step));
-        std::move(two_steps.begin(), two_steps.end(), std::back_inserter(far_));
+        std::move(two_steps.begin(), two_steps.end(), std::back_inserter(far));
       }
     }
     add_best(near, kRound);
-    if (pending_.size() < kRound) add_best(far_, kRound - pending_.size());
-    far_.clear();
+    if (pending_.size() < kRound) add_best(far, kRound - pending_.size());
   }
 
   void add_best(std::vector<Point>& points, std::size_t count) {
@@ -93,7 +93,6 @@ class Guided final : public Strategy {
   Effort effort_;
   std::set<std::string> seen_;
   std::vector<Point> pending_;
-  std::vector<Point> far_;
   std::vector<std::pair<double, Point>> measured_;
   double best_us_ = 1e300;
   int idle_rounds_ = 0;

@@ -3,11 +3,10 @@
 
 #include "templates/dtype.h"
 #include "templates/families.h"
+#include "templates/tiling.h"
 
 namespace mmtune {
 namespace {
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 struct Simt {
   struct Params {
@@ -114,7 +113,7 @@ struct Simt {
                 "MIN_BLOCKS uses at least half of the registers");
     rules.worth((shared_bytes(problem, p) + device.smem_reserved_per_block) * p.min_blocks <= device.smem_per_sm,
                 "shared memory allows MIN_BLOCKS blocks per SM");
-    const std::int64_t tiles = ceil_div(problem.m, p.bm) * ceil_div(problem.n, p.bn);
+    const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
     rules.worth(p.split == 1 || tiles < 2 * device.sm_count, "SPLIT is for fewer tiles than two per SM");
     rules.worth(p.split == 1 || ceil_div(problem.k, p.bk) >= 2 * p.split, "every split has at least two tiles of k");
     rules.worth(p.pack == 0 || (p.load > 0 && std::min(problem.m, problem.n) >= 256),
@@ -125,7 +124,7 @@ struct Simt {
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec&) {
     const auto& type = traits(problem.precision);
-    const std::int64_t tiles = ceil_div(problem.m, p.bm) * ceil_div(problem.n, p.bn);
+    const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
     LaunchPlan plan;
     plan.constants = {{"VA", vector_width(problem.align.a, type.element_bytes)},
                       {"VB", vector_width(problem.align.b, type.element_bytes)},
