@@ -4,6 +4,7 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/arguments.h"
 
@@ -48,9 +49,18 @@ bool uses(const LaunchPlan& plan, Arg arg) {
 }
 
 void launch_step(CUfunction function, const LaunchStep& step, KernelArguments& arguments, CUstream stream) {
-  CUlaunchAttribute cluster{};
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim = {static_cast<unsigned>(step.cluster), 1, 1};
+  std::array<CUlaunchAttribute, 2> attributes{};
+  unsigned attribute_count = 0;
+  if (step.cluster > 1) {
+    CUlaunchAttribute& cluster = attributes[attribute_count++];
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {static_cast<unsigned>(step.cluster), 1, 1};
+  }
+  if (step.resident) {
+    CUlaunchAttribute& cooperative = attributes[attribute_count++];
+    cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    cooperative.value.cooperative = 1;
+  }
 
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(step.grid.x);
@@ -61,8 +71,8 @@ void launch_step(CUfunction function, const LaunchStep& step, KernelArguments& a
   config.blockDimZ = static_cast<unsigned>(step.block.z);
   config.sharedMemBytes = static_cast<unsigned>(step.smem_bytes);
   config.hStream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = step.cluster > 1 ? 1 : 0;
+  config.attrs = attributes.data();
+  config.numAttrs = attribute_count;
 
   const CUresult result = cuda().cuLaunchKernelEx(&config, function, arguments.addresses(step).data(), nullptr);
   if (result == CUDA_SUCCESS) return;

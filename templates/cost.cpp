@@ -94,12 +94,18 @@ class Model {
   double clocks() const {
     const double full = std::floor(waves());
     const double rest = blocks_.count - full * resident_;
+    if (work_.shares_last_wave) return waves() * wave_clocks(resident_) + (rest > 0 ? hand_over_clocks() : 0);
     return full * wave_clocks(resident_) + (rest > 0 ? wave_clocks(rest) : 0);
   }
 
   Demand demand_at_start() const { return demand(std::min(blocks_.count, resident_)); }
 
  private:
+  // Every block writes the sums of one tile, and reads those of another, through L2.
+  double hand_over_clocks() const {
+    return 2 * (resident_ / sm_count_ * tile_bytes_ / kL2BytesPerClockShared + kL2Latency);
+  }
+
   double wave_clocks(double blocks) const {
     const double per_sm = std::ceil(blocks / sm_count_);
     const Demand d = demand(blocks);
@@ -191,7 +197,8 @@ Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceS
 
   const Model model(problem, plan, device, fit.blocks_per_sm);
   // Further steps stream the workspace, written by one and read by the next.
-  const double workspace_clocks = 2 * static_cast<double>(plan.workspace_bytes) / memory_bytes_per_clock(device);
+  const double workspace_clocks =
+      2 * static_cast<double>(plan.workspace_bytes - plan.work.kept_bytes) / memory_bytes_per_clock(device);
   const double kernel_us = (model.clocks() + workspace_clocks) / device.core_clock_mhz;
   const double launch_us = kLaunchUs * static_cast<double>(plan.steps.size());
   return {.time_us = kernel_us + launch_us,

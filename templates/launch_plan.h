@@ -47,6 +47,7 @@ struct LaunchStep {
   Extent3 block;                ///< threads
   int cluster = 1;              ///< blocks along x that form a cluster
   int smem_bytes = 0;           ///< dynamic shared memory
+  bool resident = false;        ///< blocks wait for each other: all must fit the GPU at once, or the launch fails
   std::vector<Arg> args;        ///< in the kernel's order
 };
 
@@ -59,6 +60,8 @@ struct WorkEstimate {
   int tile_n = 1;                  ///< columns of C per block
   int tile_k = 1;                  ///< steps along k between two barriers
   int split_k = 1;                 ///< blocks that share one tile of C
+  bool shares_last_wave = false;   ///< all resident blocks share the tiles that do not fill a last wave
+  std::int64_t kept_bytes = 0;     ///< of the workspace, that blocks use again and again and L2 keeps
   int k_lanes = 1;                 ///< threads of a block that share the steps along k of one result
   int registers = 32;              ///< expected registers per thread, before the compiler has spoken
   int bytes_in_flight = 0;         ///< per block, while it computes: what hides the latency of memory

@@ -1,4 +1,4 @@
-// simt BM=64 BN=64 BK=8 TM=8 TN=4 LANES_N=8 LOAD=0 STAGES=2 UNROLL=8 ORDER=1 GROUP=8 MIN_BLOCKS=1 PACK=0 SPLIT=1 REDUCE=0 for fp32 nn
+// simt BM=64 BN=64 BK=8 TM=8 TN=4 LANES_N=8 LOAD=0 STAGES=2 UNROLL=8 ORDER=1 GROUP=8 MIN_BLOCKS=1 PACK=0 SPLIT=1 REDUCE=0 STREAM=0 for fp32 nn
 #include "mmtune/numeric.cuh"
 
 using Element = float;      // A, B and C
@@ -23,9 +23,12 @@ using Scalar = float;       // alpha and beta
 [[maybe_unused]] constexpr int PACK = 0;  // 1: operands along k or not aligned are first copied to the workspace
 [[maybe_unused]] constexpr int SPLIT = 1;  // blocks that share one tile's k
 [[maybe_unused]] constexpr int REDUCE = 0;  // sums of a split tile: 0 in a second kernel, 1 over a cluster
+[[maybe_unused]] constexpr int STREAM = 0;  // 1: resident blocks take tiles in turn and share those of the last wave
 [[maybe_unused]] constexpr int VA = 4;
 [[maybe_unused]] constexpr int VB = 4;
 [[maybe_unused]] constexpr int VC = 4;
+[[maybe_unused]] constexpr int BLOCKS = 0;
+[[maybe_unused]] constexpr int SLICE = 768;
 [[maybe_unused]] constexpr int THREADS = 128;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 8576;  // dynamic shared memory per block
 #line 1 "templates/families/simt/kernel.cu"

@@ -103,8 +103,11 @@ TEST_P(EveryFamily, GridCoversC) {
       const Config config = random_config(family(), random);
       if (!family().broken_rule(problem, config, gpu).empty()) continue;
       const LaunchPlan plan = family().plan(problem, config, gpu);
-      EXPECT_EQ(main_step(plan).grid.x, tiles_of_c(problem, plan.work.tile_m, plan.work.tile_n) * plan.work.split_k)
-          << to_string(problem) << ": " << config.text();
+      const std::int64_t tiles = tiles_of_c(problem, plan.work.tile_m, plan.work.tile_n);
+      // Resident blocks go on to further tiles.
+      const std::int64_t blocks =
+          main_step(plan).resident ? *config.find("MIN_BLOCKS") * gpu.sm_count : tiles * plan.work.split_k;
+      EXPECT_EQ(main_step(plan).grid.x, blocks) << to_string(problem) << ": " << config.text();
     }
   }
 }

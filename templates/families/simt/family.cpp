@@ -11,12 +11,16 @@ namespace {
 struct Simt {
   struct Params {
     int bm = 64, bn = 64, bk = 8, tm = 8, tn = 4, lanes_n = 8, load = 0, stages = 2, unroll = 8, order = 1, group = 8,
-        min_blocks = 1, split = 1, reduce = 0, pack = 0;
+        min_blocks = 1, split = 1, reduce = 0, pack = 0, stream = 0;
   };
 
   static constexpr std::string_view kName = "simt";
   static constexpr std::string_view kSummary =
-      "block, warp and thread tiles on CUDA cores; copies through registers, by cp.async or by TMA; split-K";
+      "block, warp and thread tiles on CUDA cores; copies through registers, by cp.async or by TMA; split-K, stream-K";
+
+  /// Steps along k that STREAM sums in one go; a multiple of every BK. The error of a sum grows with the square root of
+  /// its length, so that slices of k/s steps leave 1/sqrt(s) of it.
+  static constexpr int kSlice = 768;
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -35,6 +39,7 @@ struct Simt {
         {"PACK", &Params::pack, {0, 1}, "1: operands along k or not aligned are first copied to the workspace"},
         {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "blocks that share one tile's k"},
         {"REDUCE", &Params::reduce, {0, 1}, "sums of a split tile: 0 in a second kernel, 1 over a cluster"},
+        {"STREAM", &Params::stream, {0, 1}, "1: resident blocks take tiles in turn and share those of the last wave"},
     };
     return rows;
   }
@@ -54,6 +59,14 @@ struct Simt {
     return transposes_b(problem.layout) && !packs_b(problem, p);
   }
 
+  /// Blocks that the GPU holds at once; what STREAM launches.
+  static std::int64_t resident_blocks(const Params& p, const DeviceSpec& device) {
+    return static_cast<std::int64_t>(p.min_blocks) * device.sm_count;
+  }
+  static std::int64_t tile_bytes(const Problem& problem, const Params& p) {
+    return static_cast<std::int64_t>(p.bm) * p.bn * traits(problem.precision).accumulator_bytes;
+  }
+
   /// Elements one instruction moves: the widest that the operand's alignment allows.
   static int vector_width(int align_bytes, int element_bytes) { return std::max(1, align_bytes / element_bytes); }
 
@@ -65,6 +78,10 @@ struct Simt {
                        rounded(p.stages * p.bk * (p.bn + (b_along_k(problem, p) ? pad : 0)) * bytes);
     const int partial = p.split > 1 && p.reduce == 1 ? p.bm * p.bn * bytes : 0;
     return std::max(stages, partial) + rounded(8 * p.stages);
+  }
+
+  static bool shared_memory_allows(const Problem& problem, const Params& p, const DeviceSpec& device, int blocks) {
+    return (shared_bytes(problem, p) + device.smem_reserved_per_block) * blocks <= device.smem_per_sm;
   }
 
   /// Rows and columns of a stage that pass through registers.
@@ -103,6 +120,9 @@ struct Simt {
     rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK needs an operand that gains by it");
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
+    rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
+    rules.must(p.stream == 0 || shared_memory_allows(problem, p, device, p.min_blocks),
+               "STREAM needs MIN_BLOCKS blocks per SM at once");
     const int need = registers(problem, p);
     rules.must(need <= 255, "expected registers fit a thread");
     rules.must(need * block * p.min_blocks <= device.max_registers_per_sm, "registers allow MIN_BLOCKS blocks per SM");
@@ -111,7 +131,7 @@ struct Simt {
                 "at most 48 registers of staged elements per thread");
     rules.worth(p.min_blocks == 4 || need * block * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
                 "MIN_BLOCKS uses at least half of the registers");
-    rules.worth((shared_bytes(problem, p) + device.smem_reserved_per_block) * p.min_blocks <= device.smem_per_sm,
+    rules.worth(shared_memory_allows(problem, p, device, p.min_blocks),
                 "shared memory allows MIN_BLOCKS blocks per SM");
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
     rules.worth(p.split == 1 || tiles < 2 * device.sm_count, "SPLIT is for fewer tiles than two per SM");
@@ -122,13 +142,15 @@ struct Simt {
     rules.worth(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 4, "GROUP is below four times the rows of tiles");
   }
 
-  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec&) {
+  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const auto& type = traits(problem.precision);
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
     LaunchPlan plan;
     plan.constants = {{"VA", vector_width(problem.align.a, type.element_bytes)},
                       {"VB", vector_width(problem.align.b, type.element_bytes)},
-                      {"VC", vector_width(problem.align.c, type.element_bytes)}};
+                      {"VC", vector_width(problem.align.c, type.element_bytes)},
+                      {"BLOCKS", p.stream == 1 ? static_cast<int>(resident_blocks(p, device)) : 0},
+                      {"SLICE", kSlice}};
     plan.needs = problem.align;
 
     const PackedOperand packed_a = packed(packs_a(problem, p), problem, problem.m, 0);
@@ -145,8 +167,17 @@ struct Simt {
       plan.steps.push_back(pack);
     }
 
+    if (p.pack == 0 && p.stream == 1) {
+      LaunchStep prepare;
+      prepare.kernel = "prepare";
+      prepare.block.x = 256;
+      prepare.args = {Arg::m, Arg::n, Arg::k, Arg::workspace};
+      plan.steps.push_back(prepare);
+    }
+
     LaunchStep gemm;
-    gemm.grid.x = tiles * p.split;
+    gemm.grid.x = p.stream == 1 ? resident_blocks(p, device) : tiles * p.split;
+    gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(problem, p);
     gemm.args = blas_arguments();
@@ -172,6 +203,11 @@ struct Simt {
       plan.steps.push_back(reduce);
     }
     plan.work = estimate(problem, p);
+    if (p.stream == 1) {
+      // For every block the sums of slices and the sums it hands over, then a flag: as struct Workspace has it.
+      plan.work.kept_bytes = resident_blocks(p, device) * (2 * tile_bytes(problem, p) + 4);
+      plan.workspace_bytes += plan.work.kept_bytes;
+    }
     return plan;
   }
 
@@ -205,6 +241,7 @@ struct Simt {
     work.tile_n = p.bn;
     work.tile_k = p.bk;
     work.split_k = p.split;
+    work.shares_last_wave = p.stream == 1;
     work.registers = registers(problem, p);
     work.bytes_in_flight = (p.stages - 1) * p.bk * (p.bm + p.bn) * type.element_bytes;
     return work;

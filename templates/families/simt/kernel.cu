@@ -22,9 +22,16 @@
 //
 // SPLIT blocks share one tile of C. They add their partial sums in a fixed order: REDUCE = 0 through the workspace and
 // the kernel reduce(), REDUCE = 1 as a cluster through distributed shared memory.
+//
+// STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
+// that do not fill a last wave are shared evenly by all, whoever has a tile's first steps adding the others' sums to its
+// own in the order of k. Sums of more than SLICE steps are taken in slices, whose errors do not add up as they would in
+// one long sum.
 #include "mmtune/copy.cuh"
 #include "mmtune/epilogue.cuh"
 #include "mmtune/index.cuh"
+#include "mmtune/loaders.cuh"
+#include "mmtune/shares.cuh"
 #include "mmtune/tma.cuh"
 
 using Value = Accumulator;  // what shared memory holds: elements are widened once, when they are staged
@@ -63,145 +70,6 @@ struct Shared {
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
 static_assert(THREADS == (BM / TM) * (BN / TN), "host and kernel disagree on the block");
-
-// What a loader needs to know of its operand.
-struct Operand {
-  const Element* matrix;
-  const TensorMap* map;
-  i64 ld;
-  i64 extent;   // of the matrix, in the direction that is not k
-  i64 first;    // this block's first position there
-  i64 k_begin;  // this block's part of k
-};
-
-// Moves EXTENT x BK elements per tile through registers, in vectors of VEC elements: fetch() reads the next tile,
-// finish() writes it to shared memory.
-template <int EXTENT, int ROW, bool ALONG_K, int VEC>
-struct RegisterLoader {
-  static constexpr int kVectors = EXTENT * BK / VEC;
-  static constexpr int kPerThread = (kVectors + THREADS - 1) / THREADS;
-  // Along k, neighbouring lanes take one 32-byte sector, then the next row: full sectors, distinct banks.
-  static constexpr int kSector = 32 / (VEC * sizeof(Element)) < BK / VEC ? 32 / (VEC * sizeof(Element)) : BK / VEC;
-
-  const Element* source[kPerThread];
-  Vector<Element, VEC> staged[kPerThread];
-  i64 step;  // elements from one tile to the next
-
-  static __device__ __forceinline__ int outer(int u) {  // position in 0..EXTENT of vector u
-    return ALONG_K ? u / kSector % EXTENT : u % (EXTENT / VEC) * VEC;
-  }
-  static __device__ __forceinline__ int inner(int u) {  // position in 0..BK of vector u
-    return ALONG_K ? (u / (kSector * EXTENT) * kSector + u % kSector) * VEC : u / (EXTENT / VEC);
-  }
-  static __device__ __forceinline__ bool mine(int u) { return kVectors % THREADS == 0 || u < kVectors; }
-
-  __device__ __forceinline__ explicit RegisterLoader(const Operand& operand) {
-    step = ALONG_K ? BK : BK * operand.ld;
-#pragma unroll
-    for (int s = 0; s < kPerThread; ++s) {
-      const int u = threadIdx.x + s * THREADS;
-      const i64 row = smaller(operand.first + outer(u), operand.extent - (ALONG_K ? 1 : VEC));
-      const i64 l = operand.k_begin + inner(u);
-      source[s] = operand.matrix + (ALONG_K ? row * operand.ld + l : l * operand.ld + row);
-    }
-  }
-
-  template <bool GUARDED>
-  __device__ __forceinline__ void read(int depth) {
-#pragma unroll
-    for (int s = 0; s < kPerThread; ++s) {
-      const int u = threadIdx.x + s * THREADS;
-      if (!mine(u)) continue;
-      const Vector<Element, VEC> zero = {};
-      const bool valid = !GUARDED || inner(u) < depth;
-      staged[s] = valid ? *reinterpret_cast<const Vector<Element, VEC>*>(source[s]) : zero;
-      source[s] += step;
-    }
-  }
-
-  // The next tile, of which `depth` steps exist.
-  __device__ __forceinline__ void fetch(int depth) { depth < BK ? read<true>(depth) : read<false>(depth); }
-
-  __device__ __forceinline__ void finish(Value (*tile)[ROW]) {
-#pragma unroll
-    for (int s = 0; s < kPerThread; ++s) {
-      const int u = threadIdx.x + s * THREADS;
-      if (!mine(u)) continue;
-#pragma unroll
-      for (int v = 0; v < VEC; ++v) {
-        tile[inner(u) + (ALONG_K ? v : 0)][outer(u) + (ALONG_K ? 0 : v)] = value_of(staged[s].at[v]);
-      }
-    }
-  }
-
-  __device__ __forceinline__ void fetch_ahead(Value (*)[ROW], int, unsigned) {}
-};
-
-// The same by cp.async, for an operand that lies as shared memory wants it; fetch_ahead() starts the copies.
-template <int EXTENT, int ROW, int VEC>
-struct AsyncLoader {
-  static constexpr int kVectors = EXTENT * BK / VEC;
-  static constexpr int kPerThread = (kVectors + THREADS - 1) / THREADS;
-
-  const Element* source[kPerThread];
-  i64 step;
-
-  __device__ __forceinline__ explicit AsyncLoader(const Operand& operand) {
-    step = BK * operand.ld;
-#pragma unroll
-    for (int s = 0; s < kPerThread; ++s) {
-      const int u = threadIdx.x + s * THREADS;
-      const i64 row = smaller(operand.first + u % (EXTENT / VEC) * VEC, operand.extent - VEC);
-      source[s] = operand.matrix + (operand.k_begin + u / (EXTENT / VEC)) * operand.ld + row;
-    }
-  }
-
-  __device__ __forceinline__ void fetch(int) {}
-  __device__ __forceinline__ void finish(Value (*)[ROW]) {}
-
-  __device__ __forceinline__ void fetch_ahead(Value (*tile)[ROW], int depth, unsigned) {
-#pragma unroll
-    for (int s = 0; s < kPerThread; ++s) {
-      const int u = threadIdx.x + s * THREADS;
-      if (kVectors % THREADS != 0 && u >= kVectors) continue;
-      const int l = u / (EXTENT / VEC);
-      copy_async<sizeof(Element) * VEC>(shared_address(&tile[l][u % (EXTENT / VEC) * VEC]), source[s], l < depth);
-      source[s] += step;
-    }
-  }
-};
-
-// The same by the tensor memory accelerator, asked by one thread. It fills what lies beyond the matrix with zeros.
-template <int EXTENT, int ROW>
-struct TmaLoader {
-  const TensorMap* map;
-  int column;
-  int row;
-
-  __device__ __forceinline__ explicit TmaLoader(const Operand& operand)
-      : map(operand.map), column(static_cast<int>(operand.first)), row(static_cast<int>(operand.k_begin)) {}
-
-  __device__ __forceinline__ void fetch(int) {}
-  __device__ __forceinline__ void finish(Value (*)[ROW]) {}
-
-  __device__ __forceinline__ void fetch_ahead(Value (*tile)[ROW], int, unsigned full) {
-    if (threadIdx.x == 0) copy_box(shared_address(tile), map, column, row, full);
-    row += BK;
-  }
-};
-
-template <int KIND, int EXTENT, int ROW, bool ALONG_K, int VEC>
-struct LoaderOf {
-  using type = RegisterLoader<EXTENT, ROW, ALONG_K, VEC>;
-};
-template <int EXTENT, int ROW, int VEC>
-struct LoaderOf<1, EXTENT, ROW, false, VEC> {
-  using type = AsyncLoader<EXTENT, ROW, VEC>;
-};
-template <int EXTENT, int ROW, int VEC>
-struct LoaderOf<2, EXTENT, ROW, false, VEC> {
-  using type = TmaLoader<EXTENT, ROW>;
-};
 
 constexpr int TMA_BYTES = LOAD == 2 ? ((A_ALONG_K ? 0 : BM) + (B_ALONG_K ? 0 : BN)) * BK * int(sizeof(Element)) : 0;
 
@@ -280,72 +148,92 @@ struct Position {
   __device__ __forceinline__ int column(int j) const { return column0 + j / V * (LANES_N * V) + j % V; }
 };
 
-// This block's tiles along k.
-struct Part {
+// A run of tiles along k.
+struct Segment {
   i64 k_begin;
   int tiles;
   int last_depth;  // steps of the last tile
 
-  __device__ __forceinline__ Part(i64 k, int split) {
-    const i64 share = ceil_div(ceil_div(k, BK), SPLIT) * BK;
-    k_begin = split * share;
-    const i64 length = smaller(share, k - k_begin);
+  // `count` tiles of BK steps from number `first` on, as far as k reaches.
+  __device__ __forceinline__ Segment(i64 k, i64 first, i64 count) {
+    k_begin = first * BK;
+    const i64 length = smaller(count * BK, k - k_begin);
     tiles = length > 0 ? static_cast<int>(ceil_div(length, BK)) : 0;
     last_depth = static_cast<int>(length - static_cast<i64>(tiles - 1) * BK);
   }
   __device__ __forceinline__ int depth(int tile) const { return tile + 1 < tiles ? BK : last_depth; }
 };
 
-// The sums of this block's part of k.
-__device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& shared, Loaders& loaders,
-                                         const Part& part, const Position& position) {
-  Stages& stages = shared.stages;
-  if (part.tiles == 0) return;
-  if constexpr (TMA_BYTES > 0) {
-    if (threadIdx.x == 0) {
-      for (int s = 0; s < STAGES; ++s) barrier_init(shared_address(&shared.full[s]), 1);
-      barrier_init_fence();
-    }
-    __syncthreads();
+// Where a tile lies in the ring of stages, and which phase of the barrier there tells that it has arrived.
+struct RingPosition {
+  int stage = 0;
+  unsigned parity = 0;
+
+  __device__ __forceinline__ void advance() {
+    stage = stage + 1 == STAGES ? 0 : stage + 1;
+    if (stage == 0) parity ^= 1;
   }
-  loaders.fetch(part.depth(0));
+};
+
+using Sums = StoredSums<TM * TN, THREADS, Accumulator>;
+
+// Adds a segment's products to sum. `ring` is where its first tile goes, and becomes where the next segment's will.
+// `aside` keeps the sums of slices.
+__device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& shared, Loaders& loaders,
+                                         const Segment& segment, const Position& position, RingPosition& ring,
+                                         const Sums& aside) {
+  Stages& stages = shared.stages;
+  if (segment.tiles == 0) return;
+  loaders.fetch(segment.depth(0));
+  RingPosition fill = ring;  // the tile that is fetched ahead
 #pragma unroll
   for (int s = 0; s < STAGES - 1; ++s) {
-    if (s < part.tiles) loaders.fetch_ahead(shared, s, part.depth(s));
+    if (s < segment.tiles) loaders.fetch_ahead(shared, fill.stage, segment.depth(s));
     if constexpr (LOAD == 1) commit_copies();
+    fill.advance();
   }
-  loaders.finish(stages, 0);
+  loaders.finish(stages, ring.stage);
   if constexpr (LOAD == 1) wait_copies<STAGES - 2>();
-  if constexpr (TMA_BYTES > 0) barrier_wait(shared_address(&shared.full[0]), 0);
+  if constexpr (TMA_BYTES > 0) barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
   __syncthreads();
 
   // Stages lie one behind the other: fragments are read along a ring of STAGES * BK rows.
   const Value* const a_begin = &stages.a[0][0][position.row0];
   const Value* const b_begin = &stages.b[0][0][position.column0];
-  const Value* a_row = a_begin;
-  const Value* b_row = b_begin;
+  const Value* a_row = a_begin + ring.stage * (BK * A_ROW);
+  const Value* b_row = b_begin + ring.stage * (BK * B_ROW);
   Fragment fragment[2];
   fragment[0].load(a_row, b_row);
 
-  int next = 1 % STAGES;    // the stage of the next tile
-  int fill = STAGES - 1;    // the stage that is fetched ahead
-  unsigned parity = 0;      // of the phase of full[next] that is awaited
-  for (int t = 0; t < part.tiles; ++t) {
-    const bool more = t + 1 < part.tiles;
+  constexpr int SLICE_TILES = STREAM == 1 ? SLICE / BK : 0x7fffffff;
+  int slice_end = SLICE_TILES;
+  for (int t = 0; t < segment.tiles; ++t) {
+    const bool more = t + 1 < segment.tiles;
+    ring.advance();
+    if (STREAM == 1 && t == slice_end) {
+      if (slice_end > SLICE_TILES) aside.add_to(&sum[0][0]);
+      aside.store(&sum[0][0]);
+#pragma unroll
+      for (int i = 0; i < TM; ++i) {
+#pragma unroll
+        for (int j = 0; j < TN; ++j) sum[i][j] = 0;
+      }
+      slice_end += SLICE_TILES;
+    }
     // A round is short enough for the instruction cache, however deep the stages are.
 #pragma unroll 1
     for (int round = 0; round < BK / UNROLL; ++round) {
-      const bool wraps = round == BK / UNROLL - 1 && next == 0;
+      const bool wraps = round == BK / UNROLL - 1 && ring.stage == 0;
       const Value* const a_next = wraps ? a_begin : a_row + UNROLL * A_ROW;
       const Value* const b_next = wraps ? b_begin : b_row + UNROLL * B_ROW;
 #pragma unroll
       for (int step = 0; step < UNROLL; ++step) {
         if (step == UNROLL - 1) {
           if (round == BK / UNROLL - 1) {
-            if (more) loaders.finish(stages, next);
+            if (more) loaders.finish(stages, ring.stage);
             if constexpr (LOAD == 1) wait_copies<STAGES - 2>();
             if constexpr (TMA_BYTES > 0) {
-              if (more) barrier_wait(shared_address(&shared.full[next]), parity);
+              if (more) barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
             }
             __syncthreads();
           }
@@ -354,8 +242,8 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
           fragment[(step + 1) % 2].load(a_row + (step + 1) * A_ROW, b_row + (step + 1) * B_ROW);
         }
         if (step == 0 && round == 0) {
-          if (more) loaders.fetch(part.depth(t + 1));
-          if (t + STAGES - 1 < part.tiles) loaders.fetch_ahead(shared, fill, part.depth(t + STAGES - 1));
+          if (more) loaders.fetch(segment.depth(t + 1));
+          if (t + STAGES - 1 < segment.tiles) loaders.fetch_ahead(shared, fill.stage, segment.depth(t + STAGES - 1));
           if constexpr (LOAD == 1) commit_copies();
         }
         accumulate(sum, fragment[step % 2]);
@@ -363,10 +251,9 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
       a_row = a_next;
       b_row = b_next;
     }
-    fill = fill + 1 == STAGES ? 0 : fill + 1;
-    next = next + 1 == STAGES ? 0 : next + 1;
-    if (next == 0) parity ^= 1;
+    fill.advance();
   }
+  if (STREAM == 1 && slice_end > SLICE_TILES) aside.add_to(&sum[0][0]);
 }
 
 // The block's tile of C and what is done to it.
@@ -418,13 +305,20 @@ __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator
   cluster_sync();  // nobody leaves while others read its shared memory
 }
 
-// How the workspace is divided: packed A, packed B, partial sums; each part starts at a multiple of 256 bytes.
+// How the workspace is divided: packed A, packed B, then either partial sums, or for every block the sums of slices and
+// the sums it hands over, and a flag. Each part starts at a multiple of 256 bytes.
 struct Workspace {
   Element* a;
   Element* b;
   Accumulator* partial;
   i64 lda;  // elements
   i64 ldb;
+
+  __device__ __forceinline__ Sums aside(int block) const { return Sums(partial + static_cast<i64>(block) * (BM * BN)); }
+  __device__ __forceinline__ Sums handed(int block) const { return aside(BLOCKS + block); }
+  __device__ __forceinline__ u32* flag(int block) const {
+    return reinterpret_cast<u32*>(partial + static_cast<i64>(2 * BLOCKS) * (BM * BN)) + block;
+  }
 
   __device__ __forceinline__ Workspace(void* memory, i64 m, i64 n, i64 k)
       : lda(ceil_div(m, ALIGNED) * ALIGNED), ldb(ceil_div(n, ALIGNED) * ALIGNED) {
@@ -438,50 +332,143 @@ struct Workspace {
   }
 };
 
-__device__ __forceinline__ void run(i64 m, i64 n, i64 k, Scalar alpha, const Element* A, i64 lda, const Element* B,
-                                    i64 ldb, Scalar beta, Element* C, i64 ldc, void* memory,
-                                    const TensorMap* map_a, const TensorMap* map_b) {
-  extern __shared__ __align__(128) unsigned char shared_bytes[];
-  Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
+// What all tiles of a call have in common.
+struct Call {
+  i64 m, n, k;
+  Scalar alpha;
+  const Element* A;
+  i64 lda;
+  const Element* B;
+  i64 ldb;
+  Scalar beta;
+  Element* C;
+  i64 ldc;
+  Workspace workspace;
+  const TensorMap* map_a;
+  const TensorMap* map_b;
 
+  __device__ __forceinline__ i64 tiles() const { return ceil_div(m, BM) * ceil_div(n, BN); }
+  __device__ __forceinline__ Output output(i64 tile) const {
+    const TileIndex index = tile_of_block(tile, ceil_div(m, BM), ceil_div(n, BN), GROUP);
+    return {m, n, index.m * BM, index.n * BN, alpha, beta, C, ldc};
+  }
+  __device__ __forceinline__ Loaders loaders(const Output& output, i64 k_begin) const {
+    const Operand operand_a{PACK_A ? workspace.a : A, map_a, PACK_A ? workspace.lda : lda,
+                            PACK_A ? workspace.lda : m, output.first_row, k_begin};
+    const Operand operand_b{PACK_B ? workspace.b : B, map_b, PACK_B ? workspace.ldb : ldb,
+                            PACK_B ? workspace.ldb : n, output.first_column, k_begin};
+    return Loaders(operand_a, operand_b);
+  }
+};
+
+__device__ __forceinline__ void store_tile(const Accumulator (&sum)[TM][TN], const Position& position,
+                                           const Output& output) {
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; j += V) output.store<V>(position.row(i), position.column(j), &sum[i][j]);
+  }
+}
+
+// STREAM = 0: one tile of C, or one part of its k.
+__device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
   const int split = SPLIT > 1 ? blockIdx.x % SPLIT : 0;
-  const TileIndex tile = tile_of_block(blockIdx.x / SPLIT, ceil_div(m, BM), ceil_div(n, BN), GROUP);
-  const Part part(k, split);
-  const Output output{m, n, tile.m * BM, tile.n * BN, alpha, beta, C, ldc};
-  const Workspace workspace(memory, m, n, k);
-  const Operand operand_a{PACK_A ? workspace.a : A, map_a, PACK_A ? workspace.lda : lda,
-                          PACK_A ? workspace.lda : m, output.first_row, part.k_begin};
-  const Operand operand_b{PACK_B ? workspace.b : B, map_b, PACK_B ? workspace.ldb : ldb,
-                          PACK_B ? workspace.ldb : n, output.first_column, part.k_begin};
-  Loaders loaders(operand_a, operand_b);
+  const i64 share = ceil_div(ceil_div(call.k, BK), SPLIT);
+  const Segment segment(call.k, split * share, share);
+  const Output output = call.output(blockIdx.x / SPLIT);
+  Loaders loaders = call.loaders(output, segment.k_begin);
   const Position position;
-
+  RingPosition ring;
   Accumulator sum[TM][TN] = {};
-  multiply(sum, shared, loaders, part, position);
+  multiply(sum, shared, loaders, segment, position, ring, Sums(nullptr));
 
   if constexpr (CLUSTER) {
     reduce_cluster(shared.partial, sum, position, output);
-  } else {
+  } else if constexpr (SPLIT > 1) {
 #pragma unroll
     for (int i = 0; i < TM; ++i) {
 #pragma unroll
       for (int j = 0; j < TN; j += V) {
-        if constexpr (SPLIT > 1) {
-          const i64 row = output.first_row + position.row(i);
-          const i64 column = output.first_column + position.column(j);
-          if (row < m) store_partial<V>(workspace.partial + (split * m + row) * n + column, &sum[i][j], n - column);
-        } else {
-          output.store<V>(position.row(i), position.column(j), &sum[i][j]);
+        const i64 row = output.first_row + position.row(i);
+        const i64 column = output.first_column + position.column(j);
+        if (row < call.m) {
+          store_partial<V>(call.workspace.partial + (split * call.m + row) * call.n + column, &sum[i][j],
+                           call.n - column);
         }
       }
     }
+  } else {
+    store_tile(sum, position, output);
+  }
+}
+
+// STREAM = 1: this block's share of tiles that are divided, then its whole tiles.
+__device__ __forceinline__ void compute_stream(const Call& call, Shared& shared) {
+  const int block = blockIdx.x;
+  const i64 k_tiles = call.k > 0 ? ceil_div(call.k, BK) : 1;
+  const StreamSchedule schedule(call.tiles(), static_cast<int>(k_tiles), BLOCKS);
+  const Position position;
+  RingPosition ring;
+  i64 at = schedule.begin(block);
+  const i64 shared_end = schedule.begin(block + 1);
+  i64 whole = schedule.rest + block;
+#pragma unroll 1
+  while (at < shared_end || whole < schedule.tiles) {
+    i64 tile = whole;
+    i64 first = 0;
+    i64 count = k_tiles;
+    if (at < shared_end) {
+      tile = at / k_tiles;
+      first = at - tile * k_tiles;
+      count = smaller(shared_end - at, k_tiles - first);
+      at += count;
+    } else {
+      whole += BLOCKS;
+    }
+    const Segment segment(call.k, first, count);
+    const Output output = call.output(tile);
+    Loaders loaders = call.loaders(output, segment.k_begin);
+    Accumulator sum[TM][TN] = {};
+    __syncthreads();  // the stages are done with
+    multiply(sum, shared, loaders, segment, position, ring, call.workspace.aside(block));
+    if (first > 0) {
+      call.workspace.handed(block).store(&sum[0][0]);
+      __syncthreads();
+      if (threadIdx.x == 0) raise_flag(call.workspace.flag(block));
+      continue;
+    }
+    for (int giver = block + 1; count < k_tiles && schedule.begin(giver) < (tile + 1) * k_tiles; ++giver) {
+      if (threadIdx.x == 0) await_flag(call.workspace.flag(giver));
+      __syncthreads();
+      call.workspace.handed(giver).add_to(&sum[0][0]);
+    }
+    store_tile(sum, position, output);
+  }
+}
+
+__device__ __forceinline__ void run(const Call& call) {
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
+  if constexpr (TMA_BYTES > 0) {
+    if (threadIdx.x == 0) {
+      for (int s = 0; s < STAGES; ++s) barrier_init(shared_address(&shared.full[s]), 1);
+      barrier_init_fence();
+    }
+    __syncthreads();
+  }
+  if constexpr (STREAM == 1) {
+    compute_stream(call, shared);
+  } else {
+    compute_tile(call, shared);
   }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
          i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, void* __restrict__ workspace) {
-  if constexpr (LOAD < 2) run(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, workspace, nullptr, nullptr);
+  if constexpr (LOAD < 2) {
+    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, Workspace(workspace, m, n, k), nullptr, nullptr});
+  }
 }
 
 // The same with tensor maps; the operand that passes through registers is read from its address.
@@ -489,7 +476,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
              i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, void* __restrict__ workspace,
              const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
-  if constexpr (LOAD == 2) run(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, workspace, &map_a, &map_b);
+  if constexpr (LOAD == 2) {
+    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, Workspace(workspace, m, n, k), &map_a, &map_b});
+  }
 }
 
 // Copies one 32 x 32 tile of a stored operand to target[k][extent], transposed if the operand is contiguous along k.
@@ -515,6 +504,15 @@ __device__ __forceinline__ void pack_tile(const Element* source, i64 ld, i64 ext
   }
 }
 
+__device__ __forceinline__ void lower_flags(const Workspace& workspace) {
+  for (int block = threadIdx.x; block < BLOCKS; block += 256) *workspace.flag(block) = 0;
+}
+
+// What must be done before a gemm that shares tiles and does not pack.
+extern "C" __global__ void __launch_bounds__(256) prepare(i64 m, i64 n, i64 k, void* __restrict__ memory) {
+  if constexpr (STREAM == 1) lower_flags(Workspace(memory, m, n, k));
+}
+
 // Packs what PACK says, one tile a block: first all of A, then all of B.
 extern "C" __global__ void __launch_bounds__(256)
     pack(i64 m, i64 n, i64 k, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B, i64 ldb,
@@ -524,6 +522,7 @@ extern "C" __global__ void __launch_bounds__(256)
     const i64 tiles_a = PACK_A ? ceil_div(m, 32) * ceil_div(k, 32) : 0;
     const i64 tiles_b = PACK_B ? ceil_div(n, 32) * ceil_div(k, 32) : 0;
     const i64 tile = blockIdx.x;
+    if (STREAM == 1 && tile == 0) lower_flags(workspace);
     if (tile < tiles_a) {
       pack_tile<!TRANSPOSE_A>(A, lda, m, k, workspace.a, workspace.lda, tile);
     } else if (tile < tiles_a + tiles_b) {

@@ -1,0 +1,74 @@
+// Blocks of one grid that share the work on one tile of C: who computes what, and how one hands its sums to another.
+#pragma once
+
+#include "mmtune/copy.cuh"
+#include "mmtune/index.cuh"
+#include "mmtune/numeric.cuh"
+
+// Tells every block that what this thread, and those it has met at a barrier, wrote before can be read.
+// PTX ISA: st.release, and "Causality order" for the barrier.
+__device__ __forceinline__ void raise_flag(u32* flag) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(1) : "memory");
+}
+
+// Waits for a raised flag. PTX ISA: ld.acquire.
+__device__ __forceinline__ void await_flag(const u32* flag) {
+  u32 raised;
+  do {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(raised) : "l"(flag) : "memory");
+  } while (raised == 0);
+}
+
+// How `blocks` resident blocks divide `tiles` tiles of C, each `k_tiles` steps along k deep (stream-K; M. Osama et al.,
+// "Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU", PPoPP 2023).
+// As many tiles as fill whole waves are computed by one block each. The first `rest` tiles, which do not, are laid end
+// to end and cut into equal shares; a share may end one tile and begin the next.
+struct StreamSchedule {
+  static constexpr int kLeastShare = 4;  // k_tiles: below it, handing sums over costs more than it saves
+
+  i64 tiles;
+  int k_tiles;
+  int blocks;
+  int rest;
+  int sharers;
+
+  __device__ __forceinline__ StreamSchedule(i64 tiles_of_c, int k_tiles_of_c, int resident_blocks)
+      : tiles(tiles_of_c), k_tiles(k_tiles_of_c), blocks(resident_blocks), rest(static_cast<int>(tiles_of_c % blocks)) {
+    const i64 worth = static_cast<i64>(rest) * k_tiles / kLeastShare;
+    sharers = static_cast<int>(smaller(blocks, worth > rest ? worth : rest));
+  }
+
+  // Where the share of a block begins, counted in k_tiles from the first tile's first; ends where the next begins.
+  __device__ __forceinline__ i64 begin(int block) const {
+    return rest == 0 ? 0 : static_cast<i64>(block < sharers ? block : sharers) * rest * k_tiles / sharers;
+  }
+};
+
+// A block's sums outside of its registers: SIZE of every thread, stored so that each thread finds its own again and a
+// warp moves whole lines.
+template <int SIZE, int THREADS_OF_BLOCK, class Accumulator>
+struct StoredSums {
+  static constexpr int WIDE = 16 / sizeof(Accumulator);
+  using Group = Vector<Accumulator, WIDE>;
+
+  Group* groups;
+
+  __device__ __forceinline__ explicit StoredSums(Accumulator* memory) : groups(reinterpret_cast<Group*>(memory)) {}
+
+  __device__ __forceinline__ void store(const Accumulator* sums) const {
+#pragma unroll
+    for (int g = 0; g < SIZE / WIDE; ++g) {
+      groups[g * THREADS_OF_BLOCK + threadIdx.x] = *reinterpret_cast<const Group*>(sums + g * WIDE);
+    }
+  }
+
+  // sums = stored + sums
+  __device__ __forceinline__ void add_to(Accumulator* sums) const {
+#pragma unroll
+    for (int g = 0; g < SIZE / WIDE; ++g) {
+      const Group group = groups[g * THREADS_OF_BLOCK + threadIdx.x];
+#pragma unroll
+      for (int w = 0; w < WIDE; ++w) sums[g * WIDE + w] = group.at[w] + sums[g * WIDE + w];
+    }
+  }
+};
