@@ -111,7 +111,7 @@ class Model {
     const Demand d = demand(blocks);
     // The third norm lies between the sum of all and the largest alone.
     double sum = 0;
-    for (const double x : {d.arithmetic, d.shared_memory, d.l2, d.memory, d.latency}) sum += std::pow(x, 3);
+    for (const double x : {d.arithmetic, d.shared_memory, d.l2, d.memory, d.latency}) sum += x * x * x;
     const double iteration = std::cbrt(sum) + kBarrierLatency / per_sm;
     // The first fetch and the store of C are covered only by other blocks of the SM.
     const double fill = kMemoryLatency + latency();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -14,6 +15,7 @@
 #include "templates/config.h"
 #include "templates/device_spec.h"
 #include "templates/launch_plan.h"
+#include "templates/param.h"
 #include "templates/problem.h"
 
 namespace mmtune {
@@ -30,7 +32,7 @@ struct ParamInfo {
 template <class Params>
 struct ParamRow {
   std::string_view name;
-  int Params::*member;
+  Param Params::*member;
   std::vector<int> values;
   std::string_view help;
 };
@@ -42,25 +44,35 @@ using ParamTable = std::vector<ParamRow<Params>>;
 /// is a fixed sentence, so that configurations can be counted by it; explain() says the numbers for one of them.
 class Rules {
  public:
+  /// The first rule that does not hold closes `reads`: what is looked at later does not change that verdict.
+  explicit Rules(Reads* reads = nullptr) : reads_(reads) {}
+
   /// What a configuration needs in order to run and to be right: "TM divides BM".
-  void must(bool holds, std::string_view reason) {
-    if (!holds && broken_.empty()) broken_ = reason;
-  }
+  void must(bool holds, std::string_view reason) { note(holds, reason, broken_); }
 
   /// What makes it worth a trial: "every split has at least four tiles of k". The search leaves out the others; who
   /// names one, or gets it as a default, may have it.
-  void worth(bool holds, std::string_view reason) {
-    if (!holds && unworthy_.empty()) unworthy_ = reason;
-  }
+  void worth(bool holds, std::string_view reason) { note(holds, reason, unworthy_); }
 
-  bool ok() const { return broken_.empty(); }                             ///< it runs
-  bool searched() const { return broken_.empty() && unworthy_.empty(); }  ///< it runs and is worth trying
+  bool ok() const { return broken_.empty(); }               ///< it runs
+  bool searched() const { return reason_.empty(); }         ///< it runs and is worth trying
   std::string_view broken() const { return broken_; }       ///< the first `must` that does not hold; empty if all do
   std::string_view not_worth() const { return unworthy_; }  ///< the same of `worth`
+  std::string_view reason() const { return reason_; }       ///< whichever of them came first
 
  private:
+  void note(bool holds, std::string_view reason, std::string_view& first) {
+    if (holds) return;
+    if (first.empty()) first = reason;
+    if (!reason_.empty()) return;
+    reason_ = reason;
+    if (reads_ != nullptr) reads_->close();
+  }
+
+  Reads* reads_;
   std::string_view broken_;
   std::string_view unworthy_;
+  std::string_view reason_;
 };
 
 class Family {
@@ -76,12 +88,19 @@ class Family {
   virtual std::string_view broken_rule(const Problem& problem, const Config& config,
                                        const DeviceSpec& device) const = 0;
 
-  /// What keeps a search from trying it: the same rules, and those of worth. Made for enumerations: the common limits
-  /// are looked at last, and only for what is worth trying.
+  /// What keeps a search from trying it: the same rules, and those of worth. The common limits are looked at last, and
+  /// only for what is worth trying.
   virtual Rules judge(const Problem& problem, const Config& config, const DeviceSpec& device) const = 0;
 
   /// How to launch it. The configuration must be complete; rules need not hold.
   virtual LaunchPlan plan(const Problem& problem, const Config& config, const DeviceSpec& device) const = 0;
+
+  /// For enumerations: the family's own rules and the plan for values in table order. Which of them mattered is noted
+  /// in `reads`. The common limits are left to the caller.
+  virtual Rules own_rules(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
+                          Reads& reads) const = 0;
+  virtual LaunchPlan plan(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
+                          Reads& reads) const = 0;
 
   /// A configuration that is right for every problem and reasonable for most; it can run wherever any configuration of
   /// the family can.
@@ -103,7 +122,7 @@ std::string explain(const Family& family, const Problem& problem, const Config& 
 void check_common_limits(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, Rules& rules);
 
 /// Adapts a struct T with
-///   struct Params { int …; };              members, each initialised with its default
+///   struct Params { Param …; };            members, each initialised with its default
 ///   static constexpr std::string_view kName, kSummary;
 ///   static const ParamTable<Params>& table();
 ///   static void rules(const Problem&, const Params&, const DeviceSpec&, Rules&);
@@ -137,6 +156,18 @@ class FamilyOf final : public Family {
     return T::plan(problem, from(config), device);
   }
 
+  Rules own_rules(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
+                  Reads& reads) const override {
+    Rules rules(&reads);
+    T::rules(problem, from(values, reads), device, rules);
+    return rules;
+  }
+
+  LaunchPlan plan(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
+                  Reads& reads) const override {
+    return T::plan(problem, from(values, reads), device);
+  }
+
   Config default_config(const Problem& problem) const override {
     if constexpr (requires { T::default_params(problem); }) {
       return to_config(T::default_params(problem));
@@ -168,6 +199,13 @@ class FamilyOf final : public Family {
     for_each_row([&](const auto& row, std::size_t position) {
       if (const int* value = config.find(row.name, position)) params.*row.member = *value;
     });
+    return params;
+  }
+
+  static Params from(std::span<const int> values, Reads& reads) {
+    Params params;
+    for_each_row(
+        [&](const auto& row, std::size_t position) { params.*row.member = Param(values[position], position, reads); });
     return params;
   }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 namespace mmtune {
 
@@ -35,7 +36,7 @@ Restriction parse_restriction(std::string_view text) {
 
 SearchSpace::SearchSpace(const Family& family, const Problem& problem, const DeviceSpec& device,
                          const Restriction& restriction)
-    : family_(family), problem_(problem), device_(device), params_(family.params()) {
+    : family_(family), problem_(problem), device_(device), params_(family.params()), strides_(params_.size(), 1) {
   for (ParamInfo& param : params_) {
     const auto allowed = restriction.find(param.name);
     if (allowed == restriction.end()) continue;
@@ -43,58 +44,29 @@ SearchSpace::SearchSpace(const Family& family, const Problem& problem, const Dev
       return std::find(allowed->second.begin(), allowed->second.end(), value) == allowed->second.end();
     });
   }
+  for (std::size_t i = params_.size(); i-- > 1;) {
+    strides_[i - 1] = strides_[i] * static_cast<std::int64_t>(params_[i].values.size());
+  }
 }
 
 std::int64_t SearchSpace::size() const {
-  std::int64_t product = 1;
-  for (const ParamInfo& param : params_) product *= static_cast<std::int64_t>(param.values.size());
-  return product;
+  return params_.empty() ? 1 : strides_.front() * static_cast<std::int64_t>(params_.front().values.size());
 }
 
-void SearchSpace::for_each_point(const std::function<bool(const Config&, const Rules&)>& visit) const {
-  if (size() == 0) return;
-  Config config = first();
-  std::vector<std::size_t> digits(params_.size(), 0);
-  std::size_t position = 0;
-  do {
-    if (!visit(config, family_.judge(problem_, config, device_))) return;
-    // The next point, counting like an odometer: the last parameter turns fastest. One configuration is changed in
-    // place, so that a million points cost no allocation here.
-    for (position = params_.size(); position > 0; --position) {
-      const std::vector<int>& values = params_[position - 1].values;
-      std::size_t& digit = digits[position - 1];
-      digit = (digit + 1) % values.size();
-      config.set(position - 1, values[digit]);
-      if (digit != 0) break;
-    }
-  } while (position > 0);
+std::int64_t SearchSpace::number(const std::vector<std::size_t>& digits) const {
+  std::int64_t number = 0;
+  for (std::size_t i = 0; i < digits.size(); ++i) number += static_cast<std::int64_t>(digits[i]) * strides_[i];
+  return number;
 }
 
-void SearchSpace::for_each(const std::function<bool(const Config&)>& visit) const {
-  for_each_point([&](const Config& config, const Rules& rules) { return !rules.searched() || visit(config); });
-}
-
-std::vector<Config> SearchSpace::all() const {
-  std::vector<Config> configs;
-  for_each([&](const Config& config) {
-    configs.push_back(config);
-    return true;
-  });
-  return configs;
-}
-
-SpaceCount SearchSpace::count() const {
-  SpaceCount count;
-  for_each_point([&](const Config&, const Rules& rules) {
-    ++count.total;
-    if (rules.searched()) {
-      ++count.searched;
-    } else {
-      ++(rules.ok() ? count.not_worth[rules.not_worth()] : count.removed[rules.broken()]);
-    }
-    return true;
-  });
-  return count;
+Config SearchSpace::config(std::int64_t number) const {
+  std::vector<Setting> settings;
+  settings.reserve(params_.size());
+  for (std::size_t i = 0; i < params_.size(); ++i) {
+    const auto digit = static_cast<std::size_t>(number / strides_[i]) % params_[i].values.size();
+    settings.push_back({std::string(params_[i].name), params_[i].values[digit]});
+  }
+  return Config(std::move(settings));
 }
 
 std::vector<Config> SearchSpace::neighbours(const Config& config) const {
@@ -123,12 +95,6 @@ bool SearchSpace::contains(const Config& config) const {
   };
   return std::equal(settings.begin(), settings.end(), params_.begin(), params_.end(), matches) &&
          family_.judge(problem_, config, device_).searched();
-}
-
-Config SearchSpace::first() const {
-  std::vector<Setting> settings;
-  for (const ParamInfo& param : params_) settings.push_back({std::string(param.name), param.values.front()});
-  return Config(std::move(settings));
 }
 
 }  // namespace mmtune

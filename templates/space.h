@@ -27,19 +27,32 @@ using Restriction = std::map<std::string, std::vector<int>, std::less<>>;
 /// Parses "NAME=VALUE,VALUE NAME=VALUE …". Throws UsageError naming the offending token.
 Restriction parse_restriction(std::string_view text);
 
+/// A configuration of a space and what the model expects of it.
+struct Prospect {
+  std::int64_t number = 0;  ///< for SearchSpace::config
+  double predicted_us = 0;
+};
+
 /// The cartesian product of the family's values filtered by its rules of both kinds. Holds only references and small
-/// tables: nothing is enumerated until asked.
+/// tables: nothing is enumerated until asked. Enumerating costs time for what the rules tell apart, not for the
+/// product: a rule that breaks ends a whole branch, all configurations that agree in the parameters it and its
+/// predecessors read.
 class SearchSpace {
  public:
   SearchSpace(const Family& family, const Problem& problem, const DeviceSpec& device,
               const Restriction& restriction = {});
 
-  /// The size of the product before any rule.
+  const Family& family() const { return family_; }
+
+  /// The size of the product before any rule. Its configurations are numbered from 0 in table order, the last
+  /// parameter fastest.
   std::int64_t size() const;
+  Config config(std::int64_t number) const;
 
-  /// Calls `visit` for every configuration of the space in table order; stops early when it returns false.
-  void for_each(const std::function<bool(const Config&)>& visit) const;
+  /// The `limit` configurations of the space with the shortest predicted times; equals in table order.
+  std::vector<Prospect> ranked(std::size_t limit) const;
 
+  /// All configurations of the space in table order.
   std::vector<Config> all() const;
   SpaceCount count() const;
 
@@ -51,14 +64,22 @@ class SearchSpace {
   bool contains(const Config& config) const;
 
  private:
-  /// Visits the whole product with what speaks against each point.
-  void for_each_point(const std::function<bool(const Config&, const Rules&)>& visit) const;
-  Config first() const;
+  struct Branch;
+  class Outlooks;
+
+  /// Values of the first parameter: parts that can be looked through side by side.
+  std::size_t parts() const;
+  /// Visits a part of the product, every configuration in one branch.
+  void for_each_branch(std::size_t part, const std::function<void(const Branch&)>& visit) const;
+  std::int64_t number(const std::vector<std::size_t>& digits) const;
+  /// Of the configurations of a branch.
+  std::vector<std::int64_t> numbers(const Branch& branch) const;
 
   const Family& family_;
   Problem problem_;
   DeviceSpec device_;
   std::vector<ParamInfo> params_;
+  std::vector<std::int64_t> strides_;  ///< from a configuration's number to that with a parameter's next value
 };
 
 }  // namespace mmtune

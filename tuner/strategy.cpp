@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <future>
-#include <iterator>
 #include <utility>
 
 #include "templates/cost.h"
@@ -22,16 +20,19 @@ using Maker = std::unique_ptr<Strategy> (*)(const StrategySetup&);
 constexpr std::array<std::pair<std::string_view, Maker>, 3> kStrategies{
     {{"exhaustive", make_exhaustive}, {"random", make_random}, {"guided", make_guided}}};
 
-bool better(const Point& x, const Point& y) { return x.predicted_us < y.predicted_us; }
-
 }  // namespace
 
 std::string key_of(const Point& point) { return fmt::format("{} {}", point.family->name(), point.config.text()); }
 
-Spaces::Spaces(std::vector<const Family*> families, const Problem& problem, const DeviceSpec& device,
+Point Ranking::operator[](std::size_t rank) const {
+  const auto& [space, prospect] = entries_[rank];
+  return {&space->family(), space->config(prospect.number), prospect.predicted_us};
+}
+
+Spaces::Spaces(const std::vector<const Family*>& families, const Problem& problem, const DeviceSpec& device,
                const Restriction& restriction)
-    : families_(std::move(families)), problem_(problem), device_(device), restriction_(restriction) {
-  for (const Family* family : families_) spaces_.emplace_back(*family, problem_, device_, restriction);
+    : problem_(problem), device_(device) {
+  for (const Family* family : families) spaces_.emplace_back(*family, problem_, device_, restriction);
 }
 
 double Spaces::predict_us(const Family& family, const Config& config) const {
@@ -39,55 +40,22 @@ double Spaces::predict_us(const Family& family, const Config& config) const {
   return predict(problem_, plan, device_, plan.work.registers).time_us;
 }
 
-std::vector<Point> Spaces::best_of(const Family& family, const SearchSpace& space, std::size_t limit) const {
-  // A heap of the best, worst on top, so that millions of configurations need not be kept.
-  std::vector<Point> best;
-  space.for_each([&](const Config& config) {
-    const double time = predict_us(family, config);
-    if (best.size() == limit) {
-      if (time >= best.front().predicted_us) return true;
-      std::pop_heap(best.begin(), best.end(), better);
-      best.pop_back();
-    }
-    best.push_back({&family, config, time});
-    std::push_heap(best.begin(), best.end(), better);
-    return true;
-  });
-  return best;
-}
-
-std::vector<Point> Spaces::ranked(std::size_t limit) const {
-  // One part for each value of a family's first parameter, looked through side by side; their order is fixed, so that
-  // the ranking does not depend on which thread was faster.
-  std::vector<std::future<std::vector<Point>>> parts;
-  for (const Family* family : families_) {
-    const ParamInfo first = family->params().front();
-    const auto allowed = restriction_.find(first.name);
-    for (const int value : first.values) {
-      if (allowed != restriction_.end() && std::count(allowed->second.begin(), allowed->second.end(), value) == 0)
-        continue;
-      Restriction part = restriction_;
-      part[std::string(first.name)] = {value};
-      parts.push_back(std::async(std::launch::async, [this, family, limit, part = std::move(part)] {
-        return best_of(*family, SearchSpace(*family, problem_, device_, part), limit);
-      }));
-    }
+Ranking Spaces::ranked(std::size_t limit) const {
+  Ranking ranking;
+  for (const SearchSpace& space : spaces_) {
+    for (const Prospect& prospect : space.ranked(limit)) ranking.entries_.push_back({&space, prospect});
   }
-  std::vector<Point> all;
-  for (auto& part : parts) {
-    std::vector<Point> points = part.get();
-    std::move(points.begin(), points.end(), std::back_inserter(all));
-  }
-  std::stable_sort(all.begin(), all.end(), better);
-  if (all.size() > limit) all.resize(limit);
-  return all;
+  std::stable_sort(ranking.entries_.begin(), ranking.entries_.end(),
+                   [](const auto& x, const auto& y) { return x.prospect.predicted_us < y.prospect.predicted_us; });
+  if (ranking.entries_.size() > limit) ranking.entries_.resize(limit);
+  return ranking;
 }
 
 std::vector<Point> Spaces::neighbours(const Point& point) const {
   std::vector<Point> points;
-  for (std::size_t i = 0; i < families_.size(); ++i) {
-    if (families_[i] != point.family) continue;
-    for (Config& config : spaces_[i].neighbours(point.config)) {
+  for (const SearchSpace& space : spaces_) {
+    if (&space.family() != point.family) continue;
+    for (Config& config : space.neighbours(point.config)) {
       const double time = predict_us(*point.family, config);
       points.push_back({point.family, std::move(config), time});
     }
@@ -96,10 +64,9 @@ std::vector<Point> Spaces::neighbours(const Point& point) const {
 }
 
 bool Spaces::contains(const Point& point) const {
-  for (std::size_t i = 0; i < families_.size(); ++i) {
-    if (families_[i] == point.family) return spaces_[i].contains(point.config);
-  }
-  return false;
+  return std::any_of(spaces_.begin(), spaces_.end(), [&](const SearchSpace& space) {
+    return &space.family() == point.family && space.contains(point.config);
+  });
 }
 
 const Effort& effort_named(std::string_view name) {

@@ -23,14 +23,30 @@ struct Point {
 /// "simt BM=128 …": identifies a point within a problem.
 std::string key_of(const Point& point);
 
+/// Points in the order of the model, best first; equals in the order of families and their tables. A space may have
+/// millions, so each is made when it is asked for. Must not outlive the Spaces it is from.
+class Ranking {
+ public:
+  std::size_t size() const { return entries_.size(); }
+  Point operator[](std::size_t rank) const;
+
+ private:
+  friend class Spaces;
+  struct Entry {
+    const SearchSpace* space;
+    Prospect prospect;
+  };
+  std::vector<Entry> entries_;
+};
+
 /// The families to search for one problem on one GPU.
 class Spaces {
  public:
-  Spaces(std::vector<const Family*> families, const Problem& problem, const DeviceSpec& device,
+  Spaces(const std::vector<const Family*>& families, const Problem& problem, const DeviceSpec& device,
          const Restriction& restriction = {});
 
   /// Every point worth trying, best prediction first; at most `limit` of them.
-  std::vector<Point> ranked(std::size_t limit) const;
+  Ranking ranked(std::size_t limit) const;
 
   /// Points one step away, with their predictions.
   std::vector<Point> neighbours(const Point& point) const;
@@ -38,14 +54,9 @@ class Spaces {
   double predict_us(const Family& family, const Config& config) const;
 
  private:
-  /// The best `limit` points of one space, in no order.
-  std::vector<Point> best_of(const Family& family, const SearchSpace& space, std::size_t limit) const;
-
   std::vector<SearchSpace> spaces_;
-  std::vector<const Family*> families_;
   Problem problem_;
   DeviceSpec device_;
-  Restriction restriction_;
 };
 
 /// How much to try. Names are those of --effort.

@@ -8,7 +8,7 @@ namespace mmtune::testing {
 
 struct Toy {
   struct Params {
-    int bm = 32, bn = 64, width = 1;
+    Param bm{32}, bn{64}, width{1};
   };
 
   static constexpr std::string_view kName = "toy";

@@ -31,8 +31,9 @@ class Guided final : public Strategy {
       if (spaces_.contains(favourite)) add(favourite);
     }
     const auto enough = pending_.size() + static_cast<std::size_t>(effort_.first_trials);
-    for (const Point& point : spaces_.ranked(kRanked)) {
-      if (pending_.size() >= enough) break;
+    const Ranking ranking = spaces_.ranked(kRanked);
+    for (std::size_t rank = 0; rank < ranking.size() && pending_.size() < enough; ++rank) {
+      const Point point = ranking[rank];
       const auto close = [&point](const Point& chosen) { return distance(chosen, point) < kDistance; };
       if (std::none_of(pending_.begin(), pending_.end(), close)) add(point);
     }

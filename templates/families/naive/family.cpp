@@ -9,7 +9,7 @@ constexpr int kLinear = 0, kUncoalesced = 1, kCoalesced = 2, kBlockCoarse = 3;  
 
 struct Naive {
   struct Params {
-    int mapping = kCoalesced, bx = 32, by = 8, coarse = 1, unroll = 4;
+    Param mapping{kCoalesced}, bx{32}, by{8}, coarse{1}, unroll{4};
   };
 
   static constexpr std::string_view kName = "naive";
@@ -63,7 +63,7 @@ struct Naive {
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const int step = p.coarse * traits(problem.precision).element_bytes;
     const int lanes = std::min(32, p.bx * p.by);
-    const int lanes_x = std::min(p.bx, lanes);
+    const int lanes_x = std::min<int>(p.bx, lanes);
     const int rows = p.mapping == kUncoalesced ? lanes_x : lanes / lanes_x;  // threads of a warp, by what they read
     const int columns = lanes / rows;
     const int lines_a = lines(rows, transposes_a(problem.layout), step);

@@ -1,5 +1,6 @@
 // The register-tiled family that competes on CUDA cores; see kernel.cu for the picture.
 #include <algorithm>
+#include <utility>
 
 #include "templates/dtype.h"
 #include "templates/families.h"
@@ -10,8 +11,8 @@ namespace {
 
 struct Simt {
   struct Params {
-    int bm = 64, bn = 64, bk = 8, tm = 8, tn = 4, lanes_n = 8, load = 0, stages = 2, unroll = 8, order = 1, group = 8,
-        min_blocks = 1, split = 1, reduce = 0, pack = 0, stream = 0;
+    Param bm{64}, bn{64}, bk{8}, tm{8}, tn{4}, lanes_n{8}, load{0}, stages{2}, unroll{8}, order{1}, group{8},
+        min_blocks{1}, split{1}, reduce{0}, pack{0}, stream{0};
   };
 
   static constexpr std::string_view kName = "simt";
@@ -109,43 +110,44 @@ struct Simt {
     rules.must(p.load > 0 || p.stages == 2, "copies through registers use two stages");
     rules.must(p.load == 0 || type.element_bytes == type.accumulator_bytes,
                "cp.async and TMA cannot widen 16-bit elements on the way");
-    rules.must(p.load == 0 || !a_along_k(problem, p) || !b_along_k(problem, p),
-               "operands contiguous along k pass through registers");
     rules.must(p.load != 1 || compute_capability(device) >= 80, "cp.async needs compute capability 8.0");
     rules.must(p.load != 2 || compute_capability(device) >= 90, "TMA needs compute capability 9.0");
+    rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK needs an operand that gains by it");
+    rules.worth(p.pack == 0 || (p.load > 0 && std::min(problem.m, problem.n) >= 256),
+                "PACK pays where both m and n are large and copies are asynchronous");
+    rules.must(p.load == 0 || !a_along_k(problem, p) || !b_along_k(problem, p),
+               "operands contiguous along k pass through registers");
     rules.must(p.load != 2 || a_along_k(problem, p) || packs_a(problem, p) || problem.align.a == 16,
                "TMA needs A aligned to 16 bytes");
     rules.must(p.load != 2 || b_along_k(problem, p) || packs_b(problem, p) || problem.align.b == 16,
                "TMA needs B aligned to 16 bytes");
-    rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK needs an operand that gains by it");
+    const int need = registers(problem, p);
+    rules.must(need <= 255, "expected registers fit a thread");
+    rules.must(need * block * p.min_blocks <= device.max_registers_per_sm, "registers allow MIN_BLOCKS blocks per SM");
+    rules.worth(p.min_blocks == 4 || need * block * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
+                "MIN_BLOCKS uses at least half of the registers");
+    rules.worth(staged_extent(problem, p) * p.bk / block * words <= 48,
+                "at most 48 registers of staged elements per thread");
+    const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
+    rules.worth(tiles < 2 * device.sm_count || p.split == 1, "SPLIT is for fewer tiles than two per SM");
+    rules.worth(p.split == 1 || ceil_div(problem.k, p.bk) >= 2 * p.split, "every split has at least two tiles of k");
+    rules.worth(p.split <= 8 || tiles * 8 < device.sm_count, "more than 8 splits are for very few tiles");
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
     rules.must(p.stream == 0 || shared_memory_allows(problem, p, device, p.min_blocks),
                "STREAM needs MIN_BLOCKS blocks per SM at once");
-    const int need = registers(problem, p);
-    rules.must(need <= 255, "expected registers fit a thread");
-    rules.must(need * block * p.min_blocks <= device.max_registers_per_sm, "registers allow MIN_BLOCKS blocks per SM");
-    if (!rules.ok()) return;
-    rules.worth(staged_extent(problem, p) * p.bk / block * words <= 48,
-                "at most 48 registers of staged elements per thread");
-    rules.worth(p.min_blocks == 4 || need * block * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
-                "MIN_BLOCKS uses at least half of the registers");
     rules.worth(shared_memory_allows(problem, p, device, p.min_blocks),
                 "shared memory allows MIN_BLOCKS blocks per SM");
-    const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
-    rules.worth(p.split == 1 || tiles < 2 * device.sm_count, "SPLIT is for fewer tiles than two per SM");
-    rules.worth(p.split == 1 || ceil_div(problem.k, p.bk) >= 2 * p.split, "every split has at least two tiles of k");
-    rules.worth(p.pack == 0 || (p.load > 0 && std::min(problem.m, problem.n) >= 256),
-                "PACK pays where both m and n are large and copies are asynchronous");
-    rules.worth(p.split <= 8 || tiles * 8 < device.sm_count, "more than 8 splits are for very few tiles");
-    rules.worth(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 4, "GROUP is below four times the rows of tiles");
+    const std::int64_t rows = ceil_div(problem.m, p.bm);  // with more than two no GROUP is too large
+    rules.worth(rows > 2 || p.group < 4 * rows, "GROUP is below four times the rows of tiles");
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const auto& type = traits(problem.precision);
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
     LaunchPlan plan;
+    plan.steps.reserve(3);
     plan.constants = {{"VA", vector_width(problem.align.a, type.element_bytes)},
                       {"VB", vector_width(problem.align.b, type.element_bytes)},
                       {"VC", vector_width(problem.align.c, type.element_bytes)},
@@ -164,7 +166,7 @@ struct Simt {
       pack.block.x = 256;
       pack.smem_bytes = 32 * 33 * type.element_bytes;  // one tile, its rows spread over the banks
       pack.args = {Arg::m, Arg::n, Arg::k, Arg::a, Arg::lda, Arg::b, Arg::ldb, Arg::workspace};
-      plan.steps.push_back(pack);
+      plan.steps.push_back(std::move(pack));
     }
 
     if (p.pack == 0 && p.stream == 1) {
@@ -172,7 +174,7 @@ struct Simt {
       prepare.kernel = "prepare";
       prepare.block.x = 256;
       prepare.args = {Arg::m, Arg::n, Arg::k, Arg::workspace};
-      plan.steps.push_back(prepare);
+      plan.steps.push_back(std::move(prepare));
     }
 
     LaunchStep gemm;
@@ -191,7 +193,7 @@ struct Simt {
       gemm.args.push_back(b_along_k(problem, p) ? Arg::map_a : Arg::map_b);
     }
     if (p.reduce == 1) gemm.cluster = p.split;
-    plan.steps.push_back(gemm);
+    plan.steps.push_back(std::move(gemm));
 
     if (p.split > 1 && p.reduce == 0) {
       plan.workspace_bytes += p.split * problem.m * problem.n * type.accumulator_bytes;
@@ -200,7 +202,7 @@ struct Simt {
       reduce.grid.x = ceil_div(problem.m * problem.n, 256);
       reduce.block.x = 256;
       reduce.args = {Arg::m, Arg::n, Arg::k, Arg::alpha, Arg::beta, Arg::c, Arg::ldc, Arg::workspace};
-      plan.steps.push_back(reduce);
+      plan.steps.push_back(std::move(reduce));
     }
     plan.work = estimate(problem, p);
     if (p.stream == 1) {
@@ -225,7 +227,7 @@ struct Simt {
   static WorkEstimate estimate(const Problem& problem, const Params& p) {
     const auto& type = traits(problem.precision);
     const double fma_per_k = static_cast<double>(p.tm) * p.tn;
-    const double vector = std::min({16 / type.accumulator_bytes, p.tm, p.tn});
+    const double vector = std::min<int>({16 / type.accumulator_bytes, p.tm, p.tn});
     const double fragment_loads = (p.tm + p.tn) / vector;
     // Instructions per element and step along k: a vector load for four, and a store each where it is transposed.
     const auto copies = [&](bool along_k, int extent) {

@@ -11,7 +11,7 @@ namespace {
 
 struct Skinny {
   struct Params {
-    int side = 0, few = 1, own = 1, unroll = 4, warps = 8, warps_k = 8, min_blocks = 1, split = 1;
+    Param side{0}, few{1}, own{1}, unroll{4}, warps{8}, warps_k{8}, min_blocks{1}, split{1};
   };
 
   static constexpr std::string_view kName = "skinny";
@@ -172,7 +172,7 @@ struct Skinny {
       params.unroll = 1;
       params.warps_k = 1;
     } else if (widening_slots(problem) > 0) {
-      params.few = std::min(params.few, 8);
+      params.few = std::min<int>(params.few, 8);
     }
     return params;
   }

@@ -7,7 +7,7 @@ namespace {
 
 struct Tiled {
   struct Params {
-    int tile = 16, unroll = 16;
+    Param tile{16}, unroll{16};
   };
 
   static constexpr std::string_view kName = "tiled";

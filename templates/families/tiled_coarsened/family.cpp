@@ -7,7 +7,7 @@ namespace {
 
 struct TiledCoarsened {
   struct Params {
-    int tile = 16, cm = 4, cn = 4, unroll = 8;
+    Param tile{16}, cm{4}, cn{4}, unroll{8};
   };
 
   /// Leaves a thread of any GPU enough registers.
