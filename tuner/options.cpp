@@ -1,12 +1,15 @@
 #include "tuner/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mmtune/error.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "runtime/env.h"
@@ -58,6 +61,13 @@ std::string names_of(const std::vector<T>& values) {
   return names.empty() ? "all" : names;
 }
 
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
 /// `initial` is only for the help page.
 void add_text_option(CLI::App& verb, const std::string& name, const std::string& help, const std::string& type,
                      const std::string& initial, std::function<void(const std::string&)> take) {
@@ -84,6 +94,32 @@ void add_problem_options(CLI::App& verb, Options& options) {
   add_text_option(verb, "--layout", "nn, nt, tn, tt (n: as stored, t: transposed), a list of them, or all", "LIST",
                   names_of(options.layouts),
                   [&options](const std::string& text) { options.layouts = parse_layouts(text); });
+}
+
+void add_restriction_option(CLI::App& verb, Restriction& restriction) {
+  verb.add_option_function<std::string>(
+          "--only", [&restriction](const std::string& text) { restriction = parse_restriction(text); },
+          "only these values: \"BM=128,256 TM=16\"")
+      ->type_name("SETTINGS");
+}
+
+void check_restriction(const Restriction& restriction, const std::vector<const Family*>& families) {
+  for (const auto& [name, values] : restriction) {
+    std::set<int> allowed;
+    for (const auto* family : families) {
+      for (const auto& param : family->params()) {
+        if (param.name == name) allowed.insert(param.values.begin(), param.values.end());
+      }
+    }
+    if (allowed.empty()) {
+      throw UsageError(fmt::format("--only '{}': no searched family has this parameter; see `mmtune space`", name));
+    }
+    for (const int value : values) {
+      if (!allowed.contains(value)) {
+        throw UsageError(fmt::format("--only '{}={}': choose among {}", name, value, fmt::join(allowed, ", ")));
+      }
+    }
+  }
 }
 
 void add_output_options(CLI::App& verb, Options& options) {
@@ -115,6 +151,22 @@ std::vector<Precision> parse_precisions(std::string_view text) {
 
 std::vector<Layout> parse_layouts(std::string_view text) {
   return choose_list("--layout", text, choices_of(kAllLayouts));
+}
+
+std::vector<std::uint64_t> parse_seeds(std::string_view text) {
+  constexpr std::size_t kMost = 1000;
+  std::vector<std::uint64_t> seeds;
+  for (const auto item : split(text, ',')) {
+    const auto dots = item.find("..");
+    const auto first = parse_number(item.substr(0, dots));
+    const auto last = dots == item.npos ? first : parse_number(item.substr(dots + 2));
+    if (!first || !last || *last < *first || *last - *first >= kMost - seeds.size()) {
+      throw UsageError(
+          fmt::format("--seeds '{}': write numbers, or a range such as 1..5; at most {} of them", item, kMost));
+    }
+    for (std::uint64_t i = 0; i <= *last - *first; ++i) seeds.push_back(*first + i);
+  }
+  return seeds;
 }
 
 double parse_duration_s(std::string_view text) {

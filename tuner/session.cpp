@@ -28,8 +28,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kFavourites = 3;  // latest winners that the next search starts from
-
 /// One run over all problems. The order of work stands in run(), tune() and judge(); everything else is a step.
 class Session {
  public:
@@ -100,7 +98,7 @@ class Session {
     try {
       lane().begin(problem_);
       const Spaces spaces(families_, problem_, options_.device.spec, options_.only);
-      const auto strategy = make_strategy(options_.strategy, {spaces, effort_, options_.seed, favourites_});
+      const auto strategy = make_strategy(options_.strategy, {spaces, effort_, options_.seed, favourites_.points()});
       for (auto points = strategy->propose(); !points.empty(); points = strategy->propose()) {
         judge(points, *strategy);
         if (out_of_time()) break;
@@ -220,8 +218,7 @@ class Session {
     const Finisher& winner = finishers_[best];
     // An interrupted or cut search is no final decision: the next run goes on with it.
     store_.put_winner(winner.trial.key, out_of_time() ? "" : search, static_cast<int>(attempts_.size()));
-    favourites_.insert(favourites_.begin(), {winner.attempt.point.family, winner.attempt.point.config, 0});
-    if (favourites_.size() > kFavourites) favourites_.pop_back();
+    favourites_.add(winner.attempt.point);
     ++summary_.tuned;
   }
 
@@ -245,7 +242,7 @@ class Session {
   std::vector<Attempt> attempts_;
   std::vector<Finisher> finishers_;
 
-  std::vector<Point> favourites_;  // latest winners first: where the next size's search starts
+  Favourites favourites_;
 };
 
 }  // namespace

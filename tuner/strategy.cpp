@@ -69,6 +69,12 @@ bool Spaces::contains(const Point& point) const {
   });
 }
 
+void Favourites::add(Point winner) {
+  constexpr std::size_t kMost = 3;
+  points_.insert(points_.begin(), std::move(winner));
+  if (points_.size() > kMost) points_.pop_back();
+}
+
 const Effort& effort_named(std::string_view name) {
   std::vector<std::string_view> known;
   for (const Effort& effort : kEfforts) {

@@ -82,6 +82,16 @@ class Strategy {
   virtual void learn(const Point& point, const Trial& trial) = 0;
 };
 
+/// The winners of the problems before, latest first: where the search of the next one starts.
+class Favourites {
+ public:
+  void add(Point winner);
+  const std::vector<Point>& points() const { return points_; }
+
+ private:
+  std::vector<Point> points_;
+};
+
 struct StrategySetup {
   const Spaces& spaces;
   const Effort& effort;

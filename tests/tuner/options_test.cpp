@@ -30,6 +30,15 @@ TEST(Options, UnknownNameIsListedWithTheKnownOnes) {
   }
 }
 
+TEST(Options, Seeds) {
+  EXPECT_THAT(parse_seeds("7"), ElementsAre(7));
+  EXPECT_THAT(parse_seeds("3..5, 1,2..2"), ElementsAre(3, 4, 5, 1, 2));
+  EXPECT_THAT(parse_seeds("18446744073709551614..18446744073709551615").size(), 2);
+  for (const auto* text : {"", "5..1", "1..", "..2", "-1", "x", "1,", "1..1001", "1..600,1..600"}) {
+    EXPECT_THROW(parse_seeds(text), UsageError) << text;
+  }
+}
+
 TEST(Options, Durations) {
   EXPECT_EQ(parse_duration_s("60"), 60);
   EXPECT_EQ(parse_duration_s("1.5s"), 1.5);

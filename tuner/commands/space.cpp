@@ -16,6 +16,7 @@ namespace {
 struct SpaceOptions : Options {
   std::string family;
   std::string sizes;
+  Restriction only;
 };
 
 void add_rows(Table& table, const Problem& problem, const SpaceCount& count) {
@@ -32,6 +33,7 @@ void add_rows(Table& table, const Problem& problem, const SpaceCount& count) {
 ExitCode space(const SpaceOptions& options) {
   const auto& family = family_named(options.family);
   const auto sizes = parse_sizes(options.sizes);
+  check_restriction(options.only, {&family});
   const auto device = choose_device(options.device);
   constexpr auto kRight = Align::right;
   Table table({{"precision"},
@@ -46,7 +48,7 @@ ExitCode space(const SpaceOptions& options) {
     for (const auto layout : options.layouts) {
       for (const auto& size : sizes) {
         const auto problem = packed_problem(precision, layout, size.m, size.n, size.k);
-        add_rows(table, problem, SearchSpace(family, problem, device.spec).count());
+        add_rows(table, problem, SearchSpace(family, problem, device.spec, options.only).count());
       }
     }
   }
@@ -63,6 +65,7 @@ void add_space(CLI::App& app, Action& action) {
   verb.add_option("--sizes", options->sizes, "1024, 256..8192, a..b:step, a..b*factor, MxNxK, @file.csv")
       ->type_name("SIZES")
       ->required();
+  add_restriction_option(verb, options->only);
   add_device_option(verb, *options);
   add_problem_options(verb, *options);
   add_output_options(verb, *options);

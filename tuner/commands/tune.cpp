@@ -1,10 +1,10 @@
 // mmtune tune, the main job: find and store the best kernel of every size.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <mmtune/error.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <utility>
@@ -17,6 +17,7 @@
 #include "tuner/commands/commands.h"
 #include "tuner/device_choice.h"
 #include "tuner/options.h"
+#include "tuner/replay.h"
 #include "tuner/session.h"
 #include "tuner/sizes.h"
 #include "tuner/text.h"
@@ -29,7 +30,10 @@ struct TuneOptions : Options {
   std::string sizes;
   std::string families;  ///< comma-separated; empty: all that compete
   bool dry_run = false;
-  SessionOptions session;  ///< the search options; the rest is filled in by plan()
+  bool what_if = false;
+  std::vector<std::uint64_t> seeds;  ///< of what-if; empty: that of the session
+  std::string curve;                 ///< file for what-if's progress; empty: none
+  SessionOptions session;            ///< the search options; the rest is filled in by plan()
 };
 
 /// What the user should see unless asked to be quiet.
@@ -62,31 +66,6 @@ std::vector<Problem> problems_of(const TuneOptions& options, const std::vector<S
   return problems;
 }
 
-/// The values that the searched families allow for a parameter; empty if none of them has it.
-std::set<int> allowed_values(const SessionOptions& session, std::string_view parameter) {
-  std::set<int> allowed;
-  for (const auto* family : searched_families(session.families)) {
-    for (const auto& param : family->params()) {
-      if (param.name == parameter) allowed.insert(param.values.begin(), param.values.end());
-    }
-  }
-  return allowed;
-}
-
-void check_restriction(const SessionOptions& session) {
-  for (const auto& [name, values] : session.only) {
-    const auto allowed = allowed_values(session, name);
-    if (allowed.empty()) {
-      throw UsageError(fmt::format("--only '{}': no searched family has this parameter; see `mmtune space`", name));
-    }
-    for (const int value : values) {
-      if (!allowed.contains(value)) {
-        throw UsageError(fmt::format("--only '{}={}': choose among {}", name, value, fmt::join(allowed, ", ")));
-      }
-    }
-  }
-}
-
 /// Everything that can be wrong with the command line is found here, before any work.
 SessionOptions plan(const TuneOptions& options, const std::vector<Size>& sizes) {
   auto session = options.session;
@@ -94,7 +73,7 @@ SessionOptions plan(const TuneOptions& options, const std::vector<Size>& sizes) 
   session.families = parse_families(options.families);
   session.database = database_path(options);
   session.device = choose_device(options.device);
-  check_restriction(session);
+  check_restriction(session.only, searched_families(session.families));
   return session;
 }
 
@@ -141,6 +120,27 @@ void print_winners(const SessionOptions& session, const TuneOptions& options) {
   print(winners_table(winners, options.format), options.format, options.color);
 }
 
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text << std::flush;
+  if (!file) throw Error(fmt::format("{}: cannot be written; check the folder and the disk", path));
+}
+
+ExitCode replay_search(const SessionOptions& session, const TuneOptions& options) {
+  const auto seeds = options.seeds.empty() ? std::vector<std::uint64_t>{session.seed} : options.seeds;
+  const auto replays = what_if(session, seeds);
+  print(replays_table(replays, session.strategy, options.format), options.format, options.color);
+  if (!options.curve.empty()) write_file(options.curve, curve_table(replays, session.strategy).text(Format::csv));
+  int unknown = 0;
+  for (const auto& replay : replays) {
+    unknown += replay.unknown;
+    if (!replay.best) log::warning("{}: no right trial is stored; tune it first", to_string(replay.problem));
+  }
+  if (unknown > 0) say("{} proposals are not in the database and were passed over", unknown);
+  const auto found = [](const Replay& replay) { return replay.best.has_value(); };
+  return std::all_of(replays.begin(), replays.end(), found) ? ExitCode::done : ExitCode::no_candidate;
+}
+
 ExitCode tune(const TuneOptions& options) {
   const auto sizes = parse_sizes(options.sizes);
   const auto session = plan(options, sizes);
@@ -149,6 +149,7 @@ ExitCode tune(const TuneOptions& options) {
     print_plan(session, options);
     return ExitCode::done;
   }
+  if (options.what_if) return replay_search(session, options);
   const auto summary = run_session(session);
   print_winners(session, options);
   say("{} {}, {} known before, {} failed", summary.tuned, to_string(evidence_of(session.device)), summary.known,
@@ -164,10 +165,7 @@ void add_search_options(CLI::App& verb, TuneOptions& options) {
   auto& session = options.session;
   verb.add_option("--family", options.families, "kernel families to search, separated by commas (default: all)")
       ->type_name("LIST");
-  verb.add_option_function<std::string>(
-          "--only", [&session](const std::string& text) { session.only = parse_restriction(text); },
-          "search only these values: \"BM=128,256 TM=16\"")
-      ->type_name("SETTINGS");
+  add_restriction_option(verb, session.only);
   verb.add_option("--strategy", session.strategy, "exhaustive, random or guided")
       ->type_name("NAME")
       ->check(CLI::IsMember({"exhaustive", "random", "guided"}).description(""))
@@ -188,6 +186,19 @@ void add_search_options(CLI::App& verb, TuneOptions& options) {
   verb.add_flag("--dry-run", options.dry_run, "print what would be tuned and stop");
 }
 
+void add_what_if_options(CLI::App& verb, TuneOptions& options) {
+  auto* what_if = verb.add_flag("--what-if", options.what_if,
+                                "replay the search on stored trials: nothing is measured, nothing stored");
+  verb.add_option_function<std::string>(
+          "--seeds", [&options](const std::string& text) { options.seeds = parse_seeds(text); },
+          "replay once for each: 1..5 (default: that of --seed)")
+      ->type_name("LIST")
+      ->needs(what_if);
+  verb.add_option("--curve", options.curve, "write the best so far after each replayed trial to this CSV file")
+      ->type_name("FILE")
+      ->needs(what_if);
+}
+
 }  // namespace
 
 void add_tune(CLI::App& app, Action& action) {
@@ -199,6 +210,7 @@ void add_tune(CLI::App& app, Action& action) {
   add_device_option(verb, *options);
   add_problem_options(verb, *options);
   add_search_options(verb, *options);
+  add_what_if_options(verb, *options);
   add_database_option(verb, *options);
   add_output_options(verb, *options);
   add_log_options(verb);

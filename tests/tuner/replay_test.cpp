@@ -1,0 +1,189 @@
+// Strategies on trials that are known beforehand: no GPU, no compiler.
+#include "tuner/replay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "db/store.h"
+#include "templates/families.h"
+#include "templates/gpu_catalog.h"
+#include "tests/tuner/cli_fixture.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const Problem kProblem = packed_problem(Precision::fp32, Layout::nn, 256, 256, 256);
+
+/// Proposes the same points in two rounds and notes what it is told.
+class Fixed final : public Strategy {
+ public:
+  explicit Fixed(std::vector<Point> points) : points_(std::move(points)) {}
+
+  std::vector<Point> propose() override {
+    if (round_ == 2) return {};
+    const auto middle = points_.begin() + static_cast<std::ptrdiff_t>(points_.size() / 2);
+    return round_++ == 0 ? std::vector<Point>(points_.begin(), middle) : std::vector<Point>(middle, points_.end());
+  }
+  void learn(const Point&, const Trial& trial) override { learnt.push_back(trial.timing.median_us); }
+
+  std::vector<double> learnt;
+
+ private:
+  std::vector<Point> points_;
+  int round_ = 0;
+};
+
+Trial trial_of(const Point& point, double median_us, Outcome outcome = Outcome::ok) {
+  Trial trial;
+  trial.key = {key_of(catalog_gpu("h200")),        kProblem,
+               std::string(point.family->name()),  point.config.text(),
+               "0123456789abcdef0123456789abcdef", Evidence::measured};
+  trial.outcome = outcome;
+  trial.timing = {median_us, median_us, median_us, median_us, 4, 1000, "graph", 0};
+  trial.created = "2031-04-05T06:07:08Z";
+  return trial;
+}
+
+std::vector<Point> tiled_points() {
+  const Family& family = family_named("tiled");
+  std::vector<Point> points;
+  for (const Config& config : SearchSpace(family, kProblem, catalog_gpu("h200")).all()) {
+    points.push_back({&family, config, 0});
+  }
+  return points;
+}
+
+TEST(Replay, LearnsWhatIsKnownAndCountsTheRest) {
+  const auto points = tiled_points();
+  Fixed strategy({points[0], points[1], points[2], points[3]});
+  const Replay done = replay(strategy, [&](const Point& point) -> std::optional<Recollection> {
+    if (point.config == points[0].config) return std::nullopt;
+    if (point.config == points[1].config) return Recollection{trial_of(point, 5, Outcome::too_slow), 0.5};
+    return Recollection{trial_of(point, point.config == points[2].config ? 30 : 20), 0.25};
+  });
+  EXPECT_EQ(done.unknown, 1);
+  EXPECT_THAT(strategy.learnt, ElementsAre(5, 30, 20));
+  ASSERT_EQ(done.steps.size(), 3U);
+  EXPECT_EQ(done.steps[0].best_us, 0) << "too slow is not right";
+  EXPECT_EQ(done.steps[1].best_us, 30);
+  EXPECT_EQ(done.steps[2].best_us, 20);
+  EXPECT_DOUBLE_EQ(done.steps[2].seconds, 1);
+  EXPECT_EQ(done.best->config, points[3].config);
+}
+
+TEST(Replay, StopsAfterItsBudgetOnceSomethingWasRight) {
+  const auto points = tiled_points();
+  Fixed strategy({points[0], points[1], points[2], points[3]});
+  const auto recall = [&](const Point& point) {
+    const bool right = point.config != points[0].config && point.config != points[1].config;
+    return Recollection{trial_of(point, 10, right ? Outcome::ok : Outcome::wrong_result), 1};
+  };
+  EXPECT_EQ(replay(strategy, recall, 0.5).steps.size(), 3U);
+}
+
+/// A database with trials of every tiled configuration for one problem.
+class WhatIf : public Cli {
+ protected:
+  WhatIf() {
+    Store store = Store::open(path("default.db"), OpenMode::read_write);
+    std::vector<Trial> trials;
+    std::vector<Binary> binaries;
+    const auto points = tiled_points();
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      Trial trial = trial_of(points[i], 100 + static_cast<double>(i));
+      Binary binary;
+      binary.hash = trial.binary_hash = fmt::format("{:032x}", i + 1);
+      trial.key.source_hash = fmt::format("{:032x}", 100 + i);
+      binary.target = "sm_90a";
+      binary.cubin =
+          "\x7f"
+          "ELF";
+      binary.registers = 32;
+      binary.compile_ms = 1000;
+      trials.push_back(trial);
+      binaries.push_back(binary);
+      // What an older kernel took, and what the model says: neither counts.
+      trial.key.source_hash = fmt::format("{:032x}", 200 + i);
+      trial.created = "2030-01-01T00:00:00Z";
+      trial.timing.median_us = 1;
+      trials.push_back(trial);
+      trial.key.evidence = Evidence::predicted;
+      trials.push_back(trial);
+    }
+    store.put(trials, binaries);
+    known_ = static_cast<int>(points.size());
+  }
+
+  SessionOptions options(const std::string& strategy) const {
+    SessionOptions options;
+    options.device.spec = catalog_gpu("h200");
+    options.problems = {kProblem};
+    options.database = path("default.db");
+    options.families = {"tiled"};
+    options.strategy = strategy;
+    options.jobs = 4;
+    return options;
+  }
+
+  int known_ = 0;
+};
+
+TEST_F(WhatIf, ExhaustiveFindsTheBestStoredTrial) {
+  const auto replays = what_if(options("exhaustive"), {1});
+  ASSERT_EQ(replays.size(), 1U);
+  const Replay& done = replays[0];
+  EXPECT_EQ(done.unknown, 0);
+  EXPECT_EQ(done.stored, known_);
+  EXPECT_EQ(done.stored_best_us, 100);
+  ASSERT_EQ(done.steps.size(), static_cast<std::size_t>(known_));
+  EXPECT_EQ(done.steps.back().best_us, 100);
+  double sampling_s = 0;
+  for (int i = 0; i < known_; ++i) sampling_s += (100 + i) * 1e-6 * 5 * 1000;
+  EXPECT_NEAR(done.steps.back().seconds, known_ * 1.0 / 4 + sampling_s, 1e-9);
+}
+
+TEST_F(WhatIf, SourcesCompileOnceForAllProblems) {
+  auto twice = options("exhaustive");
+  twice.problems = {kProblem, kProblem};
+  const auto replays = what_if(twice, {1, 2});
+  ASSERT_EQ(replays.size(), 4U);
+  EXPECT_NEAR(replays[0].steps.back().seconds - replays[1].steps.back().seconds, known_ * 1.0 / 4, 1e-9);
+  EXPECT_EQ(replays[2].steps.back().seconds, replays[0].steps.back().seconds) << "each seed starts again";
+}
+
+TEST_F(WhatIf, OnlyRestrictsWhatCountsAsStored) {
+  auto few = options("exhaustive");
+  few.only = parse_restriction("TILE=16");
+  const Replay done = what_if(few, {1}).front();
+  EXPECT_EQ(done.stored, 5);
+  EXPECT_EQ(done.steps.size(), 5U);
+}
+
+TEST_F(WhatIf, PrintsTheColumnsThatScriptsRead) {
+  const auto arguments = "tune --what-if --device model:h200 --sizes 256 --family tiled --jobs 4 --format csv ";
+  const auto result = mmtune(arguments + fmt::format("--strategy random --seeds 3..4 --curve '{}'", path("curve.csv")));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::StartsWith("strategy,seed,precision,m,n,k,trials,seconds,best_us,exhaustive_us,"
+                                              "exhaustive_trials\nrandom,3,fp32,256,256,256,21,"));
+  EXPECT_THAT(result.out, HasSubstr("\nrandom,4,fp32,256,256,256,21,"));
+  EXPECT_THAT(result.out, HasSubstr(",100.000,100.000,21\n"));
+  const auto curve = content(path("curve.csv"));
+  EXPECT_THAT(curve, testing::StartsWith("strategy,seed,precision,m,n,k,trials,seconds,best_us\nrandom,3,fp32,"));
+  EXPECT_EQ(std::count(curve.begin(), curve.end(), '\n'), 1 + 2 * 21);
+}
+
+TEST_F(WhatIf, SaysWhatTheDatabaseLacks) {
+  const auto result = mmtune("tune --what-if --device model:h200 --sizes 512 --family tiled --strategy exhaustive");
+  EXPECT_EQ(result.code, 4);
+  EXPECT_THAT(result.err, HasSubstr("512x512x512"));
+  EXPECT_THAT(result.err, HasSubstr("21 proposals"));
+}
+
+}  // namespace
+}  // namespace mmtune
