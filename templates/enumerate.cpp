@@ -54,10 +54,9 @@ class SearchSpace::Outlooks {
   Map::iterator add(std::span<const int> values, const std::vector<std::size_t>& digits) {
     Reads reads;
     const LaunchPlan plan = space_.family_.plan(space_.problem_, values, space_.device_, reads);
+    // Keys made before a new one is known stand for its first value too: their plans did not read it.
     for (const std::size_t position : reads.order()) {
-      if (std::find(read_.begin(), read_.end(), position) != read_.end()) continue;
-      read_.push_back(position);
-      known_.clear();  // their keys lack this parameter
+      if (std::find(read_.begin(), read_.end(), position) == read_.end()) read_.push_back(position);
     }
     Rules limits;
     check_common_limits(space_.problem_, plan, space_.device_, limits);

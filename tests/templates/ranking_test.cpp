@@ -132,6 +132,7 @@ TEST(Ranking, LooksOnlyAtWhatRulesTellApart) {
     static void rules(const Problem&, const Params& p, const DeviceSpec&, Rules& rules) {
       ++looks;
       rules.must(p.bm == 16, "BM is 16");
+      rules.must(p.bn > 0, "BN is positive");
     }
   };
   const FamilyOf<Counting> family;
