@@ -191,6 +191,7 @@ std::vector<Config> SearchSpace::all() const {
     });
   }
   std::sort(found.begin(), found.end());
+  configs.reserve(found.size());
   for (const std::int64_t number : found) configs.push_back(config(number));
   return configs;
 }
