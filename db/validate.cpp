@@ -71,7 +71,10 @@ bool contains(const List& list, Value value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-std::string fault_of(const Timing& timing, bool has_time) {
+}  // namespace
+
+std::string fault_of(const Timing& timing, Outcome outcome) {
+  const bool has_time = outcome == Outcome::ok || outcome == Outcome::too_slow;
   Faults faults;
   faults.must(is_amount(timing.median_us), "median_us: not a time")
       .must(!has_time || timing.median_us > 0, "median_us: not over 0")
@@ -93,8 +96,6 @@ std::string fault_of(const Environment& environment) {
       .must(is_label(environment.device_uuid), "device_uuid: too long or not printable");
   return faults.take();
 }
-
-}  // namespace
 
 bool is_hash(const std::string& text) {
   return consists_of(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
@@ -144,13 +145,12 @@ std::string fault_of(const TrialKey& key) {
 }
 
 std::string fault_of(const Trial& trial) {
-  const bool has_time = trial.outcome == Outcome::ok || trial.outcome == Outcome::too_slow;
   Faults faults;
   faults.include(fault_of(trial.key))
       .must(parse_outcome(to_string(trial.outcome)).has_value(), "outcome: unknown")
       .must(trial.note.size() <= kNoteLimit, "note: too long")
       .must(trial.binary_hash.empty() || is_hash(trial.binary_hash), "binary hash: not a hash")
-      .include(fault_of(trial.timing, has_time))
+      .include(fault_of(trial.timing, trial.outcome))
       .must(trial.error_share >= 0, "error share: negative or not a number")
       .must(trial.outcome != Outcome::ok || trial.error_share <= 1, "error share: over 1 in a right result")
       .must(trial.occupancy >= 0 && trial.occupancy <= 1, "occupancy: not within 0 and 1")

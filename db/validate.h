@@ -12,8 +12,12 @@ namespace mmtune {
 std::string fault_of(const DeviceKey& device);
 std::string fault_of(const Problem& problem);
 std::string fault_of(const TrialKey& key);
+std::string fault_of(const Environment& environment);
 std::string fault_of(const Trial& trial);
 std::string fault_of(const Binary& binary);
+
+/// Of a candidate that came to `outcome`: only some have a time.
+std::string fault_of(const Timing& timing, Outcome outcome);
 
 /// The parts of a decision that are not part of its trial.
 std::string fault_of_decision(const std::string& search, int candidates);

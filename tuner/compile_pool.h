@@ -1,37 +1,61 @@
-// Threads that compile sources while the GPU measures. NVRTC compiles programs concurrently.
+// Compiles ahead on all cores while the GPU measures, in processes that NVRTC may hang, crash or abort.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "db/trial.h"
 #include "runtime/nvrtc.h"
+#include "tuner/process.h"
 
 namespace mmtune {
 
-/// submit() and next() are for one thread, the owner's.
+class WorkerProcess;
+
+/// NVRTC, as a worker found it.
+struct CompilerFacts {
+  std::string version;         ///< "13.0"
+  std::vector<int> supported;  ///< compute capabilities, ascending
+  std::string headers;         ///< hash of the device headers that it will compile with
+};
+
+struct CompilePoolOptions {
+  int jobs = 0;                             ///< processes that compile at once; 0: one per core
+  std::chrono::milliseconds limit{60'000};  ///< for one source
+  std::string program = kThisProgram;       ///< what the workers run
+};
+
+/// Each job has a thread and, from its first source on, a worker. For one thread, the owner's.
 class CompilePool {
  public:
   struct Result {
     std::size_t ticket = 0;
-    Compilation compilation;
+    Outcome outcome = Outcome::ok;  ///< or compile_failed; timed_out or crashed if that is what the compiler did
+    Compilation compilation;        ///< its log says why it failed
   };
 
-  CompilePool(const Nvrtc& nvrtc, const TemplateFiles& files, CompileTarget target, int threads);
-  /// Cancels what is running and waits for it.
+  /// Starts one worker. Throws DeviceError without NVRTC.
+  CompilePool(const TemplateFiles& files, CompilePoolOptions options);
+  /// Kills what is running.
   ~CompilePool();
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
 
-  /// Sources are compiled in the order of submission.
-  void submit(std::size_t ticket, Source source);
+  const CompilerFacts& compiler() const { return compiler_; }
 
-  /// Waits for the next finished compilation, in any order; nothing if none is outstanding. Rethrows what a
-  /// compilation threw.
+  /// Sources are compiled in the order of submission.
+  void submit(std::size_t ticket, Source source, CompileTarget target);
+
+  /// Waits for the next finished compilation, in any order; nothing if none is outstanding. Throws DeviceError where no
+  /// source can be compiled: NVRTC is at fault.
   std::optional<Result> next();
 
   /// Forgets everything submitted and not yet returned.
@@ -41,13 +65,19 @@ class CompilePool {
   struct Job {
     std::size_t ticket = 0;
     Source source;
+    CompileTarget target;
   };
 
-  void work(const std::stop_token& stop);
+  using Worker = std::unique_ptr<WorkerProcess>;
 
-  const Nvrtc& nvrtc_;
-  const TemplateFiles& files_;
-  CompileTarget target_;
+  void work(const std::stop_token& stop, Worker& worker);
+  Result compile(Job job, Worker& worker);
+  CompilerFacts start(Worker& worker);
+  void replace(Worker& worker, Worker by);
+
+  CompilePoolOptions options_;
+  std::string headers_;  ///< hash of those that sources are rendered for
+  CompilerFacts compiler_;
   std::mutex mutex_;
   std::condition_variable_any wake_worker_;
   std::condition_variable wake_owner_;
@@ -56,6 +86,8 @@ class CompilePool {
   std::exception_ptr fault_;
   std::size_t running_ = 0;
   std::size_t generation_ = 0;  ///< counts clear(): results of an older generation are dropped
+  bool stopping_ = false;
+  std::vector<Worker> workers_;  ///< one place for each job
   std::vector<std::jthread> threads_;
 };
 

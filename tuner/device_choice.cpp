@@ -5,10 +5,9 @@
 
 #include <charconv>
 
-#include "runtime/device_query.h"
-#include "runtime/driver.h"
 #include "runtime/log.h"
 #include "templates/gpu_catalog.h"
+#include "tuner/worker_process.h"
 
 namespace mmtune {
 namespace {
@@ -25,7 +24,7 @@ DeviceChoice model(std::string_view key) {
 DeviceChoice automatic() {
   std::string reason = "the driver offers no GPU";
   try {
-    if (gpu_count() > 0) return {query_device(0), 0};
+    if (const auto gpus = installed_gpus(); !gpus.empty()) return {gpus.front(), 0};
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
@@ -34,6 +33,15 @@ DeviceChoice automatic() {
   log::warning("NO GPU: {}", reason);
   log::warning("planning for model:{} instead: nothing is measured, every time is predicted", kFallbackModel);
   return model(kFallbackModel);
+}
+
+DeviceChoice installed(int ordinal) {
+  const auto gpus = installed_gpus();
+  const auto index = static_cast<std::size_t>(ordinal);
+  if (index < gpus.size()) return {gpus[index], ordinal};
+  throw DeviceError(gpus.empty()
+                        ? fmt::format("no GPU {}: the driver offers none; see mmtune devices", ordinal)
+                        : fmt::format("no GPU {}: there are 0 to {}; see mmtune devices", ordinal, gpus.size() - 1));
 }
 
 }  // namespace
@@ -46,7 +54,7 @@ DeviceChoice choose_device(std::string_view text) {
   if (failure != std::errc{} || end != text.data() + text.size() || ordinal < 0) {
     throw UsageError(fmt::format("--device '{}': write auto, a GPU's number, or model:NAME; see mmtune devices", text));
   }
-  return {query_device(ordinal), ordinal};
+  return installed(ordinal);
 }
 
 std::string to_string(const DeviceChoice& device) {
@@ -59,8 +67,7 @@ std::optional<DeviceSpec> known_gpu(const DeviceKey& key) {
     if (key_of(entry.spec) == key) return entry.spec;
   }
   try {
-    for (int ordinal = 0; ordinal < gpu_count(); ++ordinal) {
-      auto spec = query_device(ordinal);
+    for (const DeviceSpec& spec : installed_gpus()) {
       if (key_of(spec) == key) return spec;
     }
   } catch (const DeviceError& error) {

@@ -8,21 +8,31 @@
 
 namespace mmtune {
 
-void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, const Nvrtc& nvrtc,
-                     Store& store) {
+Fallback fallback_for(Precision precision, Layout layout, const Preparation& preparation) {
   const Family& naive = family_named("naive");
+  const Problem problem = packed_problem(precision, layout, 1, 1, 1);
+  const Config config = naive.default_config(problem);
+  return {problem, &naive, config, preparation.source(naive, problem, config)};
+}
+
+void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, CompilePool& pool,
+                     Store& store) {
   std::set<std::pair<Precision, Layout>> done;
+  std::vector<Fallback> missing;
   for (const Problem& each : problems) {
     if (!done.emplace(each.precision, each.layout).second) continue;
-    const Problem problem = packed_problem(each.precision, each.layout, 1, 1, 1);  // as runtime/dispatch looks it up
-    const Source source = preparation.source(naive, problem, naive.default_config(problem));
-    if (store.find_compiled(source.hash, preparation.target().name, true)) continue;
-    const Compilation compilation = nvrtc.compile(source, preparation.files(), preparation.target());
-    if (compilation.ok()) {
-      store.put_compiled(source.hash, preparation.binary(compilation));
+    Fallback fallback = fallback_for(each.precision, each.layout, preparation);
+    if (store.find_compiled(fallback.source.hash, preparation.target().name, true)) continue;
+    pool.submit(missing.size(), fallback.source, preparation.target());
+    missing.push_back(std::move(fallback));
+  }
+  while (const auto result = pool.next()) {
+    const Fallback& fallback = missing[result->ticket];
+    if (result->outcome == Outcome::ok) {
+      store.put_compiled(fallback.source.hash, preparation.binary(result->compilation));
     } else {
-      log::warning("no fallback for {} {}: naive does not compile: {}", to_string(each.precision),
-                   to_string(each.layout), compilation.log);
+      log::warning("no fallback for {} {}: naive does not compile: {}", to_string(fallback.problem.precision),
+                   to_string(fallback.problem.layout), result->compilation.log);
     }
   }
 }

@@ -5,12 +5,24 @@
 
 #include "db/store.h"
 #include "tuner/candidate.h"
+#include "tuner/compile_pool.h"
 
 namespace mmtune {
 
-/// Compiles and stores the default of the family `naive` for every precision and layout among the problems, unless it
-/// is there: one program each, good for all sizes and alignments.
-void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, const Nvrtc& nvrtc,
+/// The fallback for a precision and layout: the default of the family `naive`, one program for all sizes and
+/// alignments.
+struct Fallback {
+  Problem problem;  ///< the one that it is rendered for, and runtime/dispatch looks up: 1x1x1
+  const Family* family = nullptr;
+  Config config;
+  Source source;
+};
+
+Fallback fallback_for(Precision precision, Layout layout, const Preparation& preparation);
+
+/// Compiles and stores the fallback of every precision and layout among the problems, unless it is there. The pool must
+/// have nothing to do.
+void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, CompilePool& pool,
                      Store& store);
 
 }  // namespace mmtune

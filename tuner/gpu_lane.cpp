@@ -30,7 +30,7 @@ class GpuLane final : public Lane {
 
   Evidence evidence() const override { return Evidence::measured; }
 
-  Environment environment() const override {
+  Environment environment() override {
     const DriverVersion driver = driver_version();
     return {driver.release.empty() ? driver.cuda : driver.release, nvrtc_.version(), std::string(build_commit()),
             device_.uuid};

@@ -2,6 +2,8 @@
 // thread; there is one lane per GPU, so two measurements never share it.
 #pragma once
 
+#include <mmtune/error.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +30,18 @@ struct Evaluation {
   double error_share = 0;  ///< of the allowed bound
 };
 
+/// This problem cannot be measured although the GPU works; others may.
+class UnmeasurableError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// One of several candidates that ran in turn crashed or did not end.
+class RaceLostError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A finalist: a candidate that was right, and its program.
 struct Contender {
   Candidate candidate;
@@ -39,23 +53,25 @@ class Lane {
   virtual ~Lane() = default;
 
   virtual Evidence evidence() const = 0;
-  virtual Environment environment() const = 0;
+  virtual Environment environment() = 0;
 
-  /// Prepares operands and references. Throws OutOfMemoryError if the problem does not fit.
+  /// Prepares operands and references. OutOfMemoryError if the problem does not fit, and UnmeasurableError, may be
+  /// thrown only by what is called next.
   virtual void begin(const Problem& problem) = 0;
 
   /// Verifies, times and verifies again. A candidate clearly slower than `best_us` (0: none yet) is abandoned early.
-  /// Throws DeviceLostError if the candidate broke the GPU's context.
+  /// Throws DeviceLostError if the GPU or its context can do no more.
   virtual Evaluation evaluate(const Candidate& candidate, const Binary& binary, double best_us) = 0;
 
-  /// Times finalists again, interleaved in random order, in the order given.
+  /// Times finalists again, interleaved in random order, in the order given. Throws RaceLostError if one of them,
+  /// nobody knows which, stopped the race; the lane goes on.
   virtual std::vector<Timing> race(const std::vector<Contender>& contenders) = 0;
 };
 
 /// `ordinal` of an installed GPU. Throws DeviceError.
 std::unique_ptr<Lane> make_gpu_lane(const DeviceChoice& device, const Nvrtc& nvrtc, const CompileTarget& target);
 
-/// Nothing runs; times are predictions from the compiler's registers.
-std::unique_ptr<Lane> make_model_lane(const DeviceChoice& device, const Nvrtc& nvrtc);
+/// Nothing runs; times are predictions from the compiler's registers. `nvrtc` is its version.
+std::unique_ptr<Lane> make_model_lane(const DeviceChoice& device, std::string nvrtc);
 
 }  // namespace mmtune

@@ -22,11 +22,16 @@ bool is_program_option(const std::string& argument) {
 /// `mmtune --sizes …` means `mmtune tune --sizes …`. Also finds words that are no verb.
 std::vector<std::string> with_verb(const CLI::App& app, const std::vector<std::string>& arguments) {
   std::vector<std::string> verbs;
-  for (const auto* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
+  std::vector<std::string> hidden;
+  for (const auto* verb : app.get_subcommands({}))
+    (verb->get_group().empty() ? hidden : verbs).push_back(verb->get_name());
   const auto known = fmt::format("{}", fmt::join(verbs, ", "));
   if (arguments.empty()) throw UsageError(fmt::format("no verb given; write one of {}, or --help", known));
   const auto& first = arguments.front();
-  if (is_program_option(first) || std::find(verbs.begin(), verbs.end(), first) != verbs.end()) return arguments;
+  const auto names = [&first](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), first) != list.end();
+  };
+  if (is_program_option(first) || names(verbs) || names(hidden)) return arguments;
   if (!first.starts_with('-')) throw UsageError(fmt::format("unknown verb '{}'; write one of {}", first, known));
   std::vector<std::string> completed{"tune"};
   completed.insert(completed.end(), arguments.begin(), arguments.end());

@@ -12,7 +12,7 @@ class ModelLane final : public Lane {
 
   Evidence evidence() const override { return Evidence::predicted; }
 
-  Environment environment() const override { return {"", nvrtc_, std::string(build_commit()), ""}; }
+  Environment environment() override { return {"", nvrtc_, std::string(build_commit()), ""}; }
 
   void begin(const Problem& problem) override { problem_ = problem; }
 
@@ -46,8 +46,8 @@ class ModelLane final : public Lane {
 
 }  // namespace
 
-std::unique_ptr<Lane> make_model_lane(const DeviceChoice& device, const Nvrtc& nvrtc) {
-  return std::make_unique<ModelLane>(device.spec, nvrtc.version());
+std::unique_ptr<Lane> make_model_lane(const DeviceChoice& device, std::string nvrtc) {
+  return std::make_unique<ModelLane>(device.spec, std::move(nvrtc));
 }
 
 }  // namespace mmtune

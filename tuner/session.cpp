@@ -4,15 +4,14 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "db/store.h"
 #include "runtime/log.h"
-#include "runtime/nvrtc.h"
 #include "runtime/template_files.h"
 #include "tuner/candidate.h"
 #include "tuner/compile_pool.h"
@@ -22,11 +21,19 @@
 #include "tuner/lane.h"
 #include "tuner/report.h"
 #include "tuner/strategy.h"
+#include "tuner/worker_lane.h"
 
 namespace mmtune {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kSuspects = 6;    // fastest candidates, one of which stopped a race
+constexpr int kRaces = 3;               // attempts at a race
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(std::llround(1000 * seconds));
+}
 
 /// One run over all problems. The order of work stands in run(), tune() and judge(); everything else is a step.
 class Session {
@@ -36,15 +43,16 @@ class Session {
         effort_(effort_named(options.effort)),
         families_(searched_families(options.families)),
         store_(Store::open(options.database, OpenMode::read_write)),
-        nvrtc_(Nvrtc::load()),
-        preparation_(template_files(), options.device.spec, compile_target(options.device.spec, nvrtc_.supported()),
+        files_(template_files()),
+        pool_(files_, {.jobs = options.jobs, .limit = milliseconds(options.compile_limit_s)}),
+        preparation_(files_, options.device.spec, compile_target(options.device.spec, pool_.compiler().supported),
                      evidence_of(options.device)),
         progress_(static_cast<std::int64_t>(options.problems.size()) * effort_.most_trials) {}
 
   SessionSummary run() {
     const InterruptGuard interrupts;
     const auto end = Clock::now() + budget();
-    store_fallbacks(options_.problems, preparation_, nvrtc_, store_);
+    store_fallbacks(options_.problems, preparation_, pool_, store_);
     for (std::size_t i = 0; i < options_.problems.size() && !InterruptGuard::requested(); ++i) {
       const Problem& problem = options_.problems[i];
       done_ = static_cast<std::int64_t>(i) * effort_.most_trials;
@@ -65,8 +73,8 @@ class Session {
 
  private:
   std::chrono::milliseconds budget() const {
-    constexpr std::int64_t kUnlimited_ms = 1'000'000'000;
-    return std::chrono::milliseconds(options_.budget_s > 0 ? std::llround(1000 * options_.budget_s) : kUnlimited_ms);
+    constexpr double kUnlimited_s = 1e6;
+    return milliseconds(options_.budget_s > 0 ? options_.budget_s : kUnlimited_s);
   }
 
   void report(const std::string& note) {
@@ -79,15 +87,27 @@ class Session {
   }
 
   Lane& lane() {
-    if (!lane_) {
-      lane_ = preparation_.evidence() == Evidence::measured
-                  ? make_gpu_lane(options_.device, nvrtc_, preparation_.target())
-                  : make_model_lane(options_.device, nvrtc_);
-      environment_ = lane_->environment();
-      const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-      pool_.emplace(nvrtc_, preparation_.files(), preparation_.target(), options_.jobs > 0 ? options_.jobs : cores);
+    if (lane_) return *lane_;
+    if (preparation_.evidence() == Evidence::predicted) {
+      lane_ = make_model_lane(options_.device, pool_.compiler().version);
+    } else {
+      lane_ = make_worker_lane({.device = options_.device,
+                                .target = preparation_.target(),
+                                .canary = canary(),
+                                .limit = milliseconds(options_.launch_limit_s)});
     }
     return *lane_;
+  }
+
+  /// A fallback on a small problem.
+  std::optional<Canary> canary() {
+    const Problem& any = options_.problems.front();
+    const Fallback fallback = fallback_for(any.precision, any.layout, preparation_);
+    auto binary = store_.find_compiled(fallback.source.hash, preparation_.target().name, true);
+    if (!binary) return std::nullopt;
+    Canary canary{fallback.problem, {{fallback.family, fallback.config, {}, fallback.source}, *std::move(binary)}};
+    canary.problem.m = canary.problem.n = canary.problem.k = 64;
+    return canary;
   }
 
   void tune(const Problem& problem, const std::string& search) {
@@ -107,8 +127,11 @@ class Session {
     } catch (const OutOfMemoryError& error) {
       log::error("{}: does not fit on this GPU, skipped: {}", to_string(problem_), error.what());
       ++summary_.failed;
+    } catch (const UnmeasurableError& error) {
+      log::error("{}: skipped: {}", to_string(problem_), error.what());
+      ++summary_.failed;
     }
-    pool_->clear();
+    pool_.clear();
   }
 
   bool out_of_time() const { return InterruptGuard::requested() || (Clock::now() > deadline_ && !finishers_.empty()); }
@@ -125,30 +148,30 @@ class Session {
                  binary && !binary->cubin.empty()) {
         ready.emplace_back(attempts_.size() - 1, std::move(*binary));
       } else {
-        pool_->submit(attempts_.size() - 1, attempt.candidate.source);
+        pool_.submit(attempts_.size() - 1, attempt.candidate.source, preparation_.target());
       }
     }
     for (auto& [index, binary] : ready) {
       if (out_of_time()) return;
       learn(attempts_[index], evaluate(attempts_[index], binary), strategy);
     }
-    while (auto compiled = pool_->next()) {
+    while (auto compiled = pool_.next()) {
       if (out_of_time()) return;
       const Attempt& attempt = attempts_[compiled->ticket];
-      learn(attempt, take(attempt, compiled->compilation), strategy);
+      learn(attempt, take(attempt, *compiled), strategy);
     }
   }
 
   /// A finished compilation becomes a trial; a failed one too.
-  Trial take(const Attempt& attempt, const Compilation& compilation) {
-    if (!compilation.ok()) {
-      Trial trial = preparation_.trial(attempt, environment_);
-      trial.outcome = Outcome::compile_failed;
-      trial.note = compilation.log;
+  Trial take(const Attempt& attempt, const CompilePool::Result& result) {
+    if (result.outcome != Outcome::ok) {
+      Trial trial = preparation_.trial(attempt, lane_->environment());
+      trial.outcome = result.outcome;
+      trial.note = result.compilation.log;
       store_.put(trial);
       return trial;
     }
-    const Binary binary = preparation_.binary(compilation);
+    const Binary binary = preparation_.binary(result.compilation);
     store_.put_compiled(attempt.key.source_hash, binary);
     return evaluate(attempt, binary);
   }
@@ -158,7 +181,7 @@ class Session {
     ++done_;
     report(fmt::format("{} {} {}", to_string(problem_), attempt.key.family, attempt.key.config));
     log::debug("{}: {} {}", to_string(problem_), attempt.key.family, attempt.key.config);
-    Trial trial = preparation_.trial(attempt, environment_, binary);
+    Trial trial = preparation_.trial(attempt, lane_->environment(), binary);
     if (trial.outcome == Outcome::ok) {
       // A measured time says nothing of what the model predicts.
       const bool reusable = !options_.retune && preparation_.evidence() == Evidence::measured;
@@ -174,48 +197,72 @@ class Session {
   }
 
   void run(const Attempt& attempt, const Binary& binary, Trial& trial) {
-    try {
-      const Evaluation evaluation = lane_->evaluate(attempt.candidate, binary, best_us_);
-      trial.outcome = evaluation.outcome;
-      trial.note = evaluation.note;
-      trial.timing = evaluation.timing;
-      trial.error_share = evaluation.error_share;
-    } catch (const DeviceLostError& error) {
-      trial.outcome = Outcome::crashed;
-      trial.note = error.what();
-      store_.put(trial, &binary);
-      throw DeviceLostError(
-          fmt::format("{} {} {} broke the GPU's context: {}. It is recorded and will not be tried "
-                      "again; run the same command to go on from here.",
-                      to_string(problem_), attempt.key.family, attempt.key.config, error.what()));
-    }
+    const Evaluation evaluation = lane_->evaluate(attempt.candidate, binary, best_us_);
+    trial.outcome = evaluation.outcome;
+    trial.note = evaluation.note;
+    trial.timing = evaluation.timing;
+    trial.error_share = evaluation.error_share;
   }
 
   void learn(const Attempt& attempt, const Trial& trial, Strategy& strategy) {
     strategy.learn(attempt.point, trial);
-    if (trial.outcome == Outcome::wrong_result || trial.outcome == Outcome::guard_violation ||
-        trial.outcome == Outcome::unstable) {
-      log::warning("{}: {} {}: {}: {}", to_string(problem_), trial.key.family, trial.key.config,
-                   to_string(trial.outcome), trial.note);
-    }
+    warn_of(trial);
     if (trial.outcome != Outcome::ok) return;
     finishers_.push_back({attempt, trial});
     if (best_us_ == 0 || trial.timing.median_us < best_us_) best_us_ = trial.timing.median_us;
   }
 
-  /// Re-times the fastest against each other and stores the winner.
+  void warn_of(const Trial& trial) const {
+    constexpr std::array kFaults{Outcome::wrong_result, Outcome::guard_violation, Outcome::unstable, Outcome::timed_out,
+                                 Outcome::crashed};
+    if (std::find(kFaults.begin(), kFaults.end(), trial.outcome) == kFaults.end()) return;
+    log::warning("{}: {} {}: {}: {}", to_string(problem_), trial.key.family, trial.key.config, to_string(trial.outcome),
+                 trial.note);
+  }
+
+  /// Re-times the fastest against each other. The index of the winner; none if nobody is left.
+  std::optional<std::size_t> finals() {
+    sort_by_time(finishers_);
+    for (int i = 0; i < kRaces && !finishers_.empty() && !InterruptGuard::requested(); ++i) {
+      try {
+        return race(finishers_, *lane_, store_, preparation_.target().name);
+      } catch (const RaceLostError& lost) {
+        log::warning("{}: the race between the fastest stopped: {}", to_string(problem_), lost.what());
+        remove_culprits();
+      }
+    }
+    return finishers_.empty() ? std::nullopt : std::optional<std::size_t>(0);  // by the times that there are
+  }
+
+  /// Judges the fastest once more, alone, and keeps those that are right again.
+  void remove_culprits() {
+    best_us_ = 0;  // nobody is too slow
+    std::vector<Finisher> kept;
+    for (std::size_t i = 0; i < finishers_.size(); ++i) {
+      Finisher& each = finishers_[i];
+      const auto binary = store_.find_compiled(each.trial.key.source_hash, preparation_.target().name, true);
+      if (i < kSuspects && binary) {
+        run(each.attempt, *binary, each.trial);
+        store_.put(each.trial);
+        warn_of(each.trial);
+      }
+      if (each.trial.outcome == Outcome::ok) kept.push_back(std::move(each));
+    }
+    finishers_ = std::move(kept);
+    sort_by_time(finishers_);
+  }
+
+  /// Stores the winner.
   void decide(const std::string& search) {
-    if (finishers_.empty()) {
+    const auto best = finals();
+    if (!best) {
       if (InterruptGuard::requested()) return;
       log::error("{}: no valid candidate among {}; see `mmtune space` and the database for the reasons",
                  to_string(problem_), attempts_.size());
       ++summary_.failed;
       return;
     }
-    sort_by_time(finishers_);
-    const std::size_t best =
-        InterruptGuard::requested() ? 0 : race(finishers_, *lane_, store_, preparation_.target().name);
-    const Finisher& winner = finishers_[best];
+    const Finisher& winner = finishers_[*best];
     // An interrupted or cut search is no final decision: the next run goes on with it.
     store_.put_winner(winner.trial.key, out_of_time() ? "" : search, static_cast<int>(attempts_.size()));
     favourites_.add(winner.attempt.point);
@@ -226,14 +273,13 @@ class Session {
   Effort effort_;
   std::vector<const Family*> families_;
   Store store_;
-  Nvrtc nvrtc_;
+  TemplateFiles files_;
+  CompilePool pool_;
   Preparation preparation_;
   Progress progress_;
   std::int64_t done_ = 0;
   SessionSummary summary_;
   std::unique_ptr<Lane> lane_;
-  std::optional<CompilePool> pool_;
-  Environment environment_;
   Clock::time_point deadline_;
 
   // Of the problem being tuned:

@@ -21,8 +21,10 @@ struct SessionOptions {
   std::string effort = "default";     ///< "quick", "default" or "full"
   double budget_s = 0;                ///< for all problems together; 0: no limit
   std::uint64_t seed = 1;
-  int jobs = 0;         ///< threads that compile; 0: one per core
-  bool retune = false;  ///< measure again what is known
+  int jobs = 0;                 ///< processes that compile; 0: one per core
+  double compile_limit_s = 60;  ///< for one source
+  double launch_limit_s = 10;   ///< for a candidate on the GPU, beyond what its work can take
+  bool retune = false;          ///< measure again what is known
 };
 
 struct SessionSummary {

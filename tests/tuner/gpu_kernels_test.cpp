@@ -5,7 +5,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <thread>
 #include <tuple>
 
 #include "runtime/launch.h"
@@ -190,11 +189,10 @@ class EveryFamily : public test::GpuTest, public testing::WithParamInterface<std
   }
 
   void compile() {
-    CompilePool pool(*nvrtc_, TemplateFiles::embedded(), target_,
-                     static_cast<int>(std::thread::hardware_concurrency()));
+    CompilePool pool(TemplateFiles::embedded(), {});
     std::vector<std::string> tickets;
     for (const auto& [hash, source] : sources_) {
-      pool.submit(tickets.size(), source);
+      pool.submit(tickets.size(), source, target_);
       tickets.push_back(hash);
     }
     while (auto result = pool.next()) {

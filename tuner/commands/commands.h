@@ -35,9 +35,10 @@ void add_devices(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_db(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_worker(CLI::App& app, Action& action);
 
 /// In the order of the help page.
 inline constexpr std::array kVerbs{add_tune,   add_bench,   add_show,   add_space,
-                                   add_render, add_devices, add_doctor, add_db};
+                                   add_render, add_devices, add_doctor, add_db, add_worker};
 
 }  // namespace mmtune

@@ -179,9 +179,17 @@ void add_search_options(CLI::App& verb, TuneOptions& options) {
           "stop searching after this time: 60s, 5m, 1h (default: no limit)")
       ->type_name("TIME");
   verb.add_option("--seed", session.seed, "of operands and random choices")->type_name("NUMBER")->capture_default_str();
-  verb.add_option("--jobs", session.jobs, "threads that compile (default: one per core)")
+  verb.add_option("--jobs", session.jobs, "processes that compile (default: one per core)")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 1024).description(""));
+  verb.add_option_function<std::string>(
+          "--compile-limit", [&session](const std::string& text) { session.compile_limit_s = parse_duration_s(text); },
+          "give up a source that is not compiled after this time (default: 60s)")
+      ->type_name("TIME");
+  verb.add_option_function<std::string>(
+          "--launch-limit", [&session](const std::string& text) { session.launch_limit_s = parse_duration_s(text); },
+          "give up a candidate that takes this much longer than its work can take (default: 10s)")
+      ->type_name("TIME");
   verb.add_flag("--retune", session.retune, "measure again what is known");
   verb.add_flag("--dry-run", options.dry_run, "print what would be tuned and stop");
 }

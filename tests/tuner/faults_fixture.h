@@ -1,0 +1,106 @@
+// Whole runs of the tuner, in this process or in one of its own, whose workers have faults.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "db/store.h"
+#include "tests/runtime/support.h"
+#include "tests/tuner/faulty_worker.h"
+#include "tuner/session.h"
+
+namespace mmtune::test {
+
+/// A process as /proc/ID/stat has it.
+struct ProcessLine {
+  pid_t id = 0;
+  pid_t parent = 0;
+  char state = '?';
+};
+
+/// Nothing if it is no more, or only waits to be noticed by its parent.
+inline std::optional<ProcessLine> look_at(pid_t id) {
+  std::ifstream file(fmt::format("/proc/{}/stat", id));
+  std::string text;
+  if (!std::getline(file, text)) return std::nullopt;
+  ProcessLine line{id, 0, '?'};
+  std::istringstream(text.substr(text.rfind(')') + 1)) >> line.state >> line.parent;
+  return line;
+}
+
+inline std::vector<ProcessLine> children_of(pid_t parent) {
+  std::vector<ProcessLine> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    const auto line = look_at(std::stoi(name));
+    if (line && line->parent == parent) children.push_back(*line);
+  }
+  return children;
+}
+
+class FaultsTest : public testing::Test {
+ protected:
+  FaultsTest()
+      : folder_(memory_folder() /
+                fmt::format("mmtune_{}_{}", testing::UnitTest::GetInstance()->current_test_info()->name(), getpid())) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directory(folder_);
+    std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
+  }
+  ~FaultsTest() override {
+    std::filesystem::remove_all(folder_);
+    EXPECT_TRUE(children_of(getpid()).empty()) << "a process was left behind";
+  }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  /// All 21 configurations of `tiled` for one small problem, on the pretended GPU.
+  SessionOptions options() const {
+    SessionOptions options;
+    options.device = {pretended_gpu(), 0};
+    options.problems = {packed_problem(Precision::fp32, Layout::nn, 64, 64, 64)};
+    options.database = path("test.db");
+    options.families = {"tiled"};
+    options.strategy = "exhaustive";
+    options.jobs = 2;
+    options.compile_limit_s = options.launch_limit_s = 1;
+    return options;
+  }
+
+  static SessionSummary run(const SessionOptions& options, const std::string& faults) {
+    const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
+    return run_session(options);
+  }
+
+  std::vector<Trial> trials() const { return Store::open(path("test.db"), OpenMode::read_only).trials(); }
+
+  /// What became of each candidate of the first problem: "tiled TILE=8 UNROLL=2" → "ok".
+  std::map<std::string, std::string> outcomes() const {
+    std::map<std::string, std::string> found;
+    for (const Trial& trial : trials()) {
+      found[trial.key.family + ' ' + trial.key.config] = to_string(trial.outcome);
+    }
+    return found;
+  }
+
+ private:
+  /// Hundreds of durable transactions are not what is tested here.
+  static std::filesystem::path memory_folder() {
+    constexpr const char* kShared = "/dev/shm";
+    return access(kShared, W_OK) == 0 ? kShared : testing::TempDir();
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace mmtune::test

@@ -1,0 +1,179 @@
+#include "tests/tuner/faulty_worker.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "templates/gpu_catalog.h"
+#include "tuner/process.h"
+#include "tuner/protocol.h"
+#include "tuner/worker_process.h"
+
+namespace mmtune::test {
+namespace {
+
+[[noreturn]] void hang() {
+  while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+void put(std::string_view bytes) {
+  [[maybe_unused]] const auto written = write(kChannelDescriptor, bytes.data(), bytes.size());
+}
+
+/// A frame as the channel's, with any body.
+void put_frame(const std::string& body, std::size_t promised) {
+  std::string header = "mmtw";
+  for (unsigned shift = 0; shift < 32; shift += 8) header += static_cast<char>(promised >> shift & 0xff);
+  put(header + body);
+}
+
+class Faults {
+ public:
+  explicit Faults(const std::string& text) {
+    std::istringstream items(text);
+    for (std::string item; std::getline(items, item, ';');) {
+      const auto at = item.find('@');
+      if (at != item.npos) faults_[item.substr(0, at)].insert(item.substr(at + 1));
+    }
+  }
+
+  bool has(const std::string& fault, const std::string& candidate) const {
+    const auto found = faults_.find(fault);
+    return found != faults_.end() && (found->second.contains(candidate) || found->second.contains("*"));
+  }
+
+  std::string file(const std::string& fault) const {
+    const auto found = faults_.find(fault);
+    return found == faults_.end() ? "" : *found->second.begin();
+  }
+
+  /// Does what ends a process, or makes its parent wish so.
+  void commit(const std::string& prefix, const std::string& candidate) const {
+    const auto is = [&](const char* fault) { return has(prefix + fault, candidate); };
+    const bool ends = is("hang") || is("abort") || is("segfault") || is("exit") || is("garbage");
+    if (ends && !file("sick").empty()) std::ofstream(file("sick")) << candidate;
+    if (is("hang")) hang();
+    if (is("abort")) std::abort();
+    if (is("segfault")) std::raise(SIGSEGV);
+    if (is("exit")) _exit(3);
+    if (is("garbage")) put("this is not a message, whatever it may be"), hang();
+    if (is("endless")) put_frame("", 0xffffffff), hang();
+    if (is("deep")) put_frame(std::string(1 << 22, '\x81'), 1 << 22), hang();
+  }
+
+  void stay_sick() const {
+    if (!file("sick").empty() && std::filesystem::exists(file("sick"))) std::abort();
+  }
+
+ private:
+  std::map<std::string, std::set<std::string>> faults_;
+};
+
+std::string name_of(const Candidate& candidate) {
+  return fmt::format("{} {}", candidate.family->name(), candidate.config.text());
+}
+
+class FaultyLane final : public Lane {
+ public:
+  explicit FaultyLane(const Faults& faults) : faults_(faults), random_(std::random_device()()) {}
+
+  Evidence evidence() const override { return Evidence::measured; }
+  Environment environment() override { return {"1.0", "13.0", "test", pretended_gpu().uuid}; }
+
+  void begin(const Problem& problem) override {
+    is_canary_ = problem.align.c < 16;
+    faults_.stay_sick();
+    if (faults_.has("begin", to_string(problem))) std::abort();
+    if (problem.m > 100'000) throw OutOfMemoryError("too large to be pretended");
+  }
+
+  Evaluation evaluate(const Candidate& candidate, const Binary&, double) override {
+    const std::string name = name_of(candidate);
+    if (!faults_.file("log").empty()) std::ofstream(faults_.file("log"), std::ios::app) << name << '\n';
+    faults_.stay_sick();
+    faults_.commit("", name);
+    if (faults_.has("sometimes", name) && !is_canary_ && random_() % 5 == 0) std::abort();
+    if (faults_.has("memory", name)) throw OutOfMemoryError("a test");
+    if (faults_.has("lost", name)) throw DeviceLostError("a test broke the context");
+    if (faults_.has("refused", name)) throw DeviceError("a test refuses the launch");
+    Evaluation evaluation{Outcome::ok, "", timing(candidate), 0.5};
+    if (faults_.has("wrong", name)) evaluation.outcome = static_cast<Outcome>(99);
+    if (faults_.has("late_nan", name)) evaluation.timing.median_us = std::numeric_limits<double>::quiet_NaN();
+    return evaluation;
+  }
+
+  std::vector<Timing> race(const std::vector<Contender>& contenders) override {
+    std::vector<Timing> timings;
+    for (const Contender& each : contenders) {
+      const std::string name = name_of(each.candidate);
+      if (faults_.has("race_abort", name)) std::abort();
+      if (faults_.has("sometimes", name) && random_() % 5 == 0) std::abort();
+      timings.push_back(timing(each.candidate));
+    }
+    return timings;
+  }
+
+ private:
+  static Timing timing(const Candidate& candidate) {
+    const double us = pretended_us(name_of(candidate));
+    return {us, us, us, us, 1, 1, "events", 0};
+  }
+
+  const Faults& faults_;
+  std::mt19937_64 random_;
+  bool is_canary_ = false;  ///< what the tuner looks at the GPU with; no problem here is so badly aligned
+};
+
+Compilation compile(const Faults& faults, const Source& source) {
+  // "// tiled TILE=16 UNROLL=16 for fp32 nn"
+  const std::string name = source.text.substr(3, source.text.find(" for ") - 3);
+  faults.commit("compile_", name);
+  Compilation compilation;
+  compilation.compile_ms = 1;
+  if (faults.has("compile_refused", name)) {
+    compilation.log = "a test refuses the source";
+  } else {
+    compilation.cubin = "pretended";
+    compilation.code_hash = source.hash;
+    compilation.kernels = {{"gemm", 32, 0, 0, 0}};
+  }
+  return compilation;
+}
+
+}  // namespace
+
+WorkerParts faulty_parts(const std::string& faults) {
+  static const Faults known(faults);
+  WorkerParts parts;
+  parts.gpus = [] { return std::vector<DeviceSpec>{pretended_gpu()}; };
+  parts.compiler = [] { return CompilerFacts{"13.0", {75, 80, 86, 89, 90}, hash_headers(TemplateFiles::embedded())}; };
+  parts.compile = [](const Source& source, const CompileTarget&) { return compile(known, source); };
+  parts.make_lane = [](const DeviceChoice&, const CompileTarget&) { return std::make_unique<FaultyLane>(known); };
+  return parts;
+}
+
+DeviceSpec pretended_gpu() {
+  DeviceSpec gpu = catalog_gpu("h200");
+  gpu.uuid = "GPU-00000000-0000-0000-0000-000000000000";
+  gpu.installed = true;
+  return gpu;
+}
+
+double pretended_us(const std::string& candidate) {
+  return 10 + static_cast<double>(std::hash<std::string>{}(candidate) % 1000) / 100;
+}
+
+}  // namespace mmtune::test

@@ -1,0 +1,30 @@
+// A worker without GPU and NVRTC that does, in a real process, what candidates do at their worst.
+//
+// Its faults are a text, "FAULT@CANDIDATE;FAULT@CANDIDATE;…", which tests put into MMTUNE_TEST_FAULTS. CANDIDATE is a
+// family with its configuration, "tiled TILE=8 UNROLL=2", or * for all. FAULT is, while a candidate runs,
+//   hang, abort, segfault, exit, garbage, endless, deep, wrong, late_nan, memory, lost, refused, sometimes,
+// in a race with the candidate
+//   race_abort,
+// for its problem ("begin@fp32 nn 64x64x64")
+//   begin,
+// or while its source compiles
+//   compile_hang, compile_abort, compile_segfault, compile_garbage, compile_refused.
+// "sick@FILE": everything aborts from the first fault on; FILE remembers that there was one.
+// "log@FILE": a line for each candidate that is run.
+#pragma once
+
+#include <string>
+
+#include "tuner/worker.h"
+
+namespace mmtune::test {
+
+WorkerParts faulty_parts(const std::string& faults);
+
+/// The GPU that it pretends to be.
+DeviceSpec pretended_gpu();
+
+/// As long as candidate has no fault.
+double pretended_us(const std::string& candidate);
+
+}  // namespace mmtune::test
