@@ -38,7 +38,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_worker(CLI::App& app, Action& action);
 
 /// In the order of the help page.
-inline constexpr std::array kVerbs{add_tune,   add_bench,   add_show,   add_space,
-                                   add_render, add_devices, add_doctor, add_db, add_worker};
+inline constexpr std::array kVerbs{add_tune,    add_bench,  add_show, add_space, add_render,
+                                   add_devices, add_doctor, add_db,   add_worker};
 
 }  // namespace mmtune
