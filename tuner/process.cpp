@@ -58,7 +58,7 @@ class SpawnSetup {
 }  // namespace
 
 Process::Process(const std::string& program, const std::vector<std::string>& arguments, int channel) {
-  std::vector<std::string> words{program};
+  std::vector<std::string> words{"mmtune"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

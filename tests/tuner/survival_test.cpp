@@ -156,7 +156,10 @@ TEST_F(Survival, WorkersDieWithAKilledParent) {
   while (!std::all_of(workers.begin(), workers.end(), is_gone) && Clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  for (const ProcessLine& worker : workers) EXPECT_TRUE(is_gone(worker)) << worker.id;
+  for (const ProcessLine& worker : workers) {
+    EXPECT_TRUE(is_gone(worker)) << worker.id;
+    if (!is_gone(worker)) kill(worker.id, SIGKILL);
+  }
 }
 
 }  // namespace
