@@ -14,7 +14,12 @@ namespace {
 constexpr std::array<std::string_view, 5> kNames = {"silent", "error", "warning", "info", "debug"};
 
 void print(std::string_view line) {
-  const std::string text = fmt::format("mmtune: {}\n", line);
+  std::string text = fmt::format("mmtune: {}\n", line);
+  for (char& c : text) {
+    // Names and notes may come from a foreign file, which must not steer a terminal. A compiler's log has lines.
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) c = ' ';
+  }
   std::fwrite(text.data(), 1, text.size(), stderr);  // one call, so that lines of several threads do not mix
 }
 

@@ -3,13 +3,14 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 #include "templates/hash.h"
 
@@ -129,13 +130,17 @@ std::optional<std::string> hash_sections(std::string_view image) {
   return hash.hex();
 }
 
-/// The integer right before `label`: 400 of "used 0 barriers, 400 bytes smem"; 0 if the line lacks the label.
+/// The integer right before `label`: 400 of "used 0 barriers, 400 bytes smem"; 0 if the line lacks it. Cut so that two
+/// of them can be added.
 int number_before(const std::string& line, std::string_view label) {
   const auto end = line.find(label);
   if (end == std::string::npos || end == 0) return 0;
   auto begin = end;
   while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
-  return std::atoi(line.substr(begin, end - begin).c_str());
+  constexpr int kMost = 1'000'000'000;
+  int number = 0;
+  const auto [rest, fault] = std::from_chars(line.data() + begin, line.data() + end, number);
+  return fault == std::errc::result_out_of_range ? kMost : std::min(number, kMost);
 }
 
 }  // namespace

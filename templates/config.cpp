@@ -12,9 +12,16 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\n";
 
+/// Letters, digits and '_': what can be the name of a constant, and be printed as it is.
+bool is_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
 Setting parse_setting(std::string_view token) {
   const std::size_t equals = token.find('=');
-  if (equals == std::string_view::npos || equals == 0) {
+  if (equals == std::string_view::npos || !is_name(token.substr(0, equals))) {
     throw UsageError(fmt::format("configuration: '{}' is not NAME=VALUE; write it like BM=128", token));
   }
   const std::string_view digits = token.substr(equals + 1);

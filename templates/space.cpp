@@ -27,7 +27,7 @@ Restriction parse_restriction(std::string_view text) {
       }
       allowed.push_back(number);
     }
-    if (allowed.empty()) {
+    if (allowed.empty() || equals == 0) {
       throw UsageError(fmt::format("restriction '{}': write NAME=VALUE or NAME=VALUE,VALUE with whole numbers", word));
     }
   }

@@ -29,7 +29,7 @@ T choose(std::string_view option, std::string_view text, const Choices<T>& choic
     if (name == text) return value;
     known += known.empty() ? std::string(name) : fmt::format(", {}", name);
   }
-  throw UsageError(fmt::format("{} '{}': unknown; write one of {}", option, text, known));
+  throw UsageError(fmt::format("{} '{}': unknown; write one of {}", option, excerpt(text), known));
 }
 
 /// A comma-separated list of names, or "all".
@@ -170,13 +170,16 @@ std::vector<std::uint64_t> parse_seeds(std::string_view text) {
 }
 
 double parse_duration_s(std::string_view text) {
+  constexpr double kLongest_s = 1e9;  // 30 years: in nanoseconds it fits a clock
   double value = 0;
   const auto* last = text.data() + text.size();
   const auto [end, failure] = std::from_chars(text.data(), last, value);
   const std::string_view unit(end, static_cast<std::size_t>(last - end));
   const double seconds = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  if (failure != std::errc{} || !std::isfinite(value) || value * seconds <= 0) {
-    throw UsageError(fmt::format("duration '{}': write a positive number with s, m or h, for example 60s", text));
+  // Written so that not-a-number is refused too.
+  if (failure != std::errc{} || !(value * seconds > 0 && value * seconds <= kLongest_s)) {
+    throw UsageError(
+        fmt::format("duration '{}': write a positive number with s, m or h, for example 60s", excerpt(text)));
   }
   return value * seconds;
 }

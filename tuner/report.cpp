@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/env.h"
+#include "tuner/text.h"
 
 namespace mmtune {
 namespace {
@@ -40,15 +41,6 @@ std::string cell_text(const Cell& cell) {
     return fmt::format("{:.{}f}", real->value, real->digits);
   }
   return "";
-}
-
-/// Values may come from a foreign database: control characters must not reach a terminal.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = ' ';
-  }
-  return text;
 }
 
 /// Columns that UTF-8 text takes, for text without wide characters.

@@ -32,14 +32,15 @@ std::int64_t parse_number(std::string_view text, std::string_view token) {
     throw UsageError(fmt::format(
         "size '{}': '{}' is no whole number; write for example 1024, 256..8192, 1000..9000:1000, 100..800*2, "
         "512x512x64 or @file.csv",
-        token, text));
+        excerpt(token), excerpt(text)));
   }
   std::int64_t value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc{} || value > kMaxExtent) {
-    throw UsageError(fmt::format("size '{}': {} is too large; extents go up to {}", token, text, kMaxExtent));
+    throw UsageError(
+        fmt::format("size '{}': {} is too large; extents go up to {}", excerpt(token), excerpt(text), kMaxExtent));
   }
-  if (value == 0) throw UsageError(fmt::format("size '{}': 0 is too small; extents start at 1", token));
+  if (value == 0) throw UsageError(fmt::format("size '{}': 0 is too small; extents start at 1", excerpt(token)));
   return value;
 }
 
@@ -60,7 +61,7 @@ class Expansion {
       add_range(token);
     } else if (token.find('x') != std::string_view::npos) {
       const auto extents = split(token, 'x');
-      if (extents.size() != 3) throw UsageError(fmt::format("size '{}': write three extents, MxNxK", token));
+      if (extents.size() != 3) throw UsageError(fmt::format("size '{}': write three extents, MxNxK", excerpt(token)));
       add({parse_number(extents[0], token), parse_number(extents[1], token), parse_number(extents[2], token)}, token);
     } else {
       add_square(parse_number(token, token), token);
@@ -74,12 +75,12 @@ class Expansion {
     const auto mark = rest.find_first_of(":*");
     const auto last_text = trim(rest.substr(0, mark));
     if (first_text.empty() || last_text.empty()) {
-      throw UsageError(fmt::format("size range '{}' is open; write both ends, for example 256..8192", token));
+      throw UsageError(fmt::format("size range '{}' is open; write both ends, for example 256..8192", excerpt(token)));
     }
     const auto first = parse_number(first_text, token);
     const auto last = parse_number(last_text, token);
     if (last < first) {
-      throw UsageError(fmt::format("size range '{}' runs backwards; write {}..{}", token, last, first));
+      throw UsageError(fmt::format("size range '{}' runs backwards; write {}..{}", excerpt(token), last, first));
     }
     if (mark == std::string_view::npos) {
       add_powers_of_two(first, last, token);
@@ -95,7 +96,7 @@ class Expansion {
       throw UsageError(
           fmt::format("size range '{0}' goes through powers of two and {1} is none; write {1}..{2}*2 to double it or "
                       "{1}..{2}:{1} to step",
-                      token, first, last));
+                      excerpt(token), first, last));
     }
     add_scaled(first, last, 2, token);
   }
@@ -106,7 +107,8 @@ class Expansion {
   }
 
   void add_scaled(std::int64_t first, std::int64_t last, std::int64_t factor, std::string_view token) {
-    if (factor == 1) throw UsageError(fmt::format("size range '{}' never ends; write a factor of 2 or more", token));
+    if (factor == 1)
+      throw UsageError(fmt::format("size range '{}' never ends; write a factor of 2 or more", excerpt(token)));
     for (auto extent = first; extent <= last; extent *= factor) add_square(extent, token);
   }
 
@@ -168,8 +170,8 @@ class Expansion {
   }
 
   [[noreturn]] static void throw_too_many(std::string_view token) {
-    throw UsageError(
-        fmt::format("size '{}' makes more than {} sizes; use a larger step or a shorter range", token, kMaxSizes));
+    throw UsageError(fmt::format("size '{}' makes more than {} sizes; use a larger step or a shorter range",
+                                 excerpt(token), kMaxSizes));
   }
 
   std::vector<Size> sizes_;

@@ -1,6 +1,7 @@
-// Cutting command-line text into pieces.
+// Cutting command-line text into pieces, and showing what came from anywhere.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,21 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
     if (end == std::string_view::npos) return pieces;
     text.remove_prefix(end + 1);
   }
+}
+
+/// With a blank for every control character: a file or a foreign database must not steer a terminal.
+inline std::string printable(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = ' ';
+  }
+  return text;
+}
+
+/// The beginning of a text, printable, for a message about it.
+inline std::string excerpt(std::string_view text) {
+  constexpr std::size_t kLongest = 80;
+  return printable(std::string(text.substr(0, kLongest))) + (text.size() > kLongest ? "…" : "");
 }
 
 }  // namespace mmtune

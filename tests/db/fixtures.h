@@ -1,4 +1,4 @@
-// A temporary directory, sample rows, and SQLite behind the store's back.
+// A temporary directory, comparisons of rows, and SQLite behind the store's back.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include <string>
 
 #include "db/store.h"
+#include "tests/db/samples.h"
 
 namespace mmtune::testing {
 
@@ -30,44 +31,6 @@ class StoreTest : public ::testing::Test {
   std::filesystem::path directory_;
   std::string path_;
 };
-
-inline Trial sample_trial(int number = 0) {
-  Trial trial;
-  trial.key.device = {"NVIDIA H200", 90, 132, 232448};
-  trial.key.problem = {Precision::fp16, Layout::tn, 1000, 2000, 3000, {16, 8, 4}};
-  trial.key.family = "simt";
-  trial.key.config = fmt::format("BM=128 BN={}", number + 1);
-  trial.key.source_hash = "0123456789abcdef0123456789abcdef";
-  trial.key.evidence = Evidence::measured;
-  trial.outcome = Outcome::ok;
-  trial.note = "a line\nand a log with \"quotes\" and 'more'";
-  trial.binary_hash = fmt::format("{:032x}", number + 1);
-  trial.timing = {10.5 + number, 10.25, 11.75, 10.125, 31, 7, "graph", 1980.5};
-  trial.error_share = 0.25;
-  trial.deterministic = false;
-  trial.occupancy = 0.5;
-  trial.smem_bytes = 49152;
-  trial.environment = {"580.1", "13.0", "abcdef1", "GPU-1234"};
-  trial.created = "2031-04-05T06:07:08Z";
-  return trial;
-}
-
-inline Binary sample_binary(int number = 0) {
-  Binary binary;
-  binary.hash = fmt::format("{:032x}", number + 1);
-  binary.target = "sm_90a";
-  binary.exact_target = false;
-  binary.cubin = std::string(
-      "\x7f"
-      "ELF\0\1\2",
-      7);
-  binary.registers = 128;
-  binary.spill_bytes = 16;
-  binary.stack_bytes = 32;
-  binary.static_smem_bytes = 1024;
-  binary.compile_ms = 812.5;
-  return binary;
-}
 
 inline void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.key.device, b.key.device);

@@ -19,6 +19,13 @@ TEST_F(Log, WritesWhatTheLevelAdmits) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "mmtune: 3 is odd\n");
 }
 
+TEST_F(Log, ControlCharactersDoNotReachTheTerminal) {
+  log::set_level(log::Level::warning);
+  testing::internal::CaptureStderr();
+  log::warning("a\033[31mb\nc\td\177");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "mmtune: a [31mb\nc\td \n");
+}
+
 TEST_F(Log, SilentWritesNothing) {
   log::set_level(log::Level::silent);
   testing::internal::CaptureStderr();

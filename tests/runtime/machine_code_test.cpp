@@ -130,6 +130,14 @@ TEST(ResourceReport, ReadsEveryKernel) {
   EXPECT_EQ(kernels[1].static_smem_bytes, 400);
 }
 
+TEST(ResourceReport, HugeNumbersAreCut) {
+  const auto kernels = parse_resource_report(
+      "Compiling entry function 'gemm' for 'sm_90a'\n"
+      "0 bytes stack frame, 2147483647 bytes spill stores, 99999999999999999999 bytes spill loads\n");
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_GT(kernels[0].spill_bytes, 1'000'000);
+}
+
 TEST(ResourceReport, IsEmptyForOtherText) {
   EXPECT_TRUE(parse_resource_report("").empty());
   EXPECT_TRUE(parse_resource_report("Used 8 registers\nerror\n").empty());

@@ -38,6 +38,8 @@ TEST(Config, ErrorsNameTheOffendingToken) {
   EXPECT_THAT(error_of("BM="), HasSubstr("'BM='"));
   EXPECT_THAT(error_of("BM=99999999999"), HasSubstr("'99999999999'"));
   EXPECT_THAT(error_of("BM=1 BN=2 BM=1"), HasSubstr("'BM' is given twice"));
+  EXPECT_THAT(error_of("#include\"x\"=1"), HasSubstr("is not NAME=VALUE"));
+  EXPECT_THAT(error_of("\033[31mBM=1"), HasSubstr("is not NAME=VALUE"));
 }
 
 TEST(Config, FindsByNameWhereverItStands) {

@@ -160,6 +160,7 @@ TEST_F(Cli, OnlyNamesParametersAndValuesThatExist) {
   const auto value = mmtune("tune --device model:h200 --sizes 64 --family tiled --only TILE=7");
   EXPECT_EQ(value.code, 2);
   EXPECT_NE(value.err.find("TILE=7"), std::string::npos) << value.err;
+  EXPECT_EQ(mmtune("tune --device model:h200 --sizes 64 --only =8").code, 2);
   const auto dry = mmtune("tune --device model:h200 --sizes 64 --family tiled --only TILE=8 --dry-run");
   EXPECT_EQ(dry.code, 0) << dry.err;
 }

@@ -88,6 +88,13 @@ TEST(Sizes, FileErrorsNameFileAndLine) {
   EXPECT_THAT(complaint(file_with("nested.csv", "@nested.csv\n")), HasSubstr("nested.csv:1"));
 }
 
+TEST(Sizes, WhateverAFileHoldsTheMessageIsOneShortLine) {
+  const auto message = complaint(file_with("binary.csv", "\033[2J" + std::string(1, '\0') + std::string(100'000, 'y')));
+  EXPECT_THAT(message, HasSubstr("write for example 1024"));
+  EXPECT_LT(message.size(), 500U);
+  EXPECT_EQ(message.find('\033'), std::string::npos);
+}
+
 struct BadSizes {
   const char* text;
   const char* token;

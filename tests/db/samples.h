@@ -1,0 +1,50 @@
+// Rows to be stored.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "db/trial.h"
+
+namespace mmtune::testing {
+
+inline Trial sample_trial(int number = 0) {
+  Trial trial;
+  trial.key.device = {"NVIDIA H200", 90, 132, 232448};
+  trial.key.problem = {Precision::fp16, Layout::tn, 1000, 2000, 3000, {16, 8, 4}};
+  trial.key.family = "simt";
+  trial.key.config = fmt::format("BM=128 BN={}", number + 1);
+  trial.key.source_hash = "0123456789abcdef0123456789abcdef";
+  trial.key.evidence = Evidence::measured;
+  trial.outcome = Outcome::ok;
+  trial.note = "a line\nand a log with \"quotes\" and 'more'";
+  trial.binary_hash = fmt::format("{:032x}", number + 1);
+  trial.timing = {10.5 + number, 10.25, 11.75, 10.125, 31, 7, "graph", 1980.5};
+  trial.error_share = 0.25;
+  trial.deterministic = false;
+  trial.occupancy = 0.5;
+  trial.smem_bytes = 49152;
+  trial.environment = {"580.1", "13.0", "abcdef1", "GPU-1234"};
+  trial.created = "2031-04-05T06:07:08Z";
+  return trial;
+}
+
+inline Binary sample_binary(int number = 0) {
+  Binary binary;
+  binary.hash = fmt::format("{:032x}", number + 1);
+  binary.target = "sm_90a";
+  binary.exact_target = false;
+  binary.cubin = std::string(
+      "\x7f"
+      "ELF\0\1\2",
+      7);
+  binary.registers = 128;
+  binary.spill_bytes = 16;
+  binary.stack_bytes = 32;
+  binary.static_smem_bytes = 1024;
+  binary.compile_ms = 812.5;
+  return binary;
+}
+
+}  // namespace mmtune::testing

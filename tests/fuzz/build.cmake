@@ -1,0 +1,20 @@
+# Builds all fuzzers of SOURCE in BUILD.
+find_program(CLANG NAMES clang++ clang++-14 clang++-15 clang++-16 clang++-17 clang++-18)
+if(NOT CLANG)
+  message("SKIPPED: clang++ is not installed")
+  return()
+endif()
+set(probe ${BUILD}/probe.cpp)
+file(WRITE ${probe} "extern \"C\" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }\n")
+execute_process(COMMAND ${CLANG} -fsanitize=fuzzer,address,undefined ${probe} -o ${BUILD}/probe
+                RESULT_VARIABLE failure OUTPUT_QUIET ERROR_QUIET)
+if(failure)
+  message("SKIPPED: ${CLANG} comes without libFuzzer and the sanitizers")
+  return()
+endif()
+
+# As the preset does it; its build directory and generator are the developer's.
+execute_process(COMMAND ${CMAKE_COMMAND} --preset fuzz -S ${SOURCE} -B ${BUILD} -G ${GENERATOR}
+                        -DCMAKE_CXX_COMPILER=${CLANG} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}
+                WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} --target mmtune_fuzzers COMMAND_ERROR_IS_FATAL ANY)

@@ -1,0 +1,50 @@
+// Names of precisions, layouts, outcomes and levels, lists of them, durations, times of day, hashes, driver versions.
+#include <cmath>
+
+#include "db/trial.h"
+#include "db/validate.h"
+#include "runtime/driver.h"
+#include "runtime/log.h"
+#include "tests/fuzz/fuzz.h"
+#include "tuner/options.h"
+
+namespace {
+
+using namespace mmtune;
+
+/// A name that is known means the value of that name.
+template <class Parse>
+void check_name(const Parse& parse, std::string_view text) {
+  if (const auto value = parse(text)) fuzz::require(to_string(*value) == text, "reads what it writes");
+}
+
+template <class Parse>
+void check_list(const Parse& parse, std::string_view text) {
+  fuzz::allow<UsageError>([&] {
+    const auto values = parse(text);
+    fuzz::require(!values.empty() && values.size() <= 5, "each value once");
+  });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto text = fuzz::text_of(data, size);
+  check_name(parse_precision, text);
+  check_name(parse_layout, text);
+  check_name(parse_outcome, text);
+  check_name(parse_evidence, text);
+  check_list(parse_precisions, text);
+  check_list(parse_layouts, text);
+  log::parse_level(text);
+  fuzz::allow<UsageError>([&] {
+    const double seconds = parse_duration_s(text);
+    fuzz::require(seconds > 0 && std::isfinite(1e9 * seconds) && 1e9 * seconds < 0x1p63, "fits a clock");
+  });
+  const std::string copy(text);
+  if (is_utc_time(copy)) fuzz::require(copy.size() == 20, "a time of day has 20 characters");
+  if (is_hash(copy)) fuzz::require(copy.size() <= 64, "a hash has at most 64 characters");
+  fuzz::require(parse_driver_release(copy).find_first_not_of("0123456789.") == std::string::npos,
+                "a driver's version has digits and points only");
+  return 0;
+}

@@ -1,0 +1,70 @@
+#include "db/validate.h"
+#include "runtime/dispatch.h"
+#include "tests/fuzz/database.h"
+
+namespace mmtune::fuzz {
+
+namespace {
+
+void read(Store& store) {
+  for (const Trial& trial : store.trials()) require(fault_of(trial).empty(), "trials are valid");
+  for (const Winner& winner : store.winners()) {
+    require(fault_of(winner.trial).empty() && winner.candidates >= 0, "winners are valid");
+    require(winner.binary.hash.empty() || fault_of(winner.binary).empty(), "winners' binaries are valid");
+  }
+  for (const DeviceKey& device : store.devices()) require(fault_of(device).empty(), "devices are valid");
+  const Trial& known = DatabaseCopy::known();
+  const Binary binary = testing::sample_binary(0);
+  if (const auto trial = store.find(known.key)) require(trial->key.config == known.key.config, "finds what is asked");
+  store.find_winner(known.key.device, known.key.problem, known.key.evidence);
+  store.find_twin(known.key, binary.hash);
+  store.find_binary(binary.hash);
+  store.find_compiled(known.key.source_hash, binary.target, true);
+}
+
+/// What the library makes of it: kernels for sizes that are tuned, near a tuned one, and absurd.
+void dispatch(Store& store) {
+  const DispatchTable table(DatabaseCopy::gpu(), load_kernels(store, DatabaseCopy::gpu(), TemplateFiles::embedded()));
+  for (const std::int64_t m : {std::int64_t{1}, std::int64_t{512}, std::int64_t{1} << 40}) {
+    const Choice choice = table.choose(packed_problem(Precision::fp32, Layout::nn, m, 256, 1024));
+    require(choice.family != nullptr && !choice.plan.steps.empty(), "there is always something to run");
+  }
+}
+
+void merge(const DatabaseCopy& database) {
+  const std::string path = database.path("clean.db");
+  std::filesystem::remove(path);
+  Store clean = Store::open(path, OpenMode::read_write);
+  allow<DatabaseError>([&] { clean.merge_from(database.path()); });
+  require(clean.check().faults.empty(), "what is merged is sound");
+}
+
+void write(Store& store) {
+  const Trial& trial = DatabaseCopy::known();
+  const Binary binary = testing::sample_binary(0);
+  const bool sound = store.check().faults.empty();
+  store.put(trial, &binary);
+  require(!sound || store.find(trial.key), "what is put into a sound database is found");
+  store.put_winner(trial.key, "search", 3);
+  PruneRules rules;
+  rules.failed = rules.predicted = true;
+  store.prune(rules);
+}
+
+}  // namespace
+
+void use_database(const DatabaseCopy& database) {
+  const auto with_store = [&](OpenMode mode, void (*use)(Store&)) {
+    allow<DatabaseError>([&] {
+      Store store = Store::open(database.path(), mode);
+      use(store);
+    });
+  };
+  with_store(OpenMode::read_only, [](Store& store) { store.check(); });
+  with_store(OpenMode::read_only, read);
+  with_store(OpenMode::read_only, dispatch);
+  merge(database);
+  with_store(OpenMode::read_write, write);
+}
+
+}  // namespace mmtune::fuzz
