@@ -11,13 +11,22 @@
 namespace mmtune::testing {
 namespace {
 
-constexpr int kWriters = 8;
-constexpr int kRows = 12;
+constexpr int kWriters = 32;
+constexpr int kReaders = 8;
+constexpr int kRows = 4;
 
 TEST_F(StoreTest, ManyWritersCreateAndFillOneFile) {
+  int gate[2];
+  ASSERT_EQ(pipe(gate), 0);
+  const auto wait_at_gate = [&] {
+    char nothing = 0;
+    close(gate[1]);
+    [[maybe_unused]] const auto end = read(gate[0], &nothing, 1);  // all children start when the parent closes it
+  };
   std::vector<pid_t> children;
   for (int writer = 0; writer < kWriters; ++writer) {
     children.push_back(in_child([&] {
+      wait_at_gate();
       Store store = open();
       for (int row = 0; row < kRows; ++row) {
         const Binary binary = sample_binary(writer * kRows + row);
@@ -25,8 +34,9 @@ TEST_F(StoreTest, ManyWritersCreateAndFillOneFile) {
       }
     }));
   }
-  for (int reader = 0; reader < 2; ++reader) {
+  for (int reader = 0; reader < kReaders; ++reader) {
     children.push_back(in_child([&] {
+      wait_at_gate();
       Store store = open();
       std::size_t seen = 0;
       for (int round = 0; round < 50; ++round) {
@@ -36,6 +46,8 @@ TEST_F(StoreTest, ManyWritersCreateAndFillOneFile) {
       }
     }));
   }
+  close(gate[0]);
+  close(gate[1]);
   for (const pid_t child : children) EXPECT_EQ(status_of(child), 0);
   Store store = open();
   EXPECT_EQ(store.trials().size(), static_cast<std::size_t>(kWriters * kRows));

@@ -94,6 +94,19 @@ inline pid_t in_child(const std::function<void()>& body) {
   _exit(::testing::Test::HasFailure() ? 1 : 0);
 }
 
+/// Root may do everything: where root runs the tests, a child becomes this user, who owns what was handed over.
+inline constexpr uid_t kOrdinaryUser = 65534;
+
+inline void hand_over(const std::filesystem::path& path) {
+  if (geteuid() != 0) return;
+  EXPECT_EQ(chown(path.c_str(), kOrdinaryUser, kOrdinaryUser), 0);
+}
+
+inline void become_ordinary_user() {
+  if (geteuid() != 0) return;
+  EXPECT_EQ(setgid(kOrdinaryUser) + setuid(kOrdinaryUser), 0);
+}
+
 inline int status_of(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);

@@ -60,6 +60,21 @@ TEST_F(OpenTest, CreatesPrivateFileInPrivateDirectories) {
   EXPECT_EQ(status.st_mode & 0777, 0700U);
 }
 
+TEST_F(OpenTest, PermissionsDoNotDependOnTheMask) {
+  const pid_t child = in_child([&] {
+    umask(0);
+    const fs::path place = directory_ / "a" / "mmtune.db";
+    Store store = Store::open(place, OpenMode::read_write);
+    store.put(sample_trial());
+    store.export_to(directory_ / "copy.db");
+    EXPECT_EQ(fs::status(directory_ / "a").permissions(), fs::perms::owner_all);
+    for (const auto& file : {place, directory_ / "copy.db"}) {
+      EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write) << file;
+    }
+  });
+  EXPECT_EQ(status_of(child), 0);
+}
+
 TEST_F(OpenTest, ReadOnlyCreatesNothing) {
   EXPECT_THROW(open(OpenMode::read_only), DatabaseError);
   EXPECT_THROW(Store::open(directory_ / "none" / "x.db", OpenMode::read_only), DatabaseError);
@@ -192,13 +207,17 @@ TEST_F(OpenTest, RefusesPlacesAndJournalsOfOthers) {
 
 TEST_F(OpenTest, ReadsFromReadOnlyDirectories) {
   open().put(sample_trial());
+  hand_over(path_);
+  hand_over(directory_);
   fs::permissions(path_, fs::perms::owner_read);
   fs::permissions(directory_, fs::perms::owner_read | fs::perms::owner_exec);
-  EXPECT_TRUE(open(OpenMode::read_only).find(sample_trial().key));
-  if (geteuid() != 0) {
+  const pid_t child = in_child([&] {
+    become_ordinary_user();
+    EXPECT_TRUE(open(OpenMode::read_only).find(sample_trial().key));
     EXPECT_THROW(open(), DatabaseError);
     EXPECT_THROW(Store::open(directory_ / "new.db", OpenMode::read_write), DatabaseError);
-  }
+  });
+  EXPECT_EQ(status_of(child), 0);
   fs::permissions(directory_, fs::perms::owner_all);
 }
 
