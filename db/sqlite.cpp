@@ -37,7 +37,7 @@ Explanation explain_io(int extended, int system_error) {
       return {"it is a symbolic link", "name the file itself"};
     default:
       return {system_error != 0 ? std::strerror(system_error) : sqlite3_errstr(extended),
-              "check the disk and the permissions of the file and its directory"};
+              "check the disk, its quota, the limit on file sizes, and the permissions of the file and its directory"};
   }
 }
 

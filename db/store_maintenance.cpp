@@ -36,14 +36,14 @@ void check_values(Database& database, std::vector<std::string>& faults) {
   while (rows.next()) {
     Reader reader(rows);
     const Trial trial = read_trial(reader);
-    const std::string fault = reader.valid() ? fault_of(trial) : "a value of a wrong type";
+    const std::string fault = reader.valid() ? fault_of(trial) : "a value of a wrong type or out of range";
     if (!fault.empty()) faults.push_back(fmt::format("trial {}: {}", reader.wide(), fault));
   }
   Rows binaries = database.query("SELECT " MMTUNE_BINARY_COLUMNS " FROM binary b");
   while (binaries.next()) {
     Reader reader(binaries);
     const Binary binary = read_binary(reader);
-    const std::string fault = reader.valid() ? fault_of(binary) : "a value of a wrong type";
+    const std::string fault = reader.valid() ? fault_of(binary) : "a value of a wrong type or out of range";
     if (!fault.empty()) faults.push_back(fmt::format("binary {}: {}", binary.hash, fault));
   }
 }

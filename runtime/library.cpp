@@ -58,11 +58,21 @@ std::string tune_command(std::string_view sizes, const std::string& database) {
   return fmt::format("mmtune --device auto --sizes {} --db {}", sizes, database);
 }
 
+/// Empty where there is no place for it.
+std::string place_of_database(const LibraryOptions& options) {
+  try {
+    return options.database.empty() ? env::default_database() : options.database;
+  } catch (const DatabaseError&) {
+    return "";
+  }
+}
+
 /// What the database offers this device. Nothing wrong with it may stop an application: `note` gets what is.
 StoredKernels read_database(const std::string& path, const DeviceSpec& device, const TemplateFiles& files,
                             std::string& note) {
   StoredKernels kernels;
   try {
+    if (path.empty()) env::default_database();  // says why there is none
     std::error_code unreadable;
     if (std::filesystem::exists(path, unreadable) || unreadable) {
       Store store = Store::open(path, OpenMode::read_only);
@@ -102,7 +112,7 @@ std::string_view to_string(Match match) {
 struct Library::Impl {
   Impl(const LibraryOptions& options, DeviceSpec spec, std::optional<CUdevice> installed)
       : compile_missing(options.compile_missing),
-        database(options.database.empty() ? env::default_database() : options.database),
+        database(place_of_database(options)),
         device(std::move(spec)),
         programs(database, device, template_files()),
         table(device, read_database(database, device, programs.files(), note)) {

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -94,5 +95,7 @@ ExitCode guarded_run(std::vector<std::string> arguments) {
 }  // namespace mmtune
 
 int main(int argc, char** argv) {
+  // A write beyond the limit on file sizes (ulimit -f) then fails like one to a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   return static_cast<int>(mmtune::guarded_run(std::vector<std::string>(argv + 1, argv + argc)));
 }

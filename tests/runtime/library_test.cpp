@@ -71,6 +71,13 @@ TEST_F(LibraryPlan, DamagedDatabaseLeavesTheFallbackAndSaysSo) {
   EXPECT_TRUE(std::filesystem::exists(directory_.file("test.db")));
 }
 
+TEST_F(LibraryPlan, NoPlaceForADatabaseLeavesTheFallbackAndSaysSo) {
+  const test::ScopedEnv no_db("MMTUNE_DB", nullptr), relative("XDG_DATA_HOME", "data"), homeless("HOME", nullptr);
+  const Answer answer = Library::open({.model = "h200"}).plan(kSquare);
+  EXPECT_EQ(answer.match, Match::fallback);
+  EXPECT_THAT(answer.why, HasSubstr("set MMTUNE_DB=FILE"));
+}
+
 TEST_F(LibraryPlan, DatabaseOfAnotherGpuIsNamed) {
   Store::open(directory_.file("test.db"), OpenMode::read_write);
   EXPECT_THAT(open().plan(kSquare).why, HasSubstr("has no kernels for NVIDIA H200"));

@@ -32,11 +32,15 @@ class Cli : public ::testing::Test {
 
   /// Runs `mmtune ARGUMENTS` in a shell with its database in the test's own folder.
   Result mmtune(const std::string& arguments) const {
+    return shell(fmt::format("MMTUNE_DB='{}' '{}' {}", path("default.db"), MMTUNE_BINARY, arguments));
+  }
+
+  /// Runs a command line of the shell.
+  Result shell(const std::string& command) const {
     const auto out = path("stdout");
     const auto err = path("stderr");
-    const auto command = fmt::format("MMTUNE_DB='{}' '{}' {} >'{}' 2>'{}' </dev/null", path("default.db"),
-                                     MMTUNE_BINARY, arguments, out, err);
-    const int status = std::system(command.c_str());
+    const auto line = fmt::format("{{ {}\n}} >'{}' 2>'{}' </dev/null", command, out, err);
+    const int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
   }
 

@@ -1,19 +1,22 @@
-// A run that is stopped, politely or not, loses nothing that it finished: the next one goes on from there. The GPU is a
-// model, the program and its database are real.
+// A run that is stopped, politely or not, loses nothing that it finished: the next one goes on from there. The program
+// and its database are real; the GPU is a model, or in the suite GpuResume the first one.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <random>
 #include <set>
 #include <thread>
 
 #include "db/store.h"
+#include "runtime/driver.h"
 #include "runtime/nvrtc.h"
 #include "tests/tuner/cli_fixture.h"
 
@@ -23,10 +26,15 @@ namespace {
 using testing::IsEmpty;
 using testing::IsSupersetOf;
 
-constexpr int kSizes = 40, kTrialsPerSize = 21;
-constexpr const char* kArguments[] = {"tune",  "--device", "model:h200", "--sizes",    "8..320:8",   "--family",
-                                      "tiled", "--effort", "full",       "--strategy", "exhaustive", "--jobs",
-                                      "2",     "--format", "csv",        "-vv"};
+constexpr const char* kArguments[] = {"tune",       "--family", "tiled", "--effort", "full", "--strategy",
+                                      "exhaustive", "--jobs",   "2",     "--format", "csv",  "-vv"};
+constexpr int kTrialsPerSize = 21;
+
+/// How often the program is killed: a few times, or MMTUNE_TEST_KILLS for a thorough run.
+int kills() {
+  const char* text = std::getenv("MMTUNE_TEST_KILLS");
+  return text == nullptr ? 5 : std::atoi(text);
+}
 
 /// "fp32 nn 64x64x64: tiled TILE=16 UNROLL=4": a trial as the log names it.
 using Trials = std::set<std::string>;
@@ -34,6 +42,7 @@ using Trials = std::set<std::string>;
 class Resume : public Cli {
  protected:
   void SetUp() override {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the program leaves behind becomes a child of this process
     try {
       Nvrtc::load();
     } catch (const DeviceError& error) {
@@ -42,14 +51,15 @@ class Resume : public Cli {
   }
 
   /// Starts the program; its stderr goes to a file.
-  pid_t start() const {
+  pid_t start(const std::string& err_file = "stderr") const {
     std::vector<std::string> words{MMTUNE_BINARY};
     words.insert(words.end(), std::begin(kArguments), std::end(kArguments));
+    words.insert(words.end(), {"--device", device_, "--sizes", fmt::format("8..{}:8", 8 * sizes_)});
     words.insert(words.end(), {"--db", path("default.db")});
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    const std::string out = path("stdout"), err = path("stderr");
+    const std::string out = path("stdout"), err = path(err_file);
     std::filesystem::remove(err);  // that of the run before says nothing of this one
     const pid_t child = fork();
     if (child != 0) return child;
@@ -67,17 +77,27 @@ class Resume : public Cli {
     return status;
   }
 
-  /// Waits until so many trials are begun or the program has ended by itself, then signals.
-  int stop(pid_t child, std::size_t begun, int signal) const {
+  /// Waits until so many trials are begun and a while more, or the program has ended by itself, then signals.
+  int stop(pid_t child, std::size_t begun, int signal, std::chrono::microseconds more = {}) const {
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
       if (judged().size() >= begun) {
+        std::this_thread::sleep_for(more);
         kill(child, signal);
         return status_of(child);
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return status;
+  }
+
+  /// Whatever the program had started is gone soon after it.
+  static void expect_no_process_left() {
+    constexpr int kMost_ms = 20'000;
+    for (int waited_ms = 0; waitpid(-1, nullptr, WNOHANG) != -1; ++waited_ms) {
+      ASSERT_LT(waited_ms, kMost_ms) << "a process of the program still runs";
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
 
   Trials stored() const {
@@ -107,6 +127,8 @@ class Resume : public Cli {
     return common;
   }
 
+  std::size_t all() const { return static_cast<std::size_t>(sizes_ * kTrialsPerSize); }
+
   void expect_sound() const {
     EXPECT_THAT(Store::open(path("default.db"), OpenMode::read_only).check().faults, IsEmpty());
   }
@@ -116,8 +138,46 @@ class Resume : public Cli {
     const int status = status_of(start());
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << content(path("stderr"));
     EXPECT_THAT(both(before, judged()), IsEmpty());
-    EXPECT_EQ(stored().size(), static_cast<std::size_t>(kSizes * kTrialsPerSize));
+    EXPECT_EQ(stored().size(), all());
     expect_sound();
+    expect_no_process_left();
+  }
+
+  /// Kills at random moments, then lets it finish.
+  void kill_and_go_on() const {
+    std::mt19937 random(1);
+    for (int i = 0; i < kills(); ++i) {
+      const Trials before = stored();
+      const pid_t child = start();
+      const auto most_begun = static_cast<unsigned>(all() - before.size()) / 20 + 1;
+      const int status = stop(child, random() % most_begun, SIGKILL, std::chrono::microseconds(random() % 20'000));
+      ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << content(path("stderr"));
+      expect_no_process_left();
+      const Trials begun = judged();
+      EXPECT_THAT(both(before, begun), IsEmpty());
+      if (!std::filesystem::exists(path("default.db"))) continue;
+      expect_sound();
+      EXPECT_GE(both(begun, stored()).size() + 1, begun.size());
+    }
+    finish(stored());
+  }
+
+  std::string device_ = "model:h200";
+  int sizes_ = 40;
+};
+
+/// The same on a GPU, with fewer sizes.
+class GpuResume : public Resume {
+ protected:
+  void SetUp() override {
+    try {
+      if (gpu_count() == 0) GTEST_SKIP() << "the driver offers no GPU";
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+    Resume::SetUp();
+    device_ = "0";
+    sizes_ = 12;
   }
 };
 
@@ -132,22 +192,23 @@ TEST_F(Resume, CtrlCSavesAndTheNextRunGoesOn) {
     EXPECT_THAT(stored(), IsSupersetOf(judged())) << "what was judged is stored";
   }
   const Trials before = stored();
-  EXPECT_LT(before.size(), static_cast<std::size_t>(kSizes * kTrialsPerSize));
+  EXPECT_LT(before.size(), all());
   finish(before);
 }
 
-TEST_F(Resume, KillLosesAtMostTheCandidateInFlight) {
-  std::mt19937 random(1);
-  for (int i = 0; i < 5; ++i) {
-    const Trials before = stored();
-    const int status = stop(start(), 1 + random() % 40, SIGKILL);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << content(path("stderr"));
-    expect_sound();
-    const Trials begun = judged();
-    EXPECT_THAT(both(before, begun), IsEmpty());
-    EXPECT_GE(both(begun, stored()).size() + 1, begun.size());
+TEST_F(Resume, KillLosesAtMostTheCandidateInFlight) { kill_and_go_on(); }
+
+TEST_F(GpuResume, KillLosesAtMostTheCandidateInFlight) { kill_and_go_on(); }
+
+TEST_F(Resume, TwoTunersOnOneDatabaseLoseNothing) {
+  sizes_ = 10;
+  const pid_t children[] = {start("first"), start("second")};
+  for (const pid_t child : children) {
+    const int status = status_of(child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << content(path("first")) << content(path("second"));
   }
   finish(stored());
+  EXPECT_THAT(judged(), IsEmpty()) << "they left nothing to do";
 }
 
 }  // namespace
