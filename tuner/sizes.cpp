@@ -164,9 +164,8 @@ class Expansion {
   void add_square(std::int64_t extent, std::string_view token) { add({extent, extent, extent}, token); }
 
   void add(const Size& size, std::string_view token) {
-    if (!seen_.insert(std::tuple(size.m, size.n, size.k)).second) return;
-    if (sizes_.size() == kMaxSizes) throw_too_many(token);
-    sizes_.push_back(size);
+    if (++expanded_ > kMaxSizes) throw_too_many(token);
+    if (seen_.insert(std::tuple(size.m, size.n, size.k)).second) sizes_.push_back(size);
   }
 
   [[noreturn]] static void throw_too_many(std::string_view token) {
@@ -174,6 +173,7 @@ class Expansion {
                                  excerpt(token), kMaxSizes));
   }
 
+  std::size_t expanded_ = 0;  // with repetitions, so that a short text cannot ask for endless work
   std::vector<Size> sizes_;
   std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> seen_;
 };

@@ -127,5 +127,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Sizes, ExactlyTheLimitIsAllowed) { EXPECT_EQ(parse_sizes("1..100000:1").size(), kMaxSizes); }
 
+TEST(Sizes, RepetitionsCountTowardsTheLimit) {
+  EXPECT_THAT(complaint("1..100000:1,7"), HasSubstr("'7' makes more than 100000 sizes"));
+}
+
 }  // namespace
 }  // namespace mmtune
