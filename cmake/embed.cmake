@@ -1,23 +1,33 @@
-# mmtune_embed(TARGET FOLDER…): compiles the text of every .cu, .cuh and .sql file below these folders into the target,
-# as a table of {path below the source directory, text} that the function mmtune::embedded::<TARGET>() returns.
+# mmtune_embed(TARGET [TABLE NAME] FOLDER…): compiles the text of every .cu, .cuh and .sql file below these folders into
+# the target, as a table of {path below the source directory, text} that the function mmtune::embedded::<NAME>() returns,
+# by default <TARGET>(). FOLDER=AS gives the files of a folder the paths that they would have below AS.
 #
 # Done at build time with DEPENDS, so an edited kernel is never missed.
 function(mmtune_embed target)
+  cmake_parse_arguments(EMBED "" "TABLE" "" ${ARGN})
+  if(NOT EMBED_TABLE)
+    set(EMBED_TABLE ${target})
+  endif()
   set(files)
-  foreach(folder IN LISTS ARGN)
-    file(GLOB_RECURSE found CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
-         ${PROJECT_SOURCE_DIR}/${folder}/*.cu ${PROJECT_SOURCE_DIR}/${folder}/*.cuh ${PROJECT_SOURCE_DIR}/${folder}/*.sql)
-    list(APPEND files ${found})
+  set(entries)
+  foreach(argument IN LISTS EMBED_UNPARSED_ARGUMENTS)
+    string(REGEX REPLACE "=.*" "" folder ${argument})
+    string(REGEX REPLACE ".*=" "" as ${argument})
+    set(root ${PROJECT_SOURCE_DIR}/${folder})
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS RELATIVE ${root} ${root}/*.cu ${root}/*.cuh ${root}/*.sql)
+    foreach(file IN LISTS found)
+      list(APPEND entries ${as}/${file}=${root}/${file})
+      list(APPEND files ${root}/${file})
+    endforeach()
   endforeach()
-  list(SORT files)
+  list(SORT entries)
   set(output ${PROJECT_BINARY_DIR}/generated/${target}_embedded.cpp)
-  list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE inputs)
-  string(REPLACE ";" "," names "${files}")
+  string(REPLACE ";" "," entries "${entries}")
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DNAMES=${names} -DTABLE=${target} -DOUTPUT=${output}
+    COMMAND ${CMAKE_COMMAND} -DFILES=${entries} -DTABLE=${EMBED_TABLE} -DOUTPUT=${output}
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake
-    DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake
     COMMENT "Embedding sources into ${target}"
     VERBATIM)
   target_sources(${target} PRIVATE ${output})

@@ -1,11 +1,13 @@
-# Writes OUTPUT, a C++ file with the table mmtune::embedded::TABLE of the files NAMES (comma separated, below ROOT).
+# Writes OUTPUT, a C++ file with the table mmtune::embedded::TABLE of FILES: NAME=PATH, separated by commas.
 #
 # Each file becomes one raw string literal: bytes beyond ASCII, quotes and backslashes stay as they are, and the
 # generated file reads like the original.
-string(REPLACE "," ";" NAMES "${NAMES}")
+string(REPLACE "," ";" FILES "${FILES}")
 set(entries "")
-foreach(name IN LISTS NAMES)
-  file(READ "${ROOT}/${name}" content)
+foreach(file IN LISTS FILES)
+  string(REGEX REPLACE "=.*" "" name "${file}")
+  string(REGEX REPLACE "^[^=]*=" "" path "${file}")
+  file(READ "${path}" content)
   string(FIND "${content}" ")mmtune\"" end_mark)
   if(NOT end_mark EQUAL -1)
     message(FATAL_ERROR "${name}: contains )mmtune\", which ends the literal it is embedded in; write it differently.")

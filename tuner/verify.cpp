@@ -150,12 +150,13 @@ Verdict Verifier::judge(const Data& data, double alpha, double beta, std::int64_
   const Finding found = kernels_.compare(problem_, alpha, beta, data.exact.address(), data.magnitude.address(),
                                          c0_.address(), c_.address(), ldc, bound, stream_);
   verdict.error_share = found.share;
+  const unsigned damaged = damaged_guards();  // also of a wrong kernel: the next one must find them whole
   if (found.wrong > 0) {
     verdict.outcome = Outcome::wrong_result;
     const auto n = static_cast<unsigned long long>(problem_.n);
     verdict.note = fmt::format("{} of {} elements beyond the bound, first C[{},{}], alpha={} beta={}", found.wrong,
                                problem_.m * problem_.n, found.first / n, found.first % n, alpha, beta);
-  } else if (const unsigned damaged = damaged_guards(); damaged + found.padding_written > 0) {
+  } else if (damaged + found.padding_written > 0) {
     verdict.outcome = Outcome::guard_violation;
     verdict.note =
         fmt::format("{} bytes of guard zones and {} elements of padding were written", damaged, found.padding_written);

@@ -80,6 +80,7 @@ class Verifier {
   CUdeviceptr workspace(const LaunchPlan& plan);
   Verdict judge(const Data& data, double alpha, double beta, std::int64_t ldc, const ErrorBound& bound);
   void run(const LoadedKernel& kernel, const LaunchPlan& plan, const Operands& operands);
+  /// Counts their bytes that were written, and repairs them.
   unsigned damaged_guards();
 
   const CheckKernels& kernels_;

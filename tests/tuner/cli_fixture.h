@@ -3,13 +3,16 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 
 namespace mmtune {
 
@@ -42,6 +45,18 @@ class Cli : public ::testing::Test {
     const auto line = fmt::format("{{ {}\n}} >'{}' 2>'{}' </dev/null", command, out, err);
     const int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
+  }
+
+  /// From now on, what the program leaves behind becomes a child of this process: see expect_no_process_left().
+  static void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+  /// Whatever the program had started is gone soon after it.
+  static void expect_no_process_left() {
+    constexpr int kMost_ms = 20'000;
+    for (int waited_ms = 0; waitpid(-1, nullptr, WNOHANG) != -1; ++waited_ms) {
+      ASSERT_LT(waited_ms, kMost_ms) << "a process of the program still runs";
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }

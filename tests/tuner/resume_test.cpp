@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,7 +41,7 @@ using Trials = std::set<std::string>;
 class Resume : public Cli {
  protected:
   void SetUp() override {
-    prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the program leaves behind becomes a child of this process
+    adopt_orphans();
     try {
       Nvrtc::load();
     } catch (const DeviceError& error) {
@@ -89,15 +88,6 @@ class Resume : public Cli {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return status;
-  }
-
-  /// Whatever the program had started is gone soon after it.
-  static void expect_no_process_left() {
-    constexpr int kMost_ms = 20'000;
-    for (int waited_ms = 0; waitpid(-1, nullptr, WNOHANG) != -1; ++waited_ms) {
-      ASSERT_LT(waited_ms, kMost_ms) << "a process of the program still runs";
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
   }
 
   Trials stored() const {

@@ -1,0 +1,170 @@
+// Kernels that are wrong in every way that we know, among good ones: each fault costs its own candidate and is called
+// by its name, the good ones win, and nothing is left behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mmtune/error.h>
+
+#include "db/store.h"
+#include "runtime/driver.h"
+#include "tests/runtime/support.h"
+#include "tests/tuner/cli_fixture.h"
+#include "tests/tuner/faults/faults.h"
+
+namespace mmtune {
+namespace {
+
+using test::kKernelFaults;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+/// `mmtune` with the family `faulty`, on models: what can be seen without a GPU.
+class Faulty : public Cli {
+ protected:
+  void SetUp() override {
+    adopt_orphans();
+    try {
+      Nvrtc::load();
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  Result tune(const std::string& device, const std::string& arguments) const {
+    return shell(fmt::format("timeout 500 '{}' tune --device {} --sizes 192 --strategy exhaustive --db '{}' {}",
+                             MMTUNE_FAULTY_BINARY, device, database(), arguments));
+  }
+
+  std::string database() const { return path("faults.db"); }
+
+  /// Outcomes by the value of FAULT; those of all other kernels must be good.
+  std::map<int, Trial> faulty_trials() const {
+    std::map<int, Trial> found;
+    for (const Trial& trial : Store::open(database(), OpenMode::read_only).trials()) {
+      if (trial.key.family == "faulty") {
+        found[*Config::parse(trial.key.config).find("FAULT")] = trial;
+      } else {
+        EXPECT_THAT(trial.outcome, AnyOf(Outcome::ok, Outcome::too_slow)) << trial.key.config << ": " << trial.note;
+      }
+    }
+    return found;
+  }
+
+  static int number_of(std::string_view name) {
+    const auto found = std::find_if(kKernelFaults.begin(), kKernelFaults.end(),
+                                    [&](const test::KernelFault& fault) { return fault.name == name; });
+    return static_cast<int>(found - kKernelFaults.begin());
+  }
+};
+
+TEST_F(Faulty, IsNoFamilyOfTheProgram) {
+  const Result result = mmtune("space faulty --sizes 64 --device model:h200");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("'faulty' is unknown"));
+}
+
+TEST_F(Faulty, SourcesThatDoNotCompileCostOneCandidateEach) {
+  const int refused = number_of("REFUSED"), endless = number_of("ENDLESS");
+  const Result result = tune("model:h200", fmt::format("--family faulty,tiled --only 'FAULT=0,{},{} TILE=16' "
+                                                       "--compile-limit 5s",
+                                                       refused, endless));
+  EXPECT_EQ(result.code, 0) << result.err;
+  const auto trials = faulty_trials();
+  ASSERT_EQ(trials.size(), 3U);
+  EXPECT_EQ(trials.at(0).outcome, Outcome::ok);
+  EXPECT_EQ(trials.at(refused).outcome, Outcome::compile_failed);
+  EXPECT_THAT(trials.at(refused).note, HasSubstr("refused on purpose"));
+  EXPECT_EQ(trials.at(endless).outcome, Outcome::timed_out) << trials.at(endless).note;
+  expect_no_process_left();
+}
+
+class GpuFaults : public Faulty, public ::testing::WithParamInterface<std::size_t> {
+ protected:
+  void SetUp() override {
+    try {
+      if (gpu_count() == 0) GTEST_SKIP() << "the driver offers no GPU";
+      gpu_.emplace(0);
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+    Faulty::SetUp();
+    if (!IsSkipped()) free_before_ = free_bytes();
+  }
+
+  Result tune_on_gpu(const std::string& only) const {
+    return tune("0",
+                fmt::format("--family faulty,tiled --only '{} TILE=16' --launch-limit 3s --compile-limit 20s", only));
+  }
+
+  static std::size_t free_bytes() {
+    std::size_t free = 0, total = 0;
+    MMTUNE_CUDA(cuMemGetInfo(&free, &total));
+    return free;
+  }
+
+  static void expect_outcome(const Trial& trial, const test::KernelFault& fault) {
+    const std::string what =
+        fmt::format("a kernel that {} was {}: {}", fault.describe, to_string(trial.outcome), trial.note);
+    if (fault.expected == Outcome::ok) {
+      EXPECT_THAT(trial.outcome, AnyOf(Outcome::ok, Outcome::too_slow)) << what;
+    } else {
+      EXPECT_EQ(trial.outcome, fault.expected) << what;
+      EXPECT_NE(trial.note, "") << what;
+    }
+  }
+
+  /// The decision is for a kernel without a fault.
+  void expect_good_winner() const {
+    const auto winners = Store::open(database(), OpenMode::read_only).winners();
+    ASSERT_EQ(winners.size(), 1U);
+    EXPECT_TRUE(winners[0].trial.key.family == "tiled" || winners[0].trial.key.config == "FAULT=0");
+  }
+
+  void expect_nothing_left() const {
+    expect_no_process_left();
+    constexpr std::size_t kNoise = std::size_t{64} << 20;
+    constexpr int kMost_ms = 20'000;
+    for (int waited_ms = 0; free_bytes() + kNoise < free_before_; waited_ms += 10) {
+      ASSERT_LT(waited_ms, kMost_ms) << "memory of the GPU is still in use";
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+
+  std::optional<Gpu> gpu_;
+  std::size_t free_before_ = 0;
+};
+
+TEST_P(GpuFaults, CostsItsCandidateAndTheGoodOneWins) {
+  const Result result = tune_on_gpu(fmt::format("FAULT=0,{}", GetParam()));
+  EXPECT_EQ(result.code, 0) << result.err;
+  const auto trials = faulty_trials();
+  ASSERT_EQ(trials.size(), 2U) << result.err;
+  expect_outcome(trials.at(0), kKernelFaults[0]);
+  expect_outcome(trials.at(static_cast<int>(GetParam())), kKernelFaults[GetParam()]);
+  expect_good_winner();
+  expect_nothing_left();
+}
+
+std::string name_of(const ::testing::TestParamInfo<std::size_t>& info) {
+  return std::string(kKernelFaults[info.param].name);
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, GpuFaults, ::testing::Range(std::size_t{1}, kKernelFaults.size()), name_of);
+
+using GpuAllFaults = GpuFaults;
+
+TEST_F(GpuAllFaults, TogetherCostNoMoreThanThemselves) {
+  const Result result = tune_on_gpu("");
+  EXPECT_EQ(result.code, 0) << result.err;
+  const auto trials = faulty_trials();
+  ASSERT_EQ(trials.size(), kKernelFaults.size()) << result.err;
+  for (const auto& [number, trial] : trials) expect_outcome(trial, kKernelFaults[static_cast<std::size_t>(number)]);
+  expect_good_winner();
+  expect_nothing_left();
+
+  const Result again = tune_on_gpu("");
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("0 measured, 1 known before"));
+}
+
+}  // namespace
+}  // namespace mmtune
