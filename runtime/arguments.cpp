@@ -132,6 +132,11 @@ void check_operands(const LaunchPlan& plan, const Problem& problem, const Operan
   check_workspace(plan, operands.workspace);
 }
 
+void unify_empty_product(Problem& problem, Operands& operands) {
+  if (operands.alpha == 0) problem.k = 0;
+  if (problem.k == 0) operands.alpha = 0;
+}
+
 TensorMapLayout tensor_map_a(const LaunchPlan& plan, const Problem& problem, const Operands& operands) {
   return operand_map(plan.map_a, problem, operands, stored_a(problem), operands.a, operands.ld.a);
 }

@@ -17,6 +17,10 @@ namespace mmtune {
 /// addresses; alpha = 0 or k = 0 needs none for A and B.
 void check_operands(const LaunchPlan& plan, const Problem& problem, const Operands& operands);
 
+/// alpha = 0 and k = 0 both say that there is no product and become both zero: A and B are not read, as BLAS has it,
+/// and an infinite alpha makes no NaN of a sum of nothing.
+void unify_empty_product(Problem& problem, Operands& operands);
+
 /// The parameters of cuTensorMapEncodeTiled for a matrix, contiguous dimension first.
 struct TensorMapLayout {
   CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32;

@@ -98,9 +98,7 @@ void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& p
   if (problem.m == 0 || problem.n == 0) return;
   Problem run = problem;
   Operands given = operands;
-  // Either says that there is no product. Without the other an infinite alpha would make a NaN of a sum of nothing.
-  if (given.alpha == 0) run.k = 0;
-  if (run.k == 0) given.alpha = 0;
+  unify_empty_product(run, given);
 
   KernelArguments arguments(run, given);
   if (uses(plan, Arg::map_a)) encode(arguments.map_a(), tensor_map_a(plan, run, given));

@@ -112,16 +112,7 @@ class Stage {
 
   /// The first thing that is wrong with C, or nothing.
   std::string complaint(const std::vector<char>& image) const {
-    const test::Judge judge(problem_, scene_.scalars, scene_.values != Values::random);
-    for (std::int64_t row = 0; row < problem_.m; ++row) {
-      for (std::int64_t column = 0; column < problem_.n; ++column) {
-        const auto i = static_cast<std::size_t>(row * problem_.n + column);
-        const std::string wrong =
-            judge.complaint(sums_.value[i], sums_.magnitude[i], c_.at(row, column), c_.bits(image, row, column));
-        if (!wrong.empty()) return fmt::format("C[{},{}] {}", row, column, wrong);
-      }
-    }
-    return c_.gaps_intact(image) ? "" : "elements outside of C were written";
+    return test::complaint(test::Judge(problem_, scene_.scalars, scene_.values != Values::random), sums_, c_, image);
   }
 
  private:

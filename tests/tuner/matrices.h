@@ -1,263 +1,35 @@
-// Operands for tests on a GPU: on the host as doubles, on the device in their own format, with gaps between and around
-// the rows that must neither be read nor written; and the product that a plain loop over the doubles gives.
+// Operands for tests on a GPU.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <random>
-#include <string>
 #include <vector>
 
 #include "runtime/driver.h"
-#include "templates/dtype.h"
-#include "templates/problem.h"
-#include "tuner/verify.h"
+#include "tests/operands.h"
 
 namespace mmtune::test {
 
-inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// Bits of a number as the format writes it: 24 for fp32.
-inline int significant_bits(Precision precision) { return -std::ilogb(traits(precision).element_roundoff); }
-
-/// The nearest value of the format, ties to even; for normal numbers, and integers as they are.
-inline double rounded(Precision precision, double value) {
-  if (traits(precision).integer || value == 0 || !std::isfinite(value)) return value;
-  const double unit = std::ldexp(1.0, std::ilogb(value) + 1 - significant_bits(precision));
-  return std::nearbyint(value / unit) * unit;
-}
-
-/// The bits of a value that the format has, of an infinity or a NaN; an int32 stands in for those by an odd pattern.
-inline std::uint64_t encode(Precision precision, double value) {
-  const auto fp32 = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  switch (precision) {
-    case Precision::fp32:
-      return fp32;
-    case Precision::fp64:
-      return std::bit_cast<std::uint64_t>(value);
-    case Precision::int32:
-      return std::isfinite(value) ? static_cast<std::uint32_t>(static_cast<std::int64_t>(value)) : 0x7fedcba9;
-    case Precision::bf16:
-      return fp32 >> 16;
-    case Precision::fp16:
-      break;
-  }
-  const std::uint64_t sign = fp32 >> 16 & 0x8000;
-  if (std::isnan(value)) return 0x7e00;
-  if (std::isinf(value)) return sign | 0x7c00;
-  return value == 0 ? sign : sign | ((fp32 >> 13 & 0x3ffff) - ((127 - 15) << 10));
-}
-
-inline double decode(Precision precision, std::uint64_t bits) {
-  switch (precision) {
-    case Precision::fp32:
-      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-    case Precision::fp64:
-      return std::bit_cast<double>(bits);
-    case Precision::int32:
-      return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
-    case Precision::bf16:
-      return std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16));
-    case Precision::fp16:
-      break;
-  }
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  const int exponent = bits >> 10 & 31;
-  const auto fraction = static_cast<double>(bits & 0x3ff);
-  if (exponent == 31) return fraction != 0 ? kNan : sign * kInfinity;
-  return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
-}
-
-enum class Values {
-  whole,   ///< -3 to 3: sums are exact in every format
-  random,  ///< with all bits that the format has, between -1 and 1; all 32-bit integers
-  nan,
-};
-
-inline double draw(Precision precision, Values values, std::mt19937_64& random) {
-  const std::uint64_t bits = random();
-  if (values == Values::nan) return kNan;
-  if (values == Values::whole) return static_cast<double>(bits % 7) - 3;
-  if (traits(precision).integer) return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
-  const int digits = significant_bits(precision);
-  return std::ldexp(static_cast<double>(bits >> (64 - digits)), -digits) * ((bits & 1) != 0 ? 1 : -1);
-}
-
-/// Elements, so that the alignment of addresses and of rows can be spoilt.
-struct Gaps {
-  int padding = 0;  ///< between the rows
-  int offset = 0;   ///< before the first
-};
-
-/// A stored matrix. The device has its values from upload() on.
-class Matrix {
+/// The device has its values from upload() on.
+class Matrix : public HostMatrix {
  public:
-  Matrix(Precision precision, StoredShape shape, Gaps gaps, Values values, std::uint64_t seed)
-      : precision_(precision),
-        shape_(shape),
-        ld_(std::max<std::int64_t>(1, shape.columns) + gaps.padding),
-        first_(kGuard + gaps.offset),
-        values_(static_cast<std::size_t>(first_ + std::max<std::int64_t>(1, shape.rows) * ld_ + kGuard), kNan) {
-    std::mt19937_64 random(seed);
-    for (std::int64_t row = 0; row < shape.rows; ++row) {
-      for (std::int64_t column = 0; column < shape.columns; ++column) {
-        at(row, column) = draw(precision, values, random);
-      }
-    }
-  }
+  using HostMatrix::HostMatrix;
 
-  const StoredShape& shape() const { return shape_; }
-  std::int64_t ld() const { return ld_; }
-  double& at(std::int64_t row, std::int64_t column) { return values_[index(row, column)]; }
-  double at(std::int64_t row, std::int64_t column) const { return values_[index(row, column)]; }
-
-  /// Where the first element is in an allocation at a multiple of 256 bytes.
-  std::uintptr_t offset_bytes() const { return static_cast<std::size_t>(first_) * element_bytes(); }
   CUdeviceptr address() const { return memory_.address() + offset_bytes(); }
 
   void upload() {
-    std::vector<char> image(values_.size() * element_bytes());
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const std::uint64_t bits = encode(precision_, values_[i]);
-      std::memcpy(image.data() + i * element_bytes(), &bits, element_bytes());
-    }
-    if (memory_.bytes() != image.size()) memory_ = DeviceBuffer(image.size());
-    MMTUNE_CUDA(cuMemcpyHtoD(memory_.address(), image.data(), image.size()));
+    const std::vector<char> values = image();
+    if (memory_.bytes() != values.size()) memory_ = DeviceBuffer(values.size());
+    MMTUNE_CUDA(cuMemcpyHtoD(memory_.address(), values.data(), values.size()));
   }
 
-  /// What the device has now, gaps included.
+  /// The image of what the device has now.
   std::vector<char> download() const {
-    std::vector<char> image(memory_.bytes());
-    MMTUNE_CUDA(cuMemcpyDtoH(image.data(), memory_.address(), image.size()));
-    return image;
-  }
-
-  /// The bits of an element in such an image; of a gap's for indices outside of the rows.
-  std::uint64_t bits(const std::vector<char>& image, std::int64_t row, std::int64_t column) const {
-    return bits_at(image, index(row, column));
-  }
-
-  /// Whether the gaps hold what upload() wrote there.
-  bool gaps_intact(const std::vector<char>& image) const {
-    const std::uint64_t expected = encode(precision_, kNan);
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const std::int64_t from_first = static_cast<std::int64_t>(i) - first_;
-      const bool inside = from_first >= 0 && from_first / ld_ < shape_.rows && from_first % ld_ < shape_.columns;
-      if (!inside && bits_at(image, i) != expected) return false;
-    }
-    return true;
+    std::vector<char> values(memory_.bytes());
+    MMTUNE_CUDA(cuMemcpyDtoH(values.data(), memory_.address(), values.size()));
+    return values;
   }
 
  private:
-  static constexpr std::int64_t kGuard = 1024;  // elements before and after; a multiple of 256 bytes
-
-  std::size_t element_bytes() const { return static_cast<std::size_t>(traits(precision_).element_bytes); }
-  std::size_t index(std::int64_t row, std::int64_t column) const {
-    return static_cast<std::size_t>(first_ + row * ld_ + column);
-  }
-  std::uint64_t bits_at(const std::vector<char>& image, std::size_t i) const {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, image.data() + i * element_bytes(), element_bytes());
-    return bits;
-  }
-
-  Precision precision_;
-  StoredShape shape_;
-  std::int64_t ld_;
-  std::int64_t first_;
-  std::vector<double> values_;
   DeviceBuffer memory_;
-};
-
-/// op(A) * op(B) by a plain loop: sums in double, or modulo 2^32, and those of |a * b|, m * n of each.
-struct Sums {
-  std::vector<double> value;
-  std::vector<double> magnitude;
-};
-
-/// Modulo 2^32; of a NaN, which nothing may read, zero.
-inline std::uint32_t residue(double value) {
-  return std::isnan(value) ? 0 : static_cast<std::uint32_t>(static_cast<std::int64_t>(value));
-}
-
-inline Sums multiply(const Problem& problem, const Matrix& a, const Matrix& b) {
-  const bool integer = traits(problem.precision).integer;
-  const bool transposed_a = transposes_a(problem.layout), transposed_b = transposes_b(problem.layout);
-  Sums sums;
-  for (std::int64_t row = 0; row < problem.m; ++row) {
-    for (std::int64_t column = 0; column < problem.n; ++column) {
-      double value = 0, magnitude = 0;
-      std::uint32_t modular = 0;
-      for (std::int64_t l = 0; l < problem.k; ++l) {
-        const double left = transposed_a ? a.at(l, row) : a.at(row, l);
-        const double right = transposed_b ? b.at(column, l) : b.at(l, column);
-        if (integer) {
-          modular += residue(left) * residue(right);
-        } else {
-          value += left * right;
-          magnitude += std::abs(left * right);
-        }
-      }
-      sums.value.push_back(integer ? modular : value);
-      sums.magnitude.push_back(magnitude);
-    }
-  }
-  return sums;
-}
-
-struct Scalars {
-  double alpha = 1;
-  double beta = 0;
-};
-
-/// Judges elements of C by what they should be and by the bound of tuner/verify.h, or bit for bit.
-class Judge {
- public:
-  Judge(const Problem& problem, Scalars scalars, bool exact)
-      : precision_(problem.precision), bound_(error_bound(problem)), scalars_(scalars), exact_(exact) {
-    if (problem.k == 0) scalars_.alpha = 0;  // there is no product, however infinite alpha is
-  }
-
-  /// What is wrong with an element that has become `bits`, or nothing.
-  std::string complaint(double sum, double magnitude, double before, std::uint64_t bits) const {
-    const double expected = value(sum, before);
-    const double actual = decode(precision_, bits);
-    if (agree(expected, actual, sum, magnitude, before)) return "";
-    return fmt::format("is {}, should be {}", actual, expected);
-  }
-
- private:
-  double value(double sum, double before) const {
-    const auto [alpha, beta] = scalars_;
-    if (traits(precision_).integer) {
-      const std::uint32_t addend = beta == 0 ? 0 : residue(beta) * residue(before);
-      return static_cast<std::int32_t>((alpha == 0 ? 0 : residue(alpha) * residue(sum)) + addend);
-    }
-    return (alpha == 0 ? 0 : alpha * sum) + (beta == 0 ? 0 : beta * before);
-  }
-
-  bool agree(double expected, double actual, double sum, double magnitude, double before) const {
-    if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
-    if (std::isinf(expected)) return actual == expected;
-    if (exact_ || traits(precision_).integer) return actual == rounded(precision_, expected);
-    const auto [alpha, beta] = scalars_;
-    const double addend = beta == 0 ? 0 : std::abs(beta * before);
-    constexpr double kHalfSubnormal = 0x1p-25;  // what rounding a tiny fp16 result may cost
-    const double bound = bound_.sum * std::abs(alpha) * magnitude + bound_.result * std::abs(expected) +
-                         bound_.scale * (std::abs(alpha * sum) + addend) +
-                         (precision_ == Precision::fp16 ? kHalfSubnormal : 0);
-    return std::abs(actual - expected) <= bound;
-  }
-
-  Precision precision_;
-  ErrorBound bound_;
-  Scalars scalars_;
-  bool exact_;
 };
 
 }  // namespace mmtune::test

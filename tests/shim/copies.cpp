@@ -1,0 +1,156 @@
+// Asynchronous copies, barriers in shared memory and the shared memory of other blocks; see device/calls.h.
+#include <fmt/format.h>
+#include <sanitizer/asan_interface.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/shim/machine_state.h"
+
+namespace mmtune::shim {
+
+namespace {
+
+constexpr unsigned kFirstAddress = 1024;  // so that 0 is no address of shared memory
+constexpr std::uint64_t kMark = 0x6d62617272690000;
+constexpr std::size_t kBulkAlignment = 128;
+
+bool aligned(const void* address, std::size_t bytes) { return reinterpret_cast<std::uintptr_t>(address) % bytes == 0; }
+
+unsigned char* at(Block& block, unsigned address, int bytes) {
+  const long long offset = static_cast<long long>(address) - kFirstAddress;
+  if (offset < 0 || offset + bytes > block.shared_bytes) {
+    complain(fmt::format("{} bytes at {} of {} bytes of shared memory", bytes, offset, block.shared_bytes).c_str());
+  }
+  return block.shared.get() + offset;
+}
+
+/// The barrier whose number the 8 bytes at this address hold.
+Mbarrier& barrier_at(unsigned address) {
+  Block& block = *self().block;
+  std::uint64_t number = 0;
+  std::memcpy(&number, at(block, address, sizeof(number)), sizeof(number));
+  if (number - kMark >= block.barriers.size()) complain("no barrier was initialised here, or it was overwritten");
+  return block.barriers[number - kMark];
+}
+
+void complete_if_done(Mbarrier& barrier) {
+  if (barrier.missing > 0 || barrier.bytes > 0) return;
+  barrier.missing = barrier.count;
+  ++barrier.phase;
+}
+
+void arrive(const BulkCopy& copy) {
+  const BoxMap& map = copy.map;
+  unsigned char* target = copy.target;
+  const auto bytes = static_cast<std::size_t>(map.element_bytes);
+  for (int r = 0; r < map.box_rows; ++r) {
+    for (int c = 0; c < map.box_columns; ++c, target += bytes) {
+      const long long row = static_cast<long long>(copy.row) + r;
+      const long long column = static_cast<long long>(copy.column) + c;
+      if (row >= 0 && row < map.rows && column >= 0 && column < map.columns) {
+        std::memcpy(target, map.address + row * map.row_bytes + column * map.element_bytes, bytes);
+      } else {
+        std::memset(target, 0, bytes);
+      }
+    }
+  }
+  copy.barrier->bytes -= static_cast<long long>(map.box_rows) * map.box_columns * map.element_bytes;
+  complete_if_done(*copy.barrier);
+}
+
+}  // namespace
+
+unsigned shared_address(const void* pointer) {
+  const Block& block = *self().block;
+  const auto* const address = static_cast<const unsigned char*>(pointer);
+  if (address < block.shared.get() || address > block.shared.get() + block.shared_bytes) {
+    complain("this is no address in dynamic shared memory");
+  }
+  return kFirstAddress + static_cast<unsigned>(address - block.shared.get());
+}
+
+// The target holds NaN until the copy arrives: who reads it too early, or still, will notice.
+void copy_async(unsigned target, const void* source, int bytes, bool valid) {
+  const auto size = static_cast<std::size_t>(bytes);
+  AsyncCopy copy{at(*self().block, target, bytes), {}, bytes};
+  if (!aligned(copy.target, size) || (valid && !aligned(source, size))) complain("cp.async at a misaligned address");
+  if (valid) std::memcpy(copy.data.data(), source, size);
+  std::memset(copy.target, 0xff, size);
+  self().copies.push_back(copy);
+}
+
+void commit_copies() {
+  self().groups.push_back(std::move(self().copies));
+  self().copies.clear();
+}
+
+void wait_copies(int pending) {
+  auto& groups = self().groups;
+  while (groups.size() > static_cast<std::size_t>(pending)) {
+    for (const AsyncCopy& copy : groups.front()) {
+      std::memcpy(copy.target, copy.data.data(), static_cast<std::size_t>(copy.bytes));
+    }
+    groups.pop_front();
+  }
+}
+
+void barrier_init(unsigned barrier, int count) {
+  Block& block = *self().block;
+  const std::uint64_t number = kMark + block.barriers.size();
+  unsigned char* const memory = at(block, barrier, sizeof(number));
+  if (!aligned(memory, sizeof(number))) complain("a barrier at a misaligned address");
+  std::memcpy(memory, &number, sizeof(number));
+  block.barriers.push_back({count, count, 0, 0, false});
+}
+
+void barrier_init_fence() {
+  for (Mbarrier& barrier : self().block->barriers) barrier.fenced = true;
+}
+
+void barrier_expect(unsigned barrier, int bytes) {
+  Mbarrier& found = barrier_at(barrier);
+  found.bytes += bytes;
+  --found.missing;
+  complete_if_done(found);
+}
+
+void barrier_wait(unsigned barrier, unsigned parity) {
+  const Mbarrier& found = barrier_at(barrier);
+  wait_until("a barrier in shared memory", 0, [&found, parity] { return (found.phase & 1) != parity; });
+}
+
+void copy_box(unsigned target, const void* map, int column, int row, unsigned barrier) {
+  BulkCopy copy{nullptr, {}, column, row, &barrier_at(barrier)};
+  std::memcpy(&copy.map, map, sizeof(copy.map));
+  const int bytes = copy.map.box_rows * copy.map.box_columns * copy.map.element_bytes;
+  if (bytes <= 0) complain("a bulk copy by a tensor map that was not given");
+  copy.target = at(*self().block, target, bytes);
+  if (!aligned(copy.target, kBulkAlignment)) complain("a bulk copy to an address not aligned to 128 bytes");
+  if (!copy.barrier->fenced) complain("a bulk copy on a barrier without a fence after its initialisation");
+  std::memset(copy.target, 0xff, static_cast<std::size_t>(bytes));
+  self().block->bulk.push_back(copy);
+}
+
+bool deliver(Cluster& cluster) {
+  for (Block& block : cluster.blocks) {
+    if (block.bulk.empty()) continue;
+    arrive(block.bulk.front());
+    block.bulk.pop_front();
+    return true;
+  }
+  return false;
+}
+
+void load_remote(void* target, unsigned own, int rank) {
+  constexpr int kBytes = 16;
+  auto& blocks = self().block->cluster->blocks;
+  if (rank < 0 || static_cast<std::size_t>(rank) >= blocks.size()) complain("there is no such block in the cluster");
+  Block& block = blocks[static_cast<std::size_t>(rank)];
+  if (!block.shared) complain("the block whose shared memory is read has left");
+  const unsigned char* const source = at(block, own, kBytes);
+  if (!aligned(source, kBytes)) complain("a misaligned load from another block");
+  std::memcpy(target, source, kBytes);
+}
+
+}  // namespace mmtune::shim

@@ -1,0 +1,41 @@
+// What kernels on the host call: the entry points of the simulated machine (tests/shim/machine.h), which the test
+// program exports.
+#pragma once
+
+namespace mmtune::shim {
+
+struct Index3 {
+  unsigned x = 0;
+  unsigned y = 0;
+  unsigned z = 0;
+};
+
+// Of the thread that runs.
+const Index3& thread_index();
+const Index3& block_index();
+unsigned char* dynamic_shared();
+
+/// Meets all threads of the block, at the same line of the source.
+void sync_threads(int line);
+
+/// Meets all lanes of the warp and copies `bytes` bytes, at most 8, of lane `lane ^ lane_mask`.
+void exchange(const void* value, void* result, int bytes, int lane_mask, int line);
+
+/// An address in dynamic shared memory as 32 bits, and what the functions of copy.cuh and tma.cuh do with it.
+unsigned shared_address(const void* pointer);
+void copy_async(unsigned target, const void* source, int bytes, bool valid);
+void commit_copies();
+void wait_copies(int pending);
+void barrier_init(unsigned barrier, int count);
+void barrier_init_fence();
+void barrier_expect(unsigned barrier, int bytes);
+void barrier_wait(unsigned barrier, unsigned parity);
+void copy_box(unsigned target, const void* map, int column, int row, unsigned barrier);
+int cluster_rank();
+void cluster_sync();
+void load_remote(void* target, unsigned own, int rank);
+
+/// Ends the process with a report, as the sanitizers do.
+[[noreturn]] void complain(const char* what);
+
+}  // namespace mmtune::shim

@@ -1,0 +1,46 @@
+// Stands in for templates/device/half.cuh: the same types, converted in integer arithmetic.
+#pragma once
+
+struct half_t {
+  unsigned short bits;
+};
+
+struct bfloat_t {
+  unsigned short bits;
+};
+
+inline float to_float(half_t value) {
+  const int exponent = value.bits >> 10 & 31;
+  const int fraction = value.bits & 0x3ff;
+  const float magnitude = exponent == 31  ? (fraction != 0 ? NAN : INFINITY)
+                          : exponent == 0 ? ldexpf(static_cast<float>(fraction), -24)
+                                          : ldexpf(static_cast<float>(1024 + fraction), exponent - 25);
+  return (value.bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+// Rounds to nearest even, as the machine does; overflows to infinity.
+inline half_t to_half(float value) {
+  const unsigned sign = __builtin_bit_cast(unsigned, value) >> 16 & 0x8000;
+  const float magnitude = fabsf(value);
+  unsigned bits = 0x7e00;  // NaN
+  if (magnitude >= 65520) {
+    bits = 0x7c00;
+  } else if (magnitude < 0x1p-14f) {
+    bits = static_cast<unsigned>(nearbyintf(ldexpf(magnitude, 24)));  // subnormal; rounds up into the normal numbers
+  } else if (magnitude == magnitude) {
+    const int exponent = ilogbf(magnitude);
+    const auto significand = static_cast<unsigned>(nearbyintf(ldexpf(magnitude, 10 - exponent)));  // 1024 to 2048
+    bits = static_cast<unsigned>(exponent + 14) * 1024 + significand;
+  }
+  return {static_cast<unsigned short>(sign | bits)};
+}
+
+inline float to_float(bfloat_t value) {
+  return __builtin_bit_cast(float, static_cast<unsigned>(value.bits) << 16);
+}
+
+inline bfloat_t to_bfloat(float value) {
+  const unsigned bits = __builtin_bit_cast(unsigned, value);
+  const unsigned rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+  return {static_cast<unsigned short>(value != value ? 0x7fffu : rounded >> 16)};
+}

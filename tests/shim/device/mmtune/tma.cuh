@@ -1,0 +1,27 @@
+// Stands in for templates/device/tma.cuh: the same names and meanings, on the simulated machine.
+#pragma once
+
+#include "mmtune/copy.cuh"
+#include "mmtune/numeric.cuh"
+
+struct alignas(64) TensorMap {
+  unsigned char bytes[128];
+};
+
+inline void barrier_init(unsigned barrier, int count) { mmtune::shim::barrier_init(barrier, count); }
+inline void barrier_init_fence() { mmtune::shim::barrier_init_fence(); }
+inline void barrier_expect(unsigned barrier, int bytes) { mmtune::shim::barrier_expect(barrier, bytes); }
+inline void barrier_wait(unsigned barrier, unsigned parity) { mmtune::shim::barrier_wait(barrier, parity); }
+
+inline void copy_box(unsigned target, const TensorMap* map, int column, int row, unsigned barrier) {
+  mmtune::shim::copy_box(target, map, column, row, barrier);
+}
+
+inline int cluster_rank() { return mmtune::shim::cluster_rank(); }
+inline void cluster_sync() { mmtune::shim::cluster_sync(); }
+
+template <class T>
+inline void load_remote(T* target, unsigned own, int rank) {
+  static_assert(sizeof(T) == 16);
+  mmtune::shim::load_remote(target, own, rank);
+}

@@ -1,0 +1,49 @@
+// What a rendered source sees when it is compiled for the host instead of for a GPU: the keywords, built-in
+// variables and functions of CUDA C++.
+//
+// The versions of copy.cuh, tma.cuh and half.cuh beside this page stand in for those of templates/device, the only ones
+// with PTX in them; all other device headers are the real ones.
+#pragma once
+
+#include <math.h>
+
+#include <type_traits>
+#include <utility>
+
+#include "calls.h"
+
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __shared__ static  // extern declarations are taken out of the text, see tests/shim/program.cpp
+
+#define threadIdx (::mmtune::shim::thread_index())
+#define blockIdx (::mmtune::shim::block_index())
+#define __syncthreads() ::mmtune::shim::sync_threads(__LINE__)
+#define __shfl_xor_sync(mask, value, lane_mask) ::mmtune::shim::shuffle_xor(mask, value, lane_mask, __LINE__)
+
+namespace mmtune::shim {
+
+template <class T>
+T shuffle_xor(unsigned mask, T value, int lane_mask, int line) {
+  if (mask != ~0u) complain("a shuffle of less than a whole warp is not simulated");
+  T result;
+  exchange(&value, &result, sizeof(T), lane_mask, line);
+  return result;
+}
+
+template <class... Parameters, std::size_t... I>
+void call(void (*kernel)(Parameters...), void** arguments, std::index_sequence<I...>) {
+  kernel(*static_cast<std::remove_cv_t<Parameters>*>(arguments[I])...);
+}
+
+/// Calls a kernel with the arguments at these addresses; what a launch does for one thread.
+template <class... Parameters>
+void call(void (*kernel)(Parameters...), void** arguments, int count) {
+  if (count != sizeof...(Parameters)) complain("the plan gives the kernel another number of arguments than it takes");
+  call(kernel, arguments, std::index_sequence_for<Parameters...>{});
+}
+
+}  // namespace mmtune::shim

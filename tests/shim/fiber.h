@@ -1,0 +1,40 @@
+// A function on a stack of its own that can be left and entered again: how one processor runs many threads of a GPU.
+#pragma once
+
+#include <ucontext.h>
+
+#include <functional>
+
+namespace mmtune::shim {
+
+/// May be given one body after the other. Fibers do not nest; all belong to one thread of the host.
+class Fiber {
+ public:
+  Fiber();
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  /// The body that the next resume() enters; must not throw. Any earlier one must have ended.
+  void start(std::function<void()> body);
+
+  /// Runs the body until it suspends or ends. Returns whether it has ended.
+  bool resume();
+
+  /// Returns from the resume() of the fiber that runs.
+  static void suspend();
+
+ private:
+  static void enter();
+  void loop();
+
+  void* stack_;  ///< a page that faults on overflow, then the stack
+  ucontext_t outside_{};
+  ucontext_t inside_{};
+  void* outside_fake_ = nullptr;  ///< the address sanitizer's stacks of variables that may be used after return
+  void* inside_fake_ = nullptr;
+  std::function<void()> body_;
+  bool ended_ = true;
+};
+
+}  // namespace mmtune::shim

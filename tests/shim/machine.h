@@ -1,0 +1,45 @@
+// A GPU on one thread of the host, for tests: runs the threads of a grid as fibers, made to show mistakes.
+//
+// Threads take turns only where they meet, and in an order that the test chooses: what is read before a missing barrier
+// is read too early in at least one order. Memory that was never written holds NaN. Asynchronous copies take as long as
+// they may: their targets are NaN from the instruction on until somebody waits for them.
+//
+// A grid's blocks run one after the other, but for those of a cluster, which run together. What a kernel may not do
+// ends the process with a report, as the address sanitizer does, with the place in the kernel's source.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "templates/launch_plan.h"
+
+namespace mmtune::shim {
+
+/// In which threads, and the blocks of a grid, take their turns.
+enum class Order { forward, backward, random };
+
+/// One launch. `thread` is what every thread does; `what` is named in reports.
+struct Launch {
+  LaunchStep step;
+  std::function<void()> thread;
+  Order order = Order::forward;
+  std::string what;
+};
+
+/// Runs all blocks. Shared memory is checked byte by byte; the addresses of __shared__ arrays of fixed size, and what
+/// they held, are the same for all blocks.
+void run(const Launch& launch);
+
+/// The box of a matrix that a tensor map describes. What a TensorMap of a kernel holds here, instead of the driver's
+/// opaque bytes.
+struct BoxMap {
+  const unsigned char* address = nullptr;
+  long long rows = 0;       ///< of the matrix
+  long long columns = 0;    ///< of the matrix, in elements
+  long long row_bytes = 0;  ///< from row to row
+  int box_rows = 0;
+  int box_columns = 0;
+  int element_bytes = 0;
+};
+
+}  // namespace mmtune::shim

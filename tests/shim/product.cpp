@@ -1,0 +1,67 @@
+#include "tests/shim/product.h"
+
+#include <cmath>
+
+#include "templates/gpu_catalog.h"
+
+namespace mmtune::shim {
+
+namespace {
+
+/// Scalars of an int32 product.
+double whole(double scalar) { return std::isfinite(scalar) ? std::trunc(4 * scalar) : 7; }
+
+test::Scalars scalars_for(Precision precision, test::Scalars scalars) {
+  if (!traits(precision).integer) return scalars;
+  return {whole(scalars.alpha), whole(scalars.beta)};
+}
+
+}  // namespace
+
+Product::Product(const Scene& scene, Precision precision, Layout layout)
+    : scalars_(scalars_for(precision, scene.scalars)),
+      exact_(scene.values != test::Values::random),
+      problem_{precision, layout, scene.m, scene.n, scene.k, {}},
+      a_(precision, stored_a(problem_), scene.gaps, scene.values, 1),
+      b_(precision, stored_b(problem_), scene.gaps, scene.values, 2),
+      c_(precision, stored_c(problem_), scene.gaps, scalars_.beta == 0 ? test::Values::nan : test::Values::whole, 3) {
+  problem_.align =
+      alignment_of(problem_, {a_.ld(), b_.ld(), c_.ld()}, {a_.offset_bytes(), b_.offset_bytes(), c_.offset_bytes()});
+}
+
+std::string Product::run(const Program& program, const LaunchPlan& plan, Order order, const std::string& what) const {
+  const MatrixMemory a(a_), b(b_), c(c_);
+  const Memory nothing(0), workspace(static_cast<std::size_t>(plan.workspace_bytes));
+  const bool reads = scalars_.alpha != 0;
+  const Operands operands{reads ? a.address() : nothing.address(),
+                          reads ? b.address() : nothing.address(),
+                          c.address(),
+                          {a_.ld(), b_.ld(), c_.ld()},
+                          scalars_.alpha,
+                          scalars_.beta,
+                          workspace.address()};
+  launch(program, plan, problem_, operands, order, what);
+  if (a.image() != a_.image() || b.image() != b_.image()) return "A or B was written";
+  const test::Judge judge(problem_, scalars_, exact_);
+  return test::complaint(judge, test::multiply(problem_, a_, b_), c_, c.image());
+}
+
+const TemplateFiles& kernel_sources() {
+  static const TemplateFiles files = TemplateFiles::from_directory(MMTUNE_SOURCE_DIR);
+  return files;
+}
+
+const DeviceSpec& device() { return catalog_gpu("h200"); }
+
+std::string Stage::run(const Product& product, Order order, const std::string& what) {
+  const Problem& problem = product.problem();
+  const LaunchPlan plan = family_.plan(problem, config_, device());
+  const Source source = render(kernel_sources(), family_, problem, config_, device(), compute_capability(device()));
+  auto program = programs_.find(source.hash);
+  if (program == programs_.end()) {
+    program = programs_.emplace(source.hash, Program(source, plan, kernel_sources())).first;
+  }
+  return product.run(program->second, plan, order, what);
+}
+
+}  // namespace mmtune::shim

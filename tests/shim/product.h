@@ -1,0 +1,62 @@
+// One product on the simulated machine, from the operands to a judgement.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "templates/family.h"
+#include "tests/shim/launch.h"
+
+namespace mmtune::shim {
+
+struct Scene {
+  const char* what;
+  std::int64_t m, n, k;
+  test::Values values = test::Values::whole;
+  test::Scalars scalars = {};
+  test::Gaps gaps = {};
+};
+
+/// The operands of a scene and what becomes of C.
+class Product {
+ public:
+  Product(const Scene& scene, Precision precision, Layout layout);
+
+  const Problem& problem() const { return problem_; }
+
+  /// Runs the plan and returns the first thing that is wrong with C, or nothing. C is NaN before if beta = 0; A and B
+  /// do not exist if alpha = 0.
+  std::string run(const Program& program, const LaunchPlan& plan, Order order, const std::string& what) const;
+
+ private:
+  test::Scalars scalars_;
+  bool exact_;
+  Problem problem_;
+  test::HostMatrix a_, b_, c_;
+};
+
+/// The kernel sources of this source tree, as they are now.
+const TemplateFiles& kernel_sources();
+
+/// The device that plans are made for; it has all that the machine simulates.
+const DeviceSpec& device();
+
+/// One configuration of a family: rendered for every product that it runs, each program compiled once.
+
+class Stage {
+ public:
+  Stage(const Family& family, Config config) : family_(family), config_(std::move(config)) {}
+
+  /// Whether the configuration can run the problem.
+  bool can_run(const Problem& problem) const { return family_.broken_rule(problem, config_, device()).empty(); }
+
+  /// Returns what is wrong with the result, or nothing. Throws Error if the source does not compile.
+  std::string run(const Product& product, Order order, const std::string& what);
+
+ private:
+  const Family& family_;
+  Config config_;
+  std::map<std::string, Program> programs_;
+};
+
+}  // namespace mmtune::shim

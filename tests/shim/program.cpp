@@ -1,0 +1,142 @@
+#include "tests/shim/program.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <mmtune/error.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+extern char** environ;  // NOLINT: POSIX wants it declared
+
+namespace mmtune::shim {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void write_file(const fs::path& path, std::string_view text) {
+  fs::create_directories(path.parent_path());
+  if (!(std::ofstream(path, std::ios::binary) << text))
+    throw Error(fmt::format("{}: cannot be written", path.string()));
+}
+
+/// Of this process, with the device headers in it; removed at its end unless a report ends it.
+class Folder {
+ public:
+  explicit Folder(const TemplateFiles& files) : owner_(getpid()) {
+    std::string name = (fs::path(MMTUNE_SHIM_FOLDER) / "XXXXXX").string();
+    fs::create_directories(MMTUNE_SHIM_FOLDER);
+    if (mkdtemp(name.data()) == nullptr) throw Error(fmt::format("{}: cannot be created", name));
+    path_ = name;
+    for (const auto& [header, text] : files.device_headers()) write_file(headers() / header, text);
+  }
+  ~Folder() {
+    std::error_code none;
+    if (getpid() == owner_) fs::remove_all(path_, none);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const fs::path& path() const { return path_; }
+  fs::path headers() const { return path_ / "headers"; }  ///< searched after the stand-ins of the machine
+
+ private:
+  fs::path path_;
+  pid_t owner_;
+};
+
+/// Takes the declarations of dynamic shared memory, "extern __shared__ T NAME[];", out of the text; returns the names.
+std::set<std::string> take_dynamic_shared(std::string& text) {
+  constexpr std::string_view kDeclaration = "extern __shared__ ";
+  std::set<std::string> names;
+  for (std::size_t at = text.find(kDeclaration); at != text.npos; at = text.find(kDeclaration, at)) {
+    const std::size_t end = text.find("[];", at);
+    if (end == text.npos) throw Error("extern __shared__: the declaration does not end with []");
+    const std::size_t name = text.rfind(' ', end) + 1;
+    names.insert(text.substr(name, end - name));
+    text.erase(at, end + 3 - at);
+  }
+  return names;
+}
+
+/// The source with what the host needs around it: dynamic shared memory is asked from the machine, and every kernel
+/// gets a function that calls it.
+std::string host_text(const Source& source, const LaunchPlan& plan) {
+  std::string rendered = source.text;
+  std::string text = "#include \"shim.h\"\n";
+  for (const std::string& name : take_dynamic_shared(rendered)) {
+    text += fmt::format("#define {} (::mmtune::shim::dynamic_shared())\n", name);
+  }
+  text += fmt::format("#line 1 \"{}\"\n{}\n", source.name, rendered);
+  std::set<std::string> kernels;
+  for (const LaunchStep& step : plan.steps) kernels.insert(step.kernel);
+  for (const std::string& kernel : kernels) {
+    text += fmt::format(
+        "extern \"C\" __attribute__((visibility(\"default\"))) void call_{0}(void** arguments, int count) {{\n"
+        "  mmtune::shim::call({0}, arguments, count);\n}}\n",
+        kernel);
+  }
+  return text;
+}
+
+/// Throws Error with what the compiler said.
+void compile(const fs::path& source, const fs::path& library, const fs::path& headers) {
+  std::vector<std::string> words = {MMTUNE_SHIM_COMPILER, "-std=c++20", "-O1", "-g1", "-fPIC", "-shared",
+                                    // One library's symbols must not stand in for another's.
+                                    "-fvisibility=hidden",
+                                    // Vectors are read where elements were written.
+                                    "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-fsanitize=address,undefined",
+                                    "-fno-sanitize-recover=all",
+                                    // gcc's word on an old change of its ABI
+                                    "-Wno-psabi", "-I" MMTUNE_SOURCE_DIR "/tests/shim/device", "-I" + headers.string(),
+                                    source.string(), "-o", library.string()};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
+  const std::string log = library.string() + ".log";
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = 0;
+  const int failure = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failure != 0) throw Error(fmt::format("{}: cannot be started", words[0]));
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) throw Error(fmt::format("{}: does not compile for the host\n{}", source.string(), read_file(log)));
+}
+
+}  // namespace
+
+Program::Program(const Source& source, const LaunchPlan& plan, const TemplateFiles& files) {
+  static const Folder folder(files);
+  static int count = 0;
+  const fs::path stem = folder.path() / fmt::format("{}_{}", source.name, ++count);
+  const fs::path text = fs::path(stem).replace_extension(".cpp");
+  const fs::path library = fs::path(stem).replace_extension(".so");
+  write_file(text, host_text(source, plan));
+  compile(text, library, folder.headers());
+  library_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) throw Error(fmt::format("{}: {}", library.string(), dlerror()));
+}
+
+Program::Kernel Program::kernel(const std::string& name) const {
+  void* const found = dlsym(library_, ("call_" + name).c_str());
+  if (found == nullptr) throw Error(fmt::format("{}: the source has no such kernel", name));
+  return reinterpret_cast<Kernel>(found);
+}
+
+}  // namespace mmtune::shim

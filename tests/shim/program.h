@@ -1,0 +1,30 @@
+// A rendered source as machine code for the host.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "templates/launch_plan.h"
+#include "templates/render.h"
+
+namespace mmtune::shim {
+
+/// Compiled by the compiler that built the tests, with the address and undefined-behaviour sanitizers, and loaded.
+/// Stays loaded until the end of the process, so that reports can name lines.
+class Program {
+ public:
+  /// Calls a kernel with the arguments at these addresses, for one thread.
+  using Kernel = void (*)(void** arguments, int count);
+
+  /// Of the source's kernels, those that the plan launches can be run. Throws Error with the compiler's messages.
+  Program(const Source& source, const LaunchPlan& plan, const TemplateFiles& files);
+
+  /// Throws Error if the plan named no such kernel.
+  Kernel kernel(const std::string& name) const;
+
+ private:
+  void* library_;
+};
+
+}  // namespace mmtune::shim

@@ -1,0 +1,20 @@
+# test_shim: kernels compiled for the host at test time, by this compiler and with the sanitizers that the program itself
+# has; they find the simulated machine among the symbols that the program exports.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -fsanitize=address,undefined)
+check_cxx_source_compiles("#include <sanitizer/asan_interface.h>
+int main() { return 0; }" MMTUNE_HAS_SANITIZERS)
+unset(CMAKE_REQUIRED_FLAGS)
+if(NOT MMTUNE_HAS_SANITIZERS)
+  add_test(NAME shim COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: the compiler has no address sanitizer")
+  set_tests_properties(shim PROPERTIES LABELS host SKIP_REGULAR_EXPRESSION "SKIPPED")
+  return()
+endif()
+
+mmtune_tests(shim mmtune_tuner)
+target_compile_options(test_shim PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all
+                                         -fno-omit-frame-pointer)
+target_link_options(test_shim PRIVATE -fsanitize=address,undefined)
+set_target_properties(test_shim PROPERTIES ENABLE_EXPORTS ON)
+target_compile_definitions(test_shim PRIVATE MMTUNE_SHIM_COMPILER="${CMAKE_CXX_COMPILER}"
+                                             MMTUNE_SHIM_FOLDER="${CMAKE_CURRENT_BINARY_DIR}/shim_programs")
