@@ -1,6 +1,5 @@
 // Asynchronous copies, barriers in shared memory and the shared memory of other blocks; see device/calls.h.
 #include <fmt/format.h>
-#include <sanitizer/asan_interface.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,6 @@
 // A function on a stack of its own that can be left and entered again: how one processor runs many threads of a GPU.
 #pragma once
 
-#include <ucontext.h>
-
 #include <functional>
 
 namespace mmtune::shim {
@@ -28,9 +26,11 @@ class Fiber {
   static void enter();
   void loop();
 
-  void* stack_;  ///< a page that faults on overflow, then the stack
-  ucontext_t outside_{};
-  ucontext_t inside_{};
+  void* stack_;             ///< a page that faults on overflow, then the stack
+  using Place = void* [5];  ///< what the compiler's setjmp takes
+  Place outside_{};
+  Place inside_{};
+  bool entered_ = false;
   void* outside_fake_ = nullptr;  ///< the address sanitizer's stacks of variables that may be used after return
   void* inside_fake_ = nullptr;
   std::function<void()> body_;

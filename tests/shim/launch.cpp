@@ -72,16 +72,16 @@ MatrixMemory::MatrixMemory(const test::HostMatrix& matrix)
   const auto [rows, columns] = matrix.shape();
   const auto element = static_cast<std::size_t>(matrix.element_bytes());
   const std::size_t offset = matrix.offset_bytes() - matrix.used_bytes().first;
-  ASAN_POISON_MEMORY_REGION(memory_.data(), offset);
+  __asan_poison_memory_region(memory_.data(), offset);
   if (columns == 0) return;
   for (std::int64_t row = 0; row + 1 < rows; ++row) {
     const std::size_t end = offset + static_cast<std::size_t>(row * matrix.ld() + columns) * element;
-    ASAN_POISON_MEMORY_REGION(memory_.data() + end, static_cast<std::size_t>(matrix.ld() - columns) * element);
+    __asan_poison_memory_region(memory_.data() + end, static_cast<std::size_t>(matrix.ld() - columns) * element);
   }
 }
 
 std::vector<char> MatrixMemory::image() const {
-  ASAN_UNPOISON_MEMORY_REGION(memory_.data(), memory_.bytes());
+  __asan_unpoison_memory_region(memory_.data(), memory_.bytes());
   std::vector<char> image = matrix_.image();
   std::copy_n(memory_.data(), memory_.bytes(), image.begin() + static_cast<std::ptrdiff_t>(matrix_.used_bytes().first));
   return image;

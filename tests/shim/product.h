@@ -45,7 +45,11 @@ const DeviceSpec& device();
 
 class Stage {
  public:
-  Stage(const Family& family, Config config) : family_(family), config_(std::move(config)) {}
+  /// `settings` is the text of those that are not the default for this problem. Throws UsageError for unknown ones.
+  Stage(const Family& family, std::string_view settings, const Problem& problem)
+      : family_(family), config_(family.complete(Config::parse(settings), problem)) {}
+
+  std::string name() const { return fmt::format("{} {}", family_.name(), config_.text()); }
 
   /// Whether the configuration can run the problem.
   bool can_run(const Problem& problem) const { return family_.broken_rule(problem, config_, device()).empty(); }

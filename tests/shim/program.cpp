@@ -93,15 +93,15 @@ std::string host_text(const Source& source, const LaunchPlan& plan) {
 
 /// Throws Error with what the compiler said.
 void compile(const fs::path& source, const fs::path& library, const fs::path& headers) {
-  std::vector<std::string> words = {MMTUNE_SHIM_COMPILER, "-std=c++20", "-O1", "-g1", "-fPIC", "-shared",
-                                    // One library's symbols must not stand in for another's.
-                                    "-fvisibility=hidden",
-                                    // Vectors are read where elements were written.
-                                    "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-fsanitize=address,undefined",
-                                    "-fno-sanitize-recover=all",
-                                    // gcc's word on an old change of its ABI
-                                    "-Wno-psabi", "-I" MMTUNE_SOURCE_DIR "/tests/shim/device", "-I" + headers.string(),
-                                    source.string(), "-o", library.string()};
+  std::vector<std::string> words = {
+      MMTUNE_SHIM_COMPILER, "-std=c++20", "-O1", "-g1", "-fPIC", "-shared", "-nostdlib",
+      // What is not in it is in this program, and one library's symbols must not stand in for another's.
+      "-fvisibility=hidden",
+      // Vectors are read where elements were written.
+      "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+      // gcc's word on an old change of its ABI
+      "-Wno-psabi", "-I" MMTUNE_SOURCE_DIR "/tests/shim/device", "-I" + headers.string(), source.string(), "-o",
+      library.string()};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -1,5 +1,5 @@
-# test_shim: kernels compiled for the host at test time, by this compiler and with the sanitizers that the program itself
-# has; they find the simulated machine among the symbols that the program exports.
+# test_shim: kernels compiled for the host at test time, by this compiler and with sanitizers. They find the simulated
+# machine among the symbols that the program exports, and the sanitizers that it is linked with.
 include(CheckCXXSourceCompiles)
 set(CMAKE_REQUIRED_FLAGS -fsanitize=address,undefined)
 check_cxx_source_compiles("#include <sanitizer/asan_interface.h>
@@ -12,8 +12,6 @@ if(NOT MMTUNE_HAS_SANITIZERS)
 endif()
 
 mmtune_tests(shim mmtune_tuner)
-target_compile_options(test_shim PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all
-                                         -fno-omit-frame-pointer)
 target_link_options(test_shim PRIVATE -fsanitize=address,undefined)
 set_target_properties(test_shim PROPERTIES ENABLE_EXPORTS ON)
 target_compile_definitions(test_shim PRIVATE MMTUNE_SHIM_COMPILER="${CMAKE_CXX_COMPILER}"

@@ -1,0 +1,125 @@
+// That the simulated machine finds what it is there for: kernels that were broken on purpose end with a report or give
+// a wrong result.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ostream>
+
+#include "templates/families.h"
+#include "tests/shim/product.h"
+
+namespace mmtune::shim {
+namespace {
+
+constexpr Scene kOdd{"odd", 67, 35, 37};
+constexpr Scene kWide{"wide", 72, 136, 72};
+constexpr const char* kWrong = "wrong result: C";
+constexpr const char* kStray = "AddressSanitizer: heap-buffer-overflow";
+
+struct Break {
+  const char* what;
+  const char* family;
+  const char* config;
+  Layout layout;
+  Scene scene;
+  const char* original;  ///< text of the kernel, the first occurrence
+  const char* broken;    ///< what stands there instead
+  const char* report;    ///< regular expression
+};
+
+std::ostream& operator<<(std::ostream& out, const Break& of) { return out << of.what; }
+
+constexpr const char* kAsync = "LOAD=1 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4";
+constexpr const char* kTma = "LOAD=2 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4";
+constexpr const char* kCluster = "SPLIT=2 REDUCE=1";
+
+const Break kBreaks[] = {
+    {"a load beyond the last row", "naive", "MAPPING=3 COARSE=4 UNROLL=1", Layout::nn, kOdd, "smaller(row + i, m - 1)",
+     "(row + i)", kStray},
+    {"a store beyond the last row", "tiled", "", Layout::nn, kOdd, "row0 + y < m && ", "", kStray},
+    {"no barrier before tiles are read", "tiled", "", Layout::tn, kOdd, "__syncthreads();  // the tiles are complete",
+     "", kWrong},
+    {"no barrier before tiles are replaced", "tiled", "", Layout::nn, kOdd, "__syncthreads();  // and no longer", "//",
+     kWrong},
+    {"threads that leave before a barrier", "tiled", "", Layout::nn, kOdd, "Accumulator sum = 0;",
+     "if (row0 + y >= m) return; Accumulator sum = 0;", "wait for ever: [0-9]+ at __syncthreads"},
+    {"barriers apart", "tiled", "", Layout::nn, kOdd, "Accumulator sum = 0;",
+     "Accumulator sum = 0; if (y == 0) {\n__syncthreads();\n} else {\n__syncthreads();\n}",
+     "while other threads are at"},
+    {"a clamp one too far", "simt", "", Layout::nn, kOdd, "operand.extent - (ALONG_K ? 1 : VEC)",
+     "operand.extent - (ALONG_K ? 0 : VEC)", kStray},
+    {"no guard of the last steps", "simt", "", Layout::nn, kOdd, "!GUARDED || inner(u) < depth", "true", kStray},
+    {"vectors wider than the alignment", "simt", "", Layout::nn, kOdd, "constexpr int VB = 1;", "constexpr int VB = 4;",
+     "misaligned address"},
+    {"stages one row short", "simt", "", Layout::nn, kWide, "alignas(128) Value b[STAGES][BK][B_ROW];",
+     "alignas(128) Value b[STAGES][BK - 1][B_ROW]; Value fill[STAGES][B_ROW];", "out of bounds|wrong result"},
+    {"no barrier in the main loop", "simt", "", Layout::nn, kWide,
+     "__syncthreads();\n          }\n          fragment[0].load", "}\n          fragment[0].load", kWrong},
+    {"a wait for too few copies", "simt", kAsync, Layout::tn, kWide,
+     "if constexpr (LOAD == 1) wait_copies<STAGES - 2>();\n            if", "if", kWrong},
+    {"a copy of a step beyond k", "simt", kAsync, Layout::tn, kOdd, "l < depth", "l <= depth", kStray},
+    {"no wait for the accelerator", "simt", kTma, Layout::tn, kWide, "if (more) barrier_wait",
+     "if (!more) barrier_wait", "before its bulk copies have arrived|wrong result"},
+    {"no fence after a barrier's initialisation", "simt", kTma, Layout::tn, kWide, "barrier_init_fence();", "",
+     "without a fence"},
+    {"another number of bytes than announced", "simt", kTma, Layout::tn, kWide, "barrier_expect(full, TMA_BYTES)",
+     "barrier_expect(full, TMA_BYTES + 16)", "wait for ever: [0-9]+ at a barrier in shared memory"},
+    {"a block that leaves its cluster", "simt", kCluster, Layout::nn, kWide, "cluster_sync();  // nobody leaves", "//",
+     "has left"},
+    {"no meeting of the cluster", "simt", kCluster, Layout::nn, kWide, "cluster_sync();\n  constexpr int ROWS",
+     "constexpr int ROWS", "has left|wrong result"},
+    {"partial sums one apart", "simt", "SPLIT=2", Layout::nn, kOdd, "store_partial<V>(workspace.partial + ",
+     "store_partial<V>(workspace.partial + 1 + ", kStray},
+    {"no barrier between stages", "skinny", "SIDE=1 FEW=8", Layout::tn, kWide, "__syncthreads();\n  }\n}", "}\n}",
+     kWrong},
+    {"no lanes' sum", "skinny", "SIDE=1 FEW=8", Layout::nn, kOdd, "ALONG_K ? warp_sum(sums[h][j]) :", "", kWrong},
+};
+
+class Broken : public testing::TestWithParam<Break> {
+ protected:
+  void SetUp() override {
+    const Break& broken = GetParam();
+    const Family& family = family_named(broken.family);
+    const Problem& problem = product_.problem();
+    const Config config = family.complete(Config::parse(broken.config), problem);
+    ASSERT_EQ(family.broken_rule(problem, config, device()), "");
+    plan_ = family.plan(problem, config, device());
+    source_ = render(kernel_sources(), family, problem, config, device(), compute_capability(device()));
+  }
+
+  /// Says what is wrong, in any order of threads, and ends the process.
+  [[noreturn]] void run(const Program& program) const {
+    for (const Order order : {Order::forward, Order::backward, Order::random}) {
+      const std::string wrong = product_.run(program, plan_, order, GetParam().what);
+      if (wrong.empty()) continue;
+      fmt::print(stderr, "wrong result: {}\n", wrong);
+      _exit(1);
+    }
+    _exit(0);
+  }
+
+  Product product_{GetParam().scene, Precision::fp32, GetParam().layout};
+  LaunchPlan plan_;
+  Source source_;
+};
+
+TEST_P(Broken, IsFound) {
+  const Break& broken = GetParam();
+  const std::size_t at = source_.text.find(broken.original);
+  ASSERT_NE(at, std::string::npos) << "the kernel no longer says: " << broken.original;
+  source_.text.replace(at, std::string_view(broken.original).size(), broken.broken);
+  const Program program(source_, plan_, kernel_sources());
+  EXPECT_EXIT(run(program), testing::ExitedWithCode(1), broken.report);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Broken, testing::ValuesIn(kBreaks), [](const auto& instance) {
+  std::string name = instance.param.what;
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name;
+});
+
+}  // namespace
+}  // namespace mmtune::shim
