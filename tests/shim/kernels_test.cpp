@@ -1,11 +1,16 @@
 // The kernels themselves, compiled for the host: every family without tensor cores in configurations that together take
-// all of its paths, over shapes, alignments and scalars of every kind, with every access to memory checked.
+// all of its paths, over shapes, alignments and scalars of every kind, with every access to memory checked. With
+// MMTUNE_SHIM_ALL set, configurations with every value of every parameter in all precisions and layouts instead.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <ostream>
+#include <string>
+#include <string_view>
 
 #include "templates/families.h"
 #include "tests/shim/product.h"
+#include "tests/tuner/samples.h"
 
 namespace mmtune::shim {
 namespace {
@@ -44,10 +49,10 @@ constexpr Scene kMore[] = {
 };
 
 struct Case {
-  const char* family;
+  std::string_view family;
   Precision precision;
   Layout layout;
-  const char* config;  ///< what is not the default
+  std::string config;  ///< what is not the default
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& of) {
@@ -57,7 +62,7 @@ std::ostream& operator<<(std::ostream& out, const Case& of) {
 constexpr auto kFp32 = Precision::fp32;
 constexpr auto kNn = Layout::nn, kNt = Layout::nt, kTn = Layout::tn, kTt = Layout::tt;
 
-std::vector<Case> cases() {
+std::vector<Case> chosen_cases() {
   std::vector<Case> cases = {
       {"naive", kFp32, kNn, "MAPPING=0 BX=1 BY=1"},
       {"naive", kFp32, kTn, "MAPPING=1 BX=8 BY=16"},
@@ -87,42 +92,63 @@ std::vector<Case> cases() {
       {"skinny", kFp32, kNt, "SIDE=1 FEW=8 OWN=2 UNROLL=1 WARPS=4 WARPS_K=2"},
   };
   for (const Family* family : families()) {
-    for (const Layout layout : kAllLayouts) cases.push_back({family->name().data(), kFp32, layout, ""});
-    cases.push_back({family->name().data(), Precision::fp64, kTn, ""});
-    cases.push_back({family->name().data(), Precision::int32, kNn, ""});
-    cases.push_back({family->name().data(), Precision::fp16, kNt, ""});
-    cases.push_back({family->name().data(), Precision::bf16, kTt, ""});
+    for (const Layout layout : kAllLayouts) cases.push_back({family->name(), kFp32, layout, ""});
+    cases.push_back({family->name(), Precision::fp64, kTn, ""});
+    cases.push_back({family->name(), Precision::int32, kNn, ""});
+    cases.push_back({family->name(), Precision::fp16, kNt, ""});
+    cases.push_back({family->name(), Precision::bf16, kTt, ""});
   }
   return cases;
 }
 
-class OnTheHost : public testing::TestWithParam<Case> {
- protected:
-  template <std::size_t N>
-  void run(const Scene (&scenes)[N]) {
-    for (const Scene& scene : scenes) {
-      const Product product(scene, GetParam().precision, GetParam().layout);
-      if (!stage_.can_run(product.problem())) continue;
-      const std::string what = fmt::format("{} for {}: {}", stage_.name(), to_string(product.problem()), scene.what);
-      EXPECT_EQ(stage_.run(product, static_cast<Order>(runs_++ % 3), what), "") << what;
+/// Every value of every parameter, in every precision and layout.
+std::vector<Case> all_cases() {
+  constexpr int kConfigs = 6;  // besides those that show a value for the first time
+  std::vector<Case> cases;
+  for (const Family* family : families()) {
+    test::Sampler sampler(*family, device(), 1);
+    for (const Precision precision : kAllPrecisions) {
+      for (const Layout layout : kAllLayouts) {
+        for (const Config& config : sampler.draw(packed_problem(precision, layout, 256, 256, 4096), kConfigs)) {
+          cases.push_back({family->name(), precision, layout, config.text()});
+        }
+      }
     }
   }
-
-  Stage stage_{family_named(GetParam().family), GetParam().config,
-               packed_problem(GetParam().precision, GetParam().layout, 16, 64, 64)};
-  int runs_ = 0;
-};
-
-TEST_P(OnTheHost, ComputesTheProduct) {
-  run(kCore);
-  if (GetParam().precision == kFp32 && *GetParam().config == 0) run(kMore);
-  EXPECT_GE(runs_, 3) << "too few scenes are for this configuration to run in every order of threads";
+  return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, OnTheHost, testing::ValuesIn(cases()), [](const auto& instance) {
-  const Case& of = instance.param;
-  return fmt::format("{}_{}_{}_{}", of.family, to_string(of.precision), to_string(of.layout), instance.index);
-});
+/// Takes hours in all; for who has changed a kernel.
+bool wants_all() { return std::getenv("MMTUNE_SHIM_ALL") != nullptr; }
+
+/// Runs the scenes that the configuration can run, each in the next order of threads; returns their number.
+template <std::size_t N>
+int run(Stage& stage, Precision precision, Layout layout, const Scene (&scenes)[N]) {
+  int runs = 0;
+  for (const Scene& scene : scenes) {
+    const Product product(scene, precision, layout);
+    if (!stage.can_run(product.problem())) continue;
+    const std::string what = fmt::format("{} for {}: {}", stage.name(), to_string(product.problem()), scene.what);
+    EXPECT_EQ(stage.run(product, static_cast<Order>(runs++ % 3), what), "") << what;
+  }
+  return runs;
+}
+
+class OnTheHost : public testing::TestWithParam<Case> {};
+
+TEST_P(OnTheHost, ComputesTheProduct) {
+  const auto& [family, precision, layout, settings] = GetParam();
+  Stage stage(family_named(family), settings, packed_problem(precision, layout, 16, 64, 64));
+  EXPECT_GE(run(stage, precision, layout, kCore), 3) << "not every order of threads was seen";
+  if (wants_all() || (precision == kFp32 && settings.empty())) run(stage, precision, layout, kMore);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, OnTheHost, testing::ValuesIn(wants_all() ? all_cases() : chosen_cases()),
+                         [](const auto& instance) {
+                           const Case& of = instance.param;
+                           return fmt::format("{}_{}_{}_{}", of.family, to_string(of.precision), to_string(of.layout),
+                                              instance.index);
+                         });
 
 }  // namespace
 }  // namespace mmtune::shim
