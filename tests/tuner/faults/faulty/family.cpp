@@ -10,7 +10,7 @@ namespace {
 
 struct Faulty {
   struct Params {
-    int fault = 0;
+    Param fault{0};
   };
 
   static constexpr std::string_view kName = "faulty";
