@@ -45,30 +45,22 @@ struct StreamSchedule {
 };
 
 // A block's sums outside of its registers: SIZE of every thread, stored so that each thread finds its own again and a
-// warp moves whole lines.
+// warp moves whole lines. One at a time: wider accesses would dictate which registers the sums of the main loop lie in,
+// and operands of multiply-adds in the same register bank cost cycles there.
 template <int SIZE, int THREADS_OF_BLOCK, class Accumulator>
 struct StoredSums {
-  static constexpr int WIDE = 16 / sizeof(Accumulator);
-  using Group = Vector<Accumulator, WIDE>;
+  Accumulator* stored;
 
-  Group* groups;
-
-  __device__ __forceinline__ explicit StoredSums(Accumulator* memory) : groups(reinterpret_cast<Group*>(memory)) {}
+  __device__ __forceinline__ explicit StoredSums(Accumulator* memory) : stored(memory + threadIdx.x) {}
 
   __device__ __forceinline__ void store(const Accumulator* sums) const {
 #pragma unroll
-    for (int g = 0; g < SIZE / WIDE; ++g) {
-      groups[g * THREADS_OF_BLOCK + threadIdx.x] = *reinterpret_cast<const Group*>(sums + g * WIDE);
-    }
+    for (int i = 0; i < SIZE; ++i) stored[i * THREADS_OF_BLOCK] = sums[i];
   }
 
   // sums = stored + sums
   __device__ __forceinline__ void add_to(Accumulator* sums) const {
 #pragma unroll
-    for (int g = 0; g < SIZE / WIDE; ++g) {
-      const Group group = groups[g * THREADS_OF_BLOCK + threadIdx.x];
-#pragma unroll
-      for (int w = 0; w < WIDE; ++w) sums[g * WIDE + w] = group.at[w] + sums[g * WIDE + w];
-    }
+    for (int i = 0; i < SIZE; ++i) sums[i] = stored[i * THREADS_OF_BLOCK] + sums[i];
   }
 };

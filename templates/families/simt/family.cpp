@@ -20,8 +20,8 @@ struct Simt {
       "block, warp and thread tiles on CUDA cores; copies through registers, by cp.async or by TMA; split-K, stream-K";
 
   /// Steps along k that STREAM sums in one go; a multiple of every BK. The error of a sum grows with the square root of
-  /// its length, so that slices of k/s steps leave 1/sqrt(s) of it.
-  static constexpr int kSlice = 768;
+  /// its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
+  static constexpr int kSlice = 2048;
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -135,6 +135,9 @@ struct Simt {
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
+    rules.must(p.stream == 0 || compute_capability(device) >= 70, "STREAM's flags need compute capability 7.0");
+    rules.worth(p.stream == 1 || problem.k <= static_cast<std::int64_t>(2) * kSlice * p.split,
+                "long sums are taken in slices, as STREAM and SPLIT do");
     rules.must(p.stream == 0 || shared_memory_allows(problem, p, device, p.min_blocks),
                "STREAM needs MIN_BLOCKS blocks per SM at once");
     rules.worth(shared_memory_allows(problem, p, device, p.min_blocks),
