@@ -40,6 +40,12 @@ Timing read_timing(Reader& reader) {
   timing.calls_per_sample = reader.integer();
   timing.mode = reader.text();
   timing.sm_clock_mhz = reader.real();
+  timing.memory_clock_mhz = reader.real();
+  timing.throttle = reader.integer();
+  timing.co_tenants = reader.integer();
+  timing.disturbed = reader.integer();
+  timing.clock_limit_mhz = reader.integer();
+  timing.power_limit_w = reader.real();
   return timing;
 }
 
@@ -69,7 +75,8 @@ void bind_value(Statement& statement, const TrialKey& key) {
 
 void bind_value(Statement& statement, const Timing& timing) {
   bind_all(statement, timing.median_us, timing.q1_us, timing.q3_us, timing.min_us, timing.samples,
-           timing.calls_per_sample, timing.mode, timing.sm_clock_mhz);
+           timing.calls_per_sample, timing.mode, timing.sm_clock_mhz, timing.memory_clock_mhz, timing.throttle,
+           timing.co_tenants, timing.disturbed, timing.clock_limit_mhz, timing.power_limit_w);
 }
 
 void bind_value(Statement& statement, const Environment& environment) {

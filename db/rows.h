@@ -28,7 +28,8 @@ void bind_value(Statement& statement, const RowFilter& filter);
 #define MMTUNE_TRIAL_COLUMNS                                                                                     \
   MMTUNE_KEY_COLUMNS                                                                                             \
   ", t.outcome, t.note, t.binary_hash, t.median_us, t.q1_us, t.q3_us, t.min_us, t.samples, t.calls_per_sample, " \
-  "t.mode, t.sm_clock_mhz, t.error_share, t.deterministic, t.occupancy, t.smem_bytes, e.driver, e.nvrtc, "       \
+  "t.mode, t.sm_clock_mhz, t.memory_clock_mhz, t.throttle, t.co_tenants, t.disturbed, t.clock_limit_mhz, "       \
+  "t.power_limit_w, t.error_share, t.deterministic, t.occupancy, t.smem_bytes, e.driver, e.nvrtc, "              \
   "e.mmtune_commit, e.device_uuid, t.created"
 
 /// The columns that read_binary reads; b is binary.

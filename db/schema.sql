@@ -1,5 +1,5 @@
 -- The mmtune database: what was tried, what it compiled to, and what won. This file creates a new database and is the
--- document of the format, version 1.
+-- document of the format, version 2.
 --
 -- Header        PRAGMA application_id = 0x6d6d7475 ("mmtu"), PRAGMA user_version = the version of this file. Both are
 --               set in the transaction that runs this file. A step between versions is one file of db/migrations/.
@@ -67,6 +67,7 @@ CREATE TABLE compiled (
   source_hash TEXT NOT NULL,
   target      TEXT NOT NULL,
   binary_hash TEXT NOT NULL REFERENCES binary (hash),
+  nvrtc       TEXT NOT NULL DEFAULT '',  -- version of the compiler; '' if unknown
   PRIMARY KEY (source_hash, target)
 ) STRICT, WITHOUT ROWID;
 
@@ -89,9 +90,15 @@ CREATE TABLE trial (
   samples          INTEGER NOT NULL,
   calls_per_sample INTEGER NOT NULL,
   mode             TEXT NOT NULL,     -- "graph", "events", "model"
-  sm_clock_mhz     REAL NOT NULL,     -- 0: unknown
+  sm_clock_mhz     REAL NOT NULL,     -- mean while measuring; 0: unknown
+  memory_clock_mhz REAL NOT NULL DEFAULT 0,      -- likewise
+  throttle         INTEGER NOT NULL DEFAULT 0,   -- enum Throttle: bits of all that held the clocks down meanwhile
+  co_tenants       INTEGER NOT NULL DEFAULT -1,  -- most other processes seen on the GPU meanwhile; -1: unknown
+  disturbed        INTEGER NOT NULL DEFAULT 0,   -- samples that were throttled beyond the power cap or had company
+  clock_limit_mhz  INTEGER NOT NULL DEFAULT 0,   -- the SM clock that the GPU was set to; 0: unknown
+  power_limit_w    REAL NOT NULL DEFAULT 0,      -- in force; 0: unknown
   error_share      REAL NOT NULL,     -- of the allowed bound, at most 1 if outcome is ok; infinite stands for NaN
-  deterministic    INTEGER NOT NULL,
+  deterministic    INTEGER NOT NULL,  -- two runs on the same operands gave the same bits
   occupancy        REAL NOT NULL,     -- 0 to 1
   smem_bytes       INTEGER NOT NULL,  -- per block, static and dynamic
   environment_id   INTEGER NOT NULL REFERENCES environment (id),

@@ -43,10 +43,11 @@ std::optional<Winner> valid_winner(const Rows& rows) {
   return winner;
 }
 
-/// The binary of a row of MMTUNE_BINARY_COLUMNS, with the image as one more column if `with_cubin`.
+/// The binary of a row of MMTUNE_BINARY_COLUMNS and its compiler, with the image as one more column if `with_cubin`.
 std::optional<Binary> valid_binary(const Rows& rows, bool with_cubin) {
   Reader reader(rows);
   Binary binary = read_binary(reader);
+  binary.nvrtc = reader.text();
   if (with_cubin) binary.cubin = reader.blob();
   if (!reader.valid() || !fault_of(binary).empty()) return std::nullopt;
   return binary;
@@ -76,9 +77,7 @@ void put_rows(Database& database, std::span<const Trial> trials, std::span<const
     if (const std::string fault = fault_of(trial); !fault.empty()) refuse_value(database, "trial", fault);
     write_trial(database, trial);
     for (const Binary& binary : binaries) {
-      if (binary.hash == trial.binary_hash) {
-        write_compiled(database, trial.key.source_hash, binary.target, binary.hash);
-      }
+      if (binary.hash == trial.binary_hash) write_compiled(database, trial.key.source_hash, binary);
     }
   }
   transaction.commit();
@@ -126,8 +125,8 @@ std::optional<Binary> Store::find_compiled(const std::string& source_hash, const
 #define MMTUNE_FROM_COMPILED                                                         \
   " FROM compiled c JOIN binary b ON b.hash = c.binary_hash AND b.target = c.target" \
   " WHERE c.source_hash = ?1 AND c.target = ?2"
-  const std::string_view sql = with_cubin ? "SELECT " MMTUNE_BINARY_COLUMNS ", b.cubin" MMTUNE_FROM_COMPILED
-                                          : "SELECT " MMTUNE_BINARY_COLUMNS MMTUNE_FROM_COMPILED;
+  const std::string_view sql = with_cubin ? "SELECT " MMTUNE_BINARY_COLUMNS ", c.nvrtc, b.cubin" MMTUNE_FROM_COMPILED
+                                          : "SELECT " MMTUNE_BINARY_COLUMNS ", c.nvrtc" MMTUNE_FROM_COMPILED;
 #undef MMTUNE_FROM_COMPILED
   Rows rows = impl_->database->query(sql, source_hash, target);
   return rows.next() ? valid_binary(rows, with_cubin) : std::nullopt;
@@ -139,13 +138,13 @@ void Store::put_compiled(const std::string& source_hash, const Binary& binary) {
   if (const std::string fault = fault_of(binary); !fault.empty()) refuse_value(database, "binary", fault);
   Transaction transaction(database, Transaction::Kind::write);
   write_binary(database, binary);
-  write_compiled(database, source_hash, binary.target, binary.hash);
+  write_compiled(database, source_hash, binary);
   transaction.commit();
 }
 
 std::optional<Binary> Store::find_binary(const std::string& binary_hash) {
-  Rows rows =
-      impl_->database->query("SELECT " MMTUNE_BINARY_COLUMNS ", b.cubin FROM binary b WHERE b.hash = ?1", binary_hash);
+  Rows rows = impl_->database->query("SELECT " MMTUNE_BINARY_COLUMNS ", '', b.cubin FROM binary b WHERE b.hash = ?1",
+                                     binary_hash);
   return rows.next() ? valid_binary(rows, true) : std::nullopt;
 }
 

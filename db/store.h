@@ -86,8 +86,8 @@ class Store {
   /// reused.
   std::optional<Trial> find_twin(const TrialKey& key, const std::string& binary_hash);
 
-  /// The binary that this source gave for this target, if it was ever compiled. `with_cubin` also loads the image;
-  /// then a binary stored without one is none.
+  /// The binary that this source gave for this target when it was last compiled, with its compiler. `with_cubin` also
+  /// loads the image; then a binary stored without one is none.
   std::optional<Binary> find_compiled(const std::string& source_hash, const std::string& target, bool with_cubin);
 
   /// Records what a source compiled to, so that it need not be compiled again.

@@ -37,8 +37,7 @@ std::optional<Trial> find_trial(Database& database, const TrialKey& key);
 void write_trial(Database& database, const Trial& trial);
 /// Keeps a stored image if the binary comes without one.
 void write_binary(Database& database, const Binary& binary);
-void write_compiled(Database& database, const std::string& source_hash, const std::string& target,
-                    const std::string& binary_hash);
+void write_compiled(Database& database, const std::string& source_hash, const Binary& binary);
 
 /// Now, as stored.
 std::string utc_now();

@@ -39,7 +39,8 @@ auto rank_of(const Trial& trial) {
   return std::tuple(weight_of(trial.outcome), t.samples, trial.created, trial.outcome, t.median_us, t.q1_us, t.q3_us,
                     t.min_us, t.calls_per_sample, t.mode, t.sm_clock_mhz, trial.error_share, trial.deterministic,
                     trial.occupancy, trial.smem_bytes, trial.note, e.driver, e.nvrtc, e.commit, e.device_uuid,
-                    trial.binary_hash);
+                    trial.binary_hash, t.memory_clock_mhz, t.throttle, t.co_tenants, t.disturbed, t.clock_limit_mhz,
+                    t.power_limit_w);
 }
 
 struct Decision {
@@ -142,17 +143,20 @@ void merge_binaries(Database& ours, Database& theirs, MergeReport& report) {
 
 void merge_compiled(Database& ours, Database& theirs) {
   Rows rows = theirs.query(
-      "SELECT c.source_hash, c.target, c.binary_hash FROM compiled c JOIN binary b ON b.hash = c.binary_hash");
+      "SELECT c.source_hash, c.target, c.binary_hash, c.nvrtc FROM compiled c JOIN binary b ON b.hash = c.binary_hash");
   while (rows.next()) {
     Reader reader(rows);
     const std::string source = reader.text();
     const std::string target = reader.text();
     const std::string binary = reader.text();
-    if (!reader.valid() || !is_hash(source) || !is_hash(target)) continue;
+    const std::string nvrtc = reader.text();
+    if (!reader.valid() || !is_hash(source) || !is_hash(target) || !is_label(nvrtc)) continue;
     ours.run(
-        "INSERT INTO compiled (source_hash, target, binary_hash) SELECT ?1, ?2, hash FROM binary WHERE hash = ?3"
-        " ON CONFLICT DO UPDATE SET binary_hash = min(binary_hash, excluded.binary_hash)",
-        source, target, binary);
+        "INSERT INTO compiled (source_hash, target, binary_hash, nvrtc)"
+        " SELECT ?1, ?2, hash, ?4 FROM binary WHERE hash = ?3 ON CONFLICT DO UPDATE"
+        " SET binary_hash = excluded.binary_hash, nvrtc = excluded.nvrtc"
+        " WHERE (excluded.nvrtc, excluded.binary_hash) > (compiled.nvrtc, compiled.binary_hash)",
+        source, target, binary, nvrtc);
   }
 }
 

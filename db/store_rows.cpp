@@ -59,9 +59,10 @@ void write_trial(Database& database, const Trial& trial) {
   // The foreign key of a winner that names this trial is checked after the replacement, when the key exists again.
   database.run(
       "INSERT OR REPLACE INTO trial (device_id, problem_id, evidence, family, config, source_hash, outcome, note,"
-      " binary_hash, median_us, q1_us, q3_us, min_us, samples, calls_per_sample, mode, sm_clock_mhz, error_share,"
+      " binary_hash, median_us, q1_us, q3_us, min_us, samples, calls_per_sample, mode, sm_clock_mhz,"
+      " memory_clock_mhz, throttle, co_tenants, disturbed, clock_limit_mhz, power_limit_w, error_share,"
       " deterministic, occupancy, smem_bytes, environment_id, created) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-      " ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
+      " ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)",
       device_id(database, trial.key.device), problem_id(database, trial.key.problem), trial.key.evidence,
       trial.key.family, trial.key.config, trial.key.source_hash, trial.outcome, trial.note, trial.binary_hash,
       trial.timing, trial.error_share, trial.deterministic, trial.occupancy, trial.smem_bytes,
@@ -81,10 +82,9 @@ void write_binary(Database& database, const Binary& binary) {
       binary.static_smem_bytes, binary.compile_ms, cubin);
 }
 
-void write_compiled(Database& database, const std::string& source_hash, const std::string& target,
-                    const std::string& binary_hash) {
-  database.run("INSERT OR REPLACE INTO compiled (source_hash, target, binary_hash) VALUES (?1, ?2, ?3)", source_hash,
-               target, binary_hash);
+void write_compiled(Database& database, const std::string& source_hash, const Binary& binary) {
+  database.run("INSERT OR REPLACE INTO compiled (source_hash, target, binary_hash, nvrtc) VALUES (?1, ?2, ?3, ?4)",
+               source_hash, binary.target, binary.hash, binary.nvrtc);
 }
 
 std::string utc_now() {

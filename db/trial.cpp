@@ -25,6 +25,14 @@ constexpr std::array<std::pair<Evidence, std::string_view>, 2> kEvidence{{
     {Evidence::predicted, "predicted"},
 }};
 
+constexpr std::array<std::pair<Throttle, std::string_view>, 5> kThrottles{{
+    {kPowerCap, "power cap"},
+    {kHardwareSlowdown, "hardware slowdown"},
+    {kThermalSlowdown, "thermal slowdown"},
+    {kHardwareThermalSlowdown, "hardware thermal slowdown"},
+    {kPowerBrake, "power brake"},
+}};
+
 template <class Table, class Value>
 std::string_view name_of(const Table& table, Value value) {
   for (const auto& [entry, name] : table) {
@@ -43,6 +51,14 @@ std::optional<Value> value_of(const std::array<std::pair<Value, std::string_view
 }
 
 }  // namespace
+
+std::vector<std::string> throttle_names(int throttle) {
+  std::vector<std::string> names;
+  for (const auto& [bit, name] : kThrottles) {
+    if ((throttle & bit) != 0) names.emplace_back(name);
+  }
+  return names;
+}
 
 std::string_view to_string(Outcome outcome) { return name_of(kOutcomes, outcome); }
 std::optional<Outcome> parse_outcome(std::string_view text) { return value_of(kOutcomes, text); }

@@ -48,7 +48,7 @@ struct DeviceKey {
 
 DeviceKey key_of(const DeviceSpec& device);
 
-/// What produced a row; part of no key. A different driver makes a row stale but usable.
+/// What produced a row; part of no key.
 struct Environment {
   std::string driver;  ///< "580.159.04" where known, else the CUDA version it supports
   std::string nvrtc;   ///< "13.0"
@@ -67,7 +67,23 @@ struct Binary {
   int stack_bytes = 0;       ///< per thread
   int static_smem_bytes = 0;
   double compile_ms = 0;
+  std::string nvrtc;  ///< "13.0", the compiler's; empty where unknown
 };
+
+/// What held the clocks of a GPU down, as bits. They are those of NVML's clock event reasons, without the reasons that
+/// slow no kernel. Stored as numbers: never renumber.
+enum Throttle : int {
+  kPowerCap = 0x04,  ///< at the power limit: usual for heavy kernels, and part of what they cost
+  kHardwareSlowdown = 0x08,
+  kThermalSlowdown = 0x20,
+  kHardwareThermalSlowdown = 0x40,
+  kPowerBrake = 0x80,
+};
+inline constexpr int kThrottleMask =
+    kPowerCap | kHardwareSlowdown | kThermalSlowdown | kHardwareThermalSlowdown | kPowerBrake;
+
+/// "power cap", "thermal slowdown", …
+std::vector<std::string> throttle_names(int throttle);
 
 /// A time and how far to trust it. All times in microseconds per call of the whole plan.
 struct Timing {
@@ -77,8 +93,14 @@ struct Timing {
   double min_us = 0;
   int samples = 0;
   int calls_per_sample = 0;
-  std::string mode;         ///< "graph": replay over rotating operands; "events": single calls; "model"
-  double sm_clock_mhz = 0;  ///< mean while measuring; 0 where unknown
+  std::string mode;             ///< "graph": replay over rotating operands; "events": single calls; "model"
+  double sm_clock_mhz = 0;      ///< mean while measuring; 0 where unknown
+  double memory_clock_mhz = 0;  ///< likewise
+  int throttle = 0;             ///< bits of Throttle, of all that was seen while measuring
+  int co_tenants = -1;          ///< most other processes seen on the GPU; -1: unknown
+  int disturbed = 0;            ///< samples among these that were throttled (by more than the power cap) or had company
+  int clock_limit_mhz = 0;      ///< the SM clock that the GPU was set to; 0 where unknown
+  double power_limit_w = 0;     ///< in force; 0 where unknown
 };
 
 /// Identifies a trial within a database. `source_hash` makes rows of an edited kernel stop matching.
@@ -94,11 +116,11 @@ struct TrialKey {
 struct Trial {
   TrialKey key;
   Outcome outcome = Outcome::ok;
-  std::string note;         ///< why it failed: one line, then the compiler's log where there is one
-  std::string binary_hash;  ///< empty if nothing was compiled
-  Timing timing;            ///< meaningful if outcome is ok or too_slow
-  double error_share = 0;   ///< largest error as a share of the allowed bound: right if at most 1
-  bool deterministic = true;
+  std::string note;             ///< why it failed: one line, then the compiler's log where there is one
+  std::string binary_hash;      ///< empty if nothing was compiled
+  Timing timing;                ///< meaningful if outcome is ok or too_slow
+  double error_share = 0;       ///< largest error as a share of the allowed bound: right if at most 1
+  bool deterministic = true;    ///< two runs on the same operands gave the same bits, and the kernel's design says so
   double occupancy = 0;         ///< share of the warps an SM can hold
   std::int64_t smem_bytes = 0;  ///< per block, static and dynamic
   Environment environment;

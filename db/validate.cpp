@@ -37,12 +37,6 @@ class Faults {
   std::string first_;
 };
 
-/// One line that can be printed as it is.
-bool is_label(std::string_view text) {
-  return text.size() <= kNameLimit &&
-         std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
 /// Between 1 and kHashLimit of the allowed characters.
 bool consists_of(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.size() <= kHashLimit && text.find_first_not_of(allowed) == std::string_view::npos;
@@ -84,7 +78,13 @@ std::string fault_of(const Timing& timing, Outcome outcome) {
       .must(timing.samples >= 0, "samples: negative")
       .must(timing.calls_per_sample >= 0, "calls_per_sample: negative")
       .must(is_label(timing.mode), "mode: too long or not printable")
-      .must(is_amount(timing.sm_clock_mhz), "sm_clock_mhz: not a frequency");
+      .must(is_amount(timing.sm_clock_mhz), "sm_clock_mhz: not a frequency")
+      .must(is_amount(timing.memory_clock_mhz), "memory_clock_mhz: not a frequency")
+      .must((timing.throttle & ~kThrottleMask) == 0, "throttle: unknown reasons")
+      .must(timing.co_tenants >= -1, "co_tenants: below -1")
+      .must(timing.disturbed >= 0 && timing.disturbed <= timing.samples, "disturbed: not within 0 and samples")
+      .must(timing.clock_limit_mhz >= 0, "clock_limit_mhz: negative")
+      .must(is_amount(timing.power_limit_w), "power_limit_w: not a power");
   return faults.take();
 }
 
@@ -95,6 +95,11 @@ std::string fault_of(const Environment& environment) {
       .must(is_label(environment.commit), "commit: too long or not printable")
       .must(is_label(environment.device_uuid), "device_uuid: too long or not printable");
   return faults.take();
+}
+
+bool is_label(std::string_view text) {
+  return text.size() <= kNameLimit &&
+         std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
 bool is_hash(const std::string& text) {
@@ -169,7 +174,8 @@ std::string fault_of(const Binary& binary) {
       .must(binary.spill_bytes >= 0, "spill_bytes: negative")
       .must(binary.stack_bytes >= 0, "stack_bytes: negative")
       .must(binary.static_smem_bytes >= 0, "static_smem_bytes: negative")
-      .must(is_amount(binary.compile_ms), "compile_ms: not a time");
+      .must(is_amount(binary.compile_ms), "compile_ms: not a time")
+      .must(is_label(binary.nvrtc), "nvrtc: too long or not printable");
   return faults.take();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "db/trial.h"
 
@@ -24,6 +25,9 @@ std::string fault_of_decision(const std::string& search, int candidates);
 
 /// Whether the text is a time of day as the database stores it: "2031-04-05T06:07:08Z".
 bool is_utc_time(const std::string& text);
+
+/// Whether the text is one line of at most 256 bytes that can be printed as it is.
+bool is_label(std::string_view text);
 
 /// Whether the text can be the hash of a source or a binary: 1 to 64 letters, digits, '_', '-' or '.'.
 bool is_hash(const std::string& text);

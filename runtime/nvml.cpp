@@ -2,10 +2,9 @@
 
 #include <mmtune/error.h>
 
-#include <array>
-#include <string_view>
 #include <utility>
 
+#include "db/trial.h"
 #include "runtime/dynamic_library.h"
 #include "runtime/log.h"
 
@@ -18,18 +17,9 @@ using Device = struct nvmlDevice_st*;
 using Result = int;
 constexpr Result kSuccess = 0;
 constexpr Result kInsufficientSize = 7;
+constexpr int kClockGraphics = 0;
 constexpr int kClockSm = 1;
 constexpr int kClockMemory = 2;
-
-struct Reason {
-  unsigned long long bit;
-  std::string_view name;
-};
-constexpr std::array kReasons{
-    Reason{0x04, "power cap"},        Reason{0x08, "hardware slowdown"},
-    Reason{0x20, "thermal slowdown"}, Reason{0x40, "hardware thermal slowdown"},
-    Reason{0x80, "power brake"},
-};
 
 }  // namespace
 
@@ -40,7 +30,10 @@ struct Nvml::Session {
                                       "it is part of NVIDIA's driver")) {
     // The sensors may each be missing; they are null then.
     set(clock, library_.find("nvmlDeviceGetClockInfo"));
+    set(application_clock, library_.find("nvmlDeviceGetApplicationsClock"));
+    set(highest_clock, library_.find("nvmlDeviceGetMaxClockInfo"));
     set(power, library_.find("nvmlDeviceGetPowerUsage"));
+    set(power_limit, library_.find("nvmlDeviceGetEnforcedPowerLimit"));
     set(reasons, library_.find("nvmlDeviceGetCurrentClocksThrottleReasons"));
     set(running, library_.find("nvmlDeviceGetComputeRunningProcesses"));
     set(shut_down, library_.require("nvmlShutdown"));
@@ -61,7 +54,10 @@ struct Nvml::Session {
   Device device = nullptr;
   Result (*shut_down)() = nullptr;
   Result (*clock)(Device, int, unsigned*) = nullptr;
+  Result (*application_clock)(Device, int, unsigned*) = nullptr;
+  Result (*highest_clock)(Device, int, unsigned*) = nullptr;
   Result (*power)(Device, unsigned*) = nullptr;
+  Result (*power_limit)(Device, unsigned*) = nullptr;
   Result (*reasons)(Device, unsigned long long*) = nullptr;
   Result (*running)(Device, unsigned*, void*) = nullptr;
 
@@ -88,6 +84,10 @@ std::optional<int> whole(std::optional<unsigned> value) {
   return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 
+std::optional<double> watts(std::optional<unsigned> milliwatts) {
+  return milliwatts ? std::optional(*milliwatts / 1000.0) : std::nullopt;
+}
+
 }  // namespace
 
 Nvml::Nvml(const std::string& uuid) {
@@ -108,21 +108,27 @@ std::optional<int> Nvml::memory_clock_mhz() const {
   return whole(ask<unsigned>(session_->clock, session_->device, kClockMemory));
 }
 
-std::optional<double> Nvml::power_w() const {
+std::optional<int> Nvml::clock_limit_mhz() const {
   if (!session_) return std::nullopt;
-  const auto milliwatts = ask<unsigned>(session_->power, session_->device);
-  return milliwatts ? std::optional(*milliwatts / 1000.0) : std::nullopt;
+  const auto set = whole(ask<unsigned>(session_->application_clock, session_->device, kClockGraphics));
+  return set ? set : whole(ask<unsigned>(session_->highest_clock, session_->device, kClockSm));
 }
 
-std::vector<std::string> Nvml::throttle_reasons() const {
-  std::vector<std::string> names;
+std::optional<double> Nvml::power_w() const {
+  return session_ ? watts(ask<unsigned>(session_->power, session_->device)) : std::nullopt;
+}
+
+std::optional<double> Nvml::power_limit_w() const {
+  return session_ ? watts(ask<unsigned>(session_->power_limit, session_->device)) : std::nullopt;
+}
+
+int Nvml::throttle() const {
   const auto bits =
       session_ ? ask<unsigned long long>(session_->reasons, session_->device) : std::optional<unsigned long long>();
-  for (const Reason& reason : kReasons) {
-    if (bits && (*bits & reason.bit) != 0) names.emplace_back(reason.name);
-  }
-  return names;
+  return static_cast<int>(bits.value_or(0) & kThrottleMask);
 }
+
+std::vector<std::string> Nvml::throttle_reasons() const { return throttle_names(throttle()); }
 
 std::optional<int> Nvml::processes() const {
   if (!session_ || session_->running == nullptr) return std::nullopt;

@@ -21,7 +21,14 @@ class Nvml {
   std::optional<int> memory_clock_mhz() const;
   std::optional<double> power_w() const;
 
-  /// What holds the clocks down right now: "power cap", "thermal slowdown", …; empty if nothing does or it is unknown.
+  /// The SM clock that the GPU is set to work at: that for applications, where it can be set, else the highest.
+  std::optional<int> clock_limit_mhz() const;
+  /// The power limit in force.
+  std::optional<double> power_limit_w() const;
+
+  /// What holds the clocks down right now, as bits of db/trial.h's Throttle; 0 if nothing does or it is unknown.
+  int throttle() const;
+  /// The same in words: "power cap", "thermal slowdown", …
   std::vector<std::string> throttle_reasons() const;
 
   /// Processes with a context on the GPU, this one among them.

@@ -165,29 +165,7 @@ Comparison judge(const std::vector<Racer>& racers, const Race& race, std::size_t
   return comparison;
 }
 
-/// The largest j with P(Binomial(n, 1/2) < j) <= 2.5 %, at least 1.
-std::size_t interval_rank(std::size_t n) {
-  double probability = std::exp2(-static_cast<double>(n));  // of exactly j heads in n throws
-  double below = probability;                               // of at most j
-  std::size_t j = 0;
-  while (below <= 0.025) {
-    ++j;
-    probability *= static_cast<double>(n - j + 1) / static_cast<double>(j);
-    below += probability;
-  }
-  return std::max<std::size_t>(1, j);
-}
-
 }  // namespace
-
-Ratio ratio_of(std::span<const double> theirs, std::span<const double> ours) {
-  if (theirs.empty() || theirs.size() != ours.size()) throw Error("ratio_of: lists differ, a fault of mmtune");
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(theirs[i] / ours[i]);
-  std::sort(ratios.begin(), ratios.end());
-  const std::size_t n = ratios.size(), j = interval_rank(n);
-  return {(ratios[(n - 1) / 2] + ratios[n / 2]) / 2, ratios[j - 1], ratios[n - j]};
-}
 
 Bench::Bench(const DeviceSpec& device, const Nvrtc& nvrtc, CompileTarget target, Opponent& opponent, int rounds)
     : device_(device),

@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,21 +14,9 @@
 #include "tuner/check_kernels.h"
 #include "tuner/lane.h"
 #include "tuner/opponent.h"
+#include "tuner/ratio.h"
 
 namespace mmtune {
-
-/// A median with its 95 % confidence interval.
-struct Ratio {
-  double median = 0;
-  double low = 0;
-  double high = 0;
-};
-
-/// The median of theirs[i] / ours[i], times of the same round: above 1, we are faster. The interval is that of order
-/// statistics, which assumes nothing about the distribution: with n ratios in ascending order, from number j to number
-/// n + 1 - j for the largest j with P(Binomial(n, 1/2) < j) <= 2.5 %. Fewer than 6 ratios have no such j; then it is
-/// from the first to the last. Both lists must have the same length, at least 1.
-Ratio ratio_of(std::span<const double> theirs, std::span<const double> ours);
 
 struct Comparison {
   /// How a side did. The error is |C - exact| / |exact| in the Frobenius norm on random operands.

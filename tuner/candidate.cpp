@@ -31,6 +31,7 @@ Binary Preparation::binary(const Compilation& compilation) const {
   binary.exact_target = target_.exact;
   binary.cubin = compilation.cubin;
   binary.compile_ms = compilation.compile_ms;
+  binary.nvrtc = nvrtc_;
   for (const KernelResources& kernel : compilation.kernels) {
     binary.registers = std::max(binary.registers, kernel.registers);
     binary.spill_bytes = std::max(binary.spill_bytes, kernel.spill_bytes);

@@ -18,13 +18,18 @@ struct Attempt {
 /// What all candidates of a session have in common. Immutable.
 class Preparation {
  public:
-  Preparation(TemplateFiles files, DeviceSpec device, CompileTarget target, Evidence evidence)
-      : files_(std::move(files)), device_(std::move(device)), target_(std::move(target)), evidence_(evidence) {}
+  Preparation(TemplateFiles files, DeviceSpec device, CompileTarget target, Evidence evidence, std::string nvrtc)
+      : files_(std::move(files)),
+        device_(std::move(device)),
+        target_(std::move(target)),
+        evidence_(evidence),
+        nvrtc_(std::move(nvrtc)) {}
 
   const TemplateFiles& files() const { return files_; }
   const DeviceSpec& device() const { return device_; }
   const CompileTarget& target() const { return target_; }
   Evidence evidence() const { return evidence_; }
+  const std::string& nvrtc() const { return nvrtc_; }
 
   Source source(const Family& family, const Problem& problem, const Config& config) const;
   Attempt attempt(const Problem& problem, const Point& point) const;
@@ -43,6 +48,7 @@ class Preparation {
   DeviceSpec device_;
   CompileTarget target_;
   Evidence evidence_;
+  std::string nvrtc_;  ///< version of the compiler
 };
 
 /// The families of these names; without names all that compete. Throws UsageError for an unknown one.

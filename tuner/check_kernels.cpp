@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 16384;  // the kernels stride over what is beyond
-constexpr std::int64_t kSumBlocks = 1024;    // of squares(), each with its own pair of sums
+constexpr std::int64_t kSumBlocks = 1024;    // of squares() and fingerprint(), whose blocks leave sums behind
 
 Source check_source(Precision precision, Layout layout) {
   const auto& type = traits(precision);
@@ -68,6 +68,7 @@ CheckKernels::CheckKernels(const Nvrtc& nvrtc, const CompileTarget& target, Prec
   reference_sums_ = find_function(module_, "reference_sums");
   compare_ = find_function(module_, "compare");
   squares_ = find_function(module_, "squares");
+  fingerprint_ = find_function(module_, "fingerprint");
   check_guard_ = find_function(module_, "check_guard");
   poison_padding_ = find_function(module_, "poison_padding");
 }
@@ -120,6 +121,18 @@ double CheckKernels::relative_error(const Problem& problem, CUdeviceptr exact, C
     whole += value;
   }
   return error == 0 ? 0 : std::sqrt(error / whole);
+}
+
+std::uint64_t CheckKernels::fingerprint(CUdeviceptr elements, std::int64_t count, CUstream stream) const {
+  unsigned long long sum = 0;
+  static_assert(sizeof sum <= sizeof(Finding));
+  CUdeviceptr address = finding_.address();
+  MMTUNE_CUDA(cuMemsetD8Async(address, 0, sizeof sum, stream));
+  launch_linear<3>(fingerprint_, std::min(blocks_for(count), kSumBlocks), kThreads, 1, {&elements, &count, &address},
+                   stream);
+  MMTUNE_CUDA(cuMemcpyDtoHAsync(&sum, address, sizeof sum, stream));
+  MMTUNE_CUDA(cuStreamSynchronize(stream));
+  return sum;
 }
 
 void CheckKernels::poison_padding(CUdeviceptr x, std::int64_t m, std::int64_t n, std::int64_t ld,

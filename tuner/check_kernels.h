@@ -50,6 +50,10 @@ class CheckKernels {
   double relative_error(const Problem& problem, CUdeviceptr exact, CUdeviceptr c, std::int64_t ldc,
                         CUstream stream) const;
 
+  /// 64 bits that depend on every bit of the elements and its place: equal for equal memory, and for different memory
+  /// with probability 2^-64. Waits for the result.
+  std::uint64_t fingerprint(CUdeviceptr elements, std::int64_t count, CUstream stream) const;
+
   /// Fills what lies between the columns and the leading dimension of x[m, ld] with 0xff.
   void poison_padding(CUdeviceptr x, std::int64_t m, std::int64_t n, std::int64_t ld, CUstream stream) const;
 
@@ -62,6 +66,7 @@ class CheckKernels {
   CUfunction reference_sums_;
   CUfunction compare_;
   CUfunction squares_;
+  CUfunction fingerprint_;
   CUfunction check_guard_;
   CUfunction poison_padding_;
   DeviceBuffer finding_;

@@ -1,8 +1,12 @@
 #include "tuner/decision.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "templates/families.h"
 #include "templates/hash.h"
 
 namespace mmtune {
@@ -11,20 +15,77 @@ namespace {
 
 constexpr std::size_t kFinalists = 6;
 constexpr double kFinalMargin = 1.06;  // a screening time this close to the best may still win
-constexpr double kTie = 1.005;         // closer than this in a race is a tie, and ties keep the incumbent
+constexpr double kNeighbourhood = 1;   // octaves between extents of neighbouring sizes
+
+/// What an application runs where nothing is tuned: runtime/dispatch.cpp.
+const Family& default_family() { return family_named("naive"); }
 
 double time_us(const Finisher& finisher) { return finisher.trial.timing.median_us; }
 
-/// As many of the first as may win and have their program stored.
-std::vector<Contender> contenders(const std::vector<Finisher>& finishers, Store& store, const std::string& target) {
-  std::vector<Contender> found;
-  for (const Finisher& each : finishers) {
-    if (found.size() == kFinalists || time_us(each) > kFinalMargin * time_us(finishers.front())) break;
-    auto binary = store.find_compiled(each.trial.key.source_hash, target, true);
-    if (!binary) break;
-    found.push_back({each.attempt.candidate, std::move(*binary)});
+bool is_default(const TrialKey& key) {
+  const Family& fallback = default_family();
+  return key.family == fallback.name() && key.config == fallback.default_config(key.problem).text();
+}
+
+bool is_same(const TrialKey& x, const TrialKey& y) { return x.family == y.family && x.config == y.config; }
+
+/// A finisher that is timed again.
+struct Entrant {
+  std::size_t index = 0;  ///< of the finisher
+  Contender contender;
+  Claim claim;
+};
+
+/// Who may win and has its program stored: the fastest, and whoever defends a title if it is nearly as fast.
+std::vector<Entrant> entrants(const std::vector<Finisher>& finishers, Store& store, const std::string& target) {
+  const TrialKey& first = finishers.front().trial.key;
+  const auto incumbent = store.find_winner(first.device, first.problem, first.evidence);
+  std::vector<Entrant> found;
+  for (std::size_t i = 0; i < finishers.size() && time_us(finishers[i]) <= kFinalMargin * time_us(finishers[0]); ++i) {
+    const TrialKey& key = finishers[i].trial.key;
+    Entrant entrant{i, {finishers[i].attempt.candidate, {}}, {}};
+    entrant.claim.is_default = is_default(key);
+    entrant.claim.is_incumbent = incumbent && is_same(key, incumbent->trial.key);
+    if (i >= kFinalists && !entrant.claim.is_default && !entrant.claim.is_incumbent) continue;
+    auto binary = store.find_compiled(key.source_hash, target, true);
+    if (!binary) continue;
+    entrant.contender.binary = std::move(*binary);
+    found.push_back(std::move(entrant));
   }
   return found;
+}
+
+/// Registers and shared memory of a block, in bytes.
+std::int64_t footprint_bytes(const Entrant& entrant, const Trial& trial) {
+  const std::int64_t threads = block_threads(main_step(entrant.contender.candidate.plan));
+  return 4 * threads * entrant.contender.binary.registers + trial.smem_bytes;
+}
+
+/// Fills in what a tie is decided by.
+void add_claims(std::vector<Entrant>& entrants, const std::vector<Finisher>& finishers, Store& store) {
+  const TrialKey& first = finishers.front().trial.key;
+  RowFilter filter;
+  filter.device = first.device;
+  filter.precision = first.problem.precision;
+  filter.layout = first.problem.layout;
+  filter.evidence = first.evidence;
+  const std::vector<Winner> neighbours = neighbours_of(first.problem, store.winners(filter));
+  for (Entrant& each : entrants) {
+    const Trial& trial = finishers[each.index].trial;
+    const auto same = std::find_if(neighbours.begin(), neighbours.end(),
+                                   [&](const Winner& neighbour) { return is_same(neighbour.trial.key, trial.key); });
+    if (same != neighbours.end()) each.claim.neighbour = static_cast<std::size_t>(same - neighbours.begin());
+    each.claim.footprint_bytes = footprint_bytes(each, trial);
+    each.claim.name = fmt::format("{} {}", trial.key.family, trial.key.config);
+  }
+}
+
+/// log2 of the ratio of the extents that differ most.
+double octaves_apart(const Problem& x, const Problem& y) {
+  const auto octaves = [](std::int64_t a, std::int64_t b) {
+    return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
+  };
+  return std::max({octaves(x.m, y.m), octaves(x.n, y.n), octaves(x.k, y.k)});
 }
 
 }  // namespace
@@ -33,6 +94,7 @@ std::string search_hash(const SessionOptions& options, const std::vector<const F
                         const Preparation& preparation, const Problem& problem) {
   ContentHash hash;
   hash.add(options.strategy).add(options.effort).add(std::to_string(options.seed)).add(preparation.target().name);
+  if (options.deterministic) hash.add("deterministic");
   for (const Family* family : families) {
     hash.add(family->name()).add(preparation.source(*family, problem, family->default_config(problem)).hash);
     for (const ParamInfo& param : family->params()) {
@@ -51,27 +113,47 @@ void sort_by_time(std::vector<Finisher>& finishers) {
                    [](const Finisher& x, const Finisher& y) { return time_us(x) < time_us(y); });
 }
 
+std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners) {
+  const auto distance = [&](const Winner& winner) { return octaves_apart(problem, winner.trial.key.problem); };
+  std::erase_if(winners, [&](const Winner& winner) {
+    return winner.trial.key.problem == problem || distance(winner) > kNeighbourhood;
+  });
+  std::stable_sort(winners.begin(), winners.end(),
+                   [&](const Winner& x, const Winner& y) { return distance(x) < distance(y); });
+  return winners;
+}
+
+std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, Store& store) {
+  const Family& fallback = default_family();
+  std::vector<Point> points{{&fallback, fallback.default_config(place.problem), 0}};
+  if (const auto incumbent = store.find_winner(place.device, place.problem, place.evidence)) {
+    const TrialKey& key = incumbent->trial.key;
+    if (const Family* family = find_family(key.family)) points.push_back({family, Config::parse(key.config), 0});
+  }
+  std::erase_if(points, [&](const Point& point) { return !spaces.contains(point); });
+  return points;
+}
+
 std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, const std::string& target) {
-  const std::vector<Contender> racing = contenders(finishers, store, target);
+  std::vector<Entrant> racing = entrants(finishers, store, target);
   if (racing.size() < 2) return 0;
-  const std::vector<Timing> timings = lane.race(racing);
+  add_claims(racing, finishers, store);
+  std::vector<Contender> contenders;
+  for (Entrant& each : racing) contenders.push_back(std::move(each.contender));
+  const std::vector<Finish> finishes = lane.race(contenders);
+
   std::vector<Trial> rows;
-  for (std::size_t i = 0; i < timings.size(); ++i) {
-    finishers[i].trial.timing = timings[i];
-    rows.push_back(finishers[i].trial);
+  std::vector<Placing> placings;
+  std::vector<Claim> claims;
+  for (std::size_t i = 0; i < racing.size(); ++i) {
+    Trial& trial = finishers[racing[i].index].trial;
+    trial.timing = finishes[i].timing;
+    rows.push_back(trial);
+    placings.push_back(finishes[i].placing);
+    claims.push_back(racing[i].claim);
   }
   store.put(rows, {});
-
-  const auto last = finishers.begin() + static_cast<std::ptrdiff_t>(timings.size());
-  const auto fastest = std::min_element(finishers.begin(), last,
-                                        [](const Finisher& x, const Finisher& y) { return time_us(x) < time_us(y); });
-  const TrialKey& key = finishers.front().trial.key;
-  const auto incumbent = store.find_winner(key.device, key.problem, key.evidence);
-  const auto defended = std::find_if(finishers.begin(), last, [&](const Finisher& each) {
-    return incumbent && each.trial.key.family == incumbent->trial.key.family &&
-           each.trial.key.config == incumbent->trial.key.config && time_us(each) <= kTie * time_us(*fastest);
-  });
-  return static_cast<std::size_t>((defended == last ? fastest : defended) - finishers.begin());
+  return racing[choose_winner(placings, claims)].index;
 }
 
 }  // namespace mmtune

@@ -23,9 +23,16 @@ std::string search_hash(const SessionOptions& options, const std::vector<const F
 /// Puts the fastest first. Equally fast ones keep their order.
 void sort_by_time(std::vector<Finisher>& finishers);
 
+/// Whom the winner of a problem has to beat, as far as it is searched: what an application runs where nothing is tuned,
+/// and the stored decision. `place` needs device, problem and evidence.
+std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, Store& store);
+
+/// The winners of sizes no extent of which differs by more than a factor of two, nearest first.
+std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners);
+
 /// Times the fastest of these, sorted by time and at least one, against each other; their times become those of the
-/// race, also in the store, which has their programs for `target`. The index of the winner: in a tie that of the stored
-/// decision.
+/// race, also in the store, which has their programs for `target`. The index of the winner; see choose_winner() for
+/// ties.
 std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, const std::string& target);
 
 }  // namespace mmtune

@@ -2,12 +2,15 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <random>
 #include <utility>
 
+#include "runtime/nvml.h"
+#include "tuner/conditions.h"
 #include "tuner/lane.h"
 #include "tuner/measure.h"
 #include "tuner/verify.h"
@@ -19,14 +22,20 @@ namespace {
 constexpr double kHopeless = 4.0;  // a launch this many times slower than the best is not timed at all
 constexpr double kSlow = 1.25;     // nor is more than one sample taken beyond this
 constexpr int kScreenSamples = 5;
-constexpr double kScreen_us = 100e3;  // but no longer than this for a candidate
-constexpr int kRaceRounds = 15;
-constexpr double kRace_us = 1.5e6;  // for all rounds of a race
+constexpr double kScreen_us = 100e3;                         // but no longer than this for a candidate
+constexpr auto kRaceTime = std::chrono::milliseconds(2500);  // for all rounds of a race,
+constexpr std::size_t kLeastRounds = 5;                      // but no fewer than these
+constexpr double kReplayed_us = 10e3;  // shorter finalists are replayed as graphs, so that no host latency counts
 
 class GpuLane final : public Lane {
  public:
   GpuLane(const DeviceChoice& device, const Nvrtc& nvrtc, CompileTarget target)
-      : device_(device.spec), gpu_(device.ordinal), nvrtc_(nvrtc), target_(std::move(target)), stream_(make_stream()) {}
+      : device_(device.spec),
+        gpu_(device.ordinal),
+        nvml_(device.spec.uuid),
+        nvrtc_(nvrtc),
+        target_(std::move(target)),
+        stream_(make_stream()) {}
 
   Evidence evidence() const override { return Evidence::measured; }
 
@@ -64,30 +73,26 @@ class GpuLane final : public Lane {
     return evaluation;
   }
 
-  std::vector<Timing> race(const std::vector<Contender>& contenders) override {
+  std::vector<Finish> race(const std::vector<Contender>& contenders) override {
     std::vector<LoadedKernel> kernels;
     for (const Contender& each : contenders) {
       kernels.emplace_back(each.binary.cubin, each.candidate.plan);
       verifier_->random_operands(each.candidate.plan);  // the workspace grows here, so that no graph loses it below
     }
-    std::vector<Stopwatch> watches;
-    double round_us = 0;
-    for (std::size_t i = 0; i < contenders.size(); ++i) {
-      watches.push_back(watch(kernels[i], contenders[i].candidate.plan, 0));
-      round_us += watches.back().sample_us() * watches.back().calls_per_sample();
-    }
-    const int rounds = std::clamp(static_cast<int>(kRace_us / round_us), 5, kRaceRounds);
-    std::vector<std::vector<double>> samples(contenders.size());
-    std::vector<std::size_t> order(contenders.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::vector<Stopwatch> watches = line_up(kernels, contenders);
+    Race race(contenders.size());
+    std::vector<Conditions> conditions(contenders.size());
     std::mt19937_64 generator(0);
-    for (int round = 0; round < rounds; ++round) {
-      std::shuffle(order.begin(), order.end(), generator);
-      for (const std::size_t i : order) samples[i].push_back(watches[i].sample_us());
+    const auto end = std::chrono::steady_clock::now() + kRaceTime;
+    while (!race.over() && (race.rounds() < kLeastRounds || std::chrono::steady_clock::now() < end)) {
+      run_round(watches, race, conditions, generator);
     }
-    std::vector<Timing> timings;
-    for (std::size_t i = 0; i < contenders.size(); ++i) timings.push_back(describe(watches[i], samples[i]));
-    return timings;
+    const std::vector<Placing> placings = race.placings();
+    std::vector<Finish> finishes;
+    for (std::size_t i = 0; i < watches.size(); ++i) {
+      finishes.push_back({describe(watches[i], race.samples_us()[i], conditions[i]), placings[i]});
+    }
+    return finishes;
   }
 
  private:
@@ -102,6 +107,44 @@ class GpuLane final : public Lane {
             stream_.get()};
   }
 
+  /// All are timed in the same mode, after one untimed sample each.
+  std::vector<Stopwatch> line_up(const std::vector<LoadedKernel>& kernels, const std::vector<Contender>& contenders) {
+    constexpr double kOneCall = std::numeric_limits<double>::infinity();
+    double slowest_us = 0;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      slowest_us = std::max(slowest_us, watch(kernels[i], contenders[i].candidate.plan, kOneCall).sample_us());
+    }
+    std::vector<Stopwatch> watches;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      watches.push_back(watch(kernels[i], contenders[i].candidate.plan, slowest_us < kReplayed_us ? 0 : kOneCall));
+      watches.back().sample_us();
+    }
+    return watches;
+  }
+
+  /// One sample of each that still runs, in an order of its own; the sensors are read while the GPU works.
+  void run_round(std::vector<Stopwatch>& watches, Race& race, std::vector<Conditions>& conditions,
+                 std::mt19937_64& generator) const {
+    const std::vector<std::size_t> running = race.running();
+    std::vector<std::size_t> order = running;
+    std::shuffle(order.begin(), order.end(), generator);
+    std::vector<Reading> readings(watches.size());
+    std::vector<double> times_us(watches.size());
+    for (const std::size_t i : order) {
+      watches[i].start();
+      readings[i] = read(nvml_, i == order.front());
+      times_us[i] = watches[i].finish_us();
+    }
+    const bool disturbed = std::any_of(readings.begin(), readings.end(), disturbs);
+    std::vector<double> round_us;
+    for (const std::size_t i : running) round_us.push_back(times_us[i]);
+    if (!race.add(round_us, disturbed)) return;
+    for (const std::size_t i : running) {
+      readings[i].co_tenants = readings[order.front()].co_tenants;
+      conditions[i].add(readings[i], disturbed ? 1 : 0);
+    }
+  }
+
   void time(const LoadedKernel& kernel, const LaunchPlan& plan, double launch_us, double best_us,
             Evaluation& evaluation) {
     if (best_us > 0 && launch_us > kHopeless * best_us && launch_us > 50) {
@@ -110,34 +153,51 @@ class GpuLane final : public Lane {
       evaluation.timing.mode = "events";
       return;
     }
-    Stopwatch stopwatch = watch(kernel, plan, launch_us);
-    std::vector<double> samples;
-    const double warm = stopwatch.sample_us();
-    const auto most = static_cast<int>(kScreen_us / (warm * stopwatch.calls_per_sample()));
-    for (int i = 0; i < std::clamp(most, 2, kScreenSamples); ++i) {
-      samples.push_back(stopwatch.sample_us());
-      if (best_us > 0 && samples.back() > kSlow * best_us) {
-        evaluation.outcome = Outcome::too_slow;
-        break;
-      }
-    }
-    evaluation.timing = describe(stopwatch, samples);
+    screen(kernel, plan, launch_us, best_us > 0 ? kSlow * best_us : std::numeric_limits<double>::infinity(),
+           evaluation);
     const Verdict after = verifier_->check_after_timing();
     if (after.outcome != Outcome::ok) {
       evaluation.outcome = after.outcome;
       evaluation.note = "after timing: " + after.note;
+    } else if (evaluation.outcome == Outcome::ok) {
+      evaluation.deterministic = verifier_->repeats(kernel, plan);
     }
   }
 
-  Timing describe(const Stopwatch& stopwatch, const std::vector<double>& samples) const {
+  /// One sample to warm up and some that count; the first beyond `limit_us` is the last.
+  void screen(const LoadedKernel& kernel, const LaunchPlan& plan, double launch_us, double limit_us,
+              Evaluation& evaluation) {
+    Stopwatch stopwatch = watch(kernel, plan, launch_us);
+    std::vector<double> samples{stopwatch.sample_us()};
+    Conditions conditions;
+    if (samples.back() <= limit_us) {
+      const auto most = static_cast<int>(kScreen_us / (samples.back() * stopwatch.calls_per_sample()));
+      samples.clear();
+      stopwatch.start();
+      const Reading reading = read(nvml_, true);
+      samples.push_back(stopwatch.finish_us());
+      for (int i = 1; i < std::clamp(most, 2, kScreenSamples) && samples.back() <= limit_us; ++i) {
+        samples.push_back(stopwatch.sample_us());
+      }
+      conditions.add(reading, disturbs(reading) ? static_cast<int>(samples.size()) : 0);
+    }
+    if (samples.back() > limit_us) evaluation.outcome = Outcome::too_slow;
+    evaluation.timing = describe(stopwatch, samples, conditions);
+  }
+
+  Timing describe(const Stopwatch& stopwatch, const std::vector<double>& samples, const Conditions& conditions) const {
     Timing timing = summarise(samples);
     timing.calls_per_sample = stopwatch.calls_per_sample();
     timing.mode = stopwatch.uses_graph() ? "graph" : "events";
+    conditions.describe(timing);
+    timing.clock_limit_mhz = nvml_.clock_limit_mhz().value_or(0);
+    timing.power_limit_w = nvml_.power_limit_w().value_or(0);
     return timing;
   }
 
   DeviceSpec device_;
   Gpu gpu_;
+  Nvml nvml_;
   const Nvrtc& nvrtc_;
   CompileTarget target_;
   Stream stream_;

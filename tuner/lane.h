@@ -12,6 +12,7 @@
 #include "runtime/nvrtc.h"
 #include "templates/family.h"
 #include "tuner/device_choice.h"
+#include "tuner/race.h"
 
 namespace mmtune {
 
@@ -25,9 +26,10 @@ struct Candidate {
 
 struct Evaluation {
   Outcome outcome = Outcome::ok;
-  std::string note;        ///< why it failed
-  Timing timing;           ///< if ok or too slow
-  double error_share = 0;  ///< of the allowed bound
+  std::string note;           ///< why it failed
+  Timing timing;              ///< if ok or too slow
+  double error_share = 0;     ///< of the allowed bound
+  bool deterministic = true;  ///< another run on the same operands gave the same bits; if ok
 };
 
 /// This problem cannot be measured although the GPU works; others may.
@@ -48,6 +50,12 @@ struct Contender {
   Binary binary;  ///< with cubin
 };
 
+/// How a finalist did.
+struct Finish {
+  Timing timing;
+  Placing placing;
+};
+
 class Lane {
  public:
   virtual ~Lane() = default;
@@ -63,9 +71,10 @@ class Lane {
   /// Throws DeviceLostError if the GPU or its context can do no more.
   virtual Evaluation evaluate(const Candidate& candidate, const Binary& binary, double best_us) = 0;
 
-  /// Times finalists again, interleaved in random order, in the order given. Throws RaceLostError if one of them,
-  /// nobody knows which, stopped the race; the lane goes on.
-  virtual std::vector<Timing> race(const std::vector<Contender>& contenders) = 0;
+  /// Times finalists again, interleaved in random order, until the race is decided (tuner/race.h) or takes too long.
+  /// At least one; what comes back is in their order. Throws RaceLostError if one of them, nobody knows which, stopped
+  /// the race; the lane goes on.
+  virtual std::vector<Finish> race(const std::vector<Contender>& contenders) = 0;
 };
 
 /// `ordinal` of an installed GPU. Throws DeviceError.

@@ -22,10 +22,16 @@ class ModelLane final : public Lane {
     return evaluation;
   }
 
-  std::vector<Timing> race(const std::vector<Contender>& contenders) override {
-    std::vector<Timing> timings;
-    for (const Contender& contender : contenders) timings.push_back(timing(contender.candidate, contender.binary));
-    return timings;
+  std::vector<Finish> race(const std::vector<Contender>& contenders) override {
+    std::vector<Finish> finishes;
+    std::vector<double> times_us;
+    for (const Contender& each : contenders) {
+      finishes.push_back({timing(each.candidate, each.binary), {}});
+      times_us.push_back(finishes.back().timing.median_us);
+    }
+    const std::vector<Placing> placings = race_without_noise(times_us);
+    for (std::size_t i = 0; i < finishes.size(); ++i) finishes[i].placing = placings[i];
+    return finishes;
   }
 
  private:

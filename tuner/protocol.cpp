@@ -106,6 +106,7 @@ void each_member(Is<Binary> auto& x, auto&& member) {
   member("stack_bytes", x.stack_bytes);
   member("static_smem_bytes", x.static_smem_bytes);
   member("compile_ms", x.compile_ms);
+  member("nvrtc", x.nvrtc);
 }
 
 void each_member(Is<Environment> auto& x, auto&& member) {
@@ -124,6 +125,12 @@ void each_member(Is<Timing> auto& x, auto&& member) {
   member("calls_per_sample", x.calls_per_sample);
   member("mode", x.mode);
   member("sm_clock_mhz", x.sm_clock_mhz);
+  member("memory_clock_mhz", x.memory_clock_mhz);
+  member("throttle", x.throttle);
+  member("co_tenants", x.co_tenants);
+  member("disturbed", x.disturbed);
+  member("clock_limit_mhz", x.clock_limit_mhz);
+  member("power_limit_w", x.power_limit_w);
 }
 
 void each_member(Is<Evaluation> auto& x, auto&& member) {
@@ -131,6 +138,15 @@ void each_member(Is<Evaluation> auto& x, auto&& member) {
   member("note", x.note);
   member("timing", x.timing);
   member("error_share", x.error_share);
+  member("deterministic", x.deterministic);
+}
+
+void each_member(Is<Finish> auto& x, auto&& member) {
+  member("timing", x.timing);
+  member("standing", x.placing.standing);
+  member("ratio", x.placing.ratio.median);
+  member("ratio_low", x.placing.ratio.low);
+  member("ratio_high", x.placing.ratio.high);
 }
 
 template <class T>
@@ -265,6 +281,16 @@ void to_json(Message& message, const Timing& timing) { write(message, timing); }
 void from_json(const Message& message, Timing& timing) {
   read(message, timing);
   demand_sound(fault_of(timing, Outcome::unstable));
+}
+
+void to_json(Message& message, const Finish& finish) { write(message, finish); }
+void from_json(const Message& message, Finish& finish) {
+  read(message, finish);
+  demand_sound(fault_of(finish.timing, Outcome::ok));
+  demand(finish.placing.standing >= Standing::leader && finish.placing.standing <= Standing::slower, "standing");
+  const Ratio& ratio = finish.placing.ratio;
+  demand(ratio.low > 0 && ratio.low <= ratio.median && ratio.median <= ratio.high && std::isfinite(ratio.high),
+         "ratio");
 }
 
 void to_json(Message& message, const Evaluation& evaluation) { write(message, evaluation); }

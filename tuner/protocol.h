@@ -22,7 +22,7 @@ inline constexpr std::string_view kCompile = "compile";    ///< source, target �
 inline constexpr std::string_view kOpen = "open";          ///< device, ordinal, target → Environment; makes the lane
 inline constexpr std::string_view kBegin = "begin";        ///< problem
 inline constexpr std::string_view kEvaluate = "evaluate";  ///< candidate, binary, best_us → Evaluation
-inline constexpr std::string_view kRace = "race";          ///< contenders → Timing…
+inline constexpr std::string_view kRace = "race";          ///< contenders → Finish…
 }  // namespace verb
 
 /// The hash in CompilerFacts.
@@ -54,6 +54,8 @@ void to_json(Message& message, const Contender& contender);
 void from_json(const Message& message, Contender& contender);
 void to_json(Message& message, const Timing& timing);
 void from_json(const Message& message, Timing& timing);
+void to_json(Message& message, const Finish& finish);
+void from_json(const Message& message, Finish& finish);
 void to_json(Message& message, const Evaluation& evaluation);
 void from_json(const Message& message, Evaluation& evaluation);
 

@@ -46,7 +46,7 @@ class Session {
         files_(template_files()),
         pool_(files_, {.jobs = options.jobs, .limit = milliseconds(options.compile_limit_s)}),
         preparation_(files_, options.device.spec, compile_target(options.device.spec, pool_.compiler().supported),
-                     evidence_of(options.device)),
+                     evidence_of(options.device), pool_.compiler().version),
         progress_(static_cast<std::int64_t>(options.problems.size()) * effort_.most_trials) {}
 
   SessionSummary run() {
@@ -123,6 +123,7 @@ class Session {
         judge(points, *strategy);
         if (out_of_time()) break;
       }
+      if (!out_of_time()) judge(untried_defenders(spaces), *strategy);
       decide(search);
     } catch (const OutOfMemoryError& error) {
       log::error("{}: does not fit on this GPU, skipped: {}", to_string(problem_), error.what());
@@ -136,16 +137,26 @@ class Session {
 
   bool out_of_time() const { return InterruptGuard::requested() || (Clock::now() > deadline_ && !finishers_.empty()); }
 
+  std::vector<Point> untried_defenders(const Spaces& spaces) {
+    std::vector<Point> points =
+        defenders({key_of(options_.device.spec), problem_, "", "", "", preparation_.evidence()}, spaces, store_);
+    std::erase_if(points, [this](const Point& point) {
+      return std::any_of(attempts_.begin(), attempts_.end(),
+                         [&](const Attempt& attempt) { return key_of(attempt.point) == key_of(point); });
+    });
+    return points;
+  }
+
   /// Every proposed point becomes a stored trial: looked up, or compiled while the GPU measures the one before.
   void judge(const std::vector<Point>& points, Strategy& strategy) {
     std::vector<std::pair<std::size_t, Binary>> ready;
     for (const Point& point : points) {
       attempts_.push_back(preparation_.attempt(problem_, point));
       const Attempt& attempt = attempts_.back();
-      if (auto known = options_.retune ? std::nullopt : store_.find(attempt.key)) {
+      if (auto known = options_.retune ? std::nullopt : store_.find(attempt.key); known && is_usable(*known)) {
         learn(attempt, *known, strategy);
       } else if (auto binary = store_.find_compiled(attempt.key.source_hash, preparation_.target().name, true);
-                 binary && !binary->cubin.empty()) {
+                 binary && !binary->cubin.empty() && binary->nvrtc == preparation_.nvrtc()) {
         ready.emplace_back(attempts_.size() - 1, std::move(*binary));
       } else {
         pool_.submit(attempts_.size() - 1, attempt.candidate.source, preparation_.target());
@@ -188,6 +199,7 @@ class Session {
       if (const auto twin = reusable ? store_.find_twin(attempt.key, binary.hash) : std::nullopt) {
         trial.timing = twin->timing;
         trial.error_share = twin->error_share;
+        trial.deterministic = twin->deterministic;
       } else {
         run(attempt, binary, trial);
       }
@@ -196,18 +208,23 @@ class Session {
     return trial;
   }
 
+  /// Another compiler may make another program of the same source.
+  bool is_usable(const Trial& known) const { return known.environment.nvrtc == preparation_.nvrtc(); }
+
   void run(const Attempt& attempt, const Binary& binary, Trial& trial) {
     const Evaluation evaluation = lane_->evaluate(attempt.candidate, binary, best_us_);
     trial.outcome = evaluation.outcome;
     trial.note = evaluation.note;
     trial.timing = evaluation.timing;
     trial.error_share = evaluation.error_share;
+    trial.deterministic = attempt.candidate.plan.deterministic && evaluation.deterministic;
   }
 
   void learn(const Attempt& attempt, const Trial& trial, Strategy& strategy) {
-    strategy.learn(attempt.point, trial);
+    const bool may_win = trial.outcome == Outcome::ok && (trial.deterministic || !options_.deterministic);
+    if (may_win || trial.outcome != Outcome::ok) strategy.learn(attempt.point, trial);
     warn_of(trial);
-    if (trial.outcome != Outcome::ok) return;
+    if (!may_win) return;
     finishers_.push_back({attempt, trial});
     if (best_us_ == 0 || trial.timing.median_us < best_us_) best_us_ = trial.timing.median_us;
   }

@@ -145,6 +145,13 @@ Verdict Verifier::check_after_timing() {
   return verdict;
 }
 
+bool Verifier::repeats(const LoadedKernel& kernel, const LaunchPlan& plan) {
+  const std::int64_t count = problem_.m * problem_.n;
+  const std::uint64_t before = kernels_.fingerprint(c_.address(), count, stream_);
+  run(kernel, plan, random_operands(plan));
+  return kernels_.fingerprint(c_.address(), count, stream_) == before;
+}
+
 Verdict Verifier::judge(const Data& data, double alpha, double beta, std::int64_t ldc, const ErrorBound& bound) {
   Verdict verdict;
   const Finding found = kernels_.compare(problem_, alpha, beta, data.exact.address(), data.magnitude.address(),

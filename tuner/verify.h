@@ -61,6 +61,10 @@ class Verifier {
   /// Checks what timing left in random_operands().c, and all guard zones again.
   Verdict check_after_timing();
 
+  /// Whether running the kernel once more on random_operands(), with other contents of the workspace, leaves the same
+  /// bits in C. To be asked after check_after_timing().
+  bool repeats(const LoadedKernel& kernel, const LaunchPlan& plan);
+
   /// Makes the call on random_operands() and returns |C - exact| / |exact| in the Frobenius norm; NaN where C was not
   /// written.
   double relative_error(const Call& call);

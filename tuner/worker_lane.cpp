@@ -55,13 +55,13 @@ class WorkerLane final : public Lane {
     return evaluate_now(problem_, candidate, binary, best_us);
   }
 
-  std::vector<Timing> race(const std::vector<Contender>& contenders) override {
+  std::vector<Finish> race(const std::vector<Contender>& contenders) override {
     prepare();
     const milliseconds limit =
         kBegin + work_limit(kLaunches * static_cast<double>(contenders.size()), problem_, options_.device.spec);
     try {
-      auto timings = worker_->ask<std::vector<Timing>>({{"verb", verb::kRace}, {"contenders", contenders}}, limit);
-      if (timings.size() == contenders.size()) return timings;
+      auto finishes = worker_->ask<std::vector<Finish>>({{"verb", verb::kRace}, {"contenders", contenders}}, limit);
+      if (finishes.size() == contenders.size()) return finishes;
       lose();
       throw RaceLostError("its process answered nonsense");
     } catch (const WorkerLost& lost) {

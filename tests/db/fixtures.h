@@ -50,6 +50,12 @@ inline void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.timing.calls_per_sample, b.timing.calls_per_sample);
   EXPECT_EQ(a.timing.mode, b.timing.mode);
   EXPECT_EQ(a.timing.sm_clock_mhz, b.timing.sm_clock_mhz);
+  EXPECT_EQ(a.timing.memory_clock_mhz, b.timing.memory_clock_mhz);
+  EXPECT_EQ(a.timing.throttle, b.timing.throttle);
+  EXPECT_EQ(a.timing.co_tenants, b.timing.co_tenants);
+  EXPECT_EQ(a.timing.disturbed, b.timing.disturbed);
+  EXPECT_EQ(a.timing.clock_limit_mhz, b.timing.clock_limit_mhz);
+  EXPECT_EQ(a.timing.power_limit_w, b.timing.power_limit_w);
   EXPECT_EQ(a.error_share, b.error_share);
   EXPECT_EQ(a.deterministic, b.deterministic);
   EXPECT_EQ(a.occupancy, b.occupancy);

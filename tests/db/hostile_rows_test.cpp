@@ -46,9 +46,11 @@ INSTANTIATE_TEST_SUITE_P(
         "UPDATE trial SET median_us = 0.0 WHERE id = 1", "UPDATE trial SET median_us = -1.5 WHERE id = 1",
         "UPDATE trial SET median_us = 9e999 WHERE id = 1", "UPDATE trial SET median_us = 0.0 / 0.0 WHERE id = 1",
         "UPDATE trial SET median_us = 'fast' WHERE id = 1", "UPDATE trial SET error_share = 5.0 WHERE id = 1",
-        "UPDATE trial SET occupancy = -0.5 WHERE id = 1", "UPDATE trial SET note = x'00ff' WHERE id = 1",
-        "UPDATE trial SET note = NULL WHERE id = 1", "UPDATE trial SET created = '' WHERE id = 1",
-        "UPDATE trial SET binary_hash = '../../etc' WHERE id = 1",
+        "UPDATE trial SET throttle = 1 WHERE id = 1", "UPDATE trial SET co_tenants = -2 WHERE id = 1",
+        "UPDATE trial SET disturbed = samples + 1 WHERE id = 1", "UPDATE trial SET clock_limit_mhz = -1 WHERE id = 1",
+        "UPDATE trial SET power_limit_w = 'high' WHERE id = 1", "UPDATE trial SET occupancy = -0.5 WHERE id = 1",
+        "UPDATE trial SET note = x'00ff' WHERE id = 1", "UPDATE trial SET note = NULL WHERE id = 1",
+        "UPDATE trial SET created = '' WHERE id = 1", "UPDATE trial SET binary_hash = '../../etc' WHERE id = 1",
         "UPDATE trial SET config = hex(zeroblob(5000000)) WHERE id = 1",
         "UPDATE trial SET config = 'BM=1; rm -rf' WHERE id = 1",
         "UPDATE trial SET config = 'BM=99999999999999999999' WHERE id = 1",
@@ -74,6 +76,14 @@ TEST_F(StoreTest, SpoiltBinariesAreNotServed) {
   EXPECT_FALSE(store.check().faults.empty());
   store.put(sample_trial(), &binary);
   expect_equal(*store.find_binary(binary.hash), binary);
+}
+
+TEST_F(StoreTest, ASpoiltCompilerSpoilsWhatItCompiled) {
+  Store store = open();
+  store.put_compiled("source", sample_binary());
+  EXPECT_EQ(store.find_compiled("source", "sm_90a", true)->nvrtc, "13.0");
+  run_raw(path_, "UPDATE compiled SET nvrtc = 'a' || char(10) || 'b'");
+  EXPECT_FALSE(store.find_compiled("source", "sm_90a", true));
 }
 
 TEST_F(StoreTest, ASourceIsNotServedTheCodeOfAnotherTarget) {

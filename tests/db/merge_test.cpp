@@ -114,6 +114,26 @@ TEST_F(MergeTest, OwnBinariesComeAlong) {
   EXPECT_TRUE(store.find_compiled(sample_trial().key.source_hash, "sm_90a", true));
 }
 
+TEST_F(MergeTest, OneCompilersCodeIsKeptWhateverTheOrder) {
+  const auto compiled_by = [this](const std::string& name, const std::string& nvrtc, int number) {
+    Binary binary = sample_binary(number);
+    binary.nvrtc = nvrtc;
+    Store::open(directory_ / name, OpenMode::read_write).put_compiled("source", binary);
+    return (directory_ / name).string();
+  };
+  const std::string older = compiled_by("older", "12.9", 1), newer = compiled_by("newer", "13.0", 0);
+  for (const auto& order : {std::pair(older, newer), std::pair(newer, older)}) {
+    std::filesystem::remove(path_);
+    Store store = open();
+    store.merge_from(order.first);
+    store.merge_from(order.second);
+    const auto binary = store.find_compiled("source", "sm_90a", true);
+    ASSERT_TRUE(binary);
+    EXPECT_EQ(binary->nvrtc, "13.0");
+    EXPECT_EQ(binary->hash, sample_binary(0).hash);
+  }
+}
+
 TEST_F(MergeTest, MachineCodeOfAnotherUserStaysOut) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
   const std::string theirs = make("theirs", {sample_trial()}, 0);

@@ -223,12 +223,13 @@ TEST_F(OpenTest, ReadsFromReadOnlyDirectories) {
 
 TEST_F(OpenTest, BringsAnOlderVersionUpStepByStep) {
   open().put(sample_trial());
-  const std::vector<Migration> steps{{2, "ALTER TABLE trial ADD COLUMN energy_mj REAL NOT NULL DEFAULT 0"},
-                                     {3, "UPDATE trial SET energy_mj = 7"}};
+  const int version = current_version(embedded_migrations());
+  const std::vector<Migration> steps{{version + 1, "ALTER TABLE trial ADD COLUMN energy_mj REAL NOT NULL DEFAULT 0"},
+                                     {version + 2, "UPDATE trial SET energy_mj = 7"}};
   {
     Database database(path_, Database::Access::read_write);
     bring_up_to_date(database, embedded_schema(), steps);
-    EXPECT_EQ(database.integer("PRAGMA user_version"), 3);
+    EXPECT_EQ(database.integer("PRAGMA user_version"), version + 2);
     EXPECT_EQ(database.integer("SELECT CAST(energy_mj AS INTEGER) FROM trial"), 7);
     bring_up_to_date(database, embedded_schema(), steps);
     EXPECT_THROW(bring_up_to_date(database, embedded_schema(), {}), DatabaseError);
@@ -240,9 +241,10 @@ TEST_F(OpenTest, AFailingStepChangesNothing) {
   open().put(sample_trial());
   {
     Database database(path_, Database::Access::read_write);
-    const std::vector<Migration> steps{{2, "DELETE FROM trial; SELECT no_such_function()"}};
+    const int version = current_version(embedded_migrations());
+    const std::vector<Migration> steps{{version + 1, "DELETE FROM trial; SELECT no_such_function()"}};
     EXPECT_THROW(bring_up_to_date(database, embedded_schema(), steps), DatabaseError);
-    EXPECT_EQ(database.integer("PRAGMA user_version"), 1);
+    EXPECT_EQ(database.integer("PRAGMA user_version"), version);
   }
   EXPECT_TRUE(open().find(sample_trial().key));
 }

@@ -20,7 +20,7 @@ inline Trial sample_trial(int number = 0) {
   trial.outcome = Outcome::ok;
   trial.note = "a line\nand a log with \"quotes\" and 'more'";
   trial.binary_hash = fmt::format("{:032x}", number + 1);
-  trial.timing = {10.5 + number, 10.25, 11.75, 10.125, 31, 7, "graph", 1980.5};
+  trial.timing = {10.5 + number, 10.25, 11.75, 10.125, 31, 7, "graph", 1980.5, 2619.5, kPowerCap, 2, 3, 1980, 700.5};
   trial.error_share = 0.25;
   trial.deterministic = false;
   trial.occupancy = 0.5;
@@ -44,6 +44,7 @@ inline Binary sample_binary(int number = 0) {
   binary.stack_bytes = 32;
   binary.static_smem_bytes = 1024;
   binary.compile_ms = 812.5;
+  binary.nvrtc = "13.0";
   return binary;
 }
 

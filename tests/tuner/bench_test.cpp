@@ -6,7 +6,6 @@
 #include <mmtune/error.h>
 
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "runtime/driver.h"
 #include "runtime/env.h"
@@ -27,45 +26,6 @@ using ::testing::StartsWith;
 constexpr const char* kCsvHeader =
     "set,precision,layout,m,n,k,mmtune_us,cublas_us,cublaslt_us,ratio,ratio_low,ratio_high,mmtune_tflops,peak_share,"
     "mmtune_error,cublas_error,sm_clock_mhz,family,config,commit\n";
-
-/// The ratios 1, 2, …, n in an order that is not sorted.
-Ratio ratio_of_first(int n) {
-  std::vector<double> theirs(static_cast<std::size_t>(n)), ours(theirs.size(), 1.0);
-  std::iota(theirs.begin(), theirs.end(), 1.0);
-  std::rotate(theirs.begin(), theirs.begin() + n / 3, theirs.end());
-  return ratio_of(theirs, ours);
-}
-
-TEST(BenchRatio, IntervalIsThatOfOrderStatistics) {
-  // The ranks are those of the tables of the sign test.
-  const Ratio of_15 = ratio_of_first(15);
-  EXPECT_EQ(of_15.median, 8);
-  EXPECT_EQ(of_15.low, 4);
-  EXPECT_EQ(of_15.high, 12);
-  const Ratio of_20 = ratio_of_first(20);
-  EXPECT_EQ(of_20.median, 10.5);
-  EXPECT_EQ(of_20.low, 6);
-  EXPECT_EQ(of_20.high, 15);
-  const Ratio of_1000 = ratio_of_first(1000);
-  EXPECT_EQ(of_1000.low, 469);
-  EXPECT_EQ(of_1000.high, 532);
-}
-
-TEST(BenchRatio, FewRatiosGiveTheirRange) {
-  const Ratio of_5 = ratio_of_first(5);
-  EXPECT_EQ(of_5.low, 1);
-  EXPECT_EQ(of_5.high, 5);
-  const Ratio of_1 = ratio_of_first(1);
-  EXPECT_EQ(of_1.low, 1);
-  EXPECT_EQ(of_1.high, 1);
-}
-
-TEST(BenchRatio, PairsTimesOfTheSameRound) {
-  const std::vector<double> theirs{2, 20, 200}, ours{1, 10, 100};
-  const Ratio ratio = ratio_of(theirs, ours);
-  EXPECT_EQ(ratio.low, 2);
-  EXPECT_EQ(ratio.high, 2);
-}
 
 BenchRow row(const std::string& set, std::int64_t size, double ratio) {
   BenchRow row;

@@ -142,7 +142,7 @@ TEST(Protocol, ValuesTravel) {
 
   const Family& tiled = family_named("tiled");
   const Contender contender{{&tiled, tiled.default_config(problem), {}, {}},
-                            {"0123", "sm_90a", false, bytes, 1, 2, 3, 4, 5}};
+                            {"0123", "sm_90a", false, bytes, 1, 2, 3, 4, 5, "13.0"}};
   const Contender copy = there_and_back(contender);
   EXPECT_EQ(copy.candidate.family, &tiled);
   EXPECT_EQ(copy.candidate.config, contender.candidate.config);
@@ -152,6 +152,8 @@ TEST(Protocol, ValuesTravel) {
   const Evaluation evaluation{
       Outcome::wrong_result, "why", {1, 2, 3, 4, 5, 6, "graph", 7}, std::numeric_limits<double>::infinity()};
   EXPECT_EQ(Message(there_and_back(evaluation)), Message(evaluation));
+  const Finish finish{{1, 2, 3, 4, 5, 6, "graph", 7, 8, kPowerCap, 1, 2, 9, 10}, {Standing::tied, {1, 0.5, 2}}};
+  EXPECT_EQ(Message(there_and_back(finish)), Message(finish));
 }
 
 TEST(Protocol, WhatNoWorkerSaysIsRefused) {
@@ -171,9 +173,20 @@ TEST(Protocol, WhatNoWorkerSaysIsRefused) {
   EXPECT_ANY_THROW(with("/timing/median_us", -1).get<Evaluation>());
   EXPECT_ANY_THROW(with("/timing/samples", std::int64_t{1} << 40).get<Evaluation>());
   EXPECT_ANY_THROW(with("/timing/mode", "two\nlines").get<Evaluation>());
+  EXPECT_ANY_THROW(with("/timing/throttle", 1).get<Evaluation>());
   Message less = good;
   less.erase("note");
   EXPECT_ANY_THROW(less.get<Evaluation>());
+
+  const Finish finish{{1, 1, 1, 1, 1, 1, "graph", 0}, {Standing::tied, {1, 0.5, 2}}};
+  const std::vector<std::pair<const char*, Message>> nonsense{
+      {"standing", 4}, {"standing", -1}, {"ratio", 0.25}, {"ratio_low", -1.0}, {"ratio_high", 0.0}};
+  for (const auto& [member, value] : nonsense) {
+    Message changed = finish;
+    EXPECT_NO_THROW(changed.get<Finish>());
+    changed[member] = value;
+    EXPECT_ANY_THROW(changed.get<Finish>()) << member;
+  }
 }
 
 TEST(Protocol, ErrorsKeepTheirKind) {

@@ -16,7 +16,7 @@ TEST_F(Fallbacks, AreStoredOnceForEachPrecisionAndLayoutAndFoundByDispatch) {
   const DeviceSpec& device = catalog_gpu("h200");
   CompilePool pool(TemplateFiles::embedded(), {.jobs = 1});
   const Preparation preparation(TemplateFiles::embedded(), device, compile_target(device, nvrtc_->supported()),
-                                Evidence::predicted);
+                                Evidence::predicted, nvrtc_->version());
   const std::vector<Problem> problems{packed_problem(Precision::fp16, Layout::nn, 64, 64, 64),
                                       packed_problem(Precision::fp16, Layout::nn, 96, 96, 96),
                                       packed_problem(Precision::fp32, Layout::tt, 64, 64, 64)};

@@ -115,15 +115,19 @@ class FaultyLane final : public Lane {
     return evaluation;
   }
 
-  std::vector<Timing> race(const std::vector<Contender>& contenders) override {
-    std::vector<Timing> timings;
+  std::vector<Finish> race(const std::vector<Contender>& contenders) override {
+    std::vector<Finish> finishes;
+    std::vector<double> times_us;
     for (const Contender& each : contenders) {
       const std::string name = name_of(each.candidate);
       if (faults_.has("race_abort", name)) std::abort();
       if (faults_.has("sometimes", name) && random_() % 5 == 0) std::abort();
-      timings.push_back(timing(each.candidate));
+      finishes.push_back({timing(each.candidate), {}});
+      times_us.push_back(finishes.back().timing.median_us);
     }
-    return timings;
+    const std::vector<Placing> placings = race_without_noise(times_us);
+    for (std::size_t i = 0; i < finishes.size(); ++i) finishes[i].placing = placings[i];
+    return finishes;
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "templates/dtype.h"
 #include "templates/families.h"
 #include "tests/runtime/support.h"
+#include "tuner/lane.h"
 #include "tuner/verify.h"
 
 namespace mmtune {
@@ -81,8 +82,8 @@ class GpuVerify : public test::GpuTest {
     return TemplateFiles::from_directory(root_.string());
   }
 
-  /// What becomes of a candidate: checked, run as for timing, checked again.
-  Verdict judge(const TemplateFiles& files, const Family& family, const Problem& problem) const {
+  /// What becomes of a candidate: checked, run as for timing, checked again, run again.
+  Evaluation judge(const TemplateFiles& files, const Family& family, const Problem& problem) const {
     const Config config = family.default_config(problem);
     const LaunchPlan plan = family.plan(problem, config, device_);
     const Source source = render(files, family, problem, config, device_, target_.compute_capability);
@@ -92,10 +93,13 @@ class GpuVerify : public test::GpuTest {
     const CheckKernels checks(*nvrtc_, target_, problem.precision, problem.layout);
     Verifier verifier(checks, problem, stream_.get());
     Verdict verdict = verifier.check(kernel, plan);
-    if (verdict.outcome != Outcome::ok) return verdict;
-    launch(kernel, plan, problem, verifier.random_operands(plan), stream_.get());
-    const Verdict after = verifier.check_after_timing();
-    return after.outcome == Outcome::ok ? verdict : after;
+    if (verdict.outcome == Outcome::ok) {
+      launch(kernel, plan, problem, verifier.random_operands(plan), stream_.get());
+      const Verdict after = verifier.check_after_timing();
+      if (after.outcome != Outcome::ok) verdict = after;
+    }
+    const bool repeats = verdict.outcome == Outcome::ok && verifier.repeats(kernel, plan);
+    return {verdict.outcome, verdict.note, {}, verdict.error_share, repeats};
   }
 
   fs::path root_;
@@ -107,10 +111,11 @@ class GpuVerify : public test::GpuTest {
 TEST_F(GpuVerify, FindsFaults) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 101, 102);
   for (const Fault& fault : faults()) {
-    const Verdict verdict = judge(faulty(fault), family_named("naive"), problem);
+    const Evaluation verdict = judge(faulty(fault), family_named("naive"), problem);
     EXPECT_EQ(verdict.outcome, fault.outcome)
         << "a kernel that " << fault.what << " was " << to_string(verdict.outcome) << ": " << verdict.note;
     EXPECT_EQ(verdict.note.empty(), fault.outcome == Outcome::ok) << fault.what;
+    EXPECT_EQ(verdict.deterministic, fault.outcome == Outcome::ok) << fault.what;
   }
 }
 
@@ -119,13 +124,26 @@ TEST_F(GpuVerify, PassesSoundKernelsOfEveryPrecisionAndLayout) {
     for (const Layout layout : kAllLayouts) {
       const Problem problem = packed_problem(precision, layout, 65, 67, 300);
       for (const std::string_view family : {"naive", "reference"}) {
-        const Verdict verdict = judge(TemplateFiles::embedded(), family_named(family), problem);
+        const Evaluation verdict = judge(TemplateFiles::embedded(), family_named(family), problem);
         EXPECT_EQ(verdict.outcome, Outcome::ok) << family << ' ' << to_string(problem) << ": " << verdict.note;
+        EXPECT_TRUE(verdict.deterministic) << family << ' ' << to_string(problem);
         EXPECT_LE(verdict.error_share, 1) << family << ' ' << to_string(problem);
         EXPECT_EQ(verdict.error_share > 0, !traits(precision).integer) << family << ' ' << to_string(problem);
       }
     }
   }
+}
+
+TEST_F(GpuVerify, TellsResultsThatDependOnTheMoment) {
+  // The last bit follows the clock, but only of sums that are not whole: right every time, and never the same.
+  const Fault fault{"rounds by the clock",
+                    {{"sums[i][j], alpha",
+                      "sums[i][j] * (1 + (sums[i][j] != rintf(sums[i][j])) * (clock64() / 8 % 2) * 1.2e-7f), alpha"}},
+                    Outcome::ok};
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 300, 301, 102);
+  const Evaluation verdict = judge(faulty(fault), family_named("naive"), problem);
+  EXPECT_EQ(verdict.outcome, Outcome::ok) << verdict.note;
+  EXPECT_FALSE(verdict.deterministic);
 }
 
 }  // namespace

@@ -191,6 +191,7 @@ void add_search_options(CLI::App& verb, TuneOptions& options) {
           "give up a candidate that takes this much longer than its work can take (default: 10s)")
       ->type_name("TIME");
   verb.add_flag("--retune", session.retune, "measure again what is known");
+  verb.add_flag("--deterministic", session.deterministic, "only kernels that give the same bits every time may win");
   verb.add_flag("--dry-run", options.dry_run, "print what would be tuned and stop");
 }
 

@@ -139,6 +139,19 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
+// Adds to the sum one value for each element, made of its bits and its place; the order does not matter.
+extern "C" __global__ void __launch_bounds__(256) fingerprint(const Element* x, i64 count, unsigned long long* sum) {
+  const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+  u64 mine = 0;
+  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+    const unsigned char* bytes = reinterpret_cast<const unsigned char*>(x + i);
+    u64 bits = 0;
+    for (unsigned byte = 0; byte < sizeof(Element); ++byte) bits |= static_cast<u64>(bytes[byte]) << (8 * byte);
+    mine += mixed(bits ^ mixed(static_cast<u64>(i)));
+  }
+  atomicAdd(sum, mine);
+}
+
 // Counts the bytes of a guard zone that are not 0xff any more.
 extern "C" __global__ void __launch_bounds__(256) check_guard(const unsigned char* zone, i64 count, unsigned* damaged) {
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;

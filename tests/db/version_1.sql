@@ -1,0 +1,120 @@
+-- The mmtune database: what was tried, what it compiled to, and what won. This file creates a new database and is the
+-- document of the format, version 1.
+--
+-- Header        PRAGMA application_id = 0x6d6d7475 ("mmtu"), PRAGMA user_version = the version of this file. Both are
+--               set in the transaction that runs this file. A step between versions is one file of db/migrations/.
+-- Journal       DELETE with synchronous = EXTRA: a committed row cost seconds of GPU time and must survive a power cut
+--               (FULL does not sync the directory after the journal is gone, so the last commit could be undone).
+--               Not WAL: it does not work over network file systems, needs a writable directory to be read, and
+--               SQLite before 3.51.3 can corrupt a file when a checkpoint meets a writer that resets the log.
+-- Writers       Every write is one BEGIN IMMEDIATE transaction, so that waiting for a lock cannot fail half-way.
+-- Trust         Rows hold typed values only, never source text or compiler flags. Every row is validated when it is
+--               read (db/validate.h); a row with values that no mmtune writes counts as absent. Views, triggers and
+--               virtual tables are refused.
+-- Frozen        Names and enum numbers (mmtune/types.h, db/trial.h) are never changed or given a second meaning.
+-- Units         *_us microseconds per call, *_ms milliseconds, *_bytes bytes, *_mhz MHz; times of day are UTC,
+--               "2031-04-05T06:07:08Z"; booleans are 0 or 1.
+
+-- The GPUs that results hold for; equal cards share a row.
+CREATE TABLE device (
+  id                   INTEGER PRIMARY KEY,
+  name                 TEXT NOT NULL,     -- as the driver says it: "NVIDIA H200"
+  compute_capability   INTEGER NOT NULL,  -- 10 * major + minor
+  sm_count             INTEGER NOT NULL,
+  smem_per_block_optin INTEGER NOT NULL,  -- bytes
+  UNIQUE (name, compute_capability, sm_count, smem_per_block_optin)
+) STRICT;
+
+-- C[m,n] = op(A)[m,k] * op(B)[k,n], row-major.
+CREATE TABLE problem (
+  id        INTEGER PRIMARY KEY,
+  precision INTEGER NOT NULL,  -- enum Precision
+  layout    INTEGER NOT NULL,  -- enum Layout
+  m         INTEGER NOT NULL,
+  n         INTEGER NOT NULL,
+  k         INTEGER NOT NULL,
+  align_a   INTEGER NOT NULL,  -- 1, 2, 4, 8 or 16 bytes: see struct Alignment
+  align_b   INTEGER NOT NULL,
+  align_c   INTEGER NOT NULL,
+  UNIQUE (precision, layout, m, n, k, align_a, align_b, align_c)
+) STRICT;
+
+-- What produced a row; part of no key.
+CREATE TABLE environment (
+  id            INTEGER PRIMARY KEY,
+  driver        TEXT NOT NULL,
+  nvrtc         TEXT NOT NULL,
+  mmtune_commit TEXT NOT NULL,
+  device_uuid   TEXT NOT NULL,  -- provenance only
+  UNIQUE (driver, nvrtc, mmtune_commit, device_uuid)
+) STRICT;
+
+-- Compiled programs by the hash of their machine code. The image stands last: reading a row without it stays cheap.
+CREATE TABLE binary (
+  hash              TEXT PRIMARY KEY NOT NULL,
+  target            TEXT NOT NULL,     -- "sm_90a"
+  exact_target      INTEGER NOT NULL,  -- 0: compiled for another architecture than the GPU's
+  registers         INTEGER NOT NULL,  -- per thread
+  spill_bytes       INTEGER NOT NULL,  -- per thread
+  stack_bytes       INTEGER NOT NULL,  -- per thread
+  static_smem_bytes INTEGER NOT NULL,  -- per block
+  compile_ms        REAL NOT NULL,
+  cubin             BLOB               -- the ELF image; NULL: compile again
+) STRICT;
+
+-- What a rendered source compiled to.
+CREATE TABLE compiled (
+  source_hash TEXT NOT NULL,
+  target      TEXT NOT NULL,
+  binary_hash TEXT NOT NULL REFERENCES binary (hash),
+  PRIMARY KEY (source_hash, target)
+) STRICT, WITHOUT ROWID;
+
+-- Every candidate, failed ones too: that is what makes a repeated run free.
+CREATE TABLE trial (
+  id               INTEGER PRIMARY KEY,
+  device_id        INTEGER NOT NULL REFERENCES device (id),
+  problem_id       INTEGER NOT NULL REFERENCES problem (id),
+  evidence         INTEGER NOT NULL,  -- enum Evidence
+  family           TEXT NOT NULL,
+  config           TEXT NOT NULL,     -- "BM=128 BN=64", complete, in table order
+  source_hash      TEXT NOT NULL,     -- of the rendered source and its device headers
+  outcome          INTEGER NOT NULL,  -- enum Outcome
+  note             TEXT NOT NULL,     -- why it failed, and the compiler's log
+  binary_hash      TEXT NOT NULL,     -- '' if nothing was compiled, or if it came from another user's database
+  median_us        REAL NOT NULL,     -- over 0 if outcome is ok or too_slow
+  q1_us            REAL NOT NULL,
+  q3_us            REAL NOT NULL,
+  min_us           REAL NOT NULL,
+  samples          INTEGER NOT NULL,
+  calls_per_sample INTEGER NOT NULL,
+  mode             TEXT NOT NULL,     -- "graph", "events", "model"
+  sm_clock_mhz     REAL NOT NULL,     -- 0: unknown
+  error_share      REAL NOT NULL,     -- of the allowed bound, at most 1 if outcome is ok; infinite stands for NaN
+  deterministic    INTEGER NOT NULL,
+  occupancy        REAL NOT NULL,     -- 0 to 1
+  smem_bytes       INTEGER NOT NULL,  -- per block, static and dynamic
+  environment_id   INTEGER NOT NULL REFERENCES environment (id),
+  created          TEXT NOT NULL,
+  UNIQUE (device_id, problem_id, evidence, family, config, source_hash)
+) STRICT;
+
+CREATE INDEX trial_by_binary ON trial (binary_hash, device_id, problem_id) WHERE binary_hash <> '';
+
+-- The decision per problem and GPU, one for measured and one for predicted times. It is served while its trial is ok:
+-- a fault found later, here or in a merged database, withdraws it until the problem is tuned again.
+CREATE TABLE winner (
+  device_id   INTEGER NOT NULL,
+  problem_id  INTEGER NOT NULL,
+  evidence    INTEGER NOT NULL,
+  family      TEXT NOT NULL,
+  config      TEXT NOT NULL,
+  source_hash TEXT NOT NULL,
+  median_us   REAL NOT NULL,     -- of the trial when it won; merging keeps the faster decision
+  search      TEXT NOT NULL,     -- hash of what was searched
+  candidates  INTEGER NOT NULL,  -- trials behind the decision
+  decided     TEXT NOT NULL,
+  PRIMARY KEY (device_id, problem_id, evidence),
+  FOREIGN KEY (device_id, problem_id, evidence, family, config, source_hash)
+    REFERENCES trial (device_id, problem_id, evidence, family, config, source_hash)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,172 @@
+// Who is raced and who wins, with a lane whose placings the test invents and a database that is real.
+#include "tuner/decision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "templates/families.h"
+#include "templates/gpu_catalog.h"
+#include "templates/hash.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr const char* kTarget = "sm_90a";
+
+/// Finishes as told, in the order of the contenders; remembers who they were.
+class ToldLane final : public Lane {
+ public:
+  Evidence evidence() const override { return Evidence::measured; }
+  Environment environment() override { return {"580", "13.0", "commit", "GPU"}; }
+  void begin(const Problem&) override {}
+  Evaluation evaluate(const Candidate&, const Binary&, double) override { return {}; }
+
+  std::vector<Finish> race(const std::vector<Contender>& contenders) override {
+    std::vector<Finish> finishes;
+    for (const Contender& each : contenders) {
+      raced.push_back(each.candidate.config.text());
+      Timing timing;
+      timing.median_us = 50;
+      timing.samples = 12;
+      finishes.push_back({timing, {finishes.empty() ? Standing::leader : rest, {1, 1, 1}}});
+    }
+    return finishes;
+  }
+
+  Standing rest = Standing::tied;
+  std::vector<std::string> raced;
+};
+
+class Decision : public ::testing::Test {
+ protected:
+  Decision() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "mmtune_decision_XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+    store_.emplace(Store::open(directory_ / "mmtune.db", OpenMode::read_write));
+  }
+  ~Decision() override { std::filesystem::remove_all(directory_); }
+
+  static Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
+
+  /// A right candidate of this time, stored.
+  Finisher finisher(const Problem& problem, const Point& point, double time_us, int registers = 32) {
+    Finisher result{preparation_.attempt(problem, point), {}};
+    result.trial = preparation_.trial(result.attempt, ToldLane().environment());
+    result.trial.timing.median_us = time_us;
+    Binary binary;
+    binary.hash = ContentHash().add(result.trial.key.source_hash).hex();
+    binary.target = kTarget;
+    binary.cubin = "code";
+    binary.registers = registers;
+    result.trial.binary_hash = binary.hash;
+    store_->put(result.trial, &binary);
+    return result;
+  }
+
+  Finisher tiled(const Problem& problem, int tile, double time_us, int registers = 32) {
+    const Family& family = family_named("tiled");
+    return finisher(problem, {&family, family.complete(Config({{"TILE", tile}, {"UNROLL", 4}}), problem), 0}, time_us,
+                    registers);
+  }
+
+  Finisher fallback(const Problem& problem, double time_us) {
+    const Family& family = family_named("naive");
+    return finisher(problem, {&family, family.default_config(problem), 0}, time_us);
+  }
+
+  void win(const Finisher& winner) { store_->put_winner(winner.trial.key, "search", 1); }
+
+  std::string winner(std::vector<Finisher> finishers) {
+    sort_by_time(finishers);
+    const Trial& trial = finishers[race(finishers, lane_, *store_, kTarget)].trial;
+    return trial.key.family + ' ' + trial.key.config.substr(0, trial.key.config.find(' '));
+  }
+
+  std::filesystem::path directory_;
+  Preparation preparation_{TemplateFiles::embedded(), catalog_gpu("h200"), CompileTarget{90, true, kTarget},
+                           Evidence::measured, "13.0"};
+  std::optional<Store> store_;
+  ToldLane lane_;
+};
+
+TEST_F(Decision, TheFastestWinWhereNothingIsTied) {
+  lane_.rest = Standing::slower;
+  const Problem problem = square(512);
+  EXPECT_EQ(winner({tiled(problem, 8, 101), tiled(problem, 16, 100), tiled(problem, 32, 102)}), "tiled TILE=16");
+}
+
+TEST_F(Decision, OnlyThoseNearTheBestAreRaced) {
+  const Problem problem = square(512);
+  winner({tiled(problem, 8, 120), tiled(problem, 16, 100), tiled(problem, 32, 105)});
+  EXPECT_THAT(lane_.raced, ElementsAre("TILE=16 UNROLL=4", "TILE=32 UNROLL=4"));
+  EXPECT_EQ(winner({tiled(problem, 8, 120), tiled(problem, 16, 100)}), "tiled TILE=16") << "nobody to race with";
+}
+
+TEST_F(Decision, TimesOfTheRaceAreStored) {
+  const Problem problem = square(512);
+  const Finisher one = tiled(problem, 16, 100), two = tiled(problem, 32, 101);
+  winner({one, two});
+  EXPECT_EQ(store_->find(one.trial.key)->timing.median_us, 50);
+  EXPECT_EQ(store_->find(two.trial.key)->timing.samples, 12);
+}
+
+TEST_F(Decision, TiesGoToTheDefaultThenToTheIncumbent) {
+  const Problem problem = square(512);
+  win(tiled(problem, 8, 100));
+  EXPECT_EQ(winner({tiled(problem, 8, 101), tiled(problem, 16, 100), tiled(problem, 32, 102)}), "tiled TILE=8");
+  EXPECT_EQ(winner({tiled(problem, 8, 101), tiled(problem, 16, 100), fallback(problem, 105)}), "naive MAPPING=2");
+}
+
+TEST_F(Decision, TiesGoToWhatNeighbouringSizesUse) {
+  win(tiled(square(512), 16, 10));
+  win(tiled(square(4096), 32, 10));  // too far away
+  win(tiled(square(1536), 8, 10));   // nearer than 512
+  const Problem problem = square(1024);
+  EXPECT_EQ(winner({tiled(problem, 32, 100, 8), tiled(problem, 16, 101), tiled(problem, 8, 102)}), "tiled TILE=8");
+  EXPECT_EQ(winner({tiled(problem, 32, 100, 8), tiled(problem, 16, 101)}), "tiled TILE=16");
+}
+
+TEST_F(Decision, ElseTiesGoToTheSmallerFootprint) {
+  const Problem problem = square(1024);
+  EXPECT_EQ(winner({tiled(problem, 16, 100, 64), tiled(problem, 8, 101, 64)}), "tiled TILE=8");
+  EXPECT_EQ(winner({tiled(problem, 16, 100, 32), tiled(problem, 8, 101, 250)}), "tiled TILE=16");
+}
+
+TEST_F(Decision, NeighboursAreWithinAFactorOfTwo) {
+  std::vector<Winner> winners(4);
+  winners[0].trial.key.problem = square(1024);
+  winners[1].trial.key.problem = square(500);
+  winners[2].trial.key.problem = packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 2048);
+  winners[3].trial.key.problem = square(1000);
+  const auto near = neighbours_of(square(1024), winners);
+  ASSERT_EQ(near.size(), 2U);
+  EXPECT_EQ(near[0].trial.key.problem.k, 1000);
+  EXPECT_EQ(near[1].trial.key.problem.k, 2048);
+}
+
+TEST_F(Decision, DefendersAreTheDefaultAndTheIncumbentAsFarAsSearched) {
+  const Problem problem = square(512);
+  win(tiled(problem, 8, 100));
+  const TrialKey place = tiled(problem, 8, 100).trial.key;
+  const auto names = [&](const std::vector<const Family*>& families, const Restriction& only) {
+    std::vector<std::string> list;
+    for (const Point& point : defenders(place, Spaces(families, problem, catalog_gpu("h200"), only), *store_)) {
+      list.emplace_back(point.family->name());
+    }
+    return list;
+  };
+  const Family& naive = family_named("naive");
+  const Family& other = family_named("tiled");
+  EXPECT_THAT(names({&naive, &other}, {}), ElementsAre("naive", "tiled"));
+  EXPECT_THAT(names({&other}, {}), ElementsAre("tiled"));
+  EXPECT_THAT(names({&other}, {{"TILE", {16}}}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace mmtune
