@@ -33,6 +33,9 @@ struct Entry {
   bool measured = false;  ///< else median_us is the model's
 };
 
+/// Why this program cannot launch a decision's binary on the GPU, as "its kernel has changed since"; empty if it can.
+std::string why_unusable(const Winner& winner, const DeviceSpec& device, const TemplateFiles& files);
+
 /// What a database offers one GPU.
 struct StoredKernels {
   std::vector<Entry> winners;

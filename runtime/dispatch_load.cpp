@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <mmtune/error.h>
 
 #include <charconv>
@@ -33,26 +34,15 @@ bool runs_on(std::string_view target, const DeviceSpec& device) {
 
 /// The winner as an entry, if this program can still launch its binary.
 std::optional<Entry> entry_of(const Winner& winner, const DeviceSpec& device, const TemplateFiles& files) {
+  if (!why_unusable(winner, device, files).empty()) return {};
   const TrialKey& key = winner.trial.key;
-  Entry entry{key.problem,
-              find_family(key.family),
-              {},
-              winner.binary.hash,
-              winner.binary.registers,
-              winner.trial.timing.median_us,
-              key.evidence == Evidence::measured};
-  if (entry.family == nullptr || entry.binary_hash.empty() || !runs_on(winner.binary.target, device)) return {};
-  try {
-    const Config given = Config::parse(key.config);
-    entry.config = entry.family->complete(given, key.problem);
-    if (!(entry.config == given)) return {};
-  } catch (const UsageError&) {
-    return {};
-  }
-  if (!entry.family->broken_rule(key.problem, entry.config, device).empty()) return {};
-  const int target = capability_of(winner.binary.target);
-  if (render(files, *entry.family, key.problem, entry.config, device, target).hash != key.source_hash) return {};
-  return entry;
+  return Entry{key.problem,
+               find_family(key.family),
+               Config::parse(key.config),
+               winner.binary.hash,
+               winner.binary.registers,
+               winner.trial.timing.median_us,
+               key.evidence == Evidence::measured};
 }
 
 std::optional<Entry> stored_fallback(Store& store, const DeviceSpec& device, const TemplateFiles& files,
@@ -68,6 +58,26 @@ std::optional<Entry> stored_fallback(Store& store, const DeviceSpec& device, con
 }
 
 }  // namespace
+
+std::string why_unusable(const Winner& winner, const DeviceSpec& device, const TemplateFiles& files) {
+  const TrialKey& key = winner.trial.key;
+  const Family* family = find_family(key.family);
+  if (family == nullptr) return fmt::format("unknown family {}", key.family);
+  if (winner.binary.hash.empty()) return "its program is not stored";
+  if (!runs_on(winner.binary.target, device)) return fmt::format("compiled for {}", winner.binary.target);
+  Config config;
+  try {
+    const Config given = Config::parse(key.config);
+    config = family->complete(given, key.problem);
+    if (!(config == given)) return "its family has other parameters now";
+  } catch (const UsageError&) {
+    return "its family has other parameters now";
+  }
+  if (const auto rule = family->broken_rule(key.problem, config, device); !rule.empty()) return std::string(rule);
+  const int target = capability_of(winner.binary.target);
+  const bool same = render(files, *family, key.problem, config, device, target).hash == key.source_hash;
+  return same ? "" : "its kernel has changed since";
+}
 
 StoredKernels load_kernels(Store& store, const DeviceSpec& device, const TemplateFiles& files) {
   StoredKernels kernels;

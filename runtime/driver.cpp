@@ -130,9 +130,12 @@ void FreeMemory::operator()(CUdeviceptr memory) const noexcept { MMTUNE_CUDA_IN_
 DriverVersion driver_version() {
   int version = 0;
   MMTUNE_CUDA(cuDriverGetVersion(&version));
+  return {version_text(version), driver_release()};
+}
+
+std::string driver_release() {
   std::ifstream file("/proc/driver/nvidia/version");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return {version_text(version), parse_driver_release(text)};
+  return parse_driver_release({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
 }
 
 std::string parse_driver_release(const std::string& text) {

@@ -61,6 +61,9 @@ struct DriverVersion {
 };
 DriverVersion driver_version();
 
+/// The same release without asking the driver.
+std::string driver_release();
+
 /// The release in the text of /proc/driver/nvidia/version, else "".
 std::string parse_driver_release(const std::string& text);
 

@@ -62,18 +62,22 @@ std::string to_string(const DeviceChoice& device) {
   return fmt::format("model {} (not installed: all times are predicted)", device.spec.name);
 }
 
-std::optional<DeviceSpec> known_gpu(const DeviceKey& key) {
-  for (const auto& entry : gpu_catalog()) {
-    if (key_of(entry.spec) == key) return entry.spec;
-  }
+std::optional<DeviceSpec> installed_gpu(const DeviceKey& key) {
   try {
     for (const DeviceSpec& spec : installed_gpus()) {
       if (key_of(spec) == key) return spec;
     }
   } catch (const DeviceError& error) {
-    log::debug("{} is in no catalogue and cannot be looked up: {}", key.name, error.what());
+    log::debug("{} cannot be looked up: {}", key.name, error.what());
   }
   return std::nullopt;
+}
+
+std::optional<DeviceSpec> known_gpu(const DeviceKey& key) {
+  for (const auto& entry : gpu_catalog()) {
+    if (key_of(entry.spec) == key) return entry.spec;
+  }
+  return installed_gpu(key);
 }
 
 }  // namespace mmtune

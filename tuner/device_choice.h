@@ -27,6 +27,9 @@ inline Evidence evidence_of(const DeviceChoice& device) {
 /// "GPU 0, NVIDIA H200" or "model NVIDIA H200 (not installed: all times are predicted)".
 std::string to_string(const DeviceChoice& device);
 
+/// An installed GPU that results with this key hold for. Never throws.
+std::optional<DeviceSpec> installed_gpu(const DeviceKey& key);
+
 /// The limits of a GPU that a database names: from the catalogue, else from an installed one; nothing if neither
 /// knows it. Never throws.
 std::optional<DeviceSpec> known_gpu(const DeviceKey& key);

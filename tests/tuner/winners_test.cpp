@@ -28,6 +28,10 @@ Winner winner(std::int64_t n, Evidence evidence, const DeviceKey& device) {
   return result;
 }
 
+Table table_of(const Winner& winner, Format format, const State& state = {}) {
+  return winners_table({winner}, {state}, format);
+}
+
 DeviceKey h200() { return key_of(catalog_gpu("h200")); }
 
 TEST(Winners, MeasuredReplacesPredictedWhateverTheOrder) {
@@ -44,7 +48,7 @@ TEST(Winners, MeasuredReplacesPredictedWhateverTheOrder) {
 }
 
 TEST(Winners, FullTableComputesRates) {
-  const auto table = winners_table({winner(1000, Evidence::measured, h200())}, Format::json);
+  const auto table = table_of(winner(1000, Evidence::measured, h200()), Format::json);
   const auto row = nlohmann::json::parse(table.text(Format::json)).at(0);
   EXPECT_DOUBLE_EQ(row.at("tflops"), 20);  // 2e9 operations in 100 µs
   EXPECT_NEAR(row.at("peak_share"), 20 / peak_tflops(catalog_gpu("h200"), Precision::fp32), 1e-4);
@@ -55,16 +59,45 @@ TEST(Winners, FullTableComputesRates) {
 TEST(Winners, UnknownGpuHasNoShareOfThePeak) {
   DeviceKey stranger = h200();
   stranger.name = "No Such Card";
-  const auto table = winners_table({winner(1000, Evidence::measured, stranger)}, Format::json);
+  const auto table = table_of(winner(1000, Evidence::measured, stranger), Format::json);
   EXPECT_TRUE(nlohmann::json::parse(table.text(Format::json)).at(0).at("peak_share").is_null());
 }
 
 TEST(Winners, FriendlyTableSaysPredictedAndWhen) {
-  const auto text = winners_table({winner(1000, Evidence::predicted, h200())}, Format::table).text(Format::table);
+  const auto text = table_of(winner(1000, Evidence::predicted, h200()), Format::table).text(Format::table);
   EXPECT_THAT(text, HasSubstr("predicted"));
   EXPECT_THAT(text, HasSubstr("2025-01-02"));
   EXPECT_THAT(text, HasSubstr("1000x1000x1000"));
   EXPECT_THAT(text, Not(HasSubstr("0.2500"))) << "a prediction has no error";
+}
+
+TEST(Winners, StaleAndWrongRowsSayWhy) {
+  const State stale{Validity::stale, "driver 570 then, 580 now"},
+      wrong{Validity::wrong, "its kernel has changed since"};
+  Winner one = winner(1000, Evidence::measured, h200());
+  EXPECT_THAT(table_of(one, Format::table, stale).text(Format::table), HasSubstr("stale: driver 570 then, 580 now"));
+  EXPECT_THAT(table_of(one, Format::table, wrong).text(Format::table),
+              HasSubstr("wrong: its kernel has changed since"));
+  EXPECT_THAT(table_of(one, Format::table).text(Format::table), Not(HasSubstr("current")));
+  const auto row = nlohmann::json::parse(table_of(one, Format::json, stale).text(Format::json)).at(0);
+  EXPECT_EQ(row.at("state"), "stale");
+  EXPECT_EQ(row.at("reason"), "driver 570 then, 580 now");
+}
+
+TEST(Winners, ConditionsAreShown) {
+  Winner one = winner(1000, Evidence::measured, h200());
+  one.trial.timing.sm_clock_mhz = 1500;
+  one.trial.timing.throttle = kPowerCap | kThermalSlowdown;
+  one.trial.timing.disturbed = 3;
+  one.trial.deterministic = false;
+  const auto row = nlohmann::json::parse(table_of(one, Format::json).text(Format::json)).at(0);
+  EXPECT_EQ(row.at("sm_clock_mhz"), 1500);
+  EXPECT_EQ(row.at("throttle"), "power cap; thermal slowdown");
+  EXPECT_TRUE(row.at("co_tenants").is_null());
+  EXPECT_EQ(row.at("disturbed"), 3);
+  EXPECT_EQ(row.at("deterministic"), 0);
+  const auto text = table_of(one, Format::table).text(Format::table);
+  EXPECT_THAT(text, HasSubstr("disturbed while it was timed; not deterministic"));
 }
 
 }  // namespace

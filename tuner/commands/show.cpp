@@ -1,4 +1,6 @@
 // mmtune show: the best kernel of every size in the database.
+#include <mmtune/error.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -7,6 +9,7 @@
 
 #include "db/store.h"
 #include "runtime/log.h"
+#include "runtime/nvrtc.h"
 #include "templates/gpu_catalog.h"
 #include "tuner/commands/commands.h"
 #include "tuner/options.h"
@@ -37,13 +40,23 @@ std::vector<Winner> selected(const Options& options) {
   return best_evidence(std::move(winners));
 }
 
+/// Empty where there is none.
+std::string compiler_version() {
+  try {
+    return Nvrtc::load().version();
+  } catch (const DeviceError& error) {
+    log::debug("{}", error.what());
+    return "";
+  }
+}
+
 ExitCode show(const Options& options) {
   const auto winners = selected(options);
   if (winners.empty()) {
     log::warning("{}: no results that match; run mmtune --device auto --sizes 256..8192 to get some",
                  database_path(options));
   }
-  print(winners_table(winners, options.format), options.format, options.color);
+  print(winners_table(winners, states_of(winners, compiler_version()), options.format), options.format, options.color);
   return ExitCode::done;
 }
 

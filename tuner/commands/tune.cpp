@@ -117,7 +117,7 @@ void print_winners(const SessionOptions& session, const TuneOptions& options) {
   filter.device = key_of(session.device.spec);
   auto winners = best_evidence(Store::open(session.database, OpenMode::read_only).winners(filter));
   std::erase_if(winners, [&](const Winner& winner) { return !wanted.contains(to_string(winner.trial.key.problem)); });
-  print(winners_table(winners, options.format), options.format, options.color);
+  print(winners_table(winners, states_of(winners, ""), options.format), options.format, options.color);
 }
 
 void write_file(const std::string& path, const std::string& text) {
