@@ -24,8 +24,12 @@ std::string search_hash(const SessionOptions& options, const std::vector<const F
 void sort_by_time(std::vector<Finisher>& finishers);
 
 /// Whom the winner of a problem has to beat, as far as it is searched: what an application runs where nothing is tuned,
-/// and the stored decision. `place` needs device, problem and evidence.
-std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, Store& store);
+/// unless the model leaves no hope and no time for it beside a best of `best_us`, and the stored decision. `place`
+/// needs device, problem and evidence.
+std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store);
+
+/// The fastest right candidates that are stored for a problem and that this program still makes of the same source.
+std::vector<Point> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store);
 
 /// The winners of sizes no extent of which differs by more than a factor of two, nearest first.
 std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners);

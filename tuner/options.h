@@ -3,6 +3,7 @@
 
 #include <mmtune/types.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -50,6 +51,12 @@ std::vector<Layout> parse_layouts(std::string_view text);
 
 /// "7", "1..5" or "1,2,9..12" in the order given; at most 1000. Throws UsageError naming the offending item.
 std::vector<std::uint64_t> parse_seeds(std::string_view text);
+
+/// Whether an option's list names the value; an empty list names all.
+template <class Value>
+bool is_wanted(const std::vector<Value>& list, const Value& value) {
+  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+}
 
 /// "60", "60s", "5m" or "1h" in seconds. Throws UsageError for anything else and for zero.
 double parse_duration_s(std::string_view text);

@@ -28,8 +28,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kSuspects = 6;    // fastest candidates, one of which stopped a race
-constexpr int kRaces = 3;               // attempts at a race
+constexpr std::size_t kSuspects = 6;  // fastest candidates, one of which stopped a race
+constexpr int kRaces = 3;             // attempts at a race
 
 std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(std::llround(1000 * seconds));
@@ -58,7 +58,7 @@ class Session {
       done_ = static_cast<std::int64_t>(i) * effort_.most_trials;
       report(to_string(problem));
       const std::string search = search_hash(options_, families_, preparation_, problem);
-      if (!options_.retune && decided(problem, search)) {
+      if (!options_.retune && !options_.refresh && decided(problem, search)) {
         ++summary_.known;
         continue;
       }
@@ -83,7 +83,7 @@ class Session {
 
   bool decided(const Problem& problem, const std::string& search) {
     const auto winner = store_.find_winner(key_of(options_.device.spec), problem, preparation_.evidence());
-    return winner && winner->search == search;
+    return winner && winner->search == search && is_usable(winner->trial);
   }
 
   Lane& lane() {
@@ -115,10 +115,13 @@ class Session {
     best_us_ = 0;
     attempts_.clear();
     finishers_.clear();
+    before_ = store_.find_winner(place().device, problem_, place().evidence);
     try {
       lane().begin(problem_);
       const Spaces spaces(families_, problem_, options_.device.spec, options_.only);
-      const auto strategy = make_strategy(options_.strategy, {spaces, effort_, options_.seed, favourites_.points()});
+      const auto strategy =
+          options_.refresh ? make_listed(fastest_stored(place(), preparation_, store_))
+                           : make_strategy(options_.strategy, {spaces, effort_, options_.seed, favourites_.points()});
       for (auto points = strategy->propose(); !points.empty(); points = strategy->propose()) {
         judge(points, *strategy);
         if (out_of_time()) break;
@@ -137,9 +140,11 @@ class Session {
 
   bool out_of_time() const { return InterruptGuard::requested() || (Clock::now() > deadline_ && !finishers_.empty()); }
 
+  /// Where a row of the problem belongs; of its key, what is left is open.
+  TrialKey place() const { return {key_of(options_.device.spec), problem_, "", "", "", preparation_.evidence()}; }
+
   std::vector<Point> untried_defenders(const Spaces& spaces) {
-    std::vector<Point> points =
-        defenders({key_of(options_.device.spec), problem_, "", "", "", preparation_.evidence()}, spaces, store_);
+    std::vector<Point> points = defenders(place(), spaces, best_us_, store_);
     std::erase_if(points, [this](const Point& point) {
       return std::any_of(attempts_.begin(), attempts_.end(),
                          [&](const Attempt& attempt) { return key_of(attempt.point) == key_of(point); });
@@ -153,7 +158,7 @@ class Session {
     for (const Point& point : points) {
       attempts_.push_back(preparation_.attempt(problem_, point));
       const Attempt& attempt = attempts_.back();
-      if (auto known = options_.retune ? std::nullopt : store_.find(attempt.key); known && is_usable(*known)) {
+      if (auto known = anew() ? std::nullopt : store_.find(attempt.key); known && is_usable(*known)) {
         learn(attempt, *known, strategy);
       } else if (auto binary = store_.find_compiled(attempt.key.source_hash, preparation_.target().name, true);
                  binary && !binary->cubin.empty() && binary->nvrtc == preparation_.nvrtc()) {
@@ -195,7 +200,7 @@ class Session {
     Trial trial = preparation_.trial(attempt, lane_->environment(), binary);
     if (trial.outcome == Outcome::ok) {
       // A measured time says nothing of what the model predicts.
-      const bool reusable = !options_.retune && preparation_.evidence() == Evidence::measured;
+      const bool reusable = !anew() && preparation_.evidence() == Evidence::measured;
       if (const auto twin = reusable ? store_.find_twin(attempt.key, binary.hash) : std::nullopt) {
         trial.timing = twin->timing;
         trial.error_share = twin->error_share;
@@ -207,6 +212,9 @@ class Session {
     store_.put(trial, &binary);
     return trial;
   }
+
+  /// Whether what is known is measured again.
+  bool anew() const { return options_.retune || options_.refresh; }
 
   /// Another compiler may make another program of the same source.
   bool is_usable(const Trial& known) const { return known.environment.nvrtc == preparation_.nvrtc(); }
@@ -271,6 +279,7 @@ class Session {
 
   /// Stores the winner.
   void decide(const std::string& search) {
+    if (options_.refresh && InterruptGuard::requested()) return;  // the decision that there is stays
     const auto best = finals();
     if (!best) {
       if (InterruptGuard::requested()) return;
@@ -280,8 +289,12 @@ class Session {
       return;
     }
     const Finisher& winner = finishers_[*best];
-    // An interrupted or cut search is no final decision: the next run goes on with it.
-    store_.put_winner(winner.trial.key, out_of_time() ? "" : search, static_cast<int>(attempts_.size()));
+    if (options_.refresh && before_) {
+      store_.put_winner(winner.trial.key, before_->search, before_->candidates);  // what was searched remains
+    } else {
+      // An interrupted or cut search is no final decision: the next run goes on with it.
+      store_.put_winner(winner.trial.key, out_of_time() ? "" : search, static_cast<int>(attempts_.size()));
+    }
     favourites_.add(winner.attempt.point);
     ++summary_.tuned;
   }
@@ -304,6 +317,7 @@ class Session {
   double best_us_ = 0;
   std::vector<Attempt> attempts_;
   std::vector<Finisher> finishers_;
+  std::optional<Winner> before_;  ///< the stored decision
 
   Favourites favourites_;
 };

@@ -25,6 +25,7 @@ struct SessionOptions {
   double compile_limit_s = 60;  ///< for one source
   double launch_limit_s = 10;   ///< for a candidate on the GPU, beyond what its work can take
   bool retune = false;          ///< measure again what is known
+  bool refresh = false;         ///< measure the fastest stored candidates again, and search no others
   bool deterministic = false;   ///< only kernels that give the same bits every time may win
 };
 

@@ -107,4 +107,7 @@ std::unique_ptr<Strategy> make_exhaustive(const StrategySetup& setup);
 std::unique_ptr<Strategy> make_random(const StrategySetup& setup);
 std::unique_ptr<Strategy> make_guided(const StrategySetup& setup);
 
+/// Proposes these and nothing else. Not by name: no search.
+std::unique_ptr<Strategy> make_listed(std::vector<Point> points);
+
 }  // namespace mmtune

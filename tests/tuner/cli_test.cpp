@@ -101,7 +101,8 @@ TEST_F(Cli, ShowWithoutResultsSaysWhatToRun) {
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.out,
             "precision,layout,m,n,k,family,config,source,median_us,tflops,peak_share,registers,smem_bytes,occupancy,"
-            "error_share,gpu,driver,nvrtc,commit\n");
+            "error_share,gpu,driver,nvrtc,commit,sm_clock_mhz,throttle,co_tenants,disturbed,deterministic,state,"
+            "reason\n");
   EXPECT_THAT(result.err, HasSubstr("mmtune --device auto --sizes 256..8192"));
 }
 

@@ -28,6 +28,8 @@ using Action = std::function<ExitCode()>;
 /// Each declares its verb and options on `app`. If the command line names the verb, parsing sets `action`, which must
 /// outlive it.
 void add_tune(CLI::App& app, Action& action);
+void add_refresh(CLI::App& app, Action& action);
+void add_repeatability(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_space(CLI::App& app, Action& action);
 void add_render(CLI::App& app, Action& action);
@@ -38,7 +40,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_worker(CLI::App& app, Action& action);
 
 /// In the order of the help page.
-inline constexpr std::array kVerbs{add_tune,    add_bench,  add_show, add_space, add_render,
-                                   add_devices, add_doctor, add_db,   add_worker};
+inline constexpr std::array kVerbs{add_tune,   add_bench,   add_show,   add_refresh, add_repeatability, add_space,
+                                   add_render, add_devices, add_doctor, add_db,      add_worker};
 
 }  // namespace mmtune

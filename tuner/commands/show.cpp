@@ -1,6 +1,4 @@
 // mmtune show: the best kernel of every size in the database.
-#include <mmtune/error.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -9,7 +7,6 @@
 
 #include "db/store.h"
 #include "runtime/log.h"
-#include "runtime/nvrtc.h"
 #include "templates/gpu_catalog.h"
 #include "tuner/commands/commands.h"
 #include "tuner/options.h"
@@ -23,10 +20,6 @@ bool contains_in_any_case(std::string_view text, std::string_view part) {
                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); }) != text.end();
 }
 
-bool contains(const auto& list, const auto& value) {
-  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
-}
-
 std::vector<Winner> selected(const Options& options) {
   // No database yet is no error, unless the user named one.
   const auto path = database_path(options);
@@ -35,19 +28,9 @@ std::vector<Winner> selected(const Options& options) {
   std::erase_if(winners, [&](const Winner& winner) {
     const auto& key = winner.trial.key;
     return !contains_in_any_case(key.device.name, options.device) ||
-           !contains(options.precisions, key.problem.precision) || !contains(options.layouts, key.problem.layout);
+           !is_wanted(options.precisions, key.problem.precision) || !is_wanted(options.layouts, key.problem.layout);
   });
   return best_evidence(std::move(winners));
-}
-
-/// Empty where there is none.
-std::string compiler_version() {
-  try {
-    return Nvrtc::load().version();
-  } catch (const DeviceError& error) {
-    log::debug("{}", error.what());
-    return "";
-  }
 }
 
 ExitCode show(const Options& options) {
@@ -56,7 +39,8 @@ ExitCode show(const Options& options) {
     log::warning("{}: no results that match; run mmtune --device auto --sizes 256..8192 to get some",
                  database_path(options));
   }
-  print(winners_table(winners, states_of(winners, compiler_version()), options.format), options.format, options.color);
+  print(winners_table(winners, states_of(winners, installed_compiler()), options.format), options.format,
+        options.color);
   return ExitCode::done;
 }
 

@@ -11,70 +11,30 @@
 
 #include "db/store.h"
 #include "runtime/log.h"
-#include "templates/families.h"
 #include "templates/space.h"
 #include "tuner/candidate.h"
 #include "tuner/commands/commands.h"
+#include "tuner/commands/search_options.h"
 #include "tuner/device_choice.h"
-#include "tuner/options.h"
 #include "tuner/replay.h"
 #include "tuner/session.h"
 #include "tuner/sizes.h"
-#include "tuner/text.h"
 #include "tuner/winners.h"
 
 namespace mmtune {
 namespace {
 
-struct TuneOptions : Options {
-  std::string sizes;
-  std::string families;  ///< comma-separated; empty: all that compete
+struct TuneOptions : SearchOptions {
   bool dry_run = false;
   bool what_if = false;
   std::vector<std::uint64_t> seeds;  ///< of what-if; empty: that of the session
   std::string curve;                 ///< file for what-if's progress; empty: none
-  SessionOptions session;            ///< the search options; the rest is filled in by plan()
 };
 
 /// What the user should see unless asked to be quiet.
 template <class... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) {
   log::write(log::Level::warning, fmt::format(format, std::forward<Args>(args)...));
-}
-
-std::vector<std::string> parse_families(const std::string& text) {
-  std::vector<std::string> names;
-  if (text.empty()) return names;
-  for (const auto name : split(text, ',')) names.emplace_back(family_named(name).name());
-  return names;
-}
-
-std::vector<Problem> problems_of(const TuneOptions& options, const std::vector<Size>& sizes) {
-  if (sizes.size() * options.precisions.size() * options.layouts.size() > kMaxSizes) {
-    throw UsageError(
-        fmt::format("--sizes '{}' with {} precisions and {} layouts makes more than {} problems; tune them in parts",
-                    options.sizes, options.precisions.size(), options.layouts.size(), kMaxSizes));
-  }
-  std::vector<Problem> problems;
-  for (const auto precision : options.precisions) {
-    for (const auto layout : options.layouts) {
-      for (const auto& size : sizes) {
-        problems.push_back(packed_problem(precision, layout, size.m, size.n, size.k));
-      }
-    }
-  }
-  return problems;
-}
-
-/// Everything that can be wrong with the command line is found here, before any work.
-SessionOptions plan(const TuneOptions& options, const std::vector<Size>& sizes) {
-  auto session = options.session;
-  session.problems = problems_of(options, sizes);
-  session.families = parse_families(options.families);
-  session.database = database_path(options);
-  session.device = choose_device(options.device);
-  check_restriction(session.only, searched_families(session.families));
-  return session;
 }
 
 /// How many configurations the searched families have for a problem, before any rule.
@@ -142,9 +102,8 @@ ExitCode replay_search(const SessionOptions& session, const TuneOptions& options
 }
 
 ExitCode tune(const TuneOptions& options) {
-  const auto sizes = parse_sizes(options.sizes);
-  const auto session = plan(options, sizes);
-  echo(session, sizes);
+  const auto session = plan(options);
+  echo(session, parse_sizes(options.sizes));
   if (options.dry_run) {
     print_plan(session, options);
     return ExitCode::done;
@@ -159,40 +118,6 @@ ExitCode tune(const TuneOptions& options) {
     return ExitCode::interrupted;
   }
   return summary.failed > 0 ? ExitCode::no_candidate : ExitCode::done;
-}
-
-void add_search_options(CLI::App& verb, TuneOptions& options) {
-  auto& session = options.session;
-  verb.add_option("--family", options.families, "kernel families to search, separated by commas (default: all)")
-      ->type_name("LIST");
-  add_restriction_option(verb, session.only);
-  verb.add_option("--strategy", session.strategy, "exhaustive, random or guided")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"exhaustive", "random", "guided"}).description(""))
-      ->capture_default_str();
-  verb.add_option("--effort", session.effort, "quick, default or full")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"quick", "default", "full"}).description(""))
-      ->capture_default_str();
-  verb.add_option_function<std::string>(
-          "--budget", [&session](const std::string& text) { session.budget_s = parse_duration_s(text); },
-          "stop searching after this time: 60s, 5m, 1h (default: no limit)")
-      ->type_name("TIME");
-  verb.add_option("--seed", session.seed, "of operands and random choices")->type_name("NUMBER")->capture_default_str();
-  verb.add_option("--jobs", session.jobs, "processes that compile (default: one per core)")
-      ->type_name("NUMBER")
-      ->check(CLI::Range(1, 1024).description(""));
-  verb.add_option_function<std::string>(
-          "--compile-limit", [&session](const std::string& text) { session.compile_limit_s = parse_duration_s(text); },
-          "give up a source that is not compiled after this time (default: 60s)")
-      ->type_name("TIME");
-  verb.add_option_function<std::string>(
-          "--launch-limit", [&session](const std::string& text) { session.launch_limit_s = parse_duration_s(text); },
-          "give up a candidate that takes this much longer than its work can take (default: 10s)")
-      ->type_name("TIME");
-  verb.add_flag("--retune", session.retune, "measure again what is known");
-  verb.add_flag("--deterministic", session.deterministic, "only kernels that give the same bits every time may win");
-  verb.add_flag("--dry-run", options.dry_run, "print what would be tuned and stop");
 }
 
 void add_what_if_options(CLI::App& verb, TuneOptions& options) {
@@ -213,12 +138,9 @@ void add_what_if_options(CLI::App& verb, TuneOptions& options) {
 void add_tune(CLI::App& app, Action& action) {
   auto options = std::make_shared<TuneOptions>();
   auto& verb = *app.add_subcommand("tune", "Find and store the best kernel of every size (the verb may be left out)");
-  verb.add_option("--sizes", options->sizes, "1024, 256..8192, a..b:step, a..b*factor, MxNxK, @file.csv; with commas")
-      ->type_name("SIZES")
-      ->required();
-  add_device_option(verb, *options);
-  add_problem_options(verb, *options);
   add_search_options(verb, *options);
+  verb.add_flag("--retune", options->session.retune, "measure again what is known");
+  verb.add_flag("--dry-run", options->dry_run, "print what would be tuned and stop");
   add_what_if_options(verb, *options);
   add_database_option(verb, *options);
   add_output_options(verb, *options);

@@ -1,0 +1,77 @@
+// Stale decisions are made again among what is stored, from the command line. The GPU is a model, the program and its
+// database are real.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mmtune/error.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "db/store.h"
+#include "runtime/nvrtc.h"
+#include "templates/render.h"
+#include "tests/runtime/support.h"
+#include "tests/tuner/cli_fixture.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+constexpr auto kTune = "tune --device model:h200 --sizes 64 --family tiled --strategy exhaustive";
+
+class Refresh : public Cli {
+ protected:
+  void SetUp() override {
+    try {
+      Nvrtc::load();
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+    const auto tuned = mmtune(kTune);
+    ASSERT_EQ(tuned.code, 0) << tuned.err;
+  }
+
+  Winner winner() const { return Store::open(path("default.db"), OpenMode::read_only).winners().at(0); }
+};
+
+TEST_F(Refresh, LeavesCurrentDecisionsAlone) {
+  const auto before = content(path("default.db"));
+  const auto result = mmtune("refresh --device model:h200");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("0 of 0 refreshed, 0 failed; 1 are current, 0 wrong"));
+  EXPECT_EQ(content(path("default.db")), before);
+}
+
+TEST_F(Refresh, MeasuresTheStoredAgainAndKeepsTheSearch) {
+  const Winner before = winner();
+  const auto result = mmtune("refresh --device model:h200 --all -vv --format csv");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("1 of 1 refreshed"));
+  EXPECT_THAT(result.out, HasSubstr("fp32,nn,64,64,64,tiled,"));
+  const Winner after = winner();
+  EXPECT_EQ(after.search, before.search);
+  EXPECT_EQ(after.candidates, before.candidates);
+  EXPECT_EQ(after.trial.key.config, before.trial.key.config);
+  EXPECT_THAT(mmtune(kTune).err, HasSubstr("1 known before"));
+}
+
+TEST_F(Refresh, WhatIsWrongHasToBeTunedAgain) {
+  constexpr std::string_view kKernel = "templates/families/tiled/kernel.cu";
+  const fs::path root = path("templates");
+  fs::create_directories((root / kKernel).parent_path());
+  fs::copy(fs::path(MMTUNE_SOURCE_DIR) / "templates/device", root / "templates/device");
+  std::ofstream(root / kKernel) << TemplateFiles::embedded().text(std::string(kKernel)) << "// edited\n";
+  const test::ScopedEnv directory("MMTUNE_TEMPLATE_DIR", root.c_str());
+
+  const auto result = mmtune("refresh --device model:h200 --all");
+  EXPECT_EQ(result.code, 4);
+  EXPECT_THAT(result.err, HasSubstr("to be tuned again: its kernel has changed since"));
+  EXPECT_THAT(result.err, HasSubstr("0 of 0 refreshed, 0 failed; 0 are current, 1 wrong"));
+  EXPECT_THAT(mmtune("show").out, HasSubstr("wrong: its kernel has changed since"));
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,80 @@
+#include "tuner/repeatability.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mmtune/error.h>
+
+#include "runtime/nvrtc.h"
+#include "tests/tuner/cli_fixture.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+Placing placing(Standing standing, double ratio) { return {standing, {ratio, ratio, ratio}}; }
+
+const Placing kLeader = placing(Standing::leader, 1), kTied = placing(Standing::tied, 1.002);
+
+TEST(Repeats, AllTheSame) {
+  const Repeats repeats = count_repeats({0, 0, 0}, {kLeader});
+  EXPECT_EQ(repeats.runs, 3);
+  EXPECT_EQ(repeats.same, 3);
+  EXPECT_EQ(repeats.ties + repeats.flips, 0);
+  EXPECT_EQ(repeats.worst_loss, 0);
+}
+
+TEST(Repeats, TheReferenceIsTheMostFrequentOfTheFastest) {
+  // Which of two equal winners the last race sees ahead is chance.
+  const Repeats repeats = count_repeats({0, 1, 1, 1}, {kLeader, kTied});
+  EXPECT_EQ(repeats.same, 3);
+  EXPECT_EQ(repeats.ties, 1);
+  EXPECT_EQ(repeats.flips, 0);
+}
+
+TEST(Repeats, SlowerWinnersAreFlipsHoweverMany) {
+  const Repeats repeats = count_repeats(
+      {1, 1, 0, 2, 3},
+      {kLeader, placing(Standing::slower, 1.006), placing(Standing::slower, 1.03), placing(Standing::undecided, 1.02)});
+  EXPECT_EQ(repeats.same, 1);
+  EXPECT_EQ(repeats.ties, 0);
+  EXPECT_EQ(repeats.flips, 4);
+  EXPECT_NEAR(repeats.worst_loss, 0.03, 1e-9);
+}
+
+TEST(Repeats, TableHasThePersistentColumns) {
+  RepeatedProblem one;
+  one.problem = packed_problem(Precision::fp32, Layout::nn, 256, 512, 1024);
+  one.repeats = {5, 3, 1, 1, 0.0042};
+  EXPECT_EQ(repeats_table({one}, Format::csv).text(Format::csv),
+            "m,n,k,runs,same,ties,flips,worst_loss\n256,512,1024,5,3,1,1,0.00420\n");
+  EXPECT_THAT(repeats_table({one}, Format::table).text(Format::table), HasSubstr("0.42"));
+}
+
+class Repeatability : public Cli {};
+
+TEST_F(Repeatability, AModelRepeatsItself) {
+  try {
+    Nvrtc::load();
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const auto result = mmtune(
+      "repeatability --device model:h200 --sizes 64,96 --family tiled --effort quick --strategy random --runs 2 "
+      "--format csv");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("m,n,k,runs,same,ties,flips,worst_loss\n64,64,64,2,"));
+  EXPECT_THAT(result.out, HasSubstr(",0,0.00000\n96,96,96,2,"));
+  EXPECT_FALSE(std::filesystem::exists(path("default.db"))) << "nothing is stored";
+}
+
+TEST_F(Repeatability, RefusesWhatItCannotTellApart) {
+  const auto result = mmtune("repeatability --device model:h200 --sizes 64 --precision fp32,fp16");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("one precision"));
+  EXPECT_EQ(mmtune("repeatability --device model:h200 --sizes 64 --runs 1").code, 2);
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,25 @@
+// What is searched and how, for the verbs that tune.
+#pragma once
+
+#include <string>
+
+#include "tuner/options.h"
+#include "tuner/session.h"
+
+namespace mmtune {
+
+struct SearchOptions : Options {
+  std::string sizes;
+  std::string families;    ///< comma-separated; empty: all that compete
+  SessionOptions session;  ///< the options of the search; plan() fills in the rest
+};
+
+/// Adds --sizes, --device, what add_problem_options() adds, and the options of the search; `options` must outlive the
+/// parsing.
+void add_search_options(CLI::App& verb, SearchOptions& options);
+
+/// The session that the options describe. Finds everything that can be wrong with them, before any work: throws
+/// UsageError, DeviceError.
+SessionOptions plan(const SearchOptions& options);
+
+}  // namespace mmtune
