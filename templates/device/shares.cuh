@@ -2,22 +2,9 @@
 #pragma once
 
 #include "mmtune/copy.cuh"
+#include "mmtune/flag.cuh"
 #include "mmtune/index.cuh"
 #include "mmtune/numeric.cuh"
-
-// Tells every block that what this thread, and those it has met at a barrier, wrote before can be read.
-// PTX ISA: st.release, and "Causality order" for the barrier.
-__device__ __forceinline__ void raise_flag(u32* flag) {
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(1) : "memory");
-}
-
-// Waits for a raised flag. PTX ISA: ld.acquire.
-__device__ __forceinline__ void await_flag(const u32* flag) {
-  u32 raised;
-  do {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(raised) : "l"(flag) : "memory");
-  } while (raised == 0);
-}
 
 // How `blocks` resident blocks divide `tiles` tiles of C, each `k_tiles` steps along k deep (stream-K; M. Osama et al.,
 // "Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU", PPoPP 2023).

@@ -1,10 +1,17 @@
 // That the simulated machine finds what it is there for: kernels that were broken on purpose end with a report or give
 // a wrong result.
 #include <gtest/gtest.h>
+#include <mmtune/error.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "templates/families.h"
 #include "tests/shim/product.h"
@@ -12,8 +19,12 @@
 namespace mmtune::shim {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr Scene kOdd{"odd", 67, 35, 37};
 constexpr Scene kWide{"wide", 72, 136, 72};
+constexpr Scene kGaps{"gaps", 8, 6, 8, test::Values::whole, {}, {.padding = 16}};
+constexpr Scene kDeep{"deep", 67, 35, 200};
 constexpr const char* kWrong = "wrong result: C";
 constexpr const char* kStray = "AddressSanitizer: heap-buffer-overflow";
 
@@ -23,7 +34,7 @@ struct Break {
   const char* config;
   Layout layout;
   Scene scene;
-  const char* original;  ///< text of the kernel, the first occurrence
+  const char* original;  ///< text of the kernel or of a device header, the first occurrence
   const char* broken;    ///< what stands there instead
   const char* report;    ///< regular expression
 };
@@ -32,11 +43,14 @@ std::ostream& operator<<(std::ostream& out, const Break& of) { return out << of.
 
 constexpr const char* kAsync = "LOAD=1 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4";
 constexpr const char* kTma = "LOAD=2 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4";
+constexpr const char* kStream = "STREAM=1";
 constexpr const char* kCluster = "SPLIT=2 REDUCE=1";
 
 const Break kBreaks[] = {
     {"a load beyond the last row", "naive", "MAPPING=3 COARSE=4 UNROLL=1", Layout::nn, kOdd, "smaller(row + i, m - 1)",
      "(row + i)", kStray},
+    {"a load between two rows", "naive", "MAPPING=3 COARSE=4 UNROLL=1", Layout::nn, kGaps, "smaller(column + j, n - 1)",
+     "(column + j)", "AddressSanitizer: use-after-poison"},
     {"a store beyond the last row", "tiled", "", Layout::nn, kOdd, "row0 + y < m && ", "", kStray},
     {"no barrier before tiles are read", "tiled", "", Layout::tn, kOdd, "__syncthreads();  // the tiles are complete",
      "", kWrong},
@@ -50,8 +64,9 @@ const Break kBreaks[] = {
     {"a clamp one too far", "simt", "", Layout::nn, kOdd, "operand.extent - (ALONG_K ? 1 : VEC)",
      "operand.extent - (ALONG_K ? 0 : VEC)", kStray},
     {"no guard of the last steps", "simt", "", Layout::nn, kOdd, "!GUARDED || inner(u) < depth", "true", kStray},
-    {"vectors wider than the alignment", "simt", "", Layout::nn, kOdd, "constexpr int VB = 1;", "constexpr int VB = 4;",
-     "misaligned address"},
+    {"vectors that are not aligned", "simt", "", Layout::nn, kWide,
+     "reinterpret_cast<const Vector<Element, VEC>*>(source[s])",
+     "reinterpret_cast<const Vector<Element, VEC>*>(source[s] + 1)", "misaligned address|wrong result"},
     {"stages one row short", "simt", "", Layout::nn, kWide, "alignas(128) Value b[STAGES][BK][B_ROW];",
      "alignas(128) Value b[STAGES][BK - 1][B_ROW]; Value fill[STAGES][B_ROW];", "out of bounds|wrong result"},
     {"no barrier in the main loop", "simt", "", Layout::nn, kWide,
@@ -69,48 +84,66 @@ const Break kBreaks[] = {
      "has left"},
     {"no meeting of the cluster", "simt", kCluster, Layout::nn, kWide, "cluster_sync();\n  constexpr int ROWS",
      "constexpr int ROWS", "has left|wrong result"},
-    {"partial sums one apart", "simt", "SPLIT=2", Layout::nn, kOdd, "store_partial<V>(workspace.partial + ",
-     "store_partial<V>(workspace.partial + 1 + ", kStray},
+    {"partial sums one apart", "simt", "SPLIT=2", Layout::nn, kOdd, "store_partial<V>(call.workspace.partial + ",
+     "store_partial<V>(call.workspace.partial + 1 + ", kStray},
+    {"sums that nobody waited for", "simt", kStream, Layout::nn, kDeep, "await_flag(call.workspace.flag(giver));", "{}",
+     kWrong},
+    {"a flag raised too early", "simt", kStream, Layout::nn, kDeep,
+     "__syncthreads();\n      if (threadIdx.x == 0) raise_flag", "if (threadIdx.x == 0) raise_flag", kWrong},
+    {"flags that nobody lowered", "simt", kStream, Layout::nn, kDeep, "*workspace.flag(block) = 0", "{}", kWrong},
     {"no barrier between stages", "skinny", "SIDE=1 FEW=8", Layout::tn, kWide, "__syncthreads();\n  }\n}", "}\n}",
      kWrong},
     {"no lanes' sum", "skinny", "SIDE=1 FEW=8", Layout::nn, kOdd, "ALONG_K ? warp_sum(sums[h][j]) :", "", kWrong},
 };
 
-class Broken : public testing::TestWithParam<Break> {
- protected:
-  void SetUp() override {
-    const Break& broken = GetParam();
-    const Family& family = family_named(broken.family);
-    const Problem& problem = product_.problem();
-    const Config config = family.complete(Config::parse(broken.config), problem);
-    ASSERT_EQ(family.broken_rule(problem, config, device()), "");
-    plan_ = family.plan(problem, config, device());
-    source_ = render(kernel_sources(), family, problem, config, device(), compute_capability(device()));
+/// The kernel sources with the change made: in the kernel, else in the first device header that has the text.
+TemplateFiles broken_sources(const Break& broken) {
+  const std::string kernel = fmt::format("templates/families/{}/kernel.cu", broken.family);
+  std::vector<std::pair<std::string, std::string>> texts = {{kernel, std::string(kernel_sources().text(kernel))}};
+  for (const auto& [header, text] : kernel_sources().device_headers()) {
+    texts.emplace_back("templates/device/" + fs::path(header).filename().string(), text);
   }
+  const auto changed = std::find_if(texts.begin(), texts.end(), [&broken](const auto& file) {
+    return file.second.find(broken.original) != std::string::npos;
+  });
+  if (changed == texts.end()) throw Error(fmt::format("no kernel says any longer: {}", broken.original));
+  std::string& text = changed->second;
+  text.replace(text.find(broken.original), std::string_view(broken.original).size(), broken.broken);
 
-  /// Says what is wrong, in any order of threads, and ends the process.
-  [[noreturn]] void run(const Program& program) const {
-    for (const Order order : {Order::forward, Order::backward, Order::random}) {
-      const std::string wrong = product_.run(program, plan_, order, GetParam().what);
-      if (wrong.empty()) continue;
-      fmt::print(stderr, "wrong result: {}\n", wrong);
-      _exit(1);
-    }
-    _exit(0);
+  const fs::path root = fs::path(testing::TempDir()) / fmt::format("mmtune_broken_{}", getpid());
+  for (const auto& [path, content] : texts) {
+    fs::create_directories((root / path).parent_path());
+    std::ofstream(root / path, std::ios::binary) << content;
   }
+  TemplateFiles files = TemplateFiles::from_directory(root.string());
+  fs::remove_all(root);
+  return files;
+}
 
-  Product product_{GetParam().scene, Precision::fp32, GetParam().layout};
-  LaunchPlan plan_;
-  Source source_;
-};
+/// Says what is wrong, in any order of threads, and ends the process.
+[[noreturn]] void run(const Program& program, const LaunchPlan& plan, const Product& product, const char* what) {
+  for (const Order order : {Order::forward, Order::backward, Order::random}) {
+    const std::string wrong = product.run(program, plan, order, what);
+    if (wrong.empty()) continue;
+    fmt::print(stderr, "wrong result: {}\n", wrong);
+    _exit(1);
+  }
+  _exit(0);
+}
+
+class Broken : public testing::TestWithParam<Break> {};
 
 TEST_P(Broken, IsFound) {
   const Break& broken = GetParam();
-  const std::size_t at = source_.text.find(broken.original);
-  ASSERT_NE(at, std::string::npos) << "the kernel no longer says: " << broken.original;
-  source_.text.replace(at, std::string_view(broken.original).size(), broken.broken);
-  const Program program(source_, plan_, kernel_sources());
-  EXPECT_EXIT(run(program), testing::ExitedWithCode(1), broken.report);
+  const TemplateFiles files = broken_sources(broken);
+  const Product product(broken.scene, Precision::fp32, broken.layout);
+  const Family& family = family_named(broken.family);
+  const Config config = family.complete(Config::parse(broken.config), product.problem());
+  ASSERT_EQ(family.broken_rule(product.problem(), config, device()), "");
+  const LaunchPlan plan = family.plan(product.problem(), config, device());
+  const Program program(render(files, family, product.problem(), config, device(), compute_capability(device())), plan,
+                        files);
+  EXPECT_EXIT(run(program, plan, product, broken.what), testing::ExitedWithCode(1), broken.report);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Broken, testing::ValuesIn(kBreaks), [](const auto& instance) {

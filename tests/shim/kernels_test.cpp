@@ -28,7 +28,7 @@ constexpr Scene kCore[] = {
     {"odd", 33, 65, 17, Values::whole, kWhole},
     {"below a tile", 5, 7, 3, Values::random, kBoth},
     {"above a tile, odd gaps", 67, 131, 35, Values::whole, {.alpha = 1, .beta = 1}, {.padding = 3, .offset = 1}},
-    {"deep", 9, 11, 517, Values::random},
+    {"deep", 9, 11, 1637, Values::random},
     {"no depth, nothing to read", 33, 35, 0},
     {"wide", 72, 136, 40, Values::random, kBoth},
     {"wide and deep, gaps", 40, 72, 520, Values::whole, kWhole, {.padding = 16, .offset = 16}},
@@ -81,6 +81,11 @@ std::vector<Case> chosen_cases() {
       {"simt", kFp32, kTt, "LOAD=2 STAGES=2 BK=16 UNROLL=16"},
       {"simt", kFp32, kNt, "LOAD=2 STAGES=3 PACK=1 SPLIT=2 REDUCE=1"},
       {"simt", kFp32, kTn, "LOAD=2 STAGES=3 PACK=1 SPLIT=2"},
+      {"simt", kFp32, kNn, "STREAM=1 BM=32 TM=4"},
+      {"simt", kFp32, kTt, "STREAM=1 LOAD=1 STAGES=3 BN=32 MIN_BLOCKS=2"},
+      {"simt", kFp32, kTn, "STREAM=1 LOAD=2 STAGES=4 BM=32 BN=32 TM=4 LANES_N=4"},
+      {"simt", kFp32, kNt, "STREAM=1 LOAD=2 STAGES=2 PACK=1"},
+      {"simt", Precision::fp64, kNn, "STREAM=1 LOAD=1 STAGES=2"},
       {"simt", Precision::fp64, kTn, "LOAD=2 STAGES=4 SPLIT=2"},
       {"simt", Precision::fp64, kTt, "LOAD=1 STAGES=3 TN=2"},
       {"simt", Precision::int32, kTn, "LOAD=1 STAGES=3 PACK=1 SPLIT=4 REDUCE=1"},
@@ -118,7 +123,7 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-/// Takes hours in all; for who has changed a kernel.
+/// Takes long; for who has changed a kernel.
 bool wants_all() { return std::getenv("MMTUNE_SHIM_ALL") != nullptr; }
 
 /// Runs the scenes that the configuration can run, each in the next order of threads; returns their number.
@@ -129,7 +134,8 @@ int run(Stage& stage, Precision precision, Layout layout, const Scene (&scenes)[
     const Product product(scene, precision, layout);
     if (!stage.can_run(product.problem())) continue;
     const std::string what = fmt::format("{} for {}: {}", stage.name(), to_string(product.problem()), scene.what);
-    EXPECT_EQ(stage.run(product, static_cast<Order>(runs++ % 3), what), "") << what;
+    const auto order = static_cast<Order>(runs++ % 3);
+    EXPECT_EQ(stage.run(product, order, what), "") << what << ", in " << to_string(order) << " order";
   }
   return runs;
 }

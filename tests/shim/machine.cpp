@@ -8,10 +8,14 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <numeric>
 #include <random>
+#include <utility>
 
 #include "tests/shim/machine_state.h"
+
+// Looking for leaks needs rights that not every container gives.
+extern "C" const char* __asan_default_options();  // NOLINT: the sanitizer's name
+const char* __asan_default_options() { return "detect_leaks=0"; }
 
 namespace mmtune::shim {
 
@@ -27,9 +31,8 @@ Thread* current = nullptr;
 /// Which thread of what a report is about.
 void tell_where() {
   if (launched == nullptr) return;
-  constexpr const char* kOrders[] = {"forward", "backward", "random"};
   fmt::print(stderr, "shim: while running {}, kernel {}, in {} order", launched->what, launched->step.kernel,
-             kOrders[static_cast<int>(launched->order)]);
+             to_string(launched->order));
   if (current != nullptr) {
     const Index3& block = current->block->index;
     fmt::print(stderr, ", block {}, thread ({}, {}, {})", block.x, current->index.x, current->index.y,
@@ -51,10 +54,16 @@ Fiber& fiber(std::size_t number) {
 }
 
 /// Why no thread can go on.
-std::string stuck(const std::vector<Thread*>& threads, std::size_t all) {
+std::string stuck(const Cluster& cluster) {
   std::map<std::string, int> places;
-  for (const Thread* thread : threads) ++places[fmt::format("{}, line {}", thread->waits_for, thread->waits_line)];
-  std::string text = fmt::format("of {} threads {} have left and the others wait for ever:", all, all - threads.size());
+  std::size_t left = 0;
+  for (const Block& block : cluster.blocks) {
+    left += block.threads.size() - block.staying.size();
+    for (const Thread* thread : block.staying) {
+      ++places[fmt::format("{}, line {}", thread->waits_for, thread->waits_line)];
+    }
+  }
+  std::string text = fmt::format("{} threads have left and the others wait for ever:", left);
   for (const auto& [place, count] : places) text += fmt::format(" {} at {};", count, place);
   return text;
 }
@@ -85,51 +94,71 @@ class Turns {
   std::mt19937_64 random_;
 };
 
-/// After the thread's turn. A block that all have left gives its shared memory back.
-bool leave_if(bool ended) {
-  if (!ended) return false;
-  Block& block = *current->block;
-  if (--block.running == 0) {
-    if (!block.bulk.empty()) complain("the block ends before its bulk copies have arrived");
-    block.shared.reset();
+/// Gives every thread of a block that can go on one turn. Returns whether there was one.
+bool run_round(Block& block, Turns& turns) {
+  bool progress = false;
+  turns.rearrange(block.staying);
+  for (Thread* thread : block.staying) {
+    if (block.held || !thread->ready()) continue;
+    progress = true;
+    current = thread;
+    thread->left = thread->fiber->resume();
+    current = nullptr;
   }
-  return true;
+  std::erase_if(block.staying, [](const Thread* thread) { return thread->left; });
+  return progress;
 }
 
+/// The end of a block, which gives its shared memory back.
+void end(Block& block) {
+  if (!block.bulk.empty()) complain("the block ends before its bulk copies have arrived");
+  block.shared.reset();
+}
+
+/// Lets go on what was made to wait as long as possible; false if there is nothing.
+bool relent(Cluster& cluster) {
+  bool held = false;
+  for (Block& block : cluster.blocks) held |= std::exchange(block.held, false);
+  return held || deliver(cluster);
+}
+
+/// Every block runs as far as it can get before the next one does.
 void run_cluster(Cluster& cluster, const Launch& launch, Turns& turns) {
-  std::vector<Thread*> waiting;
+  std::vector<Block*> blocks;
+  std::size_t fibers = 0;
   for (Block& block : cluster.blocks) {
+    blocks.push_back(&block);
     for (Thread& thread : block.threads) {
-      thread.fiber = &fiber(waiting.size());
+      thread.fiber = &fiber(fibers++);
       thread.fiber->start(launch.thread);
-      thread.ready = [] { return true; };
-      waiting.push_back(&thread);
+      block.staying.push_back(&thread);
     }
+    turns.arrange(block.staying);
   }
-  const std::size_t all = waiting.size();
-  for (turns.arrange(waiting); !waiting.empty(); turns.rearrange(waiting)) {
+  for (turns.arrange(blocks); !blocks.empty(); turns.rearrange(blocks)) {
     bool progress = false;
-    std::erase_if(waiting, [&progress](Thread* thread) {
-      if (!thread->ready()) return false;
-      progress = true;
-      current = thread;
-      const bool left = leave_if(thread->fiber->resume());
-      current = nullptr;
-      return left;
-    });
-    if (!progress && !deliver(cluster)) complain(stuck(waiting, all).c_str());
+    for (Block* block : blocks) {
+      while (run_round(*block, turns)) progress = true;
+      if (block->staying.empty()) end(*block);
+    }
+    std::erase_if(blocks, [](const Block* block) { return block->staying.empty(); });
+    if (!progress && !relent(cluster)) complain(stuck(cluster).c_str());
   }
 }
 
 }  // namespace
+
+std::string_view to_string(Order order) {
+  constexpr std::string_view kNames[] = {"forward", "backward", "random"};
+  return kNames[static_cast<std::size_t>(order)];
+}
 
 Block::Block(const LaunchStep& step, Cluster& of, Index3 at)
     : cluster(&of),
       index(at),
       shared_bytes(step.smem_bytes),
       all(static_cast<int>(block_threads(step))),
-      threads(static_cast<std::size_t>(block_threads(step))),
-      running(threads.size()) {
+      threads(static_cast<std::size_t>(block_threads(step))) {
   void* memory = nullptr;
   if (posix_memalign(&memory, kSharedAlignment, static_cast<std::size_t>(shared_bytes)) != 0) throw std::bad_alloc();
   shared.reset(static_cast<unsigned char*>(memory));
@@ -143,9 +172,9 @@ Block::Block(const LaunchStep& step, Cluster& of, Index3 at)
   }
 }
 
-Cluster::Cluster(const LaunchStep& step, long long first_block)
-    : all(static_cast<int>(block_threads(step)) * step.cluster) {
-  for (int i = 0; i < step.cluster; ++i) blocks.emplace_back(step, *this, position(step.grid, first_block + i));
+Cluster::Cluster(const LaunchStep& step, long long first_block, long long count)
+    : all(static_cast<int>(block_threads(step) * count)) {
+  for (long long i = 0; i < count; ++i) blocks.emplace_back(step, *this, position(step.grid, first_block + i));
 }
 
 void Meeting::meet(const char* what, int line) {
@@ -176,15 +205,16 @@ void wait_until(const char* what, int line, std::function<bool()> ready) {
 void run(const Launch& launch) {
   const LaunchStep& step = launch.step;
   const long long blocks = step.grid.x * step.grid.y * step.grid.z;
-  if (blocks % step.cluster != 0) complain("the grid is no whole number of clusters");
+  const long long together = step.resident ? blocks : step.cluster;
+  if (blocks % together != 0 || together % step.cluster != 0) complain("the grid is no whole number of clusters");
   launched = &launch;
   __sanitizer_set_death_callback(tell_where);
-  std::vector<long long> first_blocks(static_cast<std::size_t>(blocks / step.cluster));
-  for (std::size_t i = 0; i < first_blocks.size(); ++i) first_blocks[i] = static_cast<long long>(i) * step.cluster;
+  std::vector<long long> first_blocks;
+  for (long long first = 0; first < blocks; first += together) first_blocks.push_back(first);
   Turns turns(launch.order);
   turns.arrange(first_blocks);
   for (const long long first : first_blocks) {
-    Cluster cluster(step, first);
+    Cluster cluster(step, first, together);
     run_cluster(cluster, launch, turns);
   }
   launched = nullptr;
@@ -196,7 +226,21 @@ const Index3& thread_index() { return self().index; }
 const Index3& block_index() { return self().block->index; }
 unsigned char* dynamic_shared() { return self().block->shared.get(); }
 void sync_threads(int line) { self().block->all.meet("__syncthreads()", line); }
-void cluster_sync() { self().block->cluster->all.meet("cluster_sync()", 0); }
+
+void cluster_sync() {
+  if (launched->step.resident) complain("clusters of resident blocks are not simulated");
+  self().block->cluster->all.meet("cluster_sync()", 0);
+}
+
+// What the block has not done before it raised the flag comes too late for the others.
+void raise_flag() {
+  self().block->held = true;
+  wait_until("a flag that was raised", 0, [] { return true; });
+}
+
+void await_flag(const unsigned* flag) {
+  wait_until("a flag in global memory", 0, [flag] { return *flag != 0; });
+}
 
 void exchange(const void* value, void* result, int bytes, int lane_mask, int line) {
   const int number = self().number;

@@ -4,12 +4,17 @@
 // is read too early in at least one order. Memory that was never written holds NaN. Asynchronous copies take as long as
 // they may: their targets are NaN from the instruction on until somebody waits for them.
 //
-// A grid's blocks run one after the other, but for those of a cluster, which run together. What a kernel may not do
-// ends the process with a report, as the address sanitizer does, with the place in the kernel's source.
+// A grid's blocks run one after the other, but for those of a cluster and resident ones, which run together. What a
+// kernel may not do ends the process with a report, as the address sanitizer does, with the place in the kernel's
+// source.
+//
+// Not simulated: the order in which other threads see writes between two barriers, races between threads that write
+// the same place, and fences but for that of mbarrier.init.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "templates/launch_plan.h"
 
@@ -17,6 +22,8 @@ namespace mmtune::shim {
 
 /// In which threads, and the blocks of a grid, take their turns.
 enum class Order { forward, backward, random };
+
+std::string_view to_string(Order order);
 
 /// One launch. `thread` is what every thread does; `what` is named in reports.
 struct Launch {

@@ -72,9 +72,10 @@ struct Thread {
   Index3 index;
   int number = 0;  ///< in the block
   Fiber* fiber = nullptr;
-  std::function<bool()> ready;  ///< whether what it waits for has happened
+  std::function<bool()> ready = [] { return true; };  ///< whether what it waits for has happened
   const char* waits_for = "";
   int waits_line = 0;                              ///< of the source, or 0
+  bool left = false;                               ///< the kernel
   std::vector<AsyncCopy> copies;                   ///< since the last commit
   std::deque<std::vector<AsyncCopy>> groups = {};  ///< committed, oldest first
 };
@@ -94,13 +95,15 @@ struct Block {
   Meeting all;
   std::vector<Warp> warps;
   std::vector<Thread> threads;
-  std::size_t running;                 ///< threads that have not left
+  std::vector<Thread*> staying = {};   ///< threads that have not left, in the order of their turns
   std::deque<Mbarrier> barriers = {};  ///< stay where they are
   std::deque<BulkCopy> bulk = {};      ///< oldest first
+  bool held = false;                   ///< until no other block can go on
 };
 
+/// Blocks that run together: a cluster, or a whole grid of resident blocks.
 struct Cluster {
-  Cluster(const LaunchStep& step, long long first_block);
+  Cluster(const LaunchStep& step, long long first_block, long long count);
 
   Meeting all;
   std::deque<Block> blocks = {};
@@ -112,7 +115,7 @@ Thread& self();
 /// Suspends the running thread until `ready`.
 void wait_until(const char* what, int line, std::function<bool()> ready);
 
-/// Lets the oldest bulk copy of a block arrive, if there is one.
+/// Lets the oldest bulk copy of a block arrive; false if there is none.
 bool deliver(Cluster& cluster);
 
 }  // namespace mmtune::shim

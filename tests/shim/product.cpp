@@ -51,7 +51,14 @@ const TemplateFiles& kernel_sources() {
   return files;
 }
 
-const DeviceSpec& device() { return catalog_gpu("h200"); }
+const DeviceSpec& device() {
+  static const DeviceSpec small = [] {
+    DeviceSpec spec = catalog_gpu("h200");
+    spec.sm_count = 3;
+    return spec;
+  }();
+  return small;
+}
 
 std::string Stage::run(const Product& product, Order order, const std::string& what) {
   const Problem& problem = product.problem();

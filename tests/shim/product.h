@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "templates/family.h"
 #include "tests/shim/launch.h"
@@ -38,11 +39,11 @@ class Product {
 /// The kernel sources of this source tree, as they are now.
 const TemplateFiles& kernel_sources();
 
-/// The device that plans are made for; it has all that the machine simulates.
+/// The device that plans are made for: it has all that the machine simulates, and three multiprocessors, so that small
+/// products are more than one wave of blocks.
 const DeviceSpec& device();
 
 /// One configuration of a family: rendered for every product that it runs, each program compiled once.
-
 class Stage {
  public:
   /// `settings` is the text of those that are not the default for this problem. Throws UsageError for unknown ones.

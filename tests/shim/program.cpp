@@ -28,19 +28,16 @@ std::string read_file(const fs::path& path) {
 
 void write_file(const fs::path& path, std::string_view text) {
   fs::create_directories(path.parent_path());
-  if (!(std::ofstream(path, std::ios::binary) << text))
-    throw Error(fmt::format("{}: cannot be written", path.string()));
+  std::ofstream file(path, std::ios::binary);
+  if (!(file << text)) throw Error(fmt::format("{}: cannot be written", path.string()));
 }
 
-/// Of this process, with the device headers in it; removed at its end unless a report ends it.
+/// Of this process; removed at its end unless a report ends it.
 class Folder {
  public:
-  explicit Folder(const TemplateFiles& files) : owner_(getpid()) {
-    std::string name = (fs::path(MMTUNE_SHIM_FOLDER) / "XXXXXX").string();
+  Folder() : path_((fs::path(MMTUNE_SHIM_FOLDER) / "XXXXXX").string()), owner_(getpid()) {
     fs::create_directories(MMTUNE_SHIM_FOLDER);
-    if (mkdtemp(name.data()) == nullptr) throw Error(fmt::format("{}: cannot be created", name));
-    path_ = name;
-    for (const auto& [header, text] : files.device_headers()) write_file(headers() / header, text);
+    if (mkdtemp(path_.data()) == nullptr) throw Error(fmt::format("{}: cannot be created", path_));
   }
   ~Folder() {
     std::error_code none;
@@ -49,11 +46,10 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  const fs::path& path() const { return path_; }
-  fs::path headers() const { return path_ / "headers"; }  ///< searched after the stand-ins of the machine
+  fs::path path() const { return path_; }
 
  private:
-  fs::path path_;
+  std::string path_;
   pid_t owner_;
 };
 
@@ -122,13 +118,15 @@ void compile(const fs::path& source, const fs::path& library, const fs::path& he
 }  // namespace
 
 Program::Program(const Source& source, const LaunchPlan& plan, const TemplateFiles& files) {
-  static const Folder folder(files);
+  static const Folder folder;
   static int count = 0;
-  const fs::path stem = folder.path() / fmt::format("{}_{}", source.name, ++count);
-  const fs::path text = fs::path(stem).replace_extension(".cpp");
-  const fs::path library = fs::path(stem).replace_extension(".so");
+  const fs::path own = folder.path() / fmt::format("{}_{}", source.name, ++count);
+  const fs::path text = own / "kernel.cpp";
+  const fs::path library = own / "kernel.so";
+  const fs::path headers = own / "headers";  // searched after the machine's own
+  for (const auto& [header, content] : files.device_headers()) write_file(headers / header, content);
   write_file(text, host_text(source, plan));
-  compile(text, library, folder.headers());
+  compile(text, library, headers);
   library_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) throw Error(fmt::format("{}: {}", library.string(), dlerror()));
 }

@@ -35,6 +35,10 @@ int cluster_rank();
 void cluster_sync();
 void load_remote(void* target, unsigned own, int rank);
 
+/// After a flag in global memory was raised: other blocks go first.
+void raise_flag();
+void await_flag(const unsigned* flag);
+
 /// Ends the process with a report, as the sanitizers do.
 [[noreturn]] void complain(const char* what);
 

@@ -1,8 +1,7 @@
 // What a rendered source sees when it is compiled for the host instead of for a GPU: the keywords, built-in
 // variables and functions of CUDA C++.
 //
-// The versions of copy.cuh, tma.cuh and half.cuh beside this page stand in for those of templates/device, the only ones
-// with PTX in them; all other device headers are the real ones.
+// The headers beside this page stand in for those of templates/device with PTX in them; all others are the real ones.
 #pragma once
 
 #include <math.h>

@@ -35,9 +35,7 @@ inline half_t to_half(float value) {
   return {static_cast<unsigned short>(sign | bits)};
 }
 
-inline float to_float(bfloat_t value) {
-  return __builtin_bit_cast(float, static_cast<unsigned>(value.bits) << 16);
-}
+inline float to_float(bfloat_t value) { return __builtin_bit_cast(float, static_cast<unsigned>(value.bits) << 16); }
 
 inline bfloat_t to_bfloat(float value) {
   const unsigned bits = __builtin_bit_cast(unsigned, value);
