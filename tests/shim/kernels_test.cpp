@@ -1,6 +1,6 @@
 // The kernels themselves, compiled for the host: every family without tensor cores in configurations that together take
 // all of its paths, over shapes, alignments and scalars of every kind, with every access to memory checked. With
-// MMTUNE_SHIM_ALL set, configurations with every value of every parameter in all precisions and layouts instead.
+// MMTUNE_TEST_ALL_KERNELS set, configurations with every value of every parameter in all precisions and layouts.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -124,7 +124,7 @@ std::vector<Case> all_cases() {
 }
 
 /// Takes long; for who has changed a kernel.
-bool wants_all() { return std::getenv("MMTUNE_SHIM_ALL") != nullptr; }
+bool wants_all() { return std::getenv("MMTUNE_TEST_ALL_KERNELS") != nullptr; }
 
 /// Runs the scenes that the configuration can run, each in the next order of threads; returns their number.
 template <std::size_t N>
