@@ -36,6 +36,7 @@ void check_as_driver(const TensorMapLayout& layout, int element_bytes) {
 void encode(CUtensorMap& map, const TensorMapLayout& layout, int element_bytes) {
   check_as_driver(layout, element_bytes);
   BoxMap box;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver writes addresses as integers
   box.address = reinterpret_cast<const unsigned char*>(layout.address);
   box.rows = static_cast<long long>(layout.extents[1]);
   box.columns = static_cast<long long>(layout.extents[0]);

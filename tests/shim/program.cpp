@@ -96,9 +96,10 @@ void compile(const fs::path& source, const fs::path& library, const fs::path& he
       // Vectors are read where elements were written.
       "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
       // gcc's word on an old change of its ABI
-      "-Wno-psabi", "-I" MMTUNE_SOURCE_DIR "/tests/shim/device", "-I" + headers.string(), source.string(), "-o",
-      library.string()};
+      "-Wno-psabi", std::string("-I") + MMTUNE_SOURCE_DIR + "/tests/shim/device", "-I" + headers.string(),
+      source.string(), "-o", library.string()};
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 
