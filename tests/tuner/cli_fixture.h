@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -24,12 +25,10 @@ struct Result {
 
 class Cli : public ::testing::Test {
  protected:
-  Cli()
-      : folder_(std::filesystem::path(::testing::TempDir()) /
-                fmt::format("mmtune_cli_{}", ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
-    std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
+  Cli() {
+    std::string pattern = (std::filesystem::path(::testing::TempDir()) / "mmtune_cli_XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
+    folder_ = pattern;
   }
   ~Cli() override { std::filesystem::remove_all(folder_); }
 

@@ -1,0 +1,57 @@
+// What a worker says to its parent, or the other way round: the body of a message, as it comes out of the socket.
+#include <sys/socket.h>
+
+#include "tests/fuzz/fuzz.h"
+#include "tuner/protocol.h"
+
+namespace {
+
+using namespace mmtune;
+
+/// A message that can be read as T says the same again.
+template <class T>
+void read_as(const Message& message) {
+  try {
+    const T value = message.get<T>();
+    const Message written = value;
+    fuzz::require(Message(written.get<T>()).dump() == written.dump(), "reads what it writes");
+  } catch (const Error&) {
+  } catch (const Message::exception&) {
+  }
+}
+
+void read_result(const Message& message) {
+  try {
+    result_of(message);
+  } catch (const Error&) {
+  } catch (const Message::exception&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::size_t kSocketHolds = 100'000;
+  if (size > kSocketHolds) return 0;
+  auto [ours, theirs] = socket_pair();
+  std::string bytes = "mmtw";
+  for (unsigned shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(size >> shift & 0xff);
+  bytes += fuzz::text_of(data, size);
+  fuzz::require(send(theirs.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()), "it is sent");
+  Channel channel(std::move(ours));
+  try {
+    const Message message = channel.receive(std::chrono::steady_clock::now() + std::chrono::seconds(10));
+    read_as<Evaluation>(message);
+    read_as<Compilation>(message);
+    read_as<std::vector<Timing>>(message);
+    read_as<std::vector<DeviceSpec>>(message);
+    read_as<Contender>(message);
+    read_as<CompilerFacts>(message);
+    read_as<Environment>(message);
+    read_as<Problem>(message);
+    read_result(message);
+  } catch (const ChannelError& error) {
+    fuzz::require(error.kind() == ChannelError::Kind::garbled, "a whole message is neither late nor missing");
+  }
+  return 0;
+}
