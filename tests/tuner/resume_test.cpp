@@ -153,7 +153,7 @@ class Resume : public Cli {
   }
 
   std::string device_ = "model:h200";
-  int sizes_ = 40;
+  int sizes_ = 20;
 };
 
 /// The same on a GPU, with fewer sizes.
