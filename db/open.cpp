@@ -24,8 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 7> kTables{"device",   "problem", "environment", "binary",
-                                                  "compiled", "trial",   "winner"};
+constexpr std::array<std::string_view, 8> kTables{"device",   "problem", "environment", "binary",
+                                                  "compiled", "trial",   "attempt",     "winner"};
 
 [[noreturn]] void refuse(const std::string& path, std::string_view cause, std::string_view remedy) {
   throw DatabaseError(fmt::format("database {}: {}; {}", path, cause, remedy));

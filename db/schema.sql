@@ -1,5 +1,5 @@
 -- The mmtune database: what was tried, what it compiled to, and what won. This file creates a new database and is the
--- document of the format, version 2.
+-- document of the format, version 3.
 --
 -- Header        PRAGMA application_id = 0x6d6d7475 ("mmtu"), PRAGMA user_version = the version of this file. Both are
 --               set in the transaction that runs this file. A step between versions is one file of db/migrations/.
@@ -107,6 +107,22 @@ CREATE TABLE trial (
 ) STRICT;
 
 CREATE INDEX trial_by_binary ON trial (binary_hash, device_id, problem_id) WHERE binary_hash <> '';
+
+-- Launches that are running on a GPU now, and those that ended their worker or the machine. A row is written before the
+-- launch, in the transaction of the trial before, and removed by the launch's own trial unless that is crashed or
+-- timed_out. What is left of another boot crashed the machine. Rows are not merged.
+CREATE TABLE attempt (
+  id             INTEGER PRIMARY KEY,
+  device_id      INTEGER NOT NULL REFERENCES device (id),
+  problem_id     INTEGER NOT NULL REFERENCES problem (id),
+  family         TEXT NOT NULL,
+  config         TEXT NOT NULL,
+  source_hash    TEXT NOT NULL,
+  environment_id INTEGER NOT NULL REFERENCES environment (id),
+  boot           TEXT NOT NULL,     -- of the machine: Linux's boot_id
+  killed         INTEGER NOT NULL,  -- 0: running; 1: ended its worker or the machine
+  started        TEXT NOT NULL
+) STRICT;
 
 -- The decision per problem and GPU, one for measured and one for predicted times. It is served while its trial is ok:
 -- a fault found later, here or in a merged database, withdraws it until the problem is tuned again.

@@ -66,7 +66,8 @@ Trial storable(Trial trial) {
   return trial;
 }
 
-void put_rows(Database& database, std::span<const Trial> trials, std::span<const Binary> binaries) {
+void put_rows(Database& database, std::span<const Trial> trials, std::span<const Binary> binaries,
+              const AttemptRecord* next) {
   Transaction transaction(database, Transaction::Kind::write);
   for (const Binary& binary : binaries) {
     if (const std::string fault = fault_of(binary); !fault.empty()) refuse_value(database, "binary", fault);
@@ -76,17 +77,21 @@ void put_rows(Database& database, std::span<const Trial> trials, std::span<const
     const Trial trial = storable(given);
     if (const std::string fault = fault_of(trial); !fault.empty()) refuse_value(database, "trial", fault);
     write_trial(database, trial);
+    end_attempt(database, trial);
     for (const Binary& binary : binaries) {
       if (binary.hash == trial.binary_hash) write_compiled(database, trial.key.source_hash, binary);
     }
   }
+  if (next != nullptr) write_attempt(database, *next);
   transaction.commit();
 }
 
 }  // namespace
 
 Store Store::open(const std::string& path, OpenMode mode) {
-  return Store(std::make_unique<Impl>(Impl{open_database(path, mode, Trust::own)}));
+  auto impl = std::make_unique<Impl>();
+  impl->database = open_database(path, mode, Trust::own);
+  return Store(std::move(impl));
 }
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -96,20 +101,26 @@ Store::~Store() = default;
 
 const std::string& Store::path() const { return impl_->database->path(); }
 
-void Store::put(const Trial& trial, const Binary* binary) {
+void Store::put(const Trial& trial, const Binary* binary, const AttemptRecord* next) {
+  const std::lock_guard lock(impl_->mutex);
   if (binary != nullptr && binary->hash != trial.binary_hash) {
     refuse_value(*impl_->database, "trial", "binary hash: not that of its binary");
   }
-  put_rows(*impl_->database, {&trial, 1}, {binary, binary == nullptr ? std::size_t{0} : std::size_t{1}});
+  put_rows(*impl_->database, {&trial, 1}, {binary, binary == nullptr ? std::size_t{0} : std::size_t{1}}, next);
 }
 
 void Store::put(const std::vector<Trial>& trials, const std::vector<Binary>& binaries) {
-  put_rows(*impl_->database, trials, binaries);
+  const std::lock_guard lock(impl_->mutex);
+  put_rows(*impl_->database, trials, binaries, nullptr);
 }
 
-std::optional<Trial> Store::find(const TrialKey& key) { return find_trial(*impl_->database, key); }
+std::optional<Trial> Store::find(const TrialKey& key) {
+  const std::lock_guard lock(impl_->mutex);
+  return find_trial(*impl_->database, key);
+}
 
 std::optional<Trial> Store::find_twin(const TrialKey& key, const std::string& binary_hash) {
+  const std::lock_guard lock(impl_->mutex);
   Rows rows = impl_->database->query(
       "SELECT " MMTUNE_TRIAL_COLUMNS MMTUNE_TRIAL_TABLES MMTUNE_WHERE_PLACE
       " AND t.binary_hash = ?13 AND t.binary_hash <> '' AND t.evidence = 0 AND t.outcome = 0 ORDER BY t.samples DESC",
@@ -121,6 +132,7 @@ std::optional<Trial> Store::find_twin(const TrialKey& key, const std::string& bi
 }
 
 std::optional<Binary> Store::find_compiled(const std::string& source_hash, const std::string& target, bool with_cubin) {
+  const std::lock_guard lock(impl_->mutex);
   // The target is compared on both sides: a row must not lead to code for another GPU.
 #define MMTUNE_FROM_COMPILED                                                         \
   " FROM compiled c JOIN binary b ON b.hash = c.binary_hash AND b.target = c.target" \
@@ -133,6 +145,7 @@ std::optional<Binary> Store::find_compiled(const std::string& source_hash, const
 }
 
 void Store::put_compiled(const std::string& source_hash, const Binary& binary) {
+  const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   if (!is_hash(source_hash)) refuse_value(database, "binary", "source hash: empty or not a hash");
   if (const std::string fault = fault_of(binary); !fault.empty()) refuse_value(database, "binary", fault);
@@ -143,12 +156,14 @@ void Store::put_compiled(const std::string& source_hash, const Binary& binary) {
 }
 
 std::optional<Binary> Store::find_binary(const std::string& binary_hash) {
+  const std::lock_guard lock(impl_->mutex);
   Rows rows = impl_->database->query("SELECT " MMTUNE_BINARY_COLUMNS ", '', b.cubin FROM binary b WHERE b.hash = ?1",
                                      binary_hash);
   return rows.next() ? valid_binary(rows, true) : std::nullopt;
 }
 
 void Store::put_winner(const TrialKey& trial, const std::string& search, int candidates) {
+  const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   if (const std::string fault = fault_of_decision(search, candidates); !fault.empty()) {
     refuse_value(database, "winner", fault);
@@ -164,12 +179,14 @@ void Store::put_winner(const TrialKey& trial, const std::string& search, int can
 }
 
 std::optional<Winner> Store::find_winner(const DeviceKey& device, const Problem& problem, Evidence evidence) {
+  const std::lock_guard lock(impl_->mutex);
   Rows rows = impl_->database->query(MMTUNE_SELECT_WINNER MMTUNE_WHERE_PLACE " AND t.evidence = ?13", device, problem,
                                      evidence);
   return rows.next() ? valid_winner(rows) : std::nullopt;
 }
 
 std::vector<Winner> Store::winners(const RowFilter& filter) {
+  const std::lock_guard lock(impl_->mutex);
   Rows rows = impl_->database->query(
       MMTUNE_SELECT_WINNER MMTUNE_WHERE_FILTER
       " ORDER BY p.precision, p.layout, p.m, p.n, p.k, t.evidence, d.name, d.compute_capability, d.sm_count,"
@@ -183,6 +200,7 @@ std::vector<Winner> Store::winners(const RowFilter& filter) {
 }
 
 std::vector<Trial> Store::trials(const RowFilter& filter) {
+  const std::lock_guard lock(impl_->mutex);
   Rows rows = impl_->database->query("SELECT " MMTUNE_TRIAL_COLUMNS MMTUNE_TRIAL_TABLES MMTUNE_WHERE_FILTER, filter);
   std::vector<Trial> found;
   while (rows.next()) {
@@ -192,6 +210,7 @@ std::vector<Trial> Store::trials(const RowFilter& filter) {
 }
 
 std::vector<DeviceKey> Store::devices() {
+  const std::lock_guard lock(impl_->mutex);
   Rows rows = impl_->database->query(
       "SELECT d.name, d.compute_capability, d.sm_count, d.smem_per_block_optin FROM device d"
       " WHERE EXISTS (SELECT 1 FROM trial t WHERE t.device_id = d.id) ORDER BY 1, 2, 3, 4");

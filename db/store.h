@@ -1,6 +1,6 @@
 // The database of trials, binaries and winners: the only place with SQL. The file format is db/schema.sql.
 //
-// One Store per thread. Writers use BEGIN IMMEDIATE transactions with full durability: what put() returned from is on
+// Threads may share a Store: its functions take turns. Writers use BEGIN IMMEDIATE transactions with full durability: what put() returned from is on
 // disk. Any number of processes may read and write one file. Every function throws DatabaseError naming the file, the
 // cause and the remedy; none ever deletes or renames a database. A row with values that no mmtune writes is skipped and
 // reported by check(). A Store does not survive fork(): the child opens its own.
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "db/attempt.h"
 #include "db/trial.h"
 
 namespace mmtune {
@@ -49,6 +50,7 @@ struct MergeReport {
 struct PruneRules {
   bool failed = false;  ///< rows whose outcome is not ok
   bool predicted = false;
+  bool set_aside = false;      ///< crashed and timed-out rows of suspects; and nobody is a suspect any more
   bool stale_sources = false;  ///< rows whose source hash is not in `live_sources`
   std::vector<std::string> live_sources;
   bool orphan_binaries = true;  ///< cubins that no remaining row names
@@ -58,6 +60,7 @@ struct PruneReport {
   std::int64_t trials = 0;
   std::int64_t binaries = 0;
   std::int64_t winners = 0;
+  std::int64_t suspects = 0;
 };
 
 class Store {
@@ -74,11 +77,22 @@ class Store {
 
   /// Writes a trial and, if given, its binary (which then is what its source compiled to), in one durable transaction;
   /// replaces the row with the same key. Refuses what it would not read back (db/validate.h); cuts notes over 1 MiB and
-  /// stores an error share that is NaN as infinite. A binary without image keeps the stored image.
-  void put(const Trial& trial, const Binary* binary = nullptr);
+  /// stores an error share that is NaN as infinite. A binary without image keeps the stored image. A trial ends the
+  /// attempt at it: one that crashed or timed_out there has killed. `next`, if given, begins in the same transaction.
+  void put(const Trial& trial, const Binary* binary = nullptr, const AttemptRecord* next = nullptr);
 
   /// Many at once, all or nothing.
   void put(const std::vector<Trial>& trials, const std::vector<Binary>& binaries);
+
+  /// Records launches that are about to begin.
+  void begin(const std::vector<AttemptRecord>& attempts);
+
+  /// For whoever knows that nothing runs on the GPU `device_uuid`: ends what is recorded as running there. What began
+  /// in another boot of the machine than `boot` has crashed it: that is a kill, and returned. The rest is forgotten.
+  std::vector<TrialKey> settle(const std::string& device_uuid, const std::string& boot);
+
+  /// All candidates that have killed, or only those of one source, by GPU, driver and name.
+  std::vector<Suspect> suspects(const std::optional<std::string>& source_hash = std::nullopt);
 
   std::optional<Trial> find(const TrialKey& key);
 

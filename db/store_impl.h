@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,7 @@ namespace mmtune {
 
 struct Store::Impl {
   std::unique_ptr<Database> database;
+  std::mutex mutex;  ///< held by every function of Store
 };
 
 /// d, p, t and e of MMTUNE_TRIAL_COLUMNS.
@@ -38,6 +40,11 @@ void write_trial(Database& database, const Trial& trial);
 /// Keeps a stored image if the binary comes without one.
 void write_binary(Database& database, const Binary& binary);
 void write_compiled(Database& database, const std::string& source_hash, const Binary& binary);
+
+/// Refuses invalid ones.
+void write_attempt(Database& database, const AttemptRecord& attempt);
+/// The attempt at this trial is over, if there was one.
+void end_attempt(Database& database, const Trial& trial);
 
 /// Now, as stored.
 std::string utc_now();

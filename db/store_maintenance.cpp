@@ -77,6 +77,17 @@ std::int64_t prune_orphan_binaries(Database& database) {
   return database.run(kBinaries);
 }
 
+/// Nobody is a suspect any more, and what was one can be tried again.
+void absolve(Database& database, PruneReport& report) {
+  report.suspects = database.integer(
+      "SELECT count(*) FROM (SELECT DISTINCT a.device_id, e.driver, a.source_hash FROM attempt a JOIN environment e"
+      " ON e.id = a.environment_id WHERE a.killed = 1)");
+  report.trials += database.run(
+      "DELETE FROM trial WHERE outcome IN (7, 8) AND EXISTS (SELECT 1 FROM attempt a WHERE a.killed = 1"
+      " AND a.device_id = trial.device_id AND a.source_hash = trial.source_hash)");
+  database.run("DELETE FROM attempt WHERE killed = 1");
+}
+
 /// Forces what SQLite wrote there to disk; VACUUM INTO does not.
 void sync_file(const std::string& path) {
   const int file = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -92,6 +103,7 @@ void sync_file(const std::string& path) {
 }  // namespace
 
 CheckReport Store::check() {
+  const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   CheckReport report;
   try {
@@ -108,6 +120,7 @@ CheckReport Store::check() {
 }
 
 PruneReport Store::prune(const PruneRules& rules) {
+  const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   Transaction transaction(database, Transaction::Kind::write);
   // Winners go after their trials.
@@ -115,6 +128,7 @@ PruneReport Store::prune(const PruneRules& rules) {
   PruneReport report;
   if (rules.failed) report.trials += database.run("DELETE FROM trial WHERE outcome <> 0");
   if (rules.predicted) report.trials += database.run("DELETE FROM trial WHERE evidence = 1");
+  if (rules.set_aside) absolve(database, report);
   if (rules.stale_sources) report.trials += prune_stale(database, rules.live_sources);
   report.winners = database.run(
       "DELETE FROM winner AS w WHERE NOT EXISTS (SELECT 1 FROM trial t WHERE t.device_id = w.device_id"
@@ -126,6 +140,7 @@ PruneReport Store::prune(const PruneRules& rules) {
 }
 
 void Store::export_to(const std::string& target_path) {
+  const std::lock_guard lock(impl_->mutex);
   std::error_code error;
   const std::string target = std::filesystem::absolute(target_path, error);
   if (!create_private_file(target)) {

@@ -180,6 +180,7 @@ void merge_winners(Database& ours, Database& theirs, MergeReport& report) {
 }  // namespace
 
 MergeReport Store::merge_from(const std::string& other_path) {
+  const std::lock_guard lock(impl_->mutex);
   Database& ours = *impl_->database;
   if (is_same_file(ours.path(), other_path)) {
     throw DatabaseError(fmt::format("database {}: cannot be merged into itself; name another file", other_path));

@@ -1,9 +1,11 @@
 // Single rows: find and replace.
 #include <fmt/chrono.h>
+#include <mmtune/error.h>
 
 #include <chrono>
 
 #include "db/store_impl.h"
+#include "db/validate.h"
 
 namespace mmtune {
 
@@ -85,6 +87,33 @@ void write_binary(Database& database, const Binary& binary) {
 void write_compiled(Database& database, const std::string& source_hash, const Binary& binary) {
   database.run("INSERT OR REPLACE INTO compiled (source_hash, target, binary_hash, nvrtc) VALUES (?1, ?2, ?3, ?4)",
                source_hash, binary.target, binary.hash, binary.nvrtc);
+}
+
+void write_attempt(Database& database, const AttemptRecord& attempt) {
+  const TrialKey& key = attempt.key;
+  std::string fault = fault_of(key);
+  if (fault.empty()) fault = fault_of(attempt.environment);
+  if (fault.empty() && !is_hash(attempt.boot)) fault = "boot: no name";
+  if (!fault.empty()) {
+    throw DatabaseError(fmt::format("database {}: attempt not written: {}; correct it and write again", database.path(),
+                                    fault));
+  }
+  database.run(
+      "INSERT INTO attempt (device_id, problem_id, family, config, source_hash, environment_id, boot, killed, started)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8)",
+      device_id(database, key.device), problem_id(database, key.problem), key.family, key.config, key.source_hash,
+      environment_id(database, attempt.environment), attempt.boot, utc_now());
+}
+
+void end_attempt(Database& database, const Trial& trial) {
+#define MMTUNE_WHERE_ATTEMPT                                                                                \
+  " WHERE killed = 0 AND device_id = ?1 AND problem_id = ?2 AND family = ?3 AND config = ?4 AND source_hash = ?5"
+  const bool killed = trial.outcome == Outcome::crashed || trial.outcome == Outcome::timed_out;
+  const TrialKey& key = trial.key;
+  database.run(killed ? "UPDATE attempt SET killed = 1" MMTUNE_WHERE_ATTEMPT : "DELETE FROM attempt" MMTUNE_WHERE_ATTEMPT,
+               device_id(database, key.device), problem_id(database, key.problem), key.family, key.config,
+               key.source_hash);
+#undef MMTUNE_WHERE_ATTEMPT
 }
 
 std::string utc_now() {

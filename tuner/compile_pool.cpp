@@ -55,6 +55,15 @@ void CompilePool::submit(std::size_t ticket, Source source, CompileTarget target
 std::optional<CompilePool::Result> CompilePool::next() {
   std::unique_lock lock(mutex_);
   wake_owner_.wait(lock, [this] { return fault_ || !finished_.empty() || (waiting_.empty() && running_ == 0); });
+  return take_finished();
+}
+
+std::optional<CompilePool::Result> CompilePool::next_finished() {
+  const std::lock_guard lock(mutex_);
+  return take_finished();
+}
+
+std::optional<CompilePool::Result> CompilePool::take_finished() {
   if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
   if (finished_.empty()) return std::nullopt;
   Result result = std::move(finished_.front());

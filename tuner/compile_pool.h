@@ -58,6 +58,9 @@ class CompilePool {
   /// source can be compiled: NVRTC is at fault.
   std::optional<Result> next();
 
+  /// The same without waiting: nothing also where none is finished yet.
+  std::optional<Result> next_finished();
+
   /// Forgets everything submitted and not yet returned.
   void clear();
 
@@ -71,6 +74,7 @@ class CompilePool {
   using Worker = std::unique_ptr<WorkerProcess>;
 
   void work(const std::stop_token& stop, Worker& worker);
+  std::optional<Result> take_finished();
   Result compile(Job job, Worker& worker);
   CompilerFacts start(Worker& worker);
   void replace(Worker& worker, Worker by);

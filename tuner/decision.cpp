@@ -9,6 +9,7 @@
 
 #include "templates/families.h"
 #include "templates/hash.h"
+#include "tuner/attempts.h"
 
 namespace mmtune {
 
@@ -178,7 +179,12 @@ std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, con
   if (racing.size() < 2) return 0;
   add_claims(racing, finishers, store);
   std::vector<Contender> contenders;
-  for (Entrant& each : racing) contenders.push_back(std::move(each.contender));
+  std::vector<TrialKey> keys;
+  for (Entrant& each : racing) {
+    contenders.push_back(std::move(each.contender));
+    keys.push_back(finishers[each.index].trial.key);
+  }
+  record_launches(keys, lane, store);
   const std::vector<Finish> finishes = lane.race(contenders);
 
   std::vector<Trial> rows;

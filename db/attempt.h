@@ -1,0 +1,31 @@
+// Launches on a GPU before their outcome is known, so that a crash of the worker or the machine has a name.
+#pragma once
+
+#include <string>
+
+#include "db/trial.h"
+
+namespace mmtune {
+
+/// A candidate that is about to run.
+struct AttemptRecord {
+  TrialKey key;
+  Environment environment;
+  std::string boot;  ///< the machine's, since when it has been up: Linux's boot_id
+};
+
+/// A candidate that ended its worker or the machine, on any of the GPUs of this model with this driver.
+struct Suspect {
+  DeviceKey device;
+  std::string driver;
+  std::string family;
+  std::string config;  ///< of the last time
+  std::string source_hash;
+  int kills = 0;
+  std::string last;  ///< UTC, ISO 8601
+};
+
+/// So many kills, and a candidate is set aside: not tried again on this GPU model with this driver.
+inline constexpr int kMostKills = 2;
+
+}  // namespace mmtune

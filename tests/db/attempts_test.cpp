@@ -1,0 +1,125 @@
+// Attempts: what was running when a worker or the machine ended has a name.
+#include <gmock/gmock.h>
+#include <mmtune/error.h>
+
+#include "tests/db/fixtures.h"
+
+namespace mmtune::testing {
+namespace {
+
+constexpr const char* kGpu = "GPU-1234";
+
+AttemptRecord sample_attempt(int number = 0, const std::string& boot = "this-boot") {
+  const Trial trial = sample_trial(number);
+  return {trial.key, trial.environment, boot};
+}
+
+Trial with_outcome(Outcome outcome, int number = 0) {
+  Trial trial = sample_trial(number);
+  trial.outcome = outcome;
+  return trial;
+}
+
+class AttemptsTest : public StoreTest {
+ protected:
+  int kills() {
+    const auto found = store_.suspects();
+    return found.empty() ? 0 : found.front().kills;
+  }
+
+  Store store_ = open();
+};
+
+TEST_F(AttemptsTest, ItsTrialEndsItAndTheNextBeginsWithThat) {
+  const AttemptRecord second = sample_attempt(1);
+  store_.begin({sample_attempt(0)});
+  store_.put(sample_trial(0), nullptr, &second);
+  const auto culprits = store_.settle(kGpu, "next-boot");
+  ASSERT_EQ(culprits.size(), 1U);
+  EXPECT_EQ(culprits[0].config, second.key.config);
+}
+
+TEST_F(AttemptsTest, WhatOneBootLeftToAnotherCrashedTheMachine) {
+  store_.begin({sample_attempt()});
+  EXPECT_EQ(kills(), 0);
+  EXPECT_EQ(store_.settle(kGpu, "next-boot").size(), 1U);
+  EXPECT_EQ(kills(), 1);
+  EXPECT_TRUE(store_.settle(kGpu, "next-boot").empty()) << "counted twice";
+  EXPECT_EQ(kills(), 1);
+}
+
+TEST_F(AttemptsTest, WhatTheSameBootLeftIsForgotten) {
+  store_.begin({sample_attempt()});
+  EXPECT_TRUE(store_.settle(kGpu, "this-boot").empty());
+  EXPECT_TRUE(store_.settle(kGpu, "next-boot").empty());
+  EXPECT_EQ(kills(), 0);
+}
+
+TEST_F(AttemptsTest, OtherGpusAreLeftAlone) {
+  store_.begin({sample_attempt()});
+  EXPECT_TRUE(store_.settle("GPU-5678", "next-boot").empty());
+  EXPECT_EQ(store_.settle(kGpu, "next-boot").size(), 1U);
+}
+
+TEST_F(AttemptsTest, ThoseThatEndTheirWorkerAreCounted) {
+  for (const Outcome outcome : {Outcome::crashed, Outcome::timed_out}) {
+    store_.begin({sample_attempt()});
+    store_.put(with_outcome(outcome));
+  }
+  for (const Outcome outcome : {Outcome::ok, Outcome::wrong_result, Outcome::too_slow, Outcome::launch_failed}) {
+    store_.begin({sample_attempt()});
+    store_.put(with_outcome(outcome));
+  }
+  const auto suspects = store_.suspects();
+  ASSERT_EQ(suspects.size(), 1U);
+  const Trial trial = sample_trial();
+  EXPECT_EQ(suspects[0].device, trial.key.device);
+  EXPECT_EQ(suspects[0].driver, trial.environment.driver);
+  EXPECT_EQ(suspects[0].source_hash, trial.key.source_hash);
+  EXPECT_EQ(suspects[0].kills, 2);
+  EXPECT_EQ(store_.suspects("ffff").size(), 0U);
+  EXPECT_EQ(store_.suspects(trial.key.source_hash).size(), 1U);
+}
+
+TEST_F(AttemptsTest, ACompilerThatCrashesIsNoKill) {
+  store_.put(with_outcome(Outcome::crashed));
+  EXPECT_EQ(kills(), 0);
+}
+
+TEST_F(AttemptsTest, AnotherDriverStartsAgain) {
+  AttemptRecord attempt = sample_attempt();
+  store_.begin({attempt});
+  store_.put(with_outcome(Outcome::crashed));
+  attempt.environment.driver = "590.0";
+  store_.begin({attempt});
+  store_.put(with_outcome(Outcome::crashed));
+  const auto suspects = store_.suspects();
+  ASSERT_EQ(suspects.size(), 2U);
+  EXPECT_EQ(suspects[0].kills + suspects[1].kills, 2);
+}
+
+TEST_F(AttemptsTest, PruningSetsThemFree) {
+  store_.begin({sample_attempt()});
+  store_.put(with_outcome(Outcome::crashed));
+  Trial other = with_outcome(Outcome::crashed, 1);
+  other.key.source_hash = "another";  // its compiler crashed
+  store_.put(other);
+  PruneRules rules;
+  rules.set_aside = true;
+  const PruneReport report = store_.prune(rules);
+  EXPECT_EQ(report.suspects, 1);
+  EXPECT_EQ(report.trials, 1);
+  EXPECT_TRUE(store_.suspects().empty());
+  EXPECT_FALSE(store_.find(sample_trial().key));
+  EXPECT_TRUE(store_.find(other.key));
+}
+
+TEST_F(AttemptsTest, RefusesWhatItWouldNotReadBack) {
+  EXPECT_THROW(store_.begin({sample_attempt(0, "two words")}), DatabaseError);
+  AttemptRecord attempt = sample_attempt();
+  attempt.key.config = "no configuration";
+  EXPECT_THROW(store_.begin({attempt}), DatabaseError);
+}
+
+}  // namespace
+}  // namespace mmtune::testing

@@ -1,0 +1,36 @@
+#include "tuner/attempts.h"
+
+#include <fstream>
+
+#include "runtime/log.h"
+
+namespace mmtune {
+namespace {
+
+std::string boot_id() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id.empty() ? "unknown" : id;
+}
+
+}  // namespace
+
+AttemptRecord attempt_record(const TrialKey& key, const Environment& environment) {
+  return {key, environment, boot_id()};
+}
+
+void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store& store) {
+  if (lane.evidence() == Evidence::predicted) return;
+  std::vector<AttemptRecord> attempts;
+  for (const TrialKey& key : candidates) attempts.push_back(attempt_record(key, lane.environment()));
+  store.begin(attempts);
+}
+
+void settle_attempts(const DeviceSpec& gpu, Store& store) {
+  for (const TrialKey& culprit : store.settle(gpu.uuid, boot_id())) {
+    log::warning("{}: {} {} was running on {} when the machine went down", to_string(culprit.problem), culprit.family,
+                 culprit.config, gpu.uuid);
+  }
+}
+
+}  // namespace mmtune

@@ -1,0 +1,22 @@
+// The record of what runs on a GPU: db/attempt.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/store.h"
+#include "tuner/lane.h"
+
+namespace mmtune {
+
+/// In this boot of the machine.
+AttemptRecord attempt_record(const TrialKey& key, const Environment& environment);
+
+/// Before launches on the lane. Predictions run nothing, which is not recorded.
+void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store& store);
+
+/// For whoever alone uses the GPU, before and after that: nothing runs there. Warns of candidates that crashed the
+/// machine.
+void settle_attempts(const DeviceSpec& gpu, Store& store);
+
+}  // namespace mmtune

@@ -1,0 +1,95 @@
+// One problem on one GPU: search, judge, race, decide.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.h"
+#include "tuner/candidate.h"
+#include "tuner/compile_pool.h"
+#include "tuner/decision.h"
+#include "tuner/lane.h"
+#include "tuner/session.h"
+#include "tuner/strategy.h"
+
+namespace mmtune {
+
+/// What the problems of a lane have in common.
+struct TuningSetup {
+  const SessionOptions& options;
+  const Effort& effort;
+  const std::vector<const Family*>& families;
+  const Preparation& preparation;
+  Store& store;
+  CompilePool& compiler;
+  Lane& lane;
+  std::function<bool()> stopped;                     ///< whether to end early with what there is
+  std::function<void(const std::string&)> progress;  ///< called for each candidate that is judged
+};
+
+enum class Ending { decided, failed, stopped };
+
+/// Every candidate becomes a stored trial; the transaction of one also records the launch of the next, so that a crash
+/// of the machine has a name. For one use by one thread.
+class ProblemTuning {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Searches until `deadline`, or a little longer where nothing was found yet. `search` is search_hash().
+  ProblemTuning(const TuningSetup& setup, const Problem& problem, std::string search, Clock::time_point deadline);
+
+  /// Failed if the problem has no valid candidate, or cannot be measured here. Throws DatabaseError, DeviceError.
+  Ending run(const std::vector<Point>& favourites);
+
+  /// Once decided.
+  const Point& winner() const { return finishers_[winner_].attempt.point; }
+
+ private:
+  /// A candidate whose compilation is over.
+  struct Program {
+    std::size_t index = 0;  ///< of its attempt
+    Outcome outcome = Outcome::ok;
+    std::string log;  ///< if that is not ok
+    Binary binary;    ///< if it is
+  };
+
+  bool out_of_time() const;
+  TrialKey place() const;
+  std::unique_ptr<Strategy> strategy(const Spaces& spaces, const std::vector<Point>& favourites) const;
+  std::vector<Point> untried_defenders(const Spaces& spaces) const;
+  bool is_usable(const Trial& known) const;
+  bool anew() const;
+  void judge(const std::vector<Point>& points, Strategy& strategy);
+  void look_up(std::size_t index, Strategy& strategy);
+  std::optional<Program> next_program();
+  Program program_of(CompilePool::Result result) const;
+  Trial take(const Program& program);
+  void try_candidate(const Attempt& attempt, const Binary& binary, Trial& trial);
+  void launch(const Attempt& attempt, const Binary& binary, Trial& trial);
+  void store(const Trial& trial, const Binary* binary);
+  std::optional<AttemptRecord> next_launch();
+  void learn(const Attempt& attempt, const Trial& trial, Strategy& strategy);
+  void warn_of(const Trial& trial) const;
+  Ending decide();
+  std::optional<std::size_t> finals();
+  void remove_culprits();
+
+  const TuningSetup& setup_;
+  Problem problem_;
+  std::string search_;
+  Clock::time_point deadline_;
+  std::optional<Winner> before_;  ///< the stored decision
+  double best_us_ = 0;
+  std::vector<Attempt> attempts_;
+  std::deque<Program> programs_;  ///< that wait for the lane
+  std::string announced_;         ///< key_of() the point whose launch is recorded already
+  std::vector<Finisher> finishers_;
+  std::size_t winner_ = 0;
+};
+
+}  // namespace mmtune
