@@ -33,4 +33,13 @@ void settle_attempts(const DeviceSpec& gpu, Store& store) {
   }
 }
 
+int kills_of(const TrialKey& key, Lane& lane, Store& store) {
+  if (lane.evidence() == Evidence::predicted) return 0;
+  for (const Suspect& suspect : store.suspects(key.source_hash)) {
+    // The lane may have to wait for its driver: it is asked only where that matters.
+    if (suspect.device == key.device && suspect.driver == lane.environment().driver) return suspect.kills;
+  }
+  return 0;
+}
+
 }  // namespace mmtune

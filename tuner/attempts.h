@@ -19,4 +19,12 @@ void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store&
 /// machine.
 void settle_attempts(const DeviceSpec& gpu, Store& store);
 
+/// How often this candidate has ended its worker or the machine, on this GPU model with this driver.
+int kills_of(const TrialKey& key, Lane& lane, Store& store);
+
+/// Whether the candidate ended its worker; a source that ended its compiler has no binary.
+inline bool has_killed(const Trial& trial) {
+  return (trial.outcome == Outcome::crashed || trial.outcome == Outcome::timed_out) && !trial.binary_hash.empty();
+}
+
 }  // namespace mmtune

@@ -31,7 +31,7 @@ Ending ProblemTuning::run(const std::vector<Point>& favourites) {
   try {
     setup_.lane.begin(problem_);
     const Spaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
-    const auto searching = strategy(spaces, favourites);
+    const auto searching = searcher(spaces, favourites);
     for (auto points = searching->propose(); !points.empty(); points = searching->propose()) {
       judge(points, *searching);
       if (out_of_time()) break;
@@ -56,7 +56,7 @@ TrialKey ProblemTuning::place() const {
   return {key_of(setup_.preparation.device()), problem_, "", "", "", setup_.preparation.evidence()};
 }
 
-std::unique_ptr<Strategy> ProblemTuning::strategy(const Spaces& spaces, const std::vector<Point>& favourites) const {
+std::unique_ptr<Strategy> ProblemTuning::searcher(const Spaces& spaces, const std::vector<Point>& favourites) const {
   const SessionOptions& options = setup_.options;
   if (options.refresh) return make_listed(fastest_stored(place(), setup_.preparation, setup_.store));
   return make_strategy(options.strategy, {spaces, setup_.effort, options.seed, favourites});
@@ -94,7 +94,9 @@ void ProblemTuning::judge(const std::vector<Point>& points, Strategy& strategy) 
 void ProblemTuning::look_up(std::size_t index, Strategy& strategy) {
   const Attempt& attempt = attempts_[index];
   const CompileTarget& target = setup_.preparation.target();
-  if (auto known = anew() ? std::nullopt : setup_.store.find(attempt.key); known && is_usable(*known)) {
+  if (kills_of(attempt.key, setup_.lane, setup_.store) >= kMostKills) return set_aside(attempt, strategy);
+  if (auto known = anew() ? std::nullopt : setup_.store.find(attempt.key);
+      known && is_usable(*known) && !has_killed(*known)) {
     learn(attempt, *known, strategy);
   } else if (auto binary = setup_.store.find_compiled(attempt.key.source_hash, target.name, true);
              binary && !binary->cubin.empty() && binary->nvrtc == setup_.preparation.nvrtc()) {
@@ -102,6 +104,14 @@ void ProblemTuning::look_up(std::size_t index, Strategy& strategy) {
   } else {
     setup_.compiler.submit(index, attempt.candidate.source, target);
   }
+}
+
+/// It is not run again, and counts as if it had crashed; nothing is stored.
+void ProblemTuning::set_aside(const Attempt& attempt, Strategy& strategy) {
+  ++set_aside_;
+  Trial trial = setup_.preparation.trial(attempt, {});
+  trial.outcome = Outcome::crashed;
+  strategy.learn(attempt.point, trial);
 }
 
 /// Waits for the compiler where nothing else is left to do.
@@ -181,24 +191,28 @@ std::optional<AttemptRecord> ProblemTuning::next_launch() {
 void ProblemTuning::learn(const Attempt& attempt, const Trial& trial, Strategy& strategy) {
   const bool may_win = trial.outcome == Outcome::ok && (trial.deterministic || !setup_.options.deterministic);
   if (may_win || trial.outcome != Outcome::ok) strategy.learn(attempt.point, trial);
-  warn_of(trial);
+  note_fault(trial);
   if (!may_win) return;
   finishers_.push_back({attempt, trial});
   if (best_us_ == 0 || trial.timing.median_us < best_us_) best_us_ = trial.timing.median_us;
 }
 
-void ProblemTuning::warn_of(const Trial& trial) const {
+void ProblemTuning::note_fault(const Trial& trial) {
   constexpr std::array kFaults{Outcome::wrong_result, Outcome::guard_violation, Outcome::unstable, Outcome::timed_out,
                                Outcome::crashed};
   if (std::find(kFaults.begin(), kFaults.end(), trial.outcome) == kFaults.end()) return;
   log::warning("{}: {} {}: {}: {}", to_string(problem_), trial.key.family, trial.key.config, to_string(trial.outcome),
                trial.note);
+  if (has_killed(trial) && kills_of(trial.key, setup_.lane, setup_.store) < kMostKills) once_more_ = true;
 }
 
 /// Stores the winner.
 Ending ProblemTuning::decide() {
   if (setup_.options.refresh && setup_.stopped()) return Ending::stopped;  // the decision that there is stays
   const auto best = finals();
+  if (set_aside_ > 0) {
+    log::warning("{}: {} candidates are set aside; see `mmtune show --set-aside`", to_string(problem_), set_aside_);
+  }
   if (!best) {
     if (setup_.stopped()) return Ending::stopped;
     log::error("{}: no valid candidate among {}; see `mmtune space` and the database for the reasons",
@@ -211,7 +225,8 @@ Ending ProblemTuning::decide() {
     setup_.store.put_winner(key, before_->search, before_->candidates);  // what was searched remains
   } else {
     // An interrupted or cut search is no final decision: the next run goes on with it.
-    setup_.store.put_winner(key, out_of_time() ? "" : search_, static_cast<int>(attempts_.size()));
+    const bool is_final = !out_of_time() && !once_more_;
+    setup_.store.put_winner(key, is_final ? search_ : "", static_cast<int>(attempts_.size()));
   }
   return Ending::decided;
 }
@@ -241,7 +256,7 @@ void ProblemTuning::remove_culprits() {
     if (i < kSuspects && binary) {
       launch(each.attempt, *binary, each.trial);
       setup_.store.put(each.trial);
-      warn_of(each.trial);
+      note_fault(each.trial);
     }
     if (each.trial.outcome == Outcome::ok) kept.push_back(std::move(each));
   }

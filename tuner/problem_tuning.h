@@ -60,7 +60,7 @@ class ProblemTuning {
 
   bool out_of_time() const;
   TrialKey place() const;
-  std::unique_ptr<Strategy> strategy(const Spaces& spaces, const std::vector<Point>& favourites) const;
+  std::unique_ptr<Strategy> searcher(const Spaces& spaces, const std::vector<Point>& favourites) const;
   std::vector<Point> untried_defenders(const Spaces& spaces) const;
   bool is_usable(const Trial& known) const;
   bool anew() const;
@@ -74,7 +74,8 @@ class ProblemTuning {
   void store(const Trial& trial, const Binary* binary);
   std::optional<AttemptRecord> next_launch();
   void learn(const Attempt& attempt, const Trial& trial, Strategy& strategy);
-  void warn_of(const Trial& trial) const;
+  void set_aside(const Attempt& attempt, Strategy& strategy);
+  void note_fault(const Trial& trial);
   Ending decide();
   std::optional<std::size_t> finals();
   void remove_culprits();
@@ -90,6 +91,8 @@ class ProblemTuning {
   std::string announced_;         ///< key_of() the point whose launch is recorded already
   std::vector<Finisher> finishers_;
   std::size_t winner_ = 0;
+  int set_aside_ = 0;       ///< candidates
+  bool once_more_ = false;  ///< some killed for the first time: the next run tries them again
 };
 
 }  // namespace mmtune

@@ -88,10 +88,13 @@ std::string name_of(const Candidate& candidate) {
 
 class FaultyLane final : public Lane {
  public:
-  explicit FaultyLane(const Faults& faults) : faults_(faults), random_(std::random_device()()) {}
+  FaultyLane(const Faults& faults, const DeviceSpec& gpu) : faults_(faults), gpu_(gpu), random_(std::random_device()()) {}
 
   Evidence evidence() const override { return Evidence::measured; }
-  Environment environment() override { return {"1.0", "13.0", "test", pretended_gpu().uuid}; }
+  Environment environment() override {
+    const std::string driver = faults_.file("driver");
+    return {driver.empty() ? "1.0" : driver, "13.0", "test", gpu_.uuid};
+  }
 
   void begin(const Problem& problem) override {
     is_canary_ = problem.align.c < 16;
@@ -137,6 +140,7 @@ class FaultyLane final : public Lane {
   }
 
   const Faults& faults_;
+  DeviceSpec gpu_;
   std::mt19937_64 random_;
   bool is_canary_ = false;  ///< what the tuner looks at the GPU with; no problem here is so badly aligned
 };
@@ -165,7 +169,9 @@ WorkerParts faulty_parts(const std::string& faults) {
   parts.gpus = [] { return std::vector<DeviceSpec>{pretended_gpu()}; };
   parts.compiler = [] { return CompilerFacts{"13.0", {75, 80, 86, 89, 90}, hash_headers(TemplateFiles::embedded())}; };
   parts.compile = [](const Source& source, const CompileTarget&) { return compile(known, source); };
-  parts.make_lane = [](const DeviceChoice&, const CompileTarget&) { return std::make_unique<FaultyLane>(known); };
+  parts.make_lane = [](const DeviceChoice& device, const CompileTarget&) {
+    return std::make_unique<FaultyLane>(known, device.spec);
+  };
   return parts;
 }
 

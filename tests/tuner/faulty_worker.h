@@ -10,7 +10,7 @@
 // or while its source compiles
 //   compile_hang, compile_abort, compile_segfault, compile_garbage, compile_refused.
 // "sick@FILE": everything aborts from the first fault on; FILE remembers that there was one.
-// "log@FILE": a line for each candidate that is run.
+// "log@FILE": a line for each candidate that is run. "driver@VERSION": of the pretended driver.
 #pragma once
 
 #include <string>

@@ -98,10 +98,18 @@ std::vector<std::string> live_sources(const std::vector<Trial>& trials) {
   return {live.begin(), live.end()};
 }
 
-std::int64_t count_matching(const std::vector<Trial>& trials, const PruneRules& rules) {
+bool is_of_suspect(const Trial& trial, const std::vector<Suspect>& suspects) {
+  return (trial.outcome == Outcome::crashed || trial.outcome == Outcome::timed_out) &&
+         std::any_of(suspects.begin(), suspects.end(), [&](const Suspect& suspect) {
+           return suspect.device == trial.key.device && suspect.source_hash == trial.key.source_hash;
+         });
+}
+
+std::int64_t count_matching(const std::vector<Trial>& trials, const std::vector<Suspect>& suspects,
+                            const PruneRules& rules) {
   return std::count_if(trials.begin(), trials.end(), [&](const Trial& trial) {
     return (rules.failed && trial.outcome != Outcome::ok) ||
-           (rules.predicted && trial.key.evidence == Evidence::predicted) ||
+           (rules.predicted && trial.key.evidence == Evidence::predicted) || is_of_suspect(trial, suspects) ||
            (rules.stale_sources &&
             !std::binary_search(rules.live_sources.begin(), rules.live_sources.end(), trial.key.source_hash));
   });
@@ -109,20 +117,26 @@ std::int64_t count_matching(const std::vector<Trial>& trials, const PruneRules& 
 
 ExitCode prune(const DbOptions& options) {
   auto rules = options.rules;
-  if (!rules.failed && !rules.predicted && !rules.stale_sources) {
-    throw UsageError("db prune: nothing to remove was named; give --failed, --predicted or --stale");
+  if (!rules.failed && !rules.predicted && !rules.set_aside && !rules.stale_sources) {
+    throw UsageError("db prune: nothing to remove was named; give --failed, --predicted, --set-aside or --stale");
   }
   auto store = Store::open(database_path(options), options.yes ? OpenMode::read_write : OpenMode::read_only);
   const auto trials = store.trials();
   if (rules.stale_sources) rules.live_sources = live_sources(trials);
   if (!options.yes) {
-    print(counts({{"trials", count_matching(trials, rules)}}), options.format, options.color);
+    const auto suspects = rules.set_aside ? store.suspects() : std::vector<Suspect>{};
+    print(counts({{"trials", count_matching(trials, suspects, rules)},
+                  {"suspects", static_cast<std::int64_t>(suspects.size())}}),
+          options.format, options.color);
     log::warning("{}: nothing was removed; add --yes to remove these trials", store.path());
     return ExitCode::done;
   }
   const auto report = store.prune(rules);
-  print(counts({{"trials", report.trials}, {"binaries", report.binaries}, {"winners", report.winners}}), options.format,
-        options.color);
+  print(counts({{"trials", report.trials},
+                {"binaries", report.binaries},
+                {"winners", report.winners},
+                {"suspects", report.suspects}}),
+        options.format, options.color);
   return ExitCode::done;
 }
 
@@ -156,6 +170,7 @@ void add_db(CLI::App& app, Action& action) {
   auto& pruning = add_task(db, action, options, prune, "prune", "Remove trials that are of no more use");
   pruning.add_flag("--failed", options->rules.failed, "trials that did not run right");
   pruning.add_flag("--predicted", options->rules.predicted, "trials whose time comes from the model");
+  pruning.add_flag("--set-aside", options->rules.set_aside, "what ended its process or the machine: tries it again");
   pruning.add_flag("--stale", options->rules.stale_sources, "trials of kernels that have changed since");
   auto* yes = pruning.add_flag("--yes", options->yes, "really remove them");
   pruning.add_flag("--dry-run", options->dry_run, "only count them, as without --yes")->excludes(yes);

@@ -44,10 +44,31 @@ ExitCode show(const Options& options) {
   return ExitCode::done;
 }
 
+ExitCode show_suspects(const Options& options) {
+  Table table({{"gpu"},
+               {"driver"},
+               {"family"},
+               {"config"},
+               {"kills", Align::right},
+               {"set_aside", Align::right},
+               {"last"},
+               {"source_hash"}});
+  for (const Suspect& each : Store::open(database_path(options), OpenMode::read_only).suspects()) {
+    if (!contains_in_any_case(each.device.name, options.device)) continue;
+    const bool is_set_aside = each.kills >= kMostKills;
+    table.add({each.device.name, each.driver, each.family, each.config, std::int64_t{each.kills},
+               std::int64_t{is_set_aside ? 1 : 0}, each.last, each.source_hash},
+              is_set_aside ? Tone::bad : Tone::caution);
+  }
+  print(table, options.format, options.color);
+  return ExitCode::done;
+}
+
 }  // namespace
 
 void add_show(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
+  auto suspects = std::make_shared<bool>(false);
   options->device.clear();
   options->precisions.clear();
   options->layouts.clear();
@@ -59,11 +80,14 @@ void add_show(CLI::App& app, Action& action) {
           },
           "only GPUs whose name contains this; model:NAME is that model's name")
       ->type_name("NAME");
+  verb.add_flag("--set-aside", *suspects, "instead, candidates that ended their process or the machine");
   add_problem_options(verb, *options);
   add_database_option(verb, *options);
   add_output_options(verb, *options);
   add_log_options(verb);
-  verb.callback([options, &action] { action = [options] { return show(*options); }; });
+  verb.callback([options, suspects, &action] {
+    action = [options, suspects] { return *suspects ? show_suspects(*options) : show(*options); };
+  });
 }
 
 }  // namespace mmtune

@@ -1,0 +1,162 @@
+// Who ends a worker or the machine is known, is tried once more, and then no longer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "tests/tuner/faults_fixture.h"
+
+namespace mmtune::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kBad = "tiled TILE=16 UNROLL=4";
+
+class Quarantine : public FaultsTest {
+ protected:
+  /// Runs, and says whether kBad ran on the GPU.
+  bool runs_the_bad_one(const SessionOptions& options, const std::string& faults) {
+    std::filesystem::remove(path("log"));
+    summary_ = run(options, faults + ";log@" + path("log"));
+    return has_run(kBad);
+  }
+
+  bool has_run(const std::string& candidate) const {
+    std::ifstream log(path("log"));
+    for (std::string line; std::getline(log, line);) {
+      if (line == candidate) return true;
+    }
+    return false;
+  }
+
+  std::vector<Suspect> suspects() const { return Store::open(path("test.db"), OpenMode::read_only).suspects(); }
+
+  /// A run that is killed while kBad hangs.
+  void be_killed_with_the_bad_one_running() {
+    SessionOptions patient = options();
+    patient.launch_limit_s = 600;
+    const pid_t tuner = fork();
+    if (tuner == 0) {
+      run(patient, std::string("hang@") + kBad + ";log@" + path("log"));
+      _exit(0);
+    }
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!has_run(kBad) && std::chrono::steady_clock::now() < patience) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_TRUE(has_run(kBad));
+    kill(tuner, SIGKILL);
+    waitpid(tuner, nullptr, 0);
+  }
+
+  void change(const char* sql) const {
+    sqlite3* handle = nullptr;
+    ASSERT_EQ(sqlite3_open(path("test.db").c_str(), &handle), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(handle);
+  }
+
+  /// Counted by SQLite in the file's header.
+  unsigned write_transactions() const {
+    std::ifstream file(path("test.db"), std::ios::binary);
+    file.seekg(24);
+    unsigned count = 0;
+    for (int i = 0; i < 4; ++i) count = count << 8 | static_cast<unsigned char>(file.get());
+    return count;
+  }
+
+  SessionSummary summary_;
+};
+
+TEST_F(Quarantine, WhoKillsTwiceIsNotTriedAThirdTime) {
+  const std::string faults = std::string("abort@") + kBad;
+  EXPECT_TRUE(runs_the_bad_one(options(), faults));
+  EXPECT_EQ(summary_.tuned, 1);
+  ASSERT_EQ(suspects().size(), 1U);
+  EXPECT_EQ(suspects()[0].kills, 1);
+
+  EXPECT_TRUE(runs_the_bad_one(options(), faults)) << "not tried once more";
+  EXPECT_FALSE(has_run("tiled TILE=8 UNROLL=1")) << "the others are known";
+  ASSERT_EQ(suspects().size(), 1U);
+  EXPECT_EQ(suspects()[0].kills, kMostKills);
+  EXPECT_EQ(suspects()[0].family + ' ' + suspects()[0].config, kBad);
+
+  EXPECT_FALSE(runs_the_bad_one(options(), faults));
+  EXPECT_EQ(summary_.known, 1) << "there is nothing left to try";
+  SessionOptions again = options();
+  again.retune = true;
+  EXPECT_FALSE(runs_the_bad_one(again, faults));
+  EXPECT_TRUE(has_run("tiled TILE=8 UNROLL=1"));
+  SessionOptions other_size = options();
+  other_size.problems = {packed_problem(Precision::fp32, Layout::nn, 128, 64, 64)};
+  EXPECT_FALSE(runs_the_bad_one(other_size, faults)) << "its source is the same for all sizes";
+  EXPECT_EQ(summary_.tuned, 1);
+}
+
+TEST_F(Quarantine, WhoKillsOnceAndThenNoMoreMayWin) {
+  EXPECT_TRUE(runs_the_bad_one(options(), std::string("lost@") + kBad));
+  EXPECT_TRUE(runs_the_bad_one(options(), ""));
+  EXPECT_EQ(outcomes()[kBad], "ok");
+  EXPECT_FALSE(runs_the_bad_one(options(), ""));
+  EXPECT_EQ(summary_.known, 1);
+}
+
+TEST_F(Quarantine, AnotherDriverOrAPardonGivesAnotherChance) {
+  const std::string faults = std::string("abort@") + kBad;
+  for (int i = 0; i < kMostKills; ++i) EXPECT_TRUE(runs_the_bad_one(options(), faults));
+  SessionOptions again = options();
+  again.seed = 2;  // another search, else nothing is left to do
+  EXPECT_FALSE(runs_the_bad_one(again, faults));
+  EXPECT_TRUE(runs_the_bad_one(again, faults + ";driver@2.0"));
+
+  PruneRules rules;
+  rules.set_aside = true;
+  Store::open(path("test.db"), OpenMode::read_write).prune(rules);
+  again.seed = 3;
+  EXPECT_TRUE(runs_the_bad_one(again, ""));
+  EXPECT_EQ(outcomes()[kBad], "ok");
+}
+
+TEST_F(Quarantine, TheCulpritOfACrashOfTheMachineIsNamedAndCounted) {
+  for (int kills = 1; kills <= kMostKills; ++kills) {
+    be_killed_with_the_bad_one_running();
+    change("UPDATE attempt SET boot = 'before' WHERE killed = 0");  // the machine was started again
+    std::filesystem::remove(path("log"));
+    testing::internal::CaptureStderr();
+    run(options(), "log@" + path("log"));
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(said, HasSubstr(std::string(kBad) + " was running on "));
+    EXPECT_EQ(has_run(kBad), kills < kMostKills);
+    ASSERT_EQ(suspects().size(), 1U);
+    EXPECT_EQ(suspects()[0].kills, kills);
+    std::filesystem::remove(path("log"));
+    change("DELETE FROM winner; DELETE FROM trial");
+  }
+}
+
+TEST_F(Quarantine, ATunerThatIsKilledBlamesNobody) {
+  be_killed_with_the_bad_one_running();
+  EXPECT_TRUE(runs_the_bad_one(options(), ""));
+  EXPECT_TRUE(suspects().empty());
+  EXPECT_EQ(summary_.tuned, 1);
+}
+
+TEST_F(Quarantine, AttemptsCostNoTransactionsOfTheirOwn) {
+  run(options(), "");  // everything is compiled
+  SessionOptions again = options();
+  again.retune = true;
+  const unsigned before = write_transactions();
+  run(again, "");
+  const auto candidates = static_cast<unsigned>(outcomes().size());
+  // The first attempt, those of the race, the race and the decision.
+  EXPECT_LE(write_transactions() - before, candidates + 4);
+  EXPECT_GE(write_transactions() - before, candidates);
+}
+
+}  // namespace
+}  // namespace mmtune::test
