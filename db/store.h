@@ -1,9 +1,9 @@
 // The database of trials, binaries and winners: the only place with SQL. The file format is db/schema.sql.
 //
-// Threads may share a Store: its functions take turns. Writers use BEGIN IMMEDIATE transactions with full durability: what put() returned from is on
-// disk. Any number of processes may read and write one file. Every function throws DatabaseError naming the file, the
-// cause and the remedy; none ever deletes or renames a database. A row with values that no mmtune writes is skipped and
-// reported by check(). A Store does not survive fork(): the child opens its own.
+// Threads may share a Store: its functions take turns. Writers use BEGIN IMMEDIATE transactions with full durability:
+// what put() returned from is on disk. Any number of processes may read and write one file. Every function throws
+// DatabaseError naming the file, the cause and the remedy; none ever deletes or renames a database. A row with values
+// that no mmtune writes is skipped and reported by check(). A Store does not survive fork(): the child opens its own.
 #pragma once
 
 #include <functional>

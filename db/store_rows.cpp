@@ -95,8 +95,8 @@ void write_attempt(Database& database, const AttemptRecord& attempt) {
   if (fault.empty()) fault = fault_of(attempt.environment);
   if (fault.empty() && !is_hash(attempt.boot)) fault = "boot: no name";
   if (!fault.empty()) {
-    throw DatabaseError(fmt::format("database {}: attempt not written: {}; correct it and write again", database.path(),
-                                    fault));
+    throw DatabaseError(
+        fmt::format("database {}: attempt not written: {}; correct it and write again", database.path(), fault));
   }
   database.run(
       "INSERT INTO attempt (device_id, problem_id, family, config, source_hash, environment_id, boot, killed, started)"
@@ -106,13 +106,13 @@ void write_attempt(Database& database, const AttemptRecord& attempt) {
 }
 
 void end_attempt(Database& database, const Trial& trial) {
-#define MMTUNE_WHERE_ATTEMPT                                                                                \
+#define MMTUNE_WHERE_ATTEMPT \
   " WHERE killed = 0 AND device_id = ?1 AND problem_id = ?2 AND family = ?3 AND config = ?4 AND source_hash = ?5"
   const bool killed = trial.outcome == Outcome::crashed || trial.outcome == Outcome::timed_out;
   const TrialKey& key = trial.key;
-  database.run(killed ? "UPDATE attempt SET killed = 1" MMTUNE_WHERE_ATTEMPT : "DELETE FROM attempt" MMTUNE_WHERE_ATTEMPT,
-               device_id(database, key.device), problem_id(database, key.problem), key.family, key.config,
-               key.source_hash);
+  database.run(
+      killed ? "UPDATE attempt SET killed = 1" MMTUNE_WHERE_ATTEMPT : "DELETE FROM attempt" MMTUNE_WHERE_ATTEMPT,
+      device_id(database, key.device), problem_id(database, key.problem), key.family, key.config, key.source_hash);
 #undef MMTUNE_WHERE_ATTEMPT
 }
 

@@ -34,7 +34,6 @@ CompilePool::CompilePool(const TemplateFiles& files, CompilePoolOptions options)
 }
 
 CompilePool::~CompilePool() {
-  clear();
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -46,69 +45,51 @@ CompilePool::~CompilePool() {
   threads_.clear();
 }
 
-void CompilePool::submit(std::size_t ticket, Source source, CompileTarget target) {
-  const std::lock_guard lock(mutex_);
-  waiting_.push_back({ticket, std::move(source), std::move(target)});
-  wake_worker_.notify_one();
-}
-
-std::optional<CompilePool::Result> CompilePool::next() {
-  std::unique_lock lock(mutex_);
-  wake_owner_.wait(lock, [this] { return fault_ || !finished_.empty() || (waiting_.empty() && running_ == 0); });
-  return take_finished();
-}
-
-std::optional<CompilePool::Result> CompilePool::next_finished() {
-  const std::lock_guard lock(mutex_);
-  return take_finished();
-}
-
-std::optional<CompilePool::Result> CompilePool::take_finished() {
-  if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
-  if (finished_.empty()) return std::nullopt;
-  Result result = std::move(finished_.front());
-  finished_.pop_front();
-  return result;
-}
-
-void CompilePool::clear() {
-  const std::lock_guard lock(mutex_);
-  waiting_.clear();
-  finished_.clear();
-  ++generation_;
-}
-
 void CompilePool::work(const std::stop_token& stop, Worker& worker) {
   std::unique_lock lock(mutex_);
   while (wake_worker_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
-    Job job = std::move(waiting_.front());
-    waiting_.pop_front();
-    const std::size_t generation = generation_;
-    ++running_;
+    const JobPointer job = next_job();
+    running_.push_back(job);
     lock.unlock();
     Result result;
     std::exception_ptr fault;
     try {
-      result = compile(std::move(job), worker);
+      result = compile(*job, worker);
     } catch (...) {
       fault = std::current_exception();
     }
     lock.lock();
-    --running_;
-    if (generation == generation_) {
+    std::erase(running_, job);
+    for (const Job::Order& order : job->orders) {
+      --order.queue->outstanding_;
+      result.ticket = order.ticket;
       if (fault) {
-        fault_ = fault;
+        order.queue->fault_ = fault;
       } else {
-        finished_.push_back(std::move(result));
+        order.queue->finished_.push_back(result);
       }
     }
-    wake_owner_.notify_one();
+    wake_owners_.notify_all();
   }
 }
 
-CompilePool::Result CompilePool::compile(Job job, Worker& worker) {
+/// Takes the first one of the queue for which least is running.
+CompilePool::JobPointer CompilePool::next_job() {
+  const auto load = [this](const JobPointer& waiting) {
+    return std::count_if(running_.begin(), running_.end(), [&](const JobPointer& running) {
+      return !running->orders.empty() && running->orders.front().queue == waiting->orders.front().queue;
+    });
+  };
+  const auto next = std::min_element(waiting_.begin(), waiting_.end(),
+                                     [&](const JobPointer& x, const JobPointer& y) { return load(x) < load(y); });
+  JobPointer job = *next;
+  waiting_.erase(next);
+  return job;
+}
+
+CompilePool::Result CompilePool::compile(const Job& job, Worker& worker) {
   if (!worker) start(worker);
-  Result result{job.ticket, Outcome::ok, {}};
+  Result result;
   try {
     result.compilation = worker->ask<Compilation>(
         {{"verb", verb::kCompile}, {"source", job.source}, {"target", job.target}}, options_.limit);
@@ -139,6 +120,55 @@ void CompilePool::replace(Worker& worker, Worker by) {
   const std::lock_guard lock(mutex_);
   if (by && stopping_) by->interrupt();
   worker.swap(by);
+}
+
+void CompileQueue::submit(std::size_t ticket, Source source, CompileTarget target) {
+  const std::lock_guard lock(pool_.mutex_);
+  ++outstanding_;
+  const auto is_same = [&](const CompilePool::JobPointer& job) {
+    return job->source.hash == source.hash && job->target.name == target.name;
+  };
+  for (const auto& job : pool_.running_) {
+    if (is_same(job)) return job->orders.push_back({this, ticket});
+  }
+  for (const auto& job : pool_.waiting_) {
+    if (is_same(job)) return job->orders.push_back({this, ticket});
+  }
+  pool_.waiting_.push_back(
+      std::make_shared<CompilePool::Job>(CompilePool::Job{std::move(source), std::move(target), {{this, ticket}}}));
+  pool_.wake_worker_.notify_one();
+}
+
+std::optional<CompilePool::Result> CompileQueue::next() {
+  std::unique_lock lock(pool_.mutex_);
+  pool_.wake_owners_.wait(lock, [this] { return fault_ || !finished_.empty() || outstanding_ == 0; });
+  return take_finished();
+}
+
+std::optional<CompilePool::Result> CompileQueue::next_finished() {
+  const std::lock_guard lock(pool_.mutex_);
+  return take_finished();
+}
+
+std::optional<CompilePool::Result> CompileQueue::take_finished() {
+  if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
+  if (finished_.empty()) return std::nullopt;
+  CompilePool::Result result = std::move(finished_.front());
+  finished_.pop_front();
+  return result;
+}
+
+void CompileQueue::clear() {
+  const std::lock_guard lock(pool_.mutex_);
+  const auto forget = [this](const CompilePool::JobPointer& job) {
+    std::erase_if(job->orders, [this](const CompilePool::Job::Order& order) { return order.queue == this; });
+    return job->orders.empty();
+  };
+  std::erase_if(pool_.waiting_, forget);
+  for (const auto& job : pool_.running_) forget(job);
+  finished_.clear();
+  fault_ = nullptr;
+  outstanding_ = 0;
 }
 
 }  // namespace mmtune

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,6 +19,7 @@
 
 namespace mmtune {
 
+class CompileQueue;
 class WorkerProcess;
 
 /// NVRTC, as a worker found it.
@@ -33,7 +35,7 @@ struct CompilePoolOptions {
   std::string program = kThisProgram;       ///< what the workers run
 };
 
-/// Each job has a thread and, from its first source on, a worker. For one thread, the owner's.
+/// Each job has a thread and, from its first source on, a worker. What is to be compiled comes in through queues.
 class CompilePool {
  public:
   struct Result {
@@ -44,55 +46,80 @@ class CompilePool {
 
   /// Starts one worker. Throws DeviceError without NVRTC.
   CompilePool(const TemplateFiles& files, CompilePoolOptions options);
-  /// Kills what is running.
+  /// Kills what is running. All queues must be gone.
   ~CompilePool();
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
 
   const CompilerFacts& compiler() const { return compiler_; }
 
-  /// Sources are compiled in the order of submission.
-  void submit(std::size_t ticket, Source source, CompileTarget target);
-
-  /// Waits for the next finished compilation, in any order; nothing if none is outstanding. Throws DeviceError where no
-  /// source can be compiled: NVRTC is at fault.
-  std::optional<Result> next();
-
-  /// The same without waiting: nothing also where none is finished yet.
-  std::optional<Result> next_finished();
-
-  /// Forgets everything submitted and not yet returned.
-  void clear();
-
  private:
+  friend class CompileQueue;
+
+  /// A source is compiled once for all queues that wait for it.
   struct Job {
-    std::size_t ticket = 0;
+    struct Order {
+      CompileQueue* queue = nullptr;
+      std::size_t ticket = 0;
+    };
     Source source;
     CompileTarget target;
+    std::vector<Order> orders;
   };
 
+  using JobPointer = std::shared_ptr<Job>;
   using Worker = std::unique_ptr<WorkerProcess>;
 
   void work(const std::stop_token& stop, Worker& worker);
-  std::optional<Result> take_finished();
-  Result compile(Job job, Worker& worker);
+  JobPointer next_job();
+  Result compile(const Job& job, Worker& worker);
   CompilerFacts start(Worker& worker);
   void replace(Worker& worker, Worker by);
 
   CompilePoolOptions options_;
   std::string headers_;  ///< hash of those that sources are rendered for
   CompilerFacts compiler_;
-  std::mutex mutex_;
+  std::mutex mutex_;  ///< of everything below, and of the queues
   std::condition_variable_any wake_worker_;
-  std::condition_variable wake_owner_;
-  std::deque<Job> waiting_;
-  std::deque<Result> finished_;
-  std::exception_ptr fault_;
-  std::size_t running_ = 0;
-  std::size_t generation_ = 0;  ///< counts clear(): results of an older generation are dropped
+  std::condition_variable wake_owners_;
+  std::deque<JobPointer> waiting_;
+  std::vector<JobPointer> running_;
   bool stopping_ = false;
   std::vector<Worker> workers_;  ///< one place for each job
   std::vector<std::jthread> threads_;
+};
+
+/// One user's way into the pool; queues get equal shares of it. For one thread.
+class CompileQueue {
+ public:
+  explicit CompileQueue(CompilePool& pool) : pool_(pool) {}
+  /// Forgets everything.
+  ~CompileQueue() { clear(); }
+  CompileQueue(const CompileQueue&) = delete;
+  CompileQueue& operator=(const CompileQueue&) = delete;
+
+  /// Sources are compiled in the order of submission.
+  void submit(std::size_t ticket, Source source, CompileTarget target);
+
+  /// Waits for the next finished compilation, in any order; nothing if none is outstanding. Throws DeviceError where no
+  /// source can be compiled: NVRTC is at fault.
+  std::optional<CompilePool::Result> next();
+
+  /// The same without waiting: nothing also where none is finished yet.
+  std::optional<CompilePool::Result> next_finished();
+
+  /// Forgets everything submitted and not yet returned.
+  void clear();
+
+ private:
+  friend class CompilePool;
+
+  std::optional<CompilePool::Result> take_finished();
+
+  CompilePool& pool_;
+  std::deque<CompilePool::Result> finished_;
+  std::exception_ptr fault_;
+  std::size_t outstanding_ = 0;  ///< submitted and not finished
 };
 
 }  // namespace mmtune

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "runtime/log.h"
 #include "templates/gpu_catalog.h"
+#include "tuner/text.h"
 #include "tuner/worker_process.h"
 
 namespace mmtune {
@@ -44,6 +46,13 @@ DeviceChoice installed(int ordinal) {
                         : fmt::format("no GPU {}: there are 0 to {}; see mmtune devices", ordinal, gpus.size() - 1));
 }
 
+std::vector<DeviceChoice> all_installed() {
+  std::vector<DeviceChoice> devices;
+  for (DeviceSpec& gpu : installed_gpus()) devices.push_back({std::move(gpu), static_cast<int>(devices.size())});
+  if (devices.empty()) throw DeviceError("--device all: the driver offers no GPU; see mmtune devices");
+  return devices;
+}
+
 }  // namespace
 
 DeviceChoice choose_device(std::string_view text) {
@@ -55,6 +64,33 @@ DeviceChoice choose_device(std::string_view text) {
     throw UsageError(fmt::format("--device '{}': write auto, a GPU's number, or model:NAME; see mmtune devices", text));
   }
   return installed(ordinal);
+}
+
+std::vector<DeviceChoice> choose_devices(std::string_view text) {
+  if (text == "all") return all_installed();
+  std::vector<DeviceChoice> devices;
+  for (const auto part : split(text, ',')) {
+    const DeviceChoice device = choose_device(part);
+    const bool is_known = std::any_of(devices.begin(), devices.end(), [&](const DeviceChoice& known) {
+      return known.ordinal == device.ordinal && is_same_model(known, device);
+    });
+    if (is_known) throw UsageError(fmt::format("--device '{}': '{}' is named twice; name it once", text, part));
+    devices.push_back(device);
+  }
+  return devices;
+}
+
+bool is_same_model(const DeviceChoice& x, const DeviceChoice& y) {
+  return key_of(x.spec) == key_of(y.spec) && evidence_of(x) == evidence_of(y);
+}
+
+std::vector<DeviceChoice> models_of(const std::vector<DeviceChoice>& devices) {
+  std::vector<DeviceChoice> models;
+  for (const DeviceChoice& device : devices) {
+    const auto same = [&](const DeviceChoice& model) { return is_same_model(model, device); };
+    if (std::none_of(models.begin(), models.end(), same)) models.push_back(device);
+  }
+  return models;
 }
 
 std::string to_string(const DeviceChoice& device) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "db/trial.h"
 #include "templates/device_spec.h"
@@ -18,6 +19,13 @@ struct DeviceChoice {
 /// "model:h200": an entry of the catalogue. Throws UsageError for any other text or an unknown model, DeviceError for
 /// a GPU that does not exist, naming those that do.
 DeviceChoice choose_device(std::string_view text);
+
+/// "all": every installed GPU. Else one or more as for choose_device(), separated by commas, none twice.
+std::vector<DeviceChoice> choose_devices(std::string_view text);
+
+/// The first device of each model: cards that share results, measured and predicted apart.
+std::vector<DeviceChoice> models_of(const std::vector<DeviceChoice>& devices);
+bool is_same_model(const DeviceChoice& x, const DeviceChoice& y);
 
 /// What its times are.
 inline Evidence evidence_of(const DeviceChoice& device) {

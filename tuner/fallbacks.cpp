@@ -15,7 +15,7 @@ Fallback fallback_for(Precision precision, Layout layout, const Preparation& pre
   return {problem, &naive, config, preparation.source(naive, problem, config)};
 }
 
-void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, CompilePool& pool,
+void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, CompileQueue& compiler,
                      Store& store) {
   std::set<std::pair<Precision, Layout>> done;
   std::vector<Fallback> missing;
@@ -23,10 +23,10 @@ void store_fallbacks(const std::vector<Problem>& problems, const Preparation& pr
     if (!done.emplace(each.precision, each.layout).second) continue;
     Fallback fallback = fallback_for(each.precision, each.layout, preparation);
     if (store.find_compiled(fallback.source.hash, preparation.target().name, true)) continue;
-    pool.submit(missing.size(), fallback.source, preparation.target());
+    compiler.submit(missing.size(), fallback.source, preparation.target());
     missing.push_back(std::move(fallback));
   }
-  while (const auto result = pool.next()) {
+  while (const auto result = compiler.next()) {
     const Fallback& fallback = missing[result->ticket];
     if (result->outcome == Outcome::ok) {
       store.put_compiled(fallback.source.hash, preparation.binary(result->compilation));

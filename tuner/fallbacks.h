@@ -20,9 +20,9 @@ struct Fallback {
 
 Fallback fallback_for(Precision precision, Layout layout, const Preparation& preparation);
 
-/// Compiles and stores the fallback of every precision and layout among the problems, unless it is there. The pool must
-/// have nothing to do.
-void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, CompilePool& pool,
+/// Compiles and stores the fallback of every precision and layout among the problems, unless it is there. The queue
+/// must be empty.
+void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, CompileQueue& compiler,
                      Store& store);
 
 }  // namespace mmtune

@@ -251,8 +251,7 @@ void ProblemTuning::remove_culprits() {
   std::vector<Finisher> kept;
   for (std::size_t i = 0; i < finishers_.size(); ++i) {
     Finisher& each = finishers_[i];
-    const auto binary =
-        setup_.store.find_compiled(each.trial.key.source_hash, setup_.preparation.target().name, true);
+    const auto binary = setup_.store.find_compiled(each.trial.key.source_hash, setup_.preparation.target().name, true);
     if (i < kSuspects && binary) {
       launch(each.attempt, *binary, each.trial);
       setup_.store.put(each.trial);

@@ -26,7 +26,7 @@ struct TuningSetup {
   const std::vector<const Family*>& families;
   const Preparation& preparation;
   Store& store;
-  CompilePool& compiler;
+  CompileQueue& compiler;
   Lane& lane;
   std::function<bool()> stopped;                     ///< whether to end early with what there is
   std::function<void(const std::string&)> progress;  ///< called for each candidate that is judged

@@ -16,6 +16,7 @@
 #include "templates/families.h"
 #include "tuner/candidate.h"
 #include "tuner/compile_pool.h"
+#include "tuner/gpu_lock.h"
 #include "tuner/worker_lane.h"
 
 namespace mmtune {
@@ -85,7 +86,7 @@ class Repetition {
  private:
   /// The winner of one run joins the field.
   void enter(const Problem& problem, Store& store, Field& field) const {
-    const DeviceChoice& device = options_.session.device;
+    const DeviceChoice& device = options_.session.devices.front();
     const auto winner = store.find_winner(key_of(device.spec), problem, evidence_of(device));
     auto binary = winner ? store.find_binary(winner->trial.binary_hash) : std::nullopt;
     if (!binary) return;
@@ -108,10 +109,11 @@ class Repetition {
   }
 
   Lane& lane() {
-    const DeviceChoice& device = options_.session.device;
+    const DeviceChoice& device = options_.session.devices.front();
     if (!lane_ && evidence_of(device) == Evidence::predicted) {
       lane_ = make_model_lane(device, pool_.compiler().version);
     } else if (!lane_) {
+      lock_ = GpuLock::wait(device, [] { return false; });
       const CompileTarget target = compile_target(device.spec, pool_.compiler().supported);
       lane_ = make_worker_lane({.device = device, .target = target, .canary = std::nullopt});
     }
@@ -122,6 +124,7 @@ class Repetition {
   TemporaryDirectory directory_;
   std::vector<Field> fields_;
   CompilePool pool_;
+  std::optional<GpuLock> lock_;
   std::unique_ptr<Lane> lane_;
 };
 

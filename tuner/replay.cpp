@@ -189,8 +189,8 @@ std::vector<Replay> what_if(const SessionOptions& options, const std::vector<std
   std::vector<Spaces> spaces;
   std::vector<StoredTrials> stored;
   for (const Problem& problem : options.problems) {
-    spaces.emplace_back(families, problem, options.device.spec, options.only);
-    stored.emplace_back(store, key_of(options.device.spec), problem, spaces.back());
+    spaces.emplace_back(families, problem, options.devices.front().spec, options.only);
+    stored.emplace_back(store, key_of(options.devices.front().spec), problem, spaces.back());
   }
   std::vector<Replay> replays;
   CompileTimes compiling(store, jobs_of(options));

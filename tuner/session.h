@@ -12,7 +12,7 @@
 namespace mmtune {
 
 struct SessionOptions {
-  DeviceChoice device;
+  std::vector<DeviceChoice> devices;  ///< those of one model share the problems; each model has all of them
   std::vector<Problem> problems;
   std::string database;               ///< path; created where missing
   std::vector<std::string> families;  ///< empty: all that compete

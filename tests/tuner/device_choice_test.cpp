@@ -39,6 +39,24 @@ TEST(DeviceChoice, GpuThatDoesNotExistIsADeviceError) { EXPECT_THROW(choose_devi
 
 TEST(DeviceChoice, AutomaticAlwaysGivesADevice) { EXPECT_GT(choose_device("auto").spec.sm_count, 0); }
 
+TEST(DeviceChoice, SeveralAreNamedWithCommasAndNoneTwice) {
+  const auto devices = choose_devices("model:t4, model:h200");
+  ASSERT_EQ(devices.size(), 2U);
+  EXPECT_EQ(devices[1].spec.name, catalog_gpu("h200").name);
+  EXPECT_THROW(choose_devices("model:t4,model:t4"), UsageError);
+  EXPECT_THROW(choose_devices("model:t4,"), UsageError);
+  EXPECT_THROW(choose_devices("all,model:t4"), UsageError);
+}
+
+TEST(DeviceChoice, EqualCardsAreOneModelAndPredictionsAnother) {
+  const DeviceSpec& h200 = catalog_gpu("h200");
+  const auto models = models_of({{h200, 0}, {catalog_gpu("t4"), 1}, {h200, 2}, {h200, -1}});
+  ASSERT_EQ(models.size(), 3U);
+  EXPECT_EQ(models[0].ordinal, 0);
+  EXPECT_EQ(models[1].ordinal, 1);
+  EXPECT_EQ(models[2].ordinal, -1);
+}
+
 TEST(DeviceChoice, CatalogueGpusAreKnown) {
   const auto& a100 = catalog_gpu("a100");
   const auto known = known_gpu(key_of(a100));

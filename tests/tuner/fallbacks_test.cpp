@@ -15,14 +15,15 @@ TEST_F(Fallbacks, AreStoredOnceForEachPrecisionAndLayoutAndFoundByDispatch) {
   Store store = Store::open(directory.file("test.db"), OpenMode::read_write);
   const DeviceSpec& device = catalog_gpu("h200");
   CompilePool pool(TemplateFiles::embedded(), {.jobs = 1});
+  CompileQueue compiler(pool);
   const Preparation preparation(TemplateFiles::embedded(), device, compile_target(device, nvrtc_->supported()),
                                 Evidence::predicted, nvrtc_->version());
   const std::vector<Problem> problems{packed_problem(Precision::fp16, Layout::nn, 64, 64, 64),
                                       packed_problem(Precision::fp16, Layout::nn, 96, 96, 96),
                                       packed_problem(Precision::fp32, Layout::tt, 64, 64, 64)};
-  store_fallbacks(problems, preparation, pool, store);
+  store_fallbacks(problems, preparation, compiler, store);
   EXPECT_EQ(store.check().binaries, 2);
-  store_fallbacks(problems, preparation, pool, store);
+  store_fallbacks(problems, preparation, compiler, store);
   EXPECT_EQ(store.check().binaries, 2);
 
   const DispatchTable dispatch(device, load_kernels(store, device, TemplateFiles::embedded()));

@@ -59,6 +59,7 @@ class FaultsTest : public testing::Test {
   }
   ~FaultsTest() override {
     std::filesystem::remove_all(folder_);
+    for (int i = 0; i < 4; ++i) std::filesystem::remove(fmt::format("/tmp/mmtune-{}.lock", gpu_uuid(i)));
     EXPECT_TRUE(children_of(getpid()).empty()) << "a process was left behind";
   }
 
@@ -67,7 +68,8 @@ class FaultsTest : public testing::Test {
   /// All 21 configurations of `tiled` for one small problem, on the pretended GPU.
   SessionOptions options() const {
     SessionOptions options;
-    options.device = {pretended_gpu(), 0};
+    options.devices = {{pretended_gpu(), 0}};
+    options.devices[0].spec.uuid = gpu_uuid(0);
     options.problems = {packed_problem(Precision::fp32, Layout::nn, 64, 64, 64)};
     options.database = path("test.db");
     options.families = {"tiled"};
@@ -76,6 +78,9 @@ class FaultsTest : public testing::Test {
     options.compile_limit_s = options.launch_limit_s = 1;
     return options;
   }
+
+  /// Of this process alone, so that no other test waits for it.
+  static std::string gpu_uuid(int number) { return fmt::format("GPU-test-{}-{}", getpid(), number); }
 
   static SessionSummary run(const SessionOptions& options, const std::string& faults) {
     const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());

@@ -1,9 +1,11 @@
 #include "tests/tuner/faulty_worker.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <mmtune/error.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -88,7 +90,8 @@ std::string name_of(const Candidate& candidate) {
 
 class FaultyLane final : public Lane {
  public:
-  FaultyLane(const Faults& faults, const DeviceSpec& gpu) : faults_(faults), gpu_(gpu), random_(std::random_device()()) {}
+  FaultyLane(const Faults& faults, const DeviceSpec& gpu)
+      : faults_(faults), gpu_(gpu), random_(std::random_device()()) {}
 
   Evidence evidence() const override { return Evidence::measured; }
   Environment environment() override {
@@ -108,6 +111,8 @@ class FaultyLane final : public Lane {
     if (!faults_.file("log").empty()) std::ofstream(faults_.file("log"), std::ios::app) << name << '\n';
     faults_.stay_sick();
     faults_.commit("", name);
+    if (!faults_.file("meet").empty()) meet(faults_.file("meet"));
+    if (!faults_.file("alone").empty()) be_alone(faults_.file("alone") + gpu_.uuid);
     if (faults_.has("sometimes", name) && !is_canary_ && random_() % 5 == 0) std::abort();
     if (faults_.has("memory", name)) throw OutOfMemoryError("a test");
     if (faults_.has("lost", name)) throw DeviceLostError("a test broke the context");
@@ -134,6 +139,27 @@ class FaultyLane final : public Lane {
   }
 
  private:
+  /// One file for each GPU, and there are two.
+  void meet(const std::string& file) const {
+    std::ofstream(file + gpu_.uuid) << "here";
+    const auto count = [&] {
+      const std::filesystem::path path(file);
+      const auto files = std::filesystem::directory_iterator(path.parent_path());
+      return std::count_if(begin(files), end(files), [&](const auto& entry) {
+        return entry.path().filename().string().starts_with(path.filename().string());
+      });
+    };
+    while (count() < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+  static void be_alone(const std::string& file) {
+    const int mine = open(file.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+    if (mine < 0) std::abort();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    unlink(file.c_str());
+    close(mine);
+  }
+
   static Timing timing(const Candidate& candidate) {
     const double us = pretended_us(name_of(candidate));
     return {us, us, us, us, 1, 1, "events", 0};
@@ -148,6 +174,7 @@ class FaultyLane final : public Lane {
 Compilation compile(const Faults& faults, const Source& source) {
   // "// tiled TILE=16 UNROLL=16 for fp32 nn"
   const std::string name = source.text.substr(3, source.text.find(" for ") - 3);
+  if (!faults.file("compile_log").empty()) std::ofstream(faults.file("compile_log"), std::ios::app) << name << '\n';
   faults.commit("compile_", name);
   Compilation compilation;
   compilation.compile_ms = 1;

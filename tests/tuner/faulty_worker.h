@@ -10,7 +10,9 @@
 // or while its source compiles
 //   compile_hang, compile_abort, compile_segfault, compile_garbage, compile_refused.
 // "sick@FILE": everything aborts from the first fault on; FILE remembers that there was one.
-// "log@FILE": a line for each candidate that is run. "driver@VERSION": of the pretended driver.
+// "meet@FILE": the first candidate on a GPU ends only when another GPU has one too. "alone@FILE": candidates take a
+// while and abort if another one runs on the same GPU at that time. "log@FILE": a line for each candidate that is run,
+// "compile_log@FILE": and for each source that is compiled. "driver@VERSION": of the pretended driver.
 #pragma once
 
 #include <string>

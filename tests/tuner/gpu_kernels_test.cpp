@@ -181,12 +181,13 @@ class EveryFamily : public test::GpuTest, public testing::WithParamInterface<std
 
   void compile() {
     CompilePool pool(TemplateFiles::embedded(), {});
+    CompileQueue compiler(pool);
     std::vector<std::string> tickets;
     for (const auto& [hash, source] : sources_) {
-      pool.submit(tickets.size(), source, target_);
+      compiler.submit(tickets.size(), source, target_);
       tickets.push_back(hash);
     }
-    while (auto result = pool.next()) {
+    while (auto result = compiler.next()) {
       const std::string& hash = tickets[result->ticket];
       const std::string first_line = sources_.at(hash).text.substr(0, sources_.at(hash).text.find('\n'));
       ASSERT_TRUE(result->compilation.ok()) << first_line << '\n' << result->compilation.log;

@@ -122,7 +122,7 @@ class WhatIf : public Cli {
 
   SessionOptions options(const std::string& strategy) const {
     SessionOptions options;
-    options.device.spec = catalog_gpu("h200");
+    options.devices = {{catalog_gpu("h200"), -1}};
     options.problems = {kProblem};
     options.database = path("default.db");
     options.families = {"tiled"};

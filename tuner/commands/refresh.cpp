@@ -71,7 +71,7 @@ ExitCode refresh(const RefreshOptions& options) {
   SessionSummary summary;
   if (!options.dry_run && !stock.to_refresh.empty()) {
     auto session = options.session;
-    session.device = device;
+    session.devices = {device};
     session.database = database_path(options);
     session.refresh = true;
     for (const Winner& winner : stock.to_refresh) session.problems.push_back(winner.trial.key.problem);

@@ -44,7 +44,7 @@ SessionOptions plan(const SearchOptions& options) {
   session.problems = problems_of(options, parse_sizes(options.sizes));
   session.families = parse_families(options.families);
   session.database = database_path(options);
-  session.device = choose_device(options.device);
+  session.devices = choose_devices(options.device);
   check_restriction(session.only, searched_families(session.families));
   return session;
 }
@@ -55,6 +55,8 @@ void add_search_options(CLI::App& verb, SearchOptions& options) {
       ->type_name("SIZES")
       ->required();
   add_device_option(verb, options);
+  verb.get_option("--device")
+      ->description("auto, all, or numbers of GPUs or model:NAME with commas (see mmtune devices)");
   add_problem_options(verb, options);
   verb.add_option("--family", options.families, "kernel families to search, separated by commas (default: all)")
       ->type_name("LIST");

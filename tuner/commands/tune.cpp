@@ -38,10 +38,10 @@ void say(fmt::format_string<Args...> format, Args&&... args) {
 }
 
 /// How many configurations the searched families have for a problem, before any rule.
-std::int64_t configurations(const SessionOptions& session, const Problem& problem) {
+std::int64_t configurations(const SessionOptions& session, const DeviceChoice& device, const Problem& problem) {
   std::int64_t total = 0;
   for (const auto* family : searched_families(session.families)) {
-    total += SearchSpace(*family, problem, session.device.spec).size();
+    total += SearchSpace(*family, problem, device.spec).size();
   }
   return total;
 }
@@ -52,8 +52,10 @@ void echo(const SessionOptions& session, const std::vector<Size>& sizes) {
   for (std::size_t i = 0; i < std::min(sizes.size(), kShown); ++i) list += ' ' + to_string(sizes[i]);
   if (sizes.size() > kShown) list += fmt::format(" and {} more", sizes.size() - kShown);
   std::int64_t total = 0;
-  for (const auto& problem : session.problems) total += configurations(session, problem);
-  say("{}", to_string(session.device));
+  for (const auto& model : models_of(session.devices)) {
+    for (const auto& problem : session.problems) total += configurations(session, model, problem);
+  }
+  for (const auto& device : session.devices) say("{}", to_string(device));
   say("{} sizes:{}", sizes.size(), list);
   say("{} problems, {} configurations before rules; database {}", session.problems.size(), total, session.database);
 }
@@ -62,10 +64,12 @@ void print_plan(const SessionOptions& session, const TuneOptions& options) {
   constexpr auto kRight = Align::right;
   Table table(
       {{"precision"}, {"layout"}, {"m", kRight}, {"n", kRight}, {"k", kRight}, {"configurations", kRight}, {"source"}});
-  const auto source = to_string(evidence_of(session.device));
-  for (const auto& problem : session.problems) {
-    table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m, problem.n,
-               problem.k, configurations(session, problem), std::string(source)});
+  for (const auto& model : models_of(session.devices)) {
+    for (const auto& problem : session.problems) {
+      table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m,
+                 problem.n, problem.k, configurations(session, model, problem),
+                 std::string(to_string(evidence_of(model)))});
+    }
   }
   print(table, options.format, options.color);
 }
@@ -73,9 +77,11 @@ void print_plan(const SessionOptions& session, const TuneOptions& options) {
 void print_winners(const SessionOptions& session, const TuneOptions& options) {
   std::set<std::string> wanted;
   for (const auto& problem : session.problems) wanted.insert(to_string(problem));
-  RowFilter filter;
-  filter.device = key_of(session.device.spec);
-  auto winners = best_evidence(Store::open(session.database, OpenMode::read_only).winners(filter));
+  auto winners = best_evidence(Store::open(session.database, OpenMode::read_only).winners());
+  std::erase_if(winners, [&](const Winner& winner) {
+    return std::none_of(session.devices.begin(), session.devices.end(),
+                        [&](const DeviceChoice& device) { return key_of(device.spec) == winner.trial.key.device; });
+  });
   std::erase_if(winners, [&](const Winner& winner) { return !wanted.contains(to_string(winner.trial.key.problem)); });
   print(winners_table(winners, states_of(winners, ""), options.format), options.format, options.color);
 }
@@ -111,8 +117,8 @@ ExitCode tune(const TuneOptions& options) {
   if (options.what_if) return replay_search(session, options);
   const auto summary = run_session(session);
   print_winners(session, options);
-  say("{} {}, {} known before, {} failed", summary.tuned, to_string(evidence_of(session.device)), summary.known,
-      summary.failed);
+  say("{} {}, {} known before, {} failed", summary.tuned, to_string(evidence_of(session.devices.front())),
+      summary.known, summary.failed);
   if (summary.interrupted) {
     log::warning("interrupted: what was finished is stored; the same command goes on from there");
     return ExitCode::interrupted;

@@ -1,0 +1,157 @@
+// Several GPUs, and several runs that want the same one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mmtune/error.h>
+#include <sys/wait.h>
+
+#include <set>
+
+#include "templates/families.h"
+#include "templates/gpu_catalog.h"
+#include "tests/tuner/faults_fixture.h"
+#include "tuner/candidate.h"
+#include "tuner/gpu_lock.h"
+
+namespace mmtune::test {
+namespace {
+
+using testing::HasSubstr;
+
+class Lanes : public FaultsTest {
+ protected:
+  DeviceChoice gpu(int number) const {
+    DeviceChoice gpu{pretended_gpu(), number};
+    gpu.spec.uuid = gpu_uuid(number);
+    return gpu;
+  }
+
+  SessionOptions on(std::vector<DeviceChoice> devices) const {
+    SessionOptions several = options();
+    several.devices = std::move(devices);
+    several.problems.clear();
+    for (const int m : {32, 64, 96, 128}) {
+      several.problems.push_back(packed_problem(Precision::fp32, Layout::nn, m, 64, 64));
+    }
+    return several;
+  }
+
+  std::vector<Winner> winners() const { return Store::open(path("test.db"), OpenMode::read_only).winners(); }
+
+  int lines(const std::string& name) const {
+    std::ifstream file(path(name));
+    int count = 0;
+    for (std::string line; std::getline(file, line);) ++count;
+    return count;
+  }
+};
+
+TEST_F(Lanes, EqualGpusShareTheProblemsAndWorkAtTheSameTime) {
+  SessionOptions both = on({gpu(0), gpu(1)});
+  both.launch_limit_s = 60;
+  const auto summary = run(both, "meet@" + path("meet") + ";log@" + path("log"));
+  EXPECT_EQ(summary.tuned, 4);
+  EXPECT_EQ(winners().size(), 4U);
+  std::map<std::string, std::set<std::string>> problems;  // of each GPU
+  for (const Trial& trial : trials()) {
+    EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
+    problems[trial.environment.device_uuid].insert(to_string(trial.key.problem));
+  }
+  ASSERT_EQ(problems.size(), 2U) << "a GPU had nothing to do";
+  EXPECT_EQ(problems[gpu_uuid(0)].size() + problems[gpu_uuid(1)].size(), 4U) << "a problem ran on both";
+  EXPECT_EQ(lines("log"), static_cast<int>(trials().size())) << "a candidate ran twice";
+  EXPECT_EQ(run(on({gpu(0), gpu(1)}), "").known, 4);
+}
+
+TEST_F(Lanes, GpusOfDifferentModelsGetAllProblemsEach) {
+  DeviceChoice other{catalog_gpu("a100"), 1};
+  other.spec.uuid = gpu_uuid(1);
+  const auto summary = run(on({gpu(0), other}), "");
+  EXPECT_EQ(summary.tuned, 8);
+  std::map<std::string, int> counts;
+  for (const Winner& winner : winners()) ++counts[winner.trial.key.device.name];
+  EXPECT_EQ(counts.size(), 2U);
+  for (const auto& [name, count] : counts) EXPECT_EQ(count, 4) << name;
+}
+
+TEST_F(Lanes, AFaultyCandidateOnOneGpuLeavesTheOtherAlone) {
+  const auto summary = run(on({gpu(0), gpu(1)}), "abort@tiled TILE=8 UNROLL=1;hang@tiled TILE=8 UNROLL=2");
+  EXPECT_EQ(summary.tuned, 4);
+  for (const Trial& trial : trials()) {
+    const bool is_bad = trial.key.config == "TILE=8 UNROLL=1" || trial.key.config == "TILE=8 UNROLL=2";
+    EXPECT_EQ(trial.outcome == Outcome::ok, !is_bad) << trial.key.config;
+  }
+}
+
+TEST_F(Lanes, ASickGpuEndsTheRun) {
+  EXPECT_THROW(run(on({gpu(0), gpu(1)}), "abort@tiled TILE=16 UNROLL=4;sick@" + path("sick")), DeviceLostError);
+  EXPECT_FALSE(trials().empty());
+}
+
+TEST_F(Lanes, TwoRunsNeverMeasureOnOneGpuAtTheSameTime) {
+  const std::string faults = "alone@" + path("alone");
+  const pid_t other = fork();
+  SessionOptions mine = on({gpu(0)});
+  mine.devices[0].spec.uuid = fmt::format("GPU-test-{}-0", other == 0 ? getppid() : getpid());
+  mine.problems.resize(2);
+  if (other == 0) {
+    mine.database = path("other.db");
+    const auto summary = run(mine, faults);
+    for (const Trial& trial : Store::open(mine.database, OpenMode::read_only).trials()) {
+      if (trial.outcome != Outcome::ok) _exit(1);
+    }
+    _exit(summary.tuned == 2 ? 0 : 2);
+  }
+  EXPECT_EQ(run(mine, faults).tuned, 2);
+  for (const Trial& trial : trials()) EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  int status = 0;
+  waitpid(other, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(Lanes, ALockIsWaitedForWithAMessage) {
+  const auto never = [] { return false; };
+  auto first = GpuLock::wait(gpu(0), never);
+  ASSERT_TRUE(first);
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(GpuLock::wait(gpu(0), [] { return true; }));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("another mmtune measures on GPU 0"));
+  EXPECT_TRUE(GpuLock::wait(gpu(1), never)) << "another GPU is free";
+  first.reset();
+  EXPECT_TRUE(GpuLock::wait(gpu(0), never));
+}
+
+TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {
+  const std::string faults = "compile_hang@tiled TILE=8 UNROLL=1;compile_log@" + path("log");
+  const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
+  const CompileTarget target = compile_target(pretended_gpu(), {90});
+  const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target, Evidence::measured);
+  const Family& tiled = family_named("tiled");
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
+  const auto source = [&](const char* config) { return preparation.source(tiled, problem, Config::parse(config)); };
+
+  CompilePool pool(TemplateFiles::embedded(), {.jobs = 1, .limit = std::chrono::seconds(1)});
+  CompileQueue one(pool);
+  CompileQueue two(pool);
+  CompileQueue three(pool);
+  one.submit(1, source("TILE=8 UNROLL=1"), target);  // nothing else is compiled for a second
+  one.submit(2, source("TILE=16 UNROLL=2"), target);
+  two.submit(7, source("TILE=16 UNROLL=2"), target);
+  three.submit(8, source("TILE=16 UNROLL=2"), target);
+  three.submit(9, source("TILE=16 UNROLL=4"), target);
+  three.clear();
+  EXPECT_EQ(one.next()->outcome, Outcome::timed_out);
+  const auto first = one.next();
+  const auto second = two.next();
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->ticket, 2U);
+  EXPECT_EQ(second->ticket, 7U);
+  EXPECT_EQ(first->compilation.cubin, "pretended");
+  EXPECT_EQ(second->compilation.cubin, "pretended");
+  EXPECT_FALSE(one.next());
+  EXPECT_FALSE(two.next());
+  EXPECT_FALSE(three.next());
+  EXPECT_EQ(lines("log"), 2);
+}
+
+}  // namespace
+}  // namespace mmtune::test
