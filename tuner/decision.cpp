@@ -179,6 +179,7 @@ std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, con
   if (racing.size() < 2) return 0;
   add_claims(racing, finishers, store);
   std::vector<Contender> contenders;
+  contenders.reserve(racing.size());
   std::vector<TrialKey> keys;
   for (Entrant& each : racing) {
     contenders.push_back(std::move(each.contender));

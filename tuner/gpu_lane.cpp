@@ -137,6 +137,7 @@ class GpuLane final : public Lane {
     }
     const bool disturbed = std::any_of(readings.begin(), readings.end(), disturbs);
     std::vector<double> round_us;
+    round_us.reserve(running.size());
     for (const std::size_t i : running) round_us.push_back(times_us[i]);
     if (!race.add(round_us, disturbed)) return;
     for (const std::size_t i : running) {
