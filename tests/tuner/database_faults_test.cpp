@@ -46,6 +46,7 @@ class DatabaseFaults : public Cli {
     fs::create_directory(path("place"));
     Store store = Store::open(file(), OpenMode::read_write);
     std::vector<Trial> trials;
+    trials.reserve(100);
     for (int number = 0; number < 100; ++number) trials.push_back(testing::sample_trial(number));
     store.put(trials, {});
     store.put_winner(trials[0].key, "search", 100);
