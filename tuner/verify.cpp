@@ -57,27 +57,61 @@ Verifier::Verifier(const CheckKernels& kernels, const Problem& problem, CUstream
       c_(problem.m * padded_ldc_ * traits(problem.precision).element_bytes),
       c0_(static_cast<std::size_t>(c_.bytes())),
       damaged_(sizeof(unsigned)) {
-  kernels_.fill(c0_.address(), problem_.m * padded_ldc_, 3, Fill::uniform, stream_);
-  kernels_.poison_padding(c0_.address(), problem_.m, problem_.n, padded_ldc_, stream_);
   c_.poison_zones(stream_);
-  MMTUNE_CUDA(cuStreamSynchronize(stream_));
+  fill_all();
+  fingerprints_ = fingerprints();
 }
 
-Verifier::Data Verifier::make_data(Fill kind, std::uint64_t seed) {
+Verifier::Data Verifier::make_data(Fill kind, std::uint64_t seed) const {
   const auto& type = traits(problem_.precision);
   const std::int64_t count_a = element_count(stored_a(problem_)), count_b = element_count(stored_b(problem_));
   const auto results = static_cast<std::size_t>(problem_.m * problem_.n);
-  Data data{GuardedBuffer(count_a * type.element_bytes), GuardedBuffer(count_b * type.element_bytes),
-            DeviceBuffer(results * (type.integer ? sizeof(unsigned) : sizeof(double))),
-            DeviceBuffer(results * sizeof(float))};
+  return {kind,
+          seed,
+          GuardedBuffer(count_a * type.element_bytes),
+          GuardedBuffer(count_b * type.element_bytes),
+          DeviceBuffer(results * (type.integer ? sizeof(unsigned) : sizeof(double))),
+          DeviceBuffer(results * sizeof(float))};
+}
+
+void Verifier::fill(const Data& data) const {
+  const std::int64_t count_a = element_count(stored_a(problem_)), count_b = element_count(stored_b(problem_));
   // Seeds far apart: fill() numbers its values from the seed on.
-  kernels_.fill(data.a.address(), count_a, seed << 40, kind, stream_);
-  kernels_.fill(data.b.address(), count_b, (seed << 40) + (std::uint64_t{1} << 39), kind, stream_);
+  kernels_.fill(data.a.address(), count_a, data.seed << 40, data.kind, stream_);
+  kernels_.fill(data.b.address(), count_b, (data.seed << 40) + (std::uint64_t{1} << 39), data.kind, stream_);
   data.a.poison_zones(stream_);
   data.b.poison_zones(stream_);
   kernels_.reference_sums(problem_, data.a.address(), data.b.address(), data.exact.address(), data.magnitude.address(),
                           stream_);
-  return data;
+}
+
+void Verifier::fill_all() const {
+  fill(whole_);
+  fill(random_);
+  kernels_.fill(c0_.address(), problem_.m * padded_ldc_, 3, Fill::uniform, stream_);
+  kernels_.poison_padding(c0_.address(), problem_.m, problem_.n, padded_ldc_, stream_);
+  MMTUNE_CUDA(cuStreamSynchronize(stream_));
+}
+
+std::vector<std::uint64_t> Verifier::fingerprints() const {
+  std::vector<std::uint64_t> prints;
+  const auto add = [&](CUdeviceptr address, std::int64_t bytes) {
+    prints.push_back(kernels_.fingerprint(address, bytes / traits(problem_.precision).element_bytes, stream_));
+  };
+  for (const Data* data : {&whole_, &random_}) {
+    add(data->a.address(), data->a.bytes());
+    add(data->b.address(), data->b.bytes());
+    add(data->exact.address(), static_cast<std::int64_t>(data->exact.bytes()));
+    add(data->magnitude.address(), static_cast<std::int64_t>(data->magnitude.bytes()));
+  }
+  add(c0_.address(), static_cast<std::int64_t>(c0_.bytes()));
+  return prints;
+}
+
+bool Verifier::repair_data() const {
+  if (fingerprints() == fingerprints_) return false;
+  fill_all();
+  return true;
 }
 
 CUdeviceptr Verifier::workspace(const LaunchPlan& plan) {
@@ -157,7 +191,9 @@ Verdict Verifier::judge(const Data& data, double alpha, double beta, std::int64_
   const Finding found = kernels_.compare(problem_, alpha, beta, data.exact.address(), data.magnitude.address(),
                                          c0_.address(), c_.address(), ldc, bound, stream_);
   verdict.error_share = found.share;
-  const unsigned damaged = damaged_guards();  // also of a wrong kernel: the next one must find them whole
+  // Looked at also after a wrong result: the next kernel must find everything whole.
+  const unsigned damaged = damaged_guards();
+  const bool overwritten = repair_data();
   if (found.wrong > 0) {
     verdict.outcome = Outcome::wrong_result;
     const auto n = static_cast<unsigned long long>(problem_.n);
@@ -167,6 +203,9 @@ Verdict Verifier::judge(const Data& data, double alpha, double beta, std::int64_
     verdict.outcome = Outcome::guard_violation;
     verdict.note =
         fmt::format("{} bytes of guard zones and {} elements of padding were written", damaged, found.padding_written);
+  } else if (overwritten) {
+    verdict.outcome = Outcome::guard_violation;
+    verdict.note = "operands, or memory far from C, were written";
   }
   return verdict;
 }

@@ -2,7 +2,8 @@
 //
 // Two sets of operands: small whole numbers, whose results must agree bit for bit with the exact sums and so show any
 // wrong index; and random numbers with alpha and beta, whose errors must stay within a bound. Every buffer lies between
-// guard zones filled with 0xff (a NaN), C is poisoned the same way, and its leading dimension is padded.
+// guard zones filled with 0xff (a NaN), C is poisoned the same way, and its leading dimension is padded. What a kernel
+// does to memory that is not its own, operands included, is found and made good, so that no other kernel pays for it.
 #pragma once
 
 #include <string>
@@ -74,13 +75,22 @@ class Verifier {
 
  private:
   struct Data {
+    Fill kind;
+    std::uint64_t seed;
     GuardedBuffer a;
     GuardedBuffer b;
     DeviceBuffer exact;
     DeviceBuffer magnitude;
   };
 
-  Data make_data(Fill kind, std::uint64_t seed);
+  Data make_data(Fill kind, std::uint64_t seed) const;
+  /// Operands, their guard zones, and the exact results.
+  void fill(const Data& data) const;
+  void fill_all() const;
+  /// Of everything that only the verifier writes.
+  std::vector<std::uint64_t> fingerprints() const;
+  /// Whether any of that was written; makes it good.
+  bool repair_data() const;
   CUdeviceptr workspace(const LaunchPlan& plan);
   Verdict judge(const Data& data, double alpha, double beta, std::int64_t ldc, const ErrorBound& bound);
   void run(const LoadedKernel& kernel, const LaunchPlan& plan, const Operands& operands);
@@ -95,7 +105,8 @@ class Verifier {
   Data random_;
   GuardedBuffer c_;
   DeviceBuffer c0_;
-  std::vector<GuardedBuffer> workspace_;  ///< none or one, as large as any plan needed so far
+  std::vector<std::uint64_t> fingerprints_;  ///< as they must stay
+  std::vector<GuardedBuffer> workspace_;     ///< none or one, as large as any plan needed so far
   DeviceBuffer damaged_;
 };
 

@@ -20,6 +20,7 @@ inline constexpr std::array kKernelFaults{
     KernelFault{"ABOVE", Outcome::guard_violation, "also writes the element behind C"},
     KernelFault{"BELOW", Outcome::guard_violation, "also writes the element before C"},
     KernelFault{"PADDING", Outcome::guard_violation, "also writes between the columns and the leading dimension"},
+    KernelFault{"OPERAND", Outcome::guard_violation, "also writes an element of A"},
     KernelFault{"FAR", Outcome::crashed, "writes 4 TiB behind C"},
     KernelFault{"MISALIGNED", Outcome::crashed, "reads eight bytes at an address that is a multiple of four"},
     KernelFault{"HANG", Outcome::timed_out, "never ends"},
