@@ -145,7 +145,7 @@ class FaultyLane final : public Lane {
     const auto count = [&] {
       const std::filesystem::path path(file);
       const auto files = std::filesystem::directory_iterator(path.parent_path());
-      return std::count_if(begin(files), end(files), [&](const auto& entry) {
+      return std::count_if(std::filesystem::begin(files), std::filesystem::end(files), [&](const auto& entry) {
         return entry.path().filename().string().starts_with(path.filename().string());
       });
     };

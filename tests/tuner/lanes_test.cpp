@@ -124,7 +124,7 @@ TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {
   const std::string faults = "compile_hang@tiled TILE=8 UNROLL=1;compile_log@" + path("log");
   const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
   const CompileTarget target = compile_target(pretended_gpu(), {90});
-  const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target, Evidence::measured);
+  const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target, Evidence::measured, "13.0");
   const Family& tiled = family_named("tiled");
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
   const auto source = [&](const char* config) { return preparation.source(tiled, problem, Config::parse(config)); };

@@ -112,12 +112,13 @@ TEST_F(Quarantine, AnotherDriverOrAPardonGivesAnotherChance) {
   SessionOptions again = options();
   again.seed = 2;  // another search, else nothing is left to do
   EXPECT_FALSE(runs_the_bad_one(again, faults));
+  again.seed = 3;
   EXPECT_TRUE(runs_the_bad_one(again, faults + ";driver@2.0"));
 
   PruneRules rules;
   rules.set_aside = true;
   Store::open(path("test.db"), OpenMode::read_write).prune(rules);
-  again.seed = 3;
+  again.seed = 4;
   EXPECT_TRUE(runs_the_bad_one(again, ""));
   EXPECT_EQ(outcomes()[kBad], "ok");
 }
