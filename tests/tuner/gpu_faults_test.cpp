@@ -90,9 +90,8 @@ class GpuFaults : public Faulty, public ::testing::WithParamInterface<std::size_
     if (!IsSkipped()) free_before_ = free_bytes();
   }
 
-  Result tune_on_gpu(const std::string& only) const {
-    return tune("0",
-                fmt::format("--family faulty,tiled --only '{} TILE=16' --launch-limit 3s --compile-limit 20s", only));
+  Result tune_on_gpu(const std::string& search) const {
+    return tune("0", search + " --launch-limit 3s --compile-limit 20s");
   }
 
   static std::size_t free_bytes() {
@@ -104,8 +103,11 @@ class GpuFaults : public Faulty, public ::testing::WithParamInterface<std::size_
   static void expect_outcome(const Trial& trial, const test::KernelFault& fault) {
     const std::string what =
         fmt::format("a kernel that {} was {}: {}", fault.describe, to_string(trial.outcome), trial.note);
-    if (fault.expected == Outcome::ok) {
-      EXPECT_THAT(trial.outcome, AnyOf(Outcome::ok, Outcome::too_slow)) << what;
+    // What is slower than others at its first sample is not looked at again.
+    if (trial.outcome == Outcome::too_slow) {
+      EXPECT_THAT(fault.expected, AnyOf(Outcome::ok, Outcome::unstable)) << what;
+    } else if (fault.expected == Outcome::ok) {
+      EXPECT_EQ(trial.outcome, Outcome::ok) << what;
     } else {
       EXPECT_EQ(trial.outcome, fault.expected) << what;
       EXPECT_NE(trial.note, "") << what;
@@ -134,7 +136,7 @@ class GpuFaults : public Faulty, public ::testing::WithParamInterface<std::size_
 };
 
 TEST_P(GpuFaults, CostsItsCandidateAndTheGoodOneWins) {
-  const Result result = tune_on_gpu(fmt::format("FAULT=0,{}", GetParam()));
+  const Result result = tune_on_gpu(fmt::format("--family faulty --only FAULT=0,{}", GetParam()));
   EXPECT_EQ(result.code, 0) << result.err;
   const auto trials = faulty_trials();
   ASSERT_EQ(trials.size(), 2U) << result.err;
@@ -153,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Gpu, GpuFaults, ::testing::Range(std::size_t{1}, kKerne
 using GpuAllFaults = GpuFaults;
 
 TEST_F(GpuAllFaults, TogetherCostNoMoreThanThemselves) {
-  const Result result = tune_on_gpu("");
+  const Result result = tune_on_gpu("--family faulty,tiled --only TILE=16");
   EXPECT_EQ(result.code, 0) << result.err;
   const auto trials = faulty_trials();
   ASSERT_EQ(trials.size(), kKernelFaults.size()) << result.err;
@@ -161,10 +163,10 @@ TEST_F(GpuAllFaults, TogetherCostNoMoreThanThemselves) {
   expect_good_winner();
   expect_nothing_left();
 
-  const Result again = tune_on_gpu("");
+  const Result again = tune_on_gpu("--family faulty,tiled --only TILE=16");
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.err, HasSubstr("1 measured, 0 known before")) << "who killed once is tried once more";
-  const Result third = tune_on_gpu("");
+  const Result third = tune_on_gpu("--family faulty,tiled --only TILE=16");
   EXPECT_EQ(third.code, 0) << third.err;
   EXPECT_THAT(third.err, HasSubstr("0 measured, 1 known before"));
 }

@@ -46,16 +46,16 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   Element* c = C + row * ldc + column;
   if constexpr (FAULT == FAR) c = reinterpret_cast<Element*>(reinterpret_cast<char*>(c) + FAR_AWAY);
   if constexpr (FAULT == MISALIGNED) {
-    const char* odd = reinterpret_cast<const char*>((reinterpret_cast<u64>(A) & ~u64(7)) + 4);
-    sum += static_cast<Accumulator>(*reinterpret_cast<const volatile u64*>(odd) & 1);
+    // As PTX, because a compiler that sees through the address may load its halves.
+    u64 value;
+    asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"((reinterpret_cast<u64>(A) & ~u64(7)) + 4));
+    sum += static_cast<Accumulator>(value & 1);
   }
   if constexpr (FAULT == NOT_A_NUMBER || FAULT == WILD) sum = static_cast<Accumulator>(__int_as_float(0x7fc00000));
   if constexpr (FAULT == NEGATED) sum = -sum;
   if constexpr (FAULT == READS_C) sum += static_cast<Accumulator>(value_of(*c));
   if constexpr (FAULT == LATER) {
-    const unsigned before = *static_cast<const volatile unsigned*>(&launches);
-    if (first) atomicAdd(&launches, 1u);
-    if (before > RIGHT_LAUNCHES) sum += static_cast<Accumulator>(1);
+    if (first && atomicAdd(&launches, 1u) > RIGHT_LAUNCHES) sum += static_cast<Accumulator>(1);
   }
   if constexpr (FAULT != SILENT) store_result(c, sum, alpha, beta);
 
