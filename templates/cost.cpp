@@ -5,6 +5,8 @@
 //   L2, latencies    Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, and Luo et
 //                    al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024,
 //                    rounded to what holds for both
+//   clusters and     fitted to 11 000 times of simt on an H200: rounded, and no size or configuration is named
+//   further launches
 #include "templates/cost.h"
 
 #include <algorithm>
@@ -28,7 +30,10 @@ constexpr double kSmemLatency = 30;            // clocks from a load to its use
 constexpr double kL2Latency = 270;             // clocks
 constexpr double kMemoryLatency = 600;         // clocks
 constexpr double kBarrierLatency = 40;         // clocks
-constexpr double kLaunchUs = 2.5;              // of one kernel
+constexpr double kClusterBytesPerClock = 16;   // of an SM, that sums over a cluster
+constexpr double kClusterSms = 0.9;            // of all: a cluster lies in one GPC, whose SMs it need not divide
+constexpr double kLaunchUs = 2.5;              // of the first kernel
+constexpr double kNextLaunchUs = 1.0;          // of one that follows in the same graph: measured on an H200
 
 /// One block's share of the work, and how many such blocks there are.
 struct Blocks {
@@ -83,7 +88,9 @@ class Model {
     const double fetched = blocks_.count * blocks_.iterations * blocks_.load_bytes;
     memory_share_ = std::min(1.0, traffic / std::max(1.0, fetched));
     memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device);
-    sm_count_ = device.sm_count;
+    cluster_ = main_step(plan).cluster;
+    sm_count_ = device.sm_count * (cluster_ > 1 ? kClusterSms : 1);
+    resident_ = blocks_per_sm * sm_count_;
     tile_bytes_ = static_cast<double>(work_.tile_m) * work_.tile_n * traits(problem.precision).element_bytes;
     store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device);
   }
@@ -94,7 +101,11 @@ class Model {
   double clocks() const {
     const double full = std::floor(waves());
     const double rest = blocks_.count - full * resident_;
-    if (work_.shares_last_wave) return waves() * wave_clocks(resident_) + (rest > 0 ? hand_over_clocks() : 0);
+    if (work_.shares_last_wave) {
+      return waves() * work_clocks(resident_) + std::ceil(waves()) * edge_clocks(resident_) +
+             (rest > 0 ? hand_over_clocks() : 0);
+    }
+    const auto wave_clocks = [this](double blocks) { return work_clocks(blocks) + edge_clocks(blocks); };
     return full * wave_clocks(resident_) + (rest > 0 ? wave_clocks(rest) : 0);
   }
 
@@ -106,17 +117,28 @@ class Model {
     return 2 * (resident_ / sm_count_ * tile_bytes_ / kL2BytesPerClockShared + kL2Latency);
   }
 
-  double wave_clocks(double blocks) const {
-    const double per_sm = std::ceil(blocks / sm_count_);
+  /// All iterations of a wave of that many blocks.
+  double work_clocks(double blocks) const {
     const Demand d = demand(blocks);
     // The third norm lies between the sum of all and the largest alone.
     double sum = 0;
     for (const double x : {d.arithmetic, d.shared_memory, d.l2, d.memory, d.latency}) sum += x * x * x;
-    const double iteration = std::cbrt(sum) + kBarrierLatency / per_sm;
-    // The first fetch and the store of C are covered only by other blocks of the SM.
+    return blocks_.iterations * (std::cbrt(sum) + kBarrierLatency / blocks_per_sm(blocks));
+  }
+
+  /// What comes before and after them: the first fetch and the store of C are covered only by other blocks of the SM.
+  double edge_clocks(double blocks) const {
+    const double per_sm = blocks_per_sm(blocks);
     const double fill = kMemoryLatency + latency();
     const double store = blocks * tile_bytes_ * store_clocks_per_byte_ + kMemoryLatency;
-    return blocks_.iterations * iteration + (fill + store) / per_sm;
+    return (fill + store) / per_sm + cluster_clocks(per_sm);
+  }
+
+  double blocks_per_sm(double blocks) const { return std::ceil(blocks / sm_count_); }
+
+  // Blocks of a cluster wait for each other twice and add their sums through each other's shared memory.
+  double cluster_clocks(double per_sm) const {
+    return cluster_ == 1 ? 0 : 2 * kL2Latency + per_sm * tile_bytes_ / kClusterBytesPerClock;
   }
 
   /// Of a wave of that many blocks. A scheduler idles where others have a warp more and while none of its own is ready.
@@ -148,6 +170,7 @@ class Model {
   WorkEstimate work_;
   Blocks blocks_;
   double resident_;  // blocks of a full wave
+  int cluster_ = 1;
   double sm_count_ = 0;
   double clocks_per_fma_ = 0;
   double memory_share_ = 0;  // of fetched bytes, that come from device memory
@@ -196,11 +219,13 @@ Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceS
   if (fit.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity(), .waves = 0};
 
   const Model model(problem, plan, device, fit.blocks_per_sm);
-  // Further steps stream the workspace, written by one and read by the next.
-  const double workspace_clocks =
-      2 * static_cast<double>(plan.workspace_bytes - plan.work.kept_bytes) / memory_bytes_per_clock(device);
+  // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
+  const auto workspace = static_cast<double>(plan.workspace_bytes - plan.work.kept_bytes);
+  const double rate = workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count
+                                                                        : memory_bytes_per_clock(device);
+  const double workspace_clocks = 2 * workspace / std::max(rate, memory_bytes_per_clock(device));
   const double kernel_us = (model.clocks() + workspace_clocks) / device.core_clock_mhz;
-  const double launch_us = kLaunchUs * static_cast<double>(plan.steps.size());
+  const double launch_us = kLaunchUs + kNextLaunchUs * static_cast<double>(plan.steps.size() - 1);
   return {.time_us = kernel_us + launch_us,
           .waves = model.waves(),
           .bottleneck = launch_us > kernel_us ? Bottleneck::launch : largest(model.demand_at_start())};

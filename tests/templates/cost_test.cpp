@@ -106,6 +106,40 @@ TEST(Cost, SplittingPaysForDeepProductsOnly) {
   EXPECT_GT(time_us(large, tiled_plan(large, 128, 128, 8, 8, 4)), time_us(large, tiled_plan(large, 128, 128, 8, 8)));
 }
 
+TEST(Cost, FurtherLaunchesCostLessThanTheFirst) {
+  const Problem problem = square(64);
+  LaunchPlan plan = tiled_plan(problem, 64, 64, 8, 4);
+  const double one = time_us(problem, plan);
+  plan.steps.push_back(
+      {.kernel = "more", .grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = 1, .smem_bytes = 0, .args = {}});
+  const double two = time_us(problem, plan);
+  EXPECT_GT(two, one + 0.5);
+  EXPECT_LT(two, 2 * one);
+}
+
+TEST(Cost, ClustersPayForTheirSums) {
+  const Problem problem = square(512);
+  LaunchPlan plan = tiled_plan(problem, 64, 128, 8, 8, 4);
+  plan.steps.pop_back();
+  plan.workspace_bytes = 0;
+  const double alone = time_us(problem, plan);
+  plan.steps[0].cluster = 4;
+  EXPECT_GT(time_us(problem, plan), alone);
+}
+
+TEST(Cost, SharingALastWaveSavesWorkButNotItsEdges) {
+  const Problem problem = square(1536);
+  LaunchPlan plan = tiled_plan(problem, 128, 128, 8, 8);  // 144 tiles on 132 SMs
+  const double whole = time_us(problem, plan);
+  plan.work.shares_last_wave = true;
+  EXPECT_LT(time_us(problem, plan), whole);
+  const Problem few = packed_problem(Precision::fp32, Layout::nn, 128, 128, 64);
+  plan.work.shares_last_wave = false;
+  const double apart = time_us(few, plan);
+  plan.work.shares_last_wave = true;
+  EXPECT_GT(time_us(few, plan), apart / 2);
+}
+
 TEST(Cost, WavesCountFilledGpus) {
   const Problem problem = square(4096);
   const LaunchPlan plan = tiled_plan(problem, 128, 256, 8, 16);
