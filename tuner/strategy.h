@@ -29,6 +29,7 @@ class Ranking {
  public:
   std::size_t size() const { return entries_.size(); }
   Point operator[](std::size_t rank) const;
+  double predicted_us(std::size_t rank) const { return entries_[rank].prospect.predicted_us; }
 
  private:
   friend class Spaces;

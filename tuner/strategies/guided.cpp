@@ -1,102 +1,151 @@
-// The model first, then measurements: a diverse choice of the model's favourites is timed, then the search climbs from
-// the best points measured so far, one and two steps at a time, for as long as that pays.
+// The model first, then measurements: a surrogate starts from the analytic model's opinion, learns from every
+// measurement where that is wrong, and names the candidates from which most is to be gained. Around the best ones
+// candidates that the model had ranked too low to be looked at join in.
 #include <algorithm>
-#include <set>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <unordered_map>
 #include <utility>
 
 #include "tuner/strategy.h"
+#include "tuner/surrogate.h"
 
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kRanked = 20000;  // how far down the model's list the first choice may reach
-constexpr int kDistance = 3;            // parameters in which first choices differ from each other
-constexpr std::size_t kClimbers = 4;    // points climbed from in one round
-constexpr std::size_t kRound = 24;      // new points in one round
-constexpr int kPatience = 2;            // rounds without a gain before giving up
-
-int distance(const Point& x, const Point& y) {
-  if (x.family != y.family) return kDistance;
-  int different = 0;
-  for (std::size_t i = 0; i < x.config.settings().size(); ++i) {
-    different += x.config.settings()[i].value != y.config.settings()[i].value ? 1 : 0;
-  }
-  return different;
-}
+constexpr std::size_t kRanked = 100000;     // how far down the model's list candidates may come from
+constexpr std::size_t kCandidates = 10000;  // of a larger space, at the start
+constexpr std::size_t kLargestRound = 24;   // many enough to keep compilers busy
+constexpr std::size_t kRounds = 10;
+constexpr std::size_t kClimbers = 4;     // whose neighbours join in after a round
+constexpr double kSpaceShare = 0.05;     // of a small space at most this is tried,
+constexpr std::size_t kFewest = 24;      // or this many
+constexpr double kLuck = 0.005;          // how much seeds differ about a candidate, as a logarithm of time
+constexpr double kShortestUs = 1e-3;     // so that an empty problem has a logarithm too
+constexpr double kFailurePenalty = 0.5;  // a candidate that fails counts as one that takes so much longer
 
 class Guided final : public Strategy {
  public:
-  explicit Guided(const StrategySetup& setup) : spaces_(setup.spaces), effort_(setup.effort) {
-    for (const Point& favourite : setup.favourites) {
-      if (spaces_.contains(favourite)) add(favourite);
-    }
-    const auto enough = pending_.size() + static_cast<std::size_t>(effort_.first_trials);
+  explicit Guided(const StrategySetup& setup) : spaces_(setup.spaces), random_(setup.seed) {
     const Ranking ranking = spaces_.ranked(kRanked);
-    for (std::size_t rank = 0; rank < ranking.size() && pending_.size() < enough; ++rank) {
-      const Point point = ranking[rank];
-      const auto close = [&point](const Point& chosen) { return distance(chosen, point) < kDistance; };
-      if (std::none_of(pending_.begin(), pending_.end(), close)) add(point);
+    most_ = static_cast<std::size_t>(setup.effort.most_trials);
+    if (ranking.size() < kRanked) {
+      const auto share = static_cast<std::size_t>(kSpaceShare * static_cast<double>(ranking.size()));
+      most_ = std::min(most_, std::max(kFewest, share));
+    }
+    round_ = std::clamp(most_ / kRounds, std::size_t{4}, kLargestRound);
+    add_candidates(ranking);
+    for (const Point& favourite : setup.favourites) {
+      if (!spaces_.contains(favourite)) continue;
+      Point point = favourite;
+      point.predicted_us = spaces_.predict_us(*point.family, point.config);
+      first_.push_back(add(point));
     }
   }
 
   std::vector<Point> propose() override {
-    if (pending_.empty()) climb();
-    return std::exchange(pending_, {});
+    surrogate_.update();
+    add_neighbours();
+    std::vector<Point> points;
+    const auto propose_one = [&](std::size_t chosen) {
+      if (tried_[chosen]) return;
+      tried_[chosen] = true;
+      surrogate_.plan(chosen);
+      points.push_back(points_[chosen]);
+      ++trials_;
+    };
+    for (const std::size_t each : std::exchange(first_, {})) propose_one(each);
+    const std::size_t wanted = std::exchange(started_, true) ? round_ : 2 * round_;
+    while (points.size() < wanted && trials_ < most_) {
+      const std::size_t chosen = most_promising();
+      if (chosen == points_.size()) break;
+      propose_one(chosen);
+    }
+    return points;
   }
 
   void learn(const Point& point, const Trial& trial) override {
-    if (trial.outcome == Outcome::ok) measured_.emplace_back(trial.timing.median_us, point);
+    const auto known = numbers_.find(key_of(point));
+    if (known == numbers_.end()) return;
+    const bool timed = trial.outcome == Outcome::ok || trial.outcome == Outcome::too_slow;
+    const double log_time =
+        timed ? std::log(trial.timing.median_us) : surrogate_.expected(known->second) + kFailurePenalty;
+    surrogate_.observe(known->second, log_time);
+    if (trial.outcome == Outcome::ok) measured_.emplace_back(log_time, known->second);
   }
 
  private:
-  void add(const Point& point) {
-    if (static_cast<int>(seen_.size()) < effort_.most_trials && seen_.insert(key_of(point)).second) {
-      pending_.push_back(point);
+  std::size_t add(const Point& point) {
+    const auto [known, is_new] = numbers_.try_emplace(key_of(point), points_.size());
+    if (!is_new) return known->second;
+    std::normal_distribution<double> luck(0, kLuck);
+    surrogate_.add(place_of(point), std::log(std::max(kShortestUs, point.predicted_us)) + luck(random_));
+    points_.push_back(point);
+    tried_.push_back(false);
+    return known->second;
+  }
+
+  // A large space has many configurations that the model cannot tell apart: of these one is drawn, and the others can
+  // join in as its neighbours.
+  void add_candidates(const Ranking& ranking) {
+    const bool all = ranking.size() <= kCandidates;
+    for (std::size_t rank = 0; rank < ranking.size() && points_.size() < kCandidates;) {
+      std::size_t alike = 1;
+      const double time = ranking.predicted_us(rank);
+      while (!all && rank + alike < ranking.size() && ranking.predicted_us(rank + alike) == time) ++alike;
+      add(ranking[rank + random_() % alike]);
+      rank += alike;
     }
   }
 
-  /// Fills pending_ with unseen points around the best ones.
-  void climb() {
-    const auto faster = [](const auto& x, const auto& y) { return x.first < y.first; };
-    std::stable_sort(measured_.begin(), measured_.end(), faster);
-    if (measured_.empty()) return;
-    idle_rounds_ = measured_.front().first < best_us_ * 0.998 ? 0 : idle_rounds_ + 1;
-    best_us_ = std::min(best_us_, measured_.front().first);
-    if (idle_rounds_ > kPatience) return;
+  static Surrogate::Place place_of(const Point& point) {
+    Surrogate::Place place{point.family, {}};
+    const auto params = point.family->params();
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      const auto& values = params[i].values;
+      const auto at = std::find(values.begin(), values.end(), point.config.settings()[i].value);
+      place.digits.push_back(static_cast<std::uint8_t>(at - values.begin()));
+    }
+    return place;
+  }
 
-    std::vector<Point> near;
-    std::vector<Point> far;
+  void add_neighbours() {
+    std::sort(measured_.begin(), measured_.end());
     for (std::size_t i = 0; i < std::min(kClimbers, measured_.size()); ++i) {
-      for (Point& one_step : spaces_.neighbours(measured_[i].second)) {
-        std::vector<Point> two_steps = spaces_.neighbours(one_step);
-        std::sort(two_steps.begin(), two_steps.end(), by_prediction);
-        two_steps.resize(std::min<std::size_t>(two_steps.size(), 2));
-        near.push_back(std::move(one_step));
-        std::move(two_steps.begin(), two_steps.end(), std::back_inserter(far));
-      }
-    }
-    add_best(near, kRound);
-    if (pending_.size() < kRound) add_best(far, kRound - pending_.size());
-  }
-
-  void add_best(std::vector<Point>& points, std::size_t count) {
-    std::stable_sort(points.begin(), points.end(), by_prediction);
-    const std::size_t before = pending_.size();
-    for (const Point& point : points) {
-      if (pending_.size() - before >= count) break;
-      add(point);
+      for (const Point& neighbour : spaces_.neighbours(points_[measured_[i].second])) add(neighbour);
     }
   }
 
-  static bool by_prediction(const Point& x, const Point& y) { return x.predicted_us < y.predicted_us; }
+  std::size_t most_promising() const {
+    double best = measured_.empty() ? std::numeric_limits<double>::infinity() : measured_.front().first;
+    if (measured_.empty()) {
+      for (std::size_t i = 0; i < points_.size(); ++i) best = std::min(best, surrogate_.expected(i));
+    }
+    std::size_t chosen = points_.size();
+    double most = 0;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (tried_[i]) continue;
+      const double gain = surrogate_.improvement(i, best);
+      if (gain <= most) continue;
+      most = gain;
+      chosen = i;
+    }
+    return chosen;
+  }
 
   const Spaces& spaces_;
-  Effort effort_;
-  std::set<std::string> seen_;
-  std::vector<Point> pending_;
-  std::vector<std::pair<double, Point>> measured_;
-  double best_us_ = 1e300;
-  int idle_rounds_ = 0;
+  std::mt19937_64 random_;
+  std::size_t most_ = 0;
+  std::size_t round_ = 0;
+  std::size_t trials_ = 0;
+  bool started_ = false;
+  Surrogate surrogate_;
+  std::vector<Point> points_;  // by their numbers in the surrogate
+  std::vector<bool> tried_;
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::vector<std::size_t> first_;  // favourites, before anything else
+  std::vector<std::pair<double, std::size_t>> measured_;
 };
 
 }  // namespace

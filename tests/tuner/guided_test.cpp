@@ -1,0 +1,165 @@
+// The default strategy on landscapes that nobody measured: the analytic model's times, bent by errors that the strategy
+// cannot know, as GPUs do it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "templates/families.h"
+#include "templates/gpu_catalog.h"
+#include "tuner/strategy.h"
+
+namespace mmtune {
+namespace {
+
+constexpr const char* kRestriction =
+    "BM=64,128 BN=64,128,256 BK=16,32 TM=8,16 TN=8,16 LANES_N=8 LOAD=2 STAGES=2,3 UNROLL=16 ORDER=1,2 GROUP=8 "
+    "PACK=0,1 SPLIT=1";
+
+Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
+
+Spaces spaces_of(const Problem& problem, const char* restriction = kRestriction) {
+  return Spaces({&family_named("simt")}, problem, catalog_gpu("h200"), parse_restriction(restriction));
+}
+
+/// A number in [-1, 1] that depends on the text and the landscape alone (FNV-1a).
+double whim(std::uint64_t landscape, const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325 ^ (landscape * 0x9e3779b97f4a7c15);
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  hash ^= hash >> 29;
+  return static_cast<double>((hash * 0xbf58476d1ce4e5b9) >> 11) / static_cast<double>(1ULL << 52) - 1;
+}
+
+/// What a point takes there: every value costs up to 6 % more or less than the model knows, every pair of values of
+/// neighbouring parameters up to 4 %, and what the compiler makes of it up to 1 %.
+double landscape_us(std::uint64_t landscape, const Point& point) {
+  double bend = 0.01 * whim(landscape, key_of(point));
+  std::string before;
+  for (const Setting& setting : point.config.settings()) {
+    const std::string word = setting.name + std::to_string(setting.value);
+    bend += 0.06 * whim(landscape, word) + 0.04 * whim(landscape, before + word);
+    before = word;
+  }
+  return point.predicted_us * std::exp(bend);
+}
+
+struct Search {
+  std::vector<std::string> proposed;
+  double best_us = 1e300;
+};
+
+using Judge = std::function<Trial(const Point&)>;
+
+Search search(const char* strategy, const Spaces& spaces, std::uint64_t seed, const Judge& judge,
+              const char* effort = "default") {
+  const auto searcher = make_strategy(strategy, {spaces, effort_named(effort), seed, {}});
+  Search search;
+  for (auto points = searcher->propose(); !points.empty(); points = searcher->propose()) {
+    for (const Point& point : points) {
+      const Trial trial = judge(point);
+      search.proposed.push_back(key_of(point));
+      if (trial.outcome == Outcome::ok) search.best_us = std::min(search.best_us, trial.timing.median_us);
+      searcher->learn(point, trial);
+    }
+  }
+  return search;
+}
+
+Judge timed(const Spaces& spaces, std::uint64_t landscape) {
+  return [&spaces, landscape](Point point) {
+    point.predicted_us = spaces.predict_us(*point.family, point.config);
+    Trial trial;
+    trial.outcome = Outcome::ok;
+    trial.timing.median_us = landscape_us(landscape, point);
+    return trial;
+  };
+}
+
+double best_of_all(const Spaces& spaces, std::uint64_t landscape) {
+  const Ranking ranking = spaces.ranked(100000);
+  double best = 1e300;
+  for (std::size_t i = 0; i < ranking.size(); ++i) best = std::min(best, landscape_us(landscape, ranking[i]));
+  return best;
+}
+
+TEST(Guided, ComesCloseToTheBestOfALandscapeWithATwentiethOfTheTrials) {
+  const Spaces spaces = spaces_of(square(2048));
+  double guided_gap = 0;
+  double random_gap = 0;
+  constexpr int kLandscapes = 12;
+  for (std::uint64_t landscape = 1; landscape <= kLandscapes; ++landscape) {
+    const double best = best_of_all(spaces, landscape);
+    guided_gap += std::log(search("guided", spaces, landscape, timed(spaces, landscape)).best_us / best);
+    random_gap += std::log(search("random", spaces, landscape, timed(spaces, landscape), "quick").best_us / best);
+  }
+  EXPECT_LT(guided_gap / kLandscapes, 0.02);
+  EXPECT_LT(guided_gap, random_gap / 2);
+}
+
+TEST(Guided, TriesAtMostATwentiethOfASmallSpace) {
+  const Spaces spaces = spaces_of(square(2048));
+  const std::size_t all = spaces.ranked(100000).size();
+  const Search done = search("guided", spaces, 1, timed(spaces, 1));
+  EXPECT_LE(done.proposed.size(), std::max<std::size_t>(24, all / 20));
+  EXPECT_EQ(std::set<std::string>(done.proposed.begin(), done.proposed.end()).size(), done.proposed.size()) << "twice";
+}
+
+TEST(Guided, TriesNoMoreThanTheEffortAllows) {
+  const Spaces spaces = spaces_of(square(512), "LOAD=2");
+  for (const char* effort : {"quick", "default"}) {
+    const Search done = search("guided", spaces, 1, timed(spaces, 1), effort);
+    EXPECT_LE(done.proposed.size(), static_cast<std::size_t>(effort_named(effort).most_trials));
+    EXPECT_GE(done.proposed.size(), 20U);
+  }
+}
+
+TEST(Guided, ASmallSpaceIsTriedEntirely) {
+  const Spaces spaces =
+      spaces_of(square(2048), "BM=128 BN=128 BK=16 TM=8 TN=8 LANES_N=8 LOAD=2 STAGES=2 ORDER=1 GROUP=8 PACK=0");
+  const std::size_t all = spaces.ranked(100000).size();
+  ASSERT_LE(all, 24U);
+  EXPECT_EQ(search("guided", spaces, 1, timed(spaces, 1)).proposed.size(), all);
+}
+
+TEST(Guided, RepeatsItselfForASeedAndDiffersBetweenSeeds) {
+  const Spaces spaces = spaces_of(square(1024));
+  const Search first = search("guided", spaces, 7, timed(spaces, 3));
+  EXPECT_EQ(search("guided", spaces, 7, timed(spaces, 3)).proposed, first.proposed);
+  EXPECT_NE(search("guided", spaces, 8, timed(spaces, 3)).proposed, first.proposed);
+}
+
+TEST(Guided, TurnsAwayFromWhatFails) {
+  const Spaces spaces = spaces_of(square(2048));
+  const Point favourite = spaces.ranked(1)[0];
+  const int bad = *favourite.config.find("BN");
+  int right = 0;
+  search("guided", spaces, 1, [&](const Point& point) {
+    Trial trial = timed(spaces, 1)(point);
+    if (*point.config.find("BN") == bad) trial.outcome = Outcome::wrong_result;
+    right += trial.outcome == Outcome::ok ? 1 : 0;
+    return trial;
+  });
+  EXPECT_GE(right, 15);
+}
+
+TEST(Guided, GoesOnWithoutLessons) {
+  const Spaces spaces = spaces_of(square(2048));
+  const auto strategy = make_strategy("guided", {spaces, effort_named("quick"), 1, {}});
+  std::size_t proposed = 0;
+  for (auto points = strategy->propose(); !points.empty(); points = strategy->propose()) proposed += points.size();
+  EXPECT_GE(proposed, 20U);
+}
+
+TEST(Guided, TriesFavouritesFirst) {
+  const Spaces spaces = spaces_of(square(2048));
+  const Point favourite = spaces.ranked(500)[400];
+  const auto strategy = make_strategy("guided", {spaces, effort_named("quick"), 1, {favourite}});
+  const auto points = strategy->propose();
+  ASSERT_FALSE(points.empty());
+  EXPECT_EQ(key_of(points.front()), key_of(favourite));
+}
+
+}  // namespace
+}  // namespace mmtune
