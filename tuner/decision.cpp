@@ -181,6 +181,8 @@ std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, con
   std::vector<Contender> contenders;
   contenders.reserve(racing.size());
   std::vector<TrialKey> keys;
+  contenders.reserve(racing.size());
+  keys.reserve(racing.size());
   for (Entrant& each : racing) {
     contenders.push_back(std::move(each.contender));
     keys.push_back(finishers[each.index].trial.key);
