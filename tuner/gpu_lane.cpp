@@ -19,10 +19,12 @@
 namespace mmtune {
 namespace {
 
-constexpr double kHopeless = 4.0;  // a launch this many times slower than the best is not timed at all
-constexpr double kSlow = 1.25;     // nor is more than one sample taken beyond this
+constexpr double kHopeless = 4.0;      // a launch this many times slower than the best is not timed at all,
+constexpr double kHopelessLong = 1.5;  // nor this many times if it is long: then one launch tells almost as much
+constexpr double kLong_us = 5e3;
+constexpr double kSlow = 1.12;  // no more than one sample is taken beyond this
 constexpr int kScreenSamples = 5;
-constexpr double kScreen_us = 100e3;                         // but no longer than this for a candidate
+constexpr double kScreen_us = 50e3;                          // but no longer than this for a candidate
 constexpr auto kRaceTime = std::chrono::milliseconds(2500);  // for all rounds of a race,
 constexpr std::size_t kLeastRounds = 5;                      // but no fewer than these
 constexpr double kReplayed_us = 10e3;  // shorter finalists are replayed as graphs, so that no host latency counts
@@ -148,7 +150,8 @@ class GpuLane final : public Lane {
 
   void time(const LoadedKernel& kernel, const LaunchPlan& plan, double launch_us, double best_us,
             Evaluation& evaluation) {
-    if (best_us > 0 && launch_us > kHopeless * best_us && launch_us > 50) {
+    const double hopeless = launch_us > kLong_us ? kHopelessLong : kHopeless;
+    if (best_us > 0 && launch_us > hopeless * best_us && launch_us > 50) {
       evaluation.outcome = Outcome::too_slow;
       evaluation.timing = summarise({launch_us});
       evaluation.timing.mode = "events";

@@ -75,6 +75,7 @@ class DatabaseCopy {
       const Binary binary = testing::sample_binary(number);
       store.put(entry, &binary);
       store.put_winner(entry.key, "search", 7);
+      store.begin({{entry.key, entry.environment, "this-boot"}});
     }
   }
 

@@ -88,6 +88,15 @@ constexpr std::array kColumns{
     Column{"trial", "disturbed"},
     Column{"trial", "clock_limit_mhz"},
     Column{"trial", "power_limit_w"},
+    Column{"attempt", "device_id"},
+    Column{"attempt", "problem_id"},
+    Column{"attempt", "family"},
+    Column{"attempt", "config"},
+    Column{"attempt", "source_hash"},
+    Column{"attempt", "environment_id"},
+    Column{"attempt", "boot"},
+    Column{"attempt", "killed"},
+    Column{"attempt", "started"},
 };
 
 void exec(sqlite3* handle, const std::string& sql) {

@@ -13,6 +13,10 @@ void read(Store& store) {
     require(winner.binary.hash.empty() || fault_of(winner.binary).empty(), "winners' binaries are valid");
   }
   for (const DeviceKey& device : store.devices()) require(fault_of(device).empty(), "devices are valid");
+  for (const Suspect& suspect : store.suspects()) {
+    require(fault_of(suspect.device).empty() && is_hash(suspect.source_hash), "suspects are valid");
+    Config::parse(suspect.config);
+  }
   const Trial& known = DatabaseCopy::known();
   const Binary binary = testing::sample_binary(0);
   if (const auto trial = store.find(known.key)) require(trial->key.config == known.key.config, "finds what is asked");
@@ -46,6 +50,9 @@ void write(Store& store) {
   store.put(trial, &binary);
   require(!sound || store.find(trial.key), "what is put into a sound database is found");
   store.put_winner(trial.key, "search", 3);
+  for (const TrialKey& culprit : store.settle(trial.environment.device_uuid, "next-boot")) {
+    require(fault_of(culprit).empty(), "culprits are valid");
+  }
   PruneRules rules;
   rules.failed = rules.predicted = true;
   store.prune(rules);
