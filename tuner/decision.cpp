@@ -179,7 +179,6 @@ std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, con
   if (racing.size() < 2) return 0;
   add_claims(racing, finishers, store);
   std::vector<Contender> contenders;
-  contenders.reserve(racing.size());
   std::vector<TrialKey> keys;
   contenders.reserve(racing.size());
   keys.reserve(racing.size());
