@@ -46,10 +46,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   Element* c = C + row * ldc + column;
   if constexpr (FAULT == FAR) c = reinterpret_cast<Element*>(reinterpret_cast<char*>(c) + FAR_AWAY);
   if constexpr (FAULT == MISALIGNED) {
-    // As PTX, because a compiler that sees through the address may load its halves.
+    // As PTX, and both halves used, because a compiler that sees through it loads only what is needed.
     u64 value;
     asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"((reinterpret_cast<u64>(A) & ~u64(7)) + 4));
-    sum += static_cast<Accumulator>(value & 1);
+    sum += static_cast<Accumulator>((value ^ value >> 32) & 1);
   }
   if constexpr (FAULT == NOT_A_NUMBER || FAULT == WILD) sum = static_cast<Accumulator>(__int_as_float(0x7fc00000));
   if constexpr (FAULT == NEGATED) sum = -sum;
