@@ -5,7 +5,7 @@
 //   L2, latencies    Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, and Luo et
 //                    al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024,
 //                    rounded to what holds for both
-//   clusters and     fitted to 11 000 times of simt on an H200: rounded, and no size or configuration is named
+//   clusters and     set by hand to lie near 11 000 times of simt on an H200: no size or configuration is named
 //   further launches
 #include "templates/cost.h"
 

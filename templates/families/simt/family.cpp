@@ -227,7 +227,7 @@ struct Simt {
     return ceil_div(operand.rows * operand.ld * traits(problem.precision).element_bytes, 256) * 256;
   }
 
-  /// What ptxas asks for where nothing limits it, by least squares over 4500 kernels for sm_90 (standard deviation 10).
+  /// What ptxas asks for where nothing limits it; set by hand to lie near what 4500 kernels for sm_90 got.
   /// The rules keep the coarser registers(): it decides what is a candidate, this one what becomes of it.
   static double wanted_registers(const Problem& problem, const Params& p) {
     const int words = std::max(1, traits(problem.precision).accumulator_bytes / 4);
@@ -250,7 +250,7 @@ struct Simt {
     const double staging = copies(a_along_k(problem, p), p.bm) + copies(b_along_k(problem, p), p.bn);
     WorkEstimate work;
     work.issue_slots_per_fma = 1 + (fragment_loads + staging + 30.0 / p.bk + 8.0 / p.unroll) / fma_per_k;
-    // Both fitted to measured times: what it costs the main loop to walk slices of tiles, and to spill, which begins a
+    // Both set by hand after measured times: what it costs the main loop to walk slices of tiles, and to spill, which begins a
     // little before registers run out and costs most for the first ones.
     if (p.stream == 1) work.issue_slots_per_fma *= 1.05;
     const double wanted = wanted_registers(problem, p);
