@@ -250,8 +250,8 @@ struct Simt {
     const double staging = copies(a_along_k(problem, p), p.bm) + copies(b_along_k(problem, p), p.bn);
     WorkEstimate work;
     work.issue_slots_per_fma = 1 + (fragment_loads + staging + 30.0 / p.bk + 8.0 / p.unroll) / fma_per_k;
-    // Both set by hand after measured times: what it costs the main loop to walk slices of tiles, and to spill, which begins a
-    // little before registers run out and costs most for the first ones.
+    // Both set by hand after measured times: what it costs the main loop to walk slices of tiles, and to spill, which
+    // begins a little before registers run out and costs most for the first ones.
     if (p.stream == 1) work.issue_slots_per_fma *= 1.05;
     const double wanted = wanted_registers(problem, p);
     const double allowed =
