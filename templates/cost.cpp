@@ -2,17 +2,18 @@
 // overlap imperfectly; how often it is taken follows from waves of blocks. Rates and latencies:
 //   instructions     CUDA C++ Programming Guide, "Arithmetic Instructions"; four schedulers issue a warp a clock each
 //   shared memory    ibid., "Shared Memory" of any compute capability: 32 banks of 4 bytes a clock
-//   L2, latencies    Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, and Luo et
+//   device memory    Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, and Luo et
 //                    al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024,
 //                    rounded to what holds for both
-//   clusters and     set by hand to lie near 11 000 times of simt on an H200: no size or configuration is named
-//   further launches
+//   all others       set by hand to lie near 5000 times of simt on an H200; no size or configuration is named. So L2 is
+//                    that of a GPU all of whose SMs load
 #include "templates/cost.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "templates/dtype.h"
 #include "templates/occupancy.h"
@@ -22,16 +23,16 @@ namespace mmtune {
 namespace {
 
 constexpr double kSchedulers = 4;              // of an SM
-constexpr double kReady = 0.8;                 // probability that a warp of unrolled multiply-adds can issue
+constexpr double kReady = 0.72;                // probability that a warp of unrolled multiply-adds can issue
 constexpr double kSmemBytesPerClock = 128;     // of an SM
 constexpr double kL2BytesPerClockAlone = 64;   // of an SM while few others load
-constexpr double kL2BytesPerClockShared = 32;  // of an SM while all load
+constexpr double kL2BytesPerClockShared = 22;  // of an SM while all load
 constexpr double kSmemLatency = 30;            // clocks from a load to its use
-constexpr double kL2Latency = 270;             // clocks
+constexpr double kL2Latency = 430;             // clocks
 constexpr double kMemoryLatency = 600;         // clocks
-constexpr double kBarrierLatency = 40;         // clocks
-constexpr double kClusterBytesPerClock = 16;   // of an SM, that sums over a cluster
-constexpr double kClusterSms = 0.9;            // of all: a cluster lies in one GPC, whose SMs it need not divide
+constexpr double kBarrierLatency = 80;         // clocks
+constexpr double kClusterBytesPerClock = 19;   // of an SM, that sums over a cluster
+constexpr int kGpcSms = 18;                    // of a GPC, in which a cluster lies; 16 in some of a Hopper GPU's
 constexpr double kLaunchUs = 2.5;              // of the first kernel
 constexpr double kNextLaunchUs = 1.0;          // of one that follows in the same graph: measured on an H200
 
@@ -73,23 +74,43 @@ double operand_traffic(const Problem& problem, const WorkEstimate& work, const D
 
 /// What one iteration of the blocks on an SM needs of each resource, in clocks.
 struct Demand {
-  double arithmetic = 0, shared_memory = 0, l2 = 0, memory = 0, latency = 0;
+  double multiply_adds = 0, instructions = 0, idle = 0;  ///< of the schedulers, one after the other
+  double shared_memory = 0, l2 = 0, memory = 0, latency = 0;
+
+  double schedulers() const { return multiply_adds + instructions + idle; }
+};
+
+double cube(double x) { return x * x * x; }
+
+/// Clocks by what they go to.
+class Clocks {
+ public:
+  void add(Bottleneck to, double clocks) { by_[static_cast<std::size_t>(to)] += clocks; }
+  double sum() const { return std::accumulate(by_.begin(), by_.end(), 0.0); }
+  std::array<double, kBottlenecks> shares() const {
+    auto shares = by_;
+    for (double& share : shares) share /= sum();
+    return shares;
+  }
+
+ private:
+  std::array<double, kBottlenecks> by_{};
 };
 
 class Model {
  public:
   Model(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, double blocks_per_sm)
       : work_(plan.work), blocks_(blocks_of(problem, plan, device)), resident_(blocks_per_sm * device.sm_count) {
-    const double cores = fma_per_clock_per_sm(device, problem.precision);
+    cores_ = fma_per_clock_per_sm(device, problem.precision);
     // Kepler's schedulers issue two instructions a clock; below one slot per multiply-add are only tensor cores.
     const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
-    clocks_per_fma_ = std::max(std::min(1.0, work_.issue_slots_per_fma) / cores, work_.issue_slots_per_fma / issue);
+    clocks_per_fma_ = std::max(std::min(1.0, work_.issue_slots_per_fma) / cores_, work_.issue_slots_per_fma / issue);
     const double traffic = operand_traffic(problem, work_, device, blocks_, resident_);
     const double fetched = blocks_.count * blocks_.iterations * blocks_.load_bytes;
     memory_share_ = std::min(1.0, traffic / std::max(1.0, fetched));
     memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device);
     cluster_ = main_step(plan).cluster;
-    sm_count_ = device.sm_count * (cluster_ > 1 ? kClusterSms : 1);
+    sm_count_ = device.sm_count * static_cast<double>(kGpcSms / cluster_ * cluster_) / kGpcSms;
     resident_ = blocks_per_sm * sm_count_;
     tile_bytes_ = static_cast<double>(work_.tile_m) * work_.tile_n * traits(problem.precision).element_bytes;
     store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device);
@@ -97,19 +118,23 @@ class Model {
 
   double waves() const { return blocks_.count / resident_; }
 
-  /// Clocks of the whole grid: full waves, then what is left spread over the SMs.
-  double clocks() const {
+  /// Of the whole grid: full waves, then what is left spread over the SMs.
+  void add_to(Clocks& clocks) const {
     const double full = std::floor(waves());
     const double rest = blocks_.count - full * resident_;
     if (work_.shares_last_wave) {
-      return waves() * work_clocks(resident_) + std::ceil(waves()) * edge_clocks(resident_) +
-             (rest > 0 ? hand_over_clocks() : 0);
+      add_work(clocks, resident_, waves());
+      add_edges(clocks, resident_, std::ceil(waves()));
+      if (rest > 0) clocks.add(Bottleneck::exchange, hand_over_clocks());
+      return;
     }
-    const auto wave_clocks = [this](double blocks) { return work_clocks(blocks) + edge_clocks(blocks); };
-    return full * wave_clocks(resident_) + (rest > 0 ? wave_clocks(rest) : 0);
+    const auto add_waves = [&](double blocks, double times) {
+      add_work(clocks, blocks, times);
+      add_edges(clocks, blocks, times);
+    };
+    if (full > 0) add_waves(resident_, full);
+    if (rest > 0) add_waves(rest, 1);
   }
-
-  Demand demand_at_start() const { return demand(std::min(blocks_.count, resident_)); }
 
  private:
   // Every block writes the sums of one tile, and reads those of another, through L2.
@@ -117,21 +142,31 @@ class Model {
     return 2 * (resident_ / sm_count_ * tile_bytes_ / kL2BytesPerClockShared + kL2Latency);
   }
 
-  /// All iterations of a wave of that many blocks.
-  double work_clocks(double blocks) const {
+  /// All iterations of so many waves of that many blocks. The third norm of what they need lies between the sum and
+  /// the largest alone; each has a share of it.
+  void add_work(Clocks& clocks, double blocks, double waves) const {
     const Demand d = demand(blocks);
-    // The third norm lies between the sum of all and the largest alone.
-    double sum = 0;
-    for (const double x : {d.arithmetic, d.shared_memory, d.l2, d.memory, d.latency}) sum += x * x * x;
-    return blocks_.iterations * (std::cbrt(sum) + kBarrierLatency / blocks_per_sm(blocks));
+    const double iterations = blocks_.iterations * waves;
+    const double cubes = cube(d.schedulers()) + cube(d.shared_memory) + cube(d.l2) + cube(d.memory) + cube(d.latency);
+    const double time = iterations * std::cbrt(cubes);
+    const double issued = time * cube(d.schedulers()) / cubes / d.schedulers();
+    clocks.add(Bottleneck::arithmetic, issued * d.multiply_adds);
+    clocks.add(Bottleneck::instructions, issued * d.instructions);
+    clocks.add(Bottleneck::idle, issued * d.idle);
+    clocks.add(Bottleneck::shared_memory, time * cube(d.shared_memory) / cubes);
+    clocks.add(Bottleneck::l2, time * cube(d.l2) / cubes);
+    clocks.add(Bottleneck::memory, time * cube(d.memory) / cubes);
+    clocks.add(Bottleneck::latency, time * cube(d.latency) / cubes);
+    clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
   }
 
   /// What comes before and after them: the first fetch and the store of C are covered only by other blocks of the SM.
-  double edge_clocks(double blocks) const {
+  void add_edges(Clocks& clocks, double blocks, double waves) const {
     const double per_sm = blocks_per_sm(blocks);
-    const double fill = kMemoryLatency + latency();
-    const double store = blocks * tile_bytes_ * store_clocks_per_byte_ + kMemoryLatency;
-    return (fill + store) / per_sm + cluster_clocks(per_sm);
+    const double fill = latency();
+    const double store = blocks * tile_bytes_ * store_clocks_per_byte_;
+    clocks.add(Bottleneck::edges, waves * (fill + store) / per_sm);
+    clocks.add(Bottleneck::exchange, waves * cluster_clocks(per_sm));
   }
 
   double blocks_per_sm(double blocks) const { return std::ceil(blocks / sm_count_); }
@@ -146,15 +181,19 @@ class Model {
     const double per_sm = std::ceil(blocks / sm_count_);
     const double warps = per_sm * blocks_.warps;
     const double per_scheduler = std::ceil(warps / kSchedulers);
-    const double idle = per_scheduler * kSchedulers / warps / (1 - std::pow(1 - kReady, per_scheduler));
+    const double wanted = per_scheduler * kSchedulers / warps / (1 - std::pow(1 - kReady, per_scheduler));
     const double active = std::min(1.0, blocks / sm_count_);
     const double l2_rate = std::min(kL2BytesPerClockAlone, kL2BytesPerClockShared / active);
     Demand demand;
-    demand.arithmetic = per_sm * blocks_.fma * clocks_per_fma_ * idle;
+    demand.multiply_adds = per_sm * blocks_.fma / cores_;
+    const double issued = per_sm * blocks_.fma * clocks_per_fma_;
+    demand.instructions = issued - demand.multiply_adds;
+    demand.idle = issued * (wanted - 1);
     demand.shared_memory = per_sm * blocks_.fma * work_.smem_bytes_per_fma / kSmemBytesPerClock;
     demand.l2 = per_sm * blocks_.load_bytes / l2_rate;
     demand.memory = blocks * blocks_.load_bytes * memory_clocks_per_byte_;
-    demand.latency = std::max(work_.tile_k * kSmemLatency / work_.k_lanes, exposed_latency(demand.arithmetic / per_sm));
+    demand.latency =
+        std::max(work_.tile_k * kSmemLatency / work_.k_lanes, exposed_latency(demand.schedulers() / per_sm));
     return demand;
   }
 
@@ -172,6 +211,7 @@ class Model {
   double resident_;  // blocks of a full wave
   int cluster_ = 1;
   double sm_count_ = 0;
+  double cores_ = 1;  // multiply-adds per clock and SM
   double clocks_per_fma_ = 0;
   double memory_share_ = 0;  // of fetched bytes, that come from device memory
   double memory_clocks_per_byte_ = 0;
@@ -179,56 +219,39 @@ class Model {
   double tile_bytes_ = 0;
 };
 
-Bottleneck largest(const Demand& d) {
-  const std::array<std::pair<double, Bottleneck>, 5> all{{{d.arithmetic, Bottleneck::arithmetic},
-                                                          {d.shared_memory, Bottleneck::shared_memory},
-                                                          {d.l2, Bottleneck::l2},
-                                                          {d.memory, Bottleneck::memory},
-                                                          {d.latency, Bottleneck::latency}}};
-  return std::max_element(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.first < y.first; })
-      ->second;
-}
-
 }  // namespace
 
 std::string_view to_string(Bottleneck bottleneck) {
-  switch (bottleneck) {
-    case Bottleneck::arithmetic:
-      return "arithmetic";
-    case Bottleneck::shared_memory:
-      return "shared memory";
-    case Bottleneck::l2:
-      return "L2";
-    case Bottleneck::memory:
-      return "memory";
-    case Bottleneck::latency:
-      return "latency";
-    case Bottleneck::launch:
-      break;
-  }
-  return "launch";
+  constexpr std::array<std::string_view, kBottlenecks> kNames{
+      "arithmetic", "instructions", "idle",  "shared memory", "L2",        "memory",
+      "latency",    "barriers",     "edges", "exchange",      "workspace", "launch"};
+  return kNames[static_cast<std::size_t>(bottleneck)];
+}
+
+Bottleneck Prediction::bottleneck() const {
+  return static_cast<Bottleneck>(std::max_element(shares.begin(), shares.end()) - shares.begin());
 }
 
 Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
-  if (problem.m == 0 || problem.n == 0) return {.time_us = 0, .waves = 0, .bottleneck = Bottleneck::launch};
+  if (problem.m == 0 || problem.n == 0) return {};
   const LaunchStep& step = main_step(plan);
   const Occupancy fit =
       occupancy(device, {.threads = static_cast<int>(block_threads(step)),
                          .registers = registers_per_thread > 0 ? registers_per_thread : plan.work.registers,
                          .smem_bytes = step.smem_bytes});
-  if (fit.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity(), .waves = 0};
+  if (fit.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
 
   const Model model(problem, plan, device, fit.blocks_per_sm);
   // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
   const auto workspace = static_cast<double>(plan.workspace_bytes - plan.work.kept_bytes);
   const double rate = workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count
                                                                         : memory_bytes_per_clock(device);
-  const double workspace_clocks = 2 * workspace / std::max(rate, memory_bytes_per_clock(device));
-  const double kernel_us = (model.clocks() + workspace_clocks) / device.core_clock_mhz;
   const double launch_us = kLaunchUs + kNextLaunchUs * static_cast<double>(plan.steps.size() - 1);
-  return {.time_us = kernel_us + launch_us,
-          .waves = model.waves(),
-          .bottleneck = launch_us > kernel_us ? Bottleneck::launch : largest(model.demand_at_start())};
+  Clocks clocks;
+  model.add_to(clocks);
+  clocks.add(Bottleneck::workspace, 2 * workspace / std::max(rate, memory_bytes_per_clock(device)));
+  clocks.add(Bottleneck::launch, launch_us * device.core_clock_mhz);
+  return {.time_us = clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
 }
 
 }  // namespace mmtune

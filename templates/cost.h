@@ -2,6 +2,8 @@
 // compiled, serves sizes that nobody tuned and GPUs that are not there. Predicted, and called so wherever it shows.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string_view>
 
 #include "templates/device_spec.h"
@@ -10,15 +12,31 @@
 
 namespace mmtune {
 
-/// What limits a predicted time.
-enum class Bottleneck { arithmetic, shared_memory, l2, memory, latency, launch };
+/// What time goes to.
+enum class Bottleneck {
+  arithmetic,     ///< multiply-adds at the full rate
+  instructions,   ///< everything else that the main loop issues
+  idle,           ///< schedulers without a warp, or without one that is ready
+  shared_memory,  ///< its bandwidth
+  l2,             ///< its bandwidth
+  memory,         ///< the bandwidth of device memory
+  latency,        ///< waiting for a fetch or for the step before
+  barriers,       ///< between two tiles along k
+  edges,          ///< the first fetch of a block and the store of its results
+  exchange,       ///< sums that blocks hand to each other
+  workspace,      ///< what one kernel writes for the next
+  launch,
+};
+inline constexpr std::size_t kBottlenecks = 12;
 
 std::string_view to_string(Bottleneck bottleneck);
 
 struct Prediction {
   double time_us = 0;
   double waves = 0;  ///< how many times the GPU is filled with blocks; the last one may be partial
-  Bottleneck bottleneck = Bottleneck::arithmetic;
+  std::array<double, kBottlenecks> shares{};  ///< of the time, by Bottleneck; zeros where the time is 0 or infinite
+
+  Bottleneck bottleneck() const;  ///< the largest share
 };
 
 /// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)

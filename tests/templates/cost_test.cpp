@@ -140,6 +140,29 @@ TEST(Cost, SharingALastWaveSavesWorkButNotItsEdges) {
   EXPECT_GT(time_us(few, plan), apart / 2);
 }
 
+TEST(Cost, AClusterOfTwoLeavesNoSmOut) {
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 8192);
+  LaunchPlan plan = tiled_plan(problem, 128, 128, 8, 8, 2);  // 128 blocks on 132 SMs
+  plan.steps[0].smem_bytes = 200'000;                        // one per SM
+  plan.steps[0].cluster = 2;
+  EXPECT_LT(predict(problem, plan, catalog_gpu("h200"), 128).waves, 1);
+  plan.steps[0].cluster = 4;
+  EXPECT_GT(predict(problem, plan, catalog_gpu("h200"), 128).waves, 1) << "of 18 SMs of a GPC 16";
+}
+
+TEST(Cost, SharesAreWhatTheTimeIsMadeOf) {
+  for (const std::int64_t n : {64, 1000, 8192}) {
+    const Problem problem = square(n);
+    const Prediction prediction = predict(problem, tiled_plan(problem, 64, 128, 8, 8, 4), catalog_gpu("h200"), 0);
+    double sum = 0;
+    for (const double share : prediction.shares) {
+      EXPECT_GE(share, 0);
+      sum += share;
+    }
+    EXPECT_NEAR(sum, 1, 1e-9);
+  }
+}
+
 TEST(Cost, WavesCountFilledGpus) {
   const Problem problem = square(4096);
   const LaunchPlan plan = tiled_plan(problem, 128, 256, 8, 16);
@@ -149,7 +172,7 @@ TEST(Cost, WavesCountFilledGpus) {
 
 TEST(Cost, NamesTheBottleneck) {
   const auto bottleneck = [](const Problem& problem, const LaunchPlan& plan) {
-    return predict(problem, plan, catalog_gpu("h200"), 0).bottleneck;
+    return predict(problem, plan, catalog_gpu("h200"), 0).bottleneck();
   };
   EXPECT_EQ(bottleneck(square(4096), tiled_plan(square(4096), 128, 256, 8, 16)), Bottleneck::arithmetic);
   EXPECT_EQ(bottleneck(square(4096), tiled_plan(square(4096), 64, 64, 4, 2)), Bottleneck::shared_memory);

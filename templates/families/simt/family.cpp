@@ -23,6 +23,9 @@ struct Simt {
   /// its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
   static constexpr int kSlice = 2048;
 
+  /// Issue slots of a load from shared memory that keeps multiply-adds waiting (fitted).
+  static constexpr double kFragmentLoad = 2.1;
+
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
         {"BM", &Params::bm, {32, 64, 96, 128, 192, 256}, "rows of C per block"},
@@ -249,18 +252,19 @@ struct Simt {
     };
     const double staging = copies(a_along_k(problem, p), p.bm) + copies(b_along_k(problem, p), p.bn);
     WorkEstimate work;
-    work.issue_slots_per_fma = 1 + (fragment_loads + staging + 30.0 / p.bk + 8.0 / p.unroll) / fma_per_k;
+    work.issue_slots_per_fma =
+        1 + (kFragmentLoad * fragment_loads + staging + 30.0 / p.bk + 8.0 / p.unroll) / fma_per_k;
     // Both set by hand after measured times: what it costs the main loop to walk slices of tiles, and to spill, which
     // begins a little before registers run out and costs most for the first ones.
-    if (p.stream == 1) work.issue_slots_per_fma *= 1.05;
+    if (p.stream == 1) work.issue_slots_per_fma *= 1.15;
     const double wanted = wanted_registers(problem, p);
     const double allowed =
         std::min(device.max_registers_per_thread, device.max_registers_per_sm / (threads(p) * p.min_blocks) / 8 * 8);
     const double missing = std::max(0.0, wanted + 8 - allowed);
     work.issue_slots_per_fma *= 1 + 0.3 * std::min(1.0, missing / 16) + 0.01 * missing;
     work.bytes_per_k = static_cast<double>(p.bm + p.bn) * type.element_bytes;
-    // Threads of a warp share rows and columns: of loads narrower than 16 bytes several are served at once (fitted).
-    const double served = vector * type.accumulator_bytes < 16 ? 0.6 : 1;
+    // Threads of a warp share rows and columns, so that some of their loads are served at once (fitted).
+    const double served = vector * type.accumulator_bytes < 16 ? 0.42 : 0.7;
     work.smem_bytes_per_fma = served * (p.tm + p.tn) * type.accumulator_bytes / fma_per_k;
     work.tile_m = p.bm;
     work.tile_n = p.bn;
