@@ -10,6 +10,7 @@
 #include "templates/families.h"
 #include "templates/hash.h"
 #include "tuner/attempts.h"
+#include "tuner/lessons.h"
 
 namespace mmtune {
 
@@ -17,10 +18,9 @@ namespace {
 
 constexpr std::size_t kFinalists = 6;
 constexpr double kFinalMargin = 1.06;  // a screening time this close to the best may still win
-constexpr std::size_t kRefreshed = 5;
-constexpr double kLong_us = 1e6;      // a default that takes longer is not timed
-constexpr double kHopeless = 10;      // if it is expected to be this many times slower than the best
-constexpr double kNeighbourhood = 1;  // octaves between extents of neighbouring sizes
+constexpr double kLong_us = 1e6;       // a default that takes longer is not timed
+constexpr double kHopeless = 10;       // if it is expected to be this many times slower than the best
+constexpr double kNeighbourhood = 1;   // octaves between extents of neighbouring sizes
 
 /// What an application runs where nothing is tuned: runtime/dispatch.cpp.
 const Family& default_family() { return family_named("naive"); }
@@ -30,15 +30,6 @@ double time_us(const Finisher& finisher) { return finisher.trial.timing.median_u
 bool is_default(const TrialKey& key) {
   const Family& fallback = default_family();
   return key.family == fallback.name() && key.config == fallback.default_config(key.problem).text();
-}
-
-/// Whether the family has exactly these parameters, and they can run.
-bool is_legal(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device) {
-  try {
-    return family.complete(config, problem) == config && family.broken_rule(problem, config, device).empty();
-  } catch (const UsageError&) {
-    return false;
-  }
 }
 
 bool is_same(const TrialKey& x, const TrialKey& y) { return x.family == y.family && x.config == y.config; }
@@ -94,14 +85,6 @@ void add_claims(std::vector<Entrant>& entrants, const std::vector<Finisher>& fin
   }
 }
 
-/// log2 of the ratio of the extents that differ most.
-double octaves_apart(const Problem& x, const Problem& y) {
-  const auto octaves = [](std::int64_t a, std::int64_t b) {
-    return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
-  };
-  return std::max({octaves(x.m, y.m), octaves(x.n, y.n), octaves(x.k, y.k)});
-}
-
 }  // namespace
 
 std::string search_hash(const SessionOptions& options, const std::vector<const Family*>& families,
@@ -150,27 +133,6 @@ std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, double
     if (const Family* family = find_family(key.family)) points.push_back({family, Config::parse(key.config), 0});
   }
   std::erase_if(points, [&](const Point& point) { return !spaces.contains(point); });
-  return points;
-}
-
-std::vector<Point> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store) {
-  RowFilter filter;
-  filter.device = place.device;
-  filter.problem = place.problem;
-  filter.evidence = place.evidence;
-  std::vector<Trial> trials = store.trials(filter);
-  std::erase_if(trials, [](const Trial& trial) { return trial.outcome != Outcome::ok; });
-  std::sort(trials.begin(), trials.end(),
-            [](const Trial& x, const Trial& y) { return x.timing.median_us < y.timing.median_us; });
-  std::vector<Point> points;
-  for (const Trial& trial : trials) {
-    if (points.size() == kRefreshed) break;
-    const Family* family = find_family(trial.key.family);
-    const Config config = Config::parse(trial.key.config);
-    if (family == nullptr || !is_legal(*family, place.problem, config, preparation.device())) continue;
-    if (preparation.source(*family, place.problem, config).hash != trial.key.source_hash) continue;
-    points.push_back({family, config, 0});
-  }
   return points;
 }
 

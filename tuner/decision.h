@@ -28,9 +28,6 @@ void sort_by_time(std::vector<Finisher>& finishers);
 /// needs device, problem and evidence.
 std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store);
 
-/// The fastest right candidates that are stored for a problem and that this program still makes of the same source.
-std::vector<Point> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store);
-
 /// The winners of sizes no extent of which differs by more than a factor of two, nearest first.
 std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners);
 

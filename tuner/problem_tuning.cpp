@@ -9,12 +9,14 @@
 
 #include "runtime/log.h"
 #include "tuner/attempts.h"
+#include "tuner/lessons.h"
 
 namespace mmtune {
 namespace {
 
 constexpr std::size_t kSuspects = 6;  // fastest candidates, one of which stopped a race
 constexpr int kRaces = 3;             // attempts at a race
+constexpr std::size_t kRefreshed = 5;
 
 }  // namespace
 
@@ -58,8 +60,15 @@ TrialKey ProblemTuning::place() const {
 
 std::unique_ptr<Strategy> ProblemTuning::searcher(const Spaces& spaces, const std::vector<Point>& favourites) const {
   const SessionOptions& options = setup_.options;
-  if (options.refresh) return make_listed(fastest_stored(place(), setup_.preparation, setup_.store));
-  return make_strategy(options.strategy, {spaces, setup_.effort, options.seed, favourites});
+  if (options.refresh) {
+    std::vector<Point> points;
+    for (Lesson& lesson : fastest_stored(place(), setup_.preparation, setup_.store, kRefreshed)) {
+      points.push_back(std::move(lesson.point));
+    }
+    return make_listed(std::move(points));
+  }
+  return make_strategy(options.strategy, {spaces, setup_.effort, options.seed, favourites,
+                                          nearest_stored(place(), setup_.preparation, setup_.store)});
 }
 
 std::vector<Point> ProblemTuning::untried_defenders(const Spaces& spaces) const {

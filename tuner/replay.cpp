@@ -12,6 +12,7 @@
 #include "db/store.h"
 #include "templates/families.h"
 #include "tuner/candidate.h"
+#include "tuner/lessons.h"
 
 namespace mmtune {
 namespace {
@@ -196,16 +197,25 @@ std::vector<Replay> what_if(const SessionOptions& options, const std::vector<std
   CompileTimes compiling(store, jobs_of(options));
   for (const std::uint64_t seed : seeds) {
     Favourites favourites;
+    std::vector<Problem> searched;
+    std::vector<std::vector<Lesson>> lessons;  // of each of these
     compiling.start_again();
     double left_s = options.budget_s > 0 ? options.budget_s : kUnlimited_s;
     for (std::size_t i = 0; i < options.problems.size(); ++i) {
       const auto recall = [&](const Point& point) -> std::optional<Recollection> {
         const Trial* trial = stored[i].find(point);
         if (trial == nullptr) return std::nullopt;
+        if (trial->outcome == Outcome::ok) {
+          lessons.back().push_back({point, spaces[i].predict(*point.family, point.config), trial->timing.median_us});
+        }
         return Recollection{*trial, compiling.seconds(*trial) + sampling_seconds(trial->timing)};
       };
+      const auto near = nearest(options.problems[i], searched);
       const auto strategy =
-          make_strategy(options.strategy, {spaces[i], effort_named(options.effort), seed, favourites.points()});
+          make_strategy(options.strategy, {spaces[i], effort_named(options.effort), seed, favourites.points(),
+                                           near ? fastest(lessons[*near]) : std::vector<Lesson>{}});
+      searched.push_back(options.problems[i]);
+      lessons.emplace_back();
       Replay done = replay(*strategy, recall, left_s / static_cast<double>(options.problems.size() - i));
       done.problem = options.problems[i];
       done.seed = seed;

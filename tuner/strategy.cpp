@@ -35,9 +35,9 @@ Spaces::Spaces(const std::vector<const Family*>& families, const Problem& proble
   for (const Family* family : families) spaces_.emplace_back(*family, problem_, device_, restriction);
 }
 
-double Spaces::predict_us(const Family& family, const Config& config) const {
+Prediction Spaces::predict(const Family& family, const Config& config) const {
   const LaunchPlan plan = family.plan(problem_, config, device_);
-  return predict(problem_, plan, device_, plan.work.registers).time_us;
+  return mmtune::predict(problem_, plan, device_, plan.work.registers);
 }
 
 Ranking Spaces::ranked(std::size_t limit) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "db/trial.h"
+#include "templates/cost.h"
 #include "templates/family.h"
 #include "templates/space.h"
 
@@ -52,7 +53,8 @@ class Spaces {
   /// Points one step away, with their predictions.
   std::vector<Point> neighbours(const Point& point) const;
   bool contains(const Point& point) const;
-  double predict_us(const Family& family, const Config& config) const;
+  Prediction predict(const Family& family, const Config& config) const;
+  double predict_us(const Family& family, const Config& config) const { return predict(family, config).time_us; }
 
  private:
   std::vector<SearchSpace> spaces_;
@@ -93,11 +95,19 @@ class Favourites {
   std::vector<Point> points_;
 };
 
+/// What a point came to in another problem, and what the model had said there.
+struct Lesson {
+  Point point;
+  Prediction prediction;
+  double time_us = 0;
+};
+
 struct StrategySetup {
   const Spaces& spaces;
   const Effort& effort;
   std::uint64_t seed = 1;
   std::vector<Point> favourites;  ///< winners of neighbouring sizes: tried first
+  std::vector<Lesson> lessons;    ///< of a problem near this one
 };
 
 /// By the name of --strategy. Throws UsageError that lists the known ones.

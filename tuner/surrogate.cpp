@@ -8,36 +8,40 @@
 namespace mmtune {
 namespace {
 
-// Standard deviations of what the model misses, as logarithms of time; found on exhaustive runs of an H200.
-constexpr double kCommon = 0.3;         // by all candidates of a problem alike
+// Standard deviations of what the model misses, as logarithms of time; found by replaying exhaustive runs of an H200.
+constexpr double kPart = 0.3;           // in the time that goes to one thing
 constexpr double kOneParameter = 0.05;  // by all with a parameter's value
-constexpr double kCombination = 0.1;    // by candidates that differ little
-constexpr double kOwn = 0.015;          // by one candidate: what the compiler makes of it
-constexpr double kStep = 0.3;           // how fast likeness fades with each step in a parameter's table
+constexpr double kCombination = 0.2;    // by candidates that differ little
+constexpr double kOwn = 0.03;           // by one candidate: what the compiler makes of it
+constexpr double kStep = 0.1;           // how fast likeness fades with each step in a parameter's table,
+constexpr double kMix = 0.3;            // and with the share of the time that goes to other things
 
 double square(double x) { return x * x; }
 
-// Of two candidates with so many values in common, and so many steps between the others.
-double likeness(double equal, double steps) {
-  return square(kCommon) + equal * square(kOneParameter) + square(kCombination) * std::exp(-kStep * steps);
-}
-
 double covariance(const Surrogate::Place& x, const Surrogate::Place& y) {
-  if (x.family != y.family) return square(kCommon);
+  double common = 0;
+  double apart = 0;
+  for (std::size_t i = 0; i < x.shares.size(); ++i) {
+    common += square(kPart) * x.shares[i] * y.shares[i];
+    apart += std::abs(x.shares[i] - y.shares[i]);
+  }
+  if (x.family != y.family) return common;
   int equal = 0;
   int steps = 0;
   for (std::size_t i = 0; i < x.digits.size(); ++i) {
-    const int apart = std::abs(x.digits[i] - y.digits[i]);
-    equal += apart == 0 ? 1 : 0;
-    steps += apart;
+    const int difference = std::abs(x.digits[i] - y.digits[i]);
+    equal += difference == 0 ? 1 : 0;
+    steps += difference;
   }
-  return likeness(equal, steps);
+  const double own = steps == 0 ? square(kOwn) : 0;
+  const double alike = equal * square(kOneParameter) + square(kCombination) * std::exp(-kStep * steps) + own;
+  return common + std::exp(-kMix * apart) * alike;
 }
 
 }  // namespace
 
 std::size_t Surrogate::add(Place place, double prior_log_time) {
-  const double variance = likeness(static_cast<double>(place.digits.size()), 0) + square(kOwn);
+  const double variance = covariance(place, place);
   Candidate candidate{std::move(place), prior_log_time, prior_log_time, variance, {}};
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     factor(candidate, rows_[i], i);

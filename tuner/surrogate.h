@@ -2,23 +2,27 @@
 // analytic model (C. Rasmussen, C. Williams: Gaussian Processes for Machine Learning, 2006, chapter 2).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "templates/cost.h"
+
 namespace mmtune {
 
 /// Expects of every candidate a logarithm of its time and says how sure it is. Before anything is observed that is the
-/// prior, the analytic model's opinion; an observation moves all candidates as far as they are alike: through what all
-/// have in common, through each parameter's value, and through the combination of values. Candidates are numbered from
-/// 0 in the order of add(). Cost: a candidate takes memory for every plan, a plan time for every candidate and plan.
+/// prior, the analytic model's opinion; an observation moves all candidates as far as they are alike: as far as their
+/// time goes to the same things, whose cost the model misjudges alike, have parameters' values in common, and have
+/// similar combinations of them. Candidates may be of different problems. They are numbered from 0 in the order of
+/// add(). Cost: a candidate takes memory for every plan, a plan time for every candidate and plan.
 class Surrogate {
  public:
-  /// Where a candidate's values stand in the tables of its family; candidates of different families share only the
-  /// common part.
+  /// Where a candidate's values stand in the tables of its family, and what the model says its time goes to.
   struct Place {
     const void* family = nullptr;
     std::vector<std::uint8_t> digits;
+    std::array<double, kBottlenecks> shares{};
   };
 
   std::size_t add(Place place, double prior_log_time);

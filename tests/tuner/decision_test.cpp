@@ -176,29 +176,5 @@ TEST_F(Decision, AHopelessDefaultOfAHugeProblemIsNotTimed) {
   EXPECT_EQ(defenders(place, spaces, 1e9, *store_).size(), 1U);
 }
 
-TEST_F(Decision, TheFastestStoredAreRightAndOfTheSameSource) {
-  const Problem problem = square(512);
-  const auto stored = [&](int tile, int unroll, double time_us) {
-    const Family& family = family_named("tiled");
-    return finisher(problem, {&family, Config({{"TILE", tile}, {"UNROLL", unroll}}), 0}, time_us);
-  };
-  for (const int tile : {8, 16, 32}) stored(tile, 1, 100 - tile);
-  for (const int tile : {8, 16, 32}) stored(tile, 4, 200 - tile);
-  Finisher wrong = stored(32, 2, 1);
-  wrong.trial.outcome = Outcome::wrong_result;
-  store_->put(wrong.trial);
-  Finisher edited = stored(16, 2, 1000);
-  edited.trial.key.source_hash = "another";
-  edited.trial.timing.median_us = 1;
-  store_->put(edited.trial);
-
-  std::vector<std::string> found;
-  for (const Point& point : fastest_stored(edited.trial.key, preparation_, *store_)) {
-    found.push_back(point.config.text());
-  }
-  EXPECT_THAT(found, ElementsAre("TILE=32 UNROLL=1", "TILE=16 UNROLL=1", "TILE=8 UNROLL=1", "TILE=32 UNROLL=4",
-                                 "TILE=16 UNROLL=4"));
-}
-
 }  // namespace
 }  // namespace mmtune

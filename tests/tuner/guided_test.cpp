@@ -9,6 +9,7 @@
 
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
+#include "tuner/lessons.h"
 #include "tuner/strategy.h"
 
 namespace mmtune {
@@ -47,20 +48,22 @@ double landscape_us(std::uint64_t landscape, const Point& point) {
 
 struct Search {
   std::vector<std::string> proposed;
+  std::vector<double> best_us_after;  ///< each trial
   double best_us = 1e300;
 };
 
 using Judge = std::function<Trial(const Point&)>;
 
 Search search(const char* strategy, const Spaces& spaces, std::uint64_t seed, const Judge& judge,
-              const char* effort = "default") {
-  const auto searcher = make_strategy(strategy, {spaces, effort_named(effort), seed, {}});
+              const char* effort = "default", const std::vector<Lesson>& lessons = {}) {
+  const auto searcher = make_strategy(strategy, {spaces, effort_named(effort), seed, {}, lessons});
   Search search;
   for (auto points = searcher->propose(); !points.empty(); points = searcher->propose()) {
     for (const Point& point : points) {
       const Trial trial = judge(point);
       search.proposed.push_back(key_of(point));
       if (trial.outcome == Outcome::ok) search.best_us = std::min(search.best_us, trial.timing.median_us);
+      search.best_us_after.push_back(search.best_us);
       searcher->learn(point, trial);
     }
   }
@@ -146,7 +149,7 @@ TEST(Guided, TurnsAwayFromWhatFails) {
 
 TEST(Guided, GoesOnWithoutLessons) {
   const Spaces spaces = spaces_of(square(2048));
-  const auto strategy = make_strategy("guided", {spaces, effort_named("quick"), 1, {}});
+  const auto strategy = make_strategy("guided", {spaces, effort_named("quick"), 1, {}, {}});
   std::size_t proposed = 0;
   for (auto points = strategy->propose(); !points.empty(); points = strategy->propose()) proposed += points.size();
   EXPECT_GE(proposed, 20U);
@@ -155,10 +158,42 @@ TEST(Guided, GoesOnWithoutLessons) {
 TEST(Guided, TriesFavouritesFirst) {
   const Spaces spaces = spaces_of(square(2048));
   const Point favourite = spaces.ranked(500)[400];
-  const auto strategy = make_strategy("guided", {spaces, effort_named("quick"), 1, {favourite}});
+  const auto strategy = make_strategy("guided", {spaces, effort_named("quick"), 1, {favourite}, {}});
   const auto points = strategy->propose();
   ASSERT_FALSE(points.empty());
   EXPECT_EQ(key_of(points.front()), key_of(favourite));
+}
+
+/// The fastest of a search in this landscape, as lessons.
+std::vector<Lesson> lessons_of(const Spaces& spaces, std::uint64_t landscape,
+                               const std::vector<std::string>& proposed) {
+  std::vector<Lesson> lessons;
+  const Ranking ranking = spaces.ranked(100000);
+  const std::set<std::string> tried(proposed.begin(), proposed.end());
+  for (std::size_t i = 0; i < ranking.size(); ++i) {
+    const Point point = ranking[i];
+    if (tried.count(key_of(point)) == 0) continue;
+    lessons.push_back({point, spaces.predict(*point.family, point.config), landscape_us(landscape, point)});
+  }
+  return fastest(std::move(lessons));
+}
+
+TEST(Guided, FindsTheBestSoonerAfterASimilarProblem) {
+  const Spaces before = spaces_of(square(2048));
+  const Spaces now = spaces_of(square(4096));
+  double gap = 0;
+  double taught_gap = 0;
+  for (std::uint64_t landscape = 1; landscape <= 12; ++landscape) {
+    const Search earlier = search("guided", before, 1, timed(before, landscape));
+    const double best = best_of_all(now, landscape);
+    const auto lessons = lessons_of(before, landscape, earlier.proposed);
+    const auto untaught = search("guided", now, 1, timed(now, landscape));
+    const auto taught = search("guided", now, 1, timed(now, landscape), "default", lessons);
+    constexpr std::size_t kEarly = 15;
+    gap += std::log(untaught.best_us_after[kEarly] / best);
+    taught_gap += std::log(taught.best_us_after[kEarly] / best);
+  }
+  EXPECT_LT(taught_gap, 0.7 * gap);
 }
 
 }  // namespace

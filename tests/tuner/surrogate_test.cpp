@@ -10,8 +10,9 @@ namespace {
 const int kFamily = 0;
 const int kOtherFamily = 0;
 
-Surrogate::Place place(std::vector<std::uint8_t> digits, const int& family = kFamily) {
-  return {&family, std::move(digits)};
+/// Half of its time is arithmetic unless told otherwise.
+Surrogate::Place place(std::vector<std::uint8_t> digits, const int& family = kFamily, double arithmetic = 0.5) {
+  return {&family, std::move(digits), {arithmetic, 1 - arithmetic}};
 }
 
 TEST(Surrogate, StartsFromThePrior) {
@@ -54,6 +55,30 @@ TEST(Surrogate, LearnsWhatAValueCosts) {
   }
   surrogate.update();
   EXPECT_GT(surrogate.expected(dear), surrogate.expected(cheap) + 0.05) << "far from all that was seen";
+}
+
+TEST(Surrogate, LearnsWhatTheModelMisjudges) {
+  Surrogate surrogate;
+  const auto seen = surrogate.add(place({0, 0, 0}, kFamily, 0.9), 0);
+  const auto alike = surrogate.add(place({5, 5, 5}, kOtherFamily, 0.9), 0);
+  const auto other = surrogate.add(place({5, 5, 5}, kOtherFamily, 0.1), 0);
+  surrogate.plan(seen);
+  surrogate.observe(seen, 0.3);
+  surrogate.update();
+  EXPECT_GT(surrogate.expected(alike), 2 * surrogate.expected(other)) << "whose time goes to the same";
+}
+
+TEST(Surrogate, TheSameConfigurationInAnotherProblemIsAlmostTheSame) {
+  Surrogate surrogate;
+  const auto elsewhere = surrogate.add(place({1, 2, 3}, kFamily, 0.6), 5);
+  const auto here = surrogate.add(place({1, 2, 3}), 1);
+  const auto neighbour = surrogate.add(place({1, 2, 4}), 1);
+  surrogate.plan(elsewhere);
+  surrogate.observe(elsewhere, 5.4);
+  surrogate.update();
+  EXPECT_GT(surrogate.expected(here), 1.25);
+  EXPECT_GT(surrogate.expected(here), surrogate.expected(neighbour));
+  EXPECT_GT(surrogate.deviation(here), 0) << "but is not known";
 }
 
 TEST(Surrogate, APlanNarrowsAndOnlyAnObservationMoves) {

@@ -18,10 +18,12 @@ constexpr std::size_t kRanked = 100000;     // how far down the model's list can
 constexpr std::size_t kCandidates = 10000;  // of a larger space, at the start
 constexpr std::size_t kLargestRound = 24;   // many enough to keep compilers busy
 constexpr std::size_t kRounds = 10;
-constexpr std::size_t kClimbers = 4;     // whose neighbours join in after a round
-constexpr double kSpaceShare = 0.05;     // of a small space at most this is tried,
-constexpr std::size_t kFewest = 24;      // or this many
-constexpr double kLuck = 0.005;          // how much seeds differ about a candidate, as a logarithm of time
+constexpr std::size_t kClimbers = 4;  // whose neighbours join in after a round
+constexpr double kSpaceShare = 0.05;  // of a small space at most this is tried,
+constexpr std::size_t kFewest = 24;   // or this many
+constexpr double kLuck = 0.005;       // how much seeds differ about a candidate, as a logarithm of time
+constexpr double kCuriosity = 8;      // standard deviations that a first trial may turn out faster
+constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kShortestUs = 1e-3;     // so that an empty problem has a logarithm too
 constexpr double kFailurePenalty = 0.5;  // a candidate that fails counts as one that takes so much longer
 
@@ -34,6 +36,7 @@ class Guided final : public Strategy {
       const auto share = static_cast<std::size_t>(kSpaceShare * static_cast<double>(ranking.size()));
       most_ = std::min(most_, std::max(kFewest, share));
     }
+    add_lessons(setup.lessons);
     round_ = std::clamp(most_ / kRounds, std::size_t{4}, kLargestRound);
     add_candidates(ranking);
     for (const Point& favourite : setup.favourites) {
@@ -70,17 +73,31 @@ class Guided final : public Strategy {
     if (known == numbers_.end()) return;
     const bool timed = trial.outcome == Outcome::ok || trial.outcome == Outcome::too_slow;
     const double log_time =
-        timed ? std::log(trial.timing.median_us) : surrogate_.expected(known->second) + kFailurePenalty;
+        timed ? log_of(trial.timing.median_us) : surrogate_.expected(known->second) + kFailurePenalty;
     surrogate_.observe(known->second, log_time);
     if (trial.outcome == Outcome::ok) measured_.emplace_back(log_time, known->second);
   }
 
  private:
+  /// Observed, but no candidates of this problem.
+  void add_lessons(const std::vector<Lesson>& lessons) {
+    for (const Lesson& lesson : lessons) {
+      const std::size_t number =
+          surrogate_.add(place_of(lesson.point, lesson.prediction), log_of(lesson.prediction.time_us));
+      surrogate_.plan(number);
+      surrogate_.observe(number, log_of(lesson.time_us));
+      points_.push_back(lesson.point);
+      tried_.push_back(true);
+    }
+    lessons_ = lessons.size();
+  }
+
   std::size_t add(const Point& point) {
     const auto [known, is_new] = numbers_.try_emplace(key_of(point), points_.size());
     if (!is_new) return known->second;
     std::normal_distribution<double> luck(0, kLuck);
-    surrogate_.add(place_of(point), std::log(std::max(kShortestUs, point.predicted_us)) + luck(random_));
+    const Prediction prediction = spaces_.predict(*point.family, point.config);
+    surrogate_.add(place_of(point, prediction), log_of(prediction.time_us) + luck(random_));
     points_.push_back(point);
     tried_.push_back(false);
     return known->second;
@@ -99,8 +116,10 @@ class Guided final : public Strategy {
     }
   }
 
-  static Surrogate::Place place_of(const Point& point) {
-    Surrogate::Place place{point.family, {}};
+  static double log_of(double time_us) { return std::log(std::max(kShortestUs, time_us)); }
+
+  static Surrogate::Place place_of(const Point& point, const Prediction& prediction) {
+    Surrogate::Place place{point.family, {}, prediction.shares};
     const auto params = point.family->params();
     for (std::size_t i = 0; i < params.size(); ++i) {
       const auto& values = params[i].values;
@@ -118,20 +137,24 @@ class Guided final : public Strategy {
   }
 
   std::size_t most_promising() const {
-    double best = measured_.empty() ? std::numeric_limits<double>::infinity() : measured_.front().first;
-    if (measured_.empty()) {
-      for (std::size_t i = 0; i < points_.size(); ++i) best = std::min(best, surrogate_.expected(i));
-    }
     std::size_t chosen = points_.size();
-    double most = 0;
+    double most = kNone;
     for (std::size_t i = 0; i < points_.size(); ++i) {
       if (tried_[i]) continue;
-      const double gain = surrogate_.improvement(i, best);
-      if (gain <= most) continue;
-      most = gain;
+      const double promise = promise_of(i);
+      if (promise <= most) continue;
+      most = promise;
       chosen = i;
     }
     return chosen;
+  }
+
+  /// At first what says most about where the model errs, of what may be fast (a confidence bound: N. Srinivas et al.,
+  /// Gaussian Process Optimization in the Bandit Setting, ICML 2010); then what is expected to improve on the best.
+  double promise_of(std::size_t candidate) const {
+    if (measured_.empty()) return kCuriosity * surrogate_.deviation(candidate) - surrogate_.expected(candidate);
+    const double improvement = surrogate_.improvement(candidate, measured_.front().first);
+    return improvement > 0 ? improvement : kNone;
   }
 
   const Spaces& spaces_;
@@ -142,6 +165,7 @@ class Guided final : public Strategy {
   bool started_ = false;
   Surrogate surrogate_;
   std::vector<Point> points_;  // by their numbers in the surrogate
+  std::size_t lessons_ = 0;    // the first of these, which are no candidates
   std::vector<bool> tried_;
   std::unordered_map<std::string, std::size_t> numbers_;
   std::vector<std::size_t> first_;  // favourites, before anything else

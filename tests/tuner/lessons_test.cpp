@@ -1,0 +1,114 @@
+// What a search learns from another problem's trials, with a database that is real.
+#include "tuner/lessons.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+#include "templates/families.h"
+#include "templates/gpu_catalog.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
+
+class Lessons : public ::testing::Test {
+ protected:
+  Lessons() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "mmtune_lessons_XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+    store_.emplace(Store::open(directory_ / "mmtune.db", OpenMode::read_write));
+  }
+  ~Lessons() override { std::filesystem::remove_all(directory_); }
+
+  TrialKey place(const Problem& problem) const {
+    return {key_of(catalog_gpu("h200")), problem, "", "", "", Evidence::measured};
+  }
+
+  Trial trial(const Problem& problem, int tile, int unroll, double time_us) const {
+    const Family& family = family_named("tiled");
+    const Attempt attempt = preparation_.attempt(problem, {&family, Config({{"TILE", tile}, {"UNROLL", unroll}}), 0});
+    Trial trial = preparation_.trial(attempt, {"580", "13.0", "commit", "GPU"});
+    trial.outcome = Outcome::ok;
+    trial.timing.median_us = trial.timing.q1_us = trial.timing.q3_us = trial.timing.min_us = time_us;
+    trial.timing.samples = 5;
+    trial.timing.mode = "graph";
+    return trial;
+  }
+
+  void decide(const Problem& problem, int tile) {
+    const Trial winner = trial(problem, tile, 1, 10);
+    store_->put(winner);
+    store_->put_winner(winner.key, "search", 1);
+  }
+
+  static std::vector<std::string> configs(const std::vector<Lesson>& lessons) {
+    std::vector<std::string> texts;
+    for (const Lesson& lesson : lessons) texts.push_back(lesson.point.config.text());
+    return texts;
+  }
+
+  std::filesystem::path directory_;
+  std::optional<Store> store_;
+  Preparation preparation_{TemplateFiles::embedded(), catalog_gpu("h200"), CompileTarget{90, true, "sm_90a"},
+                           Evidence::measured, "13.0"};
+};
+
+TEST_F(Lessons, TheFastestStoredAreRightAndOfTheSameSource) {
+  const Problem problem = square(512);
+  for (const int tile : {8, 16, 32}) store_->put(trial(problem, tile, 1, 100 - tile));
+  for (const int tile : {8, 16, 32}) store_->put(trial(problem, tile, 4, 200 - tile));
+  Trial wrong = trial(problem, 32, 2, 1);
+  wrong.outcome = Outcome::wrong_result;
+  store_->put(wrong);
+  Trial edited = trial(problem, 16, 2, 1);
+  edited.key.source_hash = "another";
+  store_->put(edited);
+
+  const auto found = fastest_stored(place(problem), preparation_, *store_, 5);
+  EXPECT_THAT(configs(found), ElementsAre("TILE=32 UNROLL=1", "TILE=16 UNROLL=1", "TILE=8 UNROLL=1", "TILE=32 UNROLL=4",
+                                          "TILE=16 UNROLL=4"));
+  EXPECT_EQ(found.front().time_us, 68);
+  EXPECT_GT(found.front().prediction.time_us, 0);
+}
+
+TEST_F(Lessons, ComeFromTheNearestDecidedProblem) {
+  EXPECT_THAT(nearest_stored(place(square(512)), preparation_, *store_), IsEmpty());
+  decide(square(128), 8);
+  decide(square(256), 16);
+  decide(square(4096), 32);
+  store_->put(trial(square(500), 8, 1, 10));  // near, but not decided
+  EXPECT_THAT(configs(nearest_stored(place(square(512)), preparation_, *store_)), ElementsAre("TILE=16 UNROLL=1"));
+  EXPECT_THAT(configs(nearest_stored(place(square(256)), preparation_, *store_)), ElementsAre("TILE=8 UNROLL=1"))
+      << "its own decision is none";
+}
+
+TEST(NearestProblem, IsOneThatTheSameProgramsServe) {
+  Problem transposed = square(512);
+  transposed.layout = Layout::tn;
+  Problem misaligned = square(512);
+  misaligned.align.a = 4;
+  const std::vector<Problem> others{transposed, misaligned, square(512), square(1024), square(4096), square(256)};
+  EXPECT_EQ(nearest(square(512), others), 5U) << "the later one of two that are equally near";
+  EXPECT_EQ(nearest(square(8192), others), 4U);
+  EXPECT_EQ(nearest(square(512), {square(512), transposed}), std::nullopt);
+}
+
+TEST(NearestProblem, CountsOctavesOfTheExtentThatDiffersMost) {
+  const Problem deep = packed_problem(Precision::fp32, Layout::nn, 512, 1024, 4096);
+  EXPECT_DOUBLE_EQ(octaves_apart(square(512), deep), 3);
+  EXPECT_DOUBLE_EQ(octaves_apart(deep, square(512)), 3);
+  const Problem empty = packed_problem(Precision::fp32, Layout::nn, 0, 512, 512);
+  EXPECT_DOUBLE_EQ(octaves_apart(empty, empty), 0);
+  EXPECT_DOUBLE_EQ(octaves_apart(empty, square(512)), 9);
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,98 @@
+#include "tuner/lessons.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "templates/cost.h"
+#include "templates/families.h"
+
+namespace mmtune {
+namespace {
+
+/// Whether the family has exactly these parameters, and they can run.
+bool is_legal(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device) {
+  try {
+    return family.complete(config, problem) == config && family.broken_rule(problem, config, device).empty();
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+std::optional<Lesson> lesson_of(const Trial& trial, const Preparation& preparation) {
+  const Family* family = find_family(trial.key.family);
+  if (family == nullptr) return std::nullopt;
+  const Problem& problem = trial.key.problem;
+  Config config = Config::parse(trial.key.config);
+  if (!is_legal(*family, problem, config, preparation.device())) return std::nullopt;
+  if (preparation.source(*family, problem, config).hash != trial.key.source_hash) return std::nullopt;
+  const LaunchPlan plan = family->plan(problem, config, preparation.device());
+  const Prediction prediction = predict(problem, plan, preparation.device(), plan.work.registers);
+  return Lesson{{family, std::move(config), prediction.time_us}, prediction, trial.timing.median_us};
+}
+
+}  // namespace
+
+double octaves_apart(const Problem& x, const Problem& y) {
+  const auto octaves = [](std::int64_t a, std::int64_t b) {
+    const auto log = [](std::int64_t extent) {
+      return std::log2(static_cast<double>(std::max<std::int64_t>(1, extent)));
+    };
+    return std::abs(log(a) - log(b));
+  };
+  return std::max({octaves(x.m, y.m), octaves(x.n, y.n), octaves(x.k, y.k)});
+}
+
+std::optional<std::size_t> nearest(const Problem& problem, const std::vector<Problem>& others) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const Problem& other = others[i];
+    if (other == problem || other.precision != problem.precision || other.layout != problem.layout ||
+        other.align != problem.align) {
+      continue;
+    }
+    if (!best || octaves_apart(problem, other) <= octaves_apart(problem, others[*best])) best = i;
+  }
+  return best;
+}
+
+std::vector<Lesson> fastest(std::vector<Lesson> lessons, std::size_t most) {
+  std::stable_sort(lessons.begin(), lessons.end(),
+                   [](const Lesson& x, const Lesson& y) { return x.time_us < y.time_us; });
+  if (lessons.size() > most) lessons.erase(lessons.begin() + static_cast<std::ptrdiff_t>(most), lessons.end());
+  return lessons;
+}
+
+std::vector<Lesson> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store,
+                                   std::size_t most) {
+  RowFilter filter;
+  filter.device = place.device;
+  filter.problem = place.problem;
+  filter.evidence = place.evidence;
+  std::vector<Trial> trials = store.trials(filter);
+  std::erase_if(trials, [](const Trial& trial) { return trial.outcome != Outcome::ok; });
+  std::stable_sort(trials.begin(), trials.end(),
+                   [](const Trial& x, const Trial& y) { return x.timing.median_us < y.timing.median_us; });
+  std::vector<Lesson> lessons;
+  for (const Trial& trial : trials) {
+    if (lessons.size() == most) break;
+    if (auto lesson = lesson_of(trial, preparation)) lessons.push_back(std::move(*lesson));
+  }
+  return lessons;
+}
+
+std::vector<Lesson> nearest_stored(TrialKey place, const Preparation& preparation, Store& store) {
+  RowFilter filter;
+  filter.device = place.device;
+  filter.precision = place.problem.precision;
+  filter.layout = place.problem.layout;
+  filter.evidence = place.evidence;
+  std::vector<Problem> decided;
+  for (const Winner& winner : store.winners(filter)) decided.push_back(winner.trial.key.problem);
+  const auto near = nearest(place.problem, decided);
+  if (!near) return {};
+  place.problem = decided[*near];
+  return fastest_stored(place, preparation, store);
+}
+
+}  // namespace mmtune
