@@ -237,8 +237,10 @@ Table replays_table(const std::vector<Replay>& replays, const std::string& strat
 Table curve_table(const std::vector<Replay>& replays, const std::string& strategy) {
   Table table({{"strategy"}, {"seed"}, {"precision"}, {"m"}, {"n"}, {"k"}, {"trials"}, {"seconds"}, {"best_us"}});
   for (const Replay& replay : replays) {
-    for (std::size_t i = 0; i < replay.steps.size(); ++i) {
-      table.add(joined(who(replay, strategy), progress(i + 1, replay.steps[i])));
+    const auto& steps = replay.steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const bool is_news = i == 0 || steps[i].best_us != steps[i - 1].best_us || i + 1 == steps.size();
+      if (is_news) table.add(joined(who(replay, strategy), progress(i + 1, steps[i])));
     }
   }
   return table;

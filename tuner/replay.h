@@ -57,7 +57,8 @@ std::vector<Replay> what_if(const SessionOptions& options, const std::vector<std
 /// strategy,seed,precision,m,n,k,trials,seconds,best_us,exhaustive_us,exhaustive_trials.
 Table replays_table(const std::vector<Replay>& replays, const std::string& strategy, Format format);
 
-/// One row a trial: strategy,seed,precision,m,n,k,trials,seconds,best_us.
+/// A row for the first trial, each that improves on the best, and the last:
+/// strategy,seed,precision,m,n,k,trials,seconds,best_us.
 Table curve_table(const std::vector<Replay>& replays, const std::string& strategy);
 
 }  // namespace mmtune

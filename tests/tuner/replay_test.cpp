@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "db/store.h"
 #include "templates/families.h"
@@ -175,7 +176,20 @@ TEST_F(WhatIf, PrintsTheColumnsThatScriptsRead) {
   EXPECT_THAT(result.out, HasSubstr(",100.000,100.000,21\n"));
   const auto curve = content(path("curve.csv"));
   EXPECT_THAT(curve, testing::StartsWith("strategy,seed,precision,m,n,k,trials,seconds,best_us\nrandom,3,fp32,"));
-  EXPECT_EQ(std::count(curve.begin(), curve.end(), '\n'), 1 + 2 * 21);
+  for (const char* last : {"\nrandom,3,fp32,256,256,256,21,", "\nrandom,4,fp32,256,256,256,21,"}) {
+    EXPECT_THAT(curve, HasSubstr(last));
+  }
+}
+
+TEST(CurveTable, HasARowWhereTheBestImprovesAndAtBothEnds) {
+  Replay replay;
+  replay.problem = kProblem;
+  for (const double best : {0.0, 0.0, 9.0, 9.0, 7.0, 7.0, 7.0}) replay.steps.push_back({1, best});
+  const std::string text = curve_table({replay}, "random").text(Format::csv);
+  std::vector<std::string> trials;
+  std::istringstream lines(text.substr(text.find('\n') + 1));
+  for (std::string line; std::getline(lines, line);) trials.push_back(line.substr(line.find("256,256,256,") + 12, 1));
+  EXPECT_THAT(trials, ElementsAre("1", "3", "5", "7"));
 }
 
 TEST_F(WhatIf, SaysWhatTheDatabaseLacks) {

@@ -134,7 +134,7 @@ void add_what_if_options(CLI::App& verb, TuneOptions& options) {
           "replay once for each: 1..5 (default: that of --seed)")
       ->type_name("LIST")
       ->needs(what_if);
-  verb.add_option("--curve", options.curve, "write the best so far after each replayed trial to this CSV file")
+  verb.add_option("--curve", options.curve, "write how the best improves from trial to trial to this CSV file")
       ->type_name("FILE")
       ->needs(what_if);
 }
