@@ -134,6 +134,7 @@ std::vector<const DispatchTable::Tuned*> DispatchTable::by_distance(const Proble
     ranked.emplace_back(distance(problem, entries_[i].problem), &entries_[i]);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
   std::vector<const Tuned*> entries;
+  entries.reserve(ranked.size());
   for (const auto& [far, entry] : ranked) entries.push_back(entry);
   return entries;
 }
