@@ -36,6 +36,7 @@ void raise_limits(CUfunction function, const std::string& kernel, const LaunchPl
 
 void encode(CUtensorMap& map, const TensorMapLayout& layout) {
   constexpr std::array<cuuint32_t, 2> kDense = {1, 1};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses of the GPU are integers everywhere else
   MMTUNE_CUDA(cuTensorMapEncodeTiled(&map, layout.type, 2, reinterpret_cast<void*>(layout.address),
                                      layout.extents.data(), &layout.row_bytes, layout.box.data(), kDense.data(),
                                      CU_TENSOR_MAP_INTERLEAVE_NONE, layout.swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,

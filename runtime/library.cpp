@@ -215,7 +215,7 @@ struct Library::Impl {
       if (auto better = table.recompiled(problem)) choice = *std::move(better);
     }
     if (known != nullptr && choice.match == Match::fallback) return *known;
-    const ReadyPtr loaded = load_or_fall_back(context, choice, problem, Compile::yes);
+    ReadyPtr loaded = load_or_fall_back(context, choice, problem, Compile::yes);
     // Asked for, so kept however much is remembered already.
     on_gpu->ready.put({nullptr, problem}, make_ready(loaded->choice));
     on_gpu->ready.put({context, problem}, loaded);

@@ -110,7 +110,8 @@ class Model {
     memory_share_ = std::min(1.0, traffic / std::max(1.0, fetched));
     memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device);
     cluster_ = main_step(plan).cluster;
-    sm_count_ = device.sm_count * static_cast<double>(kGpcSms / cluster_ * cluster_) / kGpcSms;
+    const int clustered_sms = kGpcSms / cluster_ * cluster_;  // of a GPC, what whole clusters occupy
+    sm_count_ = static_cast<double>(device.sm_count) * clustered_sms / kGpcSms;
     resident_ = blocks_per_sm * sm_count_;
     tile_bytes_ = static_cast<double>(work_.tile_m) * work_.tile_n * traits(problem.precision).element_bytes;
     store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device);

@@ -54,6 +54,7 @@ using GemmEx = cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation
 
 /// The entry points by their names in the headers.
 struct Api {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declared name cannot stand in parentheses
 #define MMTUNE_CUBLAS_MEMBER(name) decltype(&::name) name = nullptr;
   MMTUNE_CUBLAS_FUNCTIONS(MMTUNE_CUBLAS_MEMBER)
   MMTUNE_CUBLASLT_FUNCTIONS(MMTUNE_CUBLAS_MEMBER)
@@ -127,6 +128,7 @@ class ScalarValue {
 
 cublasOperation_t operation(bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
+// NOLINTNEXTLINE(performance-no-int-to-ptr): the driver writes addresses as integers
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 template <class T>

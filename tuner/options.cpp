@@ -70,8 +70,8 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 
 /// `initial` is only for the help page.
 void add_text_option(CLI::App& verb, const std::string& name, const std::string& help, const std::string& type,
-                     const std::string& initial, std::function<void(const std::string&)> take) {
-  verb.add_option_function<std::string>(name, std::move(take), help)->type_name(type)->default_str(initial);
+                     const std::string& initial, const std::function<void(const std::string&)>& take) {
+  verb.add_option_function<std::string>(name, take, help)->type_name(type)->default_str(initial);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::vector<Task> tasks_of(const BenchOptions& options) {
 
 DeviceChoice installed_gpu(const BenchOptions& options) {
   // A model that stands in for a missing GPU would be of no use here.
-  const auto device = choose_device(options.device == "auto" ? "0" : options.device);
+  auto device = choose_device(options.device == "auto" ? "0" : options.device);
   if (device.ordinal >= 0) return device;
   throw DeviceError(fmt::format(
       "--device '{}': bench measures and a model cannot be measured; name an installed GPU (see mmtune devices)",

@@ -33,7 +33,7 @@ struct Reference {
   }
 
   static WorkEstimate estimate(const Problem& problem, const DeviceSpec& device) {
-    constexpr double kSums = kTile / kRows;
+    constexpr double kSums = static_cast<double>(kTile) / kRows;
     const bool in_double = !traits(problem.precision).integer;
     // The model counts at the element's own rate; multiply-adds in double occupy the slots of their ratio.
     const double slots = in_double ? static_cast<double>(fma_per_clock_per_sm(device, problem.precision)) /
