@@ -69,7 +69,10 @@ class Faults {
     if (ends && !file("sick").empty()) std::ofstream(file("sick")) << candidate;
     if (is("hang")) hang();
     if (is("abort")) std::abort();
-    if (is("segfault")) std::raise(SIGSEGV);
+    if (is("segfault")) {
+      std::signal(SIGSEGV, SIG_DFL);  // also where a sanitizer wants it
+      std::raise(SIGSEGV);
+    }
     if (is("exit")) _exit(3);
     if (is("garbage")) put("this is not a message, whatever it may be"), hang();
     if (is("endless")) put_frame("", 0xffffffff), hang();
