@@ -25,6 +25,9 @@ struct Suspect {
   std::string last;  ///< UTC, ISO 8601
 };
 
+/// Whether a launch that came to this has ended its worker.
+inline bool is_kill(Outcome outcome) { return outcome == Outcome::crashed || outcome == Outcome::timed_out; }
+
 /// So many kills, and a candidate is set aside: not tried again on this GPU model with this driver.
 inline constexpr int kMostKills = 2;
 

@@ -108,11 +108,11 @@ void write_attempt(Database& database, const AttemptRecord& attempt) {
 void end_attempt(Database& database, const Trial& trial) {
 #define MMTUNE_WHERE_ATTEMPT \
   " WHERE killed = 0 AND device_id = ?1 AND problem_id = ?2 AND family = ?3 AND config = ?4 AND source_hash = ?5"
-  const bool killed = trial.outcome == Outcome::crashed || trial.outcome == Outcome::timed_out;
   const TrialKey& key = trial.key;
-  database.run(
-      killed ? "UPDATE attempt SET killed = 1" MMTUNE_WHERE_ATTEMPT : "DELETE FROM attempt" MMTUNE_WHERE_ATTEMPT,
-      device_id(database, key.device), problem_id(database, key.problem), key.family, key.config, key.source_hash);
+  database.run(is_kill(trial.outcome) ? "UPDATE attempt SET killed = 1" MMTUNE_WHERE_ATTEMPT
+                                      : "DELETE FROM attempt" MMTUNE_WHERE_ATTEMPT,
+               device_id(database, key.device), problem_id(database, key.problem), key.family, key.config,
+               key.source_hash);
 #undef MMTUNE_WHERE_ATTEMPT
 }
 

@@ -33,6 +33,10 @@ struct Entry {
   bool measured = false;  ///< else median_us is the model's
 };
 
+/// Why this program does not make the row's source any more, as "its kernel has changed since"; empty if it does.
+/// `capability` is that of the target, 90 for sm_90a.
+std::string why_changed(const TrialKey& key, const DeviceSpec& device, const TemplateFiles& files, int capability);
+
 /// Why this program cannot launch a decision's binary on the GPU, as "its kernel has changed since"; empty if it can.
 std::string why_unusable(const Winner& winner, const DeviceSpec& device, const TemplateFiles& files);
 

@@ -59,12 +59,9 @@ std::optional<Entry> stored_fallback(Store& store, const DeviceSpec& device, con
 
 }  // namespace
 
-std::string why_unusable(const Winner& winner, const DeviceSpec& device, const TemplateFiles& files) {
-  const TrialKey& key = winner.trial.key;
+std::string why_changed(const TrialKey& key, const DeviceSpec& device, const TemplateFiles& files, int capability) {
   const Family* family = find_family(key.family);
   if (family == nullptr) return fmt::format("unknown family {}", key.family);
-  if (winner.binary.hash.empty()) return "its program is not stored";
-  if (!runs_on(winner.binary.target, device)) return fmt::format("compiled for {}", winner.binary.target);
   Config config;
   try {
     const Config given = Config::parse(key.config);
@@ -74,9 +71,17 @@ std::string why_unusable(const Winner& winner, const DeviceSpec& device, const T
     return "its family has other parameters now";
   }
   if (const auto rule = family->broken_rule(key.problem, config, device); !rule.empty()) return std::string(rule);
-  const int target = capability_of(winner.binary.target);
-  const bool same = render(files, *family, key.problem, config, device, target).hash == key.source_hash;
+  const bool same = render(files, *family, key.problem, config, device, capability).hash == key.source_hash;
   return same ? "" : "its kernel has changed since";
+}
+
+std::string why_unusable(const Winner& winner, const DeviceSpec& device, const TemplateFiles& files) {
+  const std::string& target = winner.binary.target;
+  if (find_family(winner.trial.key.family) != nullptr) {  // else nothing else matters
+    if (winner.binary.hash.empty()) return "its program is not stored";
+    if (!runs_on(target, device)) return fmt::format("compiled for {}", target);
+  }
+  return why_changed(winner.trial.key, device, files, capability_of(target));
 }
 
 StoredKernels load_kernels(Store& store, const DeviceSpec& device, const TemplateFiles& files) {

@@ -23,8 +23,6 @@ void settle_attempts(const DeviceSpec& gpu, Store& store);
 int kills_of(const TrialKey& key, Lane& lane, Store& store);
 
 /// Whether the candidate ended its worker; a source that ended its compiler has no binary.
-inline bool has_killed(const Trial& trial) {
-  return (trial.outcome == Outcome::crashed || trial.outcome == Outcome::timed_out) && !trial.binary_hash.empty();
-}
+inline bool has_killed(const Trial& trial) { return is_kill(trial.outcome) && !trial.binary_hash.empty(); }
 
 }  // namespace mmtune

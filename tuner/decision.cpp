@@ -1,10 +1,8 @@
 #include "tuner/decision.h"
 
 #include <fmt/format.h>
-#include <mmtune/error.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "templates/families.h"
@@ -69,12 +67,7 @@ std::int64_t footprint_bytes(const Entrant& entrant, const Trial& trial) {
 /// Fills in what a tie is decided by.
 void add_claims(std::vector<Entrant>& entrants, const std::vector<Finisher>& finishers, Store& store) {
   const TrialKey& first = finishers.front().trial.key;
-  RowFilter filter;
-  filter.device = first.device;
-  filter.precision = first.problem.precision;
-  filter.layout = first.problem.layout;
-  filter.evidence = first.evidence;
-  const std::vector<Winner> neighbours = neighbours_of(first.problem, store.winners(filter));
+  const std::vector<Winner> neighbours = neighbours_of(first.problem, comparable_winners(first, store));
   for (Entrant& each : entrants) {
     const Trial& trial = finishers[each.index].trial;
     const auto same = std::find_if(neighbours.begin(), neighbours.end(),

@@ -4,31 +4,17 @@
 #include <cmath>
 #include <utility>
 
-#include "templates/cost.h"
+#include "runtime/dispatch.h"
 #include "templates/families.h"
 
 namespace mmtune {
 namespace {
 
-/// Whether the family has exactly these parameters, and they can run.
-bool is_legal(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device) {
-  try {
-    return family.complete(config, problem) == config && family.broken_rule(problem, config, device).empty();
-  } catch (const UsageError&) {
-    return false;
-  }
-}
-
-std::optional<Lesson> lesson_of(const Trial& trial, const Preparation& preparation) {
-  const Family* family = find_family(trial.key.family);
-  if (family == nullptr) return std::nullopt;
-  const Problem& problem = trial.key.problem;
+Lesson lesson_of(const Trial& trial, const DeviceSpec& device) {
+  const Family& family = family_named(trial.key.family);
   Config config = Config::parse(trial.key.config);
-  if (!is_legal(*family, problem, config, preparation.device())) return std::nullopt;
-  if (preparation.source(*family, problem, config).hash != trial.key.source_hash) return std::nullopt;
-  const LaunchPlan plan = family->plan(problem, config, preparation.device());
-  const Prediction prediction = predict(problem, plan, preparation.device(), plan.work.registers);
-  return Lesson{{family, std::move(config), prediction.time_us}, prediction, trial.timing.median_us};
+  const Prediction prediction = predict(family, trial.key.problem, config, device);
+  return {{&family, std::move(config), prediction.time_us}, prediction, trial.timing.median_us};
 }
 
 }  // namespace
@@ -76,19 +62,25 @@ std::vector<Lesson> fastest_stored(const TrialKey& place, const Preparation& pre
   std::vector<Lesson> lessons;
   for (const Trial& trial : trials) {
     if (lessons.size() == most) break;
-    if (auto lesson = lesson_of(trial, preparation)) lessons.push_back(std::move(*lesson));
+    const int capability = preparation.target().compute_capability;
+    if (!why_changed(trial.key, preparation.device(), preparation.files(), capability).empty()) continue;
+    lessons.push_back(lesson_of(trial, preparation.device()));
   }
   return lessons;
 }
 
-std::vector<Lesson> nearest_stored(TrialKey place, const Preparation& preparation, Store& store) {
+std::vector<Winner> comparable_winners(const TrialKey& place, Store& store) {
   RowFilter filter;
   filter.device = place.device;
   filter.precision = place.problem.precision;
   filter.layout = place.problem.layout;
   filter.evidence = place.evidence;
+  return store.winners(filter);
+}
+
+std::vector<Lesson> nearest_stored(TrialKey place, const Preparation& preparation, Store& store) {
   std::vector<Problem> decided;
-  for (const Winner& winner : store.winners(filter)) decided.push_back(winner.trial.key.problem);
+  for (const Winner& winner : comparable_winners(place, store)) decided.push_back(winner.trial.key.problem);
   const auto near = nearest(place.problem, decided);
   if (!near) return {};
   place.problem = decided[*near];

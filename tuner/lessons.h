@@ -29,7 +29,10 @@ std::vector<Lesson> fastest(std::vector<Lesson> lessons, std::size_t most = kLes
 std::vector<Lesson> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store,
                                    std::size_t most = kLessons);
 
-/// The same of the decided problem nearest to this one; empty if there is none.
+/// The decisions on the same GPU, of the same precision, layout and evidence.
+std::vector<Winner> comparable_winners(const TrialKey& place, Store& store);
+
+/// The same as fastest_stored() of the decided problem nearest to this one; empty if there is none.
 std::vector<Lesson> nearest_stored(TrialKey place, const Preparation& preparation, Store& store);
 
 }  // namespace mmtune

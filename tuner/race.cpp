@@ -11,11 +11,9 @@ namespace mmtune {
 
 namespace {
 
-constexpr double kWorthLess = 1.01;  // beyond it a contender wins no tie, even where noise hides the difference
-
 double median_of(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
-  return (samples[(samples.size() - 1) / 2] + samples[samples.size() / 2]) / 2;
+  return median_of_sorted(samples);
 }
 
 }  // namespace

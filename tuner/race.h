@@ -82,6 +82,9 @@ class Race {
 /// The placings of a race between contenders whose times have no noise.
 std::vector<Placing> race_without_noise(const std::vector<double>& times_us);
 
+/// Times the leader's median beyond which a contender wins no tie, even where noise hides the difference.
+inline constexpr double kWorthLess = 1.01;
+
 /// What speaks for a contender that the race could not separate from others.
 struct Claim {
   bool is_default = false;               ///< an application would run it without tuning
@@ -93,9 +96,9 @@ struct Claim {
   static constexpr std::size_t kNoNeighbour = std::numeric_limits<std::size_t>::max();
 };
 
-/// The winner. A default that is not slower beyond doubt stays, then an incumbent. Of the others with no more than 1.01
-/// times the leader's median and not slower beyond doubt, the one that the nearest neighbouring size uses, then the one
-/// of the least footprint. Both lists have the same length, at least 1.
+/// The winner. A default that is not slower beyond doubt stays, then an incumbent. Of the others with no more than
+/// kWorthLess times the leader's median and not slower beyond doubt, the one that the nearest neighbouring size uses,
+/// then the one of the least footprint. Both lists have the same length, at least 1.
 std::size_t choose_winner(const std::vector<Placing>& placings, const std::vector<Claim>& claims);
 
 }  // namespace mmtune

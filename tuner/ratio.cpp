@@ -8,6 +8,10 @@
 
 namespace mmtune {
 
+double median_of_sorted(std::span<const double> values) {
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
 std::size_t interval_rank(std::size_t n, double tail) {
   double probability = std::exp2(-static_cast<double>(n));  // of exactly j heads in n throws
   double below = probability;                               // of at most j
@@ -27,7 +31,7 @@ Ratio ratio_of(std::span<const double> theirs, std::span<const double> ours, dou
   std::sort(ratios.begin(), ratios.end());
   const std::size_t n = ratios.size();
   const std::size_t j = std::max<std::size_t>(1, interval_rank(n, tail));
-  return {(ratios[(n - 1) / 2] + ratios[n / 2]) / 2, ratios[j - 1], ratios[n - j]};
+  return {median_of_sorted(ratios), ratios[j - 1], ratios[n - j]};
 }
 
 }  // namespace mmtune

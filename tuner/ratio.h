@@ -13,6 +13,9 @@ struct Ratio {
   double high = 0;
 };
 
+/// Of at least one value, in ascending order.
+double median_of_sorted(std::span<const double> values);
+
 /// The largest j with P(Binomial(n, 1/2) < j) <= tail; 0 if there is none. The median of a distribution lies below the
 /// j-th of n ascending samples with at most this probability, whatever the distribution.
 std::size_t interval_rank(std::size_t n, double tail);

@@ -25,8 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kEqual = 1.01;  // as choose_winner() has it
-
 /// An empty directory of this user's until the end of the scope.
 class TemporaryDirectory {
  public:
@@ -128,7 +126,9 @@ class Repetition {
   std::unique_ptr<Lane> lane_;
 };
 
-bool is_equal(const Placing& placing) { return placing.standing != Standing::slower && placing.ratio.median <= kEqual; }
+bool is_equal(const Placing& placing) {
+  return placing.standing != Standing::slower && placing.ratio.median <= kWorthLess;
+}
 
 }  // namespace
 
@@ -178,9 +178,9 @@ Table repeats_table(const std::vector<RepeatedProblem>& problems, Format format)
     table.add({problem.m, problem.n, problem.k, std::int64_t{repeats.runs}, std::int64_t{repeats.same},
                std::int64_t{repeats.ties}, std::int64_t{repeats.flips},
                plain ? Real{repeats.worst_loss, 5} : Real{100 * repeats.worst_loss, 2}},
-              repeats.flips == 0                ? Tone::good
-              : repeats.worst_loss < kEqual - 1 ? Tone::caution
-                                                : Tone::bad);
+              repeats.flips == 0                    ? Tone::good
+              : repeats.worst_loss < kWorthLess - 1 ? Tone::caution
+                                                    : Tone::bad);
   }
   return table;
 }

@@ -14,13 +14,18 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::array kEfforts{Effort{"quick", 12, 24}, Effort{"default", 48, 160}, Effort{"full", 160, 640}};
+constexpr std::array kEfforts{Effort{"quick", 24}, Effort{"default", 160}, Effort{"full", 640}};
 
 using Maker = std::unique_ptr<Strategy> (*)(const StrategySetup&);
 constexpr std::array<std::pair<std::string_view, Maker>, 3> kStrategies{
     {{"exhaustive", make_exhaustive}, {"random", make_random}, {"guided", make_guided}}};
 
 }  // namespace
+
+Prediction predict(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device) {
+  const LaunchPlan plan = family.plan(problem, config, device);
+  return predict(problem, plan, device, plan.work.registers);
+}
 
 std::string key_of(const Point& point) { return fmt::format("{} {}", point.family->name(), point.config.text()); }
 
@@ -36,8 +41,7 @@ Spaces::Spaces(const std::vector<const Family*>& families, const Problem& proble
 }
 
 Prediction Spaces::predict(const Family& family, const Config& config) const {
-  const LaunchPlan plan = family.plan(problem_, config, device_);
-  return mmtune::predict(problem_, plan, device_, plan.work.registers);
+  return mmtune::predict(family, problem_, config, device_);
 }
 
 Ranking Spaces::ranked(std::size_t limit) const {
@@ -56,8 +60,7 @@ std::vector<Point> Spaces::neighbours(const Point& point) const {
   for (const SearchSpace& space : spaces_) {
     if (&space.family() != point.family) continue;
     for (Config& config : space.neighbours(point.config)) {
-      const double time = predict_us(*point.family, config);
-      points.push_back({point.family, std::move(config), time});
+      points.push_back({point.family, std::move(config), 0});
     }
   }
   return points;

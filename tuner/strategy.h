@@ -14,6 +14,9 @@
 
 namespace mmtune {
 
+/// What the analytic model says of a configuration that the compiler has not seen.
+Prediction predict(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device);
+
 /// One configuration of one family, with the analytic model's opinion of it.
 struct Point {
   const Family* family = nullptr;
@@ -50,7 +53,7 @@ class Spaces {
   /// Every point worth trying, best prediction first; at most `limit` of them.
   Ranking ranked(std::size_t limit) const;
 
-  /// Points one step away, with their predictions.
+  /// Points one step away, without predictions.
   std::vector<Point> neighbours(const Point& point) const;
   bool contains(const Point& point) const;
   Prediction predict(const Family& family, const Config& config) const;
@@ -65,8 +68,7 @@ class Spaces {
 /// How much to try. Names are those of --effort.
 struct Effort {
   std::string_view name;
-  int first_trials;  ///< chosen by the model alone
-  int most_trials;   ///< in all, for one problem
+  int most_trials;  ///< for one problem
 };
 
 /// Throws UsageError that lists the known ones.

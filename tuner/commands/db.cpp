@@ -99,8 +99,7 @@ std::vector<std::string> live_sources(const std::vector<Trial>& trials) {
 }
 
 bool is_of_suspect(const Trial& trial, const std::vector<Suspect>& suspects) {
-  return (trial.outcome == Outcome::crashed || trial.outcome == Outcome::timed_out) &&
-         std::any_of(suspects.begin(), suspects.end(), [&](const Suspect& suspect) {
+  return is_kill(trial.outcome) && std::any_of(suspects.begin(), suspects.end(), [&](const Suspect& suspect) {
            return suspect.device == trial.key.device && suspect.source_hash == trial.key.source_hash;
          });
 }

@@ -40,10 +40,7 @@ class Guided final : public Strategy {
     round_ = std::clamp(most_ / kRounds, std::size_t{4}, kLargestRound);
     add_candidates(ranking);
     for (const Point& favourite : setup.favourites) {
-      if (!spaces_.contains(favourite)) continue;
-      Point point = favourite;
-      point.predicted_us = spaces_.predict_us(*point.family, point.config);
-      first_.push_back(add(point));
+      if (spaces_.contains(favourite)) first_.push_back(add(favourite));
     }
   }
 
@@ -89,7 +86,6 @@ class Guided final : public Strategy {
       points_.push_back(lesson.point);
       tried_.push_back(true);
     }
-    lessons_ = lessons.size();
   }
 
   std::size_t add(const Point& point) {
@@ -165,7 +161,6 @@ class Guided final : public Strategy {
   bool started_ = false;
   Surrogate surrogate_;
   std::vector<Point> points_;  // by their numbers in the surrogate
-  std::size_t lessons_ = 0;    // the first of these, which are no candidates
   std::vector<bool> tried_;
   std::unordered_map<std::string, std::size_t> numbers_;
   std::vector<std::size_t> first_;  // favourites, before anything else
