@@ -62,6 +62,15 @@ class NvrtcTest : public testing::Test {
   std::optional<Nvrtc> nvrtc_;
 };
 
+/// Why a test that runs `mmtune` on a GPU must be skipped; empty where there is one.
+inline std::string why_no_gpu() {
+  try {
+    return gpu_count() == 0 ? "the driver offers no GPU" : "";
+  } catch (const DeviceError& error) {
+    return error.what();
+  }
+}
+
 /// Skips where there is no GPU or no NVRTC.
 class GpuTest : public NvrtcTest {
  protected:

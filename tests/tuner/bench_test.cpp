@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/driver.h"
 #include "runtime/env.h"
+#include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/bench_table.h"
 #include "tuner/cublas.h"
@@ -136,11 +136,7 @@ TEST_F(BenchCli, RefusesUnknownOpponentsAndSizes) {
 class GpuBench : public Cli {
  protected:
   void SetUp() override {
-    try {
-      if (gpu_count() == 0) GTEST_SKIP() << "the driver offers no GPU";
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
+    if (const auto why = test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
     const auto tuned = mmtune("tune --device 0 --sizes 256 --effort quick --family tiled");
     ASSERT_EQ(tuned.code, 0) << tuned.err;
   }

@@ -3,13 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <filesystem>
 
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "templates/hash.h"
+#include "tests/db/fixtures.h"
 
 namespace mmtune {
 namespace {
@@ -43,15 +41,8 @@ class ToldLane final : public Lane {
   std::vector<std::string> raced;
 };
 
-class Decision : public ::testing::Test {
+class Decision : public testing::StoreTest {
  protected:
-  Decision() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "mmtune_decision_XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-    store_.emplace(Store::open(directory_ / "mmtune.db", OpenMode::read_write));
-  }
-  ~Decision() override { std::filesystem::remove_all(directory_); }
-
   static Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
 
   /// A right candidate of this time, stored.
@@ -65,7 +56,7 @@ class Decision : public ::testing::Test {
     binary.cubin = "code";
     binary.registers = registers;
     result.trial.binary_hash = binary.hash;
-    store_->put(result.trial, &binary);
+    store_.put(result.trial, &binary);
     return result;
   }
 
@@ -80,18 +71,17 @@ class Decision : public ::testing::Test {
     return finisher(problem, {&family, family.default_config(problem), 0}, time_us);
   }
 
-  void win(const Finisher& winner) { store_->put_winner(winner.trial.key, "search", 1); }
+  void win(const Finisher& winner) { store_.put_winner(winner.trial.key, "search", 1); }
 
   std::string winner(std::vector<Finisher> finishers) {
     sort_by_time(finishers);
-    const Trial& trial = finishers[race(finishers, lane_, *store_, kTarget)].trial;
+    const Trial& trial = finishers[race(finishers, lane_, store_, kTarget)].trial;
     return trial.key.family + ' ' + trial.key.config.substr(0, trial.key.config.find(' '));
   }
 
-  std::filesystem::path directory_;
   Preparation preparation_{TemplateFiles::embedded(), catalog_gpu("h200"), CompileTarget{90, true, kTarget},
                            Evidence::measured, "13.0"};
-  std::optional<Store> store_;
+  Store store_ = open();
   ToldLane lane_;
 };
 
@@ -112,8 +102,8 @@ TEST_F(Decision, TimesOfTheRaceAreStored) {
   const Problem problem = square(512);
   const Finisher one = tiled(problem, 16, 100), two = tiled(problem, 32, 101);
   winner({one, two});
-  EXPECT_EQ(store_->find(one.trial.key)->timing.median_us, 50);
-  EXPECT_EQ(store_->find(two.trial.key)->timing.samples, 12);
+  EXPECT_EQ(store_.find(one.trial.key)->timing.median_us, 50);
+  EXPECT_EQ(store_.find(two.trial.key)->timing.samples, 12);
 }
 
 TEST_F(Decision, TiesGoToTheDefaultThenToTheIncumbent) {
@@ -156,7 +146,7 @@ TEST_F(Decision, DefendersAreTheDefaultAndTheIncumbentAsFarAsSearched) {
   const TrialKey place = tiled(problem, 8, 100).trial.key;
   const auto names = [&](const std::vector<const Family*>& families, const Restriction& only) {
     std::vector<std::string> list;
-    for (const Point& point : defenders(place, Spaces(families, problem, catalog_gpu("h200"), only), 100, *store_)) {
+    for (const Point& point : defenders(place, Spaces(families, problem, catalog_gpu("h200"), only), 100, store_)) {
       list.emplace_back(point.family->name());
     }
     return list;
@@ -172,8 +162,8 @@ TEST_F(Decision, AHopelessDefaultOfAHugeProblemIsNotTimed) {
   const Problem huge = square(50'000);
   const Spaces spaces({&family_named("naive")}, huge, catalog_gpu("h200"));
   const TrialKey place{key_of(catalog_gpu("h200")), huge, "", "", "", Evidence::measured};
-  EXPECT_THAT(defenders(place, spaces, 1, *store_), IsEmpty());
-  EXPECT_EQ(defenders(place, spaces, 1e9, *store_).size(), 1U);
+  EXPECT_THAT(defenders(place, spaces, 1, store_), IsEmpty());
+  EXPECT_EQ(defenders(place, spaces, 1e9, store_).size(), 1U);
 }
 
 }  // namespace

@@ -1,14 +1,13 @@
 // Conditions, staleness and repetition on a GPU, from the command line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <mmtune/error.h>
 
 #include <nlohmann/json.hpp>
 
 #include "db/store.h"
 #include "runtime/device_query.h"
-#include "runtime/driver.h"
 #include "runtime/nvml.h"
+#include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 
 namespace mmtune {
@@ -20,11 +19,7 @@ using ::testing::StartsWith;
 class GpuRefresh : public Cli {
  protected:
   void SetUp() override {
-    try {
-      if (gpu_count() == 0) GTEST_SKIP() << "the driver offers no GPU";
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
+    if (const auto why = test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
   }
 
   nlohmann::json shown() const { return nlohmann::json::parse(mmtune("show --format json").out).at(0); }

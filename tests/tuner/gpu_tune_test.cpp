@@ -24,11 +24,7 @@ namespace fs = std::filesystem;
 class GpuTune : public Cli {
  protected:
   void SetUp() override {
-    try {
-      if (gpu_count() == 0) GTEST_SKIP() << "the driver offers no GPU";
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
+    if (const auto why = test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
   }
 
   std::vector<Trial> trials() const { return Store::open(path("default.db"), OpenMode::read_only).trials(); }

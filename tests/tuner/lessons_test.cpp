@@ -3,13 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <string>
 
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
+#include "tests/db/fixtures.h"
 
 namespace mmtune {
 namespace {
@@ -19,15 +18,8 @@ using ::testing::IsEmpty;
 
 Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
 
-class Lessons : public ::testing::Test {
+class Lessons : public testing::StoreTest {
  protected:
-  Lessons() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "mmtune_lessons_XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-    store_.emplace(Store::open(directory_ / "mmtune.db", OpenMode::read_write));
-  }
-  ~Lessons() override { std::filesystem::remove_all(directory_); }
-
   TrialKey place(const Problem& problem) const {
     return {key_of(catalog_gpu("h200")), problem, "", "", "", Evidence::measured};
   }
@@ -45,8 +37,8 @@ class Lessons : public ::testing::Test {
 
   void decide(const Problem& problem, int tile) {
     const Trial winner = trial(problem, tile, 1, 10);
-    store_->put(winner);
-    store_->put_winner(winner.key, "search", 1);
+    store_.put(winner);
+    store_.put_winner(winner.key, "search", 1);
   }
 
   static std::vector<std::string> configs(const std::vector<Lesson>& lessons) {
@@ -55,24 +47,23 @@ class Lessons : public ::testing::Test {
     return texts;
   }
 
-  std::filesystem::path directory_;
-  std::optional<Store> store_;
+  Store store_ = open();
   Preparation preparation_{TemplateFiles::embedded(), catalog_gpu("h200"), CompileTarget{90, true, "sm_90a"},
                            Evidence::measured, "13.0"};
 };
 
 TEST_F(Lessons, TheFastestStoredAreRightAndOfTheSameSource) {
   const Problem problem = square(512);
-  for (const int tile : {8, 16, 32}) store_->put(trial(problem, tile, 1, 100 - tile));
-  for (const int tile : {8, 16, 32}) store_->put(trial(problem, tile, 4, 200 - tile));
+  for (const int tile : {8, 16, 32}) store_.put(trial(problem, tile, 1, 100 - tile));
+  for (const int tile : {8, 16, 32}) store_.put(trial(problem, tile, 4, 200 - tile));
   Trial wrong = trial(problem, 32, 2, 1);
   wrong.outcome = Outcome::wrong_result;
-  store_->put(wrong);
+  store_.put(wrong);
   Trial edited = trial(problem, 16, 2, 1);
   edited.key.source_hash = "another";
-  store_->put(edited);
+  store_.put(edited);
 
-  const auto found = fastest_stored(place(problem), preparation_, *store_, 5);
+  const auto found = fastest_stored(place(problem), preparation_, store_, 5);
   EXPECT_THAT(configs(found), ElementsAre("TILE=32 UNROLL=1", "TILE=16 UNROLL=1", "TILE=8 UNROLL=1", "TILE=32 UNROLL=4",
                                           "TILE=16 UNROLL=4"));
   EXPECT_EQ(found.front().time_us, 68);
@@ -80,13 +71,13 @@ TEST_F(Lessons, TheFastestStoredAreRightAndOfTheSameSource) {
 }
 
 TEST_F(Lessons, ComeFromTheNearestDecidedProblem) {
-  EXPECT_THAT(nearest_stored(place(square(512)), preparation_, *store_), IsEmpty());
+  EXPECT_THAT(nearest_stored(place(square(512)), preparation_, store_), IsEmpty());
   decide(square(128), 8);
   decide(square(256), 16);
   decide(square(4096), 32);
-  store_->put(trial(square(500), 8, 1, 10));  // near, but not decided
-  EXPECT_THAT(configs(nearest_stored(place(square(512)), preparation_, *store_)), ElementsAre("TILE=16 UNROLL=1"));
-  EXPECT_THAT(configs(nearest_stored(place(square(256)), preparation_, *store_)), ElementsAre("TILE=8 UNROLL=1"))
+  store_.put(trial(square(500), 8, 1, 10));  // near, but not decided
+  EXPECT_THAT(configs(nearest_stored(place(square(512)), preparation_, store_)), ElementsAre("TILE=16 UNROLL=1"));
+  EXPECT_THAT(configs(nearest_stored(place(square(256)), preparation_, store_)), ElementsAre("TILE=8 UNROLL=1"))
       << "its own decision is none";
 }
 

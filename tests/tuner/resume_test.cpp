@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "db/store.h"
-#include "runtime/driver.h"
 #include "runtime/nvrtc.h"
+#include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 
 namespace mmtune {
@@ -160,11 +160,7 @@ class Resume : public Cli {
 class GpuResume : public Resume {
  protected:
   void SetUp() override {
-    try {
-      if (gpu_count() == 0) GTEST_SKIP() << "the driver offers no GPU";
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
+    if (const auto why = test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
     Resume::SetUp();
     device_ = "0";
     sizes_ = 12;
