@@ -63,15 +63,22 @@ __device__ __forceinline__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
-// Reads 16 bytes at this block's address `own` as block `rank` of the cluster has them. PTX ISA: mapa, ld.
-template <class T>
-__device__ __forceinline__ void load_remote(T* target, unsigned own, int rank) {
-  static_assert(sizeof(T) == 16);
-  u32* words = reinterpret_cast<u32*>(target);
+// Where this block finds what block `rank` of the cluster has at the address that is `own` here. PTX ISA: mapa.
+__device__ __forceinline__ unsigned remote_address(unsigned own, int rank) {
   unsigned remote;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(own), "r"(rank));
-  asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-               : "r"(remote)
-               : "memory");
+  return remote;
+}
+
+// Reads a value of 4 or 8 bytes at a remote address. PTX ISA: ld.
+template <class T>
+__device__ __forceinline__ T load_remote(unsigned remote) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  T value;
+  if constexpr (sizeof(T) == 4) {
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(reinterpret_cast<u32&>(value)) : "r"(remote) : "memory");
+  } else {
+    asm volatile("ld.shared::cluster.u64 %0, [%1];" : "=l"(reinterpret_cast<u64&>(value)) : "r"(remote) : "memory");
+  }
+  return value;
 }

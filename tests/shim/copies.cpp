@@ -11,6 +11,7 @@ namespace mmtune::shim {
 namespace {
 
 constexpr unsigned kFirstAddress = 1024;  // so that 0 is no address of shared memory
+constexpr int kAddressBits = 20;          // of an address of shared memory
 constexpr std::uint64_t kMark = 0x6d62617272690000;
 constexpr std::size_t kBulkAlignment = 128;
 
@@ -141,15 +142,23 @@ bool deliver(Cluster& cluster) {
   return false;
 }
 
-void load_remote(void* target, unsigned own, int rank) {
-  constexpr int kBytes = 16;
+// The number of the block stands above the bits of an address of shared memory.
+unsigned remote_address(unsigned own, int rank) {
+  const auto blocks = self().block->cluster->blocks.size();
+  if (rank < 0 || static_cast<std::size_t>(rank) >= blocks) complain("there is no such block in the cluster");
+  at(*self().block, own, 0);
+  return own | static_cast<unsigned>(rank + 1) << kAddressBits;
+}
+
+void load_remote(void* target, unsigned remote, int bytes) {
   auto& blocks = self().block->cluster->blocks;
-  if (rank < 0 || static_cast<std::size_t>(rank) >= blocks.size()) complain("there is no such block in the cluster");
-  Block& block = blocks[static_cast<std::size_t>(rank)];
+  const unsigned number = remote >> kAddressBits;
+  if (number == 0 || number > blocks.size()) complain("this is no address in another block");
+  Block& block = blocks[number - 1];
   if (!block.shared) complain("the block whose shared memory is read has left");
-  const unsigned char* const source = at(block, own, kBytes);
-  if (!aligned(source, kBytes)) complain("a misaligned load from another block");
-  std::memcpy(target, source, kBytes);
+  const unsigned char* const source = at(block, remote & ((1u << kAddressBits) - 1), bytes);
+  if (!aligned(source, static_cast<std::size_t>(bytes))) complain("a misaligned load from another block");
+  std::memcpy(target, source, static_cast<std::size_t>(bytes));
 }
 
 }  // namespace mmtune::shim

@@ -71,6 +71,8 @@ std::vector<Case> chosen_cases() {
       {"tiled", kFp32, kTn, "TILE=4 UNROLL=2"},
       {"tiled_coarsened", kFp32, kNt, "TILE=8 CM=1 CN=2"},
       {"simt", kFp32, kNn, "BM=96 BN=32 TM=2 TN=8 LANES_N=4 ORDER=2 GROUP=1 SPLIT=4 REDUCE=1"},
+      {"simt", kFp32, kNt, "BM=32 BN=32 TM=4 TN=4 SPLIT=8 REDUCE=1"},
+      {"simt", kFp32, kNn, "BM=32 TM=2 TN=4 SPLIT=8 REDUCE=1"},  // a sum of a thread for each block
       {"simt", kFp32, kTt, "BM=32 BN=32 BK=32 TM=4 TN=4 LANES_N=4 ORDER=0 UNROLL=16 SPLIT=4"},
       {"simt", kFp32, kNn, "LOAD=1 STAGES=3 BM=32 BK=16 TM=4"},
       {"simt", kFp32, kTn, "LOAD=1 STAGES=2 BM=32 BN=96 TM=4 SPLIT=2 REDUCE=1"},
@@ -88,6 +90,7 @@ std::vector<Case> chosen_cases() {
       {"simt", Precision::fp64, kNn, "STREAM=1 LOAD=1 STAGES=2"},
       {"simt", Precision::fp64, kTn, "LOAD=2 STAGES=4 SPLIT=2"},
       {"simt", Precision::fp64, kTt, "LOAD=1 STAGES=3 TN=2"},
+      {"simt", Precision::fp64, kNn, "TN=2 SPLIT=8 REDUCE=1"},
       {"simt", Precision::int32, kTn, "LOAD=1 STAGES=3 PACK=1 SPLIT=4 REDUCE=1"},
       {"simt", Precision::fp16, kTn, "SPLIT=2 REDUCE=1"},
       {"simt", Precision::fp16, kNt, "PACK=1 SPLIT=2"},

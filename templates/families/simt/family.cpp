@@ -137,6 +137,7 @@ struct Simt {
     rules.worth(p.split <= 8 || tiles * 8 < device.sm_count, "more than 8 splits are for very few tiles");
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
+    rules.must(p.reduce == 0 || p.split <= p.tm * p.tn, "REDUCE over a cluster gives each block sums to finish");
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
     rules.must(p.stream == 0 || compute_capability(device) >= 70, "STREAM's flags need compute capability 7.0");
     rules.worth(p.stream == 1 || problem.k <= static_cast<std::int64_t>(2) * kSlice * p.split,

@@ -274,33 +274,41 @@ struct Output {
   }
 };
 
-// Adds the cluster's partial tiles, each block the rows of its rank, and stores the results.
+// Adds the cluster's partial tiles in the order of ranks and stores the results. Each block finishes SHARE of every
+// thread's sums, counted row by row from rank * SHARE on. What others finish is handed over one by one, for the reason
+// that StoredSums gives.
 __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator (&sum)[TM][TN],
                                                const Position& position, const Output& output) {
+  constexpr int SHARE = CLUSTER ? TM * TN / SPLIT : 1;
+  constexpr int WIDTH = SHARE < V ? SHARE : V;
+  static_assert(!CLUSTER || (SHARE * SPLIT == TM * TN && SHARE % WIDTH == 0 && V % WIDTH == 0), "equal shares");
+  const int rank = cluster_rank();
+  Value* const handed = partial + threadIdx.x;
   __syncthreads();  // the stages are done with
 #pragma unroll
-  for (int i = 0; i < TM; ++i) {
-#pragma unroll
-    for (int j = 0; j < TN; j += V) {
-      *reinterpret_cast<Vector<Value, V>*>(partial + position.row(i) * BN + position.column(j)) =
-          *reinterpret_cast<const Vector<Value, V>*>(&sum[i][j]);
-    }
+  for (int e = 0; e < TM * TN; ++e) {
+    if (e / SHARE != rank) handed[e * THREADS] = sum[e / TN][e % TN];
   }
-  cluster_sync();
-  constexpr int ROWS = BM / SPLIT;
-  const int first = cluster_rank() * ROWS;
-  for (int v = threadIdx.x; v < ROWS * BN / WIDE; v += THREADS) {
-    const int row = first + v / (BN / WIDE);
-    const int column = v % (BN / WIDE) * WIDE;
-    Accumulator total[WIDE] = {};
+  cluster_sync();  // all is handed over
+  Accumulator total[SHARE] = {};
+#pragma unroll
+  for (int owner = 0; owner < SPLIT; ++owner) {  // not rank alone, so that sum has constant indices
+    if (owner != rank) continue;
 #pragma unroll
     for (int r = 0; r < SPLIT; ++r) {
-      Vector<Value, WIDE> part;
-      load_remote(&part, shared_address(partial + row * BN + column), r);
+      const unsigned theirs = remote_address(shared_address(handed), r);
 #pragma unroll
-      for (int w = 0; w < WIDE; ++w) total[w] += part.at[w];
+      for (int i = 0; i < SHARE; ++i) {
+        const int e = owner * SHARE + i;
+        const unsigned offset = e * THREADS * static_cast<unsigned>(sizeof(Value));
+        total[i] += r == owner ? sum[e / TN][e % TN] : load_remote<Value>(theirs + offset);
+      }
     }
-    output.store<WIDE>(row, column, total);
+  }
+  const int first = rank * SHARE;
+#pragma unroll
+  for (int i = 0; i < SHARE; i += WIDTH) {
+    output.store<WIDTH>(position.row((first + i) / TN), position.column((first + i) % TN), &total[i]);
   }
   cluster_sync();  // nobody leaves while others read its shared memory
 }

@@ -33,7 +33,8 @@ void barrier_wait(unsigned barrier, unsigned parity);
 void copy_box(unsigned target, const void* map, int column, int row, unsigned barrier);
 int cluster_rank();
 void cluster_sync();
-void load_remote(void* target, unsigned own, int rank);
+unsigned remote_address(unsigned own, int rank);
+void load_remote(void* target, unsigned remote, int bytes);
 
 /// After a flag in global memory was raised: other blocks go first.
 void raise_flag();

@@ -20,8 +20,12 @@ inline void copy_box(unsigned target, const TensorMap* map, int column, int row,
 inline int cluster_rank() { return mmtune::shim::cluster_rank(); }
 inline void cluster_sync() { mmtune::shim::cluster_sync(); }
 
+inline unsigned remote_address(unsigned own, int rank) { return mmtune::shim::remote_address(own, rank); }
+
 template <class T>
-inline void load_remote(T* target, unsigned own, int rank) {
-  static_assert(sizeof(T) == 16);
-  mmtune::shim::load_remote(target, own, rank);
+inline T load_remote(unsigned remote) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  T value;
+  mmtune::shim::load_remote(&value, remote, sizeof(T));
+  return value;
 }
