@@ -80,7 +80,7 @@ const Break kBreaks[] = {
      "without a fence"},
     {"another number of bytes than announced", "simt", kTma, Layout::tn, kWide, "barrier_expect(full, TMA_BYTES)",
      "barrier_expect(full, TMA_BYTES + 16)", "wait for ever: [0-9]+ at a barrier in shared memory"},
-    {"a block that leaves its cluster", "simt", kCluster, Layout::nn, kWide, "cluster_sync();  // nobody leaves", "//",
+    {"a block that leaves its cluster", "simt", kCluster, Layout::nn, kWide, "cluster_wait();  // nobody leaves", "//",
      "has left"},
     {"no meeting of the cluster", "simt", kCluster, Layout::nn, kWide, "cluster_sync();  // all is handed over", "",
      "has left|wrong result"},

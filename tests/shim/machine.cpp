@@ -177,7 +177,7 @@ Cluster::Cluster(const LaunchStep& step, long long first_block, long long count)
   for (long long i = 0; i < count; ++i) blocks.emplace_back(step, *this, position(step.grid, first_block + i));
 }
 
-void Meeting::meet(const char* what, int line) {
+unsigned Meeting::arrive(const char* what, int line) {
   if (arrived_ > 0 && line != line_) {
     complain(fmt::format("{} at line {}, while other threads are at line {}", what, line, line_).c_str());
   }
@@ -187,6 +187,10 @@ void Meeting::meet(const char* what, int line) {
     arrived_ = 0;
     ++count_;
   }
+  return meeting;
+}
+
+void Meeting::wait(unsigned meeting, const char* what, int line) {
   wait_until(what, line, [this, meeting] { return count_ != meeting; });
 }
 
@@ -227,9 +231,16 @@ const Index3& block_index() { return self().block->index; }
 unsigned char* dynamic_shared() { return self().block->shared.get(); }
 void sync_threads(int line) { self().block->all.meet("__syncthreads()", line); }
 
-void cluster_sync() {
+void cluster_arrive() {
   if (launched->step.resident) complain("clusters of resident blocks are not simulated");
-  self().block->cluster->all.meet("cluster_sync()", 0);
+  if (self().cluster_meeting) complain("cluster_arrive() without the wait for the arrival before");
+  self().cluster_meeting = self().block->cluster->all.arrive("cluster_arrive()", 0);
+}
+
+void cluster_wait() {
+  if (!self().cluster_meeting) complain("cluster_wait() without an arrival");
+  self().block->cluster->all.wait(*self().cluster_meeting, "cluster_wait()", 0);
+  self().cluster_meeting.reset();
 }
 
 // What the block has not done before it raised the flag comes too late for the others.

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,11 @@ class Meeting {
   explicit Meeting(int members) : members_(members) {}
 
   /// Returns when all members are there. All must come from one line of the source.
-  void meet(const char* what, int line);
+  void meet(const char* what, int line) { wait(arrive(what, line), what, line); }
+
+  /// The same in two steps: returns the meeting's number, for which to wait.
+  unsigned arrive(const char* what, int line);
+  void wait(unsigned meeting, const char* what, int line);
 
   unsigned count() const { return count_; }  ///< of completed meetings
 
@@ -76,6 +81,7 @@ struct Thread {
   const char* waits_for = "";
   int waits_line = 0;                              ///< of the source, or 0
   bool left = false;                               ///< the kernel
+  std::optional<unsigned> cluster_meeting = {};    ///< at which it has arrived and for which it has not waited
   std::vector<AsyncCopy> copies;                   ///< since the last commit
   std::deque<std::vector<AsyncCopy>> groups = {};  ///< committed, oldest first
 };

@@ -305,12 +305,13 @@ __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator
       }
     }
   }
+  cluster_arrive();  // this block has read what it needs of the others
   const int first = rank * SHARE;
 #pragma unroll
   for (int i = 0; i < SHARE; i += WIDTH) {
     output.store<WIDTH>(position.row((first + i) / TN), position.column((first + i) % TN), &total[i]);
   }
-  cluster_sync();  // nobody leaves while others read its shared memory
+  cluster_wait();  // nobody leaves while others read its shared memory
 }
 
 // How the workspace is divided: packed A, packed B, then either partial sums, or for every block the sums of slices and

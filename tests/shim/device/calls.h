@@ -32,7 +32,8 @@ void barrier_expect(unsigned barrier, int bytes);
 void barrier_wait(unsigned barrier, unsigned parity);
 void copy_box(unsigned target, const void* map, int column, int row, unsigned barrier);
 int cluster_rank();
-void cluster_sync();
+void cluster_arrive();
+void cluster_wait();
 unsigned remote_address(unsigned own, int rank);
 void load_remote(void* target, unsigned remote, int bytes);
 

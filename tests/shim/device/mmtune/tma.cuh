@@ -18,7 +18,12 @@ inline void copy_box(unsigned target, const TensorMap* map, int column, int row,
 }
 
 inline int cluster_rank() { return mmtune::shim::cluster_rank(); }
-inline void cluster_sync() { mmtune::shim::cluster_sync(); }
+inline void cluster_arrive() { mmtune::shim::cluster_arrive(); }
+inline void cluster_wait() { mmtune::shim::cluster_wait(); }
+inline void cluster_sync() {
+  cluster_arrive();
+  cluster_wait();
+}
 
 inline unsigned remote_address(unsigned own, int rank) { return mmtune::shim::remote_address(own, rank); }
 
