@@ -50,7 +50,7 @@ bool uses(const LaunchPlan& plan, Arg arg) {
 }
 
 void launch_step(CUfunction function, const LaunchStep& step, KernelArguments& arguments, CUstream stream) {
-  std::array<CUlaunchAttribute, 2> attributes{};
+  std::array<CUlaunchAttribute, 3> attributes{};
   unsigned attribute_count = 0;
   if (step.cluster > 1) {
     CUlaunchAttribute& cluster = attributes[attribute_count++];
@@ -61,6 +61,11 @@ void launch_step(CUfunction function, const LaunchStep& step, KernelArguments& a
     CUlaunchAttribute& cooperative = attributes[attribute_count++];
     cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     cooperative.value.cooperative = 1;
+  }
+  if (step.overlaps_previous) {
+    CUlaunchAttribute& overlap = attributes[attribute_count++];
+    overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    overlap.value.programmaticStreamSerializationAllowed = 1;
   }
 
   CUlaunchConfig config{};

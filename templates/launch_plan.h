@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "templates/config.h"
+#include "templates/device_spec.h"
 #include "templates/problem.h"
 
 namespace mmtune {
@@ -48,7 +49,10 @@ struct LaunchStep {
   int cluster = 1;              ///< blocks along x that form a cluster
   int smem_bytes = 0;           ///< dynamic shared memory
   bool resident = false;        ///< blocks wait for each other: all must fit the GPU at once, or the launch fails
-  std::vector<Arg> args;        ///< in the kernel's order
+  /// May start before the step before it has finished, since its kernel waits (templates/device/dependent.cuh). Never a
+  /// plan's first step: calls follow each other as the stream has them.
+  bool overlaps_previous = false;
+  std::vector<Arg> args;  ///< in the kernel's order
 };
 
 /// What a configuration costs, as far as it can be told without running it; templates/cost.h makes a time of it.
@@ -81,6 +85,10 @@ struct LaunchPlan {
 /// The step that multiplies: the first whose kernel's name starts with "gemm", else the first. The plan must have a
 /// step.
 const LaunchStep& main_step(const LaunchPlan& plan);
+
+/// Lets every step but the first overlap the one before it, on GPUs that can (PTX ISA: griddepcontrol needs sm_90). For
+/// plans whose kernels all keep to what templates/device/dependent.cuh asks.
+void overlap_steps(LaunchPlan& plan, const DeviceSpec& device);
 
 /// Threads of one block.
 std::int64_t block_threads(const LaunchStep& step);

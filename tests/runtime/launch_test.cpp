@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -73,6 +74,18 @@ class GpuLaunch : public test::GpuTest {
     }
   }
 
+  /// What `calls` enqueues on the stream, as a graph.
+  GraphExec capture(const std::function<void()>& calls) const {
+    MMTUNE_CUDA(cuStreamBeginCapture(stream_.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    calls();
+    CUgraph captured = nullptr;
+    MMTUNE_CUDA(cuStreamEndCapture(stream_.get(), &captured));
+    const Graph graph(captured);
+    CUgraphExec instance = nullptr;
+    MMTUNE_CUDA(cuGraphInstantiateWithFlags(&instance, graph.get(), 0));
+    return GraphExec(instance);
+  }
+
   Problem problem_ = packed_problem(Precision::fp32, Layout::nn, kM, kN, kK);
   LaunchPlan plan_;
   std::optional<Matrix> a_, b_, c_;
@@ -107,16 +120,9 @@ TEST_F(GpuLaunch, EmptyOutputLaunchesNothing) {
 
 TEST_F(GpuLaunch, CanBeCapturedIntoAGraph) {
   const LoadedKernel kernel(build(kProduct), plan_);
-  MMTUNE_CUDA(cuStreamBeginCapture(stream_.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-  launch(kernel, plan_, problem_, operands_, stream_.get());
-  CUgraph captured = nullptr;
-  MMTUNE_CUDA(cuStreamEndCapture(stream_.get(), &captured));
-  const Graph graph(captured);
+  const GraphExec graph = capture([&] { launch(kernel, plan_, problem_, operands_, stream_.get()); });
   EXPECT_EQ(c_->now(), c_->before()) << "capturing must not run";
-  CUgraphExec instance = nullptr;
-  MMTUNE_CUDA(cuGraphInstantiateWithFlags(&instance, graph.get(), 0));
-  const GraphExec executable(instance);
-  MMTUNE_CUDA(cuGraphLaunch(executable.get(), stream_.get()));
+  MMTUNE_CUDA(cuGraphLaunch(graph.get(), stream_.get()));
   MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
   expect_product(2, 3);
 }
@@ -144,6 +150,69 @@ extern "C" __global__ void negate(long long m, long long n, float* c) {
   launch(kernel, plan_, problem_, operands_, stream_.get());
   MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
   expect_product(-2, -3);
+}
+
+/// Three steps that overlap: the first counts calls in A, late; the others wait and hand the count on to B and to C.
+class GpuOverlap : public GpuLaunch {
+ protected:
+  static constexpr int kCalls = 3;
+
+  void SetUp() override {
+    GpuLaunch::SetUp();
+    if (IsSkipped()) return;
+    if (query_device(0).cc_major < 9) GTEST_SKIP() << "this GPU runs steps one after the other";
+    LaunchStep step;
+    step.block.x = kM * kN;
+    plan_.steps.assign(3, step);
+    const std::vector<std::vector<Arg>> arguments = {{Arg::a}, {Arg::a, Arg::b}, {Arg::b, Arg::c}};
+    const std::vector<std::string> kernels = {"count", "gemm", "copy"};
+    for (std::size_t i = 0; i < 3; ++i) {
+      plan_.steps[i].kernel = kernels[i];
+      plan_.steps[i].args = arguments[i];
+      plan_.steps[i].overlaps_previous = i > 0;
+    }
+  }
+
+  /// Several calls on the stream, then as many in a graph.
+  void expect_counted() const {
+    const LoadedKernel kernel(build(R"(
+extern "C" __global__ void count(float* a) {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  const long long begin = clock64();
+  while (clock64() - begin < 100000) {}
+  a[threadIdx.x] += 1;
+}
+extern "C" __global__ void gemm(float* a, float* b) {
+  asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
+  b[threadIdx.x] = a[threadIdx.x];
+}
+extern "C" __global__ void copy(float* b, float* c) {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  c[threadIdx.x] = b[threadIdx.x];
+})"),
+                              plan_);
+    const auto call = [&] {
+      for (int i = 0; i < kCalls; ++i) launch(kernel, plan_, problem_, operands_, stream_.get());
+    };
+    const auto expect_count = [&](int count) {
+      MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+      const auto now = c_->now();
+      for (std::size_t i = 0; i < now.size(); ++i) ASSERT_EQ(now[i], a_->before()[i] + static_cast<float>(count));
+    };
+    call();
+    expect_count(kCalls);
+    const GraphExec graph = capture(call);
+    MMTUNE_CUDA(cuGraphLaunch(graph.get(), stream_.get()));
+    MMTUNE_CUDA(cuGraphLaunch(graph.get(), stream_.get()));
+    expect_count(3 * kCalls);
+  }
+};
+
+TEST_F(GpuOverlap, StepsWaitForTheOneBefore) { expect_counted(); }
+
+TEST_F(GpuOverlap, ResidentOnesToo) {
+  plan_.steps[1].resident = true;
+  expect_counted();
 }
 
 TEST_F(GpuLaunch, FormsClusters) {

@@ -44,6 +44,7 @@ std::ostream& operator<<(std::ostream& out, const Break& of) { return out << of.
 constexpr const char* kAsync = "LOAD=1 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4";
 constexpr const char* kTma = "LOAD=2 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4";
 constexpr const char* kStream = "STREAM=1";
+constexpr const char* kPack = "LOAD=1 STAGES=3 PACK=1";
 constexpr const char* kCluster = "SPLIT=2 REDUCE=1";
 
 const Break kBreaks[] = {
@@ -95,6 +96,12 @@ const Break kBreaks[] = {
     {"a flag raised too early", "simt", kStream, Layout::nn, kDeep,
      "__syncthreads();\n      if (threadIdx.x == 0) raise_flag", "if (threadIdx.x == 0) raise_flag", kWrong},
     {"flags that nobody lowered", "simt", kStream, Layout::nn, kDeep, "*workspace.flag(block) = 0", "{}", kWrong},
+    {"packed operands that nobody waited for", "simt", kPack, Layout::nt, kWide,
+     "wait_for_previous();  // for the packed operands", "{}", "wrong result|never waits"},
+    {"flags that are lowered too late", "simt", kStream, Layout::nn, kDeep, "wait_for_previous();  // for the flags",
+     "if (first == 0) wait_for_previous();", "wrong result|wait for ever"},
+    {"partial sums that nobody waited for", "skinny", "SPLIT=2", Layout::nn, kDeep, "wait_for_previous();", "",
+     "never waits"},
     {"no barrier between stages", "skinny", "SIDE=1 FEW=8", Layout::tn, kWide, "__syncthreads();\n  }\n}", "}\n}",
      kWrong},
     {"no lanes' sum", "skinny", "SIDE=1 FEW=8", Layout::nn, kOdd, "ALONG_K ? warp_sum(sums[h][j]) :", "", kWrong},

@@ -100,12 +100,19 @@ void launch(const Program& program, const LaunchPlan& plan, const Problem& probl
   const int bytes = traits(problem.precision).element_bytes;
   if (uses(plan, Arg::map_a)) encode(arguments.map_a(), tensor_map_a(plan, run, given), bytes);
   if (uses(plan, Arg::map_b)) encode(arguments.map_b(), tensor_map_b(plan, run, given), bytes);
-  for (const LaunchStep& step : plan.steps) {
+  const std::function<void(std::size_t)> run_until = [&](std::size_t end) {
+    if (end == 0) return;
+    const LaunchStep& step = plan.steps[end - 1];
+    const auto previous = [&] { run_until(end - 1); };
+    if (!step.overlaps_previous) previous();
     const Program::Kernel kernel = program.kernel(step.kernel);
     std::vector<void*> addresses = arguments.addresses(step);
     const auto count = static_cast<int>(addresses.size());
-    shim::run({step, [&] { kernel(addresses.data(), count); }, order, what});
-  }
+    Launch launch{step, [&] { kernel(addresses.data(), count); }, order, what};
+    if (step.overlaps_previous) launch.previous = previous;
+    shim::run(launch);
+  };
+  run_until(plan.steps.size());
 }
 
 }  // namespace mmtune::shim

@@ -26,7 +26,10 @@ constexpr std::size_t kSharedAlignment = 128;
 constexpr std::uint64_t kSeed = 1;
 
 const Launch* launched = nullptr;
+bool previous_pending = false;  // the step before has not run
+bool previous_wanted = false;   // and a thread waits for it
 Thread* current = nullptr;
+std::size_t fibers_in_use = 0;
 
 /// Which thread of what a report is about.
 void tell_where() {
@@ -119,17 +122,21 @@ void end(Block& block) {
 bool relent(Cluster& cluster) {
   bool held = false;
   for (Block& block : cluster.blocks) held |= std::exchange(block.held, false);
-  return held || deliver(cluster);
+  if (held || deliver(cluster)) return true;
+  if (!previous_wanted) return false;
+  previous_wanted = previous_pending = false;
+  launched->previous();
+  return true;
 }
 
 /// Every block runs as far as it can get before the next one does.
 void run_cluster(Cluster& cluster, const Launch& launch, Turns& turns) {
   std::vector<Block*> blocks;
-  std::size_t fibers = 0;
+  const std::size_t fibers_before = fibers_in_use;
   for (Block& block : cluster.blocks) {
     blocks.push_back(&block);
     for (Thread& thread : block.threads) {
-      thread.fiber = &fiber(fibers++);
+      thread.fiber = &fiber(fibers_in_use++);
       thread.fiber->start(launch.thread);
       block.staying.push_back(&thread);
     }
@@ -144,6 +151,7 @@ void run_cluster(Cluster& cluster, const Launch& launch, Turns& turns) {
     std::erase_if(blocks, [](const Block* block) { return block->staying.empty(); });
     if (!progress && !relent(cluster)) complain(stuck(cluster).c_str());
   }
+  fibers_in_use = fibers_before;
 }
 
 }  // namespace
@@ -211,7 +219,8 @@ void run(const Launch& launch) {
   const long long blocks = step.grid.x * step.grid.y * step.grid.z;
   const long long together = step.resident ? blocks : step.cluster;
   if (blocks % together != 0 || together % step.cluster != 0) complain("the grid is no whole number of clusters");
-  launched = &launch;
+  const Launch* const outer = std::exchange(launched, &launch);
+  const bool outer_pending = std::exchange(previous_pending, launch.previous != nullptr);
   __sanitizer_set_death_callback(tell_where);
   std::vector<long long> first_blocks;
   for (long long first = 0; first < blocks; first += together) first_blocks.push_back(first);
@@ -221,7 +230,9 @@ void run(const Launch& launch) {
     Cluster cluster(step, first, together);
     run_cluster(cluster, launch, turns);
   }
-  launched = nullptr;
+  if (previous_pending) complain("the kernel never waits for the step before, which it overlaps");
+  launched = outer;
+  previous_pending = outer_pending;
 }
 
 // What kernels call; see device/calls.h.
@@ -261,6 +272,12 @@ void exchange(const void* value, void* result, int bytes, int lane_mask, int lin
   std::memcpy(&values[lane], value, static_cast<std::size_t>(bytes));
   warp.meeting.meet("a shuffle", line);
   std::memcpy(result, &values[lane ^ static_cast<std::size_t>(lane_mask)], static_cast<std::size_t>(bytes));
+}
+
+void wait_for_previous() {
+  if (!previous_pending) return;
+  previous_wanted = true;
+  wait_until("the step before", 0, [] { return !previous_pending; });
 }
 
 int cluster_rank() {

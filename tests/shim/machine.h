@@ -4,6 +4,9 @@
 // is read too early in at least one order. Memory that was never written holds NaN. Asynchronous copies take as long as
 // they may: their targets are NaN from the instruction on until somebody waits for them.
 //
+// A step that overlaps the one before it runs as far as it gets without that: the step before runs when no thread of
+// the first blocks can do anything but wait for it.
+//
 // A grid's blocks run one after the other, but for those of a cluster and resident ones, which run together. What a
 // kernel may not do ends the process with a report, as the address sanitizer does, with the place in the kernel's
 // source.
@@ -31,6 +34,7 @@ struct Launch {
   std::function<void()> thread;
   Order order = Order::forward;
   std::string what;
+  std::function<void()> previous = {};  ///< runs the step before, if this one overlaps it and it has not run
 };
 
 /// Runs all blocks. Shared memory is checked byte by byte; the addresses of __shared__ arrays of fixed size, and what

@@ -110,7 +110,8 @@ class Library {
   /// tuned configuration, or the fallback. Addresses as in plan().
   ///
   /// The library's workspaces belong to a stream and live as long as the library. Graphs that were captured from one
-  /// stream and run at the same time need their own: Gemm::workspace.
+  /// stream and run at the same time need their own: Gemm::workspace. Between a captured call's own
+  /// kernels there may be programmatic edges (CUgraphEdgeData), never to others.
   void prepare(std::span<const Gemm> calls, void* stream = nullptr);
 
  private:

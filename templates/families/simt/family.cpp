@@ -211,6 +211,7 @@ struct Simt {
       reduce.args = {Arg::m, Arg::n, Arg::k, Arg::alpha, Arg::beta, Arg::c, Arg::ldc, Arg::workspace};
       plan.steps.push_back(std::move(reduce));
     }
+    overlap_steps(plan, device);
     plan.work = estimate(problem, p, device);
     if (p.stream == 1) {
       // For every block the sums of slices and the sums it hands over, then a flag: as struct Workspace has it.

@@ -28,6 +28,7 @@
 // own in the order of k. Sums of more than SLICE steps are taken in slices, whose errors do not add up as they would in
 // one long sum.
 #include "mmtune/copy.cuh"
+#include "mmtune/dependent.cuh"
 #include "mmtune/epilogue.cuh"
 #include "mmtune/index.cuh"
 #include "mmtune/loaders.cuh"
@@ -183,6 +184,7 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
                                          const Segment& segment, const Position& position, RingPosition& ring,
                                          const Sums& aside) {
   Stages& stages = shared.stages;
+  if constexpr (PACK == 1) wait_for_previous();  // for the packed operands
   if (segment.tiles == 0) return;
   loaders.fetch(segment.depth(0));
   RingPosition fill = ring;  // the tile that is fetched ahead
@@ -211,6 +213,7 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
     const bool more = t + 1 < segment.tiles;
     ring.advance();
     if (STREAM == 1 && t == slice_end) {
+      if constexpr (PACK == 0) wait_for_previous();
       if (slice_end > SLICE_TILES) aside.add_to(&sum[0][0]);
       aside.store(&sum[0][0]);
 #pragma unroll
@@ -440,6 +443,7 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
     Accumulator sum[TM][TN] = {};
     __syncthreads();  // the stages are done with
     multiply(sum, shared, loaders, segment, position, ring, call.workspace.aside(block));
+    if constexpr (PACK == 0) wait_for_previous();  // for the flags
     if (first > 0) {
       call.workspace.handed(block).store(&sum[0][0]);
       __syncthreads();
@@ -458,6 +462,7 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
 __device__ __forceinline__ void run(const Call& call) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
+  if constexpr (SPLIT > 1 && REDUCE == 0) launch_dependents();
   if constexpr (TMA_BYTES > 0) {
     if (threadIdx.x == 0) {
       for (int s = 0; s < STAGES; ++s) barrier_init(shared_address(&shared.full[s]), 1);
@@ -474,7 +479,7 @@ __device__ __forceinline__ void run(const Call& call) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
-         i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, void* __restrict__ workspace) {
+         i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, void* workspace) {
   if constexpr (LOAD < 2) {
     run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, Workspace(workspace, m, n, k), nullptr, nullptr});
   }
@@ -483,7 +488,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 // The same with tensor maps; the operand that passes through registers is read from its address.
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
-             i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, void* __restrict__ workspace,
+             i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, void* workspace,
              const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
   if constexpr (LOAD == 2) {
     run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, Workspace(workspace, m, n, k), &map_a, &map_b});
@@ -519,6 +524,7 @@ __device__ __forceinline__ void lower_flags(const Workspace& workspace) {
 
 // What must be done before a gemm that shares tiles and does not pack.
 extern "C" __global__ void __launch_bounds__(256) prepare(i64 m, i64 n, i64 k, void* __restrict__ memory) {
+  launch_dependents();
   if constexpr (STREAM == 1) lower_flags(Workspace(memory, m, n, k));
 }
 
@@ -526,6 +532,7 @@ extern "C" __global__ void __launch_bounds__(256) prepare(i64 m, i64 n, i64 k, v
 extern "C" __global__ void __launch_bounds__(256)
     pack(i64 m, i64 n, i64 k, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B, i64 ldb,
          void* __restrict__ memory) {
+  launch_dependents();
   if constexpr (PACK == 1) {
     const Workspace workspace(memory, m, n, k);
     const i64 tiles_a = PACK_A ? ceil_div(m, 32) * ceil_div(k, 32) : 0;
@@ -542,11 +549,12 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // Adds the SPLIT partial sums of every element in order: the same bits every time.
 extern "C" __global__ void __launch_bounds__(256)
-    reduce(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, Element* __restrict__ C, i64 ldc, void* __restrict__ memory) {
+    reduce(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, Element* __restrict__ C, i64 ldc, void* memory) {
   if constexpr (SPLIT > 1 && REDUCE == 0) {
     const Accumulator* partial = Workspace(memory, m, n, k).partial;
     const i64 index = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x;
     if (index >= m * n) return;
+    wait_for_previous();
     Accumulator sum = partial[index];
     for (int s = 1; s < SPLIT; ++s) sum += partial[s * m * n + index];
     store_result(C + index / n * ldc + index % n, sum, alpha, beta);

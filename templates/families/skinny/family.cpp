@@ -104,7 +104,7 @@ struct Skinny {
     rules.worth(p.split == 1 || ceil_div(problem.k, shape.bk) >= 2 * p.split, "every split has at least two stages");
   }
 
-  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec&) {
+  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const Shape shape(problem, p);
     LaunchPlan plan;
     plan.constants = {{"VEC", shape.vec}};
@@ -126,6 +126,7 @@ struct Skinny {
       reduce.args = {Arg::m, Arg::n, Arg::alpha, Arg::beta, Arg::c, Arg::ldc, Arg::workspace};
       plan.steps.push_back(reduce);
     }
+    overlap_steps(plan, device);
     plan.work = estimate(problem, p, shape);
     return plan;
   }

@@ -16,6 +16,7 @@
 // feed only results that are never stored. Steps beyond k are filled with zeros. SPLIT blocks share one tile's k and
 // add their sums in a fixed order through the workspace and the kernel reduce().
 #include "mmtune/copy.cuh"
+#include "mmtune/dependent.cuh"
 #include "mmtune/index.cuh"
 #include "mmtune/warp.cuh"
 
@@ -246,6 +247,7 @@ __device__ __forceinline__ void add_warps(Sums& sums, Shared& shared, const Lane
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
          i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, Accumulator* __restrict__ workspace) {
+  if constexpr (SPLIT > 1) launch_dependents();
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
 
@@ -288,11 +290,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 
 // Adds the SPLIT partial sums of every element in order: the same bits every time.
 extern "C" __global__ void __launch_bounds__(256)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Element* __restrict__ C, i64 ldc,
-           const Accumulator* __restrict__ workspace) {
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Element* __restrict__ C, i64 ldc, const Accumulator* workspace) {
   if constexpr (SPLIT > 1) {
     const i64 index = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x;
     if (index >= m * n) return;
+    wait_for_previous();
     Accumulator sum = workspace[index];
 #pragma unroll
     for (int s = 1; s < SPLIT; ++s) sum += workspace[s * m * n + index];

@@ -41,6 +41,9 @@ void load_remote(void* target, unsigned remote, int bytes);
 void raise_flag();
 void await_flag(const unsigned* flag);
 
+/// Until the step before has finished, if the plan lets this one overlap it.
+void wait_for_previous();
+
 /// Ends the process with a report, as the sanitizers do.
 [[noreturn]] void complain(const char* what);
 
