@@ -532,7 +532,6 @@ extern "C" __global__ void __launch_bounds__(256) prepare(i64 m, i64 n, i64 k, v
 extern "C" __global__ void __launch_bounds__(256)
     pack(i64 m, i64 n, i64 k, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B, i64 ldb,
          void* __restrict__ memory) {
-  launch_dependents();
   if constexpr (PACK == 1) {
     const Workspace workspace(memory, m, n, k);
     const i64 tiles_a = PACK_A ? ceil_div(m, 32) * ceil_div(k, 32) : 0;
@@ -545,6 +544,8 @@ extern "C" __global__ void __launch_bounds__(256)
       pack_tile<TRANSPOSE_B>(B, ldb, n, k, workspace.b, workspace.ldb, tile - tiles_a);
     }
   }
+  // Not earlier: the blocks of gemm would crowd onto the SMs that have room beside those of pack.
+  launch_dependents();
 }
 
 // Adds the SPLIT partial sums of every element in order: the same bits every time.
