@@ -11,12 +11,8 @@ const LaunchStep& main_step(const LaunchPlan& plan) {
 }
 
 void overlap_steps(LaunchPlan& plan, const DeviceSpec& device) {
-  // CUDA driver API, CUlaunchAttribute: nothing forbids a cooperative launch to be one that overlaps.
-  constexpr bool kResidentToo = true;
   if (compute_capability(device) < 90) return;
-  for (std::size_t i = 1; i < plan.steps.size(); ++i) {
-    plan.steps[i].overlaps_previous = kResidentToo || !plan.steps[i].resident;
-  }
+  for (std::size_t i = 1; i < plan.steps.size(); ++i) plan.steps[i].overlaps_previous = true;
 }
 
 std::int64_t block_threads(const LaunchStep& step) { return step.block.x * step.block.y * step.block.z; }
