@@ -5,7 +5,7 @@
 //   device memory    Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, and Luo et
 //                    al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024,
 //                    rounded to what holds for both
-//   all others       set by hand to lie near 5000 times of simt on an H200; no size or configuration is named. So L2 is
+//   all others       set by hand to lie near 9000 times of simt on an H200; no size or configuration is named. So L2 is
 //                    that of a GPU all of whose SMs load
 #include "templates/cost.h"
 
@@ -23,18 +23,18 @@ namespace mmtune {
 namespace {
 
 constexpr double kSchedulers = 4;              // of an SM
-constexpr double kReady = 0.72;                // probability that a warp of unrolled multiply-adds can issue
+constexpr double kReady = 0.85;                // probability that a warp of unrolled multiply-adds can issue
 constexpr double kSmemBytesPerClock = 128;     // of an SM
 constexpr double kL2BytesPerClockAlone = 64;   // of an SM while few others load
-constexpr double kL2BytesPerClockShared = 22;  // of an SM while all load
-constexpr double kSmemLatency = 30;            // clocks from a load to its use
-constexpr double kL2Latency = 430;             // clocks
+constexpr double kL2BytesPerClockShared = 25;  // of an SM while all load
+constexpr double kSmemLatency = 40;            // clocks from a load to its use
+constexpr double kL2Latency = 500;             // clocks
 constexpr double kMemoryLatency = 600;         // clocks
-constexpr double kBarrierLatency = 80;         // clocks
-constexpr double kClusterBytesPerClock = 19;   // of an SM, that sums over a cluster
+constexpr double kBarrierLatency = 40;         // clocks
+constexpr double kClusterBytesPerClock = 24;   // of an SM, that sums over a cluster
 constexpr int kGpcSms = 18;                    // of a GPC, in which a cluster lies; 16 in some of a Hopper GPU's
-constexpr double kLaunchUs = 2.5;              // of the first kernel
-constexpr double kNextLaunchUs = 1.0;          // of one that follows in the same graph: measured on an H200
+constexpr double kLaunchUs = 1.9;              // of the first kernel
+constexpr double kNextLaunchUs = 0.6;          // of one that follows in the same graph: measured on an H200
 
 /// One block's share of the work, and how many such blocks there are.
 struct Blocks {

@@ -23,8 +23,12 @@ struct Simt {
   /// its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
   static constexpr int kSlice = 2048;
 
-  /// Issue slots of a load from shared memory that keeps multiply-adds waiting (fitted).
-  static constexpr double kFragmentLoad = 2.1;
+  /// Issue slots that things cost the multiply-adds beside them, set by hand to lie near measured times (as those of
+  /// templates/cost.cpp).
+  static constexpr double kFragmentLoad = 2.5;  ///< of a load from shared memory
+  static constexpr double kTransposed = 9;      ///< of an element that is transposed on its way to shared memory
+  static constexpr double kTile = 20;           ///< of a tile
+  static constexpr double kRound = 50;          ///< of UNROLL steps along k: addresses, and the branch back
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -247,26 +251,25 @@ struct Simt {
     const double fma_per_k = static_cast<double>(p.tm) * p.tn;
     const double vector = std::min<int>({16 / type.accumulator_bytes, p.tm, p.tn});
     const double fragment_loads = (p.tm + p.tn) / vector;
-    // Instructions per element and step along k: a vector load for four, and a store each where it is transposed.
     const auto copies = [&](bool along_k, int extent) {
-      const double each = along_k ? 1.5 : p.load == 0 ? 0.75 : p.load == 1 ? 0.5 : 0;
+      const double each = along_k ? kTransposed : p.load == 0 ? 0.75 : p.load == 1 ? 0.5 : 0;
       return each * extent / threads(p);
     };
     const double staging = copies(a_along_k(problem, p), p.bm) + copies(b_along_k(problem, p), p.bn);
     WorkEstimate work;
     work.issue_slots_per_fma =
-        1 + (kFragmentLoad * fragment_loads + staging + 30.0 / p.bk + 8.0 / p.unroll) / fma_per_k;
-    // Both set by hand after measured times: what it costs the main loop to walk slices of tiles, and to spill, which
-    // begins a little before registers run out and costs most for the first ones.
-    if (p.stream == 1) work.issue_slots_per_fma *= 1.15;
+        1 + (kFragmentLoad * fragment_loads + staging + kTile / p.bk + kRound / p.unroll) / fma_per_k;
+    // Also set by hand: what it costs the main loop to walk slices of tiles, to be longer than the instruction cache,
+    // and to spill, which begins a little before registers run out.
+    if (p.stream == 1) work.issue_slots_per_fma *= 1.06;
+    if (fma_per_k * p.unroll > 1024) work.issue_slots_per_fma *= 1.03;
     const double wanted = wanted_registers(problem, p);
     const double allowed =
         std::min(device.max_registers_per_thread, device.max_registers_per_sm / (threads(p) * p.min_blocks) / 8 * 8);
-    const double missing = std::max(0.0, wanted + 8 - allowed);
-    work.issue_slots_per_fma *= 1 + 0.3 * std::min(1.0, missing / 16) + 0.01 * missing;
+    work.issue_slots_per_fma *= 1 + 0.004 * std::max(0.0, wanted + 5 - allowed);
     work.bytes_per_k = static_cast<double>(p.bm + p.bn) * type.element_bytes;
     // Threads of a warp share rows and columns, so that some of their loads are served at once (fitted).
-    const double served = vector * type.accumulator_bytes < 16 ? 0.42 : 0.7;
+    const double served = vector * type.accumulator_bytes < 16 ? 0.3 : 0.5;
     work.smem_bytes_per_fma = served * (p.tm + p.tn) * type.accumulator_bytes / fma_per_k;
     work.tile_m = p.bm;
     work.tile_n = p.bn;
