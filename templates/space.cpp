@@ -70,20 +70,31 @@ Config SearchSpace::config(std::int64_t number) const {
 }
 
 std::vector<Config> SearchSpace::neighbours(const Config& config) const {
-  std::vector<Config> found;
-  Config candidate = config;
-  const auto keep_if_searched = [&](std::size_t position, int value) {
-    candidate.set(position, value);
-    if (family_.judge(problem_, candidate, device_).searched()) found.push_back(candidate);
+  struct Step {
+    std::size_t position;
+    int value;
   };
+  std::vector<Step> up, down;
   for (std::size_t i = 0; i < params_.size(); ++i) {
     const std::vector<int>& values = params_[i].values;
     const int current = config.settings().at(i).value;
     const auto here = std::lower_bound(values.begin(), values.end(), current);
     const auto above = here != values.end() && *here == current ? here + 1 : here;
-    if (here != values.begin()) keep_if_searched(i, *(here - 1));
-    if (above != values.end()) keep_if_searched(i, *above);
-    candidate.set(i, current);
+    if (here != values.begin()) down.push_back({i, *(here - 1)});
+    if (above != values.end()) up.push_back({i, *above});
+  }
+  std::vector<Config> found;
+  const auto keep_if_searched = [&](std::initializer_list<Step> steps) {
+    Config candidate = config;
+    for (const Step& step : steps) candidate.set(step.position, step.value);
+    if (family_.judge(problem_, candidate, device_).searched()) found.push_back(std::move(candidate));
+  };
+  for (const Step& step : down) keep_if_searched({step});
+  for (const Step& step : up) keep_if_searched({step});
+  for (const Step& more : up) {
+    for (const Step& less : down) {
+      if (more.position != less.position) keep_if_searched({more, less});
+    }
   }
   return found;
 }

@@ -48,10 +48,11 @@ TEST(Space, NumbersConfigurationsInTableOrder) {
   EXPECT_EQ(space.config(23).text(), "BM=64 BN=128 WIDTH=4");
 }
 
-TEST(Space, NeighboursDifferByOneStep) {
+TEST(Space, NeighboursDifferByOneStepOrByOneUpAndOneDown) {
   const SearchSpace space(toy_family(), kProblem, catalog_gpu("h200"));
   EXPECT_THAT(texts(space.neighbours(Config::parse("BM=32 BN=64 WIDTH=1"))),
-              ::testing::UnorderedElementsAre("BM=64 BN=64 WIDTH=1", "BM=32 BN=32 WIDTH=1", "BM=32 BN=64 WIDTH=4"));
+              ::testing::UnorderedElementsAre("BM=64 BN=64 WIDTH=1", "BM=32 BN=32 WIDTH=1", "BM=32 BN=64 WIDTH=4",
+                                              "BM=64 BN=32 WIDTH=1", "BM=32 BN=32 WIDTH=4"));
 }
 
 TEST(Space, ContainsOnlyCompleteConfigurationsThatObeyTheRules) {

@@ -1,11 +1,12 @@
 // The model first, then measurements: a surrogate starts from the analytic model's opinion, learns from every
-// measurement where that is wrong, and names the candidates from which most is to be gained. Around the best ones
-// candidates that the model had ranked too low to be looked at join in.
+// measurement where that is wrong, and names the candidates from which most is to be gained. Half of every round may
+// climb: what came close to the best has its neighbours tried, as far as they are expected to come close too.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "tuner/strategy.h"
@@ -18,11 +19,13 @@ constexpr std::size_t kRanked = 100000;     // how far down the model's list can
 constexpr std::size_t kCandidates = 10000;  // of a larger space, at the start
 constexpr std::size_t kLargestRound = 24;   // many enough to keep compilers busy
 constexpr std::size_t kRounds = 10;
-constexpr std::size_t kClimbers = 4;  // whose neighbours join in after a round
+constexpr std::size_t kClimbers = 4;  // whose neighbours join in after a round,
+constexpr double kClose = 0.01;       // and those so close to the best, as logarithms of time, whose neighbours are
+constexpr double kReach = 0.02;       // tried if expected to be so close
 constexpr double kSpaceShare = 0.05;  // of a small space at most this is tried,
 constexpr std::size_t kFewest = 20;   // or this many
 constexpr double kLuck = 0.005;       // how much seeds differ about a candidate, as a logarithm of time
-constexpr double kCuriosity = 8;      // standard deviations that a first trial may turn out faster
+constexpr double kCuriosity = 3;      // standard deviations that a first trial may turn out faster
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kShortestUs = 1e-3;     // so that an empty problem has a logarithm too
 constexpr double kFailurePenalty = 0.5;  // a candidate that fails counts as one that takes so much longer
@@ -46,16 +49,17 @@ class Guided final : public Strategy {
 
   std::vector<Point> propose() override {
     surrogate_.update();
-    add_neighbours();
+    std::sort(measured_.begin(), measured_.end());
     std::vector<Point> points;
     const auto propose_one = [&](std::size_t chosen) {
-      if (tried_[chosen]) return;
+      if (tried_[chosen] || trials_ == most_) return;
       tried_[chosen] = true;
       surrogate_.plan(chosen);
       points.push_back(points_[chosen]);
       ++trials_;
     };
     for (const std::size_t each : std::exchange(first_, {})) propose_one(each);
+    for (const std::size_t each : climb()) propose_one(each);
     const std::size_t wanted = std::exchange(started_, true) ? round_ : 2 * round_;
     while (points.size() < wanted && trials_ < most_) {
       const std::size_t chosen = most_promising();
@@ -125,11 +129,24 @@ class Guided final : public Strategy {
     return place;
   }
 
-  void add_neighbours() {
-    std::sort(measured_.begin(), measured_.end());
-    for (std::size_t i = 0; i < std::min(kClimbers, measured_.size()); ++i) {
-      for (const Point& neighbour : spaces_.neighbours(points_[measured_[i].second])) add(neighbour);
+  /// Neighbours of the best join the candidates, once. Returns those to try at once, half a round of them at most.
+  std::vector<std::size_t> climb() {
+    std::vector<std::size_t> promising;
+    for (std::size_t i = 0; i < measured_.size(); ++i) {
+      const auto [log_time, number] = measured_[i];
+      const double best = measured_.front().first;
+      const bool close = log_time < best + kClose;
+      if (!close && i >= kClimbers) break;
+      if (!climbed_.insert(number).second) continue;
+      for (const Point& neighbour : spaces_.neighbours(points_[number])) {
+        const std::size_t candidate = add(neighbour);
+        if (close && surrogate_.expected(candidate) < best + kReach) promising.push_back(candidate);
+      }
     }
+    std::sort(promising.begin(), promising.end(),
+              [this](std::size_t a, std::size_t b) { return surrogate_.expected(a) < surrogate_.expected(b); });
+    promising.resize(std::min(promising.size(), round_ / 2));
+    return promising;
   }
 
   std::size_t most_promising() const {
@@ -163,7 +180,8 @@ class Guided final : public Strategy {
   std::vector<Point> points_;  // by their numbers in the surrogate
   std::vector<bool> tried_;
   std::unordered_map<std::string, std::size_t> numbers_;
-  std::vector<std::size_t> first_;  // favourites, before anything else
+  std::vector<std::size_t> first_;           // favourites, before anything else
+  std::unordered_set<std::size_t> climbed_;  // whose neighbours have joined
   std::vector<std::pair<double, std::size_t>> measured_;
 };
 

@@ -259,8 +259,9 @@ struct Simt {
     WorkEstimate work;
     work.issue_slots_per_fma =
         1 + (kFragmentLoad * fragment_loads + staging + kTile / p.bk + kRound / p.unroll) / fma_per_k;
-    // Also set by hand: what it costs the main loop to walk slices of tiles, to be longer than the instruction cache,
-    // and to spill, which begins a little before registers run out.
+    // Also set by hand: what it costs the main loop not to turn, to walk slices of tiles, to be longer than the
+    // instruction cache, and to spill, which begins a little before registers run out.
+    if (p.order == 0) work.issue_slots_per_fma *= 1.02;
     if (p.stream == 1) work.issue_slots_per_fma *= 1.06;
     if (fma_per_k * p.unroll > 1024) work.issue_slots_per_fma *= 1.03;
     const double wanted = wanted_registers(problem, p);
