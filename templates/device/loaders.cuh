@@ -22,62 +22,111 @@ struct Operand {
   i64 k_begin;  // this block's part of k
 };
 
-// Moves EXTENT x BK elements per tile through registers, in vectors of VEC elements, and transposes an operand that is
-// contiguous along k.
-template <int EXTENT, int ROW, bool ALONG_K, int VEC>
-struct RegisterLoader {
+// The vectors of VEC elements that a thread moves of every tile of EXTENT x BK elements, and where they are in memory.
+template <int EXTENT, bool ALONG_K, int VEC>
+struct ThreadShare {
   static constexpr int kVectors = EXTENT * BK / VEC;
   static constexpr int kPerThread = (kVectors + THREADS - 1) / THREADS;
   // Along k, neighbouring lanes take 64 bytes, then go on in the next row: half as many requests to L2 as with sectors
   // of 32 bytes, which makes up for stores that two lanes at a time have in the same bank.
   static constexpr int kRun = 64 / (VEC * sizeof(Element)) < BK / VEC ? 64 / (VEC * sizeof(Element)) : BK / VEC;
+  static constexpr int kLayer = ALONG_K ? EXTENT * kRun : EXTENT / VEC;  // vectors until the same rows come again
+  // Whether a thread's vectors lie at constant distances: then it needs no more pointers than it has rows in a layer.
+  static constexpr bool kRegular = kVectors % THREADS == 0 && (kLayer % THREADS == 0 || THREADS % kLayer == 0) &&
+                                   (!ALONG_K || THREADS % kRun == 0);
+  static constexpr int kPointers = !kRegular ? kPerThread : kLayer > THREADS ? kLayer / THREADS : 1;
+  static constexpr int kSteps = BK * kPointers / kPerThread;  // along k between two vectors of one pointer
 
-  const Element* source[kPerThread];
-  Vector<Element, VEC> staged[kPerThread];
-  i64 step;  // elements from one tile to the next
+  const Element* source[kPointers];
+  i64 step;  // elements between two vectors of one pointer, or from tile to tile if these are along k
 
-  static __device__ __forceinline__ int outer(int u) {  // position in 0..EXTENT of vector u
+  static __device__ constexpr int outer_of(int u) {  // position in 0..EXTENT of the tile's vector u
     return ALONG_K ? u / kRun % EXTENT : u % (EXTENT / VEC) * VEC;
   }
-  static __device__ __forceinline__ int inner(int u) {  // position in 0..BK of vector u
-    return ALONG_K ? (u / (kRun * EXTENT) * kRun + u % kRun) * VEC : u / (EXTENT / VEC);
+  static __device__ constexpr int inner_of(int u) {  // position in 0..BK
+    return ALONG_K ? (u / kLayer * kRun + u % kRun) * VEC : u / kLayer;
   }
-  static __device__ __forceinline__ bool mine(int u) { return kVectors % THREADS == 0 || u < kVectors; }
 
-  __device__ __forceinline__ explicit RegisterLoader(const Operand& operand) {
-    step = ALONG_K ? BK : BK * operand.ld;
+  // The same of this thread's vector s.
+  static __device__ __forceinline__ int outer(int s) {
+    const int thread = threadIdx.x;
+    return kRegular ? outer_of(thread) + outer_of(s * THREADS) : outer_of(thread + s * THREADS);
+  }
+  static __device__ __forceinline__ int inner(int s) {
+    const int thread = threadIdx.x;
+    return kRegular ? inner_of(thread) + inner_of(s * THREADS) : inner_of(thread + s * THREADS);
+  }
+  // Where it goes in a tile.
+  template <int ROW>
+  static __device__ __forceinline__ Accumulator* place(Accumulator (*tile)[ROW], int s) {
+    if constexpr (kRegular) {
+      return &tile[inner(0)][outer(0)] + inner_of(s * THREADS) * ROW + outer_of(s * THREADS);
+    } else {
+      return &tile[inner(s)][outer(s)];
+    }
+  }
+  // Whether the thread has a vector s.
+  static __device__ __forceinline__ bool has(int s) {
+    return (s + 1) * THREADS <= kVectors || static_cast<int>(threadIdx.x) < kVectors - s * THREADS;
+  }
+
+  __device__ __forceinline__ explicit ThreadShare(const Operand& operand) {
+    step = ALONG_K ? BK : kSteps * operand.ld;
 #pragma unroll
-    for (int s = 0; s < kPerThread; ++s) {
-      const int u = threadIdx.x + s * THREADS;
-      const i64 row = smaller(operand.first + outer(u), operand.extent - (ALONG_K ? 1 : VEC));
-      const i64 l = operand.k_begin + inner(u);
+    for (int s = 0; s < kPointers; ++s) {
+      const i64 row = smaller(operand.first + outer(s), operand.extent - (ALONG_K ? 1 : VEC));
+      const i64 l = operand.k_begin + inner(s);
       source[s] = operand.matrix + (ALONG_K ? row * operand.ld + l : l * operand.ld + row);
     }
   }
 
+  // Where vector s of the next tile is. To be asked for one s after the other, and so tile after tile.
+  __device__ __forceinline__ const Element* take(int s) {
+    const Element*& next = source[s % kPointers];
+    const Element* const here = next + (ALONG_K ? s / kPointers * kSteps : 0);
+    if (!ALONG_K) next += step;
+    return here;
+  }
+  __device__ __forceinline__ void next_tile() {
+#pragma unroll
+    for (int s = 0; ALONG_K && s < kPointers; ++s) source[s] += step;
+  }
+};
+
+// Through registers; transposes an operand that is contiguous along k.
+template <int EXTENT, int ROW, bool ALONG_K, int VEC>
+struct RegisterLoader {
+  using Share = ThreadShare<EXTENT, ALONG_K, VEC>;
+
+  Share share;
+  Vector<Element, VEC> staged[Share::kPerThread];
+
+  __device__ __forceinline__ explicit RegisterLoader(const Operand& operand) : share(operand) {}
+
   template <bool GUARDED>
   __device__ __forceinline__ void read(int depth) {
 #pragma unroll
-    for (int s = 0; s < kPerThread; ++s) {
-      const int u = threadIdx.x + s * THREADS;
-      if (!mine(u)) continue;
+    for (int s = 0; s < Share::kPerThread; ++s) {
+      if (!share.has(s)) continue;
       const Vector<Element, VEC> zero = {};
-      const bool valid = !GUARDED || inner(u) < depth;
-      staged[s] = valid ? *reinterpret_cast<const Vector<Element, VEC>*>(source[s]) : zero;
-      source[s] += step;
+      const Element* const source = share.take(s);
+      const bool valid = !GUARDED || share.inner(s) < depth;
+      staged[s] = valid ? *reinterpret_cast<const Vector<Element, VEC>*>(source) : zero;
     }
   }
 
-  __device__ __forceinline__ void fetch(int depth) { depth < BK ? read<true>(depth) : read<false>(depth); }
+  __device__ __forceinline__ void fetch(int depth) {
+    depth < BK ? read<true>(depth) : read<false>(depth);
+    share.next_tile();
+  }
 
   __device__ __forceinline__ void finish(Accumulator (*tile)[ROW]) {
 #pragma unroll
-    for (int s = 0; s < kPerThread; ++s) {
-      const int u = threadIdx.x + s * THREADS;
-      if (!mine(u)) continue;
+    for (int s = 0; s < Share::kPerThread; ++s) {
+      if (!share.has(s)) continue;
 #pragma unroll
       for (int v = 0; v < VEC; ++v) {
-        tile[inner(u) + (ALONG_K ? v : 0)][outer(u) + (ALONG_K ? 0 : v)] = value_of(staged[s].at[v]);
+        share.place(tile, s)[ALONG_K ? v * ROW : v] = value_of(staged[s].at[v]);
       }
     }
   }
@@ -88,33 +137,21 @@ struct RegisterLoader {
 // By cp.async, for an operand that lies as shared memory wants it.
 template <int EXTENT, int ROW, int VEC>
 struct AsyncLoader {
-  static constexpr int kVectors = EXTENT * BK / VEC;
-  static constexpr int kPerThread = (kVectors + THREADS - 1) / THREADS;
+  using Share = ThreadShare<EXTENT, false, VEC>;
 
-  const Element* source[kPerThread];
-  i64 step;
+  Share share;
 
-  __device__ __forceinline__ explicit AsyncLoader(const Operand& operand) {
-    step = BK * operand.ld;
-#pragma unroll
-    for (int s = 0; s < kPerThread; ++s) {
-      const int u = threadIdx.x + s * THREADS;
-      const i64 row = smaller(operand.first + u % (EXTENT / VEC) * VEC, operand.extent - VEC);
-      source[s] = operand.matrix + (operand.k_begin + u / (EXTENT / VEC)) * operand.ld + row;
-    }
-  }
+  __device__ __forceinline__ explicit AsyncLoader(const Operand& operand) : share(operand) {}
 
   __device__ __forceinline__ void fetch(int) {}
   __device__ __forceinline__ void finish(Accumulator (*)[ROW]) {}
 
   __device__ __forceinline__ void fetch_ahead(Accumulator (*tile)[ROW], int depth, unsigned) {
 #pragma unroll
-    for (int s = 0; s < kPerThread; ++s) {
-      const int u = threadIdx.x + s * THREADS;
-      if (kVectors % THREADS != 0 && u >= kVectors) continue;
-      const int l = u / (EXTENT / VEC);
-      copy_async<sizeof(Element) * VEC>(shared_address(&tile[l][u % (EXTENT / VEC) * VEC]), source[s], l < depth);
-      source[s] += step;
+    for (int s = 0; s < Share::kPerThread; ++s) {
+      if (!share.has(s)) continue;
+      const bool valid = share.inner(s) < depth;
+      copy_async<sizeof(Element) * VEC>(shared_address(share.place(tile, s)), share.take(s), valid);
     }
   }
 };
