@@ -57,8 +57,8 @@ class SearchSpace {
   SpaceCount count() const;
 
   /// Configurations of the space one step from `config`: one parameter moves by one place in its table, or one moves up
-  /// and another down, as tiles do that keep their area. `config` must be complete (Family::complete); it need not be in
-  /// the space.
+  /// and another down, as tiles do that keep their area. `config` must be complete (Family::complete), but need not be
+  /// in the space.
   std::vector<Config> neighbours(const Config& config) const;
 
   /// Whether it is complete, in table order, with values of the table, and obeys the rules.
