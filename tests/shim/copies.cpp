@@ -125,6 +125,9 @@ void copy_box(unsigned target, const void* map, int column, int row, unsigned ba
   std::memcpy(&copy.map, map, sizeof(copy.map));
   const int bytes = copy.map.box_rows * copy.map.box_columns * copy.map.element_bytes;
   if (bytes <= 0) complain("a bulk copy by a tensor map that was not given");
+  // Kernels that did this died of an illegal instruction on an H200, as others report (github.com/triton-lang/triton,
+  // issue 7385); the PTX ISA asks it of the map's base and strides alone.
+  if (column * copy.map.element_bytes % 16 != 0) complain("a bulk copy from a column not aligned to 16 bytes");
   copy.target = at(*self().block, target, bytes);
   if (!aligned(copy.target, kBulkAlignment)) complain("a bulk copy to an address not aligned to 128 bytes");
   if (!copy.barrier->fenced) complain("a bulk copy on a barrier without a fence after its initialisation");
