@@ -19,8 +19,8 @@
 namespace mmtune {
 namespace {
 
-constexpr double kHopeless = 4.0;      // a launch this many times slower than the best is not timed at all,
-constexpr double kHopelessLong = 1.5;  // nor this many times if it is long: then one launch tells almost as much
+constexpr double kHopeless = 4.0;       // a launch this many times slower than the best is not timed at all,
+constexpr double kHopelessLong = 1.15;  // nor this many times if it is long: then one launch tells almost as much
 constexpr double kLong_us = 5e3;
 constexpr double kSlow = 1.12;  // no more than one sample is taken beyond this
 constexpr int kScreenSamples = 5;
@@ -168,13 +168,15 @@ class GpuLane final : public Lane {
     }
   }
 
-  /// One sample to warm up and some that count; the first beyond `limit_us` is the last.
+  /// One sample to warm up, unless the checks' launches were long enough for that, and some that count; the first beyond
+  /// `limit_us` is the last.
   void screen(const LoadedKernel& kernel, const LaunchPlan& plan, double launch_us, double limit_us,
               Evaluation& evaluation) {
     Stopwatch stopwatch = watch(kernel, plan, launch_us);
-    std::vector<double> samples{stopwatch.sample_us()};
+    const bool is_warm = launch_us > kLong_us;
+    std::vector<double> samples{is_warm ? launch_us : stopwatch.sample_us()};
     Conditions conditions;
-    if (samples.back() <= limit_us) {
+    if (is_warm || samples.back() <= limit_us) {
       const auto most = static_cast<int>(kScreen_us / (samples.back() * stopwatch.calls_per_sample()));
       samples.clear();
       stopwatch.start();
