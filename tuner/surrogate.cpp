@@ -8,13 +8,13 @@
 namespace mmtune {
 namespace {
 
-// Standard deviations of what the model misses, as logarithms of time; found by replaying exhaustive runs of an H200.
-constexpr double kPart = 0.3;           // in the time that goes to one thing
-constexpr double kOneParameter = 0.05;  // by all with a parameter's value
-constexpr double kCombination = 0.2;    // by candidates that differ little
-constexpr double kOwn = 0.03;           // by one candidate: what the compiler makes of it
-constexpr double kStep = 0.1;           // how fast likeness fades with each step in a parameter's table,
-constexpr double kMix = 0.3;            // and with the share of the time that goes to other things
+// Standard deviations of what the model misses, as logarithms of time: most likely for 1800 times of an H200.
+constexpr double kPart = 0.03;           // in the time that goes to one thing
+constexpr double kOneParameter = 0.005;  // by all with a parameter's value
+constexpr double kCombination = 0.059;   // by candidates that differ little
+constexpr double kOwn = 0.009;           // by one candidate: what the compiler makes of it
+constexpr double kStep = 0.04;           // how fast likeness fades with each step in a parameter's table,
+constexpr double kMix = 0.8;             // and with the share of the time that goes to other things
 
 double square(double x) { return x * x; }
 
