@@ -28,7 +28,7 @@ using Scalar = float;       // alpha and beta
 [[maybe_unused]] constexpr int VB = 4;
 [[maybe_unused]] constexpr int VC = 4;
 [[maybe_unused]] constexpr int BLOCKS = 0;
-[[maybe_unused]] constexpr int SLICE = 2048;
+[[maybe_unused]] constexpr int SLICE = 1024;
 [[maybe_unused]] constexpr int THREADS = 128;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 8576;  // dynamic shared memory per block
 #line 1 "templates/families/simt/kernel.cu"

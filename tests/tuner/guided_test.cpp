@@ -16,7 +16,7 @@ namespace mmtune {
 namespace {
 
 constexpr const char* kRestriction =
-    "BM=64,128 BN=64,128,256 BK=16,32 TM=8,16 TN=8,16 LANES_N=8 LOAD=2 STAGES=2,3 UNROLL=16 ORDER=1,2 GROUP=8 "
+    "BM=64,128 BN=64,128,256 BK=16,32 TM=8,16 TN=8,16 LANES_N=8 LOAD=2 STAGES=2,3 UNROLL=16 ORDER=1,2 GROUP=1,8 "
     "PACK=0,1 SPLIT=1";
 
 Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
@@ -120,7 +120,7 @@ TEST(Guided, TriesNoMoreThanTheEffortAllows) {
 
 TEST(Guided, ASmallSpaceIsTriedEntirely) {
   const Spaces spaces =
-      spaces_of(square(2048), "BM=128 BN=128 BK=16 TM=8 TN=8 LANES_N=8 LOAD=2 STAGES=2 ORDER=1 GROUP=8 PACK=0");
+      spaces_of(square(2048), "BM=128 BN=128 BK=16 TM=8 TN=8 LANES_N=8 LOAD=2 STAGES=2 ORDER=1 PACK=0 SPLIT=1");
   const std::size_t all = spaces.ranked(100000).size();
   ASSERT_LE(all, 20U);
   EXPECT_EQ(search("guided", spaces, 1, timed(spaces, 1)).proposed.size(), all);

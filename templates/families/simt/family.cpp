@@ -19,9 +19,11 @@ struct Simt {
   static constexpr std::string_view kSummary =
       "block, warp and thread tiles on CUDA cores; copies through registers, by cp.async or by TMA; split-K, stream-K";
 
-  /// Steps along k that STREAM sums in one go; a multiple of every BK. The error of a sum grows with the square root of
-  /// its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
-  static constexpr int kSlice = 2048;
+  /// Steps along k that STREAM sums in one go at most; a multiple of every BK. The error of a sum grows with the square
+  /// root of its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
+  static constexpr int kSlice = 1024;
+
+  static constexpr double kRegisterMargin = 12;  ///< by which wanted_registers() may be short
 
   /// Issue slots that things cost the multiply-adds beside them, set by hand to lie near measured times (as those of
   /// templates/cost.cpp).
@@ -65,6 +67,12 @@ struct Simt {
   }
   static bool b_along_k(const Problem& problem, const Params& p) {
     return transposes_b(problem.layout) && !packs_b(problem, p);
+  }
+
+  /// Steps along k that are summed in one go without STREAM or SPLIT. cuBLAS takes 2048 and more of aligned operands,
+  /// but far fewer of others; its error is the yardstick.
+  static std::int64_t longest_sum(const Problem& problem) {
+    return std::min(problem.align.a, problem.align.b) == 16 ? 2 * kSlice : kSlice;
   }
 
   /// Blocks that the GPU holds at once; what STREAM launches.
@@ -133,6 +141,13 @@ struct Simt {
     rules.must(need * block * p.min_blocks <= device.max_registers_per_sm, "registers allow MIN_BLOCKS blocks per SM");
     rules.worth(p.min_blocks == 4 || need * block * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
                 "MIN_BLOCKS uses at least half of the registers");
+    // With room for one block more than MIN_BLOCKS says, the compiler makes the same program.
+    const double wanted = wanted_registers(problem, p) + kRegisterMargin;
+    rules.worth(p.stream == 1 || p.min_blocks == 4 ||
+                    wanted * block * (p.min_blocks + 1) > device.max_registers_per_sm ||
+                    !shared_memory_allows(problem, p, device, p.min_blocks + 1),
+                "MIN_BLOCKS limits the registers");
+    rules.worth(p.order > 0 || p.tm * p.tn < 64, "large thread tiles turn at the end of a row");
     rules.worth(staged_extent(problem, p) * p.bk / block * words <= 48,
                 "at most 48 registers of staged elements per thread");
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
@@ -144,7 +159,7 @@ struct Simt {
     rules.must(p.reduce == 0 || p.split <= p.tm * p.tn, "REDUCE over a cluster gives each block sums to finish");
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
     rules.must(p.stream == 0 || compute_capability(device) >= 70, "STREAM's flags need compute capability 7.0");
-    rules.worth(p.stream == 1 || problem.k <= static_cast<std::int64_t>(2) * kSlice * p.split,
+    rules.worth(p.stream == 1 || problem.k <= longest_sum(problem) * p.split,
                 "long sums are taken in slices, as STREAM and SPLIT do");
     rules.must(p.stream == 0 || shared_memory_allows(problem, p, device, p.min_blocks),
                "STREAM needs MIN_BLOCKS blocks per SM at once");
@@ -152,6 +167,9 @@ struct Simt {
                 "shared memory allows MIN_BLOCKS blocks per SM");
     const std::int64_t rows = ceil_div(problem.m, p.bm);  // with more than two no GROUP is too large
     rules.worth(rows > 2 || p.group < 4 * rows, "GROUP is below four times the rows of tiles");
+    const bool fits_l2 = (problem.m + problem.n) * problem.k * type.element_bytes <= device.l2_bytes;
+    rules.worth(p.group > 1 || fits_l2, "GROUP finds in L2 what the neighbours fetched");
+    rules.worth(p.group == 1 || !fits_l2 || tiles < 2 * device.sm_count, "GROUP is for operands that L2 does not hold");
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {

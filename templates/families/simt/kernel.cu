@@ -207,21 +207,23 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
   Fragment fragment[2];
   fragment[0].load(a_row, b_row);
 
-  constexpr int SLICE_TILES = STREAM == 1 ? SLICE / BK : 0x7fffffff;
-  int slice_end = SLICE_TILES;
+  // Equal slices: the longest decides how large the error is.
+  const int slices = STREAM == 1 ? static_cast<int>(ceil_div(segment.tiles, SLICE / BK)) : 1;
+  const int slice_tiles = static_cast<int>(ceil_div(segment.tiles, slices));
+  int slice_end = slice_tiles;
   for (int t = 0; t < segment.tiles; ++t) {
     const bool more = t + 1 < segment.tiles;
     ring.advance();
     if (STREAM == 1 && t == slice_end) {
       if constexpr (PACK == 0) wait_for_previous();
-      if (slice_end > SLICE_TILES) aside.add_to(&sum[0][0]);
+      if (slice_end > slice_tiles) aside.add_to(&sum[0][0]);
       aside.store(&sum[0][0]);
 #pragma unroll
       for (int i = 0; i < TM; ++i) {
 #pragma unroll
         for (int j = 0; j < TN; ++j) sum[i][j] = 0;
       }
-      slice_end += SLICE_TILES;
+      slice_end += slice_tiles;
     }
     // A round is short enough for the instruction cache, however deep the stages are.
 #pragma unroll 1
@@ -256,7 +258,7 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
     }
     fill.advance();
   }
-  if (STREAM == 1 && slice_end > SLICE_TILES) aside.add_to(&sum[0][0]);
+  if (STREAM == 1 && slice_end > slice_tiles) aside.add_to(&sum[0][0]);
 }
 
 // The block's tile of C and what is done to it.
