@@ -168,8 +168,8 @@ class GpuLane final : public Lane {
     }
   }
 
-  /// One sample to warm up, unless the checks' launches were long enough for that, and some that count; the first beyond
-  /// `limit_us` is the last.
+  /// One sample to warm up, unless the checks' launches were long enough for that, and some that count; the first
+  /// beyond `limit_us` is the last.
   void screen(const LoadedKernel& kernel, const LaunchPlan& plan, double launch_us, double limit_us,
               Evaluation& evaluation) {
     Stopwatch stopwatch = watch(kernel, plan, launch_us);

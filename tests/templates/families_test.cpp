@@ -7,6 +7,7 @@
 #include <random>
 
 #include "templates/gpu_catalog.h"
+#include "templates/space.h"
 #include "templates/tiling.h"
 
 namespace mmtune {
@@ -227,6 +228,19 @@ TEST(Families, SharedMemoryHoldsTheTilesAndPadsTransposedOnes) {
   EXPECT_EQ(bytes("tiled_coarsened", "TILE=16 CM=1 CN=2", Precision::int32, Layout::nn), 3 * 1024);
   EXPECT_EQ(bytes("tiled_coarsened", "TILE=32 CM=1 CN=2", Precision::int32, Layout::nn), 12 * 1024);
   EXPECT_EQ(bytes("tiled_coarsened", "TILE=16 CM=2 CN=4", Precision::fp32, Layout::tt), (32 * 17 + 16 * 65) * 4);
+}
+
+TEST(Simt, HasSomethingToTryInEveryShape) {
+  constexpr std::int64_t kShapes[][3] = {{1, 1, 1},        {16, 8192, 8192}, {64, 4096, 4096},
+                                         {4096, 64, 4096}, {8192, 1, 8192},  {256, 256, 16384},
+                                         {8192, 8192, 64}, {127, 127, 127},  {4095, 33, 1000}};
+  for (const auto& [m, n, k] : kShapes) {
+    for (const char* gpu : {"h200", "t4"}) {
+      const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, k);
+      EXPECT_GT(SearchSpace(family_named("simt"), problem, catalog_gpu(gpu)).count().searched, 0)
+          << to_string(problem) << " on " << gpu;
+    }
+  }
 }
 
 }  // namespace

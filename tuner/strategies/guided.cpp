@@ -26,6 +26,7 @@ constexpr double kSpaceShare = 0.05;  // of a small space at most this is tried,
 constexpr std::size_t kFewest = 20;   // or this many
 constexpr double kLuck = 0.005;       // how much seeds differ about a candidate, as a logarithm of time
 constexpr double kCuriosity = 3;      // standard deviations that a first trial may turn out faster
+constexpr double kLeastDeviation = 1e-6;
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kShortestUs = 1e-3;     // so that an empty problem has a logarithm too
 constexpr double kFailurePenalty = 0.5;  // a candidate that fails counts as one that takes so much longer
@@ -163,11 +164,15 @@ class Guided final : public Strategy {
   }
 
   /// At first what says most about where the model errs, of what may be fast (a confidence bound: N. Srinivas et al.,
-  /// Gaussian Process Optimization in the Bandit Setting, ICML 2010); then what is expected to improve on the best.
+  /// Gaussian Process Optimization in the Bandit Setting, ICML 2010); then what is expected to improve on the best, and
+  /// where that is nothing at all, what takes the fewest standard deviations to.
   double promise_of(std::size_t candidate) const {
-    if (measured_.empty()) return kCuriosity * surrogate_.deviation(candidate) - surrogate_.expected(candidate);
-    const double improvement = surrogate_.improvement(candidate, measured_.front().first);
-    return improvement > 0 ? improvement : kNone;
+    const double deviation = surrogate_.deviation(candidate);
+    if (measured_.empty()) return kCuriosity * deviation - surrogate_.expected(candidate);
+    const double best = measured_.front().first;
+    const double improvement = surrogate_.improvement(candidate, best);
+    return improvement > 0 ? improvement
+                           : (best - surrogate_.expected(candidate)) / std::max(kLeastDeviation, deviation);
   }
 
   const Spaces& spaces_;

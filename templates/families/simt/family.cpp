@@ -167,9 +167,7 @@ struct Simt {
                 "shared memory allows MIN_BLOCKS blocks per SM");
     const std::int64_t rows = ceil_div(problem.m, p.bm);  // with more than two no GROUP is too large
     rules.worth(rows > 2 || p.group < 4 * rows, "GROUP is below four times the rows of tiles");
-    const bool fits_l2 = (problem.m + problem.n) * problem.k * type.element_bytes <= device.l2_bytes;
-    rules.worth(p.group > 1 || fits_l2, "GROUP finds in L2 what the neighbours fetched");
-    rules.worth(p.group == 1 || !fits_l2 || tiles < 2 * device.sm_count, "GROUP is for operands that L2 does not hold");
+    rules.worth(p.group > 1 || rows <= 2 || tiles < device.sm_count, "GROUP lets neighbours share what L2 holds");
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
