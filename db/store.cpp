@@ -119,16 +119,17 @@ std::optional<Trial> Store::find(const TrialKey& key) {
   return find_trial(*impl_->database, key);
 }
 
-std::optional<Trial> Store::find_twin(const TrialKey& key, const std::string& binary_hash) {
+std::vector<Trial> Store::find_twins(const TrialKey& key, const std::string& binary_hash) {
   const std::lock_guard lock(impl_->mutex);
   Rows rows = impl_->database->query(
       "SELECT " MMTUNE_TRIAL_COLUMNS MMTUNE_TRIAL_TABLES MMTUNE_WHERE_PLACE
       " AND t.binary_hash = ?13 AND t.binary_hash <> '' AND t.evidence = 0 AND t.outcome = 0 ORDER BY t.samples DESC",
       key.device, key.problem, binary_hash);
+  std::vector<Trial> twins;
   while (rows.next()) {
-    if (auto trial = valid_trial(rows)) return trial;
+    if (auto trial = valid_trial(rows)) twins.push_back(*std::move(trial));
   }
-  return std::nullopt;
+  return twins;
 }
 
 std::optional<Binary> Store::find_compiled(const std::string& source_hash, const std::string& target, bool with_cubin) {

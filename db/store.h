@@ -96,9 +96,9 @@ class Store {
 
   std::optional<Trial> find(const TrialKey& key);
 
-  /// A measured trial of this problem on this GPU that was ok and whose machine code is the same: its timing may be
-  /// reused.
-  std::optional<Trial> find_twin(const TrialKey& key, const std::string& binary_hash);
+  /// Measured trials of this problem on this GPU that were ok and whose machine code is the same, those with most
+  /// samples first: where it is launched the same way too, their timing may be reused.
+  std::vector<Trial> find_twins(const TrialKey& key, const std::string& binary_hash);
 
   /// The binary that this source gave for this target when it was last compiled, with its compiler. `with_cubin` also
   /// loads the image; then a binary stored without one is none.

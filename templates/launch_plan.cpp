@@ -15,6 +15,10 @@ void overlap_steps(LaunchPlan& plan, const DeviceSpec& device) {
   for (std::size_t i = 1; i < plan.steps.size(); ++i) plan.steps[i].overlaps_previous = true;
 }
 
+bool launches_alike(const LaunchPlan& x, const LaunchPlan& y) {
+  return x.steps == y.steps && x.workspace_bytes == y.workspace_bytes && x.map_a == y.map_a && x.map_b == y.map_b;
+}
+
 std::int64_t block_threads(const LaunchStep& step) { return step.block.x * step.block.y * step.block.z; }
 
 std::vector<Arg> blas_arguments() {

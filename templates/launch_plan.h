@@ -22,6 +22,8 @@ struct PackedOperand {
   std::int64_t rows = 0;          ///< 0: there is no copy
   std::int64_t columns = 0;       ///< the contiguous extent, without padding
   std::int64_t ld = 0;            ///< elements between two rows
+
+  friend bool operator==(const PackedOperand&, const PackedOperand&) = default;
 };
 
 /// A tensor map over A or B, or over its packed copy, for the tensor memory accelerator (sm_90 and later): a 2-D box.
@@ -30,6 +32,8 @@ struct TensorMapSpec {
   int box_columns = 0;        ///< contiguous elements in a box
   int swizzle_bytes = 0;      ///< 0, 32, 64 or 128: the XOR pattern of 16-byte chunks in shared memory
   PackedOperand packed = {};  ///< what the map is over, if it has rows; else the operand itself
+
+  friend bool operator==(const TensorMapSpec&, const TensorMapSpec&) = default;
 };
 
 /// Blocks or threads per dimension.
@@ -53,6 +57,8 @@ struct LaunchStep {
   /// plan's first step: calls follow each other as the stream has them.
   bool overlaps_previous = false;
   std::vector<Arg> args;  ///< in the kernel's order
+
+  friend bool operator==(const LaunchStep&, const LaunchStep&) = default;
 };
 
 /// What a configuration costs, as far as it can be told without running it; templates/cost.h makes a time of it.
@@ -89,6 +95,10 @@ const LaunchStep& main_step(const LaunchPlan& plan);
 /// Lets every step but the first overlap the one before it, on GPUs that can (PTX ISA: griddepcontrol needs sm_90). For
 /// plans whose kernels all keep to what templates/device/dependent.cuh asks.
 void overlap_steps(LaunchPlan& plan, const DeviceSpec& device);
+
+/// Whether the same machine code does the same work under both plans: constants are in the code, and estimates change
+/// nothing.
+bool launches_alike(const LaunchPlan& x, const LaunchPlan& y);
 
 /// Threads of one block.
 std::int64_t block_threads(const LaunchStep& step);

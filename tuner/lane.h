@@ -38,7 +38,7 @@ class UnmeasurableError : public Error {
   using Error::Error;
 };
 
-/// One of several candidates that ran in turn crashed or did not end.
+/// One of several candidates that ran in turn crashed, did not end or could not be launched.
 class RaceLostError : public Error {
  public:
   using Error::Error;

@@ -7,7 +7,9 @@
 #include <array>
 #include <utility>
 
+#include "runtime/dispatch.h"
 #include "runtime/log.h"
+#include "templates/families.h"
 #include "tuner/attempts.h"
 #include "tuner/lessons.h"
 
@@ -158,11 +160,23 @@ Trial ProblemTuning::take(const Program& program) {
   return trial;
 }
 
-/// Fills in what another candidate with the same machine code came to, else runs it.
-void ProblemTuning::try_candidate(const Attempt& attempt, const Binary& binary, Trial& trial) {
+/// What ran the same machine code in the same way.
+std::optional<Trial> ProblemTuning::twin_of(const Attempt& attempt, const Binary& binary) const {
   // A measured time says nothing of what the model predicts.
-  const bool reusable = !anew() && setup_.preparation.evidence() == Evidence::measured;
-  const auto twin = reusable ? setup_.store.find_twin(attempt.key, binary.hash) : std::nullopt;
+  if (anew() || setup_.preparation.evidence() == Evidence::predicted) return std::nullopt;
+  const Preparation& here = setup_.preparation;
+  for (Trial& twin : setup_.store.find_twins(attempt.key, binary.hash)) {
+    if (!why_changed(twin.key, here.device(), here.files(), here.target().compute_capability).empty()) continue;
+    const Config config = Config::parse(twin.key.config);
+    const LaunchPlan plan = family_named(twin.key.family).plan(problem_, config, here.device());
+    if (launches_alike(plan, attempt.candidate.plan)) return std::move(twin);
+  }
+  return std::nullopt;
+}
+
+/// Fills in what a twin came to, else runs it.
+void ProblemTuning::try_candidate(const Attempt& attempt, const Binary& binary, Trial& trial) {
+  const auto twin = twin_of(attempt, binary);
   if (!twin) return launch(attempt, binary, trial);
   trial.timing = twin->timing;
   trial.error_share = twin->error_share;

@@ -69,6 +69,7 @@ class ProblemTuning {
   std::optional<Program> next_program();
   Program program_of(CompilePool::Result result) const;
   Trial take(const Program& program);
+  std::optional<Trial> twin_of(const Attempt& attempt, const Binary& binary) const;
   void try_candidate(const Attempt& attempt, const Binary& binary, Trial& trial);
   void launch(const Attempt& attempt, const Binary& binary, Trial& trial);
   void store(const Trial& trial, const Binary* binary);

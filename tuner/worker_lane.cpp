@@ -70,6 +70,10 @@ class WorkerLane final : public Lane {
     } catch (const DeviceLostError& lost) {
       lose();
       throw RaceLostError(lost.what());
+    } catch (const DeviceError& refused) {
+      throw RaceLostError(refused.what());
+    } catch (const OutOfMemoryError& refused) {  // alone each had enough
+      throw RaceLostError(refused.what());
     }
   }
 

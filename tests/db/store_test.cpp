@@ -173,20 +173,26 @@ TEST_F(StoreTest, PutsAllOrNothing) {
   EXPECT_FALSE(store.find_binary(sample_binary().hash));
 }
 
-TEST_F(StoreTest, TwinIsMeasuredRightAndOfTheSamePlace) {
+TEST_F(StoreTest, TwinsAreMeasuredRightAndOfTheSamePlace) {
   Store store = open();
   Trial twin = sample_trial(1);
+  Trial second = sample_trial(5);
+  second.binary_hash = twin.binary_hash;
+  second.timing.samples = twin.timing.samples + 1;
   Trial failed = sample_trial(2);
   failed.binary_hash = twin.binary_hash;
   failed.outcome = Outcome::crashed;
   Trial elsewhere = sample_trial(3);
   elsewhere.key.problem.m = 7;
-  store.put({twin, failed, elsewhere, predicted(sample_trial(4))}, {});
+  store.put({twin, second, failed, elsewhere, predicted(sample_trial(4))}, {});
   const TrialKey key = sample_trial().key;
-  expect_equal(*store.find_twin(key, twin.binary_hash), twin);
-  EXPECT_FALSE(store.find_twin(key, elsewhere.binary_hash));
-  EXPECT_FALSE(store.find_twin(key, sample_trial(4).binary_hash));
-  EXPECT_FALSE(store.find_twin(key, ""));
+  const std::vector<Trial> twins = store.find_twins(key, twin.binary_hash);
+  ASSERT_EQ(twins.size(), 2U);
+  expect_equal(twins[0], second);
+  expect_equal(twins[1], twin);
+  EXPECT_TRUE(store.find_twins(key, elsewhere.binary_hash).empty());
+  EXPECT_TRUE(store.find_twins(key, sample_trial(4).binary_hash).empty());
+  EXPECT_TRUE(store.find_twins(key, "").empty());
 }
 
 TEST_F(StoreTest, WinnerNeedsARightTrialAndStandsByItsPlace) {

@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "templates/gpu_catalog.h"
+#include "templates/hash.h"
 #include "tuner/process.h"
 #include "tuner/protocol.h"
 #include "tuner/worker_process.h"
@@ -132,6 +133,8 @@ class FaultyLane final : public Lane {
     for (const Contender& each : contenders) {
       const std::string name = name_of(each.candidate);
       if (faults_.has("race_abort", name)) std::abort();
+      if (faults_.has("race_memory", name)) throw OutOfMemoryError("a test");
+      if (faults_.has("race_refused", name)) throw DeviceError("a test refuses the launch");
       if (faults_.has("sometimes", name) && random_() % 5 == 0) std::abort();
       finishes.push_back({timing(each.candidate), {}});
       times_us.push_back(finishes.back().timing.median_us);
@@ -185,7 +188,7 @@ Compilation compile(const Faults& faults, const Source& source) {
     compilation.log = "a test refuses the source";
   } else {
     compilation.cubin = "pretended";
-    compilation.code_hash = source.hash;
+    compilation.code_hash = faults.has("compile_alike", name) ? ContentHash().add("alike").hex() : source.hash;
     compilation.kernels = {{"gemm", 32, 0, 0, 0}};
   }
   return compilation;

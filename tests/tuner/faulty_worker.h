@@ -4,11 +4,12 @@
 // family with its configuration, "tiled TILE=8 UNROLL=2", or * for all. FAULT is, while a candidate runs,
 //   hang, abort, segfault, exit, garbage, endless, deep, wrong, late_nan, memory, lost, refused, sometimes,
 // in a race with the candidate
-//   race_abort,
+//   race_abort, race_memory, race_refused,
 // for its problem ("begin@fp32 nn 64x64x64")
 //   begin,
 // or while its source compiles
-//   compile_hang, compile_abort, compile_segfault, compile_garbage, compile_refused.
+//   compile_hang, compile_abort, compile_segfault, compile_garbage, compile_refused,
+//   compile_alike (to the same machine code as all others with this fault).
 // "sick@FILE": everything aborts from the first fault on; FILE remembers that there was one.
 // "meet@FILE": the first candidate on a GPU ends only when another GPU has one too. "alone@FILE": candidates take a
 // while and abort if another one runs on the same GPU at that time. "log@FILE": a line for each candidate that is run,

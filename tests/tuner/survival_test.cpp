@@ -103,10 +103,13 @@ TEST_F(Survival, EveryFifthLaunchCrashesIn500Candidates) {
 
 TEST_F(Survival, WhoStopsTheRaceIsFoundOrNobodyWinsByIt) {
   // Nothing is wrong with it alone, so that the race is given up: the times that there are decide.
-  const auto summary = run(options(), "race_abort@*");
-  EXPECT_EQ(summary.tuned, 1);
-  expect_outcomes({});
-  expect_winner_without_fault();
+  for (const char* fault : {"race_abort@*", "race_memory@*", "race_refused@*"}) {
+    std::filesystem::remove(path("test.db"));
+    const auto summary = run(options(), fault);
+    EXPECT_EQ(summary.tuned, 1) << fault;
+    expect_outcomes({});
+    expect_winner_without_fault();
+  }
 }
 
 TEST_F(Survival, AProblemThatCannotBePreparedIsSkipped) {

@@ -1,0 +1,35 @@
+// Candidates of the same machine code are measured once, as far as they are also launched in the same way.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/tuner/faults_fixture.h"
+
+namespace mmtune::test {
+namespace {
+
+class Twins : public FaultsTest {
+ protected:
+  /// Lines of a file.
+  std::vector<std::string> lines(const std::string& name) const {
+    std::vector<std::string> found;
+    std::ifstream file(path(name));
+    for (std::string line; std::getline(file, line);) found.push_back(line);
+    return found;
+  }
+};
+
+TEST_F(Twins, AreMeasuredOnceWhereTheyAreLaunchedAlike) {
+  SessionOptions session = options();
+  session.only = parse_restriction("TILE=8,16 UNROLL=1,2");
+  run(session, "compile_alike@*;log@" + path("ran"));
+  const std::vector<std::string> ran = lines("ran");
+  const auto times = [&](const std::string& tile) {
+    return std::count_if(ran.begin(), ran.end(), [&](const auto& line) { return line.find(tile) != line.npos; });
+  };
+  EXPECT_EQ(times("TILE=8 "), 1);
+  EXPECT_EQ(times("TILE=16 "), 1);
+  EXPECT_EQ(trials().size(), 4U);
+}
+
+}  // namespace
+}  // namespace mmtune::test
