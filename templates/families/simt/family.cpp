@@ -158,8 +158,9 @@ struct Simt {
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
     rules.must(p.reduce == 0 || p.split <= p.tm * p.tn, "REDUCE over a cluster gives each block sums to finish");
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
-    rules.must(p.stream == 0 || compute_capability(device) >= 70, "STREAM's flags need compute capability 7.0");
-    rules.worth(p.stream == 1 || problem.k <= longest_sum(problem) * p.split,
+    const bool streams = compute_capability(device) >= 70;
+    rules.must(p.stream == 0 || streams, "STREAM's flags need compute capability 7.0");
+    rules.worth(p.stream == 1 || !streams || type.integer || problem.k <= longest_sum(problem) * p.split,
                 "long sums are taken in slices, as STREAM and SPLIT do");
     rules.must(p.stream == 0 || shared_memory_allows(problem, p, device, p.min_blocks),
                "STREAM needs MIN_BLOCKS blocks per SM at once");
