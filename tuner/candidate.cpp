@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/dispatch.h"
 #include "templates/families.h"
 #include "templates/occupancy.h"
 
@@ -39,6 +40,10 @@ Binary Preparation::binary(const Compilation& compilation) const {
     binary.static_smem_bytes = std::max(binary.static_smem_bytes, kernel.static_smem_bytes);
   }
   return binary;
+}
+
+bool Preparation::makes(const TrialKey& key) const {
+  return why_changed(key, device_, files_, target_.compute_capability).empty();
 }
 
 Trial Preparation::trial(const Attempt& attempt, const Environment& environment) const {

@@ -34,6 +34,9 @@ class Preparation {
   Source source(const Family& family, const Problem& problem, const Config& config) const;
   Attempt attempt(const Problem& problem, const Point& point) const;
 
+  /// Whether this program still makes a stored trial's source; false for a family or configuration that it lacks.
+  bool makes(const TrialKey& key) const;
+
   /// What the database keeps of a successful compilation.
   Binary binary(const Compilation& compilation) const;
 

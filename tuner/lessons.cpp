@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "runtime/dispatch.h"
 #include "templates/families.h"
 
 namespace mmtune {
@@ -62,8 +61,7 @@ std::vector<Lesson> fastest_stored(const TrialKey& place, const Preparation& pre
   std::vector<Lesson> lessons;
   for (const Trial& trial : trials) {
     if (lessons.size() == most) break;
-    const int capability = preparation.target().compute_capability;
-    if (!why_changed(trial.key, preparation.device(), preparation.files(), capability).empty()) continue;
+    if (!preparation.makes(trial.key)) continue;
     lessons.push_back(lesson_of(trial, preparation.device()));
   }
   return lessons;

@@ -7,7 +7,6 @@
 #include <array>
 #include <utility>
 
-#include "runtime/dispatch.h"
 #include "runtime/log.h"
 #include "templates/families.h"
 #include "tuner/attempts.h"
@@ -164,11 +163,10 @@ Trial ProblemTuning::take(const Program& program) {
 std::optional<Trial> ProblemTuning::twin_of(const Attempt& attempt, const Binary& binary) const {
   // A measured time says nothing of what the model predicts.
   if (anew() || setup_.preparation.evidence() == Evidence::predicted) return std::nullopt;
-  const Preparation& here = setup_.preparation;
   for (Trial& twin : setup_.store.find_twins(attempt.key, binary.hash)) {
-    if (!why_changed(twin.key, here.device(), here.files(), here.target().compute_capability).empty()) continue;
+    if (!setup_.preparation.makes(twin.key)) continue;
     const Config config = Config::parse(twin.key.config);
-    const LaunchPlan plan = family_named(twin.key.family).plan(problem_, config, here.device());
+    const LaunchPlan plan = family_named(twin.key.family).plan(problem_, config, setup_.preparation.device());
     if (launches_alike(plan, attempt.candidate.plan)) return std::move(twin);
   }
   return std::nullopt;
