@@ -87,6 +87,14 @@ class FaultsTest : public testing::Test {
     return run_session(options);
   }
 
+  /// Of a file in the test's folder; none if there is no such file.
+  std::vector<std::string> lines(const std::string& name) const {
+    std::vector<std::string> found;
+    std::ifstream file(path(name));
+    for (std::string line; std::getline(file, line);) found.push_back(line);
+    return found;
+  }
+
   std::vector<Trial> trials() const { return Store::open(path("test.db"), OpenMode::read_only).trials(); }
 
   /// What became of each candidate of the first problem: "tiled TILE=8 UNROLL=2" → "ok".

@@ -36,13 +36,6 @@ class Lanes : public FaultsTest {
   }
 
   std::vector<Winner> winners() const { return Store::open(path("test.db"), OpenMode::read_only).winners(); }
-
-  int lines(const std::string& name) const {
-    std::ifstream file(path(name));
-    int count = 0;
-    for (std::string line; std::getline(file, line);) ++count;
-    return count;
-  }
 };
 
 TEST_F(Lanes, EqualGpusShareTheProblemsAndWorkAtTheSameTime) {
@@ -58,7 +51,7 @@ TEST_F(Lanes, EqualGpusShareTheProblemsAndWorkAtTheSameTime) {
   }
   ASSERT_EQ(problems.size(), 2U) << "a GPU had nothing to do";
   EXPECT_EQ(problems[gpu_uuid(0)].size() + problems[gpu_uuid(1)].size(), 4U) << "a problem ran on both";
-  EXPECT_EQ(lines("log"), static_cast<int>(trials().size())) << "a candidate ran twice";
+  EXPECT_EQ(lines("log").size(), trials().size()) << "a candidate ran twice";
   EXPECT_EQ(run(on({gpu(0), gpu(1)}), "").known, 4);
 }
 
@@ -152,7 +145,7 @@ TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {
   EXPECT_FALSE(one.next());
   EXPECT_FALSE(two.next());
   EXPECT_FALSE(three.next());
-  EXPECT_EQ(lines("log"), 2);
+  EXPECT_EQ(lines("log").size(), 2U);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -27,11 +28,8 @@ class Quarantine : public FaultsTest {
   }
 
   bool has_run(const std::string& candidate) const {
-    std::ifstream log(path("log"));
-    for (std::string line; std::getline(log, line);) {
-      if (line == candidate) return true;
-    }
-    return false;
+    const std::vector<std::string> ran = lines("log");
+    return std::find(ran.begin(), ran.end(), candidate) != ran.end();
   }
 
   std::vector<Suspect> suspects() const { return Store::open(path("test.db"), OpenMode::read_only).suspects(); }

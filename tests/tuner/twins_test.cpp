@@ -1,22 +1,14 @@
 // Candidates of the same machine code are measured once, as far as they are also launched in the same way.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "tests/tuner/faults_fixture.h"
 
 namespace mmtune::test {
 namespace {
 
-class Twins : public FaultsTest {
- protected:
-  /// Lines of a file.
-  std::vector<std::string> lines(const std::string& name) const {
-    std::vector<std::string> found;
-    std::ifstream file(path(name));
-    for (std::string line; std::getline(file, line);) found.push_back(line);
-    return found;
-  }
-};
+class Twins : public FaultsTest {};
 
 TEST_F(Twins, AreMeasuredOnceWhereTheyAreLaunchedAlike) {
   SessionOptions session = options();
