@@ -11,6 +11,7 @@
 #include "templates/families.h"
 #include "tuner/attempts.h"
 #include "tuner/lessons.h"
+#include "tuner/rounds.h"
 
 namespace mmtune {
 namespace {
@@ -35,18 +36,17 @@ Ending ProblemTuning::run(const std::vector<Point>& favourites) {
     setup_.lane.begin(problem_);
     const Spaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
     const auto searching = searcher(spaces, favourites);
-    for (auto points = searching->propose(); !points.empty(); points = searching->propose()) {
-      judge(points, *searching);
-      if (out_of_time()) break;
-    }
-    if (!out_of_time()) judge(untried_defenders(spaces), *searching);
+    work_through(*searching, [this] { return is_cut_ = is_cut_ || out_of_time(); });
+    // However late it is: a winner must have beaten them.
+    drop_what_is_under_way();
+    work_through(*make_listed(untried_defenders(spaces)), setup_.stopped);
     ending = decide();
   } catch (const OutOfMemoryError& error) {
     log::error("{}: does not fit on this GPU, skipped: {}", to_string(problem_), error.what());
   } catch (const UnmeasurableError& error) {
     log::error("{}: skipped: {}", to_string(problem_), error.what());
   }
-  setup_.compiler.clear();
+  drop_what_is_under_way();
   return ending;
 }
 
@@ -74,10 +74,7 @@ std::unique_ptr<Strategy> ProblemTuning::searcher(const Spaces& spaces, const st
 
 std::vector<Point> ProblemTuning::untried_defenders(const Spaces& spaces) const {
   std::vector<Point> points = defenders(place(), spaces, best_us_, setup_.store);
-  std::erase_if(points, [this](const Point& point) {
-    return std::any_of(attempts_.begin(), attempts_.end(),
-                       [&](const Attempt& attempt) { return key_of(attempt.point) == key_of(point); });
-  });
+  std::erase_if(points, [this](const Point& point) { return judged_.contains(key_of(point)); });
   return points;
 }
 
@@ -89,39 +86,59 @@ bool ProblemTuning::is_usable(const Trial& known) const {
 /// Whether what is known is measured again.
 bool ProblemTuning::anew() const { return setup_.options.retune || setup_.options.refresh; }
 
-/// Every proposed point becomes a stored trial: looked up, or compiled while the GPU measures the one before.
-void ProblemTuning::judge(const std::vector<Point>& points, Strategy& strategy) {
-  for (const Point& point : points) {
-    attempts_.push_back(setup_.preparation.attempt(problem_, point));
-    look_up(attempts_.size() - 1, strategy);
-  }
-  while (const auto program = next_program()) {
-    if (out_of_time()) return;
-    learn(attempts_[program->index], take(*program), strategy);
+/// Every proposed point becomes a stored trial: looked up, or compiled while the GPU measures others.
+void ProblemTuning::work_through(Strategy& strategy, const std::function<bool()>& enough) {
+  Rounds rounds(strategy);
+  const std::size_t first = attempts_.size();
+  for (;;) {
+    const auto points = rounds.next();
+    for (const Point& point : points) {
+      const std::size_t index = attempts_.size();
+      attempts_.push_back(setup_.preparation.attempt(problem_, point));
+      if (is_dangerous(attempts_[index])) {
+        rounds.settle(index - first, set_aside(attempts_[index]));
+      } else if (auto known = look_up(index)) {
+        rounds.settle(index - first, note(attempts_[index], *std::move(known)));
+      }
+    }
+    if (!points.empty()) continue;
+    const auto program = next_program();
+    if (!program || enough()) return;
+    rounds.settle(program->index - first, note(attempts_[program->index], take(*program)));
   }
 }
 
-void ProblemTuning::look_up(std::size_t index, Strategy& strategy) {
+void ProblemTuning::drop_what_is_under_way() {
+  setup_.compiler.clear();
+  programs_.clear();
+}
+
+/// What is known of the attempt; if nothing is, its program is on the way.
+std::optional<Trial> ProblemTuning::look_up(std::size_t index) {
   const Attempt& attempt = attempts_[index];
   const CompileTarget& target = setup_.preparation.target();
-  if (kills_of(attempt.key, setup_.lane, setup_.store) >= kMostKills) return set_aside(attempt, strategy);
-  if (auto known = anew() ? std::nullopt : setup_.store.find(attempt.key);
-      known && is_usable(*known) && !has_killed(*known)) {
-    learn(attempt, *known, strategy);
-  } else if (auto binary = setup_.store.find_compiled(attempt.key.source_hash, target.name, true);
-             binary && !binary->cubin.empty() && binary->nvrtc == setup_.preparation.nvrtc()) {
+  auto known = anew() ? std::nullopt : setup_.store.find(attempt.key);
+  if (known && is_usable(*known) && !has_killed(*known)) return known;
+  auto binary = setup_.store.find_compiled(attempt.key.source_hash, target.name, true);
+  if (binary && !binary->cubin.empty() && binary->nvrtc == setup_.preparation.nvrtc()) {
     programs_.push_back({index, Outcome::ok, "", std::move(*binary)});
   } else {
     setup_.compiler.submit(index, attempt.candidate.source, target);
   }
+  return std::nullopt;
+}
+
+bool ProblemTuning::is_dangerous(const Attempt& attempt) const {
+  return kills_of(attempt.key, setup_.lane, setup_.store) >= kMostKills;
 }
 
 /// It is not run again, and counts as if it had crashed; nothing is stored.
-void ProblemTuning::set_aside(const Attempt& attempt, Strategy& strategy) {
+Trial ProblemTuning::set_aside(const Attempt& attempt) {
   ++set_aside_;
+  judged_.insert(key_of(attempt.point));
   Trial trial = setup_.preparation.trial(attempt, {});
   trial.outcome = Outcome::crashed;
-  strategy.learn(attempt.point, trial);
+  return trial;
 }
 
 /// Waits for the compiler where nothing else is left to do.
@@ -209,13 +226,17 @@ std::optional<AttemptRecord> ProblemTuning::next_launch() {
   return attempt_record(attempt.key, setup_.lane.environment());
 }
 
-void ProblemTuning::learn(const Attempt& attempt, const Trial& trial, Strategy& strategy) {
-  const bool may_win = trial.outcome == Outcome::ok && (trial.deterministic || !setup_.options.deterministic);
-  if (may_win || trial.outcome != Outcome::ok) strategy.learn(attempt.point, trial);
-  note_fault(trial);
-  if (!may_win) return;
+/// What the search may learn of it.
+std::optional<Trial> ProblemTuning::note(const Attempt& attempt, Trial trial) {
+  judged_.insert(key_of(attempt.point));
+  if (trial.outcome != Outcome::ok) {
+    note_fault(trial);
+    return trial;
+  }
+  if (!trial.deterministic && setup_.options.deterministic) return std::nullopt;
   finishers_.push_back({attempt, trial});
   if (best_us_ == 0 || trial.timing.median_us < best_us_) best_us_ = trial.timing.median_us;
+  return trial;
 }
 
 void ProblemTuning::note_fault(const Trial& trial) {
@@ -227,9 +248,8 @@ void ProblemTuning::note_fault(const Trial& trial) {
   if (has_killed(trial) && kills_of(trial.key, setup_.lane, setup_.store) < kMostKills) once_more_ = true;
 }
 
-/// Stores the winner.
+/// Stores the winner. A run that is stopped before the race decides nothing.
 Ending ProblemTuning::decide() {
-  if (setup_.options.refresh && setup_.stopped()) return Ending::stopped;  // the decision that there is stays
   const auto best = finals();
   if (set_aside_ > 0) {
     log::warning("{}: {} candidates are set aside; see `mmtune show --set-aside`", to_string(problem_), set_aside_);
@@ -237,7 +257,7 @@ Ending ProblemTuning::decide() {
   if (!best) {
     if (setup_.stopped()) return Ending::stopped;
     log::error("{}: no valid candidate among {}; see `mmtune space` and the database for the reasons",
-               to_string(problem_), attempts_.size());
+               to_string(problem_), judged_.size());
     return Ending::failed;
   }
   winner_ = *best;
@@ -245,9 +265,9 @@ Ending ProblemTuning::decide() {
   if (setup_.options.refresh && before_) {
     setup_.store.put_winner(key, before_->search, before_->candidates);  // what was searched remains
   } else {
-    // An interrupted or cut search is no final decision: the next run goes on with it.
-    const bool is_final = !out_of_time() && !once_more_;
-    setup_.store.put_winner(key, is_final ? search_ : "", static_cast<int>(attempts_.size()));
+    // A search that was cut is no final decision: the next run goes on with it.
+    const bool is_final = !is_cut_ && !once_more_;
+    setup_.store.put_winner(key, is_final ? search_ : "", static_cast<int>(judged_.size()));
   }
   return Ending::decided;
 }
@@ -255,7 +275,8 @@ Ending ProblemTuning::decide() {
 /// Re-times the fastest against each other. The index of the winner; none if nobody is left.
 std::optional<std::size_t> ProblemTuning::finals() {
   sort_by_time(finishers_);
-  for (int i = 0; i < kRaces && !finishers_.empty() && !setup_.stopped(); ++i) {
+  for (int i = 0; i < kRaces && !finishers_.empty(); ++i) {
+    if (setup_.stopped()) return std::nullopt;
     try {
       return race(finishers_, setup_.lane, setup_.store, setup_.preparation.target().name);
     } catch (const RaceLostError& lost) {

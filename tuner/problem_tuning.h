@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "db/store.h"
@@ -64,8 +65,9 @@ class ProblemTuning {
   std::vector<Point> untried_defenders(const Spaces& spaces) const;
   bool is_usable(const Trial& known) const;
   bool anew() const;
-  void judge(const std::vector<Point>& points, Strategy& strategy);
-  void look_up(std::size_t index, Strategy& strategy);
+  void work_through(Strategy& strategy, const std::function<bool()>& enough);
+  void drop_what_is_under_way();
+  std::optional<Trial> look_up(std::size_t index);
   std::optional<Program> next_program();
   Program program_of(CompilePool::Result result) const;
   Trial take(const Program& program);
@@ -74,8 +76,9 @@ class ProblemTuning {
   void launch(const Attempt& attempt, const Binary& binary, Trial& trial);
   void store(const Trial& trial, const Binary* binary);
   std::optional<AttemptRecord> next_launch();
-  void learn(const Attempt& attempt, const Trial& trial, Strategy& strategy);
-  void set_aside(const Attempt& attempt, Strategy& strategy);
+  std::optional<Trial> note(const Attempt& attempt, Trial trial);
+  bool is_dangerous(const Attempt& attempt) const;
+  Trial set_aside(const Attempt& attempt);
   void note_fault(const Trial& trial);
   Ending decide();
   std::optional<std::size_t> finals();
@@ -88,11 +91,13 @@ class ProblemTuning {
   std::optional<Winner> before_;  ///< the stored decision
   double best_us_ = 0;
   std::vector<Attempt> attempts_;
-  std::deque<Program> programs_;  ///< that wait for the lane
-  std::string announced_;         ///< key_of() the point whose launch is recorded already
+  std::unordered_set<std::string> judged_;  ///< key_of() the points of these
+  std::deque<Program> programs_;            ///< that wait for the lane
+  std::string announced_;                   ///< key_of() the point whose launch is recorded already
   std::vector<Finisher> finishers_;
   std::size_t winner_ = 0;
   int set_aside_ = 0;       ///< candidates
+  bool is_cut_ = false;     ///< the search ended before its time
   bool once_more_ = false;  ///< some killed for the first time: the next run tries them again
 };
 

@@ -1,6 +1,7 @@
 #include "tuner/replay.h"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -13,6 +14,7 @@
 #include "templates/families.h"
 #include "tuner/candidate.h"
 #include "tuner/lessons.h"
+#include "tuner/rounds.h"
 
 namespace mmtune {
 namespace {
@@ -162,26 +164,31 @@ Table friendly_table(const std::vector<Replay>& replays, const std::string& stra
 Replay replay(Strategy& strategy, const Recall& recall, double budget_s) {
   Replay replay;
   ReplayStep now;
-  const auto enough = [&] { return now.seconds > budget_s && replay.best; };
-  for (auto points = strategy.propose(); !points.empty(); points = strategy.propose()) {
-    for (const Point& point : points) {
-      if (enough()) return replay;
-      const auto known = recall(point);
-      if (!known) {
-        ++replay.unknown;
-        continue;
-      }
-      const double time = known->trial.timing.median_us;
-      now.seconds += known->seconds;
-      if (known->trial.outcome == Outcome::ok && (!replay.best || time < now.best_us)) {
-        now.best_us = time;
-        replay.best = point;
-      }
-      replay.steps.push_back(now);
-      strategy.learn(point, known->trial);
+  Rounds rounds(strategy);
+  std::deque<Point> waiting;
+  for (std::size_t number = 0;; ++number) {
+    for (auto points = rounds.next(); !points.empty(); points = rounds.next()) {
+      waiting.insert(waiting.end(), points.begin(), points.end());
     }
+    const bool enough = now.seconds > budget_s && replay.best;
+    if (waiting.empty() || enough) return replay;
+    const Point point = std::move(waiting.front());
+    waiting.pop_front();
+    const auto known = recall(point);
+    if (!known) {
+      ++replay.unknown;
+      rounds.settle(number, std::nullopt);
+      continue;
+    }
+    const double time = known->trial.timing.median_us;
+    now.seconds += known->seconds;
+    if (known->trial.outcome == Outcome::ok && (!replay.best || time < now.best_us)) {
+      now.best_us = time;
+      replay.best = point;
+    }
+    replay.steps.push_back(now);
+    rounds.settle(number, known->trial);
   }
-  return replay;
 }
 
 std::vector<Replay> what_if(const SessionOptions& options, const std::vector<std::uint64_t>& seeds) {

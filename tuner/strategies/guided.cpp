@@ -17,13 +17,15 @@ namespace {
 
 constexpr std::size_t kRanked = 100000;     // how far down the model's list candidates may come from
 constexpr std::size_t kCandidates = 10000;  // of a larger space, at the start
-constexpr std::size_t kLargestRound = 24;   // many enough to keep compilers busy
+constexpr std::size_t kLargestRound = 12;   // two are under way at a time: enough to keep compilers busy
 constexpr std::size_t kRounds = 10;
 constexpr std::size_t kClimbers = 4;  // whose neighbours join in after a round,
 constexpr double kClose = 0.01;       // and those so close to the best, as logarithms of time, whose neighbours are
 constexpr double kReach = 0.02;       // tried if expected to be so close
-constexpr double kSpaceShare = 0.05;  // of a small space at most this is tried,
-constexpr std::size_t kFewest = 20;   // or this many
+constexpr double kSpaceShare = 0.05;  // of a small space less than this is tried,
+constexpr double kTrialUs = 50e3;     // of the GPU's time that a trial may take on average,
+constexpr double kCalls = 6;          // which calls the candidate so often;
+constexpr std::size_t kFewest = 20;   // but this many in any case
 constexpr double kLuck = 0.005;       // how much seeds differ about a candidate, as a logarithm of time
 constexpr double kCuriosity = 3;      // standard deviations that a first trial may turn out faster
 constexpr double kLeastDeviation = 1e-6;
@@ -35,11 +37,7 @@ class Guided final : public Strategy {
  public:
   explicit Guided(const StrategySetup& setup) : spaces_(setup.spaces), random_(setup.seed) {
     const Ranking ranking = spaces_.ranked(kRanked);
-    most_ = static_cast<std::size_t>(setup.effort.most_trials);
-    if (ranking.size() < kRanked) {
-      const auto share = static_cast<std::size_t>(kSpaceShare * static_cast<double>(ranking.size()));
-      most_ = std::min(most_, std::max(kFewest, share));
-    }
+    most_ = most_trials(ranking, setup.effort);
     add_lessons(setup.lessons);
     round_ = std::clamp(most_ / kRounds, std::size_t{4}, kLargestRound);
     add_candidates(ranking);
@@ -81,6 +79,16 @@ class Guided final : public Strategy {
   }
 
  private:
+  static std::size_t most_trials(const Ranking& ranking, const Effort& effort) {
+    const auto most = static_cast<double>(effort.most_trials);
+    double limit = most;
+    if (ranking.size() > 0) limit = std::min(limit, most * kTrialUs / (kCalls * ranking.predicted_us(0)));
+    if (ranking.size() < kRanked) {
+      limit = std::min(limit, std::ceil(kSpaceShare * static_cast<double>(ranking.size())) - 1);
+    }
+    return std::min(static_cast<std::size_t>(most), std::max(kFewest, static_cast<std::size_t>(std::max(0.0, limit))));
+  }
+
   /// Observed, but no candidates of this problem.
   void add_lessons(const std::vector<Lesson>& lessons) {
     for (const Lesson& lesson : lessons) {

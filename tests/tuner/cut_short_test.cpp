@@ -1,0 +1,90 @@
+// Searches that end before their time: by --budget, or by Ctrl-C.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "templates/families.h"
+#include "tests/tuner/faults_fixture.h"
+
+namespace mmtune::test {
+namespace {
+
+class CutShort : public FaultsTest {
+ protected:
+  SessionOptions options() const {
+    SessionOptions options = FaultsTest::options();
+    options.families = {"naive", "tiled"};
+    return options;
+  }
+
+  /// "tiled TILE=8 UNROLL=2"; "" if nothing is decided.
+  std::string winner() const {
+    const SessionOptions session = options();
+    auto store = Store::open(session.database, OpenMode::read_only);
+    const auto winner = store.find_winner(key_of(pretended_gpu()), session.problems[0], Evidence::measured);
+    return winner ? winner->trial.key.family + ' ' + winner->trial.key.config : "";
+  }
+
+  /// Runs it, and presses Ctrl-C when so many candidates ran.
+  SessionSummary interrupt(const SessionOptions& session, std::size_t count) const {
+    std::filesystem::remove(path("ran"));
+    const std::jthread presser([&](const std::stop_token& over) {
+      while (lines("ran").size() < count && !over.stop_requested()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      if (!over.stop_requested()) std::raise(SIGINT);
+    });
+    return run(session, "log@" + path("ran"));
+  }
+
+  static std::string default_kernel() {
+    const Family& naive = family_named("naive");
+    return "naive " + naive.default_config(packed_problem(Precision::fp32, Layout::nn, 64, 64, 64)).text();
+  }
+};
+
+/// A search that has hardly begun when its time is over.
+SessionOptions in_no_time(SessionOptions session) {
+  session.strategy = "random";
+  session.seed = 5;
+  session.retune = true;
+  session.budget_s = 1e-6;
+  return session;
+}
+
+TEST_F(CutShort, ASmallBudgetLeavesTheBetterKernelThatIsStored) {
+  run(options(), "");
+  const std::string best = winner();
+  ASSERT_NE(best, "");
+  const std::size_t all = trials().size();
+  run(in_no_time(options()), "log@" + path("ran"));
+  EXPECT_LT(lines("ran").size(), all / 2) << "it was meant to be cut short";
+  EXPECT_EQ(winner(), best);
+}
+
+TEST_F(CutShort, WhateverTheBudgetTheDefaultIsTried) {
+  run(in_no_time(options()), "");
+  EXPECT_EQ(outcomes().count(default_kernel()), 1U);
+  EXPECT_NE(winner(), "");
+}
+
+TEST_F(CutShort, WhatCtrlCEndsDecidesNothing) {
+  const SessionSummary first = interrupt(options(), 3);
+  EXPECT_TRUE(first.interrupted);
+  EXPECT_GE(trials().size(), 3U) << "what was finished is kept";
+  EXPECT_EQ(winner(), "");
+
+  run(options(), "");
+  const std::string best = winner();
+  SessionOptions again = options();
+  again.strategy = "random";
+  again.retune = true;
+  EXPECT_TRUE(interrupt(again, 3).interrupted);
+  EXPECT_EQ(winner(), best);
+}
+
+}  // namespace
+}  // namespace mmtune::test
