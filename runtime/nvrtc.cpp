@@ -175,7 +175,8 @@ namespace {
 bool blames_source(nvrtcResult result) {
   constexpr int kCancelled = 16;  // NVRTC_ERROR_CANCELLED; older headers lack it
   return result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INTERNAL_ERROR ||
-         result == NVRTC_ERROR_PROGRAM_CREATION_FAILURE || static_cast<int>(result) == kCancelled;
+         result == NVRTC_ERROR_OUT_OF_MEMORY || result == NVRTC_ERROR_PROGRAM_CREATION_FAILURE ||
+         static_cast<int>(result) == kCancelled;
 }
 
 }  // namespace

@@ -10,12 +10,10 @@
 namespace mmtune {
 namespace {
 
-constexpr std::chrono::milliseconds kStart{60'000};  // to load NVRTC
-
 /// A worker that has loaded NVRTC: whatever it does later is the source's fault.
-CompilerFacts facts_of(WorkerProcess& worker) {
+CompilerFacts facts_of(WorkerProcess& worker, std::chrono::milliseconds limit) {
   try {
-    return worker.ask<CompilerFacts>({{"verb", verb::kCompiler}}, kStart);
+    return worker.ask<CompilerFacts>({{"verb", verb::kCompiler}}, limit);
   } catch (const WorkerLost& lost) {
     throw DeviceError(fmt::format("NVRTC cannot be loaded: {}; see `mmtune doctor`", lost.what()));
   }
@@ -91,8 +89,11 @@ CompilePool::Result CompilePool::compile(const Job& job, Worker& worker) {
   if (!worker) start(worker);
   Result result;
   try {
-    result.compilation = worker->ask<Compilation>(
-        {{"verb", verb::kCompile}, {"source", job.source}, {"target", job.target}}, options_.limit);
+    result.compilation = worker->ask<Compilation>({{"verb", verb::kCompile},
+                                                   {"source", job.source},
+                                                   {"target", job.target},
+                                                   {"memory_bytes", options_.memory_bytes}},
+                                                  options_.limit);
     if (!result.compilation.ok()) result.outcome = Outcome::compile_failed;
   } catch (const WorkerLost& lost) {
     result.outcome = lost.outcome();
@@ -106,7 +107,7 @@ CompilePool::Result CompilePool::compile(const Job& job, Worker& worker) {
 CompilerFacts CompilePool::start(Worker& worker) {
   replace(worker, std::make_unique<WorkerProcess>(options_.program, "compiler"));
   try {
-    CompilerFacts facts = facts_of(*worker);
+    CompilerFacts facts = facts_of(*worker, options_.start_limit);
     if (facts.headers == headers_) return facts;
     throw Error("device headers have changed since the run began; run the same command again");
   } catch (...) {

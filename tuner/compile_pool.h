@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -30,9 +31,11 @@ struct CompilerFacts {
 };
 
 struct CompilePoolOptions {
-  int jobs = 0;                             ///< processes that compile at once; 0: one per core
-  std::chrono::milliseconds limit{60'000};  ///< for one source
-  std::string program = kThisProgram;       ///< what the workers run
+  int jobs = 0;                                       ///< processes that compile at once; 0: one per core
+  std::chrono::milliseconds limit{60'000};            ///< for one source
+  std::chrono::milliseconds start_limit{60'000};      ///< for a worker to load NVRTC
+  std::int64_t memory_bytes = std::int64_t{4} << 30;  ///< for one source; few need a tenth of a GiB
+  std::string program = kThisProgram;                 ///< what the workers run
 };
 
 /// Each job has a thread and, from its first source on, a worker. What is to be compiled comes in through queues.

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -105,6 +106,15 @@ void stay_with_parent(pid_t parent) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   std::ofstream("/proc/self/oom_score_adj") << 1000;
+}
+
+void limit_memory(std::int64_t more_bytes) {
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + more_bytes));
+  setrlimit(RLIMIT_AS, &limit);
 }
 
 }  // namespace mmtune

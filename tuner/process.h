@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,9 @@ class Process {
 /// What a child calls first: from here on it is killed when the thread that started it ends, is the first to go where
 /// memory is short, and leaves no core file. Ends it at once if `parent` is gone already.
 void stay_with_parent(pid_t parent);
+
+/// From here on this process may map so many bytes beyond what it maps now, or as many as the user's own limit allows;
+/// more is refused to it. Can be called again.
+void limit_memory(std::int64_t more_bytes);
 
 }  // namespace mmtune

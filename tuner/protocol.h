@@ -18,7 +18,7 @@ namespace mmtune {
 namespace verb {
 inline constexpr std::string_view kGpus = "gpus";          ///< → DeviceSpec…: the installed ones
 inline constexpr std::string_view kCompiler = "compiler";  ///< → CompilerFacts
-inline constexpr std::string_view kCompile = "compile";    ///< source, target → Compilation
+inline constexpr std::string_view kCompile = "compile";    ///< source, target, memory_bytes → Compilation
 inline constexpr std::string_view kOpen = "open";          ///< device, ordinal, target → Environment; makes the lane
 inline constexpr std::string_view kBegin = "begin";        ///< problem
 inline constexpr std::string_view kEvaluate = "evaluate";  ///< candidate, binary, best_us → Evaluation

@@ -4,6 +4,8 @@
 #include <mmtune/error.h>
 
 #include <charconv>
+#include <cstdint>
+#include <new>
 #include <optional>
 
 #include "runtime/device_query.h"
@@ -41,7 +43,14 @@ class Service {
 
  private:
   Message compile(const Message& request) const {
-    return parts_.compile(request.at("source").get<Source>(), request.at("target").get<CompileTarget>());
+    limit_memory(request.at("memory_bytes").get<std::int64_t>());
+    try {
+      return parts_.compile(request.at("source").get<Source>(), request.at("target").get<CompileTarget>());
+    } catch (const std::bad_alloc&) {
+      Compilation refused;
+      refused.log = "it needs more memory than there is for one source";
+      return refused;
+    }
   }
 
   Message open(const Message& request) {

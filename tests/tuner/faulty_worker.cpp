@@ -14,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
 #include <sstream>
@@ -63,11 +64,26 @@ class Faults {
     return found == faults_.end() ? "" : *found->second.begin();
   }
 
+  void log(const std::string& kind, const std::string& line) const {
+    if (!file(kind).empty()) std::ofstream(file(kind), std::ios::app) << line << '\n';
+  }
+
+  /// From here on the GPU is ill, if it ever is.
+  void fall_ill() const {
+    for (const char* illness : {"sick", "miscounts", "gone"}) {
+      if (!file(illness).empty()) std::ofstream(file(illness)) << "ill";
+    }
+  }
+
+  bool is_ill(const std::string& illness) const {
+    return !file(illness).empty() && std::filesystem::exists(file(illness));
+  }
+
   /// Does what ends a process, or makes its parent wish so.
   void commit(const std::string& prefix, const std::string& candidate) const {
     const auto is = [&](const char* fault) { return has(prefix + fault, candidate); };
     const bool ends = is("hang") || is("abort") || is("segfault") || is("exit") || is("garbage");
-    if (ends && !file("sick").empty()) std::ofstream(file("sick")) << candidate;
+    if (ends) fall_ill();
     if (is("hang")) hang();
     if (is("abort")) std::abort();
     if (is("segfault")) {
@@ -78,10 +94,6 @@ class Faults {
     if (is("garbage")) put("this is not a message, whatever it may be"), hang();
     if (is("endless")) put_frame("", 0xffffffff), hang();
     if (is("deep")) put_frame(std::string(1 << 22, '\x81'), 1 << 22), hang();
-  }
-
-  void stay_sick() const {
-    if (!file("sick").empty() && std::filesystem::exists(file("sick"))) std::abort();
   }
 
  private:
@@ -95,7 +107,11 @@ std::string name_of(const Candidate& candidate) {
 class FaultyLane final : public Lane {
  public:
   FaultyLane(const Faults& faults, const DeviceSpec& gpu)
-      : faults_(faults), gpu_(gpu), random_(std::random_device()()) {}
+      : faults_(faults), gpu_(gpu), random_(std::random_device()()) {
+    faults_.log("open_log", gpu_.uuid);
+    faults_.commit("open_", gpu_.uuid);
+    if (faults_.is_ill("gone")) throw DeviceError("a test took the GPU away");
+  }
 
   Evidence evidence() const override { return Evidence::measured; }
   Environment environment() override {
@@ -105,34 +121,41 @@ class FaultyLane final : public Lane {
 
   void begin(const Problem& problem) override {
     is_canary_ = problem.align.c < 16;
-    faults_.stay_sick();
-    if (faults_.has("begin", to_string(problem))) std::abort();
+    if (faults_.is_ill("sick")) std::abort();
+    faults_.commit("begin_", to_string(problem));
     if (problem.m > 100'000) throw OutOfMemoryError("too large to be pretended");
   }
 
   Evaluation evaluate(const Candidate& candidate, const Binary&, double) override {
     const std::string name = name_of(candidate);
-    if (!faults_.file("log").empty()) std::ofstream(faults_.file("log"), std::ios::app) << name << '\n';
-    faults_.stay_sick();
+    faults_.log("log", name);
+    if (faults_.is_ill("sick")) std::abort();
     faults_.commit("", name);
     if (!faults_.file("meet").empty()) meet(faults_.file("meet"));
     if (!faults_.file("alone").empty()) be_alone(faults_.file("alone") + gpu_.uuid);
     if (faults_.has("sometimes", name) && !is_canary_ && random_() % 5 == 0) std::abort();
+    if (faults_.has("sometimes_wrong", name) && !is_canary_ && random_() % 5 == 0) {
+      return {Outcome::wrong_result, "a test's bad luck", {}, 2};
+    }
     if (faults_.has("memory", name)) throw OutOfMemoryError("a test");
     if (faults_.has("lost", name)) throw DeviceLostError("a test broke the context");
     if (faults_.has("refused", name)) throw DeviceError("a test refuses the launch");
     Evaluation evaluation{Outcome::ok, "", timing(candidate), 0.5};
     if (faults_.has("wrong", name)) evaluation.outcome = static_cast<Outcome>(99);
+    if (faults_.has("varies", name)) evaluation.deterministic = false;
     if (faults_.has("late_nan", name)) evaluation.timing.median_us = std::numeric_limits<double>::quiet_NaN();
+    if (is_incorrect(name)) evaluation = {Outcome::wrong_result, "a test", {}, 2};
     return evaluation;
   }
 
   std::vector<Finish> race(const std::vector<Contender>& contenders) override {
+    if (!faults_.file("race_log").empty()) std::ofstream(faults_.file("race_log"), std::ios::app) << "a race\n";
     std::vector<Finish> finishes;
     std::vector<double> times_us;
     for (const Contender& each : contenders) {
       const std::string name = name_of(each.candidate);
-      if (faults_.has("race_abort", name)) std::abort();
+      faults_.log("race_log", name);
+      faults_.commit("race_", name);
       if (faults_.has("race_memory", name)) throw OutOfMemoryError("a test");
       if (faults_.has("race_refused", name)) throw DeviceError("a test refuses the launch");
       if (faults_.has("sometimes", name) && random_() % 5 == 0) std::abort();
@@ -145,6 +168,13 @@ class FaultyLane final : public Lane {
   }
 
  private:
+  bool is_incorrect(const std::string& name) {
+    if (!is_canary_ && faults_.has("spoils", name)) spoilt_ = true;
+    const bool is_fault = !is_canary_ && faults_.has("incorrect", name);
+    if (is_fault) faults_.fall_ill();
+    return is_fault || spoilt_ || faults_.is_ill("miscounts");
+  }
+
   /// One file for each GPU, and there are two.
   void meet(const std::string& file) const {
     std::ofstream(file + gpu_.uuid) << "here";
@@ -174,14 +204,20 @@ class FaultyLane final : public Lane {
   const Faults& faults_;
   DeviceSpec gpu_;
   std::mt19937_64 random_;
+  bool spoilt_ = false;
   bool is_canary_ = false;  ///< what the tuner looks at the GPU with; no problem here is so badly aligned
 };
 
 Compilation compile(const Faults& faults, const Source& source) {
   // "// tiled TILE=16 UNROLL=16 for fp32 nn"
   const std::string name = source.text.substr(3, source.text.find(" for ") - 3);
-  if (!faults.file("compile_log").empty()) std::ofstream(faults.file("compile_log"), std::ios::app) << name << '\n';
+  faults.log("compile_log", name);
   faults.commit("compile_", name);
+  std::unique_ptr<volatile char[]> memory;
+  if (faults.has("compile_memory", name)) {
+    memory.reset(new char[std::size_t{2} << 30]);
+    memory[0] = 1;
+  }
   Compilation compilation;
   compilation.compile_ms = 1;
   if (faults.has("compile_refused", name)) {
@@ -199,8 +235,16 @@ Compilation compile(const Faults& faults, const Source& source) {
 WorkerParts faulty_parts(const std::string& faults) {
   static const Faults known(faults);
   WorkerParts parts;
-  parts.gpus = [] { return std::vector<DeviceSpec>{pretended_gpu()}; };
-  parts.compiler = [] { return CompilerFacts{"13.0", {75, 80, 86, 89, 90}, hash_headers(TemplateFiles::embedded())}; };
+  parts.gpus = [] {
+    known.commit("gpus_", "");
+    DeviceSpec gpu = pretended_gpu();
+    if (!known.file("uuid").empty()) gpu.uuid = known.file("uuid");
+    return std::vector<DeviceSpec>{gpu};
+  };
+  parts.compiler = [] {
+    known.commit("load_", "");
+    return CompilerFacts{"13.0", {75, 80, 86, 89, 90}, hash_headers(TemplateFiles::embedded())};
+  };
   parts.compile = [](const Source& source, const CompileTarget&) { return compile(known, source); };
   parts.make_lane = [](const DeviceChoice& device, const CompileTarget&) {
     return std::make_unique<FaultyLane>(known, device.spec);

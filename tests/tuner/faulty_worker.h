@@ -3,17 +3,22 @@
 // Its faults are a text, "FAULT@CANDIDATE;FAULT@CANDIDATE;…", which tests put into MMTUNE_TEST_FAULTS. CANDIDATE is a
 // family with its configuration, "tiled TILE=8 UNROLL=2", or * for all. FAULT is, while a candidate runs,
 //   hang, abort, segfault, exit, garbage, endless, deep, wrong, late_nan, memory, lost, refused, sometimes,
+//   incorrect, spoils (which makes everything incorrect that comes later in its process),
 // in a race with the candidate
-//   race_abort, race_memory, race_refused,
-// for its problem ("begin@fp32 nn 64x64x64")
-//   begin,
-// or while its source compiles
+//   race_hang, race_abort, race_memory, race_refused,
+// for its problem ("begin_abort@fp32 nn 64x64x64")
+//   begin_hang, begin_abort,
+// while its source compiles
 //   compile_hang, compile_abort, compile_segfault, compile_garbage, compile_refused,
-//   compile_alike (to the same machine code as all others with this fault).
-// "sick@FILE": everything aborts from the first fault on; FILE remembers that there was one.
+//   compile_memory (needs 2 GiB), compile_alike (to the same machine code as all others with this fault),
+// or, for *, while a process starts
+//   gpus_hang, open_hang (of a GPU), load_hang (of NVRTC).
+// "sick@FILE": everything aborts from the first fault on, "miscounts@FILE": is incorrect, "gone@FILE": and no process
+// can open the GPU any more; FILE remembers that there was one.
 // "meet@FILE": the first candidate on a GPU ends only when another GPU has one too. "alone@FILE": candidates take a
 // while and abort if another one runs on the same GPU at that time. "log@FILE": a line for each candidate that is run,
-// "compile_log@FILE": and for each source that is compiled. "driver@VERSION": of the pretended driver.
+// "compile_log@FILE": for each source that is compiled, "open_log@FILE": for each process that opens a GPU,
+// "race_log@FILE": for each that races. "driver@VERSION": of the pretended driver. "uuid@UUID": of the pretended GPU.
 #pragma once
 
 #include <string>

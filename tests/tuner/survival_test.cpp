@@ -116,7 +116,7 @@ TEST_F(Survival, AProblemThatCannotBePreparedIsSkipped) {
   SessionOptions three = options();
   three.problems = {packed_problem(Precision::fp32, Layout::nn, 32, 32, 32), three.problems[0],
                     packed_problem(Precision::fp32, Layout::nn, 1'000'000, 32, 32)};
-  const auto summary = run(three, "begin@fp32 nn 32x32x32");
+  const auto summary = run(three, "begin_abort@fp32 nn 32x32x32");
   EXPECT_EQ(summary.tuned, 1);
   EXPECT_EQ(summary.failed, 2);
   expect_outcomes({});
