@@ -1,14 +1,11 @@
 #include "tuner/validity.h"
 
 #include <fmt/format.h>
-#include <mmtune/error.h>
 
 #include <cmath>
 
 #include "runtime/driver.h"
-#include "runtime/log.h"
 #include "runtime/nvml.h"
-#include "runtime/nvrtc.h"
 
 namespace mmtune {
 
@@ -48,15 +45,6 @@ Surroundings surroundings_of(const DeviceSpec& device) {
   if (!device.installed) return {};
   const Nvml nvml(device.uuid);
   return {driver_release(), "", nvml.clock_limit_mhz().value_or(0), nvml.power_limit_w().value_or(0)};
-}
-
-std::string installed_compiler() {
-  try {
-    return Nvrtc::load().version();
-  } catch (const DeviceError& error) {
-    log::debug("{}", error.what());
-    return "";
-  }
 }
 
 State state_of(const Winner& winner, const std::optional<DeviceSpec>& device, const TemplateFiles& files,

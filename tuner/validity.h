@@ -30,9 +30,6 @@ struct Surroundings {
 /// Of an installed GPU, by NVML and the driver's files; touches no CUDA. Without the compiler.
 Surroundings surroundings_of(const DeviceSpec& device);
 
-/// Of the NVRTC that is found here; empty without one.
-std::string installed_compiler();
-
 /// `device` is the row's: where nobody knows it, the source cannot be compared and counts as unchanged.
 State state_of(const Winner& winner, const std::optional<DeviceSpec>& device, const TemplateFiles& files,
                const Surroundings& now);

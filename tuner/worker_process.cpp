@@ -10,8 +10,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kGrace{5000};              // for a process that has closed its channel to end by itself
-constexpr milliseconds kDriverStart{120 * 1000};  // many GPUs without persistence mode take long to wake up
+constexpr milliseconds kGrace{5000};  // for a process that has closed its channel to end by itself
+constexpr milliseconds kCompilerStart{60'000};
 
 std::vector<std::string> arguments(const std::string& label) {
   return {"worker", label, std::to_string(getpid()), std::to_string(static_cast<int>(log::level()))};
@@ -63,12 +63,22 @@ void WorkerProcess::lose_to_nonsense(const std::exception& error) {
   throw WorkerLost(Outcome::crashed, fmt::format("its process answered nonsense and was killed: {}", error.what()));
 }
 
-std::vector<DeviceSpec> installed_gpus() {
+std::vector<DeviceSpec> installed_gpus(milliseconds limit) {
   try {
     WorkerProcess worker(kThisProgram, "driver");
-    return worker.ask<std::vector<DeviceSpec>>({{"verb", verb::kGpus}}, kDriverStart);
+    return worker.ask<std::vector<DeviceSpec>>({{"verb", verb::kGpus}}, limit);
   } catch (const WorkerLost& lost) {
     throw DeviceError(fmt::format("the driver cannot be asked for GPUs: {}; see `mmtune doctor`", lost.what()));
+  }
+}
+
+std::string installed_compiler() {
+  try {
+    WorkerProcess worker(kThisProgram, "compiler");
+    return worker.ask<CompilerFacts>({{"verb", verb::kCompiler}}, kCompilerStart).version;
+  } catch (const Error& error) {
+    log::debug("{}", error.what());
+    return "";
   }
 }
 

@@ -66,7 +66,10 @@ class WorkerProcess {
 };
 
 /// The installed GPUs, asked for by a worker, so that CUDA stays out of this process. Throws DeviceError as the driver
-/// does.
-std::vector<DeviceSpec> installed_gpus();
+/// does, and where that takes longer than `limit`: many GPUs without persistence mode take long to wake up.
+std::vector<DeviceSpec> installed_gpus(std::chrono::milliseconds limit = std::chrono::minutes(2));
+
+/// The version of the NVRTC that is found here, likewise; empty without one.
+std::string installed_compiler();
 
 }  // namespace mmtune

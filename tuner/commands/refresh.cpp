@@ -13,6 +13,7 @@
 #include "tuner/session.h"
 #include "tuner/text.h"
 #include "tuner/winners.h"
+#include "tuner/worker_process.h"
 
 namespace mmtune {
 namespace {

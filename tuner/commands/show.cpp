@@ -11,6 +11,7 @@
 #include "tuner/commands/commands.h"
 #include "tuner/options.h"
 #include "tuner/winners.h"
+#include "tuner/worker_process.h"
 
 namespace mmtune {
 namespace {
