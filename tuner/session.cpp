@@ -81,7 +81,9 @@ class Session {
         families_(searched_families(options.families)),
         store_(Store::open(options.database, OpenMode::read_write)),
         files_(template_files()),
-        pool_(files_, {.jobs = options.jobs, .limit = milliseconds(options.compile_limit_s)}),
+        pool_(files_, {.jobs = options.jobs,
+                       .limit = milliseconds(options.compile_limit_s),
+                       .start_limit = milliseconds(options.load_limit_s)}),
         end_(Clock::now() + budget()) {
     for (const DeviceChoice& model : models_of(options.devices)) add_model(model);
     progress_.emplace(static_cast<std::int64_t>(models_.size() * options_.problems.size()) * effort_.most_trials);
@@ -196,7 +198,9 @@ class Session {
     return make_worker_lane({.device = device,
                              .target = model.preparation.target(),
                              .canary = canary(model.preparation),
-                             .limit = milliseconds(options_.launch_limit_s)});
+                             .limit = milliseconds(options_.launch_limit_s),
+                             .start_limit = milliseconds(options_.open_limit_s),
+                             .begin_limit = milliseconds(options_.begin_limit_s)});
   }
 
   /// A fallback on a small problem.

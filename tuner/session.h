@@ -24,6 +24,9 @@ struct SessionOptions {
   int jobs = 0;                 ///< processes that compile; 0: one per core
   double compile_limit_s = 60;  ///< for one source
   double launch_limit_s = 10;   ///< for a candidate on the GPU, beyond what its work can take
+  double load_limit_s = 60;     ///< for a process to load NVRTC
+  double open_limit_s = 120;    ///< for a process to open a GPU: a driver that wakes up, a context
+  double begin_limit_s = 60;    ///< for operands on the GPU, and for a race, beyond what their work can take
   bool retune = false;          ///< measure again what is known
   bool refresh = false;         ///< measure the fastest stored candidates again, and search no others
   bool deterministic = false;   ///< only kernels that give the same bits every time may win

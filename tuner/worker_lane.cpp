@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "db/attempt.h"
 #include "runtime/log.h"
 #include "tuner/worker_process.h"
 
@@ -13,11 +15,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStart{120'000};  // a driver that wakes up, a context
-constexpr milliseconds kBegin{60'000};   // compiling the kernels that check, filling operands
 constexpr int kLaunches = 12;
 constexpr double kSlowest = 100;  // times the peak's time
 constexpr int kMostBegins = 2;    // attempts to prepare a problem before it counts as unmeasurable
+
+/// Whether a GPU that does not work can be the reason.
+bool may_blame_gpu(Outcome outcome) {
+  return is_kill(outcome) || outcome == Outcome::wrong_result || outcome == Outcome::guard_violation ||
+         outcome == Outcome::unstable;
+}
 
 /// The least time of one launch by the GPU's peak rates.
 double roofline_ms(const Problem& problem, const DeviceSpec& device) {
@@ -52,13 +58,15 @@ class WorkerLane final : public Lane {
 
   Evaluation evaluate(const Candidate& candidate, const Binary& binary, double best_us) override {
     prepare();
-    return evaluate_now(problem_, candidate, binary, best_us);
+    Evaluation evaluation = evaluate_now(problem_, candidate, binary, best_us);
+    if (may_blame_gpu(evaluation.outcome)) acquit_gpu();
+    return evaluation;
   }
 
   std::vector<Finish> race(const std::vector<Contender>& contenders) override {
     prepare();
-    const milliseconds limit =
-        kBegin + work_limit(kLaunches * static_cast<double>(contenders.size()), problem_, options_.device.spec);
+    const milliseconds limit = options_.begin_limit + work_limit(kLaunches * static_cast<double>(contenders.size()),
+                                                                 problem_, options_.device.spec);
     try {
       auto finishes = worker_->ask<std::vector<Finish>>({{"verb", verb::kRace}, {"contenders", contenders}}, limit);
       if (finishes.size() == contenders.size()) return finishes;
@@ -91,7 +99,7 @@ class WorkerLane final : public Lane {
                    {"device", options_.device.spec},
                    {"ordinal", options_.device.ordinal},
                    {"target", options_.target}},
-                  kStart);
+                  options_.start_limit);
   }
 
   /// The worker's process is gone, or to be given up; what comes next starts another and looks at the GPU first.
@@ -105,38 +113,57 @@ class WorkerLane final : public Lane {
   void ready() {
     try {
       if (!worker_) start();
-      if (!opened_) environment_ = worker_->receive<Environment>(kStart);
+      if (!opened_) environment_ = worker_->receive<Environment>(options_.start_limit);
       opened_ = true;
     } catch (const WorkerLost& lost) {
       worker_.reset();
       throw DeviceLostError(fmt::format("{} cannot be used: {}; see `mmtune doctor`", name(), lost.what()));
+    } catch (const DeviceError& error) {
+      if (suspicious_) be_sick(fmt::format("it cannot be used in a new process ({})", error.what()));
+      throw;
     }
-    if (suspicious_ && options_.canary) sing(*options_.canary);
-    suspicious_ = false;
+    if (std::exchange(suspicious_, false)) {
+      if (const std::string fault = fault_of_canary(); !fault.empty()) {
+        be_sick(fmt::format("a kernel that is known to work fails in a new process ({})", fault));
+      }
+    }
   }
 
-  void sing(const Canary& canary) {
-    log::debug("{}: a new worker; looking whether the GPU works", name());
-    std::string fault;
-    try {
-      const milliseconds limit = kBegin + options_.limit;
-      worker_->ask<Message>({{"verb", verb::kBegin}, {"problem", canary.problem}}, limit);
-      const Evaluation song = evaluate_now(canary.problem, canary.contender.candidate, canary.contender.binary, 0);
-      if (song.outcome != Outcome::ok) fault = fmt::format("{}: {}", to_string(song.outcome), song.note);
-    } catch (const std::exception& error) {
-      fault = error.what();
+  /// Before a candidate is blamed. One that spoilt its own process is told from a sick GPU by a new process.
+  void acquit_gpu() {
+    if (worker_) {
+      if (const std::string fault = fault_of_canary(); fault.empty()) return;
+      lose();
     }
-    if (fault.empty()) return;
+    ready();
+  }
+
+  /// Runs the kernel that is known to work; the problem has to be begun again. Empty if it worked, or there is none.
+  std::string fault_of_canary() {
+    if (!options_.canary) return "";
+    const auto& [problem, contender] = *options_.canary;
+    log::debug("{}: looking whether the GPU works", name());
+    begun_ = Begun::no;
+    try {
+      worker_->ask<Message>({{"verb", verb::kBegin}, {"problem", problem}}, options_.begin_limit + options_.limit);
+      const Evaluation song = evaluate_now(problem, contender.candidate, contender.binary, 0);
+      return song.outcome == Outcome::ok ? "" : fmt::format("{}: {}", to_string(song.outcome), song.note);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+  }
+
+  [[noreturn]] void be_sick(const std::string& why) {
     worker_.reset();
     throw DeviceLostError(
-        fmt::format("{} is sick: a kernel that is known to work fails in a new process ({}); look for "
-                    "Xid in the kernel's log, reset the GPU, then run the same command to go on",
-                    name(), fault));
+        fmt::format("{} is sick: {}; look for Xid in the kernel's log, reset the GPU, then run the "
+                    "same command to go on",
+                    name(), why));
   }
 
   void request_begin() {
     begun_ = Begun::requested;
-    begin_limit_ = kBegin + options_.limit + work_limit(4, problem_, options_.device.spec);
+    begin_limit_ = options_.begin_limit + options_.limit + work_limit(4, problem_, options_.device.spec);
     worker_->send({{"verb", verb::kBegin}, {"problem", problem_}}, begin_limit_);
   }
 

@@ -11,7 +11,8 @@
 
 namespace mmtune {
 
-/// A kernel that works, for a fresh worker after one was lost: if it fails too, the GPU is sick and not the candidate.
+/// A kernel that works, run before a candidate is blamed for a lost worker or a wrong result: if it fails too, in a
+/// fresh worker, the GPU is sick and not the candidate.
 struct Canary {
   Problem problem;
   Contender contender;
@@ -20,9 +21,11 @@ struct Canary {
 struct WorkerLaneOptions {
   DeviceChoice device;
   CompileTarget target;
-  std::optional<Canary> canary;             ///< without one every GPU counts as healthy
-  std::chrono::milliseconds limit{10'000};  ///< for a candidate, beyond what its work can take
-  std::string program = kThisProgram;       ///< what the worker runs
+  std::optional<Canary> canary;                    ///< without one every GPU counts as healthy
+  std::chrono::milliseconds limit{10'000};         ///< for a candidate, beyond what its work can take
+  std::chrono::milliseconds start_limit{120'000};  ///< for a driver that wakes up and a context
+  std::chrono::milliseconds begin_limit{60'000};   ///< for a problem's operands, and for a race, beyond their work
+  std::string program = kThisProgram;              ///< what the worker runs
 };
 
 /// What a candidate may take: `limit`, and as long as a dozen launches that are a hundred times slower than the GPU's
@@ -31,7 +34,7 @@ std::chrono::milliseconds time_limit(const Problem& problem, const DeviceSpec& d
 
 /// Starts the worker at once and waits for nothing. A candidate that loses the worker, or breaks its context, has
 /// crashed or timed_out; the next call works with a new worker. begin() waits for nothing either. Throws
-/// DeviceLostError where the GPU is sick.
+/// DeviceLostError where the GPU is sick, instead of the evaluation of the candidate that showed it.
 std::unique_ptr<Lane> make_worker_lane(WorkerLaneOptions options);
 
 }  // namespace mmtune

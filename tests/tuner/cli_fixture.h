@@ -30,7 +30,10 @@ class Cli : public ::testing::Test {
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
     folder_ = pattern;
   }
-  ~Cli() override { std::filesystem::remove_all(folder_); }
+  ~Cli() override {
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    std::filesystem::remove_all(folder_);
+  }
 
   /// Runs `mmtune ARGUMENTS` in a shell with its database in the test's own folder.
   Result mmtune(const std::string& arguments) const {
@@ -46,7 +49,8 @@ class Cli : public ::testing::Test {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
   }
 
-  /// From now on, what the program leaves behind becomes a child of this process: see expect_no_process_left().
+  /// From now on in this test, what the program leaves behind becomes a child of this process: see
+  /// expect_no_process_left().
   static void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
   /// Whatever the program had started is gone soon after it.
