@@ -50,7 +50,7 @@ struct MergeReport {
 struct PruneRules {
   bool failed = false;  ///< rows whose outcome is not ok
   bool predicted = false;
-  bool set_aside = false;      ///< crashed and timed-out rows of suspects; and nobody is a suspect any more
+  bool set_aside = false;      ///< crashed and timed-out rows of suspects; and no crash is held against anybody
   bool stale_sources = false;  ///< rows whose source hash is not in `live_sources`
   std::vector<std::string> live_sources;
   bool orphan_binaries = true;  ///< cubins that no remaining row names
@@ -84,12 +84,17 @@ class Store {
   /// Many at once, all or nothing.
   void put(const std::vector<Trial>& trials, const std::vector<Binary>& binaries);
 
-  /// Records launches that are about to begin.
+  /// Records launches, all on one GPU, that are about to begin: one, or those of a race. What is recorded as running
+  /// there is over.
   void begin(const std::vector<AttemptRecord>& attempts);
 
   /// For whoever knows that nothing runs on the GPU `device_uuid`: ends what is recorded as running there. What began
-  /// in another boot of the machine than `boot` has crashed it: that is a kill, and returned. The rest is forgotten.
+  /// in another boot of the machine than `boot` has crashed it, and is returned: one is a kill, several were a race.
+  /// The rest is forgotten.
   std::vector<TrialKey> settle(const std::string& device_uuid, const std::string& boot);
+
+  /// Whether this candidate was in a race that crashed the machine, on this GPU model with this driver.
+  bool crashed_in_race(const TrialKey& key, const std::string& driver);
 
   /// All candidates that have killed, or only those of one source, by GPU, driver and name.
   std::vector<Suspect> suspects(const std::optional<std::string>& source_hash = std::nullopt);

@@ -44,6 +44,9 @@ void Store::begin(const std::vector<AttemptRecord>& attempts) {
   const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   Transaction transaction(database, Transaction::Kind::write);
+  if (!attempts.empty()) {
+    database.run("DELETE FROM attempt" MMTUNE_WHERE_RUNNING, attempts.front().environment.device_uuid);
+  }
   for (const AttemptRecord& attempt : attempts) write_attempt(database, attempt);
   transaction.commit();
 }
@@ -66,9 +69,21 @@ std::vector<TrialKey> Store::settle(const std::string& device_uuid, const std::s
     }
   }
   database.run("DELETE FROM attempt" MMTUNE_WHERE_RUNNING " AND boot = ?2", device_uuid, boot);
-  database.run("UPDATE attempt SET killed = 1" MMTUNE_WHERE_RUNNING, device_uuid);
+  const bool was_race = culprits.size() > 1;
+  database.run("UPDATE attempt SET killed = ?2" MMTUNE_WHERE_RUNNING, device_uuid, was_race ? 2 : 1);
   transaction.commit();
   return culprits;
+}
+
+bool Store::crashed_in_race(const TrialKey& key, const std::string& driver) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->database
+      ->query(
+          "SELECT 1 FROM attempt a JOIN device d ON d.id = a.device_id JOIN problem p ON p.id = a.problem_id"
+          " JOIN environment e ON e.id = a.environment_id" MMTUNE_WHERE_PLACE
+          " AND a.source_hash = ?13 AND e.driver = ?14 AND a.killed = 2",
+          key.device, key.problem, key.source_hash, driver)
+      .next();
 }
 
 std::vector<Suspect> Store::suspects(const std::optional<std::string>& source_hash) {

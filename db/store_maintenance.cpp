@@ -77,7 +77,7 @@ std::int64_t prune_orphan_binaries(Database& database) {
   return database.run(kBinaries);
 }
 
-/// Nobody is a suspect any more, and what was one can be tried again.
+/// Nobody is a suspect any more, what was one can be tried again, and who was in a race that crashed may race.
 void absolve(Database& database, PruneReport& report) {
   report.suspects = database.integer(
       "SELECT count(*) FROM (SELECT DISTINCT a.device_id, e.driver, a.source_hash FROM attempt a JOIN environment e"
@@ -85,7 +85,7 @@ void absolve(Database& database, PruneReport& report) {
   report.trials += database.run(
       "DELETE FROM trial WHERE outcome IN (7, 8) AND EXISTS (SELECT 1 FROM attempt a WHERE a.killed = 1"
       " AND a.device_id = trial.device_id AND a.source_hash = trial.source_hash)");
-  database.run("DELETE FROM attempt WHERE killed = 1");
+  database.run("DELETE FROM attempt WHERE killed <> 0");
 }
 
 /// Forces what SQLite wrote there to disk; VACUUM INTO does not.

@@ -27,10 +27,15 @@ void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store&
 }
 
 void settle_attempts(const DeviceSpec& gpu, Store& store) {
-  for (const TrialKey& culprit : store.settle(gpu.uuid, boot_id())) {
-    log::warning("{}: {} {} was running on {} when the machine went down", to_string(culprit.problem), culprit.family,
-                 culprit.config, gpu.uuid);
+  const std::vector<TrialKey> culprits = store.settle(gpu.uuid, boot_id());
+  for (const TrialKey& culprit : culprits) {
+    log::warning("{}: {} {} was {} on {} when the machine went down", to_string(culprit.problem), culprit.family,
+                 culprit.config, culprits.size() > 1 ? "racing" : "running", gpu.uuid);
   }
+}
+
+bool crashed_in_race(const TrialKey& key, Lane& lane, Store& store) {
+  return lane.evidence() == Evidence::measured && store.crashed_in_race(key, lane.environment().driver);
 }
 
 int kills_of(const TrialKey& key, Lane& lane, Store& store) {

@@ -39,8 +39,10 @@ struct Entrant {
   Claim claim;
 };
 
-/// Who may win and has its program stored: the fastest, and whoever defends a title if it is nearly as fast.
-std::vector<Entrant> entrants(const std::vector<Finisher>& finishers, Store& store, const std::string& target) {
+/// Who may win and has its program stored: the fastest, and whoever defends a title if it is nearly as fast. Nobody
+/// who was in a race that crashed the machine.
+std::vector<Entrant> entrants(const std::vector<Finisher>& finishers, Lane& lane, Store& store,
+                              const std::string& target) {
   const TrialKey& first = finishers.front().trial.key;
   const auto incumbent = store.find_winner(first.device, first.problem, first.evidence);
   std::vector<Entrant> found;
@@ -51,7 +53,7 @@ std::vector<Entrant> entrants(const std::vector<Finisher>& finishers, Store& sto
     entrant.claim.is_incumbent = incumbent && is_same(key, incumbent->trial.key);
     if (i >= kFinalists && !entrant.claim.is_default && !entrant.claim.is_incumbent) continue;
     auto binary = store.find_compiled(key.source_hash, target, true);
-    if (!binary) continue;
+    if (!binary || crashed_in_race(key, lane, store)) continue;
     entrant.contender.binary = std::move(*binary);
     found.push_back(std::move(entrant));
   }
@@ -130,7 +132,7 @@ std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, double
 }
 
 std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, const std::string& target) {
-  std::vector<Entrant> racing = entrants(finishers, store, target);
+  std::vector<Entrant> racing = entrants(finishers, lane, store, target);
   if (racing.size() < 2) return 0;
   add_claims(racing, finishers, store);
   std::vector<Contender> contenders;

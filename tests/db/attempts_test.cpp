@@ -114,6 +114,40 @@ TEST_F(AttemptsTest, PruningSetsThemFree) {
   EXPECT_TRUE(store_.find(other.key));
 }
 
+TEST_F(AttemptsTest, ARaceThatCrashesTheMachineIsNobodysKill) {
+  store_.begin({sample_attempt(0), sample_attempt(1)});
+  EXPECT_EQ(store_.settle(kGpu, "next-boot").size(), 2U);
+  EXPECT_EQ(kills(), 0);
+  const std::string driver = sample_trial().environment.driver;
+  EXPECT_TRUE(store_.crashed_in_race(sample_trial(0).key, driver));
+  EXPECT_TRUE(store_.crashed_in_race(sample_trial(1).key, driver));
+  EXPECT_FALSE(store_.crashed_in_race(sample_trial(0).key, "590.0"));
+  TrialKey other = sample_trial(0).key;
+  other.problem.m *= 2;
+  EXPECT_FALSE(store_.crashed_in_race(other, driver));
+  other = sample_trial(0).key;
+  other.source_hash = "another";
+  EXPECT_FALSE(store_.crashed_in_race(other, driver));
+
+  PruneRules rules;
+  rules.set_aside = true;
+  EXPECT_EQ(store_.prune(rules).suspects, 0);
+  EXPECT_FALSE(store_.crashed_in_race(sample_trial(0).key, driver));
+}
+
+TEST_F(AttemptsTest, WhatBeginsEndsWhatRanThereBefore) {
+  store_.begin({sample_attempt(0), sample_attempt(1)});  // a race that was given up
+  AttemptRecord elsewhere = sample_attempt(2);
+  elsewhere.environment.device_uuid = "GPU-5678";
+  store_.begin({elsewhere});
+  store_.begin({sample_attempt(1)});
+  const auto culprits = store_.settle(kGpu, "next-boot");
+  ASSERT_EQ(culprits.size(), 1U);
+  EXPECT_EQ(culprits[0].config, sample_trial(1).key.config);
+  EXPECT_EQ(kills(), 1);
+  EXPECT_EQ(store_.settle("GPU-5678", "next-boot").size(), 1U);
+}
+
 TEST_F(AttemptsTest, RefusesWhatItWouldNotReadBack) {
   EXPECT_THROW(store_.begin({sample_attempt(0, "two words")}), DatabaseError);
   AttemptRecord attempt = sample_attempt();

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <thread>
 
+#include "templates/gpu_catalog.h"
 #include "tests/tuner/faults_fixture.h"
 
 namespace mmtune::test {
@@ -34,22 +36,42 @@ class Quarantine : public FaultsTest {
 
   std::vector<Suspect> suspects() const { return Store::open(path("test.db"), OpenMode::read_only).suspects(); }
 
-  /// A run that is killed while kBad hangs.
-  void be_killed_with_the_bad_one_running() {
+  bool has_raced() const { return !lines("race_log").empty(); }
+
+  /// A run that is killed while something hangs, once `is_time`.
+  void be_killed(const std::string& faults, const std::function<bool()>& is_time) {
     SessionOptions patient = options();
-    patient.launch_limit_s = 600;
+    patient.launch_limit_s = patient.begin_limit_s = 600;
     const pid_t tuner = fork();
     if (tuner == 0) {
-      run(patient, std::string("hang@") + kBad + ";log@" + path("log"));
+      run(patient, faults);
       _exit(0);
     }
     const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!has_run(kBad) && std::chrono::steady_clock::now() < patience) {
+    while (!is_time() && std::chrono::steady_clock::now() < patience) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    EXPECT_TRUE(has_run(kBad));
+    EXPECT_TRUE(is_time());
     kill(tuner, SIGKILL);
     waitpid(tuner, nullptr, 0);
+  }
+
+  void be_killed_with_the_bad_one_running() {
+    be_killed(std::string("hang@") + kBad + ";log@" + path("log"), [this] { return has_run(kBad); });
+  }
+
+  /// The machine was started again since.
+  void reboot() const { change("UPDATE attempt SET boot = 'before' WHERE killed = 0"); }
+
+  /// A copy of the templates, with one more line in this file.
+  void edit_kernel(const char* kernel) const {
+    const std::filesystem::path root = path("sources");
+    for (const char* folder : {"templates/device", "templates/families"}) {
+      std::filesystem::create_directories(root / folder);
+      std::filesystem::copy(std::filesystem::path(MMTUNE_SOURCE_DIR) / folder, root / folder,
+                            std::filesystem::copy_options::recursive);
+    }
+    std::ofstream(root / kernel, std::ios::app) << "// edited\n";
   }
 
   void change(const char* sql) const {
@@ -124,7 +146,7 @@ TEST_F(Quarantine, AnotherDriverOrAPardonGivesAnotherChance) {
 TEST_F(Quarantine, TheCulpritOfACrashOfTheMachineIsNamedAndCounted) {
   for (int kills = 1; kills <= kMostKills; ++kills) {
     be_killed_with_the_bad_one_running();
-    change("UPDATE attempt SET boot = 'before' WHERE killed = 0");  // the machine was started again
+    reboot();
     std::filesystem::remove(path("log"));
     testing::internal::CaptureStderr();
     run(options(), "log@" + path("log"));
@@ -143,6 +165,51 @@ TEST_F(Quarantine, ATunerThatIsKilledBlamesNobody) {
   EXPECT_TRUE(runs_the_bad_one(options(), ""));
   EXPECT_TRUE(suspects().empty());
   EXPECT_EQ(summary_.tuned, 1);
+}
+
+TEST_F(Quarantine, ARaceThatCrashesTheMachineIsHeldAgainstNobodyAndNotRunAgain) {
+  const std::string race_log = "race_log@" + path("race_log");
+  be_killed("race_hang@*;" + race_log, [this] { return has_raced(); });
+  reboot();
+  std::filesystem::remove(path("race_log"));
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(runs_the_bad_one(options(), race_log)) << "all are known";
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(" was racing on "));
+  EXPECT_FALSE(has_raced());
+  EXPECT_TRUE(suspects().empty());
+  EXPECT_EQ(summary_.tuned, 1);
+
+  SessionOptions other_size = options();
+  other_size.problems = {packed_problem(Precision::fp32, Layout::nn, 128, 64, 64)};
+  EXPECT_TRUE(runs_the_bad_one(other_size, race_log));
+  EXPECT_TRUE(has_raced());
+}
+
+TEST_F(Quarantine, ARaceThatLosesItsWorkerIsHeldAgainstNobody) {
+  for (int i = 0; i < kMostKills; ++i) {
+    SessionOptions again = options();
+    again.retune = true;
+    EXPECT_TRUE(runs_the_bad_one(again, "race_abort@*"));
+    EXPECT_EQ(summary_.tuned, 1);
+    EXPECT_TRUE(suspects().empty());
+  }
+}
+
+TEST_F(Quarantine, IsOfAGpuModelAndOfAKernelAsItIs) {
+  const std::string faults = std::string("abort@") + kBad;
+  for (int i = 0; i < kMostKills; ++i) EXPECT_TRUE(runs_the_bad_one(options(), faults));
+  SessionOptions again = options();
+  again.retune = true;
+  EXPECT_FALSE(runs_the_bad_one(again, ""));
+
+  SessionOptions other_model = again;  // for which the source is the same
+  other_model.devices[0].spec = catalog_gpu("h100");
+  other_model.devices[0].spec.uuid = gpu_uuid(1);
+  EXPECT_TRUE(runs_the_bad_one(other_model, ""));
+
+  edit_kernel("templates/families/tiled/kernel.cu");
+  const ScopedEnv edited("MMTUNE_TEMPLATE_DIR", path("sources").c_str());
+  EXPECT_TRUE(runs_the_bad_one(again, ""));
 }
 
 TEST_F(Quarantine, AttemptsCostNoTransactionsOfTheirOwn) {
