@@ -4,6 +4,7 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <sstream>
 #include <system_error>
@@ -70,30 +71,45 @@ Config SearchSpace::config(std::int64_t number) const {
 }
 
 std::vector<Config> SearchSpace::neighbours(const Config& config) const {
-  struct Step {
+  enum Direction { kDown, kUp };
+  /// The values of a parameter beyond the current one, nearest first.
+  struct Way {
     std::size_t position;
-    int value;
+    std::vector<int> values;
   };
-  std::vector<Step> up, down;
+  std::array<std::vector<Way>, 2> ways;
   for (std::size_t i = 0; i < params_.size(); ++i) {
     const std::vector<int>& values = params_[i].values;
     const int current = config.settings().at(i).value;
-    const auto here = std::lower_bound(values.begin(), values.end(), current);
-    const auto above = here != values.end() && *here == current ? here + 1 : here;
-    if (here != values.begin()) down.push_back({i, *(here - 1)});
-    if (above != values.end()) up.push_back({i, *above});
+    const auto [here, above] = std::equal_range(values.begin(), values.end(), current);
+    ways[kDown].push_back({i, {std::make_reverse_iterator(here), values.rend()}});
+    ways[kUp].push_back({i, {above, values.end()}});
   }
   std::vector<Config> found;
-  const auto keep_if_searched = [&](std::initializer_list<Step> steps) {
-    Config candidate = config;
-    for (const Step& step : steps) candidate.set(step.position, step.value);
-    if (family_.judge(problem_, candidate, device_).searched()) found.push_back(std::move(candidate));
+  const auto keep_if_searched = [&](const Config& candidate) {
+    if (!family_.judge(problem_, candidate, device_).searched()) return false;
+    if (std::find(found.begin(), found.end(), candidate) == found.end()) found.push_back(candidate);
+    return true;
   };
-  for (const Step& step : down) keep_if_searched({step});
-  for (const Step& step : up) keep_if_searched({step});
-  for (const Step& more : up) {
-    for (const Step& less : down) {
-      if (more.position != less.position) keep_if_searched({more, less});
+  const auto step = [](const Config& from, const Way& way, int value) {
+    Config to = from;
+    to.set(way.position, value);
+    return to;
+  };
+  for (const auto direction : {kDown, kUp}) {
+    for (const Way& way : ways[direction]) {
+      if (!way.values.empty()) keep_if_searched(step(config, way, way.values.front()));
+    }
+  }
+  for (const auto direction : {kDown, kUp}) {
+    for (const Way& first : ways[direction]) {
+      if (first.values.empty()) continue;
+      const Config moved = step(config, first, first.values.front());
+      for (const Way& second : ways[1 - direction]) {
+        if (second.position == first.position) continue;
+        std::any_of(second.values.begin(), second.values.end(),
+                    [&](int value) { return keep_if_searched(step(moved, second, value)); });
+      }
     }
   }
   return found;

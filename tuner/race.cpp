@@ -65,7 +65,7 @@ void Race::look() {
     placing.standing = each == first                      ? Standing::leader
                        : !can_tell                        ? Standing::undecided
                        : placing.ratio.high <= rules_.tie ? Standing::tied
-                       : placing.ratio.low > 1            ? Standing::slower
+                       : placing.ratio.low > rules_.noise ? Standing::slower
                                                           : Standing::undecided;
     undecided |= placing.standing == Standing::undecided;
     if (placing.standing != Standing::slower) left.push_back(each);

@@ -16,6 +16,7 @@ struct RaceRules {
   std::size_t most_rounds = 60;
   std::size_t most_repeats = 8;  ///< disturbed rounds that are run again; later ones count
   double error = 0.01;           ///< probability that the race drops the contender that is truly fastest
+  double noise = 1.003;          ///< what another run may find instead of 1: docs/measuring.md
   double tie = 1.005;            ///< no more than this times slower, for certain, is a tie
 };
 
@@ -34,10 +35,10 @@ struct Placing {
 
 /// Every round has one sample of each contender that still runs. The test looks after least_rounds and then whenever
 /// there are half as many rounds more, at the last time after most_rounds. At each look a contender is compared with
-/// the leader by the interval of the median of ratios within rounds (tuner/ratio.h): entirely above 1, it is slower and
-/// runs no further; else entirely below `tie`, it is tied. The race is over when all that run are tied with the leader.
-/// The intervals are so wide that the errors of all looks and contenders add up to at most `error` (union bound), with
-/// independent rounds of any distribution.
+/// the leader by the interval of the median of ratios within rounds (tuner/ratio.h): entirely below `tie`, it is tied;
+/// else entirely above `noise`, it is slower and runs no further. The race is over when all that run are tied with the
+/// leader. The intervals are so wide that the errors of all looks and contenders add up to at most `error` (union
+/// bound), with independent rounds of any distribution.
 class Race {
  public:
   /// At least one contender.

@@ -14,7 +14,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::array kEfforts{Effort{"quick", 24}, Effort{"default", 240}, Effort{"full", 640}};
+constexpr std::array kEfforts{Effort{"quick", 24}, Effort{"default", 170}, Effort{"full", 640}};
 
 using Maker = std::unique_ptr<Strategy> (*)(const StrategySetup&);
 constexpr std::array<std::pair<std::string_view, Maker>, 3> kStrategies{

@@ -89,6 +89,18 @@ TEST(Race, ASmallLeadIsFoundInMoreRounds) {
   EXPECT_GT(rounds, kRaces * RaceRules{}.least_rounds);
 }
 
+TEST(Race, ALeadThatAnotherRunMayNotFindBeatsNobody) {
+  RaceRules exact;
+  exact.noise = 1;
+  int slower = 0, slower_here = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    slower += standings(run({1.0025, 1}, 0.004, seed))[0] == Standing::slower ? 1 : 0;
+    slower_here += standings(run({1.0025, 1}, 0.004, seed, exact))[0] == Standing::slower ? 1 : 0;
+  }
+  EXPECT_GT(slower_here, 10) << "which this run alone is sure of";
+  EXPECT_LE(slower, 2);
+}
+
 TEST(Race, EqualKernelsTieBeforeTheCap) {
   int ties = 0;
   constexpr int kRaces = 100;
