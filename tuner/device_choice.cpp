@@ -23,10 +23,10 @@ DeviceChoice model(std::string_view key) {
   return choice;
 }
 
-DeviceChoice automatic() {
+DeviceChoice automatic(const GpuQuery& query) {
   std::string reason = "the driver offers no GPU";
   try {
-    if (const auto gpus = installed_gpus(); !gpus.empty()) return {gpus.front(), 0};
+    if (const auto gpus = query(); !gpus.empty()) return {gpus.front(), 0};
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
@@ -37,8 +37,8 @@ DeviceChoice automatic() {
   return model(kFallbackModel);
 }
 
-DeviceChoice installed(int ordinal) {
-  const auto gpus = installed_gpus();
+DeviceChoice installed(int ordinal, const GpuQuery& query) {
+  const auto gpus = query();
   const auto index = static_cast<std::size_t>(ordinal);
   if (index < gpus.size()) return {gpus[index], ordinal};
   throw DeviceError(gpus.empty()
@@ -46,35 +46,44 @@ DeviceChoice installed(int ordinal) {
                         : fmt::format("no GPU {}: there are 0 to {}; see mmtune devices", ordinal, gpus.size() - 1));
 }
 
-std::vector<DeviceChoice> all_installed() {
+std::vector<DeviceChoice> all_installed(const GpuQuery& query) {
   std::vector<DeviceChoice> devices;
-  for (DeviceSpec& gpu : installed_gpus()) devices.push_back({std::move(gpu), static_cast<int>(devices.size())});
+  for (DeviceSpec& gpu : query()) devices.push_back({std::move(gpu), static_cast<int>(devices.size())});
   if (devices.empty()) throw DeviceError("--device all: the driver offers no GPU; see mmtune devices");
   return devices;
 }
 
 }  // namespace
 
-DeviceChoice choose_device(std::string_view text) {
-  if (text == "auto") return automatic();
+DeviceChoice choose_device(std::string_view text) { return choose_device(text, installed_gpus); }
+
+DeviceChoice choose_device(std::string_view text, const GpuQuery& query) {
+  if (text == "auto") return automatic(query);
   if (text.starts_with(kModelPrefix)) return model(text.substr(kModelPrefix.size()));
   int ordinal = -1;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
   if (failure != std::errc{} || end != text.data() + text.size() || ordinal < 0) {
-    throw UsageError(fmt::format("--device '{}': write auto, a GPU's number, or model:NAME; see mmtune devices", text));
+    throw UsageError(
+        fmt::format("--device '{}': write auto, a GPU's number, or model:NAME; see mmtune devices", excerpt(text)));
   }
-  return installed(ordinal);
+  return installed(ordinal, query);
 }
 
-std::vector<DeviceChoice> choose_devices(std::string_view text) {
-  if (text == "all") return all_installed();
+std::vector<DeviceChoice> choose_devices(std::string_view text) { return choose_devices(text, installed_gpus); }
+
+std::vector<DeviceChoice> choose_devices(std::string_view text, const GpuQuery& query) {
+  if (text == "all") return all_installed(query);
+  std::optional<std::vector<DeviceSpec>> gpus;
+  const auto query_once = [&] { return gpus ? *gpus : gpus.emplace(query()); };
   std::vector<DeviceChoice> devices;
   for (const auto part : split(text, ',')) {
-    const DeviceChoice device = choose_device(part);
+    const DeviceChoice device = choose_device(part, query_once);
     const bool is_known = std::any_of(devices.begin(), devices.end(), [&](const DeviceChoice& known) {
       return known.ordinal == device.ordinal && is_same_model(known, device);
     });
-    if (is_known) throw UsageError(fmt::format("--device '{}': '{}' is named twice; name it once", text, part));
+    if (is_known) {
+      throw UsageError(fmt::format("--device '{}': '{}' is named twice; name it once", excerpt(text), excerpt(part)));
+    }
     devices.push_back(device);
   }
   return devices;

@@ -1,6 +1,7 @@
 // The --device argument: an installed GPU, or one known from its published limits.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -15,13 +16,20 @@ struct DeviceChoice {
   int ordinal = -1;  ///< of the installed GPU; -1: a model, everything is predicted
 };
 
+/// What the installed GPUs are learnt from, in the order of their numbers; throws DeviceError as the driver does.
+using GpuQuery = std::function<std::vector<DeviceSpec>()>;
+
 /// "auto": GPU 0, or, where there is no driver or no GPU, model:h200 with a warning on stderr. "0", "1", …: that GPU.
 /// "model:h200": an entry of the catalogue. Throws UsageError for any other text or an unknown model, DeviceError for
 /// a GPU that does not exist, naming those that do.
+/// Without a query a worker asks the driver.
 DeviceChoice choose_device(std::string_view text);
+DeviceChoice choose_device(std::string_view text, const GpuQuery& query);
 
-/// "all": every installed GPU. Else one or more as for choose_device(), separated by commas, none twice.
+/// "all": every installed GPU. Else one or more as for choose_device(), separated by commas, none twice. Asks for the
+/// installed GPUs once at most.
 std::vector<DeviceChoice> choose_devices(std::string_view text);
+std::vector<DeviceChoice> choose_devices(std::string_view text, const GpuQuery& query);
 
 /// The first device of each model: cards that share results, measured and predicted apart.
 std::vector<DeviceChoice> models_of(const std::vector<DeviceChoice>& devices);

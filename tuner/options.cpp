@@ -161,8 +161,8 @@ std::vector<std::uint64_t> parse_seeds(std::string_view text) {
     const auto first = parse_number(item.substr(0, dots));
     const auto last = dots == item.npos ? first : parse_number(item.substr(dots + 2));
     if (!first || !last || *last < *first || *last - *first >= kMost - seeds.size()) {
-      throw UsageError(
-          fmt::format("--seeds '{}': write numbers, or a range such as 1..5; at most {} of them", item, kMost));
+      throw UsageError(fmt::format("--seeds '{}': write numbers, or a range such as 1..5; at most {} of them",
+                                   excerpt(item), kMost));
     }
     for (std::uint64_t i = 0; i <= *last - *first; ++i) seeds.push_back(*first + i);
   }

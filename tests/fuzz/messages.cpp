@@ -42,6 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const Message message = channel.receive(std::chrono::steady_clock::now() + std::chrono::seconds(10));
     read_as<Evaluation>(message);
+    read_as<std::vector<Finish>>(message);
     read_as<Compilation>(message);
     read_as<std::vector<Timing>>(message);
     read_as<std::vector<DeviceSpec>>(message);

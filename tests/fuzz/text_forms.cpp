@@ -1,4 +1,7 @@
-// Names of precisions, layouts, outcomes and levels, lists of them, durations, times of day, hashes, driver versions.
+// Names of precisions, layouts, outcomes and levels, lists of them, durations, lists of seeds, times of day, hashes,
+// driver versions.
+#include <fmt/ranges.h>
+
 #include <cmath>
 
 #include "db/trial.h"
@@ -26,6 +29,14 @@ void check_list(const Parse& parse, std::string_view text) {
   });
 }
 
+void check_seeds(std::string_view text) {
+  fuzz::allow<UsageError>([&] {
+    const auto seeds = parse_seeds(text);
+    fuzz::require(!seeds.empty() && seeds.size() <= 1000, "between 1 and 1000 seeds");
+    fuzz::require(parse_seeds(fmt::format("{}", fmt::join(seeds, ","))) == seeds, "reads what it writes");
+  });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -41,6 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const double seconds = parse_duration_s(text);
     fuzz::require(seconds > 0 && std::isfinite(1e9 * seconds) && 1e9 * seconds < 0x1p63, "fits a clock");
   });
+  check_seeds(text);
   const std::string copy(text);
   if (is_utc_time(copy)) fuzz::require(copy.size() == 20, "a time of day has 20 characters");
   if (is_hash(copy)) fuzz::require(copy.size() <= 64, "a hash has at most 64 characters");

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
+#include <string>
+
 #include "templates/gpu_catalog.h"
 
 namespace mmtune {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(DeviceChoice, ModelIsNeverInstalled) {
@@ -35,6 +38,15 @@ TEST(DeviceChoice, OtherTextIsAUsageError) {
   }
 }
 
+TEST(DeviceChoice, ARefusalShowsNoControlCharacters) {
+  try {
+    choose_device("\x1b[31m");
+    FAIL() << "it was accepted";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--device ' [31m'"));
+  }
+}
+
 TEST(DeviceChoice, GpuThatDoesNotExistIsADeviceError) { EXPECT_THROW(choose_device("99"), DeviceError); }
 
 TEST(DeviceChoice, AutomaticAlwaysGivesADevice) { EXPECT_GT(choose_device("auto").spec.sm_count, 0); }
@@ -46,6 +58,70 @@ TEST(DeviceChoice, SeveralAreNamedWithCommasAndNoneTwice) {
   EXPECT_THROW(choose_devices("model:t4,model:t4"), UsageError);
   EXPECT_THROW(choose_devices("model:t4,"), UsageError);
   EXPECT_THROW(choose_devices("all,model:t4"), UsageError);
+}
+
+/// Two equal cards and another one.
+std::vector<DeviceSpec> three_gpus() {
+  std::vector<DeviceSpec> gpus{catalog_gpu("h200"), catalog_gpu("h200"), catalog_gpu("t4")};
+  for (std::size_t i = 0; i < gpus.size(); ++i) gpus[i].uuid = "GPU-" + std::to_string(i);
+  return gpus;
+}
+
+std::vector<DeviceSpec> no_gpus() { return {}; }
+
+/// Numbers of GPUs, -1 for models.
+std::vector<int> ordinals(const std::vector<DeviceChoice>& devices) {
+  std::vector<int> list;
+  for (const DeviceChoice& device : devices) {
+    list.push_back(device.ordinal);
+    if (device.ordinal >= 0) {
+      EXPECT_EQ(device.spec.uuid, "GPU-" + std::to_string(device.ordinal));
+    }
+  }
+  return list;
+}
+
+TEST(DeviceChoice, AllAreAllInstalledInTheirOrder) {
+  EXPECT_THAT(ordinals(choose_devices("all", three_gpus)), ElementsAre(0, 1, 2));
+  EXPECT_THROW(choose_devices("all", no_gpus), DeviceError);
+}
+
+TEST(DeviceChoice, NumbersAreThoseOfTheDriver) {
+  EXPECT_THAT(ordinals(choose_devices("0,1", three_gpus)), ElementsAre(0, 1));
+  EXPECT_THAT(ordinals(choose_devices(" 2 , 0", three_gpus)), ElementsAre(2, 0));
+  EXPECT_THAT(ordinals(choose_devices("auto", three_gpus)), ElementsAre(0));
+}
+
+TEST(DeviceChoice, ModelsMixWithInstalledGpus) {
+  const auto devices = choose_devices("1,model:h200,0", three_gpus);
+  EXPECT_THAT(ordinals(devices), ElementsAre(1, -1, 0));
+  EXPECT_EQ(models_of(devices).size(), 2U) << "measured and predicted";
+  EXPECT_THAT(ordinals(choose_devices("model:t4", no_gpus)), ElementsAre(-1));
+}
+
+TEST(DeviceChoice, AnInstalledGpuIsNamedOnceHoweverItIsWritten) {
+  for (const auto* text : {"0,0", "0,1,00", "auto,0", "model:t4,1,model:T4"}) {
+    EXPECT_THROW(choose_devices(text, three_gpus), UsageError) << text;
+  }
+}
+
+TEST(DeviceChoice, ANumberThatDoesNotExistSaysWhichDo) {
+  try {
+    choose_devices("0,3", three_gpus);
+    FAIL() << "GPU 3 of three was accepted";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no GPU 3: there are 0 to 2"));
+  }
+  EXPECT_THROW(choose_devices("0", no_gpus), DeviceError);
+}
+
+TEST(DeviceChoice, TheDriverIsAskedOnceAndOnlyIfNeedBe) {
+  int times = 0;
+  const auto count = [&times] { return ++times, three_gpus(); };
+  choose_devices("model:t4,model:h200", count);
+  EXPECT_EQ(times, 0);
+  choose_devices("0,1,2", count);
+  EXPECT_EQ(times, 1);
 }
 
 TEST(DeviceChoice, EqualCardsAreOneModelAndPredictionsAnother) {

@@ -59,9 +59,15 @@ class Faults {
     return found != faults_.end() && (found->second.contains(candidate) || found->second.contains("*"));
   }
 
-  std::string file(const std::string& fault) const {
+  /// All that stands behind this fault.
+  std::set<std::string> all(const std::string& fault) const {
     const auto found = faults_.find(fault);
-    return found == faults_.end() ? "" : *found->second.begin();
+    return found == faults_.end() ? std::set<std::string>{} : found->second;
+  }
+
+  std::string file(const std::string& fault) const {
+    const std::set<std::string> files = all(fault);
+    return files.empty() ? "" : *files.begin();
   }
 
   void log(const std::string& kind, const std::string& line) const {
@@ -230,6 +236,12 @@ Compilation compile(const Faults& faults, const Source& source) {
   return compilation;
 }
 
+std::vector<DeviceSpec> pretended_gpus(const Faults& faults) {
+  std::vector<DeviceSpec> gpus;
+  for (const std::string& uuid : faults.all("uuid")) gpus.emplace_back(pretended_gpu()).uuid = uuid;
+  return gpus.empty() ? std::vector{pretended_gpu()} : gpus;
+}
+
 }  // namespace
 
 WorkerParts faulty_parts(const std::string& faults) {
@@ -237,9 +249,7 @@ WorkerParts faulty_parts(const std::string& faults) {
   WorkerParts parts;
   parts.gpus = [] {
     known.commit("gpus_", "");
-    DeviceSpec gpu = pretended_gpu();
-    if (!known.file("uuid").empty()) gpu.uuid = known.file("uuid");
-    return std::vector<DeviceSpec>{gpu};
+    return pretended_gpus(known);
   };
   parts.compiler = [] {
     known.commit("load_", "");

@@ -55,6 +55,22 @@ TEST_F(Lanes, EqualGpusShareTheProblemsAndWorkAtTheSameTime) {
   EXPECT_EQ(run(on({gpu(0), gpu(1)}), "").known, 4);
 }
 
+TEST_F(Lanes, AllInstalledGpusAreFoundAndUsed) {
+  const std::string two = fmt::format("uuid@{};uuid@{}", gpu_uuid(0), gpu_uuid(1));
+  SessionOptions all = options();
+  {
+    const ScopedEnv scope("MMTUNE_TEST_FAULTS", two.c_str());
+    all = on(choose_devices("all"));
+    ASSERT_EQ(choose_devices("0,1").size(), 2U);
+  }
+  ASSERT_EQ(all.devices.size(), 2U);
+  all.launch_limit_s = 60;
+  EXPECT_EQ(run(all, two + ";meet@" + path("meet")).tuned, 4);
+  std::set<std::string> used;
+  for (const Trial& trial : trials()) used.insert(trial.environment.device_uuid);
+  EXPECT_EQ(used, (std::set{gpu_uuid(0), gpu_uuid(1)}));
+}
+
 TEST_F(Lanes, GpusOfDifferentModelsGetAllProblemsEach) {
   DeviceChoice other{catalog_gpu("a100"), 1};
   other.spec.uuid = gpu_uuid(1);

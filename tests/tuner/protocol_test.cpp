@@ -1,0 +1,46 @@
+// The fuzzer of messages starts from ones that are read to their end: a member more, and its corpus must have it too.
+#include "tuner/protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace mmtune {
+namespace {
+
+Message from_corpus(const std::string& name) {
+  std::ifstream file(MMTUNE_SOURCE_DIR "/tests/fuzz/corpus/messages/" + name, std::ios::binary);
+  return Message::from_cbor(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+template <class T>
+void expect_read(const std::string& name) {
+  try {
+    EXPECT_EQ(Message(from_corpus(name).get<T>()), from_corpus(name)) << name;
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << name << ": " << error.what();
+  }
+}
+
+TEST(Protocol, TheCorpusSpeaksItAsItIs) {
+  expect_read<Compilation>("compilation");
+  expect_read<CompilerFacts>("facts");
+  expect_read<Contender>("contender");
+  expect_read<Environment>("environment");
+  expect_read<Evaluation>("evaluation");
+  expect_read<Problem>("problem");
+  expect_read<std::vector<DeviceSpec>>("gpu");
+  expect_read<std::vector<Finish>>("finishes");
+  expect_read<std::vector<Timing>>("timings");
+}
+
+TEST(Protocol, AFinishThatCannotBeIsRefused) {
+  for (const auto* name : {"finish_standing", "finish_ratio", "finish_nan", "finish_no_time"}) {
+    EXPECT_THROW(from_corpus(name).get<std::vector<Finish>>(), Error) << name;
+  }
+}
+
+}  // namespace
+}  // namespace mmtune
