@@ -25,9 +25,8 @@ constexpr int kClockMemory = 2;
 
 /// NVML initialised, and a GPU's handle in it.
 struct Nvml::Session {
-  explicit Session(const std::string& uuid)
-      : library_(DynamicLibrary::open("NVML", {"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"},
-                                      "it is part of NVIDIA's driver")) {
+  Session(const std::string& uuid, const std::vector<std::string>& libraries)
+      : library_(DynamicLibrary::open("NVML", libraries, "it is part of NVIDIA's driver")) {
     // The sensors may each be missing; they are null then.
     set(clock, library_.find("nvmlDeviceGetClockInfo"));
     set(application_clock, library_.find("nvmlDeviceGetApplicationsClock"));
@@ -90,9 +89,11 @@ std::optional<double> watts(std::optional<unsigned> milliwatts) {
 
 }  // namespace
 
-Nvml::Nvml(const std::string& uuid) {
+Nvml::Nvml(const std::string& uuid) : Nvml(uuid, {"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"}) {}
+
+Nvml::Nvml(const std::string& uuid, const std::vector<std::string>& libraries) {
   try {
-    session_ = std::make_shared<const Session>(uuid);
+    session_ = std::make_shared<const Session>(uuid, libraries);
   } catch (const DeviceError& error) {
     log::debug("clocks and power are unknown: {}", error.what());
   }

@@ -14,6 +14,8 @@ class Nvml {
  public:
   /// `uuid` as in DeviceSpec. Never throws for what is missing: then everything is unknown.
   explicit Nvml(const std::string& uuid);
+  /// The first of these libraries that loads, instead of the driver's.
+  Nvml(const std::string& uuid, const std::vector<std::string>& libraries);
 
   bool available() const { return static_cast<bool>(session_); }
 

@@ -6,13 +6,13 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "runtime/nvml.h"
 #include "tuner/conditions.h"
 #include "tuner/lane.h"
 #include "tuner/measure.h"
+#include "tuner/race_rounds.h"
 #include "tuner/verify.h"
 #include "tuner/version.h"
 
@@ -25,8 +25,7 @@ constexpr double kLong_us = 5e3;
 constexpr double kSlow = 1.12;  // no more than one sample is taken beyond this
 constexpr int kScreenSamples = 5;
 constexpr double kScreen_us = 50e3;                          // but no longer than this for a candidate
-constexpr auto kRaceTime = std::chrono::milliseconds(2500);  // for all rounds of a race,
-constexpr std::size_t kLeastRounds = 5;                      // but no fewer than these
+constexpr auto kRaceTime = std::chrono::milliseconds(2500);  // for all rounds of a race, but for the least
 constexpr double kReplayed_us = 10e3;  // shorter finalists are replayed as graphs, so that no host latency counts
 
 class GpuLane final : public Lane {
@@ -82,13 +81,14 @@ class GpuLane final : public Lane {
       verifier_->random_operands(each.candidate.plan);  // the workspace grows here, so that no graph loses it below
     }
     std::vector<Stopwatch> watches = line_up(kernels, contenders);
-    Race race(contenders.size());
-    std::vector<Conditions> conditions(contenders.size());
-    std::mt19937_64 generator(0);
+    const auto run = [&](std::size_t i, bool count_processes) {
+      watches[i].start();
+      const Reading reading = read(nvml_, count_processes);  // while the GPU works
+      return RaceSample{watches[i].finish_us(), reading};
+    };
     const auto end = std::chrono::steady_clock::now() + kRaceTime;
-    while (!race.over() && (race.rounds() < kLeastRounds || std::chrono::steady_clock::now() < end)) {
-      run_round(watches, race, conditions, generator);
-    }
+    const auto [race, conditions] =
+        run_rounds(watches.size(), run, [end] { return std::chrono::steady_clock::now() >= end; });
     const std::vector<Placing> placings = race.placings();
     std::vector<Finish> finishes;
     for (std::size_t i = 0; i < watches.size(); ++i) {
@@ -122,30 +122,6 @@ class GpuLane final : public Lane {
       watches.back().sample_us();
     }
     return watches;
-  }
-
-  /// One sample of each that still runs, in an order of its own; the sensors are read while the GPU works.
-  void run_round(std::vector<Stopwatch>& watches, Race& race, std::vector<Conditions>& conditions,
-                 std::mt19937_64& generator) const {
-    const std::vector<std::size_t> running = race.running();
-    std::vector<std::size_t> order = running;
-    std::shuffle(order.begin(), order.end(), generator);
-    std::vector<Reading> readings(watches.size());
-    std::vector<double> times_us(watches.size());
-    for (const std::size_t i : order) {
-      watches[i].start();
-      readings[i] = read(nvml_, i == order.front());
-      times_us[i] = watches[i].finish_us();
-    }
-    const bool disturbed = std::any_of(readings.begin(), readings.end(), disturbs);
-    std::vector<double> round_us;
-    round_us.reserve(running.size());
-    for (const std::size_t i : running) round_us.push_back(times_us[i]);
-    if (!race.add(round_us, disturbed)) return;
-    for (const std::size_t i : running) {
-      readings[i].co_tenants = readings[order.front()].co_tenants;
-      conditions[i].add(readings[i], disturbed ? 1 : 0);
-    }
   }
 
   void time(const LoadedKernel& kernel, const LaunchPlan& plan, double launch_us, double best_us,
