@@ -142,10 +142,13 @@ TEST_F(RaceRounds, ThePowerCapIsToldAndDisturbsNothing) {
 
 TEST_F(RaceRounds, TimeThatIsUpEndsARaceAfterAFewRounds) {
   const RoundsRun rounds = run(
-      {1, 1}, [](int) {}, [] { return true; });
+      std::vector<double>(8, 1), [](int) {}, [] { return true; });
   EXPECT_FALSE(rounds.race.over());
   EXPECT_EQ(rounds.race.rounds(), 5U);
-  EXPECT_EQ(rounds.race.placings().size(), 2U);
+  EXPECT_EQ(rounds.race.placings().size(), 8U);
+  for (const Conditions& conditions : rounds.conditions) {
+    EXPECT_EQ(described(conditions).co_tenants, 0) << "some never came first, when processes are counted";
+  }
 }
 
 }  // namespace

@@ -1,0 +1,92 @@
+// A GPU that is not alone, and machines with several.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "db/store.h"
+#include "runtime/nvml.h"
+#include "templates/families.h"
+#include "tests/runtime/support.h"
+#include "tests/tuner/cli_fixture.h"
+#include "tuner/candidate.h"
+#include "tuner/lane.h"
+#include "tuner/worker_process.h"
+
+namespace mmtune {
+namespace {
+
+class GpuCompany : public test::GpuTest {
+ protected:
+  static constexpr std::chrono::minutes kLimit{5};
+
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    device_ = {query_device(0), 0};
+    target_ = compile_target(device_.spec, nvrtc_->supported());
+  }
+
+  Contender contender() const {
+    const Preparation preparation(TemplateFiles::embedded(), device_.spec, target_, Evidence::measured,
+                                  nvrtc_->version());
+    const Family& tiled = family_named("tiled");
+    const Attempt attempt = preparation.attempt(problem_, {&tiled, tiled.default_config(problem_), 0});
+    return {attempt.candidate,
+            preparation.binary(nvrtc_->compile(attempt.candidate.source, preparation.files(), target_))};
+  }
+
+  Problem problem_ = packed_problem(Precision::fp32, Layout::nn, 512, 512, 512);
+  DeviceChoice device_;
+  CompileTarget target_;
+};
+
+TEST_F(GpuCompany, ARaceBesideAnotherProcessEndsAndIsFlagged) {
+  const std::vector<Contender> contenders{contender(), contender()};
+  WorkerProcess neighbour(kThisProgram, "neighbour");
+  neighbour.ask<Environment>(
+      {{"verb", verb::kOpen}, {"device", device_.spec}, {"ordinal", device_.ordinal}, {"target", target_}}, kLimit);
+  neighbour.ask<Message>({{"verb", verb::kBegin}, {"problem", problem_}}, kLimit);
+  if (Nvml(device_.spec.uuid).processes().value_or(0) < 2) GTEST_SKIP() << "NVML does not show other processes";
+
+  const auto lane = make_gpu_lane(device_, *nvrtc_, target_);
+  lane->begin(problem_);
+  neighbour.send({{"verb", verb::kRace}, {"contenders", contenders}}, kLimit);
+  const auto ours = lane->race(contenders);
+  const auto theirs = neighbour.receive<std::vector<Finish>>(kLimit);
+  for (const auto& finishes : {ours, theirs}) {
+    ASSERT_EQ(finishes.size(), 2U);
+    for (const Finish& finish : finishes) {
+      EXPECT_GE(finish.timing.co_tenants, 1);
+      EXPECT_GT(finish.timing.disturbed, 0);
+    }
+  }
+}
+
+class GpuPair : public Cli {
+ protected:
+  void SetUp() override {
+    if (const auto why = test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
+    if (gpu_count() < 2) GTEST_SKIP() << "this machine has one GPU";
+    if (key_of(query_device(0)) != key_of(query_device(1))) GTEST_SKIP() << "the GPUs are of two models";
+  }
+};
+
+TEST_F(GpuPair, AllAreAsManyAsTheDriverHas) {
+  EXPECT_EQ(choose_devices("all").size(), static_cast<std::size_t>(gpu_count()));
+}
+
+TEST_F(GpuPair, BothShareTheSizes) {
+  const auto result = mmtune("tune --device 0,1 --sizes 256,512 --family tiled --effort quick --format json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out).size(), 2U) << "sizes that are decided";
+  std::set<std::string> used;
+  for (const Trial& trial : Store::open(path("default.db"), OpenMode::read_only).trials()) {
+    used.insert(trial.environment.device_uuid);
+  }
+  EXPECT_EQ(used, (std::set{query_device(0).uuid, query_device(1).uuid}));
+}
+
+}  // namespace
+}  // namespace mmtune
