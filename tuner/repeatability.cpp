@@ -76,7 +76,13 @@ class Repetition {
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       if (fields_[i].chosen.empty()) continue;
       const Problem& problem = options_.session.problems[i];
-      problems.push_back({problem, count_repeats(fields_[i].chosen, race(problem, fields_[i].contenders))});
+      try {
+        problems.push_back({problem, count_repeats(fields_[i].chosen, race(problem, fields_[i].contenders))});
+      } catch (const RaceLostError& lost) {
+        left_out(problem, lost);
+      } catch (const UnmeasurableError& error) {
+        left_out(problem, error);
+      }
     }
     return problems;
   }
@@ -96,6 +102,10 @@ class Repetition {
     field.chosen.push_back(static_cast<std::size_t>(same - field.contenders.begin()));
     if (same != field.contenders.end()) return;
     field.contenders.push_back({{&family, config, family.plan(problem, config, device.spec), {}}, *std::move(binary)});
+  }
+
+  static void left_out(const Problem& problem, const Error& why) {
+    log::error("{}: left out: the winners of its runs cannot be raced: {}", to_string(problem), why.what());
   }
 
   std::vector<Placing> race(const Problem& problem, const std::vector<Contender>& contenders) {

@@ -6,6 +6,7 @@
 
 #include "runtime/nvrtc.h"
 #include "tests/tuner/cli_fixture.h"
+#include "tests/tuner/faults_fixture.h"
 
 namespace mmtune {
 namespace {
@@ -74,6 +75,37 @@ TEST_F(Repeatability, RefusesWhatItCannotTellApart) {
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, HasSubstr("one precision"));
   EXPECT_EQ(mmtune("repeatability --device model:h200 --sizes 64 --runs 1").code, 2);
+}
+
+/// Runs on a pretended GPU that try other candidates each, and so have other winners.
+class LastRace : public test::FaultsTest {
+ protected:
+  std::vector<RepeatedProblem> repeat(const std::string& faults) const {
+    const test::ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
+    RepeatOptions repeat{options(), 3, false};
+    repeat.session.families = {"tiled_coarsened"};
+    repeat.session.strategy = "random";
+    repeat.session.effort = "quick";
+    repeat.session.problems.push_back(packed_problem(Precision::fp32, Layout::nn, 96, 64, 64));
+    return measure_repeatability(repeat);
+  }
+};
+
+TEST_F(LastRace, ComparesTheWinnersOfTheRuns) {
+  const auto problems = repeat("");
+  ASSERT_EQ(problems.size(), 2U);
+  for (const auto& [problem, repeats] : problems) {
+    EXPECT_EQ(repeats.runs, 3);
+    EXPECT_LT(repeats.same, 3) << "nothing to race";
+  }
+}
+
+TEST_F(LastRace, WhereItIsLostTheProblemIsLeftOutAndTheOthersGoOn) {
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(repeat("race_abort@*").empty());
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("64x64x64: left out: the winners of its runs cannot be raced"));
+  EXPECT_THAT(log, HasSubstr("96x64x64: left out: the winners of its runs cannot be raced"));
 }
 
 }  // namespace
