@@ -69,7 +69,6 @@ TEST(Nvml, WhatItStartsItShutsDown) {
   NvmlAnswers& answers = fake_nvml();
   {
     const Nvml nvml(test::kFakeGpu, {MMTUNE_FAKE_NVML});
-    const Nvml copy = nvml;
     EXPECT_EQ(answers.sessions, 1);
   }
   EXPECT_EQ(answers.sessions, 0);
