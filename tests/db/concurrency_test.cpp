@@ -1,11 +1,19 @@
 // Many processes, processes that die, disks that fill: nothing acknowledged is lost, nothing half-written is seen.
 #include <mmtune/error.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <array>
+#include <atomic>
+#include <new>
 #include <random>
+#include <set>
+#include <stdexcept>
+#include <utility>
 
 #include "db/sqlite.h"
+#include "templates/config.h"
 #include "tests/db/fixtures.h"
 
 namespace mmtune::testing {
@@ -13,44 +21,98 @@ namespace {
 
 constexpr int kWriters = 32;
 constexpr int kReaders = 8;
-constexpr int kRows = 4;
+constexpr int kRows = 8;
 
-TEST_F(StoreTest, ManyWritersCreateAndFillOneFile) {
-  int gate[2];
-  ASSERT_EQ(pipe(gate), 0);
-  const auto wait_at_gate = [&] {
-    char nothing = 0;
-    close(gate[1]);
-    [[maybe_unused]] const auto end = read(gate[0], &nothing, 1);  // all children start when the parent closes it
-  };
+/// What parent and children tell each other.
+struct Signals {
+  std::atomic<int> readers_waiting{0};  ///< that looked for the file and found none
+  std::atomic<bool> start{false};       ///< writing
+  std::atomic<bool> written{false};     ///< all of it
+};
+
+class SharedSignals {
+ public:
+  SharedSignals() : memory_(mmap(nullptr, sizeof(Signals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    if (memory_ == MAP_FAILED) throw std::runtime_error("no shared memory");
+    new (memory_) Signals;
+  }
+  ~SharedSignals() { munmap(memory_, sizeof(Signals)); }
+  SharedSignals(const SharedSignals&) = delete;
+  SharedSignals& operator=(const SharedSignals&) = delete;
+
+  Signals* operator->() const { return static_cast<Signals*>(memory_); }
+
+ private:
+  void* memory_;
+};
+
+void wait_for(const std::function<bool()>& condition) {
+  while (!condition()) usleep(200);
+}
+
+/// Opens for reading as soon as there is something to read. Until then nothing but its absence may be complained of.
+Store open_once_made(const std::string& path, const std::function<void()>& is_absent) {
+  while (true) {
+    try {
+      return Store::open(path, OpenMode::read_only);
+    } catch (const DatabaseError& error) {
+      const std::string_view what = error.what();
+      if (what.find(": does not exist; ") == what.npos && what.find(": empty; ") == what.npos) throw;
+      is_absent();
+    }
+  }
+}
+
+/// The number of rows, of each writer its first ones: what is committed later is not seen earlier.
+int rows_in_order(Store& store) {
+  std::array<std::set<int>, kWriters> rows;
+  for (const Trial& trial : store.trials()) {
+    const int number = static_cast<int>(Config::parse(trial.key.config).settings().back().value) - 1;
+    rows.at(static_cast<std::size_t>(number / kRows)).insert(number % kRows);
+  }
+  int count = 0;
+  for (const std::set<int>& each : rows) {
+    if (!each.empty() && *each.rbegin() + 1 != static_cast<int>(each.size())) throw DatabaseError("a row is missing");
+    count += static_cast<int>(each.size());
+  }
+  return count;
+}
+
+TEST_F(StoreTest, ManyWritersCreateAndFillOneFileWhileOthersRead) {
+  const SharedSignals signals;
   std::vector<pid_t> children;
   for (int writer = 0; writer < kWriters; ++writer) {
     children.push_back(in_child([&] {
-      wait_at_gate();
+      wait_for([&] { return signals->start.load(); });
       Store store = open();
-      for (int row = 0; row < kRows; ++row) {
-        const Binary binary = sample_binary(writer * kRows + row);
-        store.put(sample_trial(writer * kRows + row), &binary);
+      for (int number = writer * kRows; number < (writer + 1) * kRows; ++number) {
+        const Binary binary = sample_binary(number);
+        store.put(sample_trial(number), &binary);
       }
     }));
   }
+  std::vector<pid_t> readers;
   for (int reader = 0; reader < kReaders; ++reader) {
-    children.push_back(in_child([&] {
-      wait_at_gate();
-      Store store = open();
-      std::size_t seen = 0;
-      for (int round = 0; round < 50; ++round) {
-        const std::size_t now = store.trials().size();
+    readers.push_back(in_child([&] {
+      bool waits = false;
+      Store store = open_once_made(path_, [&] {
+        if (!std::exchange(waits, true)) ++signals->readers_waiting;
+      });
+      for (int seen = 0; !signals->written;) {
+        const int now = rows_in_order(store);
         if (now < seen) throw DatabaseError("rows vanished");
         seen = now;
       }
+      EXPECT_EQ(rows_in_order(store), kWriters * kRows);
     }));
   }
-  close(gate[0]);
-  close(gate[1]);
+  wait_for([&] { return signals->readers_waiting == kReaders; });
+  signals->start = true;
   for (const pid_t child : children) EXPECT_EQ(status_of(child), 0);
+  signals->written = true;
+  for (const pid_t reader : readers) EXPECT_EQ(status_of(reader), 0);
   Store store = open();
-  EXPECT_EQ(store.trials().size(), static_cast<std::size_t>(kWriters * kRows));
+  EXPECT_EQ(rows_in_order(store), kWriters * kRows);
   EXPECT_TRUE(store.check().faults.empty());
 }
 
