@@ -3,7 +3,9 @@
 // MMTUNE_TEST_ALL_KERNELS set, configurations with every value of every parameter in all precisions and layouts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -48,11 +50,19 @@ constexpr Scene kMore[] = {
     {"narrow rows of n", 48, 33, 80, Values::random, kBoth},
 };
 
+/// What configurations run that were drawn to show what no other one shows.
+constexpr Scene kDrawn[] = {
+    {"taller than any tile, odd gaps", 261, 35, 75, Values::whole, kWhole, {.padding = 3, .offset = 1}},
+    {"wider than any tile", 40, 264, 72, Values::random, kBoth},
+    {"deep", 9, 11, 1637, Values::random},
+};
+
 struct Case {
   std::string_view family;
   Precision precision;
   Layout layout;
-  std::string config;  ///< what is not the default
+  std::string config;     ///< what is not the default
+  bool is_drawn = false;  ///< and not chosen
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& of) {
@@ -61,6 +71,45 @@ std::ostream& operator<<(std::ostream& out, const Case& of) {
 
 constexpr auto kFp32 = Precision::fp32;
 constexpr auto kNn = Layout::nn, kNt = Layout::nt, kTn = Layout::tn, kTt = Layout::tt;
+
+/// A case's defaults are those for this problem.
+Problem typical(Precision precision, Layout layout) { return packed_problem(precision, layout, 16, 64, 64); }
+
+/// Knows the values that cases show in fp32.
+test::Sampler sampler_beside(const std::vector<Case>& cases, const Family& family) {
+  test::Sampler sampler(family, device(), 1);
+  for (const Case& each : cases) {
+    if (each.family != family.name() || each.precision != kFp32) continue;
+    sampler.show(family.complete(Config::parse(each.config), typical(kFp32, each.layout)));
+  }
+  return sampler;
+}
+
+/// Whether it can run what drawn configurations run, and in little time.
+bool is_drawable(const Family& family, Layout layout, const Config& config) {
+  constexpr std::int64_t kMostThreads = 300'000;  // a second or two
+  return std::all_of(std::begin(kDrawn), std::end(kDrawn), [&](const Scene& scene) {
+    const Problem problem = packed_problem(kFp32, layout, scene.m, scene.n, scene.k);
+    if (!family.broken_rule(problem, config, device()).empty()) return false;
+    std::int64_t threads = 0;
+    for (const LaunchStep& step : family.plan(problem, config, device()).steps) {
+      threads += step.grid.x * step.grid.y * step.grid.z * step.block.x * step.block.y * step.block.z;
+    }
+    return threads <= kMostThreads;
+  });
+}
+
+/// Configurations that show, in fp32, those values of the family's parameters that no case shows.
+void add_missing_values(const Family& family, std::vector<Case>& cases) {
+  std::vector<Problem> problems;
+  for (const Layout layout : kAllLayouts) problems.push_back(typical(kFp32, layout));
+  const auto accepts = [&](const Problem& problem, const Config& config) {
+    return is_drawable(family, problem.layout, config);
+  };
+  for (const auto& [problem, config] : sampler_beside(cases, family).cover(problems, accepts)) {
+    cases.push_back({family.name(), kFp32, problem.layout, config.text(), true});
+  }
+}
 
 std::vector<Case> chosen_cases() {
   std::vector<Case> cases = {
@@ -105,6 +154,7 @@ std::vector<Case> chosen_cases() {
     cases.push_back({family->name(), Precision::int32, kNn, ""});
     cases.push_back({family->name(), Precision::fp16, kNt, ""});
     cases.push_back({family->name(), Precision::bf16, kTt, ""});
+    add_missing_values(*family, cases);
   }
   return cases;
 }
@@ -146,10 +196,33 @@ int run(Stage& stage, Precision precision, Layout layout, const Scene (&scenes)[
 class OnTheHost : public testing::TestWithParam<Case> {};
 
 TEST_P(OnTheHost, ComputesTheProduct) {
-  const auto& [family, precision, layout, settings] = GetParam();
-  Stage stage(family_named(family), settings, packed_problem(precision, layout, 16, 64, 64));
-  EXPECT_GE(run(stage, precision, layout, kCore), 3) << "not every order of threads was seen";
+  const auto& [family, precision, layout, settings, is_drawn] = GetParam();
+  Stage stage(family_named(family), settings, typical(precision, layout));
+  if (is_drawn) {
+    EXPECT_EQ(run(stage, precision, layout, kDrawn), std::size(kDrawn)) << "it can run everything";
+    return;
+  }
+  const int runs = run(stage, precision, layout, kCore);
+  EXPECT_GE(runs, 3) << "not every order of threads was seen";
+  if (settings.empty()) {
+    EXPECT_EQ(runs, std::size(kCore)) << "a default can run everything";
+  }
   if (wants_all() || (precision == kFp32 && settings.empty())) run(stage, precision, layout, kMore);
+}
+
+TEST(CasesOnTheHost, ShowEveryValueOfEveryParameterAndDefaultsInEveryLayout) {
+  const std::vector<Case> cases = chosen_cases();
+  for (const Family* family : families()) {
+    EXPECT_EQ(sampler_beside(cases, *family).not_shown(), "") << family->name();
+    for (const Layout layout : kAllLayouts) {
+      EXPECT_TRUE(std::any_of(cases.begin(), cases.end(),
+                              [&](const Case& each) {
+                                return each.family == family->name() && each.precision == kFp32 &&
+                                       each.layout == layout && each.config.empty();
+                              }))
+          << family->name() << ' ' << to_string(layout);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, OnTheHost, testing::ValuesIn(wants_all() ? all_cases() : chosen_cases()),
