@@ -2,8 +2,10 @@
 //
 // Its faults are a text, "FAULT@CANDIDATE;FAULT@CANDIDATE;…", which tests put into MMTUNE_TEST_FAULTS. CANDIDATE is a
 // family with its configuration, "tiled TILE=8 UNROLL=2", or * for all. FAULT is, while a candidate runs,
-//   hang, abort, segfault, exit, garbage, endless, deep, wrong, late_nan, memory, lost, refused, sometimes,
+//   hang, abort, segfault, exit, garbage, endless, deep, wrong, late_nan, memory, lost, refused,
 //   incorrect, spoils (which makes everything incorrect that comes later in its process),
+//   sometimes (it aborts), sometimes_wrong (it is incorrect): by chance, every fifth time,
+//   varies (it is right, but its bits are others every time),
 // in a race with the candidate
 //   race_hang, race_abort, race_memory, race_refused,
 // for its problem ("begin_abort@fp32 nn 64x64x64")
