@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <thread>
@@ -18,6 +21,7 @@
 #include "runtime/nvrtc.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
+#include "tests/tuner/gpu_memory.h"
 
 namespace mmtune {
 namespace {
@@ -25,8 +29,8 @@ namespace {
 using testing::IsEmpty;
 using testing::IsSupersetOf;
 
-constexpr const char* kArguments[] = {"tune",       "--family", "tiled", "--effort", "full", "--strategy",
-                                      "exhaustive", "--jobs",   "2",     "--format", "csv",  "-vv"};
+constexpr const char* kArguments[] = {"tune",       "--family",   "tiled",    "--effort", "full",
+                                      "--strategy", "exhaustive", "--format", "csv",      "-vv"};
 constexpr int kTrialsPerSize = 21;
 
 /// How often the program is killed: a few times, or MMTUNE_TEST_KILLS for a thorough run.
@@ -34,6 +38,18 @@ int kills() {
   const char* text = std::getenv("MMTUNE_TEST_KILLS");
   return text == nullptr ? 5 : std::atoi(text);
 }
+
+using Clock = std::chrono::steady_clock;
+
+/// What a run was doing when it was killed.
+enum class Phase { starting, trials, deciding, decided };
+
+const std::map<Phase, const char*> kPhases = {
+    {Phase::starting, "before the first trial"},
+    {Phase::trials, "among the trials of a problem"},
+    {Phase::deciding, "between a problem's last trial and its decision"},
+    {Phase::decided, "between problems, or after the last"},
+};
 
 /// "fp32 nn 64x64x64: tiled TILE=16 UNROLL=4": a trial as the log names it.
 using Trials = std::set<std::string>;
@@ -54,7 +70,7 @@ class Resume : public Cli {
     std::vector<std::string> words{MMTUNE_BINARY};
     words.insert(words.end(), std::begin(kArguments), std::end(kArguments));
     words.insert(words.end(), {"--device", device_, "--sizes", fmt::format("8..{}:8", 8 * sizes_)});
-    words.insert(words.end(), {"--db", path("default.db")});
+    words.insert(words.end(), {"--jobs", jobs_, "--db", path("default.db")});
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -76,12 +92,11 @@ class Resume : public Cli {
     return status;
   }
 
-  /// Waits until so many trials are begun and a while more, or the program has ended by itself, then signals.
-  int stop(pid_t child, std::size_t begun, int signal, std::chrono::microseconds more = {}) const {
+  /// Waits until so many trials are begun, or the program has ended by itself, then signals.
+  int stop(pid_t child, std::size_t begun, int signal) const {
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
       if (judged().size() >= begun) {
-        std::this_thread::sleep_for(more);
         kill(child, signal);
         return status_of(child);
       }
@@ -90,10 +105,21 @@ class Resume : public Cli {
     return status;
   }
 
+  /// None where a kill left no file, or one with nothing in it.
+  std::optional<Store> database() const {
+    if (!std::filesystem::exists(path("default.db"))) return std::nullopt;
+    try {
+      return Store::open(path("default.db"), OpenMode::read_only);
+    } catch (const DatabaseError& error) {
+      if (std::string_view(error.what()).find(": empty; ") == std::string_view::npos) throw;
+      return std::nullopt;
+    }
+  }
+
   Trials stored() const {
     Trials found;
-    if (!std::filesystem::exists(path("default.db"))) return found;
-    for (const Trial& trial : Store::open(path("default.db"), OpenMode::read_only).trials()) {
+    auto store = database();
+    for (const Trial& trial : store ? store->trials() : std::vector<Trial>()) {
       found.insert(fmt::format("{}: {} {}", to_string(trial.key.problem), trial.key.family, trial.key.config));
     }
     return found;
@@ -117,10 +143,12 @@ class Resume : public Cli {
     return common;
   }
 
-  std::size_t all() const { return static_cast<std::size_t>(sizes_ * kTrialsPerSize); }
+  std::size_t all() const { return static_cast<std::size_t>(sizes_) * kTrialsPerSize; }
 
   void expect_sound() const {
-    EXPECT_THAT(Store::open(path("default.db"), OpenMode::read_only).check().faults, IsEmpty());
+    if (auto store = database()) {
+      EXPECT_THAT(store->check().faults, IsEmpty());
+    }
   }
 
   /// Runs to the end, where everything is known.
@@ -133,38 +161,100 @@ class Resume : public Cli {
     expect_no_process_left();
   }
 
-  /// Kills at random moments, then lets it finish.
-  void kill_and_go_on() const {
-    std::mt19937 random(1);
-    for (int i = 0; i < kills(); ++i) {
+  void start_from_nothing() const { std::filesystem::remove(path("default.db")); }
+
+  /// How long a run takes that finds nothing.
+  Clock::duration whole_run() const {
+    start_from_nothing();
+    const auto begin = Clock::now();
+    finish({});
+    return Clock::now() - begin;
+  }
+
+  /// Kills the program that long after its start, unless it ends before. What waitpid says of it.
+  static int kill_after(Clock::duration moment, pid_t child) {
+    const auto end = Clock::now() + moment;
+    int status = 0;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+      if (Clock::now() >= end) {
+        kill(child, SIGKILL);
+        return status_of(child);
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    return status;
+  }
+
+  /// Where the last run was killed. A problem is begun when the one before is decided.
+  Phase phase() const {
+    std::set<std::string> decided;
+    auto store = database();
+    for (const Winner& winner : store ? store->winners() : std::vector<Winner>()) {
+      decided.insert(to_string(winner.trial.key.problem));
+    }
+    const Trials begun = judged(), known = stored();
+    for (const std::string& trial : begun) {
+      const std::string problem = trial.substr(0, trial.find(": "));
+      if (decided.contains(problem)) continue;
+      const auto count = std::count_if(known.begin(), known.end(),
+                                       [&](const std::string& each) { return each.starts_with(problem + ": "); });
+      return count < kTrialsPerSize ? Phase::trials : Phase::deciding;
+    }
+    return begun.empty() ? Phase::starting : Phase::decided;
+  }
+
+  /// Kills at moments spread evenly over the time of a whole run, each time going on with what is there, and from
+  /// nothing when a run came to its end. Returns the kills of each phase. More kills than kills() only where luck had
+  /// all of them miss the trials.
+  std::map<Phase, int> kill_and_go_on() const {
+    const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(whole_run());
+    std::mt19937_64 random(1);
+    std::uniform_int_distribution<std::int64_t> moment(0, whole.count());
+    std::map<Phase, int> kills_in;
+    start_from_nothing();
+    const auto wants_more = [&](int fallen) {
+      return fallen < kills() || (!kills_in.contains(Phase::trials) && fallen < 10 * kills());
+    };
+    for (int fallen = 0; wants_more(fallen) && !HasFailure();) {
       const Trials before = stored();
-      const pid_t child = start();
-      const auto most_begun = static_cast<unsigned>(all() - before.size()) / 20 + 1;
-      const int status = stop(child, random() % most_begun, SIGKILL, std::chrono::microseconds(random() % 20'000));
-      ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << content(path("stderr"));
+      const int status = kill_after(std::chrono::microseconds(moment(random)), start());
       expect_no_process_left();
       const Trials begun = judged();
       EXPECT_THAT(both(before, begun), IsEmpty());
-      if (!std::filesystem::exists(path("default.db"))) continue;
+      if (WIFEXITED(status)) {
+        EXPECT_EQ(WEXITSTATUS(status), 0) << content(path("stderr"));
+        EXPECT_EQ(stored().size(), all());
+        start_from_nothing();
+        continue;
+      }
       expect_sound();
       EXPECT_GE(both(begun, stored()).size() + 1, begun.size());
+      ++kills_in[phase()];
+      ++fallen;
     }
     finish(stored());
+    for (const auto& [phase, count] : kills_in) fmt::print("{} kills {}\n", count, kPhases.at(phase));
+    return kills_in;
   }
 
   std::string device_ = "model:h200";
-  int sizes_ = 20;
+  std::string jobs_ = "2";
+  int sizes_ = 6;
 };
 
-/// The same on a GPU, with fewer sizes.
+/// The same on a GPU, with fewer sizes, so that many kills take minutes.
 class GpuResume : public Resume {
  protected:
   void SetUp() override {
     if (const auto why = test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
+    memory_.emplace();
     Resume::SetUp();
     device_ = "0";
-    sizes_ = 12;
+    jobs_ = "8";
+    sizes_ = 4;
   }
+
+  std::optional<test::GpuMemory> memory_;
 };
 
 TEST_F(Resume, CtrlCSavesAndTheNextRunGoesOn) {
@@ -182,9 +272,19 @@ TEST_F(Resume, CtrlCSavesAndTheNextRunGoesOn) {
   finish(before);
 }
 
-TEST_F(Resume, KillLosesAtMostTheCandidateInFlight) { kill_and_go_on(); }
+TEST_F(Resume, KillLosesAtMostTheCandidateInFlight) {
+  const auto kills_in = kill_and_go_on();
+  EXPECT_TRUE(kills_in.contains(Phase::trials));
+}
 
-TEST_F(GpuResume, KillLosesAtMostTheCandidateInFlight) { kill_and_go_on(); }
+TEST_F(GpuResume, KillLosesAtMostTheCandidateInFlight) {
+  const auto kills_in = kill_and_go_on();
+  memory_->expect_given_back();
+  EXPECT_TRUE(kills_in.contains(Phase::trials));
+  if (kills() >= 100) {
+    EXPECT_TRUE(kills_in.contains(Phase::deciding)) << "no kill hit a race";
+  }
+}
 
 TEST_F(Resume, TwoTunersOnOneDatabaseLoseNothing) {
   sizes_ = 10;
