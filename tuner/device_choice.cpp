@@ -17,6 +17,8 @@ namespace {
 constexpr std::string_view kModelPrefix = "model:";
 constexpr std::string_view kFallbackModel = "h200";
 
+std::vector<DeviceSpec> ask_driver() { return installed_gpus(); }
+
 DeviceChoice model(std::string_view key) {
   DeviceChoice choice{catalog_gpu(key), -1};
   choice.spec.installed = false;
@@ -55,7 +57,7 @@ std::vector<DeviceChoice> all_installed(const GpuQuery& query) {
 
 }  // namespace
 
-DeviceChoice choose_device(std::string_view text) { return choose_device(text, installed_gpus); }
+DeviceChoice choose_device(std::string_view text) { return choose_device(text, ask_driver); }
 
 DeviceChoice choose_device(std::string_view text, const GpuQuery& query) {
   if (text == "auto") return automatic(query);
@@ -69,7 +71,7 @@ DeviceChoice choose_device(std::string_view text, const GpuQuery& query) {
   return installed(ordinal, query);
 }
 
-std::vector<DeviceChoice> choose_devices(std::string_view text) { return choose_devices(text, installed_gpus); }
+std::vector<DeviceChoice> choose_devices(std::string_view text) { return choose_devices(text, ask_driver); }
 
 std::vector<DeviceChoice> choose_devices(std::string_view text, const GpuQuery& query) {
   if (text == "all") return all_installed(query);
