@@ -95,8 +95,9 @@ TEST_F(Faults, EveryFifthIsWrongIn500Candidates) {
   EXPECT_THAT(right, Contains(winner()));
   EXPECT_LE(pretended_us(winner()), kWorthLess * pretended_us(right.front()));
 
+  const std::size_t ran = lines("log").size();
   EXPECT_EQ(run(many, faults).known, 1);
-  EXPECT_THAT(lines("log"), SizeIs(all.size())) << "who was wrong got another chance";
+  EXPECT_THAT(lines("log"), SizeIs(ran)) << "who was wrong got another chance";
 }
 
 TEST_F(Faults, AKillInTheRaceLeavesOnlyTheRaceToDo) {
