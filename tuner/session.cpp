@@ -17,6 +17,7 @@
 #include "db/store.h"
 #include "runtime/log.h"
 #include "runtime/template_files.h"
+#include "templates/render.h"
 #include "tuner/attempts.h"
 #include "tuner/candidate.h"
 #include "tuner/compile_pool.h"
@@ -203,10 +204,13 @@ class Session {
                              .begin_limit = milliseconds(options_.begin_limit_s)});
   }
 
-  /// A fallback on a small problem.
+  /// A fallback on a small problem; none if its template was edited, since then nobody knows that it works.
   std::optional<Canary> canary(const Preparation& preparation) {
     const Problem& any = options_.problems.front();
     const Fallback fallback = fallback_for(any.precision, any.layout, preparation);
+    const Source built_in = render(TemplateFiles::embedded(), *fallback.family, fallback.problem, fallback.config,
+                                   preparation.device(), preparation.target().compute_capability);
+    if (built_in.hash != fallback.source.hash) return std::nullopt;
     auto binary = store_.find_compiled(fallback.source.hash, preparation.target().name, true);
     if (!binary) return std::nullopt;
     Canary canary{fallback.problem, {{fallback.family, fallback.config, {}, fallback.source}, *std::move(binary)}};

@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <stdexcept>
+
 #include "tests/fake_nvml/answers.h"
 
 namespace mmtune::test {
@@ -10,6 +12,7 @@ namespace mmtune::test {
 /// The answers for all of this process, as they are at first.
 inline NvmlAnswers& fake_nvml() {
   void* library = dlopen(MMTUNE_FAKE_NVML, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(dlerror());
   auto* answers = static_cast<NvmlAnswers*>(dlsym(library, "mmtune_fake_answers"));
   *answers = {};
   return *answers;

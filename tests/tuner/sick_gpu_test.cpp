@@ -4,6 +4,8 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "tests/tuner/cli_fixture.h"
 #include "tests/tuner/faults_fixture.h"
@@ -85,6 +87,17 @@ TEST_F(SickGpu, IsNotWhereOnlyTheCandidatesAreWrong) {
   const auto found = outcomes();
   EXPECT_EQ(found.size(), 21U);
   for (const auto& [candidate, outcome] : found) EXPECT_EQ(outcome, "wrong_result") << candidate;
+}
+
+TEST_F(SickGpu, IsNotShownByAKernelThatWasEdited) {
+  namespace fs = std::filesystem;
+  fs::create_directory(path("edited"));
+  fs::copy(fs::path(MMTUNE_SOURCE_DIR) / "templates", path("edited/templates"), fs::copy_options::recursive);
+  std::ofstream(path("edited/templates/families/naive/kernel.cu"), std::ios::app) << "// edited\n";
+  const ScopedEnv directory("MMTUNE_TEMPLATE_DIR", path("edited").c_str());
+  std::ofstream(path("miscounts")) << "ill";
+  EXPECT_EQ(run(options(), "miscounts@" + path("miscounts")).failed, 1);
+  EXPECT_EQ(outcomes().size(), 21U);
 }
 
 TEST_F(SickGpu, IsNotWhereOneSpoiltItsOwnProcess) {
