@@ -226,6 +226,10 @@ std::optional<AttemptRecord> ProblemTuning::next_launch() {
   return attempt_record(attempt.key, setup_.lane.environment());
 }
 
+bool ProblemTuning::may_win(const Trial& trial) const {
+  return trial.outcome == Outcome::ok && (trial.deterministic || !setup_.options.deterministic);
+}
+
 /// What the search may learn of it.
 std::optional<Trial> ProblemTuning::note(const Attempt& attempt, Trial trial) {
   judged_.insert(key_of(attempt.point));
@@ -233,7 +237,7 @@ std::optional<Trial> ProblemTuning::note(const Attempt& attempt, Trial trial) {
     note_fault(trial);
     return trial;
   }
-  if (!trial.deterministic && setup_.options.deterministic) return std::nullopt;
+  if (!may_win(trial)) return std::nullopt;
   finishers_.push_back({attempt, trial});
   if (best_us_ == 0 || trial.timing.median_us < best_us_) best_us_ = trial.timing.median_us;
   return trial;
@@ -299,7 +303,7 @@ void ProblemTuning::remove_culprits() {
       setup_.store.put(each.trial);
       note_fault(each.trial);
     }
-    if (each.trial.outcome == Outcome::ok) kept.push_back(std::move(each));
+    if (may_win(each.trial)) kept.push_back(std::move(each));
   }
   finishers_ = std::move(kept);
   sort_by_time(finishers_);

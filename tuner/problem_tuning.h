@@ -76,6 +76,7 @@ class ProblemTuning {
   void launch(const Attempt& attempt, const Binary& binary, Trial& trial);
   void store(const Trial& trial, const Binary* binary);
   std::optional<AttemptRecord> next_launch();
+  bool may_win(const Trial& trial) const;
   std::optional<Trial> note(const Attempt& attempt, Trial trial);
   bool is_dangerous(const Attempt& attempt) const;
   Trial set_aside(const Attempt& attempt);
