@@ -1,8 +1,12 @@
 #include "templates/space.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/templates/toy_family.h"
 
@@ -53,6 +57,20 @@ TEST(Space, NeighboursDifferByOneStepOrByOneUpAndOneDown) {
   EXPECT_THAT(texts(space.neighbours(Config::parse("BM=32 BN=64 WIDTH=1"))),
               ::testing::UnorderedElementsAre("BM=64 BN=64 WIDTH=1", "BM=32 BN=32 WIDTH=1", "BM=32 BN=64 WIDTH=4",
                                               "BM=64 BN=32 WIDTH=1", "BM=32 BN=32 WIDTH=4"));
+}
+
+TEST(Space, ANeighboursSecondParameterFollowsAsFarAsTheRulesAsk) {
+  constexpr auto kBlock =
+      "BM={} BN=256 BK=16 TM=8 TN=16 LANES_N=8 LOAD=2 STAGES=2 UNROLL=16 ORDER=1 GROUP=8 MIN_BLOCKS={} PACK=0 SPLIT=1 "
+      "REDUCE=0 STREAM=0";
+  const auto block = [&](int rows, int blocks) { return fmt::format(fmt::runtime(kBlock), rows, blocks); };
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 2048, 2048, 2048);
+  const SearchSpace space(family_named("simt"), problem, catalog_gpu("h200"));
+  const auto near = texts(space.neighbours(Config::parse(block(32, 4))));
+  EXPECT_THAT(near, ::testing::Contains(block(64, 2))) << "twice the rows leave registers for half the blocks";
+  EXPECT_THAT(near, ::testing::Not(::testing::Contains(block(64, 1)))) << "further than the rules ask";
+  EXPECT_THAT(near, ::testing::SizeIs(std::set(near.begin(), near.end()).size())) << "each once";
+  EXPECT_THAT(texts(space.neighbours(Config::parse(block(64, 2)))), ::testing::Contains(block(32, 4)));
 }
 
 TEST(Space, ContainsOnlyCompleteConfigurationsThatObeyTheRules) {
