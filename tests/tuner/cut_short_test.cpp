@@ -1,7 +1,6 @@
 // Searches that end before their time: by --budget, or by Ctrl-C.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -18,14 +17,6 @@ class CutShort : public FaultsTest {
     SessionOptions options = FaultsTest::options();
     options.families = {"naive", "tiled"};
     return options;
-  }
-
-  /// "tiled TILE=8 UNROLL=2"; "" if nothing is decided.
-  std::string winner() const {
-    const SessionOptions session = options();
-    auto store = Store::open(session.database, OpenMode::read_only);
-    const auto winner = store.find_winner(key_of(pretended_gpu()), session.problems[0], Evidence::measured);
-    return winner ? winner->trial.key.family + ' ' + winner->trial.key.config : "";
   }
 
   /// Runs it, and presses Ctrl-C when so many candidates ran.

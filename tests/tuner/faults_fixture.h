@@ -3,14 +3,19 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "db/store.h"
@@ -87,6 +92,36 @@ class FaultsTest : public testing::Test {
     return run_session(options);
   }
 
+  /// A run that is killed while something hangs, once `is_time`.
+  void be_killed(const std::string& faults, const std::function<bool()>& is_time) {
+    SessionOptions patient = options();
+    patient.launch_limit_s = patient.begin_limit_s = 600;
+    const pid_t tuner = fork();
+    if (tuner == 0) {
+      run(patient, faults);
+      _exit(0);
+    }
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!is_time() && std::chrono::steady_clock::now() < patience) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_TRUE(is_time());
+    kill(tuner, SIGKILL);
+    waitpid(tuner, nullptr, 0);
+  }
+
+  /// A copy of the templates, with one more line in this file.
+  std::string edited_templates(const char* file) const {
+    const std::filesystem::path root = path("sources");
+    for (const char* folder : {"templates/device", "templates/families"}) {
+      std::filesystem::create_directories(root / folder);
+      std::filesystem::copy(std::filesystem::path(MMTUNE_SOURCE_DIR) / folder, root / folder,
+                            std::filesystem::copy_options::recursive);
+    }
+    std::ofstream(root / file, std::ios::app) << "// edited\n";
+    return root.string();
+  }
+
   /// Of a file in the test's folder; none if there is no such file.
   std::vector<std::string> lines(const std::string& name) const {
     std::vector<std::string> found;
@@ -101,10 +136,21 @@ class FaultsTest : public testing::Test {
   std::map<std::string, std::string> outcomes() const {
     std::map<std::string, std::string> found;
     for (const Trial& trial : trials()) {
-      found[trial.key.family + ' ' + trial.key.config] = to_string(trial.outcome);
+      found[name_of(trial)] = to_string(trial.outcome);
     }
     return found;
   }
+
+  /// "tiled TILE=8 UNROLL=2"
+  static std::string name_of(const Trial& trial) { return trial.key.family + ' ' + trial.key.config; }
+
+  /// Of the first problem that is decided; empty if none is.
+  std::string winner() const {
+    const auto winners = Store::open(path("test.db"), OpenMode::read_only).winners();
+    return winners.empty() ? "" : name_of(winners.front().trial);
+  }
+
+  std::vector<Suspect> suspects() const { return Store::open(path("test.db"), OpenMode::read_only).suspects(); }
 
  private:
   /// Hundreds of durable transactions are not what is tested here.

@@ -2,12 +2,8 @@
 // time. And a tuner that is killed when only the decision is left to do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <thread>
 
 #include "tests/tuner/faults_fixture.h"
 #include "tuner/race.h"
@@ -21,9 +17,6 @@ using testing::SizeIs;
 
 class Faults : public FaultsTest {
  protected:
-  /// "tiled TILE=8 UNROLL=2"
-  static std::string name_of(const Trial& trial) { return trial.key.family + ' ' + trial.key.config; }
-
   /// The candidates whose outcome is ok, the fastest first.
   std::vector<std::string> ranking() const {
     std::vector<std::string> names;
@@ -33,12 +26,6 @@ class Faults : public FaultsTest {
     std::sort(names.begin(), names.end(),
               [](const auto& x, const auto& y) { return pretended_us(x) < pretended_us(y); });
     return names;
-  }
-
-  /// Empty if nothing is decided.
-  std::string winner() const {
-    const auto winners = Store::open(path("test.db"), OpenMode::read_only).winners();
-    return winners.empty() ? "" : name_of(winners.front().trial);
   }
 
   void start_from_nothing() const { std::filesystem::remove(path("test.db")); }
@@ -101,20 +88,8 @@ TEST_F(Faults, EveryFifthIsWrongIn500Candidates) {
 }
 
 TEST_F(Faults, AKillInTheRaceLeavesOnlyTheRaceToDo) {
-  SessionOptions patient = options();
-  patient.launch_limit_s = 600;
   const std::string logs = "log@" + path("log") + ";race_log@" + path("races");
-  const pid_t tuner = fork();
-  if (tuner == 0) {
-    run(patient, "race_hang@*;" + logs);
-    _exit(0);
-  }
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (lines("races").empty() && std::chrono::steady_clock::now() < patience) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  kill(tuner, SIGKILL);
-  waitpid(tuner, nullptr, 0);
+  be_killed("race_hang@*;" + logs, [this] { return !lines("races").empty(); });
   ASSERT_THAT(lines("races"), SizeIs(1)) << "more than the first ran";
   const std::vector<std::string> by_time = ranking();
   EXPECT_THAT(lines("log"), SizeIs(by_time.size()));
@@ -124,7 +99,7 @@ TEST_F(Faults, AKillInTheRaceLeavesOnlyTheRaceToDo) {
   EXPECT_EQ(winner(), by_time.front());
   EXPECT_THAT(lines("log"), SizeIs(by_time.size())) << "a candidate ran again";
   EXPECT_THAT(lines("races"), SizeIs(Gt(1U)));
-  EXPECT_TRUE(Store::open(path("test.db"), OpenMode::read_only).suspects().empty()) << "a kill blames nobody";
+  EXPECT_TRUE(suspects().empty()) << "a kill blames nobody";
 }
 
 }  // namespace

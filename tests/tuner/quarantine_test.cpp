@@ -34,27 +34,7 @@ class Quarantine : public FaultsTest {
     return std::find(ran.begin(), ran.end(), candidate) != ran.end();
   }
 
-  std::vector<Suspect> suspects() const { return Store::open(path("test.db"), OpenMode::read_only).suspects(); }
-
   bool has_raced() const { return !lines("race_log").empty(); }
-
-  /// A run that is killed while something hangs, once `is_time`.
-  void be_killed(const std::string& faults, const std::function<bool()>& is_time) {
-    SessionOptions patient = options();
-    patient.launch_limit_s = patient.begin_limit_s = 600;
-    const pid_t tuner = fork();
-    if (tuner == 0) {
-      run(patient, faults);
-      _exit(0);
-    }
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!is_time() && std::chrono::steady_clock::now() < patience) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    EXPECT_TRUE(is_time());
-    kill(tuner, SIGKILL);
-    waitpid(tuner, nullptr, 0);
-  }
 
   void be_killed_with_the_bad_one_running() {
     be_killed(std::string("hang@") + kBad + ";log@" + path("log"), [this] { return has_run(kBad); });
@@ -62,17 +42,6 @@ class Quarantine : public FaultsTest {
 
   /// The machine was started again since.
   void reboot() const { change("UPDATE attempt SET boot = 'before' WHERE killed = 0"); }
-
-  /// A copy of the templates, with one more line in this file.
-  void edit_kernel(const char* kernel) const {
-    const std::filesystem::path root = path("sources");
-    for (const char* folder : {"templates/device", "templates/families"}) {
-      std::filesystem::create_directories(root / folder);
-      std::filesystem::copy(std::filesystem::path(MMTUNE_SOURCE_DIR) / folder, root / folder,
-                            std::filesystem::copy_options::recursive);
-    }
-    std::ofstream(root / kernel, std::ios::app) << "// edited\n";
-  }
 
   void change(const char* sql) const {
     sqlite3* handle = nullptr;
@@ -207,8 +176,7 @@ TEST_F(Quarantine, IsOfAGpuModelAndOfAKernelAsItIs) {
   other_model.devices[0].spec.uuid = gpu_uuid(1);
   EXPECT_TRUE(runs_the_bad_one(other_model, ""));
 
-  edit_kernel("templates/families/tiled/kernel.cu");
-  const ScopedEnv edited("MMTUNE_TEMPLATE_DIR", path("sources").c_str());
+  const ScopedEnv edited("MMTUNE_TEMPLATE_DIR", edited_templates("templates/families/tiled/kernel.cu").c_str());
   EXPECT_TRUE(runs_the_bad_one(again, ""));
 }
 

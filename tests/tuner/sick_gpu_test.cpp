@@ -44,8 +44,6 @@ class SickGpu : public FaultsTest {
     EXPECT_TRUE(suspects().empty());
     EXPECT_TRUE(Store::open(path("test.db"), OpenMode::read_only).check().faults.empty());
   }
-
-  std::vector<Suspect> suspects() const { return Store::open(path("test.db"), OpenMode::read_only).suspects(); }
 };
 
 TEST_F(SickGpu, ThatLosesItsWorkersBlamesNobody) {
@@ -90,11 +88,7 @@ TEST_F(SickGpu, IsNotWhereOnlyTheCandidatesAreWrong) {
 }
 
 TEST_F(SickGpu, IsNotShownByAKernelThatWasEdited) {
-  namespace fs = std::filesystem;
-  fs::create_directory(path("edited"));
-  fs::copy(fs::path(MMTUNE_SOURCE_DIR) / "templates", path("edited/templates"), fs::copy_options::recursive);
-  std::ofstream(path("edited/templates/families/naive/kernel.cu"), std::ios::app) << "// edited\n";
-  const ScopedEnv directory("MMTUNE_TEMPLATE_DIR", path("edited").c_str());
+  const ScopedEnv edited("MMTUNE_TEMPLATE_DIR", edited_templates("templates/families/naive/kernel.cu").c_str());
   std::ofstream(path("miscounts")) << "ill";
   EXPECT_EQ(run(options(), "miscounts@" + path("miscounts")).failed, 1);
   EXPECT_EQ(outcomes().size(), 21U);

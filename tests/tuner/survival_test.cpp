@@ -37,7 +37,7 @@ class Survival : public FaultsTest {
     }
     const auto winners = Store::open(path("test.db"), OpenMode::read_only).winners();
     ASSERT_EQ(winners.size(), 1u);
-    EXPECT_EQ(winners[0].trial.key.family + ' ' + winners[0].trial.key.config, best);
+    EXPECT_EQ(name_of(winners[0].trial), best);
   }
 };
 
