@@ -107,8 +107,9 @@ std::vector<Config> SearchSpace::neighbours(const Config& config) const {
       const Config moved = step(config, first, first.values.front());
       for (const Way& second : ways[1 - direction]) {
         if (second.position == first.position) continue;
-        std::any_of(second.values.begin(), second.values.end(),
-                    [&](int value) { return keep_if_searched(step(moved, second, value)); });
+        for (const int value : second.values) {
+          if (keep_if_searched(step(moved, second, value))) break;
+        }
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/log.h"
 #include "tuner/worker_process.h"
 
 namespace mmtune {
@@ -20,6 +21,17 @@ CompilerFacts facts_of(WorkerProcess& worker, std::chrono::milliseconds limit) {
 }
 
 }  // namespace
+
+std::string installed_compiler() {
+  try {
+    const CompilePoolOptions usual;
+    WorkerProcess worker(usual.program, "compiler");
+    return facts_of(worker, usual.start_limit).version;
+  } catch (const Error& error) {
+    log::debug("{}", error.what());
+    return "";
+  }
+}
 
 CompilePool::CompilePool(const TemplateFiles& files, CompilePoolOptions options)
     : options_(std::move(options)), headers_(hash_headers(files)) {

@@ -38,6 +38,9 @@ struct CompilePoolOptions {
   std::string program = kThisProgram;                 ///< what the workers run
 };
 
+/// The version of the NVRTC that is found here, asked for by a worker; empty without one.
+std::string installed_compiler();
+
 /// Each job has a thread and, from its first source on, a worker. What is to be compiled comes in through queues.
 class CompilePool {
  public:

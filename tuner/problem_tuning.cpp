@@ -36,7 +36,7 @@ Ending ProblemTuning::run(const std::vector<Point>& favourites) {
     setup_.lane.begin(problem_);
     const Spaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
     const auto searching = searcher(spaces, favourites);
-    work_through(*searching, [this] { return is_cut_ = is_cut_ || out_of_time(); });
+    is_cut_ = !work_through(*searching, [this] { return out_of_time(); });
     // However late it is: a winner must have beaten them.
     drop_what_is_under_way();
     work_through(*make_listed(untried_defenders(spaces)), setup_.stopped);
@@ -86,8 +86,9 @@ bool ProblemTuning::is_usable(const Trial& known) const {
 /// Whether what is known is measured again.
 bool ProblemTuning::anew() const { return setup_.options.retune || setup_.options.refresh; }
 
-/// Every proposed point becomes a stored trial: looked up, or compiled while the GPU measures others.
-void ProblemTuning::work_through(Strategy& strategy, const std::function<bool()>& enough) {
+/// Every proposed point becomes a stored trial: looked up, or compiled while the GPU measures others. False if there
+/// was enough before the end.
+bool ProblemTuning::work_through(Strategy& strategy, const std::function<bool()>& enough) {
   Rounds rounds(strategy);
   const std::size_t first = attempts_.size();
   for (;;) {
@@ -95,7 +96,7 @@ void ProblemTuning::work_through(Strategy& strategy, const std::function<bool()>
     for (const Point& point : points) {
       const std::size_t index = attempts_.size();
       attempts_.push_back(setup_.preparation.attempt(problem_, point));
-      if (is_dangerous(attempts_[index])) {
+      if (is_dangerous(attempts_[index].key)) {
         rounds.settle(index - first, set_aside(attempts_[index]));
       } else if (auto known = look_up(index)) {
         rounds.settle(index - first, note(attempts_[index], *std::move(known)));
@@ -103,7 +104,8 @@ void ProblemTuning::work_through(Strategy& strategy, const std::function<bool()>
     }
     if (!points.empty()) continue;
     const auto program = next_program();
-    if (!program || enough()) return;
+    if (!program) return true;
+    if (enough()) return false;
     rounds.settle(program->index - first, note(attempts_[program->index], take(*program)));
   }
 }
@@ -128,8 +130,8 @@ std::optional<Trial> ProblemTuning::look_up(std::size_t index) {
   return std::nullopt;
 }
 
-bool ProblemTuning::is_dangerous(const Attempt& attempt) const {
-  return kills_of(attempt.key, setup_.lane, setup_.store) >= kMostKills;
+bool ProblemTuning::is_dangerous(const TrialKey& key) const {
+  return kills_of(key, setup_.lane, setup_.store) >= kMostKills;
 }
 
 /// It is not run again, and counts as if it had crashed; nothing is stored.
@@ -249,7 +251,7 @@ void ProblemTuning::note_fault(const Trial& trial) {
   if (std::find(kFaults.begin(), kFaults.end(), trial.outcome) == kFaults.end()) return;
   log::warning("{}: {} {}: {}: {}", to_string(problem_), trial.key.family, trial.key.config, to_string(trial.outcome),
                trial.note);
-  if (has_killed(trial) && kills_of(trial.key, setup_.lane, setup_.store) < kMostKills) once_more_ = true;
+  if (has_killed(trial) && !is_dangerous(trial.key)) once_more_ = true;
 }
 
 /// Stores the winner. A run that is stopped before the race decides nothing.

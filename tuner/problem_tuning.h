@@ -65,7 +65,7 @@ class ProblemTuning {
   std::vector<Point> untried_defenders(const Spaces& spaces) const;
   bool is_usable(const Trial& known) const;
   bool anew() const;
-  void work_through(Strategy& strategy, const std::function<bool()>& enough);
+  bool work_through(Strategy& strategy, const std::function<bool()>& enough);
   void drop_what_is_under_way();
   std::optional<Trial> look_up(std::size_t index);
   std::optional<Program> next_program();
@@ -78,7 +78,7 @@ class ProblemTuning {
   std::optional<AttemptRecord> next_launch();
   bool may_win(const Trial& trial) const;
   std::optional<Trial> note(const Attempt& attempt, Trial trial);
-  bool is_dangerous(const Attempt& attempt) const;
+  bool is_dangerous(const TrialKey& key) const;
   Trial set_aside(const Attempt& attempt);
   void note_fault(const Trial& trial);
   Ending decide();

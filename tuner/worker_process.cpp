@@ -11,7 +11,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kGrace{5000};  // for a process that has closed its channel to end by itself
-constexpr milliseconds kCompilerStart{60'000};
 
 std::vector<std::string> arguments(const std::string& label) {
   return {"worker", label, std::to_string(getpid()), std::to_string(static_cast<int>(log::level()))};
@@ -69,16 +68,6 @@ std::vector<DeviceSpec> installed_gpus(milliseconds limit) {
     return worker.ask<std::vector<DeviceSpec>>({{"verb", verb::kGpus}}, limit);
   } catch (const WorkerLost& lost) {
     throw DeviceError(fmt::format("the driver cannot be asked for GPUs: {}; see `mmtune doctor`", lost.what()));
-  }
-}
-
-std::string installed_compiler() {
-  try {
-    WorkerProcess worker(kThisProgram, "compiler");
-    return worker.ask<CompilerFacts>({{"verb", verb::kCompiler}}, kCompilerStart).version;
-  } catch (const Error& error) {
-    log::debug("{}", error.what());
-    return "";
   }
 }
 

@@ -69,7 +69,4 @@ class WorkerProcess {
 /// does, and where that takes longer than `limit`: many GPUs without persistence mode take long to wake up.
 std::vector<DeviceSpec> installed_gpus(std::chrono::milliseconds limit = std::chrono::minutes(2));
 
-/// The version of the NVRTC that is found here, likewise; empty without one.
-std::string installed_compiler();
-
 }  // namespace mmtune
