@@ -77,7 +77,9 @@ class Repetition {
       if (fields_[i].chosen.empty()) continue;
       const Problem& problem = options_.session.problems[i];
       try {
-        problems.push_back({problem, count_repeats(fields_[i].chosen, race(problem, fields_[i].contenders))});
+        const std::vector<Placing> placings = race(problem, fields_[i].contenders);
+        report(problem, fields_[i], placings);
+        problems.push_back({problem, count_repeats(fields_[i].chosen, placings)});
       } catch (const RaceLostError& lost) {
         left_out(problem, lost);
       } catch (const UnmeasurableError& error) {
@@ -102,6 +104,17 @@ class Repetition {
     field.chosen.push_back(static_cast<std::size_t>(same - field.contenders.begin()));
     if (same != field.contenders.end()) return;
     field.contenders.push_back({{&family, config, family.plan(problem, config, device.spec), {}}, *std::move(binary)});
+  }
+
+  /// For those who want to know what a tie or a flip is between.
+  static void report(const Problem& problem, const Field& field, const std::vector<Placing>& placings) {
+    for (std::size_t i = 0; i < placings.size(); ++i) {
+      const Candidate& candidate = field.contenders[i].candidate;
+      const Ratio& ratio = placings[i].ratio;
+      log::info("{}: winner of {} runs, {:.4f} ({:.4f} to {:.4f}) of the fastest's time: {} {}", to_string(problem),
+                std::count(field.chosen.begin(), field.chosen.end(), i), ratio.median, ratio.low, ratio.high,
+                candidate.family->name(), candidate.config.text());
+    }
   }
 
   static void left_out(const Problem& problem, const Error& why) {
