@@ -135,12 +135,14 @@ class GpuLane final : public Lane {
     }
     screen(kernel, plan, launch_us, best_us > 0 ? kSlow * best_us : std::numeric_limits<double>::infinity(),
            evaluation);
-    const Verdict after = verifier_->check_after_timing();
+    Verdict after = verifier_->check_after_timing();
+    if (after.outcome == Outcome::ok && evaluation.outcome == Outcome::ok) {
+      after = verifier_->check_again(kernel, plan, 1, verifier_->bits_of_c());
+      evaluation.deterministic = after.deterministic;
+    }
     if (after.outcome != Outcome::ok) {
       evaluation.outcome = after.outcome;
       evaluation.note = "after timing: " + after.note;
-    } else if (evaluation.outcome == Outcome::ok) {
-      evaluation.deterministic = verifier_->repeats(kernel, plan);
     }
   }
 
