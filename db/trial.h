@@ -20,7 +20,7 @@ enum class Outcome : int {
   launch_failed = 3,    ///< the driver refused the launch
   wrong_result = 4,     ///< outside the error bound, or NaN, or not written
   guard_violation = 5,  ///< wrote outside its buffers
-  unstable = 6,         ///< right before timing, wrong after
+  unstable = 6,         ///< right at first, wrong later
   timed_out = 7,        ///< did not end within its deadline
   crashed = 8,          ///< broke the driver context or the worker
   too_slow = 9,         ///< abandoned at its first sample; median_us is that sample
@@ -120,7 +120,7 @@ struct Trial {
   std::string binary_hash;      ///< empty if nothing was compiled
   Timing timing;                ///< meaningful if outcome is ok or too_slow
   double error_share = 0;       ///< largest error as a share of the allowed bound: right if at most 1
-  bool deterministic = true;    ///< two runs on the same operands gave the same bits, and the kernel's design says so
+  bool deterministic = true;    ///< runs on the same operands gave the same bits, and the kernel's design says so
   double occupancy = 0;         ///< share of the warps an SM can hold
   std::int64_t smem_bytes = 0;  ///< per block, static and dynamic
   Environment environment;

@@ -133,7 +133,7 @@ std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, double
 
 std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, const std::string& target) {
   std::vector<Entrant> racing = entrants(finishers, lane, store, target);
-  if (racing.size() < 2) return 0;
+  if (racing.empty()) return 0;
   add_claims(racing, finishers, store);
   std::vector<Contender> contenders;
   std::vector<TrialKey> keys;
@@ -151,7 +151,10 @@ std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, con
   std::vector<Claim> claims;
   for (std::size_t i = 0; i < racing.size(); ++i) {
     Trial& trial = finishers[racing[i].index].trial;
+    trial.outcome = finishes[i].outcome;
+    trial.note = finishes[i].note;
     trial.timing = finishes[i].timing;
+    trial.deterministic = trial.deterministic && finishes[i].deterministic;
     rows.push_back(trial);
     placings.push_back(finishes[i].placing);
     claims.push_back(racing[i].claim);

@@ -31,9 +31,10 @@ std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, double
 /// The winners of sizes no extent of which differs by more than a factor of two, nearest first.
 std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners);
 
-/// Times the fastest of these, sorted by time and at least one, against each other; their times become those of the
-/// race, also in the store, which has their programs for `target`. The index of the winner; see choose_winner() for
-/// ties.
+/// Times the fastest of these, sorted by time and at least one, against each other and verifies them again. What came
+/// of it is in their trials, also in the store, which has their programs for `target`. The index of the winner; see
+/// choose_winner() for ties. Where one of them turns out not to be right, or not deterministic and has to be, there is
+/// no winner yet: the race without it may end otherwise.
 std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, const std::string& target);
 
 }  // namespace mmtune

@@ -27,6 +27,9 @@ constexpr int kScreenSamples = 5;
 constexpr double kScreen_us = 50e3;                          // but no longer than this for a candidate
 constexpr auto kRaceTime = std::chrono::milliseconds(2500);  // for all rounds of a race, but for the least
 constexpr double kReplayed_us = 10e3;  // shorter finalists are replayed as graphs, so that no host latency counts
+constexpr double kLeastLooks = 4;      // launches of a finalist that are looked at after the race,
+constexpr double kMostLooks = 16;
+constexpr double kLooks_us = 250e3;  // which take no longer than this, but for the least
 
 class GpuLane final : public Lane {
  public:
@@ -92,7 +95,10 @@ class GpuLane final : public Lane {
     const std::vector<Placing> placings = race.placings();
     std::vector<Finish> finishes;
     for (std::size_t i = 0; i < watches.size(); ++i) {
-      finishes.push_back({describe(watches[i], race.samples_us()[i], conditions[i]), placings[i]});
+      Finish& finish = finishes.emplace_back();
+      finish.timing = describe(watches[i], race.samples_us()[i], conditions[i]);
+      finish.placing = placings[i];
+      if (finish.placing.standing != Standing::slower) look_again(kernels[i], contenders[i].candidate.plan, finish);
     }
     return finishes;
   }
@@ -135,13 +141,23 @@ class GpuLane final : public Lane {
     }
     screen(kernel, plan, launch_us, best_us > 0 ? kSlow * best_us : std::numeric_limits<double>::infinity(),
            evaluation);
-    const Verdict after = verifier_->check_after_timing();
+    Verdict after = verifier_->check_after_timing();
+    if (after.outcome == Outcome::ok && evaluation.outcome == Outcome::ok) {
+      after = verifier_->check_again(kernel, plan, 1, verifier_->bits_of_c());
+      evaluation.deterministic = after.deterministic;
+    }
     if (after.outcome != Outcome::ok) {
       evaluation.outcome = after.outcome;
       evaluation.note = "after timing: " + after.note;
-    } else if (evaluation.outcome == Outcome::ok) {
-      evaluation.deterministic = verifier_->repeats(kernel, plan);
     }
+  }
+
+  void look_again(const LoadedKernel& kernel, const LaunchPlan& plan, Finish& finish) {
+    const double launches = std::clamp(kLooks_us / finish.timing.median_us, kLeastLooks, kMostLooks);
+    const Verdict verdict = verifier_->check_again(kernel, plan, static_cast<int>(launches));
+    finish.outcome = verdict.outcome;
+    finish.deterministic = verdict.deterministic;
+    if (verdict.outcome != Outcome::ok) finish.note = "after the race: " + verdict.note;
   }
 
   /// One sample to warm up, unless the checks' launches were long enough for that, and some that count; the first

@@ -54,6 +54,9 @@ struct Contender {
 struct Finish {
   Timing timing;
   Placing placing;
+  Outcome outcome = Outcome::ok;  ///< or unstable, by what was seen of it after the race
+  std::string note;               ///< why it is unstable
+  bool deterministic = true;      ///< as far as it was seen to run; if ok
 };
 
 class Lane {
@@ -71,9 +74,10 @@ class Lane {
   /// Throws DeviceLostError if the GPU or its context can do no more.
   virtual Evaluation evaluate(const Candidate& candidate, const Binary& binary, double best_us) = 0;
 
-  /// Times finalists again, interleaved in random order, until the race is decided (tuner/race.h) or takes too long.
-  /// At least one; what comes back is in their order. Throws RaceLostError if one of them, nobody knows which, stopped
-  /// the race; the lane goes on.
+  /// Times finalists again, interleaved in random order, until the race is decided (tuner/race.h) or takes too long;
+  /// then verifies those that are not slower beyond doubt again, in several launches. At least one; what comes back is
+  /// in their order. Throws RaceLostError if one of them, nobody knows which, stopped the race; the lane goes on.
+  /// Throws DeviceLostError if the GPU can do no more.
   virtual std::vector<Finish> race(const std::vector<Contender>& contenders) = 0;
 };
 

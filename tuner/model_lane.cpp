@@ -26,8 +26,9 @@ class ModelLane final : public Lane {
     std::vector<Finish> finishes;
     std::vector<double> times_us;
     for (const Contender& each : contenders) {
-      finishes.push_back({timing(each.candidate, each.binary), {}});
-      times_us.push_back(finishes.back().timing.median_us);
+      Finish& finish = finishes.emplace_back();
+      finish.timing = timing(each.candidate, each.binary);
+      times_us.push_back(finish.timing.median_us);
     }
     const std::vector<Placing> placings = race_without_noise(times_us);
     for (std::size_t i = 0; i < finishes.size(); ++i) finishes[i].placing = placings[i];

@@ -278,37 +278,45 @@ Ending ProblemTuning::decide() {
   return Ending::decided;
 }
 
-/// Re-times the fastest against each other. The index of the winner; none if nobody is left.
+/// Races the fastest until all that ran may win. The index of the winner; none if nobody is left.
 std::optional<std::size_t> ProblemTuning::finals() {
   sort_by_time(finishers_);
-  for (int i = 0; i < kRaces && !finishers_.empty(); ++i) {
+  for (int lost = 0; lost < kRaces && !finishers_.empty();) {
     if (setup_.stopped()) return std::nullopt;
     try {
-      return race(finishers_, setup_.lane, setup_.store, setup_.preparation.target().name);
-    } catch (const RaceLostError& lost) {
-      log::warning("{}: the race between the fastest stopped: {}", to_string(problem_), lost.what());
-      remove_culprits();
+      const std::size_t winner = race(finishers_, setup_.lane, setup_.store, setup_.preparation.target().name);
+      if (!drop_faulty()) return winner;
+    } catch (const RaceLostError& error) {
+      log::warning("{}: the race between the fastest stopped: {}", to_string(problem_), error.what());
+      ++lost;
+      judge_suspects();
+      drop_faulty();
     }
+    sort_by_time(finishers_);
   }
   return finishers_.empty() ? std::nullopt : std::optional<std::size_t>(0);  // by the times that there are
 }
 
-/// Judges the fastest once more, alone, and keeps those that are right again.
-void ProblemTuning::remove_culprits() {
+/// The fastest, once more and each alone.
+void ProblemTuning::judge_suspects() {
   best_us_ = 0;  // nobody is too slow
-  std::vector<Finisher> kept;
-  for (std::size_t i = 0; i < finishers_.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(kSuspects, finishers_.size()); ++i) {
     Finisher& each = finishers_[i];
     const auto binary = setup_.store.find_compiled(each.trial.key.source_hash, setup_.preparation.target().name, true);
-    if (i < kSuspects && binary) {
-      launch(each.attempt, *binary, each.trial);
-      setup_.store.put(each.trial);
-      note_fault(each.trial);
-    }
-    if (may_win(each.trial)) kept.push_back(std::move(each));
+    if (!binary) continue;
+    launch(each.attempt, *binary, each.trial);
+    setup_.store.put(each.trial);
   }
-  finishers_ = std::move(kept);
-  sort_by_time(finishers_);
+}
+
+/// Who may not win after all is no finisher any more. Whether there was one.
+bool ProblemTuning::drop_faulty() {
+  const auto dropped = std::erase_if(finishers_, [this](const Finisher& each) {
+    if (may_win(each.trial)) return false;
+    note_fault(each.trial);
+    return true;
+  });
+  return dropped > 0;
 }
 
 }  // namespace mmtune

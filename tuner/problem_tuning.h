@@ -83,7 +83,8 @@ class ProblemTuning {
   void note_fault(const Trial& trial);
   Ending decide();
   std::optional<std::size_t> finals();
-  void remove_culprits();
+  void judge_suspects();
+  bool drop_faulty();
 
   const TuningSetup& setup_;
   Problem problem_;

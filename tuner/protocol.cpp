@@ -147,6 +147,9 @@ void each_member(Is<Finish> auto& x, auto&& member) {
   member("ratio", x.placing.ratio.median);
   member("ratio_low", x.placing.ratio.low);
   member("ratio_high", x.placing.ratio.high);
+  member("outcome", x.outcome);
+  member("note", x.note);
+  member("deterministic", x.deterministic);
 }
 
 template <class T>
@@ -291,6 +294,7 @@ void from_json(const Message& message, Finish& finish) {
   const Ratio& ratio = finish.placing.ratio;
   demand(ratio.low > 0 && ratio.low <= ratio.median && ratio.median <= ratio.high && std::isfinite(ratio.high),
          "ratio");
+  demand(finish.outcome == Outcome::ok || finish.outcome == Outcome::unstable, "outcome of a race");
 }
 
 void to_json(Message& message, const Evaluation& evaluation) { write(message, evaluation); }

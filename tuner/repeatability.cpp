@@ -121,11 +121,21 @@ class Repetition {
     log::error("{}: left out: the winners of its runs cannot be raced: {}", to_string(problem), why.what());
   }
 
+  /// A time of wrong results says nothing.
+  [[noreturn]] static void throw_unstable(const Candidate& candidate, const Finish& finish) {
+    throw RaceLostError(fmt::format("{} {} is {}: {}", candidate.family->name(), candidate.config.text(),
+                                    to_string(finish.outcome), finish.note));
+  }
+
   std::vector<Placing> race(const Problem& problem, const std::vector<Contender>& contenders) {
     if (contenders.size() == 1) return {{Standing::leader, {1, 1, 1}}};
     lane().begin(problem);
+    const std::vector<Finish> finishes = lane().race(contenders);
     std::vector<Placing> placings;
-    for (const Finish& finish : lane().race(contenders)) placings.push_back(finish.placing);
+    for (std::size_t i = 0; i < finishes.size(); ++i) {
+      if (finishes[i].outcome != Outcome::ok) throw_unstable(contenders[i].candidate, finishes[i]);
+      placings.push_back(finishes[i].placing);
+    }
     return placings;
   }
 

@@ -35,8 +35,8 @@ struct RepeatOptions {
 };
 
 /// Tunes everything `runs` times, each time with an empty database in a temporary directory, then races the winners of
-/// each problem in one interleaved run. A problem whose race is lost is left out with a line on stderr. Throws what
-/// run_session throws. Interrupted, it comes back with what there is.
+/// each problem in one interleaved run. A problem whose race is lost, or in which a winner turns out to be wrong, is
+/// left out with a line on stderr. Throws what run_session throws. Interrupted, it comes back with what there is.
 std::vector<RepeatedProblem> measure_repeatability(const RepeatOptions& options);
 
 /// csv and json: m,n,k,runs,same,ties,flips,worst_loss.

@@ -134,9 +134,14 @@ Operands Verifier::random_operands(const LaunchPlan& plan) {
   return operands;
 }
 
-void Verifier::run(const LoadedKernel& kernel, const LaunchPlan& plan, const Operands& operands) {
+void Verifier::poison_c() {
+  MMTUNE_CUDA(cuMemsetD8Async(c_.address(), kPoison, static_cast<std::size_t>(c_.bytes()), stream_));
+}
+
+void Verifier::run(const LoadedKernel& kernel, const LaunchPlan& plan, const Operands& operands,
+                   unsigned char contents) {
   if (plan.workspace_bytes > 0) {
-    MMTUNE_CUDA(cuMemsetD8Async(operands.workspace, 0xff, static_cast<std::size_t>(plan.workspace_bytes), stream_));
+    MMTUNE_CUDA(cuMemsetD8Async(operands.workspace, contents, static_cast<std::size_t>(plan.workspace_bytes), stream_));
   }
   launch(kernel, plan, problem_, operands, stream_);
 }
@@ -147,7 +152,7 @@ Verdict Verifier::check(const LoadedKernel& kernel, const LaunchPlan& plan) {
 
   operands.a = whole_.a.address();
   operands.b = whole_.b.address();
-  MMTUNE_CUDA(cuMemsetD8Async(c_.address(), 0xff, static_cast<std::size_t>(c_.bytes()), stream_));
+  poison_c();
   run(kernel, plan, operands);
   Verdict verdict = judge(whole_, 1, 0, padded_ldc_, ErrorBound{});
   if (verdict.outcome != Outcome::ok) return verdict;
@@ -168,7 +173,7 @@ Verdict Verifier::check(const LoadedKernel& kernel, const LaunchPlan& plan) {
 }
 
 double Verifier::relative_error(const Call& call) {
-  MMTUNE_CUDA(cuMemsetD8Async(c_.address(), 0xff, static_cast<std::size_t>(c_.bytes()), stream_));
+  poison_c();
   call(random_operands(LaunchPlan{}), stream_);
   return kernels_.relative_error(problem_, random_.exact.address(), c_.address(), problem_.n, stream_);
 }
@@ -179,11 +184,28 @@ Verdict Verifier::check_after_timing() {
   return verdict;
 }
 
-bool Verifier::repeats(const LoadedKernel& kernel, const LaunchPlan& plan) {
-  const std::int64_t count = problem_.m * problem_.n;
-  const std::uint64_t before = kernels_.fingerprint(c_.address(), count, stream_);
-  run(kernel, plan, random_operands(plan));
-  return kernels_.fingerprint(c_.address(), count, stream_) == before;
+std::uint64_t Verifier::bits_of_c() const {
+  return kernels_.fingerprint(c_.address(), problem_.m * problem_.n, stream_);
+}
+
+Verdict Verifier::check_again(const LoadedKernel& kernel, const LaunchPlan& plan, int launches,
+                              std::optional<std::uint64_t> before) {
+  Verdict verdict;
+  bool deterministic = true;
+  for (int i = 1; i <= launches && verdict.outcome == Outcome::ok; ++i) {
+    poison_c();
+    run(kernel, plan, random_operands(plan), i % 2 == 0 ? 0 : kPoison);
+    verdict = check_after_timing();
+    const std::uint64_t bits = bits_of_c();
+    deterministic = deterministic && bits == before.value_or(bits);
+    before = before.value_or(bits);
+    if (verdict.outcome != Outcome::ok) {
+      verdict.outcome = Outcome::unstable;
+      verdict.note = fmt::format("launch {} of {}: {}", i, launches, verdict.note);
+    }
+  }
+  verdict.deterministic = deterministic;
+  return verdict;
 }
 
 Verdict Verifier::judge(const Data& data, double alpha, double beta, std::int64_t ldc, const ErrorBound& bound) {

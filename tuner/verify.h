@@ -6,6 +6,8 @@
 // does to memory that is not its own, operands included, is found and made good, so that no other kernel pays for it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,9 +47,10 @@ class GuardedBuffer {
 
 struct Verdict {
   Outcome outcome = Outcome::ok;
-  double error_share = 0;  ///< of the bound, on random operands
-  std::string note;        ///< what was wrong
-  double launch_us = 0;    ///< of the second launch: a first idea of the time
+  double error_share = 0;     ///< of the bound, on random operands
+  std::string note;           ///< what was wrong
+  double launch_us = 0;       ///< of check(): its second launch, a first idea of the time
+  bool deterministic = true;  ///< of check_again(): every result had the same bits; if ok
 };
 
 /// The operands and exact results of one problem. Not thread safe.
@@ -62,9 +65,15 @@ class Verifier {
   /// Checks what timing left in random_operands().c, and all guard zones again.
   Verdict check_after_timing();
 
-  /// Whether running the kernel once more on random_operands(), with other contents of the workspace, leaves the same
-  /// bits in C. To be asked after check_after_timing().
-  bool repeats(const LoadedKernel& kernel, const LaunchPlan& plan);
+  /// 64 bits that stand for all of random_operands().c.
+  std::uint64_t bits_of_c() const;
+
+  /// Runs the kernel so many times more on random_operands(), each time with C poisoned and other contents of the
+  /// workspace, and checks each result and all guard zones. The first that is not right ends it as unstable, and the
+  /// note says which it was. `before`: bits_of_c() of an earlier result, which those of the others must equal to be
+  /// deterministic; by default they are compared with the first.
+  Verdict check_again(const LoadedKernel& kernel, const LaunchPlan& plan, int launches,
+                      std::optional<std::uint64_t> before = {});
 
   /// Makes the call on random_operands() and returns |C - exact| / |exact| in the Frobenius norm; NaN where C was not
   /// written.
@@ -74,6 +83,8 @@ class Verifier {
   Operands random_operands(const LaunchPlan& plan);
 
  private:
+  static constexpr unsigned char kPoison = 0xff;  ///< every byte of a NaN
+
   struct Data {
     Fill kind;
     std::uint64_t seed;
@@ -93,7 +104,10 @@ class Verifier {
   bool repair_data() const;
   CUdeviceptr workspace(const LaunchPlan& plan);
   Verdict judge(const Data& data, double alpha, double beta, std::int64_t ldc, const ErrorBound& bound);
-  void run(const LoadedKernel& kernel, const LaunchPlan& plan, const Operands& operands);
+  void poison_c();
+  /// `contents`: of every byte of the workspace.
+  void run(const LoadedKernel& kernel, const LaunchPlan& plan, const Operands& operands,
+           unsigned char contents = kPoison);
   /// Counts their bytes that were written, and repairs them.
   unsigned damaged_guards();
 

@@ -152,7 +152,11 @@ TEST(Protocol, ValuesTravel) {
   const Evaluation evaluation{
       Outcome::wrong_result, "why", {1, 2, 3, 4, 5, 6, "graph", 7}, std::numeric_limits<double>::infinity()};
   EXPECT_EQ(Message(there_and_back(evaluation)), Message(evaluation));
-  const Finish finish{{1, 2, 3, 4, 5, 6, "graph", 7, 8, kPowerCap, 1, 2, 9, 10}, {Standing::tied, {1, 0.5, 2}}};
+  const Finish finish{{1, 2, 3, 4, 5, 6, "graph", 7, 8, kPowerCap, 1, 2, 9, 10},
+                      {Standing::tied, {1, 0.5, 2}},
+                      Outcome::unstable,
+                      "why",
+                      false};
   EXPECT_EQ(Message(there_and_back(finish)), Message(finish));
 }
 
@@ -178,9 +182,10 @@ TEST(Protocol, WhatNoWorkerSaysIsRefused) {
   less.erase("note");
   EXPECT_ANY_THROW(less.get<Evaluation>());
 
-  const Finish finish{{1, 1, 1, 1, 1, 1, "graph", 0}, {Standing::tied, {1, 0.5, 2}}};
+  const Finish finish{{1, 1, 1, 1, 1, 1, "graph", 0}, {Standing::tied, {1, 0.5, 2}}, Outcome::ok, "", true};
   const std::vector<std::pair<const char*, Message>> nonsense{
-      {"standing", 4}, {"standing", -1}, {"ratio", 0.25}, {"ratio_low", -1.0}, {"ratio_high", 0.0}};
+      {"standing", 4}, {"standing", -1}, {"ratio", 0.25},   {"ratio_low", -1.0}, {"ratio_high", 0.0},
+      {"outcome", 99}, {"outcome", 7},   {"outcome", "ok"}, {"note", 1},         {"deterministic", 2}};
   for (const auto& [member, value] : nonsense) {
     Message changed = finish;
     EXPECT_NO_THROW(changed.get<Finish>());

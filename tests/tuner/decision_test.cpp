@@ -32,12 +32,18 @@ class ToldLane final : public Lane {
       Timing timing;
       timing.median_us = 50;
       timing.samples = 12;
-      finishes.push_back({timing, {finishes.empty() ? Standing::leader : rest, {1, 1, 1}}});
+      const bool is_wrong = raced.back() == wrong;
+      finishes.push_back({timing,
+                          {finishes.empty() ? Standing::leader : rest, {1, 1, 1}},
+                          is_wrong ? Outcome::unstable : Outcome::ok,
+                          is_wrong ? "why" : "",
+                          raced.back() != varies});
     }
     return finishes;
   }
 
   Standing rest = Standing::tied;
+  std::string wrong, varies;  ///< configurations that turn out so
   std::vector<std::string> raced;
 };
 
@@ -95,7 +101,9 @@ TEST_F(Decision, OnlyThoseNearTheBestAreRaced) {
   const Problem problem = square(512);
   winner({tiled(problem, 8, 120), tiled(problem, 16, 100), tiled(problem, 32, 105)});
   EXPECT_THAT(lane_.raced, ElementsAre("TILE=16 UNROLL=4", "TILE=32 UNROLL=4"));
-  EXPECT_EQ(winner({tiled(problem, 8, 120), tiled(problem, 16, 100)}), "tiled TILE=16") << "nobody to race with";
+  lane_.raced.clear();
+  EXPECT_EQ(winner({tiled(problem, 8, 120), tiled(problem, 16, 100)}), "tiled TILE=16");
+  EXPECT_THAT(lane_.raced, ElementsAre("TILE=16 UNROLL=4")) << "nobody to race with, but it is looked at";
 }
 
 TEST_F(Decision, TimesOfTheRaceAreStored) {
@@ -104,6 +112,31 @@ TEST_F(Decision, TimesOfTheRaceAreStored) {
   winner({one, two});
   EXPECT_EQ(store_.find(one.trial.key)->timing.median_us, 50);
   EXPECT_EQ(store_.find(two.trial.key)->timing.samples, 12);
+}
+
+TEST_F(Decision, WhatTheRaceShowsOfACandidateIsStored) {
+  const Problem problem = square(512);
+  std::vector<Finisher> finishers{tiled(problem, 8, 100), tiled(problem, 16, 101), tiled(problem, 32, 102)};
+  lane_.wrong = "TILE=8 UNROLL=4";
+  lane_.varies = "TILE=16 UNROLL=4";
+  race(finishers, lane_, store_, kTarget);
+  for (const Finisher& each : finishers) {
+    const std::string& config = each.trial.key.config;
+    const auto stored = store_.find(each.trial.key);
+    ASSERT_TRUE(stored) << config;
+    for (const Trial& trial : {each.trial, *stored}) {
+      EXPECT_EQ(trial.outcome, config == lane_.wrong ? Outcome::unstable : Outcome::ok) << config;
+      EXPECT_EQ(trial.note, config == lane_.wrong ? "why" : "") << config;
+      EXPECT_EQ(trial.deterministic, config != lane_.varies) << config;
+    }
+  }
+}
+
+TEST_F(Decision, WhoVariedBeforeTheRaceStaysSo) {
+  std::vector<Finisher> finishers{tiled(square(512), 8, 100)};
+  finishers[0].trial.deterministic = false;
+  race(finishers, lane_, store_, kTarget);
+  EXPECT_FALSE(finishers[0].trial.deterministic);
 }
 
 TEST_F(Decision, TiesGoToTheDefaultThenToTheIncumbent) {

@@ -13,6 +13,7 @@ namespace {
 
 using testing::Contains;
 using testing::Gt;
+using testing::HasSubstr;
 using testing::SizeIs;
 
 class Faults : public FaultsTest {
@@ -62,6 +63,66 @@ TEST_F(Faults, WithDeterministicNothingWinsWhereAllVary) {
   EXPECT_EQ(winner(), "");
   EXPECT_EQ(run(options(), "").tuned, 1);
   EXPECT_NE(winner(), "");
+}
+
+TEST_F(Faults, WhoIsWrongInTheRaceIsStoredSoAndTheNextFastestWins) {
+  run(options(), "");
+  const std::vector<std::string> by_time = ranking();
+  ASSERT_GE(by_time.size(), 2U);
+
+  start_from_nothing();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run(options(), "race_incorrect@" + by_time[0]).tuned, 1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(by_time[0] + ": unstable: a test"));
+  EXPECT_EQ(winner(), by_time[1]);
+  for (const auto& [candidate, outcome] : outcomes()) {
+    EXPECT_EQ(outcome, candidate == by_time[0] ? "unstable" : "ok") << candidate;
+  }
+  EXPECT_TRUE(suspects().empty()) << "it ended nothing";
+
+  SessionOptions other_search = options();
+  other_search.seed = 2;
+  EXPECT_EQ(run(other_search, "log@" + path("log")).tuned, 1);
+  EXPECT_EQ(winner(), by_time[1]);
+  EXPECT_TRUE(lines("log").empty()) << "it got another chance";
+}
+
+TEST_F(Faults, AWinnerThatBecomesWrongLosesItsPlace) {
+  run(options(), "");
+  const std::string first = winner();
+  SessionOptions refresh = options();
+  refresh.refresh = true;
+  EXPECT_EQ(run(refresh, "race_incorrect@" + first).tuned, 1);
+  EXPECT_EQ(outcomes()[first], "unstable");
+  EXPECT_EQ(winner(), ranking().front());
+  EXPECT_NE(winner(), first);
+}
+
+TEST_F(Faults, WhereAllAreWrongInTheRaceNobodyWins) {
+  EXPECT_EQ(run(options(), "race_incorrect@*").failed, 1);
+  EXPECT_EQ(winner(), "");
+  for (const auto& [candidate, outcome] : outcomes()) EXPECT_EQ(outcome, "unstable") << candidate;
+}
+
+TEST_F(Faults, TheOnlyCandidateIsLookedAtAgainToo) {
+  SessionOptions one = options();
+  one.only = parse_restriction("TILE=16 UNROLL=4");
+  EXPECT_EQ(run(one, "race_incorrect@*").failed, 1);
+  EXPECT_EQ(outcomes(), (std::map<std::string, std::string>{{"tiled TILE=16 UNROLL=4", "unstable"}}));
+}
+
+TEST_F(Faults, WhoVariesInTheRaceWinsOnlyWhereThatIsAllowed) {
+  run(options(), "");
+  const std::vector<std::string> by_time = ranking();
+  ASSERT_GE(by_time.size(), 2U);
+  for (const bool strict : {false, true}) {
+    start_from_nothing();
+    SessionOptions options = this->options();
+    options.deterministic = strict;
+    EXPECT_EQ(run(options, "race_varies@" + by_time[0]).tuned, 1);
+    EXPECT_EQ(winner(), by_time[strict ? 1 : 0]);
+    for (const Trial& trial : trials()) EXPECT_EQ(trial.deterministic, name_of(trial) != by_time[0]) << name_of(trial);
+  }
 }
 
 TEST_F(Faults, EveryFifthIsWrongIn500Candidates) {

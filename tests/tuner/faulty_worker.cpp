@@ -74,6 +74,14 @@ class Faults {
     if (!file(kind).empty()) std::ofstream(file(kind), std::ios::app) << line << '\n';
   }
 
+  bool has_logged(const std::string& kind, const std::string& line) const {
+    std::ifstream log(file(kind));
+    for (std::string each; std::getline(log, each);) {
+      if (each == line) return true;
+    }
+    return false;
+  }
+
   /// From here on the GPU is ill, if it ever is.
   void fall_ill() const {
     for (const char* illness : {"sick", "miscounts", "gone"}) {
@@ -159,13 +167,13 @@ class FaultyLane final : public Lane {
     std::vector<double> times_us;
     for (const Contender& each : contenders) {
       const std::string name = name_of(each.candidate);
+      finishes.push_back(finish(each.candidate));
+      times_us.push_back(finishes.back().timing.median_us);
       faults_.log("race_log", name);
       faults_.commit("race_", name);
       if (faults_.has("race_memory", name)) throw OutOfMemoryError("a test");
       if (faults_.has("race_refused", name)) throw DeviceError("a test refuses the launch");
       if (faults_.has("sometimes", name) && random_() % 5 == 0) std::abort();
-      finishes.push_back({timing(each.candidate), {}});
-      times_us.push_back(finishes.back().timing.median_us);
     }
     const std::vector<Placing> placings = race_without_noise(times_us);
     for (std::size_t i = 0; i < finishes.size(); ++i) finishes[i].placing = placings[i];
@@ -178,6 +186,21 @@ class FaultyLane final : public Lane {
     const bool is_fault = !is_canary_ && faults_.has("incorrect", name);
     if (is_fault) faults_.fall_ill();
     return is_fault || spoilt_ || faults_.is_ill("miscounts");
+  }
+
+  Finish finish(const Candidate& candidate) const {
+    const std::string name = name_of(candidate);
+    Finish finish;
+    finish.timing = timing(candidate);
+    finish.deterministic = !faults_.has("race_varies", name);
+    const bool is_fault = faults_.has("race_incorrect", name) ||
+                          (faults_.has("race_again_incorrect", name) && faults_.has_logged("race_log", name));
+    if (is_fault) faults_.fall_ill();
+    if (is_fault || faults_.is_ill("miscounts")) {
+      finish.outcome = Outcome::unstable;
+      finish.note = "a test";
+    }
+    return finish;
   }
 
   /// One file for each GPU, and there are two.

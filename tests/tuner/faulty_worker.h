@@ -8,6 +8,8 @@
 //   varies (it is right, but its bits are others every time),
 // in a race with the candidate
 //   race_hang, race_abort, race_memory, race_refused,
+//   race_incorrect, race_varies: as above, but only after the rounds,
+//   race_again_incorrect: the same for who has raced before, as "race_log" knows,
 // for its problem ("begin_abort@fp32 nn 64x64x64")
 //   begin_hang, begin_abort,
 // while its source compiles

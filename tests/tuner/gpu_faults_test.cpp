@@ -152,6 +152,20 @@ TEST_F(GpuAllFaults, TheLastOfManyProductsIsMissed) {
   expect_nothing_left();
 }
 
+// Two sets of so large operands exceed any L2 cache: it is launched 15 times at most before it is raced.
+TEST_F(GpuAllFaults, WhoIsRightUntilItIsRacedDoesNotWin) {
+  const int ceases = number_of("CEASES");
+  const Result result = tune_on_gpu(fmt::format("--family faulty --only FAULT=0,{} --jobs 1", ceases), "4096x4096x256");
+  EXPECT_EQ(result.code, 0) << result.err;
+  const auto trials = faulty_trials();
+  ASSERT_EQ(trials.size(), 2U) << result.err;
+  EXPECT_EQ(trials.at(0).outcome, Outcome::ok) << trials.at(0).note;
+  EXPECT_EQ(trials.at(ceases).outcome, Outcome::unstable);
+  EXPECT_THAT(trials.at(ceases).note, HasSubstr("after the race: launch "));
+  expect_good_winner();
+  expect_nothing_left();
+}
+
 TEST_F(GpuAllFaults, TogetherCostNoMoreThanThemselves) {
   const Result result = tune_on_gpu("--family faulty,tiled --only TILE=16");
   EXPECT_EQ(result.code, 0) << result.err;

@@ -1,4 +1,5 @@
 // The lane of a GPU times finalists against each other and says under which conditions.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,11 +7,17 @@
 #include "runtime/nvml.h"
 #include "templates/families.h"
 #include "tests/runtime/support.h"
+#include "tests/tuner/edited_kernel.h"
 #include "tuner/candidate.h"
 #include "tuner/lane.h"
 
 namespace mmtune {
 namespace {
+
+using test::kLaunchCounter;
+using test::kRoundsByTheClock;
+using test::kWrongLater;
+using ::testing::HasSubstr;
 
 class GpuRace : public test::GpuTest {
  protected:
@@ -23,15 +30,17 @@ class GpuRace : public test::GpuTest {
     lane_->begin(problem_);
   }
 
-  Contender contender(std::string_view family, const Config& config) const {
-    const Preparation preparation(TemplateFiles::embedded(), device_.spec, target_, Evidence::measured,
-                                  nvrtc_->version());
+  Contender contender(std::string_view family, const Config& config,
+                      const TemplateFiles& files = TemplateFiles::embedded()) const {
+    const Preparation preparation(files, device_.spec, target_, Evidence::measured, nvrtc_->version());
     const Family& found = family_named(family);
     const Attempt attempt = preparation.attempt(problem_, {&found, found.complete(config, problem_), 0});
     return {attempt.candidate,
             preparation.binary(nvrtc_->compile(attempt.candidate.source, preparation.files(), target_))};
   }
 
+  const Config kSlow{{{"TILE", 2}, {"UNROLL", 1}}};
+  test::EditedKernel edited_;
   Problem problem_ = packed_problem(Precision::fp32, Layout::nn, 512, 512, 512);
   DeviceChoice device_;
   CompileTarget target_;
@@ -48,12 +57,30 @@ TEST_F(GpuRace, AKernelTiesWithItself) {
     EXPECT_NE(finish.placing.standing, Standing::slower);
     EXPECT_GE(finish.timing.samples, 12);
     EXPECT_EQ(finish.timing.mode, "graph");
+    EXPECT_EQ(finish.outcome, Outcome::ok) << finish.note;
+    EXPECT_TRUE(finish.deterministic);
   }
   EXPECT_EQ(leaders, 1);
 }
 
+TEST_F(GpuRace, TheLeaderIsLookedAtAgain) {
+  const Contender slow = contender("tiled", kSlow);
+  const auto finishes = lane_->race({slow, contender("naive", {}, edited_.with({kLaunchCounter, kWrongLater}))});
+  EXPECT_EQ(finishes[1].placing.standing, Standing::leader);
+  EXPECT_EQ(finishes[1].outcome, Outcome::unstable);
+  EXPECT_THAT(finishes[1].note, HasSubstr("after the race: launch 1 of 16: 1 of 262144 elements beyond the bound"));
+  EXPECT_EQ(finishes[0].outcome, Outcome::ok) << finishes[0].note;
+  EXPECT_EQ(lane_->race({slow})[0].outcome, Outcome::ok) << "the other one's fault was left behind";
+}
+
+TEST_F(GpuRace, OtherBitsInSixteenLaunchesAreSeen) {
+  const Finish alone = lane_->race({contender("naive", {}, edited_.with({kRoundsByTheClock}))})[0];
+  EXPECT_EQ(alone.outcome, Outcome::ok) << alone.note;
+  EXPECT_FALSE(alone.deterministic);
+}
+
 TEST_F(GpuRace, AWorseKernelIsSlowerBeyondDoubt) {
-  const auto finishes = lane_->race({contender("tiled", Config({{"TILE", 2}, {"UNROLL", 1}})), contender("tiled", {})});
+  const auto finishes = lane_->race({contender("tiled", kSlow), contender("tiled", {})});
   EXPECT_EQ(finishes[0].placing.standing, Standing::slower);
   EXPECT_GT(finishes[0].placing.ratio.low, 1.5);
   EXPECT_EQ(finishes[1].placing.standing, Standing::leader);

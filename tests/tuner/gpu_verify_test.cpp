@@ -1,28 +1,21 @@
 // The verifier passes sound kernels and finds out faulty ones: the plainest kernel with one mistake at a time.
-#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "templates/dtype.h"
 #include "templates/families.h"
 #include "tests/runtime/support.h"
+#include "tests/tuner/edited_kernel.h"
 #include "tuner/lane.h"
 #include "tuner/verify.h"
 
 namespace mmtune {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::string_view kKernel = "templates/families/naive/kernel.cu";
-
-/// A piece of the kernel and what stands there instead.
-struct Edit {
-  std::string_view from, to;
-};
+using test::Edit;
+using test::kLaunchCounter;
+using ::testing::HasSubstr;
 
 struct Fault {
   const char* what;
@@ -56,9 +49,6 @@ const std::vector<Fault>& faults() {
 
 class GpuVerify : public test::GpuTest {
  protected:
-  GpuVerify() : root_(fs::path(testing::TempDir()) / "mmtune_faulty_kernels") {}
-  ~GpuVerify() override { fs::remove_all(root_); }
-
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
@@ -67,22 +57,7 @@ class GpuVerify : public test::GpuTest {
     stream_ = make_stream();
   }
 
-  /// The templates with the fault in them.
-  TemplateFiles faulty(const Fault& fault) const {
-    std::string text(TemplateFiles::embedded().text(std::string(kKernel)));
-    for (const auto& [from, to] : fault.edits) {
-      const std::size_t at = text.find(from);
-      if (at == text.npos) throw Error(fmt::format("{}: the kernel has no '{}' any more", fault.what, from));
-      text.replace(at, from.size(), to);
-    }
-    fs::remove_all(root_);
-    fs::create_directories((root_ / kKernel).parent_path());
-    fs::copy(fs::path(MMTUNE_SOURCE_DIR) / "templates/device", root_ / "templates/device");
-    std::ofstream(root_ / kKernel) << text;
-    return TemplateFiles::from_directory(root_.string());
-  }
-
-  /// What becomes of a candidate: checked, run as for timing, checked again, run again.
+  /// What becomes of a candidate: checked, run as for timing, checked again, run again several times.
   Evaluation judge(const TemplateFiles& files, const Family& family, const Problem& problem) const {
     const Config config = family.default_config(problem);
     const LaunchPlan plan = family.plan(problem, config, device_);
@@ -93,16 +68,17 @@ class GpuVerify : public test::GpuTest {
     const CheckKernels checks(*nvrtc_, target_, problem.precision, problem.layout);
     Verifier verifier(checks, problem, stream_.get());
     Verdict verdict = verifier.check(kernel, plan);
+    const double error_share = verdict.error_share;
     if (verdict.outcome == Outcome::ok) {
       launch(kernel, plan, problem, verifier.random_operands(plan), stream_.get());
-      const Verdict after = verifier.check_after_timing();
-      if (after.outcome != Outcome::ok) verdict = after;
+      verdict = verifier.check_after_timing();
     }
-    const bool repeats = verdict.outcome == Outcome::ok && verifier.repeats(kernel, plan);
-    return {verdict.outcome, verdict.note, {}, verdict.error_share, repeats};
+    if (verdict.outcome == Outcome::ok) verdict = verifier.check_again(kernel, plan, 3, verifier.bits_of_c());
+    const bool deterministic = verdict.outcome == Outcome::ok && verdict.deterministic;
+    return {verdict.outcome, verdict.note, {}, error_share, deterministic};
   }
 
-  fs::path root_;
+  test::EditedKernel edited_;
   DeviceSpec device_;
   CompileTarget target_;
   Stream stream_;
@@ -111,11 +87,35 @@ class GpuVerify : public test::GpuTest {
 TEST_F(GpuVerify, FindsFaults) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 101, 102);
   for (const Fault& fault : faults()) {
-    const Evaluation verdict = judge(faulty(fault), family_named("naive"), problem);
+    const Evaluation verdict = judge(edited_.with(fault.edits), family_named("naive"), problem);
     EXPECT_EQ(verdict.outcome, fault.outcome)
         << "a kernel that " << fault.what << " was " << to_string(verdict.outcome) << ": " << verdict.note;
     EXPECT_EQ(verdict.note.empty(), fault.outcome == Outcome::ok) << fault.what;
     EXPECT_EQ(verdict.deterministic, fault.outcome == Outcome::ok) << fault.what;
+  }
+}
+
+TEST_F(GpuVerify, SaysWhichLaunchWentWrong) {
+  // Two launches check, one stands for timing, and three look again: the fourth to the sixth.
+  struct Later {
+    Edit edit;
+    const char* note;
+  };
+  const std::vector<Later> all = {
+      {test::kWrongLater, "launch 1 of 3: 1 of 10100 elements beyond the bound, first C[0,0]"},
+      {{"sums[i][j], alpha", "sums[i][j] + (row + i + column + j == 0 && atomicAdd(&launches, 1u) >= 5), alpha"},
+       "launch 3 of 3: 1 of 10100 elements beyond the bound, first C[0,0]"},
+      {{"store_result(C", "if (row + i + column + j > 0 || atomicAdd(&launches, 1u) < 4) store_result(C"},
+       "launch 2 of 3: 1 of 10100 elements beyond the bound, first C[0,0]"},
+      {{"store_result(C",
+        "(row + i + column + j == 0 && atomicAdd(&launches, 1u) >= 4 ? C[-1] = 1 : 0), store_result(C"},
+       "launch 2 of 3: 4 bytes of guard zones"},
+  };
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 101, 102);
+  for (const Later& later : all) {
+    const Evaluation verdict = judge(edited_.with({kLaunchCounter, later.edit}), family_named("naive"), problem);
+    EXPECT_EQ(verdict.outcome, Outcome::unstable) << later.edit.to;
+    EXPECT_THAT(verdict.note, HasSubstr(later.note));
   }
 }
 
@@ -135,13 +135,8 @@ TEST_F(GpuVerify, PassesSoundKernelsOfEveryPrecisionAndLayout) {
 }
 
 TEST_F(GpuVerify, TellsResultsThatDependOnTheMoment) {
-  // The last bit follows the clock, but only of sums that are not whole: right every time, and never the same.
-  const Fault fault{"rounds by the clock",
-                    {{"sums[i][j], alpha",
-                      "sums[i][j] * (1 + (sums[i][j] != rintf(sums[i][j])) * (clock64() / 8 % 2) * 1.2e-7f), alpha"}},
-                    Outcome::ok};
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 300, 301, 102);
-  const Evaluation verdict = judge(faulty(fault), family_named("naive"), problem);
+  const Evaluation verdict = judge(edited_.with({test::kRoundsByTheClock}), family_named("naive"), problem);
   EXPECT_EQ(verdict.outcome, Outcome::ok) << verdict.note;
   EXPECT_FALSE(verdict.deterministic);
 }

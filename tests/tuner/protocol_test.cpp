@@ -37,7 +37,7 @@ TEST(Protocol, TheCorpusSpeaksItAsItIs) {
 }
 
 TEST(Protocol, AFinishThatCannotBeIsRefused) {
-  for (const auto* name : {"finish_standing", "finish_ratio", "finish_nan", "finish_no_time"}) {
+  for (const auto* name : {"finish_standing", "finish_ratio", "finish_nan", "finish_no_time", "finish_outcome"}) {
     EXPECT_THROW(from_corpus(name).get<std::vector<Finish>>(), Error) << name;
   }
 }

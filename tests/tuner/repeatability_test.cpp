@@ -100,6 +100,14 @@ TEST_F(LastRace, ComparesTheWinnersOfTheRuns) {
   }
 }
 
+TEST_F(LastRace, AWinnerThatIsWrongThereSaysNothingOfItsTime) {
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(repeat("race_again_incorrect@*;race_log@" + path("races")).empty());
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("left out: the winners of its runs cannot be raced: tiled_coarsened "));
+  EXPECT_THAT(log, HasSubstr("is unstable: a test"));
+}
+
 TEST_F(LastRace, WhereItIsLostTheProblemIsLeftOutAndTheOthersGoOn) {
   testing::internal::CaptureStderr();
   EXPECT_TRUE(repeat("race_abort@*").empty());

@@ -74,6 +74,15 @@ TEST_F(SickGpu, ThatMiscountsBlamesNobody) {
   EXPECT_EQ(outcomes()[kBad], "ok");
 }
 
+TEST_F(SickGpu, ThatMiscountsInTheRaceBlamesNobody) {
+  const std::string faults = "race_incorrect@*;miscounts@" + path("miscounts");
+  EXPECT_THROW(run(options(), faults), DeviceLostError);
+  const auto found = outcomes();
+  EXPECT_EQ(found.size(), 21U);
+  for (const auto& [candidate, outcome] : found) EXPECT_EQ(outcome, "ok") << candidate;
+  EXPECT_TRUE(Store::open(path("test.db"), OpenMode::read_only).winners().empty());
+}
+
 TEST_F(SickGpu, ThatMiscountsFromTheStartLeavesNothing) {
   std::ofstream(path("miscounts")) << "ill";
   EXPECT_THROW(run(options(), "miscounts@" + path("miscounts")), DeviceLostError);

@@ -37,6 +37,7 @@ inline constexpr std::array kKernelFaults{
     KernelFault{"ENDLESS", Outcome::timed_out, "compiles for many minutes"},
     KernelFault{"RARELY", std::nullopt, "has an element wrong in every fifth launch, by chance"},
     KernelFault{"TRAPS", Outcome::crashed, "traps in every fifth launch, by chance"},
+    KernelFault{"CEASES", Outcome::unstable, "writes nothing after its first 16 launches"},
 };
 
 }  // namespace mmtune::test
