@@ -62,7 +62,7 @@ class Repetition {
   bool run(int number) {
     SessionOptions session = options_.session;
     session.database = directory_.file(fmt::format("run_{}.db", number));
-    if (!options_.same_seed) session.seed += static_cast<std::uint64_t>(number);
+    if (options_.vary_seed) session.seed += static_cast<std::uint64_t>(number);
     log::write(log::Level::warning, fmt::format("run {} of {}, seed {}", number + 1, options_.runs, session.seed));
     if (run_session(session).interrupted) return false;
     Store store = Store::open(session.database, OpenMode::read_only);

@@ -31,7 +31,7 @@ struct RepeatedProblem {
 struct RepeatOptions {
   SessionOptions session;  ///< its database is not used
   int runs = 5;
-  bool same_seed = false;  ///< else every run has a seed of its own, from that of the session on
+  bool vary_seed = false;  ///< every run has a seed of its own, from that of the session on; else all have the same
 };
 
 /// Tunes everything `runs` times, each time with an empty database in a temporary directory, then races the winners of

@@ -80,9 +80,10 @@ TEST_F(Repeatability, RefusesWhatItCannotTellApart) {
 /// Runs on a pretended GPU that try other candidates each, and so have other winners.
 class LastRace : public test::FaultsTest {
  protected:
-  std::vector<RepeatedProblem> repeat(const std::string& faults) const {
+  /// With seeds that differ `random` ends in winners that do.
+  std::vector<RepeatedProblem> repeat(const std::string& faults, bool vary_seed = true) const {
     const test::ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
-    RepeatOptions repeat{options(), 3, false};
+    RepeatOptions repeat{.session = options(), .runs = 3, .vary_seed = vary_seed};
     repeat.session.families = {"tiled_coarsened"};
     repeat.session.strategy = "random";
     repeat.session.effort = "quick";
@@ -98,6 +99,12 @@ TEST_F(LastRace, ComparesTheWinnersOfTheRuns) {
     EXPECT_EQ(repeats.runs, 3);
     EXPECT_LT(repeats.same, 3) << "nothing to race";
   }
+}
+
+TEST_F(LastRace, ASearchWithTheSameSeedIsTheSame) {
+  const auto problems = repeat("", false);
+  ASSERT_EQ(problems.size(), 2U);
+  for (const auto& [problem, repeats] : problems) EXPECT_EQ(repeats.same, 3);
 }
 
 TEST_F(LastRace, AWinnerThatIsWrongThereSaysNothingOfItsTime) {

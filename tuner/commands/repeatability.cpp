@@ -18,7 +18,7 @@ namespace {
 
 struct RepeatabilityOptions : SearchOptions {
   int runs = 5;
-  bool same_seed = false;
+  bool vary_seed = false;
 };
 
 ExitCode repeatability(const RepeatabilityOptions& options) {
@@ -26,7 +26,7 @@ ExitCode repeatability(const RepeatabilityOptions& options) {
     throw UsageError("repeatability compares one precision and one layout at a time; name one of each");
   }
   const SessionOptions session = plan(options);
-  const auto problems = measure_repeatability({session, options.runs, options.same_seed});
+  const auto problems = measure_repeatability({session, options.runs, options.vary_seed});
   print(repeats_table(problems, options.format), options.format, options.color);
   int steady = 0;
   bool complete = problems.size() == session.problems.size();
@@ -52,7 +52,7 @@ void add_repeatability(CLI::App& app, Action& action) {
       ->type_name("NUMBER")
       ->check(CLI::Range(2, 100).description(""))
       ->capture_default_str();
-  verb.add_flag("--same-seed", options->same_seed, "search alike in all runs (default: the seed grows by one)");
+  verb.add_flag("--vary-seed", options->vary_seed, "search with another seed in each run");
   add_output_options(verb, *options);
   add_log_options(verb);
   verb.callback([options, &action] { action = [options] { return repeatability(*options); }; });
