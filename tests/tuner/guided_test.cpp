@@ -48,6 +48,7 @@ double landscape_us(std::uint64_t landscape, const Point& point) {
 
 struct Search {
   std::vector<std::string> proposed;
+  Point best;
   std::vector<double> best_us_after;  ///< each trial
   double best_us = 1e300;
 };
@@ -62,7 +63,10 @@ Search search(const char* strategy, const Spaces& spaces, std::uint64_t seed, co
     for (const Point& point : points) {
       const Trial trial = judge(point);
       search.proposed.push_back(key_of(point));
-      if (trial.outcome == Outcome::ok) search.best_us = std::min(search.best_us, trial.timing.median_us);
+      if (trial.outcome == Outcome::ok && trial.timing.median_us < search.best_us) {
+        search.best_us = trial.timing.median_us;
+        search.best = point;
+      }
       search.best_us_after.push_back(search.best_us);
       searcher->learn(point, trial);
     }
@@ -99,6 +103,30 @@ TEST(Guided, ComesCloseToTheBestOfALandscapeWithATwentiethOfTheTrials) {
   }
   EXPECT_LT(guided_gap / kLandscapes, 0.02);
   EXPECT_LT(guided_gap, random_gap / 2);
+}
+
+TEST(Guided, EndsWithWhatIsLeftAroundTheBest) {
+  const Spaces spaces = spaces_of(square(1024), "");
+  const Judge judge = [&](const Point& point) {
+    Trial trial;
+    trial.outcome = Outcome::ok;
+    trial.timing.median_us = spaces.predict_us(*point.family, point.config) * std::exp(0.01 * whim(1, key_of(point)));
+    return trial;
+  };
+  std::vector<Point> tried;
+  const Search done = search("guided", spaces, 1, [&](const Point& point) {
+    tried.push_back(point);
+    return judge(point);
+  });
+  std::set<std::string> around;
+  for (const Point& point : tried) {
+    if (judge(point).timing.median_us > 1.01 * done.best_us) continue;
+    for (const Point& neighbour : spaces.neighbours(point)) around.insert(key_of(neighbour));
+  }
+  const auto last = static_cast<std::ptrdiff_t>(tried.size() / 8);
+  const auto beside = std::count_if(tried.end() - last, tried.end(),
+                                    [&](const Point& point) { return around.contains(key_of(point)); });
+  EXPECT_EQ(beside, last);
 }
 
 TEST(Guided, TriesAtMostATwentiethOfASmallSpace) {

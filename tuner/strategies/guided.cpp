@@ -1,6 +1,7 @@
 // The model first, then measurements: a surrogate starts from the analytic model's opinion, learns from every
 // measurement where that is wrong, and names the candidates from which most is to be gained. Half of every round may
-// climb: what came close to the best has its neighbours tried, as far as they are expected to come close too.
+// climb: what came close to the best has its neighbours tried, as far as they are expected to come close too. The last
+// trials do nothing else, so that the best has no untried neighbour that may be better.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,13 +22,16 @@ constexpr std::size_t kLargestRound = 12;   // two are under way at a time: enou
 constexpr std::size_t kRounds = 10;
 constexpr std::size_t kClimbers = 4;  // whose neighbours join in after a round,
 constexpr double kClose = 0.01;       // and those so close to the best, as logarithms of time, whose neighbours are
-constexpr double kReach = 0.02;       // tried if expected to be so close
+constexpr double kReach = 0.02;       // tried if expected to be so close,
+constexpr double kLastReach = 0.05;   // or so close at the end:
+constexpr std::size_t kLastPart = 6;  // in the last sixth of all trials
 constexpr double kSpaceShare = 0.05;  // of a small space less than this is tried,
 constexpr double kTrialUs = 80e3;     // of the GPU's time that a trial may take on average,
 constexpr double kCalls = 6;          // which calls the candidate so often;
 constexpr std::size_t kFewest = 20;   // but this many in any case
-constexpr double kLuck = 0.005;       // how much seeds differ about a candidate, as a logarithm of time
-constexpr double kCuriosity = 3;      // standard deviations that a first trial may turn out faster
+constexpr double kLuck = 0.02;  // how much seeds differ about a candidate, as a logarithm of time: enough for one seed
+                                // to end in the same again although no time is measured twice alike
+constexpr double kCuriosity = 3;  // standard deviations that a first trial may turn out faster
 constexpr double kLeastDeviation = 1e-6;
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kShortestUs = 1e-3;     // so that an empty problem has a logarithm too
@@ -59,6 +63,9 @@ class Guided final : public Strategy {
     };
     for (const std::size_t each : std::exchange(first_, {})) propose_one(each);
     for (const std::size_t each : climb()) propose_one(each);
+    if (started_ && trials_ >= most_ - most_ / kLastPart) {
+      for (const std::size_t each : left_around_best()) propose_one(each);
+    }
     const std::size_t wanted = std::exchange(started_, true) ? round_ : 2 * round_;
     while (points.size() < wanted && trials_ < most_) {
       const std::size_t chosen = most_promising();
@@ -152,10 +159,32 @@ class Guided final : public Strategy {
         if (close && surrogate_.expected(candidate) < best + kReach) promising.push_back(candidate);
       }
     }
-    std::sort(promising.begin(), promising.end(),
-              [this](std::size_t a, std::size_t b) { return surrogate_.expected(a) < surrogate_.expected(b); });
+    sort_by_expectation(promising.begin(), promising.end());
     promising.resize(std::min(promising.size(), round_ / 2));
     return promising;
+  }
+
+  /// The untried neighbours of the best, then those of the next best, while they are close: a round of them at most.
+  std::vector<std::size_t> left_around_best() {
+    std::vector<std::size_t> left;
+    for (const auto& [log_time, number] : measured_) {
+      const double best = measured_.front().first;
+      if (log_time > best + kClose || left.size() >= round_) break;
+      const auto first = static_cast<std::ptrdiff_t>(left.size());
+      for (const Point& neighbour : spaces_.neighbours(points_[number])) {
+        const std::size_t candidate = add(neighbour);
+        if (!tried_[candidate] && surrogate_.expected(candidate) < best + kLastReach) left.push_back(candidate);
+      }
+      sort_by_expectation(left.begin() + first, left.end());
+    }
+    left.resize(std::min(left.size(), round_));
+    return left;
+  }
+
+  template <class Iterator>
+  void sort_by_expectation(Iterator first, Iterator last) const {
+    std::sort(first, last,
+              [this](std::size_t a, std::size_t b) { return surrogate_.expected(a) < surrogate_.expected(b); });
   }
 
   std::size_t most_promising() const {
