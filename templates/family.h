@@ -75,6 +75,14 @@ class Rules {
   std::string_view reason_;
 };
 
+/// A configuration that was the fastest of many for a problem on some GPU: what experience says, where the model only
+/// reckons.
+struct Proven {
+  Precision precision;
+  std::int64_t m, n, k;
+  std::string_view config;  ///< complete, in table order
+};
+
 class Family {
  public:
   virtual ~Family() = default;
@@ -106,6 +114,9 @@ class Family {
   /// the family can.
   virtual Config default_config(const Problem& problem) const = 0;
 
+  /// Where a search may begin. Other tables, problems or GPUs may not allow what is listed.
+  virtual std::span<const Proven> proven() const { return {}; }
+
   /// Whether the search may propose it. The reference is a yardstick, not a competitor.
   virtual bool competes() const { return true; }
 
@@ -129,6 +140,7 @@ void check_common_limits(const Problem& problem, const LaunchPlan& plan, const D
 ///   static LaunchPlan plan(const Problem&, const Params&, const DeviceSpec&);
 /// and optionally
 ///   static Params default_params(const Problem&);
+///   static std::span<const Proven> proven();
 ///   static constexpr bool kCompetes;
 template <class T>
 class FamilyOf final : public Family {
@@ -173,6 +185,14 @@ class FamilyOf final : public Family {
       return to_config(T::default_params(problem));
     } else {
       return to_config(Params{});
+    }
+  }
+
+  std::span<const Proven> proven() const override {
+    if constexpr (requires { T::proven(); }) {
+      return T::proven();
+    } else {
+      return {};
     }
   }
 

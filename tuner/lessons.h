@@ -29,6 +29,9 @@ std::vector<Lesson> fastest(std::vector<Lesson> lessons, std::size_t most = kLes
 std::vector<Lesson> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store,
                                    std::size_t most = kLessons);
 
+/// What the families have proven for this precision and may be searched here, that of the nearest problems first.
+std::vector<Point> proven(const std::vector<const Family*>& families, const Problem& problem, const Spaces& spaces);
+
 /// The decisions on the same GPU, of the same precision, layout and evidence.
 std::vector<Winner> comparable_winners(const TrialKey& place, Store& store);
 

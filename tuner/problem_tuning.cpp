@@ -69,7 +69,8 @@ std::unique_ptr<Strategy> ProblemTuning::searcher(const Spaces& spaces, const st
     return make_listed(std::move(points));
   }
   return make_strategy(options.strategy, {spaces, setup_.effort, options.seed, favourites,
-                                          nearest_stored(place(), setup_.preparation, setup_.store)});
+                                          nearest_stored(place(), setup_.preparation, setup_.store),
+                                          proven(setup_.families, problem_, spaces)});
 }
 
 std::vector<Point> ProblemTuning::untried_defenders(const Spaces& spaces) const {

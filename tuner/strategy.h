@@ -108,8 +108,9 @@ struct StrategySetup {
   const Spaces& spaces;
   const Effort& effort;
   std::uint64_t seed = 1;
-  std::vector<Point> favourites;  ///< winners of neighbouring sizes: tried first
-  std::vector<Lesson> lessons;    ///< of a problem near this one
+  std::vector<Point> favourites;   ///< winners of neighbouring sizes: tried first
+  std::vector<Lesson> lessons;     ///< of a problem near this one
+  std::vector<Point> proven = {};  ///< winners elsewhere, nearest first: up to a round of them comes then
 };
 
 /// By the name of --strategy. Throws UsageError that lists the known ones.

@@ -67,6 +67,16 @@ TEST_P(EveryFamily, HasDistinctAscendingValues) {
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
+TEST_P(EveryFamily, WhatIsProvenIsStillTried) {
+  const DeviceSpec& device = catalog_gpu("h200");
+  for (const Proven& each : family().proven()) {
+    const Problem problem = packed_problem(each.precision, Layout::nn, each.m, each.n, each.k);
+    const Config config = Config::parse(each.config);
+    EXPECT_EQ(family().complete(config, problem), config) << each.config;
+    EXPECT_EQ(family().judge(problem, config, device).reason(), "") << to_string(problem) << " " << each.config;
+  }
+}
+
 TEST_P(EveryFamily, DefaultIsLegalWhereverAnythingIs) {
   std::mt19937 random(1);
   for (const DeviceSpec& gpu : current_gpus()) {

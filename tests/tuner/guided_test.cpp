@@ -192,6 +192,18 @@ TEST(Guided, TriesFavouritesFirst) {
   EXPECT_EQ(key_of(points.front()), key_of(favourite));
 }
 
+TEST(Guided, TriesUpToARoundOfWhatIsProvenThen) {
+  const Spaces spaces = spaces_of(square(2048), "");
+  const Ranking ranking = spaces.ranked(2000);
+  const std::vector<Point> favourites{ranking[1000]};
+  std::vector<Point> proven = favourites;
+  for (std::size_t i = 0; i < 30; ++i) proven.push_back(ranking[1100 + 20 * i]);
+  const auto first = make_strategy("guided", {spaces, effort_named("default"), 1, favourites, {}, proven})->propose();
+  ASSERT_GT(first.size(), 12U);
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(key_of(first[i]), key_of(proven[i])) << i;
+  EXPECT_NE(key_of(first[12]), key_of(proven[12])) << "more than a round";
+}
+
 /// The fastest of a search in this landscape, as lessons.
 std::vector<Lesson> lessons_of(const Spaces& spaces, std::uint64_t landscape,
                                const std::vector<std::string>& proposed) {

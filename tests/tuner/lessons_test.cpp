@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "templates/families.h"
@@ -51,6 +52,35 @@ class Lessons : public testing::StoreTest {
   Preparation preparation_{TemplateFiles::embedded(), catalog_gpu("h200"), CompileTarget{90, true, "sm_90a"},
                            Evidence::measured, "13.0"};
 };
+
+std::vector<Point> proven_for(const Problem& problem, std::string_view restriction = "") {
+  const std::vector<const Family*> families{&family_named("tiled"), &family_named("simt")};
+  return proven(families, problem, Spaces(families, problem, catalog_gpu("h200"), parse_restriction(restriction)));
+}
+
+TEST(ProvenHere, TheNearestProblemsAreFirst) {
+  const auto rows = family_named("simt").proven();
+  const auto of_problem = [&](const Point& point, std::int64_t extent) {
+    return std::any_of(rows.begin(), rows.end(), [&](const Proven& row) {
+      return row.m == extent && row.n == extent && row.k == extent && row.config == point.config.text();
+    });
+  };
+  EXPECT_TRUE(of_problem(proven_for(square(2048)).at(0), 2048));
+  EXPECT_TRUE(of_problem(proven_for(square(4096)).at(0), 4096));
+  EXPECT_TRUE(of_problem(proven_for(square(2100)).at(0), 2048));
+}
+
+TEST(ProvenHere, IsOfThePrecisionAndMayBeSearched) {
+  EXPECT_THAT(proven_for(square(512), "BM=999"), IsEmpty());
+  const auto tiles = proven_for(square(512), "BM=32");
+  EXPECT_FALSE(tiles.empty());
+  for (const Point& point : tiles) EXPECT_EQ(*point.config.find("BM"), 32);
+  std::size_t rows = 0;
+  for (const Proven& row : family_named("simt").proven()) rows += row.precision == Precision::fp64 ? 1 : 0;
+  const auto doubles = proven_for(packed_problem(Precision::fp64, Layout::nn, 1000, 1000, 1000));
+  EXPECT_FALSE(doubles.empty());
+  EXPECT_LE(doubles.size(), rows);
+}
 
 TEST_F(Lessons, TheFastestStoredAreRightAndOfTheSameSource) {
   const Problem problem = square(512);

@@ -48,6 +48,7 @@ class Guided final : public Strategy {
     for (const Point& favourite : setup.favourites) {
       if (spaces_.contains(favourite)) first_.push_back(add(favourite));
     }
+    for (std::size_t i = 0; i < std::min(setup.proven.size(), round_); ++i) first_.push_back(add(setup.proven[i]));
   }
 
   std::vector<Point> propose() override {

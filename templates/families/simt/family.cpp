@@ -4,6 +4,7 @@
 
 #include "templates/dtype.h"
 #include "templates/families.h"
+#include "templates/families/simt/proven.h"
 #include "templates/tiling.h"
 
 namespace mmtune {
@@ -304,6 +305,8 @@ struct Simt {
     if (problem.precision == Precision::fp64) params.tm = 4;
     return params;
   }
+
+  static std::span<const Proven> proven() { return kProvenSimt; }
 };
 
 }  // namespace
