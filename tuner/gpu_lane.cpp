@@ -29,7 +29,7 @@ constexpr auto kRaceTime = std::chrono::milliseconds(2500);  // for all rounds o
 constexpr double kReplayed_us = 10e3;  // shorter finalists are replayed as graphs, so that no host latency counts
 constexpr double kLeastLooks = 4;      // launches of a finalist that are looked at after the race,
 constexpr double kMostLooks = 16;
-constexpr double kLooks_us = 250e3;  // which take no longer than this, but for the least
+constexpr double kLooks_us = 100e3;  // which take no longer than this, but for the least
 
 class GpuLane final : public Lane {
  public:

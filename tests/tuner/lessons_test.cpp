@@ -67,7 +67,7 @@ TEST(ProvenHere, TheNearestProblemsAreFirst) {
   };
   EXPECT_TRUE(of_problem(proven_for(square(2048)).at(0), 2048));
   EXPECT_TRUE(of_problem(proven_for(square(4096)).at(0), 4096));
-  EXPECT_TRUE(of_problem(proven_for(square(2100)).at(0), 2048));
+  EXPECT_TRUE(of_problem(proven_for(square(1920)).at(0), 2048));
 }
 
 TEST(ProvenHere, IsOfThePrecisionAndMayBeSearched) {
