@@ -29,9 +29,8 @@ constexpr double kSpaceShare = 0.05;  // of a small space less than this is trie
 constexpr double kTrialUs = 65e3;     // of the GPU's time that a trial may take on average,
 constexpr double kCalls = 6;          // which calls the candidate so often;
 constexpr std::size_t kFewest = 20;   // but this many in any case
-constexpr double kLuck = 0.02;  // how much seeds differ about a candidate, as a logarithm of time: enough for one seed
-                                // to end in the same again although no time is measured twice alike
-constexpr double kCuriosity = 3;  // standard deviations that a first trial may turn out faster
+constexpr double kLuck = 0.005;       // how much seeds differ about a candidate, as a logarithm of time
+constexpr double kCuriosity = 3;      // standard deviations that a first trial may turn out faster
 constexpr double kLeastDeviation = 1e-6;
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kShortestUs = 1e-3;     // so that an empty problem has a logarithm too
