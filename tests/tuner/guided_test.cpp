@@ -48,7 +48,6 @@ double landscape_us(std::uint64_t landscape, const Point& point) {
 
 struct Search {
   std::vector<std::string> proposed;
-  Point best;
   std::vector<double> best_us_after;  ///< each trial
   double best_us = 1e300;
 };
@@ -63,10 +62,7 @@ Search search(const char* strategy, const Spaces& spaces, std::uint64_t seed, co
     for (const Point& point : points) {
       const Trial trial = judge(point);
       search.proposed.push_back(key_of(point));
-      if (trial.outcome == Outcome::ok && trial.timing.median_us < search.best_us) {
-        search.best_us = trial.timing.median_us;
-        search.best = point;
-      }
+      if (trial.outcome == Outcome::ok) search.best_us = std::min(search.best_us, trial.timing.median_us);
       search.best_us_after.push_back(search.best_us);
       searcher->learn(point, trial);
     }

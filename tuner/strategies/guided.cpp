@@ -63,7 +63,7 @@ class Guided final : public Strategy {
     };
     for (const std::size_t each : std::exchange(first_, {})) propose_one(each);
     for (const std::size_t each : climb()) propose_one(each);
-    if (started_ && trials_ >= most_ - most_ / kLastPart) {
+    if (trials_ >= most_ - most_ / kLastPart) {
       for (const std::size_t each : left_around_best()) propose_one(each);
     }
     const std::size_t wanted = std::exchange(started_, true) ? round_ : 2 * round_;
