@@ -23,6 +23,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 16384;  // the kernels stride over what is beyond
 constexpr std::int64_t kSumBlocks = 1024;    // of squares() and fingerprint(), whose blocks leave sums behind
+constexpr std::size_t kMostRanges = 16;      // whose fingerprints are taken at once
 
 Source check_source(Precision precision, Layout layout) {
   const auto& type = traits(precision);
@@ -60,7 +61,7 @@ std::int64_t blocks_for(std::int64_t count) { return std::min((count + kThreads 
 }  // namespace
 
 CheckKernels::CheckKernels(const Nvrtc& nvrtc, const CompileTarget& target, Precision precision, Layout layout)
-    : finding_(sizeof(Finding)) {
+    : finding_(sizeof(Finding)), prints_(kMostRanges * sizeof(std::uint64_t)) {
   const Compilation compilation = nvrtc.compile(check_source(precision, layout), TemplateFiles::embedded(), target);
   if (!compilation.ok()) throw Error("check.cu does not compile, a fault of mmtune: " + compilation.log);
   module_ = load_module(compilation.cubin);
@@ -123,16 +124,20 @@ double CheckKernels::relative_error(const Problem& problem, CUdeviceptr exact, C
   return error == 0 ? 0 : std::sqrt(error / whole);
 }
 
-std::uint64_t CheckKernels::fingerprint(CUdeviceptr elements, std::int64_t count, CUstream stream) const {
-  unsigned long long sum = 0;
-  static_assert(sizeof sum <= sizeof(Finding));
-  CUdeviceptr address = finding_.address();
-  MMTUNE_CUDA(cuMemsetD8Async(address, 0, sizeof sum, stream));
-  launch_linear<3>(fingerprint_, std::min(blocks_for(count), kSumBlocks), kThreads, 1, {&elements, &count, &address},
-                   stream);
-  MMTUNE_CUDA(cuMemcpyDtoHAsync(&sum, address, sizeof sum, stream));
+std::vector<std::uint64_t> CheckKernels::fingerprints(const std::vector<Range>& ranges, CUstream stream) const {
+  std::vector<std::uint64_t> prints(ranges.size());
+  const std::size_t bytes = prints.size() * sizeof(std::uint64_t);
+  if (bytes > prints_.bytes()) throw Error("fingerprints: too many ranges, a fault of mmtune");
+  MMTUNE_CUDA(cuMemsetD8Async(prints_.address(), 0, bytes, stream));
+  CUdeviceptr sum = prints_.address();
+  for (auto [address, count] : ranges) {
+    launch_linear<3>(fingerprint_, std::min(blocks_for(count), kSumBlocks), kThreads, 1, {&address, &count, &sum},
+                     stream);
+    sum += sizeof(std::uint64_t);
+  }
+  MMTUNE_CUDA(cuMemcpyDtoHAsync(prints.data(), prints_.address(), bytes, stream));
   MMTUNE_CUDA(cuStreamSynchronize(stream));
-  return sum;
+  return prints;
 }
 
 void CheckKernels::poison_padding(CUdeviceptr x, std::int64_t m, std::int64_t n, std::int64_t ld,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "runtime/driver.h"
 #include "runtime/nvrtc.h"
@@ -30,6 +31,12 @@ struct Finding {
   unsigned long long first = ~0ull;  ///< row * n + column of the first of them
 };
 
+/// Elements in device memory.
+struct Range {
+  CUdeviceptr address = 0;
+  std::int64_t count = 0;
+};
+
 /// Enqueues on the given stream; not thread safe. Throws DeviceError.
 class CheckKernels {
  public:
@@ -50,9 +57,9 @@ class CheckKernels {
   double relative_error(const Problem& problem, CUdeviceptr exact, CUdeviceptr c, std::int64_t ldc,
                         CUstream stream) const;
 
-  /// 64 bits that depend on every bit of the elements and its place: equal for equal memory, and for different memory
-  /// with probability 2^-64. Waits for the result.
-  std::uint64_t fingerprint(CUdeviceptr elements, std::int64_t count, CUstream stream) const;
+  /// For each range 64 bits that depend on every bit of its elements and its place: equal for equal memory, and for
+  /// different memory with probability 2^-64. Waits for the results.
+  std::vector<std::uint64_t> fingerprints(const std::vector<Range>& ranges, CUstream stream) const;
 
   /// Fills what lies between the columns and the leading dimension of x[m, ld] with 0xff.
   void poison_padding(CUdeviceptr x, std::int64_t m, std::int64_t n, std::int64_t ld, CUstream stream) const;
@@ -70,6 +77,7 @@ class CheckKernels {
   CUfunction check_guard_;
   CUfunction poison_padding_;
   DeviceBuffer finding_;
+  DeviceBuffer prints_;
 };
 
 }  // namespace mmtune

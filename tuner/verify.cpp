@@ -94,9 +94,9 @@ void Verifier::fill_all() const {
 }
 
 std::vector<std::uint64_t> Verifier::fingerprints() const {
-  std::vector<std::uint64_t> prints;
+  std::vector<Range> ranges;
   const auto add = [&](CUdeviceptr address, std::int64_t bytes) {
-    prints.push_back(kernels_.fingerprint(address, bytes / traits(problem_.precision).element_bytes, stream_));
+    ranges.push_back({address, bytes / traits(problem_.precision).element_bytes});
   };
   for (const Data* data : {&whole_, &random_}) {
     add(data->a.address(), data->a.bytes());
@@ -105,7 +105,7 @@ std::vector<std::uint64_t> Verifier::fingerprints() const {
     add(data->magnitude.address(), static_cast<std::int64_t>(data->magnitude.bytes()));
   }
   add(c0_.address(), static_cast<std::int64_t>(c0_.bytes()));
-  return prints;
+  return kernels_.fingerprints(ranges, stream_);
 }
 
 bool Verifier::repair_data() const {
@@ -185,7 +185,7 @@ Verdict Verifier::check_after_timing() {
 }
 
 std::uint64_t Verifier::bits_of_c() const {
-  return kernels_.fingerprint(c_.address(), problem_.m * problem_.n, stream_);
+  return kernels_.fingerprints({{c_.address(), problem_.m * problem_.n}}, stream_).front();
 }
 
 Verdict Verifier::check_again(const LoadedKernel& kernel, const LaunchPlan& plan, int launches,

@@ -12,6 +12,34 @@ __device__ __forceinline__ u64 mixed(u64 x) {
   return x ^ (x >> 31);
 }
 
+struct Sum {
+  template <class T>
+  static __device__ T of(T x, T y) {
+    return x + y;
+  }
+};
+struct Largest {
+  template <class T>
+  static __device__ T of(T x, T y) {
+    return x > y ? x : y;
+  }
+};
+
+// One value of a block of 256 threads, for thread 0: one atomic access a block, where as many as there are threads would
+// take a hundred times as long as the rest.
+template <class Fold, class T>
+__device__ __forceinline__ T folded(T mine) {
+  __shared__ T values[256];
+  const unsigned x = threadIdx.x;
+  __syncthreads();  // what was folded before has been read
+  values[x] = mine;
+  for (unsigned half = 128; half > 0; half /= 2) {
+    __syncthreads();
+    if (x < half) values[x] = Fold::of(values[x], values[x + half]);
+  }
+  return values[0];
+}
+
 // KIND 0: whole numbers from -3 to 3, whose products and sums are exact in every accumulator. KIND 1: uniform in
 // [-1, 1]; for integers all 32-bit values.
 extern "C" __global__ void __launch_bounds__(256) fill(Element* x, i64 count, u64 seed, int kind) {
@@ -102,7 +130,8 @@ extern "C" __global__ void __launch_bounds__(256)
       atomicMin(&finding->first, static_cast<unsigned long long>(at));
     }
   }
-  atomicMax(&finding->share_bits, __float_as_uint(worst));
+  worst = folded<Largest>(worst);
+  if (threadIdx.x == 0) atomicMax(&finding->share_bits, __float_as_uint(worst));
 }
 
 // A difference or value as a double; for integers the residue between -2^31 and 2^31.
@@ -112,30 +141,20 @@ __device__ __forceinline__ double real_value(u32 x) { return static_cast<double>
 // sums[2 b] = the sum of (C - exact)^2, sums[2 b + 1] = the sum of exact^2 over the elements of block b.
 extern "C" __global__ void __launch_bounds__(256)
     squares(i64 m, i64 n, const Exact* exact, const Element* C, i64 ldc, double* sums) {
-  __shared__ double error[256];
-  __shared__ double whole[256];
-  const unsigned x = threadIdx.x;
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
-  double error_sum = 0, whole_sum = 0;
-  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + x; i < m * n; i += stride) {
+  double error = 0, whole = 0;
+  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < m * n; i += stride) {
     const i64 row = i / n;
     const double difference = real_value(static_cast<Exact>(value_of(C[row * ldc + i - row * n])) - exact[i]);
     const double value = real_value(exact[i]);
-    error_sum += difference * difference;
-    whole_sum += value * value;
+    error += difference * difference;
+    whole += value * value;
   }
-  error[x] = error_sum;
-  whole[x] = whole_sum;
-  for (unsigned half = 128; half > 0; half /= 2) {
-    __syncthreads();
-    if (x < half) {
-      error[x] += error[x + half];
-      whole[x] += whole[x + half];
-    }
-  }
-  if (x == 0) {
-    sums[2 * blockIdx.x] = error[0];
-    sums[2 * blockIdx.x + 1] = whole[0];
+  error = folded<Sum>(error);
+  whole = folded<Sum>(whole);
+  if (threadIdx.x == 0) {
+    sums[2 * blockIdx.x] = error;
+    sums[2 * blockIdx.x + 1] = whole;
   }
 }
 
@@ -149,7 +168,8 @@ extern "C" __global__ void __launch_bounds__(256) fingerprint(const Element* x, 
     for (unsigned byte = 0; byte < sizeof(Element); ++byte) bits |= static_cast<u64>(bytes[byte]) << (8 * byte);
     mine += mixed(bits ^ mixed(static_cast<u64>(i)));
   }
-  atomicAdd(sum, mine);
+  mine = folded<Sum>(mine);
+  if (threadIdx.x == 0) atomicAdd(sum, mine);
 }
 
 // Counts the bytes of a guard zone that are not 0xff any more.
