@@ -50,6 +50,7 @@ class GpuLane final : public Lane {
   }
 
   void begin(const Problem& problem) override {
+    read_limits();
     sets_.reset();
     verifier_.reset();
     problem_ = problem;
@@ -78,6 +79,7 @@ class GpuLane final : public Lane {
   }
 
   std::vector<Finish> race(const std::vector<Contender>& contenders) override {
+    read_limits();
     std::vector<LoadedKernel> kernels;
     for (const Contender& each : contenders) {
       kernels.emplace_back(each.binary.cubin, each.candidate.plan);
@@ -104,6 +106,12 @@ class GpuLane final : public Lane {
   }
 
  private:
+  /// Not for every candidate: to ask takes a millisecond, and only an administrator changes them.
+  void read_limits() {
+    clock_limit_mhz_ = nvml_.clock_limit_mhz().value_or(0);
+    power_limit_w_ = nvml_.power_limit_w().value_or(0);
+  }
+
   const CheckKernels& check_kernels() {
     auto& kernels = check_kernels_[{problem_.precision, problem_.layout}];
     if (!kernels) kernels = std::make_unique<CheckKernels>(nvrtc_, target_, problem_.precision, problem_.layout);
@@ -188,8 +196,8 @@ class GpuLane final : public Lane {
     timing.calls_per_sample = stopwatch.calls_per_sample();
     timing.mode = stopwatch.uses_graph() ? "graph" : "events";
     conditions.describe(timing);
-    timing.clock_limit_mhz = nvml_.clock_limit_mhz().value_or(0);
-    timing.power_limit_w = nvml_.power_limit_w().value_or(0);
+    timing.clock_limit_mhz = clock_limit_mhz_;
+    timing.power_limit_w = power_limit_w_;
     return timing;
   }
 
@@ -201,6 +209,8 @@ class GpuLane final : public Lane {
   Stream stream_;
   Problem problem_;
   bool warm_ = false;
+  int clock_limit_mhz_ = 0;
+  double power_limit_w_ = 0;
   std::map<std::pair<Precision, Layout>, std::unique_ptr<CheckKernels>> check_kernels_;
   std::optional<Verifier> verifier_;
   std::optional<OperandSets> sets_;
