@@ -5,7 +5,8 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kUnderWay = 2;
+// Of which the oldest may wait for its slowest compilation while the others keep compilers busy.
+constexpr std::size_t kUnderWay = 4;
 
 }  // namespace
 

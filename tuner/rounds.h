@@ -1,4 +1,4 @@
-// Two rounds of a strategy at a time: one compiles while the other is measured.
+// A few rounds of a strategy at a time: some compile while the oldest is measured.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace mmtune {
 
-/// Hands out a strategy's points a round ahead. The strategy learns a round as a whole and in the order of its
+/// Hands out a strategy's points a few rounds ahead. The strategy learns a round as a whole and in the order of its
 /// proposals, so that what it proposes does not depend on how long anything takes. For one thread.
 class Rounds {
  public:

@@ -110,7 +110,7 @@ struct StrategySetup {
   std::uint64_t seed = 1;
   std::vector<Point> favourites;   ///< winners of neighbouring sizes: tried first
   std::vector<Lesson> lessons;     ///< of a problem near this one
-  std::vector<Point> proven = {};  ///< winners elsewhere, nearest first: up to a round of them comes then
+  std::vector<Point> proven = {};  ///< winners elsewhere, nearest first: a few of them come then
 };
 
 /// By the name of --strategy. Throws UsageError that lists the known ones.

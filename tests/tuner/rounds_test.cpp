@@ -38,11 +38,10 @@ class Scripted final : public Strategy {
   int next_ = 0;
 };
 
-TEST(Rounds, TwoAreUnderWay) {
-  Scripted strategy({2, 1, 3});
+TEST(Rounds, FourAreUnderWay) {
+  Scripted strategy({2, 1, 2, 1, 3});
   Rounds rounds(strategy);
-  EXPECT_EQ(rounds.next().size(), 2U);
-  EXPECT_EQ(rounds.next().size(), 1U);
+  for (const std::size_t size : {2U, 1U, 2U, 1U}) EXPECT_EQ(rounds.next().size(), size);
   EXPECT_THAT(rounds.next(), IsEmpty());
   rounds.settle(1, Trial{});
   EXPECT_THAT(rounds.next(), IsEmpty()) << "half of the first is open";

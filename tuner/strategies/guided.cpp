@@ -18,19 +18,21 @@ namespace {
 
 constexpr std::size_t kRanked = 100000;     // how far down the model's list candidates may come from
 constexpr std::size_t kCandidates = 10000;  // of a larger space, at the start
-constexpr std::size_t kLargestRound = 12;   // two are under way at a time: enough to keep compilers busy
-constexpr std::size_t kRounds = 10;
-constexpr std::size_t kClimbers = 4;  // whose neighbours join in after a round,
-constexpr double kClose = 0.01;       // and those so close to the best, as logarithms of time, whose neighbours are
-constexpr double kReach = 0.02;       // tried if expected to be so close,
-constexpr double kLastReach = 0.05;   // or so close at the end:
-constexpr std::size_t kLastPart = 6;  // in the last sixth of all trials
-constexpr double kSpaceShare = 0.05;  // of a small space less than this is tried,
-constexpr double kTrialUs = 65e3;     // of the GPU's time that a trial may take on average,
-constexpr double kCalls = 6;          // which calls the candidate so often;
-constexpr std::size_t kFewest = 20;   // but this many in any case
-constexpr double kLuck = 0.005;       // how much seeds differ about a candidate, as a logarithm of time
-constexpr double kCuriosity = 3;      // standard deviations that a first trial may turn out faster
+constexpr std::size_t kLargestRound = 8;    // several are under way at a time, enough to keep compilers busy,
+constexpr std::size_t kRounds = 16;         // each a sixteenth of all trials at most: what is learnt can still be used
+constexpr std::size_t kLeastRound = 2;
+constexpr std::size_t kFirstRound = 3;  // times as many, half of which may be proven
+constexpr std::size_t kClimbers = 4;    // whose neighbours join in after a round,
+constexpr double kClose = 0.01;         // and those so close to the best, as logarithms of time, whose neighbours are
+constexpr double kReach = 0.02;         // tried if expected to be so close,
+constexpr double kLastReach = 0.05;     // or so close at the end:
+constexpr std::size_t kLastPart = 6;    // in the last sixth of all trials
+constexpr double kSpaceShare = 0.05;    // of a small space less than this is tried,
+constexpr double kTrialUs = 65e3;       // of the GPU's time that a trial may take on average,
+constexpr double kCalls = 6;            // which calls the candidate so often;
+constexpr std::size_t kFewest = 20;     // but this many in any case
+constexpr double kLuck = 0.005;         // how much seeds differ about a candidate, as a logarithm of time
+constexpr double kCuriosity = 3;        // standard deviations that a first trial may turn out faster
 constexpr double kLeastDeviation = 1e-6;
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kShortestUs = 1e-3;     // so that an empty problem has a logarithm too
@@ -42,12 +44,13 @@ class Guided final : public Strategy {
     const Ranking ranking = spaces_.ranked(kRanked);
     most_ = most_trials(ranking, setup.effort);
     add_lessons(setup.lessons);
-    round_ = std::clamp(most_ / kRounds, std::size_t{4}, kLargestRound);
+    round_ = std::clamp(most_ / kRounds, kLeastRound, kLargestRound);
     add_candidates(ranking);
     for (const Point& favourite : setup.favourites) {
       if (spaces_.contains(favourite)) first_.push_back(add(favourite));
     }
-    for (std::size_t i = 0; i < std::min(setup.proven.size(), round_); ++i) first_.push_back(add(setup.proven[i]));
+    const std::size_t most_proven = kFirstRound * round_ / 2;
+    for (std::size_t i = 0; i < std::min(setup.proven.size(), most_proven); ++i) first_.push_back(add(setup.proven[i]));
   }
 
   std::vector<Point> propose() override {
@@ -66,7 +69,7 @@ class Guided final : public Strategy {
     if (trials_ >= most_ - most_ / kLastPart) {
       for (const std::size_t each : left_around_best()) propose_one(each);
     }
-    const std::size_t wanted = std::exchange(started_, true) ? round_ : 2 * round_;
+    const std::size_t wanted = std::exchange(started_, true) ? round_ : kFirstRound * round_;
     while (points.size() < wanted && trials_ < most_) {
       const std::size_t chosen = most_promising();
       if (chosen == points_.size()) break;
