@@ -46,7 +46,7 @@ std::vector<Entrant> entrants(const std::vector<Finisher>& finishers, Lane& lane
   const TrialKey& first = finishers.front().trial.key;
   const auto incumbent = store.find_winner(first.device, first.problem, first.evidence);
   std::vector<Entrant> found;
-  for (std::size_t i = 0; i < finishers.size() && time_us(finishers[i]) <= kFinalMargin * time_us(finishers[0]); ++i) {
+  for (std::size_t i = 0; i < finishers.size() && may_be_fastest(time_us(finishers[i]), time_us(finishers[0])); ++i) {
     const TrialKey& key = finishers[i].trial.key;
     Entrant entrant{i, {finishers[i].attempt.candidate, {}}, {}};
     entrant.claim.is_default = is_default(key);
@@ -104,6 +104,8 @@ void sort_by_time(std::vector<Finisher>& finishers) {
   std::stable_sort(finishers.begin(), finishers.end(),
                    [](const Finisher& x, const Finisher& y) { return time_us(x) < time_us(y); });
 }
+
+bool may_be_fastest(double time_us, double best_us) { return time_us <= kFinalMargin * best_us; }
 
 std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners) {
   const auto distance = [&](const Winner& winner) { return octaves_apart(problem, winner.trial.key.problem); };

@@ -28,6 +28,9 @@ void sort_by_time(std::vector<Finisher>& finishers);
 /// needs device, problem and evidence.
 std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store);
 
+/// Whether a candidate that was screened with this time may be faster than one with the best.
+bool may_be_fastest(double time_us, double best_us);
+
 /// The winners of sizes no extent of which differs by more than a factor of two, nearest first.
 std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners);
 

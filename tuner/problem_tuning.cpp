@@ -238,6 +238,7 @@ std::optional<Trial> ProblemTuning::note(const Attempt& attempt, Trial trial) {
   judged_.insert(key_of(attempt.point));
   if (trial.outcome != Outcome::ok) {
     note_fault(trial);
+    if (trial.outcome == Outcome::too_slow) too_slow_.push_back({attempt, trial});
     return trial;
   }
   if (!may_win(trial)) return std::nullopt;
@@ -301,13 +302,15 @@ std::optional<std::size_t> ProblemTuning::finals() {
 /// The fastest, once more and each alone.
 void ProblemTuning::judge_suspects() {
   best_us_ = 0;  // nobody is too slow
-  for (std::size_t i = 0; i < std::min(kSuspects, finishers_.size()); ++i) {
-    Finisher& each = finishers_[i];
-    const auto binary = setup_.store.find_compiled(each.trial.key.source_hash, setup_.preparation.target().name, true);
-    if (!binary) continue;
-    launch(each.attempt, *binary, each.trial);
-    setup_.store.put(each.trial);
-  }
+  for (std::size_t i = 0; i < std::min(kSuspects, finishers_.size()); ++i) judge_again(finishers_[i]);
+}
+
+void ProblemTuning::judge_again(Finisher& suspect) {
+  Trial& trial = suspect.trial;
+  const auto binary = setup_.store.find_compiled(trial.key.source_hash, setup_.preparation.target().name, true);
+  if (!binary) return;
+  launch(suspect.attempt, *binary, trial);
+  setup_.store.put(trial);
 }
 
 /// Who may not win after all is no finisher any more. Whether there was one.
@@ -317,7 +320,20 @@ bool ProblemTuning::drop_faulty() {
     note_fault(each.trial);
     return true;
   });
+  if (dropped > 0) try_too_slow_again();
   return dropped > 0;
+}
+
+/// Some were too slow only beside somebody who is no finisher any more.
+void ProblemTuning::try_too_slow_again() {
+  best_us_ = 0;
+  for (const Finisher& each : finishers_) {
+    if (best_us_ == 0 || each.trial.timing.median_us < best_us_) best_us_ = each.trial.timing.median_us;
+  }
+  for (Finisher& each : std::exchange(too_slow_, {})) {
+    if (best_us_ == 0 || may_be_fastest(each.trial.timing.median_us, best_us_)) judge_again(each);
+    note(each.attempt, each.trial);
+  }
 }
 
 }  // namespace mmtune

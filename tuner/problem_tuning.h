@@ -84,7 +84,9 @@ class ProblemTuning {
   Ending decide();
   std::optional<std::size_t> finals();
   void judge_suspects();
+  void judge_again(Finisher& suspect);
   bool drop_faulty();
+  void try_too_slow_again();
 
   const TuningSetup& setup_;
   Problem problem_;
@@ -97,6 +99,7 @@ class ProblemTuning {
   std::deque<Program> programs_;            ///< that wait for the lane
   std::string announced_;                   ///< key_of() the point whose launch is recorded already
   std::vector<Finisher> finishers_;
+  std::vector<Finisher> too_slow_;  ///< to be timed, beside the best of then
   std::size_t winner_ = 0;
   int set_aside_ = 0;       ///< candidates
   bool is_cut_ = false;     ///< the search ended before its time

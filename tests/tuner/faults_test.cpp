@@ -87,6 +87,27 @@ TEST_F(Faults, WhoIsWrongInTheRaceIsStoredSoAndTheNextFastestWins) {
   EXPECT_TRUE(lines("log").empty()) << "it got another chance";
 }
 
+TEST_F(Faults, WhoWasTooSlowBesideAWrongOneIsTriedAgain) {
+  run(options(), "");
+  const std::vector<std::string> by_time = ranking();
+  ASSERT_GE(by_time.size(), 2U);
+  int too_late = 0;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    start_from_nothing();
+    std::filesystem::remove(path("log"));
+    SessionOptions shuffled = options();
+    shuffled.strategy = "random";
+    shuffled.seed = seed;
+    const std::string faults = "impatient@*;log@" + path("log");
+    EXPECT_EQ(run(shuffled, faults + ";race_incorrect@" + by_time[0]).tuned, 1);
+    EXPECT_EQ(winner(), by_time[1]) << "seed " << seed;
+    EXPECT_EQ(outcomes()[by_time[1]], "ok");
+    const std::vector<std::string> tried = lines("log");
+    too_late += std::count(tried.begin(), tried.end(), by_time[1]) > 1 ? 1 : 0;
+  }
+  EXPECT_GT(too_late, 0) << "no seed tried the second fastest after the fastest";
+}
+
 TEST_F(Faults, AWinnerThatBecomesWrongLosesItsPlace) {
   run(options(), "");
   const std::string first = winner();

@@ -140,7 +140,7 @@ class FaultyLane final : public Lane {
     if (problem.m > 100'000) throw OutOfMemoryError("too large to be pretended");
   }
 
-  Evaluation evaluate(const Candidate& candidate, const Binary&, double) override {
+  Evaluation evaluate(const Candidate& candidate, const Binary&, double best_us) override {
     const std::string name = name_of(candidate);
     faults_.log("log", name);
     if (faults_.is_ill("sick")) std::abort();
@@ -158,6 +158,9 @@ class FaultyLane final : public Lane {
     if (faults_.has("wrong", name)) evaluation.outcome = static_cast<Outcome>(99);
     if (faults_.has("varies", name)) evaluation.deterministic = false;
     if (faults_.has("late_nan", name)) evaluation.timing.median_us = std::numeric_limits<double>::quiet_NaN();
+    if (faults_.has("impatient", name) && best_us > 0 && evaluation.timing.median_us > best_us) {
+      evaluation.outcome = Outcome::too_slow;
+    }
     if (is_incorrect(name)) evaluation = {Outcome::wrong_result, "a test", {}, 2};
     return evaluation;
   }

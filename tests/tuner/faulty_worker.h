@@ -6,6 +6,7 @@
 //   incorrect, spoils (which makes everything incorrect that comes later in its process),
 //   sometimes (it aborts), sometimes_wrong (it is incorrect): by chance, every fifth time,
 //   varies (it is right, but its bits are others every time),
+//   impatient (no fault of its own: it is too slow as soon as there is a faster one),
 // in a race with the candidate
 //   race_hang, race_abort, race_memory, race_refused,
 //   race_incorrect, race_varies: as above, but only after the rounds,
