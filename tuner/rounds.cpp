@@ -5,7 +5,7 @@
 namespace mmtune {
 namespace {
 
-// Of which the oldest may wait for its slowest compilation while the others keep compilers busy.
+// While the oldest waits for its slowest compilation, the others keep compilers busy.
 constexpr std::size_t kUnderWay = 4;
 
 }  // namespace

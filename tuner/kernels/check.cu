@@ -25,8 +25,8 @@ struct Largest {
   }
 };
 
-// One value of a block of 256 threads, for thread 0: one atomic access a block, where as many as there are threads would
-// take a hundred times as long as the rest.
+// One value of a block of 256 threads, for thread 0: atomic accesses to one address come one after the other, and one
+// for each thread would take longer than all the rest.
 template <class Fold, class T>
 __device__ __forceinline__ T folded(T mine) {
   __shared__ T values[256];
