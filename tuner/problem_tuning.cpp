@@ -326,10 +326,8 @@ bool ProblemTuning::drop_faulty() {
 
 /// Some were too slow only beside somebody who is no finisher any more.
 void ProblemTuning::try_too_slow_again() {
-  best_us_ = 0;
-  for (const Finisher& each : finishers_) {
-    if (best_us_ == 0 || each.trial.timing.median_us < best_us_) best_us_ = each.trial.timing.median_us;
-  }
+  sort_by_time(finishers_);
+  best_us_ = finishers_.empty() ? 0 : finishers_.front().trial.timing.median_us;
   for (Finisher& each : std::exchange(too_slow_, {})) {
     if (best_us_ == 0 || may_be_fastest(each.trial.timing.median_us, best_us_)) judge_again(each);
     note(each.attempt, each.trial);
