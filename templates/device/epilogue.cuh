@@ -1,24 +1,26 @@
 // Storing several neighbouring results of one row of C.
 #pragma once
 
-#include "mmtune/copy.cuh"
+#include "mmtune/access.cuh"
 #include "mmtune/numeric.cuh"
 
-// c[j] = alpha * sums[j] + beta * c[j] for the first N columns of which `remaining` exist, ALIGNED elements at a time:
-// c is aligned to that many elements and no group of them straddles the edge of C. With beta = 0, C is never read.
+// c[j] = alpha * sums[j] + beta * c[j] for the first N columns of which `remaining` exist (none if it is not positive),
+// ALIGNED elements at a time: c is aligned to that many elements and no group of them straddles the edge of C. With
+// beta = 0, C is never read.
 template <int N, int ALIGNED, class Element, class Accumulator, class Scalar>
-__device__ inline void store_results(Element* c, const Accumulator* sums, Scalar alpha, Scalar beta, i64 remaining) {
+__device__ inline void store_results(Element* c, const Accumulator* sums, Scalar alpha, Scalar beta, int remaining) {
   constexpr int WIDTH = ALIGNED < N ? ALIGNED : N;
-  using Group = Vector<Element, WIDTH>;
 #pragma unroll
   for (int j = 0; j < N; j += WIDTH) {
-    if (j < remaining) {
-      Group group = {};
-      if (beta != Scalar(0)) group = *reinterpret_cast<const Group*>(c + j);
+    const bool valid = j < remaining;
+    Vector<Element, WIDTH> group = load_if<WIDTH>(valid && beta != Scalar(0), c + j);
 #pragma unroll
-      for (int v = 0; v < WIDTH; ++v) store_result(&group.at[v], sums[j + v], alpha, beta);
-      *reinterpret_cast<Group*>(c + j) = group;
+    for (int v = 0; v < WIDTH; ++v) {
+      // What was not read is zero, so that beta = 0 needs no branch here.
+      assign(group.at[v], static_cast<Accumulator>(alpha) * sums[j + v] +
+                              static_cast<Accumulator>(beta) * static_cast<Accumulator>(value_of(group.at[v])));
     }
+    store_if(valid, c + j, group);
   }
 }
 

@@ -32,17 +32,11 @@
 #include "mmtune/epilogue.cuh"
 #include "mmtune/index.cuh"
 #include "mmtune/loaders.cuh"
+#include "mmtune/pack.cuh"
+#include "mmtune/segment.cuh"
 #include "mmtune/shares.cuh"
+#include "mmtune/thread_tile.cuh"
 #include "mmtune/tma.cuh"
-
-using Value = Accumulator;  // what shared memory holds: elements are widened once, when they are staged
-
-constexpr int WIDE = 16 / sizeof(Value);
-constexpr int V = WIDE < TM && WIDE < TN ? WIDE : (TM < TN ? TM : TN);
-constexpr int LANES_M = 32 / LANES_N;
-constexpr int WM = TM * LANES_M;
-constexpr int WN = TN * LANES_N;
-constexpr int WARPS_N = BN / WN;
 
 constexpr int ALIGNED = 16 / sizeof(Element);
 constexpr bool PACK_A = PACK == 1 && (!TRANSPOSE_A || VA < ALIGNED);
@@ -97,111 +91,43 @@ struct Loaders {
   }
 };
 
-struct Fragment {
-  Value a[TM];
-  Value b[TN];
-
-  __device__ __forceinline__ void load(const Value* a_row, const Value* b_row) {
-#pragma unroll
-    for (int g = 0; g < TM / V; ++g) {
-      *reinterpret_cast<Vector<Value, V>*>(&a[g * V]) =
-          *reinterpret_cast<const Vector<Value, V>*>(a_row + g * LANES_M * V);
-    }
-#pragma unroll
-    for (int g = 0; g < TN / V; ++g) {
-      *reinterpret_cast<Vector<Value, V>*>(&b[g * V]) =
-          *reinterpret_cast<const Vector<Value, V>*>(b_row + g * LANES_N * V);
-    }
-  }
-};
-
-// The outer product; serpentine orders reuse the operand that a turn keeps.
-__device__ __forceinline__ void accumulate(Accumulator (&sum)[TM][TN], const Fragment& f) {
-  constexpr int OUTER = ORDER == 2 ? TN : TM;
-  constexpr int INNER = ORDER == 2 ? TM : TN;
-#pragma unroll
-  for (int x = 0; x < OUTER; ++x) {
-#pragma unroll
-    for (int y = 0; y < INNER; ++y) {
-      const int turned = ORDER >= 1 && x % 2 == 1 ? INNER - 1 - y : y;
-      const int i = ORDER == 2 ? turned : x;
-      const int j = ORDER == 2 ? x : turned;
-      sum[i][j] += f.a[i] * f.b[j];
-    }
-  }
-}
-
-// Where a thread's results lie in the block's tile.
-struct Position {
-  int row0;
-  int column0;
-
-  __device__ __forceinline__ Position() {
-    const int warp = threadIdx.x / 32;
-    const int lane = threadIdx.x % 32;
-    // Eight neighbouring lanes hold two columns and four rows of lanes, which keeps 16-byte reads conflict free.
-    const int lane_n = 2 * (lane / (2 * LANES_M)) + lane % 2;
-    const int lane_m = lane / 2 % LANES_M;
-    row0 = warp / WARPS_N * WM + lane_m * V;
-    column0 = warp % WARPS_N * WN + lane_n * V;
-  }
-  __device__ __forceinline__ int row(int i) const { return row0 + i / V * (LANES_M * V) + i % V; }
-  __device__ __forceinline__ int column(int j) const { return column0 + j / V * (LANES_N * V) + j % V; }
-};
-
-// A run of tiles along k.
-struct Segment {
-  i64 k_begin;
-  int tiles;
-  int last_depth;  // steps of the last tile
-
-  // `count` tiles of BK steps from number `first` on, as far as k reaches.
-  __device__ __forceinline__ Segment(i64 k, i64 first, i64 count) {
-    k_begin = first * BK;
-    const i64 length = smaller(count * BK, k - k_begin);
-    tiles = length > 0 ? static_cast<int>(ceil_div(length, BK)) : 0;
-    last_depth = static_cast<int>(length - static_cast<i64>(tiles - 1) * BK);
-  }
-  __device__ __forceinline__ int depth(int tile) const { return tile + 1 < tiles ? BK : last_depth; }
-};
-
-// Where a tile lies in the ring of stages, and which phase of the barrier there tells that it has arrived.
-struct RingPosition {
-  int stage = 0;
-  unsigned parity = 0;
-
-  __device__ __forceinline__ void advance() {
-    stage = stage + 1 == STAGES ? 0 : stage + 1;
-    if (stage == 0) parity ^= 1;
-  }
-};
-
 using Sums = StoredSums<TM * TN, THREADS, Accumulator>;
 
-// Adds a segment's products to sum. `ring` is where its first tile goes, and becomes where the next segment's will.
-// `aside` keeps the sums of slices.
+// Computes a segment's products in slices, and calls end_slice(sum, first, last) after each with what it summed up, first
+// and last saying which slice it was. `ring` is where the segment's first tile goes, and becomes where the next
+// segment's will.
+template <class EndSlice>
 __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& shared, Loaders& loaders,
                                          const Segment& segment, const Position& position, RingPosition& ring,
-                                         const Sums& aside) {
-  Stages& stages = shared.stages;
+                                         const EndSlice& end_slice) {
   if constexpr (PACK == 1) wait_for_previous();  // for the packed operands
-  if (segment.tiles == 0) return;
+  if (segment.tiles == 0) return clear(sum);
+  RingPosition fill = ring;  // of the tile that is fetched ahead
+  const auto fetch_ahead = [&](int tile) {
+    if (tile < segment.tiles) loaders.fetch_ahead(shared, fill.stage, segment.depth(tile));
+    if constexpr (LOAD == 1) commit_copies();
+  };
+  // Until all can read the tile at `ring`, if there is one.
+  const auto await = [&](bool exists) {
+    if (exists) loaders.finish(shared.stages, ring.stage);
+    if constexpr (LOAD == 1) wait_copies<STAGES - 2>();
+    if constexpr (TMA_BYTES > 0) {
+      if (exists) barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
+    }
+    __syncthreads();
+  };
+
   loaders.fetch(segment.depth(0));
-  RingPosition fill = ring;  // the tile that is fetched ahead
 #pragma unroll
   for (int s = 0; s < STAGES - 1; ++s) {
-    if (s < segment.tiles) loaders.fetch_ahead(shared, fill.stage, segment.depth(s));
-    if constexpr (LOAD == 1) commit_copies();
+    fetch_ahead(s);
     fill.advance();
   }
-  loaders.finish(stages, ring.stage);
-  if constexpr (LOAD == 1) wait_copies<STAGES - 2>();
-  if constexpr (TMA_BYTES > 0) barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
-  __syncthreads();
+  await(true);
 
   // Stages lie one behind the other: fragments are read along a ring of STAGES * BK rows.
-  const Value* const a_begin = &stages.a[0][0][position.row0];
-  const Value* const b_begin = &stages.b[0][0][position.column0];
+  const Value* const a_begin = &shared.stages.a[0][0][position.row0];
+  const Value* const b_begin = &shared.stages.b[0][0][position.column0];
   const Value* a_row = a_begin + ring.stage * (BK * A_ROW);
   const Value* b_row = b_begin + ring.stage * (BK * B_ROW);
   Fragment fragment[2];
@@ -210,55 +136,43 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
   // Equal slices: the longest decides how large the error is.
   const int slices = STREAM == 1 ? static_cast<int>(ceil_div(segment.tiles, SLICE / BK)) : 1;
   const int slice_tiles = static_cast<int>(ceil_div(segment.tiles, slices));
-  int slice_end = slice_tiles;
-  for (int t = 0; t < segment.tiles; ++t) {
-    const bool more = t + 1 < segment.tiles;
-    ring.advance();
-    if (STREAM == 1 && t == slice_end) {
-      if constexpr (PACK == 0) wait_for_previous();
-      if (slice_end > slice_tiles) aside.add_to(&sum[0][0]);
-      aside.store(&sum[0][0]);
-#pragma unroll
-      for (int i = 0; i < TM; ++i) {
-#pragma unroll
-        for (int j = 0; j < TN; ++j) sum[i][j] = 0;
-      }
-      slice_end += slice_tiles;
-    }
-    // A round is short enough for the instruction cache, however deep the stages are.
+  int tile = 0;
 #pragma unroll 1
-    for (int round = 0; round < BK / UNROLL; ++round) {
-      const bool wraps = round == BK / UNROLL - 1 && ring.stage == 0;
-      const Value* const a_next = wraps ? a_begin : a_row + UNROLL * A_ROW;
-      const Value* const b_next = wraps ? b_begin : b_row + UNROLL * B_ROW;
+  for (int slice_end = slice_tiles;; slice_end += slice_tiles) {
+    clear(sum);
+    const int end = STREAM == 1 ? smaller(slice_end, segment.tiles) : segment.tiles;
+#pragma unroll 1
+    for (; tile < end; ++tile) {
+      const bool more = tile + 1 < segment.tiles;
+      ring.advance();
+      // A round is short enough for the instruction cache, however deep the stages are.
+#pragma unroll 1
+      for (int round = 0; round < BK / UNROLL; ++round) {
+        const bool last = round == BK / UNROLL - 1;
+        const Value* const a_next = last && ring.stage == 0 ? a_begin : a_row + UNROLL * A_ROW;
+        const Value* const b_next = last && ring.stage == 0 ? b_begin : b_row + UNROLL * B_ROW;
 #pragma unroll
-      for (int step = 0; step < UNROLL; ++step) {
-        if (step == UNROLL - 1) {
-          if (round == BK / UNROLL - 1) {
-            if (more) loaders.finish(stages, ring.stage);
-            if constexpr (LOAD == 1) wait_copies<STAGES - 2>();
-            if constexpr (TMA_BYTES > 0) {
-              if (more) barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
-            }
-            __syncthreads();
+        for (int step = 0; step < UNROLL; ++step) {
+          if (step == UNROLL - 1) {
+            if (last) await(more);
+            fragment[0].load(a_next, b_next);
+          } else {
+            fragment[(step + 1) % 2].load(a_row + (step + 1) * A_ROW, b_row + (step + 1) * B_ROW);
           }
-          fragment[0].load(a_next, b_next);
-        } else {
-          fragment[(step + 1) % 2].load(a_row + (step + 1) * A_ROW, b_row + (step + 1) * B_ROW);
+          if (step == 0 && round == 0) {
+            if (more) loaders.fetch(segment.depth(tile + 1));
+            fetch_ahead(tile + STAGES - 1);
+          }
+          accumulate(sum, fragment[step % 2]);
         }
-        if (step == 0 && round == 0) {
-          if (more) loaders.fetch(segment.depth(t + 1));
-          if (t + STAGES - 1 < segment.tiles) loaders.fetch_ahead(shared, fill.stage, segment.depth(t + STAGES - 1));
-          if constexpr (LOAD == 1) commit_copies();
-        }
-        accumulate(sum, fragment[step % 2]);
+        a_row = a_next;
+        b_row = b_next;
       }
-      a_row = a_next;
-      b_row = b_next;
+      fill.advance();
     }
-    fill.advance();
+    end_slice(slice_end == slice_tiles, tile == segment.tiles);
+    if (STREAM == 0 || tile == segment.tiles) break;
   }
-  if (STREAM == 1 && slice_end > slice_tiles) aside.add_to(&sum[0][0]);
 }
 
 // The block's tile of C and what is done to it.
@@ -269,13 +183,18 @@ struct Output {
   Element* C;
   i64 ldc;
 
-  // N neighbouring results.
+  // As much of the tile as C has.
+  __device__ __forceinline__ int rows() const { return static_cast<int>(smaller(m - first_row, BM)); }
+  __device__ __forceinline__ int columns() const { return static_cast<int>(smaller(n - first_column, BN)); }
+
+  __device__ __forceinline__ Element* at(int row, int column) const {
+    return C + (first_row + row) * ldc + first_column + column;
+  }
+
+  // N neighbouring results of a row, of which `remaining` exist.
   template <int N>
-  __device__ __forceinline__ void store(int row, int column, const Accumulator* sums) const {
-    if (first_row + row < m) {
-      store_results<N, VC>(C + (first_row + row) * ldc + first_column + column, sums, alpha, beta,
-                           n - first_column - column);
-    }
+  __device__ __forceinline__ void store(Element* c, const Accumulator* sums, int remaining) const {
+    store_results<N, VC>(c, sums, alpha, beta, remaining);
   }
 };
 
@@ -291,8 +210,10 @@ __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator
   Value* const handed = partial + threadIdx.x;
   __syncthreads();  // the stages are done with
 #pragma unroll
-  for (int e = 0; e < TM * TN; ++e) {
-    if (e / SHARE != rank) handed[e * THREADS] = sum[e / TN][e % TN];
+  for (int owner = 0; owner < SPLIT; ++owner) {  // not rank alone, so that sum has constant indices
+    if (owner == rank) continue;
+#pragma unroll
+    for (int e = owner * SHARE; e < (owner + 1) * SHARE; ++e) handed[e * THREADS] = sum[e / TN][e % TN];
   }
   cluster_sync();  // all is handed over
   Accumulator total[SHARE] = {};
@@ -314,7 +235,9 @@ __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator
   const int first = rank * SHARE;
 #pragma unroll
   for (int i = 0; i < SHARE; i += WIDTH) {
-    output.store<WIDTH>(position.row((first + i) / TN), position.column((first + i) % TN), &total[i]);
+    const int row = position.row((first + i) / TN);
+    const int column = position.column((first + i) % TN);
+    output.store<WIDTH>(output.at(row, column), &total[i], row < output.rows() ? output.columns() - column : 0);
   }
   cluster_wait();  // nobody leaves while others read its shared memory
 }
@@ -377,10 +300,17 @@ struct Call {
 
 __device__ __forceinline__ void store_tile(const Accumulator (&sum)[TM][TN], const Position& position,
                                            const Output& output) {
+  const int rows = output.rows() - position.row0;
+  const int columns = output.columns() - position.column0;
+  Element* c = output.at(position.row0, position.column0);
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
+    const bool exists = Position::down(i) < rows;
 #pragma unroll
-    for (int j = 0; j < TN; j += V) output.store<V>(position.row(i), position.column(j), &sum[i][j]);
+    for (int j = 0; j < TN; j += V) {
+      output.store<V>(c + Position::right(j), &sum[i][j], exists ? columns - Position::right(j) : 0);
+    }
+    c += (Position::down(i + 1) - Position::down(i)) * output.ldc;  // cheaper to compile than products
   }
 }
 
@@ -393,8 +323,8 @@ __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
   Loaders loaders = call.loaders(output, segment.k_begin);
   const Position position;
   RingPosition ring;
-  Accumulator sum[TM][TN] = {};
-  multiply(sum, shared, loaders, segment, position, ring, Sums(nullptr));
+  Accumulator sum[TM][TN];
+  multiply(sum, shared, loaders, segment, position, ring, [](bool, bool) {});
 
   if constexpr (CLUSTER) {
     reduce_cluster(shared.partial, sum, position, output);
@@ -442,20 +372,28 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
     const Segment segment(call.k, first, count);
     const Output output = call.output(tile);
     Loaders loaders = call.loaders(output, segment.k_begin);
-    Accumulator sum[TM][TN] = {};
+    Accumulator sum[TM][TN];
     __syncthreads();  // the stages are done with
-    multiply(sum, shared, loaders, segment, position, ring, call.workspace.aside(block));
-    if constexpr (PACK == 0) wait_for_previous();  // for the flags
+    const auto end_slice = [&](bool first_slice, bool last_slice) {
+      if constexpr (PACK == 0) wait_for_previous();  // for the flags and what lies beside them
+      const bool complete = last_slice && first == 0;
+      // The first that a block adds is what it put aside itself.
+      for (int giver = first_slice ? block + 1 : block;; ++giver) {
+        if (giver > block) {
+          if (!complete || count == k_tiles || schedule.begin(giver) >= (tile + 1) * k_tiles) break;
+          if (threadIdx.x == 0) await_flag(call.workspace.flag(giver));
+          __syncthreads();
+        }
+        (giver > block ? call.workspace.handed(giver) : call.workspace.aside(block)).add_to(&sum[0][0]);
+      }
+      if (!complete) (last_slice ? call.workspace.handed(block) : call.workspace.aside(block)).store(&sum[0][0]);
+    };
+    multiply(sum, shared, loaders, segment, position, ring, end_slice);
+    if constexpr (PACK == 0) wait_for_previous();  // where there was no slice
     if (first > 0) {
-      call.workspace.handed(block).store(&sum[0][0]);
       __syncthreads();
       if (threadIdx.x == 0) raise_flag(call.workspace.flag(block));
       continue;
-    }
-    for (int giver = block + 1; count < k_tiles && schedule.begin(giver) < (tile + 1) * k_tiles; ++giver) {
-      if (threadIdx.x == 0) await_flag(call.workspace.flag(giver));
-      __syncthreads();
-      call.workspace.handed(giver).add_to(&sum[0][0]);
     }
     store_tile(sum, position, output);
   }
@@ -497,29 +435,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   }
 }
 
-// Copies one 32 x 32 tile of a stored operand to target[k][extent], transposed if the operand is contiguous along k.
-template <bool ALONG_K>
-__device__ __forceinline__ void pack_tile(const Element* source, i64 ld, i64 extent, i64 k, Element* target,
-                                          i64 target_ld, i64 tile) {
-  extern __shared__ __align__(128) unsigned char shared_bytes[];
-  auto& staged = *reinterpret_cast<Element(*)[32][33]>(shared_bytes);
-  const int x = threadIdx.x % 32;
-  const i64 tiles = ceil_div(extent, 32);
-  const i64 first = tile % tiles * 32;
-  const i64 k0 = tile / tiles * 32;
-#pragma unroll
-  for (int y = threadIdx.x / 32; y < 32; y += 8) {
-    const i64 row = ALONG_K ? first + y : first + x;
-    const i64 l = ALONG_K ? k0 + x : k0 + y;
-    if (row < extent && l < k) staged[y][x] = source[ALONG_K ? row * ld + l : l * ld + row];
-  }
-  __syncthreads();
-#pragma unroll
-  for (int y = threadIdx.x / 32; y < 32; y += 8) {
-    if (first + x < extent && k0 + y < k) target[(k0 + y) * target_ld + first + x] = ALONG_K ? staged[x][y] : staged[y][x];
-  }
-}
-
 __device__ __forceinline__ void lower_flags(const Workspace& workspace) {
   for (int block = threadIdx.x; block < BLOCKS; block += 256) *workspace.flag(block) = 0;
 }
@@ -535,15 +450,17 @@ extern "C" __global__ void __launch_bounds__(256)
     pack(i64 m, i64 n, i64 k, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B, i64 ldb,
          void* __restrict__ memory) {
   if constexpr (PACK == 1) {
+    extern __shared__ __align__(128) unsigned char shared_bytes[];
+    auto& staged = *reinterpret_cast<Element(*)[32][33]>(shared_bytes);
     const Workspace workspace(memory, m, n, k);
     const i64 tiles_a = PACK_A ? ceil_div(m, 32) * ceil_div(k, 32) : 0;
     const i64 tiles_b = PACK_B ? ceil_div(n, 32) * ceil_div(k, 32) : 0;
     const i64 tile = blockIdx.x;
     if (STREAM == 1 && tile == 0) lower_flags(workspace);
     if (tile < tiles_a) {
-      pack_tile<!TRANSPOSE_A>(A, lda, m, k, workspace.a, workspace.lda, tile);
+      pack_tile<!TRANSPOSE_A>(staged, A, lda, m, k, workspace.a, workspace.lda, tile);
     } else if (tile < tiles_a + tiles_b) {
-      pack_tile<TRANSPOSE_B>(B, ldb, n, k, workspace.b, workspace.ldb, tile - tiles_a);
+      pack_tile<TRANSPOSE_B>(staged, B, ldb, n, k, workspace.b, workspace.ldb, tile - tiles_a);
     }
   }
   // Not earlier: the blocks of gemm would crowd onto the SMs that have room beside those of pack.
