@@ -108,6 +108,11 @@ void stay_with_parent(pid_t parent) {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
+void give_way() {
+  constexpr int kNiceness = 10;
+  setpriority(PRIO_PROCESS, 0, std::max(kNiceness, getpriority(PRIO_PROCESS, 0)));
+}
+
 void limit_memory(std::int64_t more_bytes) {
   std::int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;

@@ -46,6 +46,9 @@ class Process {
 /// memory is short, and leaves no core file. Ends it at once if `parent` is gone already.
 void stay_with_parent(pid_t parent);
 
+/// From here on the calling thread lets all others of the machine go first: its niceness is 10 at least.
+void give_way();
+
 /// From here on this process may map so many bytes beyond what it maps now, or as many as the user's own limit allows;
 /// more is refused to it. Can be called again.
 void limit_memory(std::int64_t more_bytes);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <set>
@@ -35,7 +36,16 @@ class Lanes : public FaultsTest {
     return several;
   }
 
+  /// Of `tiled`, for target_.
+  Source source(const char* config) const {
+    const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target_, Evidence::measured, "13.0");
+    return preparation.source(family_named("tiled"), packed_problem(Precision::fp32, Layout::nn, 64, 64, 64),
+                              Config::parse(config));
+  }
+
   std::vector<Winner> winners() const { return Store::open(path("test.db"), OpenMode::read_only).winners(); }
+
+  CompileTarget target_ = compile_target(pretended_gpu(), {90});
 };
 
 TEST_F(Lanes, EqualGpusShareTheProblemsAndWorkAtTheSameTime) {
@@ -134,21 +144,16 @@ TEST_F(Lanes, ALockIsWaitedForWithAMessage) {
 TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {
   const std::string faults = "compile_hang@tiled TILE=8 UNROLL=1;compile_log@" + path("log");
   const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
-  const CompileTarget target = compile_target(pretended_gpu(), {90});
-  const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target, Evidence::measured, "13.0");
-  const Family& tiled = family_named("tiled");
-  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
-  const auto source = [&](const char* config) { return preparation.source(tiled, problem, Config::parse(config)); };
 
   CompilePool pool(TemplateFiles::embedded(), {.jobs = 1, .limit = std::chrono::seconds(1)});
   CompileQueue one(pool);
   CompileQueue two(pool);
   CompileQueue three(pool);
-  one.submit(1, source("TILE=8 UNROLL=1"), target);  // nothing else is compiled for a second
-  one.submit(2, source("TILE=16 UNROLL=2"), target);
-  two.submit(7, source("TILE=16 UNROLL=2"), target);
-  three.submit(8, source("TILE=16 UNROLL=2"), target);
-  three.submit(9, source("TILE=16 UNROLL=4"), target);
+  one.submit(1, source("TILE=8 UNROLL=1"), target_);  // nothing else is compiled for a second
+  one.submit(2, source("TILE=16 UNROLL=2"), target_);
+  two.submit(7, source("TILE=16 UNROLL=2"), target_);
+  three.submit(8, source("TILE=16 UNROLL=2"), target_);
+  three.submit(9, source("TILE=16 UNROLL=4"), target_);
   three.clear();
   EXPECT_EQ(one.next()->outcome, Outcome::timed_out);
   const auto first = one.next();
@@ -162,6 +167,18 @@ TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {
   EXPECT_FALSE(two.next());
   EXPECT_FALSE(three.next());
   EXPECT_EQ(lines("log").size(), 2U);
+}
+
+TEST_F(Lanes, WhoCompilesLetsThoseWhoMeasureGoFirst) {
+  const int niceness = getpriority(PRIO_PROCESS, 0);
+  CompilePool pool(TemplateFiles::embedded(), {.jobs = 1});
+  CompileQueue queue(pool);
+  queue.submit(1, source("TILE=16 UNROLL=2"), target_);
+  ASSERT_TRUE(queue.next());
+  const std::vector<ProcessLine> compilers = children_of(getpid());
+  ASSERT_EQ(compilers.size(), 1U);
+  EXPECT_GE(getpriority(PRIO_PROCESS, static_cast<id_t>(compilers[0].id)), 10);
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), niceness);
 }
 
 }  // namespace
