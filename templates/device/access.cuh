@@ -1,5 +1,5 @@
-// Accesses to global memory that the compiler takes as they are. Of accesses of its own that it may merge, move and
-// branch around, the few hundred at the end of a kernel cost it as much time as the whole main loop.
+// Accesses to global memory that are predicated, not branched around: hundreds of small branches at the end of a kernel
+// would be a good part of what the compiler spends on it.
 #pragma once
 
 #include "mmtune/copy.cuh"

@@ -66,6 +66,12 @@ struct Shared {
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
 static_assert(THREADS == (BM / TM) * (BN / TN), "host and kernel disagree on the block");
 
+// The block's dynamic shared memory.
+__device__ __forceinline__ unsigned char* shared_memory() {
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  return shared_bytes;
+}
+
 constexpr int TMA_BYTES = LOAD == 2 ? ((A_ALONG_K ? 0 : BM) + (B_ALONG_K ? 0 : BN)) * BK * int(sizeof(Element)) : 0;
 
 // Both operands' loaders and the order in which a tile is moved.
@@ -93,9 +99,9 @@ struct Loaders {
 
 using Sums = StoredSums<TM * TN, THREADS, Accumulator>;
 
-// Computes a segment's products in slices, and calls end_slice(sum, first, last) after each with what it summed up, first
-// and last saying which slice it was. `ring` is where the segment's first tile goes, and becomes where the next
-// segment's will.
+// Sums up a segment's products in slices; end_slice(first, last) is called after each, with whether it was the first or
+// the last one. `ring` is where the segment's first tile goes, and becomes where the next segment's will.
+// State in local variables of one function: see docs/kernels.md, on the form of the source.
 template <class EndSlice>
 __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& shared, Loaders& loaders,
                                          const Segment& segment, const Position& position, RingPosition& ring,
@@ -400,8 +406,7 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
 }
 
 __device__ __forceinline__ void run(const Call& call) {
-  extern __shared__ __align__(128) unsigned char shared_bytes[];
-  Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
+  Shared& shared = *reinterpret_cast<Shared*>(shared_memory());
   if constexpr (SPLIT > 1 && REDUCE == 0) launch_dependents();
   if constexpr (TMA_BYTES > 0) {
     if (threadIdx.x == 0) {
@@ -450,8 +455,7 @@ extern "C" __global__ void __launch_bounds__(256)
     pack(i64 m, i64 n, i64 k, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B, i64 ldb,
          void* __restrict__ memory) {
   if constexpr (PACK == 1) {
-    extern __shared__ __align__(128) unsigned char shared_bytes[];
-    auto& staged = *reinterpret_cast<Element(*)[32][33]>(shared_bytes);
+    auto& staged = *reinterpret_cast<Element(*)[32][33]>(shared_memory());
     const Workspace workspace(memory, m, n, k);
     const i64 tiles_a = PACK_A ? ceil_div(m, 32) * ceil_div(k, 32) : 0;
     const i64 tiles_b = PACK_B ? ceil_div(n, 32) * ceil_div(k, 32) : 0;
