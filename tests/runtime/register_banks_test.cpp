@@ -1,0 +1,129 @@
+// Main loops whose multiply-adds never ask one bank of the register file for three operands. A change of the source
+// that looks harmless may cost several percent that way: see docs/kernels.md.
+#include <elf.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <ostream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "templates/families.h"
+#include "templates/gpu_catalog.h"
+#include "tests/runtime/support.h"
+
+namespace mmtune {
+namespace {
+
+/// A machine instruction from compute capability 7.0 on, as two words. NVIDIA publishes no encoding: the fields are
+/// those that github.com/cloudcores/CuAssembler found. Banks and the reuse cache: Z. Jia et al., "Dissecting the NVIDIA
+/// Volta GPU Architecture via Microbenchmarking", 2018, arXiv:1804.06826.
+struct Instruction {
+  std::uint64_t low;
+  std::uint64_t high;
+
+  static std::uint64_t bits(std::uint64_t word, int first, int count) {
+    return word >> first & ((std::uint64_t{1} << count) - 1);
+  }
+  /// Fused multiply-add of floats, all of them in registers.
+  bool is_multiply_add() const { return bits(low, 0, 12) == 0x223; }
+  std::array<int, 3> sources() const {
+    return {static_cast<int>(bits(low, 24, 8)), static_cast<int>(bits(low, 32, 8)), static_cast<int>(bits(high, 0, 8))};
+  }
+  /// Whether the operand is kept for the next instruction, in the same place.
+  bool keeps(int operand) const { return bits(high, 58 + operand, 1) != 0; }
+};
+
+/// Those of all kernels whose names begin with "gemm".
+std::vector<Instruction> instructions(const std::string& cubin) {
+  Elf64_Ehdr file{};
+  std::memcpy(&file, cubin.data(), sizeof file);
+  std::vector<Elf64_Shdr> sections(file.e_shnum);
+  std::memcpy(sections.data(), cubin.data() + file.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+  std::vector<Instruction> found;
+  for (const Elf64_Shdr& section : sections) {
+    const std::string_view name = cubin.data() + sections[file.e_shstrndx].sh_offset + section.sh_name;
+    if (!name.starts_with(".text.gemm")) continue;
+    const std::size_t before = found.size();
+    found.resize(before + section.sh_size / sizeof(Instruction));
+    std::memcpy(&found[before], cubin.data() + section.sh_offset, section.sh_size);
+  }
+  return found;
+}
+
+struct MultiplyAdds {
+  int all = 0;
+  int colliding = 0;  ///< three different registers of one bank are read, the even ones or the odd ones
+};
+
+MultiplyAdds count(const std::vector<Instruction>& program) {
+  MultiplyAdds result;
+  const Instruction* before = nullptr;  // if that is a multiply-add
+  for (const Instruction& each : program) {
+    if (!each.is_multiply_add()) {
+      before = nullptr;
+      continue;
+    }
+    std::array<std::set<int>, 2> read;
+    for (int i = 0; i < 3; ++i) {
+      const int source = each.sources()[i];
+      const bool is_kept = before != nullptr && before->keeps(i) && before->sources()[i] == source;
+      if (!is_kept) read[source % 2].insert(source);
+    }
+    ++result.all;
+    if (read[0].size() == 3 || read[1].size() == 3) ++result.colliding;
+    before = &each;
+  }
+  return result;
+}
+
+/// A configuration with at least 64 sums a thread, and a problem that it is for.
+struct MainLoop {
+  Problem problem;
+  Config config;
+
+  int sums() const { return *config.find("TM") * *config.find("TN"); }
+};
+
+std::ostream& operator<<(std::ostream& out, const MainLoop& loop) { return out << loop.config.text(); }
+
+std::vector<MainLoop> proven_loops() {
+  std::vector<MainLoop> loops;
+  std::set<std::string_view> seen;
+  for (const Proven& each : family_named("simt").proven()) {
+    MainLoop loop{packed_problem(each.precision, Layout::nn, each.m, each.n, each.k), Config::parse(each.config)};
+    if (each.precision != Precision::fp32 || loop.sums() < 64 || !seen.insert(each.config).second) continue;
+    loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+class RegisterBanks : public test::NvrtcTest, public testing::WithParamInterface<MainLoop> {};
+
+TEST_P(RegisterBanks, ServeEveryMultiplyAdd) {
+  if (nvrtc_->version() != "13.0") GTEST_SKIP() << "NVRTC " << nvrtc_->version() << " may make other machine code";
+  const auto& [problem, config] = GetParam();
+  const DeviceSpec& gpu = catalog_gpu("h200");
+  const CompileTarget target = compile_target(gpu, nvrtc_->supported());
+  const TemplateFiles& files = TemplateFiles::embedded();
+  const Source source = render(files, family_named("simt"), problem, config, gpu, target.compute_capability);
+  const Compilation compilation = nvrtc_->compile(source, files, target);
+  ASSERT_TRUE(compilation.ok()) << compilation.log;
+  const MultiplyAdds found = count(instructions(compilation.cubin));
+  EXPECT_GE(found.all, GetParam().sums() * *config.find("UNROLL")) << "the main loop was not recognised";
+  EXPECT_EQ(found.colliding, 0) << "of " << found.all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Proven, RegisterBanks, testing::ValuesIn(proven_loops()), [](const auto& instance) {
+  const Problem& problem = instance.param.problem;
+  return fmt::format("{}x{}x{}_{}", problem.m, problem.n, problem.k, instance.index);
+});
+
+}  // namespace
+}  // namespace mmtune
