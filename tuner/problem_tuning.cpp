@@ -282,7 +282,7 @@ Ending ProblemTuning::decide() {
 
 /// Races the fastest until all that ran may win. The index of the winner; none if nobody is left.
 std::optional<std::size_t> ProblemTuning::finals() {
-  sort_by_time(finishers_);
+  try_too_slow_again();
   for (int lost = 0; lost < kRaces && !finishers_.empty();) {
     if (setup_.stopped()) return std::nullopt;
     try {
@@ -302,7 +302,9 @@ std::optional<std::size_t> ProblemTuning::finals() {
 /// The fastest, once more and each alone.
 void ProblemTuning::judge_suspects() {
   best_us_ = 0;  // nobody is too slow
-  for (std::size_t i = 0; i < std::min(kSuspects, finishers_.size()); ++i) judge_again(finishers_[i]);
+  for (std::size_t i = 0; i < std::min(kSuspects, finishers_.size()) && !setup_.stopped(); ++i) {
+    judge_again(finishers_[i]);
+  }
 }
 
 void ProblemTuning::judge_again(Finisher& suspect) {
@@ -324,14 +326,17 @@ bool ProblemTuning::drop_faulty() {
   return dropped > 0;
 }
 
-/// Some were too slow only beside somebody who is no finisher any more.
+/// Some were too slow only beside somebody who is no finisher: any more, or since this search leaves it out and an
+/// earlier one did not. Leaves the finishers sorted.
 void ProblemTuning::try_too_slow_again() {
   sort_by_time(finishers_);
   best_us_ = finishers_.empty() ? 0 : finishers_.front().trial.timing.median_us;
   for (Finisher& each : std::exchange(too_slow_, {})) {
+    if (setup_.stopped()) return;
     if (best_us_ == 0 || may_be_fastest(each.trial.timing.median_us, best_us_)) judge_again(each);
     note(each.attempt, each.trial);
   }
+  sort_by_time(finishers_);
 }
 
 }  // namespace mmtune

@@ -19,8 +19,10 @@ class CutShort : public FaultsTest {
     return options;
   }
 
-  /// Runs it, and presses Ctrl-C when so many candidates ran.
-  SessionSummary interrupt(const SessionOptions& session, std::size_t count) const {
+  std::string log() const { return "log@" + path("ran"); }
+
+  /// Runs it with these faults, log() among them, and presses Ctrl-C when so many candidates ran.
+  SessionSummary interrupt(const SessionOptions& session, std::size_t count, const std::string& faults) const {
     std::filesystem::remove(path("ran"));
     const std::jthread presser([&](const std::stop_token& over) {
       while (lines("ran").size() < count && !over.stop_requested()) {
@@ -28,7 +30,7 @@ class CutShort : public FaultsTest {
       }
       if (!over.stop_requested()) std::raise(SIGINT);
     });
-    return run(session, "log@" + path("ran"));
+    return run(session, faults);
   }
 
   static std::string default_kernel() {
@@ -51,7 +53,7 @@ TEST_F(CutShort, ASmallBudgetLeavesTheBetterKernelThatIsStored) {
   const std::string best = winner();
   ASSERT_NE(best, "");
   const std::size_t all = trials().size();
-  run(in_no_time(options()), "log@" + path("ran"));
+  run(in_no_time(options()), log());
   EXPECT_LT(lines("ran").size(), all / 2) << "it was meant to be cut short";
   EXPECT_EQ(winner(), best);
 }
@@ -63,7 +65,7 @@ TEST_F(CutShort, WhateverTheBudgetTheDefaultIsTried) {
 }
 
 TEST_F(CutShort, WhatCtrlCEndsDecidesNothing) {
-  const SessionSummary first = interrupt(options(), 3);
+  const SessionSummary first = interrupt(options(), 3, log());
   EXPECT_TRUE(first.interrupted);
   EXPECT_GE(trials().size(), 3U) << "what was finished is kept";
   EXPECT_EQ(winner(), "");
@@ -73,8 +75,25 @@ TEST_F(CutShort, WhatCtrlCEndsDecidesNothing) {
   SessionOptions again = options();
   again.strategy = "random";
   again.retune = true;
-  EXPECT_TRUE(interrupt(again, 3).interrupted);
+  EXPECT_TRUE(interrupt(again, 3, log()).interrupted);
   EXPECT_EQ(winner(), best);
+}
+
+TEST_F(CutShort, CtrlCEndsSecondChancesToo) {
+  SessionOptions some = options();
+  some.strategy = "random";
+  run(some, "");
+  const std::size_t once = trials().size();
+  const std::string faults = log() + ";impatient@*;race_incorrect@" + ranking().front();
+  start_from_nothing();
+  run(some, faults);
+  const std::size_t all = lines("ran").size();
+  ASSERT_GT(all, once + 5) << "some were to be tried again";
+
+  start_from_nothing();
+  EXPECT_TRUE(interrupt(some, once + 1, faults + ";alone@" + path("alone")).interrupted);
+  EXPECT_LT(lines("ran").size(), all);
+  EXPECT_EQ(winner(), "");
 }
 
 }  // namespace

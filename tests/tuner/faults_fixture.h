@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -92,6 +93,8 @@ class FaultsTest : public testing::Test {
     return run_session(options);
   }
 
+  void start_from_nothing() const { std::filesystem::remove(path("test.db")); }
+
   /// A run that is killed while something hangs, once `is_time`.
   void be_killed(const std::string& faults, const std::function<bool()>& is_time) {
     SessionOptions patient = options();
@@ -143,6 +146,17 @@ class FaultsTest : public testing::Test {
 
   /// "tiled TILE=8 UNROLL=2"
   static std::string name_of(const Trial& trial) { return trial.key.family + ' ' + trial.key.config; }
+
+  /// The candidates whose outcome is ok, the fastest first.
+  std::vector<std::string> ranking() const {
+    std::vector<std::string> names;
+    for (const Trial& trial : trials()) {
+      if (trial.outcome == Outcome::ok) names.push_back(name_of(trial));
+    }
+    std::sort(names.begin(), names.end(),
+              [](const auto& x, const auto& y) { return pretended_us(x) < pretended_us(y); });
+    return names;
+  }
 
   /// Of the first problem that is decided; empty if none is.
   std::string winner() const {

@@ -16,21 +16,7 @@ using testing::Gt;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-class Faults : public FaultsTest {
- protected:
-  /// The candidates whose outcome is ok, the fastest first.
-  std::vector<std::string> ranking() const {
-    std::vector<std::string> names;
-    for (const Trial& trial : trials()) {
-      if (trial.outcome == Outcome::ok) names.push_back(name_of(trial));
-    }
-    std::sort(names.begin(), names.end(),
-              [](const auto& x, const auto& y) { return pretended_us(x) < pretended_us(y); });
-    return names;
-  }
-
-  void start_from_nothing() const { std::filesystem::remove(path("test.db")); }
-};
+class Faults : public FaultsTest {};
 
 TEST_F(Faults, WithDeterministicOnlyTheSameBitsEveryTimeWin) {
   run(options(), "");
@@ -106,6 +92,19 @@ TEST_F(Faults, WhoWasTooSlowBesideAWrongOneIsTriedAgain) {
     too_late += std::count(tried.begin(), tried.end(), by_time[1]) > 1 ? 1 : 0;
   }
   EXPECT_GT(too_late, 0) << "no seed tried the second fastest after the fastest";
+}
+
+TEST_F(Faults, WhoWasTooSlowBesideAnotherFamilyMayWinWithoutIt) {
+  run(options(), "");
+  const std::string best_tiled = winner();
+  start_from_nothing();
+  SessionOptions both = options();
+  both.families = {"naive", "tiled"};
+  run(both, "impatient@*");
+  ASSERT_EQ(outcomes()[best_tiled], "too_slow");
+  EXPECT_EQ(run(options(), "impatient@*").tuned, 1);
+  EXPECT_EQ(outcomes()[best_tiled], "ok");
+  EXPECT_EQ(winner(), best_tiled);
 }
 
 TEST_F(Faults, AWinnerThatBecomesWrongLosesItsPlace) {
