@@ -27,11 +27,12 @@
 // that do not fill a last wave are shared evenly by all, whoever has a tile's first steps adding the others' sums to its
 // own in the order of k. Sums of more than SLICE steps are taken in slices, whose errors do not add up as they would in
 // one long sum.
+#include "mmtune/cluster.cuh"
 #include "mmtune/copy.cuh"
 #include "mmtune/dependent.cuh"
-#include "mmtune/epilogue.cuh"
 #include "mmtune/index.cuh"
 #include "mmtune/loaders.cuh"
+#include "mmtune/output.cuh"
 #include "mmtune/pack.cuh"
 #include "mmtune/segment.cuh"
 #include "mmtune/shares.cuh"
@@ -181,73 +182,6 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
   }
 }
 
-// The block's tile of C and what is done to it.
-struct Output {
-  i64 m, n;
-  i64 first_row, first_column;
-  Scalar alpha, beta;
-  Element* C;
-  i64 ldc;
-
-  // As much of the tile as C has.
-  __device__ __forceinline__ int rows() const { return static_cast<int>(smaller(m - first_row, BM)); }
-  __device__ __forceinline__ int columns() const { return static_cast<int>(smaller(n - first_column, BN)); }
-
-  __device__ __forceinline__ Element* at(int row, int column) const {
-    return C + (first_row + row) * ldc + first_column + column;
-  }
-
-  // N neighbouring results of a row, of which `remaining` exist.
-  template <int N>
-  __device__ __forceinline__ void store(Element* c, const Accumulator* sums, int remaining) const {
-    store_results<N, VC>(c, sums, alpha, beta, remaining);
-  }
-};
-
-// Adds the cluster's partial tiles in the order of ranks and stores the results. Each block finishes SHARE of every
-// thread's sums, counted row by row from rank * SHARE on. What others finish is handed over one by one, for the reason
-// that StoredSums gives.
-__device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator (&sum)[TM][TN],
-                                               const Position& position, const Output& output) {
-  constexpr int SHARE = CLUSTER ? TM * TN / SPLIT : 1;
-  constexpr int WIDTH = SHARE < V ? SHARE : V;
-  static_assert(!CLUSTER || (SHARE * SPLIT == TM * TN && SHARE % WIDTH == 0 && V % WIDTH == 0), "equal shares");
-  const int rank = cluster_rank();
-  Value* const handed = partial + threadIdx.x;
-  __syncthreads();  // the stages are done with
-#pragma unroll
-  for (int owner = 0; owner < SPLIT; ++owner) {  // not rank alone, so that sum has constant indices
-    if (owner == rank) continue;
-#pragma unroll
-    for (int e = owner * SHARE; e < (owner + 1) * SHARE; ++e) handed[e * THREADS] = sum[e / TN][e % TN];
-  }
-  cluster_sync();  // all is handed over
-  Accumulator total[SHARE] = {};
-#pragma unroll
-  for (int owner = 0; owner < SPLIT; ++owner) {  // not rank alone, so that sum has constant indices
-    if (owner != rank) continue;
-#pragma unroll
-    for (int r = 0; r < SPLIT; ++r) {
-      const unsigned theirs = remote_address(shared_address(handed), r);
-#pragma unroll
-      for (int i = 0; i < SHARE; ++i) {
-        const int e = owner * SHARE + i;
-        const unsigned offset = e * THREADS * static_cast<unsigned>(sizeof(Value));
-        total[i] += r == owner ? sum[e / TN][e % TN] : load_remote<Value>(theirs + offset);
-      }
-    }
-  }
-  cluster_arrive();  // this block has read what it needs of the others
-  const int first = rank * SHARE;
-#pragma unroll
-  for (int i = 0; i < SHARE; i += WIDTH) {
-    const int row = position.row((first + i) / TN);
-    const int column = position.column((first + i) % TN);
-    output.store<WIDTH>(output.at(row, column), &total[i], row < output.rows() ? output.columns() - column : 0);
-  }
-  cluster_wait();  // nobody leaves while others read its shared memory
-}
-
 // How the workspace is divided: packed A, packed B, then either partial sums, or for every block the sums of slices and
 // the sums it hands over, and a flag. Each part starts at a multiple of 256 bytes.
 struct Workspace {
@@ -304,22 +238,6 @@ struct Call {
   }
 };
 
-__device__ __forceinline__ void store_tile(const Accumulator (&sum)[TM][TN], const Position& position,
-                                           const Output& output) {
-  const int rows = output.rows() - position.row0;
-  const int columns = output.columns() - position.column0;
-  Element* c = output.at(position.row0, position.column0);
-#pragma unroll
-  for (int i = 0; i < TM; ++i) {
-    const bool exists = Position::down(i) < rows;
-#pragma unroll
-    for (int j = 0; j < TN; j += V) {
-      output.store<V>(c + Position::right(j), &sum[i][j], exists ? columns - Position::right(j) : 0);
-    }
-    c += (Position::down(i + 1) - Position::down(i)) * output.ldc;  // cheaper to compile than products
-  }
-}
-
 // STREAM = 0: one tile of C, or one part of its k.
 __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
   const int split = SPLIT > 1 ? blockIdx.x % SPLIT : 0;
@@ -333,20 +251,9 @@ __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
   multiply(sum, shared, loaders, segment, position, ring, [](bool, bool) {});
 
   if constexpr (CLUSTER) {
-    reduce_cluster(shared.partial, sum, position, output);
+    reduce_cluster<SPLIT>(shared.partial, sum, position, output);
   } else if constexpr (SPLIT > 1) {
-#pragma unroll
-    for (int i = 0; i < TM; ++i) {
-#pragma unroll
-      for (int j = 0; j < TN; j += V) {
-        const i64 row = output.first_row + position.row(i);
-        const i64 column = output.first_column + position.column(j);
-        if (row < call.m) {
-          store_partial<V>(call.workspace.partial + (split * call.m + row) * call.n + column, &sum[i][j],
-                           call.n - column);
-        }
-      }
-    }
+    store_partial_tile(sum, position, output, call.workspace.partial, split);
   } else {
     store_tile(sum, position, output);
   }
