@@ -280,7 +280,8 @@ Ending ProblemTuning::decide() {
   return Ending::decided;
 }
 
-/// Races the fastest until all that ran may win. The index of the winner; none if nobody is left.
+/// Races the fastest until all that ran may win; between races the finishers are sorted. The index of the winner; none
+/// if nobody is left.
 std::optional<std::size_t> ProblemTuning::finals() {
   try_too_slow_again();
   for (int lost = 0; lost < kRaces && !finishers_.empty();) {
@@ -294,17 +295,17 @@ std::optional<std::size_t> ProblemTuning::finals() {
       judge_suspects();
       drop_faulty();
     }
-    sort_by_time(finishers_);
   }
   return finishers_.empty() ? std::nullopt : std::optional<std::size_t>(0);  // by the times that there are
 }
 
-/// The fastest, once more and each alone.
+/// The fastest, once more and each alone. Leaves the finishers sorted.
 void ProblemTuning::judge_suspects() {
   best_us_ = 0;  // nobody is too slow
   for (std::size_t i = 0; i < std::min(kSuspects, finishers_.size()) && !setup_.stopped(); ++i) {
     judge_again(finishers_[i]);
   }
+  sort_by_time(finishers_);
 }
 
 void ProblemTuning::judge_again(Finisher& suspect) {

@@ -1,9 +1,9 @@
 // Main loops whose multiply-adds never ask one bank of the register file for three operands. A change of the source
 // that looks harmless may cost several percent that way: see docs/kernels.md.
-#include <elf.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/machine_code.h"
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/runtime/support.h"
@@ -40,21 +41,13 @@ struct Instruction {
   bool keeps(int operand) const { return bits(high, 58 + operand, 1) != 0; }
 };
 
-/// Those of all kernels whose names begin with "gemm".
-std::vector<Instruction> instructions(const std::string& cubin) {
-  Elf64_Ehdr file{};
-  std::memcpy(&file, cubin.data(), sizeof file);
-  std::vector<Elf64_Shdr> sections(file.e_shnum);
-  std::memcpy(sections.data(), cubin.data() + file.e_shoff, sections.size() * sizeof(Elf64_Shdr));
-  std::vector<Instruction> found;
-  for (const Elf64_Shdr& section : sections) {
-    const std::string_view name = cubin.data() + sections[file.e_shstrndx].sh_offset + section.sh_name;
-    if (!name.starts_with(".text.gemm")) continue;
-    const std::size_t before = found.size();
-    found.resize(before + section.sh_size / sizeof(Instruction));
-    std::memcpy(&found[before], cubin.data() + section.sh_offset, section.sh_size);
-  }
-  return found;
+/// Of the one kernel among these that has any to speak of: the other is empty.
+std::vector<Instruction> main_loop(const std::string& cubin) {
+  const std::string code = std::max(machine_code_of(cubin, "gemm"), machine_code_of(cubin, "gemm_tma"),
+                                    [](const auto& x, const auto& y) { return x.size() < y.size(); });
+  std::vector<Instruction> instructions(code.size() / sizeof(Instruction));
+  std::memcpy(instructions.data(), code.data(), instructions.size() * sizeof(Instruction));
+  return instructions;
 }
 
 struct MultiplyAdds {
@@ -115,7 +108,7 @@ TEST_P(RegisterBanks, ServeEveryMultiplyAdd) {
   const Source source = render(files, family_named("simt"), problem, config, gpu, target.compute_capability);
   const Compilation compilation = nvrtc_->compile(source, files, target);
   ASSERT_TRUE(compilation.ok()) << compilation.log;
-  const MultiplyAdds found = count(instructions(compilation.cubin));
+  const MultiplyAdds found = count(main_loop(compilation.cubin));
   EXPECT_GE(found.all, GetParam().sums() * *config.find("UNROLL")) << "the main loop was not recognised";
   EXPECT_EQ(found.colliding, 0) << "of " << found.all;
 }

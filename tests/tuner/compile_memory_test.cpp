@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
-#include "templates/families.h"
 #include "tests/tuner/faults_fixture.h"
-#include "tuner/candidate.h"
 #include "tuner/compile_pool.h"
 
 namespace mmtune::test {
@@ -15,14 +13,6 @@ using testing::AnyOf;
 
 class CompileMemory : public FaultsTest {
  protected:
-  CompileMemory() : target_(compile_target(pretended_gpu(), {90})) {}
-
-  Source source(const char* config) const {
-    const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target_, Evidence::measured, "13.0");
-    return preparation.source(family_named("tiled"), packed_problem(Precision::fp32, Layout::nn, 64, 64, 64),
-                              Config::parse(config));
-  }
-
   /// The bad one comes first, to the one worker that there is.
   void expect_only_the_bad_one_fails(const Source& bad) const {
     CompilePool pool(TemplateFiles::embedded(), options_);
@@ -38,7 +28,6 @@ class CompileMemory : public FaultsTest {
     EXPECT_EQ(second->outcome, Outcome::ok) << second->compilation.log;
   }
 
-  CompileTarget target_;
   CompilePoolOptions options_{.jobs = 1, .memory_bytes = std::int64_t{1} << 30};
 };
 

@@ -21,8 +21,8 @@ class CutShort : public FaultsTest {
 
   std::string log() const { return "log@" + path("ran"); }
 
-  /// Runs it with these faults, log() among them, and presses Ctrl-C when so many candidates ran.
-  SessionSummary interrupt(const SessionOptions& session, std::size_t count, const std::string& faults) const {
+  /// Runs it with these faults, and presses Ctrl-C when so many candidates ran.
+  SessionSummary interrupt(const SessionOptions& session, std::size_t count, const std::string& faults = "") const {
     std::filesystem::remove(path("ran"));
     const std::jthread presser([&](const std::stop_token& over) {
       while (lines("ran").size() < count && !over.stop_requested()) {
@@ -30,7 +30,7 @@ class CutShort : public FaultsTest {
       }
       if (!over.stop_requested()) std::raise(SIGINT);
     });
-    return run(session, faults);
+    return run(session, log() + ";" + faults);
   }
 
   static std::string default_kernel() {
@@ -65,7 +65,7 @@ TEST_F(CutShort, WhateverTheBudgetTheDefaultIsTried) {
 }
 
 TEST_F(CutShort, WhatCtrlCEndsDecidesNothing) {
-  const SessionSummary first = interrupt(options(), 3, log());
+  const SessionSummary first = interrupt(options(), 3);
   EXPECT_TRUE(first.interrupted);
   EXPECT_GE(trials().size(), 3U) << "what was finished is kept";
   EXPECT_EQ(winner(), "");
@@ -75,7 +75,7 @@ TEST_F(CutShort, WhatCtrlCEndsDecidesNothing) {
   SessionOptions again = options();
   again.strategy = "random";
   again.retune = true;
-  EXPECT_TRUE(interrupt(again, 3, log()).interrupted);
+  EXPECT_TRUE(interrupt(again, 3).interrupted);
   EXPECT_EQ(winner(), best);
 }
 
@@ -84,9 +84,9 @@ TEST_F(CutShort, CtrlCEndsSecondChancesToo) {
   some.strategy = "random";
   run(some, "");
   const std::size_t once = trials().size();
-  const std::string faults = log() + ";impatient@*;race_incorrect@" + ranking().front();
+  const std::string faults = "impatient@*;race_incorrect@" + ranking().front();
   start_from_nothing();
-  run(some, faults);
+  run(some, log() + ";" + faults);
   const std::size_t all = lines("ran").size();
   ASSERT_GT(all, once + 5) << "some were to be tried again";
 

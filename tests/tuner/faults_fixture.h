@@ -20,8 +20,10 @@
 #include <vector>
 
 #include "db/store.h"
+#include "templates/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/faulty_worker.h"
+#include "tuner/candidate.h"
 #include "tuner/session.h"
 
 namespace mmtune::test {
@@ -91,6 +93,13 @@ class FaultsTest : public testing::Test {
   static SessionSummary run(const SessionOptions& options, const std::string& faults) {
     const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
     return run_session(options);
+  }
+
+  /// Of a configuration of `tiled`, for target_.
+  Source source(const char* config) const {
+    const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target_, Evidence::measured, "13.0");
+    return preparation.source(family_named("tiled"), packed_problem(Precision::fp32, Layout::nn, 64, 64, 64),
+                              Config::parse(config));
   }
 
   void start_from_nothing() const { std::filesystem::remove(path("test.db")); }
@@ -165,6 +174,8 @@ class FaultsTest : public testing::Test {
   }
 
   std::vector<Suspect> suspects() const { return Store::open(path("test.db"), OpenMode::read_only).suspects(); }
+
+  CompileTarget target_ = compile_target(pretended_gpu(), {90});
 
  private:
   /// Hundreds of durable transactions are not what is tested here.

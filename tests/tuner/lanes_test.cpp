@@ -7,10 +7,8 @@
 
 #include <set>
 
-#include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/tuner/faults_fixture.h"
-#include "tuner/candidate.h"
 #include "tuner/gpu_lock.h"
 
 namespace mmtune::test {
@@ -36,16 +34,7 @@ class Lanes : public FaultsTest {
     return several;
   }
 
-  /// Of `tiled`, for target_.
-  Source source(const char* config) const {
-    const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target_, Evidence::measured, "13.0");
-    return preparation.source(family_named("tiled"), packed_problem(Precision::fp32, Layout::nn, 64, 64, 64),
-                              Config::parse(config));
-  }
-
   std::vector<Winner> winners() const { return Store::open(path("test.db"), OpenMode::read_only).winners(); }
-
-  CompileTarget target_ = compile_target(pretended_gpu(), {90});
 };
 
 TEST_F(Lanes, EqualGpusShareTheProblemsAndWorkAtTheSameTime) {
