@@ -15,7 +15,7 @@
 
 #include "templates/dtype.h"
 #include "templates/problem.h"
-#include "tuner/verify.h"
+#include "tuner/measure/verify.h"
 
 namespace mmtune::test {
 
@@ -213,7 +213,7 @@ struct Scalars {
   double beta = 0;
 };
 
-/// Judges elements of C by what they should be and by the bound of tuner/verify.h, or bit for bit.
+/// Judges elements of C by what they should be and by the bound of tuner/measure/verify.h, or bit for bit.
 class Judge {
  public:
   Judge(const Problem& problem, Scalars scalars, bool exact)

@@ -2,7 +2,7 @@
 #include <sys/socket.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tuner/protocol.h"
+#include "tuner/workers/protocol.h"
 
 namespace {
 

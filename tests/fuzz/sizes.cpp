@@ -1,5 +1,5 @@
 // The --sizes notation, without files (sizes_file.cpp).
-#include "tuner/sizes.h"
+#include "tuner/text/sizes.h"
 
 #include <fmt/ranges.h>
 

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "tests/fuzz/fuzz.h"
-#include "tuner/sizes.h"
+#include "tuner/text/sizes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mmtune;

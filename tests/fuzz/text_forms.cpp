@@ -9,7 +9,7 @@
 #include "runtime/driver.h"
 #include "runtime/log.h"
 #include "tests/fuzz/fuzz.h"
-#include "tuner/options.h"
+#include "tuner/commands/options.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Comparisons with an opponent: statistics, table and refusals on any machine, a whole comparison on a GPU.
-#include "tuner/bench.h"
+#include "tuner/study/bench.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include "runtime/env.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
-#include "tuner/bench_table.h"
-#include "tuner/cublas.h"
-#include "tuner/sizes.h"
+#include "tuner/study/bench_table.h"
+#include "tuner/study/cublas.h"
+#include "tuner/text/sizes.h"
 
 namespace mmtune {
 namespace {

@@ -1,5 +1,5 @@
 // Messages between processes: what goes in comes out, and what does not come is said in time.
-#include "tuner/channel.h"
+#include "tuner/workers/channel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
-#include "tuner/protocol.h"
+#include "tuner/workers/protocol.h"
 
 namespace mmtune {
 namespace {

@@ -4,7 +4,7 @@
 #include <mmtune/error.h>
 
 #include "tests/tuner/faults_fixture.h"
-#include "tuner/compile_pool.h"
+#include "tuner/workers/compile_pool.h"
 
 namespace mmtune::test {
 namespace {

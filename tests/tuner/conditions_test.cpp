@@ -1,4 +1,4 @@
-#include "tuner/conditions.h"
+#include "tuner/measure/conditions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Who is raced and who wins, with a lane whose placings the test invents and a database that is real.
-#include "tuner/decision.h"
+#include "tuner/tune/decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tuner/device_choice.h"
+#include "tuner/devices/device_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tuner/fallbacks.h"
+#include "tuner/tune/fallbacks.h"
 
 #include "runtime/dispatch.h"
 #include "templates/gpu_catalog.h"

@@ -23,8 +23,8 @@
 #include "templates/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/faulty_worker.h"
-#include "tuner/candidate.h"
-#include "tuner/session.h"
+#include "tuner/tune/candidate.h"
+#include "tuner/tune/session.h"
 
 namespace mmtune::test {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "tests/tuner/faults_fixture.h"
-#include "tuner/race.h"
+#include "tuner/race/race.h"
 
 namespace mmtune::test {
 namespace {

@@ -22,9 +22,9 @@
 
 #include "templates/gpu_catalog.h"
 #include "templates/hash.h"
-#include "tuner/process.h"
-#include "tuner/protocol.h"
-#include "tuner/worker_process.h"
+#include "tuner/workers/process.h"
+#include "tuner/workers/protocol.h"
+#include "tuner/workers/worker_process.h"
 
 namespace mmtune::test {
 namespace {

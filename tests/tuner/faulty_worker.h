@@ -29,7 +29,7 @@
 
 #include <string>
 
-#include "tuner/worker.h"
+#include "tuner/workers/worker.h"
 
 namespace mmtune::test {
 

@@ -10,9 +10,9 @@
 #include "templates/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
-#include "tuner/candidate.h"
-#include "tuner/lane.h"
-#include "tuner/worker_process.h"
+#include "tuner/lanes/lane.h"
+#include "tuner/tune/candidate.h"
+#include "tuner/workers/worker_process.h"
 
 namespace mmtune {
 namespace {

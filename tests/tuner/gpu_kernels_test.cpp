@@ -13,7 +13,7 @@
 #include "tests/runtime/support.h"
 #include "tests/tuner/matrices.h"
 #include "tests/tuner/samples.h"
-#include "tuner/compile_pool.h"
+#include "tuner/workers/compile_pool.h"
 
 namespace mmtune {
 namespace {

@@ -8,7 +8,7 @@
 #include "runtime/launch.h"
 #include "templates/families.h"
 #include "tests/runtime/support.h"
-#include "tuner/check_kernels.h"
+#include "tuner/measure/check_kernels.h"
 
 namespace mmtune {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "templates/families.h"
 #include "tests/runtime/support.h"
-#include "tuner/measure.h"
-#include "tuner/verify.h"
+#include "tuner/measure/measure.h"
+#include "tuner/measure/verify.h"
 
 namespace mmtune {
 namespace {

@@ -8,8 +8,8 @@
 #include "templates/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/edited_kernel.h"
-#include "tuner/candidate.h"
-#include "tuner/lane.h"
+#include "tuner/lanes/lane.h"
+#include "tuner/tune/candidate.h"
 
 namespace mmtune {
 namespace {

@@ -7,8 +7,8 @@
 #include "templates/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/edited_kernel.h"
-#include "tuner/lane.h"
-#include "tuner/verify.h"
+#include "tuner/lanes/lane.h"
+#include "tuner/measure/verify.h"
 
 namespace mmtune {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
-#include "tuner/lessons.h"
-#include "tuner/strategy.h"
+#include "tuner/search/strategy.h"
+#include "tuner/tune/lessons.h"
 
 namespace mmtune {
 namespace {

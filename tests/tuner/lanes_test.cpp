@@ -9,7 +9,7 @@
 
 #include "templates/gpu_catalog.h"
 #include "tests/tuner/faults_fixture.h"
-#include "tuner/gpu_lock.h"
+#include "tuner/workers/gpu_lock.h"
 
 namespace mmtune::test {
 namespace {

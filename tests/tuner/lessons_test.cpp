@@ -1,5 +1,5 @@
 // What a search learns from another problem's trials, with a database that is real.
-#include "tuner/lessons.h"
+#include "tuner/tune/lessons.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tuner/options.h"
+#include "tuner/commands/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

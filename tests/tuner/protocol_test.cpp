@@ -1,5 +1,5 @@
 // The fuzzer of messages starts from ones that are read to their end: a member more, and its corpus must have it too.
-#include "tuner/protocol.h"
+#include "tuner/workers/protocol.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Who runs when in a race, and what becomes of disturbed rounds, with sensors that NVML pretends to have.
-#include "tuner/race_rounds.h"
+#include "tuner/lanes/race_rounds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The race over synthetic samples: how often it errs, how long it takes, and who wins a tie.
-#include "tuner/race.h"
+#include "tuner/race/race.h"
 
 #include <gtest/gtest.h>
 #include <mmtune/error.h>

@@ -7,7 +7,7 @@
 
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
-#include "tuner/strategy.h"
+#include "tuner/search/strategy.h"
 
 namespace mmtune {
 namespace {

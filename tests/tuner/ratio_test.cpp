@@ -1,4 +1,4 @@
-#include "tuner/ratio.h"
+#include "tuner/race/ratio.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/repeatability.h"
+#include "tuner/study/repeatability.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Strategies on trials that are known beforehand: no GPU, no compiler.
-#include "tuner/replay.h"
+#include "tuner/study/replay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

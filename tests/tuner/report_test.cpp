@@ -1,4 +1,4 @@
-#include "tuner/report.h"
+#include "tuner/text/report.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/rounds.h"
+#include "tuner/search/rounds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

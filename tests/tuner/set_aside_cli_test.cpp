@@ -6,7 +6,7 @@
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/tuner/cli_fixture.h"
-#include "tuner/candidate.h"
+#include "tuner/tune/candidate.h"
 
 namespace mmtune {
 namespace {

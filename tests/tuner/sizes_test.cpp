@@ -1,4 +1,4 @@
-#include "tuner/sizes.h"
+#include "tuner/text/sizes.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "tuner/surrogate.h"
+#include "tuner/search/surrogate.h"
 
 #include <gtest/gtest.h>
 

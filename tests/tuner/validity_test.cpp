@@ -1,5 +1,5 @@
 // What makes a decision wrong, what only makes it stale, and what nobody knows.
-#include "tuner/validity.h"
+#include "tuner/tune/validity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tuner/winners.h"
+#include "tuner/commands/winners.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // mmtune bench: the tuned kernels against another implementation, in one interleaved run.
-#include "tuner/bench.h"
+#include "tuner/study/bench.h"
 
 #include <fmt/format.h>
 #include <mmtune/error.h>
@@ -12,12 +12,12 @@
 #include "runtime/log.h"
 #include "runtime/template_files.h"
 #include "templates/families.h"
-#include "tuner/bench_table.h"
 #include "tuner/commands/commands.h"
-#include "tuner/cublas.h"
-#include "tuner/interrupt.h"
-#include "tuner/options.h"
-#include "tuner/sizes.h"
+#include "tuner/commands/options.h"
+#include "tuner/study/bench_table.h"
+#include "tuner/study/cublas.h"
+#include "tuner/text/sizes.h"
+#include "tuner/workers/interrupt.h"
 
 namespace mmtune {
 namespace {

@@ -14,8 +14,8 @@
 #include "templates/families.h"
 #include "templates/render.h"
 #include "tuner/commands/commands.h"
-#include "tuner/device_choice.h"
-#include "tuner/options.h"
+#include "tuner/commands/options.h"
+#include "tuner/devices/device_choice.h"
 
 namespace mmtune {
 namespace {

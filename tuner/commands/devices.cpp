@@ -10,7 +10,7 @@
 #include "runtime/log.h"
 #include "templates/gpu_catalog.h"
 #include "tuner/commands/commands.h"
-#include "tuner/options.h"
+#include "tuner/commands/options.h"
 
 namespace mmtune {
 namespace {

@@ -12,7 +12,7 @@
 #include "runtime/env.h"
 #include "runtime/nvrtc.h"
 #include "tuner/commands/commands.h"
-#include "tuner/options.h"
+#include "tuner/commands/options.h"
 #include "tuner/version.h"
 
 namespace mmtune {

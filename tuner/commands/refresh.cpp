@@ -8,12 +8,12 @@
 #include "db/store.h"
 #include "runtime/log.h"
 #include "tuner/commands/commands.h"
-#include "tuner/compile_pool.h"
-#include "tuner/device_choice.h"
-#include "tuner/options.h"
-#include "tuner/session.h"
-#include "tuner/text.h"
-#include "tuner/winners.h"
+#include "tuner/commands/options.h"
+#include "tuner/commands/winners.h"
+#include "tuner/devices/device_choice.h"
+#include "tuner/text/text.h"
+#include "tuner/tune/session.h"
+#include "tuner/workers/compile_pool.h"
 
 namespace mmtune {
 namespace {

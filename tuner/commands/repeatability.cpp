@@ -1,5 +1,5 @@
 // mmtune repeatability: tune several times from scratch and say how far the winners are the same.
-#include "tuner/repeatability.h"
+#include "tuner/study/repeatability.h"
 
 #include <fmt/format.h>
 #include <mmtune/error.h>
@@ -11,7 +11,7 @@
 #include "runtime/log.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/search_options.h"
-#include "tuner/interrupt.h"
+#include "tuner/workers/interrupt.h"
 
 namespace mmtune {
 namespace {

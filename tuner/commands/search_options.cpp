@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 
 #include "templates/families.h"
-#include "tuner/candidate.h"
-#include "tuner/sizes.h"
-#include "tuner/text.h"
+#include "tuner/text/sizes.h"
+#include "tuner/text/text.h"
+#include "tuner/tune/candidate.h"
 
 namespace mmtune {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "tuner/options.h"
-#include "tuner/session.h"
+#include "tuner/commands/options.h"
+#include "tuner/tune/session.h"
 
 namespace mmtune {
 

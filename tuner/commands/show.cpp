@@ -9,9 +9,9 @@
 #include "runtime/log.h"
 #include "templates/gpu_catalog.h"
 #include "tuner/commands/commands.h"
-#include "tuner/compile_pool.h"
-#include "tuner/options.h"
-#include "tuner/winners.h"
+#include "tuner/commands/options.h"
+#include "tuner/commands/winners.h"
+#include "tuner/workers/compile_pool.h"
 
 namespace mmtune {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "templates/families.h"
 #include "tuner/commands/commands.h"
-#include "tuner/device_choice.h"
-#include "tuner/options.h"
-#include "tuner/sizes.h"
+#include "tuner/commands/options.h"
+#include "tuner/devices/device_choice.h"
+#include "tuner/text/sizes.h"
 
 namespace mmtune {
 namespace {

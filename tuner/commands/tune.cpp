@@ -12,14 +12,14 @@
 #include "db/store.h"
 #include "runtime/log.h"
 #include "templates/space.h"
-#include "tuner/candidate.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/search_options.h"
-#include "tuner/device_choice.h"
-#include "tuner/replay.h"
-#include "tuner/session.h"
-#include "tuner/sizes.h"
-#include "tuner/winners.h"
+#include "tuner/commands/winners.h"
+#include "tuner/devices/device_choice.h"
+#include "tuner/study/replay.h"
+#include "tuner/text/sizes.h"
+#include "tuner/tune/candidate.h"
+#include "tuner/tune/session.h"
 
 namespace mmtune {
 namespace {

@@ -1,5 +1,5 @@
 // mmtune worker, which only mmtune starts: the process in which candidates are compiled and run.
-#include "tuner/worker.h"
+#include "tuner/workers/worker.h"
 
 #include <CLI/CLI.hpp>
 #include <memory>

@@ -1,6 +1,6 @@
 // The verb `worker` of a program for tests only: the GPU and the compiler are pretended, with the faults of
 // MMTUNE_TEST_FAULTS.
-#include "tuner/worker.h"
+#include "tuner/workers/worker.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>

@@ -1,0 +1,130 @@
+#include "tuner/devices/device_choice.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "runtime/log.h"
+#include "templates/gpu_catalog.h"
+#include "tuner/text/text.h"
+#include "tuner/workers/worker_process.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::string_view kModelPrefix = "model:";
+constexpr std::string_view kFallbackModel = "h200";
+
+std::vector<DeviceSpec> ask_driver() { return installed_gpus(); }
+
+DeviceChoice model(std::string_view key) {
+  DeviceChoice choice{catalog_gpu(key), -1};
+  choice.spec.installed = false;
+  return choice;
+}
+
+DeviceChoice automatic(const GpuQuery& query) {
+  std::string reason = "the driver offers no GPU";
+  try {
+    if (const auto gpus = query(); !gpus.empty()) return {gpus.front(), 0};
+  } catch (const DeviceLostError&) {
+    throw;
+  } catch (const DeviceError& error) {
+    reason = error.what();
+  }
+  log::warning("NO GPU: {}", reason);
+  log::warning("planning for model:{} instead: nothing is measured, every time is predicted", kFallbackModel);
+  return model(kFallbackModel);
+}
+
+DeviceChoice installed(int ordinal, const GpuQuery& query) {
+  const auto gpus = query();
+  const auto index = static_cast<std::size_t>(ordinal);
+  if (index < gpus.size()) return {gpus[index], ordinal};
+  throw DeviceError(gpus.empty()
+                        ? fmt::format("no GPU {}: the driver offers none; see mmtune devices", ordinal)
+                        : fmt::format("no GPU {}: there are 0 to {}; see mmtune devices", ordinal, gpus.size() - 1));
+}
+
+std::vector<DeviceChoice> all_installed(const GpuQuery& query) {
+  std::vector<DeviceChoice> devices;
+  for (DeviceSpec& gpu : query()) devices.push_back({std::move(gpu), static_cast<int>(devices.size())});
+  if (devices.empty()) throw DeviceError("--device all: the driver offers no GPU; see mmtune devices");
+  return devices;
+}
+
+}  // namespace
+
+DeviceChoice choose_device(std::string_view text) { return choose_device(text, ask_driver); }
+
+DeviceChoice choose_device(std::string_view text, const GpuQuery& query) {
+  if (text == "auto") return automatic(query);
+  if (text.starts_with(kModelPrefix)) return model(text.substr(kModelPrefix.size()));
+  int ordinal = -1;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
+  if (failure != std::errc{} || end != text.data() + text.size() || ordinal < 0) {
+    throw UsageError(
+        fmt::format("--device '{}': write auto, a GPU's number, or model:NAME; see mmtune devices", excerpt(text)));
+  }
+  return installed(ordinal, query);
+}
+
+std::vector<DeviceChoice> choose_devices(std::string_view text) { return choose_devices(text, ask_driver); }
+
+std::vector<DeviceChoice> choose_devices(std::string_view text, const GpuQuery& query) {
+  if (text == "all") return all_installed(query);
+  std::optional<std::vector<DeviceSpec>> gpus;
+  const auto query_once = [&] { return gpus ? *gpus : gpus.emplace(query()); };
+  std::vector<DeviceChoice> devices;
+  for (const auto part : split(text, ',')) {
+    const DeviceChoice device = choose_device(part, query_once);
+    const bool is_known = std::any_of(devices.begin(), devices.end(), [&](const DeviceChoice& known) {
+      return known.ordinal == device.ordinal && is_same_model(known, device);
+    });
+    if (is_known) {
+      throw UsageError(fmt::format("--device '{}': '{}' is named twice; name it once", excerpt(text), excerpt(part)));
+    }
+    devices.push_back(device);
+  }
+  return devices;
+}
+
+bool is_same_model(const DeviceChoice& x, const DeviceChoice& y) {
+  return key_of(x.spec) == key_of(y.spec) && evidence_of(x) == evidence_of(y);
+}
+
+std::vector<DeviceChoice> models_of(const std::vector<DeviceChoice>& devices) {
+  std::vector<DeviceChoice> models;
+  for (const DeviceChoice& device : devices) {
+    const auto same = [&](const DeviceChoice& model) { return is_same_model(model, device); };
+    if (std::none_of(models.begin(), models.end(), same)) models.push_back(device);
+  }
+  return models;
+}
+
+std::string to_string(const DeviceChoice& device) {
+  if (device.ordinal >= 0) return fmt::format("GPU {}, {}", device.ordinal, device.spec.name);
+  return fmt::format("model {} (not installed: all times are predicted)", device.spec.name);
+}
+
+std::optional<DeviceSpec> installed_gpu(const DeviceKey& key) {
+  try {
+    for (const DeviceSpec& spec : installed_gpus()) {
+      if (key_of(spec) == key) return spec;
+    }
+  } catch (const DeviceError& error) {
+    log::debug("{} cannot be looked up: {}", key.name, error.what());
+  }
+  return std::nullopt;
+}
+
+std::optional<DeviceSpec> known_gpu(const DeviceKey& key) {
+  for (const auto& entry : gpu_catalog()) {
+    if (key_of(entry.spec) == key) return entry.spec;
+  }
+  return installed_gpu(key);
+}
+
+}  // namespace mmtune

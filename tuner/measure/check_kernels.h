@@ -1,0 +1,83 @@
+// The kernels of tuner/measure/kernels/check.cu, compiled for one precision and layout, as functions on device memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/driver.h"
+#include "runtime/nvrtc.h"
+#include "templates/problem.h"
+
+namespace mmtune {
+
+/// What fill() writes.
+enum class Fill : int {
+  whole_numbers = 0,  ///< -3 to 3: every sum is exact, so results are compared bit for bit
+  uniform = 1,        ///< [-1, 1]; for integers all 32-bit values
+};
+
+/// The factors of an element's error bound; all zero demands the correctly rounded result. See error_bound().
+struct ErrorBound {
+  double sum = 0;     ///< times |alpha| * sum of |a*b|
+  double result = 0;  ///< times |expected|: the rounding to the stored type
+  double scale = 0;   ///< times |alpha * sum| + |beta * c|
+};
+
+/// What compare() found; the layout is that of `Finding` in check.cu.
+struct Finding {
+  float share = 0;                   ///< the largest error as a share of its bound; infinite for a NaN
+  unsigned padding_written = 0;      ///< elements between columns and leading dimension that lost their poison
+  unsigned long long wrong = 0;      ///< elements beyond their bound
+  unsigned long long first = ~0ull;  ///< row * n + column of the first of them
+};
+
+/// Elements in device memory.
+struct Range {
+  CUdeviceptr address = 0;
+  std::int64_t count = 0;
+};
+
+/// Enqueues on the given stream; not thread safe. Throws DeviceError.
+class CheckKernels {
+ public:
+  CheckKernels(const Nvrtc& nvrtc, const CompileTarget& target, Precision precision, Layout layout);
+
+  void fill(CUdeviceptr elements, std::int64_t count, std::uint64_t seed, Fill kind, CUstream stream) const;
+
+  /// exact: m*n values of 8 bytes (4 for int32); magnitude: m*n floats. Operands are packed.
+  void reference_sums(const Problem& problem, CUdeviceptr a, CUdeviceptr b, CUdeviceptr exact, CUdeviceptr magnitude,
+                      CUstream stream) const;
+
+  /// Judges C[m, ldc]; C0 has the same leading dimension and is only read if beta is not 0. Waits for the result.
+  Finding compare(const Problem& problem, double alpha, double beta, CUdeviceptr exact, CUdeviceptr magnitude,
+                  CUdeviceptr c0, CUdeviceptr c, std::int64_t ldc, const ErrorBound& bound, CUstream stream) const;
+
+  /// |C - exact| / |exact| in the Frobenius norm, summed in double; 0 if both are 0. For integers the differences are
+  /// those modulo 2^32. Waits for the result.
+  double relative_error(const Problem& problem, CUdeviceptr exact, CUdeviceptr c, std::int64_t ldc,
+                        CUstream stream) const;
+
+  /// For each range 64 bits that depend on every bit of its elements and its place: equal for equal memory, and for
+  /// different memory with probability 2^-64. Waits for the results.
+  std::vector<std::uint64_t> fingerprints(const std::vector<Range>& ranges, CUstream stream) const;
+
+  /// Fills what lies between the columns and the leading dimension of x[m, ld] with 0xff.
+  void poison_padding(CUdeviceptr x, std::int64_t m, std::int64_t n, std::int64_t ld, CUstream stream) const;
+
+  /// Adds the number of bytes that are no poison to the 32-bit counter at `damaged`.
+  void check_guard(CUdeviceptr zone, std::int64_t bytes, CUdeviceptr damaged, CUstream stream) const;
+
+ private:
+  Module module_;
+  CUfunction fill_;
+  CUfunction reference_sums_;
+  CUfunction compare_;
+  CUfunction squares_;
+  CUfunction fingerprint_;
+  CUfunction check_guard_;
+  CUfunction poison_padding_;
+  DeviceBuffer finding_;
+  DeviceBuffer prints_;
+};
+
+}  // namespace mmtune

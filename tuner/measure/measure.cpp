@@ -1,0 +1,119 @@
+#include "tuner/measure/measure.h"
+
+#include <mmtune/error.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "templates/dtype.h"
+
+namespace mmtune {
+
+namespace {
+
+constexpr int kMostSets = 256;
+constexpr double kLongCall_us = 1000;  // beyond it the host's launch latency is below one percent
+constexpr auto kWarmUp = std::chrono::milliseconds(400);
+
+std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// The value below which a share of the ascending samples lies, interpolated.
+double quantile(const std::vector<double>& ascending, double share) {
+  const double position = share * static_cast<double>(ascending.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const auto above = std::min(below + 1, ascending.size() - 1);
+  return ascending[below] + (position - static_cast<double>(below)) * (ascending[above] - ascending[below]);
+}
+
+}  // namespace
+
+OperandSets::OperandSets(const CheckKernels& kernels, const Problem& problem, const Operands& first,
+                         std::int64_t l2_bytes, CUstream stream) {
+  const int element = traits(problem.precision).element_bytes;
+  const auto bytes = [element](const StoredShape& shape) { return aligned(shape.rows * shape.columns * element); };
+  const std::int64_t a = bytes(stored_a(problem)), b = bytes(stored_b(problem)), c = bytes(stored_c(problem));
+  const std::int64_t set_bytes = a + b + c;
+  const auto wanted = static_cast<int>(std::min<std::int64_t>(kMostSets, 2 * l2_bytes / set_bytes + 1));
+  const int count = std::max(2, wanted);
+
+  memory_ = DeviceBuffer(static_cast<std::size_t>(set_bytes * (count - 1)));
+  kernels.fill(memory_.address(), set_bytes / element * (count - 1), std::uint64_t{7} << 40, Fill::uniform, stream);
+  sets_.push_back(first);
+  for (int i = 1; i < count; ++i) {
+    Operands operands = first;
+    operands.a = memory_.address() + static_cast<CUdeviceptr>((i - 1) * set_bytes);
+    operands.b = operands.a + static_cast<CUdeviceptr>(a);
+    operands.c = operands.b + static_cast<CUdeviceptr>(b);
+    sets_.push_back(operands);
+  }
+}
+
+void warm_up(const CheckKernels& kernels, const Problem& problem, const OperandSets& sets, CUstream stream) {
+  const std::int64_t count = std::min<std::int64_t>(problem.m * problem.n, 1 << 22);
+  const auto end = std::chrono::steady_clock::now() + kWarmUp;
+  while (std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < 64; ++i) kernels.fill(sets.set(1).c, count, 0, Fill::uniform, stream);
+    MMTUNE_CUDA(cuStreamSynchronize(stream));
+  }
+}
+
+Stopwatch::Stopwatch(Call call, const OperandSets& sets, double estimate_us, CUstream stream)
+    : call_(std::move(call)), sets_(sets), stream_(stream), start_(make_event()), stop_(make_event()) {
+  if (estimate_us > kLongCall_us) return;
+  calls_ = sets.count();
+  MMTUNE_CUDA(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  CUgraph captured = nullptr;
+  try {
+    for (int i = 0; i < calls_; ++i) call_(sets_.set(i), stream_);
+  } catch (...) {
+    // The stream must work again; what the call has to say matters more than what the broken capture does.
+    check_in_destructor(cuda().cuStreamEndCapture(stream_, &captured), "cuStreamEndCapture(stream_, &captured)");
+    const Graph broken(captured);
+    throw;
+  }
+  MMTUNE_CUDA(cuStreamEndCapture(stream_, &captured));
+  const Graph graph(captured);
+  CUgraphExec executable = nullptr;
+  MMTUNE_CUDA(cuGraphInstantiateWithFlags(&executable, graph.get(), 0));
+  graph_ = GraphExec(executable);
+  MMTUNE_CUDA(cuGraphUpload(executable, stream_));
+}
+
+double Stopwatch::sample_us() {
+  start();
+  return finish_us();
+}
+
+void Stopwatch::start() {
+  MMTUNE_CUDA(cuEventRecord(start_.get(), stream_));
+  if (graph_) {
+    MMTUNE_CUDA(cuGraphLaunch(graph_.get(), stream_));
+  } else {
+    call_(sets_.set(next_set_), stream_);
+    next_set_ = (next_set_ + 1) % sets_.count();
+  }
+  MMTUNE_CUDA(cuEventRecord(stop_.get(), stream_));
+}
+
+double Stopwatch::finish_us() {
+  MMTUNE_CUDA(cuEventSynchronize(stop_.get()));
+  float ms = 0;
+  MMTUNE_CUDA(cuEventElapsedTime(&ms, start_.get(), stop_.get()));
+  return 1000.0 * ms / calls_;
+}
+
+Timing summarise(std::vector<double> samples_us) {
+  if (samples_us.empty()) throw Error("summarise: no samples, a fault of mmtune");
+  std::sort(samples_us.begin(), samples_us.end());
+  Timing timing;
+  timing.median_us = quantile(samples_us, 0.5);
+  timing.q1_us = quantile(samples_us, 0.25);
+  timing.q3_us = quantile(samples_us, 0.75);
+  timing.min_us = samples_us.front();
+  timing.samples = static_cast<int>(samples_us.size());
+  return timing;
+}
+
+}  // namespace mmtune

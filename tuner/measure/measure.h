@@ -1,0 +1,64 @@
+// How long a kernel takes, over operands that are never warm in the L2 cache.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "db/trial.h"
+#include "runtime/driver.h"
+#include "tuner/measure/call.h"
+#include "tuner/measure/check_kernels.h"
+
+namespace mmtune {
+
+/// Several sets of random operands for one problem, together at least twice the L2 cache and at least two, so that
+/// calls in turn find none of their operands cached.
+class OperandSets {
+ public:
+  /// `first` becomes set 0. Throws OutOfMemoryError.
+  OperandSets(const CheckKernels& kernels, const Problem& problem, const Operands& first, std::int64_t l2_bytes,
+              CUstream stream);
+
+  int count() const { return static_cast<int>(sets_.size()); }
+  const Operands& set(int index) const { return sets_[static_cast<std::size_t>(index)]; }
+
+ private:
+  DeviceBuffer memory_;
+  std::vector<Operands> sets_;
+};
+
+/// Lets an idle GPU reach its working clock before the first call is timed; overwrites C of set 1.
+void warm_up(const CheckKernels& kernels, const Problem& problem, const OperandSets& sets, CUstream stream);
+
+/// Times one call. Short calls are replayed as a CUDA graph over all sets, so that a sample is long enough for the
+/// clock and no launch latency of the host is in it; long ones are made one by one. Not thread safe.
+class Stopwatch {
+ public:
+  /// `estimate_us` decides between the two modes; 0 always replays. `sets` must outlive the stopwatch.
+  Stopwatch(Call call, const OperandSets& sets, double estimate_us, CUstream stream);
+
+  /// One sample: microseconds per call. Waits for it.
+  double sample_us();
+
+  /// The two halves of sample_us(), for what is to be done while the GPU works.
+  void start();
+  double finish_us();
+
+  bool uses_graph() const { return static_cast<bool>(graph_); }
+  int calls_per_sample() const { return calls_; }
+
+ private:
+  Call call_;
+  const OperandSets& sets_;
+  CUstream stream_;
+  int calls_ = 1;
+  int next_set_ = 0;
+  GraphExec graph_;
+  Event start_;
+  Event stop_;
+};
+
+/// Median, quartiles and minimum of samples in microseconds; at least one.
+Timing summarise(std::vector<double> samples_us);
+
+}  // namespace mmtune

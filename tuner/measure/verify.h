@@ -1,0 +1,127 @@
+// Whether a kernel computes what it should, before and after it is timed.
+//
+// Two sets of operands: small whole numbers, whose results must agree bit for bit with the exact sums and so show any
+// wrong index; and random numbers with alpha and beta, whose errors must stay within a bound. Every buffer lies between
+// guard zones filled with 0xff (a NaN), C is poisoned the same way, and its leading dimension is padded. What a kernel
+// does to memory that is not its own, operands included, is found and made good, so that no other kernel pays for it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/trial.h"
+#include "runtime/driver.h"
+#include "tuner/measure/call.h"
+#include "tuner/measure/check_kernels.h"
+
+namespace mmtune {
+
+/// The bound on |C - exact| of an element: with u the accumulator's unit roundoff and f(k) = 8 * sqrt(k),
+///   f(k) * u * |alpha| * sum|a*b|  +  u_out * |expected|  +  4 u * (|alpha * sum| + |beta * c|).
+/// The first term is the probabilistic form of the standard forward error bound (N. Higham, T. Mary: A new approach to
+/// probabilistic rounding error analysis, SISC 41(5), 2019); 8 standard deviations leave no false alarms. For fp64 it
+/// is doubled, because the reference rounds as well. Zero for integers.
+ErrorBound error_bound(const Problem& problem);
+
+/// Device memory between two zones of 0xff.
+class GuardedBuffer {
+ public:
+  /// Throws OutOfMemoryError.
+  explicit GuardedBuffer(std::int64_t bytes);
+
+  CUdeviceptr address() const { return memory_.address() + kZone; }
+  std::int64_t bytes() const { return bytes_; }
+
+  void poison_zones(CUstream stream) const;
+  /// Enqueues counting of damaged bytes.
+  void check_zones(const CheckKernels& kernels, CUdeviceptr damaged, CUstream stream) const;
+
+  static constexpr std::int64_t kZone = 1 << 20;  ///< bytes on each side: more than the largest tile's rows
+
+ private:
+  std::int64_t bytes_;
+  DeviceBuffer memory_;
+};
+
+struct Verdict {
+  Outcome outcome = Outcome::ok;
+  double error_share = 0;     ///< of the bound, on random operands
+  std::string note;           ///< what was wrong
+  double launch_us = 0;       ///< of check(): its second launch, a first idea of the time
+  bool deterministic = true;  ///< of check_again(): every result had the same bits; if ok
+};
+
+/// The operands and exact results of one problem. Not thread safe.
+class Verifier {
+ public:
+  /// Fills operands and computes the references on `stream`. Throws OutOfMemoryError.
+  Verifier(const CheckKernels& kernels, const Problem& problem, CUstream stream);
+
+  /// Runs both sets and checks results and guard zones.
+  Verdict check(const LoadedKernel& kernel, const LaunchPlan& plan);
+
+  /// Checks what timing left in random_operands().c, and all guard zones again.
+  Verdict check_after_timing();
+
+  /// 64 bits that stand for all of random_operands().c.
+  std::uint64_t bits_of_c() const;
+
+  /// Runs the kernel so many times more on random_operands(), each time with C poisoned and other contents of the
+  /// workspace, and checks each result and all guard zones. The first that is not right ends it as unstable, and the
+  /// note says which it was. `before`: bits_of_c() of an earlier result, which those of the others must equal to be
+  /// deterministic; by default they are compared with the first.
+  Verdict check_again(const LoadedKernel& kernel, const LaunchPlan& plan, int launches,
+                      std::optional<std::uint64_t> before = {});
+
+  /// Makes the call on random_operands() and returns |C - exact| / |exact| in the Frobenius norm; NaN where C was not
+  /// written.
+  double relative_error(const Call& call);
+
+  /// Packed operands with alpha = 1 and beta = 0, inside guard zones, for timing.
+  Operands random_operands(const LaunchPlan& plan);
+
+ private:
+  static constexpr unsigned char kPoison = 0xff;  ///< every byte of a NaN
+
+  struct Data {
+    Fill kind;
+    std::uint64_t seed;
+    GuardedBuffer a;
+    GuardedBuffer b;
+    DeviceBuffer exact;
+    DeviceBuffer magnitude;
+  };
+
+  Data make_data(Fill kind, std::uint64_t seed) const;
+  /// Operands, their guard zones, and the exact results.
+  void fill(const Data& data) const;
+  void fill_all() const;
+  /// Of everything that only the verifier writes.
+  std::vector<std::uint64_t> fingerprints() const;
+  /// Whether any of that was written; makes it good.
+  bool repair_data() const;
+  CUdeviceptr workspace(const LaunchPlan& plan);
+  Verdict judge(const Data& data, double alpha, double beta, std::int64_t ldc, const ErrorBound& bound);
+  void poison_c();
+  /// `contents`: of every byte of the workspace.
+  void run(const LoadedKernel& kernel, const LaunchPlan& plan, const Operands& operands,
+           unsigned char contents = kPoison);
+  /// Counts their bytes that were written, and repairs them.
+  unsigned damaged_guards();
+
+  const CheckKernels& kernels_;
+  Problem problem_;
+  CUstream stream_;
+  std::int64_t padded_ldc_;
+  Data whole_;
+  Data random_;
+  GuardedBuffer c_;
+  DeviceBuffer c0_;
+  std::vector<std::uint64_t> fingerprints_;  ///< as they must stay
+  std::vector<GuardedBuffer> workspace_;     ///< none or one, as large as any plan needed so far
+  DeviceBuffer damaged_;
+};
+
+}  // namespace mmtune

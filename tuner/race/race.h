@@ -1,0 +1,105 @@
+// Who wins a race between finalists, and when that is known: a sequential test over samples, without a GPU or a clock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tuner/race/ratio.h"
+
+namespace mmtune {
+
+struct RaceRules {
+  std::size_t least_rounds = 12;  ///< before anything is decided
+  std::size_t most_rounds = 60;
+  std::size_t most_repeats = 8;  ///< disturbed rounds that are run again; later ones count
+  double error = 0.01;           ///< probability that the race drops the contender that is truly fastest
+  double noise = 1.003;          ///< what another run may find instead of 1: docs/measuring.md
+  double tie = 1.005;            ///< no more than this times slower, for certain, is a tie
+};
+
+/// How a contender stands to the leader, the one with the least median. Sent between processes as numbers.
+enum class Standing : int {
+  leader = 0,
+  tied = 1,       ///< surely less than RaceRules::tie times slower
+  undecided = 2,  ///< neither tied nor slower beyond doubt
+  slower = 3,     ///< beyond doubt
+};
+
+struct Placing {
+  Standing standing = Standing::undecided;
+  Ratio ratio;  ///< of its times to the leader's; of a dropped contender as when it was dropped
+};
+
+/// Every round has one sample of each contender that still runs. The test looks after least_rounds and then whenever
+/// there are half as many rounds more, at the last time after most_rounds. At each look a contender is compared with
+/// the leader by the interval of the median of ratios within rounds (tuner/race/ratio.h): entirely below `tie`, it is
+/// tied; else entirely above `noise`, it is slower and runs no further. The race is over when all that run are tied
+/// with the leader. The intervals are so wide that the errors of all looks and contenders add up to at most `error`
+/// (union bound), with independent rounds of any distribution.
+class Race {
+ public:
+  /// At least one contender.
+  explicit Race(std::size_t contenders, const RaceRules& rules = {});
+
+  bool over() const { return over_; }
+
+  /// The contenders that still run, ascending.
+  const std::vector<std::size_t>& running() const { return running_; }
+
+  /// The times of one round, in the order of running(). False if it was disturbed and does not count, which happens
+  /// most_repeats times at most: then the data is kept as it is. Not after over().
+  bool add(const std::vector<double>& round_us, bool disturbed = false);
+
+  /// Rounds that counted.
+  std::size_t rounds() const { return rounds_; }
+
+  /// Of each contender the times of the rounds that counted; at least one round.
+  const std::vector<std::vector<double>>& samples_us() const { return samples_us_; }
+
+  /// As of the last look; before the first all but the leader are undecided. May be asked for at any time after the
+  /// first round, as when time is up.
+  std::vector<Placing> placings() const;
+
+ private:
+  std::size_t leader() const;
+  std::size_t after(std::size_t look) const;
+  void look();
+  Ratio ratio_to(std::size_t leader, std::size_t contender) const;
+
+  RaceRules rules_;
+  double tail_ = 0;  ///< probability of error of one end of one interval
+  std::size_t rounds_ = 0;
+  std::size_t next_look_ = 0;
+  std::size_t repeats_ = 0;
+  bool over_ = false;
+  std::vector<std::size_t> running_;
+  std::vector<std::vector<double>> samples_us_;
+  std::vector<Placing> placings_;
+};
+
+/// The placings of a race between contenders whose times have no noise.
+std::vector<Placing> race_without_noise(const std::vector<double>& times_us);
+
+/// Times the leader's median beyond which a contender wins no tie, even where noise hides the difference.
+inline constexpr double kWorthLess = 1.01;
+
+/// What speaks for a contender that the race could not separate from others.
+struct Claim {
+  bool is_default = false;               ///< an application would run it without tuning
+  bool is_incumbent = false;             ///< the stored decision
+  std::size_t neighbour = kNoNeighbour;  ///< rank of the nearest neighbouring size that it won: 0 is the nearest
+  std::int64_t footprint_bytes = 0;      ///< registers and shared memory of a block
+  std::string name;                      ///< unique: the last resort
+
+  static constexpr std::size_t kNoNeighbour = std::numeric_limits<std::size_t>::max();
+};
+
+/// The winner. A default that is not slower beyond doubt stays, then an incumbent. Of the others with no more than
+/// kWorthLess times the leader's median and not slower beyond doubt, the one that the nearest neighbouring size uses,
+/// then the one of the least footprint. Both lists have the same length, at least 1.
+std::size_t choose_winner(const std::vector<Placing>& placings, const std::vector<Claim>& claims);
+
+}  // namespace mmtune

@@ -1,0 +1,53 @@
+#include "tuner/search/rounds.h"
+
+#include <utility>
+
+namespace mmtune {
+namespace {
+
+// While the oldest waits for its slowest compilation, the others keep compilers busy.
+constexpr std::size_t kUnderWay = 4;
+
+}  // namespace
+
+std::vector<Point> Rounds::next() {
+  for (;;) {
+    if (may_propose_ && under_way_.size() < kUnderWay) {
+      std::vector<Point> points = strategy_.propose();
+      if (!points.empty()) {
+        begin(points);
+        return points;
+      }
+      may_propose_ = false;
+    }
+    // One round only, whatever else is settled: the strategy is to know the same at every proposal.
+    if (!learn_oldest()) return {};
+  }
+}
+
+void Rounds::settle(std::size_t number, std::optional<Trial> trial) {
+  std::size_t index = number - first_;
+  auto round = under_way_.begin();
+  for (; index >= round->entries.size(); ++round) index -= round->entries.size();
+  round->entries[index].trial = std::move(trial);
+  --round->open;
+}
+
+void Rounds::begin(const std::vector<Point>& points) {
+  Round& round = under_way_.emplace_back();
+  round.open = points.size();
+  for (const Point& point : points) round.entries.push_back({point, std::nullopt});
+}
+
+bool Rounds::learn_oldest() {
+  if (under_way_.empty() || under_way_.front().open > 0) return false;
+  for (const Entry& entry : under_way_.front().entries) {
+    if (entry.trial) strategy_.learn(entry.point, *entry.trial);
+  }
+  first_ += under_way_.front().entries.size();
+  under_way_.pop_front();
+  may_propose_ = true;
+  return true;
+}
+
+}  // namespace mmtune

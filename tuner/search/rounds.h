@@ -1,0 +1,47 @@
+// A few rounds of a strategy at a time: some compile while the oldest is measured.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "db/trial.h"
+#include "tuner/search/strategy.h"
+
+namespace mmtune {
+
+/// Hands out a strategy's points a few rounds ahead. The strategy learns a round as a whole and in the order of its
+/// proposals, so that what it proposes does not depend on how long anything takes. For one thread.
+class Rounds {
+ public:
+  explicit Rounds(Strategy& strategy) : strategy_(strategy) {}
+
+  /// The points to go on with, numbered in this order from 0 over all calls. None: enough are under way, or, if all
+  /// that were handed out are settled, nothing is left.
+  std::vector<Point> next();
+
+  /// What a point came to; nothing if that is not known. Once for each point, in any order.
+  void settle(std::size_t number, std::optional<Trial> trial);
+
+ private:
+  struct Entry {
+    Point point;
+    std::optional<Trial> trial;
+  };
+  struct Round {
+    std::vector<Entry> entries;
+    std::size_t open = 0;  ///< not settled yet
+  };
+
+  void begin(const std::vector<Point>& points);
+  /// False if it is not settled.
+  bool learn_oldest();
+
+  Strategy& strategy_;
+  std::deque<Round> under_way_;
+  std::size_t first_ = 0;    ///< number of the first point under way
+  bool may_propose_ = true;  ///< something was learnt since there was nothing to propose
+};
+
+}  // namespace mmtune

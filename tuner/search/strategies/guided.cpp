@@ -1,0 +1,237 @@
+// The model first, then measurements: a surrogate starts from the analytic model's opinion, learns from every
+// measurement where that is wrong, and names the candidates from which most is to be gained. Half of every round may
+// climb: what came close to the best has its neighbours tried, as far as they are expected to come close too. The last
+// trials do nothing else, so that the best has no untried neighbour that may be better.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "tuner/search/strategy.h"
+#include "tuner/search/surrogate.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::size_t kRanked = 100000;     // how far down the model's list candidates may come from
+constexpr std::size_t kCandidates = 10000;  // of a larger space, at the start
+constexpr std::size_t kLargestRound = 8;    // several are under way at a time, enough to keep compilers busy,
+constexpr std::size_t kRounds = 16;         // each a sixteenth of all trials at most: what is learnt can still be used
+constexpr std::size_t kLeastRound = 2;
+constexpr std::size_t kFirstRound = 3;  // times as many, half of which may be proven
+constexpr std::size_t kClimbers = 4;    // whose neighbours join in after a round,
+constexpr double kClose = 0.01;         // and those so close to the best, as logarithms of time, whose neighbours are
+constexpr double kReach = 0.02;         // tried if expected to be so close,
+constexpr double kLastReach = 0.05;     // or so close at the end:
+constexpr std::size_t kLastPart = 6;    // in the last sixth of all trials
+constexpr double kSpaceShare = 0.05;    // of a small space less than this is tried,
+constexpr double kTrialUs = 65e3;       // of the GPU's time that a trial may take on average,
+constexpr double kCalls = 6;            // which calls the candidate so often;
+constexpr std::size_t kFewest = 20;     // but this many in any case
+constexpr double kLuck = 0.005;         // how much seeds differ about a candidate, as a logarithm of time
+constexpr double kCuriosity = 3;        // standard deviations that a first trial may turn out faster
+constexpr double kLeastDeviation = 1e-6;
+constexpr double kNone = -std::numeric_limits<double>::infinity();
+constexpr double kShortestUs = 1e-3;     // so that an empty problem has a logarithm too
+constexpr double kFailurePenalty = 0.5;  // a candidate that fails counts as one that takes so much longer
+
+class Guided final : public Strategy {
+ public:
+  explicit Guided(const StrategySetup& setup) : spaces_(setup.spaces), random_(setup.seed) {
+    const Ranking ranking = spaces_.ranked(kRanked);
+    most_ = most_trials(ranking, setup.effort);
+    add_lessons(setup.lessons);
+    round_ = std::clamp(most_ / kRounds, kLeastRound, kLargestRound);
+    add_candidates(ranking);
+    for (const Point& favourite : setup.favourites) {
+      if (spaces_.contains(favourite)) first_.push_back(add(favourite));
+    }
+    const std::size_t most_proven = kFirstRound * round_ / 2;
+    for (std::size_t i = 0; i < std::min(setup.proven.size(), most_proven); ++i) first_.push_back(add(setup.proven[i]));
+  }
+
+  std::vector<Point> propose() override {
+    surrogate_.update();
+    std::sort(measured_.begin(), measured_.end());
+    std::vector<Point> points;
+    const auto propose_one = [&](std::size_t chosen) {
+      if (tried_[chosen] || trials_ == most_) return;
+      tried_[chosen] = true;
+      surrogate_.plan(chosen);
+      points.push_back(points_[chosen]);
+      ++trials_;
+    };
+    for (const std::size_t each : std::exchange(first_, {})) propose_one(each);
+    for (const std::size_t each : climb()) propose_one(each);
+    if (trials_ >= most_ - most_ / kLastPart) {
+      for (const std::size_t each : left_around_best()) propose_one(each);
+    }
+    const std::size_t wanted = std::exchange(started_, true) ? round_ : kFirstRound * round_;
+    while (points.size() < wanted && trials_ < most_) {
+      const std::size_t chosen = most_promising();
+      if (chosen == points_.size()) break;
+      propose_one(chosen);
+    }
+    return points;
+  }
+
+  void learn(const Point& point, const Trial& trial) override {
+    const auto known = numbers_.find(key_of(point));
+    if (known == numbers_.end()) return;
+    const bool timed = trial.outcome == Outcome::ok || trial.outcome == Outcome::too_slow;
+    const double log_time =
+        timed ? log_of(trial.timing.median_us) : surrogate_.expected(known->second) + kFailurePenalty;
+    surrogate_.observe(known->second, log_time);
+    if (trial.outcome == Outcome::ok) measured_.emplace_back(log_time, known->second);
+  }
+
+ private:
+  static std::size_t most_trials(const Ranking& ranking, const Effort& effort) {
+    const auto most = static_cast<double>(effort.most_trials);
+    double limit = most;
+    if (ranking.size() > 0) limit = std::min(limit, most * kTrialUs / (kCalls * ranking.predicted_us(0)));
+    if (ranking.size() < kRanked) {
+      limit = std::min(limit, std::ceil(kSpaceShare * static_cast<double>(ranking.size())) - 1);
+    }
+    return std::min(static_cast<std::size_t>(most), std::max(kFewest, static_cast<std::size_t>(std::max(0.0, limit))));
+  }
+
+  /// Observed, but no candidates of this problem.
+  void add_lessons(const std::vector<Lesson>& lessons) {
+    for (const Lesson& lesson : lessons) {
+      const std::size_t number =
+          surrogate_.add(place_of(lesson.point, lesson.prediction), log_of(lesson.prediction.time_us));
+      surrogate_.plan(number);
+      surrogate_.observe(number, log_of(lesson.time_us));
+      points_.push_back(lesson.point);
+      tried_.push_back(true);
+    }
+  }
+
+  std::size_t add(const Point& point) {
+    const auto [known, is_new] = numbers_.try_emplace(key_of(point), points_.size());
+    if (!is_new) return known->second;
+    std::normal_distribution<double> luck(0, kLuck);
+    const Prediction prediction = spaces_.predict(*point.family, point.config);
+    surrogate_.add(place_of(point, prediction), log_of(prediction.time_us) + luck(random_));
+    points_.push_back(point);
+    tried_.push_back(false);
+    return known->second;
+  }
+
+  // A large space has many configurations that the model cannot tell apart: of these one is drawn, and the others can
+  // join in as its neighbours.
+  void add_candidates(const Ranking& ranking) {
+    const bool all = ranking.size() <= kCandidates;
+    for (std::size_t rank = 0; rank < ranking.size() && points_.size() < kCandidates;) {
+      std::size_t alike = 1;
+      const double time = ranking.predicted_us(rank);
+      while (!all && rank + alike < ranking.size() && ranking.predicted_us(rank + alike) == time) ++alike;
+      add(ranking[rank + random_() % alike]);
+      rank += alike;
+    }
+  }
+
+  static double log_of(double time_us) { return std::log(std::max(kShortestUs, time_us)); }
+
+  static Surrogate::Place place_of(const Point& point, const Prediction& prediction) {
+    Surrogate::Place place{point.family, {}, prediction.shares};
+    const auto params = point.family->params();
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      const auto& values = params[i].values;
+      const auto at = std::find(values.begin(), values.end(), point.config.settings()[i].value);
+      place.digits.push_back(static_cast<std::uint8_t>(at - values.begin()));
+    }
+    return place;
+  }
+
+  /// Neighbours of the best join the candidates, once. Returns those to try at once, half a round of them at most.
+  std::vector<std::size_t> climb() {
+    std::vector<std::size_t> promising;
+    for (std::size_t i = 0; i < measured_.size(); ++i) {
+      const auto [log_time, number] = measured_[i];
+      const double best = measured_.front().first;
+      const bool close = log_time < best + kClose;
+      if (!close && i >= kClimbers) break;
+      if (!climbed_.insert(number).second) continue;
+      for (const Point& neighbour : spaces_.neighbours(points_[number])) {
+        const std::size_t candidate = add(neighbour);
+        if (close && surrogate_.expected(candidate) < best + kReach) promising.push_back(candidate);
+      }
+    }
+    sort_by_expectation(promising.begin(), promising.end());
+    promising.resize(std::min(promising.size(), round_ / 2));
+    return promising;
+  }
+
+  /// The untried neighbours of the best, then those of the next best, while they are close: a round of them at most.
+  std::vector<std::size_t> left_around_best() {
+    std::vector<std::size_t> left;
+    for (const auto& [log_time, number] : measured_) {
+      const double best = measured_.front().first;
+      if (log_time > best + kClose || left.size() >= round_) break;
+      const auto first = static_cast<std::ptrdiff_t>(left.size());
+      for (const Point& neighbour : spaces_.neighbours(points_[number])) {
+        const std::size_t candidate = add(neighbour);
+        if (!tried_[candidate] && surrogate_.expected(candidate) < best + kLastReach) left.push_back(candidate);
+      }
+      sort_by_expectation(left.begin() + first, left.end());
+    }
+    left.resize(std::min(left.size(), round_));
+    return left;
+  }
+
+  template <class Iterator>
+  void sort_by_expectation(Iterator first, Iterator last) const {
+    std::sort(first, last,
+              [this](std::size_t a, std::size_t b) { return surrogate_.expected(a) < surrogate_.expected(b); });
+  }
+
+  std::size_t most_promising() const {
+    std::size_t chosen = points_.size();
+    double most = kNone;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (tried_[i]) continue;
+      const double promise = promise_of(i);
+      if (promise <= most) continue;
+      most = promise;
+      chosen = i;
+    }
+    return chosen;
+  }
+
+  /// At first what says most about where the model errs, of what may be fast (a confidence bound: N. Srinivas et al.,
+  /// Gaussian Process Optimization in the Bandit Setting, ICML 2010); then what is expected to improve on the best, and
+  /// where that is nothing at all, what takes the fewest standard deviations to.
+  double promise_of(std::size_t candidate) const {
+    const double deviation = surrogate_.deviation(candidate);
+    if (measured_.empty()) return kCuriosity * deviation - surrogate_.expected(candidate);
+    const double best = measured_.front().first;
+    const double improvement = surrogate_.improvement(candidate, best);
+    return improvement > 0 ? improvement
+                           : (best - surrogate_.expected(candidate)) / std::max(kLeastDeviation, deviation);
+  }
+
+  const Spaces& spaces_;
+  std::mt19937_64 random_;
+  std::size_t most_ = 0;
+  std::size_t round_ = 0;
+  std::size_t trials_ = 0;
+  bool started_ = false;
+  Surrogate surrogate_;
+  std::vector<Point> points_;  // by their numbers in the surrogate
+  std::vector<bool> tried_;
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::vector<std::size_t> first_;           // favourites, before anything else
+  std::unordered_set<std::size_t> climbed_;  // whose neighbours have joined
+  std::vector<std::pair<double, std::size_t>> measured_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_guided(const StrategySetup& setup) { return std::make_unique<Guided>(setup); }
+
+}  // namespace mmtune

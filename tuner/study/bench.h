@@ -1,0 +1,60 @@
+// A tuned kernel against an opponent: the same operands, the same clocks, calls interleaved in random order.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/trial.h"
+#include "runtime/nvml.h"
+#include "runtime/nvrtc.h"
+#include "tuner/lanes/lane.h"
+#include "tuner/measure/check_kernels.h"
+#include "tuner/race/ratio.h"
+#include "tuner/study/opponent.h"
+
+namespace mmtune {
+
+struct Comparison {
+  /// How a side did. The error is |C - exact| / |exact| in the Frobenius norm on random operands.
+  struct Side {
+    Timing timing;
+    double error = 0;
+  };
+
+  Side ours;
+  std::vector<std::optional<Side>> theirs;  ///< in the order of Opponent::entries(); nothing where it has no algorithm
+  std::optional<std::size_t> best;          ///< the fastest of theirs
+  std::optional<Ratio> ratio;               ///< against the fastest of theirs
+  std::optional<double> sm_clock_mhz;       ///< mean while racing
+  std::vector<std::string> throttling;      ///< what held the clocks down in the middle of the race
+};
+
+/// Compares on one GPU, whose context must be current and stay so. Not thread safe.
+class Bench {
+ public:
+  /// `rounds` of 0: as many as fit the time for a problem, at least 15. `nvrtc` and `opponent` must outlive it.
+  Bench(const DeviceSpec& device, const Nvrtc& nvrtc, CompileTarget target, Opponent& opponent, int rounds);
+
+  /// Checks our kernel, then both sides' errors, picks the fastest algorithm of each of the opponent's entries, and
+  /// races these against ours. Throws Error if a side computes something else, OutOfMemoryError, DeviceError.
+  Comparison compare(const Problem& problem, const Contender& ours);
+
+ private:
+  const CheckKernels& check_kernels(const Problem& problem);
+
+  DeviceSpec device_;
+  const Nvrtc& nvrtc_;
+  CompileTarget target_;
+  Opponent& opponent_;
+  int rounds_;
+  Stream stream_;
+  Nvml nvml_;
+  bool warm_ = false;
+  std::map<std::pair<Precision, Layout>, std::unique_ptr<CheckKernels>> check_kernels_;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,216 @@
+#include "tuner/text/report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "runtime/env.h"
+#include "tuner/text/text.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::string_view kReset = "\033[0m";
+constexpr std::string_view kBold = "\033[1m";
+constexpr std::string_view kClearLine = "\r\033[K";
+
+std::string_view escape(Tone tone) {
+  switch (tone) {
+    case Tone::good:
+      return "\033[32m";
+    case Tone::caution:
+      return "\033[33m";
+    case Tone::bad:
+      return "\033[31m";
+    case Tone::plain:
+      break;
+  }
+  return "";
+}
+
+std::string cell_text(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *integer);
+  if (const auto* real = std::get_if<Real>(&cell); real && std::isfinite(real->value)) {
+    return fmt::format("{:.{}f}", real->value, real->digits);
+  }
+  return "";
+}
+
+/// Columns that UTF-8 text takes, for text without wide characters.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string padded(const std::string& text, std::size_t width, Align align) {
+  const std::string blanks(width - std::min(width, width_of(text)), ' ');
+  return align == Align::right ? blanks + text : text + blanks;
+}
+
+/// RFC 4180: a field with a comma, a quote or a line break is quoted, quotes inside are doubled.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string markdown_field(const std::string& text) {
+  std::string escaped;
+  for (const char c : printable(text)) {
+    if (c == '|') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+nlohmann::ordered_json json_value(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return *integer;
+  const auto digits = cell_text(cell);
+  if (digits.empty()) return nullptr;
+  double rounded = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), rounded);
+  return rounded;
+}
+
+/// The fields of one line, each followed by `separator` but the last.
+template <class Range, class Field>
+std::string joined(const Range& range, std::string_view separator, Field field) {
+  std::string line;
+  for (std::size_t i = 0; i < range.size(); ++i) {
+    if (i > 0) line += separator;
+    line += field(range[i], i);
+  }
+  return line;
+}
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+void Table::add(std::vector<Cell> cells, Tone tone) {
+  assert(cells.size() == columns_.size());
+  rows_.push_back({std::move(cells), tone});
+}
+
+std::string Table::text(Format format, bool color) const {
+  switch (format) {
+    case Format::csv:
+      return csv();
+    case Format::json:
+      return json();
+    case Format::md:
+      return markdown();
+    case Format::table:
+      break;
+  }
+  return aligned(color);
+}
+
+std::string Table::aligned(bool color) const {
+  std::vector<std::size_t> widths;
+  for (const auto& column : columns_) widths.push_back(width_of(column.name));
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], width_of(printable(cell_text(row.cells[i]))));
+    }
+  }
+  const auto line = [&](const auto& range, std::string_view style, auto field) {
+    auto text = joined(range, "  ", [&](const auto& item, std::size_t i) {
+      return padded(printable(field(item)), widths[i], columns_[i].align);
+    });
+    text.erase(text.find_last_not_of(' ') + 1);
+    return color && !style.empty() ? fmt::format("{}{}{}\n", style, text, kReset) : text + '\n';
+  };
+  auto text = line(columns_, kBold, [](const Column& column) { return column.name; });
+  for (const auto& row : rows_) text += line(row.cells, escape(row.tone), cell_text);
+  return text;
+}
+
+std::string Table::csv() const {
+  auto text = joined(columns_, ",", [](const Column& column, std::size_t) { return csv_field(column.name); }) + '\n';
+  for (const auto& row : rows_) {
+    text += joined(row.cells, ",", [](const Cell& cell, std::size_t) { return csv_field(cell_text(cell)); }) + '\n';
+  }
+  return text;
+}
+
+std::string Table::json() const {
+  auto array = nlohmann::ordered_json::array();
+  for (const auto& row : rows_) {
+    auto object = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < columns_.size(); ++i) object[columns_[i].name] = json_value(row.cells[i]);
+    array.push_back(std::move(object));
+  }
+  return array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+std::string Table::markdown() const {
+  const auto line = [](const std::string& fields) { return "| " + fields + " |\n"; };
+  auto text =
+      line(joined(columns_, " | ", [](const Column& column, std::size_t) { return markdown_field(column.name); }));
+  text += line(joined(columns_, " | ",
+                      [](const Column& column, std::size_t) { return column.align == Align::right ? "---:" : "---"; }));
+  for (const auto& row : rows_) {
+    text +=
+        line(joined(row.cells, " | ", [](const Cell& cell, std::size_t) { return markdown_field(cell_text(cell)); }));
+  }
+  return text;
+}
+
+void print(const Table& table, Format format, ColorMode color) {
+  const bool automatic = isatty(STDOUT_FILENO) == 1 && !env::get("NO_COLOR");
+  const bool colored = color == ColorMode::always || (color == ColorMode::automatic && automatic);
+  fmt::print("{}", table.text(format, colored));
+}
+
+std::string progress_line(std::int64_t done, std::int64_t total, double elapsed_s, std::string_view note, int width) {
+  constexpr int kBarWidth = 20;
+  const double share = total > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0) : 1.0;
+  const auto filled = static_cast<std::size_t>(share * kBarWidth);
+  const auto eta = share > 0 ? clock_text(elapsed_s * (1 - share) / share) : "?";
+  auto line = fmt::format("[{}{}] {:3.0f}%  {}/{}  ETA {}  {}", std::string(filled, '#'),
+                          std::string(kBarWidth - filled, '.'), 100 * share, done, total, eta, note);
+  line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(width, 0))));
+  return line;
+}
+
+Progress::Progress(std::int64_t total)
+    : total_(total), terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), next_(start_) {}
+
+Progress::~Progress() {
+  if (terminal_) fmt::print(stderr, "{}", kClearLine);
+}
+
+void Progress::update(std::int64_t done, std::string_view note) {
+  constexpr int kWidth = 100;
+  const auto now = Clock::now();
+  if (now < next_) return;
+  const auto line =
+      progress_line(done, total_, std::chrono::duration<double>(now - start_).count(), note, terminal_ ? kWidth : 1000);
+  if (terminal_) {
+    fmt::print(stderr, "{}{}", kClearLine, line);
+    next_ = now + std::chrono::milliseconds(100);
+  } else {
+    fmt::print(stderr, "{}\n", line);
+    next_ = now + std::chrono::seconds(10);
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace mmtune

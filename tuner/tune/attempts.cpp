@@ -1,0 +1,50 @@
+#include "tuner/tune/attempts.h"
+
+#include <fstream>
+
+#include "runtime/log.h"
+
+namespace mmtune {
+namespace {
+
+std::string boot_id() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id.empty() ? "unknown" : id;
+}
+
+}  // namespace
+
+AttemptRecord attempt_record(const TrialKey& key, const Environment& environment) {
+  return {key, environment, boot_id()};
+}
+
+void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store& store) {
+  if (lane.evidence() == Evidence::predicted) return;
+  std::vector<AttemptRecord> attempts;
+  for (const TrialKey& key : candidates) attempts.push_back(attempt_record(key, lane.environment()));
+  store.begin(attempts);
+}
+
+void settle_attempts(const DeviceSpec& gpu, Store& store) {
+  const std::vector<TrialKey> culprits = store.settle(gpu.uuid, boot_id());
+  for (const TrialKey& culprit : culprits) {
+    log::warning("{}: {} {} was {} on {} when the machine went down", to_string(culprit.problem), culprit.family,
+                 culprit.config, culprits.size() > 1 ? "racing" : "running", gpu.uuid);
+  }
+}
+
+bool crashed_in_race(const TrialKey& key, Lane& lane, Store& store) {
+  return lane.evidence() == Evidence::measured && store.crashed_in_race(key, lane.environment().driver);
+}
+
+int kills_of(const TrialKey& key, Lane& lane, Store& store) {
+  if (lane.evidence() == Evidence::predicted) return 0;
+  for (const Suspect& suspect : store.suspects(key.source_hash)) {
+    // The lane may have to wait for its driver: it is asked only where that matters.
+    if (suspect.device == key.device && suspect.driver == lane.environment().driver) return suspect.kills;
+  }
+  return 0;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,32 @@
+// The record of what runs on a GPU: db/attempt.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/store.h"
+#include "tuner/lanes/lane.h"
+
+namespace mmtune {
+
+/// In this boot of the machine.
+AttemptRecord attempt_record(const TrialKey& key, const Environment& environment);
+
+/// Before launches on the lane, of one candidate or of a race. Predictions run nothing, which is not recorded.
+void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store& store);
+
+/// For whoever alone uses the GPU, before and after that: nothing runs there. Warns of candidates that crashed the
+/// machine.
+void settle_attempts(const DeviceSpec& gpu, Store& store);
+
+/// Whether the candidate was in a race that crashed the machine, on this GPU model with this driver. Nobody knows who
+/// of those it was, so that it is no kill; but such a race is not run again.
+bool crashed_in_race(const TrialKey& key, Lane& lane, Store& store);
+
+/// How often this candidate has ended its worker or the machine, on this GPU model with this driver.
+int kills_of(const TrialKey& key, Lane& lane, Store& store);
+
+/// Whether the candidate ended its worker; a source that ended its compiler has no binary.
+inline bool has_killed(const Trial& trial) { return is_kill(trial.outcome) && !trial.binary_hash.empty(); }
+
+}  // namespace mmtune

@@ -1,0 +1,43 @@
+// Which candidate wins a problem, and which question that answers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/store.h"
+#include "tuner/tune/candidate.h"
+#include "tuner/tune/session.h"
+
+namespace mmtune {
+
+/// A candidate that was right.
+struct Finisher {
+  Attempt attempt;
+  Trial trial;
+};
+
+/// Identifies what is searched and how: a decision with the same hash need not be made again.
+std::string search_hash(const SessionOptions& options, const std::vector<const Family*>& families,
+                        const Preparation& preparation, const Problem& problem);
+
+/// Puts the fastest first. Equally fast ones keep their order.
+void sort_by_time(std::vector<Finisher>& finishers);
+
+/// Whom the winner of a problem has to beat, as far as it is searched: what an application runs where nothing is tuned,
+/// unless the model leaves no hope and no time for it beside a best of `best_us`, and the stored decision. `place`
+/// needs device, problem and evidence.
+std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store);
+
+/// Whether a candidate that was screened with this time may be faster than one with the best.
+bool may_be_fastest(double time_us, double best_us);
+
+/// The winners of sizes no extent of which differs by more than a factor of two, nearest first.
+std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners);
+
+/// Times the fastest of these, sorted by time and at least one, against each other and verifies them again. What came
+/// of it is in their trials, also in the store, which has their programs for `target`. The index of the winner; see
+/// choose_winner() for ties. Where one of them turns out not to be right, or not deterministic and has to be, there is
+/// no winner yet: the race without it may end otherwise.
+std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, const std::string& target);
+
+}  // namespace mmtune

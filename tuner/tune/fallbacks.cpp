@@ -1,0 +1,40 @@
+#include "tuner/tune/fallbacks.h"
+
+#include <set>
+#include <utility>
+
+#include "runtime/log.h"
+#include "templates/families.h"
+
+namespace mmtune {
+
+Fallback fallback_for(Precision precision, Layout layout, const Preparation& preparation) {
+  const Family& naive = family_named("naive");
+  const Problem problem = packed_problem(precision, layout, 1, 1, 1);
+  const Config config = naive.default_config(problem);
+  return {problem, &naive, config, preparation.source(naive, problem, config)};
+}
+
+void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, CompileQueue& compiler,
+                     Store& store) {
+  std::set<std::pair<Precision, Layout>> done;
+  std::vector<Fallback> missing;
+  for (const Problem& each : problems) {
+    if (!done.emplace(each.precision, each.layout).second) continue;
+    Fallback fallback = fallback_for(each.precision, each.layout, preparation);
+    if (store.find_compiled(fallback.source.hash, preparation.target().name, true)) continue;
+    compiler.submit(missing.size(), fallback.source, preparation.target());
+    missing.push_back(std::move(fallback));
+  }
+  while (const auto result = compiler.next()) {
+    const Fallback& fallback = missing[result->ticket];
+    if (result->outcome == Outcome::ok) {
+      store.put_compiled(fallback.source.hash, preparation.binary(result->compilation));
+    } else {
+      log::warning("no fallback for {} {}: naive does not compile: {}", to_string(fallback.problem.precision),
+                   to_string(fallback.problem.layout), result->compilation.log);
+    }
+  }
+}
+
+}  // namespace mmtune

@@ -1,0 +1,28 @@
+// The kernels that an application falls back on for sizes that nothing tuned can run.
+#pragma once
+
+#include <vector>
+
+#include "db/store.h"
+#include "tuner/tune/candidate.h"
+#include "tuner/workers/compile_pool.h"
+
+namespace mmtune {
+
+/// The fallback for a precision and layout: the default of the family `naive`, one program for all sizes and
+/// alignments.
+struct Fallback {
+  Problem problem;  ///< the one that it is rendered for, and runtime/dispatch looks up: 1x1x1
+  const Family* family = nullptr;
+  Config config;
+  Source source;
+};
+
+Fallback fallback_for(Precision precision, Layout layout, const Preparation& preparation);
+
+/// Compiles and stores the fallback of every precision and layout among the problems, unless it is there. The queue
+/// must be empty.
+void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, CompileQueue& compiler,
+                     Store& store);
+
+}  // namespace mmtune

@@ -1,0 +1,41 @@
+// What one problem teaches about the next: where the model errs there, it errs here.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "db/store.h"
+#include "tuner/search/strategy.h"
+#include "tuner/tune/candidate.h"
+
+namespace mmtune {
+
+/// log2 of the ratio of the extents that differ most; an empty extent counts as 1.
+double octaves_apart(const Problem& x, const Problem& y);
+
+/// The index of the problem nearest to this one of those that the same programs serve: of the same precision, layout
+/// and alignment. The later one of equally near ones; none if there is none, this one itself left aside.
+std::optional<std::size_t> nearest(const Problem& problem, const std::vector<Problem>& others);
+
+/// As many as say where the model is wrong without keeping a search near them: by replay more were no better.
+inline constexpr std::size_t kLessons = 20;
+
+/// The fastest of one problem's, at most so many.
+std::vector<Lesson> fastest(std::vector<Lesson> lessons, std::size_t most = kLessons);
+
+/// The same of the right candidates that are stored for a problem and that this program still makes of the same source.
+/// `place` needs device, problem and evidence.
+std::vector<Lesson> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store,
+                                   std::size_t most = kLessons);
+
+/// What the families have proven for this precision and may be searched here, that of the nearest problems first.
+std::vector<Point> proven(const std::vector<const Family*>& families, const Problem& problem, const Spaces& spaces);
+
+/// The decisions on the same GPU, of the same precision, layout and evidence.
+std::vector<Winner> comparable_winners(const TrialKey& place, Store& store);
+
+/// The same as fastest_stored() of the decided problem nearest to this one; empty if there is none.
+std::vector<Lesson> nearest_stored(TrialKey place, const Preparation& preparation, Store& store);
+
+}  // namespace mmtune

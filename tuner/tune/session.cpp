@@ -1,0 +1,273 @@
+#include "tuner/tune/session.h"
+
+#include <mmtune/error.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <exception>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "db/store.h"
+#include "runtime/log.h"
+#include "runtime/template_files.h"
+#include "templates/render.h"
+#include "tuner/lanes/lane.h"
+#include "tuner/search/strategy.h"
+#include "tuner/text/report.h"
+#include "tuner/tune/attempts.h"
+#include "tuner/tune/candidate.h"
+#include "tuner/tune/decision.h"
+#include "tuner/tune/fallbacks.h"
+#include "tuner/tune/problem_tuning.h"
+#include "tuner/workers/compile_pool.h"
+#include "tuner/workers/gpu_lock.h"
+#include "tuner/workers/interrupt.h"
+#include "tuner/workers/worker_lane.h"
+
+namespace mmtune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(std::llround(1000 * seconds));
+}
+
+struct Task {
+  Problem problem;
+  std::string search;  ///< search_hash()
+};
+
+/// A GPU model, or a prediction of one: its devices share the problems.
+struct Model {
+  Preparation preparation;
+  std::vector<DeviceChoice> devices;
+  std::deque<Task> tasks;  ///< that no device has taken yet
+  Favourites favourites;
+};
+
+/// For whoever has the GPU's lock: nothing runs there before and after, whatever happens in between.
+class SettledGpu {
+ public:
+  SettledGpu(const DeviceSpec& gpu, Store& store) : gpu_(gpu), store_(store) { settle_attempts(gpu_, store_); }
+  ~SettledGpu() {
+    try {
+      settle_attempts(gpu_, store_);
+    } catch (const Error& error) {
+      log::debug("{}", error.what());
+    }
+  }
+  SettledGpu(const SettledGpu&) = delete;
+  SettledGpu& operator=(const SettledGpu&) = delete;
+
+ private:
+  const DeviceSpec& gpu_;
+  Store& store_;
+};
+
+/// One run over all problems: run() lists them, run_lane() works on them, a thread for each device, and ProblemTuning
+/// knows how one is tuned.
+class Session {
+ public:
+  explicit Session(const SessionOptions& options)
+      : options_(options),
+        effort_(effort_named(options.effort)),
+        families_(searched_families(options.families)),
+        store_(Store::open(options.database, OpenMode::read_write)),
+        files_(template_files()),
+        pool_(files_, {.jobs = options.jobs,
+                       .limit = milliseconds(options.compile_limit_s),
+                       .start_limit = milliseconds(options.load_limit_s)}),
+        end_(Clock::now() + budget()) {
+    for (const DeviceChoice& model : models_of(options.devices)) add_model(model);
+    progress_.emplace(static_cast<std::int64_t>(models_.size() * options_.problems.size()) * effort_.most_trials);
+  }
+
+  SessionSummary run() {
+    const InterruptGuard interrupts;
+    for (Model& model : models_) {
+      CompileQueue compiler(pool_);
+      store_fallbacks(options_.problems, model.preparation, compiler, store_);
+      list_tasks(model);
+    }
+    run_lanes();
+    if (fault_) std::rethrow_exception(fault_);
+    summary_.interrupted = InterruptGuard::requested();
+    return summary_;
+  }
+
+ private:
+  std::chrono::milliseconds budget() const {
+    constexpr double kUnlimited_s = 1e6;
+    return milliseconds(options_.budget_s > 0 ? options_.budget_s : kUnlimited_s);
+  }
+
+  void add_model(const DeviceChoice& first) {
+    const CompileTarget target = compile_target(first.spec, pool_.compiler().supported);
+    Model& model = models_.emplace_back(
+        Model{{files_, first.spec, target, evidence_of(first), pool_.compiler().version}, {}, {}, {}});
+    for (const DeviceChoice& device : options_.devices) {
+      if (is_same_model(device, first)) model.devices.push_back(device);
+    }
+  }
+
+  void list_tasks(Model& model) {
+    for (const Problem& problem : options_.problems) {
+      Task task{problem, search_hash(options_, families_, model.preparation, problem)};
+      if (options_.retune || options_.refresh || !is_decided(model, task)) {
+        model.tasks.push_back(std::move(task));
+      } else {
+        ++summary_.known;
+        report(effort_.most_trials, to_string(problem));
+      }
+    }
+    // Several finish at about the same time if the long ones come first.
+    if (model.devices.size() > 1) {
+      std::stable_sort(model.tasks.begin(), model.tasks.end(),
+                       [](const Task& x, const Task& y) { return flops(x.problem) > flops(y.problem); });
+    }
+  }
+
+  bool is_decided(const Model& model, const Task& task) {
+    const Preparation& preparation = model.preparation;
+    const auto winner = store_.find_winner(key_of(preparation.device()), task.problem, preparation.evidence());
+    return winner && winner->search == task.search && winner->trial.environment.nvrtc == preparation.nvrtc();
+  }
+
+  void run_lanes() {
+    std::vector<std::jthread> lanes;
+    for (Model& model : models_) {
+      if (model.tasks.empty()) continue;
+      for (const DeviceChoice& device : model.devices) lanes.emplace_back([&] { run_lane(model, device); });
+    }
+  }
+
+  /// A fault ends all lanes.
+  void run_lane(Model& model, const DeviceChoice& device) {
+    try {
+      const auto is_over = [&] { return is_stopped() || has_no_task(model); };
+      const bool is_model = evidence_of(device) == Evidence::predicted;
+      const auto lock = is_model ? std::nullopt : GpuLock::wait(device, is_over);
+      if (!lock && !is_model) return;
+      const SettledGpu settled(device.spec, store_);
+      const auto lane = make_lane(model, device);
+      CompileQueue compiler(pool_);
+      while (const auto task = next_task(model)) {
+        tune(model, *task, *lane, compiler);
+        settle_attempts(device.spec, store_);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!fault_) fault_ = std::current_exception();
+      has_fault_ = true;
+    }
+  }
+
+  bool is_stopped() const { return has_fault_ || InterruptGuard::requested(); }
+
+  bool has_no_task(const Model& model) {
+    const std::lock_guard lock(mutex_);
+    return model.tasks.empty();
+  }
+
+  std::optional<Task> next_task(Model& model) {
+    const std::lock_guard lock(mutex_);
+    if (is_stopped() || model.tasks.empty()) return std::nullopt;
+    Task task = std::move(model.tasks.front());
+    model.tasks.pop_front();
+    return task;
+  }
+
+  /// What is left of the budget is shared evenly by the problems that are left, this one among them.
+  Clock::time_point deadline(const Model& model) {
+    const std::lock_guard lock(mutex_);
+    const auto now = Clock::now();
+    const std::size_t problems = model.tasks.size() + 1;
+    const std::size_t lanes = std::min(model.devices.size(), problems);
+    return now + (end_ - now) / static_cast<std::int64_t>(problems) * static_cast<std::int64_t>(lanes);
+  }
+
+  std::unique_ptr<Lane> make_lane(const Model& model, const DeviceChoice& device) {
+    if (evidence_of(device) == Evidence::predicted) return make_model_lane(device, pool_.compiler().version);
+    return make_worker_lane({.device = device,
+                             .target = model.preparation.target(),
+                             .canary = canary(model.preparation),
+                             .limit = milliseconds(options_.launch_limit_s),
+                             .start_limit = milliseconds(options_.open_limit_s),
+                             .begin_limit = milliseconds(options_.begin_limit_s)});
+  }
+
+  /// A fallback on a small problem; none if its template was edited, since then nobody knows that it works.
+  std::optional<Canary> canary(const Preparation& preparation) {
+    const Problem& any = options_.problems.front();
+    const Fallback fallback = fallback_for(any.precision, any.layout, preparation);
+    const Source built_in = render(TemplateFiles::embedded(), *fallback.family, fallback.problem, fallback.config,
+                                   preparation.device(), preparation.target().compute_capability);
+    if (built_in.hash != fallback.source.hash) return std::nullopt;
+    auto binary = store_.find_compiled(fallback.source.hash, preparation.target().name, true);
+    if (!binary) return std::nullopt;
+    Canary canary{fallback.problem, {{fallback.family, fallback.config, {}, fallback.source}, *std::move(binary)}};
+    canary.problem.m = canary.problem.n = canary.problem.k = 64;
+    return canary;
+  }
+
+  void tune(Model& model, const Task& task, Lane& lane, CompileQueue& compiler) {
+    int judged = 0;
+    const auto progress = [&](const std::string& note) {
+      report(++judged <= effort_.most_trials ? 1 : 0,
+             lane.evidence() == Evidence::predicted ? "predicted: " + note : note);
+    };
+    report(0, to_string(task.problem));
+    const TuningSetup setup{options_, effort_,  families_, model.preparation,
+                            store_,   compiler, lane,      [this] { return is_stopped(); },
+                            progress};
+    ProblemTuning tuning(setup, task.problem, task.search, deadline(model));
+    const Ending ending = tuning.run(favourites(model));
+    report(std::max(0, effort_.most_trials - judged), to_string(task.problem));
+    const std::lock_guard lock(mutex_);
+    if (ending == Ending::failed) ++summary_.failed;
+    if (ending != Ending::decided) return;
+    ++summary_.tuned;
+    model.favourites.add(tuning.winner());
+  }
+
+  std::vector<Point> favourites(const Model& model) {
+    const std::lock_guard lock(mutex_);
+    return model.favourites.points();
+  }
+
+  void report(int trials, const std::string& note) {
+    const std::lock_guard lock(mutex_);
+    done_ += trials;
+    progress_->update(done_, note);
+  }
+
+  SessionOptions options_;
+  Effort effort_;
+  std::vector<const Family*> families_;
+  Store store_;
+  TemplateFiles files_;
+  CompilePool pool_;
+  Clock::time_point end_;
+  std::list<Model> models_;
+  std::atomic<bool> has_fault_ = false;
+
+  std::mutex mutex_;  ///< of everything below, and of tasks and favourites
+  std::optional<Progress> progress_;
+  std::int64_t done_ = 0;
+  SessionSummary summary_;
+  std::exception_ptr fault_;
+};
+
+}  // namespace
+
+SessionSummary run_session(const SessionOptions& options) { return Session(options).run(); }
+
+}  // namespace mmtune

@@ -1,0 +1,45 @@
+// The main job: for every problem, find the best kernel and store everything learnt on the way.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "templates/problem.h"
+#include "templates/space.h"
+#include "tuner/devices/device_choice.h"
+
+namespace mmtune {
+
+struct SessionOptions {
+  std::vector<DeviceChoice> devices;  ///< those of one model share the problems; each model has all of them
+  std::vector<Problem> problems;
+  std::string database;               ///< path; created where missing
+  std::vector<std::string> families;  ///< empty: all that compete
+  Restriction only;                   ///< searches these values of these parameters
+  std::string strategy = "guided";    ///< "exhaustive", "random" or "guided"
+  std::string effort = "default";     ///< "quick", "default" or "full"
+  double budget_s = 0;                ///< for all problems together; 0: no limit
+  std::uint64_t seed = 1;
+  int jobs = 0;                 ///< processes that compile; 0: one per core
+  double compile_limit_s = 60;  ///< for one source
+  double launch_limit_s = 10;   ///< for a candidate on the GPU, beyond what its work can take
+  double load_limit_s = 60;     ///< for a process to load NVRTC
+  double open_limit_s = 120;    ///< for a process to open a GPU: a driver that wakes up, a context
+  double begin_limit_s = 60;    ///< for operands on the GPU, and for a race, beyond what their work can take
+  bool retune = false;          ///< measure again what is known
+  bool refresh = false;         ///< measure the fastest stored candidates again, and search no others
+  bool deterministic = false;   ///< only kernels that give the same bits every time may win
+};
+
+struct SessionSummary {
+  int tuned = 0;             ///< problems that got a new decision
+  int known = 0;             ///< problems whose decision was in the database
+  int failed = 0;            ///< problems without a valid candidate
+  bool interrupted = false;  ///< stopped by a signal; everything finished is stored
+};
+
+/// Throws DatabaseError, DeviceError and its kinds. Progress goes to stderr.
+SessionSummary run_session(const SessionOptions& options);
+
+}  // namespace mmtune

@@ -1,0 +1,55 @@
+// Messages between two processes, each with a deadline.
+#pragma once
+
+#include <mmtune/error.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tuner/workers/file_descriptor.h"
+
+namespace mmtune {
+
+using Message = nlohmann::json;
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// A message could not be sent, or did not come.
+class ChannelError : public Error {
+ public:
+  enum class Kind {
+    closed,   ///< there is no other end any more
+    late,     ///< the deadline is over
+    garbled,  ///< what came is no message
+  };
+  ChannelError(Kind kind, const std::string& what) : Error(what), kind_(kind) {}
+  Kind kind() const { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+/// One end of a stream socket. A message is a mark, its length and CBOR, at most 256 MiB and 16 levels deep; of what is
+/// in it nothing is checked. After a ChannelError the channel is of no more use. For one thread, but for interrupt().
+class Channel {
+ public:
+  explicit Channel(FileDescriptor socket) : socket_(std::move(socket)) {}
+
+  /// Both throw ChannelError. Deadline::max() waits for ever.
+  void send(const Message& message, Deadline deadline);
+  Message receive(Deadline deadline);
+
+  /// What is being waited for, now or later, ends as closed. Any thread may call this.
+  void interrupt() noexcept;
+
+ private:
+  std::string receive_bytes(std::size_t count, Deadline deadline);
+  void wait(short events, Deadline deadline) const;
+
+  FileDescriptor socket_;
+};
+
+/// Two connected ends; a child process gets neither unless it is passed on.
+std::pair<FileDescriptor, FileDescriptor> socket_pair();
+
+}  // namespace mmtune

@@ -1,0 +1,187 @@
+#include "tuner/workers/compile_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/log.h"
+#include "tuner/workers/worker_process.h"
+
+namespace mmtune {
+namespace {
+
+/// A worker that has loaded NVRTC: whatever it does later is the source's fault.
+CompilerFacts facts_of(WorkerProcess& worker, std::chrono::milliseconds limit) {
+  try {
+    return worker.ask<CompilerFacts>({{"verb", verb::kCompiler}}, limit);
+  } catch (const WorkerLost& lost) {
+    throw DeviceError(fmt::format("NVRTC cannot be loaded: {}; see `mmtune doctor`", lost.what()));
+  }
+}
+
+}  // namespace
+
+std::string installed_compiler() {
+  try {
+    const CompilePoolOptions usual;
+    WorkerProcess worker(usual.program, "compiler");
+    return facts_of(worker, usual.start_limit).version;
+  } catch (const Error& error) {
+    log::debug("{}", error.what());
+    return "";
+  }
+}
+
+CompilePool::CompilePool(const TemplateFiles& files, CompilePoolOptions options)
+    : options_(std::move(options)), headers_(hash_headers(files)) {
+  if (options_.jobs <= 0) options_.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  workers_.resize(static_cast<std::size_t>(options_.jobs));
+  compiler_ = start(workers_.front());
+  for (Worker& worker : workers_) {
+    threads_.emplace_back([this, &worker](const std::stop_token& stop) { work(stop, worker); });
+  }
+}
+
+CompilePool::~CompilePool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const Worker& worker : workers_) {
+      if (worker) worker->interrupt();
+    }
+  }
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
+}
+
+void CompilePool::work(const std::stop_token& stop, Worker& worker) {
+  std::unique_lock lock(mutex_);
+  while (wake_worker_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
+    const JobPointer job = next_job();
+    running_.push_back(job);
+    lock.unlock();
+    Result result;
+    std::exception_ptr fault;
+    try {
+      result = compile(*job, worker);
+    } catch (...) {
+      fault = std::current_exception();
+    }
+    lock.lock();
+    std::erase(running_, job);
+    for (const Job::Order& order : job->orders) {
+      --order.queue->outstanding_;
+      result.ticket = order.ticket;
+      if (fault) {
+        order.queue->fault_ = fault;
+      } else {
+        order.queue->finished_.push_back(result);
+      }
+    }
+    wake_owners_.notify_all();
+  }
+}
+
+/// Takes the first one of the queue for which least is running.
+CompilePool::JobPointer CompilePool::next_job() {
+  const auto load = [this](const JobPointer& waiting) {
+    return std::count_if(running_.begin(), running_.end(), [&](const JobPointer& running) {
+      return !running->orders.empty() && running->orders.front().queue == waiting->orders.front().queue;
+    });
+  };
+  const auto next = std::min_element(waiting_.begin(), waiting_.end(),
+                                     [&](const JobPointer& x, const JobPointer& y) { return load(x) < load(y); });
+  JobPointer job = *next;
+  waiting_.erase(next);
+  return job;
+}
+
+CompilePool::Result CompilePool::compile(const Job& job, Worker& worker) {
+  if (!worker) start(worker);
+  Result result;
+  try {
+    result.compilation = worker->ask<Compilation>({{"verb", verb::kCompile},
+                                                   {"source", job.source},
+                                                   {"target", job.target},
+                                                   {"memory_bytes", options_.memory_bytes}},
+                                                  options_.limit);
+    if (!result.compilation.ok()) result.outcome = Outcome::compile_failed;
+  } catch (const WorkerLost& lost) {
+    result.outcome = lost.outcome();
+    result.compilation.log = fmt::format("NVRTC: {}", lost.what());
+    replace(worker, nullptr);
+  }
+  return result;
+}
+
+/// Throws DeviceError where NVRTC cannot be used, Error where the templates are no longer those of this run.
+CompilerFacts CompilePool::start(Worker& worker) {
+  replace(worker, std::make_unique<WorkerProcess>(options_.program, "compiler"));
+  try {
+    CompilerFacts facts = facts_of(*worker, options_.start_limit);
+    if (facts.headers == headers_) return facts;
+    throw Error("device headers have changed since the run began; run the same command again");
+  } catch (...) {
+    replace(worker, nullptr);
+    throw;
+  }
+}
+
+/// The destructor looks at all workers at once.
+void CompilePool::replace(Worker& worker, Worker by) {
+  const std::lock_guard lock(mutex_);
+  if (by && stopping_) by->interrupt();
+  worker.swap(by);
+}
+
+void CompileQueue::submit(std::size_t ticket, Source source, CompileTarget target) {
+  const std::lock_guard lock(pool_.mutex_);
+  ++outstanding_;
+  const auto is_same = [&](const CompilePool::JobPointer& job) {
+    return job->source.hash == source.hash && job->target.name == target.name;
+  };
+  for (const auto& job : pool_.running_) {
+    if (is_same(job)) return job->orders.push_back({this, ticket});
+  }
+  for (const auto& job : pool_.waiting_) {
+    if (is_same(job)) return job->orders.push_back({this, ticket});
+  }
+  pool_.waiting_.push_back(
+      std::make_shared<CompilePool::Job>(CompilePool::Job{std::move(source), std::move(target), {{this, ticket}}}));
+  pool_.wake_worker_.notify_one();
+}
+
+std::optional<CompilePool::Result> CompileQueue::next() {
+  std::unique_lock lock(pool_.mutex_);
+  pool_.wake_owners_.wait(lock, [this] { return fault_ || !finished_.empty() || outstanding_ == 0; });
+  return take_finished();
+}
+
+std::optional<CompilePool::Result> CompileQueue::next_finished() {
+  const std::lock_guard lock(pool_.mutex_);
+  return take_finished();
+}
+
+std::optional<CompilePool::Result> CompileQueue::take_finished() {
+  if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
+  if (finished_.empty()) return std::nullopt;
+  CompilePool::Result result = std::move(finished_.front());
+  finished_.pop_front();
+  return result;
+}
+
+void CompileQueue::clear() {
+  const std::lock_guard lock(pool_.mutex_);
+  const auto forget = [this](const CompilePool::JobPointer& job) {
+    std::erase_if(job->orders, [this](const CompilePool::Job::Order& order) { return order.queue == this; });
+    return job->orders.empty();
+  };
+  std::erase_if(pool_.waiting_, forget);
+  for (const auto& job : pool_.running_) forget(job);
+  finished_.clear();
+  fault_ = nullptr;
+  outstanding_ = 0;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,131 @@
+// Compiles ahead on all cores while the GPU measures, in processes that NVRTC may hang, crash or abort.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "db/trial.h"
+#include "runtime/nvrtc.h"
+#include "tuner/workers/process.h"
+
+namespace mmtune {
+
+class CompileQueue;
+class WorkerProcess;
+
+/// NVRTC, as a worker found it.
+struct CompilerFacts {
+  std::string version;         ///< "13.0"
+  std::vector<int> supported;  ///< compute capabilities, ascending
+  std::string headers;         ///< hash of the device headers that it will compile with
+};
+
+struct CompilePoolOptions {
+  int jobs = 0;                                       ///< processes that compile at once; 0: one per core
+  std::chrono::milliseconds limit{60'000};            ///< for one source
+  std::chrono::milliseconds start_limit{60'000};      ///< for a worker to load NVRTC
+  std::int64_t memory_bytes = std::int64_t{4} << 30;  ///< for one source; few need a tenth of a GiB
+  std::string program = kThisProgram;                 ///< what the workers run
+};
+
+/// The version of the NVRTC that is found here, asked for by a worker; empty without one.
+std::string installed_compiler();
+
+/// Each job has a thread and, from its first source on, a worker. What is to be compiled comes in through queues.
+class CompilePool {
+ public:
+  struct Result {
+    std::size_t ticket = 0;
+    Outcome outcome = Outcome::ok;  ///< or compile_failed; timed_out or crashed if that is what the compiler did
+    Compilation compilation;        ///< its log says why it failed
+  };
+
+  /// Starts one worker. Throws DeviceError without NVRTC.
+  CompilePool(const TemplateFiles& files, CompilePoolOptions options);
+  /// Kills what is running. All queues must be gone.
+  ~CompilePool();
+  CompilePool(const CompilePool&) = delete;
+  CompilePool& operator=(const CompilePool&) = delete;
+
+  const CompilerFacts& compiler() const { return compiler_; }
+
+ private:
+  friend class CompileQueue;
+
+  /// A source is compiled once for all queues that wait for it.
+  struct Job {
+    struct Order {
+      CompileQueue* queue = nullptr;
+      std::size_t ticket = 0;
+    };
+    Source source;
+    CompileTarget target;
+    std::vector<Order> orders;
+  };
+
+  using JobPointer = std::shared_ptr<Job>;
+  using Worker = std::unique_ptr<WorkerProcess>;
+
+  void work(const std::stop_token& stop, Worker& worker);
+  JobPointer next_job();
+  Result compile(const Job& job, Worker& worker);
+  CompilerFacts start(Worker& worker);
+  void replace(Worker& worker, Worker by);
+
+  CompilePoolOptions options_;
+  std::string headers_;  ///< hash of those that sources are rendered for
+  CompilerFacts compiler_;
+  std::mutex mutex_;  ///< of everything below, and of the queues
+  std::condition_variable_any wake_worker_;
+  std::condition_variable wake_owners_;
+  std::deque<JobPointer> waiting_;
+  std::vector<JobPointer> running_;
+  bool stopping_ = false;
+  std::vector<Worker> workers_;  ///< one place for each job
+  std::vector<std::jthread> threads_;
+};
+
+/// One user's way into the pool; queues get equal shares of it. For one thread.
+class CompileQueue {
+ public:
+  explicit CompileQueue(CompilePool& pool) : pool_(pool) {}
+  /// Forgets everything.
+  ~CompileQueue() { clear(); }
+  CompileQueue(const CompileQueue&) = delete;
+  CompileQueue& operator=(const CompileQueue&) = delete;
+
+  /// Sources are compiled in the order of submission.
+  void submit(std::size_t ticket, Source source, CompileTarget target);
+
+  /// Waits for the next finished compilation, in any order; nothing if none is outstanding. Throws DeviceError where no
+  /// source can be compiled: NVRTC is at fault.
+  std::optional<CompilePool::Result> next();
+
+  /// The same without waiting: nothing also where none is finished yet.
+  std::optional<CompilePool::Result> next_finished();
+
+  /// Forgets everything submitted and not yet returned.
+  void clear();
+
+ private:
+  friend class CompilePool;
+
+  std::optional<CompilePool::Result> take_finished();
+
+  CompilePool& pool_;
+  std::deque<CompilePool::Result> finished_;
+  std::exception_ptr fault_;
+  std::size_t outstanding_ = 0;  ///< submitted and not finished
+};
+
+}  // namespace mmtune

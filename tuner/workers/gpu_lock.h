@@ -1,0 +1,26 @@
+// One measurement at a time on a GPU, also between runs of mmtune.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "tuner/devices/device_choice.h"
+#include "tuner/workers/file_descriptor.h"
+
+namespace mmtune {
+
+/// The right to measure on an installed GPU: a lock of the kernel on /tmp/mmtune-UUID.lock, which ends with the process
+/// at the latest. All users of the machine share these files; they are never removed.
+class GpuLock {
+ public:
+  /// Waits while somebody else has it, with a warning that says so, until `give_up`: then nothing. Where no such file
+  /// can be made there is a warning, and no protection.
+  static std::optional<GpuLock> wait(const DeviceChoice& device, const std::function<bool()>& give_up);
+
+ private:
+  explicit GpuLock(FileDescriptor file) : file_(std::move(file)) {}
+
+  FileDescriptor file_;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,252 @@
+#include "tuner/workers/worker_lane.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "db/attempt.h"
+#include "runtime/log.h"
+#include "tuner/workers/worker_process.h"
+
+namespace mmtune {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kLaunches = 12;      // of a candidate,
+constexpr int kRaceLaunches = 20;  // and in a race of long ones: the least rounds, some run again, and those looked at
+constexpr double kSlowest = 100;   // times the peak's time
+constexpr int kMostBegins = 2;     // attempts to prepare a problem before it counts as unmeasurable
+
+/// Whether a GPU that does not work can be the reason.
+bool may_blame_gpu(Outcome outcome) {
+  return is_kill(outcome) || outcome == Outcome::wrong_result || outcome == Outcome::guard_violation ||
+         outcome == Outcome::unstable;
+}
+
+/// The least time of one launch by the GPU's peak rates.
+double roofline_ms(const Problem& problem, const DeviceSpec& device) {
+  const double arithmetic_ms = flops(problem) / std::max(1e-3, peak_tflops(device, problem.precision)) * 1e-9;
+  const double memory_ms = minimal_bytes(problem) / std::max(1.0, device.memory_bandwidth_gb_s) * 1e-6;
+  return std::max(arithmetic_ms, memory_ms);
+}
+
+milliseconds work_limit(double launches, const Problem& problem, const DeviceSpec& device) {
+  constexpr double kMost_ms = 1e9;
+  return milliseconds(std::llround(std::min(kMost_ms, launches * kSlowest * roofline_ms(problem, device))));
+}
+
+class WorkerLane final : public Lane {
+ public:
+  explicit WorkerLane(WorkerLaneOptions options) : options_(std::move(options)) { start(); }
+
+  Evidence evidence() const override { return Evidence::measured; }
+
+  Environment environment() override {
+    ready();
+    return environment_;
+  }
+
+  void begin(const Problem& problem) override {
+    if (begun_ == Begun::requested) ++stale_;
+    problem_ = problem;
+    begun_ = Begun::no;
+    begins_ = 0;
+    if (worker_ && !suspicious_) request_begin();
+  }
+
+  Evaluation evaluate(const Candidate& candidate, const Binary& binary, double best_us) override {
+    prepare();
+    Evaluation evaluation = evaluate_now(problem_, candidate, binary, best_us);
+    if (may_blame_gpu(evaluation.outcome)) acquit_gpu();
+    return evaluation;
+  }
+
+  std::vector<Finish> race(const std::vector<Contender>& contenders) override {
+    prepare();
+    std::vector<Finish> finishes = race_now(contenders);
+    const auto is_suspicious = [](const Finish& finish) { return may_blame_gpu(finish.outcome); };
+    if (std::any_of(finishes.begin(), finishes.end(), is_suspicious)) acquit_gpu();
+    return finishes;
+  }
+
+ private:
+  enum class Begun { no, requested, yes };
+
+  std::string name() const { return fmt::format("GPU {}", options_.device.ordinal); }
+
+  std::vector<Finish> race_now(const std::vector<Contender>& contenders) {
+    const milliseconds limit = options_.begin_limit + work_limit(kRaceLaunches * static_cast<double>(contenders.size()),
+                                                                 problem_, options_.device.spec);
+    try {
+      auto finishes = worker_->ask<std::vector<Finish>>({{"verb", verb::kRace}, {"contenders", contenders}}, limit);
+      if (finishes.size() == contenders.size()) return finishes;
+      lose();
+      throw RaceLostError("its process answered nonsense");
+    } catch (const WorkerLost& lost) {
+      lose();
+      throw RaceLostError(lost.what());
+    } catch (const DeviceLostError& lost) {
+      lose();
+      throw RaceLostError(lost.what());
+    } catch (const DeviceError& refused) {
+      throw RaceLostError(refused.what());
+    } catch (const OutOfMemoryError& refused) {  // alone each had enough
+      throw RaceLostError(refused.what());
+    }
+  }
+
+  void start() {
+    worker_ = std::make_unique<WorkerProcess>(options_.program, name());
+    opened_ = false;
+    begun_ = Begun::no;
+    stale_ = 0;
+    worker_->send({{"verb", verb::kOpen},
+                   {"device", options_.device.spec},
+                   {"ordinal", options_.device.ordinal},
+                   {"target", options_.target}},
+                  options_.start_limit);
+  }
+
+  /// The worker's process is gone, or to be given up; what comes next starts another and looks at the GPU first.
+  void lose() {
+    worker_.reset();
+    begun_ = Begun::no;
+    suspicious_ = true;
+  }
+
+  /// There is a worker, and the GPU works.
+  void ready() {
+    try {
+      if (!worker_) start();
+      if (!opened_) environment_ = worker_->receive<Environment>(options_.start_limit);
+      opened_ = true;
+    } catch (const WorkerLost& lost) {
+      worker_.reset();
+      throw DeviceLostError(fmt::format("{} cannot be used: {}; see `mmtune doctor`", name(), lost.what()));
+    } catch (const DeviceError& error) {
+      if (suspicious_) be_sick(fmt::format("it cannot be used in a new process ({})", error.what()));
+      throw;
+    }
+    if (std::exchange(suspicious_, false)) {
+      if (const std::string fault = fault_of_canary(); !fault.empty()) {
+        be_sick(fmt::format("a kernel that is known to work fails in a new process ({})", fault));
+      }
+    }
+  }
+
+  /// Before a candidate is blamed. One that spoilt its own process is told from a sick GPU by a new process.
+  void acquit_gpu() {
+    if (worker_) {
+      if (const std::string fault = fault_of_canary(); fault.empty()) return;
+      lose();
+    }
+    ready();
+  }
+
+  /// Runs the kernel that is known to work; the problem has to be begun again. Empty if it worked, or there is none.
+  std::string fault_of_canary() {
+    if (!options_.canary) return "";
+    const auto& [problem, contender] = *options_.canary;
+    log::debug("{}: looking whether the GPU works", name());
+    begun_ = Begun::no;
+    try {
+      worker_->ask<Message>({{"verb", verb::kBegin}, {"problem", problem}}, options_.begin_limit + options_.limit);
+      const Evaluation song = evaluate_now(problem, contender.candidate, contender.binary, 0);
+      return song.outcome == Outcome::ok ? "" : fmt::format("{}: {}", to_string(song.outcome), song.note);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+  }
+
+  [[noreturn]] void be_sick(const std::string& why) {
+    worker_.reset();
+    throw DeviceLostError(
+        fmt::format("{} is sick: {}; look for Xid in the kernel's log, reset the GPU, then run the "
+                    "same command to go on",
+                    name(), why));
+  }
+
+  void request_begin() {
+    begun_ = Begun::requested;
+    begin_limit_ = options_.begin_limit + options_.limit + work_limit(4, problem_, options_.device.spec);
+    worker_->send({{"verb", verb::kBegin}, {"problem", problem_}}, begin_limit_);
+  }
+
+  /// There is a worker that has begun the problem.
+  void prepare() {
+    while (begun_ != Begun::yes) {
+      try {
+        ready();
+        for (; stale_ > 0; --stale_) skip_answer();
+        if (begun_ == Begun::no) request_begin();
+        begun_ = Begun::no;  // unless the answer is a good one
+        worker_->receive<Message>(begin_limit_);
+        begun_ = Begun::yes;
+      } catch (const WorkerLost& lost) {
+        lose_at_begin(lost.what());
+      } catch (const DeviceLostError& lost) {
+        if (!worker_) throw;  // the GPU is sick
+        lose_at_begin(lost.what());
+      }
+    }
+  }
+
+  /// To the beginning of a problem that was given up.
+  void skip_answer() {
+    try {
+      worker_->receive<Message>(begin_limit_);
+    } catch (const OutOfMemoryError& error) {
+      log::debug("{}: {}", name(), error.what());
+    }
+  }
+
+  void lose_at_begin(const std::string& why) {
+    lose();
+    log::warning("{}: {}: operands cannot be prepared: {}", name(), to_string(problem_), why);
+    if (++begins_ >= kMostBegins) throw UnmeasurableError(fmt::format("its operands cannot be prepared: {}", why));
+  }
+
+  Evaluation evaluate_now(const Problem& problem, const Candidate& candidate, const Binary& binary, double best_us) {
+    const auto lost = [this](Outcome outcome, const char* why) {
+      lose();
+      return Evaluation{outcome, why, {}, 0};
+    };
+    try {
+      return worker_->ask<Evaluation>(
+          {{"verb", verb::kEvaluate}, {"candidate", candidate}, {"binary", binary}, {"best_us", best_us}},
+          time_limit(problem, options_.device.spec, options_.limit));
+    } catch (const WorkerLost& error) {
+      return lost(error.outcome(), error.what());
+    } catch (const DeviceLostError& error) {
+      return lost(Outcome::crashed, error.what());
+    } catch (const Error& error) {
+      return {Outcome::launch_failed, error.what(), {}, 0};
+    }
+  }
+
+  WorkerLaneOptions options_;
+  std::unique_ptr<WorkerProcess> worker_;
+  bool opened_ = false;      ///< the answer to the request to open has come
+  bool suspicious_ = false;  ///< the worker before was lost
+  Environment environment_;
+  Problem problem_;
+  Begun begun_ = Begun::no;
+  int begins_ = 0;  ///< lost workers while preparing this problem
+  int stale_ = 0;   ///< answers to come for problems that were given up
+  milliseconds begin_limit_{};
+};
+
+}  // namespace
+
+milliseconds time_limit(const Problem& problem, const DeviceSpec& device, milliseconds limit) {
+  return limit + work_limit(kLaunches, problem, device);
+}
+
+std::unique_ptr<Lane> make_worker_lane(WorkerLaneOptions options) {
+  return std::make_unique<WorkerLane>(std::move(options));
+}
+
+}  // namespace mmtune

@@ -1,0 +1,40 @@
+// The lane of an installed GPU as the tuner uses it: candidates run in a worker, which they may hang or crash.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tuner/lanes/lane.h"
+#include "tuner/workers/process.h"
+
+namespace mmtune {
+
+/// A kernel that works, run before a candidate is blamed for a lost worker or a wrong result: if it fails too, in a
+/// fresh worker, the GPU is sick and not the candidate.
+struct Canary {
+  Problem problem;
+  Contender contender;
+};
+
+struct WorkerLaneOptions {
+  DeviceChoice device;
+  CompileTarget target;
+  std::optional<Canary> canary;                    ///< without one every GPU counts as healthy
+  std::chrono::milliseconds limit{10'000};         ///< for a candidate, beyond what its work can take
+  std::chrono::milliseconds start_limit{120'000};  ///< for a driver that wakes up and a context
+  std::chrono::milliseconds begin_limit{60'000};   ///< for a problem's operands, and for a race, beyond their work
+  std::string program = kThisProgram;              ///< what the worker runs
+};
+
+/// What a candidate may take: `limit`, and as long as a dozen launches that are a hundred times slower than the GPU's
+/// peak rates allow.
+std::chrono::milliseconds time_limit(const Problem& problem, const DeviceSpec& device, std::chrono::milliseconds limit);
+
+/// Starts the worker at once and waits for nothing. A candidate that loses the worker, or breaks its context, has
+/// crashed or timed_out; the next call works with a new worker. begin() waits for nothing either. Throws
+/// DeviceLostError where the GPU is sick, instead of the evaluation of the candidate that showed it.
+std::unique_ptr<Lane> make_worker_lane(WorkerLaneOptions options);
+
+}  // namespace mmtune

@@ -1,0 +1,74 @@
+#include "tuner/workers/worker_process.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "runtime/log.h"
+
+namespace mmtune {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kGrace{5000};  // for a process that has closed its channel to end by itself
+
+std::vector<std::string> arguments(const std::string& label) {
+  return {"worker", label, std::to_string(getpid()), std::to_string(static_cast<int>(log::level()))};
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(const std::string& program, const std::string& label)
+    : WorkerProcess(program, label, socket_pair()) {}
+
+WorkerProcess::WorkerProcess(const std::string& program, const std::string& label,
+                             std::pair<FileDescriptor, FileDescriptor> ends)
+    : channel_(std::move(ends.first)), process_(program, arguments(label), ends.second.get()) {}
+
+void WorkerProcess::send(const Message& request, milliseconds limit) {
+  try {
+    channel_.send(request, std::chrono::steady_clock::now() + limit);
+  } catch (const ChannelError&) {
+    interrupt();
+  }
+}
+
+Message WorkerProcess::receive_result(milliseconds limit) {
+  Message answer;
+  try {
+    answer = channel_.receive(std::chrono::steady_clock::now() + limit);
+  } catch (const ChannelError& error) {
+    lose(error, limit);
+  }
+  try {
+    return result_of(std::move(answer));
+  } catch (const Message::exception& error) {
+    lose_to_nonsense(error);
+  }
+}
+
+void WorkerProcess::lose(const ChannelError& error, milliseconds limit) {
+  if (error.kind() == ChannelError::Kind::late) {
+    process_.end({});
+    throw WorkerLost(Outcome::timed_out, fmt::format("no end after {:.3g} s; its process was killed",
+                                                     std::chrono::duration<double>(limit).count()));
+  }
+  if (error.kind() == ChannelError::Kind::garbled) lose_to_nonsense(error);
+  throw WorkerLost(Outcome::crashed, fmt::format("its process died: {}", process_.end(kGrace)));
+}
+
+void WorkerProcess::lose_to_nonsense(const std::exception& error) {
+  process_.end({});
+  throw WorkerLost(Outcome::crashed, fmt::format("its process answered nonsense and was killed: {}", error.what()));
+}
+
+std::vector<DeviceSpec> installed_gpus(milliseconds limit) {
+  try {
+    WorkerProcess worker(kThisProgram, "driver");
+    return worker.ask<std::vector<DeviceSpec>>({{"verb", verb::kGpus}}, limit);
+  } catch (const WorkerLost& lost) {
+    throw DeviceError(fmt::format("the driver cannot be asked for GPUs: {}; see `mmtune doctor`", lost.what()));
+  }
+}
+
+}  // namespace mmtune

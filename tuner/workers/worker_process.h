@@ -1,0 +1,72 @@
+// A worker as its parent sees it: a process that does what could end a process, and may be lost.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "db/trial.h"
+#include "tuner/workers/process.h"
+#include "tuner/workers/protocol.h"
+
+namespace mmtune {
+
+/// The worker died, did not answer in time, or answered nonsense; its process is gone.
+class WorkerLost : public Error {
+ public:
+  WorkerLost(Outcome outcome, const std::string& what) : Error(what), outcome_(outcome) {}
+
+  /// Of what the worker was doing: crashed or timed_out.
+  Outcome outcome() const { return outcome_; }
+
+ private:
+  Outcome outcome_;
+};
+
+/// For one thread, but for interrupt(), which must live as long as the worker is used.
+class WorkerProcess {
+ public:
+  /// Starts `program` as a worker. `label` is for people who look at the list of processes. Throws Error.
+  WorkerProcess(const std::string& program, const std::string& label);
+
+  /// One request and its answer. Throws what the worker threw; WorkerLost.
+  template <class Result>
+  Result ask(const Message& request, std::chrono::milliseconds limit) {
+    send(request, limit);
+    return receive<Result>(limit);
+  }
+
+  /// The two halves of ask(), for what is to be done in between. Answers come in the order of the requests. A worker
+  /// that cannot be sent to is lost to the next receive().
+  void send(const Message& request, std::chrono::milliseconds limit);
+  template <class Result>
+  Result receive(std::chrono::milliseconds limit) {
+    const Message result = receive_result(limit);
+    try {
+      return result.get<Result>();
+    } catch (const Message::exception& error) {
+      lose_to_nonsense(error);
+    } catch (const Error& error) {
+      lose_to_nonsense(error);
+    }
+  }
+
+  /// Whoever waits for an answer, now or later, loses the worker. Any thread may call this.
+  void interrupt() noexcept { channel_.interrupt(); }
+
+ private:
+  Message receive_result(std::chrono::milliseconds limit);
+  [[noreturn]] void lose(const ChannelError& error, std::chrono::milliseconds limit);
+  [[noreturn]] void lose_to_nonsense(const std::exception& error);
+
+  WorkerProcess(const std::string& program, const std::string& label, std::pair<FileDescriptor, FileDescriptor> ends);
+
+  Channel channel_;
+  Process process_;
+};
+
+/// The installed GPUs, asked for by a worker, so that CUDA stays out of this process. Throws DeviceError as the driver
+/// does, and where that takes longer than `limit`: many GPUs without persistence mode take long to wake up.
+std::vector<DeviceSpec> installed_gpus(std::chrono::milliseconds limit = std::chrono::minutes(2));
+
+}  // namespace mmtune
