@@ -6,6 +6,7 @@
 #include <set>
 
 #include "db/open.h"
+#include "test_paths.h"
 #include "tests/db/fixtures.h"
 
 namespace mmtune::testing {

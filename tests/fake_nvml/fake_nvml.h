@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "test_paths.h"
 #include "tests/fake_nvml/answers.h"
 
 namespace mmtune::test {

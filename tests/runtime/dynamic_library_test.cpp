@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
+#include "test_paths.h"
+
 namespace mmtune {
 namespace {
 

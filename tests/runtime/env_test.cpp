@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "test_paths.h"
 #include "tests/runtime/support.h"
 
 namespace mmtune {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "db/trial.h"
+#include "test_paths.h"
 #include "tests/fake_nvml/fake_nvml.h"
 
 namespace mmtune {

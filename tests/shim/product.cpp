@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "templates/gpu_catalog.h"
+#include "test_paths.h"
 
 namespace mmtune::shim {
 

@@ -13,6 +13,8 @@
 #include <iterator>
 #include <set>
 
+#include "test_paths.h"
+
 extern char** environ;  // NOLINT: POSIX wants it declared
 
 namespace mmtune::shim {

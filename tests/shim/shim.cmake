@@ -14,5 +14,3 @@ endif()
 mmtune_tests(shim mmtune_tuner)
 target_link_options(test_shim PRIVATE -fsanitize=address,undefined)
 set_target_properties(test_shim PROPERTIES ENABLE_EXPORTS ON)
-target_compile_definitions(test_shim PRIVATE MMTUNE_SHIM_COMPILER="${CMAKE_CXX_COMPILER}"
-                                             MMTUNE_SHIM_FOLDER="${CMAKE_CURRENT_BINARY_DIR}/shim_programs")

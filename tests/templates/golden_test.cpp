@@ -9,6 +9,7 @@
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "templates/render.h"
+#include "test_paths.h"
 
 namespace mmtune {
 namespace {

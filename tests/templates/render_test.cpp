@@ -10,6 +10,7 @@
 
 #include "templates/gpu_catalog.h"
 #include "templates/hash.h"
+#include "test_paths.h"
 #include "tests/templates/toy_family.h"
 
 namespace mmtune {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/env.h"
+#include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/study/bench_table.h"

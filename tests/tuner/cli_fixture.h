@@ -15,6 +15,8 @@
 #include <string>
 #include <thread>
 
+#include "test_paths.h"
+
 namespace mmtune {
 
 struct Result {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "test_paths.h"
 #include "tests/tuner/cli_fixture.h"
 
 namespace mmtune {

@@ -14,6 +14,7 @@
 #include "db/store.h"
 #include "runtime/log.h"
 #include "templates/gpu_catalog.h"
+#include "test_paths.h"
 #include "tests/db/samples.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/tuner/cli_fixture.h"

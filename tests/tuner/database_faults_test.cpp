@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "test_paths.h"
+
 namespace mmtune {
 namespace {
 

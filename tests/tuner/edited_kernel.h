@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "templates/render.h"
+#include "test_paths.h"
 
 namespace mmtune::test {
 

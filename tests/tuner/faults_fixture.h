@@ -21,6 +21,7 @@
 
 #include "db/store.h"
 #include "templates/families.h"
+#include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/faulty_worker.h"
 #include "tuner/tune/candidate.h"

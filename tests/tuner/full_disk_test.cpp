@@ -1,6 +1,7 @@
 // A disk that is full ends the run, which loses nothing of what it had stored.
 #include <set>
 
+#include "test_paths.h"
 #include "tests/tuner/database_faults.h"
 
 namespace mmtune {

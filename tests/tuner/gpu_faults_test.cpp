@@ -6,6 +6,7 @@
 
 #include "db/store.h"
 #include "runtime/driver.h"
+#include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tests/tuner/faults/faults.h"

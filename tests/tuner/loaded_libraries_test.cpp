@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "test_paths.h"
 #include "tests/tuner/cli_fixture.h"
 
 namespace mmtune {

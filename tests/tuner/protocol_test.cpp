@@ -7,6 +7,8 @@
 #include <iterator>
 #include <string>
 
+#include "test_paths.h"
+
 namespace mmtune {
 namespace {
 

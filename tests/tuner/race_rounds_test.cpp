@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "test_paths.h"
 #include "tests/fake_nvml/fake_nvml.h"
 
 namespace mmtune {

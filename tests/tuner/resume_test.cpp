@@ -19,6 +19,7 @@
 
 #include "db/store.h"
 #include "runtime/nvrtc.h"
+#include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tests/tuner/gpu_memory.h"

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "test_paths.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tests/tuner/faults_fixture.h"
 
