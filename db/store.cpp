@@ -67,7 +67,7 @@ Trial storable(Trial trial) {
 }
 
 void put_rows(Database& database, std::span<const Trial> trials, std::span<const Binary> binaries,
-              const AttemptRecord* next) {
+              const LaunchRecord* next) {
   Transaction transaction(database, Transaction::Kind::write);
   for (const Binary& binary : binaries) {
     if (const std::string fault = fault_of(binary); !fault.empty()) refuse_value(database, "binary", fault);
@@ -101,7 +101,7 @@ Store::~Store() = default;
 
 const std::string& Store::path() const { return impl_->database->path(); }
 
-void Store::put(const Trial& trial, const Binary* binary, const AttemptRecord* next) {
+void Store::put(const Trial& trial, const Binary* binary, const LaunchRecord* next) {
   const std::lock_guard lock(impl_->mutex);
   if (binary != nullptr && binary->hash != trial.binary_hash) {
     refuse_value(*impl_->database, "trial", "binary hash: not that of its binary");

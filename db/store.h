@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "db/attempt.h"
+#include "db/launch_record.h"
 #include "db/trial.h"
 
 namespace mmtune {
@@ -79,14 +79,14 @@ class Store {
   /// replaces the row with the same key. Refuses what it would not read back (db/validate.h); cuts notes over 1 MiB and
   /// stores an error share that is NaN as infinite. A binary without image keeps the stored image. A trial ends the
   /// attempt at it: one that crashed or timed_out there has killed. `next`, if given, begins in the same transaction.
-  void put(const Trial& trial, const Binary* binary = nullptr, const AttemptRecord* next = nullptr);
+  void put(const Trial& trial, const Binary* binary = nullptr, const LaunchRecord* next = nullptr);
 
   /// Many at once, all or nothing.
   void put(const std::vector<Trial>& trials, const std::vector<Binary>& binaries);
 
   /// Records launches, all on one GPU, that are about to begin: one, or those of a race. What is recorded as running
   /// there is over.
-  void begin(const std::vector<AttemptRecord>& attempts);
+  void begin(const std::vector<LaunchRecord>& attempts);
 
   /// For whoever knows that nothing runs on the GPU `device_uuid`: ends what is recorded as running there. What began
   /// in another boot of the machine than `boot` has crashed it, and is returned: one is a kill, several were a race.

@@ -40,14 +40,14 @@ std::optional<Suspect> valid_suspect(const Rows& rows) {
 
 }  // namespace
 
-void Store::begin(const std::vector<AttemptRecord>& attempts) {
+void Store::begin(const std::vector<LaunchRecord>& attempts) {
   const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   Transaction transaction(database, Transaction::Kind::write);
   if (!attempts.empty()) {
     database.run("DELETE FROM attempt" MMTUNE_WHERE_RUNNING, attempts.front().environment.device_uuid);
   }
-  for (const AttemptRecord& attempt : attempts) write_attempt(database, attempt);
+  for (const LaunchRecord& attempt : attempts) write_attempt(database, attempt);
   transaction.commit();
 }
 

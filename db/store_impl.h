@@ -42,7 +42,7 @@ void write_binary(Database& database, const Binary& binary);
 void write_compiled(Database& database, const std::string& source_hash, const Binary& binary);
 
 /// Refuses invalid ones.
-void write_attempt(Database& database, const AttemptRecord& attempt);
+void write_attempt(Database& database, const LaunchRecord& attempt);
 /// The attempt at this trial is over, if there was one.
 void end_attempt(Database& database, const Trial& trial);
 

@@ -89,7 +89,7 @@ void write_compiled(Database& database, const std::string& source_hash, const Bi
                source_hash, binary.target, binary.hash, binary.nvrtc);
 }
 
-void write_attempt(Database& database, const AttemptRecord& attempt) {
+void write_attempt(Database& database, const LaunchRecord& attempt) {
   const TrialKey& key = attempt.key;
   std::string fault = fault_of(key);
   if (fault.empty()) fault = fault_of(attempt.environment);

@@ -131,19 +131,19 @@ class Best {
 
   bool may_add(double predicted_us) const { return predicted_us <= enough_us_; }
 
-  void add(const Prospect& prospect) {
-    kept_.push_back(prospect);
+  void add(const RankedConfig& config) {
+    kept_.push_back(config);
     if (kept_.size() / 2 > limit_) cut();
   }
 
-  std::vector<Prospect> sorted() && {
+  std::vector<RankedConfig> sorted() && {
     std::sort(kept_.begin(), kept_.end(), better);
     kept_.resize(std::min(kept_.size(), limit_));
     return std::move(kept_);
   }
 
  private:
-  static bool better(const Prospect& x, const Prospect& y) {
+  static bool better(const RankedConfig& x, const RankedConfig& y) {
     return std::tie(x.predicted_us, x.number) < std::tie(y.predicted_us, y.number);
   }
 
@@ -156,13 +156,13 @@ class Best {
 
   std::size_t limit_;
   double enough_us_ = std::numeric_limits<double>::infinity();
-  std::vector<Prospect> kept_;
+  std::vector<RankedConfig> kept_;
 };
 
 }  // namespace
 
-std::vector<Prospect> SearchSpace::ranked(std::size_t limit) const {
-  std::vector<std::future<std::vector<Prospect>>> futures;
+std::vector<RankedConfig> SearchSpace::ranked(std::size_t limit) const {
+  std::vector<std::future<std::vector<RankedConfig>>> futures;
   for (std::size_t part = 0; part < parts(); ++part) {
     futures.push_back(std::async(std::launch::async, [this, limit, part] {
       Best best(limit);
@@ -175,7 +175,7 @@ std::vector<Prospect> SearchSpace::ranked(std::size_t limit) const {
   }
   Best best(limit);
   for (auto& future : futures) {
-    for (const Prospect& prospect : future.get()) best.add(prospect);
+    for (const RankedConfig& config : future.get()) best.add(config);
   }
   return std::move(best).sorted();
 }

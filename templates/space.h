@@ -28,7 +28,7 @@ using Restriction = std::map<std::string, std::vector<int>, std::less<>>;
 Restriction parse_restriction(std::string_view text);
 
 /// A configuration of a space and what the model expects of it.
-struct Prospect {
+struct RankedConfig {
   std::int64_t number = 0;  ///< for SearchSpace::config
   double predicted_us = 0;
 };
@@ -50,7 +50,7 @@ class SearchSpace {
   Config config(std::int64_t number) const;
 
   /// The `limit` configurations of the space with the shortest predicted times; equals in table order.
-  std::vector<Prospect> ranked(std::size_t limit) const;
+  std::vector<RankedConfig> ranked(std::size_t limit) const;
 
   /// All configurations of the space in table order.
   std::vector<Config> all() const;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kGpu = "GPU-1234";
 
-AttemptRecord sample_attempt(int number = 0, const std::string& boot = "this-boot") {
+LaunchRecord sample_attempt(int number = 0, const std::string& boot = "this-boot") {
   const Trial trial = sample_trial(number);
   return {trial.key, trial.environment, boot};
 }
@@ -31,7 +31,7 @@ class AttemptsTest : public StoreTest {
 };
 
 TEST_F(AttemptsTest, ItsTrialEndsItAndTheNextBeginsWithThat) {
-  const AttemptRecord second = sample_attempt(1);
+  const LaunchRecord second = sample_attempt(1);
   store_.begin({sample_attempt(0)});
   store_.put(sample_trial(0), nullptr, &second);
   const auto culprits = store_.settle(kGpu, "next-boot");
@@ -87,7 +87,7 @@ TEST_F(AttemptsTest, ACompilerThatCrashesIsNoKill) {
 }
 
 TEST_F(AttemptsTest, AnotherDriverStartsAgain) {
-  AttemptRecord attempt = sample_attempt();
+  LaunchRecord attempt = sample_attempt();
   store_.begin({attempt});
   store_.put(with_outcome(Outcome::crashed));
   attempt.environment.driver = "590.0";
@@ -137,7 +137,7 @@ TEST_F(AttemptsTest, ARaceThatCrashesTheMachineIsNobodysKill) {
 
 TEST_F(AttemptsTest, WhatBeginsEndsWhatRanThereBefore) {
   store_.begin({sample_attempt(0), sample_attempt(1)});  // a race that was given up
-  AttemptRecord elsewhere = sample_attempt(2);
+  LaunchRecord elsewhere = sample_attempt(2);
   elsewhere.environment.device_uuid = "GPU-5678";
   store_.begin({elsewhere});
   store_.begin({sample_attempt(1)});
@@ -150,7 +150,7 @@ TEST_F(AttemptsTest, WhatBeginsEndsWhatRanThereBefore) {
 
 TEST_F(AttemptsTest, RefusesWhatItWouldNotReadBack) {
   EXPECT_THROW(store_.begin({sample_attempt(0, "two words")}), DatabaseError);
-  AttemptRecord attempt = sample_attempt();
+  LaunchRecord attempt = sample_attempt();
   attempt.key.config = "no configuration";
   EXPECT_THROW(store_.begin({attempt}), DatabaseError);
 }

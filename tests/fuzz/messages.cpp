@@ -41,12 +41,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Channel channel(std::move(ours));
   try {
     const Message message = channel.receive(std::chrono::steady_clock::now() + std::chrono::seconds(10));
-    read_as<Evaluation>(message);
-    read_as<std::vector<Finish>>(message);
+    read_as<Verdict>(message);
+    read_as<RaceResult>(message);
     read_as<Compilation>(message);
     read_as<std::vector<Timing>>(message);
     read_as<std::vector<DeviceSpec>>(message);
-    read_as<Contender>(message);
+    read_as<Program>(message);
     read_as<CompilerFacts>(message);
     read_as<Environment>(message);
     read_as<Problem>(message);

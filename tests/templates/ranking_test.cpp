@@ -52,8 +52,8 @@ struct Plain {
 
 std::vector<Found> ranked(const SearchSpace& space, std::size_t limit) {
   std::vector<Found> found;
-  for (const Prospect& prospect : space.ranked(limit)) {
-    found.push_back({space.config(prospect.number).text(), prospect.predicted_us});
+  for (const RankedConfig& ranked : space.ranked(limit)) {
+    found.push_back({space.config(ranked.number).text(), ranked.predicted_us});
   }
   return found;
 }

@@ -115,7 +115,7 @@ TEST_F(ChannelTest, RandomBytesDoNoHarm) {
     put(header(static_cast<std::uint32_t>(body.size())) + body);
     try {
       const Message message = channel_.receive(in(2000));
-      EXPECT_ANY_THROW(message.get<Evaluation>()) << message;
+      EXPECT_ANY_THROW(message.get<Verdict>()) << message;
     } catch (const ChannelError& error) {
       EXPECT_EQ(error.kind(), Kind::garbled);
     }
@@ -141,56 +141,56 @@ TEST(Protocol, ValuesTravel) {
   EXPECT_EQ(Message(there_and_back(compilation)), Message(compilation));
 
   const Family& tiled = family_named("tiled");
-  const Contender contender{{&tiled, tiled.default_config(problem), {}, {}},
-                            {"0123", "sm_90a", false, bytes, 1, 2, 3, 4, 5, "13.0"}};
-  const Contender copy = there_and_back(contender);
+  const Program program{
+      {&tiled, tiled.default_config(problem)}, {}, {}, {}, {"0123", "sm_90a", false, bytes, 1, 2, 3, 4, 5, "13.0"}};
+  const Program copy = there_and_back(program);
   EXPECT_EQ(copy.candidate.family, &tiled);
-  EXPECT_EQ(copy.candidate.config, contender.candidate.config);
+  EXPECT_EQ(copy.candidate.config, program.candidate.config);
   EXPECT_EQ(copy.binary.cubin, bytes);
-  EXPECT_EQ(Message(copy), Message(contender));
+  EXPECT_EQ(Message(copy), Message(program));
 
-  const Evaluation evaluation{
+  const Verdict verdict{
       Outcome::wrong_result, "why", {1, 2, 3, 4, 5, 6, "graph", 7}, std::numeric_limits<double>::infinity()};
-  EXPECT_EQ(Message(there_and_back(evaluation)), Message(evaluation));
-  const Finish finish{{1, 2, 3, 4, 5, 6, "graph", 7, 8, kPowerCap, 1, 2, 9, 10},
-                      {Standing::tied, {1, 0.5, 2}},
-                      Outcome::unstable,
-                      "why",
-                      false};
-  EXPECT_EQ(Message(there_and_back(finish)), Message(finish));
+  EXPECT_EQ(Message(there_and_back(verdict)), Message(verdict));
+  const RaceResult result{
+      {{Outcome::unstable, "why", {1, 2, 3, 4, 5, 6, "graph", 7, 8, kPowerCap, 1, 2, 9, 10}, 0, false}},
+      {{Standing::tied, {1, 0.5, 2}}}};
+  EXPECT_EQ(Message(there_and_back(result)), Message(result));
 }
 
 TEST(Protocol, WhatNoWorkerSaysIsRefused) {
-  const Message good = Evaluation{Outcome::ok, "", {1, 1, 1, 1, 1, 1, "graph", 0}, 0.5};
-  EXPECT_NO_THROW(good.get<Evaluation>());
+  const Message good = Verdict{Outcome::ok, "", {1, 1, 1, 1, 1, 1, "graph", 0}, 0.5};
+  EXPECT_NO_THROW(good.get<Verdict>());
   const auto with = [&good](const char* path, const Message& value) {
     Message changed = good;
     changed[Message::json_pointer(path)] = value;
     return changed;
   };
-  EXPECT_ANY_THROW(with("/outcome", 99).get<Evaluation>());
-  EXPECT_ANY_THROW(with("/outcome", "ok").get<Evaluation>());
-  EXPECT_ANY_THROW(with("/outcome", 1e300).get<Evaluation>());
-  EXPECT_ANY_THROW(with("/error_share", 1.5).get<Evaluation>());
-  EXPECT_ANY_THROW(with("/error_share", -1).get<Evaluation>());
-  EXPECT_ANY_THROW(with("/timing/median_us", 0).get<Evaluation>());
-  EXPECT_ANY_THROW(with("/timing/median_us", -1).get<Evaluation>());
-  EXPECT_ANY_THROW(with("/timing/samples", std::int64_t{1} << 40).get<Evaluation>());
-  EXPECT_ANY_THROW(with("/timing/mode", "two\nlines").get<Evaluation>());
-  EXPECT_ANY_THROW(with("/timing/throttle", 1).get<Evaluation>());
+  EXPECT_ANY_THROW(with("/outcome", 99).get<Verdict>());
+  EXPECT_ANY_THROW(with("/outcome", "ok").get<Verdict>());
+  EXPECT_ANY_THROW(with("/outcome", 1e300).get<Verdict>());
+  EXPECT_ANY_THROW(with("/error_share", 1.5).get<Verdict>());
+  EXPECT_ANY_THROW(with("/error_share", -1).get<Verdict>());
+  EXPECT_ANY_THROW(with("/timing/median_us", 0).get<Verdict>());
+  EXPECT_ANY_THROW(with("/timing/median_us", -1).get<Verdict>());
+  EXPECT_ANY_THROW(with("/timing/samples", std::int64_t{1} << 40).get<Verdict>());
+  EXPECT_ANY_THROW(with("/timing/mode", "two\nlines").get<Verdict>());
+  EXPECT_ANY_THROW(with("/timing/throttle", 1).get<Verdict>());
   Message less = good;
   less.erase("note");
-  EXPECT_ANY_THROW(less.get<Evaluation>());
+  EXPECT_ANY_THROW(less.get<Verdict>());
 
-  const Finish finish{{1, 1, 1, 1, 1, 1, "graph", 0}, {Standing::tied, {1, 0.5, 2}}, Outcome::ok, "", true};
+  const Message race = RaceResult{{good.get<Verdict>()}, {{Standing::tied, {1, 0.5, 2}}}};
+  EXPECT_NO_THROW(race.get<RaceResult>());
   const std::vector<std::pair<const char*, Message>> nonsense{
-      {"standing", 4}, {"standing", -1}, {"ratio", 0.25},   {"ratio_low", -1.0}, {"ratio_high", 0.0},
-      {"outcome", 99}, {"outcome", 7},   {"outcome", "ok"}, {"note", 1},         {"deterministic", 2}};
-  for (const auto& [member, value] : nonsense) {
-    Message changed = finish;
-    EXPECT_NO_THROW(changed.get<Finish>());
-    changed[member] = value;
-    EXPECT_ANY_THROW(changed.get<Finish>()) << member;
+      {"/placings/0/standing", 4},         {"/placings/0/standing", -1},    {"/placings/0/ratio", 0.25},
+      {"/placings/0/ratio_low", -1.0},     {"/placings/0/ratio_high", 0.0}, {"/placings", Message::array()},
+      {"/verdicts/0/timing/median_us", 0}, {"/verdicts/0/outcome", 99},     {"/verdicts/0/outcome", 7},
+      {"/verdicts/0/outcome", "ok"},       {"/verdicts/0/note", 1},         {"/verdicts/0/deterministic", 2}};
+  for (const auto& [path, value] : nonsense) {
+    Message changed = race;
+    changed[Message::json_pointer(path)] = value;
+    EXPECT_ANY_THROW(changed.get<RaceResult>()) << path;
   }
 }
 

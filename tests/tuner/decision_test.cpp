@@ -1,4 +1,4 @@
-// Who is raced and who wins, with a lane whose placings the test invents and a database that is real.
+// Which finalists race and which wins, with a lane whose placings the test invents and a database that is real.
 #include "tuner/tune/decision.h"
 
 #include <gmock/gmock.h>
@@ -17,29 +17,27 @@ using ::testing::IsEmpty;
 
 constexpr const char* kTarget = "sm_90a";
 
-/// Finishes as told, in the order of the contenders; remembers who they were.
+/// Places the finalists as told, in the order that they come in; remembers them.
 class ToldLane final : public Lane {
  public:
   Evidence evidence() const override { return Evidence::measured; }
   Environment environment() override { return {"580", "13.0", "commit", "GPU"}; }
   void begin(const Problem&) override {}
-  Evaluation evaluate(const Candidate&, const Binary&, double) override { return {}; }
+  Verdict evaluate(const Program&, double) override { return {}; }
 
-  std::vector<Finish> race(const std::vector<Contender>& contenders) override {
-    std::vector<Finish> finishes;
-    for (const Contender& each : contenders) {
+  RaceResult race(const std::vector<Program>& finalists) override {
+    RaceResult result;
+    for (const Program& each : finalists) {
       raced.push_back(each.candidate.config.text());
       Timing timing;
       timing.median_us = 50;
       timing.samples = 12;
       const bool is_wrong = raced.back() == wrong;
-      finishes.push_back({timing,
-                          {finishes.empty() ? Standing::leader : rest, {1, 1, 1}},
-                          is_wrong ? Outcome::unstable : Outcome::ok,
-                          is_wrong ? "why" : "",
-                          raced.back() != varies});
+      result.placings.push_back({result.placings.empty() ? Standing::leader : rest, {1, 1, 1}});
+      result.verdicts.push_back(
+          {is_wrong ? Outcome::unstable : Outcome::ok, is_wrong ? "why" : "", timing, 0, raced.back() != varies});
     }
-    return finishes;
+    return result;
   }
 
   Standing rest = Standing::tied;
@@ -52,9 +50,9 @@ class Decision : public testing::StoreTest {
   static Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
 
   /// A right candidate of this time, stored.
-  Finisher finisher(const Problem& problem, const Point& point, double time_us, int registers = 32) {
-    Finisher result{preparation_.attempt(problem, point), {}};
-    result.trial = preparation_.trial(result.attempt, ToldLane().environment());
+  Finalist finalist(const Problem& problem, const Candidate& candidate, double time_us, int registers = 32) {
+    Finalist result{preparation_.program(problem, candidate), {}};
+    result.trial = preparation_.trial(result.program, ToldLane().environment());
     result.trial.timing.median_us = time_us;
     Binary binary;
     binary.hash = ContentHash().add(result.trial.key.source_hash).hex();
@@ -66,22 +64,22 @@ class Decision : public testing::StoreTest {
     return result;
   }
 
-  Finisher tiled(const Problem& problem, int tile, double time_us, int registers = 32) {
+  Finalist tiled(const Problem& problem, int tile, double time_us, int registers = 32) {
     const Family& family = family_named("tiled");
-    return finisher(problem, {&family, family.complete(Config({{"TILE", tile}, {"UNROLL", 4}}), problem), 0}, time_us,
+    return finalist(problem, {&family, family.complete(Config({{"TILE", tile}, {"UNROLL", 4}}), problem), 0}, time_us,
                     registers);
   }
 
-  Finisher fallback(const Problem& problem, double time_us) {
+  Finalist fallback(const Problem& problem, double time_us) {
     const Family& family = family_named("naive");
-    return finisher(problem, {&family, family.default_config(problem), 0}, time_us);
+    return finalist(problem, {&family, family.default_config(problem), 0}, time_us);
   }
 
-  void win(const Finisher& winner) { store_.put_winner(winner.trial.key, "search", 1); }
+  void win(const Finalist& winner) { store_.put_winner(winner.trial.key, "search", 1); }
 
-  std::string winner(std::vector<Finisher> finishers) {
-    sort_by_time(finishers);
-    const Trial& trial = finishers[race(finishers, lane_, store_, kTarget)].trial;
+  std::string winner(std::vector<Finalist> finalists) {
+    sort_by_time(finalists);
+    const Trial& trial = finalists[race(finalists, lane_, store_, kTarget)].trial;
     return trial.key.family + ' ' + trial.key.config.substr(0, trial.key.config.find(' '));
   }
 
@@ -103,12 +101,12 @@ TEST_F(Decision, OnlyThoseNearTheBestAreRaced) {
   EXPECT_THAT(lane_.raced, ElementsAre("TILE=16 UNROLL=4", "TILE=32 UNROLL=4"));
   lane_.raced.clear();
   EXPECT_EQ(winner({tiled(problem, 8, 120), tiled(problem, 16, 100)}), "tiled TILE=16");
-  EXPECT_THAT(lane_.raced, ElementsAre("TILE=16 UNROLL=4")) << "nobody to race with, but it is looked at";
+  EXPECT_THAT(lane_.raced, ElementsAre("TILE=16 UNROLL=4")) << "nothing to race with, but it is looked at";
 }
 
 TEST_F(Decision, TimesOfTheRaceAreStored) {
   const Problem problem = square(512);
-  const Finisher one = tiled(problem, 16, 100), two = tiled(problem, 32, 101);
+  const Finalist one = tiled(problem, 16, 100), two = tiled(problem, 32, 101);
   winner({one, two});
   EXPECT_EQ(store_.find(one.trial.key)->timing.median_us, 50);
   EXPECT_EQ(store_.find(two.trial.key)->timing.samples, 12);
@@ -116,11 +114,11 @@ TEST_F(Decision, TimesOfTheRaceAreStored) {
 
 TEST_F(Decision, WhatTheRaceShowsOfACandidateIsStored) {
   const Problem problem = square(512);
-  std::vector<Finisher> finishers{tiled(problem, 8, 100), tiled(problem, 16, 101), tiled(problem, 32, 102)};
+  std::vector<Finalist> finalists{tiled(problem, 8, 100), tiled(problem, 16, 101), tiled(problem, 32, 102)};
   lane_.wrong = "TILE=8 UNROLL=4";
   lane_.varies = "TILE=16 UNROLL=4";
-  race(finishers, lane_, store_, kTarget);
-  for (const Finisher& each : finishers) {
+  race(finalists, lane_, store_, kTarget);
+  for (const Finalist& each : finalists) {
     const std::string& config = each.trial.key.config;
     const auto stored = store_.find(each.trial.key);
     ASSERT_TRUE(stored) << config;
@@ -132,11 +130,11 @@ TEST_F(Decision, WhatTheRaceShowsOfACandidateIsStored) {
   }
 }
 
-TEST_F(Decision, WhoVariedBeforeTheRaceStaysSo) {
-  std::vector<Finisher> finishers{tiled(square(512), 8, 100)};
-  finishers[0].trial.deterministic = false;
-  race(finishers, lane_, store_, kTarget);
-  EXPECT_FALSE(finishers[0].trial.deterministic);
+TEST_F(Decision, WhatVariedBeforeTheRaceStaysSo) {
+  std::vector<Finalist> finalists{tiled(square(512), 8, 100)};
+  finalists[0].trial.deterministic = false;
+  race(finalists, lane_, store_, kTarget);
+  EXPECT_FALSE(finalists[0].trial.deterministic);
 }
 
 TEST_F(Decision, TiesGoToTheDefaultThenToTheIncumbent) {
@@ -179,8 +177,9 @@ TEST_F(Decision, DefendersAreTheDefaultAndTheIncumbentAsFarAsSearched) {
   const TrialKey place = tiled(problem, 8, 100).trial.key;
   const auto names = [&](const std::vector<const Family*>& families, const Restriction& only) {
     std::vector<std::string> list;
-    for (const Point& point : defenders(place, Spaces(families, problem, catalog_gpu("h200"), only), 100, store_)) {
-      list.emplace_back(point.family->name());
+    for (const Candidate& candidate :
+         defenders(place, Spaces(families, problem, catalog_gpu("h200"), only), 100, store_)) {
+      list.emplace_back(candidate.family->name());
     }
     return list;
   };

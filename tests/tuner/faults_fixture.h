@@ -24,7 +24,7 @@
 #include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/faulty_worker.h"
-#include "tuner/tune/candidate.h"
+#include "tuner/tune/preparation.h"
 #include "tuner/tune/session.h"
 
 namespace mmtune::test {

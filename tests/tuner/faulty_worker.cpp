@@ -1,7 +1,6 @@
 #include "tests/tuner/faulty_worker.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <mmtune/error.h>
 #include <unistd.h>
 
@@ -114,10 +113,6 @@ class Faults {
   std::map<std::string, std::set<std::string>> faults_;
 };
 
-std::string name_of(const Candidate& candidate) {
-  return fmt::format("{} {}", candidate.family->name(), candidate.config.text());
-}
-
 class FaultyLane final : public Lane {
  public:
   FaultyLane(const Faults& faults, const DeviceSpec& gpu)
@@ -140,8 +135,8 @@ class FaultyLane final : public Lane {
     if (problem.m > 100'000) throw OutOfMemoryError("too large to be pretended");
   }
 
-  Evaluation evaluate(const Candidate& candidate, const Binary&, double best_us) override {
-    const std::string name = name_of(candidate);
+  Verdict evaluate(const Program& program, double best_us) override {
+    const std::string name = key_of(program.candidate);
     faults_.log("log", name);
     if (faults_.is_ill("sick")) std::abort();
     faults_.commit("", name);
@@ -154,33 +149,32 @@ class FaultyLane final : public Lane {
     if (faults_.has("memory", name)) throw OutOfMemoryError("a test");
     if (faults_.has("lost", name)) throw DeviceLostError("a test broke the context");
     if (faults_.has("refused", name)) throw DeviceError("a test refuses the launch");
-    Evaluation evaluation{Outcome::ok, "", timing(candidate), 0.5};
-    if (faults_.has("wrong", name)) evaluation.outcome = static_cast<Outcome>(99);
-    if (faults_.has("varies", name)) evaluation.deterministic = false;
-    if (faults_.has("late_nan", name)) evaluation.timing.median_us = std::numeric_limits<double>::quiet_NaN();
-    if (faults_.has("impatient", name) && best_us > 0 && evaluation.timing.median_us > best_us) {
-      evaluation.outcome = Outcome::too_slow;
+    Verdict verdict{Outcome::ok, "", timing(name), 0.5};
+    if (faults_.has("wrong", name)) verdict.outcome = static_cast<Outcome>(99);
+    if (faults_.has("varies", name)) verdict.deterministic = false;
+    if (faults_.has("late_nan", name)) verdict.timing.median_us = std::numeric_limits<double>::quiet_NaN();
+    if (faults_.has("impatient", name) && best_us > 0 && verdict.timing.median_us > best_us) {
+      verdict.outcome = Outcome::too_slow;
     }
-    if (is_incorrect(name)) evaluation = {Outcome::wrong_result, "a test", {}, 2};
-    return evaluation;
+    if (is_incorrect(name)) verdict = {Outcome::wrong_result, "a test", {}, 2};
+    return verdict;
   }
 
-  std::vector<Finish> race(const std::vector<Contender>& contenders) override {
-    std::vector<Finish> finishes;
+  RaceResult race(const std::vector<Program>& finalists) override {
+    RaceResult result;
     std::vector<double> times_us;
-    for (const Contender& each : contenders) {
-      const std::string name = name_of(each.candidate);
-      finishes.push_back(finish(each.candidate));
-      times_us.push_back(finishes.back().timing.median_us);
+    for (const Program& each : finalists) {
+      const std::string name = key_of(each.candidate);
+      result.verdicts.push_back(verdict_after_race(name));
+      times_us.push_back(result.verdicts.back().timing.median_us);
       faults_.log("race_log", name);
       faults_.commit("race_", name);
       if (faults_.has("race_memory", name)) throw OutOfMemoryError("a test");
       if (faults_.has("race_refused", name)) throw DeviceError("a test refuses the launch");
       if (faults_.has("sometimes", name) && random_() % 5 == 0) std::abort();
     }
-    const std::vector<Placing> placings = race_without_noise(times_us);
-    for (std::size_t i = 0; i < finishes.size(); ++i) finishes[i].placing = placings[i];
-    return finishes;
+    result.placings = race_without_noise(times_us);
+    return result;
   }
 
  private:
@@ -191,19 +185,18 @@ class FaultyLane final : public Lane {
     return is_fault || spoilt_ || faults_.is_ill("miscounts");
   }
 
-  Finish finish(const Candidate& candidate) const {
-    const std::string name = name_of(candidate);
-    Finish finish;
-    finish.timing = timing(candidate);
-    finish.deterministic = !faults_.has("race_varies", name);
+  Verdict verdict_after_race(const std::string& name) const {
+    Verdict verdict;
+    verdict.timing = timing(name);
+    verdict.deterministic = !faults_.has("race_varies", name);
     const bool is_fault = faults_.has("race_incorrect", name) ||
                           (faults_.has("race_again_incorrect", name) && faults_.has_logged("race_log", name));
     if (is_fault) faults_.fall_ill();
     if (is_fault || faults_.is_ill("miscounts")) {
-      finish.outcome = Outcome::unstable;
-      finish.note = "a test";
+      verdict.outcome = Outcome::unstable;
+      verdict.note = "a test";
     }
-    return finish;
+    return verdict;
   }
 
   /// One file for each GPU, and there are two.
@@ -227,8 +220,8 @@ class FaultyLane final : public Lane {
     close(mine);
   }
 
-  static Timing timing(const Candidate& candidate) {
-    const double us = pretended_us(name_of(candidate));
+  static Timing timing(const std::string& candidate) {
+    const double us = pretended_us(candidate);
     return {us, us, us, us, 1, 1, "events", 0};
   }
 

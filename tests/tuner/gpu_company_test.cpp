@@ -11,7 +11,7 @@
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/lanes/lane.h"
-#include "tuner/tune/candidate.h"
+#include "tuner/tune/preparation.h"
 #include "tuner/workers/worker_process.h"
 
 namespace mmtune {
@@ -28,13 +28,13 @@ class GpuCompany : public test::GpuTest {
     target_ = compile_target(device_.spec, nvrtc_->supported());
   }
 
-  Contender contender() const {
+  Program finalist() const {
     const Preparation preparation(TemplateFiles::embedded(), device_.spec, target_, Evidence::measured,
                                   nvrtc_->version());
     const Family& tiled = family_named("tiled");
-    const Attempt attempt = preparation.attempt(problem_, {&tiled, tiled.default_config(problem_), 0});
-    return {attempt.candidate,
-            preparation.binary(nvrtc_->compile(attempt.candidate.source, preparation.files(), target_))};
+    Program program = preparation.program(problem_, {&tiled, tiled.default_config(problem_)});
+    program.binary = preparation.binary(nvrtc_->compile(program.source, preparation.files(), target_));
+    return program;
   }
 
   Problem problem_ = packed_problem(Precision::fp32, Layout::nn, 512, 512, 512);
@@ -43,7 +43,7 @@ class GpuCompany : public test::GpuTest {
 };
 
 TEST_F(GpuCompany, ARaceBesideAnotherProcessEndsAndIsFlagged) {
-  const std::vector<Contender> contenders{contender(), contender()};
+  const std::vector<Program> finalists{finalist(), finalist()};
   WorkerProcess neighbour(kThisProgram, "neighbour");
   neighbour.ask<Environment>(
       {{"verb", verb::kOpen}, {"device", device_.spec}, {"ordinal", device_.ordinal}, {"target", target_}}, kLimit);
@@ -52,14 +52,14 @@ TEST_F(GpuCompany, ARaceBesideAnotherProcessEndsAndIsFlagged) {
 
   const auto lane = make_gpu_lane(device_, *nvrtc_, target_);
   lane->begin(problem_);
-  neighbour.send({{"verb", verb::kRace}, {"contenders", contenders}}, kLimit);
-  const auto ours = lane->race(contenders);
-  const auto theirs = neighbour.receive<std::vector<Finish>>(kLimit);
-  for (const auto& finishes : {ours, theirs}) {
-    ASSERT_EQ(finishes.size(), 2U);
-    for (const Finish& finish : finishes) {
-      EXPECT_GE(finish.timing.co_tenants, 1);
-      EXPECT_GT(finish.timing.disturbed, 0);
+  neighbour.send({{"verb", verb::kRace}, {"finalists", finalists}}, kLimit);
+  const auto ours = lane->race(finalists);
+  const auto theirs = neighbour.receive<RaceResult>(kLimit);
+  for (const RaceResult& result : {ours, theirs}) {
+    ASSERT_EQ(result.verdicts.size(), 2U);
+    for (const Verdict& verdict : result.verdicts) {
+      EXPECT_GE(verdict.timing.co_tenants, 1);
+      EXPECT_GT(verdict.timing.disturbed, 0);
     }
   }
 }

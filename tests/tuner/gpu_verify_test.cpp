@@ -58,7 +58,7 @@ class GpuVerify : public test::GpuTest {
   }
 
   /// What becomes of a candidate: checked, run as for timing, checked again, run again several times.
-  Evaluation judge(const TemplateFiles& files, const Family& family, const Problem& problem) const {
+  Verdict judge(const TemplateFiles& files, const Family& family, const Problem& problem) const {
     const Config config = family.default_config(problem);
     const LaunchPlan plan = family.plan(problem, config, device_);
     const Source source = render(files, family, problem, config, device_, target_.compute_capability);
@@ -87,7 +87,7 @@ class GpuVerify : public test::GpuTest {
 TEST_F(GpuVerify, FindsFaults) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 101, 102);
   for (const Fault& fault : faults()) {
-    const Evaluation verdict = judge(edited_.with(fault.edits), family_named("naive"), problem);
+    const Verdict verdict = judge(edited_.with(fault.edits), family_named("naive"), problem);
     EXPECT_EQ(verdict.outcome, fault.outcome)
         << "a kernel that " << fault.what << " was " << to_string(verdict.outcome) << ": " << verdict.note;
     EXPECT_EQ(verdict.note.empty(), fault.outcome == Outcome::ok) << fault.what;
@@ -113,7 +113,7 @@ TEST_F(GpuVerify, SaysWhichLaunchWentWrong) {
   };
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 101, 102);
   for (const Later& later : all) {
-    const Evaluation verdict = judge(edited_.with({kLaunchCounter, later.edit}), family_named("naive"), problem);
+    const Verdict verdict = judge(edited_.with({kLaunchCounter, later.edit}), family_named("naive"), problem);
     EXPECT_EQ(verdict.outcome, Outcome::unstable) << later.edit.to;
     EXPECT_THAT(verdict.note, HasSubstr(later.note));
   }
@@ -124,7 +124,7 @@ TEST_F(GpuVerify, PassesSoundKernelsOfEveryPrecisionAndLayout) {
     for (const Layout layout : kAllLayouts) {
       const Problem problem = packed_problem(precision, layout, 65, 67, 300);
       for (const std::string_view family : {"naive", "reference"}) {
-        const Evaluation verdict = judge(TemplateFiles::embedded(), family_named(family), problem);
+        const Verdict verdict = judge(TemplateFiles::embedded(), family_named(family), problem);
         EXPECT_EQ(verdict.outcome, Outcome::ok) << family << ' ' << to_string(problem) << ": " << verdict.note;
         EXPECT_TRUE(verdict.deterministic) << family << ' ' << to_string(problem);
         EXPECT_LE(verdict.error_share, 1) << family << ' ' << to_string(problem);
@@ -136,7 +136,7 @@ TEST_F(GpuVerify, PassesSoundKernelsOfEveryPrecisionAndLayout) {
 
 TEST_F(GpuVerify, TellsResultsThatDependOnTheMoment) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 300, 301, 102);
-  const Evaluation verdict = judge(edited_.with({test::kRoundsByTheClock}), family_named("naive"), problem);
+  const Verdict verdict = judge(edited_.with({test::kRoundsByTheClock}), family_named("naive"), problem);
   EXPECT_EQ(verdict.outcome, Outcome::ok) << verdict.note;
   EXPECT_FALSE(verdict.deterministic);
 }

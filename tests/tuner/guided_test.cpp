@@ -33,17 +33,17 @@ double whim(std::uint64_t landscape, const std::string& text) {
   return static_cast<double>((hash * 0xbf58476d1ce4e5b9) >> 11) / static_cast<double>(1ULL << 52) - 1;
 }
 
-/// What a point takes there: every value costs up to 6 % more or less than the model knows, every pair of values of
+/// What a candidate takes there: every value costs up to 6 % more or less than the model knows, every pair of values of
 /// neighbouring parameters up to 4 %, and what the compiler makes of it up to 1 %.
-double landscape_us(std::uint64_t landscape, const Point& point) {
-  double bend = 0.01 * whim(landscape, key_of(point));
+double landscape_us(std::uint64_t landscape, const Candidate& candidate) {
+  double bend = 0.01 * whim(landscape, key_of(candidate));
   std::string before;
-  for (const Setting& setting : point.config.settings()) {
+  for (const Setting& setting : candidate.config.settings()) {
     const std::string word = setting.name + std::to_string(setting.value);
     bend += 0.06 * whim(landscape, word) + 0.04 * whim(landscape, before + word);
     before = word;
   }
-  return point.predicted_us * std::exp(bend);
+  return candidate.predicted_us * std::exp(bend);
 }
 
 struct Search {
@@ -52,30 +52,30 @@ struct Search {
   double best_us = 1e300;
 };
 
-using Judge = std::function<Trial(const Point&)>;
+using Judge = std::function<Trial(const Candidate&)>;
 
 Search search(const char* strategy, const Spaces& spaces, std::uint64_t seed, const Judge& judge,
               const char* effort = "default", const std::vector<Lesson>& lessons = {}) {
   const auto searcher = make_strategy(strategy, {spaces, effort_named(effort), seed, {}, lessons});
   Search search;
-  for (auto points = searcher->propose(); !points.empty(); points = searcher->propose()) {
-    for (const Point& point : points) {
-      const Trial trial = judge(point);
-      search.proposed.push_back(key_of(point));
+  for (auto candidates = searcher->propose(); !candidates.empty(); candidates = searcher->propose()) {
+    for (const Candidate& candidate : candidates) {
+      const Trial trial = judge(candidate);
+      search.proposed.push_back(key_of(candidate));
       if (trial.outcome == Outcome::ok) search.best_us = std::min(search.best_us, trial.timing.median_us);
       search.best_us_after.push_back(search.best_us);
-      searcher->learn(point, trial);
+      searcher->learn(candidate, trial);
     }
   }
   return search;
 }
 
 Judge timed(const Spaces& spaces, std::uint64_t landscape) {
-  return [&spaces, landscape](Point point) {
-    point.predicted_us = spaces.predict_us(*point.family, point.config);
+  return [&spaces, landscape](Candidate candidate) {
+    candidate.predicted_us = spaces.predict_us(*candidate.family, candidate.config);
     Trial trial;
     trial.outcome = Outcome::ok;
-    trial.timing.median_us = landscape_us(landscape, point);
+    trial.timing.median_us = landscape_us(landscape, candidate);
     return trial;
   };
 }
@@ -103,25 +103,26 @@ TEST(Guided, ComesCloseToTheBestOfALandscapeWithATwentiethOfTheTrials) {
 
 TEST(Guided, EndsWithWhatIsLeftAroundTheBest) {
   const Spaces spaces = spaces_of(square(1024), "");
-  const Judge judge = [&](const Point& point) {
+  const Judge judge = [&](const Candidate& candidate) {
     Trial trial;
     trial.outcome = Outcome::ok;
-    trial.timing.median_us = spaces.predict_us(*point.family, point.config) * std::exp(0.01 * whim(1, key_of(point)));
+    trial.timing.median_us =
+        spaces.predict_us(*candidate.family, candidate.config) * std::exp(0.01 * whim(1, key_of(candidate)));
     return trial;
   };
-  std::vector<Point> tried;
-  const Search done = search("guided", spaces, 1, [&](const Point& point) {
-    tried.push_back(point);
-    return judge(point);
+  std::vector<Candidate> tried;
+  const Search done = search("guided", spaces, 1, [&](const Candidate& candidate) {
+    tried.push_back(candidate);
+    return judge(candidate);
   });
   std::set<std::string> around;
-  for (const Point& point : tried) {
-    if (judge(point).timing.median_us > 1.01 * done.best_us) continue;
-    for (const Point& neighbour : spaces.neighbours(point)) around.insert(key_of(neighbour));
+  for (const Candidate& candidate : tried) {
+    if (judge(candidate).timing.median_us > 1.01 * done.best_us) continue;
+    for (const Candidate& neighbour : spaces.neighbours(candidate)) around.insert(key_of(neighbour));
   }
   const auto last = static_cast<std::ptrdiff_t>(tried.size() / 8);
   const auto beside = std::count_if(tried.end() - last, tried.end(),
-                                    [&](const Point& point) { return around.contains(key_of(point)); });
+                                    [&](const Candidate& candidate) { return around.contains(key_of(candidate)); });
   EXPECT_EQ(beside, last);
 }
 
@@ -159,12 +160,12 @@ TEST(Guided, RepeatsItselfForASeedAndDiffersBetweenSeeds) {
 
 TEST(Guided, TurnsAwayFromWhatFails) {
   const Spaces spaces = spaces_of(square(2048));
-  const Point favourite = spaces.ranked(1)[0];
+  const Candidate favourite = spaces.ranked(1)[0];
   const int bad = *favourite.config.find("BN");
   int right = 0;
-  search("guided", spaces, 1, [&](const Point& point) {
-    Trial trial = timed(spaces, 1)(point);
-    if (*point.config.find("BN") == bad) trial.outcome = Outcome::wrong_result;
+  search("guided", spaces, 1, [&](const Candidate& candidate) {
+    Trial trial = timed(spaces, 1)(candidate);
+    if (*candidate.config.find("BN") == bad) trial.outcome = Outcome::wrong_result;
     right += trial.outcome == Outcome::ok ? 1 : 0;
     return trial;
   });
@@ -175,24 +176,25 @@ TEST(Guided, GoesOnWithoutLessons) {
   const Spaces spaces = spaces_of(square(2048));
   const auto strategy = make_strategy("guided", {spaces, effort_named("quick"), 1, {}, {}});
   std::size_t proposed = 0;
-  for (auto points = strategy->propose(); !points.empty(); points = strategy->propose()) proposed += points.size();
+  for (auto candidates = strategy->propose(); !candidates.empty(); candidates = strategy->propose())
+    proposed += candidates.size();
   EXPECT_GE(proposed, 20U);
 }
 
 TEST(Guided, TriesFavouritesFirst) {
   const Spaces spaces = spaces_of(square(2048));
-  const Point favourite = spaces.ranked(500)[400];
+  const Candidate favourite = spaces.ranked(500)[400];
   const auto strategy = make_strategy("guided", {spaces, effort_named("quick"), 1, {favourite}, {}});
-  const auto points = strategy->propose();
-  ASSERT_FALSE(points.empty());
-  EXPECT_EQ(key_of(points.front()), key_of(favourite));
+  const auto candidates = strategy->propose();
+  ASSERT_FALSE(candidates.empty());
+  EXPECT_EQ(key_of(candidates.front()), key_of(favourite));
 }
 
 TEST(Guided, TriesAFewOfWhatIsProvenThen) {
   const Spaces spaces = spaces_of(square(2048), "");
   const Ranking ranking = spaces.ranked(2000);
-  const std::vector<Point> favourites{ranking[1000]};
-  std::vector<Point> proven = favourites;
+  const std::vector<Candidate> favourites{ranking[1000]};
+  std::vector<Candidate> proven = favourites;
   for (std::size_t i = 0; i < 30; ++i) proven.push_back(ranking[1100 + 20 * i]);
   const auto first = make_strategy("guided", {spaces, effort_named("default"), 1, favourites, {}, proven})->propose();
   ASSERT_GT(first.size(), 12U);
@@ -207,9 +209,10 @@ std::vector<Lesson> lessons_of(const Spaces& spaces, std::uint64_t landscape,
   const Ranking ranking = spaces.ranked(100000);
   const std::set<std::string> tried(proposed.begin(), proposed.end());
   for (std::size_t i = 0; i < ranking.size(); ++i) {
-    const Point point = ranking[i];
-    if (tried.count(key_of(point)) == 0) continue;
-    lessons.push_back({point, spaces.predict(*point.family, point.config), landscape_us(landscape, point)});
+    const Candidate candidate = ranking[i];
+    if (tried.count(key_of(candidate)) == 0) continue;
+    lessons.push_back(
+        {candidate, spaces.predict(*candidate.family, candidate.config), landscape_us(landscape, candidate)});
   }
   return fastest(std::move(lessons));
 }

@@ -27,8 +27,8 @@ class Lessons : public testing::StoreTest {
 
   Trial trial(const Problem& problem, int tile, int unroll, double time_us) const {
     const Family& family = family_named("tiled");
-    const Attempt attempt = preparation_.attempt(problem, {&family, Config({{"TILE", tile}, {"UNROLL", unroll}}), 0});
-    Trial trial = preparation_.trial(attempt, {"580", "13.0", "commit", "GPU"});
+    const Program program = preparation_.program(problem, {&family, Config({{"TILE", tile}, {"UNROLL", unroll}})});
+    Trial trial = preparation_.trial(program, {"580", "13.0", "commit", "GPU"});
     trial.outcome = Outcome::ok;
     trial.timing.median_us = trial.timing.q1_us = trial.timing.q3_us = trial.timing.min_us = time_us;
     trial.timing.samples = 5;
@@ -44,7 +44,7 @@ class Lessons : public testing::StoreTest {
 
   static std::vector<std::string> configs(const std::vector<Lesson>& lessons) {
     std::vector<std::string> texts;
-    for (const Lesson& lesson : lessons) texts.push_back(lesson.point.config.text());
+    for (const Lesson& lesson : lessons) texts.push_back(lesson.candidate.config.text());
     return texts;
   }
 
@@ -53,16 +53,16 @@ class Lessons : public testing::StoreTest {
                            Evidence::measured, "13.0"};
 };
 
-std::vector<Point> proven_for(const Problem& problem, std::string_view restriction = "") {
+std::vector<Candidate> proven_for(const Problem& problem, std::string_view restriction = "") {
   const std::vector<const Family*> families{&family_named("tiled"), &family_named("simt")};
   return proven(families, problem, Spaces(families, problem, catalog_gpu("h200"), parse_restriction(restriction)));
 }
 
 TEST(ProvenHere, TheNearestProblemsAreFirst) {
   const auto rows = family_named("simt").proven();
-  const auto of_problem = [&](const Point& point, std::int64_t extent) {
+  const auto of_problem = [&](const Candidate& candidate, std::int64_t extent) {
     return std::any_of(rows.begin(), rows.end(), [&](const Proven& row) {
-      return row.m == extent && row.n == extent && row.k == extent && row.config == point.config.text();
+      return row.m == extent && row.n == extent && row.k == extent && row.config == candidate.config.text();
     });
   };
   EXPECT_TRUE(of_problem(proven_for(square(2048)).at(0), 2048));
@@ -74,7 +74,7 @@ TEST(ProvenHere, IsOfThePrecisionAndMayBeSearched) {
   EXPECT_THAT(proven_for(square(512), "BM=999"), IsEmpty());
   const auto tiles = proven_for(square(512), "BM=32");
   EXPECT_FALSE(tiles.empty());
-  for (const Point& point : tiles) EXPECT_EQ(*point.config.find("BM"), 32);
+  for (const Candidate& candidate : tiles) EXPECT_EQ(*candidate.config.find("BM"), 32);
   std::size_t rows = 0;
   for (const Proven& row : family_named("simt").proven()) rows += row.precision == Precision::fp64 ? 1 : 0;
   const auto doubles = proven_for(packed_problem(Precision::fp64, Layout::nn, 1000, 1000, 1000));

@@ -29,18 +29,18 @@ void expect_read(const std::string& name) {
 TEST(Protocol, TheCorpusSpeaksItAsItIs) {
   expect_read<Compilation>("compilation");
   expect_read<CompilerFacts>("facts");
-  expect_read<Contender>("contender");
+  expect_read<Program>("program");
   expect_read<Environment>("environment");
-  expect_read<Evaluation>("evaluation");
+  expect_read<Verdict>("verdict");
   expect_read<Problem>("problem");
   expect_read<std::vector<DeviceSpec>>("gpu");
-  expect_read<std::vector<Finish>>("finishes");
+  expect_read<RaceResult>("race");
   expect_read<std::vector<Timing>>("timings");
 }
 
-TEST(Protocol, AFinishThatCannotBeIsRefused) {
-  for (const auto* name : {"finish_standing", "finish_ratio", "finish_nan", "finish_no_time", "finish_outcome"}) {
-    EXPECT_THROW(from_corpus(name).get<std::vector<Finish>>(), Error) << name;
+TEST(Protocol, ARaceThatCannotBeIsRefused) {
+  for (const auto* name : {"race_standing", "race_ratio", "race_nan", "race_no_time", "race_outcome"}) {
+    EXPECT_THROW(from_corpus(name).get<RaceResult>(), Error) << name;
   }
 }
 

@@ -19,7 +19,7 @@ using testing::Gt;
 
 bool never() { return false; }
 
-/// Contenders with times that never change on a GPU with these sensors; remembers who ran when.
+/// Finalists with times that never change on a GPU with these sensors; remembers who ran when.
 class RaceRounds : public ::testing::Test {
  protected:
   /// `before_round(n)` comes before the first sample of round n, disturbed ones counted.
@@ -28,13 +28,13 @@ class RaceRounds : public ::testing::Test {
       const std::function<bool()>& time_is_up = never) {
     return run_rounds(
         times_us.size(),
-        [&](std::size_t contender, bool count_processes) {
+        [&](std::size_t finalist, bool count_processes) {
           if (orders_.empty() || count_processes) {
             before_round(static_cast<int>(orders_.size()));
             orders_.emplace_back();
           }
-          orders_.back().push_back(contender);
-          return RaceSample{times_us[contender], read(nvml_, count_processes)};
+          orders_.back().push_back(finalist);
+          return RaceSample{times_us[finalist], read(nvml_, count_processes)};
         },
         time_is_up);
   }

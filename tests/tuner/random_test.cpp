@@ -22,9 +22,9 @@ class RandomStrategy : public ::testing::Test {
   static std::vector<std::string> draw(const Spaces& spaces, std::uint64_t seed) {
     const auto strategy = make_strategy("random", {spaces, effort_named("quick"), seed, {}, {}});
     std::vector<std::string> keys;
-    for (const Point& point : strategy->propose()) {
-      EXPECT_TRUE(spaces.contains(point)) << key_of(point);
-      keys.push_back(key_of(point));
+    for (const Candidate& candidate : strategy->propose()) {
+      EXPECT_TRUE(spaces.contains(candidate)) << key_of(candidate);
+      keys.push_back(key_of(candidate));
     }
     EXPECT_TRUE(strategy->propose().empty()) << "all at once";
     return keys;

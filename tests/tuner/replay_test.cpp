@@ -21,52 +21,53 @@ using ::testing::HasSubstr;
 
 const Problem kProblem = packed_problem(Precision::fp32, Layout::nn, 256, 256, 256);
 
-/// Proposes the same points in two rounds and notes what it is told.
+/// Proposes the same candidates in two rounds and notes what it is told.
 class Fixed final : public Strategy {
  public:
-  explicit Fixed(std::vector<Point> points) : points_(std::move(points)) {}
+  explicit Fixed(std::vector<Candidate> candidates) : candidates_(std::move(candidates)) {}
 
-  std::vector<Point> propose() override {
+  std::vector<Candidate> propose() override {
     if (round_ == 2) return {};
-    const auto middle = points_.begin() + static_cast<std::ptrdiff_t>(points_.size() / 2);
-    return round_++ == 0 ? std::vector<Point>(points_.begin(), middle) : std::vector<Point>(middle, points_.end());
+    const auto middle = candidates_.begin() + static_cast<std::ptrdiff_t>(candidates_.size() / 2);
+    return round_++ == 0 ? std::vector<Candidate>(candidates_.begin(), middle)
+                         : std::vector<Candidate>(middle, candidates_.end());
   }
-  void learn(const Point&, const Trial& trial) override { learnt.push_back(trial.timing.median_us); }
+  void learn(const Candidate&, const Trial& trial) override { learnt.push_back(trial.timing.median_us); }
 
   std::vector<double> learnt;
 
  private:
-  std::vector<Point> points_;
+  std::vector<Candidate> candidates_;
   int round_ = 0;
 };
 
-Trial trial_of(const Point& point, double median_us, Outcome outcome = Outcome::ok) {
+Trial trial_of(const Candidate& candidate, double median_us, Outcome outcome = Outcome::ok) {
   Trial trial;
-  trial.key = {key_of(catalog_gpu("h200")),        kProblem,
-               std::string(point.family->name()),  point.config.text(),
-               "0123456789abcdef0123456789abcdef", Evidence::measured};
+  trial.key = {key_of(catalog_gpu("h200")),           kProblem,
+               std::string(candidate.family->name()), candidate.config.text(),
+               "0123456789abcdef0123456789abcdef",    Evidence::measured};
   trial.outcome = outcome;
   trial.timing = {median_us, median_us, median_us, median_us, 4, 1000, "graph", 0};
   trial.created = "2031-04-05T06:07:08Z";
   return trial;
 }
 
-std::vector<Point> tiled_points() {
+std::vector<Candidate> tiled_candidates() {
   const Family& family = family_named("tiled");
-  std::vector<Point> points;
+  std::vector<Candidate> candidates;
   for (const Config& config : SearchSpace(family, kProblem, catalog_gpu("h200")).all()) {
-    points.push_back({&family, config, 0});
+    candidates.push_back({&family, config, 0});
   }
-  return points;
+  return candidates;
 }
 
 TEST(Replay, LearnsWhatIsKnownAndCountsTheRest) {
-  const auto points = tiled_points();
-  Fixed strategy({points[0], points[1], points[2], points[3]});
-  const Replay done = replay(strategy, [&](const Point& point) -> std::optional<Recollection> {
-    if (point.config == points[0].config) return std::nullopt;
-    if (point.config == points[1].config) return Recollection{trial_of(point, 5, Outcome::too_slow), 0.5};
-    return Recollection{trial_of(point, point.config == points[2].config ? 30 : 20), 0.25};
+  const auto candidates = tiled_candidates();
+  Fixed strategy({candidates[0], candidates[1], candidates[2], candidates[3]});
+  const Replay done = replay(strategy, [&](const Candidate& candidate) -> std::optional<Recollection> {
+    if (candidate.config == candidates[0].config) return std::nullopt;
+    if (candidate.config == candidates[1].config) return Recollection{trial_of(candidate, 5, Outcome::too_slow), 0.5};
+    return Recollection{trial_of(candidate, candidate.config == candidates[2].config ? 30 : 20), 0.25};
   });
   EXPECT_EQ(done.unknown, 1);
   EXPECT_THAT(strategy.learnt, ElementsAre(5, 30, 20));
@@ -75,15 +76,15 @@ TEST(Replay, LearnsWhatIsKnownAndCountsTheRest) {
   EXPECT_EQ(done.steps[1].best_us, 30);
   EXPECT_EQ(done.steps[2].best_us, 20);
   EXPECT_DOUBLE_EQ(done.steps[2].seconds, 1);
-  EXPECT_EQ(done.best->config, points[3].config);
+  EXPECT_EQ(done.best->config, candidates[3].config);
 }
 
 TEST(Replay, StopsAfterItsBudgetOnceSomethingWasRight) {
-  const auto points = tiled_points();
-  Fixed strategy({points[0], points[1], points[2], points[3]});
-  const auto recall = [&](const Point& point) {
-    const bool right = point.config != points[0].config && point.config != points[1].config;
-    return Recollection{trial_of(point, 10, right ? Outcome::ok : Outcome::wrong_result), 1};
+  const auto candidates = tiled_candidates();
+  Fixed strategy({candidates[0], candidates[1], candidates[2], candidates[3]});
+  const auto recall = [&](const Candidate& candidate) {
+    const bool right = candidate.config != candidates[0].config && candidate.config != candidates[1].config;
+    return Recollection{trial_of(candidate, 10, right ? Outcome::ok : Outcome::wrong_result), 1};
   };
   EXPECT_EQ(replay(strategy, recall, 0.5).steps.size(), 3U);
 }
@@ -95,9 +96,9 @@ class WhatIf : public Cli {
     Store store = Store::open(path("default.db"), OpenMode::read_write);
     std::vector<Trial> trials;
     std::vector<Binary> binaries;
-    const auto points = tiled_points();
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      Trial trial = trial_of(points[i], 100 + static_cast<double>(i));
+    const auto candidates = tiled_candidates();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      Trial trial = trial_of(candidates[i], 100 + static_cast<double>(i));
       Binary binary;
       binary.hash = trial.binary_hash = fmt::format("{:032x}", i + 1);
       trial.key.source_hash = fmt::format("{:032x}", 100 + i);
@@ -118,7 +119,7 @@ class WhatIf : public Cli {
       trials.push_back(trial);
     }
     store.put(trials, binaries);
-    known_ = static_cast<int>(points.size());
+    known_ = static_cast<int>(candidates.size());
   }
 
   SessionOptions options(const std::string& strategy) const {

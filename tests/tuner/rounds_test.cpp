@@ -15,19 +15,21 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Proposes rounds of these sizes, of points that are told apart by their predictions: 0, 1, 2 … Notes what was known
-/// at every proposal.
+/// Proposes rounds of these sizes, of candidates that are told apart by their predictions: 0, 1, 2 … Notes what was
+/// known at every proposal.
 class Scripted final : public Strategy {
  public:
   explicit Scripted(std::vector<std::size_t> sizes) : sizes_(std::move(sizes)) {}
 
-  std::vector<Point> propose() override {
+  std::vector<Candidate> propose() override {
     known.push_back(learnt);
-    std::vector<Point> points(round_ < sizes_.size() ? sizes_[round_++] : 0);
-    for (Point& point : points) point = {&family_named("naive"), {}, static_cast<double>(next_++)};
-    return points;
+    std::vector<Candidate> candidates(round_ < sizes_.size() ? sizes_[round_++] : 0);
+    for (Candidate& candidate : candidates) candidate = {&family_named("naive"), {}, static_cast<double>(next_++)};
+    return candidates;
   }
-  void learn(const Point& point, const Trial&) override { learnt.push_back(static_cast<int>(point.predicted_us)); }
+  void learn(const Candidate& candidate, const Trial&) override {
+    learnt.push_back(static_cast<int>(candidate.predicted_us));
+  }
 
   std::vector<int> learnt;
   std::vector<std::vector<int>> known;
@@ -60,8 +62,8 @@ TEST(Rounds, WhatIsProposedDoesNotDependOnWhatIsSettledFirst) {
     std::vector<std::size_t> open;
     std::size_t handed_out = 0;
     for (;;) {
-      for (auto points = rounds.next(); !points.empty(); points = rounds.next()) {
-        for (std::size_t i = 0; i < points.size(); ++i) open.push_back(handed_out++);
+      for (auto candidates = rounds.next(); !candidates.empty(); candidates = rounds.next()) {
+        for (std::size_t i = 0; i < candidates.size(); ++i) open.push_back(handed_out++);
       }
       if (open.empty()) break;
       std::shuffle(open.begin(), open.end(), random);
@@ -91,12 +93,12 @@ TEST(Rounds, WhatIsUnknownIsNotLearnt) {
 /// Has something to propose again once it has learnt.
 class Hesitant final : public Strategy {
  public:
-  std::vector<Point> propose() override {
+  std::vector<Candidate> propose() override {
     if (learnt == asked_) return {};
     asked_ = learnt;
     return {{&family_named("naive"), {}, 0}};
   }
-  void learn(const Point&, const Trial&) override { learnt = std::min(learnt + 1, 3); }
+  void learn(const Candidate&, const Trial&) override { learnt = std::min(learnt + 1, 3); }
 
   int learnt = 0;
 

@@ -6,7 +6,7 @@
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/tuner/cli_fixture.h"
-#include "tuner/tune/candidate.h"
+#include "tuner/tune/preparation.h"
 
 namespace mmtune {
 namespace {
@@ -31,11 +31,11 @@ class SetAsideCli : public Cli {
                                   Evidence::measured, "13.0"};
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
     const Environment environment{"580.1", "13.0", "commit", "GPU"};
-    const Attempt attempt =
-        preparation.attempt(problem, {&family_named("tiled"), Config({{"TILE", tile}, {"UNROLL", 1}}), 0});
-    Trial trial = preparation.trial(attempt, environment);
+    const Program program =
+        preparation.program(problem, {&family_named("tiled"), Config({{"TILE", tile}, {"UNROLL", 1}}), 0});
+    Trial trial = preparation.trial(program, environment);
     trial.outcome = Outcome::crashed;
-    store().begin({{attempt.key, environment, "boot"}});
+    store().begin({{program.key, environment, "boot"}});
     store().put(trial);
   }
 };

@@ -14,6 +14,7 @@
 #include "templates/families.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/options.h"
+#include "tuner/devices/device_choice.h"
 #include "tuner/study/bench_table.h"
 #include "tuner/study/cublas.h"
 #include "tuner/text/sizes.h"
@@ -63,25 +64,25 @@ class TunedKernels {
       : device_(device), target_(target), store_(Store::open(database_path(options), OpenMode::read_only)) {}
 
   /// Throws Error that says how to get it if there is none, or none that this program can launch.
-  Contender find(const Problem& problem) {
+  Program find(const Problem& problem) {
     const auto winner = store_.find_winner(key_of(device_.spec), problem, Evidence::measured);
     if (!winner) throw untuned(problem, "no measured kernel");
     const TrialKey& key = winner->trial.key;
-    Contender contender;
-    contender.candidate.family = find_family(key.family);
-    if (contender.candidate.family == nullptr) throw untuned(problem, "unknown family " + key.family);
-    const Family& family = *contender.candidate.family;
-    contender.candidate.config = family.complete(Config::parse(key.config), problem);
-    const Config& config = contender.candidate.config;
-    contender.candidate.plan = family.plan(problem, config, device_.spec);
-    contender.candidate.source = render(files_, family, problem, config, device_.spec, target_.compute_capability);
-    if (contender.candidate.source.hash != key.source_hash) {
+    const Family* family = find_family(key.family);
+    if (family == nullptr) throw untuned(problem, "unknown family " + key.family);
+    Program program;
+    program.key = key;
+    program.candidate = {family, family->complete(Config::parse(key.config), problem)};
+    const Config& config = program.candidate.config;
+    program.plan = family->plan(problem, config, device_.spec);
+    program.source = render(files_, *family, problem, config, device_.spec, target_.compute_capability);
+    if (program.source.hash != key.source_hash) {
       throw untuned(problem, fmt::format("the kernel of family {} has changed since it was tuned", key.family));
     }
     auto binary = store_.find_binary(winner->trial.binary_hash);
     if (!binary || binary->cubin.empty()) throw untuned(problem, "the program is missing");
-    contender.binary = std::move(*binary);
-    return contender;
+    program.binary = std::move(*binary);
+    return program;
   }
 
  private:
@@ -138,7 +139,7 @@ ExitCode bench(const BenchOptions& options) {
   for (const auto& [set, problem] : tasks) {
     if (InterruptGuard::requested()) break;
     try {
-      const Contender ours = kernels.find(problem);
+      const Program ours = kernels.find(problem);
       rows.push_back({set, problem, std::string(ours.candidate.family->name()), ours.candidate.config.text(),
                       peak_tflops(device.spec, problem.precision), measure.compare(problem, ours)});
       say_result(rows.back(), opponent->name());

@@ -8,7 +8,7 @@
 #include "templates/families.h"
 #include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
-#include "tuner/tune/candidate.h"
+#include "tuner/tune/preparation.h"
 
 namespace mmtune {
 namespace {

@@ -18,7 +18,7 @@
 #include "tuner/devices/device_choice.h"
 #include "tuner/study/replay.h"
 #include "tuner/text/sizes.h"
-#include "tuner/tune/candidate.h"
+#include "tuner/tune/preparation.h"
 #include "tuner/tune/session.h"
 
 namespace mmtune {

@@ -19,8 +19,8 @@
 namespace mmtune {
 namespace {
 
-constexpr double kHopeless = 4.0;       // a launch this many times slower than the best is not timed at all,
-constexpr double kHopelessLong = 1.15;  // nor this many times if it is long: then one launch tells almost as much
+constexpr double kTooSlow = 4.0;         // a launch this many times slower than the best is not timed at all,
+constexpr double kTooSlowIfLong = 1.15;  // nor this many times if it is long: then one launch tells almost as much
 constexpr double kLong_us = 5e3;
 constexpr double kSlow = 1.12;  // no more than one sample is taken beyond this
 constexpr int kScreenSamples = 5;
@@ -60,32 +60,30 @@ class GpuLane final : public Lane {
     if (!std::exchange(warm_, true)) warm_up(kernels, problem_, *sets_, stream_.get());
   }
 
-  Evaluation evaluate(const Candidate& candidate, const Binary& binary, double best_us) override {
-    Evaluation evaluation;
+  Verdict evaluate(const Program& program, double best_us) override {
+    Verdict verdict;
     try {
-      const LoadedKernel kernel(binary.cubin, candidate.plan);
-      const Verdict verdict = verifier_->check(kernel, candidate.plan);
-      evaluation.outcome = verdict.outcome;
-      evaluation.note = verdict.note;
-      evaluation.error_share = verdict.error_share;
-      if (verdict.outcome == Outcome::ok) time(kernel, candidate.plan, verdict.launch_us, best_us, evaluation);
+      const LoadedKernel kernel(program.binary.cubin, program.plan);
+      verdict = verifier_->check(kernel, program.plan);
+      if (verdict.outcome == Outcome::ok) time(kernel, program.plan, best_us, verdict);
     } catch (const DeviceLostError&) {
       throw;
     } catch (const DeviceError& error) {
-      evaluation.outcome = Outcome::launch_failed;
-      evaluation.note = error.what();
+      verdict.outcome = Outcome::launch_failed;
+      verdict.note = error.what();
+      verdict.timing = {};
     }
-    return evaluation;
+    return verdict;
   }
 
-  std::vector<Finish> race(const std::vector<Contender>& contenders) override {
+  RaceResult race(const std::vector<Program>& finalists) override {
     read_limits();
     std::vector<LoadedKernel> kernels;
-    for (const Contender& each : contenders) {
-      kernels.emplace_back(each.binary.cubin, each.candidate.plan);
-      verifier_->random_operands(each.candidate.plan);  // the workspace grows here, so that no graph loses it below
+    for (const Program& each : finalists) {
+      kernels.emplace_back(each.binary.cubin, each.plan);
+      verifier_->random_operands(each.plan);  // the workspace grows here, so that no graph loses it below
     }
-    std::vector<Stopwatch> watches = line_up(kernels, contenders);
+    std::vector<Stopwatch> watches = line_up(kernels, finalists);
     const auto run = [&](std::size_t i, bool count_processes) {
       watches[i].start();
       const Reading reading = read(nvml_, count_processes);  // while the GPU works
@@ -94,15 +92,13 @@ class GpuLane final : public Lane {
     const auto end = std::chrono::steady_clock::now() + kRaceTime;
     const auto [race, conditions] =
         run_rounds(watches.size(), run, [end] { return std::chrono::steady_clock::now() >= end; });
-    const std::vector<Placing> placings = race.placings();
-    std::vector<Finish> finishes;
+    RaceResult result{{}, race.placings()};
     for (std::size_t i = 0; i < watches.size(); ++i) {
-      Finish& finish = finishes.emplace_back();
-      finish.timing = describe(watches[i], race.samples_us()[i], conditions[i]);
-      finish.placing = placings[i];
-      if (finish.placing.standing != Standing::slower) look_again(kernels[i], contenders[i].candidate.plan, finish);
+      Verdict& verdict = result.verdicts.emplace_back();
+      verdict.timing = describe(watches[i], race.samples_us()[i], conditions[i]);
+      if (result.placings[i].standing != Standing::slower) look_again(kernels[i], finalists[i].plan, verdict);
     }
-    return finishes;
+    return result;
   }
 
  private:
@@ -124,54 +120,52 @@ class GpuLane final : public Lane {
   }
 
   /// All are timed in the same mode, after one untimed sample each.
-  std::vector<Stopwatch> line_up(const std::vector<LoadedKernel>& kernels, const std::vector<Contender>& contenders) {
+  std::vector<Stopwatch> line_up(const std::vector<LoadedKernel>& kernels, const std::vector<Program>& finalists) {
     constexpr double kOneCall = std::numeric_limits<double>::infinity();
     double slowest_us = 0;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      slowest_us = std::max(slowest_us, watch(kernels[i], contenders[i].candidate.plan, kOneCall).sample_us());
+      slowest_us = std::max(slowest_us, watch(kernels[i], finalists[i].plan, kOneCall).sample_us());
     }
     std::vector<Stopwatch> watches;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      watches.push_back(watch(kernels[i], contenders[i].candidate.plan, slowest_us < kReplayed_us ? 0 : kOneCall));
+      watches.push_back(watch(kernels[i], finalists[i].plan, slowest_us < kReplayed_us ? 0 : kOneCall));
       watches.back().sample_us();
     }
     return watches;
   }
 
-  void time(const LoadedKernel& kernel, const LaunchPlan& plan, double launch_us, double best_us,
-            Evaluation& evaluation) {
-    const double hopeless = launch_us > kLong_us ? kHopelessLong : kHopeless;
+  /// `verdict` is that of a check, whose one launch tells which programs are not worth more.
+  void time(const LoadedKernel& kernel, const LaunchPlan& plan, double best_us, Verdict& verdict) {
+    const double launch_us = verdict.timing.median_us;
+    const double hopeless = launch_us > kLong_us ? kTooSlowIfLong : kTooSlow;
     if (best_us > 0 && launch_us > hopeless * best_us && launch_us > 50) {
-      evaluation.outcome = Outcome::too_slow;
-      evaluation.timing = summarise({launch_us});
-      evaluation.timing.mode = "events";
+      verdict.outcome = Outcome::too_slow;
       return;
     }
-    screen(kernel, plan, launch_us, best_us > 0 ? kSlow * best_us : std::numeric_limits<double>::infinity(),
-           evaluation);
+    screen(kernel, plan, best_us > 0 ? kSlow * best_us : std::numeric_limits<double>::infinity(), verdict);
     Verdict after = verifier_->check_after_timing();
-    if (after.outcome == Outcome::ok && evaluation.outcome == Outcome::ok) {
+    if (after.outcome == Outcome::ok && verdict.outcome == Outcome::ok) {
       after = verifier_->check_again(kernel, plan, 1, verifier_->bits_of_c());
-      evaluation.deterministic = after.deterministic;
+      verdict.deterministic = after.deterministic;
     }
     if (after.outcome != Outcome::ok) {
-      evaluation.outcome = after.outcome;
-      evaluation.note = "after timing: " + after.note;
+      verdict.outcome = after.outcome;
+      verdict.note = "after timing: " + after.note;
     }
   }
 
-  void look_again(const LoadedKernel& kernel, const LaunchPlan& plan, Finish& finish) {
-    const double launches = std::clamp(kLooks_us / finish.timing.median_us, kLeastLooks, kMostLooks);
-    const Verdict verdict = verifier_->check_again(kernel, plan, static_cast<int>(launches));
-    finish.outcome = verdict.outcome;
-    finish.deterministic = verdict.deterministic;
-    if (verdict.outcome != Outcome::ok) finish.note = "after the race: " + verdict.note;
+  void look_again(const LoadedKernel& kernel, const LaunchPlan& plan, Verdict& verdict) {
+    const double launches = std::clamp(kLooks_us / verdict.timing.median_us, kLeastLooks, kMostLooks);
+    const Verdict seen = verifier_->check_again(kernel, plan, static_cast<int>(launches));
+    verdict.outcome = seen.outcome;
+    verdict.deterministic = seen.deterministic;
+    if (seen.outcome != Outcome::ok) verdict.note = "after the race: " + seen.note;
   }
 
   /// One sample to warm up, unless the checks' launches were long enough for that, and some that count; the first
   /// beyond `limit_us` is the last.
-  void screen(const LoadedKernel& kernel, const LaunchPlan& plan, double launch_us, double limit_us,
-              Evaluation& evaluation) {
+  void screen(const LoadedKernel& kernel, const LaunchPlan& plan, double limit_us, Verdict& verdict) {
+    const double launch_us = verdict.timing.median_us;
     Stopwatch stopwatch = watch(kernel, plan, launch_us);
     const bool is_warm = launch_us > kLong_us;
     std::vector<double> samples{is_warm ? launch_us : stopwatch.sample_us()};
@@ -187,8 +181,8 @@ class GpuLane final : public Lane {
       }
       conditions.add(reading, disturbs(reading) ? static_cast<int>(samples.size()) : 0);
     }
-    if (samples.back() > limit_us) evaluation.outcome = Outcome::too_slow;
-    evaluation.timing = describe(stopwatch, samples, conditions);
+    if (samples.back() > limit_us) verdict.outcome = Outcome::too_slow;
+    verdict.timing = describe(stopwatch, samples, conditions);
   }
 
   Timing describe(const Stopwatch& stopwatch, const std::vector<double>& samples, const Conditions& conditions) const {

@@ -10,27 +10,12 @@
 
 #include "db/trial.h"
 #include "runtime/nvrtc.h"
-#include "templates/family.h"
 #include "tuner/devices/device_choice.h"
+#include "tuner/lanes/program.h"
+#include "tuner/measure/verdict.h"
 #include "tuner/race/race.h"
 
 namespace mmtune {
-
-/// A configuration ready to be judged.
-struct Candidate {
-  const Family* family = nullptr;
-  Config config;
-  LaunchPlan plan;
-  Source source;
-};
-
-struct Evaluation {
-  Outcome outcome = Outcome::ok;
-  std::string note;           ///< why it failed
-  Timing timing;              ///< if ok or too slow
-  double error_share = 0;     ///< of the allowed bound
-  bool deterministic = true;  ///< another run on the same operands gave the same bits; if ok
-};
 
 /// This problem cannot be measured although the GPU works; others may.
 class UnmeasurableError : public Error {
@@ -44,19 +29,10 @@ class RaceLostError : public Error {
   using Error::Error;
 };
 
-/// A finalist: a candidate that was right, and its program.
-struct Contender {
-  Candidate candidate;
-  Binary binary;  ///< with cubin
-};
-
-/// How a finalist did.
-struct Finish {
-  Timing timing;
-  Placing placing;
-  Outcome outcome = Outcome::ok;  ///< or unstable, by what was seen of it after the race
-  std::string note;               ///< why it is unstable
-  bool deterministic = true;      ///< as far as it was seen to run; if ok
+/// What a race came to, in the order of its programs.
+struct RaceResult {
+  std::vector<Verdict> verdicts;  ///< all with times, ok or unstable: what was seen of a program after the race
+  std::vector<Placing> placings;
 };
 
 class Lane {
@@ -72,13 +48,13 @@ class Lane {
 
   /// Verifies, times and verifies again. A candidate clearly slower than `best_us` (0: none yet) is abandoned early.
   /// Throws DeviceLostError if the GPU or its context can do no more.
-  virtual Evaluation evaluate(const Candidate& candidate, const Binary& binary, double best_us) = 0;
+  virtual Verdict evaluate(const Program& program, double best_us) = 0;
 
-  /// Times finalists again, interleaved in random order, until the race is decided (tuner/race/race.h) or takes too
-  /// long; then verifies those that are not slower beyond doubt again, in several launches. At least one; what comes
-  /// back is in their order. Throws RaceLostError if one of them, nobody knows which, stopped the race; the lane goes
-  /// on. Throws DeviceLostError if the GPU can do no more.
-  virtual std::vector<Finish> race(const std::vector<Contender>& contenders) = 0;
+  /// Times the finalists' programs again, at least one, interleaved in random order, until the race is decided
+  /// (tuner/race/race.h) or takes too long; then verifies those that are not slower beyond doubt again, in several
+  /// launches. Throws RaceLostError if one of them, it is not known which, stopped the race; the lane goes on. Throws
+  /// DeviceLostError if the GPU can do no more.
+  virtual RaceResult race(const std::vector<Program>& finalists) = 0;
 };
 
 /// `ordinal` of an installed GPU. Throws DeviceError.

@@ -16,36 +16,29 @@ class ModelLane final : public Lane {
 
   void begin(const Problem& problem) override { problem_ = problem; }
 
-  Evaluation evaluate(const Candidate& candidate, const Binary& binary, double) override {
-    Evaluation evaluation;
-    evaluation.timing = timing(candidate, binary);
-    return evaluation;
-  }
-
-  std::vector<Finish> race(const std::vector<Contender>& contenders) override {
-    std::vector<Finish> finishes;
-    std::vector<double> times_us;
-    for (const Contender& each : contenders) {
-      Finish& finish = finishes.emplace_back();
-      finish.timing = timing(each.candidate, each.binary);
-      times_us.push_back(finish.timing.median_us);
-    }
-    const std::vector<Placing> placings = race_without_noise(times_us);
-    for (std::size_t i = 0; i < finishes.size(); ++i) finishes[i].placing = placings[i];
-    return finishes;
-  }
-
- private:
-  Timing timing(const Candidate& candidate, const Binary& binary) const {
-    Timing timing;
-    timing.median_us = predict(problem_, candidate.plan, device_, binary.registers).time_us;
+  Verdict evaluate(const Program& program, double) override {
+    Verdict verdict;
+    Timing& timing = verdict.timing;
+    timing.median_us = predict(problem_, program.plan, device_, program.binary.registers).time_us;
     timing.q1_us = timing.q3_us = timing.min_us = timing.median_us;
     timing.samples = 1;
     timing.calls_per_sample = 1;
     timing.mode = "model";
-    return timing;
+    return verdict;
   }
 
+  RaceResult race(const std::vector<Program>& finalists) override {
+    RaceResult result;
+    std::vector<double> times_us;
+    for (const Program& each : finalists) {
+      result.verdicts.push_back(evaluate(each, 0));
+      times_us.push_back(result.verdicts.back().timing.median_us);
+    }
+    result.placings = race_without_noise(times_us);
+    return result;
+  }
+
+ private:
   DeviceSpec device_;
   std::string nvrtc_;
   Problem problem_;

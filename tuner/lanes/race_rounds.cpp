@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kLeastRounds = 5;  // also where time is up
 
-void run_round(RoundsRun& rounds, const RunContender& run, std::mt19937_64& generator) {
+void run_round(RoundsRun& rounds, const RunFinalist& run, std::mt19937_64& generator) {
   const std::vector<std::size_t> running = rounds.race.running();
   std::vector<std::size_t> order = running;
   std::shuffle(order.begin(), order.end(), generator);
@@ -30,8 +30,8 @@ void run_round(RoundsRun& rounds, const RunContender& run, std::mt19937_64& gene
 
 }  // namespace
 
-RoundsRun run_rounds(std::size_t contenders, const RunContender& run, const std::function<bool()>& time_is_up) {
-  RoundsRun rounds{Race(contenders), std::vector<Conditions>(contenders)};
+RoundsRun run_rounds(std::size_t finalists, const RunFinalist& run, const std::function<bool()>& time_is_up) {
+  RoundsRun rounds{Race(finalists), std::vector<Conditions>(finalists)};
   std::mt19937_64 generator(0);
   while (!rounds.race.over() && (rounds.race.rounds() < kLeastRounds || !time_is_up())) {
     run_round(rounds, run, generator);

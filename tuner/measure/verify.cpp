@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "templates/dtype.h"
+#include "tuner/measure/measure.h"
 
 namespace mmtune {
 
@@ -168,7 +169,9 @@ Verdict Verifier::check(const LoadedKernel& kernel, const LaunchPlan& plan) {
   verdict = judge(random_, operands.alpha, operands.beta, padded_ldc_, error_bound(problem_));
   float ms = 0;
   MMTUNE_CUDA(cuEventElapsedTime(&ms, start.get(), stop.get()));
-  verdict.launch_us = 1000.0 * ms;
+  if (verdict.outcome != Outcome::ok) return verdict;
+  verdict.timing = summarise({1000.0 * ms});
+  verdict.timing.mode = "events";
   return verdict;
 }
 

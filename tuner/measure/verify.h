@@ -8,13 +8,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "db/trial.h"
 #include "runtime/driver.h"
 #include "tuner/measure/call.h"
 #include "tuner/measure/check_kernels.h"
+#include "tuner/measure/verdict.h"
 
 namespace mmtune {
 
@@ -45,21 +44,14 @@ class GuardedBuffer {
   DeviceBuffer memory_;
 };
 
-struct Verdict {
-  Outcome outcome = Outcome::ok;
-  double error_share = 0;     ///< of the bound, on random operands
-  std::string note;           ///< what was wrong
-  double launch_us = 0;       ///< of check(): its second launch, a first idea of the time
-  bool deterministic = true;  ///< of check_again(): every result had the same bits; if ok
-};
-
 /// The operands and exact results of one problem. Not thread safe.
 class Verifier {
  public:
   /// Fills operands and computes the references on `stream`. Throws OutOfMemoryError.
   Verifier(const CheckKernels& kernels, const Problem& problem, CUstream stream);
 
-  /// Runs both sets and checks results and guard zones.
+  /// Runs both sets and checks results and guard zones. The timing of a right one is that of its second launch: a first
+  /// idea.
   Verdict check(const LoadedKernel& kernel, const LaunchPlan& plan);
 
   /// Checks what timing left in random_operands().c, and all guard zones again.

@@ -18,14 +18,14 @@ double median_of(std::vector<double> samples) {
 
 }  // namespace
 
-Race::Race(std::size_t contenders, const RaceRules& rules)
-    : rules_(rules), next_look_(rules.least_rounds), running_(contenders), samples_us_(contenders) {
-  if (contenders == 0) throw Error("race: nobody runs, a fault of mmtune");
+Race::Race(std::size_t finalists, const RaceRules& rules)
+    : rules_(rules), next_look_(rules.least_rounds), running_(finalists), samples_us_(finalists) {
+  if (finalists == 0) throw Error("race: no finalists, a fault of mmtune");
   std::iota(running_.begin(), running_.end(), std::size_t{0});
-  placings_.resize(contenders);
+  placings_.resize(finalists);
   std::size_t looks = 1;
   for (std::size_t at = rules_.least_rounds; at < rules_.most_rounds; at = after(at)) ++looks;
-  tail_ = rules_.error / static_cast<double>(std::max<std::size_t>(1, contenders - 1) * looks);
+  tail_ = rules_.error / static_cast<double>(std::max<std::size_t>(1, finalists - 1) * looks);
 }
 
 std::size_t Race::after(std::size_t look) const { return std::min(rules_.most_rounds, look + (look + 1) / 2); }
@@ -49,8 +49,8 @@ std::size_t Race::leader() const {
   return *std::min_element(running_.begin(), running_.end(), slower);
 }
 
-Ratio Race::ratio_to(std::size_t leader, std::size_t contender) const {
-  const std::span<const double> theirs(samples_us_[contender]);
+Ratio Race::ratio_to(std::size_t leader, std::size_t finalist) const {
+  const std::span<const double> theirs(samples_us_[finalist]);
   return ratio_of(theirs, std::span<const double>(samples_us_[leader]).first(theirs.size()), tail_);
 }
 

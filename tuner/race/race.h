@@ -1,4 +1,4 @@
-// Who wins a race between finalists, and when that is known: a sequential test over samples, without a GPU or a clock.
+// Which finalist wins a race, and when that is known: a sequential test over samples, without a GPU or a clock.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ struct RaceRules {
   std::size_t least_rounds = 12;  ///< before anything is decided
   std::size_t most_rounds = 60;
   std::size_t most_repeats = 8;  ///< disturbed rounds that are run again; later ones count
-  double error = 0.01;           ///< probability that the race drops the contender that is truly fastest
+  double error = 0.01;           ///< probability that the race drops the finalist that is truly fastest
   double noise = 1.003;          ///< what another run may find instead of 1: docs/measuring.md
   double tie = 1.005;            ///< no more than this times slower, for certain, is a tie
 };
 
-/// How a contender stands to the leader, the one with the least median. Sent between processes as numbers.
+/// How a finalist stands to the leader, the one with the least median. Sent between processes as numbers.
 enum class Standing : int {
   leader = 0,
   tied = 1,       ///< surely less than RaceRules::tie times slower
@@ -30,23 +30,23 @@ enum class Standing : int {
 
 struct Placing {
   Standing standing = Standing::undecided;
-  Ratio ratio;  ///< of its times to the leader's; of a dropped contender as when it was dropped
+  Ratio ratio;  ///< of its times to the leader's; of a dropped finalist as when it was dropped
 };
 
-/// Every round has one sample of each contender that still runs. The test looks after least_rounds and then whenever
-/// there are half as many rounds more, at the last time after most_rounds. At each look a contender is compared with
+/// Every round has one sample of each finalist that still runs. The test looks after least_rounds and then whenever
+/// there are half as many rounds more, at the last time after most_rounds. At each look a finalist is compared with
 /// the leader by the interval of the median of ratios within rounds (tuner/race/ratio.h): entirely below `tie`, it is
 /// tied; else entirely above `noise`, it is slower and runs no further. The race is over when all that run are tied
-/// with the leader. The intervals are so wide that the errors of all looks and contenders add up to at most `error`
+/// with the leader. The intervals are so wide that the errors of all looks and finalists add up to at most `error`
 /// (union bound), with independent rounds of any distribution.
 class Race {
  public:
-  /// At least one contender.
-  explicit Race(std::size_t contenders, const RaceRules& rules = {});
+  /// At least one finalist.
+  explicit Race(std::size_t finalists, const RaceRules& rules = {});
 
   bool over() const { return over_; }
 
-  /// The contenders that still run, ascending.
+  /// The finalists that still run, ascending.
   const std::vector<std::size_t>& running() const { return running_; }
 
   /// The times of one round, in the order of running(). False if it was disturbed and does not count, which happens
@@ -56,7 +56,7 @@ class Race {
   /// Rounds that counted.
   std::size_t rounds() const { return rounds_; }
 
-  /// Of each contender the times of the rounds that counted; at least one round.
+  /// Of each finalist the times of the rounds that counted; at least one round.
   const std::vector<std::vector<double>>& samples_us() const { return samples_us_; }
 
   /// As of the last look; before the first all but the leader are undecided. May be asked for at any time after the
@@ -67,7 +67,7 @@ class Race {
   std::size_t leader() const;
   std::size_t after(std::size_t look) const;
   void look();
-  Ratio ratio_to(std::size_t leader, std::size_t contender) const;
+  Ratio ratio_to(std::size_t leader, std::size_t finalist) const;
 
   RaceRules rules_;
   double tail_ = 0;  ///< probability of error of one end of one interval
@@ -80,13 +80,13 @@ class Race {
   std::vector<Placing> placings_;
 };
 
-/// The placings of a race between contenders whose times have no noise.
+/// The placings of a race between finalists whose times have no noise.
 std::vector<Placing> race_without_noise(const std::vector<double>& times_us);
 
-/// Times the leader's median beyond which a contender wins no tie, even where noise hides the difference.
+/// Times the leader's median beyond which a finalist wins no tie, even where noise hides the difference.
 inline constexpr double kWorthLess = 1.01;
 
-/// What speaks for a contender that the race could not separate from others.
+/// What speaks for a finalist that the race could not separate from others.
 struct Claim {
   bool is_default = false;               ///< an application would run it without tuning
   bool is_incumbent = false;             ///< the stored decision

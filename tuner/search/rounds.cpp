@@ -10,13 +10,13 @@ constexpr std::size_t kUnderWay = 4;
 
 }  // namespace
 
-std::vector<Point> Rounds::next() {
+std::vector<Candidate> Rounds::next() {
   for (;;) {
     if (may_propose_ && under_way_.size() < kUnderWay) {
-      std::vector<Point> points = strategy_.propose();
-      if (!points.empty()) {
-        begin(points);
-        return points;
+      std::vector<Candidate> candidates = strategy_.propose();
+      if (!candidates.empty()) {
+        begin(candidates);
+        return candidates;
       }
       may_propose_ = false;
     }
@@ -33,16 +33,16 @@ void Rounds::settle(std::size_t number, std::optional<Trial> trial) {
   --round->open;
 }
 
-void Rounds::begin(const std::vector<Point>& points) {
+void Rounds::begin(const std::vector<Candidate>& candidates) {
   Round& round = under_way_.emplace_back();
-  round.open = points.size();
-  for (const Point& point : points) round.entries.push_back({point, std::nullopt});
+  round.open = candidates.size();
+  for (const Candidate& candidate : candidates) round.entries.push_back({candidate, std::nullopt});
 }
 
 bool Rounds::learn_oldest() {
   if (under_way_.empty() || under_way_.front().open > 0) return false;
   for (const Entry& entry : under_way_.front().entries) {
-    if (entry.trial) strategy_.learn(entry.point, *entry.trial);
+    if (entry.trial) strategy_.learn(entry.candidate, *entry.trial);
   }
   first_ += under_way_.front().entries.size();
   under_way_.pop_front();

@@ -11,22 +11,22 @@
 
 namespace mmtune {
 
-/// Hands out a strategy's points a few rounds ahead. The strategy learns a round as a whole and in the order of its
+/// Hands out a strategy's candidates a few rounds ahead. The strategy learns a round as a whole and in the order of its
 /// proposals, so that what it proposes does not depend on how long anything takes. For one thread.
 class Rounds {
  public:
   explicit Rounds(Strategy& strategy) : strategy_(strategy) {}
 
-  /// The points to go on with, numbered in this order from 0 over all calls. None: enough are under way, or, if all
+  /// The candidates to go on with, numbered in this order from 0 over all calls. None: enough are under way, or, if all
   /// that were handed out are settled, nothing is left.
-  std::vector<Point> next();
+  std::vector<Candidate> next();
 
-  /// What a point came to; nothing if that is not known. Once for each point, in any order.
+  /// What a candidate came to; nothing if that is not known. Once for each candidate, in any order.
   void settle(std::size_t number, std::optional<Trial> trial);
 
  private:
   struct Entry {
-    Point point;
+    Candidate candidate;
     std::optional<Trial> trial;
   };
   struct Round {
@@ -34,13 +34,13 @@ class Rounds {
     std::size_t open = 0;  ///< not settled yet
   };
 
-  void begin(const std::vector<Point>& points);
+  void begin(const std::vector<Candidate>& candidates);
   /// False if it is not settled.
   bool learn_oldest();
 
   Strategy& strategy_;
   std::deque<Round> under_way_;
-  std::size_t first_ = 0;    ///< number of the first point under way
+  std::size_t first_ = 0;    ///< number of the first candidate under way
   bool may_propose_ = true;  ///< something was learnt since there was nothing to propose
 };
 

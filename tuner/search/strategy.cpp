@@ -27,11 +27,13 @@ Prediction predict(const Family& family, const Problem& problem, const Config& c
   return predict(problem, plan, device, plan.work.registers);
 }
 
-std::string key_of(const Point& point) { return fmt::format("{} {}", point.family->name(), point.config.text()); }
+std::string key_of(const Candidate& candidate) {
+  return fmt::format("{} {}", candidate.family->name(), candidate.config.text());
+}
 
-Point Ranking::operator[](std::size_t rank) const {
-  const auto& [space, prospect] = entries_[rank];
-  return {&space->family(), space->config(prospect.number), prospect.predicted_us};
+Candidate Ranking::operator[](std::size_t rank) const {
+  const auto& [space, ranked] = entries_[rank];
+  return {&space->family(), space->config(ranked.number), ranked.predicted_us};
 }
 
 Spaces::Spaces(const std::vector<const Family*>& families, const Problem& problem, const DeviceSpec& device,
@@ -47,35 +49,35 @@ Prediction Spaces::predict(const Family& family, const Config& config) const {
 Ranking Spaces::ranked(std::size_t limit) const {
   Ranking ranking;
   for (const SearchSpace& space : spaces_) {
-    for (const Prospect& prospect : space.ranked(limit)) ranking.entries_.push_back({&space, prospect});
+    for (const RankedConfig& config : space.ranked(limit)) ranking.entries_.push_back({&space, config});
   }
   std::stable_sort(ranking.entries_.begin(), ranking.entries_.end(),
-                   [](const auto& x, const auto& y) { return x.prospect.predicted_us < y.prospect.predicted_us; });
+                   [](const auto& x, const auto& y) { return x.config.predicted_us < y.config.predicted_us; });
   if (ranking.entries_.size() > limit) ranking.entries_.resize(limit);
   return ranking;
 }
 
-std::vector<Point> Spaces::neighbours(const Point& point) const {
-  std::vector<Point> points;
+std::vector<Candidate> Spaces::neighbours(const Candidate& candidate) const {
+  std::vector<Candidate> candidates;
   for (const SearchSpace& space : spaces_) {
-    if (&space.family() != point.family) continue;
-    for (Config& config : space.neighbours(point.config)) {
-      points.push_back({point.family, std::move(config), 0});
+    if (&space.family() != candidate.family) continue;
+    for (Config& config : space.neighbours(candidate.config)) {
+      candidates.push_back({candidate.family, std::move(config), 0});
     }
   }
-  return points;
+  return candidates;
 }
 
-bool Spaces::contains(const Point& point) const {
+bool Spaces::contains(const Candidate& candidate) const {
   return std::any_of(spaces_.begin(), spaces_.end(), [&](const SearchSpace& space) {
-    return &space.family() == point.family && space.contains(point.config);
+    return &space.family() == candidate.family && space.contains(candidate.config);
   });
 }
 
-void Favourites::add(Point winner) {
+void Favourites::add(Candidate winner) {
   constexpr std::size_t kMost = 3;
-  points_.insert(points_.begin(), std::move(winner));
-  if (points_.size() > kMost) points_.pop_back();
+  candidates_.insert(candidates_.begin(), std::move(winner));
+  if (candidates_.size() > kMost) candidates_.pop_back();
 }
 
 const Effort& effort_named(std::string_view name) {

@@ -43,7 +43,7 @@ double covariance(const Surrogate::Place& x, const Surrogate::Place& y) {
 
 std::size_t Surrogate::add(Place place, double prior_log_time) {
   const double variance = covariance(place, place);
-  Candidate candidate{std::move(place), prior_log_time, prior_log_time, variance, {}};
+  Estimate candidate{std::move(place), prior_log_time, prior_log_time, variance, {}};
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     factor(candidate, rows_[i], i);
     candidate.expected += static_cast<double>(candidate.factors[i]) * rows_[i].innovation;
@@ -52,8 +52,8 @@ std::size_t Surrogate::add(Place place, double prior_log_time) {
   return candidates_.size() - 1;
 }
 
-void Surrogate::factor(Candidate& candidate, const Row& row, std::size_t index) const {
-  const Candidate& known = candidates_[row.candidate];
+void Surrogate::factor(Estimate& candidate, const Row& row, std::size_t index) const {
+  const Estimate& known = candidates_[row.candidate];
   float explained = 0;
   for (std::size_t i = 0; i < index; ++i) explained += candidate.factors[i] * known.factors[i];
   const double factor = (covariance(candidate.place, known.place) - static_cast<double>(explained)) / row.pivot;
@@ -80,12 +80,12 @@ void Surrogate::observe(std::size_t candidate, double log_time) {
 
 void Surrogate::update() {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    const Candidate& candidate = candidates_[rows_[i].candidate];
+    const Estimate& candidate = candidates_[rows_[i].candidate];
     double expected = candidate.prior;
     for (std::size_t j = 0; j < i; ++j) expected += static_cast<double>(candidate.factors[j]) * rows_[j].innovation;
     rows_[i].innovation = rows_[i].observed ? (rows_[i].log_time - expected) / rows_[i].pivot : 0;
   }
-  for (Candidate& candidate : candidates_) {
+  for (Estimate& candidate : candidates_) {
     candidate.expected = candidate.prior;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       candidate.expected += static_cast<double>(candidate.factors[i]) * rows_[i].innovation;

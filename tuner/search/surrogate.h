@@ -42,7 +42,7 @@ class Surrogate {
   double improvement(std::size_t candidate, double best_log_time) const;
 
  private:
-  struct Candidate {
+  struct Estimate {
     Place place;
     double prior = 0;
     double expected = 0;
@@ -57,9 +57,9 @@ class Surrogate {
     double innovation = 0;  ///< what was not expected, in standard deviations
   };
 
-  void factor(Candidate& candidate, const Row& row, std::size_t index) const;
+  void factor(Estimate& candidate, const Row& row, std::size_t index) const;
 
-  std::vector<Candidate> candidates_;
+  std::vector<Estimate> candidates_;
   std::vector<Row> rows_;
 };
 

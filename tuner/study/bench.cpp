@@ -186,13 +186,13 @@ const CheckKernels& Bench::check_kernels(const Problem& problem) {
   return *kernels;
 }
 
-Comparison Bench::compare(const Problem& problem, const Contender& ours) {
+Comparison Bench::compare(const Problem& problem, const Program& ours) {
   const CheckKernels& kernels = check_kernels(problem);
   Verifier verifier(kernels, problem, stream_.get());
   const OperandSets sets(kernels, problem, verifier.random_operands(LaunchPlan{}), device_.l2_bytes, stream_.get());
   if (!std::exchange(warm_, true)) warm_up(kernels, problem, sets, stream_.get());
 
-  const LaunchPlan& plan = ours.candidate.plan;
+  const LaunchPlan& plan = ours.plan;
   const LoadedKernel kernel(ours.binary.cubin, plan);
   if (const Verdict verdict = verifier.check(kernel, plan); verdict.outcome != Outcome::ok) {
     throw Error(fmt::format("our kernel is wrong: {}: {}", to_string(verdict.outcome), verdict.note));

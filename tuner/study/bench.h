@@ -11,7 +11,7 @@
 #include "db/trial.h"
 #include "runtime/nvml.h"
 #include "runtime/nvrtc.h"
-#include "tuner/lanes/lane.h"
+#include "tuner/lanes/program.h"
 #include "tuner/measure/check_kernels.h"
 #include "tuner/race/ratio.h"
 #include "tuner/study/opponent.h"
@@ -41,7 +41,7 @@ class Bench {
 
   /// Checks our kernel, then both sides' errors, picks the fastest algorithm of each of the opponent's entries, and
   /// races these against ours. Throws Error if a side computes something else, OutOfMemoryError, DeviceError.
-  Comparison compare(const Problem& problem, const Contender& ours);
+  Comparison compare(const Problem& problem, const Program& ours);
 
  private:
   const CheckKernels& check_kernels(const Problem& problem);

@@ -14,7 +14,7 @@
 #include "runtime/log.h"
 #include "runtime/template_files.h"
 #include "templates/families.h"
-#include "tuner/tune/candidate.h"
+#include "tuner/tune/preparation.h"
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/worker_lane.h"
@@ -47,16 +47,16 @@ class TemporaryDirectory {
 };
 
 /// The winners of one problem.
-struct Field {
-  std::vector<Contender> contenders;  ///< each once
-  std::vector<std::size_t> chosen;    ///< by the runs
+struct Winners {
+  std::vector<Program> programs;    ///< each once
+  std::vector<std::size_t> chosen;  ///< by the runs
 };
 
 /// What the runs leave behind, and where their winners meet.
 class Repetition {
  public:
   explicit Repetition(const RepeatOptions& options)
-      : options_(options), fields_(options.session.problems.size()), pool_(template_files(), {.jobs = 1}) {}
+      : options_(options), winners_(options.session.problems.size()), pool_(template_files(), {.jobs = 1}) {}
 
   /// False if it was interrupted.
   bool run(int number) {
@@ -66,20 +66,20 @@ class Repetition {
     log::write(log::Level::warning, fmt::format("run {} of {}, seed {}", number + 1, options_.runs, session.seed));
     if (run_session(session).interrupted) return false;
     Store store = Store::open(session.database, OpenMode::read_only);
-    for (std::size_t i = 0; i < fields_.size(); ++i) enter(session.problems[i], store, fields_[i]);
+    for (std::size_t i = 0; i < winners_.size(); ++i) enter(session.problems[i], store, winners_[i]);
     fs::remove(session.database);
     return true;
   }
 
   std::vector<RepeatedProblem> compare() {
     std::vector<RepeatedProblem> problems;
-    for (std::size_t i = 0; i < fields_.size(); ++i) {
-      if (fields_[i].chosen.empty()) continue;
+    for (std::size_t i = 0; i < winners_.size(); ++i) {
+      if (winners_[i].chosen.empty()) continue;
       const Problem& problem = options_.session.problems[i];
       try {
-        const std::vector<Placing> placings = race(problem, fields_[i].contenders);
-        report(problem, fields_[i], placings);
-        problems.push_back({problem, count_repeats(fields_[i].chosen, placings)});
+        const std::vector<Placing> placings = race(problem, winners_[i].programs);
+        report(problem, winners_[i], placings);
+        problems.push_back({problem, count_repeats(winners_[i].chosen, placings)});
       } catch (const RaceLostError& lost) {
         left_out(problem, lost);
       } catch (const UnmeasurableError& error) {
@@ -90,30 +90,31 @@ class Repetition {
   }
 
  private:
-  /// The winner of one run joins the field.
-  void enter(const Problem& problem, Store& store, Field& field) const {
+  /// The winner of one run joins those of the others.
+  void enter(const Problem& problem, Store& store, Winners& winners) const {
     const DeviceChoice& device = options_.session.devices.front();
     const auto winner = store.find_winner(key_of(device.spec), problem, evidence_of(device));
     auto binary = winner ? store.find_binary(winner->trial.binary_hash) : std::nullopt;
     if (!binary) return;
     const Family& family = family_named(winner->trial.key.family);
     const Config config = Config::parse(winner->trial.key.config);
-    const auto same = std::find_if(field.contenders.begin(), field.contenders.end(), [&](const Contender& other) {
+    const auto same = std::find_if(winners.programs.begin(), winners.programs.end(), [&](const Program& other) {
       return other.candidate.family == &family && other.candidate.config == config;
     });
-    field.chosen.push_back(static_cast<std::size_t>(same - field.contenders.begin()));
-    if (same != field.contenders.end()) return;
-    field.contenders.push_back({{&family, config, family.plan(problem, config, device.spec), {}}, *std::move(binary)});
+    winners.chosen.push_back(static_cast<std::size_t>(same - winners.programs.begin()));
+    if (same != winners.programs.end()) return;
+    winners.programs.push_back(
+        {{&family, config}, family.plan(problem, config, device.spec), {}, winner->trial.key, *std::move(binary)});
   }
 
-  /// For those who want to know what a tie or a flip is between.
-  static void report(const Problem& problem, const Field& field, const std::vector<Placing>& placings) {
+  /// Says what a tie or a flip is between.
+  static void report(const Problem& problem, const Winners& winners, const std::vector<Placing>& placings) {
     for (std::size_t i = 0; i < placings.size(); ++i) {
-      const Candidate& candidate = field.contenders[i].candidate;
+      const Candidate& candidate = winners.programs[i].candidate;
       const Ratio& ratio = placings[i].ratio;
-      log::info("{}: winner of {} runs, {:.4f} ({:.4f} to {:.4f}) of the fastest's time: {} {}", to_string(problem),
-                std::count(field.chosen.begin(), field.chosen.end(), i), ratio.median, ratio.low, ratio.high,
-                candidate.family->name(), candidate.config.text());
+      log::info("{}: winner of {} runs, {:.4f} ({:.4f} to {:.4f}) of the fastest's time: {}", to_string(problem),
+                std::count(winners.chosen.begin(), winners.chosen.end(), i), ratio.median, ratio.low, ratio.high,
+                key_of(candidate));
     }
   }
 
@@ -122,21 +123,18 @@ class Repetition {
   }
 
   /// A time of wrong results says nothing.
-  [[noreturn]] static void throw_unstable(const Candidate& candidate, const Finish& finish) {
-    throw RaceLostError(fmt::format("{} {} is {}: {}", candidate.family->name(), candidate.config.text(),
-                                    to_string(finish.outcome), finish.note));
+  [[noreturn]] static void throw_unstable(const Candidate& candidate, const Verdict& verdict) {
+    throw RaceLostError(fmt::format("{} is {}: {}", key_of(candidate), to_string(verdict.outcome), verdict.note));
   }
 
-  std::vector<Placing> race(const Problem& problem, const std::vector<Contender>& contenders) {
-    if (contenders.size() == 1) return {{Standing::leader, {1, 1, 1}}};
+  std::vector<Placing> race(const Problem& problem, const std::vector<Program>& programs) {
+    if (programs.size() == 1) return {{Standing::leader, {1, 1, 1}}};
     lane().begin(problem);
-    const std::vector<Finish> finishes = lane().race(contenders);
-    std::vector<Placing> placings;
-    for (std::size_t i = 0; i < finishes.size(); ++i) {
-      if (finishes[i].outcome != Outcome::ok) throw_unstable(contenders[i].candidate, finishes[i]);
-      placings.push_back(finishes[i].placing);
+    RaceResult result = lane().race(programs);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      if (result.verdicts[i].outcome != Outcome::ok) throw_unstable(programs[i].candidate, result.verdicts[i]);
     }
-    return placings;
+    return std::move(result.placings);
   }
 
   Lane& lane() {
@@ -153,7 +151,7 @@ class Repetition {
 
   RepeatOptions options_;
   TemporaryDirectory directory_;
-  std::vector<Field> fields_;
+  std::vector<Winners> winners_;
   CompilePool pool_;
   std::optional<GpuLock> lock_;
   std::unique_ptr<Lane> lane_;

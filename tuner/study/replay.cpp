@@ -13,8 +13,8 @@
 #include "db/store.h"
 #include "templates/families.h"
 #include "tuner/search/rounds.h"
-#include "tuner/tune/candidate.h"
 #include "tuner/tune/lessons.h"
+#include "tuner/tune/preparation.h"
 
 namespace mmtune {
 namespace {
@@ -39,8 +39,8 @@ class StoredTrials {
     }
   }
 
-  const Trial* find(const Point& point) const {
-    const auto known = trials_.find(key_of(point));
+  const Trial* find(const Candidate& candidate) const {
+    const auto known = trials_.find(key_of(candidate));
     return known == trials_.end() ? nullptr : &known->second;
   }
 
@@ -165,16 +165,16 @@ Replay replay(Strategy& strategy, const Recall& recall, double budget_s) {
   Replay replay;
   ReplayStep now;
   Rounds rounds(strategy);
-  std::deque<Point> waiting;
+  std::deque<Candidate> waiting;
   for (std::size_t number = 0;; ++number) {
-    for (auto points = rounds.next(); !points.empty(); points = rounds.next()) {
-      waiting.insert(waiting.end(), points.begin(), points.end());
+    for (auto candidates = rounds.next(); !candidates.empty(); candidates = rounds.next()) {
+      waiting.insert(waiting.end(), candidates.begin(), candidates.end());
     }
     const bool enough = now.seconds > budget_s && replay.best;
     if (waiting.empty() || enough) return replay;
-    const Point point = std::move(waiting.front());
+    const Candidate candidate = std::move(waiting.front());
     waiting.pop_front();
-    const auto known = recall(point);
+    const auto known = recall(candidate);
     if (!known) {
       ++replay.unknown;
       rounds.settle(number, std::nullopt);
@@ -184,7 +184,7 @@ Replay replay(Strategy& strategy, const Recall& recall, double budget_s) {
     now.seconds += known->seconds;
     if (known->trial.outcome == Outcome::ok && (!replay.best || time < now.best_us)) {
       now.best_us = time;
-      replay.best = point;
+      replay.best = candidate;
     }
     replay.steps.push_back(now);
     rounds.settle(number, known->trial);
@@ -209,17 +209,18 @@ std::vector<Replay> what_if(const SessionOptions& options, const std::vector<std
     compiling.start_again();
     double left_s = options.budget_s > 0 ? options.budget_s : kUnlimited_s;
     for (std::size_t i = 0; i < options.problems.size(); ++i) {
-      const auto recall = [&](const Point& point) -> std::optional<Recollection> {
-        const Trial* trial = stored[i].find(point);
+      const auto recall = [&](const Candidate& candidate) -> std::optional<Recollection> {
+        const Trial* trial = stored[i].find(candidate);
         if (trial == nullptr) return std::nullopt;
         if (trial->outcome == Outcome::ok) {
-          lessons.back().push_back({point, spaces[i].predict(*point.family, point.config), trial->timing.median_us});
+          lessons.back().push_back(
+              {candidate, spaces[i].predict(*candidate.family, candidate.config), trial->timing.median_us});
         }
         return Recollection{*trial, compiling.seconds(*trial) + sampling_seconds(trial->timing)};
       };
       const auto near = nearest(options.problems[i], searched);
       const auto strategy =
-          make_strategy(options.strategy, {spaces[i], effort_named(options.effort), seed, favourites.points(),
+          make_strategy(options.strategy, {spaces[i], effort_named(options.effort), seed, favourites.candidates(),
                                            near ? fastest(lessons[*near]) : std::vector<Lesson>{}});
       searched.push_back(options.problems[i]);
       lessons.emplace_back();

@@ -21,8 +21,8 @@ struct Recollection {
   double seconds = 0;
 };
 
-/// What is known of a point; nothing: it was never tried.
-using Recall = std::function<std::optional<Recollection>(const Point&)>;
+/// What is known of a candidate; nothing: it was never tried.
+using Recall = std::function<std::optional<Recollection>(const Candidate&)>;
 
 /// How far a search was after a trial.
 struct ReplayStep {
@@ -35,7 +35,7 @@ struct Replay {
   Problem problem;
   std::uint64_t seed = 0;
   std::vector<ReplayStep> steps;  ///< one for each trial that was known
-  std::optional<Point> best;      ///< the fastest right one
+  std::optional<Candidate> best;  ///< the fastest right one
   int unknown = 0;                ///< proposals that were not, which the strategy learnt nothing of
   double stored_best_us = 0;      ///< of all stored trials in the searched space; 0: none was right
   int stored = 0;                 ///< how many these are

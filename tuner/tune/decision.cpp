@@ -7,7 +7,7 @@
 
 #include "templates/families.h"
 #include "templates/hash.h"
-#include "tuner/tune/attempts.h"
+#include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
 
 namespace mmtune {
@@ -15,15 +15,15 @@ namespace mmtune {
 namespace {
 
 constexpr std::size_t kFinalists = 6;
-constexpr double kFinalMargin = 1.06;  // a screening time this close to the best may still win
-constexpr double kLong_us = 1e6;       // a default that takes longer is not timed
-constexpr double kHopeless = 10;       // if it is expected to be this many times slower than the best
-constexpr double kNeighbourhood = 1;   // octaves between extents of neighbouring sizes
+constexpr double kFinalMargin = 1.06;    // a screening time this close to the best may still win
+constexpr double kLongDefault_us = 1e6;  // a default that takes longer is not timed
+constexpr double kHopelessDefault = 10;  // if it is expected to be this many times slower than the best
+constexpr double kNeighbourhood = 1;     // octaves between extents of neighbouring sizes
 
 /// What an application runs where nothing is tuned: runtime/dispatch.cpp.
 const Family& default_family() { return family_named("naive"); }
 
-double time_us(const Finisher& finisher) { return finisher.trial.timing.median_us; }
+double time_us(const Finalist& finalist) { return finalist.trial.timing.median_us; }
 
 bool is_default(const TrialKey& key) {
   const Family& fallback = default_family();
@@ -32,51 +32,53 @@ bool is_default(const TrialKey& key) {
 
 bool is_same(const TrialKey& x, const TrialKey& y) { return x.family == y.family && x.config == y.config; }
 
-/// A finisher that is timed again.
-struct Entrant {
-  std::size_t index = 0;  ///< of the finisher
-  Contender contender;
-  Claim claim;
+/// Those of the finalists that race.
+struct Field {
+  std::vector<std::size_t> places;  ///< among the finalists
+  std::vector<Program> programs;
+  std::vector<Claim> claims;
 };
 
-/// Who may win and has its program stored: the fastest, and whoever defends a title if it is nearly as fast. Nobody
-/// who was in a race that crashed the machine.
-std::vector<Entrant> entrants(const std::vector<Finisher>& finishers, Lane& lane, Store& store,
-                              const std::string& target) {
-  const TrialKey& first = finishers.front().trial.key;
+/// Finalists that may win and have their programs stored: the fastest, and those that defend a title if they are nearly
+/// as fast. None that was in a race that crashed the machine. Of their claims is filled in what needs no neighbours.
+Field field_of(const std::vector<Finalist>& finalists, Lane& lane, Store& store, const std::string& target) {
+  const TrialKey& first = finalists.front().trial.key;
   const auto incumbent = store.find_winner(first.device, first.problem, first.evidence);
-  std::vector<Entrant> found;
-  for (std::size_t i = 0; i < finishers.size() && may_be_fastest(time_us(finishers[i]), time_us(finishers[0])); ++i) {
-    const TrialKey& key = finishers[i].trial.key;
-    Entrant entrant{i, {finishers[i].attempt.candidate, {}}, {}};
-    entrant.claim.is_default = is_default(key);
-    entrant.claim.is_incumbent = incumbent && is_same(key, incumbent->trial.key);
-    if (i >= kFinalists && !entrant.claim.is_default && !entrant.claim.is_incumbent) continue;
+  Field field;
+  for (std::size_t i = 0; i < finalists.size() && may_be_fastest(time_us(finalists[i]), time_us(finalists[0])); ++i) {
+    const TrialKey& key = finalists[i].trial.key;
+    Claim claim;
+    claim.is_default = is_default(key);
+    claim.is_incumbent = incumbent && is_same(key, incumbent->trial.key);
+    if (i >= kFinalists && !claim.is_default && !claim.is_incumbent) continue;
     auto binary = store.find_compiled(key.source_hash, target, true);
     if (!binary || crashed_in_race(key, lane, store)) continue;
-    entrant.contender.binary = std::move(*binary);
-    found.push_back(std::move(entrant));
+    field.places.push_back(i);
+    field.programs.push_back(finalists[i].program);
+    field.programs.back().binary = std::move(*binary);
+    field.claims.push_back(std::move(claim));
   }
-  return found;
+  return field;
 }
 
 /// Registers and shared memory of a block, in bytes.
-std::int64_t footprint_bytes(const Entrant& entrant, const Trial& trial) {
-  const std::int64_t threads = block_threads(main_step(entrant.contender.candidate.plan));
-  return 4 * threads * entrant.contender.binary.registers + trial.smem_bytes;
+std::int64_t footprint_bytes(const Program& program, const Trial& trial) {
+  const std::int64_t threads = block_threads(main_step(program.plan));
+  return 4 * threads * program.binary.registers + trial.smem_bytes;
 }
 
 /// Fills in what a tie is decided by.
-void add_claims(std::vector<Entrant>& entrants, const std::vector<Finisher>& finishers, Store& store) {
-  const TrialKey& first = finishers.front().trial.key;
+void complete_claims(Field& field, const std::vector<Finalist>& finalists, Store& store) {
+  const TrialKey& first = finalists.front().trial.key;
   const std::vector<Winner> neighbours = neighbours_of(first.problem, comparable_winners(first, store));
-  for (Entrant& each : entrants) {
-    const Trial& trial = finishers[each.index].trial;
+  for (std::size_t i = 0; i < field.places.size(); ++i) {
+    const Trial& trial = finalists[field.places[i]].trial;
+    Claim& claim = field.claims[i];
     const auto same = std::find_if(neighbours.begin(), neighbours.end(),
                                    [&](const Winner& neighbour) { return is_same(neighbour.trial.key, trial.key); });
-    if (same != neighbours.end()) each.claim.neighbour = static_cast<std::size_t>(same - neighbours.begin());
-    each.claim.footprint_bytes = footprint_bytes(each, trial);
-    each.claim.name = fmt::format("{} {}", trial.key.family, trial.key.config);
+    if (same != neighbours.end()) claim.neighbour = static_cast<std::size_t>(same - neighbours.begin());
+    claim.footprint_bytes = footprint_bytes(field.programs[i], trial);
+    claim.name = fmt::format("{} {}", trial.key.family, trial.key.config);
   }
 }
 
@@ -100,9 +102,9 @@ std::string search_hash(const SessionOptions& options, const std::vector<const F
   return hash.hex();
 }
 
-void sort_by_time(std::vector<Finisher>& finishers) {
-  std::stable_sort(finishers.begin(), finishers.end(),
-                   [](const Finisher& x, const Finisher& y) { return time_us(x) < time_us(y); });
+void sort_by_time(std::vector<Finalist>& finalists) {
+  std::stable_sort(finalists.begin(), finalists.end(),
+                   [](const Finalist& x, const Finalist& y) { return time_us(x) < time_us(y); });
 }
 
 bool may_be_fastest(double time_us, double best_us) { return time_us <= kFinalMargin * best_us; }
@@ -117,52 +119,43 @@ std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> wi
   return winners;
 }
 
-std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store) {
+std::vector<Candidate> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store) {
   const Family& fallback = default_family();
-  std::vector<Point> points;
-  const Point standard{&fallback, fallback.default_config(place.problem), 0};
+  std::vector<Candidate> candidates;
+  const Candidate standard{&fallback, fallback.default_config(place.problem), 0};
   if (spaces.contains(standard)) {
     const double expected_us = spaces.predict_us(fallback, standard.config);
-    if (expected_us < kLong_us || expected_us < kHopeless * best_us) points.push_back(standard);
+    if (expected_us < kLongDefault_us || expected_us < kHopelessDefault * best_us) candidates.push_back(standard);
   }
   if (const auto incumbent = store.find_winner(place.device, place.problem, place.evidence)) {
     const TrialKey& key = incumbent->trial.key;
-    if (const Family* family = find_family(key.family)) points.push_back({family, Config::parse(key.config), 0});
+    if (const Family* family = find_family(key.family)) candidates.push_back({family, Config::parse(key.config), 0});
   }
-  std::erase_if(points, [&](const Point& point) { return !spaces.contains(point); });
-  return points;
+  std::erase_if(candidates, [&](const Candidate& candidate) { return !spaces.contains(candidate); });
+  return candidates;
 }
 
-std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, const std::string& target) {
-  std::vector<Entrant> racing = entrants(finishers, lane, store, target);
-  if (racing.empty()) return 0;
-  add_claims(racing, finishers, store);
-  std::vector<Contender> contenders;
+std::size_t race(std::vector<Finalist>& finalists, Lane& lane, Store& store, const std::string& target) {
+  Field field = field_of(finalists, lane, store, target);
+  if (field.places.empty()) return 0;
+  complete_claims(field, finalists, store);
   std::vector<TrialKey> keys;
-  contenders.reserve(racing.size());
-  keys.reserve(racing.size());
-  for (Entrant& each : racing) {
-    contenders.push_back(std::move(each.contender));
-    keys.push_back(finishers[each.index].trial.key);
-  }
+  for (const std::size_t place : field.places) keys.push_back(finalists[place].trial.key);
   record_launches(keys, lane, store);
-  const std::vector<Finish> finishes = lane.race(contenders);
+  const RaceResult result = lane.race(field.programs);
 
   std::vector<Trial> rows;
-  std::vector<Placing> placings;
-  std::vector<Claim> claims;
-  for (std::size_t i = 0; i < racing.size(); ++i) {
-    Trial& trial = finishers[racing[i].index].trial;
-    trial.outcome = finishes[i].outcome;
-    trial.note = finishes[i].note;
-    trial.timing = finishes[i].timing;
-    trial.deterministic = trial.deterministic && finishes[i].deterministic;
+  for (std::size_t i = 0; i < field.places.size(); ++i) {
+    const Verdict& verdict = result.verdicts[i];
+    Trial& trial = finalists[field.places[i]].trial;
+    trial.outcome = verdict.outcome;
+    trial.note = verdict.note;
+    trial.timing = verdict.timing;
+    trial.deterministic = trial.deterministic && verdict.deterministic;
     rows.push_back(trial);
-    placings.push_back(finishes[i].placing);
-    claims.push_back(racing[i].claim);
   }
   store.put(rows, {});
-  return racing[choose_winner(placings, claims)].index;
+  return field.places[choose_winner(result.placings, field.claims)];
 }
 
 }  // namespace mmtune

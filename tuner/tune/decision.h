@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "db/store.h"
-#include "tuner/tune/candidate.h"
+#include "tuner/lanes/lane.h"
+#include "tuner/search/strategy.h"
+#include "tuner/tune/preparation.h"
 #include "tuner/tune/session.h"
 
 namespace mmtune {
 
 /// A candidate that was right.
-struct Finisher {
-  Attempt attempt;
+struct Finalist {
+  Program program;  ///< without binary, which the store has
   Trial trial;
 };
 
@@ -21,12 +23,12 @@ std::string search_hash(const SessionOptions& options, const std::vector<const F
                         const Preparation& preparation, const Problem& problem);
 
 /// Puts the fastest first. Equally fast ones keep their order.
-void sort_by_time(std::vector<Finisher>& finishers);
+void sort_by_time(std::vector<Finalist>& finalists);
 
-/// Whom the winner of a problem has to beat, as far as it is searched: what an application runs where nothing is tuned,
+/// What the winner of a problem has to beat, as far as it is searched: what an application runs where nothing is tuned,
 /// unless the model leaves no hope and no time for it beside a best of `best_us`, and the stored decision. `place`
 /// needs device, problem and evidence.
-std::vector<Point> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store);
+std::vector<Candidate> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store);
 
 /// Whether a candidate that was screened with this time may be faster than one with the best.
 bool may_be_fastest(double time_us, double best_us);
@@ -38,6 +40,6 @@ std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> wi
 /// of it is in their trials, also in the store, which has their programs for `target`. The index of the winner; see
 /// choose_winner() for ties. Where one of them turns out not to be right, or not deterministic and has to be, there is
 /// no winner yet: the race without it may end otherwise.
-std::size_t race(std::vector<Finisher>& finishers, Lane& lane, Store& store, const std::string& target);
+std::size_t race(std::vector<Finalist>& finalists, Lane& lane, Store& store, const std::string& target);
 
 }  // namespace mmtune

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "db/store.h"
-#include "tuner/tune/candidate.h"
+#include "tuner/tune/preparation.h"
 #include "tuner/workers/compile_pool.h"
 
 namespace mmtune {

@@ -67,22 +67,23 @@ std::vector<Lesson> fastest_stored(const TrialKey& place, const Preparation& pre
   return lessons;
 }
 
-std::vector<Point> proven(const std::vector<const Family*>& families, const Problem& problem, const Spaces& spaces) {
-  std::vector<std::pair<double, Point>> found;
+std::vector<Candidate> proven(const std::vector<const Family*>& families, const Problem& problem,
+                              const Spaces& spaces) {
+  std::vector<std::pair<double, Candidate>> found;
   for (const Family* family : families) {
     for (const Proven& each : family->proven()) {
       if (each.precision != problem.precision) continue;
-      Point point{family, Config::parse(each.config), 0};
-      if (!spaces.contains(point)) continue;
+      Candidate candidate{family, Config::parse(each.config), 0};
+      if (!spaces.contains(candidate)) continue;
       const Problem where = packed_problem(each.precision, problem.layout, each.m, each.n, each.k);
-      found.emplace_back(octaves_apart(problem, where), std::move(point));
+      found.emplace_back(octaves_apart(problem, where), std::move(candidate));
     }
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
-  std::vector<Point> points;
-  points.reserve(found.size());
-  for (auto& [distance, point] : found) points.push_back(std::move(point));
-  return points;
+  std::vector<Candidate> candidates;
+  candidates.reserve(found.size());
+  for (auto& [distance, candidate] : found) candidates.push_back(std::move(candidate));
+  return candidates;
 }
 
 std::vector<Winner> comparable_winners(const TrialKey& place, Store& store) {

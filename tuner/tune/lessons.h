@@ -7,7 +7,7 @@
 
 #include "db/store.h"
 #include "tuner/search/strategy.h"
-#include "tuner/tune/candidate.h"
+#include "tuner/tune/preparation.h"
 
 namespace mmtune {
 
@@ -30,7 +30,7 @@ std::vector<Lesson> fastest_stored(const TrialKey& place, const Preparation& pre
                                    std::size_t most = kLessons);
 
 /// What the families have proven for this precision and may be searched here, that of the nearest problems first.
-std::vector<Point> proven(const std::vector<const Family*>& families, const Problem& problem, const Spaces& spaces);
+std::vector<Candidate> proven(const std::vector<const Family*>& families, const Problem& problem, const Spaces& spaces);
 
 /// The decisions on the same GPU, of the same precision, layout and evidence.
 std::vector<Winner> comparable_winners(const TrialKey& place, Store& store);

@@ -10,14 +10,14 @@
 #include "runtime/log.h"
 #include "templates/families.h"
 #include "tuner/search/rounds.h"
-#include "tuner/tune/attempts.h"
+#include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
 
 namespace mmtune {
 namespace {
 
 constexpr std::size_t kSuspects = 6;  // fastest candidates, one of which stopped a race
-constexpr int kRaces = 3;             // attempts at a race
+constexpr int kRaces = 3;             // races at most, as far as they stopped
 constexpr std::size_t kRefreshed = 5;
 
 }  // namespace
@@ -30,7 +30,7 @@ ProblemTuning::ProblemTuning(const TuningSetup& setup, const Problem& problem, s
       deadline_(deadline),
       before_(setup.store.find_winner(place().device, problem, place().evidence)) {}
 
-Ending ProblemTuning::run(const std::vector<Point>& favourites) {
+Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
   Ending ending = Ending::failed;
   try {
     setup_.lane.begin(problem_);
@@ -51,7 +51,7 @@ Ending ProblemTuning::run(const std::vector<Point>& favourites) {
 }
 
 bool ProblemTuning::out_of_time() const {
-  return setup_.stopped() || (Clock::now() > deadline_ && !finishers_.empty());
+  return setup_.stopped() || (Clock::now() > deadline_ && !finalists_.empty());
 }
 
 /// Where a row of the problem belongs; of its key, what is left is open.
@@ -59,24 +59,25 @@ TrialKey ProblemTuning::place() const {
   return {key_of(setup_.preparation.device()), problem_, "", "", "", setup_.preparation.evidence()};
 }
 
-std::unique_ptr<Strategy> ProblemTuning::searcher(const Spaces& spaces, const std::vector<Point>& favourites) const {
+std::unique_ptr<Strategy> ProblemTuning::searcher(const Spaces& spaces,
+                                                  const std::vector<Candidate>& favourites) const {
   const SessionOptions& options = setup_.options;
   if (options.refresh) {
-    std::vector<Point> points;
+    std::vector<Candidate> candidates;
     for (Lesson& lesson : fastest_stored(place(), setup_.preparation, setup_.store, kRefreshed)) {
-      points.push_back(std::move(lesson.point));
+      candidates.push_back(std::move(lesson.candidate));
     }
-    return make_listed(std::move(points));
+    return make_listed(std::move(candidates));
   }
   return make_strategy(options.strategy, {spaces, setup_.effort, options.seed, favourites,
                                           nearest_stored(place(), setup_.preparation, setup_.store),
                                           proven(setup_.families, problem_, spaces)});
 }
 
-std::vector<Point> ProblemTuning::untried_defenders(const Spaces& spaces) const {
-  std::vector<Point> points = defenders(place(), spaces, best_us_, setup_.store);
-  std::erase_if(points, [this](const Point& point) { return judged_.contains(key_of(point)); });
-  return points;
+std::vector<Candidate> ProblemTuning::untried_defenders(const Spaces& spaces) const {
+  std::vector<Candidate> candidates = defenders(place(), spaces, best_us_, setup_.store);
+  std::erase_if(candidates, [this](const Candidate& candidate) { return judged_.contains(key_of(candidate)); });
+  return candidates;
 }
 
 /// Another compiler may make another program of the same source.
@@ -87,46 +88,47 @@ bool ProblemTuning::is_usable(const Trial& known) const {
 /// Whether what is known is measured again.
 bool ProblemTuning::anew() const { return setup_.options.retune || setup_.options.refresh; }
 
-/// Every proposed point becomes a stored trial: looked up, or compiled while the GPU measures others. False if there
-/// was enough before the end.
+/// Every proposed candidate becomes a stored trial: looked up, or compiled while the GPU measures others. False if
+/// there was enough before the end.
 bool ProblemTuning::work_through(Strategy& strategy, const std::function<bool()>& enough) {
   Rounds rounds(strategy);
-  const std::size_t first = attempts_.size();
+  const std::size_t first = proposed_.size();
   for (;;) {
-    const auto points = rounds.next();
-    for (const Point& point : points) {
-      const std::size_t index = attempts_.size();
-      attempts_.push_back(setup_.preparation.attempt(problem_, point));
-      if (is_dangerous(attempts_[index].key)) {
-        rounds.settle(index - first, set_aside(attempts_[index]));
+    const auto candidates = rounds.next();
+    for (const Candidate& candidate : candidates) {
+      const std::size_t index = proposed_.size();
+      proposed_.push_back(setup_.preparation.program(problem_, candidate));
+      if (is_dangerous(proposed_[index].key)) {
+        rounds.settle(index - first, set_aside(proposed_[index]));
       } else if (auto known = look_up(index)) {
-        rounds.settle(index - first, note(attempts_[index], *std::move(known)));
+        rounds.settle(index - first, note(proposed_[index], *std::move(known)));
       }
     }
-    if (!points.empty()) continue;
-    const auto program = next_program();
-    if (!program) return true;
+    if (!candidates.empty()) continue;
+    auto compiled = next_compiled();
+    if (!compiled) return true;
     if (enough()) return false;
-    rounds.settle(program->index - first, note(attempts_[program->index], take(*program)));
+    const std::size_t index = compiled->index;
+    rounds.settle(index - first, note(proposed_[index], judge(*std::move(compiled))));
   }
 }
 
 void ProblemTuning::drop_what_is_under_way() {
   setup_.compiler.clear();
-  programs_.clear();
+  compiled_.clear();
 }
 
-/// What is known of the attempt; if nothing is, its program is on the way.
+/// What is known of the program; if nothing is, its binary is on the way.
 std::optional<Trial> ProblemTuning::look_up(std::size_t index) {
-  const Attempt& attempt = attempts_[index];
+  const Program& program = proposed_[index];
   const CompileTarget& target = setup_.preparation.target();
-  auto known = anew() ? std::nullopt : setup_.store.find(attempt.key);
+  auto known = anew() ? std::nullopt : setup_.store.find(program.key);
   if (known && is_usable(*known) && !has_killed(*known)) return known;
-  auto binary = setup_.store.find_compiled(attempt.key.source_hash, target.name, true);
+  auto binary = setup_.store.find_compiled(program.key.source_hash, target.name, true);
   if (binary && !binary->cubin.empty() && binary->nvrtc == setup_.preparation.nvrtc()) {
-    programs_.push_back({index, Outcome::ok, "", std::move(*binary)});
+    compiled_.push_back({index, Outcome::ok, "", std::move(*binary)});
   } else {
-    setup_.compiler.submit(index, attempt.candidate.source, target);
+    setup_.compiler.submit(index, program.source, target);
   }
   return std::nullopt;
 }
@@ -136,80 +138,81 @@ bool ProblemTuning::is_dangerous(const TrialKey& key) const {
 }
 
 /// It is not run again, and counts as if it had crashed; nothing is stored.
-Trial ProblemTuning::set_aside(const Attempt& attempt) {
+Trial ProblemTuning::set_aside(const Program& program) {
   ++set_aside_;
-  judged_.insert(key_of(attempt.point));
-  Trial trial = setup_.preparation.trial(attempt, {});
+  judged_.insert(key_of(program.candidate));
+  Trial trial = setup_.preparation.trial(program, {});
   trial.outcome = Outcome::crashed;
   return trial;
 }
 
 /// Waits for the compiler where nothing else is left to do.
-std::optional<ProblemTuning::Program> ProblemTuning::next_program() {
-  if (programs_.empty()) {
-    if (auto result = setup_.compiler.next()) programs_.push_back(program_of(std::move(*result)));
+std::optional<ProblemTuning::Compiled> ProblemTuning::next_compiled() {
+  if (compiled_.empty()) {
+    if (auto result = setup_.compiler.next()) compiled_.push_back(compiled_from(std::move(*result)));
   }
-  if (programs_.empty()) return std::nullopt;
-  Program program = std::move(programs_.front());
-  programs_.pop_front();
-  return program;
+  if (compiled_.empty()) return std::nullopt;
+  Compiled compiled = std::move(compiled_.front());
+  compiled_.pop_front();
+  return compiled;
 }
 
-ProblemTuning::Program ProblemTuning::program_of(CompilePool::Result result) const {
+ProblemTuning::Compiled ProblemTuning::compiled_from(CompilePool::Result result) const {
   if (result.outcome != Outcome::ok) return {result.ticket, result.outcome, std::move(result.compilation.log), {}};
   return {result.ticket, Outcome::ok, "", setup_.preparation.binary(result.compilation)};
 }
 
 /// What the candidate comes to, which is stored.
-Trial ProblemTuning::take(const Program& program) {
-  const Attempt& attempt = attempts_[program.index];
-  setup_.progress(fmt::format("{} {} {}", to_string(problem_), attempt.key.family, attempt.key.config));
-  log::debug("{}: {} {}", to_string(problem_), attempt.key.family, attempt.key.config);
+Trial ProblemTuning::judge(Compiled compiled) {
+  Program program = proposed_[compiled.index];
+  setup_.progress(fmt::format("{} {}", to_string(problem_), key_of(program.candidate)));
+  log::debug("{}: {}", to_string(problem_), key_of(program.candidate));
   const Environment environment = setup_.lane.environment();
-  if (program.outcome != Outcome::ok) {
-    Trial trial = setup_.preparation.trial(attempt, environment);
-    trial.outcome = program.outcome;
-    trial.note = program.log;
+  if (compiled.outcome != Outcome::ok) {
+    Trial trial = setup_.preparation.trial(program, environment);
+    trial.outcome = compiled.outcome;
+    trial.note = compiled.log;
     store(trial, nullptr);
     return trial;
   }
-  Trial trial = setup_.preparation.trial(attempt, environment, program.binary);
-  if (trial.outcome == Outcome::ok) try_candidate(attempt, program.binary, trial);
+  program.binary = std::move(compiled.binary);
+  Trial trial = setup_.preparation.compiled_trial(program, environment);
+  if (trial.outcome == Outcome::ok) try_program(program, trial);
   store(trial, &program.binary);
   return trial;
 }
 
 /// What ran the same machine code in the same way.
-std::optional<Trial> ProblemTuning::twin_of(const Attempt& attempt, const Binary& binary) const {
+std::optional<Trial> ProblemTuning::twin_of(const Program& program) const {
   // A measured time says nothing of what the model predicts.
   if (anew() || setup_.preparation.evidence() == Evidence::predicted) return std::nullopt;
-  for (Trial& twin : setup_.store.find_twins(attempt.key, binary.hash)) {
+  for (Trial& twin : setup_.store.find_twins(program.key, program.binary.hash)) {
     if (!setup_.preparation.makes(twin.key)) continue;
     const Config config = Config::parse(twin.key.config);
     const LaunchPlan plan = family_named(twin.key.family).plan(problem_, config, setup_.preparation.device());
-    if (launches_alike(plan, attempt.candidate.plan)) return std::move(twin);
+    if (launches_alike(plan, program.plan)) return std::move(twin);
   }
   return std::nullopt;
 }
 
 /// Fills in what a twin came to, else runs it.
-void ProblemTuning::try_candidate(const Attempt& attempt, const Binary& binary, Trial& trial) {
-  const auto twin = twin_of(attempt, binary);
-  if (!twin) return launch(attempt, binary, trial);
+void ProblemTuning::try_program(const Program& program, Trial& trial) {
+  const auto twin = twin_of(program);
+  if (!twin) return launch(program, trial);
   trial.timing = twin->timing;
   trial.error_share = twin->error_share;
   trial.deterministic = twin->deterministic;
 }
 
-void ProblemTuning::launch(const Attempt& attempt, const Binary& binary, Trial& trial) {
-  const bool is_recorded = std::exchange(announced_, "") == key_of(attempt.point);
-  if (!is_recorded) record_launches({attempt.key}, setup_.lane, setup_.store);
-  const Evaluation evaluation = setup_.lane.evaluate(attempt.candidate, binary, best_us_);
-  trial.outcome = evaluation.outcome;
-  trial.note = evaluation.note;
-  trial.timing = evaluation.timing;
-  trial.error_share = evaluation.error_share;
-  trial.deterministic = attempt.candidate.plan.deterministic && evaluation.deterministic;
+void ProblemTuning::launch(const Program& program, Trial& trial) {
+  const bool is_recorded = std::exchange(announced_, "") == key_of(program.candidate);
+  if (!is_recorded) record_launches({program.key}, setup_.lane, setup_.store);
+  const Verdict verdict = setup_.lane.evaluate(program, best_us_);
+  trial.outcome = verdict.outcome;
+  trial.note = verdict.note;
+  trial.timing = verdict.timing;
+  trial.error_share = verdict.error_share;
+  trial.deterministic = program.plan.deterministic && verdict.deterministic;
 }
 
 void ProblemTuning::store(const Trial& trial, const Binary* binary) {
@@ -218,15 +221,15 @@ void ProblemTuning::store(const Trial& trial, const Binary* binary) {
 }
 
 /// The launch that comes next, as far as that is known without waiting.
-std::optional<AttemptRecord> ProblemTuning::next_launch() {
+std::optional<LaunchRecord> ProblemTuning::next_launch() {
   if (setup_.preparation.evidence() == Evidence::predicted || out_of_time()) return std::nullopt;
-  while (auto result = setup_.compiler.next_finished()) programs_.push_back(program_of(std::move(*result)));
-  const auto next = std::find_if(programs_.begin(), programs_.end(),
-                                 [](const Program& program) { return program.outcome == Outcome::ok; });
-  if (next == programs_.end()) return std::nullopt;
-  const Attempt& attempt = attempts_[next->index];
-  announced_ = key_of(attempt.point);
-  return attempt_record(attempt.key, setup_.lane.environment());
+  while (auto result = setup_.compiler.next_finished()) compiled_.push_back(compiled_from(std::move(*result)));
+  const auto next = std::find_if(compiled_.begin(), compiled_.end(),
+                                 [](const Compiled& compiled) { return compiled.outcome == Outcome::ok; });
+  if (next == compiled_.end()) return std::nullopt;
+  const Program& program = proposed_[next->index];
+  announced_ = key_of(program.candidate);
+  return launch_record(program.key, setup_.lane.environment());
 }
 
 bool ProblemTuning::may_win(const Trial& trial) const {
@@ -234,15 +237,15 @@ bool ProblemTuning::may_win(const Trial& trial) const {
 }
 
 /// What the search may learn of it.
-std::optional<Trial> ProblemTuning::note(const Attempt& attempt, Trial trial) {
-  judged_.insert(key_of(attempt.point));
+std::optional<Trial> ProblemTuning::note(const Program& program, Trial trial) {
+  judged_.insert(key_of(program.candidate));
   if (trial.outcome != Outcome::ok) {
     note_fault(trial);
-    if (trial.outcome == Outcome::too_slow) too_slow_.push_back({attempt, trial});
+    if (trial.outcome == Outcome::too_slow) too_slow_.push_back({program, trial});
     return trial;
   }
   if (!may_win(trial)) return std::nullopt;
-  finishers_.push_back({attempt, trial});
+  finalists_.push_back({program, trial});
   if (best_us_ == 0 || trial.timing.median_us < best_us_) best_us_ = trial.timing.median_us;
   return trial;
 }
@@ -269,7 +272,7 @@ Ending ProblemTuning::decide() {
     return Ending::failed;
   }
   winner_ = *best;
-  const TrialKey& key = finishers_[winner_].trial.key;
+  const TrialKey& key = finalists_[winner_].trial.key;
   if (setup_.options.refresh && before_) {
     setup_.store.put_winner(key, before_->search, before_->candidates);  // what was searched remains
   } else {
@@ -280,14 +283,14 @@ Ending ProblemTuning::decide() {
   return Ending::decided;
 }
 
-/// Races the fastest until all that ran may win; between races the finishers are sorted. The index of the winner; none
+/// Races the fastest until all that ran may win; between races the finalists are sorted. The index of the winner; none
 /// if nobody is left.
 std::optional<std::size_t> ProblemTuning::finals() {
   try_too_slow_again();
-  for (int lost = 0; lost < kRaces && !finishers_.empty();) {
+  for (int lost = 0; lost < kRaces && !finalists_.empty();) {
     if (setup_.stopped()) return std::nullopt;
     try {
-      const std::size_t winner = race(finishers_, setup_.lane, setup_.store, setup_.preparation.target().name);
+      const std::size_t winner = race(finalists_, setup_.lane, setup_.store, setup_.preparation.target().name);
       if (!drop_faulty()) return winner;
     } catch (const RaceLostError& error) {
       log::warning("{}: the race between the fastest stopped: {}", to_string(problem_), error.what());
@@ -296,29 +299,31 @@ std::optional<std::size_t> ProblemTuning::finals() {
       drop_faulty();
     }
   }
-  return finishers_.empty() ? std::nullopt : std::optional<std::size_t>(0);  // by the times that there are
+  return finalists_.empty() ? std::nullopt : std::optional<std::size_t>(0);  // by the times that there are
 }
 
-/// The fastest, once more and each alone. Leaves the finishers sorted.
+/// The fastest, once more and each alone. Leaves the finalists sorted.
 void ProblemTuning::judge_suspects() {
   best_us_ = 0;  // nobody is too slow
-  for (std::size_t i = 0; i < std::min(kSuspects, finishers_.size()) && !setup_.stopped(); ++i) {
-    judge_again(finishers_[i]);
+  for (std::size_t i = 0; i < std::min(kSuspects, finalists_.size()) && !setup_.stopped(); ++i) {
+    judge_again(finalists_[i]);
   }
-  sort_by_time(finishers_);
+  sort_by_time(finalists_);
 }
 
-void ProblemTuning::judge_again(Finisher& suspect) {
+void ProblemTuning::judge_again(Finalist& suspect) {
   Trial& trial = suspect.trial;
-  const auto binary = setup_.store.find_compiled(trial.key.source_hash, setup_.preparation.target().name, true);
+  auto binary = setup_.store.find_compiled(trial.key.source_hash, setup_.preparation.target().name, true);
   if (!binary) return;
-  launch(suspect.attempt, *binary, trial);
+  Program program = suspect.program;
+  program.binary = *std::move(binary);
+  launch(program, trial);
   setup_.store.put(trial);
 }
 
-/// Who may not win after all is no finisher any more. Whether there was one.
+/// Who may not win after all is no finalist any more. Whether there was one.
 bool ProblemTuning::drop_faulty() {
-  const auto dropped = std::erase_if(finishers_, [this](const Finisher& each) {
+  const auto dropped = std::erase_if(finalists_, [this](const Finalist& each) {
     if (may_win(each.trial)) return false;
     note_fault(each.trial);
     return true;
@@ -327,17 +332,17 @@ bool ProblemTuning::drop_faulty() {
   return dropped > 0;
 }
 
-/// Some were too slow only beside somebody who is no finisher: any more, or since this search leaves it out and an
-/// earlier one did not. Leaves the finishers sorted.
+/// Some were too slow only beside somebody who is no finalist: any more, or since this search leaves it out and an
+/// earlier one did not. Leaves the finalists sorted.
 void ProblemTuning::try_too_slow_again() {
-  sort_by_time(finishers_);
-  best_us_ = finishers_.empty() ? 0 : finishers_.front().trial.timing.median_us;
-  for (Finisher& each : std::exchange(too_slow_, {})) {
+  sort_by_time(finalists_);
+  best_us_ = finalists_.empty() ? 0 : finalists_.front().trial.timing.median_us;
+  for (Finalist& each : std::exchange(too_slow_, {})) {
     if (setup_.stopped()) return;
     if (best_us_ == 0 || may_be_fastest(each.trial.timing.median_us, best_us_)) judge_again(each);
-    note(each.attempt, each.trial);
+    note(each.program, each.trial);
   }
-  sort_by_time(finishers_);
+  sort_by_time(finalists_);
 }
 
 }  // namespace mmtune

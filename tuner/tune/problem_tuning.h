@@ -13,8 +13,8 @@
 #include "db/store.h"
 #include "tuner/lanes/lane.h"
 #include "tuner/search/strategy.h"
-#include "tuner/tune/candidate.h"
 #include "tuner/tune/decision.h"
+#include "tuner/tune/preparation.h"
 #include "tuner/tune/session.h"
 #include "tuner/workers/compile_pool.h"
 
@@ -45,15 +45,15 @@ class ProblemTuning {
   ProblemTuning(const TuningSetup& setup, const Problem& problem, std::string search, Clock::time_point deadline);
 
   /// Failed if the problem has no valid candidate, or cannot be measured here. Throws DatabaseError, DeviceError.
-  Ending run(const std::vector<Point>& favourites);
+  Ending run(const std::vector<Candidate>& favourites);
 
   /// Once decided.
-  const Point& winner() const { return finishers_[winner_].attempt.point; }
+  const Candidate& winner() const { return finalists_[winner_].program.candidate; }
 
  private:
-  /// A candidate whose compilation is over.
-  struct Program {
-    std::size_t index = 0;  ///< of its attempt
+  /// A program whose compilation is over.
+  struct Compiled {
+    std::size_t index = 0;  ///< in proposed_
     Outcome outcome = Outcome::ok;
     std::string log;  ///< if that is not ok
     Binary binary;    ///< if it is
@@ -61,30 +61,30 @@ class ProblemTuning {
 
   bool out_of_time() const;
   TrialKey place() const;
-  std::unique_ptr<Strategy> searcher(const Spaces& spaces, const std::vector<Point>& favourites) const;
-  std::vector<Point> untried_defenders(const Spaces& spaces) const;
+  std::unique_ptr<Strategy> searcher(const Spaces& spaces, const std::vector<Candidate>& favourites) const;
+  std::vector<Candidate> untried_defenders(const Spaces& spaces) const;
   bool is_usable(const Trial& known) const;
   bool anew() const;
   bool work_through(Strategy& strategy, const std::function<bool()>& enough);
   void drop_what_is_under_way();
   std::optional<Trial> look_up(std::size_t index);
-  std::optional<Program> next_program();
-  Program program_of(CompilePool::Result result) const;
-  Trial take(const Program& program);
-  std::optional<Trial> twin_of(const Attempt& attempt, const Binary& binary) const;
-  void try_candidate(const Attempt& attempt, const Binary& binary, Trial& trial);
-  void launch(const Attempt& attempt, const Binary& binary, Trial& trial);
+  std::optional<Compiled> next_compiled();
+  Compiled compiled_from(CompilePool::Result result) const;
+  Trial judge(Compiled compiled);
+  std::optional<Trial> twin_of(const Program& program) const;
+  void try_program(const Program& program, Trial& trial);
+  void launch(const Program& program, Trial& trial);
   void store(const Trial& trial, const Binary* binary);
-  std::optional<AttemptRecord> next_launch();
+  std::optional<LaunchRecord> next_launch();
   bool may_win(const Trial& trial) const;
-  std::optional<Trial> note(const Attempt& attempt, Trial trial);
+  std::optional<Trial> note(const Program& program, Trial trial);
   bool is_dangerous(const TrialKey& key) const;
-  Trial set_aside(const Attempt& attempt);
+  Trial set_aside(const Program& program);
   void note_fault(const Trial& trial);
   Ending decide();
   std::optional<std::size_t> finals();
   void judge_suspects();
-  void judge_again(Finisher& suspect);
+  void judge_again(Finalist& suspect);
   bool drop_faulty();
   void try_too_slow_again();
 
@@ -94,12 +94,12 @@ class ProblemTuning {
   Clock::time_point deadline_;
   std::optional<Winner> before_;  ///< the stored decision
   double best_us_ = 0;
-  std::vector<Attempt> attempts_;
-  std::unordered_set<std::string> judged_;  ///< key_of() the points of these
-  std::deque<Program> programs_;            ///< that wait for the lane
-  std::string announced_;                   ///< key_of() the point whose launch is recorded already
-  std::vector<Finisher> finishers_;
-  std::vector<Finisher> too_slow_;  ///< to be timed, beside the best of then
+  std::vector<Program> proposed_;
+  std::unordered_set<std::string> judged_;  ///< key_of() the candidates of these
+  std::deque<Compiled> compiled_;           ///< that wait for the lane
+  std::string announced_;                   ///< key_of() the candidate whose launch is recorded already
+  std::vector<Finalist> finalists_;
+  std::vector<Finalist> too_slow_;  ///< to be timed, beside the best of then
   std::size_t winner_ = 0;
   int set_aside_ = 0;       ///< candidates
   bool is_cut_ = false;     ///< the search ended before its time

@@ -21,10 +21,10 @@
 #include "tuner/lanes/lane.h"
 #include "tuner/search/strategy.h"
 #include "tuner/text/report.h"
-#include "tuner/tune/attempts.h"
-#include "tuner/tune/candidate.h"
 #include "tuner/tune/decision.h"
 #include "tuner/tune/fallbacks.h"
+#include "tuner/tune/launches.h"
+#include "tuner/tune/preparation.h"
 #include "tuner/tune/problem_tuning.h"
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
@@ -56,10 +56,10 @@ struct Model {
 /// For whoever has the GPU's lock: nothing runs there before and after, whatever happens in between.
 class SettledGpu {
  public:
-  SettledGpu(const DeviceSpec& gpu, Store& store) : gpu_(gpu), store_(store) { settle_attempts(gpu_, store_); }
+  SettledGpu(const DeviceSpec& gpu, Store& store) : gpu_(gpu), store_(store) { settle_launches(gpu_, store_); }
   ~SettledGpu() {
     try {
-      settle_attempts(gpu_, store_);
+      settle_launches(gpu_, store_);
     } catch (const Error& error) {
       log::debug("{}", error.what());
     }
@@ -161,7 +161,7 @@ class Session {
       CompileQueue compiler(pool_);
       while (const auto task = next_task(model)) {
         tune(model, *task, *lane, compiler);
-        settle_attempts(device.spec, store_);
+        settle_launches(device.spec, store_);
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -213,7 +213,7 @@ class Session {
     if (built_in.hash != fallback.source.hash) return std::nullopt;
     auto binary = store_.find_compiled(fallback.source.hash, preparation.target().name, true);
     if (!binary) return std::nullopt;
-    Canary canary{fallback.problem, {{fallback.family, fallback.config, {}, fallback.source}, *std::move(binary)}};
+    Canary canary{fallback.problem, {{fallback.family, fallback.config}, {}, fallback.source, {}, *std::move(binary)}};
     canary.problem.m = canary.problem.n = canary.problem.k = 64;
     return canary;
   }
@@ -238,9 +238,9 @@ class Session {
     model.favourites.add(tuning.winner());
   }
 
-  std::vector<Point> favourites(const Model& model) {
+  std::vector<Candidate> favourites(const Model& model) {
     const std::lock_guard lock(mutex_);
-    return model.favourites.points();
+    return model.favourites.candidates();
   }
 
   void report(int trials, const std::string& note) {

@@ -133,7 +133,7 @@ void each_member(Is<Timing> auto& x, auto&& member) {
   member("power_limit_w", x.power_limit_w);
 }
 
-void each_member(Is<Evaluation> auto& x, auto&& member) {
+void each_member(Is<Verdict> auto& x, auto&& member) {
   member("outcome", x.outcome);
   member("note", x.note);
   member("timing", x.timing);
@@ -141,15 +141,16 @@ void each_member(Is<Evaluation> auto& x, auto&& member) {
   member("deterministic", x.deterministic);
 }
 
-void each_member(Is<Finish> auto& x, auto&& member) {
-  member("timing", x.timing);
-  member("standing", x.placing.standing);
-  member("ratio", x.placing.ratio.median);
-  member("ratio_low", x.placing.ratio.low);
-  member("ratio_high", x.placing.ratio.high);
-  member("outcome", x.outcome);
-  member("note", x.note);
-  member("deterministic", x.deterministic);
+void each_member(Is<Placing> auto& x, auto&& member) {
+  member("standing", x.standing);
+  member("ratio", x.ratio.median);
+  member("ratio_low", x.ratio.low);
+  member("ratio_high", x.ratio.high);
+}
+
+void each_member(Is<RaceResult> auto& x, auto&& member) {
+  member("verdicts", x.verdicts);
+  member("placings", x.placings);
 }
 
 template <class T>
@@ -271,13 +272,13 @@ void from_json(const Message& message, Candidate& candidate) {
   candidate.config = Config::parse(message.at("config").get<std::string>());
 }
 
-void to_json(Message& message, const Contender& contender) {
-  message = {{"candidate", contender.candidate}, {"binary", contender.binary}};
+void to_json(Message& message, const Program& program) {
+  message = {{"candidate", program.candidate}, {"binary", program.binary}};
 }
 
-void from_json(const Message& message, Contender& contender) {
-  message.at("candidate").get_to(contender.candidate);
-  message.at("binary").get_to(contender.binary);
+void from_json(const Message& message, Program& program) {
+  message.at("candidate").get_to(program.candidate);
+  message.at("binary").get_to(program.binary);
 }
 
 void to_json(Message& message, const Timing& timing) { write(message, timing); }
@@ -286,24 +287,32 @@ void from_json(const Message& message, Timing& timing) {
   demand_sound(fault_of(timing, Outcome::unstable));
 }
 
-void to_json(Message& message, const Finish& finish) { write(message, finish); }
-void from_json(const Message& message, Finish& finish) {
-  read(message, finish);
-  demand_sound(fault_of(finish.timing, Outcome::ok));
-  demand(finish.placing.standing >= Standing::leader && finish.placing.standing <= Standing::slower, "standing");
-  const Ratio& ratio = finish.placing.ratio;
-  demand(ratio.low > 0 && ratio.low <= ratio.median && ratio.median <= ratio.high && std::isfinite(ratio.high),
-         "ratio");
-  demand(finish.outcome == Outcome::ok || finish.outcome == Outcome::unstable, "outcome of a race");
+void to_json(Message& message, const Verdict& verdict) { write(message, verdict); }
+void from_json(const Message& message, Verdict& verdict) {
+  read(message, verdict);
+  demand(parse_outcome(to_string(verdict.outcome)) == verdict.outcome, "outcome");
+  demand_sound(fault_of(verdict.timing, verdict.outcome));
+  demand(verdict.error_share >= 0 || std::isnan(verdict.error_share), "error share");
+  demand(verdict.outcome != Outcome::ok || verdict.error_share <= 1, "error share of a right result");
 }
 
-void to_json(Message& message, const Evaluation& evaluation) { write(message, evaluation); }
-void from_json(const Message& message, Evaluation& evaluation) {
-  read(message, evaluation);
-  demand(parse_outcome(to_string(evaluation.outcome)) == evaluation.outcome, "outcome");
-  demand_sound(fault_of(evaluation.timing, evaluation.outcome));
-  demand(evaluation.error_share >= 0 || std::isnan(evaluation.error_share), "error share");
-  demand(evaluation.outcome != Outcome::ok || evaluation.error_share <= 1, "error share of a right result");
+void to_json(Message& message, const Placing& placing) { write(message, placing); }
+void from_json(const Message& message, Placing& placing) {
+  read(message, placing);
+  demand(placing.standing >= Standing::leader && placing.standing <= Standing::slower, "standing");
+  const Ratio& ratio = placing.ratio;
+  demand(ratio.low > 0 && ratio.low <= ratio.median && ratio.median <= ratio.high && std::isfinite(ratio.high),
+         "ratio");
+}
+
+void to_json(Message& message, const RaceResult& result) { write(message, result); }
+void from_json(const Message& message, RaceResult& result) {
+  read(message, result);
+  demand(result.verdicts.size() == result.placings.size(), "as many verdicts as placings");
+  for (const Verdict& verdict : result.verdicts) {
+    demand(verdict.outcome == Outcome::ok || verdict.outcome == Outcome::unstable, "outcome of a race");
+    demand_sound(fault_of(verdict.timing, Outcome::ok));
+  }
 }
 
 namespace {

@@ -21,8 +21,8 @@ inline constexpr std::string_view kCompiler = "compiler";  ///< → CompilerFact
 inline constexpr std::string_view kCompile = "compile";    ///< source, target, memory_bytes → Compilation
 inline constexpr std::string_view kOpen = "open";          ///< device, ordinal, target → Environment; makes the lane
 inline constexpr std::string_view kBegin = "begin";        ///< problem
-inline constexpr std::string_view kEvaluate = "evaluate";  ///< candidate, binary, best_us → Evaluation
-inline constexpr std::string_view kRace = "race";          ///< contenders → Finish…
+inline constexpr std::string_view kEvaluate = "evaluate";  ///< program, best_us → Verdict
+inline constexpr std::string_view kRace = "race";          ///< finalists → RaceResult
 }  // namespace verb
 
 /// The hash in CompilerFacts.
@@ -47,17 +47,20 @@ void to_json(Message& message, const Binary& binary);
 void from_json(const Message& message, Binary& binary);
 void to_json(Message& message, const Environment& environment);
 void from_json(const Message& message, Environment& environment);
-/// Family and configuration; the reader makes the plan of them anew, and has no source.
+/// Family and configuration.
 void to_json(Message& message, const Candidate& candidate);
 void from_json(const Message& message, Candidate& candidate);
-void to_json(Message& message, const Contender& contender);
-void from_json(const Message& message, Contender& contender);
+/// Candidate and binary; the reader makes the plan of them anew, and has no source.
+void to_json(Message& message, const Program& program);
+void from_json(const Message& message, Program& program);
 void to_json(Message& message, const Timing& timing);
 void from_json(const Message& message, Timing& timing);
-void to_json(Message& message, const Finish& finish);
-void from_json(const Message& message, Finish& finish);
-void to_json(Message& message, const Evaluation& evaluation);
-void from_json(const Message& message, Evaluation& evaluation);
+void to_json(Message& message, const Verdict& verdict);
+void from_json(const Message& message, Verdict& verdict);
+void to_json(Message& message, const Placing& placing);
+void from_json(const Message& message, Placing& placing);
+void to_json(Message& message, const RaceResult& result);
+void from_json(const Message& message, RaceResult& result);
 
 /// The answer for an exception, which keeps its kind.
 Message error_answer(const std::exception& error);

@@ -67,19 +67,19 @@ class Service {
   }
 
   Message evaluate(const Message& request) {
-    Candidate candidate = request.at("candidate").get<Candidate>();
-    plan(candidate);
+    Program program = request.at("program").get<Program>();
+    plan(program);
     try {
-      return lane().evaluate(candidate, request.at("binary").get<Binary>(), request.at("best_us").get<double>());
+      return lane().evaluate(program, request.at("best_us").get<double>());
     } catch (const OutOfMemoryError& error) {
-      return Evaluation{Outcome::launch_failed, error.what(), {}, 0};
+      return Verdict{Outcome::launch_failed, error.what(), {}, 0};
     }
   }
 
   Message race(const Message& request) {
-    auto contenders = request.at("contenders").get<std::vector<Contender>>();
-    for (Contender& each : contenders) plan(each.candidate);
-    return lane().race(contenders);
+    auto finalists = request.at("finalists").get<std::vector<Program>>();
+    for (Program& each : finalists) plan(each);
+    return lane().race(finalists);
   }
 
   Lane& lane() {
@@ -87,8 +87,8 @@ class Service {
     return *lane_;
   }
 
-  void plan(Candidate& candidate) const {
-    candidate.plan = candidate.family->plan(problem_, candidate.config, device_.spec);
+  void plan(Program& program) const {
+    program.plan = program.candidate.family->plan(problem_, program.candidate.config, device_.spec);
   }
 
   const WorkerParts& parts_;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "db/attempt.h"
+#include "db/launch_record.h"
 #include "runtime/log.h"
 #include "tuner/workers/worker_process.h"
 
@@ -21,7 +21,8 @@ constexpr double kSlowest = 100;   // times the peak's time
 constexpr int kMostBegins = 2;     // attempts to prepare a problem before it counts as unmeasurable
 
 /// Whether a GPU that does not work can be the reason.
-bool may_blame_gpu(Outcome outcome) {
+bool may_be_gpus_fault(const Verdict& verdict) {
+  const Outcome outcome = verdict.outcome;
   return is_kill(outcome) || outcome == Outcome::wrong_result || outcome == Outcome::guard_violation ||
          outcome == Outcome::unstable;
 }
@@ -57,19 +58,18 @@ class WorkerLane final : public Lane {
     if (worker_ && !suspicious_) request_begin();
   }
 
-  Evaluation evaluate(const Candidate& candidate, const Binary& binary, double best_us) override {
+  Verdict evaluate(const Program& program, double best_us) override {
     prepare();
-    Evaluation evaluation = evaluate_now(problem_, candidate, binary, best_us);
-    if (may_blame_gpu(evaluation.outcome)) acquit_gpu();
-    return evaluation;
+    Verdict verdict = evaluate_now(problem_, program, best_us);
+    if (may_be_gpus_fault(verdict)) check_gpu();
+    return verdict;
   }
 
-  std::vector<Finish> race(const std::vector<Contender>& contenders) override {
+  RaceResult race(const std::vector<Program>& finalists) override {
     prepare();
-    std::vector<Finish> finishes = race_now(contenders);
-    const auto is_suspicious = [](const Finish& finish) { return may_blame_gpu(finish.outcome); };
-    if (std::any_of(finishes.begin(), finishes.end(), is_suspicious)) acquit_gpu();
-    return finishes;
+    RaceResult result = race_now(finalists);
+    if (std::any_of(result.verdicts.begin(), result.verdicts.end(), may_be_gpus_fault)) check_gpu();
+    return result;
   }
 
  private:
@@ -77,12 +77,12 @@ class WorkerLane final : public Lane {
 
   std::string name() const { return fmt::format("GPU {}", options_.device.ordinal); }
 
-  std::vector<Finish> race_now(const std::vector<Contender>& contenders) {
-    const milliseconds limit = options_.begin_limit + work_limit(kRaceLaunches * static_cast<double>(contenders.size()),
+  RaceResult race_now(const std::vector<Program>& finalists) {
+    const milliseconds limit = options_.begin_limit + work_limit(kRaceLaunches * static_cast<double>(finalists.size()),
                                                                  problem_, options_.device.spec);
     try {
-      auto finishes = worker_->ask<std::vector<Finish>>({{"verb", verb::kRace}, {"contenders", contenders}}, limit);
-      if (finishes.size() == contenders.size()) return finishes;
+      auto result = worker_->ask<RaceResult>({{"verb", verb::kRace}, {"finalists", finalists}}, limit);
+      if (result.verdicts.size() == finalists.size()) return result;
       lose();
       throw RaceLostError("its process answered nonsense");
     } catch (const WorkerLost& lost) {
@@ -127,18 +127,18 @@ class WorkerLane final : public Lane {
       worker_.reset();
       throw DeviceLostError(fmt::format("{} cannot be used: {}; see `mmtune doctor`", name(), lost.what()));
     } catch (const DeviceError& error) {
-      if (suspicious_) be_sick(fmt::format("it cannot be used in a new process ({})", error.what()));
+      if (suspicious_) give_up_gpu(fmt::format("it cannot be used in a new process ({})", error.what()));
       throw;
     }
     if (std::exchange(suspicious_, false)) {
       if (const std::string fault = fault_of_canary(); !fault.empty()) {
-        be_sick(fmt::format("a kernel that is known to work fails in a new process ({})", fault));
+        give_up_gpu(fmt::format("a kernel that is known to work fails in a new process ({})", fault));
       }
     }
   }
 
   /// Before a candidate is blamed. One that spoilt its own process is told from a sick GPU by a new process.
-  void acquit_gpu() {
+  void check_gpu() {
     if (worker_) {
       if (const std::string fault = fault_of_canary(); fault.empty()) return;
       lose();
@@ -149,19 +149,19 @@ class WorkerLane final : public Lane {
   /// Runs the kernel that is known to work; the problem has to be begun again. Empty if it worked, or there is none.
   std::string fault_of_canary() {
     if (!options_.canary) return "";
-    const auto& [problem, contender] = *options_.canary;
+    const auto& [problem, program] = *options_.canary;
     log::debug("{}: looking whether the GPU works", name());
     begun_ = Begun::no;
     try {
       worker_->ask<Message>({{"verb", verb::kBegin}, {"problem", problem}}, options_.begin_limit + options_.limit);
-      const Evaluation song = evaluate_now(problem, contender.candidate, contender.binary, 0);
-      return song.outcome == Outcome::ok ? "" : fmt::format("{}: {}", to_string(song.outcome), song.note);
+      const Verdict verdict = evaluate_now(problem, program, 0);
+      return verdict.outcome == Outcome::ok ? "" : fmt::format("{}: {}", to_string(verdict.outcome), verdict.note);
     } catch (const std::exception& error) {
       return error.what();
     }
   }
 
-  [[noreturn]] void be_sick(const std::string& why) {
+  [[noreturn]] void give_up_gpu(const std::string& why) {
     worker_.reset();
     throw DeviceLostError(
         fmt::format("{} is sick: {}; look for Xid in the kernel's log, reset the GPU, then run the "
@@ -209,15 +209,14 @@ class WorkerLane final : public Lane {
     if (++begins_ >= kMostBegins) throw UnmeasurableError(fmt::format("its operands cannot be prepared: {}", why));
   }
 
-  Evaluation evaluate_now(const Problem& problem, const Candidate& candidate, const Binary& binary, double best_us) {
+  Verdict evaluate_now(const Problem& problem, const Program& program, double best_us) {
     const auto lost = [this](Outcome outcome, const char* why) {
       lose();
-      return Evaluation{outcome, why, {}, 0};
+      return Verdict{outcome, why, {}, 0};
     };
     try {
-      return worker_->ask<Evaluation>(
-          {{"verb", verb::kEvaluate}, {"candidate", candidate}, {"binary", binary}, {"best_us", best_us}},
-          time_limit(problem, options_.device.spec, options_.limit));
+      return worker_->ask<Verdict>({{"verb", verb::kEvaluate}, {"program", program}, {"best_us", best_us}},
+                                   time_limit(problem, options_.device.spec, options_.limit));
     } catch (const WorkerLost& error) {
       return lost(error.outcome(), error.what());
     } catch (const DeviceLostError& error) {

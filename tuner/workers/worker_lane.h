@@ -11,11 +11,11 @@
 
 namespace mmtune {
 
-/// A kernel that works, run before a candidate is blamed for a lost worker or a wrong result: if it fails too, in a
-/// fresh worker, the GPU is sick and not the candidate.
+/// A program that is known to work, run before a candidate is blamed for a lost worker or a wrong result: if it fails
+/// too, in a fresh worker, the GPU is at fault and not the candidate.
 struct Canary {
   Problem problem;
-  Contender contender;
+  Program program;
 };
 
 struct WorkerLaneOptions {
@@ -34,7 +34,7 @@ std::chrono::milliseconds time_limit(const Problem& problem, const DeviceSpec& d
 
 /// Starts the worker at once and waits for nothing. A candidate that loses the worker, or breaks its context, has
 /// crashed or timed_out; the next call works with a new worker. begin() waits for nothing either. Throws
-/// DeviceLostError where the GPU is sick, instead of the evaluation of the candidate that showed it.
+/// DeviceLostError where the GPU is at fault, instead of the verdict on the candidate that showed it.
 std::unique_ptr<Lane> make_worker_lane(WorkerLaneOptions options);
 
 }  // namespace mmtune

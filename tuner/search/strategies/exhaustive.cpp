@@ -1,4 +1,4 @@
-// Every point worth trying once, in the order of the model: the yardstick for the other strategies.
+// Every candidate worth trying once, in the order of the model: the yardstick for the other strategies.
 #include <limits>
 
 #include "tuner/search/strategy.h"
@@ -13,13 +13,13 @@ class Exhaustive final : public Strategy {
   explicit Exhaustive(const StrategySetup& setup)
       : ranking_(setup.spaces.ranked(std::numeric_limits<std::size_t>::max())) {}
 
-  std::vector<Point> propose() override {
-    std::vector<Point> points;
-    for (; next_ < ranking_.size() && points.size() < kRound; ++next_) points.push_back(ranking_[next_]);
-    return points;
+  std::vector<Candidate> propose() override {
+    std::vector<Candidate> candidates;
+    for (; next_ < ranking_.size() && candidates.size() < kRound; ++next_) candidates.push_back(ranking_[next_]);
+    return candidates;
   }
 
-  void learn(const Point&, const Trial&) override {}
+  void learn(const Candidate&, const Trial&) override {}
 
  private:
   Ranking ranking_;

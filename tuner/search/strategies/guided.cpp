@@ -46,22 +46,22 @@ class Guided final : public Strategy {
     add_lessons(setup.lessons);
     round_ = std::clamp(most_ / kRounds, kLeastRound, kLargestRound);
     add_candidates(ranking);
-    for (const Point& favourite : setup.favourites) {
+    for (const Candidate& favourite : setup.favourites) {
       if (spaces_.contains(favourite)) first_.push_back(add(favourite));
     }
     const std::size_t most_proven = kFirstRound * round_ / 2;
     for (std::size_t i = 0; i < std::min(setup.proven.size(), most_proven); ++i) first_.push_back(add(setup.proven[i]));
   }
 
-  std::vector<Point> propose() override {
+  std::vector<Candidate> propose() override {
     surrogate_.update();
     std::sort(measured_.begin(), measured_.end());
-    std::vector<Point> points;
+    std::vector<Candidate> candidates;
     const auto propose_one = [&](std::size_t chosen) {
       if (tried_[chosen] || trials_ == most_) return;
       tried_[chosen] = true;
       surrogate_.plan(chosen);
-      points.push_back(points_[chosen]);
+      candidates.push_back(candidates_[chosen]);
       ++trials_;
     };
     for (const std::size_t each : std::exchange(first_, {})) propose_one(each);
@@ -70,16 +70,16 @@ class Guided final : public Strategy {
       for (const std::size_t each : left_around_best()) propose_one(each);
     }
     const std::size_t wanted = std::exchange(started_, true) ? round_ : kFirstRound * round_;
-    while (points.size() < wanted && trials_ < most_) {
+    while (candidates.size() < wanted && trials_ < most_) {
       const std::size_t chosen = most_promising();
-      if (chosen == points_.size()) break;
+      if (chosen == candidates_.size()) break;
       propose_one(chosen);
     }
-    return points;
+    return candidates;
   }
 
-  void learn(const Point& point, const Trial& trial) override {
-    const auto known = numbers_.find(key_of(point));
+  void learn(const Candidate& candidate, const Trial& trial) override {
+    const auto known = numbers_.find(key_of(candidate));
     if (known == numbers_.end()) return;
     const bool timed = trial.outcome == Outcome::ok || trial.outcome == Outcome::too_slow;
     const double log_time =
@@ -103,21 +103,21 @@ class Guided final : public Strategy {
   void add_lessons(const std::vector<Lesson>& lessons) {
     for (const Lesson& lesson : lessons) {
       const std::size_t number =
-          surrogate_.add(place_of(lesson.point, lesson.prediction), log_of(lesson.prediction.time_us));
+          surrogate_.add(place_of(lesson.candidate, lesson.prediction), log_of(lesson.prediction.time_us));
       surrogate_.plan(number);
       surrogate_.observe(number, log_of(lesson.time_us));
-      points_.push_back(lesson.point);
+      candidates_.push_back(lesson.candidate);
       tried_.push_back(true);
     }
   }
 
-  std::size_t add(const Point& point) {
-    const auto [known, is_new] = numbers_.try_emplace(key_of(point), points_.size());
+  std::size_t add(const Candidate& candidate) {
+    const auto [known, is_new] = numbers_.try_emplace(key_of(candidate), candidates_.size());
     if (!is_new) return known->second;
     std::normal_distribution<double> luck(0, kLuck);
-    const Prediction prediction = spaces_.predict(*point.family, point.config);
-    surrogate_.add(place_of(point, prediction), log_of(prediction.time_us) + luck(random_));
-    points_.push_back(point);
+    const Prediction prediction = spaces_.predict(*candidate.family, candidate.config);
+    surrogate_.add(place_of(candidate, prediction), log_of(prediction.time_us) + luck(random_));
+    candidates_.push_back(candidate);
     tried_.push_back(false);
     return known->second;
   }
@@ -126,7 +126,7 @@ class Guided final : public Strategy {
   // join in as its neighbours.
   void add_candidates(const Ranking& ranking) {
     const bool all = ranking.size() <= kCandidates;
-    for (std::size_t rank = 0; rank < ranking.size() && points_.size() < kCandidates;) {
+    for (std::size_t rank = 0; rank < ranking.size() && candidates_.size() < kCandidates;) {
       std::size_t alike = 1;
       const double time = ranking.predicted_us(rank);
       while (!all && rank + alike < ranking.size() && ranking.predicted_us(rank + alike) == time) ++alike;
@@ -137,12 +137,12 @@ class Guided final : public Strategy {
 
   static double log_of(double time_us) { return std::log(std::max(kShortestUs, time_us)); }
 
-  static Surrogate::Place place_of(const Point& point, const Prediction& prediction) {
-    Surrogate::Place place{point.family, {}, prediction.shares};
-    const auto params = point.family->params();
+  static Surrogate::Place place_of(const Candidate& candidate, const Prediction& prediction) {
+    Surrogate::Place place{candidate.family, {}, prediction.shares};
+    const auto params = candidate.family->params();
     for (std::size_t i = 0; i < params.size(); ++i) {
       const auto& values = params[i].values;
-      const auto at = std::find(values.begin(), values.end(), point.config.settings()[i].value);
+      const auto at = std::find(values.begin(), values.end(), candidate.config.settings()[i].value);
       place.digits.push_back(static_cast<std::uint8_t>(at - values.begin()));
     }
     return place;
@@ -157,7 +157,7 @@ class Guided final : public Strategy {
       const bool close = log_time < best + kClose;
       if (!close && i >= kClimbers) break;
       if (!climbed_.insert(number).second) continue;
-      for (const Point& neighbour : spaces_.neighbours(points_[number])) {
+      for (const Candidate& neighbour : spaces_.neighbours(candidates_[number])) {
         const std::size_t candidate = add(neighbour);
         if (close && surrogate_.expected(candidate) < best + kReach) promising.push_back(candidate);
       }
@@ -174,7 +174,7 @@ class Guided final : public Strategy {
       const double best = measured_.front().first;
       if (log_time > best + kClose || left.size() >= round_) break;
       const auto first = static_cast<std::ptrdiff_t>(left.size());
-      for (const Point& neighbour : spaces_.neighbours(points_[number])) {
+      for (const Candidate& neighbour : spaces_.neighbours(candidates_[number])) {
         const std::size_t candidate = add(neighbour);
         if (!tried_[candidate] && surrogate_.expected(candidate) < best + kLastReach) left.push_back(candidate);
       }
@@ -191,9 +191,9 @@ class Guided final : public Strategy {
   }
 
   std::size_t most_promising() const {
-    std::size_t chosen = points_.size();
+    std::size_t chosen = candidates_.size();
     double most = kNone;
-    for (std::size_t i = 0; i < points_.size(); ++i) {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (tried_[i]) continue;
       const double promise = promise_of(i);
       if (promise <= most) continue;
@@ -222,7 +222,7 @@ class Guided final : public Strategy {
   std::size_t trials_ = 0;
   bool started_ = false;
   Surrogate surrogate_;
-  std::vector<Point> points_;  // by their numbers in the surrogate
+  std::vector<Candidate> candidates_;  // by their numbers in the surrogate
   std::vector<bool> tried_;
   std::unordered_map<std::string, std::size_t> numbers_;
   std::vector<std::size_t> first_;           // favourites, before anything else

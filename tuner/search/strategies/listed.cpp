@@ -1,4 +1,4 @@
-// Points that somebody else chose, once.
+// Candidates that somebody else chose, once.
 #include <utility>
 
 #include "tuner/search/strategy.h"
@@ -8,17 +8,19 @@ namespace {
 
 class Listed final : public Strategy {
  public:
-  explicit Listed(std::vector<Point> points) : points_(std::move(points)) {}
+  explicit Listed(std::vector<Candidate> candidates) : candidates_(std::move(candidates)) {}
 
-  std::vector<Point> propose() override { return std::exchange(points_, {}); }
-  void learn(const Point&, const Trial&) override {}
+  std::vector<Candidate> propose() override { return std::exchange(candidates_, {}); }
+  void learn(const Candidate&, const Trial&) override {}
 
  private:
-  std::vector<Point> points_;
+  std::vector<Candidate> candidates_;
 };
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_listed(std::vector<Point> points) { return std::make_unique<Listed>(std::move(points)); }
+std::unique_ptr<Strategy> make_listed(std::vector<Candidate> candidates) {
+  return std::make_unique<Listed>(std::move(candidates));
+}
 
 }  // namespace mmtune

@@ -1,4 +1,4 @@
-// Points drawn without preference: what a strategy must beat to be worth its lines.
+// Candidates drawn without preference: what a strategy must beat to be worth its lines.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -18,14 +18,14 @@ class Random final : public Strategy {
     std::iota(ranks.begin(), ranks.end(), std::size_t{0});
     std::shuffle(ranks.begin(), ranks.end(), std::mt19937_64(setup.seed));
     ranks.resize(std::min(ranks.size(), static_cast<std::size_t>(setup.effort.most_trials)));
-    for (const std::size_t rank : ranks) points_.push_back(ranking[rank]);
+    for (const std::size_t rank : ranks) candidates_.push_back(ranking[rank]);
   }
 
-  std::vector<Point> propose() override { return std::exchange(points_, {}); }
-  void learn(const Point&, const Trial&) override {}
+  std::vector<Candidate> propose() override { return std::exchange(candidates_, {}); }
+  void learn(const Candidate&, const Trial&) override {}
 
  private:
-  std::vector<Point> points_;
+  std::vector<Candidate> candidates_;
 };
 
 }  // namespace

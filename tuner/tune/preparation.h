@@ -1,21 +1,13 @@
-// From a proposed point to a program that can be judged, and to the row that its trial becomes.
+// From a candidate to a program, and to the row that its trial becomes.
 #pragma once
 
 #include "db/trial.h"
 #include "runtime/nvrtc.h"
-#include "tuner/lanes/lane.h"
-#include "tuner/search/strategy.h"
+#include "tuner/lanes/program.h"
 
 namespace mmtune {
 
-/// A proposed point, rendered for a problem.
-struct Attempt {
-  Point point;
-  Candidate candidate;
-  TrialKey key;
-};
-
-/// What all candidates of a session have in common. Immutable.
+/// What all programs of a session have in common. Immutable.
 class Preparation {
  public:
   Preparation(TemplateFiles files, DeviceSpec device, CompileTarget target, Evidence evidence, std::string nvrtc)
@@ -32,7 +24,8 @@ class Preparation {
   const std::string& nvrtc() const { return nvrtc_; }
 
   Source source(const Family& family, const Problem& problem, const Config& config) const;
-  Attempt attempt(const Problem& problem, const Point& point) const;
+  /// The candidate's, not yet compiled.
+  Program program(const Problem& problem, const Candidate& candidate) const;
 
   /// Whether this program still makes a stored trial's source; false for a family or configuration that it lacks.
   bool makes(const TrialKey& key) const;
@@ -40,11 +33,12 @@ class Preparation {
   /// What the database keeps of a successful compilation.
   Binary binary(const Compilation& compilation) const;
 
-  /// The trial of an attempt before anything came of it.
-  Trial trial(const Attempt& attempt, const Environment& environment) const;
+  /// The trial of a program that has no binary.
+  Trial trial(const Program& program, const Environment& environment) const;
 
-  /// The same once it has a binary: what that needs of an SM. Where it needs more than there is, the outcome says so.
-  Trial trial(const Attempt& attempt, const Environment& environment, const Binary& binary) const;
+  /// The trial of a program before it is launched: what it needs of an SM. Where that is more than there is, the
+  /// outcome says so.
+  Trial compiled_trial(const Program& program, const Environment& environment) const;
 
  private:
   TemplateFiles files_;

@@ -1,4 +1,4 @@
-#include "tuner/tune/candidate.h"
+#include "tuner/tune/preparation.h"
 
 #include <fmt/format.h>
 
@@ -14,15 +14,11 @@ Source Preparation::source(const Family& family, const Problem& problem, const C
   return render(files_, family, problem, config, device_, target_.compute_capability);
 }
 
-Attempt Preparation::attempt(const Problem& problem, const Point& point) const {
-  Attempt attempt;
-  attempt.point = point;
-  attempt.candidate = {point.family, point.config, point.family->plan(problem, point.config, device_),
-                       source(*point.family, problem, point.config)};
-  attempt.key = {
-      key_of(device_), problem, std::string(point.family->name()), point.config.text(), attempt.candidate.source.hash,
-      evidence_};
-  return attempt;
+Program Preparation::program(const Problem& problem, const Candidate& candidate) const {
+  const auto& [family, config, predicted_us] = candidate;
+  Program program{candidate, family->plan(problem, config, device_), source(*family, problem, config), {}, {}};
+  program.key = {key_of(device_), problem, std::string(family->name()), config.text(), program.source.hash, evidence_};
+  return program;
 }
 
 Binary Preparation::binary(const Compilation& compilation) const {
@@ -46,17 +42,18 @@ bool Preparation::makes(const TrialKey& key) const {
   return why_changed(key, device_, files_, target_.compute_capability).empty();
 }
 
-Trial Preparation::trial(const Attempt& attempt, const Environment& environment) const {
+Trial Preparation::trial(const Program& program, const Environment& environment) const {
   Trial trial;
-  trial.key = attempt.key;
+  trial.key = program.key;
   trial.environment = environment;
-  trial.deterministic = attempt.candidate.plan.deterministic;
+  trial.deterministic = program.plan.deterministic;
   return trial;
 }
 
-Trial Preparation::trial(const Attempt& attempt, const Environment& environment, const Binary& binary) const {
-  Trial trial = this->trial(attempt, environment);
-  const LaunchStep& step = main_step(attempt.candidate.plan);
+Trial Preparation::compiled_trial(const Program& program, const Environment& environment) const {
+  Trial trial = this->trial(program, environment);
+  const LaunchStep& step = main_step(program.plan);
+  const Binary& binary = program.binary;
   const auto threads = static_cast<int>(block_threads(step));
   trial.binary_hash = binary.hash;
   trial.smem_bytes = step.smem_bytes + binary.static_smem_bytes;

@@ -1,4 +1,4 @@
-// The record of what runs on a GPU: db/attempt.h.
+// The record of what runs on a GPU: db/launch_record.h.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 namespace mmtune {
 
 /// In this boot of the machine.
-AttemptRecord attempt_record(const TrialKey& key, const Environment& environment);
+LaunchRecord launch_record(const TrialKey& key, const Environment& environment);
 
 /// Before launches on the lane, of one candidate or of a race. Predictions run nothing, which is not recorded.
 void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store& store);
 
 /// For whoever alone uses the GPU, before and after that: nothing runs there. Warns of candidates that crashed the
 /// machine.
-void settle_attempts(const DeviceSpec& gpu, Store& store);
+void settle_launches(const DeviceSpec& gpu, Store& store);
 
 /// Whether the candidate was in a race that crashed the machine, on this GPU model with this driver. Nobody knows who
 /// of those it was, so that it is no kill; but such a race is not run again.

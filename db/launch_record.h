@@ -8,7 +8,7 @@
 namespace mmtune {
 
 /// A candidate that is about to run.
-struct AttemptRecord {
+struct LaunchRecord {
   TrialKey key;
   Environment environment;
   std::string boot;  ///< the machine's, since when it has been up: Linux's boot_id

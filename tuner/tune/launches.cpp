@@ -1,4 +1,4 @@
-#include "tuner/tune/attempts.h"
+#include "tuner/tune/launches.h"
 
 #include <fstream>
 
@@ -15,18 +15,18 @@ std::string boot_id() {
 
 }  // namespace
 
-AttemptRecord attempt_record(const TrialKey& key, const Environment& environment) {
+LaunchRecord launch_record(const TrialKey& key, const Environment& environment) {
   return {key, environment, boot_id()};
 }
 
 void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store& store) {
   if (lane.evidence() == Evidence::predicted) return;
-  std::vector<AttemptRecord> attempts;
-  for (const TrialKey& key : candidates) attempts.push_back(attempt_record(key, lane.environment()));
-  store.begin(attempts);
+  std::vector<LaunchRecord> records;
+  for (const TrialKey& key : candidates) records.push_back(launch_record(key, lane.environment()));
+  store.begin(records);
 }
 
-void settle_attempts(const DeviceSpec& gpu, Store& store) {
+void settle_launches(const DeviceSpec& gpu, Store& store) {
   const std::vector<TrialKey> culprits = store.settle(gpu.uuid, boot_id());
   for (const TrialKey& culprit : culprits) {
     log::warning("{}: {} {} was {} on {} when the machine went down", to_string(culprit.problem), culprit.family,
