@@ -4,11 +4,7 @@
 #include <fmt/ranges.h>
 #include <mmtune/error.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -61,46 +57,109 @@ std::string names_of(const std::vector<T>& values) {
   return names.empty() ? "all" : names;
 }
 
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+/// The target of a list of names; `known` are all of them.
+template <class T, class Parse>
+Target list_target(std::vector<T>& target, Parse parse, std::vector<std::string> known) {
+  auto list = parsed_target(target, parse, names_of(target));
+  list.choices = std::move(known);
+  return list;
 }
 
-/// `initial` is only for the help page.
-void add_text_option(CLI::App& verb, const std::string& name, const std::string& help, const std::string& type,
-                     const std::string& initial, const std::function<void(const std::string&)>& take) {
-  verb.add_option_function<std::string>(name, take, help)->type_name(type)->default_str(initial);
+template <class All>
+std::vector<std::string> names_and_all(const All& all) {
+  std::vector<std::string> names;
+  for (const auto value : all) names.emplace_back(to_string(value));
+  names.emplace_back("all");
+  return names;
+}
+
+/// The target of one of a few values; the first is the default.
+template <class T>
+Target value_target(T& target, const Choices<T>& choices) {
+  Target one;
+  one.take = [&target, choices](std::string_view name, const std::string& text) {
+    target = choose<T>(name, text, choices);
+  };
+  one.initial = choices.front().first;
+  for (const auto& choice : choices) one.choices.emplace_back(choice.first);
+  return one;
 }
 
 }  // namespace
 
-void add_device_option(CLI::App& verb, Options& options) {
-  verb.add_option("--device", options.device, "auto, the number of a GPU, or model:NAME (see mmtune devices)")
-      ->type_name("DEVICE")
-      ->capture_default_str();
+Option family_argument(std::string& family) {
+  return {
+      .names = "family", .value = "FAMILY", .help = "a kernel family", .target = text_target(family), .required = true};
 }
 
-void add_database_option(CLI::App& verb, Options& options) {
-  verb.add_option("--db", options.database, "database file (default: MMTUNE_DB, else in the XDG data directory)")
-      ->type_name("FILE");
+Option sizes_option(std::string& sizes) {
+  return {.names = "--sizes",
+          .value = "SIZES",
+          .help = "1024, 256..8192, a..b:step, a..b*factor, MxNxK, @file.csv; with commas",
+          .target = text_target(sizes),
+          .required = true};
 }
 
-void add_problem_options(CLI::App& verb, Options& options) {
-  add_text_option(verb, "--precision", "fp32, fp64, int32, fp16, bf16, a list of them, or all", "LIST",
-                  names_of(options.precisions),
-                  [&options](const std::string& text) { options.precisions = parse_precisions(text); });
-  add_text_option(verb, "--layout", "nn, nt, tn, tt (n: as stored, t: transposed), a list of them, or all", "LIST",
-                  names_of(options.layouts),
-                  [&options](const std::string& text) { options.layouts = parse_layouts(text); });
+Option device_option(Options& options) {
+  return {.names = "--device",
+          .value = "DEVICE",
+          .help = "auto, the number of a GPU, or model:NAME (see mmtune devices)",
+          .target = text_target(options.device)};
 }
 
-void add_restriction_option(CLI::App& verb, Restriction& restriction) {
-  verb.add_option_function<std::string>(
-          "--only", [&restriction](const std::string& text) { restriction = parse_restriction(text); },
-          "only these values: \"BM=128,256 TM=16\"")
-      ->type_name("SETTINGS");
+Option database_option(Options& options) {
+  return {.names = "--db",
+          .value = "FILE",
+          .help = "database file (default: MMTUNE_DB, else in the XDG data directory)",
+          .target = file_target(options.database)};
+}
+
+std::vector<Option> problem_options(Options& options) {
+  return {{.names = "--precision",
+           .value = "LIST",
+           .help = "with commas",
+           .target = list_target(options.precisions, parse_precisions, names_and_all(kAllPrecisions))},
+          {.names = "--layout",
+           .value = "LIST",
+           .help = "of A and B, n: as stored, t: transposed; with commas",
+           .target = list_target(options.layouts, parse_layouts, names_and_all(kAllLayouts))}};
+}
+
+Option restriction_option(Restriction& restriction) {
+  return {.names = "--only",
+          .value = "SETTINGS",
+          .help = "only these values: \"BM=128,256 TM=16\"",
+          .target = parsed_target(restriction, parse_restriction)};
+}
+
+void add_output_options(Verb& verb, Options& options) {
+  verb.add("Output",
+           {{.names = "--format",
+             .value = "FORMAT",
+             .help = "of the table on stdout",
+             .target = value_target<Format>(
+                 options.format,
+                 {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}, {"md", Format::md}})},
+            {.names = "--color",
+             .value = "WHEN",
+             .help = "colour the table",
+             .target = value_target<ColorMode>(
+                 options.color,
+                 {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}})}});
+  add_log_options(verb);
+}
+
+void add_log_options(Verb& verb) {
+  const auto more = [](std::string_view, const std::string&) {
+    log::set_level(log::level() < log::Level::info ? log::Level::info : log::Level::debug);
+  };
+  const auto less = [](std::string_view, const std::string&) { log::set_level(log::Level::error); };
+  verb.add("Output", {{.names = "-v,--verbose", .help = "say more on stderr; twice: everything", .target = {more}},
+                      {.names = "-q,--quiet", .help = "errors only on stderr", .target = {less}}});
+}
+
+std::string database_path(const Options& options) {
+  return options.database.empty() ? env::default_database() : options.database;
 }
 
 void check_restriction(const Restriction& restriction, const std::vector<const Family*>& families) {
@@ -122,29 +181,6 @@ void check_restriction(const Restriction& restriction, const std::vector<const F
   }
 }
 
-void add_output_options(CLI::App& verb, Options& options) {
-  add_text_option(verb, "--format", "table, csv, json or md", "FORMAT", "table", [&options](const std::string& text) {
-    options.format = choose<Format>(
-        "--format", text, {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}, {"md", Format::md}});
-  });
-  add_text_option(verb, "--color", "auto, always or never", "WHEN", "auto", [&options](const std::string& text) {
-    options.color = choose<ColorMode>(
-        "--color", text, {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}});
-  });
-}
-
-void add_log_options(CLI::App& verb) {
-  verb.add_flag_function(
-      "-v,--verbose", [](std::int64_t count) { log::set_level(count > 1 ? log::Level::debug : log::Level::info); },
-      "say more on stderr; twice: everything");
-  verb.add_flag_callback(
-      "-q,--quiet", [] { log::set_level(log::Level::error); }, "errors only on stderr");
-}
-
-std::string database_path(const Options& options) {
-  return options.database.empty() ? env::default_database() : options.database;
-}
-
 std::vector<Precision> parse_precisions(std::string_view text) {
   return choose_list("--precision", text, choices_of(kAllPrecisions));
 }
@@ -158,8 +194,8 @@ std::vector<std::uint64_t> parse_seeds(std::string_view text) {
   std::vector<std::uint64_t> seeds;
   for (const auto item : split(text, ',')) {
     const auto dots = item.find("..");
-    const auto first = parse_number(item.substr(0, dots));
-    const auto last = dots == item.npos ? first : parse_number(item.substr(dots + 2));
+    const auto first = parse_whole(item.substr(0, dots));
+    const auto last = dots == item.npos ? first : parse_whole(item.substr(dots + 2));
     if (!first || !last || *last < *first || *last - *first >= kMost - seeds.size()) {
       throw UsageError(fmt::format("--seeds '{}': write numbers, or a range such as 1..5; at most {} of them",
                                    excerpt(item), kMost));
@@ -167,21 +203,6 @@ std::vector<std::uint64_t> parse_seeds(std::string_view text) {
     for (std::uint64_t i = 0; i <= *last - *first; ++i) seeds.push_back(*first + i);
   }
   return seeds;
-}
-
-double parse_duration_s(std::string_view text) {
-  constexpr double kLongest_s = 1e9;  // 30 years: in nanoseconds it fits a clock
-  double value = 0;
-  const auto* last = text.data() + text.size();
-  const auto [end, failure] = std::from_chars(text.data(), last, value);
-  const std::string_view unit(end, static_cast<std::size_t>(last - end));
-  const double seconds = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  // Written so that not-a-number is refused too.
-  if (failure != std::errc{} || !(value * seconds > 0 && value * seconds <= kLongest_s)) {
-    throw UsageError(
-        fmt::format("duration '{}': write a positive number with s, m or h, for example 60s", excerpt(text)));
-  }
-  return value * seconds;
 }
 
 }  // namespace mmtune

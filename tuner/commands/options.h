@@ -10,11 +10,8 @@
 #include <vector>
 
 #include "templates/space.h"
+#include "tuner/commands/verb.h"
 #include "tuner/text/report.h"
-
-namespace CLI {
-class App;
-}
 
 namespace mmtune {
 
@@ -27,17 +24,22 @@ struct Options {
   ColorMode color = ColorMode::automatic;
 };
 
-/// Each adds its options to a verb; `options` must outlive the parsing. Bad values throw UsageError while parsing.
-void add_device_option(CLI::App& verb, Options& options);
-void add_database_option(CLI::App& verb, Options& options);
-/// --precision and --layout; what `options` holds before is their default.
-void add_problem_options(CLI::App& verb, Options& options);
+/// Options that write to what they are given, which must outlive the parsing; what it holds before is the default.
+
+/// The argument FAMILY, and --sizes: both required.
+Option family_argument(std::string& family);
+Option sizes_option(std::string& sizes);
+Option device_option(Options& options);
+Option database_option(Options& options);
+/// --precision and --layout.
+std::vector<Option> problem_options(Options& options);
 /// --only, unchecked: families may be known only later.
-void add_restriction_option(CLI::App& verb, Restriction& restriction);
-/// --format and --color.
-void add_output_options(CLI::App& verb, Options& options);
+Option restriction_option(Restriction& restriction);
+
+/// --format, --color, and those of add_log_options().
+void add_output_options(Verb& verb, Options& options);
 /// --verbose and --quiet, which set the log level.
-void add_log_options(CLI::App& verb);
+void add_log_options(Verb& verb);
 
 /// The file given with --db, else the default database.
 std::string database_path(const Options& options);
@@ -57,8 +59,5 @@ template <class Value>
 bool is_wanted(const std::vector<Value>& list, const Value& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
-
-/// "60", "60s", "5m" or "1h" in seconds. Throws UsageError for anything else and for zero.
-double parse_duration_s(std::string_view text);
 
 }  // namespace mmtune

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <CLI/CLI.hpp>
-
 #include "templates/families.h"
+#include "tuner/search/strategy.h"
 #include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
 #include "tuner/tune/preparation.h"
@@ -49,43 +48,49 @@ SessionOptions plan(const SearchOptions& options) {
   return session;
 }
 
-void add_search_options(CLI::App& verb, SearchOptions& options) {
+void add_search_options(Verb& verb, SearchOptions& options) {
   auto& session = options.session;
-  verb.add_option("--sizes", options.sizes, "1024, 256..8192, a..b:step, a..b*factor, MxNxK, @file.csv; with commas")
-      ->type_name("SIZES")
-      ->required();
-  add_device_option(verb, options);
-  verb.get_option("--device")
-      ->description("auto, all, or numbers of GPUs or model:NAME with commas (see mmtune devices)");
-  add_problem_options(verb, options);
-  verb.add_option("--family", options.families, "kernel families to search, separated by commas (default: all)")
-      ->type_name("LIST");
-  add_restriction_option(verb, session.only);
-  verb.add_option("--strategy", session.strategy, "exhaustive, random or guided")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"exhaustive", "random", "guided"}).description(""))
-      ->capture_default_str();
-  verb.add_option("--effort", session.effort, "quick, default or full")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"quick", "default", "full"}).description(""))
-      ->capture_default_str();
-  verb.add_option_function<std::string>(
-          "--budget", [&session](const std::string& text) { session.budget_s = parse_duration_s(text); },
-          "stop searching after this time: 60s, 5m, 1h (default: no limit)")
-      ->type_name("TIME");
-  verb.add_option("--seed", session.seed, "of operands and random choices")->type_name("NUMBER")->capture_default_str();
-  verb.add_option("--jobs", session.jobs, "processes that compile (default: one per core)")
-      ->type_name("NUMBER")
-      ->check(CLI::Range(1, 1024).description(""));
-  verb.add_option_function<std::string>(
-          "--compile-limit", [&session](const std::string& text) { session.compile_limit_s = parse_duration_s(text); },
-          "give up a source that is not compiled after this time (default: 60s)")
-      ->type_name("TIME");
-  verb.add_option_function<std::string>(
-          "--launch-limit", [&session](const std::string& text) { session.launch_limit_s = parse_duration_s(text); },
-          "give up a candidate that takes this much longer than its work can take (default: 10s)")
-      ->type_name("TIME");
-  verb.add_flag("--deterministic", session.deterministic, "only kernels that give the same bits every time may win");
+  auto device = device_option(options);
+  device.help = "auto, all, or numbers of GPUs or model:NAME with commas (see mmtune devices)";
+  verb.add("Problems", {sizes_option(options.sizes), device});
+  verb.add("Problems", problem_options(options));
+  const auto& strategies = strategy_names();
+  verb.add("Search", {{.names = "--family",
+                       .value = "LIST",
+                       .help = "kernel families to search, separated by commas (default: all)",
+                       .target = text_target(options.families)},
+                      restriction_option(session.only),
+                      {.names = "--strategy",
+                       .value = "NAME",
+                       .help = "which candidates are tried",
+                       .target = choice_target(session.strategy, {strategies.begin(), strategies.end()})},
+                      {.names = "--effort",
+                       .value = "NAME",
+                       .help = "how many candidates are tried",
+                       .target = choice_target(session.effort, {"quick", "default", "full"})},
+                      {.names = "--budget",
+                       .value = "TIME",
+                       .help = "stop searching after this time: 60s, 5m, 1h (default: no limit)",
+                       .target = duration_target(session.budget_s)},
+                      {.names = "--seed",
+                       .value = "NUMBER",
+                       .help = "of the search's random choices",
+                       .target = number_target(session.seed)},
+                      {.names = "--jobs",
+                       .value = "NUMBER",
+                       .help = "processes that compile, up to 1024 (default: one per core)",
+                       .target = number_target(session.jobs, 1, 1024)},
+                      {.names = "--compile-limit",
+                       .value = "TIME",
+                       .help = "give up a source that is not compiled after this time (default: 60s)",
+                       .target = duration_target(session.compile_limit_s)},
+                      {.names = "--launch-limit",
+                       .value = "TIME",
+                       .help = "give up a candidate that takes this much longer than its work can take (default: 10s)",
+                       .target = duration_target(session.launch_limit_s)},
+                      {.names = "--deterministic",
+                       .help = "only kernels that give the same bits every time may win",
+                       .target = flag_target(session.deterministic)}});
 }
 
 }  // namespace mmtune

@@ -14,9 +14,9 @@ struct SearchOptions : Options {
   SessionOptions session;  ///< the options of the search; plan() fills in the rest
 };
 
-/// Adds --sizes, --device, what add_problem_options() adds, and the options of the search; `options` must outlive the
+/// Adds --sizes, --device, those of problem_options(), and the options of the search; `options` must outlive the
 /// parsing.
-void add_search_options(CLI::App& verb, SearchOptions& options);
+void add_search_options(Verb& verb, SearchOptions& options);
 
 /// The session that the options describe. Finds everything that can be wrong with them, before any work: throws
 /// UsageError, DeviceError.

@@ -1,28 +1,16 @@
 // The verb `worker` of a program for tests only: the GPU and the compiler are pretended, with the faults of
 // MMTUNE_TEST_FAULTS.
-#include "tuner/workers/worker.h"
-
-#include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "tests/tuner/faulty_worker.h"
-#include "tuner/commands/commands.h"
+#include "tuner/commands/worker_verb.h"
 
 namespace mmtune {
 
-void add_worker(CLI::App& app, Action& action) {
-  auto arguments = std::make_shared<std::vector<std::string>>();
-  auto& verb = *app.add_subcommand("worker")->group("");
-  verb.add_option("arguments", *arguments);
-  verb.callback([arguments, &action] {
-    action = [arguments] {
-      const char* faults = std::getenv("MMTUNE_TEST_FAULTS");
-      run_worker(*arguments, test::faulty_parts(faults == nullptr ? "" : faults));
-      return ExitCode::done;
-    };
+Verb mmtune_verb_worker() {
+  return worker_verb([] {
+    const char* faults = std::getenv("MMTUNE_TEST_FAULTS");
+    return test::faulty_parts(faults == nullptr ? "" : faults);
   });
 }
 

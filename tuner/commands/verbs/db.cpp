@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -13,8 +12,8 @@
 #include "runtime/template_files.h"
 #include "templates/families.h"
 #include "templates/render.h"
-#include "tuner/commands/commands.h"
 #include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
 #include "tuner/devices/device_choice.h"
 
 namespace mmtune {
@@ -141,38 +140,56 @@ ExitCode prune(const DbOptions& options) {
 
 using Task = ExitCode (*)(const DbOptions&);
 
-CLI::App& add_task(CLI::App& db, Action& action, const std::shared_ptr<DbOptions>& options, Task task,
-                   const std::string& name, const std::string& help) {
-  auto& verb = *db.add_subcommand(name, help);
-  add_database_option(verb, *options);
+Verb task(const std::shared_ptr<DbOptions>& options, Task run, const std::string& name, const std::string& help,
+          std::vector<Option> more) {
+  Verb verb{.name = name, .help = help, .run = [options, run] { return run(*options); }};
+  verb.add("Options", std::move(more));
+  verb.add("Options", {database_option(*options)});
   add_output_options(verb, *options);
-  add_log_options(verb);
-  verb.callback([options, task, &action] { action = [options, task] { return task(*options); }; });
   return verb;
+}
+
+Option file_argument(std::string& file, const std::string& name, const std::string& help) {
+  return {.names = name, .value = "FILE", .help = help, .target = file_target(file), .required = true};
+}
+
+std::vector<Option> prune_options(DbOptions& options) {
+  auto& rules = options.rules;
+  return {
+      {.names = "--failed", .help = "trials that did not run right", .target = flag_target(rules.failed)},
+      {.names = "--predicted",
+       .help = "trials whose time comes from the model",
+       .target = flag_target(rules.predicted)},
+      {.names = "--set-aside",
+       .help = "what ended its process or the machine: tries it again",
+       .target = flag_target(rules.set_aside)},
+      {.names = "--stale",
+       .help = "trials of kernels that have changed since",
+       .target = flag_target(rules.stale_sources)},
+      {.names = "--yes", .help = "really remove them", .target = flag_target(options.yes)},
+      {.names = "--dry-run",
+       .help = "only count them, as without --yes",
+       .target = flag_target(options.dry_run),
+       .excludes = "--yes"},
+  };
 }
 
 }  // namespace
 
-void add_db(CLI::App& app, Action& action) {
+Verb mmtune_verb_db() {
   auto options = std::make_shared<DbOptions>();
-  auto& db = *app.add_subcommand("db", "Check, merge, export or prune a database");
-  db.require_subcommand(1);
-  add_task(db, action, options, check, "check", "Look for damage");
-  add_task(db, action, options, merge, "merge", "Add everything from another database")
-      .add_option("other", options->other, "the other database, left as it is")
-      ->type_name("FILE")
-      ->required();
-  add_task(db, action, options, export_copy, "export", "Write a compact copy for other machines")
-      .add_option("file", options->other, "where to write it; must not exist")
-      ->type_name("FILE")
-      ->required();
-  auto& pruning = add_task(db, action, options, prune, "prune", "Remove trials that are of no more use");
-  pruning.add_flag("--failed", options->rules.failed, "trials that did not run right");
-  pruning.add_flag("--predicted", options->rules.predicted, "trials whose time comes from the model");
-  pruning.add_flag("--set-aside", options->rules.set_aside, "what ended its process or the machine: tries it again");
-  pruning.add_flag("--stale", options->rules.stale_sources, "trials of kernels that have changed since");
-  auto* yes = pruning.add_flag("--yes", options->yes, "really remove them");
-  pruning.add_flag("--dry-run", options->dry_run, "only count them, as without --yes")->excludes(yes);
+  Verb db{.name = "db",
+          .group = VerbGroup::results,
+          .help = "Check, merge, export or prune a database",
+          .examples = {"mmtune db check", "mmtune db merge other.db", "mmtune db export copy.db",
+                       "mmtune db prune --failed --stale --yes"}};
+  db.verbs.push_back(task(options, check, "check", "Look for damage", {}));
+  db.verbs.push_back(task(options, merge, "merge", "Add everything from another database",
+                          {file_argument(options->other, "other", "the other database, left as it is")}));
+  db.verbs.push_back(task(options, export_copy, "export", "Write a compact copy for other machines",
+                          {file_argument(options->other, "file", "where to write it; must not exist")}));
+  db.verbs.push_back(task(options, prune, "prune", "Remove trials that are of no more use", prune_options(*options)));
+  return db;
 }
 
 }  // namespace mmtune

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "db/store.h"
@@ -12,8 +11,8 @@
 #include "runtime/log.h"
 #include "runtime/template_files.h"
 #include "templates/families.h"
-#include "tuner/commands/commands.h"
 #include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/study/bench_table.h"
 #include "tuner/study/cublas.h"
@@ -160,28 +159,34 @@ ExitCode bench(const BenchOptions& options) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, Action& action) {
+Verb mmtune_verb_bench() {
   auto options = std::make_shared<BenchOptions>();
-  auto& verb = *app.add_subcommand("bench", "Compare the tuned kernels with another implementation");
-  verb.add_option("--sizes", options->sizes,
-                  "as for tune; each @file is a set of its own, and the option may be repeated")
-      ->type_name("SIZES")
-      ->required()
-      ->allow_extra_args(false);
-  verb.add_option("--vs", options->opponent, "cublas (the faster of cuBLAS and cuBLASLt) or naive")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"cublas", "naive"}).description(""))
-      ->capture_default_str();
-  verb.add_option("--rounds", options->rounds,
-                  "times that each side is sampled (default: by the time it takes, from 15)")
-      ->type_name("NUMBER")
-      ->check(CLI::Range(6, 1000).description(""));
-  add_device_option(verb, *options);
-  add_problem_options(verb, *options);
-  add_database_option(verb, *options);
+  Verb verb{.name = "bench",
+            .group = VerbGroup::results,
+            .help = "Compare the tuned kernels with another implementation",
+            .examples = {"mmtune bench --device 0 --sizes 256..8192",
+                         "mmtune bench --device 0 --sizes @bench/sizes/square.txt --vs naive --format csv"},
+            .run = [options] { return bench(*options); }};
+  verb.add("Problems", {{.names = "--sizes",
+                         .value = "SIZES",
+                         .help = "as for tune; each @file is a set of its own, and the option may be repeated",
+                         .target = texts_target(options->sizes),
+                         .required = true,
+                         .repeatable = true},
+                        device_option(*options)});
+  verb.add("Problems", problem_options(*options));
+  verb.add("Comparison",
+           {{.names = "--vs",
+             .value = "NAME",
+             .help = "with what; cublas is the faster of cuBLAS and cuBLASLt",
+             .target = choice_target(options->opponent, {"cublas", "naive"})},
+            {.names = "--rounds",
+             .value = "NUMBER",
+             .help = "times that each side is sampled, 6 to 1000 (default: by the time it takes, from 15)",
+             .target = number_target(options->rounds, 6, 1000)},
+            database_option(*options)});
   add_output_options(verb, *options);
-  add_log_options(verb);
-  verb.callback([options, &action] { action = [options] { return bench(*options); }; });
+  return verb;
 }
 
 }  // namespace mmtune

@@ -4,15 +4,14 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "runtime/log.h"
 #include "runtime/nvrtc.h"
 #include "runtime/template_files.h"
 #include "templates/families.h"
-#include "tuner/commands/commands.h"
 #include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/text/sizes.h"
 
@@ -58,17 +57,28 @@ ExitCode render_source(const RenderOptions& options) {
 
 }  // namespace
 
-void add_render(CLI::App& app, Action& action) {
+Verb mmtune_verb_render() {
   auto options = std::make_shared<RenderOptions>();
-  auto& verb = *app.add_subcommand("render", "Print the source that is compiled for a configuration");
-  verb.add_option("family", options->family, "a kernel family")->type_name("FAMILY")->required();
-  verb.add_option("--size", options->size, "N or MxNxK")->type_name("SIZE")->required();
-  verb.add_option("--config", options->config, "\"NAME=VALUE …\"; what is missing gets its default")
-      ->type_name("CONFIG");
-  add_device_option(verb, *options);
-  add_problem_options(verb, *options);
+  Verb verb{.name = "render",
+            .group = VerbGroup::inspection,
+            .help = "Print the source that is compiled for a configuration",
+            .examples = {"mmtune render simt --size 4096 --config \"BM=128 BN=128\" --device model:h200",
+                         "mmtune render tiled --size 100x200x300 --precision int32 --layout tn"},
+            .run = [options] { return render_source(*options); }};
+  verb.add("Problem", {family_argument(options->family),
+                       {.names = "--size",
+                        .value = "SIZE",
+                        .help = "N or MxNxK",
+                        .target = text_target(options->size),
+                        .required = true},
+                       {.names = "--config",
+                        .value = "CONFIG",
+                        .help = "\"NAME=VALUE …\"; what is missing gets its default",
+                        .target = text_target(options->config)},
+                       device_option(*options)});
+  verb.add("Problem", problem_options(*options));
   add_log_options(verb);
-  verb.callback([options, &action] { action = [options] { return render_source(*options); }; });
+  return verb;
 }
 
 }  // namespace mmtune

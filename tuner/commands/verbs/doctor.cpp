@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -11,8 +10,8 @@
 #include "runtime/driver.h"
 #include "runtime/env.h"
 #include "runtime/nvrtc.h"
-#include "tuner/commands/commands.h"
 #include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
 #include "tuner/version.h"
 
 namespace mmtune {
@@ -114,13 +113,16 @@ ExitCode doctor(const Options& options) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Action& action) {
+Verb mmtune_verb_doctor() {
   auto options = std::make_shared<Options>();
-  auto& verb = *app.add_subcommand("doctor", "Say what is installed, where, and what is missing");
-  add_database_option(verb, *options);
+  Verb verb{.name = "doctor",
+            .group = VerbGroup::inspection,
+            .help = "Say what is installed, where, and what is missing",
+            .examples = {"mmtune doctor", "mmtune doctor --db /data/mmtune.db --format json"},
+            .run = [options] { return doctor(*options); }};
+  verb.add("Options", {database_option(*options)});
   add_output_options(verb, *options);
-  add_log_options(verb);
-  verb.callback([options, &action] { action = [options] { return doctor(*options); }; });
+  return verb;
 }
 
 }  // namespace mmtune

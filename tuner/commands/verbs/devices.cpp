@@ -2,15 +2,14 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "runtime/device_query.h"
 #include "runtime/driver.h"
 #include "runtime/log.h"
 #include "templates/gpu_catalog.h"
-#include "tuner/commands/commands.h"
 #include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
 
 namespace mmtune {
 namespace {
@@ -55,12 +54,15 @@ ExitCode devices(const Options& options) {
 
 }  // namespace
 
-void add_devices(CLI::App& app, Action& action) {
+Verb mmtune_verb_devices() {
   auto options = std::make_shared<Options>();
-  auto& verb = *app.add_subcommand("devices", "List installed GPUs, then the models that can stand in for one");
+  Verb verb{.name = "devices",
+            .group = VerbGroup::inspection,
+            .help = "List installed GPUs, then the models that can stand in for one",
+            .examples = {"mmtune devices", "mmtune devices --format csv"},
+            .run = [options] { return devices(*options); }};
   add_output_options(verb, *options);
-  add_log_options(verb);
-  verb.callback([options, &action] { action = [options] { return devices(*options); }; });
+  return verb;
 }
 
 }  // namespace mmtune

@@ -1,5 +1,4 @@
 // mmtune show: the best kernel of every size in the database.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -8,13 +7,17 @@
 #include "db/store.h"
 #include "runtime/log.h"
 #include "templates/gpu_catalog.h"
-#include "tuner/commands/commands.h"
 #include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
 #include "tuner/workers/compile_pool.h"
 
 namespace mmtune {
 namespace {
+
+struct ShowOptions : Options {
+  bool suspects = false;
+};
 
 bool contains_in_any_case(std::string_view text, std::string_view part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(),
@@ -67,28 +70,31 @@ ExitCode show_suspects(const Options& options) {
 
 }  // namespace
 
-void add_show(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  auto suspects = std::make_shared<bool>(false);
+Verb mmtune_verb_show() {
+  auto options = std::make_shared<ShowOptions>();
   options->device.clear();
   options->precisions.clear();
   options->layouts.clear();
-  auto& verb = *app.add_subcommand("show", "Show the best kernel of every size in the database");
-  verb.add_option_function<std::string>(
-          "--device",
-          [options](const std::string& text) {
-            options->device = text.starts_with("model:") ? catalog_gpu(text.substr(6)).name : text;
-          },
-          "only GPUs whose name contains this; model:NAME is that model's name")
-      ->type_name("NAME");
-  verb.add_flag("--set-aside", *suspects, "instead, candidates that ended their process or the machine");
-  add_problem_options(verb, *options);
-  add_database_option(verb, *options);
+  Verb verb{.name = "show",
+            .group = VerbGroup::results,
+            .help = "Show the best kernel of every size in the database",
+            .examples = {"mmtune show", "mmtune show --device h200 --precision fp32 --format csv > tune_fp32.csv",
+                         "mmtune show --set-aside"},
+            .run = [options] { return options->suspects ? show_suspects(*options) : show(*options); }};
+  const auto gpu_name = [](const std::string& text) {
+    return text.starts_with("model:") ? catalog_gpu(text.substr(6)).name : text;
+  };
+  verb.add("Options", {{.names = "--device",
+                        .value = "NAME",
+                        .help = "only GPUs whose name contains this; model:NAME is that model's name",
+                        .target = parsed_target(options->device, gpu_name)},
+                       {.names = "--set-aside",
+                        .help = "instead, candidates that ended their process or the machine",
+                        .target = flag_target(options->suspects)}});
+  verb.add("Options", problem_options(*options));
+  verb.add("Options", {database_option(*options)});
   add_output_options(verb, *options);
-  add_log_options(verb);
-  verb.callback([options, suspects, &action] {
-    action = [options, suspects] { return *suspects ? show_suspects(*options) : show(*options); };
-  });
+  return verb;
 }
 
 }  // namespace mmtune

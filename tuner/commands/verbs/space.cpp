@@ -1,12 +1,11 @@
 // mmtune space: how many configurations a family has for a size, and which rules leave out the others.
 #include "templates/space.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "templates/families.h"
-#include "tuner/commands/commands.h"
 #include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/text/sizes.h"
 
@@ -58,19 +57,19 @@ ExitCode space(const SpaceOptions& options) {
 
 }  // namespace
 
-void add_space(CLI::App& app, Action& action) {
+Verb mmtune_verb_space() {
   auto options = std::make_shared<SpaceOptions>();
-  auto& verb = *app.add_subcommand("space", "Count a family's configurations, and those that each rule leaves out");
-  verb.add_option("family", options->family, "a kernel family")->type_name("FAMILY")->required();
-  verb.add_option("--sizes", options->sizes, "1024, 256..8192, a..b:step, a..b*factor, MxNxK, @file.csv")
-      ->type_name("SIZES")
-      ->required();
-  add_restriction_option(verb, options->only);
-  add_device_option(verb, *options);
-  add_problem_options(verb, *options);
+  Verb verb{.name = "space",
+            .group = VerbGroup::inspection,
+            .help = "Count a family's configurations, and those that each rule leaves out",
+            .examples = {"mmtune space simt --sizes 1024 --device model:h200",
+                         "mmtune space simt --sizes 4096 --device model:h200 --only \"LOAD=2 UNROLL=16\""},
+            .run = [options] { return space(*options); }};
+  verb.add("Problems", {family_argument(options->family), sizes_option(options->sizes),
+                        restriction_option(options->only), device_option(*options)});
+  verb.add("Problems", problem_options(*options));
   add_output_options(verb, *options);
-  add_log_options(verb);
-  verb.callback([options, &action] { action = [options] { return space(*options); }; });
+  return verb;
 }
 
 }  // namespace mmtune

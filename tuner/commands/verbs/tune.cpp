@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -12,8 +11,8 @@
 #include "db/store.h"
 #include "runtime/log.h"
 #include "templates/space.h"
-#include "tuner/commands/commands.h"
 #include "tuner/commands/search_options.h"
+#include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/study/replay.h"
@@ -126,32 +125,38 @@ ExitCode tune(const TuneOptions& options) {
   return summary.failed > 0 ? ExitCode::no_candidate : ExitCode::done;
 }
 
-void add_what_if_options(CLI::App& verb, TuneOptions& options) {
-  auto* what_if = verb.add_flag("--what-if", options.what_if,
-                                "replay the search on stored trials: nothing is measured, nothing stored");
-  verb.add_option_function<std::string>(
-          "--seeds", [&options](const std::string& text) { options.seeds = parse_seeds(text); },
-          "replay once for each: 1..5 (default: that of --seed)")
-      ->type_name("LIST")
-      ->needs(what_if);
-  verb.add_option("--curve", options.curve, "write how the best improves from trial to trial to this CSV file")
-      ->type_name("FILE")
-      ->needs(what_if);
-}
-
 }  // namespace
 
-void add_tune(CLI::App& app, Action& action) {
+Verb mmtune_verb_tune() {
   auto options = std::make_shared<TuneOptions>();
-  auto& verb = *app.add_subcommand("tune", "Find and store the best kernel of every size (the verb may be left out)");
+  Verb verb{.name = "tune",
+            .group = VerbGroup::tuning,
+            .help = "Find and store the best kernel of every size (the verb may be left out)",
+            .examples = {"mmtune tune --device 0 --sizes 256..8192",
+                         "mmtune --device model:t4 --sizes 4096x64x4096 --precision fp16 --effort quick",
+                         "mmtune --device 0 --sizes 2048 --family tiled,tiled_coarsened --strategy exhaustive"},
+            .run = [options] { return tune(*options); }};
   add_search_options(verb, *options);
-  verb.add_flag("--retune", options->session.retune, "measure again what is known");
-  verb.add_flag("--dry-run", options->dry_run, "print what would be tuned and stop");
-  add_what_if_options(verb, *options);
-  add_database_option(verb, *options);
+  verb.add("What if", {{.names = "--what-if",
+                        .help = "replay the search on stored trials: nothing is measured, nothing stored",
+                        .target = flag_target(options->what_if)},
+                       {.names = "--seeds",
+                        .value = "LIST",
+                        .help = "replay once for each: 1..5 (default: that of --seed)",
+                        .target = parsed_target(options->seeds, parse_seeds),
+                        .needs = "--what-if"},
+                       {.names = "--curve",
+                        .value = "FILE",
+                        .help = "write how the best improves from trial to trial to this CSV file",
+                        .target = file_target(options->curve),
+                        .needs = "--what-if"}});
+  verb.add(
+      "Options",
+      {{.names = "--retune", .help = "measure again what is known", .target = flag_target(options->session.retune)},
+       {.names = "--dry-run", .help = "print what would be tuned and stop", .target = flag_target(options->dry_run)},
+       database_option(*options)});
   add_output_options(verb, *options);
-  add_log_options(verb);
-  verb.callback([options, &action] { action = [options] { return tune(*options); }; });
+  return verb;
 }
 
 }  // namespace mmtune

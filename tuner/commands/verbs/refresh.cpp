@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "db/store.h"
 #include "runtime/log.h"
-#include "tuner/commands/commands.h"
 #include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/text/text.h"
@@ -87,21 +86,28 @@ ExitCode refresh(const RefreshOptions& options) {
 
 }  // namespace
 
-void add_refresh(CLI::App& app, Action& action) {
+Verb mmtune_verb_refresh() {
   auto options = std::make_shared<RefreshOptions>();
   options->precisions.clear();
   options->layouts.clear();
-  auto& verb = *app.add_subcommand("refresh", "Time the five fastest kernels of every stale size again");
-  add_device_option(verb, *options);
-  add_problem_options(verb, *options);
-  verb.add_flag("--all", options->all, "also sizes whose decision is current");
-  verb.add_flag("--deterministic", options->session.deterministic,
-                "only kernels that give the same bits every time may win");
-  verb.add_flag("--dry-run", options->dry_run, "print what would be timed again and stop");
-  add_database_option(verb, *options);
+  Verb verb{.name = "refresh",
+            .group = VerbGroup::tuning,
+            .help = "Time the five fastest kernels of every stale size again",
+            .examples = {"mmtune refresh --device 0", "mmtune refresh --device 0 --precision fp32 --all"},
+            .run = [options] { return refresh(*options); }};
+  verb.add("Problems", {device_option(*options)});
+  verb.add("Problems", problem_options(*options));
+  verb.add("Options",
+           {{.names = "--all", .help = "also sizes whose decision is current", .target = flag_target(options->all)},
+            {.names = "--deterministic",
+             .help = "only kernels that give the same bits every time may win",
+             .target = flag_target(options->session.deterministic)},
+            {.names = "--dry-run",
+             .help = "print what would be timed again and stop",
+             .target = flag_target(options->dry_run)},
+            database_option(*options)});
   add_output_options(verb, *options);
-  add_log_options(verb);
-  verb.callback([options, &action] { action = [options] { return refresh(*options); }; });
+  return verb;
 }
 
 }  // namespace mmtune

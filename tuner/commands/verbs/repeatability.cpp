@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
 #include "runtime/log.h"
-#include "tuner/commands/commands.h"
 #include "tuner/commands/search_options.h"
+#include "tuner/commands/verb.h"
 #include "tuner/workers/interrupt.h"
 
 namespace mmtune {
@@ -44,18 +43,23 @@ ExitCode repeatability(const RepeatabilityOptions& options) {
 
 }  // namespace
 
-void add_repeatability(CLI::App& app, Action& action) {
+Verb mmtune_verb_repeatability() {
   auto options = std::make_shared<RepeatabilityOptions>();
-  auto& verb = *app.add_subcommand("repeatability", "Tune several times from scratch and compare the winners");
+  Verb verb{.name = "repeatability",
+            .group = VerbGroup::tuning,
+            .help = "Tune several times from scratch and compare the winners",
+            .examples = {"mmtune repeatability --device 0 --sizes 256..8192 --runs 5"},
+            .run = [options] { return repeatability(*options); }};
   add_search_options(verb, *options);
-  verb.add_option("--runs", options->runs, "times to tune")
-      ->type_name("NUMBER")
-      ->check(CLI::Range(2, 100).description(""))
-      ->capture_default_str();
-  verb.add_flag("--vary-seed", options->vary_seed, "search with another seed in each run");
+  verb.add("Options", {{.names = "--runs",
+                        .value = "NUMBER",
+                        .help = "times to tune, 2 to 100",
+                        .target = number_target(options->runs, 2, 100)},
+                       {.names = "--vary-seed",
+                        .help = "search with another seed in each run",
+                        .target = flag_target(options->vary_seed)}});
   add_output_options(verb, *options);
-  add_log_options(verb);
-  verb.callback([options, &action] { action = [options] { return repeatability(*options); }; });
+  return verb;
 }
 
 }  // namespace mmtune

@@ -1,0 +1,65 @@
+// An option of the command line as plain data: it is parsed by it, and the help pages are made of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mmtune {
+
+/// Where the value of an option goes.
+struct Target {
+  /// Gets the text, each time that the option is given. `name` is the option's, for messages. Throws UsageError.
+  std::function<void(std::string_view name, const std::string& text)> take;
+  std::string initial = {};               ///< the value without the option, as it would be written; empty: none to show
+  std::vector<std::string> choices = {};  ///< all that can be written; empty: anything that `take` accepts
+};
+
+struct Option {
+  std::string names;       ///< "--sizes", "-v,--verbose"; without dashes: an argument, which is told by its place
+  std::string value = {};  ///< what the help page calls the value: "SIZES"; empty: a flag, whose text is empty
+  std::string help;
+  Target target;
+  std::string group = {};  ///< the heading on the help page; Verb::add() sets it
+  bool required = false;
+  bool repeatable = false;
+  std::string needs = {};     ///< another option of the verb, without which this one is refused
+  std::string excludes = {};  ///< another option of the verb, with which this one is refused
+};
+
+/// Targets for what `target` refers to, which must outlive the parsing. What it holds before is the default.
+
+Target text_target(std::string& target);
+
+/// Every text that is given; for options that may be repeated.
+Target texts_target(std::vector<std::string>& target);
+
+/// A path. The empty one is refused, as it would stand for some default.
+Target file_target(std::string& target);
+
+Target flag_target(bool& target);
+
+/// A whole number in decimal, without a sign. A default outside of the limits stands for something else: it is not
+/// shown.
+Target number_target(int& target, int least, int most);
+Target number_target(std::uint64_t& target);
+
+/// "60", "60s", "5m" or "1h". The default is not shown.
+Target duration_target(double& target_s);
+
+/// One of these texts.
+Target choice_target(std::string& target, const std::vector<std::string>& choices);
+
+/// What `parse` makes of the text; `initial` is the text of the default.
+template <class Value, class Parse>
+Target parsed_target(Value& target, Parse parse, std::string initial = {}) {
+  return {[&target, parse](std::string_view, const std::string& text) { target = parse(text); }, std::move(initial)};
+}
+
+/// "60", "60s", "5m" or "1h" in seconds. Throws UsageError for anything else and for zero.
+double parse_duration_s(std::string_view text);
+
+}  // namespace mmtune
