@@ -30,7 +30,7 @@ std::optional<Suspect> valid_suspect(const Rows& rows) {
   suspect.source_hash = reader.text();
   suspect.kills = reader.integer();
   suspect.last = reader.text();
-  const Problem any{Precision::fp32, Layout::nn, 1, 1, 1, {}};
+  const Problem any{kDefaultPrecision, Layout::nn, 1, 1, 1, {}};
   const TrialKey key{suspect.device, any, suspect.family, suspect.config, suspect.source_hash, Evidence::measured};
   const bool valid =
       reader.valid() && fault_of(key).empty() && fault_of(Environment{suspect.driver, "", "", ""}).empty();

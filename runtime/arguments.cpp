@@ -35,10 +35,10 @@ void check_alignment(std::string_view operand, int have, int need) {
                   operand, have, need));
 }
 
-void check_scalar(std::string_view name, double value) {
+void check_scalar(std::string_view name, double value, Precision precision) {
   using Limits = std::numeric_limits<std::int32_t>;
   if (value == std::trunc(value) && value >= Limits::min() && value <= Limits::max()) return;
-  throw UsageError(fmt::format("{} = {}: int32 products need a 32-bit integer", name, value));
+  throw UsageError(fmt::format("{} = {}: {} products need a 32-bit integer", name, value, to_string(precision)));
 }
 
 void check_workspace(const LaunchPlan& plan, CUdeviceptr workspace) {
@@ -48,20 +48,22 @@ void check_workspace(const LaunchPlan& plan, CUdeviceptr workspace) {
                                kWorkspaceAlignment));
 }
 
-CUtensorMapDataType map_type(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
+CUtensorMapDataType map_type(NumberFormat format) {
+  switch (format) {
+    case NumberFormat::f32:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    case Precision::fp64:
+    case NumberFormat::f64:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-    case Precision::int32:
+    case NumberFormat::i32:
       return CU_TENSOR_MAP_DATA_TYPE_INT32;
-    case Precision::fp16:
+    case NumberFormat::u32:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT32;
+    case NumberFormat::f16:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    case Precision::bf16:
+    case NumberFormat::bf16:
       return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   }
-  throw std::logic_error("unknown precision");
+  throw std::logic_error("unknown number format");
 }
 
 CUtensorMapSwizzle map_swizzle(int bytes) {
@@ -78,14 +80,14 @@ CUtensorMapSwizzle map_swizzle(int bytes) {
   throw std::logic_error(fmt::format("a tensor map cannot swizzle {} bytes", bytes));
 }
 
-TensorMapLayout tensor_map(const TensorMapSpec& spec, const Problem& problem, const StoredShape& shape,
+TensorMapLayout tensor_map(const TensorMapSpec& spec, const FormatTraits& format, const StoredShape& shape,
                            CUdeviceptr address, std::int64_t ld) {
   TensorMapLayout layout;
-  layout.type = map_type(problem.precision);
+  layout.type = map_type(format.format);
   layout.address = address;
   layout.extents = {static_cast<cuuint64_t>(std::max<std::int64_t>(1, shape.columns)),
                     static_cast<cuuint64_t>(std::max<std::int64_t>(1, shape.rows))};
-  layout.row_bytes = static_cast<cuuint64_t>(ld) * static_cast<cuuint64_t>(traits(problem.precision).element_bytes);
+  layout.row_bytes = static_cast<cuuint64_t>(ld) * static_cast<cuuint64_t>(format.bytes);
   layout.box = {static_cast<cuuint32_t>(spec.box_columns), static_cast<cuuint32_t>(spec.box_rows)};
   layout.swizzle = map_swizzle(spec.swizzle_bytes);
   return layout;
@@ -93,15 +95,12 @@ TensorMapLayout tensor_map(const TensorMapSpec& spec, const Problem& problem, co
 
 /// The map of an operand that is stored or packed as told. Without steps along k nothing is read through it, but it
 /// must still be one that the driver accepts: of one element at an aligned address.
-TensorMapLayout operand_map(const TensorMapSpec& spec, const Problem& problem, const Operands& operands,
-                            const StoredShape& stored, CUdeviceptr address, std::int64_t ld) {
-  if (problem.k == 0) {
-    return tensor_map(spec, problem, {1, 1}, operands.c & ~CUdeviceptr{15},
-                      16 / traits(problem.precision).element_bytes);
-  }
-  if (spec.packed.rows == 0) return tensor_map(spec, problem, stored, address, ld);
+TensorMapLayout operand_map(const TensorMapSpec& spec, const FormatTraits& format, const Problem& problem,
+                            const Operands& operands, const StoredShape& stored, CUdeviceptr address, std::int64_t ld) {
+  if (problem.k == 0) return tensor_map(spec, format, {1, 1}, operands.c & ~CUdeviceptr{15}, 16 / format.bytes);
+  if (spec.packed.rows == 0) return tensor_map(spec, format, stored, address, ld);
   const CUdeviceptr copy = operands.workspace + static_cast<CUdeviceptr>(spec.packed.offset_bytes);
-  return tensor_map(spec, problem, {spec.packed.rows, spec.packed.columns}, copy, spec.packed.ld);
+  return tensor_map(spec, format, {spec.packed.rows, spec.packed.columns}, copy, spec.packed.ld);
 }
 
 }  // namespace
@@ -110,9 +109,10 @@ void check_operands(const LaunchPlan& plan, const Problem& problem, const Operan
   if (problem.m < 0 || problem.n < 0 || problem.k < 0) {
     throw UsageError(fmt::format("{}: extents cannot be negative", to_string(problem)));
   }
-  if (problem.precision == Precision::int32) {
-    check_scalar("alpha", operands.alpha);
-    check_scalar("beta", operands.beta);
+  const PrecisionTraits& types = traits(problem.precision);
+  if (types.scalar.integer) {
+    check_scalar("alpha", operands.alpha, problem.precision);
+    check_scalar("beta", operands.beta, problem.precision);
   }
   check_rows("A", operands.ld.a, stored_a(problem));
   check_rows("B", operands.ld.b, stored_b(problem));
@@ -125,10 +125,9 @@ void check_operands(const LaunchPlan& plan, const Problem& problem, const Operan
     check_address("B", operands.b);
   }
   const Alignment have = alignment_of(problem, operands.ld, {operands.a, operands.b, operands.c});
-  const int element = traits(problem.precision).element_bytes;
-  check_alignment("A", have.a, std::max(element, plan.needs.a));
-  check_alignment("B", have.b, std::max(element, plan.needs.b));
-  check_alignment("C", have.c, std::max(element, plan.needs.c));
+  check_alignment("A", have.a, std::max(types.a.bytes, plan.needs.a));
+  check_alignment("B", have.b, std::max(types.b.bytes, plan.needs.b));
+  check_alignment("C", have.c, std::max(types.c.bytes, plan.needs.c));
   check_workspace(plan, operands.workspace);
 }
 
@@ -138,25 +137,30 @@ void unify_empty_product(Problem& problem, Operands& operands) {
 }
 
 TensorMapLayout tensor_map_a(const LaunchPlan& plan, const Problem& problem, const Operands& operands) {
-  return operand_map(plan.map_a, problem, operands, stored_a(problem), operands.a, operands.ld.a);
+  return operand_map(plan.map_a, traits(problem.precision).a, problem, operands, stored_a(problem), operands.a,
+                     operands.ld.a);
 }
 
 TensorMapLayout tensor_map_b(const LaunchPlan& plan, const Problem& problem, const Operands& operands) {
-  return operand_map(plan.map_b, problem, operands, stored_b(problem), operands.b, operands.ld.b);
+  return operand_map(plan.map_b, traits(problem.precision).b, problem, operands, stored_b(problem), operands.b,
+                     operands.ld.b);
+}
+
+ScalarArgument::ScalarArgument(const FormatTraits& format, double value) {
+  if (format.integer) {
+    value_.int32 = static_cast<std::int32_t>(value);
+  } else if (format.bytes == sizeof(double)) {
+    value_.fp64 = value;
+  } else {
+    value_.fp32 = static_cast<float>(value);
+  }
 }
 
 KernelArguments::KernelArguments(const Problem& problem, const Operands& operands)
     : problem_(problem),
       operands_(operands),
-      alpha_(scalar(problem.precision, operands.alpha)),
-      beta_(scalar(problem.precision, operands.beta)) {}
-
-KernelArguments::Scalar KernelArguments::scalar(Precision precision, double value) {
-  const PrecisionTraits& type = traits(precision);
-  if (type.integer) return {.int32 = static_cast<std::int32_t>(value)};
-  if (type.scalar_bytes == sizeof(double)) return {.fp64 = value};
-  return {.fp32 = static_cast<float>(value)};
-}
+      alpha_(traits(problem.precision).scalar, operands.alpha),
+      beta_(traits(problem.precision).scalar, operands.beta) {}
 
 std::vector<void*> KernelArguments::addresses(const LaunchStep& step) {
   std::vector<void*> addresses;
@@ -186,9 +190,9 @@ void* KernelArguments::address(Arg arg) {
     case Arg::ldc:
       return &operands_.ld.c;
     case Arg::alpha:
-      return &alpha_;
+      return alpha_.address();
     case Arg::beta:
-      return &beta_;
+      return beta_.address();
     case Arg::workspace:
       return &operands_.workspace;
     case Arg::map_a:

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "runtime/launch.h"
+#include "templates/dtype.h"
 
 namespace mmtune {
 
 /// Throws UsageError, naming the operand and what would do, unless `launch` may run the plan with these operands:
 /// extents not negative, addresses given where memory is touched, rows that do not overlap, plan.needs and the
-/// elements' own alignment satisfied, a workspace, alpha and beta that an int32 kernel can take. Empty outputs need no
-/// addresses; alpha = 0 or k = 0 needs none for A and B.
+/// elements' own alignment satisfied, a workspace, alpha and beta that a kernel for integers can take. Empty outputs
+/// need no addresses; alpha = 0 or k = 0 needs none for A and B.
 void check_operands(const LaunchPlan& plan, const Problem& problem, const Operands& operands);
 
 /// alpha = 0 and k = 0 both say that there is no product and become both zero: A and B are not read, as BLAS has it,
@@ -36,6 +37,20 @@ struct TensorMapLayout {
 TensorMapLayout tensor_map_a(const LaunchPlan& plan, const Problem& problem, const Operands& operands);
 TensorMapLayout tensor_map_b(const LaunchPlan& plan, const Problem& problem, const Operands& operands);
 
+/// alpha or beta as a precision's row has it: float, double or int.
+class ScalarArgument {
+ public:
+  ScalarArgument(const FormatTraits& format, double value);
+  void* address() { return &value_; }
+
+ private:
+  union {
+    float fp32;
+    double fp64;
+    std::int32_t int32;
+  } value_{};
+};
+
 /// The values of all arguments of one call, in the types that kernels declare.
 class KernelArguments {
  public:
@@ -51,20 +66,14 @@ class KernelArguments {
   std::vector<void*> addresses(const LaunchStep& step);
 
  private:
-  union Scalar {
-    float fp32;
-    double fp64;
-    std::int32_t int32;
-  };
-  static Scalar scalar(Precision precision, double value);
   void* address(Arg arg);
 
   CUtensorMap map_a_{};
   CUtensorMap map_b_{};
   Problem problem_;
   Operands operands_;
-  Scalar alpha_;
-  Scalar beta_;
+  ScalarArgument alpha_;
+  ScalarArgument beta_;
 };
 
 }  // namespace mmtune

@@ -33,13 +33,13 @@ std::int64_t leading_dimension(std::string_view name, std::int64_t given, const 
                                name, given, row));
 }
 
-CUdeviceptr address(std::string_view name, const void* pointer, bool needed, const Problem& problem) {
+CUdeviceptr address(std::string_view name, const void* pointer, bool needed, const FormatTraits& format,
+                    Precision precision) {
   const auto value = reinterpret_cast<std::uintptr_t>(pointer);
   if (needed && value == 0) throw UsageError(fmt::format("{}: null pointer; pass device memory", name));
-  const int element = traits(problem.precision).element_bytes;
-  if (value % static_cast<std::uintptr_t>(element) == 0) return value;
+  if (value % static_cast<std::uintptr_t>(format.bytes) == 0) return value;
   throw UsageError(fmt::format("{} = {}: not aligned to the {} bytes of an {} element", name, fmt::ptr(pointer),
-                               element, to_string(problem.precision)));
+                               format.bytes, to_string(precision)));
 }
 
 }  // namespace
@@ -58,9 +58,10 @@ GemmCall check_call(const Gemm& call, CallPurpose purpose) {
   operands.ld = {leading_dimension("lda", call.lda, stored_a(problem)),
                  leading_dimension("ldb", call.ldb, stored_b(problem)),
                  leading_dimension("ldc", call.ldc, stored_c(problem))};
-  operands.a = address("a", call.a, reads, problem);
-  operands.b = address("b", call.b, reads, problem);
-  operands.c = address("c", call.c, writes, problem);
+  const PrecisionTraits& types = traits(call.precision);
+  operands.a = address("a", call.a, reads, types.a, call.precision);
+  operands.b = address("b", call.b, reads, types.b, call.precision);
+  operands.c = address("c", call.c, writes, types.c, call.precision);
   operands.alpha = call.alpha;
   operands.beta = call.beta;
   operands.workspace = reinterpret_cast<CUdeviceptr>(call.workspace);

@@ -63,12 +63,12 @@ double memory_bytes_per_clock(const DeviceSpec& device) {
 // two edges once; the next wave finds nothing of them in L2 unless both operands fit.
 double operand_traffic(const Problem& problem, const WorkEstimate& work, const DeviceSpec& device, const Blocks& blocks,
                        double resident) {
-  const double element = traits(problem.precision).element_bytes;
+  const PrecisionTraits& types = traits(problem.precision);
   const auto k = static_cast<double>(problem.k);
-  const double unique = static_cast<double>(problem.m + problem.n) * k * element;
+  const double unique = static_cast<double>(problem.m * types.a.bytes + problem.n * types.b.bytes) * k;
   if (unique <= static_cast<double>(device.l2_bytes)) return unique;
   const double patch = std::min(blocks.count, resident) / work.split_k * work.tile_m * work.tile_n;
-  const double edges = std::ceil(blocks.count / resident) * 2 * std::sqrt(patch) * k * element;
+  const double edges = std::ceil(blocks.count / resident) * std::sqrt(patch) * k * (types.a.bytes + types.b.bytes);
   return std::max(unique, std::min(edges, blocks.count * blocks.iterations * blocks.load_bytes));
 }
 
@@ -113,7 +113,7 @@ class Model {
     const int clustered_sms = kGpcSms / cluster_ * cluster_;  // of a GPC, what whole clusters occupy
     sm_count_ = static_cast<double>(device.sm_count) * clustered_sms / kGpcSms;
     resident_ = blocks_per_sm * sm_count_;
-    tile_bytes_ = static_cast<double>(work_.tile_m) * work_.tile_n * traits(problem.precision).element_bytes;
+    tile_bytes_ = static_cast<double>(work_.tile_m) * work_.tile_n * traits(problem.precision).c.bytes;
     store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device);
   }
 

@@ -34,10 +34,10 @@ LeadingDimensions packed_leading_dimensions(const Problem& problem) {
 }
 
 Alignment alignment_of(const Problem& problem, const LeadingDimensions& ld, const Addresses& addresses) {
-  const int bytes = traits(problem.precision).element_bytes;
-  return {operand_alignment(addresses.a, ld.a, stored_a(problem).columns, bytes),
-          operand_alignment(addresses.b, ld.b, stored_b(problem).columns, bytes),
-          operand_alignment(addresses.c, ld.c, stored_c(problem).columns, bytes)};
+  const PrecisionTraits& types = traits(problem.precision);
+  return {operand_alignment(addresses.a, ld.a, stored_a(problem).columns, types.a.bytes),
+          operand_alignment(addresses.b, ld.b, stored_b(problem).columns, types.b.bytes),
+          operand_alignment(addresses.c, ld.c, stored_c(problem).columns, types.c.bytes)};
 }
 
 Problem packed_problem(Precision precision, Layout layout, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -54,7 +54,8 @@ double minimal_bytes(const Problem& problem) {
   const auto m = static_cast<double>(problem.m);
   const auto n = static_cast<double>(problem.n);
   const auto k = static_cast<double>(problem.k);
-  return (m * k + k * n + m * n) * traits(problem.precision).element_bytes;
+  const PrecisionTraits& types = traits(problem.precision);
+  return m * k * types.a.bytes + k * n * types.b.bytes + m * n * types.c.bytes;
 }
 
 std::string to_string(const Problem& problem) {

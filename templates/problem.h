@@ -26,7 +26,7 @@ constexpr bool satisfies(const Alignment& have, const Alignment& need) {
 
 /// A value type; everything that a kernel's choice depends on and nothing else.
 struct Problem {
-  Precision precision = Precision::fp32;
+  Precision precision = kDefaultPrecision;
   Layout layout = Layout::nn;
   std::int64_t m = 0;  ///< rows of C and of op(A)
   std::int64_t n = 0;  ///< columns of C and of op(B)

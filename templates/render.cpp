@@ -81,17 +81,14 @@ std::string parameter_constants(const Family& family, const Config& config) {
 /// Everything before the kernel: types and named constants.
 std::string prologue(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device,
                      int target) {
-  const PrecisionTraits& types = traits(problem.precision);
   const LaunchPlan plan = family.plan(problem, config, device);
   const LaunchStep& step = main_step(plan);
   const auto boolean = [](bool value) { return value ? "true" : "false"; };
 
-  std::string text =
-      fmt::format("// {} {} for {} {}\n", family.name(), config.text(), types.name, to_string(problem.layout));
+  std::string text = fmt::format("// {} {} for {} {}\n", family.name(), config.text(), to_string(problem.precision),
+                                 to_string(problem.layout));
   text += "#include \"mmtune/numeric.cuh\"\n\n";
-  text += fmt::format("using Element = {};      // A, B and C\n", types.element);
-  text += fmt::format("using Accumulator = {};  // partial sums\n", types.accumulator);
-  text += fmt::format("using Scalar = {};       // alpha and beta\n\n", types.scalar);
+  text += type_names(problem.precision) + "\n";
   text += constant("ARCH", target, "compute capability compiled for");
   text += constant("bool", "TRANSPOSE_A", boolean(transposes_a(problem.layout)), "A is stored as A[k,m]");
   text += constant("bool", "TRANSPOSE_B", boolean(transposes_b(problem.layout)), "B is stored as B[n,k]");
@@ -103,6 +100,13 @@ std::string prologue(const Family& family, const Problem& problem, const Config&
 }
 
 }  // namespace
+
+std::string type_names(Precision precision) {
+  const PrecisionTraits& types = traits(precision);
+  return fmt::format(
+      "using InputA = {};\nusing InputB = {};\nusing Output = {};\nusing Accumulator = {};\nusing Scalar = {};\n",
+      types.a.type, types.b.type, types.c.type, types.accumulator.type, types.scalar.type);
+}
 
 TemplateFiles::TemplateFiles(std::map<std::string, std::string> files) : files_(std::move(files)) {
   for (const auto& [path, text] : files_) {

@@ -40,6 +40,9 @@ struct Source {
   std::string hash;  ///< 32 hexadecimal digits
 };
 
+/// What every rendered source calls the types of a precision, one a line: InputA, InputB, Output, Accumulator, Scalar.
+std::string type_names(Precision precision);
+
 /// Renders a complete, legal configuration. `target` is the compute capability that will be compiled for (ARCH in the
 /// kernel). Thread safe.
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,

@@ -20,19 +20,26 @@ constexpr std::int64_t tiles_of_c(const Problem& problem, int tile_m, int tile_n
 /// operand that is contiguous along k uses every byte of its 32-byte sectors in later steps, the other may not.
 inline double fetched_bytes_per_k(const Problem& problem, int tile_m, int tile_n) {
   constexpr int kSectorBytes = 32;
-  const int bytes = traits(problem.precision).element_bytes;
-  const int a = transposes_a(problem.layout) ? std::max(kSectorBytes, tile_m * bytes) : tile_m * bytes;
-  const int b = transposes_b(problem.layout) ? tile_n * bytes : std::max(kSectorBytes, tile_n * bytes);
-  return a + b;
+  const PrecisionTraits& types = traits(problem.precision);
+  const int a = tile_m * types.a.bytes;
+  const int b = tile_n * types.b.bytes;
+  return (transposes_a(problem.layout) ? std::max(kSectorBytes, a) : a) +
+         (transposes_b(problem.layout) ? b : std::max(kSectorBytes, b));
+}
+
+/// Whether A and B are stored as the accumulator's bits, and can be copied to where a kernel multiplies them.
+inline bool multiplied_as_stored(const Problem& problem) {
+  const PrecisionTraits& types = traits(problem.precision);
+  return same_bits(types.a, types.accumulator) && same_bits(types.b, types.accumulator);
 }
 
 /// Instructions that turn an element into an arithmetic type: 16-bit formats are widened.
-inline int widening_slots(const Problem& problem) {
-  const PrecisionTraits& types = traits(problem.precision);
-  return types.element_bytes < types.accumulator_bytes ? 1 : 0;
-}
+inline int widening_slots(const Problem& problem) { return multiplied_as_stored(problem) ? 0 : 1; }
+
+/// Bytes of shared memory that reading one element of A or B takes: banks have four.
+inline int bank_bytes(const FormatTraits& format) { return std::max(4, format.bytes); }
 
 /// 32-bit registers of one accumulator.
-inline int accumulator_registers(const Problem& problem) { return traits(problem.precision).accumulator_bytes / 4; }
+inline int accumulator_registers(const Problem& problem) { return traits(problem.precision).accumulator.bytes / 4; }
 
 }  // namespace mmtune

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "templates/dtype.h"
+#include "templates/error_bound.h"
 #include "templates/problem.h"
-#include "tuner/measure/verify.h"
 
 namespace mmtune::test {
 
@@ -23,28 +23,29 @@ inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Bits of a number as the format writes it: 24 for fp32.
-inline int significant_bits(Precision precision) { return -std::ilogb(traits(precision).element_roundoff); }
+inline int significant_bits(const FormatTraits& format) { return -std::ilogb(format.roundoff); }
 
 /// The nearest value of the format, ties to even; for normal numbers, and integers as they are.
-inline double rounded(Precision precision, double value) {
-  if (traits(precision).integer || value == 0 || !std::isfinite(value)) return value;
-  const double unit = std::ldexp(1.0, std::ilogb(value) + 1 - significant_bits(precision));
+inline double rounded(const FormatTraits& format, double value) {
+  if (format.integer || value == 0 || !std::isfinite(value)) return value;
+  const double unit = std::ldexp(1.0, std::ilogb(value) + 1 - significant_bits(format));
   return std::nearbyint(value / unit) * unit;
 }
 
-/// The bits of a value that the format has, of an infinity or a NaN; an int32 stands in for those by an odd pattern.
-inline std::uint64_t encode(Precision precision, double value) {
+/// The bits of a value that the format has, of an infinity or a NaN; an integer stands in for those by an odd pattern.
+inline std::uint64_t encode(NumberFormat format, double value) {
   const auto fp32 = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  switch (precision) {
-    case Precision::fp32:
+  switch (format) {
+    case NumberFormat::f32:
       return fp32;
-    case Precision::fp64:
+    case NumberFormat::f64:
       return std::bit_cast<std::uint64_t>(value);
-    case Precision::int32:
+    case NumberFormat::i32:
+    case NumberFormat::u32:
       return std::isfinite(value) ? static_cast<std::uint32_t>(static_cast<std::int64_t>(value)) : 0x7fedcba9;
-    case Precision::bf16:
+    case NumberFormat::bf16:
       return fp32 >> 16;
-    case Precision::fp16:
+    case NumberFormat::f16:
       break;
   }
   const std::uint64_t sign = fp32 >> 16 & 0x8000;
@@ -53,17 +54,19 @@ inline std::uint64_t encode(Precision precision, double value) {
   return value == 0 ? sign : sign | ((fp32 >> 13 & 0x3ffff) - ((127 - 15) << 10));
 }
 
-inline double decode(Precision precision, std::uint64_t bits) {
-  switch (precision) {
-    case Precision::fp32:
+inline double decode(NumberFormat format, std::uint64_t bits) {
+  switch (format) {
+    case NumberFormat::f32:
       return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-    case Precision::fp64:
+    case NumberFormat::f64:
       return std::bit_cast<double>(bits);
-    case Precision::int32:
+    case NumberFormat::i32:
       return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
-    case Precision::bf16:
+    case NumberFormat::u32:
+      return static_cast<std::uint32_t>(bits);
+    case NumberFormat::bf16:
       return std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16));
-    case Precision::fp16:
+    case NumberFormat::f16:
       break;
   }
   const double sign = (bits & 0x8000) != 0 ? -1 : 1;
@@ -79,12 +82,12 @@ enum class Values {
   nan,
 };
 
-inline double draw(Precision precision, Values values, std::mt19937_64& random) {
+inline double draw(const FormatTraits& format, Values values, std::mt19937_64& random) {
   const std::uint64_t bits = random();
   if (values == Values::nan) return kNan;
   if (values == Values::whole) return static_cast<double>(bits % 7) - 3;
-  if (traits(precision).integer) return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
-  const int digits = significant_bits(precision);
+  if (format.integer) return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
+  const int digits = significant_bits(format);
   return std::ldexp(static_cast<double>(bits >> (64 - digits)), -digits) * ((bits & 1) != 0 ? 1 : -1);
 }
 
@@ -97,8 +100,8 @@ struct Gaps {
 /// A stored matrix. An image of it is what memory holds, gaps included.
 class HostMatrix {
  public:
-  HostMatrix(Precision precision, StoredShape shape, Gaps gaps, Values values, std::uint64_t seed)
-      : precision_(precision),
+  HostMatrix(const FormatTraits& format, StoredShape shape, Gaps gaps, Values values, std::uint64_t seed)
+      : format_(format),
         shape_(shape),
         ld_(std::max<std::int64_t>(1, shape.columns) + gaps.padding),
         first_(kGuard + gaps.offset),
@@ -106,14 +109,14 @@ class HostMatrix {
     std::mt19937_64 random(seed);
     for (std::int64_t row = 0; row < shape.rows; ++row) {
       for (std::int64_t column = 0; column < shape.columns; ++column) {
-        at(row, column) = draw(precision, values, random);
+        at(row, column) = draw(format, values, random);
       }
     }
   }
 
   const StoredShape& shape() const { return shape_; }
   std::int64_t ld() const { return ld_; }
-  std::size_t element_bytes() const { return static_cast<std::size_t>(traits(precision_).element_bytes); }
+  std::size_t element_bytes() const { return static_cast<std::size_t>(format_.bytes); }
   double& at(std::int64_t row, std::int64_t column) { return values_[index(row, column)]; }
   double at(std::int64_t row, std::int64_t column) const { return values_[index(row, column)]; }
 
@@ -131,7 +134,7 @@ class HostMatrix {
   std::vector<char> image() const {
     std::vector<char> image(values_.size() * element_bytes());
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      const std::uint64_t bits = encode(precision_, values_[i]);
+      const std::uint64_t bits = encode(format_.format, values_[i]);
       std::memcpy(image.data() + i * element_bytes(), &bits, element_bytes());
     }
     return image;
@@ -144,7 +147,7 @@ class HostMatrix {
 
   /// Whether the gaps hold what image() puts there.
   bool gaps_intact(const std::vector<char>& image) const {
-    const std::uint64_t expected = encode(precision_, kNan);
+    const std::uint64_t expected = encode(format_.format, kNan);
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::int64_t from_first = static_cast<std::int64_t>(i) - first_;
       const bool inside = from_first >= 0 && from_first / ld_ < shape_.rows && from_first % ld_ < shape_.columns;
@@ -165,7 +168,7 @@ class HostMatrix {
     return bits;
   }
 
-  Precision precision_;
+  FormatTraits format_;
   StoredShape shape_;
   std::int64_t ld_;
   std::int64_t first_;
@@ -184,7 +187,7 @@ inline std::uint32_t residue(double value) {
 }
 
 inline Sums multiply(const Problem& problem, const HostMatrix& a, const HostMatrix& b) {
-  const bool integer = traits(problem.precision).integer;
+  const bool integer = traits(problem.precision).accumulator.integer;
   const bool transposed_a = transposes_a(problem.layout), transposed_b = transposes_b(problem.layout);
   Sums sums;
   for (std::int64_t row = 0; row < problem.m; ++row) {
@@ -213,18 +216,18 @@ struct Scalars {
   double beta = 0;
 };
 
-/// Judges elements of C by what they should be and by the bound of tuner/measure/verify.h, or bit for bit.
+/// Judges elements of C by what they should be and by the bound of templates/error_bound.h, or bit for bit.
 class Judge {
  public:
   Judge(const Problem& problem, Scalars scalars, bool exact)
-      : precision_(problem.precision), bound_(error_bound(problem)), scalars_(scalars), exact_(exact) {
+      : types_(traits(problem.precision)), bound_(error_bound(problem)), scalars_(scalars), exact_(exact) {
     if (problem.k == 0) scalars_.alpha = 0;  // there is no product, however infinite alpha is
   }
 
   /// What is wrong with an element that has become `bits`, or nothing.
   std::string complaint(double sum, double magnitude, double before, std::uint64_t bits) const {
     const double expected = value(sum, before);
-    const double actual = decode(precision_, bits);
+    const double actual = decode(types_.c.format, bits);
     if (agree(expected, actual, sum, magnitude, before)) return "";
     return fmt::format("is {}, should be {}", actual, expected);
   }
@@ -232,7 +235,7 @@ class Judge {
  private:
   double value(double sum, double before) const {
     const auto [alpha, beta] = scalars_;
-    if (traits(precision_).integer) {
+    if (types_.accumulator.integer) {
       const std::uint32_t addend = beta == 0 ? 0 : residue(beta) * residue(before);
       return static_cast<std::int32_t>((alpha == 0 ? 0 : residue(alpha) * residue(sum)) + addend);
     }
@@ -242,17 +245,15 @@ class Judge {
   bool agree(double expected, double actual, double sum, double magnitude, double before) const {
     if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
     if (std::isinf(expected)) return actual == expected;
-    if (exact_ || traits(precision_).integer) return actual == rounded(precision_, expected);
+    if (exact_ || types_.c.integer) return actual == rounded(types_.c, expected);
     const auto [alpha, beta] = scalars_;
     const double addend = beta == 0 ? 0 : std::abs(beta * before);
-    constexpr double kHalfSubnormal = 0x1p-25;  // what rounding a tiny fp16 result may cost
     const double bound = bound_.sum * std::abs(alpha) * magnitude + bound_.result * std::abs(expected) +
-                         bound_.scale * (std::abs(alpha * sum) + addend) +
-                         (precision_ == Precision::fp16 ? kHalfSubnormal : 0);
+                         bound_.scale * (std::abs(alpha * sum) + addend) + bound_.absolute;
     return std::abs(actual - expected) <= bound;
   }
 
-  Precision precision_;
+  const PrecisionTraits& types_;
   ErrorBound bound_;
   Scalars scalars_;
   bool exact_;

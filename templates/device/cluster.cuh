@@ -9,7 +9,7 @@
 // for the reason that StoredSums gives.
 template <int SIZE>
 __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator (&sum)[TM][TN],
-                                               const Position& position, const Output& output) {
+                                               const Position& position, const TileOfC& output) {
   constexpr int SHARE = TM * TN / SIZE;
   constexpr int WIDTH = SHARE < V ? SHARE : V;
   static_assert(SHARE * SIZE == TM * TN && SHARE % WIDTH == 0 && V % WIDTH == 0, "equal shares");

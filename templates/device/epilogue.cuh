@@ -7,13 +7,13 @@
 // c[j] = alpha * sums[j] + beta * c[j] for the first N columns of which `remaining` exist (none if it is not positive),
 // ALIGNED elements at a time: c is aligned to that many elements and no group of them straddles the edge of C. With
 // beta = 0, C is never read.
-template <int N, int ALIGNED, class Element, class Accumulator, class Scalar>
-__device__ inline void store_results(Element* c, const Accumulator* sums, Scalar alpha, Scalar beta, int remaining) {
+template <int N, int ALIGNED, class Output, class Accumulator, class Scalar>
+__device__ inline void store_results(Output* c, const Accumulator* sums, Scalar alpha, Scalar beta, int remaining) {
   constexpr int WIDTH = ALIGNED < N ? ALIGNED : N;
 #pragma unroll
   for (int j = 0; j < N; j += WIDTH) {
     const bool valid = j < remaining;
-    Vector<Element, WIDTH> group = load_if<WIDTH>(valid && beta != Scalar(0), c + j);
+    Vector<Output, WIDTH> group = load_if<WIDTH>(valid && beta != Scalar(0), c + j);
 #pragma unroll
     for (int v = 0; v < WIDTH; ++v) {
       // What was not read is zero, so that beta = 0 needs no branch here.

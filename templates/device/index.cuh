@@ -42,7 +42,7 @@ __device__ constexpr i64 offset_of(i64 row, i64 column, i64 ld) {
 }
 
 // Element [row, column] of op(X)[rows, columns], or zero outside of it: what fills the edge of a tile.
-template <bool TRANSPOSED, class Element>
-__device__ inline Element element_or_zero(const Element* x, i64 row, i64 column, i64 rows, i64 columns, i64 ld) {
-  return row < rows && column < columns ? x[offset_of<TRANSPOSED>(row, column, ld)] : Element{};
+template <bool TRANSPOSED, class Input>
+__device__ inline Input element_or_zero(const Input* x, i64 row, i64 column, i64 rows, i64 columns, i64 ld) {
+  return row < rows && column < columns ? x[offset_of<TRANSPOSED>(row, column, ld)] : Input{};
 }

@@ -4,7 +4,7 @@
 //   finish(tile)                       writes what fetch() read
 //   fetch_ahead(tile, depth, barrier)  starts a copy that needs no finish(); a barrier or a group of copies tells its end
 // Steps beyond k become zeros; positions beyond the operand's extent repeat valid ones, or become zeros.
-// Needs the rendered constants BK and THREADS, and the types Element and Accumulator.
+// Needs the rendered constants BK and THREADS, and the type Accumulator.
 #pragma once
 
 #include "mmtune/copy.cuh"
@@ -13,8 +13,9 @@
 #include "mmtune/tma.cuh"
 
 // What a loader needs to know of its operand.
+template <class Input>
 struct Operand {
-  const Element* matrix;
+  const Input* matrix;
   const TensorMap* map;
   i64 ld;
   i64 extent;   // of the matrix, in the direction that is not k
@@ -23,13 +24,13 @@ struct Operand {
 };
 
 // The vectors of VEC elements that a thread moves of every tile of EXTENT x BK elements, and where they are in memory.
-template <int EXTENT, bool ALONG_K, int VEC>
+template <class Input, int EXTENT, bool ALONG_K, int VEC>
 struct ThreadShare {
   static constexpr int kVectors = EXTENT * BK / VEC;
   static constexpr int kPerThread = (kVectors + THREADS - 1) / THREADS;
   // Along k, neighbouring lanes take 64 bytes, then go on in the next row: half as many requests to L2 as with sectors
   // of 32 bytes, which makes up for stores that two lanes at a time have in the same bank.
-  static constexpr int kRun = 64 / (VEC * sizeof(Element)) < BK / VEC ? 64 / (VEC * sizeof(Element)) : BK / VEC;
+  static constexpr int kRun = 64 / (VEC * sizeof(Input)) < BK / VEC ? 64 / (VEC * sizeof(Input)) : BK / VEC;
   static constexpr int kLayer = ALONG_K ? EXTENT * kRun : EXTENT / VEC;  // vectors until the same rows come again
   // Whether a thread's vectors lie at constant distances: then it needs no more pointers than it has rows in a layer.
   static constexpr bool kRegular = kVectors % THREADS == 0 && (kLayer % THREADS == 0 || THREADS % kLayer == 0) &&
@@ -37,7 +38,7 @@ struct ThreadShare {
   static constexpr int kPointers = !kRegular ? kPerThread : kLayer > THREADS ? kLayer / THREADS : 1;
   static constexpr int kSteps = BK * kPointers / kPerThread;  // along k between two vectors of one pointer
 
-  const Element* source[kPointers];
+  const Input* source[kPointers];
   i64 step;  // elements between two vectors of one pointer, or from tile to tile if these are along k
 
   static __device__ constexpr int outer_of(int u) {  // position in 0..EXTENT of the tile's vector u
@@ -70,7 +71,7 @@ struct ThreadShare {
     return (s + 1) * THREADS <= kVectors || static_cast<int>(threadIdx.x) < kVectors - s * THREADS;
   }
 
-  __device__ __forceinline__ explicit ThreadShare(const Operand& operand) {
+  __device__ __forceinline__ explicit ThreadShare(const Operand<Input>& operand) {
     step = ALONG_K ? BK : kSteps * operand.ld;
 #pragma unroll
     for (int s = 0; s < kPointers; ++s) {
@@ -81,9 +82,9 @@ struct ThreadShare {
   }
 
   // Where vector s of the next tile is. To be asked for one s after the other, and so tile after tile.
-  __device__ __forceinline__ const Element* take(int s) {
-    const Element*& next = source[s % kPointers];
-    const Element* const here = next + (ALONG_K ? s / kPointers * kSteps : 0);
+  __device__ __forceinline__ const Input* take(int s) {
+    const Input*& next = source[s % kPointers];
+    const Input* const here = next + (ALONG_K ? s / kPointers * kSteps : 0);
     if (!ALONG_K) next += step;
     return here;
   }
@@ -94,24 +95,24 @@ struct ThreadShare {
 };
 
 // Through registers; transposes an operand that is contiguous along k.
-template <int EXTENT, int ROW, bool ALONG_K, int VEC>
+template <class Input, int EXTENT, int ROW, bool ALONG_K, int VEC>
 struct RegisterLoader {
-  using Share = ThreadShare<EXTENT, ALONG_K, VEC>;
+  using Share = ThreadShare<Input, EXTENT, ALONG_K, VEC>;
 
   Share share;
-  Vector<Element, VEC> staged[Share::kPerThread];
+  Vector<Input, VEC> staged[Share::kPerThread];
 
-  __device__ __forceinline__ explicit RegisterLoader(const Operand& operand) : share(operand) {}
+  __device__ __forceinline__ explicit RegisterLoader(const Operand<Input>& operand) : share(operand) {}
 
   template <bool GUARDED>
   __device__ __forceinline__ void read(int depth) {
 #pragma unroll
     for (int s = 0; s < Share::kPerThread; ++s) {
       if (!share.has(s)) continue;
-      const Vector<Element, VEC> zero = {};
-      const Element* const source = share.take(s);
+      const Vector<Input, VEC> zero = {};
+      const Input* const source = share.take(s);
       const bool valid = !GUARDED || share.inner(s) < depth;
-      staged[s] = valid ? *reinterpret_cast<const Vector<Element, VEC>*>(source) : zero;
+      staged[s] = valid ? *reinterpret_cast<const Vector<Input, VEC>*>(source) : zero;
     }
   }
 
@@ -135,13 +136,13 @@ struct RegisterLoader {
 };
 
 // By cp.async, for an operand that lies as shared memory wants it.
-template <int EXTENT, int ROW, int VEC>
+template <class Input, int EXTENT, int ROW, int VEC>
 struct AsyncLoader {
-  using Share = ThreadShare<EXTENT, false, VEC>;
+  using Share = ThreadShare<Input, EXTENT, false, VEC>;
 
   Share share;
 
-  __device__ __forceinline__ explicit AsyncLoader(const Operand& operand) : share(operand) {}
+  __device__ __forceinline__ explicit AsyncLoader(const Operand<Input>& operand) : share(operand) {}
 
   __device__ __forceinline__ void fetch(int) {}
   __device__ __forceinline__ void finish(Accumulator (*)[ROW]) {}
@@ -151,19 +152,19 @@ struct AsyncLoader {
     for (int s = 0; s < Share::kPerThread; ++s) {
       if (!share.has(s)) continue;
       const bool valid = share.inner(s) < depth;
-      copy_async<sizeof(Element) * VEC>(shared_address(share.place(tile, s)), share.take(s), valid);
+      copy_async<sizeof(Input) * VEC>(shared_address(share.place(tile, s)), share.take(s), valid);
     }
   }
 };
 
 // By the tensor memory accelerator, asked by one thread, for an operand that lies as shared memory wants it.
-template <int EXTENT, int ROW>
+template <class Input, int EXTENT, int ROW>
 struct TmaLoader {
   const TensorMap* map;
   int column;
   int row;
 
-  __device__ __forceinline__ explicit TmaLoader(const Operand& operand)
+  __device__ __forceinline__ explicit TmaLoader(const Operand<Input>& operand)
       : map(operand.map), column(static_cast<int>(operand.first)), row(static_cast<int>(operand.k_begin)) {}
 
   __device__ __forceinline__ void fetch(int) {}
@@ -176,15 +177,15 @@ struct TmaLoader {
 };
 
 // The loader for LOAD = KIND: 0 registers, 1 cp.async, 2 the tensor memory accelerator.
-template <int KIND, int EXTENT, int ROW, bool ALONG_K, int VEC>
+template <int KIND, class Input, int EXTENT, int ROW, bool ALONG_K, int VEC>
 struct LoaderOf {
-  using type = RegisterLoader<EXTENT, ROW, ALONG_K, VEC>;
+  using type = RegisterLoader<Input, EXTENT, ROW, ALONG_K, VEC>;
 };
-template <int EXTENT, int ROW, int VEC>
-struct LoaderOf<1, EXTENT, ROW, false, VEC> {
-  using type = AsyncLoader<EXTENT, ROW, VEC>;
+template <class Input, int EXTENT, int ROW, int VEC>
+struct LoaderOf<1, Input, EXTENT, ROW, false, VEC> {
+  using type = AsyncLoader<Input, EXTENT, ROW, VEC>;
 };
-template <int EXTENT, int ROW, int VEC>
-struct LoaderOf<2, EXTENT, ROW, false, VEC> {
-  using type = TmaLoader<EXTENT, ROW>;
+template <class Input, int EXTENT, int ROW, int VEC>
+struct LoaderOf<2, Input, EXTENT, ROW, false, VEC> {
+  using type = TmaLoader<Input, EXTENT, ROW>;
 };

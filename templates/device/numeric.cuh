@@ -1,11 +1,12 @@
-// The arithmetic that all kernels share. Every rendered source includes this page first and then names its types:
+// The arithmetic that all kernels share. Every rendered source includes this page first and then names its types, as
+// the precision's row in templates/dtype.cpp has them:
 //
-//            Element   Accumulator  Scalar
-//     fp32   float     float        float
-//     fp64   double    double       double
-//     int32  int       unsigned     int       wraps modulo 2^32: signed overflow is never formed
-//     fp16   half_t    float        float
-//     bf16   bfloat_t  float        float
+//     InputA, InputB  elements of A and of B, which may differ
+//     Output          elements of C
+//     Accumulator     partial sums; unsigned for integers, which wrap modulo 2^32: signed overflow is never formed
+//     Scalar          alpha and beta
+//
+// A type of elements has two conversions here: value_of, to an arithmetic type, and assign, from the accumulator's.
 #pragma once
 
 #include "mmtune/half.cuh"
@@ -29,15 +30,15 @@ __device__ inline void assign(half_t& element, float value) { element = to_half(
 __device__ inline void assign(bfloat_t& element, float value) { element = to_bfloat(value); }
 
 // sum += a * b in the accumulator's arithmetic; a fused multiply-add for floating point.
-template <class Element, class Accumulator>
-__device__ inline void multiply_add(Element a, Element b, Accumulator& sum) {
+template <class InputA, class InputB, class Accumulator>
+__device__ inline void multiply_add(InputA a, InputB b, Accumulator& sum) {
   sum += static_cast<Accumulator>(value_of(a)) * static_cast<Accumulator>(value_of(b));
 }
 
 // c = alpha * sum + beta * c, computed by the accumulator's type and rounded once. With beta = 0, c is never read: it
 // may hold anything, also NaN.
-template <class Element, class Accumulator, class Scalar>
-__device__ inline void store_result(Element* c, Accumulator sum, Scalar alpha, Scalar beta) {
+template <class Output, class Accumulator, class Scalar>
+__device__ inline void store_result(Output* c, Accumulator sum, Scalar alpha, Scalar beta) {
   Accumulator result = static_cast<Accumulator>(alpha) * sum;
   if (beta != Scalar(0)) result += static_cast<Accumulator>(beta) * static_cast<Accumulator>(value_of(*c));
   assign(*c, result);

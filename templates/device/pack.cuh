@@ -4,10 +4,11 @@
 #include "mmtune/index.cuh"
 
 // Copies one 32 x 32 tile of a stored operand to target[k][extent], transposed if the operand is contiguous along k.
-// For a block of 256 threads; `staged` lies in shared memory.
-template <bool ALONG_K, class Element>
-__device__ __forceinline__ void pack_tile(Element (&staged)[32][33], const Element* source, i64 ld, i64 extent, i64 k,
-                                          Element* target, i64 target_ld, i64 tile) {
+// For a block of 256 threads, with 32 * 33 elements of shared memory.
+template <bool ALONG_K, class Input>
+__device__ __forceinline__ void pack_tile(void* shared, const Input* source, i64 ld, i64 extent, i64 k, Input* target,
+                                          i64 target_ld, i64 tile) {
+  auto& staged = *static_cast<Input(*)[32][33]>(shared);  // a column more, which spreads columns over the banks
   const int x = threadIdx.x % 32;
   const i64 tiles = ceil_div(extent, 32);
   const i64 first = tile % tiles * 32;

@@ -12,32 +12,33 @@ constexpr int REFERENCE_TILE = 32;  // rows and columns of C per block
 constexpr int REFERENCE_ROWS = 8;   // rows of threads
 constexpr int REFERENCE_SUMS = REFERENCE_TILE / REFERENCE_ROWS;
 
-template <class Element>
+// By the accumulator's type.
+template <class Accumulator>
 struct ExactType {
   using type = double;
   static constexpr bool ROUNDS = true;
 };
 
 template <>
-struct ExactType<int> {
+struct ExactType<u32> {
   using type = u32;
   static constexpr bool ROUNDS = false;  // only the residue modulo 2^32 counts
 };
 
-template <class Element>
+template <class Accumulator>
 struct ExactSum {
-  typename ExactType<Element>::type value;
+  typename ExactType<Accumulator>::type value;
   double magnitude;  // the sum of |a| * |b|; zero for integers, which need no error bound
 };
 
 // sums[s] gets the element [row0 + threadIdx.y + 8 s, column0 + threadIdx.x] of op(A)[m,k] * op(B)[k,n]; zero outside.
 // To be called by all threads of a block of 32 x 8; contains barriers. Without MAGNITUDE, that member is zero.
-template <bool TRANSPOSE_A, bool TRANSPOSE_B, bool MAGNITUDE, class Element>
-__device__ inline void exact_dot(i64 row0, i64 column0, i64 m, i64 n, i64 k, const Element* A, i64 lda,
-                                 const Element* B, i64 ldb, ExactSum<Element> (&sums)[REFERENCE_SUMS]) {
-  using Value = typename ExactType<Element>::type;
-  __shared__ Element a[REFERENCE_TILE][REFERENCE_TILE + 1];  // a column more, so that columns spread over the banks
-  __shared__ Element b[REFERENCE_TILE][REFERENCE_TILE + 1];
+template <bool TRANSPOSE_A, bool TRANSPOSE_B, bool MAGNITUDE, class InputA, class InputB, class Accumulator>
+__device__ inline void exact_dot(i64 row0, i64 column0, i64 m, i64 n, i64 k, const InputA* A, i64 lda, const InputB* B,
+                                 i64 ldb, ExactSum<Accumulator> (&sums)[REFERENCE_SUMS]) {
+  using Value = typename ExactType<Accumulator>::type;
+  __shared__ InputA a[REFERENCE_TILE][REFERENCE_TILE + 1];  // a column more, so that columns spread over the banks
+  __shared__ InputB b[REFERENCE_TILE][REFERENCE_TILE + 1];
   const int x = threadIdx.x;
   const int y = threadIdx.y;
 
@@ -57,7 +58,7 @@ __device__ inline void exact_dot(i64 row0, i64 column0, i64 m, i64 n, i64 k, con
       for (int s = 0; s < REFERENCE_SUMS; ++s) {
         const Value left = static_cast<Value>(value_of(a[y + s * REFERENCE_ROWS][l]));
         sums[s].value += left * right;
-        if constexpr (MAGNITUDE && ExactType<Element>::ROUNDS) sums[s].magnitude += fabs(left * right);
+        if constexpr (MAGNITUDE && ExactType<Accumulator>::ROUNDS) sums[s].magnitude += fabs(left * right);
       }
     }
     __syncthreads();

@@ -1,9 +1,11 @@
 // simt BM=64 BN=64 BK=8 TM=8 TN=4 LANES_N=8 LOAD=0 STAGES=2 UNROLL=8 ORDER=1 GROUP=8 MIN_BLOCKS=1 PACK=0 SPLIT=1 REDUCE=0 STREAM=0 for fp32 nn
 #include "mmtune/numeric.cuh"
 
-using Element = float;      // A, B and C
-using Accumulator = float;  // partial sums
-using Scalar = float;       // alpha and beta
+using InputA = float;
+using InputB = float;
+using Output = float;
+using Accumulator = float;
+using Scalar = float;
 
 [[maybe_unused]] constexpr int ARCH = 90;  // compute capability compiled for
 [[maybe_unused]] constexpr bool TRANSPOSE_A = false;  // A is stored as A[k,m]

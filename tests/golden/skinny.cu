@@ -1,9 +1,11 @@
 // skinny SIDE=0 FEW=16 OWN=1 UNROLL=4 WARPS=8 WARPS_K=8 MIN_BLOCKS=1 SPLIT=1 for fp32 nn
 #include "mmtune/numeric.cuh"
 
-using Element = float;      // A, B and C
-using Accumulator = float;  // partial sums
-using Scalar = float;       // alpha and beta
+using InputA = float;
+using InputB = float;
+using Output = float;
+using Accumulator = float;
+using Scalar = float;
 
 [[maybe_unused]] constexpr int ARCH = 90;  // compute capability compiled for
 [[maybe_unused]] constexpr bool TRANSPOSE_A = false;  // A is stored as A[k,m]

@@ -1,9 +1,11 @@
 // tiled_coarsened TILE=16 CM=4 CN=4 UNROLL=8 for fp32 nn
 #include "mmtune/numeric.cuh"
 
-using Element = float;      // A, B and C
-using Accumulator = float;  // partial sums
-using Scalar = float;       // alpha and beta
+using InputA = float;
+using InputB = float;
+using Output = float;
+using Accumulator = float;
+using Scalar = float;
 
 [[maybe_unused]] constexpr int ARCH = 90;  // compute capability compiled for
 [[maybe_unused]] constexpr bool TRANSPOSE_A = false;  // A is stored as A[k,m]

@@ -3,12 +3,11 @@
 #include <mmtune/mmtune.h>
 
 #include <array>
-#include <bit>
 #include <cstring>
-#include <limits>
 #include <thread>
 
 #include "templates/dtype.h"
+#include "tests/operands.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
 
@@ -18,36 +17,14 @@ namespace {
 using test::Decision;
 using testing::HasSubstr;
 
-constexpr double kPoison = std::numeric_limits<double>::quiet_NaN();
-
-/// The bits of a small integer, or of something that spoils every sum it enters.
-std::uint64_t encode(Precision precision, double value) {
-  const auto fp32 = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  switch (precision) {
-    case Precision::fp32:
-      return fp32;
-    case Precision::fp64:
-      return std::bit_cast<std::uint64_t>(value);
-    case Precision::int32:
-      return value == value ? static_cast<std::uint32_t>(static_cast<std::int32_t>(value)) : 0x7fedcba9;
-    case Precision::bf16:
-      return fp32 >> 16;
-    case Precision::fp16:
-      break;
-  }
-  if (value == 0) return 0;
-  if (value != value) return 0x7e00;
-  return (fp32 >> 16 & 0x8000) | ((fp32 >> 13 & 0x3ffff) - ((127 - 15) << 10));
-}
-
 /// A stored matrix in device memory with room between its rows and before the first, all filled.
 class Matrix {
  public:
-  Matrix(Precision precision, StoredShape shape, int padding, int offset, bool poison)
-      : precision_(precision), ld_(shape.columns + padding), offset_(offset) {
+  Matrix(const FormatTraits& format, StoredShape shape, int padding, int offset, bool poison)
+      : format_(format), ld_(shape.columns + padding), offset_(offset) {
     values_.resize(static_cast<std::size_t>(offset + std::max<std::int64_t>(1, shape.rows) * ld_) + 1);
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      values_[i] = poison ? kPoison : static_cast<double>(static_cast<int>(i * 7 % 11 % 3) - 1);
+      values_[i] = poison ? test::kNan : static_cast<double>(static_cast<int>(i * 7 % 11 % 3) - 1);
     }
     buffer_ = DeviceBuffer(values_.size() * bytes());
     const auto image = encoded();
@@ -71,25 +48,25 @@ class Matrix {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       std::uint64_t bits = 0;
       std::memcpy(&bits, now.data() + i * bytes(), bytes());
-      const std::uint64_t expected = encode(precision_, values_[i]);
+      const std::uint64_t expected = test::encode(format_.format, values_[i]);
       if (bits != expected && (bits | expected) != negative_zero) return false;
     }
     return true;
   }
 
  private:
-  std::size_t bytes() const { return static_cast<std::size_t>(traits(precision_).element_bytes); }
+  std::size_t bytes() const { return static_cast<std::size_t>(format_.bytes); }
 
   std::vector<char> encoded() const {
     std::vector<char> image(values_.size() * bytes());
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      const std::uint64_t bits = encode(precision_, values_[i]);
+      const std::uint64_t bits = test::encode(format_.format, values_[i]);
       std::memcpy(image.data() + i * bytes(), &bits, bytes());
     }
     return image;
   }
 
-  Precision precision_;
+  FormatTraits format_;
   std::int64_t ld_;
   std::size_t offset_;
   std::vector<double> values_;
@@ -109,9 +86,9 @@ class Product {
   Product(const Problem& problem, Options options)
       : problem_(problem),
         options_(options),
-        a_(problem.precision, stored_a(problem), options.padding, options.offset, false),
-        b_(problem.precision, stored_b(problem), options.padding, options.offset, false),
-        c_(problem.precision, stored_c(problem), options.padding, options.offset, options.beta == 0) {}
+        a_(traits(problem.precision).a, stored_a(problem), options.padding, options.offset, false),
+        b_(traits(problem.precision).b, stored_b(problem), options.padding, options.offset, false),
+        c_(traits(problem.precision).c, stored_c(problem), options.padding, options.offset, options.beta == 0) {}
 
   Gemm call() const {
     return {.precision = problem_.precision,

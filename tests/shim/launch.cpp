@@ -97,9 +97,9 @@ void launch(const Program& program, const LaunchPlan& plan, const Problem& probl
   unify_empty_product(run, given);
 
   KernelArguments arguments(run, given);
-  const int bytes = traits(problem.precision).element_bytes;
-  if (uses(plan, Arg::map_a)) encode(arguments.map_a(), tensor_map_a(plan, run, given), bytes);
-  if (uses(plan, Arg::map_b)) encode(arguments.map_b(), tensor_map_b(plan, run, given), bytes);
+  const PrecisionTraits& types = traits(problem.precision);
+  if (uses(plan, Arg::map_a)) encode(arguments.map_a(), tensor_map_a(plan, run, given), types.a.bytes);
+  if (uses(plan, Arg::map_b)) encode(arguments.map_b(), tensor_map_b(plan, run, given), types.b.bytes);
   const std::function<void(std::size_t)> run_until = [&](std::size_t end) {
     if (end == 0) return;
     const LaunchStep& step = plan.steps[end - 1];

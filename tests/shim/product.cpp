@@ -9,11 +9,11 @@ namespace mmtune::shim {
 
 namespace {
 
-/// Scalars of an int32 product.
+/// Scalars of integers.
 double whole(double scalar) { return std::isfinite(scalar) ? std::trunc(4 * scalar) : 7; }
 
 test::Scalars scalars_for(Precision precision, test::Scalars scalars) {
-  if (!traits(precision).integer) return scalars;
+  if (!traits(precision).scalar.integer) return scalars;
   return {whole(scalars.alpha), whole(scalars.beta)};
 }
 
@@ -23,9 +23,10 @@ Product::Product(const Scene& scene, Precision precision, Layout layout)
     : scalars_(scalars_for(precision, scene.scalars)),
       exact_(scene.values != test::Values::random),
       problem_{precision, layout, scene.m, scene.n, scene.k, {}},
-      a_(precision, stored_a(problem_), scene.gaps, scene.values, 1),
-      b_(precision, stored_b(problem_), scene.gaps, scene.values, 2),
-      c_(precision, stored_c(problem_), scene.gaps, scalars_.beta == 0 ? test::Values::nan : test::Values::whole, 3) {
+      a_(traits(precision).a, stored_a(problem_), scene.gaps, scene.values, 1),
+      b_(traits(precision).b, stored_b(problem_), scene.gaps, scene.values, 2),
+      c_(traits(precision).c, stored_c(problem_), scene.gaps,
+         scalars_.beta == 0 ? test::Values::nan : test::Values::whole, 3) {
   problem_.align =
       alignment_of(problem_, {a_.ld(), b_.ld(), c_.ld()}, {a_.offset_bytes(), b_.offset_bytes(), c_.offset_bytes()});
 }

@@ -56,10 +56,10 @@ TEST_F(Render, NamesTypesAndConstants) {
   EXPECT_EQ(source.name, "toy");
   EXPECT_THAT(source.text, StartsWith("// toy BM=64 BN=32 WIDTH=1 for fp16 tn\n#include \"mmtune/numeric.cuh\"\n"));
   for (const char* line :
-       {"using Element = half_t;", "using Accumulator = float;", "using Scalar = float;", "constexpr int ARCH = 90;",
-        "constexpr bool TRANSPOSE_A = true;", "constexpr bool TRANSPOSE_B = false;",
-        "constexpr int BM = 64;  // rows of C per block\n", "constexpr int VA = 4;", "constexpr int THREADS = 512;",
-        "constexpr int SMEM_BYTES = 65536;"}) {
+       {"using InputA = half_t;\nusing InputB = half_t;\nusing Output = half_t;\n", "using Accumulator = float;",
+        "using Scalar = float;", "constexpr int ARCH = 90;", "constexpr bool TRANSPOSE_A = true;",
+        "constexpr bool TRANSPOSE_B = false;", "constexpr int BM = 64;  // rows of C per block\n",
+        "constexpr int VA = 4;", "constexpr int THREADS = 512;", "constexpr int SMEM_BYTES = 65536;"}) {
     EXPECT_THAT(source.text, HasSubstr(line));
   }
 }

@@ -38,7 +38,7 @@ struct Toy {
     LaunchPlan plan;
     plan.steps = {step};
     plan.constants = {{"VA", problem.align.a / 4}};
-    const int bytes = p.width * traits(problem.precision).element_bytes;
+    const int bytes = p.width * traits(problem.precision).a.bytes;
     plan.needs = {bytes, bytes, bytes};
     plan.work.tile_m = p.bm;
     plan.work.tile_n = p.bn;

@@ -1,8 +1,5 @@
 #include <gtest/gtest.h>
-
-#include <cmath>
-
-#include "templates/dtype.h"
+#include <mmtune/types.h>
 
 namespace mmtune {
 namespace {
@@ -18,28 +15,13 @@ TEST(Types, OtherTextIsNothing) {
 }
 
 TEST(Types, StoredNamesAreFrozen) {
+  EXPECT_EQ(to_string(static_cast<Precision>(0)), "fp32");
+  EXPECT_EQ(to_string(static_cast<Precision>(1)), "fp64");
+  EXPECT_EQ(to_string(static_cast<Precision>(2)), "int32");
   EXPECT_EQ(to_string(static_cast<Precision>(3)), "fp16");
   EXPECT_EQ(to_string(static_cast<Precision>(4)), "bf16");
   EXPECT_EQ(to_string(static_cast<Layout>(1)), "nt");
   EXPECT_EQ(to_string(static_cast<Layout>(2)), "tn");
-}
-
-TEST(Dtype, TraitsBelongToTheirPrecision) {
-  for (const Precision precision : kAllPrecisions) EXPECT_EQ(traits(precision).precision, precision);
-}
-
-TEST(Dtype, IntegersWrapAroundInUnsigned) {
-  const PrecisionTraits& type = traits(Precision::int32);
-  EXPECT_TRUE(type.integer);
-  EXPECT_EQ(type.accumulator, "unsigned");
-  EXPECT_EQ(type.element_roundoff, 0);
-}
-
-TEST(Dtype, RoundoffsAreHalfAnUlpOfOne) {
-  EXPECT_EQ(traits(Precision::fp16).element_roundoff, std::ldexp(1.0, -11));
-  EXPECT_EQ(traits(Precision::bf16).element_roundoff, std::ldexp(1.0, -8));
-  EXPECT_EQ(traits(Precision::bf16).accumulator_roundoff, std::ldexp(1.0, -24));
-  EXPECT_EQ(traits(Precision::fp64).accumulator_roundoff, std::ldexp(1.0, -53));
 }
 
 }  // namespace

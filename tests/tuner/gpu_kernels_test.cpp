@@ -74,10 +74,11 @@ class Stage {
   Stage(const Scene& scene, Precision precision, Layout layout)
       : scene_(scene),
         problem_{precision, layout, scene.m, scene.n, scene.k, {}},
-        a_(precision, stored_a(problem_), scene.gaps, scene.values, 1),
-        b_(precision, stored_b(problem_), scene.gaps, scene.values, 2),
-        c_(precision, stored_c(problem_), scene.gaps, scene.scalars.beta == 0 ? Values::nan : Values::whole, 3) {
-    if (traits(precision).integer) {
+        a_(traits(precision).a, stored_a(problem_), scene.gaps, scene.values, 1),
+        b_(traits(precision).b, stored_b(problem_), scene.gaps, scene.values, 2),
+        c_(traits(precision).c, stored_c(problem_), scene.gaps, scene.scalars.beta == 0 ? Values::nan : Values::whole,
+           3) {
+    if (traits(precision).scalar.integer) {
       for (double* scalar : {&scene_.scalars.alpha, &scene_.scalars.beta}) *scalar = whole(*scalar);
     }
     if (scene.spoilt) spoil();
@@ -116,7 +117,7 @@ class Stage {
   }
 
  private:
-  /// Scalars of an int32 product.
+  /// Scalars of integers.
   static double whole(double scalar) { return std::isfinite(scalar) ? std::trunc(4 * scalar) : 7; }
 
   /// In the first, the last and a middle step along k; the rows and columns of C that they do not touch stay finite.
@@ -164,7 +165,7 @@ class EveryFamily : public test::GpuTest, public testing::WithParamInterface<std
     for (const Layout layout : kAllLayouts) {
       const std::vector<Config> configs = sampler.draw(packed_problem(precision(), layout, 256, 256, 4096), kConfigs);
       for (const Scene& scene : kScenes) {
-        if (scene.spoilt && traits(precision()).integer) continue;
+        if (scene.spoilt && traits(precision()).accumulator.integer) continue;
         stages_.push_back(std::make_unique<Stage>(scene, precision(), layout));
         for (const Config& config : configs) add(*stages_.back(), config);
       }
@@ -257,7 +258,7 @@ TEST_F(GpuEmptyProduct, LeavesCAlone) {
     const Source source = render(TemplateFiles::embedded(), naive, problem, config, device, target.compute_capability);
     const LaunchPlan plan = naive.plan(problem, config, device);
     const LoadedKernel kernel(nvrtc_->compile(source, TemplateFiles::embedded(), target).cubin, plan);
-    Matrix c(Precision::fp32, {5, 5}, {}, Values::whole, 1);
+    Matrix c(traits(Precision::fp32).c, {5, 5}, {}, Values::whole, 1);
     c.upload();
     const std::vector<char> before = c.download();
     launch(kernel, plan, problem, {.c = c.address(), .ld = {3, 5, 5}, .beta = 2}, nullptr);

@@ -78,9 +78,10 @@ TEST_F(GpuTune, TheLibraryDispatchesExactly) {
   Library library = Library::open({.database = path("default.db"), .device = 0});
   for (const Precision precision : {Precision::fp32, Precision::fp16}) {
     const Problem problem = packed_problem(precision, Layout::nn, 96, 80, 64);
-    test::Matrix a(precision, stored_a(problem), {}, test::Values::whole, 1);
-    test::Matrix b(precision, stored_b(problem), {}, test::Values::whole, 2);
-    test::Matrix c(precision, stored_c(problem), {}, test::Values::nan, 3);
+    const PrecisionTraits& types = traits(precision);
+    test::Matrix a(types.a, stored_a(problem), {}, test::Values::whole, 1);
+    test::Matrix b(types.b, stored_b(problem), {}, test::Values::whole, 2);
+    test::Matrix c(types.c, stored_c(problem), {}, test::Values::nan, 3);
     for (test::Matrix* matrix : {&a, &b, &c}) matrix->upload();
     const auto pointer = [](const test::Matrix& matrix) { return reinterpret_cast<void*>(matrix.address()); };
     const Answer answer = library.gemm(
@@ -93,8 +94,8 @@ TEST_F(GpuTune, TheLibraryDispatchesExactly) {
     const auto image = c.download();
     const test::Sums sums = test::multiply(problem, a, b);
     for (std::int64_t i = 0; i < 96 * 80; ++i) {
-      ASSERT_EQ(test::decode(precision, c.bits(image, i / 80, i % 80)),
-                test::rounded(precision, sums.value[static_cast<std::size_t>(i)]));
+      ASSERT_EQ(test::decode(types.c.format, c.bits(image, i / 80, i % 80)),
+                test::rounded(types.c, sums.value[static_cast<std::size_t>(i)]));
     }
   }
 }

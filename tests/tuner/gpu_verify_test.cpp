@@ -128,7 +128,8 @@ TEST_F(GpuVerify, PassesSoundKernelsOfEveryPrecisionAndLayout) {
         EXPECT_EQ(verdict.outcome, Outcome::ok) << family << ' ' << to_string(problem) << ": " << verdict.note;
         EXPECT_TRUE(verdict.deterministic) << family << ' ' << to_string(problem);
         EXPECT_LE(verdict.error_share, 1) << family << ' ' << to_string(problem);
-        EXPECT_EQ(verdict.error_share > 0, !traits(precision).integer) << family << ' ' << to_string(problem);
+        EXPECT_EQ(verdict.error_share > 0, !traits(precision).accumulator.integer)
+            << family << ' ' << to_string(problem);
       }
     }
   }

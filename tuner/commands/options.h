@@ -18,7 +18,7 @@ namespace mmtune {
 struct Options {
   std::string device = "auto";  ///< for choose_device()
   std::string database;         ///< empty: the default one, see database_path()
-  std::vector<Precision> precisions{Precision::fp32};
+  std::vector<Precision> precisions{kDefaultPrecision};
   std::vector<Layout> layouts{Layout::nn};
   Format format = Format::table;
   ColorMode color = ColorMode::automatic;

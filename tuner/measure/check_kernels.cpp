@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "templates/dtype.h"
 #include "templates/hash.h"
 
 namespace mmtune {
@@ -24,24 +23,6 @@ constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 16384;  // the kernels stride over what is beyond
 constexpr std::int64_t kSumBlocks = 1024;    // of squares() and fingerprint(), whose blocks leave sums behind
 constexpr std::size_t kMostRanges = 16;      // whose fingerprints are taken at once
-
-Source check_source(Precision precision, Layout layout) {
-  const auto& type = traits(precision);
-  std::string_view body;
-  for (const auto& [path, text] : embedded::mmtune_tuner()) {
-    if (path == "tuner/measure/kernels/check.cu") body = text;
-  }
-  Source source;
-  source.name = "check";
-  source.text = fmt::format(
-      "#include \"mmtune/numeric.cuh\"\n"
-      "using Element = {};\nusing Accumulator = {};\n"
-      "constexpr bool TRANSPOSE_A = {};\nconstexpr bool TRANSPOSE_B = {};\n"
-      "#line 1 \"tuner/measure/kernels/check.cu\"\n{}",
-      type.element, type.accumulator, transposes_a(layout), transposes_b(layout), body);
-  source.hash = ContentHash().add(source.text).hex();
-  return source;
-}
 
 template <std::size_t N>
 void launch_linear(CUfunction function, std::int64_t blocks, int block_x, int block_y, std::array<void*, N> arguments,
@@ -60,12 +41,28 @@ std::int64_t blocks_for(std::int64_t count) { return std::min((count + kThreads 
 
 }  // namespace
 
+Source check_source(Precision precision, Layout layout) {
+  std::string_view body;
+  for (const auto& [path, text] : embedded::mmtune_tuner()) {
+    if (path == "tuner/measure/kernels/check.cu") body = text;
+  }
+  Source source;
+  source.name = "check";
+  source.text = fmt::format(
+      "#include \"mmtune/numeric.cuh\"\n{}"
+      "constexpr bool TRANSPOSE_A = {};\nconstexpr bool TRANSPOSE_B = {};\n"
+      "#line 1 \"tuner/measure/kernels/check.cu\"\n{}",
+      type_names(precision), transposes_a(layout), transposes_b(layout), body);
+  source.hash = ContentHash().add(source.text).hex();
+  return source;
+}
+
 CheckKernels::CheckKernels(const Nvrtc& nvrtc, const CompileTarget& target, Precision precision, Layout layout)
     : finding_(sizeof(Finding)), prints_(kMostRanges * sizeof(std::uint64_t)) {
   const Compilation compilation = nvrtc.compile(check_source(precision, layout), TemplateFiles::embedded(), target);
   if (!compilation.ok()) throw Error("check.cu does not compile, a fault of mmtune: " + compilation.log);
   module_ = load_module(compilation.cubin);
-  fill_ = find_function(module_, "fill");
+  fill_ = {find_function(module_, "fill_a"), find_function(module_, "fill_b"), find_function(module_, "fill_c")};
   reference_sums_ = find_function(module_, "reference_sums");
   compare_ = find_function(module_, "compare");
   squares_ = find_function(module_, "squares");
@@ -74,10 +71,11 @@ CheckKernels::CheckKernels(const Nvrtc& nvrtc, const CompileTarget& target, Prec
   poison_padding_ = find_function(module_, "poison_padding");
 }
 
-void CheckKernels::fill(CUdeviceptr elements, std::int64_t count, std::uint64_t seed, Fill kind,
+void CheckKernels::fill(Role role, CUdeviceptr elements, std::int64_t count, std::uint64_t seed, Fill kind,
                         CUstream stream) const {
   int what = static_cast<int>(kind);
-  launch_linear<4>(fill_, blocks_for(count), kThreads, 1, {&elements, &count, &seed, &what}, stream);
+  const CUfunction function = fill_[static_cast<std::size_t>(role)];
+  launch_linear<4>(function, blocks_for(count), kThreads, 1, {&elements, &count, &seed, &what}, stream);
 }
 
 void CheckKernels::reference_sums(const Problem& problem, CUdeviceptr a, CUdeviceptr b, CUdeviceptr exact,
@@ -96,9 +94,9 @@ Finding CheckKernels::compare(const Problem& problem, double alpha, double beta,
   MMTUNE_CUDA(cuMemcpyHtoDAsync(finding, &found, sizeof found, stream));
   std::int64_t m = problem.m, n = problem.n;
   ErrorBound factors = bound;
-  launch_linear<13>(compare_, blocks_for(m * ldc), kThreads, 1,
+  launch_linear<14>(compare_, blocks_for(m * ldc), kThreads, 1,
                     {&m, &n, &alpha, &beta, &exact, &magnitude, &c0, &c, &ldc, &factors.sum, &factors.result,
-                     &factors.scale, &finding},
+                     &factors.scale, &factors.absolute, &finding},
                     stream);
   MMTUNE_CUDA(cuMemcpyDtoHAsync(&found, finding, sizeof found, stream));
   MMTUNE_CUDA(cuStreamSynchronize(stream));
@@ -130,9 +128,9 @@ std::vector<std::uint64_t> CheckKernels::fingerprints(const std::vector<Range>& 
   if (bytes > prints_.bytes()) throw Error("fingerprints: too many ranges, a fault of mmtune");
   MMTUNE_CUDA(cuMemsetD8Async(prints_.address(), 0, bytes, stream));
   CUdeviceptr sum = prints_.address();
-  for (auto [address, count] : ranges) {
-    launch_linear<3>(fingerprint_, std::min(blocks_for(count), kSumBlocks), kThreads, 1, {&address, &count, &sum},
-                     stream);
+  for (auto [address, bytes_of_range] : ranges) {
+    launch_linear<3>(fingerprint_, std::min(blocks_for((bytes_of_range + 7) / 8), kSumBlocks), kThreads, 1,
+                     {&address, &bytes_of_range, &sum}, stream);
     sum += sizeof(std::uint64_t);
   }
   MMTUNE_CUDA(cuMemcpyDtoHAsync(prints.data(), prints_.address(), bytes, stream));
@@ -140,9 +138,9 @@ std::vector<std::uint64_t> CheckKernels::fingerprints(const std::vector<Range>& 
   return prints;
 }
 
-void CheckKernels::poison_padding(CUdeviceptr x, std::int64_t m, std::int64_t n, std::int64_t ld,
+void CheckKernels::poison_padding(CUdeviceptr c, std::int64_t m, std::int64_t n, std::int64_t ld,
                                   CUstream stream) const {
-  launch_linear<4>(poison_padding_, blocks_for(m), kThreads, 1, {&x, &m, &n, &ld}, stream);
+  launch_linear<4>(poison_padding_, blocks_for(m), kThreads, 1, {&c, &m, &n, &ld}, stream);
 }
 
 void CheckKernels::check_guard(CUdeviceptr zone, std::int64_t bytes, CUdeviceptr damaged, CUstream stream) const {

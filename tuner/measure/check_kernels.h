@@ -1,12 +1,15 @@
 // The kernels of tuner/measure/kernels/check.cu, compiled for one precision and layout, as functions on device memory.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/driver.h"
 #include "runtime/nvrtc.h"
+#include "templates/error_bound.h"
 #include "templates/problem.h"
+#include "templates/render.h"
 
 namespace mmtune {
 
@@ -16,12 +19,8 @@ enum class Fill : int {
   uniform = 1,        ///< [-1, 1]; for integers all 32-bit values
 };
 
-/// The factors of an element's error bound; all zero demands the correctly rounded result. See error_bound().
-struct ErrorBound {
-  double sum = 0;     ///< times |alpha| * sum of |a*b|
-  double result = 0;  ///< times |expected|: the rounding to the stored type
-  double scale = 0;   ///< times |alpha * sum| + |beta * c|
-};
+/// The operand that a matrix is, which says how its elements are stored.
+enum class Role : int { a = 0, b = 1, c = 2 };
 
 /// What compare() found; the layout is that of `Finding` in check.cu.
 struct Finding {
@@ -31,20 +30,23 @@ struct Finding {
   unsigned long long first = ~0ull;  ///< row * n + column of the first of them
 };
 
-/// Elements in device memory.
+/// Device memory, at a multiple of 8 bytes.
 struct Range {
   CUdeviceptr address = 0;
-  std::int64_t count = 0;
+  std::int64_t bytes = 0;
 };
+
+/// What is compiled for a precision and layout.
+Source check_source(Precision precision, Layout layout);
 
 /// Enqueues on the given stream; not thread safe. Throws DeviceError.
 class CheckKernels {
  public:
   CheckKernels(const Nvrtc& nvrtc, const CompileTarget& target, Precision precision, Layout layout);
 
-  void fill(CUdeviceptr elements, std::int64_t count, std::uint64_t seed, Fill kind, CUstream stream) const;
+  void fill(Role role, CUdeviceptr elements, std::int64_t count, std::uint64_t seed, Fill kind, CUstream stream) const;
 
-  /// exact: m*n values of 8 bytes (4 for int32); magnitude: m*n floats. Operands are packed.
+  /// exact: m*n values of 8 bytes (4 for integers); magnitude: m*n floats. Operands are packed.
   void reference_sums(const Problem& problem, CUdeviceptr a, CUdeviceptr b, CUdeviceptr exact, CUdeviceptr magnitude,
                       CUstream stream) const;
 
@@ -57,19 +59,19 @@ class CheckKernels {
   double relative_error(const Problem& problem, CUdeviceptr exact, CUdeviceptr c, std::int64_t ldc,
                         CUstream stream) const;
 
-  /// For each range 64 bits that depend on every bit of its elements and its place: equal for equal memory, and for
+  /// For each range 64 bits that depend on every bit and its place: equal for equal memory, and for
   /// different memory with probability 2^-64. Waits for the results.
   std::vector<std::uint64_t> fingerprints(const std::vector<Range>& ranges, CUstream stream) const;
 
-  /// Fills what lies between the columns and the leading dimension of x[m, ld] with 0xff.
-  void poison_padding(CUdeviceptr x, std::int64_t m, std::int64_t n, std::int64_t ld, CUstream stream) const;
+  /// Fills what lies between the columns and the leading dimension of C[m, ld] with 0xff.
+  void poison_padding(CUdeviceptr c, std::int64_t m, std::int64_t n, std::int64_t ld, CUstream stream) const;
 
   /// Adds the number of bytes that are no poison to the 32-bit counter at `damaged`.
   void check_guard(CUdeviceptr zone, std::int64_t bytes, CUdeviceptr damaged, CUstream stream) const;
 
  private:
   Module module_;
-  CUfunction fill_;
+  std::array<CUfunction, 3> fill_;  ///< by Role
   CUfunction reference_sums_;
   CUfunction compare_;
   CUfunction squares_;

@@ -31,21 +31,30 @@ double quantile(const std::vector<double>& ascending, double share) {
 
 OperandSets::OperandSets(const CheckKernels& kernels, const Problem& problem, const Operands& first,
                          std::int64_t l2_bytes, CUstream stream) {
-  const int element = traits(problem.precision).element_bytes;
-  const auto bytes = [element](const StoredShape& shape) { return aligned(shape.rows * shape.columns * element); };
-  const std::int64_t a = bytes(stored_a(problem)), b = bytes(stored_b(problem)), c = bytes(stored_c(problem));
+  const PrecisionTraits& types = traits(problem.precision);
+  const auto elements = [](const StoredShape& shape) { return shape.rows * shape.columns; };
+  const std::int64_t a = aligned(elements(stored_a(problem)) * types.a.bytes);
+  const std::int64_t b = aligned(elements(stored_b(problem)) * types.b.bytes);
+  const std::int64_t c = aligned(elements(stored_c(problem)) * types.c.bytes);
   const std::int64_t set_bytes = a + b + c;
   const auto wanted = static_cast<int>(std::min<std::int64_t>(kMostSets, 2 * l2_bytes / set_bytes + 1));
   const int count = std::max(2, wanted);
 
   memory_ = DeviceBuffer(static_cast<std::size_t>(set_bytes * (count - 1)));
-  kernels.fill(memory_.address(), set_bytes / element * (count - 1), std::uint64_t{7} << 40, Fill::uniform, stream);
+  // Seeds as far apart as the addresses: fill() numbers its values from the seed on.
+  const auto fill = [&](Role role, CUdeviceptr address, std::int64_t bytes, const FormatTraits& format) {
+    const std::uint64_t seed = (std::uint64_t{7} << 40) + (address - memory_.address());
+    kernels.fill(role, address, bytes / format.bytes, seed, Fill::uniform, stream);
+  };
   sets_.push_back(first);
   for (int i = 1; i < count; ++i) {
     Operands operands = first;
     operands.a = memory_.address() + static_cast<CUdeviceptr>((i - 1) * set_bytes);
     operands.b = operands.a + static_cast<CUdeviceptr>(a);
     operands.c = operands.b + static_cast<CUdeviceptr>(b);
+    fill(Role::a, operands.a, a, types.a);
+    fill(Role::b, operands.b, b, types.b);
+    fill(Role::c, operands.c, c, types.c);
     sets_.push_back(operands);
   }
 }
@@ -54,7 +63,7 @@ void warm_up(const CheckKernels& kernels, const Problem& problem, const OperandS
   const std::int64_t count = std::min<std::int64_t>(problem.m * problem.n, 1 << 22);
   const auto end = std::chrono::steady_clock::now() + kWarmUp;
   while (std::chrono::steady_clock::now() < end) {
-    for (int i = 0; i < 64; ++i) kernels.fill(sets.set(1).c, count, 0, Fill::uniform, stream);
+    for (int i = 0; i < 64; ++i) kernels.fill(Role::c, sets.set(1).c, count, 0, Fill::uniform, stream);
     MMTUNE_CUDA(cuStreamSynchronize(stream));
   }
 }

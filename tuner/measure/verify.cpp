@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "templates/dtype.h"
+#include "templates/error_bound.h"
 #include "tuner/measure/measure.h"
 
 namespace mmtune {
@@ -19,21 +18,12 @@ constexpr double kBeta = -0.5;
 
 std::int64_t element_count(const StoredShape& shape) { return shape.rows * shape.columns; }
 
-/// Scalars that exercise both terms; integers for int32.
+/// Scalars that exercise both terms; integers where sums are.
 std::pair<double, double> scalars(Precision precision) {
-  return traits(precision).integer ? std::pair{3.0, -2.0} : std::pair{kAlpha, kBeta};
+  return traits(precision).scalar.integer ? std::pair{3.0, -2.0} : std::pair{kAlpha, kBeta};
 }
 
 }  // namespace
-
-ErrorBound error_bound(const Problem& problem) {
-  const auto& type = traits(problem.precision);
-  if (type.integer) return {};
-  const double reference = problem.precision == Precision::fp64 ? 2 : 1;
-  const double u = type.accumulator_roundoff;
-  const double terms = static_cast<double>(std::max<std::int64_t>(1, problem.k));
-  return {8 * std::sqrt(terms) * u * reference, type.element_roundoff, 4 * u};
-}
 
 GuardedBuffer::GuardedBuffer(std::int64_t bytes)
     : bytes_(bytes), memory_(static_cast<std::size_t>(bytes + 2 * kZone)) {}
@@ -52,10 +42,10 @@ Verifier::Verifier(const CheckKernels& kernels, const Problem& problem, CUstream
     : kernels_(kernels),
       problem_(problem),
       stream_(stream),
-      padded_ldc_(problem.n + 16 / traits(problem.precision).element_bytes),
+      padded_ldc_(problem.n + 16 / traits(problem.precision).c.bytes),
       whole_(make_data(Fill::whole_numbers, 1)),
       random_(make_data(Fill::uniform, 2)),
-      c_(problem.m * padded_ldc_ * traits(problem.precision).element_bytes),
+      c_(problem.m * padded_ldc_ * traits(problem.precision).c.bytes),
       c0_(static_cast<std::size_t>(c_.bytes())),
       damaged_(sizeof(unsigned)) {
   c_.poison_zones(stream_);
@@ -64,22 +54,22 @@ Verifier::Verifier(const CheckKernels& kernels, const Problem& problem, CUstream
 }
 
 Verifier::Data Verifier::make_data(Fill kind, std::uint64_t seed) const {
-  const auto& type = traits(problem_.precision);
+  const PrecisionTraits& types = traits(problem_.precision);
   const std::int64_t count_a = element_count(stored_a(problem_)), count_b = element_count(stored_b(problem_));
   const auto results = static_cast<std::size_t>(problem_.m * problem_.n);
   return {kind,
           seed,
-          GuardedBuffer(count_a * type.element_bytes),
-          GuardedBuffer(count_b * type.element_bytes),
-          DeviceBuffer(results * (type.integer ? sizeof(unsigned) : sizeof(double))),
+          GuardedBuffer(count_a * types.a.bytes),
+          GuardedBuffer(count_b * types.b.bytes),
+          DeviceBuffer(results * (types.accumulator.integer ? sizeof(unsigned) : sizeof(double))),
           DeviceBuffer(results * sizeof(float))};
 }
 
 void Verifier::fill(const Data& data) const {
   const std::int64_t count_a = element_count(stored_a(problem_)), count_b = element_count(stored_b(problem_));
   // Seeds far apart: fill() numbers its values from the seed on.
-  kernels_.fill(data.a.address(), count_a, data.seed << 40, data.kind, stream_);
-  kernels_.fill(data.b.address(), count_b, (data.seed << 40) + (std::uint64_t{1} << 39), data.kind, stream_);
+  kernels_.fill(Role::a, data.a.address(), count_a, data.seed << 40, data.kind, stream_);
+  kernels_.fill(Role::b, data.b.address(), count_b, (data.seed << 40) + (std::uint64_t{1} << 39), data.kind, stream_);
   data.a.poison_zones(stream_);
   data.b.poison_zones(stream_);
   kernels_.reference_sums(problem_, data.a.address(), data.b.address(), data.exact.address(), data.magnitude.address(),
@@ -89,23 +79,23 @@ void Verifier::fill(const Data& data) const {
 void Verifier::fill_all() const {
   fill(whole_);
   fill(random_);
-  kernels_.fill(c0_.address(), problem_.m * padded_ldc_, 3, Fill::uniform, stream_);
+  kernels_.fill(Role::c, c0_.address(), problem_.m * padded_ldc_, 3, Fill::uniform, stream_);
   kernels_.poison_padding(c0_.address(), problem_.m, problem_.n, padded_ldc_, stream_);
   MMTUNE_CUDA(cuStreamSynchronize(stream_));
 }
 
 std::vector<std::uint64_t> Verifier::fingerprints() const {
   std::vector<Range> ranges;
-  const auto add = [&](CUdeviceptr address, std::int64_t bytes) {
-    ranges.push_back({address, bytes / traits(problem_.precision).element_bytes});
+  const auto add = [&](const auto& buffer) {
+    ranges.push_back({buffer.address(), static_cast<std::int64_t>(buffer.bytes())});
   };
   for (const Data* data : {&whole_, &random_}) {
-    add(data->a.address(), data->a.bytes());
-    add(data->b.address(), data->b.bytes());
-    add(data->exact.address(), static_cast<std::int64_t>(data->exact.bytes()));
-    add(data->magnitude.address(), static_cast<std::int64_t>(data->magnitude.bytes()));
+    add(data->a);
+    add(data->b);
+    add(data->exact);
+    add(data->magnitude);
   }
-  add(c0_.address(), static_cast<std::int64_t>(c0_.bytes()));
+  add(c0_);
   return kernels_.fingerprints(ranges, stream_);
 }
 
@@ -188,7 +178,8 @@ Verdict Verifier::check_after_timing() {
 }
 
 std::uint64_t Verifier::bits_of_c() const {
-  return kernels_.fingerprints({{c_.address(), problem_.m * problem_.n}}, stream_).front();
+  const std::int64_t bytes = problem_.m * problem_.n * traits(problem_.precision).c.bytes;
+  return kernels_.fingerprints({{c_.address(), bytes}}, stream_).front();
 }
 
 Verdict Verifier::check_again(const LoadedKernel& kernel, const LaunchPlan& plan, int launches,

@@ -1,7 +1,8 @@
 // Whether a kernel computes what it should, before and after it is timed.
 //
 // Two sets of operands: small whole numbers, whose results must agree bit for bit with the exact sums and so show any
-// wrong index; and random numbers with alpha and beta, whose errors must stay within a bound. Every buffer lies between
+// wrong index; and random numbers with alpha and beta, whose errors must stay within a
+// bound (templates/error_bound.h). Every buffer lies between
 // guard zones filled with 0xff (a NaN), C is poisoned the same way, and its leading dimension is padded. What a kernel
 // does to memory that is not its own, operands included, is found and made good, so that no other kernel pays for it.
 #pragma once
@@ -16,13 +17,6 @@
 #include "tuner/measure/verdict.h"
 
 namespace mmtune {
-
-/// The bound on |C - exact| of an element: with u the accumulator's unit roundoff and f(k) = 8 * sqrt(k),
-///   f(k) * u * |alpha| * sum|a*b|  +  u_out * |expected|  +  4 u * (|alpha * sum| + |beta * c|).
-/// The first term is the probabilistic form of the standard forward error bound (N. Higham, T. Mary: A new approach to
-/// probabilistic rounding error analysis, SISC 41(5), 2019); 8 standard deviations leave no false alarms. For fp64 it
-/// is doubled, because the reference rounds as well. Zero for integers.
-ErrorBound error_bound(const Problem& problem);
 
 /// Device memory between two zones of 0xff.
 class GuardedBuffer {

@@ -21,11 +21,14 @@ std::vector<std::string> cublas_candidates(const std::string& name, const std::v
 #include <cublasLt.h>
 #include <cublas_v2.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
 
+#include "runtime/arguments.h"
 #include "runtime/dynamic_library.h"
+#include "templates/dtype.h"
 
 namespace mmtune {
 namespace {
@@ -91,40 +94,29 @@ void check(const Api& api, cublasStatus_t status, std::string_view call) {
   throw DeviceError(fmt::format("{} failed: {}", call, api.cublasGetStatusString(status)));
 }
 
-/// What the libraries call a precision's elements, arithmetic and scalars.
+/// What the libraries call a precision's operands, arithmetic and scalars.
 struct Types {
-  cudaDataType element;
+  Precision precision;
+  cudaDataType a, b, c;
   cublasComputeType_t compute;
   cudaDataType scalar;
 };
 
-std::optional<Types> types_of(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-      return Types{CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
-    case Precision::fp64:
-      return Types{CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
-    case Precision::fp16:
-      return Types{CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
-    case Precision::bf16:
-      return Types{CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
-    case Precision::int32:
-      break;
-  }
-  return std::nullopt;
+// A precision without a row is one that the libraries do not have.
+constexpr std::array kTypes{
+    Types{Precision::fp32, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+    Types{Precision::fp64, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F},
+    Types{Precision::fp16, CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+    Types{Precision::bf16, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+};
+
+const Types* types_of(Precision precision) {
+  const auto* const row =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const Types& types) { return types.precision == precision; });
+  return row == kTypes.end() ? nullptr : &*row;
 }
 
-/// A scalar in either of the types that the libraries read.
-class ScalarValue {
- public:
-  ScalarValue(double value, cudaDataType type) : wide_(value), narrow_(static_cast<float>(value)), type_(type) {}
-  const void* address() const { return type_ == CUDA_R_64F ? static_cast<const void*>(&wide_) : &narrow_; }
-
- private:
-  double wide_;
-  float narrow_;
-  cudaDataType type_;
-};
+ScalarArgument scalar_of(const Types& types, double value) { return {traits(types.precision).scalar, value}; }
 
 cublasOperation_t operation(bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
@@ -152,9 +144,9 @@ class LtProduct {
         workspace_(workspace),
         product_(own(api, api.cublasLtMatmulDescDestroy, "cublasLtMatmulDescCreate",
                      [&](auto* raw) { return api.cublasLtMatmulDescCreate(raw, types.compute, types.scalar); })),
-        first_(layout(stored_b(problem))),
-        second_(layout(stored_a(problem))),
-        result_(layout(stored_c(problem))) {
+        first_(layout(stored_b(problem), types.b)),
+        second_(layout(stored_a(problem), types.a)),
+        result_(layout(stored_c(problem), types.c)) {
     transpose(CUBLASLT_MATMUL_DESC_TRANSA, transposes_b(problem.layout));
     transpose(CUBLASLT_MATMUL_DESC_TRANSB, transposes_a(problem.layout));
     propose();
@@ -163,7 +155,7 @@ class LtProduct {
   int algorithms() const { return count_; }
 
   void enqueue(int algorithm, const Operands& operands, CUstream stream) const {
-    const ScalarValue alpha(operands.alpha, types_.scalar), beta(operands.beta, types_.scalar);
+    ScalarArgument alpha = scalar_of(types_, operands.alpha), beta = scalar_of(types_, operands.beta);
     check(api_,
           api_.cublasLtMatmul(handle_, product_.get(), alpha.address(), pointer(operands.b), first_.get(),
                               pointer(operands.a), second_.get(), beta.address(), pointer(operands.c), result_.get(),
@@ -176,9 +168,9 @@ class LtProduct {
   using Layout = Owner<std::remove_pointer_t<cublasLtMatrixLayout_t>>;
 
   /// Rows of ours are columns of theirs.
-  Layout layout(const StoredShape& shape) const {
+  Layout layout(const StoredShape& shape, cudaDataType element) const {
     return own(api_, api_.cublasLtMatrixLayoutDestroy, "cublasLtMatrixLayoutCreate", [&](auto* raw) {
-      return api_.cublasLtMatrixLayoutCreate(raw, types_.element, static_cast<std::uint64_t>(shape.columns),
+      return api_.cublasLtMatrixLayoutCreate(raw, element, static_cast<std::uint64_t>(shape.columns),
                                              static_cast<std::uint64_t>(shape.rows), shape.columns);
     });
   }
@@ -239,7 +231,7 @@ class CublasOpponent final : public Opponent {
 
   std::vector<std::vector<Call>> prepare(const Problem& problem) override {
     product_.reset();
-    const auto types = types_of(problem.precision);
+    const Types* const types = types_of(problem.precision);
     if (!types) return {{}, {}};
     product_.emplace(api_, lt_.get(), problem, *types, pointer(workspace_.address()));
     std::vector<Call> algorithms;
@@ -266,16 +258,15 @@ class CublasOpponent final : public Opponent {
   }
 
   void enqueue(const Problem& problem, const Types& types, const Operands& operands) const {
-    const ScalarValue alpha(operands.alpha, types.scalar), beta(operands.beta, types.scalar);
+    ScalarArgument alpha = scalar_of(types, operands.alpha), beta = scalar_of(types, operands.beta);
     const auto extent = [](std::int64_t value) { return static_cast<int>(value); };
-    check(
-        api_,
-        api_.cublasGemmEx(blas_.get(), operation(transposes_b(problem.layout)), operation(transposes_a(problem.layout)),
-                          extent(problem.n), extent(problem.m), extent(problem.k), alpha.address(), pointer(operands.b),
-                          types.element, extent(operands.ld.b), pointer(operands.a), types.element,
-                          extent(operands.ld.a), beta.address(), pointer(operands.c), types.element,
-                          extent(operands.ld.c), types.compute, CUBLAS_GEMM_DEFAULT),
-        "cublasGemmEx");
+    check(api_,
+          api_.cublasGemmEx(blas_.get(), operation(transposes_b(problem.layout)),
+                            operation(transposes_a(problem.layout)), extent(problem.n), extent(problem.m),
+                            extent(problem.k), alpha.address(), pointer(operands.b), types.b, extent(operands.ld.b),
+                            pointer(operands.a), types.a, extent(operands.ld.a), beta.address(), pointer(operands.c),
+                            types.c, extent(operands.ld.c), types.compute, CUBLAS_GEMM_DEFAULT),
+          "cublasGemmEx");
   }
 
   Api api_;

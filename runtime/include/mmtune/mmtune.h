@@ -50,7 +50,7 @@ struct LibraryOptions {
 /// Addresses must be aligned to an element; more alignment, of rows too, allows faster kernels. For int32, alpha and
 /// beta must be 32-bit integers.
 struct Gemm {
-  Precision precision = Precision::fp32;
+  Precision precision = kDefaultPrecision;
   Layout layout = Layout::nn;
   std::int64_t m = 0;
   std::int64_t n = 0;

@@ -61,13 +61,13 @@ struct Naive {
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
-    const int step = p.coarse * traits(problem.precision).element_bytes;
+    const PrecisionTraits& types = traits(problem.precision);
     const int lanes = std::min(32, p.bx * p.by);
     const int lanes_x = std::min<int>(p.bx, lanes);
     const int rows = p.mapping == kUncoalesced ? lanes_x : lanes / lanes_x;  // threads of a warp, by what they read
     const int columns = lanes / rows;
-    const int lines_a = lines(rows, transposes_a(problem.layout), step);
-    const int lines_b = lines(columns, !transposes_b(problem.layout), step);
+    const int lines_a = lines(rows, transposes_a(problem.layout), p.coarse * types.a.bytes);
+    const int lines_b = lines(columns, !transposes_b(problem.layout), p.coarse * types.b.bytes);
     const double loads = 2.0 / p.coarse;  // per multiply-add
     const bool local = in_local_memory(p);
 

@@ -17,8 +17,8 @@ constexpr int BN = (MAPPING == UNCOALESCED ? BY : BX) * COARSE;
 constexpr int SQUARE_UNROLL = COARSE <= 8 ? COARSE : 1;
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
-         i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
+         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc) {
   const TileIndex tile = tile_of_block(blockIdx.x, ceil_div(m, BM), ceil_div(n, BN), 1);
   const i64 row = tile.m * BM + (MAPPING == UNCOALESCED ? threadIdx.x : threadIdx.y) * COARSE;
   const i64 column = tile.n * BN + (MAPPING == UNCOALESCED ? threadIdx.y : threadIdx.x) * COARSE;
@@ -28,8 +28,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #pragma unroll UNROLL
   for (i64 l = 0; l < k; ++l) {
     // Beyond the edge the last row or column stands in; those sums are dropped.
-    Element a[COARSE];
-    Element b[COARSE];
+    InputA a[COARSE];
+    InputB b[COARSE];
 #pragma unroll SQUARE_UNROLL
     for (int i = 0; i < COARSE; ++i) a[i] = A[offset_of<TRANSPOSE_A>(smaller(row + i, m - 1), l, lda)];
 #pragma unroll SQUARE_UNROLL

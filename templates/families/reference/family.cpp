@@ -34,7 +34,8 @@ struct Reference {
 
   static WorkEstimate estimate(const Problem& problem, const DeviceSpec& device) {
     constexpr double kSums = static_cast<double>(kTile) / kRows;
-    const bool in_double = !traits(problem.precision).integer;
+    const PrecisionTraits& types = traits(problem.precision);
+    const bool in_double = !types.accumulator.integer;
     // The model counts at the element's own rate; multiply-adds in double occupy the slots of their ratio.
     const double slots = in_double ? static_cast<double>(fma_per_clock_per_sm(device, problem.precision)) /
                                          fma_per_clock_per_sm(device, Precision::fp64)
@@ -43,7 +44,7 @@ struct Reference {
     WorkEstimate work;
     work.issue_slots_per_fma = slots + loads * (in_double ? 2 : 1) + 1;
     work.bytes_per_k = fetched_bytes_per_k(problem, kTile, kTile);
-    work.smem_bytes_per_fma = loads * std::max(4, traits(problem.precision).element_bytes);
+    work.smem_bytes_per_fma = bank_bytes(types.b) + bank_bytes(types.a) / kSums;
     work.tile_m = kTile;
     work.tile_n = kTile;
     work.tile_k = kTile;

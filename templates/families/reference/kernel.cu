@@ -7,13 +7,13 @@
 static_assert(THREADS == REFERENCE_TILE * REFERENCE_ROWS, "host and kernel disagree on the block");
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
-         i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
+         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc) {
   const TileIndex tile = tile_of_block(blockIdx.x, ceil_div(m, REFERENCE_TILE), ceil_div(n, REFERENCE_TILE), 1);
   const i64 row0 = tile.m * REFERENCE_TILE;
   const i64 column0 = tile.n * REFERENCE_TILE;
 
-  ExactSum<Element> sums[REFERENCE_SUMS];
+  ExactSum<Accumulator> sums[REFERENCE_SUMS];
   exact_dot<TRANSPOSE_A, TRANSPOSE_B, false>(row0, column0, m, n, k, A, lda, B, ldb, sums);
 
   const i64 column = column0 + threadIdx.x;

@@ -81,14 +81,17 @@ struct Simt {
     return static_cast<std::int64_t>(p.min_blocks) * device.sm_count;
   }
   static std::int64_t tile_bytes(const Problem& problem, const Params& p) {
-    return static_cast<std::int64_t>(p.bm) * p.bn * traits(problem.precision).accumulator_bytes;
+    return static_cast<std::int64_t>(p.bm) * p.bn * traits(problem.precision).accumulator.bytes;
   }
 
-  /// Elements one instruction moves: the widest that the operand's alignment allows.
-  static int vector_width(int align_bytes, int element_bytes) { return std::max(1, align_bytes / element_bytes); }
+  /// Elements one instruction moves: as many as the operand's alignment allows, but no more than the shortest BK, along
+  /// which they may lie.
+  static int vector_width(int align_bytes, const FormatTraits& format) {
+    return std::clamp(align_bytes / format.bytes, 1, 8);
+  }
 
   static int shared_bytes(const Problem& problem, const Params& p) {
-    const int bytes = traits(problem.precision).accumulator_bytes;
+    const int bytes = traits(problem.precision).accumulator.bytes;
     const auto rounded = [](int size) { return (size + 127) / 128 * 128; };
     const int pad = 16 / bytes;
     const int stages = rounded(p.stages * p.bk * (p.bm + (a_along_k(problem, p) ? pad : 0)) * bytes) +
@@ -108,14 +111,13 @@ struct Simt {
 
   /// Sums, two fragments, staged vectors, addresses; fitted to what ptxas reports for this kernel.
   static int registers(const Problem& problem, const Params& p) {
-    const int words = std::max(1, traits(problem.precision).accumulator_bytes / 4);
+    const int words = accumulator_registers(problem);
     const int staged = staged_extent(problem, p) * p.bk * words / threads(p);
     return words * (p.tm * p.tn + 2 * (p.tm + p.tn)) + staged + 36;
   }
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
-    const auto& type = traits(problem.precision);
-    const int words = std::max(1, type.accumulator_bytes / 4);
+    const int words = accumulator_registers(problem);
     rules.must(p.bm % (p.tm * (32 / p.lanes_n)) == 0, "a warp's rows divide BM");
     rules.must(p.bn % (p.tn * p.lanes_n) == 0, "a warp's columns divide BN");
     if (!rules.ok()) return;
@@ -124,8 +126,7 @@ struct Simt {
     rules.must(p.tm * p.tn >= 8 && words * p.tm * p.tn <= 128, "8 to 128 registers of sums per thread");
     rules.must(p.bk % p.unroll == 0, "UNROLL divides BK");
     rules.must(p.load > 0 || p.stages == 2, "copies through registers use two stages");
-    rules.must(p.load == 0 || type.element_bytes == type.accumulator_bytes,
-               "cp.async and TMA cannot widen 16-bit elements on the way");
+    rules.must(p.load == 0 || multiplied_as_stored(problem), "cp.async and TMA cannot widen elements on the way");
     rules.must(p.load != 1 || compute_capability(device) >= 80, "cp.async needs compute capability 8.0");
     rules.must(p.load != 2 || compute_capability(device) >= 90, "TMA needs compute capability 9.0");
     rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK needs an operand that gains by it");
@@ -161,7 +162,8 @@ struct Simt {
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
     const bool streams = compute_capability(device) >= 70;
     rules.must(p.stream == 0 || streams, "STREAM's flags need compute capability 7.0");
-    rules.worth(p.stream == 1 || !streams || type.integer || problem.k <= longest_sum(problem) * p.split,
+    rules.worth(p.stream == 1 || !streams || traits(problem.precision).accumulator.integer ||
+                    problem.k <= longest_sum(problem) * p.split,
                 "long sums are taken in slices, as STREAM and SPLIT do");
     rules.must(p.stream == 0 || shared_memory_allows(problem, p, device, p.min_blocks),
                "STREAM needs MIN_BLOCKS blocks per SM at once");
@@ -173,27 +175,28 @@ struct Simt {
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
-    const auto& type = traits(problem.precision);
+    const PrecisionTraits& types = traits(problem.precision);
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
     LaunchPlan plan;
     plan.steps.reserve(3);
-    plan.constants = {{"VA", vector_width(problem.align.a, type.element_bytes)},
-                      {"VB", vector_width(problem.align.b, type.element_bytes)},
-                      {"VC", vector_width(problem.align.c, type.element_bytes)},
+    plan.constants = {{"VA", vector_width(problem.align.a, types.a)},
+                      {"VB", vector_width(problem.align.b, types.b)},
+                      {"VC", vector_width(problem.align.c, types.c)},
                       {"BLOCKS", p.stream == 1 ? static_cast<int>(resident_blocks(p, device)) : 0},
                       {"SLICE", kSlice}};
     plan.needs = problem.align;
 
-    const PackedOperand packed_a = packed(packs_a(problem, p), problem, problem.m, 0);
-    const PackedOperand packed_b = packed(packs_b(problem, p), problem, problem.n, packed_bytes(problem, packed_a));
-    plan.workspace_bytes = packed_b.offset_bytes + packed_bytes(problem, packed_b);
+    const PackedOperand packed_a = packed(packs_a(problem, p), types.a, problem.k, problem.m, 0);
+    const PackedOperand packed_b =
+        packed(packs_b(problem, p), types.b, problem.k, problem.n, packed_bytes(types.a, packed_a));
+    plan.workspace_bytes = packed_b.offset_bytes + packed_bytes(types.b, packed_b);
     if (p.pack == 1) {
       LaunchStep pack;
       pack.kernel = "pack";
       pack.grid.x = std::max<std::int64_t>(
           1, ceil_div(problem.k, 32) * (ceil_div(packed_a.columns, 32) + ceil_div(packed_b.columns, 32)));
       pack.block.x = 256;
-      pack.smem_bytes = 32 * 33 * type.element_bytes;  // one tile, its rows spread over the banks
+      pack.smem_bytes = 32 * 33 * std::max(types.a.bytes, types.b.bytes);  // one tile, its rows spread over the banks
       pack.args = {Arg::m, Arg::n, Arg::k, Arg::a, Arg::lda, Arg::b, Arg::ldb, Arg::workspace};
       plan.steps.push_back(std::move(pack));
     }
@@ -225,7 +228,7 @@ struct Simt {
     plan.steps.push_back(std::move(gemm));
 
     if (p.split > 1 && p.reduce == 0) {
-      plan.workspace_bytes += p.split * problem.m * problem.n * type.accumulator_bytes;
+      plan.workspace_bytes += p.split * problem.m * problem.n * types.accumulator.bytes;
       LaunchStep reduce;
       reduce.kernel = "reduce";
       reduce.grid.x = ceil_div(problem.m * problem.n, 256);
@@ -243,21 +246,22 @@ struct Simt {
     return plan;
   }
 
-  /// The copy [k][extent] with rows of whole 16 bytes, as struct Workspace in kernel.cu has it.
-  static PackedOperand packed(bool packs, const Problem& problem, std::int64_t extent, std::int64_t offset) {
+  /// The copy [k][extent] with rows of whole vectors, as struct Workspace in kernel.cu has it.
+  static PackedOperand packed(bool packs, const FormatTraits& format, std::int64_t k, std::int64_t extent,
+                              std::int64_t offset) {
     if (!packs) return {offset, 0, 0, 0};
-    const int aligned = 16 / traits(problem.precision).element_bytes;
-    return {offset, problem.k, extent, ceil_div(extent, aligned) * aligned};
+    const int aligned = vector_width(16, format);
+    return {offset, k, extent, ceil_div(extent, aligned) * aligned};
   }
 
-  static std::int64_t packed_bytes(const Problem& problem, const PackedOperand& operand) {
-    return ceil_div(operand.rows * operand.ld * traits(problem.precision).element_bytes, 256) * 256;
+  static std::int64_t packed_bytes(const FormatTraits& format, const PackedOperand& operand) {
+    return ceil_div(operand.rows * operand.ld * format.bytes, 256) * 256;
   }
 
   /// What ptxas asks for where nothing limits it; set by hand to lie near what 4500 kernels for sm_90 got.
   /// The rules keep the coarser registers(): it decides what is a candidate, this one what becomes of it.
   static double wanted_registers(const Problem& problem, const Params& p) {
-    const int words = std::max(1, traits(problem.precision).accumulator_bytes / 4);
+    const int words = accumulator_registers(problem);
     const double each = static_cast<double>(p.bk) * words / threads(p);
     const double staged = staged_extent(problem, p) * each;
     const double copied = p.load == 1 ? (p.bm + p.bn) * each - staged : 0;
@@ -265,9 +269,9 @@ struct Simt {
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
-    const auto& type = traits(problem.precision);
+    const PrecisionTraits& types = traits(problem.precision);
     const double fma_per_k = static_cast<double>(p.tm) * p.tn;
-    const double vector = std::min<int>({16 / type.accumulator_bytes, p.tm, p.tn});
+    const double vector = std::min<int>({16 / types.accumulator.bytes, p.tm, p.tn});
     const double fragment_loads = (p.tm + p.tn) / vector;
     const auto copies = [&](bool along_k, int extent) {
       const double each = along_k ? kTransposed : p.load == 0 ? 0.75 : p.load == 1 ? 0.5 : 0;
@@ -286,23 +290,23 @@ struct Simt {
     const double allowed =
         std::min(device.max_registers_per_thread, device.max_registers_per_sm / (threads(p) * p.min_blocks) / 8 * 8);
     work.issue_slots_per_fma *= 1 + 0.004 * std::max(0.0, wanted + 5 - allowed);
-    work.bytes_per_k = static_cast<double>(p.bm + p.bn) * type.element_bytes;
+    work.bytes_per_k = p.bm * types.a.bytes + p.bn * types.b.bytes;
     // Threads of a warp share rows and columns, so that some of their loads are served at once (fitted).
-    const double served = vector * type.accumulator_bytes < 16 ? 0.3 : 0.5;
-    work.smem_bytes_per_fma = served * (p.tm + p.tn) * type.accumulator_bytes / fma_per_k;
+    const double served = vector * types.accumulator.bytes < 16 ? 0.3 : 0.5;
+    work.smem_bytes_per_fma = served * (p.tm + p.tn) * types.accumulator.bytes / fma_per_k;
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = p.bk;
     work.split_k = p.split;
     work.shares_last_wave = p.stream == 1;
     work.registers = static_cast<int>(std::min(wanted, allowed));
-    work.bytes_in_flight = (p.stages - 1) * p.bk * (p.bm + p.bn) * type.element_bytes;
+    work.bytes_in_flight = static_cast<int>((p.stages - 1) * p.bk * work.bytes_per_k);
     return work;
   }
 
   static Params default_params(const Problem& problem) {
     Params params;
-    if (problem.precision == Precision::fp64) params.tm = 4;
+    if (accumulator_registers(problem) > 1) params.tm = 4;
     return params;
   }
 

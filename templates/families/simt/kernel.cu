@@ -39,13 +39,15 @@
 #include "mmtune/thread_tile.cuh"
 #include "mmtune/tma.cuh"
 
-constexpr int ALIGNED = 16 / sizeof(Element);
-constexpr bool PACK_A = PACK == 1 && (!TRANSPOSE_A || VA < ALIGNED);
-constexpr bool PACK_B = PACK == 1 && (TRANSPOSE_B || VB < ALIGNED);
+// Elements of a vector of 16 bytes, or 8 of one byte each.
+constexpr int ALIGNED_A = sizeof(InputA) > 1 ? 16 / sizeof(InputA) : 8;
+constexpr int ALIGNED_B = sizeof(InputB) > 1 ? 16 / sizeof(InputB) : 8;
+constexpr bool PACK_A = PACK == 1 && (!TRANSPOSE_A || VA < ALIGNED_A);
+constexpr bool PACK_B = PACK == 1 && (TRANSPOSE_B || VB < ALIGNED_B);
 constexpr bool A_ALONG_K = !TRANSPOSE_A && !PACK_A;  // as the main loop finds it
 constexpr bool B_ALONG_K = TRANSPOSE_B && !PACK_B;
-constexpr int A_VECTOR = PACK_A ? ALIGNED : VA;
-constexpr int B_VECTOR = PACK_B ? ALIGNED : VB;
+constexpr int A_VECTOR = PACK_A ? ALIGNED_A : VA;
+constexpr int B_VECTOR = PACK_B ? ALIGNED_B : VB;
 constexpr bool CLUSTER = SPLIT > 1 && REDUCE == 1;
 
 // Padding keeps rows 16-byte aligned and moves the transposed stores of one warp to different banks.
@@ -73,14 +75,16 @@ __device__ __forceinline__ unsigned char* shared_memory() {
   return shared_bytes;
 }
 
-constexpr int TMA_BYTES = LOAD == 2 ? ((A_ALONG_K ? 0 : BM) + (B_ALONG_K ? 0 : BN)) * BK * int(sizeof(Element)) : 0;
+constexpr int TMA_BYTES_A = LOAD == 2 && !A_ALONG_K ? BM * BK * int(sizeof(InputA)) : 0;
+constexpr int TMA_BYTES_B = LOAD == 2 && !B_ALONG_K ? BN * BK * int(sizeof(InputB)) : 0;
+constexpr int TMA_BYTES = TMA_BYTES_A + TMA_BYTES_B;
 
 // Both operands' loaders and the order in which a tile is moved.
 struct Loaders {
-  LoaderOf<LOAD, BM, A_ROW, A_ALONG_K, A_VECTOR>::type a;
-  LoaderOf<LOAD, BN, B_ROW, B_ALONG_K, B_VECTOR>::type b;
+  LoaderOf<LOAD, InputA, BM, A_ROW, A_ALONG_K, A_VECTOR>::type a;
+  LoaderOf<LOAD, InputB, BN, B_ROW, B_ALONG_K, B_VECTOR>::type b;
 
-  __device__ __forceinline__ Loaders(const Operand& of_a, const Operand& of_b) : a(of_a), b(of_b) {}
+  __device__ __forceinline__ Loaders(const Operand<InputA>& of_a, const Operand<InputB>& of_b) : a(of_a), b(of_b) {}
 
   __device__ __forceinline__ void fetch(int depth) {
     a.fetch(depth);
@@ -185,8 +189,8 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
 // How the workspace is divided: packed A, packed B, then either partial sums, or for every block the sums of slices and
 // the sums it hands over, and a flag. Each part starts at a multiple of 256 bytes.
 struct Workspace {
-  Element* a;
-  Element* b;
+  InputA* a;
+  InputB* b;
   Accumulator* partial;
   i64 lda;  // elements
   i64 ldb;
@@ -198,14 +202,15 @@ struct Workspace {
   }
 
   __device__ __forceinline__ Workspace(void* memory, i64 m, i64 n, i64 k)
-      : lda(ceil_div(m, ALIGNED) * ALIGNED), ldb(ceil_div(n, ALIGNED) * ALIGNED) {
+      : lda(ceil_div(m, ALIGNED_A) * ALIGNED_A), ldb(ceil_div(n, ALIGNED_B) * ALIGNED_B) {
     unsigned char* bytes = static_cast<unsigned char*>(memory);
-    a = reinterpret_cast<Element*>(bytes);
-    b = reinterpret_cast<Element*>(bytes + (PACK_A ? rounded(k * lda) : 0));
-    partial = reinterpret_cast<Accumulator*>(reinterpret_cast<unsigned char*>(b) + (PACK_B ? rounded(k * ldb) : 0));
+    a = reinterpret_cast<InputA*>(bytes);
+    b = reinterpret_cast<InputB*>(bytes + (PACK_A ? rounded(k * lda, sizeof(InputA)) : 0));
+    partial = reinterpret_cast<Accumulator*>(reinterpret_cast<unsigned char*>(b) +
+                                             (PACK_B ? rounded(k * ldb, sizeof(InputB)) : 0));
   }
-  static __device__ __forceinline__ i64 rounded(i64 elements) {
-    return ceil_div(elements * static_cast<i64>(sizeof(Element)), 256) * 256;
+  static __device__ __forceinline__ i64 rounded(i64 elements, int bytes) {
+    return ceil_div(elements * bytes, 256) * 256;
   }
 };
 
@@ -213,27 +218,27 @@ struct Workspace {
 struct Call {
   i64 m, n, k;
   Scalar alpha;
-  const Element* A;
+  const InputA* A;
   i64 lda;
-  const Element* B;
+  const InputB* B;
   i64 ldb;
   Scalar beta;
-  Element* C;
+  Output* C;
   i64 ldc;
   Workspace workspace;
   const TensorMap* map_a;
   const TensorMap* map_b;
 
   __device__ __forceinline__ i64 tiles() const { return ceil_div(m, BM) * ceil_div(n, BN); }
-  __device__ __forceinline__ Output output(i64 tile) const {
+  __device__ __forceinline__ TileOfC output(i64 tile) const {
     const TileIndex index = tile_of_block(tile, ceil_div(m, BM), ceil_div(n, BN), GROUP);
     return {m, n, index.m * BM, index.n * BN, alpha, beta, C, ldc};
   }
-  __device__ __forceinline__ Loaders loaders(const Output& output, i64 k_begin) const {
-    const Operand operand_a{PACK_A ? workspace.a : A, map_a, PACK_A ? workspace.lda : lda,
-                            PACK_A ? workspace.lda : m, output.first_row, k_begin};
-    const Operand operand_b{PACK_B ? workspace.b : B, map_b, PACK_B ? workspace.ldb : ldb,
-                            PACK_B ? workspace.ldb : n, output.first_column, k_begin};
+  __device__ __forceinline__ Loaders loaders(const TileOfC& output, i64 k_begin) const {
+    const Operand<InputA> operand_a{PACK_A ? workspace.a : A, map_a, PACK_A ? workspace.lda : lda,
+                                    PACK_A ? workspace.lda : m, output.first_row, k_begin};
+    const Operand<InputB> operand_b{PACK_B ? workspace.b : B, map_b, PACK_B ? workspace.ldb : ldb,
+                                    PACK_B ? workspace.ldb : n, output.first_column, k_begin};
     return Loaders(operand_a, operand_b);
   }
 };
@@ -243,7 +248,7 @@ __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
   const int split = SPLIT > 1 ? blockIdx.x % SPLIT : 0;
   const i64 share = ceil_div(ceil_div(call.k, BK), SPLIT);
   const Segment segment(call.k, split * share, share);
-  const Output output = call.output(blockIdx.x / SPLIT);
+  const TileOfC output = call.output(blockIdx.x / SPLIT);
   Loaders loaders = call.loaders(output, segment.k_begin);
   const Position position;
   RingPosition ring;
@@ -283,7 +288,7 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
       whole += BLOCKS;
     }
     const Segment segment(call.k, first, count);
-    const Output output = call.output(tile);
+    const TileOfC output = call.output(tile);
     Loaders loaders = call.loaders(output, segment.k_begin);
     Accumulator sum[TM][TN];
     __syncthreads();  // the stages are done with
@@ -330,8 +335,8 @@ __device__ __forceinline__ void run(const Call& call) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
-         i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, void* workspace) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
+         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc, void* workspace) {
   if constexpr (LOAD < 2) {
     run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, Workspace(workspace, m, n, k), nullptr, nullptr});
   }
@@ -339,8 +344,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 
 // The same with tensor maps; the operand that passes through registers is read from its address.
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
-             i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, void* workspace,
+    gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
+             i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc, void* workspace,
              const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
   if constexpr (LOAD == 2) {
     run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, Workspace(workspace, m, n, k), &map_a, &map_b});
@@ -359,19 +364,18 @@ extern "C" __global__ void __launch_bounds__(256) prepare(i64 m, i64 n, i64 k, v
 
 // Packs what PACK says, one tile a block: first all of A, then all of B.
 extern "C" __global__ void __launch_bounds__(256)
-    pack(i64 m, i64 n, i64 k, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B, i64 ldb,
+    pack(i64 m, i64 n, i64 k, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B, i64 ldb,
          void* __restrict__ memory) {
   if constexpr (PACK == 1) {
-    auto& staged = *reinterpret_cast<Element(*)[32][33]>(shared_memory());
     const Workspace workspace(memory, m, n, k);
     const i64 tiles_a = PACK_A ? ceil_div(m, 32) * ceil_div(k, 32) : 0;
     const i64 tiles_b = PACK_B ? ceil_div(n, 32) * ceil_div(k, 32) : 0;
     const i64 tile = blockIdx.x;
     if (STREAM == 1 && tile == 0) lower_flags(workspace);
     if (tile < tiles_a) {
-      pack_tile<!TRANSPOSE_A>(staged, A, lda, m, k, workspace.a, workspace.lda, tile);
+      pack_tile<!TRANSPOSE_A>(shared_memory(), A, lda, m, k, workspace.a, workspace.lda, tile);
     } else if (tile < tiles_a + tiles_b) {
-      pack_tile<TRANSPOSE_B>(staged, B, ldb, n, k, workspace.b, workspace.ldb, tile - tiles_a);
+      pack_tile<TRANSPOSE_B>(shared_memory(), B, ldb, n, k, workspace.b, workspace.ldb, tile - tiles_a);
     }
   }
   // Not earlier: the blocks of gemm would crowd onto the SMs that have room beside those of pack.
@@ -380,7 +384,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // Adds the SPLIT partial sums of every element in order: the same bits every time.
 extern "C" __global__ void __launch_bounds__(256)
-    reduce(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, Element* __restrict__ C, i64 ldc, void* memory) {
+    reduce(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, void* memory) {
   if constexpr (SPLIT > 1 && REDUCE == 0) {
     const Accumulator* partial = Workspace(memory, m, n, k).partial;
     const i64 index = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x;

@@ -17,6 +17,8 @@ struct Skinny {
   static constexpr std::string_view kName = "skinny";
   static constexpr std::string_view kSummary = "few rows or few columns: streams the large operand once; split-K";
 
+  static constexpr int kMostElements = 8;  ///< of a load; 16 of one byte would take too many registers, once widened
+
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
         {"SIDE", &Params::side, {0, 1}, "short side of C: 0 its rows, 1 its columns"},
@@ -36,22 +38,26 @@ struct Skinny {
     Shape(const Problem& problem, const Params& p) {
       const PrecisionTraits& types = traits(problem.precision);
       along_k = Skinny::along_k(problem, p.side);
-      vec = std::max(1, (p.side == 0 ? problem.align.b : problem.align.a) / types.element_bytes);
+      wide_bytes = p.side == 0 ? types.b.bytes : types.a.bytes;
+      narrow_bytes = p.side == 0 ? types.a.bytes : types.b.bytes;
+      vec = std::clamp((p.side == 0 ? problem.align.b : problem.align.a) / wide_bytes, 1, kMostElements);
       const int span = 32 * vec;
       tile = std::max(1, p.warps / p.warps_k) * p.own * (along_k ? 1 : span);
       bk = p.warps_k * p.unroll * (along_k ? span : 1);
       sums = p.own * (along_k ? 1 : vec) * p.few;
       threads = p.warps * 32;
-      many = 16 / types.accumulator_bytes;
+      many = 16 / types.accumulator.bytes;
       group = std::min(many, along_k ? vec : p.few);
       const int rows = along_k ? p.few : bk;
       const int row = (along_k ? bk : p.few) + many;
       const int partial = p.warps_k > 1 ? threads / 2 * sums : p.warps * 32;
-      smem_bytes = std::max(2 * rows * row, partial) * types.accumulator_bytes;
+      smem_bytes = std::max(2 * rows * row, partial) * types.accumulator.bytes;
       narrow_per_thread = static_cast<int>(ceil_div(std::int64_t{p.few} * bk, threads));
     }
 
     bool along_k;           ///< the wide operand is contiguous along k
+    int wide_bytes;         ///< of an element of the wide operand
+    int narrow_bytes;       ///< of an element of the narrow operand
     int vec;                ///< elements of the wide operand per load
     int tile;               ///< positions of the long side per block
     int bk;                 ///< steps along k per stage
@@ -118,7 +124,7 @@ struct Skinny {
     gemm.args.push_back(Arg::workspace);
     plan.steps.push_back(gemm);
     if (p.split > 1) {
-      plan.workspace_bytes = p.split * problem.m * problem.n * traits(problem.precision).accumulator_bytes;
+      plan.workspace_bytes = p.split * problem.m * problem.n * traits(problem.precision).accumulator.bytes;
       LaunchStep reduce;
       reduce.kernel = "reduce";
       reduce.grid.x = ceil_div(problem.m * problem.n, 256);
@@ -134,9 +140,8 @@ struct Skinny {
   /// Sums, two stages of vectors, one load's values, the narrow operand's staged elements with their addresses; fitted
   /// to what ptxas reports for this kernel.
   static int registers(const Problem& problem, const Params& p, const Shape& shape) {
-    const PrecisionTraits& types = traits(problem.precision);
     const int words = accumulator_registers(problem);
-    const int vector_words = std::max(1, shape.vec * types.element_bytes / 4);
+    const int vector_words = std::max(1, shape.vec * shape.wide_bytes / 4);
     const int widened = widening_slots(problem) * p.own * shape.vec;
     const int fragment = words * (shape.along_k ? shape.vec : shape.group);
     return words * shape.sums + 2 * p.own * p.unroll * vector_words + widened + fragment +
@@ -144,23 +149,22 @@ struct Skinny {
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const Shape& shape) {
-    const PrecisionTraits& types = traits(problem.precision);
     const int loads = p.own * p.unroll;
     const double fma = static_cast<double>(loads) * shape.vec * p.few;  // of a thread and stage
     const double fragments = static_cast<double>(p.unroll) * (shape.along_k ? shape.vec : 1) * p.few / shape.group;
     const double others = fragments + loads * (4 + widening_slots(problem) * shape.vec) + 8.0 * shape.narrow_per_thread;
     WorkEstimate work;
     work.issue_slots_per_fma = 1 + (others + 20) / fma;
-    work.bytes_per_k = static_cast<double>(shape.tile + p.few) * types.element_bytes;
+    work.bytes_per_k = shape.tile * shape.wide_bytes + p.few * shape.narrow_bytes;
     work.smem_bytes_per_fma =
-        static_cast<double>(types.accumulator_bytes) / (shape.along_k ? p.own : p.own * shape.vec);
+        static_cast<double>(traits(problem.precision).accumulator.bytes) / (shape.along_k ? p.own : p.own * shape.vec);
     work.tile_m = p.side == 0 ? p.few : shape.tile;
     work.tile_n = p.side == 0 ? shape.tile : p.few;
     work.tile_k = shape.bk;
     work.split_k = p.split;
     work.k_lanes = p.warps_k * (shape.along_k ? 32 : 1);
     work.registers = registers(problem, p, shape);
-    work.bytes_in_flight = shape.bk * (shape.tile + p.few) * types.element_bytes;
+    work.bytes_in_flight = static_cast<int>(shape.bk * work.bytes_per_k);
     return work;
   }
 

@@ -42,14 +42,27 @@ union Shared {
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
 static_assert(THREADS == WARPS * 32, "host and kernel disagree on the block");
 
+// x or y, which may differ in type.
+template <bool FIRST, class X, class Y>
+__device__ constexpr auto either(X x, Y y) {
+  if constexpr (FIRST) {
+    return x;
+  } else {
+    return y;
+  }
+}
+using WideInput = decltype(either<SIDE == 0>(InputB{}, InputA{}));
+using NarrowInput = decltype(either<SIDE == 0>(InputA{}, InputB{}));
+
 struct Lane {
   int lane = threadIdx.x % 32;
   int k = threadIdx.x / 32 % WARPS_K;  // of the warps that share the steps
   int e = threadIdx.x / 32 / WARPS_K;  // of the warps along the extent
 };
 
+template <class Input>
 struct Operand {
-  const Element* matrix;
+  const Input* matrix;
   i64 ld;
   i64 extent;  // in the direction that is not k
   i64 first;   // this block's first position there
@@ -69,11 +82,11 @@ struct Part {
 
 // A thread's vectors of one stage of the wide operand.
 struct Wide {
-  const Element* source[OWN];
+  const WideInput* source[OWN];
   i64 stride;  // from one of the UNROLL loads to the next
   int step;    // of the thread's first vector within a stage
 
-  __device__ __forceinline__ Wide(const Operand& operand, const Lane& at, i64 begin) {
+  __device__ __forceinline__ Wide(const Operand<WideInput>& operand, const Lane& at, i64 begin) {
     step = at.k * UNROLL * STEPS + (ALONG_K ? at.lane * VEC : 0);
     stride = ALONG_K ? SPAN : operand.ld;
 #pragma unroll
@@ -90,13 +103,13 @@ struct Wide {
   }
 
   // The next stage, of which `depth` steps exist.
-  __device__ __forceinline__ void fetch(Vector<Element, VEC> (&vectors)[OWN][UNROLL], i64 depth) {
+  __device__ __forceinline__ void fetch(Vector<WideInput, VEC> (&vectors)[OWN][UNROLL], i64 depth) {
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
 #pragma unroll
       for (int o = 0; o < OWN; ++o) {
-        const Vector<Element, VEC> zero = {};
-        const auto* const address = reinterpret_cast<const Vector<Element, VEC>*>(source[o] + u * stride);
+        const Vector<WideInput, VEC> zero = {};
+        const auto* const address = reinterpret_cast<const Vector<WideInput, VEC>*>(source[o] + u * stride);
         vectors[o][u] = step + u * STEPS < depth ? *address : zero;
       }
     }
@@ -110,12 +123,12 @@ struct Narrow {
   static constexpr int kElements = FEW * BK;
   static constexpr int kPerThread = (kElements + THREADS - 1) / THREADS;
 
-  const Element* matrix;
+  const NarrowInput* matrix;
   i64 ld;
   int rows;  // of FEW, that exist
-  Element staged[kPerThread];
+  NarrowInput staged[kPerThread];
 
-  __device__ __forceinline__ Narrow(const Operand& operand, i64 begin)
+  __device__ __forceinline__ Narrow(const Operand<NarrowInput>& operand, i64 begin)
       : matrix(operand.matrix + offset_of<!NARROW_ALONG_K>(operand.first, begin, operand.ld)),
         ld(operand.ld),
         rows(static_cast<int>(smaller(FEW, operand.extent - operand.first))) {}
@@ -128,7 +141,7 @@ struct Narrow {
     for (int s = 0; s < kPerThread; ++s) {
       const int u = threadIdx.x + s * THREADS;
       const bool exists = u < kElements && row(u) < rows && step(u) < depth;
-      staged[s] = exists ? matrix[offset_of<!NARROW_ALONG_K>(row(u), step(u), ld)] : Element{};
+      staged[s] = exists ? matrix[offset_of<!NARROW_ALONG_K>(row(u), step(u), ld)] : NarrowInput{};
     }
     matrix += NARROW_ALONG_K ? BK : BK * ld;
   }
@@ -192,7 +205,7 @@ __device__ __forceinline__ void accumulate(Sums& sums, const Accumulator (&wide)
 
 __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, Wide& wide, Narrow& narrow, const Part& part,
                                          const Lane& at) {
-  Vector<Element, VEC> vectors[OWN][UNROLL];
+  Vector<WideInput, VEC> vectors[OWN][UNROLL];
   narrow.fetch(part.end - part.begin);
   wide.fetch(vectors, part.end - part.begin);
   narrow.finish(shared.narrow[0]);
@@ -200,7 +213,7 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, Wide& wide,
   int stage = 0;
   for (i64 l = part.begin; l < part.end; l += BK) {
     const bool more = l + BK < part.end;
-    Vector<Element, VEC> next[OWN][UNROLL] = {};
+    Vector<WideInput, VEC> next[OWN][UNROLL] = {};
     if (more) {
       narrow.fetch(part.end - l - BK);
       wide.fetch(next, part.end - l - BK);
@@ -245,8 +258,8 @@ __device__ __forceinline__ void add_warps(Sums& sums, Shared& shared, const Lane
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
-         i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc, Accumulator* __restrict__ workspace) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
+         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc, Accumulator* __restrict__ workspace) {
   if constexpr (SPLIT > 1) launch_dependents();
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
@@ -262,8 +275,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 
   const Lane at;
   const Part part(k, split);
-  Wide wide({SIDE == 0 ? B : A, SIDE == 0 ? ldb : lda, extent, wide0}, at, part.begin);
-  Narrow narrow({SIDE == 0 ? A : B, SIDE == 0 ? lda : ldb, few, few0}, part.begin);
+  Wide wide({either<SIDE == 0>(B, A), SIDE == 0 ? ldb : lda, extent, wide0}, at, part.begin);
+  Narrow narrow({either<SIDE == 0>(A, B), SIDE == 0 ? lda : ldb, few, few0}, part.begin);
   Sums sums = {};
   multiply(sums, shared, wide, narrow, part, at);
   add_warps(sums, shared, at);
@@ -290,7 +303,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 
 // Adds the SPLIT partial sums of every element in order: the same bits every time.
 extern "C" __global__ void __launch_bounds__(256)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Element* __restrict__ C, i64 ldc, const Accumulator* workspace) {
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, const Accumulator* workspace) {
   if constexpr (SPLIT > 1) {
     const i64 index = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x;
     if (index >= m * n) return;

@@ -41,7 +41,8 @@ struct Tiled {
   static int shared_bytes(const Problem& problem, const Params& p) {
     const int row_a = p.tile + (transposes_a(problem.layout) ? 1 : 0);
     const int row_b = p.tile + (transposes_b(problem.layout) ? 1 : 0);
-    return p.tile * (row_a + row_b) * traits(problem.precision).element_bytes;
+    const PrecisionTraits& types = traits(problem.precision);
+    return p.tile * (row_a * types.a.bytes + row_b * types.b.bytes);
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p) {
@@ -50,7 +51,8 @@ struct Tiled {
     work.issue_slots_per_fma = 3 + 2 * widening_slots(problem) + 3.0 / p.unroll + 24.0 / p.tile;
     work.bytes_per_k = fetched_bytes_per_k(problem, p.tile, p.tile);
     // A warp's load occupies at least one row of banks, however few threads it has and however narrow its elements.
-    work.smem_bytes_per_fma = 2 * std::max(4, traits(problem.precision).element_bytes) * 32 / lanes;
+    const PrecisionTraits& types = traits(problem.precision);
+    work.smem_bytes_per_fma = (bank_bytes(types.a) + bank_bytes(types.b)) * 32 / lanes;
     work.tile_m = p.tile;
     work.tile_n = p.tile;
     work.tile_k = p.tile;

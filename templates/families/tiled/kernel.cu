@@ -18,16 +18,16 @@ constexpr int PAD_A = TRANSPOSE_A ? 1 : 0;
 constexpr int PAD_B = TRANSPOSE_B ? 1 : 0;
 
 struct Shared {
-  Element a[TILE][TILE + PAD_A];  // [row of C][l]
-  Element b[TILE][TILE + PAD_B];  // [l][column of C]
+  InputA a[TILE][TILE + PAD_A];  // [row of C][l]
+  InputB b[TILE][TILE + PAD_B];  // [l][column of C]
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
-         i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
+         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc) {
   Shared& shared = *reinterpret_cast<Shared*>(shared_memory);
   const int x = threadIdx.x;
   const int y = threadIdx.y;

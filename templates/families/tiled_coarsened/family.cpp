@@ -51,7 +51,8 @@ struct TiledCoarsened {
   static int shared_bytes(const Problem& problem, const Params& p) {
     const int row_a = p.tile + (transposes_a(problem.layout) ? 1 : 0);
     const int row_b = p.cn * p.tile + (transposes_b(problem.layout) ? 1 : 0);
-    return (p.cm * p.tile * row_a + p.tile * row_b) * traits(problem.precision).element_bytes;
+    const PrecisionTraits& types = traits(problem.precision);
+    return p.tile * (p.cm * row_a * types.a.bytes + row_b * types.b.bytes);
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p) {
@@ -62,7 +63,10 @@ struct TiledCoarsened {
         1 + loads * (1 + widening_slots(problem) + 12.0 / p.tile) + 3.0 / (p.unroll * p.cm * p.cn);
     work.bytes_per_k = fetched_bytes_per_k(problem, p.cm * p.tile, p.cn * p.tile);
     // A warp's load occupies at least one row of banks, however few threads it has and however narrow its elements.
-    work.smem_bytes_per_fma = loads * std::max(4, traits(problem.precision).element_bytes) * 32 / lanes;
+    const PrecisionTraits& types = traits(problem.precision);
+    work.smem_bytes_per_fma =
+        (static_cast<double>(bank_bytes(types.a)) / p.cn + static_cast<double>(bank_bytes(types.b)) / p.cm) * 32 /
+        lanes;
     work.tile_m = p.cm * p.tile;
     work.tile_n = p.cn * p.tile;
     work.tile_k = p.tile;

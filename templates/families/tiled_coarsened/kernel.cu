@@ -21,16 +21,16 @@ constexpr int PAD_A = TRANSPOSE_A ? 1 : 0;
 constexpr int PAD_B = TRANSPOSE_B ? 1 : 0;
 
 struct Shared {
-  Element a[BM][TILE + PAD_A];  // [row of C][l]
-  Element b[TILE][BN + PAD_B];  // [l][column of C]
+  InputA a[BM][TILE + PAD_A];  // [row of C][l]
+  InputB b[TILE][BN + PAD_B];  // [l][column of C]
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* __restrict__ A, i64 lda, const Element* __restrict__ B,
-         i64 ldb, Scalar beta, Element* __restrict__ C, i64 ldc) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
+         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc) {
   Shared& shared = *reinterpret_cast<Shared*>(shared_memory);
   const int x = threadIdx.x;
   const int y = threadIdx.y;
@@ -57,12 +57,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     __syncthreads();  // the tiles are complete
 #pragma unroll UNROLL
     for (int l = 0; l < TILE; ++l) {
-      Element b[CN];
+      InputB b[CN];
 #pragma unroll
       for (int c = 0; c < CN; ++c) b[c] = shared.b[l][x + c * TILE];
 #pragma unroll
       for (int r = 0; r < CM; ++r) {
-        const Element a = shared.a[y + r * TILE][l];
+        const InputA a = shared.a[y + r * TILE][l];
 #pragma unroll
         for (int c = 0; c < CN; ++c) multiply_add(a, b[c], sums[r][c]);
       }

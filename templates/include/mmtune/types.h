@@ -9,12 +9,15 @@
 
 namespace mmtune {
 
-/// How the elements of A, B and C are stored, and therefore how they are accumulated:
-/// fp32 and fp64 in themselves, int32 modulo 2^32, fp16 and bf16 in fp32.
+/// How the elements of A, B and C are stored, and how they are accumulated: fp32 and fp64 in themselves, int32 modulo
+/// 2^32, fp16 and bf16 in fp32.
 enum class Precision : int { fp32 = 0, fp64 = 1, int32 = 2, fp16 = 3, bf16 = 4 };
 
 inline constexpr std::array kAllPrecisions{Precision::fp32, Precision::fp64, Precision::int32, Precision::fp16,
                                            Precision::bf16};
+
+/// Where none is named.
+inline constexpr Precision kDefaultPrecision = Precision::fp32;
 
 /// op(A) and op(B), in that order; `n` is as stored, `t` is transposed.
 /// With op = n, A is stored as A[m,k] and B as B[k,n]; with op = t, as A[k,m] and B[n,k].

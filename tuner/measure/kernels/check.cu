@@ -2,7 +2,7 @@
 // bound. Rendered with the types and transpositions of a problem; see tuner/measure/verify.h for the bound.
 #include "mmtune/reference.cuh"
 
-using Exact = ExactType<Element>::type;
+using Exact = ExactType<Accumulator>::type;
 
 // A bijective mix of 64 bits (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
 __device__ __forceinline__ u64 mixed(u64 x) {
@@ -40,16 +40,17 @@ __device__ __forceinline__ T folded(T mine) {
   return values[0];
 }
 
-// KIND 0: whole numbers from -3 to 3, whose products and sums are exact in every accumulator. KIND 1: uniform in
-// [-1, 1]; for integers all 32-bit values.
-extern "C" __global__ void __launch_bounds__(256) fill(Element* x, i64 count, u64 seed, int kind) {
+// Kind 0: whole numbers from -3 to 3, whose products and sums are exact in every accumulator. Kind 1: uniform in
+// [-1, 1]; for integers all values of their format.
+template <class Element>
+__device__ __forceinline__ void fill(Element* x, i64 count, u64 seed, int kind) {
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
   for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
     const u64 bits = mixed(seed + static_cast<u64>(i));
     if (kind == 0) {
       const int whole = static_cast<int>((bits >> 32) * 7 >> 32) - 3;
       assign(x[i], static_cast<Accumulator>(whole));
-    } else if constexpr (static_cast<Accumulator>(-1) > static_cast<Accumulator>(0)) {
+    } else if constexpr (!ExactType<Accumulator>::ROUNDS) {
       assign(x[i], static_cast<Accumulator>(bits));
     } else {
       assign(x[i], static_cast<Accumulator>(static_cast<double>(bits >> 11) * 0x1p-52 - 1.0));
@@ -57,13 +58,23 @@ extern "C" __global__ void __launch_bounds__(256) fill(Element* x, i64 count, u6
   }
 }
 
+extern "C" __global__ void __launch_bounds__(256) fill_a(InputA* x, i64 count, u64 seed, int kind) {
+  fill(x, count, seed, kind);
+}
+extern "C" __global__ void __launch_bounds__(256) fill_b(InputB* x, i64 count, u64 seed, int kind) {
+  fill(x, count, seed, kind);
+}
+extern "C" __global__ void __launch_bounds__(256) fill_c(Output* x, i64 count, u64 seed, int kind) {
+  fill(x, count, seed, kind);
+}
+
 // exact[i,j] = sum of a*b, magnitude[i,j] = sum of |a*b| (not for integers), both m x n without padding. Blocks of
 // 32 x 8 threads, one tile of 32 x 32 each, in a one-dimensional grid.
 extern "C" __global__ void __launch_bounds__(256)
-    reference_sums(i64 m, i64 n, i64 k, const Element* A, i64 lda, const Element* B, i64 ldb, Exact* exact,
+    reference_sums(i64 m, i64 n, i64 k, const InputA* A, i64 lda, const InputB* B, i64 ldb, Exact* exact,
                    float* magnitude) {
   const TileIndex tile = tile_of_block(blockIdx.x, ceil_div(m, 32), ceil_div(n, 32), 8);
-  ExactSum<Element> sums[REFERENCE_SUMS];
+  ExactSum<Accumulator> sums[REFERENCE_SUMS];
   exact_dot<TRANSPOSE_A, TRANSPOSE_B, true>(tile.m * 32, tile.n * 32, m, n, k, A, lda, B, ldb, sums);
   const i64 column = tile.n * 32 + threadIdx.x;
   for (int s = 0; s < REFERENCE_SUMS; ++s) {
@@ -83,11 +94,13 @@ struct Finding {
 };
 
 // Judges C against alpha * exact + beta * C0. The bound of an element is
-//   |alpha| * sum_bound * magnitude + result_bound * |expected| + scale_bound * (|alpha * exact| + |beta * C0|);
-// with all factors zero the result must be the correctly rounded expectation.
+//   |alpha| * sum_bound * magnitude + result_bound * |expected| + scale_bound * (|alpha * exact| + |beta * C0|)
+//   + absolute_bound;
+// with all of them zero the result must be the correctly rounded expectation.
 extern "C" __global__ void __launch_bounds__(256)
-    compare(i64 m, i64 n, double alpha, double beta, const Exact* exact, const float* magnitude, const Element* C0,
-            const Element* C, i64 ldc, double sum_bound, double result_bound, double scale_bound, Finding* finding) {
+    compare(i64 m, i64 n, double alpha, double beta, const Exact* exact, const float* magnitude, const Output* C0,
+            const Output* C, i64 ldc, double sum_bound, double result_bound, double scale_bound, double absolute_bound,
+            Finding* finding) {
   const i64 total = m * ldc;
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
   float worst = 0;
@@ -97,13 +110,13 @@ extern "C" __global__ void __launch_bounds__(256)
     if (column >= n) {
       const unsigned char* bytes = reinterpret_cast<const unsigned char*>(C + i);
       bool poisoned = true;
-      for (unsigned byte = 0; byte < sizeof(Element); ++byte) poisoned = poisoned && bytes[byte] == 0xff;
+      for (unsigned byte = 0; byte < sizeof(Output); ++byte) poisoned = poisoned && bytes[byte] == 0xff;
       if (!poisoned) atomicAdd(&finding->padding_written, 1u);
       continue;
     }
     const i64 at = row * n + column;
     float share;
-    if constexpr (static_cast<Accumulator>(-1) > static_cast<Accumulator>(0)) {
+    if constexpr (!ExactType<Accumulator>::ROUNDS) {
       u32 expected = static_cast<u32>(static_cast<i64>(alpha)) * exact[at];
       if (beta != 0) expected += static_cast<u32>(static_cast<i64>(beta)) * value_of(C0[i]);
       share = expected == value_of(C[i]) ? 0.0f : __int_as_float(0x7f800000);
@@ -112,10 +125,10 @@ extern "C" __global__ void __launch_bounds__(256)
       const double addend = beta != 0 ? beta * static_cast<double>(value_of(C0[i])) : 0.0;
       const double expected = product + addend;
       const double bound = fabs(alpha) * sum_bound * magnitude[at] + result_bound * fabs(expected) +
-                           scale_bound * (fabs(product) + fabs(addend));
+                           scale_bound * (fabs(product) + fabs(addend)) + absolute_bound;
       double error;
       if (bound == 0) {
-        Element rounded;
+        Output rounded;
         assign(rounded, static_cast<Accumulator>(expected));
         error = static_cast<double>(value_of(C[i])) - static_cast<double>(value_of(rounded));
         share = error == 0 ? 0.0f : __int_as_float(0x7f800000);
@@ -140,7 +153,7 @@ __device__ __forceinline__ double real_value(u32 x) { return static_cast<double>
 
 // sums[2 b] = the sum of (C - exact)^2, sums[2 b + 1] = the sum of exact^2 over the elements of block b.
 extern "C" __global__ void __launch_bounds__(256)
-    squares(i64 m, i64 n, const Exact* exact, const Element* C, i64 ldc, double* sums) {
+    squares(i64 m, i64 n, const Exact* exact, const Output* C, i64 ldc, double* sums) {
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
   double error = 0, whole = 0;
   for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < m * n; i += stride) {
@@ -158,14 +171,21 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-// Adds to the sum one value for each element, made of its bits and its place; the order does not matter.
-extern "C" __global__ void __launch_bounds__(256) fingerprint(const Element* x, i64 count, unsigned long long* sum) {
+// Adds to the sum one value for each word of 8 bytes, made of its bits and its place; the order does not matter. Zeros
+// fill up the last word.
+extern "C" __global__ void __launch_bounds__(256) fingerprint(const u64* x, i64 bytes, unsigned long long* sum) {
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+  const i64 words = bytes / 8;
+  const int rest = static_cast<int>(bytes % 8);
   u64 mine = 0;
-  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
-    const unsigned char* bytes = reinterpret_cast<const unsigned char*>(x + i);
+  for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < words + (rest > 0); i += stride) {
     u64 bits = 0;
-    for (unsigned byte = 0; byte < sizeof(Element); ++byte) bits |= static_cast<u64>(bytes[byte]) << (8 * byte);
+    if (i < words) {
+      bits = x[i];
+    } else {
+      const unsigned char* last = reinterpret_cast<const unsigned char*>(x + words);
+      for (int byte = 0; byte < rest; ++byte) bits |= static_cast<u64>(last[byte]) << (8 * byte);
+    }
     mine += mixed(bits ^ mixed(static_cast<u64>(i)));
   }
   mine = folded<Sum>(mine);
@@ -180,11 +200,11 @@ extern "C" __global__ void __launch_bounds__(256) check_guard(const unsigned cha
   }
 }
 
-// Fills what lies between the columns and the leading dimension of x[m, ld] with 0xff.
-extern "C" __global__ void __launch_bounds__(256) poison_padding(Element* x, i64 m, i64 n, i64 ld) {
+// Fills what lies between the columns and the leading dimension of C[m, ld] with 0xff.
+extern "C" __global__ void __launch_bounds__(256) poison_padding(Output* C, i64 m, i64 n, i64 ld) {
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
-  const i64 bytes = (ld - n) * static_cast<i64>(sizeof(Element));
+  const i64 bytes = (ld - n) * static_cast<i64>(sizeof(Output));
   for (i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; i < m * bytes; i += stride) {
-    reinterpret_cast<unsigned char*>(x + i / bytes * ld + n)[i % bytes] = 0xff;
+    reinterpret_cast<unsigned char*>(C + i / bytes * ld + n)[i % bytes] = 0xff;
   }
 }

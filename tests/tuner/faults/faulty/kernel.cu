@@ -26,8 +26,8 @@ __device__ unsigned launches = 0;
 __device__ bool by_chance() { return (static_cast<u32>(clock64()) * 2654435761u >> 16) % 5 == 0; }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const Element* A, i64 lda, const Element* B, i64 ldb, Scalar beta,
-         Element* C, i64 ldc) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* A, i64 lda, const InputB* B, i64 ldb, Scalar beta,
+         Output* C, i64 ldc) {
   constexpr unsigned RIGHT_LAUNCHES = FAULT == LATER ? 2 : 16;  // as many as there are before timing, or before a race
   constexpr i64 FAR_AWAY = i64(1) << 42;  // bytes
 
@@ -50,8 +50,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     multiply_add(A[offset_of<TRANSPOSE_A>(row, l, lda)], B[offset_of<TRANSPOSE_B>(l, column, ldb)], sum);
   }
 
-  Element* c = C + row * ldc + column;
-  if constexpr (FAULT == FAR) c = reinterpret_cast<Element*>(reinterpret_cast<char*>(c) + FAR_AWAY);
+  Output* c = C + row * ldc + column;
+  if constexpr (FAULT == FAR) c = reinterpret_cast<Output*>(reinterpret_cast<char*>(c) + FAR_AWAY);
   if constexpr (FAULT == MISALIGNED) {
     // As PTX, and both halves used, because a compiler that sees through it loads only what is needed.
     u64 value;
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   if constexpr (FAULT == OPERAND) {
     if (first) {
       for (int i = 0; i < 100; ++i) __nanosleep(10000);  // all others have read it by then
-      assign(const_cast<Element*>(A)[0], Accumulator(9));
+      assign(const_cast<InputA*>(A)[0], Accumulator(9));
     }
   }
   if constexpr (FAULT == PADDING) {
