@@ -72,6 +72,11 @@ double operand_traffic(const Problem& problem, const WorkEstimate& work, const D
   return std::max(unique, std::min(edges, blocks.count * blocks.iterations * blocks.load_bytes));
 }
 
+/// Of an SM, by the unit that the kernel uses.
+double multiply_adds_per_clock(const Problem& problem, const WorkEstimate& work, const DeviceSpec& device) {
+  return fma_per_clock_per_sm(device, work.unit.value_or(core_unit(problem.precision)));
+}
+
 /// What one iteration of the blocks on an SM needs of each resource, in clocks.
 struct Demand {
   double multiply_adds = 0, instructions = 0, idle = 0;  ///< of the schedulers, one after the other
@@ -101,7 +106,7 @@ class Model {
  public:
   Model(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, double blocks_per_sm)
       : work_(plan.work), blocks_(blocks_of(problem, plan, device)), resident_(blocks_per_sm * device.sm_count) {
-    cores_ = fma_per_clock_per_sm(device, problem.precision);
+    cores_ = multiply_adds_per_clock(problem, work_, device);
     // Kepler's schedulers issue two instructions a clock; below one slot per multiply-add are only tensor cores.
     const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
     clocks_per_fma_ = std::max(std::min(1.0, work_.issue_slots_per_fma) / cores_, work_.issue_slots_per_fma / issue);
@@ -240,7 +245,8 @@ Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceS
       occupancy(device, {.threads = static_cast<int>(block_threads(step)),
                          .registers = registers_per_thread > 0 ? registers_per_thread : plan.work.registers,
                          .smem_bytes = step.smem_bytes});
-  if (fit.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
+  const bool has_unit = multiply_adds_per_clock(problem, plan.work, device) > 0;
+  if (fit.blocks_per_sm == 0 || !has_unit) return {.time_us = std::numeric_limits<double>::infinity()};
 
   const Model model(problem, plan, device, fit.blocks_per_sm);
   // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.

@@ -40,7 +40,8 @@ struct Prediction {
 };
 
 /// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)
-/// plan.work.registers. The time is infinite where a block does not fit the device, and 0 for an empty C.
+/// plan.work.registers. The time is infinite where a block does not fit the device or the device lacks the unit that
+/// the kernel uses, and 0 for an empty C.
 Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread);
 
 }  // namespace mmtune

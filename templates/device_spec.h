@@ -2,11 +2,11 @@
 // (templates/gpu_catalog.h), never assumed. Pure data; rules, occupancy and the cost model read it.
 #pragma once
 
-#include <mmtune/types.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "templates/dtype.h"
 
 namespace mmtune {
 
@@ -42,11 +42,17 @@ struct DeviceSpec {
 /// 10 * major + minor: 90 for an H200.
 constexpr int compute_capability(const DeviceSpec& device) { return 10 * device.cc_major + device.cc_minor; }
 
-/// Multiply-adds a clock and SM without tensor cores, by the "arithmetic instructions" table of the CUDA C++
-/// Programming Guide; for int32 the IMAD rate, for 16-bit storage the fp32 rate (they accumulate in fp32).
-int fma_per_clock_per_sm(const DeviceSpec& device, Precision precision);
+/// Multiply-adds a clock and SM, dense; 0: the GPU has no such unit. From templates/architectures.h: a GPU of an
+/// architecture that has no row there counts as one of the newest older one that has. On GeForce GPUs tensor cores add
+/// floating-point products to fp32 sums at half the architecture's rate (NVIDIA's white papers on GA102, Ada and RTX
+/// Blackwell: "with FP32 accumulate").
+int fma_per_clock_per_sm(const DeviceSpec& device, Unit unit);
 
-/// Operations a second that the cores can do at the boost clock, multiply-adds counted as two, in 1e12.
+/// Operations a second at the boost clock, multiply-adds counted as two, in 1e12.
+double peak_tflops(const DeviceSpec& device, Unit unit);
+
+/// The same of the unit that the precision's row names, or of core_unit() where the GPU lacks that one: what "% peak",
+/// rooflines and time limits mean.
 double peak_tflops(const DeviceSpec& device, Precision precision);
 
 /// What `nvrtc --gpu-architecture` gets. Where the toolkit has no such target the oldest available one is used, and

@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 
+#include "templates/architectures.h"
+
 namespace mmtune {
 
 namespace {
@@ -14,27 +16,6 @@ namespace {
 constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
 constexpr std::int64_t kGiB = 1024 * kMiB;
-
-/// What a compute capability fixes: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-/// All have 1024 threads per block, 65536 registers per block and SM, and 48 KiB of shared memory without opting in.
-struct Architecture {
-  int cc;
-  int threads_per_sm;
-  int blocks_per_sm;
-  int registers_per_thread;
-  int smem_per_sm_kib;
-  int smem_per_block_kib;  ///< after opting in
-  int max_cluster_size;
-};
-
-constexpr std::array kArchitectures{
-    Architecture{30, 2048, 16, 63, 48, 48, 1},     Architecture{35, 2048, 16, 255, 48, 48, 1},
-    Architecture{60, 2048, 32, 255, 64, 48, 1},    Architecture{61, 2048, 32, 255, 96, 48, 1},
-    Architecture{70, 2048, 32, 255, 96, 96, 1},    Architecture{75, 1024, 16, 255, 64, 64, 1},
-    Architecture{80, 2048, 32, 255, 164, 163, 1},  Architecture{86, 1536, 16, 255, 100, 99, 1},
-    Architecture{89, 1536, 24, 255, 100, 99, 1},   Architecture{90, 2048, 32, 255, 228, 227, 8},
-    Architecture{100, 2048, 32, 255, 228, 227, 8}, Architecture{120, 1536, 24, 255, 100, 99, 8},
-};
 
 /// What a product adds, from its vendor's data sheet.
 struct Product {
@@ -67,13 +48,12 @@ constexpr std::array kProducts{
     Product{"rtx5090", "NVIDIA GeForce RTX 5090", 120, 170, 96 * kMiB, 32 * kGiB, 2407, 1792},
 };
 
-const Architecture& architecture(int cc) {
-  return *std::find_if(kArchitectures.begin(), kArchitectures.end(),
-                       [cc](const Architecture& a) { return a.cc == cc; });
-}
+static_assert(std::all_of(kProducts.begin(), kProducts.end(),
+                          [](const Product& product) { return find_architecture(product.cc) != nullptr; }),
+              "a GPU of the catalogue has a compute capability that templates/architectures.h has no row for");
 
 DeviceSpec specification(const Product& product) {
-  const Architecture& limits = architecture(product.cc);
+  const Architecture& limits = *find_architecture(product.cc);
   DeviceSpec spec;
   spec.name = product.name;
   spec.cc_major = product.cc / 10;
@@ -88,7 +68,7 @@ DeviceSpec specification(const Product& product) {
   spec.smem_per_block = 48 * kKiB;
   spec.smem_per_block_optin = limits.smem_per_block_kib * kKiB;
   spec.smem_per_sm = limits.smem_per_sm_kib * kKiB;
-  spec.smem_reserved_per_block = product.cc >= 80 ? kKiB : 0;
+  spec.smem_reserved_per_block = limits.smem_reserved_kib * kKiB;
   spec.l2_bytes = product.l2_bytes;
   spec.memory_bytes = product.memory_bytes;
   spec.core_clock_mhz = product.core_clock_mhz;

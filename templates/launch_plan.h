@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,7 @@ struct LaunchStep {
 
 /// What a configuration costs, as far as it can be told without running it; templates/cost.h makes a time of it.
 struct WorkEstimate {
+  std::optional<Unit> unit;        ///< what multiplies; by default core_unit() of the precision
   double issue_slots_per_fma = 1;  ///< instructions a thread issues for one multiply-add of the main loop, >= 1
   double bytes_per_k = 0;          ///< bytes one block fetches from L2 or memory for one step along k
   double smem_bytes_per_fma = 0;   ///< shared memory traffic of one multiply-add

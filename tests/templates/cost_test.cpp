@@ -62,6 +62,18 @@ TEST(Cost, NeverBeatsTheHardware) {
   }
 }
 
+TEST(Cost, CountsTheUnitThatTheKernelUses) {
+  const Problem problem = packed_problem(Precision::fp16, Layout::nn, 4096, 4096, 4096);
+  LaunchPlan plan = tiled_plan(problem, 128, 128, 8, 8);
+  const double cores = time_us(problem, plan);
+  plan.work.unit = Unit::core_fp32;
+  EXPECT_EQ(time_us(problem, plan), cores) << "the accumulator's, where none is named";
+  plan.work.issue_slots_per_fma = 0.1;
+  plan.work.unit = Unit::tensor_fp16;
+  EXPECT_LT(time_us(problem, plan), cores);
+  EXPECT_TRUE(std::isinf(time_us(problem, plan, "p100"))) << "which has no tensor cores";
+}
+
 TEST(Cost, GrowsWithEveryExtent) {
   const auto time = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, k);

@@ -21,28 +21,25 @@ struct Reference {
 
   static void rules(const Problem&, const Params&, const DeviceSpec&, Rules&) {}
 
-  static LaunchPlan plan(const Problem& problem, const Params&, const DeviceSpec& device) {
+  static LaunchPlan plan(const Problem& problem, const Params&, const DeviceSpec&) {
     LaunchStep gemm;
     gemm.grid.x = tiles_of_c(problem, kTile, kTile);
     gemm.block = {kTile, kRows, 1};
     gemm.args = blas_arguments();
     LaunchPlan plan;
     plan.steps = {gemm};
-    plan.work = estimate(problem, device);
+    plan.work = estimate(problem);
     return plan;
   }
 
-  static WorkEstimate estimate(const Problem& problem, const DeviceSpec& device) {
+  static WorkEstimate estimate(const Problem& problem) {
     constexpr double kSums = static_cast<double>(kTile) / kRows;
     const PrecisionTraits& types = traits(problem.precision);
     const bool in_double = !types.accumulator.integer;
-    // The model counts at the element's own rate; multiply-adds in double occupy the slots of their ratio.
-    const double slots = in_double ? static_cast<double>(fma_per_clock_per_sm(device, problem.precision)) /
-                                         fma_per_clock_per_sm(device, Precision::fp64)
-                                   : 1;
     const double loads = 1 + 1 / kSums;  // from shared memory, per multiply-add
     WorkEstimate work;
-    work.issue_slots_per_fma = slots + loads * (in_double ? 2 : 1) + 1;
+    if (in_double) work.unit = Unit::core_fp64;
+    work.issue_slots_per_fma = 2 + loads * (in_double ? 2 : 1);
     work.bytes_per_k = fetched_bytes_per_k(problem, kTile, kTile);
     work.smem_bytes_per_fma = bank_bytes(types.b) + bank_bytes(types.a) / kSums;
     work.tile_m = kTile;

@@ -20,7 +20,7 @@ void add_row(Table& table, const std::string& device, const DeviceSpec& spec) {
   table.add({device, spec.name, fmt::format("{}.{}", spec.cc_major, spec.cc_minor), std::int64_t{spec.sm_count},
              Real{static_cast<double>(spec.smem_per_block_optin) / kKib, 0},
              Real{static_cast<double>(spec.smem_per_sm) / kKib, 0}, Real{static_cast<double>(spec.l2_bytes) / kMib, 1},
-             Real{peak_tflops(spec, Precision::fp32), 2}, Real{spec.memory_bandwidth_gb_s, 0}});
+             Real{peak_tflops(spec, Unit::core_fp32), 2}, Real{spec.memory_bandwidth_gb_s, 0}});
 }
 
 void add_installed(Table& table) {
