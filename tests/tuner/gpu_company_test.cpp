@@ -12,6 +12,7 @@
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/lanes/lane.h"
 #include "tuner/tune/preparation.h"
+#include "tuner/workers/installed_gpus.h"
 #include "tuner/workers/worker_process.h"
 
 namespace mmtune {

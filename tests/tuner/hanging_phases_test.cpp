@@ -4,7 +4,7 @@
 #include <mmtune/error.h>
 
 #include "tests/tuner/faults_fixture.h"
-#include "tuner/workers/worker_process.h"
+#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune::test {
 namespace {

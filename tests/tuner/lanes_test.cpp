@@ -10,6 +10,7 @@
 #include "templates/gpu_catalog.h"
 #include "tests/tuner/faults_fixture.h"
 #include "tuner/workers/gpu_lock.h"
+#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune::test {
 namespace {

@@ -8,6 +8,7 @@
 #include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
 #include "tuner/tune/preparation.h"
+#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runtime/template_files.h"
-#include "tuner/devices/device_choice.h"
+#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
 namespace {

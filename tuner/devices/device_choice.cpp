@@ -9,15 +9,12 @@
 #include "runtime/log.h"
 #include "templates/gpu_catalog.h"
 #include "tuner/text/text.h"
-#include "tuner/workers/worker_process.h"
 
 namespace mmtune {
 namespace {
 
 constexpr std::string_view kModelPrefix = "model:";
 constexpr std::string_view kFallbackModel = "h200";
-
-std::vector<DeviceSpec> ask_driver() { return installed_gpus(); }
 
 DeviceChoice model(std::string_view key) {
   DeviceChoice choice{catalog_gpu(key), -1};
@@ -57,8 +54,6 @@ std::vector<DeviceChoice> all_installed(const GpuQuery& query) {
 
 }  // namespace
 
-DeviceChoice choose_device(std::string_view text) { return choose_device(text, ask_driver); }
-
 DeviceChoice choose_device(std::string_view text, const GpuQuery& query) {
   if (text == "auto") return automatic(query);
   if (text.starts_with(kModelPrefix)) return model(text.substr(kModelPrefix.size()));
@@ -70,8 +65,6 @@ DeviceChoice choose_device(std::string_view text, const GpuQuery& query) {
   }
   return installed(ordinal, query);
 }
-
-std::vector<DeviceChoice> choose_devices(std::string_view text) { return choose_devices(text, ask_driver); }
 
 std::vector<DeviceChoice> choose_devices(std::string_view text, const GpuQuery& query) {
   if (text == "all") return all_installed(query);
@@ -107,24 +100,6 @@ std::vector<DeviceChoice> models_of(const std::vector<DeviceChoice>& devices) {
 std::string to_string(const DeviceChoice& device) {
   if (device.ordinal >= 0) return fmt::format("GPU {}, {}", device.ordinal, device.spec.name);
   return fmt::format("model {} (not installed: all times are predicted)", device.spec.name);
-}
-
-std::optional<DeviceSpec> installed_gpu(const DeviceKey& key) {
-  try {
-    for (const DeviceSpec& spec : installed_gpus()) {
-      if (key_of(spec) == key) return spec;
-    }
-  } catch (const DeviceError& error) {
-    log::debug("{} cannot be looked up: {}", key.name, error.what());
-  }
-  return std::nullopt;
-}
-
-std::optional<DeviceSpec> known_gpu(const DeviceKey& key) {
-  for (const auto& entry : gpu_catalog()) {
-    if (key_of(entry.spec) == key) return entry.spec;
-  }
-  return installed_gpu(key);
 }
 
 }  // namespace mmtune

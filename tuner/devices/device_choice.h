@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,13 +22,10 @@ using GpuQuery = std::function<std::vector<DeviceSpec>()>;
 /// "auto": GPU 0, or, where there is no driver or no GPU, model:h200 with a warning on stderr. "0", "1", …: that GPU.
 /// "model:h200": an entry of the catalogue. Throws UsageError for any other text or an unknown model, DeviceError for
 /// a GPU that does not exist, naming those that do.
-/// Without a query a worker asks the driver.
-DeviceChoice choose_device(std::string_view text);
 DeviceChoice choose_device(std::string_view text, const GpuQuery& query);
 
 /// "all": every installed GPU. Else one or more as for choose_device(), separated by commas, none twice. Asks for the
 /// installed GPUs once at most.
-std::vector<DeviceChoice> choose_devices(std::string_view text);
 std::vector<DeviceChoice> choose_devices(std::string_view text, const GpuQuery& query);
 
 /// The first device of each model: cards that share results, measured and predicted apart.
@@ -42,12 +39,5 @@ inline Evidence evidence_of(const DeviceChoice& device) {
 
 /// "GPU 0, NVIDIA H200" or "model NVIDIA H200 (not installed: all times are predicted)".
 std::string to_string(const DeviceChoice& device);
-
-/// An installed GPU that results with this key hold for. Never throws.
-std::optional<DeviceSpec> installed_gpu(const DeviceKey& key);
-
-/// The limits of a GPU that a database names: from the catalogue, else from an installed one; nothing if neither
-/// knows it. Never throws.
-std::optional<DeviceSpec> known_gpu(const DeviceKey& key);
 
 }  // namespace mmtune

@@ -62,13 +62,4 @@ void WorkerProcess::lose_to_nonsense(const std::exception& error) {
   throw WorkerLost(Outcome::crashed, fmt::format("its process answered nonsense and was killed: {}", error.what()));
 }
 
-std::vector<DeviceSpec> installed_gpus(milliseconds limit) {
-  try {
-    WorkerProcess worker(kThisProgram, "driver");
-    return worker.ask<std::vector<DeviceSpec>>({{"verb", verb::kGpus}}, limit);
-  } catch (const WorkerLost& lost) {
-    throw DeviceError(fmt::format("the driver cannot be asked for GPUs: {}; see `mmtune doctor`", lost.what()));
-  }
-}
-
 }  // namespace mmtune

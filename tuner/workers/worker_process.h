@@ -65,8 +65,4 @@ class WorkerProcess {
   Process process_;
 };
 
-/// The installed GPUs, asked for by a worker, so that CUDA stays out of this process. Throws DeviceError as the driver
-/// does, and where that takes longer than `limit`: many GPUs without persistence mode take long to wake up.
-std::vector<DeviceSpec> installed_gpus(std::chrono::milliseconds limit = std::chrono::minutes(2));
-
 }  // namespace mmtune

@@ -13,10 +13,10 @@
 #include "templates/families.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
-#include "tuner/devices/device_choice.h"
 #include "tuner/study/bench_table.h"
 #include "tuner/study/cublas.h"
 #include "tuner/text/sizes.h"
+#include "tuner/workers/installed_gpus.h"
 #include "tuner/workers/interrupt.h"
 
 namespace mmtune {
@@ -47,7 +47,7 @@ std::vector<Task> tasks_of(const BenchOptions& options) {
   return tasks;
 }
 
-DeviceChoice installed_gpu(const BenchOptions& options) {
+DeviceChoice gpu_to_measure(const BenchOptions& options) {
   // A model that stands in for a missing GPU would be of no use here.
   auto device = choose_device(options.device == "auto" ? "0" : options.device);
   if (device.ordinal >= 0) return device;
@@ -123,7 +123,7 @@ std::unique_ptr<Opponent> make_opponent(const BenchOptions& options, const Nvrtc
 
 ExitCode bench(const BenchOptions& options) {
   const auto tasks = tasks_of(options);
-  const auto device = installed_gpu(options);
+  const auto device = gpu_to_measure(options);
   const auto nvrtc = Nvrtc::load();
   const auto target = compile_target(device.spec, nvrtc.supported());
   TunedKernels kernels(options, device, target);

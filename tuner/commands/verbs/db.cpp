@@ -14,7 +14,7 @@
 #include "templates/render.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
-#include "tuner/devices/device_choice.h"
+#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
 namespace {

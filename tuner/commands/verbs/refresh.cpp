@@ -9,10 +9,10 @@
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
-#include "tuner/devices/device_choice.h"
 #include "tuner/text/text.h"
 #include "tuner/tune/session.h"
 #include "tuner/workers/compile_pool.h"
+#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
 namespace {

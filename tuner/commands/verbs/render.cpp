@@ -12,8 +12,8 @@
 #include "templates/families.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
-#include "tuner/devices/device_choice.h"
 #include "tuner/text/sizes.h"
+#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
 namespace {

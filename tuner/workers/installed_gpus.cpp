@@ -1,0 +1,48 @@
+#include "tuner/workers/installed_gpus.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include "runtime/log.h"
+#include "templates/gpu_catalog.h"
+#include "tuner/workers/worker_process.h"
+
+namespace mmtune {
+namespace {
+
+std::vector<DeviceSpec> ask_worker() { return installed_gpus(); }
+
+}  // namespace
+
+std::vector<DeviceSpec> installed_gpus(std::chrono::milliseconds limit) {
+  try {
+    WorkerProcess worker(kThisProgram, "driver");
+    return worker.ask<std::vector<DeviceSpec>>({{"verb", verb::kGpus}}, limit);
+  } catch (const WorkerLost& lost) {
+    throw DeviceError(fmt::format("the driver cannot be asked for GPUs: {}; see `mmtune doctor`", lost.what()));
+  }
+}
+
+DeviceChoice choose_device(std::string_view text) { return choose_device(text, ask_worker); }
+
+std::vector<DeviceChoice> choose_devices(std::string_view text) { return choose_devices(text, ask_worker); }
+
+std::optional<DeviceSpec> installed_gpu(const DeviceKey& key) {
+  try {
+    for (const DeviceSpec& spec : installed_gpus()) {
+      if (key_of(spec) == key) return spec;
+    }
+  } catch (const DeviceError& error) {
+    log::debug("{} cannot be looked up: {}", key.name, error.what());
+  }
+  return std::nullopt;
+}
+
+std::optional<DeviceSpec> known_gpu(const DeviceKey& key) {
+  for (const auto& entry : gpu_catalog()) {
+    if (key_of(entry.spec) == key) return entry.spec;
+  }
+  return installed_gpu(key);
+}
+
+}  // namespace mmtune

@@ -1,0 +1,28 @@
+// The installed GPUs, asked for by a worker, so that CUDA stays out of this process.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tuner/devices/device_choice.h"
+
+namespace mmtune {
+
+/// In the order of their numbers. Throws DeviceError as the driver does, and where that takes longer than `limit`: many
+/// GPUs without persistence mode take long to wake up.
+std::vector<DeviceSpec> installed_gpus(std::chrono::milliseconds limit = std::chrono::minutes(2));
+
+/// choose_device() and choose_devices() of tuner/devices/device_choice.h among the installed GPUs.
+DeviceChoice choose_device(std::string_view text);
+std::vector<DeviceChoice> choose_devices(std::string_view text);
+
+/// An installed GPU that results with this key hold for. Never throws.
+std::optional<DeviceSpec> installed_gpu(const DeviceKey& key);
+
+/// The limits of a GPU that a database names: from the catalogue, else from an installed one; nothing if neither
+/// knows it. Never throws.
+std::optional<DeviceSpec> known_gpu(const DeviceKey& key);
+
+}  // namespace mmtune
