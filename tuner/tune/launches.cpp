@@ -38,13 +38,13 @@ bool crashed_in_race(const TrialKey& key, Lane& lane, Store& store) {
   return lane.evidence() == Evidence::measured && store.crashed_in_race(key, lane.environment().driver);
 }
 
-int kills_of(const TrialKey& key, Lane& lane, Store& store) {
-  if (lane.evidence() == Evidence::predicted) return 0;
+bool is_set_aside(const TrialKey& key, Lane& lane, Store& store) {
+  if (lane.evidence() == Evidence::predicted) return false;
   for (const Suspect& suspect : store.suspects(key.source_hash)) {
     // The lane may have to wait for its driver: it is asked only where that matters.
-    if (suspect.device == key.device && suspect.driver == lane.environment().driver) return suspect.kills;
+    if (suspect.device == key.device && suspect.driver == lane.environment().driver) return suspect.kills >= kMostKills;
   }
-  return 0;
+  return false;
 }
 
 }  // namespace mmtune

@@ -15,16 +15,17 @@ LaunchRecord launch_record(const TrialKey& key, const Environment& environment);
 /// Before launches on the lane, of one candidate or of a race. Predictions run nothing, which is not recorded.
 void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store& store);
 
-/// For whoever alone uses the GPU, before and after that: nothing runs there. Warns of candidates that crashed the
+/// To be called while this process alone may use the GPU and nothing runs there. Warns of candidates that crashed the
 /// machine.
 void settle_launches(const DeviceSpec& gpu, Store& store);
 
-/// Whether the candidate was in a race that crashed the machine, on this GPU model with this driver. Nobody knows who
-/// of those it was, so that it is no kill; but such a race is not run again.
+/// Whether the candidate was in a race that crashed the machine, on this GPU model with this driver. It is not known
+/// which of the finalists did that, so that it is no kill; but such a race is not run again.
 bool crashed_in_race(const TrialKey& key, Lane& lane, Store& store);
 
-/// How often this candidate has ended its worker or the machine, on this GPU model with this driver.
-int kills_of(const TrialKey& key, Lane& lane, Store& store);
+/// Whether the candidate has ended its worker or the machine so often, on this GPU model with this driver, that it is
+/// not launched again.
+bool is_set_aside(const TrialKey& key, Lane& lane, Store& store);
 
 /// Whether the candidate ended its worker; a source that ended its compiler has no binary.
 inline bool has_killed(const Trial& trial) { return is_kill(trial.outcome) && !trial.binary_hash.empty(); }

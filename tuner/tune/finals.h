@@ -1,0 +1,48 @@
+// Which of the candidates that were right wins.
+#pragma once
+
+#include <vector>
+
+#include "tuner/tune/decision.h"
+#include "tuner/tune/judge.h"
+#include "tuner/tune/tuning_setup.h"
+
+namespace mmtune {
+
+/// Collects the finalists of one problem and races the fastest, until all that raced may win. For one thread.
+class Finals {
+ public:
+  Finals(const TuningSetup& setup, Judge& judge) : setup_(setup), judge_(judge) {}
+
+  /// Takes what became of a candidate and warns of faults. False if the candidate was right and may not win all the
+  /// same: only deterministic kernels may, and it is none.
+  bool add(const Program& program, const Trial& trial);
+
+  bool empty() const { return finalists_.empty(); }
+
+  /// The shortest time of a finalist; 0: there is none yet.
+  double best_us() const { return best_us_; }
+
+  /// The winner: by a race, or, where races keep being lost, by the times that there are. Null if no finalist is left,
+  /// or if the session is stopped before it is known. Holds until the next call.
+  const Finalist* winner();
+
+  /// Whether a candidate killed for the first time: the next run tries it once more.
+  bool saw_first_kill() const { return saw_first_kill_; }
+
+ private:
+  bool may_win(const Trial& trial) const;
+  void note_fault(const Trial& trial);
+  void judge_suspects();
+  bool drop_faulty();
+  void try_too_slow_again();
+
+  const TuningSetup& setup_;
+  Judge& judge_;
+  double best_us_ = 0;
+  std::vector<Finalist> finalists_;
+  std::vector<Finalist> too_slow_;  ///< to be timed, beside the best of their time
+  bool saw_first_kill_ = false;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,91 @@
+#include "tuner/tune/judge.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "runtime/log.h"
+#include "templates/families.h"
+#include "tuner/tune/launches.h"
+
+namespace mmtune {
+
+std::optional<Trial> Judge::known(const Program& program) const {
+  if (setup_.anew()) return std::nullopt;
+  auto known = setup_.store.find(program.key);
+  // Another compiler may make another program of the same source.
+  if (!known || known->environment.nvrtc != setup_.preparation.nvrtc() || has_killed(*known)) return std::nullopt;
+  return known;
+}
+
+Trial Judge::judge(const Supplied& supplied, double best_us) {
+  const Program& program = supplied.program;
+  const std::string name = fmt::format("{} {}", to_string(problem_), key_of(program.candidate));
+  setup_.progress(name);
+  log::debug("{}", name);
+  const Environment environment = setup_.lane.environment();
+  if (supplied.outcome != Outcome::ok) {
+    Trial trial = setup_.preparation.trial(program, environment);
+    trial.outcome = supplied.outcome;
+    trial.note = supplied.log;
+    store(trial, nullptr);
+    return trial;
+  }
+  Trial trial = setup_.preparation.compiled_trial(program, environment);
+  if (trial.outcome == Outcome::ok) try_program(program, best_us, trial);
+  store(trial, &program.binary);
+  return trial;
+}
+
+void Judge::judge_again(Finalist& finalist, double best_us) {
+  Program program = finalist.program;
+  auto binary = setup_.store.find_compiled(program.key.source_hash, setup_.preparation.target().name, true);
+  if (!binary) return;
+  program.binary = *std::move(binary);
+  launch(program, best_us, finalist.trial);
+  setup_.store.put(finalist.trial);
+}
+
+/// What ran the same machine code in the same way.
+std::optional<Trial> Judge::twin_of(const Program& program) const {
+  // A measured time says nothing of what the model predicts.
+  if (setup_.anew() || setup_.preparation.evidence() == Evidence::predicted) return std::nullopt;
+  for (Trial& twin : setup_.store.find_twins(program.key, program.binary.hash)) {
+    if (!setup_.preparation.makes(twin.key)) continue;
+    const Config config = Config::parse(twin.key.config);
+    const LaunchPlan plan = family_named(twin.key.family).plan(problem_, config, setup_.preparation.device());
+    if (launches_alike(plan, program.plan)) return std::move(twin);
+  }
+  return std::nullopt;
+}
+
+/// Fills in what a twin came to, else runs it.
+void Judge::try_program(const Program& program, double best_us, Trial& trial) {
+  const auto twin = twin_of(program);
+  if (!twin) return launch(program, best_us, trial);
+  trial.timing = twin->timing;
+  trial.error_share = twin->error_share;
+  trial.deterministic = twin->deterministic;
+}
+
+void Judge::launch(const Program& program, double best_us, Trial& trial) {
+  const bool is_recorded = std::exchange(recorded_, "") == key_of(program.candidate);
+  if (!is_recorded) record_launches({program.key}, setup_.lane, setup_.store);
+  const Verdict verdict = setup_.lane.evaluate(program, best_us);
+  trial.outcome = verdict.outcome;
+  trial.note = verdict.note;
+  trial.timing = verdict.timing;
+  trial.error_share = verdict.error_share;
+  trial.deterministic = program.plan.deterministic && verdict.deterministic;
+}
+
+void Judge::store(const Trial& trial, const Binary* binary) {
+  std::optional<LaunchRecord> next;
+  if (const Program* program = setup_.preparation.evidence() == Evidence::measured ? coming_() : nullptr) {
+    recorded_ = key_of(program->candidate);
+    next = launch_record(program->key, setup_.lane.environment());
+  }
+  setup_.store.put(trial, binary, next ? &*next : nullptr);
+}
+
+}  // namespace mmtune

@@ -1,0 +1,53 @@
+#include "tuner/tune/program_supply.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mmtune {
+
+void ProgramSupply::order(std::size_t number, Program program) {
+  const CompileTarget& target = setup_.preparation.target();
+  auto binary = setup_.store.find_compiled(program.key.source_hash, target.name, true);
+  // Another compiler may make another program of the same source.
+  if (binary && !binary->cubin.empty() && binary->nvrtc == setup_.preparation.nvrtc()) {
+    program.binary = std::move(*binary);
+    ready_.push_back({number, std::move(program), Outcome::ok, ""});
+  } else {
+    setup_.compiler.submit(number, program.source, target);
+    compiling_.emplace(number, std::move(program));
+  }
+}
+
+std::optional<Supplied> ProgramSupply::next() {
+  if (ready_.empty()) {
+    if (auto result = setup_.compiler.next()) ready_.push_back(arrived(std::move(*result)));
+  }
+  if (ready_.empty()) return std::nullopt;
+  Supplied supplied = std::move(ready_.front());
+  ready_.pop_front();
+  return supplied;
+}
+
+const Program* ProgramSupply::coming() {
+  while (auto result = setup_.compiler.next_finished()) ready_.push_back(arrived(std::move(*result)));
+  const auto next = std::find_if(ready_.begin(), ready_.end(),
+                                 [](const Supplied& supplied) { return supplied.outcome == Outcome::ok; });
+  return next == ready_.end() ? nullptr : &next->program;
+}
+
+void ProgramSupply::clear() {
+  setup_.compiler.clear();
+  compiling_.clear();
+  ready_.clear();
+}
+
+Supplied ProgramSupply::arrived(CompilePool::Result result) {
+  Program program = std::move(compiling_.extract(result.ticket).mapped());
+  if (result.outcome != Outcome::ok) {
+    return {result.ticket, std::move(program), result.outcome, std::move(result.compilation.log)};
+  }
+  program.binary = setup_.preparation.binary(result.compilation);
+  return {result.ticket, std::move(program), Outcome::ok, ""};
+}
+
+}  // namespace mmtune

@@ -1,0 +1,48 @@
+// The way of programs to the lane: binaries from the store, or from the compilers while the lane is at work.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "tuner/tune/tuning_setup.h"
+
+namespace mmtune {
+
+/// A program that was ordered, with its binary unless the compiler failed.
+struct Supplied {
+  std::size_t number = 0;  ///< of the order
+  Program program;
+  Outcome outcome = Outcome::ok;  ///< of compiling
+  std::string log;                ///< why that failed
+};
+
+/// Hands out the programs that were ordered as soon as they are ready, those first whose binaries are stored. Uses the
+/// setup's queue alone. For one thread.
+class ProgramSupply {
+ public:
+  explicit ProgramSupply(const TuningSetup& setup) : setup_(setup) {}
+
+  /// No two orders under way have the same number.
+  void order(std::size_t number, Program program);
+
+  /// The next program; waits for the compilers only where none is ready. Nothing if none is on order.
+  std::optional<Supplied> next();
+
+  /// The next program that compiled, as far as it is ready without waiting; it stays in the supply. Null if none is.
+  const Program* coming();
+
+  /// Forgets all orders.
+  void clear();
+
+ private:
+  Supplied arrived(CompilePool::Result result);
+
+  const TuningSetup& setup_;
+  std::map<std::size_t, Program> compiling_;  ///< by number
+  std::deque<Supplied> ready_;
+};
+
+}  // namespace mmtune

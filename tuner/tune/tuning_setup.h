@@ -1,0 +1,33 @@
+// What the problems of a lane have in common.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "db/store.h"
+#include "tuner/lanes/lane.h"
+#include "tuner/search/strategy.h"
+#include "tuner/tune/preparation.h"
+#include "tuner/tune/session.h"
+#include "tuner/workers/compile_pool.h"
+
+namespace mmtune {
+
+/// All must outlive what is tuned with it.
+struct TuningSetup {
+  const SessionOptions& options;
+  const Effort& effort;
+  const std::vector<const Family*>& families;
+  const Preparation& preparation;
+  Store& store;
+  CompileQueue& compiler;
+  Lane& lane;
+  std::function<bool()> stopped;                     ///< whether to end early with what there is
+  std::function<void(const std::string&)> progress;  ///< called for each program that is judged
+
+  /// Whether what is known is measured again.
+  bool anew() const { return options.retune || options.refresh; }
+};
+
+}  // namespace mmtune
