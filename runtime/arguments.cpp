@@ -15,8 +15,6 @@ namespace mmtune {
 
 namespace {
 
-constexpr CUdeviceptr kWorkspaceAlignment = 256;
-
 void check_rows(std::string_view operand, std::int64_t ld, const StoredShape& shape) {
   if (ld >= std::max<std::int64_t>(1, shape.columns)) return;
   throw UsageError(fmt::format("{}: leading dimension {} is less than a row of {} elements", operand, ld,
@@ -42,28 +40,37 @@ void check_scalar(std::string_view name, double value, Precision precision) {
 }
 
 void check_workspace(const LaunchPlan& plan, CUdeviceptr workspace) {
-  if (plan.workspace_bytes == 0 || (workspace != 0 && workspace % kWorkspaceAlignment == 0)) return;
+  const bool is_aligned = workspace % WorkspaceLayout::kAlignment == 0;
+  if (plan.workspace.bytes() == 0 || (workspace != 0 && is_aligned)) return;
   throw UsageError(fmt::format("workspace: {}; the kernel needs {} bytes aligned to {}",
-                               workspace == 0 ? "no address given" : "misaligned", plan.workspace_bytes,
-                               kWorkspaceAlignment));
+                               workspace == 0 ? "no address given" : "misaligned", plan.workspace.bytes(),
+                               WorkspaceLayout::kAlignment));
 }
 
-CUtensorMapDataType map_type(NumberFormat format) {
+CUtensorMapDataType map_type(MapFormat format) {
   switch (format) {
-    case NumberFormat::f32:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    case NumberFormat::f64:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-    case NumberFormat::i32:
-      return CU_TENSOR_MAP_DATA_TYPE_INT32;
-    case NumberFormat::u32:
+    case MapFormat::bits8:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case MapFormat::bits16:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    case MapFormat::bits32:
       return CU_TENSOR_MAP_DATA_TYPE_UINT32;
-    case NumberFormat::f16:
+    case MapFormat::bits64:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT64;
+    case MapFormat::i32:
+      return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    case MapFormat::f16:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    case NumberFormat::bf16:
+    case MapFormat::bf16:
       return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case MapFormat::f32:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case MapFormat::tf32:
+      return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+    case MapFormat::f64:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
   }
-  throw std::logic_error("unknown number format");
+  throw std::logic_error("unknown format of a tensor map");
 }
 
 CUtensorMapSwizzle map_swizzle(int bytes) {
@@ -80,27 +87,44 @@ CUtensorMapSwizzle map_swizzle(int bytes) {
   throw std::logic_error(fmt::format("a tensor map cannot swizzle {} bytes", bytes));
 }
 
-TensorMapLayout tensor_map(const TensorMapSpec& spec, const FormatTraits& format, const StoredShape& shape,
-                           CUdeviceptr address, std::int64_t ld) {
-  TensorMapLayout layout;
-  layout.type = map_type(format.format);
-  layout.address = address;
-  layout.extents = {static_cast<cuuint64_t>(std::max<std::int64_t>(1, shape.columns)),
-                    static_cast<cuuint64_t>(std::max<std::int64_t>(1, shape.rows))};
-  layout.row_bytes = static_cast<cuuint64_t>(ld) * static_cast<cuuint64_t>(format.bytes);
-  layout.box = {static_cast<cuuint32_t>(spec.box_columns), static_cast<cuuint32_t>(spec.box_rows)};
-  layout.swizzle = map_swizzle(spec.swizzle_bytes);
-  return layout;
+CUtensorMapL2promotion map_l2_promotion(int bytes) {
+  switch (bytes) {
+    case 0:
+      return CU_TENSOR_MAP_L2_PROMOTION_NONE;
+    case 64:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_64B;
+    case 128:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
+    case 256:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
+  }
+  throw std::logic_error(fmt::format("a tensor map cannot promote fetches to {} bytes", bytes));
 }
 
-/// The map of an operand that is stored or packed as told. Without steps along k nothing is read through it, but it
-/// must still be one that the driver accepts: of one element at an aligned address.
-TensorMapLayout operand_map(const TensorMapSpec& spec, const FormatTraits& format, const Problem& problem,
-                            const Operands& operands, const StoredShape& stored, CUdeviceptr address, std::int64_t ld) {
-  if (problem.k == 0) return tensor_map(spec, format, {1, 1}, operands.c & ~CUdeviceptr{15}, 16 / format.bytes);
-  if (spec.packed.rows == 0) return tensor_map(spec, format, stored, address, ld);
-  const CUdeviceptr copy = operands.workspace + static_cast<CUdeviceptr>(spec.packed.offset_bytes);
-  return tensor_map(spec, format, {spec.packed.rows, spec.packed.columns}, copy, spec.packed.ld);
+/// By Operand.
+std::array<CUdeviceptr, 3> addresses_of(const Operands& operands) { return {operands.a, operands.b, operands.c}; }
+std::array<std::int64_t, 3> leading_dimensions(const Operands& operands) {
+  return {operands.ld.a, operands.ld.b, operands.ld.c};
+}
+
+/// An empty slice has none.
+CUdeviceptr address_of(const WorkspaceSlice& slice, CUdeviceptr workspace) {
+  return slice.bytes > 0 ? workspace + static_cast<CUdeviceptr>(slice.offset_bytes) : 0;
+}
+
+/// Whether nothing is read or written through a map, so that its address need not be valid.
+bool is_unused(const TensorMapSpec& spec, const Problem& problem) {
+  const bool is_factor = spec.base.kind == Arg::Kind::operand && spec.base != Arg::operand(Operand::c);
+  return (is_factor && problem.k == 0) || std::any_of(spec.dimensions.begin(), spec.dimensions.end(),
+                                                      [](const MapDimension& each) { return each.extent == 0; });
+}
+
+/// Of one element, as the driver accepts it.
+void stand_on(TensorMapLayout& layout, CUdeviceptr valid) {
+  constexpr CUdeviceptr kUnit = 16;
+  layout.address = valid / kUnit * kUnit;
+  layout.extents.fill(1);
+  layout.strides.fill(kUnit);
 }
 
 }  // namespace
@@ -136,14 +160,29 @@ void unify_empty_product(Problem& problem, Operands& operands) {
   if (problem.k == 0) operands.alpha = 0;
 }
 
-TensorMapLayout tensor_map_a(const LaunchPlan& plan, const Problem& problem, const Operands& operands) {
-  return operand_map(plan.map_a, traits(problem.precision).a, problem, operands, stored_a(problem), operands.a,
-                     operands.ld.a);
-}
-
-TensorMapLayout tensor_map_b(const LaunchPlan& plan, const Problem& problem, const Operands& operands) {
-  return operand_map(plan.map_b, traits(problem.precision).b, problem, operands, stored_b(problem), operands.b,
-                     operands.ld.b);
+TensorMapLayout tensor_map(const TensorMapSpec& spec, const LaunchPlan& plan, const Problem& problem,
+                           const Operands& operands) {
+  TensorMapLayout layout;
+  layout.type = map_type(spec.format);
+  layout.element_bytes = element_bytes(spec.format);
+  layout.rank = static_cast<cuuint32_t>(spec.dimensions.size());
+  layout.swizzle = map_swizzle(spec.swizzle_bytes);
+  layout.l2_promotion = map_l2_promotion(spec.l2_promotion_bytes);
+  if (spec.fills_with_nan) layout.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
+  const bool is_operand = spec.base.kind == Arg::Kind::operand;
+  layout.address = is_operand ? addresses_of(operands).at(spec.base.index())
+                              : address_of(plan.workspace.slices().at(spec.base.index()), operands.workspace);
+  const std::int64_t row_bytes =
+      is_operand ? leading_dimensions(operands)[spec.base.index()] * layout.element_bytes : 0;
+  for (std::size_t i = 0; i < spec.dimensions.size(); ++i) {
+    const MapDimension& dimension = spec.dimensions[i];
+    layout.extents.at(i) = static_cast<cuuint64_t>(dimension.extent);
+    layout.box[i] = static_cast<cuuint32_t>(dimension.box);
+    const std::int64_t stride = dimension.stride.bytes + dimension.stride.rows * row_bytes;
+    if (i > 0) layout.strides[i - 1] = static_cast<cuuint64_t>(stride);
+  }
+  if (is_unused(spec, problem)) stand_on(layout, operands.c);
+  return layout;
 }
 
 ScalarArgument::ScalarArgument(const FormatTraits& format, double value) {
@@ -156,49 +195,44 @@ ScalarArgument::ScalarArgument(const FormatTraits& format, double value) {
   }
 }
 
-KernelArguments::KernelArguments(const Problem& problem, const Operands& operands)
-    : problem_(problem),
-      operands_(operands),
-      alpha_(traits(problem.precision).scalar, operands.alpha),
-      beta_(traits(problem.precision).scalar, operands.beta) {}
+KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem, const Operands& operands,
+                                 Encode encode)
+    : operands_(addresses_of(operands)),
+      lds_(leading_dimensions(operands)),
+      extents_{problem.m, problem.n, problem.k},
+      scalars_{ScalarArgument(traits(problem.precision).scalar, operands.alpha),
+               ScalarArgument(traits(problem.precision).scalar, operands.beta)},
+      maps_(plan.maps.size()) {
+  slices_.reserve(plan.workspace.slices().size());
+  for (const WorkspaceSlice& slice : plan.workspace.slices()) {
+    slices_.push_back(address_of(slice, operands.workspace));
+  }
+  for (std::size_t i = 0; i < maps_.size(); ++i) encode(maps_[i], tensor_map(plan.maps[i], plan, problem, operands));
+}
 
 std::vector<void*> KernelArguments::addresses(const LaunchStep& step) {
   std::vector<void*> addresses;
   addresses.reserve(step.args.size());
-  for (const Arg arg : step.args) addresses.push_back(address(arg));
+  for (const Arg& arg : step.args) addresses.push_back(address(arg));
   return addresses;
 }
 
-void* KernelArguments::address(Arg arg) {
-  switch (arg) {
-    case Arg::a:
-      return &operands_.a;
-    case Arg::b:
-      return &operands_.b;
-    case Arg::c:
-      return &operands_.c;
-    case Arg::m:
-      return &problem_.m;
-    case Arg::n:
-      return &problem_.n;
-    case Arg::k:
-      return &problem_.k;
-    case Arg::lda:
-      return &operands_.ld.a;
-    case Arg::ldb:
-      return &operands_.ld.b;
-    case Arg::ldc:
-      return &operands_.ld.c;
-    case Arg::alpha:
-      return alpha_.address();
-    case Arg::beta:
-      return beta_.address();
-    case Arg::workspace:
-      return &operands_.workspace;
-    case Arg::map_a:
-      return &map_a_;
-    case Arg::map_b:
-      return &map_b_;
+void* KernelArguments::address(const Arg& arg) {
+  switch (arg.kind) {
+    case Arg::Kind::operand:
+      return &operands_.at(arg.index());
+    case Arg::Kind::ld:
+      return &lds_.at(arg.index());
+    case Arg::Kind::extent:
+      return &extents_.at(arg.index());
+    case Arg::Kind::scalar:
+      return scalars_.at(arg.index()).address();
+    case Arg::Kind::slice:
+      return &slices_.at(arg.index());
+    case Arg::Kind::map:
+      return &maps_.at(arg.index());
+    case Arg::Kind::number:
+      return const_cast<std::int64_t*>(&arg.value);  // a launch takes no constants, but only reads
   }
   throw std::logic_error("unknown kernel argument");
 }

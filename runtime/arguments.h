@@ -22,20 +22,25 @@ void check_operands(const LaunchPlan& plan, const Problem& problem, const Operan
 /// and an infinite alpha makes no NaN of a sum of nothing.
 void unify_empty_product(Problem& problem, Operands& operands);
 
-/// The parameters of cuTensorMapEncodeTiled for a matrix, contiguous dimension first.
+/// The parameters of cuTensorMapEncodeTiled, contiguous dimension first.
 struct TensorMapLayout {
-  CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT32;
+  int element_bytes = 4;
   CUdeviceptr address = 0;
-  std::array<cuuint64_t, 2> extents{};  ///< in elements, at least 1 as the driver demands
-  cuuint64_t row_bytes = 0;             ///< from row to row
-  std::array<cuuint32_t, 2> box{};      ///< in elements
+  cuuint32_t rank = 1;
+  std::array<cuuint64_t, 5> extents{};  ///< in elements, at least 1 as the driver demands
+  std::array<cuuint64_t, 4> strides{};  ///< in bytes, of the second dimension and those that follow
+  std::array<cuuint32_t, 5> box{};      ///< in elements
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
+  CUtensorMapL2promotion l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_NONE;
+  CUtensorMapFloatOOBfill fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
 };
 
-/// For the stored A or B. `problem` is the one that runs: where its k is 0 nothing is read through the map, and it
-/// stands on the 16 bytes around C's first element, the one address that is certainly valid.
-TensorMapLayout tensor_map_a(const LaunchPlan& plan, const Problem& problem, const Operands& operands);
-TensorMapLayout tensor_map_b(const LaunchPlan& plan, const Problem& problem, const Operands& operands);
+/// A plan's tensor map in one call. `problem` is the one that runs: where its k is 0, nothing is read of A and B, whose
+/// addresses need not be valid; there, and where an extent is 0, the map stands on the 16 bytes around C's first
+/// element, the one address that is certainly valid.
+TensorMapLayout tensor_map(const TensorMapSpec& spec, const LaunchPlan& plan, const Problem& problem,
+                           const Operands& operands);
 
 /// alpha or beta as a precision's row has it: float, double or int.
 class ScalarArgument {
@@ -54,26 +59,26 @@ class ScalarArgument {
 /// The values of all arguments of one call, in the types that kernels declare.
 class KernelArguments {
  public:
-  /// `problem` and `operands` are those that run: k and alpha are both 0 or neither is.
-  KernelArguments(const Problem& problem, const Operands& operands);
+  /// Makes of a layout what the kernels get.
+  using Encode = void (*)(CUtensorMap& map, const TensorMapLayout& layout);
+
+  /// `problem` and `operands` are those that run: k and alpha are both 0 or neither is. The plan must outlive this.
+  KernelArguments(const LaunchPlan& plan, const Problem& problem, const Operands& operands, Encode encode);
   KernelArguments(const KernelArguments&) = delete;
   KernelArguments& operator=(const KernelArguments&) = delete;
 
-  CUtensorMap& map_a() { return map_a_; }
-  CUtensorMap& map_b() { return map_b_; }
-
-  /// Where the values of a step's arguments are, in its order. Valid as long as this lives.
+  /// Where the values of a step's arguments are, in its order. Valid as long as this lives; to be read only.
   std::vector<void*> addresses(const LaunchStep& step);
 
  private:
-  void* address(Arg arg);
+  void* address(const Arg& arg);
 
-  CUtensorMap map_a_{};
-  CUtensorMap map_b_{};
-  Problem problem_;
-  Operands operands_;
-  ScalarArgument alpha_;
-  ScalarArgument beta_;
+  std::array<CUdeviceptr, 3> operands_;
+  std::array<std::int64_t, 3> lds_;
+  std::array<std::int64_t, 3> extents_;
+  std::array<ScalarArgument, 2> scalars_;
+  std::vector<CUdeviceptr> slices_;
+  std::vector<CUtensorMap> maps_;
 };
 
 }  // namespace mmtune

@@ -141,9 +141,10 @@ std::vector<const DispatchTable::Tuned*> DispatchTable::by_distance(const Proble
 
 std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Tuned& entry, const Problem& problem) const {
   if (!satisfies(problem.align, entry.needs)) return std::nullopt;
-  if (!entry.family->broken_rule(rendered_for(entry, problem), entry.config, device_).empty()) return std::nullopt;
-  Candidate candidate{&entry, plan_of(entry, problem), 0};
-  if (candidate.plan.workspace_bytes > device_.memory_bytes / kWorkspaceShare) return std::nullopt;
+  auto plan = entry.family->legal_plan(rendered_for(entry, problem), entry.config, device_);
+  if (!plan) return std::nullopt;
+  Candidate candidate{&entry, *std::move(plan), 0};
+  if (candidate.plan.workspace.bytes() > device_.memory_bytes / kWorkspaceShare) return std::nullopt;
   candidate.model_us = predict(problem, candidate.plan, device_, entry.registers).time_us *
                        (1 + kUnusedWidthTime * unused_width(problem.align, entry.problem.align));
   return candidate;
@@ -156,22 +157,23 @@ std::optional<DispatchTable::Candidate> DispatchTable::nearest(const Problem& pr
   return std::nullopt;
 }
 
-DispatchTable::Candidate DispatchTable::fastest(const Problem& problem, Candidate than) const {
+std::optional<DispatchTable::Candidate> DispatchTable::fastest(const Problem& problem, double than_us) const {
+  std::optional<Candidate> best;
   for (const std::size_t i : group(problem).kernels) {
     auto other = candidate(entries_[i], problem);
-    if (other && other->model_us < than.model_us) than = *std::move(other);
+    if (other && other->model_us < (best ? best->model_us : than_us)) best = std::move(other);
   }
-  return than;
+  return best;
 }
 
-Choice DispatchTable::make(Match match, const Candidate& candidate, const Problem& problem, std::string why) const {
+Choice DispatchTable::make(Match match, Candidate candidate, const Problem& problem, std::string why) const {
   const Tuned& entry = *candidate.entry;
   Choice choice;
   choice.match = match;
   choice.family = entry.family;
   choice.config = entry.config;
   choice.align = entry.problem.align;
-  choice.plan = plan_of(entry, problem);
+  choice.plan = problem.k > 0 ? std::move(candidate.plan) : plan_of(entry, problem);  // the model was asked for a depth
   choice.binary_hash = entry.binary_hash;
   // Other sizes: what was measured, scaled as the model says.
   const bool comparable = std::isfinite(entry.model_us) && entry.model_us > 0;
@@ -186,10 +188,10 @@ Choice DispatchTable::make(Match match, const Candidate& candidate, const Proble
 Choice DispatchTable::choose(const Problem& given) const {
   const Problem problem = with_depth(given);
   if (const Tuned* entry = exact(problem)) {
-    return make(Match::exact, {entry, {}, 0}, given,
+    return make(Match::exact, {entry, plan_of(*entry, problem), 0}, given,
                 entry->measured ? "tuned for this size" : "chosen for this size by the model, not measured");
   }
-  const auto near = nearest(problem);
+  auto near = nearest(problem);
   if (!near) {
     return fallback(given, group(problem).tuned.empty()
                                ? fmt::format("nothing is tuned for {} {} on {}", to_string(problem.precision),
@@ -197,11 +199,11 @@ Choice DispatchTable::choose(const Problem& given) const {
                                : fmt::format("no tuned kernel can run {}", to_string(given)));
   }
   const std::string near_text = fmt::format("nearest tuned size is {}", to_string(near->entry->problem));
-  const Candidate best = fastest(problem, *near);
-  if (near->model_us <= kClearlyWorse * best.model_us) return make(Match::nearest, *near, given, near_text);
-  return make(Match::predicted, best, given,
-              fmt::format("{}, but the model expects the kernel of {} to be {:.1f} times as fast", near_text,
-                          to_string(best.entry->problem), near->model_us / best.model_us));
+  auto best = fastest(problem, near->model_us / kClearlyWorse);
+  if (!best) return make(Match::nearest, *std::move(near), given, near_text);
+  std::string why = fmt::format("{}, but the model expects the kernel of {} to be {:.1f} times as fast", near_text,
+                                to_string(best->entry->problem), near->model_us / best->model_us);
+  return make(Match::predicted, *std::move(best), given, std::move(why));
 }
 
 Choice DispatchTable::fallback(const Problem& problem, std::string why) const {
@@ -224,9 +226,9 @@ std::optional<Choice> DispatchTable::recompiled(const Problem& given) const {
     Tuned adapted = *entry;
     adapted.problem.align = problem.align;
     adapted.needs = plan_of(adapted, adapted.problem).needs;
-    const auto found = candidate(adapted, problem);
+    auto found = candidate(adapted, problem);
     if (!found) continue;
-    Choice choice = make(Match::nearest, *found, given,
+    Choice choice = make(Match::nearest, *std::move(found), given,
                          fmt::format("configuration of the nearest tuned size {}, compiled for this alignment",
                                      to_string(entry->problem)));
     choice.binary_hash.clear();

@@ -106,8 +106,9 @@ class DispatchTable {
   std::vector<const Tuned*> by_distance(const Problem& problem) const;
   std::optional<Candidate> candidate(const Tuned& entry, const Problem& problem) const;
   std::optional<Candidate> nearest(const Problem& problem) const;
-  Candidate fastest(const Problem& problem, Candidate than) const;
-  Choice make(Match match, const Candidate& candidate, const Problem& problem, std::string why) const;
+  /// Of those that the model expects to take less; nothing if there is none.
+  std::optional<Candidate> fastest(const Problem& problem, double than_us) const;
+  Choice make(Match match, Candidate candidate, const Problem& problem, std::string why) const;
 
   DeviceSpec device_;
   std::vector<Tuned> entries_;

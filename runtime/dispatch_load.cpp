@@ -49,8 +49,9 @@ std::optional<Entry> stored_fallback(Store& store, const DeviceSpec& device, con
                                      const Problem& problem, const std::set<std::string>& targets) {
   const Family& family = family_named("naive");
   const Config config = family.default_config(problem);
+  const LaunchPlan plan = family.plan(problem, config, device);
   for (const std::string& target : targets) {
-    const Source source = render(files, family, problem, config, device, capability_of(target));
+    const Source source = render(files, family, problem, config, plan, capability_of(target));
     const auto binary = store.find_compiled(source.hash, target, false);
     if (binary) return Entry{problem, &family, config, binary->hash, binary->registers, 0, false};
   }
@@ -70,8 +71,9 @@ std::string why_changed(const TrialKey& key, const DeviceSpec& device, const Tem
   } catch (const UsageError&) {
     return "its family has other parameters now";
   }
-  if (const auto rule = family->broken_rule(key.problem, config, device); !rule.empty()) return std::string(rule);
-  const bool same = render(files, *family, key.problem, config, device, capability).hash == key.source_hash;
+  const auto plan = family->legal_plan(key.problem, config, device);
+  if (!plan) return std::string(family->broken_rule(key.problem, config, device));
+  const bool same = render(files, *family, key.problem, config, *plan, capability).hash == key.source_hash;
   return same ? "" : "its kernel has changed since";
 }
 

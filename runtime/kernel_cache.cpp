@@ -11,7 +11,7 @@ namespace {
 std::string steps_of(const LaunchPlan& plan) {
   std::string text;
   for (const LaunchStep& step : plan.steps) {
-    text += fmt::format("{} smem={} cluster={};", step.kernel, step.smem_bytes, step.cluster);
+    text += fmt::format("{} smem={} cluster={};", step.kernel, step.smem_bytes, cluster_blocks(step));
   }
   return text;
 }

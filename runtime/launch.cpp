@@ -17,11 +17,11 @@ constexpr int kPortableCluster = 8;  // blocks; larger ones must be asked for
 /// Raises the function's limits to the largest of all steps that run it.
 void raise_limits(CUfunction function, const std::string& kernel, const LaunchPlan& plan) {
   int smem_bytes = 0;
-  int cluster = 1;
+  std::int64_t cluster = 1;
   for (const LaunchStep& step : plan.steps) {
     if (step.kernel != kernel) continue;
     smem_bytes = std::max(smem_bytes, step.smem_bytes);
-    cluster = std::max(cluster, step.cluster);
+    cluster = std::max(cluster, cluster_blocks(step));
   }
   // Asked for even below 48 KiB, since static shared memory counts towards that limit too.
   if (smem_bytes > 0) {
@@ -35,27 +35,21 @@ void raise_limits(CUfunction function, const std::string& kernel, const LaunchPl
 }
 
 void encode(CUtensorMap& map, const TensorMapLayout& layout) {
-  constexpr std::array<cuuint32_t, 2> kDense = {1, 1};
+  constexpr std::array<cuuint32_t, 5> kDense = {1, 1, 1, 1, 1};
   // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses of the GPU are integers everywhere else
-  MMTUNE_CUDA(cuTensorMapEncodeTiled(&map, layout.type, 2, reinterpret_cast<void*>(layout.address),
-                                     layout.extents.data(), &layout.row_bytes, layout.box.data(), kDense.data(),
-                                     CU_TENSOR_MAP_INTERLEAVE_NONE, layout.swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                                     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
-}
-
-bool uses(const LaunchPlan& plan, Arg arg) {
-  return std::any_of(plan.steps.begin(), plan.steps.end(), [arg](const LaunchStep& step) {
-    return std::find(step.args.begin(), step.args.end(), arg) != step.args.end();
-  });
+  MMTUNE_CUDA(cuTensorMapEncodeTiled(&map, layout.type, layout.rank, reinterpret_cast<void*>(layout.address),
+                                     layout.extents.data(), layout.strides.data(), layout.box.data(), kDense.data(),
+                                     CU_TENSOR_MAP_INTERLEAVE_NONE, layout.swizzle, layout.l2_promotion, layout.fill));
 }
 
 void launch_step(CUfunction function, const LaunchStep& step, KernelArguments& arguments, CUstream stream) {
   std::array<CUlaunchAttribute, 3> attributes{};
   unsigned attribute_count = 0;
-  if (step.cluster > 1) {
+  if (cluster_blocks(step) > 1) {
     CUlaunchAttribute& cluster = attributes[attribute_count++];
     cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    cluster.value.clusterDim = {static_cast<unsigned>(step.cluster), 1, 1};
+    cluster.value.clusterDim = {static_cast<unsigned>(step.cluster.x), static_cast<unsigned>(step.cluster.y),
+                                static_cast<unsigned>(step.cluster.z)};
   }
   if (step.resident) {
     CUlaunchAttribute& cooperative = attributes[attribute_count++];
@@ -82,10 +76,11 @@ void launch_step(CUfunction function, const LaunchStep& step, KernelArguments& a
 
   const CUresult result = cuda().cuLaunchKernelEx(&config, function, arguments.addresses(step).data(), nullptr);
   if (result == CUDA_SUCCESS) return;
-  check(result, fmt::format("launching {} with grid {}x{}x{}, block {}x{}x{}, cluster {}, {} bytes of shared memory",
-                            step.kernel, step.grid.x, step.grid.y, step.grid.z, step.block.x, step.block.y,
-                            step.block.z, step.cluster, step.smem_bytes)
-                    .c_str());
+  check(result,
+        fmt::format("launching {} with grid {}x{}x{}, block {}x{}x{}, cluster {}x{}x{}, {} bytes of shared memory",
+                    step.kernel, step.grid.x, step.grid.y, step.grid.z, step.block.x, step.block.y, step.block.z,
+                    step.cluster.x, step.cluster.y, step.cluster.z, step.smem_bytes)
+            .c_str());
 }
 
 }  // namespace
@@ -106,9 +101,7 @@ void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& p
   Operands given = operands;
   unify_empty_product(run, given);
 
-  KernelArguments arguments(run, given);
-  if (uses(plan, Arg::map_a)) encode(arguments.map_a(), tensor_map_a(plan, run, given));
-  if (uses(plan, Arg::map_b)) encode(arguments.map_b(), tensor_map_b(plan, run, given));
+  KernelArguments arguments(plan, run, given, encode);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     launch_step(kernel.function(i), plan.steps[i], arguments, stream);
   }

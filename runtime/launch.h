@@ -17,7 +17,7 @@ struct Operands {
   LeadingDimensions ld;
   double alpha = 1;
   double beta = 0;
-  CUdeviceptr workspace = 0;  ///< at least LaunchPlan::workspace_bytes, 256-byte aligned
+  CUdeviceptr workspace = 0;  ///< LaunchPlan::workspace as one piece, 256-byte aligned
 };
 
 /// A loaded program with one function per distinct step of its plan, its limits raised to what the plan needs.

@@ -225,7 +225,7 @@ struct Library::Impl {
   // -- running -------------------------------------------------------------------------------------------------------
 
   void run(CUcontext context, const Ready& what, const Gemm& call, GemmCall& checked, CUstream stream) {
-    const auto needed = static_cast<std::size_t>(what.choice.plan.workspace_bytes);
+    const auto needed = static_cast<std::size_t>(what.choice.plan.workspace.bytes());
     if (call.workspace != nullptr && call.workspace_bytes < needed) {
       throw UsageError(fmt::format("workspace_bytes = {}: this call needs {}", call.workspace_bytes, needed));
     }
@@ -291,7 +291,7 @@ Answer Library::plan(const Gemm& call) const {
 std::size_t Library::workspace_bytes(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
   if (checked.empty()) return 0;
-  return static_cast<std::size_t>(impl_->planned(checked.problem)->choice.plan.workspace_bytes);
+  return static_cast<std::size_t>(impl_->planned(checked.problem)->choice.plan.workspace.bytes());
 }
 
 void Library::prepare(std::span<const Gemm> calls, void* stream) {
@@ -301,7 +301,7 @@ void Library::prepare(std::span<const Gemm> calls, void* stream) {
     if (checked.empty()) continue;
     const CurrentContext context(primary);
     const ReadyPtr ready = impl_->prepared(context.get(), checked.problem);
-    const std::int64_t needed = ready->choice.plan.workspace_bytes;
+    const std::int64_t needed = ready->choice.plan.workspace.bytes();
     if (call.workspace != nullptr || needed == 0) continue;
     impl_->on_gpu->workspaces.lease(context.get(), static_cast<CUstream>(stream), static_cast<std::size_t>(needed));
   }

@@ -19,9 +19,7 @@ std::string Programs::stored(const std::string& binary_hash) const {
 std::string Programs::compile(const Choice& choice, const Problem& problem) {
   const Nvrtc& compiler = nvrtc();
   const CompileTarget target = compile_target(device_, compiler.supported());
-  Problem rendered = problem;
-  rendered.align = choice.align;
-  const Source source = render(files_, *choice.family, rendered, choice.config, device_, target.compute_capability);
+  const Source source = render(files_, *choice.family, problem, choice.config, choice.plan, target.compute_capability);
   Compilation compilation = compiler.compile(source, files_, target);
   if (!compilation.ok()) {
     throw Error(fmt::format("{} {} does not compile for {}: {}", choice.family->name(), choice.config.text(),

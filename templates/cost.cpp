@@ -114,7 +114,7 @@ class Model {
     const double fetched = blocks_.count * blocks_.iterations * blocks_.load_bytes;
     memory_share_ = std::min(1.0, traffic / std::max(1.0, fetched));
     memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device);
-    cluster_ = main_step(plan).cluster;
+    cluster_ = static_cast<int>(cluster_blocks(main_step(plan)));
     const int clustered_sms = kGpcSms / cluster_ * cluster_;  // of a GPC, what whole clusters occupy
     sm_count_ = static_cast<double>(device.sm_count) * clustered_sms / kGpcSms;
     resident_ = blocks_per_sm * sm_count_;
@@ -250,7 +250,7 @@ Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceS
 
   const Model model(problem, plan, device, fit.blocks_per_sm);
   // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
-  const auto workspace = static_cast<double>(plan.workspace_bytes - plan.work.kept_bytes);
+  const auto workspace = static_cast<double>(plan.workspace.bytes() - plan.work.kept_bytes);
   const double rate = workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count
                                                                         : memory_bytes_per_clock(device);
   const double launch_us = kLaunchUs + kNextLaunchUs * static_cast<double>(plan.steps.size() - 1);

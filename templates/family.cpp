@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "templates/device_spec.h"
 
@@ -70,18 +71,18 @@ constexpr std::array kLimits{
           },
           [](const LaunchPlan&, const DeviceSpec&) -> std::int64_t { return 65535; }},
     Limit{"the cluster has no more blocks than the device allows", "blocks per cluster", Unit::count,
-          [](const LaunchPlan& plan, const DeviceSpec&) {
-            return most(plan, [](const LaunchStep& step) { return step.cluster; });
-          },
+          [](const LaunchPlan& plan, const DeviceSpec&) { return most(plan, cluster_blocks); },
           [](const LaunchPlan&, const DeviceSpec& device) -> std::int64_t { return device.max_cluster_size; }},
 };
 
 constexpr std::string_view kAligned = "the operands are aligned for the kernel's vector width";
-constexpr std::string_view kWholeClusters = "the cluster size divides the grid's x extent";
+constexpr std::string_view kWholeClusters = "whole clusters make up the grid";
 
 bool whole_clusters(const LaunchPlan& plan) {
-  return std::all_of(plan.steps.begin(), plan.steps.end(),
-                     [](const LaunchStep& step) { return step.grid.x % step.cluster == 0; });
+  return std::all_of(plan.steps.begin(), plan.steps.end(), [](const LaunchStep& step) {
+    const auto& [grid, cluster] = std::pair(step.grid, step.cluster);
+    return grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
+  });
 }
 
 std::string amount(std::int64_t value, Unit unit) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -103,6 +104,11 @@ class Family {
   /// How to launch it. The configuration must be complete; rules need not hold.
   virtual LaunchPlan plan(const Problem& problem, const Config& config, const DeviceSpec& device) const = 0;
 
+  /// The plan of a configuration that no rule keeps from running; nothing for another. The configuration must be
+  /// complete.
+  virtual std::optional<LaunchPlan> legal_plan(const Problem& problem, const Config& config,
+                                               const DeviceSpec& device) const = 0;
+
   /// For enumerations: the family's own rules and the plan for values in table order. Which of them mattered is noted
   /// in `reads`. The common limits are left to the caller.
   virtual Rules own_rules(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
@@ -166,6 +172,18 @@ class FamilyOf final : public Family {
 
   LaunchPlan plan(const Problem& problem, const Config& config, const DeviceSpec& device) const override {
     return T::plan(problem, from(config), device);
+  }
+
+  std::optional<LaunchPlan> legal_plan(const Problem& problem, const Config& config,
+                                       const DeviceSpec& device) const override {
+    const Params params = from(config);
+    Rules rules;
+    T::rules(problem, params, device, rules);
+    if (!rules.ok()) return {};
+    LaunchPlan plan = T::plan(problem, params, device);
+    check_common_limits(problem, plan, device, rules);
+    if (!rules.ok()) return {};
+    return plan;
   }
 
   Rules own_rules(const Problem& problem, std::span<const int> values, const DeviceSpec& device,

@@ -1,8 +1,20 @@
 #include "templates/launch_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace mmtune {
+
+namespace {
+
+std::int64_t product(const Extent3& extent) { return extent.x * extent.y * extent.z; }
+
+}  // namespace
+
+Arg LaunchPlan::add_map(TensorMapSpec map) {
+  maps.push_back(std::move(map));
+  return Arg::map(maps.size() - 1);
+}
 
 const LaunchStep& main_step(const LaunchPlan& plan) {
   const auto found = std::find_if(plan.steps.begin(), plan.steps.end(),
@@ -16,13 +28,26 @@ void overlap_steps(LaunchPlan& plan, const DeviceSpec& device) {
 }
 
 bool launches_alike(const LaunchPlan& x, const LaunchPlan& y) {
-  return x.steps == y.steps && x.workspace_bytes == y.workspace_bytes && x.map_a == y.map_a && x.map_b == y.map_b;
+  return x.steps == y.steps && x.workspace == y.workspace && x.maps == y.maps;
 }
 
-std::int64_t block_threads(const LaunchStep& step) { return step.block.x * step.block.y * step.block.z; }
+std::int64_t block_threads(const LaunchStep& step) { return product(step.block); }
 
-std::vector<Arg> blas_arguments() {
-  return {Arg::m, Arg::n, Arg::k, Arg::alpha, Arg::a, Arg::lda, Arg::b, Arg::ldb, Arg::beta, Arg::c, Arg::ldc};
+std::int64_t cluster_blocks(const LaunchStep& step) { return product(step.cluster); }
+
+std::vector<Arg> blas_arguments(const MatrixArgs& a, const MatrixArgs& b) {
+  const MatrixArgs c = stored(Operand::c);
+  return {Arg::extent(Extent::m),
+          Arg::extent(Extent::n),
+          Arg::extent(Extent::k),
+          Arg::scalar(Scalar::alpha),
+          a.address,
+          a.ld,
+          b.address,
+          b.ld,
+          Arg::scalar(Scalar::beta),
+          c.address,
+          c.ld};
 }
 
 }  // namespace mmtune

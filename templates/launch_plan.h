@@ -2,39 +2,30 @@
 // family needs no CUDA header, and tests read it like a table.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "templates/config.h"
+#include "templates/arg.h"
 #include "templates/device_spec.h"
 #include "templates/problem.h"
+#include "templates/tensor_map.h"
+#include "templates/workspace_layout.h"
 
 namespace mmtune {
 
-/// A kernel argument by name. Operand addresses are of type Element*, extents and leading dimensions are 64-bit
-/// signed, alpha and beta have the precision's scalar type (templates/dtype.h).
-enum class Arg { a, b, c, m, n, k, lda, ldb, ldc, alpha, beta, workspace, map_a, map_b };
+/// A constant of the rendered source: an int or a bool.
+struct Constant {
+  std::string_view name;  ///< a literal
+  std::int64_t value = 0;
+  bool is_bool = false;
 
-/// A copy of an operand that an earlier step writes into the workspace.
-struct PackedOperand {
-  std::int64_t offset_bytes = 0;  ///< from the start of the workspace, a multiple of 256
-  std::int64_t rows = 0;          ///< 0: there is no copy
-  std::int64_t columns = 0;       ///< the contiguous extent, without padding
-  std::int64_t ld = 0;            ///< elements between two rows
-
-  friend bool operator==(const PackedOperand&, const PackedOperand&) = default;
-};
-
-/// A tensor map over A or B, or over its packed copy, for the tensor memory accelerator (sm_90 and later): a 2-D box.
-struct TensorMapSpec {
-  int box_rows = 0;           ///< rows of the stored matrix in a box, at most 256
-  int box_columns = 0;        ///< contiguous elements in a box
-  int swizzle_bytes = 0;      ///< 0, 32, 64 or 128: the XOR pattern of 16-byte chunks in shared memory
-  PackedOperand packed = {};  ///< what the map is over, if it has rows; else the operand itself
-
-  friend bool operator==(const TensorMapSpec&, const TensorMapSpec&) = default;
+  Constant(std::string_view named, std::int64_t number) : name(named), value(number) {}
+  template <std::same_as<bool> Bool>
+  Constant(std::string_view named, Bool holds) : name(named), value(holds), is_bool(true) {}
 };
 
 /// Blocks or threads per dimension.
@@ -46,18 +37,20 @@ struct Extent3 {
   friend bool operator==(const Extent3&, const Extent3&) = default;
 };
 
-/// One kernel launch. Block size and shared memory depend on the configuration alone, never on the extents.
+/// One kernel launch. Block size and shared memory depend on the configuration alone, never on the extents. The source
+/// gets those of the main step as THREADS and SMEM_BYTES; another step's, if its kernel wants to know them, are
+/// constants of the plan that start with its kernel's name: PACK_THREADS, PACK_SMEM_BYTES.
 struct LaunchStep {
   std::string kernel = "gemm";  ///< extern "C" name in the rendered source
-  Extent3 grid;                 ///< blocks
-  Extent3 block;                ///< threads
-  int cluster = 1;              ///< blocks along x that form a cluster
+  Extent3 grid = {};            ///< blocks
+  Extent3 block = {};           ///< threads
+  Extent3 cluster = {};         ///< blocks that form a cluster; divides the grid
   int smem_bytes = 0;           ///< dynamic shared memory
   bool resident = false;        ///< blocks wait for each other: all must fit the GPU at once, or the launch fails
   /// May start before the step before it has finished, since its kernel waits (templates/device/dependent.cuh). Never a
   /// plan's first step: calls follow each other as the stream has them.
   bool overlaps_previous = false;
-  std::vector<Arg> args;  ///< in the kernel's order
+  std::vector<Arg> args = {};  ///< in the kernel's order
 
   friend bool operator==(const LaunchStep&, const LaunchStep&) = default;
 };
@@ -80,14 +73,16 @@ struct WorkEstimate {
 };
 
 struct LaunchPlan {
-  std::vector<Setting> constants;  ///< rendered beside the parameters: what follows from the operands' alignment
-  std::vector<LaunchStep> steps;   ///< in stream order
-  std::int64_t workspace_bytes = 0;
-  Alignment needs{1, 1, 1};  ///< what the operands' alignment must satisfy
-  TensorMapSpec map_a;       ///< used where a step names Arg::map_a
-  TensorMapSpec map_b;
+  std::vector<Constant> constants;  ///< rendered beside the parameters: what host and kernel must agree on
+  std::vector<LaunchStep> steps;    ///< in stream order
+  WorkspaceLayout workspace;
+  std::vector<TensorMapSpec> maps;
+  Alignment needs{1, 1, 1};   ///< what the operands' alignment must satisfy
   bool deterministic = true;  ///< the same call gives the same bits
   WorkEstimate work;
+
+  /// Appends a tensor map and returns the argument that names it.
+  Arg add_map(TensorMapSpec map);
 };
 
 /// The step that multiplies: the first whose kernel's name starts with "gemm", else the first. The plan must have a
@@ -105,8 +100,23 @@ bool launches_alike(const LaunchPlan& x, const LaunchPlan& y);
 /// Threads of one block.
 std::int64_t block_threads(const LaunchStep& step);
 
+/// Blocks of one cluster.
+std::int64_t cluster_blocks(const LaunchStep& step);
+
+/// A matrix that a kernel reads: an operand, or a copy of one in the workspace.
+struct MatrixArgs {
+  Arg address;
+  Arg ld;
+};
+constexpr MatrixArgs stored(Operand operand) { return {Arg::operand(operand), Arg::ld(operand)}; }
+
 /// The arguments of a kernel that takes everything a BLAS gemm takes:
 /// gemm(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc).
-std::vector<Arg> blas_arguments();
+std::vector<Arg> blas_arguments(const MatrixArgs& a = stored(Operand::a), const MatrixArgs& b = stored(Operand::b));
+
+/// The first thing in a plan that no launch could make sense of, as "step gemm: argument 11: slice 3 of 2": what names
+/// nothing, a tensor map beyond the accelerator's limits, a constant that says otherwise than its step. Empty for a
+/// good plan. What depends on the device is left to check_common_limits.
+std::string plan_fault(const LaunchPlan& plan);
 
 }  // namespace mmtune

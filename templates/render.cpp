@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "templates/dtype.h"
@@ -34,7 +34,6 @@ std::string read_file(const fs::path& path) {
   return text;
 }
 
-/// The names of all device headers that `text` can include, directly or through others.
 void collect_includes(std::string_view text, const std::map<std::string, std::string>& headers,
                       std::set<std::string>& found) {
   constexpr std::string_view kInclude = "#include \"";
@@ -46,23 +45,18 @@ void collect_includes(std::string_view text, const std::map<std::string, std::st
   }
 }
 
-std::string hash_of(std::string_view text, const std::map<std::string, std::string>& headers) {
-  std::set<std::string> included;
-  collect_includes(text, headers, included);
+std::string hash_of(std::string_view text, const TemplateFiles& files) {
   ContentHash hash;
   hash.add(text);
-  for (const std::string& name : included) hash.add(name).add(headers.at(name));
+  for (const std::string& name : included_headers(text, files)) hash.add(name).add(files.device_headers().at(name));
   return hash.hex();
 }
 
 // Not every kernel uses every constant.
-std::string constant(std::string_view type, std::string_view name, std::string_view value, std::string_view help) {
-  return fmt::format("[[maybe_unused]] constexpr {} {} = {};{}{}\n", type, name, value, help.empty() ? "" : "  // ",
-                     help);
-}
-
-std::string constant(std::string_view name, std::int64_t value, std::string_view help) {
-  return constant("int", name, fmt::format("{}", value), help);
+std::string constant(const Constant& of, std::string_view help) {
+  const std::string value = of.is_bool ? (of.value != 0 ? "true" : "false") : fmt::format("{}", of.value);
+  return fmt::format("[[maybe_unused]] constexpr {} {} = {};{}{}\n", of.is_bool ? "bool" : "int", of.name, value,
+                     help.empty() ? "" : "  // ", help);
 }
 
 std::string parameter_constants(const Family& family, const Config& config) {
@@ -73,29 +67,26 @@ std::string parameter_constants(const Family& family, const Config& config) {
       throw Error(fmt::format("{} {}: {} has no value; complete the configuration before rendering it", family.name(),
                               config.text(), param.name));
     }
-    text += constant(param.name, *value, param.help);
+    text += constant({param.name, *value}, param.help);
   }
   return text;
 }
 
 /// Everything before the kernel: types and named constants.
-std::string prologue(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device,
+std::string prologue(const Family& family, const Problem& problem, const Config& config, const LaunchPlan& plan,
                      int target) {
-  const LaunchPlan plan = family.plan(problem, config, device);
-  const LaunchStep& step = main_step(plan);
-  const auto boolean = [](bool value) { return value ? "true" : "false"; };
 
   std::string text = fmt::format("// {} {} for {} {}\n", family.name(), config.text(), to_string(problem.precision),
                                  to_string(problem.layout));
   text += "#include \"mmtune/numeric.cuh\"\n\n";
   text += type_names(problem.precision) + "\n";
-  text += constant("ARCH", target, "compute capability compiled for");
-  text += constant("bool", "TRANSPOSE_A", boolean(transposes_a(problem.layout)), "A is stored as A[k,m]");
-  text += constant("bool", "TRANSPOSE_B", boolean(transposes_b(problem.layout)), "B is stored as B[n,k]");
+  text += constant({"ARCH", target}, "compute capability compiled for");
+  text += constant({"TRANSPOSE_A", transposes_a(problem.layout)}, "A is stored as A[k,m]");
+  text += constant({"TRANSPOSE_B", transposes_b(problem.layout)}, "B is stored as B[n,k]");
   text += parameter_constants(family, config);
-  for (const Setting& setting : plan.constants) text += constant(setting.name, setting.value, "");
-  text += constant("THREADS", block_threads(step), "per block");
-  text += constant("SMEM_BYTES", step.smem_bytes, "dynamic shared memory per block");
+  for (const Constant& each : plan.constants) text += constant(each, "");
+  text += constant({"THREADS", block_threads(main_step(plan))}, "per block");
+  text += constant({"SMEM_BYTES", main_step(plan).smem_bytes}, "dynamic shared memory per block");
   return text;
 }
 
@@ -149,14 +140,23 @@ std::string_view TemplateFiles::text(const std::string& path) const {
   return file->second;
 }
 
+std::set<std::string> included_headers(std::string_view text, const TemplateFiles& files) {
+  std::set<std::string> found;
+  collect_includes(text, files.device_headers(), found);
+  return found;
+}
+
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
-              const DeviceSpec& device, int target) {
+              const LaunchPlan& plan, int target) {
+  if (const std::string fault = plan_fault(plan); !fault.empty()) {
+    throw std::logic_error(fmt::format("{} {}: its plan cannot be launched: {}", family.name(), config.text(), fault));
+  }
   const std::string path = fmt::format("templates/families/{}/kernel.cu", family.name());
   Source source;
   source.name = family.name();
-  source.text = prologue(family, problem, config, device, target);
+  source.text = prologue(family, problem, config, plan, target);
   source.text += fmt::format("#line 1 \"{}\"\n{}", path, files.text(path));
-  source.hash = hash_of(source.text, files.device_headers());
+  source.hash = hash_of(source.text, files);
   return source;
 }
 

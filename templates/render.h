@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,9 @@ class TemplateFiles {
   std::map<std::string, std::string> device_headers_;
 };
 
+/// The names of all device headers that a text can include, directly or through others.
+std::set<std::string> included_headers(std::string_view text, const TemplateFiles& files);
+
 /// A rendered program. `hash` covers the text and the device headers it can include, so that an edited kernel's old
 /// results stop matching by themselves. It holds for all extents: only precision, layout, alignment and configuration
 /// enter it.
@@ -43,9 +47,9 @@ struct Source {
 /// What every rendered source calls the types of a precision, one a line: InputA, InputB, Output, Accumulator, Scalar.
 std::string type_names(Precision precision);
 
-/// Renders a complete, legal configuration. `target` is the compute capability that will be compiled for (ARCH in the
-/// kernel). Thread safe.
+/// Renders a complete, legal configuration. `plan` is the family's for it, whose constants are rendered; `target` is
+/// the compute capability that will be compiled for (ARCH in the kernel). Thread safe.
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
-              const DeviceSpec& device, int target);
+              const LaunchPlan& plan, int target);
 
 }  // namespace mmtune

@@ -18,7 +18,7 @@ struct WordsOf<2> {
 // then nothing is read. PTX ISA: ld.global, Predicated Execution.
 template <int N, class T>
 __device__ __forceinline__ Vector<T, N> load_if(bool valid, const T* source) {
-  typename WordsOf<sizeof(T) * N>::type words = {};
+  typename WordsOf<sizeof(T)* N>::type words = {};
   const int predicate = valid;
   if constexpr (sizeof(words) == 16) {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.v4.b32 {%0, %1, %2, %3}, [%4]; }"

@@ -2,7 +2,8 @@
 // memory accelerator. All three have the same four members, so that a main loop need not know which it drives:
 //   fetch(depth)                       starts reading the next tile, of which `depth` steps along k exist
 //   finish(tile)                       writes what fetch() read
-//   fetch_ahead(tile, depth, barrier)  starts a copy that needs no finish(); a barrier or a group of copies tells its end
+//   fetch_ahead(tile, depth, barrier)  starts a copy that needs no finish(); a barrier or a group of copies tells its
+//   end
 // Steps beyond k become zeros; positions beyond the operand's extent repeat valid ones, or become zeros.
 // Needs the rendered constants BK and THREADS, and the type Accumulator.
 #pragma once
@@ -33,8 +34,8 @@ struct ThreadShare {
   static constexpr int kRun = 64 / (VEC * sizeof(Input)) < BK / VEC ? 64 / (VEC * sizeof(Input)) : BK / VEC;
   static constexpr int kLayer = ALONG_K ? EXTENT * kRun : EXTENT / VEC;  // vectors until the same rows come again
   // Whether a thread's vectors lie at constant distances: then it needs no more pointers than it has rows in a layer.
-  static constexpr bool kRegular = kVectors % THREADS == 0 && (kLayer % THREADS == 0 || THREADS % kLayer == 0) &&
-                                   (!ALONG_K || THREADS % kRun == 0);
+  static constexpr bool kRegular =
+      kVectors % THREADS == 0 && (kLayer % THREADS == 0 || THREADS % kLayer == 0) && (!ALONG_K || THREADS % kRun == 0);
   static constexpr int kPointers = !kRegular ? kPerThread : kLayer > THREADS ? kLayer / THREADS : 1;
   static constexpr int kSteps = BK * kPointers / kPerThread;  // along k between two vectors of one pointer
 
@@ -171,7 +172,7 @@ struct TmaLoader {
   __device__ __forceinline__ void finish(Accumulator (*)[ROW]) {}
 
   __device__ __forceinline__ void fetch_ahead(Accumulator (*tile)[ROW], int, unsigned full) {
-    if (threadIdx.x == 0) copy_box(shared_address(tile), map, column, row, full);
+    if (threadIdx.x == 0) copy_box(shared_address(tile), map, full, column, row);
     row += BK;
   }
 };

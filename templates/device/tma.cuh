@@ -41,14 +41,27 @@ __device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity) 
       : "memory");
 }
 
-// Copies one box of the map at (column, row) to shared memory; what lies outside of the matrix arrives as zeros.
-// PTX ISA: cp.async.bulk.tensor.
-__device__ __forceinline__ void copy_box(unsigned target, const TensorMap* map, int column, int row, unsigned barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-          target),
-      "l"(map), "r"(column), "r"(row), "r"(barrier)
-      : "memory");
+// Copies the box of the map that begins at these coordinates, the contiguous dimension's first, to shared memory, and
+// tells the barrier; what lies outside of the tensor arrives as the map says. PTX ISA: cp.async.bulk.tensor.
+template <class... Coordinates>
+__device__ __forceinline__ void copy_box(unsigned target, const TensorMap* map, unsigned barrier,
+                                         Coordinates... begin) {
+  constexpr int RANK = sizeof...(Coordinates);
+  static_assert(RANK == 2 || RANK == 3, "boxes of matrices, whole or cut into columns");
+  const int at[] = {begin...};
+  if constexpr (RANK == 2) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
+            target),
+        "l"(map), "r"(barrier), "r"(at[0]), "r"(at[1])
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::
+            "r"(target),
+        "l"(map), "r"(barrier), "r"(at[0]), "r"(at[1]), "r"(at[2])
+        : "memory");
+  }
 }
 
 // This block's number within its cluster. PTX ISA: %cluster_ctarank.

@@ -64,7 +64,8 @@ class DatabaseCopy {
     Trial trial = testing::sample_trial(number);
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, 512 << number, 256, 1024);
     const Config config = family.default_config(problem);
-    const Source source = render(TemplateFiles::embedded(), family, problem, config, gpu(), 90);
+    const Source source =
+        render(TemplateFiles::embedded(), family, problem, config, family.plan(problem, config, gpu()), 90);
     trial.key = {key_of(gpu()), problem, std::string(family.name()), config.text(), source.hash, evidence};
     return trial;
   }

@@ -15,6 +15,8 @@ using Scalar = float;
 [[maybe_unused]] constexpr int BY = 8;  // threads of a block along y
 [[maybe_unused]] constexpr int COARSE = 1;  // rows and columns of a thread's square of C
 [[maybe_unused]] constexpr int UNROLL = 4;  // steps along k per turn of the loop
+[[maybe_unused]] constexpr int BM = 8;
+[[maybe_unused]] constexpr int BN = 32;
 [[maybe_unused]] constexpr int THREADS = 256;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 0;  // dynamic shared memory per block
 #line 1 "templates/families/naive/kernel.cu"

@@ -18,7 +18,11 @@ using Scalar = float;
 [[maybe_unused]] constexpr int WARPS_K = 8;  // warps of a block that share the steps along k
 [[maybe_unused]] constexpr int MIN_BLOCKS = 1;  // blocks per SM that the registers must allow
 [[maybe_unused]] constexpr int SPLIT = 1;  // blocks that share one tile's k
+[[maybe_unused]] constexpr bool ALONG_K = false;
 [[maybe_unused]] constexpr int VEC = 4;
+[[maybe_unused]] constexpr int TILE = 128;
+[[maybe_unused]] constexpr int BK = 32;
+[[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int THREADS = 256;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 32768;  // dynamic shared memory per block
 #line 1 "templates/families/skinny/kernel.cu"

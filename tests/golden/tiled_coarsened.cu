@@ -14,6 +14,8 @@ using Scalar = float;
 [[maybe_unused]] constexpr int CM = 4;  // tiles of C per block along the rows
 [[maybe_unused]] constexpr int CN = 4;  // tiles of C per block along the columns
 [[maybe_unused]] constexpr int UNROLL = 8;  // steps along k per turn of the inner loop
+[[maybe_unused]] constexpr int BM = 64;
+[[maybe_unused]] constexpr int BN = 64;
 [[maybe_unused]] constexpr int THREADS = 256;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 8192;  // dynamic shared memory per block
 #line 1 "templates/families/tiled_coarsened/kernel.cu"

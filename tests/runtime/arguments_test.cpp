@@ -6,6 +6,8 @@
 
 #include <cstring>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace mmtune {
 namespace {
@@ -106,7 +108,7 @@ TEST(CheckOperands, RefusesNegativeExtents) {
 
 TEST(CheckOperands, WantsTheWorkspace) {
   Call call;
-  call.plan.workspace_bytes = 1024;
+  call.plan.workspace.add("sums", 1024);
   EXPECT_THAT(call.refusal(), HasSubstr("workspace: no address"));
   call.operands.workspace = 0x4010;
   EXPECT_THAT(call.refusal(), HasSubstr("misaligned"));
@@ -128,21 +130,39 @@ TEST(CheckOperands, IntegerProductsTakeIntegers) {
   EXPECT_THAT(call.refusal(), HasSubstr("beta"));
 }
 
+/// Leaves what a GPU would get empty.
+void encode_nothing(CUtensorMap&, const TensorMapLayout&) {}
+
 TEST(KernelArguments, FollowTheOrderOfTheStep) {
   Call call;
   call.operands.ld = {20, 40, 60};
-  KernelArguments arguments(call.problem, call.operands);
   LaunchStep step;
-  step.args = {Arg::c, Arg::m, Arg::n, Arg::k, Arg::lda, Arg::ldb, Arg::ldc, Arg::a, Arg::b, Arg::workspace};
-  call.operands.workspace = 0;
+  step.args = blas_arguments();
+  step.args.push_back(Arg::number(std::int64_t{1} << 40));
+  KernelArguments arguments(call.plan, call.problem, call.operands, encode_nothing);
   const auto at = arguments.addresses(step);
-  ASSERT_EQ(at.size(), step.args.size());
-  EXPECT_EQ(value_at<CUdeviceptr>(at[0]), 0x3000u);
-  const std::int64_t integers[] = {64, 32, 16, 20, 40, 60};
-  for (int i = 0; i < 6; ++i) EXPECT_EQ(value_at<std::int64_t>(at[1 + i]), integers[i]);
-  EXPECT_EQ(value_at<CUdeviceptr>(at[7]), 0x1000u);
-  EXPECT_EQ(value_at<CUdeviceptr>(at[8]), 0x2000u);
-  EXPECT_EQ(value_at<CUdeviceptr>(at[9]), 0u);
+  ASSERT_EQ(at.size(), 12U);  // m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, the number
+  for (const auto& [i, value] : {std::pair{0, 64}, {1, 32}, {2, 16}, {5, 20}, {7, 40}, {10, 60}}) {
+    EXPECT_EQ(value_at<std::int64_t>(at[i]), value) << i;
+  }
+  EXPECT_EQ(value_at<CUdeviceptr>(at[4]), 0x1000u);
+  EXPECT_EQ(value_at<CUdeviceptr>(at[6]), 0x2000u);
+  EXPECT_EQ(value_at<CUdeviceptr>(at[9]), 0x3000u);
+  EXPECT_EQ(value_at<std::int64_t>(at[11]), std::int64_t{1} << 40);
+}
+
+TEST(KernelArguments, SlicesLieOneBehindTheOtherAndEmptyOnesNowhere) {
+  Call call;
+  LaunchStep step;
+  WorkspaceLayout& workspace = call.plan.workspace;
+  step.args = {workspace.add("first", 100), workspace.add("empty", 0), workspace.add("aligned", 4),
+               workspace.add("close", 8, 4)};
+  EXPECT_EQ(workspace.bytes(), 268);
+  call.operands.workspace = 0x4000;
+  KernelArguments arguments(call.plan, call.problem, call.operands, encode_nothing);
+  std::vector<CUdeviceptr> addresses;
+  for (const void* at : arguments.addresses(step)) addresses.push_back(value_at<CUdeviceptr>(at));
+  EXPECT_THAT(addresses, testing::ElementsAre(0x4000, 0, 0x4100, 0x4104));
 }
 
 TEST(KernelArguments, ScalarsHaveThePrecisionsType) {
@@ -150,10 +170,10 @@ TEST(KernelArguments, ScalarsHaveThePrecisionsType) {
   call.operands.alpha = 3;
   call.operands.beta = -2;
   LaunchStep step;
-  step.args = {Arg::alpha, Arg::beta};
+  step.args = {Arg::scalar(Scalar::alpha), Arg::scalar(Scalar::beta)};
   for (const Precision precision : kAllPrecisions) {
     call.problem.precision = precision;
-    KernelArguments arguments(call.problem, call.operands);
+    KernelArguments arguments(call.plan, call.problem, call.operands, encode_nothing);
     const auto at = arguments.addresses(step);
     if (precision == Precision::fp64) {
       EXPECT_EQ(value_at<double>(at[0]), 3.0);
@@ -170,9 +190,11 @@ TEST(KernelArguments, ScalarsHaveThePrecisionsType) {
 
 TEST(KernelArguments, TensorMapsAreAlignedForTheDriver) {
   Call call;
-  KernelArguments arguments(call.problem, call.operands);
   LaunchStep step;
-  step.args = {Arg::map_a, Arg::map_b};
+  for (const Operand operand : {Operand::a, Operand::b, Operand::c}) {
+    step.args.push_back(call.plan.add_map({.name = "any", .base = Arg::operand(operand), .dimensions = {{1, 4}}}));
+  }
+  KernelArguments arguments(call.plan, call.problem, call.operands, encode_nothing);
   for (const void* map : arguments.addresses(step)) EXPECT_EQ(reinterpret_cast<std::uintptr_t>(map) % 64, 0u);
 }
 
@@ -180,14 +202,57 @@ TEST(TensorMap, DescribesTheStoredMatrix) {
   Call call;
   call.problem = packed_problem(Precision::bf16, Layout::nt, 128, 256, 64);
   call.operands.ld = {72, 80, 256};
-  call.plan.map_b = {128, 64, 128, {}};
-  const TensorMapLayout map = tensor_map_b(call.plan, call.problem, call.operands);
+  const TensorMapSpec b{.name = "B",
+                        .base = Arg::operand(Operand::b),
+                        .format = MapFormat::bf16,
+                        .dimensions = {{64, 64}, {256, 128, {.rows = 1}}},  // B[n,k], contiguous along k
+                        .swizzle_bytes = 128,
+                        .fills_with_nan = true,
+                        .l2_promotion_bytes = 128};
+  const TensorMapLayout map = tensor_map(b, call.plan, call.problem, call.operands);
   EXPECT_EQ(map.type, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+  EXPECT_EQ(map.rank, 2U);
   EXPECT_EQ(map.address, call.operands.b);
-  EXPECT_THAT(map.extents, testing::ElementsAre(64, 256));  // B[n,k], contiguous along k
-  EXPECT_EQ(map.row_bytes, 160u);
-  EXPECT_THAT(map.box, testing::ElementsAre(64, 128));
+  EXPECT_THAT(map.extents, testing::ElementsAre(64, 256, 0, 0, 0));
+  EXPECT_EQ(map.strides[0], 160u);
+  EXPECT_THAT(map.box, testing::ElementsAre(64, 128, 0, 0, 0));
   EXPECT_EQ(map.swizzle, CU_TENSOR_MAP_SWIZZLE_128B);
+  EXPECT_EQ(map.l2_promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+  EXPECT_EQ(map.fill, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA);
+}
+
+TEST(TensorMap, MayCutTheRowsOfAnOperandIntoPieces) {
+  Call call;
+  call.operands.ld.a = 24;
+  const TensorMapSpec a{.name = "A",
+                        .base = Arg::operand(Operand::a),
+                        .dimensions = {{8, 8}, {64, 32, {.rows = 1}}, {2, 2, {.bytes = 32}}},
+                        .swizzle_bytes = 32};
+  const TensorMapLayout map = tensor_map(a, call.plan, call.problem, call.operands);
+  EXPECT_EQ(map.rank, 3U);
+  EXPECT_EQ(map.type, CU_TENSOR_MAP_DATA_TYPE_UINT32);
+  EXPECT_THAT(map.strides, testing::ElementsAre(96, 32, 0, 0));
+  EXPECT_EQ(map.swizzle, CU_TENSOR_MAP_SWIZZLE_32B);
+}
+
+/// A map over a slice behind another one.
+struct SliceMap : Call {
+  TensorMapSpec spec;
+
+  explicit SliceMap(std::int64_t k) {
+    operands.workspace = 0x4000;
+    plan.workspace.add("before", 300);
+    spec = {
+        .name = "copy", .base = plan.workspace.add("copy", k * 128), .dimensions = {{30, 32}, {k, 8, {.bytes = 128}}}};
+  }
+  TensorMapLayout layout() const { return tensor_map(spec, plan, problem, operands); }
+};
+
+TEST(TensorMap, MayBeOverASlice) {
+  const TensorMapLayout map = SliceMap(16).layout();
+  EXPECT_EQ(map.address, 0x4200u);
+  EXPECT_EQ(map.strides[0], 128U);
+  EXPECT_EQ(map.swizzle, CU_TENSOR_MAP_SWIZZLE_NONE);
 }
 
 TEST(TensorMap, HasNoEmptyExtentAndAValidAddressWhenNothingIsRead) {
@@ -195,11 +260,23 @@ TEST(TensorMap, HasNoEmptyExtentAndAValidAddressWhenNothingIsRead) {
   call.problem.k = 0;
   call.operands.a = 0;
   call.operands.c += 4;
-  const TensorMapLayout map = tensor_map_a(call.plan, call.problem, call.operands);
-  EXPECT_THAT(map.extents, testing::ElementsAre(1, 1));
-  EXPECT_EQ(map.address, call.operands.c & ~CUdeviceptr{15}) << "the driver demands 16-byte alignment";
-  EXPECT_NE(map.address, 0U);
-  EXPECT_EQ(map.row_bytes % 16, 0U);
+  const TensorMapSpec a{.name = "A", .base = Arg::operand(Operand::a), .dimensions = {{16, 16}, {64, 8, {.rows = 1}}}};
+  SliceMap empty(0);
+  empty.operands.c += 4;
+  for (const TensorMapLayout& map : {tensor_map(a, call.plan, call.problem, call.operands), empty.layout()}) {
+    EXPECT_THAT(map.extents, testing::Each(1));
+    EXPECT_EQ(map.address, 0x3000U) << "the driver demands 16-byte alignment";
+    EXPECT_THAT(map.strides, testing::Each(16));
+  }
+}
+
+TEST(TensorMap, OfCAndOfSumsIsTrueAlsoWhenNothingIsRead) {
+  SliceMap sums(16);
+  sums.problem.k = 0;
+  EXPECT_EQ(sums.layout().address, 0x4200u);
+  sums.spec.base = Arg::operand(Operand::c);
+  EXPECT_EQ(sums.layout().address, sums.operands.c);
+  EXPECT_EQ(sums.layout().extents[0], 30U);
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ class CompileFamilies : public test::NvrtcTest {
   std::string complaint(const Case& c) const {
     const CompileTarget target = compile_target(*c.gpu, nvrtc_->supported());
     const TemplateFiles& files = TemplateFiles::embedded();
-    const Source source = render(files, *c.family, c.problem, c.config, *c.gpu, target.compute_capability);
+    const LaunchPlan plan = c.family->plan(c.problem, c.config, *c.gpu);
+    const Source source = render(files, *c.family, c.problem, c.config, plan, target.compute_capability);
     const Compilation compilation = nvrtc_->compile(source, files, target);
     const bool clean = compilation.ok() && compilation.log.find("warning") == std::string::npos;
     return clean ? "" : fmt::format("{}\n{}", c.text(), compilation.log);

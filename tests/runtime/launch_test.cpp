@@ -140,7 +140,7 @@ TEST_F(GpuLaunch, AllowsAllTheSharedMemoryThatTheDeviceHas) {
 TEST_F(GpuLaunch, RunsStepsInOrder) {
   plan_.steps.push_back(plan_.steps[0]);
   plan_.steps[1].kernel = "negate";
-  plan_.steps[1].args = {Arg::m, Arg::n, Arg::c};
+  plan_.steps[1].args = {Arg::extent(Extent::m), Arg::extent(Extent::n), Arg::operand(Operand::c)};
   const std::string negate = R"(
 extern "C" __global__ void negate(long long m, long long n, float* c) {
   const long long i = ((long long)blockIdx.y * 8 + threadIdx.y) * n + blockIdx.x * 8 + threadIdx.x;
@@ -164,7 +164,8 @@ class GpuOverlap : public GpuLaunch {
     LaunchStep step;
     step.block.x = kM * kN;
     plan_.steps.assign(3, step);
-    const std::vector<std::vector<Arg>> arguments = {{Arg::a}, {Arg::a, Arg::b}, {Arg::b, Arg::c}};
+    const Arg a = Arg::operand(Operand::a), b = Arg::operand(Operand::b), c = Arg::operand(Operand::c);
+    const std::vector<std::vector<Arg>> arguments = {{a}, {a, b}, {b, c}};
     const std::vector<std::string> kernels = {"count", "gemm", "copy"};
     for (std::size_t i = 0; i < 3; ++i) {
       plan_.steps[i].kernel = kernels[i];
@@ -217,8 +218,8 @@ TEST_F(GpuOverlap, ResidentOnesToo) {
 
 TEST_F(GpuLaunch, FormsClusters) {
   if (query_device(0).max_cluster_size == 1) GTEST_SKIP() << "this GPU has no clusters";
-  plan_.steps[0].cluster = 2;
-  plan_.steps[0].args = {Arg::c};
+  plan_.steps[0].cluster.x = 2;
+  plan_.steps[0].args = {Arg::operand(Operand::c)};
   const LoadedKernel kernel(build(R"(
 extern "C" __global__ void gemm(float* c) {
   unsigned size;
@@ -235,8 +236,14 @@ TEST_F(GpuLaunch, EncodesTensorMapsAlsoForEmptySums) {
   if (query_device(0).cc_major < 9) GTEST_SKIP() << "this GPU has no tensor maps";
   problem_ = packed_problem(Precision::fp32, Layout::nn, 8, 8, 8);
   operands_.ld = packed_leading_dimensions(problem_);
-  plan_.map_a = plan_.map_b = {64, 32, 128};
-  plan_.steps[0].args = {Arg::map_a, Arg::map_b, Arg::c};
+  const auto map = [&](const char* name, Operand operand) {
+    return plan_.add_map({.name = name,
+                          .base = Arg::operand(operand),
+                          .dimensions = {{8, 32}, {8, 64, {.rows = 1}}},
+                          .swizzle_bytes = 128});
+  };
+  plan_.needs = {16, 16, 4};
+  plan_.steps[0].args = {map("A", Operand::a), map("B", Operand::b), Arg::operand(Operand::c)};
   const LoadedKernel kernel(build(R"(
 struct alignas(64) Map { unsigned long long words[16]; };
 extern "C" __global__ void gemm(const __grid_constant__ Map a, const __grid_constant__ Map b, float* c) {

@@ -105,7 +105,9 @@ TEST_P(RegisterBanks, ServeEveryMultiplyAdd) {
   const DeviceSpec& gpu = catalog_gpu("h200");
   const CompileTarget target = compile_target(gpu, nvrtc_->supported());
   const TemplateFiles& files = TemplateFiles::embedded();
-  const Source source = render(files, family_named("simt"), problem, config, gpu, target.compute_capability);
+  const Family& simt = family_named("simt");
+  const LaunchPlan plan = simt.plan(problem, config, gpu);
+  const Source source = render(files, simt, problem, config, plan, target.compute_capability);
   const Compilation compilation = nvrtc_->compile(source, files, target);
   ASSERT_TRUE(compilation.ok()) << compilation.log;
   const MultiplyAdds found = count(main_loop(compilation.cubin));

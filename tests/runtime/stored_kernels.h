@@ -49,8 +49,10 @@ inline Config config_of(const Decision& decision) {
 }
 
 inline Source source_of(const Decision& decision, const DeviceSpec& device, int target) {
-  return render(TemplateFiles::embedded(), family_named(decision.family), decision.problem, config_of(decision), device,
-                target);
+  const Family& family = family_named(decision.family);
+  const Config config = config_of(decision);
+  return render(TemplateFiles::embedded(), family, decision.problem, config,
+                family.plan(decision.problem, config, device), target);
 }
 
 /// A binary that cannot be loaded.

@@ -96,11 +96,11 @@ const Break kBreaks[] = {
      "remote_address(shared_address(handed), r)", "remote_address(shared_address(handed), r ^ 1)", kWrong},
     {"partial sums one apart", "simt", "SPLIT=2", Layout::nn, kOdd, "store_partial<V>(partial + ",
      "store_partial<V>(partial + 1 + ", kStray},
-    {"sums that nobody waited for", "simt", kStream, Layout::nn, kDeep, "await_flag(call.workspace.flag(giver));", "{}",
+    {"sums that nobody waited for", "simt", kStream, Layout::nn, kDeep, "await_flag(call.flags + giver);", "{}",
      kWrong},
     {"a flag raised too early", "simt", kStream, Layout::nn, kDeep,
      "__syncthreads();\n      if (threadIdx.x == 0) raise_flag", "if (threadIdx.x == 0) raise_flag", kWrong},
-    {"flags that nobody lowered", "simt", kStream, Layout::nn, kDeep, "*workspace.flag(block) = 0", "{}", kWrong},
+    {"flags that nobody lowered", "simt", kStream, Layout::nn, kDeep, "flags[block] = 0", "{}", kWrong},
     {"packed operands that nobody waited for", "simt", kPack, Layout::nt, kWide,
      "wait_for_previous();  // for the packed operands", "{}", "wrong result|never waits"},
     {"flags that are lowered too late", "simt", kStream, Layout::nn, kDeep, "wait_for_previous();  // for the flags",
@@ -157,7 +157,7 @@ TEST_P(Broken, IsFound) {
   const Config config = family.complete(Config::parse(broken.config), product.problem());
   ASSERT_EQ(family.broken_rule(product.problem(), config, device()), "");
   const LaunchPlan plan = family.plan(product.problem(), config, device());
-  const Program program(render(files, family, product.problem(), config, device(), compute_capability(device())), plan,
+  const Program program(render(files, family, product.problem(), config, plan, compute_capability(device())), plan,
                         files);
   EXPECT_EXIT(run(program, plan, product, broken.what), testing::ExitedWithCode(1), broken.report);
 }

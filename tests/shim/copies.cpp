@@ -40,22 +40,40 @@ void complete_if_done(Mbarrier& barrier) {
   ++barrier.phase;
 }
 
+/// Where the accelerator puts the byte at this address: 16-byte chunks change places within spans of `bytes`, another
+/// way in each of as many 128-byte lines as a span has chunks (PTX ISA, "Swizzling Modes" of tensors).
+unsigned char* swizzled(unsigned char* address, int bytes) {
+  if (bytes == 0) return address;
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const auto moved = at ^ ((at >> 7 & static_cast<unsigned>(bytes / 16 - 1)) << 4);
+  return address + (static_cast<std::ptrdiff_t>(moved) - static_cast<std::ptrdiff_t>(at));
+}
+
+/// The element of the tensor at these coordinates; null outside.
+const unsigned char* element_at(const BoxMap& map, const std::array<long long, BoxMap::kMostDimensions>& at) {
+  const unsigned char* element = map.address;
+  for (int d = 0; d < map.rank; ++d) {
+    if (at[d] < 0 || at[d] >= map.extents[d]) return nullptr;
+    element += at[d] * map.strides[d];
+  }
+  return element;
+}
+
 void arrive(const BulkCopy& copy) {
   const BoxMap& map = copy.map;
-  unsigned char* target = copy.target;
   const auto bytes = static_cast<std::size_t>(map.element_bytes);
-  for (int r = 0; r < map.box_rows; ++r) {
-    for (int c = 0; c < map.box_columns; ++c, target += bytes) {
-      const long long row = static_cast<long long>(copy.row) + r;
-      const long long column = static_cast<long long>(copy.column) + c;
-      if (row >= 0 && row < map.rows && column >= 0 && column < map.columns) {
-        std::memcpy(target, map.address + row * map.row_bytes + column * map.element_bytes, bytes);
-      } else {
-        std::memset(target, 0, bytes);
-      }
+  const int elements = map.box_bytes() / map.element_bytes;
+  for (int i = 0; i < elements; ++i) {
+    std::array<long long, BoxMap::kMostDimensions> at{};
+    for (int d = 0, rest = i; d < map.rank; rest /= map.box[d], ++d) at[d] = copy.begin[d] + rest % map.box[d];
+    unsigned char* const target = swizzled(copy.target + i * map.element_bytes, map.swizzle_bytes);
+    if (const unsigned char* source = element_at(map, at)) {
+      std::memcpy(target, source, bytes);
+    } else {
+      std::memset(target, map.fills_with_nan ? 0xff : 0, bytes);
     }
   }
-  copy.barrier->bytes -= static_cast<long long>(map.box_rows) * map.box_columns * map.element_bytes;
+  copy.barrier->bytes -= map.box_bytes();
   complete_if_done(*copy.barrier);
 }
 
@@ -120,14 +138,22 @@ void barrier_wait(unsigned barrier, unsigned parity) {
   wait_until("a barrier in shared memory", 0, [&found, parity] { return (found.phase & 1) != parity; });
 }
 
-void copy_box(unsigned target, const void* map, int column, int row, unsigned barrier) {
-  BulkCopy copy{nullptr, {}, column, row, &barrier_at(barrier)};
+int BoxMap::box_bytes() const {
+  int bytes = element_bytes;
+  for (int d = 0; d < rank; ++d) bytes *= box[d];
+  return bytes;
+}
+
+void copy_box(unsigned target, const void* map, unsigned barrier, const int* begin, int rank) {
+  BulkCopy copy{nullptr, {}, {}, &barrier_at(barrier)};
   std::memcpy(&copy.map, map, sizeof(copy.map));
-  const int bytes = copy.map.box_rows * copy.map.box_columns * copy.map.element_bytes;
+  const int bytes = copy.map.box_bytes();
   if (bytes <= 0) complain("a bulk copy by a tensor map that was not given");
+  if (rank != copy.map.rank) complain("a bulk copy with another number of coordinates than its map has dimensions");
+  std::copy_n(begin, rank, copy.begin.begin());
   // Kernels that did this died of an illegal instruction on an H200, as others report (github.com/triton-lang/triton,
   // issue 7385); the PTX ISA asks it of the map's base and strides alone.
-  if (column * copy.map.element_bytes % 16 != 0) complain("a bulk copy from a column not aligned to 16 bytes");
+  if (begin[0] * copy.map.element_bytes % 16 != 0) complain("a bulk copy from a column not aligned to 16 bytes");
   copy.target = at(*self().block, target, bytes);
   if (!aligned(copy.target, kBulkAlignment)) complain("a bulk copy to an address not aligned to 128 bytes");
   if (!copy.barrier->fenced) complain("a bulk copy on a barrier without a fence after its initialisation");

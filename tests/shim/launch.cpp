@@ -9,49 +9,64 @@
 #include <cstring>
 #include <new>
 
-#include "templates/dtype.h"
-
 namespace mmtune::shim {
 
 namespace {
 
 constexpr std::size_t kAlignment = 256;
 
+int swizzle_bytes(CUtensorMapSwizzle swizzle) {
+  switch (swizzle) {
+    case CU_TENSOR_MAP_SWIZZLE_NONE:
+      return 0;
+    case CU_TENSOR_MAP_SWIZZLE_32B:
+      return 32;
+    case CU_TENSOR_MAP_SWIZZLE_64B:
+      return 64;
+    case CU_TENSOR_MAP_SWIZZLE_128B:
+      return 128;
+    default:
+      throw Error("tensor map: the simulated machine swizzles 16-byte chunks only");
+  }
+}
+
 /// What cuTensorMapEncodeTiled demands (CUDA driver API, tensor map object management).
-void check_as_driver(const TensorMapLayout& layout, int element_bytes) {
+void check_as_driver(const TensorMapLayout& layout) {
   const auto must = [](bool holds, const char* rule) {
     if (!holds) throw Error(fmt::format("tensor map: the driver wants {}", rule));
   };
-  constexpr cuuint64_t kRowBytes = cuuint64_t{1} << 40;
+  constexpr cuuint64_t kStrideEnd = cuuint64_t{1} << 40;
+  must(layout.rank >= 1 && layout.rank <= layout.extents.size(), "one to five dimensions");
   must(layout.address % 16 == 0, "an address at a multiple of 16");
-  must(layout.row_bytes % 16 == 0 && layout.row_bytes < kRowBytes, "rows at multiples of 16 bytes, below 2^40");
-  for (const int i : {0, 1}) {
-    must(layout.extents[i] >= 1 && layout.extents[i] <= cuuint64_t{1} << 32, "extents from 1 to 2^32");
-    must(layout.box[i] >= 1 && layout.box[i] <= 256, "a box of 1 to 256 elements each way");
+  for (cuuint32_t d = 0; d < layout.rank; ++d) {
+    must(layout.extents.at(d) >= 1 && layout.extents.at(d) <= cuuint64_t{1} << 32, "extents from 1 to 2^32");
+    must(layout.box.at(d) >= 1 && layout.box.at(d) <= 256, "a box of 1 to 256 elements each way");
+    if (d == 0) continue;
+    const cuuint64_t stride = layout.strides.at(d - 1);
+    must(stride % 16 == 0 && stride < kStrideEnd, "strides of multiples of 16 bytes, below 2^40");
   }
-  must(layout.box[0] * static_cast<unsigned>(element_bytes) % 16 == 0, "a box of whole 16 bytes");
-  must(layout.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE, "nothing, but the simulated machine no swizzle");
+  const int row_bytes = static_cast<int>(layout.box[0]) * layout.element_bytes;
+  const int span = swizzle_bytes(layout.swizzle);
+  must(row_bytes % 16 == 0, "a box of whole 16 bytes");
+  must(span == 0 || row_bytes <= span, "rows of a box within their swizzle");
 }
 
-void encode(CUtensorMap& map, const TensorMapLayout& layout, int element_bytes) {
-  check_as_driver(layout, element_bytes);
+void encode(CUtensorMap& map, const TensorMapLayout& layout) {
+  check_as_driver(layout);
   BoxMap box;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver writes addresses as integers
   box.address = reinterpret_cast<const unsigned char*>(layout.address);
-  box.rows = static_cast<long long>(layout.extents[1]);
-  box.columns = static_cast<long long>(layout.extents[0]);
-  box.row_bytes = static_cast<long long>(layout.row_bytes);
-  box.box_rows = static_cast<int>(layout.box[1]);
-  box.box_columns = static_cast<int>(layout.box[0]);
-  box.element_bytes = element_bytes;
+  box.rank = static_cast<signed char>(layout.rank);
+  box.element_bytes = static_cast<signed char>(layout.element_bytes);
+  box.swizzle_bytes = static_cast<short>(swizzle_bytes(layout.swizzle));
+  box.fills_with_nan = layout.fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+  for (cuuint32_t d = 0; d < layout.rank; ++d) {
+    box.extents[d] = static_cast<long long>(layout.extents.at(d));
+    box.box[d] = static_cast<short>(layout.box.at(d));
+    box.strides[d] = d == 0 ? layout.element_bytes : static_cast<long long>(layout.strides.at(d - 1));
+  }
   static_assert(sizeof(box) <= sizeof(map));
   std::memcpy(&map, &box, sizeof(box));
-}
-
-bool uses(const LaunchPlan& plan, Arg arg) {
-  return std::any_of(plan.steps.begin(), plan.steps.end(), [arg](const LaunchStep& step) {
-    return std::find(step.args.begin(), step.args.end(), arg) != step.args.end();
-  });
 }
 
 }  // namespace
@@ -90,16 +105,14 @@ std::vector<char> MatrixMemory::image() const {
 
 void launch(const Program& program, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
             Order order, const std::string& what) {
+  if (const std::string fault = plan_fault(plan); !fault.empty()) throw Error(fmt::format("{}: {}", what, fault));
   check_operands(plan, problem, operands);
   if (problem.m == 0 || problem.n == 0) return;
   Problem run = problem;
   Operands given = operands;
   unify_empty_product(run, given);
 
-  KernelArguments arguments(run, given);
-  const PrecisionTraits& types = traits(problem.precision);
-  if (uses(plan, Arg::map_a)) encode(arguments.map_a(), tensor_map_a(plan, run, given), types.a.bytes);
-  if (uses(plan, Arg::map_b)) encode(arguments.map_b(), tensor_map_b(plan, run, given), types.b.bytes);
+  KernelArguments arguments(plan, run, given, encode);
   const std::function<void(std::size_t)> run_until = [&](std::size_t end) {
     if (end == 0) return;
     const LaunchStep& step = plan.steps[end - 1];

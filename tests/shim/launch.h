@@ -46,7 +46,7 @@ class MatrixMemory {
 };
 
 /// Runs the plan's steps, as launch() of runtime/launch.h does; `what` is named in reports. Throws UsageError as that
-/// does, and Error for a tensor map that the driver would refuse.
+/// does, and Error for a plan with a fault or a tensor map that the driver would refuse.
 void launch(const Program& program, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
             Order order, const std::string& what);
 

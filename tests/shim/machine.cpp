@@ -22,7 +22,7 @@ namespace mmtune::shim {
 namespace {
 
 constexpr int kWarp = 32;
-constexpr std::size_t kSharedAlignment = 128;
+constexpr std::size_t kSharedAlignment = 1024;  // of the widest swizzle's pattern
 constexpr std::uint64_t kSeed = 1;
 
 const Launch* launched = nullptr;
@@ -48,6 +48,8 @@ Index3 position(const Extent3& extent, long long number) {
   return {static_cast<unsigned>(number % extent.x), static_cast<unsigned>(number / extent.x % extent.y),
           static_cast<unsigned>(number / extent.x / extent.y)};
 }
+
+long long size(const Extent3& extent) { return extent.x * extent.y * extent.z; }
 
 /// Fibers are kept, since making one costs more than most blocks take.
 Fiber& fiber(std::size_t number) {
@@ -180,9 +182,12 @@ Block::Block(const LaunchStep& step, Cluster& of, Index3 at)
   }
 }
 
-Cluster::Cluster(const LaunchStep& step, long long first_block, long long count)
-    : all(static_cast<int>(block_threads(step) * count)) {
-  for (long long i = 0; i < count; ++i) blocks.emplace_back(step, *this, position(step.grid, first_block + i));
+Cluster::Cluster(const LaunchStep& step, const Extent3& extent, Index3 first)
+    : all(static_cast<int>(block_threads(step) * size(extent))) {
+  for (long long i = 0; i < size(extent); ++i) {
+    const Index3 at = position(extent, i);
+    blocks.emplace_back(step, *this, Index3{first.x + at.x, first.y + at.y, first.z + at.z});
+  }
 }
 
 unsigned Meeting::arrive(const char* what, int line) {
@@ -216,18 +221,22 @@ void wait_until(const char* what, int line, std::function<bool()> ready) {
 
 void run(const Launch& launch) {
   const LaunchStep& step = launch.step;
-  const long long blocks = step.grid.x * step.grid.y * step.grid.z;
-  const long long together = step.resident ? blocks : step.cluster;
-  if (blocks % together != 0 || together % step.cluster != 0) complain("the grid is no whole number of clusters");
+  const Extent3& together = step.resident ? step.grid : step.cluster;
+  const Extent3 clusters{step.grid.x / together.x, step.grid.y / together.y, step.grid.z / together.z};
+  if (size(clusters) * size(together) != size(step.grid)) complain("the grid is no whole number of clusters");
   const Launch* const outer = std::exchange(launched, &launch);
   const bool outer_pending = std::exchange(previous_pending, launch.previous != nullptr);
   __sanitizer_set_death_callback(tell_where);
-  std::vector<long long> first_blocks;
-  for (long long first = 0; first < blocks; first += together) first_blocks.push_back(first);
+  std::vector<Index3> first_blocks;
+  for (long long i = 0; i < size(clusters); ++i) {
+    const Index3 at = position(clusters, i);
+    first_blocks.push_back({at.x * static_cast<unsigned>(together.x), at.y * static_cast<unsigned>(together.y),
+                            at.z * static_cast<unsigned>(together.z)});
+  }
   Turns turns(launch.order);
   turns.arrange(first_blocks);
-  for (const long long first : first_blocks) {
-    Cluster cluster(step, first, together);
+  for (const Index3& first : first_blocks) {
+    Cluster cluster(step, together, first);
     run_cluster(cluster, launch, turns);
   }
   if (previous_pending) complain("the kernel never waits for the step before, which it overlaps");

@@ -41,16 +41,21 @@ struct Launch {
 /// they held, are the same for all blocks.
 void run(const Launch& launch);
 
-/// The box of a matrix that a tensor map describes. What a TensorMap of a kernel holds here, instead of the driver's
-/// opaque bytes.
+/// What a TensorMap of a kernel holds here, instead of the driver's opaque bytes. Dimensions from the contiguous one
+/// on.
 struct BoxMap {
+  static constexpr int kMostDimensions = 5;
+
   const unsigned char* address = nullptr;
-  long long rows = 0;       ///< of the matrix
-  long long columns = 0;    ///< of the matrix, in elements
-  long long row_bytes = 0;  ///< from row to row
-  int box_rows = 0;
-  int box_columns = 0;
-  int element_bytes = 0;
+  long long strides[kMostDimensions] = {};  ///< bytes from neighbour to neighbour
+  long long extents[kMostDimensions] = {};  ///< of the tensor, in elements
+  short box[kMostDimensions] = {};          ///< in elements
+  short swizzle_bytes = 0;                  ///< 0, 32, 64 or 128
+  signed char rank = 0;
+  signed char element_bytes = 0;
+  bool fills_with_nan = false;  ///< what lies outside
+
+  int box_bytes() const;
 };
 
 }  // namespace mmtune::shim

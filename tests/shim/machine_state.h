@@ -65,8 +65,7 @@ struct Mbarrier {
 struct BulkCopy {
   unsigned char* target;
   BoxMap map;
-  int column;
-  int row;
+  std::array<int, BoxMap::kMostDimensions> begin;  ///< of the box
   Mbarrier* barrier;
 };
 
@@ -109,7 +108,8 @@ struct Block {
 
 /// Blocks that run together: a cluster, or a whole grid of resident blocks.
 struct Cluster {
-  Cluster(const LaunchStep& step, long long first_block, long long count);
+  /// `extent` is its size in blocks, `first` its first block.
+  Cluster(const LaunchStep& step, const Extent3& extent, Index3 first);
 
   Meeting all;
   std::deque<Block> blocks = {};

@@ -33,7 +33,7 @@ Product::Product(const Scene& scene, Precision precision, Layout layout)
 
 std::string Product::run(const Program& program, const LaunchPlan& plan, Order order, const std::string& what) const {
   const MatrixMemory a(a_), b(b_), c(c_);
-  const Memory nothing(0), workspace(static_cast<std::size_t>(plan.workspace_bytes));
+  const Memory nothing(0), workspace(static_cast<std::size_t>(plan.workspace.bytes()));
   const bool reads = scalars_.alpha != 0;
   const Operands operands{reads ? a.address() : nothing.address(),
                           reads ? b.address() : nothing.address(),
@@ -62,13 +62,21 @@ const DeviceSpec& device() {
   return small;
 }
 
+Source Stage::source(const Problem& problem, const LaunchPlan& plan) const {
+  return render(kernel_sources(), family_, problem, config_, plan, compute_capability(device()));
+}
+
+std::string Stage::beyond(const Problem& problem) const {
+  return beyond_the_host(source(problem, family_.plan(problem, config_, device())), kernel_sources());
+}
+
 std::string Stage::run(const Product& product, Order order, const std::string& what) {
   const Problem& problem = product.problem();
   const LaunchPlan plan = family_.plan(problem, config_, device());
-  const Source source = render(kernel_sources(), family_, problem, config_, device(), compute_capability(device()));
-  auto program = programs_.find(source.hash);
+  const Source rendered = source(problem, plan);
+  auto program = programs_.find(rendered.hash);
   if (program == programs_.end()) {
-    program = programs_.emplace(source.hash, Program(source, plan, kernel_sources())).first;
+    program = programs_.emplace(rendered.hash, Program(rendered, plan, kernel_sources())).first;
   }
   return product.run(program->second, plan, order, what);
 }

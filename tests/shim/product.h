@@ -55,10 +55,15 @@ class Stage {
   /// Whether the configuration can run the problem.
   bool can_run(const Problem& problem) const { return family_.broken_rule(problem, config_, device()).empty(); }
 
+  /// What keeps the configuration from running here (tests/shim/program.h); empty if nothing does.
+  std::string beyond(const Problem& problem) const;
+
   /// Returns what is wrong with the result, or nothing. Throws Error if the source does not compile.
   std::string run(const Product& product, Order order, const std::string& what);
 
  private:
+  Source source(const Problem& problem, const LaunchPlan& plan) const;
+
   const Family& family_;
   Config config_;
   std::map<std::string, Program> programs_;

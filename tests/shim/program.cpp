@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -54,6 +56,28 @@ class Folder {
   std::string path_;
   pid_t owner_;
 };
+
+/// The instructions of tensor cores and of the warps that drive them; nobody simulates these.
+constexpr std::string_view kBeyond[] = {"wgmma", "tcgen05", "mma.sync", "ldmatrix", "stmatrix", "setmaxnreg"};
+
+std::string without_comments(std::string_view text) {
+  std::string kept;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    kept += text.substr(at, std::min(text.find("//", at), end) - at);
+    at = end;
+  }
+  return kept;
+}
+
+/// Whether a text has this instruction, with what may follow its name.
+bool has_instruction(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const bool begins = at == 0 || (std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0 && text[at - 1] != '.');
+    if (begins && text.substr(at + name.size(), 1) == ".") return true;
+  }
+  return false;
+}
 
 /// Takes the declarations of dynamic shared memory, "extern __shared__ T NAME[];", out of the text; returns the names.
 std::set<std::string> take_dynamic_shared(std::string& text) {
@@ -120,7 +144,21 @@ void compile(const fs::path& source, const fs::path& library, const fs::path& he
 
 }  // namespace
 
+std::string beyond_the_host(const Source& source, const TemplateFiles& files) {
+  std::string text = source.text;
+  for (const std::string& header : included_headers(source.text, files)) {
+    if (!fs::exists(fs::path(MMTUNE_SOURCE_DIR) / "tests/shim/device" / header))
+      text += files.device_headers().at(header);
+  }
+  text = without_comments(text);
+  for (const std::string_view name : kBeyond) {
+    if (has_instruction(text, name)) return fmt::format("{} cannot run on the host: the GPU suite covers it", name);
+  }
+  return "";
+}
+
 Program::Program(const Source& source, const LaunchPlan& plan, const TemplateFiles& files) {
+  if (const std::string reason = beyond_the_host(source, files); !reason.empty()) throw Error(reason);
   static const Folder folder;
   static int count = 0;
   const fs::path own = folder.path() / fmt::format("{}_{}", source.name, ++count);

@@ -10,6 +10,10 @@
 
 namespace mmtune::shim {
 
+/// What keeps a source from running here, by the name of an instruction: "wgmma cannot run on the host: the GPU suite
+/// covers it". Empty if nothing does.
+std::string beyond_the_host(const Source& source, const TemplateFiles& files);
+
 /// Compiled by the compiler that built the tests, with the address and undefined-behaviour sanitizers, and loaded.
 /// Stays loaded until the end of the process, so that reports can name lines.
 class Program {
@@ -17,7 +21,8 @@ class Program {
   /// Calls a kernel with the arguments at these addresses, for one thread.
   using Kernel = void (*)(void** arguments, int count);
 
-  /// Of the source's kernels, those that the plan launches can be run. Throws Error with the compiler's messages.
+  /// Of the source's kernels, those that the plan launches can be run. Throws Error with the compiler's messages,
+  /// or with what is beyond the host.
   Program(const Source& source, const LaunchPlan& plan, const TemplateFiles& files);
 
   /// Throws Error if the plan named no such kernel.

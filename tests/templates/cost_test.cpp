@@ -27,9 +27,8 @@ LaunchPlan tiled_plan(const Problem& problem, int bm, int bn, int tm, int tn, in
   step.smem_bytes = 2 * 16 * 4 * (bm + bn);
   plan.steps = {step};
   if (split > 1) {
-    plan.workspace_bytes = split * problem.m * problem.n * 4;
-    plan.steps.push_back(
-        {.kernel = "reduce", .grid = {1024, 1, 1}, .block = {256, 1, 1}, .cluster = 1, .smem_bytes = 0, .args = {}});
+    plan.workspace.add("partial sums", split * problem.m * problem.n * 4);
+    plan.steps.push_back({.kernel = "reduce", .grid = {1024, 1, 1}, .block = {256, 1, 1}, .smem_bytes = 0});
   }
   return plan;
 }
@@ -122,8 +121,7 @@ TEST(Cost, FurtherLaunchesCostLessThanTheFirst) {
   const Problem problem = square(64);
   LaunchPlan plan = tiled_plan(problem, 64, 64, 8, 4);
   const double one = time_us(problem, plan);
-  plan.steps.push_back(
-      {.kernel = "more", .grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = 1, .smem_bytes = 0, .args = {}});
+  plan.steps.push_back({.kernel = "more", .grid = {1, 1, 1}, .block = {32, 1, 1}, .smem_bytes = 0});
   const double two = time_us(problem, plan);
   EXPECT_GT(two, one + 0.5);
   EXPECT_LT(two, 2 * one);
@@ -133,9 +131,9 @@ TEST(Cost, ClustersPayForTheirSums) {
   const Problem problem = square(512);
   LaunchPlan plan = tiled_plan(problem, 64, 128, 8, 8, 4);
   plan.steps.pop_back();
-  plan.workspace_bytes = 0;
+  plan.workspace = {};
   const double alone = time_us(problem, plan);
-  plan.steps[0].cluster = 4;
+  plan.steps[0].cluster.x = 4;
   EXPECT_GT(time_us(problem, plan), alone);
 }
 
@@ -156,9 +154,9 @@ TEST(Cost, AClusterOfTwoLeavesNoSmOut) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 8192);
   LaunchPlan plan = tiled_plan(problem, 128, 128, 8, 8, 2);  // 128 blocks on 132 SMs
   plan.steps[0].smem_bytes = 200'000;                        // one per SM
-  plan.steps[0].cluster = 2;
+  plan.steps[0].cluster.x = 2;
   EXPECT_LT(predict(problem, plan, catalog_gpu("h200"), 128).waves, 1);
-  plan.steps[0].cluster = 4;
+  plan.steps[0].cluster.x = 4;
   EXPECT_GT(predict(problem, plan, catalog_gpu("h200"), 128).waves, 1) << "of 18 SMs of a GPC 16";
 }
 

@@ -123,6 +123,27 @@ TEST_P(EveryFamily, GridCoversC) {
   }
 }
 
+TEST_P(EveryFamily, PlansHaveNoFault) {
+  std::mt19937 random(2);
+  for (const DeviceSpec& gpu : current_gpus()) {
+    int plans = 0;
+    for (Problem problem : many_problems()) {
+      for (const std::int64_t k : {problem.k, std::int64_t{0}}) {
+        problem.k = k;
+        for (int draw = 0; draw < 40; ++draw) {
+          const Config config = random_config(family(), random);
+          const auto plan = family().legal_plan(problem, config, gpu);
+          EXPECT_EQ(plan.has_value(), family().broken_rule(problem, config, gpu).empty());
+          if (!plan) continue;
+          ASSERT_EQ(plan_fault(*plan), "") << to_string(problem) << ": " << config.text();
+          ++plans;
+        }
+      }
+    }
+    EXPECT_GT(plans, 0) << gpu.name;
+  }
+}
+
 TEST_P(EveryFamily, BlockDependsOnTheConfigurationAlone) {
   const DeviceSpec& gpu = catalog_gpu("h200");
   const Problem small = packed_problem(Precision::fp32, Layout::nt, 8, 8, 8);

@@ -97,12 +97,19 @@ TEST(CommonLimits, Grid) {
 
 TEST(CommonLimits, Clusters) {
   LaunchPlan plan = modest_plan();
-  plan.steps[0].cluster = 2;
+  plan.steps[0].cluster.x = 2;
   plan.steps[0].grid.x = 4;
   EXPECT_EQ(broken_limit(plan), "");
   EXPECT_EQ(broken_limit(plan, catalog_gpu("a100")), "the cluster has no more blocks than the device allows");
   plan.steps[0].grid.x = 5;
-  EXPECT_EQ(broken_limit(plan), "the cluster size divides the grid's x extent");
+  EXPECT_EQ(broken_limit(plan), "whole clusters make up the grid");
+  plan.steps[0].grid = {4, 3, 1};
+  EXPECT_EQ(broken_limit(plan), "");
+  plan.steps[0].cluster = {2, 2, 1};
+  EXPECT_EQ(broken_limit(plan), "whole clusters make up the grid");
+  plan.steps[0].grid = {12, 8, 4};
+  plan.steps[0].cluster = {4, 4, 2};
+  EXPECT_EQ(broken_limit(plan), "the cluster has no more blocks than the device allows");
 }
 
 TEST(CommonLimits, LookAtEveryStep) {

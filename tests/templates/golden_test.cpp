@@ -22,8 +22,9 @@ INSTANTIATE_TEST_SUITE_P(Registered, Golden, ::testing::ValuesIn(families()),
 TEST_P(Golden, PrologueOfTheDefault) {
   const Family& family = *GetParam();
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 1024);
-  const std::string text =
-      render(TemplateFiles::embedded(), family, problem, family.default_config(problem), catalog_gpu("h200"), 90).text;
+  const Config config = family.default_config(problem);
+  const LaunchPlan plan = family.plan(problem, config, catalog_gpu("h200"));
+  const std::string text = render(TemplateFiles::embedded(), family, problem, config, plan, 90).text;
   const std::size_t kernel = text.find("#line 1 ");
   ASSERT_NE(kernel, text.npos);
   const std::string prologue = text.substr(0, text.find('\n', kernel) + 1);

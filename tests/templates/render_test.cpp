@@ -43,9 +43,10 @@ class Render : public ::testing::Test {
   }
 
   Source rendered(std::string_view config = "BM=64 BN=32 WIDTH=1", Layout layout = Layout::tn, int target = 90) const {
-    return render(TemplateFiles::from_directory(root_.string()), toy_family(),
-                  packed_problem(Precision::fp16, layout, 256, 128, 64), Config::parse(config), catalog_gpu("h200"),
-                  target);
+    const Problem problem = packed_problem(Precision::fp16, layout, 256, 128, 64);
+    const Config parsed = Config::parse(config);
+    return render(TemplateFiles::from_directory(root_.string()), toy_family(), problem, parsed,
+                  toy_family().plan(problem, parsed, catalog_gpu("h200")), target);
   }
 
   fs::path root_;
@@ -91,7 +92,8 @@ TEST_F(Render, HoldsForAllExtents) {
   const Config config = Config::parse("BM=32 BN=32 WIDTH=1");
   const auto hash = [&](std::int64_t n) {
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, n, n, n);
-    return render(files, toy_family(), problem, config, catalog_gpu("h200"), 90).hash;
+    const LaunchPlan plan = toy_family().plan(problem, config, catalog_gpu("h200"));
+    return render(files, toy_family(), problem, config, plan, 90).hash;
   };
   EXPECT_EQ(hash(64), hash(4096));
 }

@@ -99,7 +99,7 @@ class Stage {
   /// C as the kernel leaves it. A step that reads a workspace which none has written gets NaN.
   std::vector<char> run(const LoadedKernel& kernel, const LaunchPlan& plan) {
     c_.upload();
-    const auto workspace_bytes = static_cast<std::size_t>(plan.workspace_bytes);
+    const auto workspace_bytes = static_cast<std::size_t>(plan.workspace.bytes());
     const DeviceBuffer workspace(workspace_bytes);
     if (workspace_bytes > 0) MMTUNE_CUDA(cuMemsetD8(workspace.address(), 0xff, workspace_bytes));
     MMTUNE_CUDA(cuCtxSynchronize());
@@ -174,8 +174,9 @@ class EveryFamily : public test::GpuTest, public testing::WithParamInterface<std
 
   void add(Stage& stage, const Config& config) {
     if (!family().broken_rule(stage.problem(), config, device_).empty()) return;
+    const LaunchPlan plan = family().plan(stage.problem(), config, device_);
     Source source =
-        render(TemplateFiles::embedded(), family(), stage.problem(), config, device_, target_.compute_capability);
+        render(TemplateFiles::embedded(), family(), stage.problem(), config, plan, target_.compute_capability);
     performances_.push_back({&stage, config, source.hash});
     sources_.emplace(source.hash, std::move(source));
   }
@@ -255,8 +256,8 @@ TEST_F(GpuEmptyProduct, LeavesCAlone) {
   for (const auto& [m, n] : {std::pair{0, 5}, std::pair{5, 0}, std::pair{0, 0}}) {
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, 3);
     const Config config = naive.default_config(problem);
-    const Source source = render(TemplateFiles::embedded(), naive, problem, config, device, target.compute_capability);
     const LaunchPlan plan = naive.plan(problem, config, device);
+    const Source source = render(TemplateFiles::embedded(), naive, problem, config, plan, target.compute_capability);
     const LoadedKernel kernel(nvrtc_->compile(source, TemplateFiles::embedded(), target).cubin, plan);
     Matrix c(traits(Precision::fp32).c, {5, 5}, {}, Values::whole, 1);
     c.upload();

@@ -79,9 +79,9 @@ class GpuLarge : public test::GpuTest, public testing::WithParamInterface<Proble
     const Config config = family.default_config(problem());
     const LaunchPlan plan = family.plan(problem(), config, device_);
     const Source source =
-        render(TemplateFiles::embedded(), family, problem(), config, device_, target_.compute_capability);
+        render(TemplateFiles::embedded(), family, problem(), config, plan, target_.compute_capability);
     const LoadedKernel kernel(nvrtc_->compile(source, TemplateFiles::embedded(), target_).cubin, plan);
-    const DeviceBuffer workspace(static_cast<std::size_t>(plan.workspace_bytes));
+    const DeviceBuffer workspace(static_cast<std::size_t>(plan.workspace.bytes()));
     MMTUNE_CUDA(cuMemsetD8(c_.address(), 0xff, c_.bytes()));
     MMTUNE_CUDA(cuCtxSynchronize());
     launch(kernel, plan, problem(),

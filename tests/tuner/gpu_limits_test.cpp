@@ -40,10 +40,10 @@ class GpuLimits : public test::GpuTest {
 
   void expect_occupancy_of_the_driver(const Family& family, const Problem& problem, const Config& config) const {
     const TemplateFiles& files = TemplateFiles::embedded();
-    const Source source = render(files, family, problem, config, device_, target_.compute_capability);
+    const LaunchPlan plan = family.plan(problem, config, device_);
+    const Source source = render(files, family, problem, config, plan, target_.compute_capability);
     const Compilation compilation = nvrtc_->compile(source, files, target_);
     ASSERT_TRUE(compilation.ok()) << compilation.log;
-    const LaunchPlan plan = family.plan(problem, config, device_);
     const LaunchStep& step = main_step(plan);
     const auto used = std::find_if(compilation.kernels.begin(), compilation.kernels.end(),
                                    [&](const KernelResources& each) { return each.kernel == step.kernel; });
@@ -90,7 +90,7 @@ TEST_F(GpuLimits, ThreadsPerBlock) {
 TEST_F(GpuLimits, Clusters) {
   if (device_.max_cluster_size == 1) GTEST_SKIP() << device_.name << " has no clusters";
   plan_.steps[0].grid.x = 2 * device_.max_cluster_size;
-  plan_.steps[0].cluster = device_.max_cluster_size;
+  plan_.steps[0].cluster.x = device_.max_cluster_size;
   EXPECT_EQ(broken(), "");
   EXPECT_NO_THROW(run());
 }

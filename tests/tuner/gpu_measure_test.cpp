@@ -33,7 +33,7 @@ class Bench {
         config_(family_.default_config(problem_)),
         plan_(family_.plan(problem_, config_, device)),
         kernel_(nvrtc
-                    .compile(render(TemplateFiles::embedded(), family_, problem_, config_, device,
+                    .compile(render(TemplateFiles::embedded(), family_, problem_, config_, plan_,
                                     target_.compute_capability),
                              TemplateFiles::embedded(), target_)
                     .cubin,

@@ -61,7 +61,7 @@ class GpuVerify : public test::GpuTest {
   Verdict judge(const TemplateFiles& files, const Family& family, const Problem& problem) const {
     const Config config = family.default_config(problem);
     const LaunchPlan plan = family.plan(problem, config, device_);
-    const Source source = render(files, family, problem, config, device_, target_.compute_capability);
+    const Source source = render(files, family, problem, config, plan, target_.compute_capability);
     const Compilation compilation = nvrtc_->compile(source, files, target_);
     if (!compilation.ok()) throw Error(compilation.log);
     const LoadedKernel kernel(compilation.cubin, plan);

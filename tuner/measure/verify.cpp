@@ -106,10 +106,10 @@ bool Verifier::repair_data() const {
 }
 
 CUdeviceptr Verifier::workspace(const LaunchPlan& plan) {
-  if (plan.workspace_bytes == 0) return 0;
-  if (workspace_.empty() || workspace_.front().bytes() < plan.workspace_bytes) {
+  if (plan.workspace.bytes() == 0) return 0;
+  if (workspace_.empty() || workspace_.front().bytes() < plan.workspace.bytes()) {
     workspace_.clear();
-    workspace_.emplace_back(plan.workspace_bytes);
+    workspace_.emplace_back(plan.workspace.bytes());
     workspace_.front().poison_zones(stream_);
   }
   return workspace_.front().address();
@@ -131,8 +131,9 @@ void Verifier::poison_c() {
 
 void Verifier::run(const LoadedKernel& kernel, const LaunchPlan& plan, const Operands& operands,
                    unsigned char contents) {
-  if (plan.workspace_bytes > 0) {
-    MMTUNE_CUDA(cuMemsetD8Async(operands.workspace, contents, static_cast<std::size_t>(plan.workspace_bytes), stream_));
+  if (plan.workspace.bytes() > 0) {
+    MMTUNE_CUDA(
+        cuMemsetD8Async(operands.workspace, contents, static_cast<std::size_t>(plan.workspace.bytes()), stream_));
   }
   launch(kernel, plan, problem_, operands, stream_);
 }

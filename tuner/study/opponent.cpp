@@ -30,13 +30,13 @@ class NaiveOpponent final : public Opponent {
 
   std::vector<std::vector<Call>> prepare(const Problem& problem) override {
     const Config config = family_.default_config(problem);
-    const Source source = render(files_, family_, problem, config, device_, target_.compute_capability);
+    plan_ = family_.plan(problem, config, device_);
+    const Source source = render(files_, family_, problem, config, plan_, target_.compute_capability);
     const Compilation compilation = nvrtc_.compile(source, files_, target_);
     if (!compilation.ok()) {
       throw DeviceError(
           fmt::format("{} {}: does not compile, a fault of mmtune: {}", kNaive, config.text(), compilation.log));
     }
-    plan_ = family_.plan(problem, config, device_);
     kernel_.emplace(compilation.cubin, plan_);
     return {{call_of(*kernel_, plan_, problem, 0)}};
   }

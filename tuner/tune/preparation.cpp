@@ -11,12 +11,14 @@
 namespace mmtune {
 
 Source Preparation::source(const Family& family, const Problem& problem, const Config& config) const {
-  return render(files_, family, problem, config, device_, target_.compute_capability);
+  const LaunchPlan plan = family.plan(problem, config, device_);
+  return render(files_, family, problem, config, plan, target_.compute_capability);
 }
 
 Program Preparation::program(const Problem& problem, const Candidate& candidate) const {
   const auto& [family, config, predicted_us] = candidate;
-  Program program{candidate, family->plan(problem, config, device_), source(*family, problem, config), {}, {}};
+  Program program{candidate, family->plan(problem, config, device_), {}, {}, {}};
+  program.source = render(files_, *family, problem, config, program.plan, target_.compute_capability);
   program.key = {key_of(device_), problem, std::string(family->name()), config.text(), program.source.hash, evidence_};
   return program;
 }

@@ -208,8 +208,9 @@ class Session {
   std::optional<Canary> canary(const Preparation& preparation) {
     const Problem& any = options_.problems.front();
     const Fallback fallback = fallback_for(any.precision, any.layout, preparation);
-    const Source built_in = render(TemplateFiles::embedded(), *fallback.family, fallback.problem, fallback.config,
-                                   preparation.device(), preparation.target().compute_capability);
+    const LaunchPlan plan = fallback.family->plan(fallback.problem, fallback.config, preparation.device());
+    const Source built_in = render(TemplateFiles::embedded(), *fallback.family, fallback.problem, fallback.config, plan,
+                                   preparation.target().compute_capability);
     if (built_in.hash != fallback.source.hash) return std::nullopt;
     auto binary = store_.find_compiled(fallback.source.hash, preparation.target().name, true);
     if (!binary) return std::nullopt;

@@ -50,6 +50,7 @@ struct Naive {
     gemm.args = blas_arguments();
     LaunchPlan plan;
     plan.steps = {gemm};
+    plan.constants = {{"BM", tile_m(p)}, {"BN", tile_n(p)}};
     plan.work = estimate(problem, p, device);
     return plan;
   }

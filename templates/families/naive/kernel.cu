@@ -12,8 +12,6 @@
 #include "mmtune/index.cuh"
 
 constexpr int UNCOALESCED = 1;
-constexpr int BM = (MAPPING == UNCOALESCED ? BX : BY) * COARSE;
-constexpr int BN = (MAPPING == UNCOALESCED ? BY : BX) * COARSE;
 constexpr int SQUARE_UNROLL = COARSE <= 8 ? COARSE : 1;
 
 extern "C" __global__ void __launch_bounds__(THREADS)

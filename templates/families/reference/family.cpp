@@ -28,6 +28,7 @@ struct Reference {
     gemm.args = blas_arguments();
     LaunchPlan plan;
     plan.steps = {gemm};
+    plan.constants = {{"TILE", kTile}};
     plan.work = estimate(problem);
     return plan;
   }

@@ -4,7 +4,7 @@
 //     block  C[row0 … row0 + 31, column0 … column0 + 31],   row0 = 32 * tile.m,   column0 = 32 * tile.n
 #include "mmtune/reference.cuh"
 
-static_assert(THREADS == REFERENCE_TILE * REFERENCE_ROWS, "host and kernel disagree on the block");
+static_assert(TILE == REFERENCE_TILE && THREADS == TILE * REFERENCE_ROWS, "host and kernel disagree on the block");
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,

@@ -5,6 +5,7 @@
 #include "templates/dtype.h"
 #include "templates/families.h"
 #include "templates/families/simt/proven.h"
+#include "templates/split_k.h"
 #include "templates/tiling.h"
 
 namespace mmtune {
@@ -24,6 +25,10 @@ struct Simt {
   /// root of its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
   static constexpr int kSlice = 1024;
 
+  static constexpr int kRowBytes = 16;           ///< that rows of a copy are multiples of, what is moved at once
+  static constexpr int kPackTile = 32;           ///< rows and columns of a tile that one block of pack copies
+  static constexpr int kSideThreads = 256;       ///< of a block of pack and of prepare
+  static constexpr int kFlagBytes = 4;           ///< of a block's flag
   static constexpr double kRegisterMargin = 12;  ///< by which wanted_registers() may be short
 
   /// Issue slots that things cost the multiply-adds beside them, set by hand to lie near measured times (as those of
@@ -175,87 +180,134 @@ struct Simt {
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
-    const PrecisionTraits& types = traits(problem.precision);
-    const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
     LaunchPlan plan;
     plan.steps.reserve(3);
-    plan.constants = {{"VA", vector_width(problem.align.a, types.a)},
-                      {"VB", vector_width(problem.align.b, types.b)},
-                      {"VC", vector_width(problem.align.c, types.c)},
-                      {"BLOCKS", p.stream == 1 ? static_cast<int>(resident_blocks(p, device)) : 0},
-                      {"SLICE", kSlice}};
+    plan.constants = constants(problem, p, device);
     plan.needs = problem.align;
-
-    const PackedOperand packed_a = packed(packs_a(problem, p), types.a, problem.k, problem.m, 0);
-    const PackedOperand packed_b =
-        packed(packs_b(problem, p), types.b, problem.k, problem.n, packed_bytes(types.a, packed_a));
-    plan.workspace_bytes = packed_b.offset_bytes + packed_bytes(types.b, packed_b);
+    const PrecisionTraits& types = traits(problem.precision);
+    const MatrixArgs a =
+        packs_a(problem, p) ? add_copy(plan, "copy of A", types.a, problem.k, problem.m) : stored(Operand::a);
+    const MatrixArgs b =
+        packs_b(problem, p) ? add_copy(plan, "copy of B", types.b, problem.k, problem.n) : stored(Operand::b);
+    const Sums sums = add_sums(plan, problem, p, device);
     if (p.pack == 1) {
-      LaunchStep pack;
-      pack.kernel = "pack";
-      pack.grid.x = std::max<std::int64_t>(
-          1, ceil_div(problem.k, 32) * (ceil_div(packed_a.columns, 32) + ceil_div(packed_b.columns, 32)));
-      pack.block.x = 256;
-      pack.smem_bytes = 32 * 33 * std::max(types.a.bytes, types.b.bytes);  // one tile, its rows spread over the banks
-      pack.args = {Arg::m, Arg::n, Arg::k, Arg::a, Arg::lda, Arg::b, Arg::ldb, Arg::workspace};
-      plan.steps.push_back(std::move(pack));
-    }
-
-    if (p.pack == 0 && p.stream == 1) {
-      LaunchStep prepare;
-      prepare.kernel = "prepare";
-      prepare.block.x = 256;
-      prepare.args = {Arg::m, Arg::n, Arg::k, Arg::workspace};
-      plan.steps.push_back(std::move(prepare));
+      plan.steps.push_back(pack_step(problem, p, a, b, sums.flags));
+    } else if (p.stream == 1) {
+      plan.steps.push_back({.kernel = "prepare", .block = {kSideThreads}, .args = {sums.flags}});
     }
 
     LaunchStep gemm;
-    gemm.grid.x = p.stream == 1 ? resident_blocks(p, device) : tiles * p.split;
+    gemm.grid.x = p.stream == 1 ? resident_blocks(p, device) : tiles_of_c(problem, p.bm, p.bn) * p.split;
     gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(problem, p);
-    gemm.args = blas_arguments();
-    gemm.args.push_back(Arg::workspace);
-    if (p.load == 2) {
-      plan.map_a = {p.bk, p.bm, 0, packed_a};
-      plan.map_b = {p.bk, p.bn, 0, packed_b};
-      // An operand that passes through registers gets the other's map and does not look at it.
-      gemm.kernel = "gemm_tma";
-      gemm.args.push_back(a_along_k(problem, p) ? Arg::map_b : Arg::map_a);
-      gemm.args.push_back(b_along_k(problem, p) ? Arg::map_a : Arg::map_b);
-    }
-    if (p.reduce == 1) gemm.cluster = p.split;
+    gemm.args = blas_arguments(a, b);
+    gemm.args.insert(gemm.args.end(), {sums.partial, sums.aside, sums.handed, sums.flags});
+    if (p.load == 2) add_maps(plan, gemm, problem, p, a, b);
+    if (p.reduce == 1) gemm.cluster.x = p.split;
     plan.steps.push_back(std::move(gemm));
 
-    if (p.split > 1 && p.reduce == 0) {
-      plan.workspace_bytes += p.split * problem.m * problem.n * types.accumulator.bytes;
-      LaunchStep reduce;
-      reduce.kernel = "reduce";
-      reduce.grid.x = ceil_div(problem.m * problem.n, 256);
-      reduce.block.x = 256;
-      reduce.args = {Arg::m, Arg::n, Arg::k, Arg::alpha, Arg::beta, Arg::c, Arg::ldc, Arg::workspace};
-      plan.steps.push_back(std::move(reduce));
-    }
+    if (splits_to_workspace(p)) plan.steps.push_back(reduce_step(problem, sums.partial));
     overlap_steps(plan, device);
     plan.work = estimate(problem, p, device);
-    if (p.stream == 1) {
-      // For every block the sums of slices and the sums it hands over, then a flag: as struct Workspace has it.
-      plan.work.kept_bytes = resident_blocks(p, device) * (2 * tile_bytes(problem, p) + 4);
-      plan.workspace_bytes += plan.work.kept_bytes;
-    }
+    plan.work.kept_bytes = sums.kept_bytes;
     return plan;
   }
 
-  /// The copy [k][extent] with rows of whole vectors, as struct Workspace in kernel.cu has it.
-  static PackedOperand packed(bool packs, const FormatTraits& format, std::int64_t k, std::int64_t extent,
-                              std::int64_t offset) {
-    if (!packs) return {offset, 0, 0, 0};
-    const int aligned = vector_width(16, format);
-    return {offset, k, extent, ceil_div(extent, aligned) * aligned};
+  static bool splits_to_workspace(const Params& p) { return p.split > 1 && p.reduce == 0; }
+
+  static std::vector<Constant> constants(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    const PrecisionTraits& types = traits(problem.precision);
+    return {{"PACK_A", packs_a(problem, p)},
+            {"PACK_B", packs_b(problem, p)},
+            {"A_ALONG_K", a_along_k(problem, p)},
+            {"B_ALONG_K", b_along_k(problem, p)},
+            {"VA", vector_width(packs_a(problem, p) ? kRowBytes : problem.align.a, types.a)},
+            {"VB", vector_width(packs_b(problem, p) ? kRowBytes : problem.align.b, types.b)},
+            {"VC", vector_width(problem.align.c, types.c)},
+            {"BLOCKS", p.stream == 1 ? resident_blocks(p, device) : 0},
+            {"SLICE", kSlice},
+            {"PACK_TILE", kPackTile},
+            {"PACK_THREADS", kSideThreads},
+            {"PACK_SMEM_BYTES", pack_bytes(problem)},
+            {"PREPARE_THREADS", kSideThreads},
+            {"REDUCE_THREADS", kReduceThreads}};
   }
 
-  static std::int64_t packed_bytes(const FormatTraits& format, const PackedOperand& operand) {
-    return ceil_div(operand.rows * operand.ld * format.bytes, 256) * 256;
+  /// A copy [k][extent] of an operand with rows of whole 16 bytes, which a step before gemm makes.
+  static MatrixArgs add_copy(LaunchPlan& plan, std::string_view name, const FormatTraits& format, std::int64_t k,
+                             std::int64_t extent) {
+    const std::int64_t row_bytes = ceil_div(extent * format.bytes, kRowBytes) * kRowBytes;
+    return {plan.workspace.add(name, k * row_bytes), Arg::number(row_bytes / format.bytes)};
+  }
+
+  /// Where blocks leave sums for each other: those of every part of k; for every block of STREAM the sums of its
+  /// slices, a tile that it hands over, and a flag.
+  struct Sums {
+    Arg partial, aside, handed, flags;
+    std::int64_t kept_bytes;  ///< that STREAM uses again and again
+  };
+
+  static Sums add_sums(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device) {
+    const std::int64_t sharers = p.stream == 1 ? resident_blocks(p, device) : 0;
+    const std::int64_t tiles = sharers * tile_bytes(problem, p);
+    return {.partial = add_partial_sums(plan, problem, splits_to_workspace(p) ? p.split : 1),
+            .aside = plan.workspace.add("sums put aside", tiles),
+            .handed = plan.workspace.add("sums handed over", tiles),
+            .flags = plan.workspace.add("flags", sharers * kFlagBytes),
+            .kept_bytes = 2 * tiles + sharers * kFlagBytes};
+  }
+
+  /// Of a tile, whose rows are spread over the banks.
+  static int pack_bytes(const Problem& problem) {
+    const PrecisionTraits& types = traits(problem.precision);
+    return kPackTile * (kPackTile + 1) * std::max(types.a.bytes, types.b.bytes);
+  }
+
+  /// One tile a block: first all of A, then all of B.
+  static LaunchStep pack_step(const Problem& problem, const Params& p, const MatrixArgs& a, const MatrixArgs& b,
+                              Arg flags) {
+    const auto tiles = [](bool packs, std::int64_t extent) { return packs ? ceil_div(extent, kPackTile) : 0; };
+    const std::int64_t extents = tiles(packs_a(problem, p), problem.m) + tiles(packs_b(problem, p), problem.n);
+    LaunchStep pack;
+    pack.kernel = "pack";
+    pack.grid.x = std::max<std::int64_t>(1, ceil_div(problem.k, kPackTile) * extents);
+    pack.block.x = kSideThreads;
+    pack.smem_bytes = pack_bytes(problem);
+    pack.args = {Arg::extent(Extent::m),
+                 Arg::extent(Extent::n),
+                 Arg::extent(Extent::k),
+                 Arg::operand(Operand::a),
+                 Arg::ld(Operand::a),
+                 Arg::operand(Operand::b),
+                 Arg::ld(Operand::b),
+                 a.address,
+                 a.ld,
+                 b.address,
+                 b.ld,
+                 flags};
+    return pack;
+  }
+
+  /// Maps of the operands that the accelerator copies. Another operand, which passes through registers, gets the same
+  /// map and does not look at it.
+  static void add_maps(LaunchPlan& plan, LaunchStep& gemm, const Problem& problem, const Params& p, const MatrixArgs& a,
+                       const MatrixArgs& b) {
+    const auto add = [&](std::string_view name, const MatrixArgs& matrix, int element_bytes, std::int64_t extent,
+                         int box) {
+      const bool is_copy = matrix.ld.kind == Arg::Kind::number;
+      const MapStride row = is_copy ? MapStride{.bytes = matrix.ld.value * element_bytes} : MapStride{.rows = 1};
+      return plan.add_map({.name = name,
+                           .base = matrix.address,
+                           .format = bits_format(element_bytes),
+                           .dimensions = {{extent, box}, {problem.k, p.bk, row}}});
+    };
+    const PrecisionTraits& types = traits(problem.precision);
+    const bool maps_a = !a_along_k(problem, p), maps_b = !b_along_k(problem, p);
+    const Arg map_a = maps_a ? add("A", a, types.a.bytes, problem.m, p.bm) : Arg{};
+    const Arg map_b = maps_b ? add("B", b, types.b.bytes, problem.n, p.bn) : map_a;
+    gemm.kernel = "gemm_tma";
+    gemm.args.insert(gemm.args.end(), {maps_a ? map_a : map_b, map_b});
   }
 
   /// What ptxas asks for where nothing limits it; set by hand to lie near what 4500 kernels for sm_90 got.

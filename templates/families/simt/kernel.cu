@@ -18,15 +18,16 @@
 // STAGES - 1 tiles ahead.
 //
 // PACK = 1 first copies the operands that are contiguous along k, or whose rows are not aligned to 16 bytes, into the
-// workspace as [k][extent] with aligned rows: a pass over m*k + k*n elements that lets the m*n*k part take the fast way.
+// workspace as [k][extent] with aligned rows: a pass over m*k + k*n elements that lets the m*n*k part take the fast
+// way.
 //
 // SPLIT blocks share one tile of C. They add their partial sums in a fixed order: REDUCE = 0 through the workspace and
 // the kernel reduce(), REDUCE = 1 as a cluster through distributed shared memory.
 //
 // STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
-// that do not fill a last wave are shared evenly by all, whoever has a tile's first steps adding the others' sums to its
-// own in the order of k. Sums of more than SLICE steps are taken in slices, whose errors do not add up as they would in
-// one long sum.
+// that do not fill a last wave are shared evenly by all, whoever has a tile's first steps adding the others' sums to
+// its own in the order of k. Sums of more than SLICE steps are taken in slices, whose errors do not add up as they
+// would in one long sum.
 #include "mmtune/cluster.cuh"
 #include "mmtune/copy.cuh"
 #include "mmtune/dependent.cuh"
@@ -34,20 +35,12 @@
 #include "mmtune/loaders.cuh"
 #include "mmtune/output.cuh"
 #include "mmtune/pack.cuh"
+#include "mmtune/reduce.cuh"
 #include "mmtune/segment.cuh"
 #include "mmtune/shares.cuh"
 #include "mmtune/thread_tile.cuh"
 #include "mmtune/tma.cuh"
 
-// Elements of a vector of 16 bytes, or 8 of one byte each.
-constexpr int ALIGNED_A = sizeof(InputA) > 1 ? 16 / sizeof(InputA) : 8;
-constexpr int ALIGNED_B = sizeof(InputB) > 1 ? 16 / sizeof(InputB) : 8;
-constexpr bool PACK_A = PACK == 1 && (!TRANSPOSE_A || VA < ALIGNED_A);
-constexpr bool PACK_B = PACK == 1 && (TRANSPOSE_B || VB < ALIGNED_B);
-constexpr bool A_ALONG_K = !TRANSPOSE_A && !PACK_A;  // as the main loop finds it
-constexpr bool B_ALONG_K = TRANSPOSE_B && !PACK_B;
-constexpr int A_VECTOR = PACK_A ? ALIGNED_A : VA;
-constexpr int B_VECTOR = PACK_B ? ALIGNED_B : VB;
 constexpr bool CLUSTER = SPLIT > 1 && REDUCE == 1;
 
 // Padding keeps rows 16-byte aligned and moves the transposed stores of one warp to different banks.
@@ -81,8 +74,8 @@ constexpr int TMA_BYTES = TMA_BYTES_A + TMA_BYTES_B;
 
 // Both operands' loaders and the order in which a tile is moved.
 struct Loaders {
-  LoaderOf<LOAD, InputA, BM, A_ROW, A_ALONG_K, A_VECTOR>::type a;
-  LoaderOf<LOAD, InputB, BN, B_ROW, B_ALONG_K, B_VECTOR>::type b;
+  LoaderOf<LOAD, InputA, BM, A_ROW, A_ALONG_K, VA>::type a;
+  LoaderOf<LOAD, InputB, BN, B_ROW, B_ALONG_K, VB>::type b;
 
   __device__ __forceinline__ Loaders(const Operand<InputA>& of_a, const Operand<InputB>& of_b) : a(of_a), b(of_b) {}
 
@@ -186,34 +179,6 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
   }
 }
 
-// How the workspace is divided: packed A, packed B, then either partial sums, or for every block the sums of slices and
-// the sums it hands over, and a flag. Each part starts at a multiple of 256 bytes.
-struct Workspace {
-  InputA* a;
-  InputB* b;
-  Accumulator* partial;
-  i64 lda;  // elements
-  i64 ldb;
-
-  __device__ __forceinline__ Sums aside(int block) const { return Sums(partial + static_cast<i64>(block) * (BM * BN)); }
-  __device__ __forceinline__ Sums handed(int block) const { return aside(BLOCKS + block); }
-  __device__ __forceinline__ u32* flag(int block) const {
-    return reinterpret_cast<u32*>(partial + static_cast<i64>(2 * BLOCKS) * (BM * BN)) + block;
-  }
-
-  __device__ __forceinline__ Workspace(void* memory, i64 m, i64 n, i64 k)
-      : lda(ceil_div(m, ALIGNED_A) * ALIGNED_A), ldb(ceil_div(n, ALIGNED_B) * ALIGNED_B) {
-    unsigned char* bytes = static_cast<unsigned char*>(memory);
-    a = reinterpret_cast<InputA*>(bytes);
-    b = reinterpret_cast<InputB*>(bytes + (PACK_A ? rounded(k * lda, sizeof(InputA)) : 0));
-    partial = reinterpret_cast<Accumulator*>(reinterpret_cast<unsigned char*>(b) +
-                                             (PACK_B ? rounded(k * ldb, sizeof(InputB)) : 0));
-  }
-  static __device__ __forceinline__ i64 rounded(i64 elements, int bytes) {
-    return ceil_div(elements * bytes, 256) * 256;
-  }
-};
-
 // What all tiles of a call have in common.
 struct Call {
   i64 m, n, k;
@@ -225,20 +190,26 @@ struct Call {
   Scalar beta;
   Output* C;
   i64 ldc;
-  Workspace workspace;
+  Accumulator* partial;  // SPLIT: [SPLIT][m][n]
+  Accumulator* aside;    // STREAM: for every block a tile between two slices of its sum,
+  Accumulator* handed;   // one that it hands over,
+  u32* flags;            // and whether it has
   const TensorMap* map_a;
   const TensorMap* map_b;
 
+  __device__ __forceinline__ Sums sums_aside(int block) const { return of_block(aside, block); }
+  __device__ __forceinline__ Sums sums_handed(int block) const { return of_block(handed, block); }
+  static __device__ __forceinline__ Sums of_block(Accumulator* sums, int block) {
+    return Sums(sums + static_cast<i64>(block) * (BM * BN));
+  }
   __device__ __forceinline__ i64 tiles() const { return ceil_div(m, BM) * ceil_div(n, BN); }
   __device__ __forceinline__ TileOfC output(i64 tile) const {
     const TileIndex index = tile_of_block(tile, ceil_div(m, BM), ceil_div(n, BN), GROUP);
     return {m, n, index.m * BM, index.n * BN, alpha, beta, C, ldc};
   }
   __device__ __forceinline__ Loaders loaders(const TileOfC& output, i64 k_begin) const {
-    const Operand<InputA> operand_a{PACK_A ? workspace.a : A, map_a, PACK_A ? workspace.lda : lda,
-                                    PACK_A ? workspace.lda : m, output.first_row, k_begin};
-    const Operand<InputB> operand_b{PACK_B ? workspace.b : B, map_b, PACK_B ? workspace.ldb : ldb,
-                                    PACK_B ? workspace.ldb : n, output.first_column, k_begin};
+    const Operand<InputA> operand_a{A, map_a, lda, PACK_A ? lda : m, output.first_row, k_begin};
+    const Operand<InputB> operand_b{B, map_b, ldb, PACK_B ? ldb : n, output.first_column, k_begin};
     return Loaders(operand_a, operand_b);
   }
 };
@@ -258,7 +229,7 @@ __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
   if constexpr (CLUSTER) {
     reduce_cluster<SPLIT>(shared.partial, sum, position, output);
   } else if constexpr (SPLIT > 1) {
-    store_partial_tile(sum, position, output, call.workspace.partial, split);
+    store_partial_tile(sum, position, output, call.partial, split);
   } else {
     store_tile(sum, position, output);
   }
@@ -299,18 +270,18 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
       for (int giver = first_slice ? block + 1 : block;; ++giver) {
         if (giver > block) {
           if (!complete || count == k_tiles || schedule.begin(giver) >= (tile + 1) * k_tiles) break;
-          if (threadIdx.x == 0) await_flag(call.workspace.flag(giver));
+          if (threadIdx.x == 0) await_flag(call.flags + giver);
           __syncthreads();
         }
-        (giver > block ? call.workspace.handed(giver) : call.workspace.aside(block)).add_to(&sum[0][0]);
+        (giver > block ? call.sums_handed(giver) : call.sums_aside(block)).add_to(&sum[0][0]);
       }
-      if (!complete) (last_slice ? call.workspace.handed(block) : call.workspace.aside(block)).store(&sum[0][0]);
+      if (!complete) (last_slice ? call.sums_handed(block) : call.sums_aside(block)).store(&sum[0][0]);
     };
     multiply(sum, shared, loaders, segment, position, ring, end_slice);
     if constexpr (PACK == 0) wait_for_previous();  // where there was no slice
     if (first > 0) {
       __syncthreads();
-      if (threadIdx.x == 0) raise_flag(call.workspace.flag(block));
+      if (threadIdx.x == 0) raise_flag(call.flags + block);
       continue;
     }
     store_tile(sum, position, output);
@@ -334,64 +305,62 @@ __device__ __forceinline__ void run(const Call& call) {
   }
 }
 
+// A and B are the operands or, as [k][extent] in the workspace, copies of them.
+using SourceA = SourceOf<InputA, PACK_A>::type;
+using SourceB = SourceOf<InputB, PACK_B>::type;
+
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
-         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc, void* workspace) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, SourceA A, i64 lda, SourceB B, i64 ldb, Scalar beta, Output* __restrict__ C,
+         i64 ldc, Accumulator* partial, Accumulator* aside, Accumulator* handed, u32* flags) {
   if constexpr (LOAD < 2) {
-    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, Workspace(workspace, m, n, k), nullptr, nullptr});
+    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, aside, handed, flags, nullptr, nullptr});
   }
 }
 
 // The same with tensor maps; the operand that passes through registers is read from its address.
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
-             i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc, void* workspace,
+    gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, SourceA A, i64 lda, SourceB B, i64 ldb, Scalar beta,
+             Output* __restrict__ C, i64 ldc, Accumulator* partial, Accumulator* aside, Accumulator* handed, u32* flags,
              const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
   if constexpr (LOAD == 2) {
-    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, Workspace(workspace, m, n, k), &map_a, &map_b});
+    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, aside, handed, flags, &map_a, &map_b});
   }
 }
 
-__device__ __forceinline__ void lower_flags(const Workspace& workspace) {
-  for (int block = threadIdx.x; block < BLOCKS; block += 256) *workspace.flag(block) = 0;
+template <int THREADS_OF_BLOCK>
+__device__ __forceinline__ void lower_flags(u32* flags) {
+  for (int block = threadIdx.x; block < BLOCKS; block += THREADS_OF_BLOCK) flags[block] = 0;
 }
 
 // What must be done before a gemm that shares tiles and does not pack.
-extern "C" __global__ void __launch_bounds__(256) prepare(i64 m, i64 n, i64 k, void* __restrict__ memory) {
+extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(u32* __restrict__ flags) {
   launch_dependents();
-  if constexpr (STREAM == 1) lower_flags(Workspace(memory, m, n, k));
+  if constexpr (STREAM == 1) lower_flags<PREPARE_THREADS>(flags);
 }
 
 // Packs what PACK says, one tile a block: first all of A, then all of B.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(PACK_THREADS)
     pack(i64 m, i64 n, i64 k, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B, i64 ldb,
-         void* __restrict__ memory) {
+         InputA* __restrict__ copy_a, i64 copy_lda, InputB* __restrict__ copy_b, i64 copy_ldb,
+         u32* __restrict__ flags) {
   if constexpr (PACK == 1) {
-    const Workspace workspace(memory, m, n, k);
-    const i64 tiles_a = PACK_A ? ceil_div(m, 32) * ceil_div(k, 32) : 0;
-    const i64 tiles_b = PACK_B ? ceil_div(n, 32) * ceil_div(k, 32) : 0;
+    constexpr int BYTES = sizeof(InputA) < sizeof(InputB) ? sizeof(InputB) : sizeof(InputA);
+    static_assert(PACK_TILE * (PACK_TILE + 1) * BYTES == PACK_SMEM_BYTES, "host and kernel disagree on shared memory");
+    const i64 tiles_a = PACK_A ? ceil_div(m, PACK_TILE) * ceil_div(k, PACK_TILE) : 0;
+    const i64 tiles_b = PACK_B ? ceil_div(n, PACK_TILE) * ceil_div(k, PACK_TILE) : 0;
     const i64 tile = blockIdx.x;
-    if (STREAM == 1 && tile == 0) lower_flags(workspace);
+    if (STREAM == 1 && tile == 0) lower_flags<PACK_THREADS>(flags);
     if (tile < tiles_a) {
-      pack_tile<!TRANSPOSE_A>(shared_memory(), A, lda, m, k, workspace.a, workspace.lda, tile);
+      pack_tile<!TRANSPOSE_A, PACK_TILE, PACK_THREADS>(shared_memory(), A, lda, m, k, copy_a, copy_lda, tile);
     } else if (tile < tiles_a + tiles_b) {
-      pack_tile<TRANSPOSE_B>(shared_memory(), B, ldb, n, k, workspace.b, workspace.ldb, tile - tiles_a);
+      pack_tile<TRANSPOSE_B, PACK_TILE, PACK_THREADS>(shared_memory(), B, ldb, n, k, copy_b, copy_ldb, tile - tiles_a);
     }
   }
   // Not earlier: the blocks of gemm would crowd onto the SMs that have room beside those of pack.
   launch_dependents();
 }
 
-// Adds the SPLIT partial sums of every element in order: the same bits every time.
-extern "C" __global__ void __launch_bounds__(256)
-    reduce(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, void* memory) {
-  if constexpr (SPLIT > 1 && REDUCE == 0) {
-    const Accumulator* partial = Workspace(memory, m, n, k).partial;
-    const i64 index = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x;
-    if (index >= m * n) return;
-    wait_for_previous();
-    Accumulator sum = partial[index];
-    for (int s = 1; s < SPLIT; ++s) sum += partial[s * m * n + index];
-    store_result(C + index / n * ldc + index % n, sum, alpha, beta);
-  }
+extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, const Accumulator* partial) {
+  if constexpr (SPLIT > 1 && REDUCE == 0) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
 }

@@ -1,9 +1,11 @@
 // The family for products with few rows or few columns; see kernel.cu for the picture.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "templates/dtype.h"
 #include "templates/families.h"
+#include "templates/split_k.h"
 #include "templates/tiling.h"
 
 namespace mmtune {
@@ -113,25 +115,22 @@ struct Skinny {
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const Shape shape(problem, p);
     LaunchPlan plan;
-    plan.constants = {{"VEC", shape.vec}};
+    plan.constants = {{"ALONG_K", shape.along_k},
+                      {"VEC", shape.vec},
+                      {"TILE", shape.tile},
+                      {"BK", shape.bk},
+                      {"REDUCE_THREADS", kReduceThreads}};
     (p.side == 0 ? plan.needs.b : plan.needs.a) = p.side == 0 ? problem.align.b : problem.align.a;
+    const Arg partial = add_partial_sums(plan, problem, p.split);
 
     LaunchStep gemm;
     gemm.grid.x = tiles(problem, p, shape) * p.split;
     gemm.block.x = shape.threads;
     gemm.smem_bytes = shape.smem_bytes;
     gemm.args = blas_arguments();
-    gemm.args.push_back(Arg::workspace);
-    plan.steps.push_back(gemm);
-    if (p.split > 1) {
-      plan.workspace_bytes = p.split * problem.m * problem.n * traits(problem.precision).accumulator.bytes;
-      LaunchStep reduce;
-      reduce.kernel = "reduce";
-      reduce.grid.x = ceil_div(problem.m * problem.n, 256);
-      reduce.block.x = 256;
-      reduce.args = {Arg::m, Arg::n, Arg::alpha, Arg::beta, Arg::c, Arg::ldc, Arg::workspace};
-      plan.steps.push_back(reduce);
-    }
+    gemm.args.push_back(partial);
+    plan.steps.push_back(std::move(gemm));
+    if (p.split > 1) plan.steps.push_back(reduce_step(problem, partial));
     overlap_steps(plan, device);
     plan.work = estimate(problem, p, shape);
     return plan;

@@ -18,17 +18,16 @@
 #include "mmtune/copy.cuh"
 #include "mmtune/dependent.cuh"
 #include "mmtune/index.cuh"
+#include "mmtune/reduce.cuh"
 #include "mmtune/warp.cuh"
 
-constexpr bool ALONG_K = SIDE == 0 ? TRANSPOSE_B : !TRANSPOSE_A;         // the wide operand is contiguous along k
-constexpr bool NARROW_ALONG_K = SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;  // so is the narrow one
+// ALONG_K says that the wide operand is contiguous along k; so is the narrow one:
+constexpr bool NARROW_ALONG_K = SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;
 
 constexpr int WARPS_E = WARPS / WARPS_K;         // warps along the extent
 constexpr int SPAN = 32 * VEC;                   // elements that a warp's vector load covers
 constexpr int STEPS = ALONG_K ? SPAN : 1;        // steps along k of such a load
 constexpr int POSITIONS = ALONG_K ? 1 : SPAN;    // positions of such a load
-constexpr int TILE = WARPS_E * OWN * POSITIONS;  // positions per block
-constexpr int BK = WARPS_K * UNROLL * STEPS;     // steps along k per stage
 constexpr int HELD = OWN * (ALONG_K ? 1 : VEC);  // positions per thread
 constexpr int MANY = 16 / sizeof(Accumulator);   // sums in 16 bytes
 constexpr int GROUP = ALONG_K ? (VEC < MANY ? VEC : MANY) : (FEW < MANY ? FEW : MANY);  // narrow values read at once
@@ -40,7 +39,8 @@ union Shared {
   Accumulator partial[WARPS_K > 1 ? WARPS_K / 2 : 1][WARPS_K > 1 ? HELD* FEW : 1][WARPS_E * 32];
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
-static_assert(THREADS == WARPS * 32, "host and kernel disagree on the block");
+static_assert(THREADS == WARPS * 32 && TILE == WARPS_E * OWN * POSITIONS && BK == WARPS_K * UNROLL * STEPS,
+              "host and kernel disagree on the block");
 
 // x or y, which may differ in type.
 template <bool FIRST, class X, class Y>
@@ -259,7 +259,7 @@ __device__ __forceinline__ void add_warps(Sums& sums, Shared& shared, const Lane
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
-         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc, Accumulator* __restrict__ workspace) {
+         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc, Accumulator* __restrict__ partial) {
   if constexpr (SPLIT > 1) launch_dependents();
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
@@ -293,7 +293,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
       const i64 row = SIDE == 0 ? few0 + j : e;
       const i64 column = SIDE == 0 ? e : few0 + j;
       if constexpr (SPLIT > 1) {
-        workspace[(split * m + row) * n + column] = sum;
+        partial[(split * m + row) * n + column] = sum;
       } else {
         store_result(C + row * ldc + column, sum, alpha, beta);
       }
@@ -301,16 +301,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   }
 }
 
-// Adds the SPLIT partial sums of every element in order: the same bits every time.
-extern "C" __global__ void __launch_bounds__(256)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, const Accumulator* workspace) {
-  if constexpr (SPLIT > 1) {
-    const i64 index = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x;
-    if (index >= m * n) return;
-    wait_for_previous();
-    Accumulator sum = workspace[index];
-#pragma unroll
-    for (int s = 1; s < SPLIT; ++s) sum += workspace[s * m * n + index];
-    store_result(C + index / n * ldc + index % n, sum, alpha, beta);
-  }
+extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, const Accumulator* partial) {
+  if constexpr (SPLIT > 1) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
 }

@@ -43,6 +43,7 @@ struct TiledCoarsened {
     gemm.args = blas_arguments();
     LaunchPlan plan;
     plan.steps = {gemm};
+    plan.constants = {{"BM", p.cm * p.tile}, {"BN", p.cn * p.tile}};
     plan.work = estimate(problem, p);
     return plan;
   }

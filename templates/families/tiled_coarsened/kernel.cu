@@ -8,15 +8,13 @@
 //            ┴  └──────┴───────┴─────┘              ┴  └──┴───────┴───────┴──┘   TILE steps at a time
 //
 //     thread (x, y) owns C[row0 + y + TILE * r, column0 + x + TILE * c] for r < CM, c < CN,
-//     row0 = CM * TILE * tile.m,   column0 = CN * TILE * tile.n
+//     row0 = BM * tile.m,   column0 = BN * tile.n,   BM = CM * TILE,   BN = CN * TILE
 //
 // Its elements lie TILE apart, so that neighbouring threads always touch neighbouring elements. Threads outside of C
 // load zeros, or elements that others need, and take part in every barrier. A transposed operand is turned over on its
 // way into shared memory so that its loads coalesce too; one column of padding then spreads its stores over the banks.
 #include "mmtune/index.cuh"
 
-constexpr int BM = CM * TILE;  // rows of C per block
-constexpr int BN = CN * TILE;  // columns of C per block
 constexpr int PAD_A = TRANSPOSE_A ? 1 : 0;
 constexpr int PAD_B = TRANSPOSE_B ? 1 : 0;
 

@@ -30,7 +30,7 @@ void barrier_init(unsigned barrier, int count);
 void barrier_init_fence();
 void barrier_expect(unsigned barrier, int bytes);
 void barrier_wait(unsigned barrier, unsigned parity);
-void copy_box(unsigned target, const void* map, int column, int row, unsigned barrier);
+void copy_box(unsigned target, const void* map, unsigned barrier, const int* begin, int rank);
 int cluster_rank();
 void cluster_arrive();
 void cluster_wait();

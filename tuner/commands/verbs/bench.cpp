@@ -74,7 +74,7 @@ class TunedKernels {
     program.candidate = {family, family->complete(Config::parse(key.config), problem)};
     const Config& config = program.candidate.config;
     program.plan = family->plan(problem, config, device_.spec);
-    program.source = render(files_, *family, problem, config, device_.spec, target_.compute_capability);
+    program.source = render(files_, *family, problem, config, program.plan, target_.compute_capability);
     if (program.source.hash != key.source_hash) {
       throw untuned(problem, fmt::format("the kernel of family {} has changed since it was tuned", key.family));
     }

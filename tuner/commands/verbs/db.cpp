@@ -67,7 +67,8 @@ ExitCode export_copy(const DbOptions& options) {
   return ExitCode::done;
 }
 
-/// The hash that today's kernel sources give this trial; nothing for a family or a value that no longer exists.
+/// The hash that today's kernel sources give this trial; nothing for a family or a value that no longer exists, and for
+/// a configuration that cannot run any more.
 std::optional<std::string> live_hash(const Trial& trial, const DeviceSpec& device, const TemplateFiles& files,
                                      const Nvrtc& nvrtc) {
   const auto* family = find_family(trial.key.family);
@@ -75,7 +76,9 @@ std::optional<std::string> live_hash(const Trial& trial, const DeviceSpec& devic
   try {
     const auto config = family->complete(Config::parse(trial.key.config), trial.key.problem);
     const auto target = compile_target(device, nvrtc.supported()).compute_capability;
-    return render(files, *family, trial.key.problem, config, device, target).hash;
+    const auto plan = family->legal_plan(trial.key.problem, config, device);
+    if (!plan) return std::nullopt;
+    return render(files, *family, trial.key.problem, config, *plan, target).hash;
   } catch (const UsageError&) {
     return std::nullopt;
   }

@@ -48,10 +48,9 @@ ExitCode render_source(const RenderOptions& options) {
   const auto problem = the_problem(options);
   const auto config = family.complete(Config::parse(options.config), problem);
   const auto device = choose_device(options.device);
-  if (!family.broken_rule(problem, config, device.spec).empty()) {
-    throw UsageError(explain(family, problem, config, device.spec));
-  }
-  fmt::print("{}", render(template_files(), family, problem, config, device.spec, target_of(device.spec)).text);
+  const auto plan = family.legal_plan(problem, config, device.spec);
+  if (!plan) throw UsageError(explain(family, problem, config, device.spec));
+  fmt::print("{}", render(template_files(), family, problem, config, *plan, target_of(device.spec)).text);
   return ExitCode::done;
 }
 

@@ -13,8 +13,10 @@ inline void barrier_init_fence() { mmtune::shim::barrier_init_fence(); }
 inline void barrier_expect(unsigned barrier, int bytes) { mmtune::shim::barrier_expect(barrier, bytes); }
 inline void barrier_wait(unsigned barrier, unsigned parity) { mmtune::shim::barrier_wait(barrier, parity); }
 
-inline void copy_box(unsigned target, const TensorMap* map, int column, int row, unsigned barrier) {
-  mmtune::shim::copy_box(target, map, column, row, barrier);
+template <class... Coordinates>
+inline void copy_box(unsigned target, const TensorMap* map, unsigned barrier, Coordinates... begin) {
+  const int at[] = {begin...};
+  mmtune::shim::copy_box(target, map, barrier, at, sizeof...(begin));
 }
 
 inline int cluster_rank() { return mmtune::shim::cluster_rank(); }

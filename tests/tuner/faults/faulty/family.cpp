@@ -40,10 +40,10 @@ struct Faulty {
     plan.work.bytes_per_k = fetched_bytes_per_k(problem, kTile, kTile);
     plan.work.tile_m = plan.work.tile_n = kTile;
     for (std::size_t i = 0; i < test::kKernelFaults.size(); ++i) {
-      plan.constants.push_back({std::string(test::kKernelFaults[i].name), static_cast<int>(i)});
+      plan.constants.push_back({test::kKernelFaults[i].name, static_cast<int>(i)});
     }
     const auto& fault = test::kKernelFaults[static_cast<std::size_t>(p.fault)];
-    if (fault.name == "MEMORY") plan.workspace_bytes = std::int64_t{1} << 42;
+    if (fault.name == "MEMORY") plan.workspace.add("too much", std::int64_t{1} << 42);
     return plan;
   }
 };

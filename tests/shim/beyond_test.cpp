@@ -1,0 +1,70 @@
+// What the simulated machine cannot run, it says by name.
+#include <gtest/gtest.h>
+#include <mmtune/error.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "templates/families.h"
+#include "tests/shim/product.h"
+
+namespace mmtune::shim {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The device headers of a source tree with this one besides.
+TemplateFiles files_with(const std::string& header, std::string_view text) {
+  const fs::path root = fs::path(testing::TempDir()) / fmt::format("mmtune_beyond_{}", getpid());
+  fs::create_directories(root / "templates/device");
+  std::ofstream(root / "templates/device" / header) << text;
+  TemplateFiles files = TemplateFiles::from_directory(root.string());
+  fs::remove_all(root);
+  return files;
+}
+
+constexpr const char* kKernel = "#include \"mmtune/unit.cuh\"\nextern \"C\" __global__ void gemm() { use(); }\n";
+
+TEST(BeyondTheHost, IsSaidByName) {
+  const struct {
+    const char* ptx;
+    const char* reason;
+  } cases[] = {
+      {"asm volatile(\"wgmma.fence.sync.aligned;\");", "wgmma cannot run on the host: the GPU suite covers it"},
+      {"asm(\"{ .reg .pred p;\\n mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {}, {}, {}, {};}\");",
+       "mma.sync cannot run on the host: the GPU suite covers it"},
+      {"asm volatile(\"setmaxnreg.dec.sync.aligned.u32 24;\");",
+       "setmaxnreg cannot run on the host: the GPU suite covers it"},
+      {"return;  // wgmma.mma_async and \"mma.sync.\" are for others", ""},
+  };
+  for (const auto& [ptx, reason] : cases) {
+    const TemplateFiles files = files_with("unit.cuh", fmt::format("inline void use() {{ {} \n}}\n", ptx));
+    const Source source{"beyond", kKernel, ""};
+    EXPECT_EQ(beyond_the_host(source, files), reason);
+    LaunchPlan plan;
+    plan.steps.resize(1);
+    if (*reason == 0) {
+      EXPECT_NO_THROW(Program(source, plan, files));
+      continue;
+    }
+    try {
+      const Program program(source, plan, files);
+      FAIL() << reason;
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), reason);
+    }
+  }
+}
+
+TEST(BeyondTheHost, IsNoneOfTheFamiliesOfCudaCores) {
+  for (const char* name : {"naive", "reference", "simt", "skinny", "tiled", "tiled_coarsened"}) {
+    const Family& family = family_named(name);
+    const Problem problem = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
+    const Config config = family.default_config(problem);
+    const Source source = render(kernel_sources(), family, problem, config, family.plan(problem, config, device()), 90);
+    EXPECT_EQ(beyond_the_host(source, kernel_sources()), "") << name;
+  }
+}
+
+}  // namespace
+}  // namespace mmtune::shim
