@@ -41,8 +41,9 @@ class GpuLarge : public test::GpuTest, public testing::WithParamInterface<Proble
     b_ = DeviceBuffer(b);
     c_ = DeviceBuffer(c);
     const CheckKernels kernels(*nvrtc_, target_, problem().precision, problem().layout);
-    kernels.fill(a_.address(), static_cast<std::int64_t>(a / 4), 1, Fill::whole_numbers, nullptr);
-    kernels.fill(b_.address(), static_cast<std::int64_t>(b / 4), std::uint64_t{1} << 40, Fill::whole_numbers, nullptr);
+    kernels.fill(Role::a, a_.address(), static_cast<std::int64_t>(a / 4), 1, Fill::whole_numbers, nullptr);
+    kernels.fill(Role::b, b_.address(), static_cast<std::int64_t>(b / 4), std::uint64_t{1} << 40, Fill::whole_numbers,
+                 nullptr);
     MMTUNE_CUDA(cuCtxSynchronize());
   }
 
