@@ -32,8 +32,9 @@ class ToyRun {
   /// What is wrong with C, or nothing.
   std::string run(Order order) const {
     const Program program({"toy", text_, ""}, plan_, kernel_sources());
-    const test::HostMatrix a(Precision::fp32, stored_a(problem_), {.padding = 4}, test::Values::random, 1);
-    const test::HostMatrix c(Precision::fp32, stored_c(problem_), {.padding = 1}, test::Values::nan, 2);
+    const FormatTraits& format = traits(Precision::fp32).a;
+    const test::HostMatrix a(format, stored_a(problem_), {.padding = 4}, test::Values::random, 1);
+    const test::HostMatrix c(format, stored_c(problem_), {.padding = 1}, test::Values::nan, 2);
     const MatrixMemory memory_a(a), memory_c(c);
     const Operands operands{memory_a.address(), memory_a.address(), memory_c.address(), {a.ld(), problem_.n, c.ld()}};
     launch(program, plan_, problem_, operands, order, "toy");
@@ -41,7 +42,7 @@ class ToyRun {
     for (std::int64_t row = 0; row < problem_.m; ++row) {
       for (std::int64_t column = 0; column < problem_.n; ++column) {
         const double expected = column < problem_.k ? a.at(row, column) : 0;
-        const double is = test::decode(Precision::fp32, c.bits(image, row, column));
+        const double is = test::decode(format.format, c.bits(image, row, column));
         if (is != expected) return fmt::format("C[{},{}] is {}, should be {}", row, column, is, expected);
       }
     }
