@@ -23,6 +23,16 @@ struct Suspect {
   std::string source_hash;
   int kills = 0;
   std::string last;  ///< UTC, ISO 8601
+
+  static constexpr void fields(auto&& visit) {
+    visit("device", &Suspect::device);
+    visit("driver", &Suspect::driver, rule::label);
+    visit("family", &Suspect::family, rule::family);
+    visit("config", &Suspect::config, rule::config);
+    visit("source_hash", &Suspect::source_hash, rule::hash);
+    visit("kills", &Suspect::kills, rule::not_negative);
+    visit("last", &Suspect::last, rule::utc_time);
+  }
 };
 
 /// Whether a launch that came to this has ended its worker.

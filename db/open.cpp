@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <utility>
+
+#include "db/columns.h"
 
 namespace mmtune {
 
@@ -23,9 +25,6 @@ const std::vector<std::pair<std::string_view, std::string_view>>& mmtune_db();
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::array<std::string_view, 8> kTables{"device",   "problem", "environment", "binary",
-                                                  "compiled", "trial",   "attempt",     "winner"};
 
 [[noreturn]] void refuse(const std::string& path, std::string_view cause, std::string_view remedy) {
   throw DatabaseError(fmt::format("database {}: {}; {}", path, cause, remedy));
@@ -131,25 +130,38 @@ void check_identity(const Database& database, const Header& header, int current)
   if (header.version < 1) refuse(database.path(), "damaged: it has no version", "restore a copy");
 }
 
-/// Only our tables and their indices. Columns need no look: statements name theirs, and every value is validated.
+constexpr std::string_view kRestore = "restore a copy, or move it away and tune again";
+
+/// Those of a table, with generated ones, but without the id of its rows.
+std::set<std::string> columns_of(Database& database, std::string_view table) {
+  std::set<std::string> columns;
+  Rows rows = database.query("SELECT name FROM pragma_table_xinfo(:table) WHERE name <> 'id'", Named{"table", table});
+  while (rows.next()) columns.emplace(rows.text(0).value_or(""));
+  return columns;
+}
+
+/// Only our tables, with their columns, and their indices.
 void check_shape(Database& database) {
-  std::size_t tables = 0;
+  const std::vector<Table> expected = tables();
+  std::size_t found = 0;
   Rows rows = database.query("SELECT type, name, tbl_name, sql FROM sqlite_schema");
   while (rows.next()) {
     const std::string type(rows.text(0).value_or(""));
     const std::string name(rows.text(1).value_or(""));
-    const std::string_view table = rows.text(2).value_or("");
-    const bool ours = std::find(kTables.begin(), kTables.end(), table) != kTables.end();
+    const std::string_view owner = rows.text(2).value_or("");
+    const auto table =
+        std::find_if(expected.begin(), expected.end(), [&](const Table& each) { return each.name == owner; });
+    const bool ours = table != expected.end();
     if (type == "table" && ours && rows.text(3).value_or("").starts_with("CREATE TABLE")) {
-      ++tables;
-    } else if (!(type == "index" && ours) && !table.starts_with("sqlite_")) {
-      refuse(database.path(), fmt::format("holds the {} \"{}\", which no mmtune writes", type, name),
-             "restore a copy, or move it away and tune again");
+      ++found;
+      if (columns_of(database, name) != std::set(table->columns.begin(), table->columns.end())) {
+        refuse(database.path(), fmt::format("the columns of {} are not those of this format", name), kRestore);
+      }
+    } else if (!(type == "index" && ours) && !owner.starts_with("sqlite_")) {
+      refuse(database.path(), fmt::format("holds the {} \"{}\", which no mmtune writes", type, name), kRestore);
     }
   }
-  if (tables != kTables.size()) {
-    refuse(database.path(), "tables are missing", "restore a copy, or move it away and tune again");
-  }
+  if (found != expected.size()) refuse(database.path(), "tables are missing", kRestore);
 }
 
 Header read_header_in_transaction(Database& database) {

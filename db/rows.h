@@ -1,59 +1,76 @@
-// Between rows and value types: which columns make a trial, in which order, and how they are bound and read.
+// Between rows and value types: binding, reading and writing of whatever has a list of its fields (templates/fields.h).
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <vector>
 
+#include "db/columns.h"
 #include "db/sqlite.h"
-#include "db/store.h"
 
 namespace mmtune {
 
-// Parameters in the order of the members: 4 for a DeviceKey, 8 for a Problem, and these with 4 more for a TrialKey.
-void bind_value(Statement& statement, const DeviceKey& device);
-void bind_value(Statement& statement, const Problem& problem);
-void bind_value(Statement& statement, const TrialKey& key);
-void bind_value(Statement& statement, const Timing& timing);
-void bind_value(Statement& statement, const Environment& environment);
+/// Binds each field, and those of records inside, to the parameter of its name.
+template <Record T>
+void bind_value(Statement& statement, const T& record) {
+  T::fields([&](std::string_view name, auto member, const auto&...) {
+    if constexpr (Record<decltype(value_type(member))>) {
+      bind_value(statement, record.*member);
+    } else {
+      bind_value(statement, Named{name, record.*member});
+    }
+  });
+}
 
-/// 16 parameters, NULL for what the filter leaves open.
-void bind_value(Statement& statement, const RowFilter& filter);
+/// "device_id" and the id of that row.
+struct Reference {
+  std::string column;
+  std::int64_t id = 0;
+};
 
-/// The columns that read_key reads, from tables named d (device), p (problem) and t (trial).
-#define MMTUNE_KEY_COLUMNS                                                                                   \
-  "d.name, d.compute_capability, d.sm_count, d.smem_per_block_optin, p.precision, p.layout, p.m, p.n, p.k, " \
-  "p.align_a, p.align_b, p.align_c, t.family, t.config, t.source_hash, t.evidence"
+/// What sql::into<T>() needs: the fields of the row itself, and the rows that it names.
+template <Record T>
+struct NewRow {
+  const T& record;
+  std::vector<Reference> references;
+};
 
-/// The columns that read_trial reads; e is environment.
-#define MMTUNE_TRIAL_COLUMNS                                                                                     \
-  MMTUNE_KEY_COLUMNS                                                                                             \
-  ", t.outcome, t.note, t.binary_hash, t.median_us, t.q1_us, t.q3_us, t.min_us, t.samples, t.calls_per_sample, " \
-  "t.mode, t.sm_clock_mhz, t.memory_clock_mhz, t.throttle, t.co_tenants, t.disturbed, t.clock_limit_mhz, "       \
-  "t.power_limit_w, t.error_share, t.deterministic, t.occupancy, t.smem_bytes, e.driver, e.nvrtc, "              \
-  "e.mmtune_commit, e.device_uuid, t.created"
+template <Record T>
+void bind_own_fields(Statement& statement, const T& record) {
+  T::fields([&]<class... Rules>(std::string_view name, auto member, const Rules&...) {
+    using Value = decltype(value_type(member));
+    if constexpr (kIsImage<Rules...>) {
+      const std::string& image = record.*member;
+      image.empty() ? statement.bind(name, nullptr) : statement.bind(name, Blob{image});
+    } else if constexpr (!Record<Value>) {
+      bind_value(statement, Named{name, record.*member});
+    } else if constexpr (kTable<Value>.empty()) {
+      bind_own_fields(statement, record.*member);
+    }
+  });
+}
 
-/// The columns that read_binary reads; b is binary.
-#define MMTUNE_BINARY_COLUMNS \
-  "b.hash, b.target, b.exact_target, b.registers, b.spill_bytes, b.stack_bytes, b.static_smem_bytes, b.compile_ms"
+template <Record T>
+void bind_value(Statement& statement, const NewRow<T>& row) {
+  bind_own_fields(statement, row.record);
+  for (const Reference& reference : row.references) statement.bind(reference.column, reference.id);
+}
 
 /// Reads columns from left to right. A value of a wrong type or out of its member's range spoils the row, not the
-/// program: `valid` says so once all are read.
+/// program: `valid` says so once all are read, and what was read may be nonsense then.
 class Reader {
  public:
-  explicit Reader(const Rows& rows) : rows_(rows) {}
+  explicit Reader(const Rows& rows, Images images = Images::no) : rows_(rows), images_(images) {}
 
   bool valid() const { return valid_; }
 
-  std::int64_t wide() { return take(rows_.integer(column_++)); }
-  int integer();
-  bool boolean();
-  double real() { return take(rows_.real(column_++)); }
-  std::string text() { return std::string(take(rows_.text(column_++))); }
-  std::string blob() { return std::string(take(rows_.blob(column_++))); }
-  template <class Enum>
-  Enum enumerator() {
-    return static_cast<Enum>(integer());
-  }
+  template <class T>
+  void read(T& value);
 
  private:
   template <class T>
@@ -61,19 +78,121 @@ class Reader {
     valid_ = valid_ && value.has_value();
     return value.value_or(T{});
   }
+  template <class T>
+  void read_integer(T& value);
+  void read_image(std::string& image);
 
   const Rows& rows_;
+  Images images_;
   int column_ = 0;
   bool valid_ = true;
 };
 
-/// Each consumes its columns and may give nonsense if the row is spoilt: ask Reader::valid and fault_of.
-DeviceKey read_device(Reader& reader);
-TrialKey read_key(Reader& reader);
-Trial read_trial(Reader& reader);
-Binary read_binary(Reader& reader);
+/// A record, or the value of one column.
+template <class T>
+void Reader::read(T& value) {
+  if constexpr (Record<T>) {
+    T::fields([&]<class... Rules>(std::string_view, auto member, const Rules&...) {
+      if constexpr (kIsImage<Rules...>) {
+        if (images_ == Images::yes) read_image(value.*member);
+      } else {
+        read(value.*member);
+      }
+    });
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    value = take(rows_.text(column_++));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    value = take(rows_.real(column_++));
+  } else if constexpr (std::is_enum_v<T>) {
+    int number = 0;
+    read_integer(number);
+    value = static_cast<T>(number);
+  } else {
+    read_integer(value);
+  }
+}
 
-/// The trial of the current row if mmtune could have written it.
-std::optional<Trial> valid_trial(const Rows& rows);
+template <class T>
+void Reader::read_integer(T& value) {
+  const std::int64_t number = take(rows_.integer(column_++));
+  using Limits = std::numeric_limits<T>;
+  const bool fits = number >= std::int64_t{Limits::min()} && number <= std::int64_t{Limits::max()};
+  valid_ = valid_ && fits;
+  value = fits ? static_cast<T>(number) : T{};
+}
+
+/// The record in the current row if mmtune could have written it.
+template <Record T>
+std::optional<T> valid_row(const Rows& rows, Images images = Images::no) {
+  T record;
+  Reader reader(rows, images);
+  reader.read(record);
+  if (!reader.valid() || !fault_of(record).empty()) return std::nullopt;
+  return record;
+}
+
+/// Those that mmtune could have written, from the current row on.
+template <Record T>
+std::vector<T> valid_rows(Rows rows) {
+  std::vector<T> records;
+  while (rows.next()) {
+    if (auto record = valid_row<T>(rows)) records.push_back(*std::move(record));
+  }
+  return records;
+}
+
+/// The id of a record's row, which is written if it is not there yet. Call within a write transaction.
+template <Record T>
+std::int64_t id_of(Database& database, const T& record) {
+  static const std::string select = fmt::format("SELECT id FROM {} WHERE {}", kTable<T>, sql::matches<T>());
+  static const std::string insert = "INSERT " + sql::into<T>();
+  const auto find = [&]() -> std::optional<std::int64_t> {
+    Rows rows = database.query(select, record);
+    if (!rows.next()) return std::nullopt;
+    return rows.integer(0);
+  };
+  if (const auto id = find()) return *id;
+  database.run(insert, record);
+  return find().value_or(0);  // 0 is no id: the reference to it is refused
+}
+
+template <Record T>
+void write_references(Database& database, const T& record, std::vector<Reference>& references) {
+  T::fields([&](std::string_view, auto member, const auto&...) {
+    using Value = decltype(value_type(member));
+    if constexpr (Record<Value>) {
+      if constexpr (kTable<Value>.empty()) {
+        write_references(database, record.*member, references);
+      } else {
+        references.push_back({fmt::format("{}_id", kTable<Value>), id_of(database, record.*member)});
+      }
+    }
+  });
+}
+
+[[noreturn]] void refuse_row(const Database& database, std::string_view table, std::string_view fault);
+
+/// Throws DatabaseError for a record that would not be read back.
+template <Record T>
+void require_sound(const Database& database, const T& record) {
+  if (const std::string fault = fault_of(record); !fault.empty()) refuse_row(database, kTable<T>, fault);
+}
+
+/// Writes a sound record by `statement`, which begins with INSERT. What the row refers to is written if it is not there
+/// yet. Call within a write transaction.
+template <Record T>
+void write_row(Database& database, std::string_view statement, const T& record) {
+  require_sound(database, record);
+  NewRow<T> row{record, {}};
+  write_references(database, record, row.references);
+  database.run(statement, row);
+}
+
+/// Replaces the row with the same key.
+template <Record T>
+void write_row(Database& database, const T& record) {
+  static const std::string statement = "INSERT OR REPLACE " + sql::into<T>();
+  write_row(database, statement, record);
+}
 
 }  // namespace mmtune

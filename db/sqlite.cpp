@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -130,7 +131,7 @@ void Database::exec(const std::string& sql) {
 Statement& Database::statement(std::string_view sql) {
   const auto found = statements_.find(sql);
   if (found != statements_.end()) return found->second;
-  return statements_.emplace(sql, Statement(*this, sql)).first->second;
+  return statements_.emplace(std::string(sql), Statement(*this, sql)).first->second;
 }
 
 std::int64_t Database::integer(std::string_view sql) {
@@ -169,22 +170,30 @@ std::optional<std::string_view> Rows::blob(int column) const {
   return std::string_view(bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(size));
 }
 
+bool Rows::is_null(int column) const { return sqlite3_column_type(statement_.handle_, column) == SQLITE_NULL; }
+
 Statement::Statement(Database& database, std::string_view sql) : database_(&database) {
   database.require_same_process();
   const int code = sqlite3_prepare_v3(database.handle_, sql.data(), static_cast<int>(sql.size()),
                                       SQLITE_PREPARE_PERSISTENT, &handle_, nullptr);
   if (code != SQLITE_OK) database.fail(code);
+  for (int i = 1; i <= sqlite3_bind_parameter_count(handle_); ++i) {
+    const char* name = sqlite3_bind_parameter_name(handle_, i);
+    parameters_.push_back({name == nullptr ? "" : name + 1, false});  // behind the colon
+  }
 }
 
 Statement::~Statement() { sqlite3_finalize(handle_); }
 
 Statement::Statement(Statement&& other) noexcept
-    : database_(other.database_), handle_(std::exchange(other.handle_, nullptr)), bound_(other.bound_) {}
+    : database_(other.database_),
+      handle_(std::exchange(other.handle_, nullptr)),
+      parameters_(std::move(other.parameters_)) {}
 
 void Statement::restart() {
   database_->require_same_process();
   sqlite3_reset(handle_);
-  bound_ = 0;
+  for (Parameter& parameter : parameters_) parameter.bound = false;
 }
 
 bool Statement::step() {
@@ -197,18 +206,38 @@ void Statement::check_bind(int code) {
   if (code != SQLITE_OK) database_->fail(code);
 }
 
-void Statement::bind(std::int64_t value) { check_bind(sqlite3_bind_int64(handle_, ++bound_, value)); }
-void Statement::bind(double value) { check_bind(sqlite3_bind_double(handle_, ++bound_, value)); }
-void Statement::bind(std::nullptr_t) { check_bind(sqlite3_bind_null(handle_, ++bound_)); }
+int Statement::take_parameter(std::string_view name) {
+  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
+                                  [&](const Parameter& parameter) { return parameter.name == name; });
+  if (found == parameters_.end()) throw Error(fmt::format("SQL has no parameter :{}: a fault of mmtune", name));
+  found->bound = true;
+  return static_cast<int>(found - parameters_.begin()) + 1;
+}
+
+void Statement::require_all_bound() const {
+  for (const Parameter& parameter : parameters_) {
+    if (!parameter.bound) throw Error(fmt::format("SQL misses the value of :{}: a fault of mmtune", parameter.name));
+  }
+}
+
+void Statement::bind(std::string_view name, std::int64_t value) {
+  check_bind(sqlite3_bind_int64(handle_, take_parameter(name), value));
+}
+void Statement::bind(std::string_view name, double value) {
+  check_bind(sqlite3_bind_double(handle_, take_parameter(name), value));
+}
+void Statement::bind(std::string_view name, std::nullptr_t) {
+  check_bind(sqlite3_bind_null(handle_, take_parameter(name)));
+}
 
 // An empty view may hold a null pointer, which SQLite would bind as NULL.
-void Statement::bind(std::string_view value) {
+void Statement::bind(std::string_view name, std::string_view value) {
   const char* bytes = value.empty() ? "" : value.data();
-  check_bind(sqlite3_bind_text64(handle_, ++bound_, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  check_bind(sqlite3_bind_text64(handle_, take_parameter(name), bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
 }
-void Statement::bind(Blob value) {
+void Statement::bind(std::string_view name, Blob value) {
   const char* bytes = value.bytes.empty() ? "" : value.bytes.data();
-  check_bind(sqlite3_bind_blob64(handle_, ++bound_, bytes, value.bytes.size(), SQLITE_TRANSIENT));
+  check_bind(sqlite3_bind_blob64(handle_, take_parameter(name), bytes, value.bytes.size(), SQLITE_TRANSIENT));
 }
 
 Transaction::Transaction(Database& database, Kind kind) : database_(database) {

@@ -7,11 +7,13 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <unordered_map>
+#include <vector>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -40,7 +42,7 @@ class Database {
   /// Runs one or more statements that return no rows.
   void exec(const std::string& sql);
 
-  /// Runs the statement of this text, which is prepared once and must outlive the connection: a literal.
+  /// Runs the statement of this text, which is prepared once. See Statement::query for the arguments.
   template <class... Args>
   Rows query(std::string_view sql, const Args&... args);
 
@@ -64,7 +66,7 @@ class Database {
   std::string path_;
   sqlite3* handle_ = nullptr;
   long process_;
-  std::unordered_map<std::string_view, Statement> statements_;
+  std::map<std::string, Statement, std::less<>> statements_;
 };
 
 /// Bytes to be stored as a BLOB.
@@ -89,6 +91,7 @@ class Rows {
   std::optional<double> real(int column) const;
   std::optional<std::string_view> text(int column) const;
   std::optional<std::string_view> blob(int column) const;
+  bool is_null(int column) const;
 
  private:
   Statement& statement_;
@@ -101,30 +104,40 @@ class Statement {
   Statement(Statement&& other) noexcept;
   Statement& operator=(Statement&&) = delete;
 
-  /// Binds the arguments in order. Each of them is a number, an enum, a text, a Blob, nullptr, an optional of these, or
-  /// a type with its own bind_value(Statement&, const T&), which may fill several parameters.
+  /// Binds every parameter by its name. An argument is a Named value or a type with its own
+  /// bind_value(Statement&, const T&), which may fill several parameters (db/rows.h). Throws Error for a parameter that
+  /// the statement does not have, or that is left.
   template <class... Args>
   Rows query(const Args&... args) {
     restart();
     (bind_value(*this, args), ...);
+    require_all_bound();
     return Rows(*this);
   }
 
-  void bind(std::int64_t value);
-  void bind(double value);
-  void bind(std::string_view value);
-  void bind(Blob value);
-  void bind(std::nullptr_t);
+  /// `name` without the colon before it.
+  void bind(std::string_view name, std::int64_t value);
+  void bind(std::string_view name, double value);
+  void bind(std::string_view name, std::string_view value);
+  void bind(std::string_view name, Blob value);
+  void bind(std::string_view name, std::nullptr_t);
 
  private:
   friend class Rows;
   void restart();
   bool step();
+  int take_parameter(std::string_view name);
+  void require_all_bound() const;
   void check_bind(int code);
+
+  struct Parameter {
+    std::string name;
+    bool bound = false;
+  };
 
   Database* database_;
   sqlite3_stmt* handle_ = nullptr;
-  int bound_ = 0;
+  std::vector<Parameter> parameters_;
 };
 
 template <class... Args>
@@ -140,19 +153,23 @@ std::int64_t Database::run(std::string_view sql, const Args&... args) {
   return changes();
 }
 
+/// A value for the parameter :name. It is a number, an enum, a text, a Blob, nullptr or an optional of these.
 template <class T>
-requires std::integral<T> || std::is_enum_v<T>
-void bind_value(Statement& statement, T value) { statement.bind(static_cast<std::int64_t>(value)); }
-inline void bind_value(Statement& statement, double value) { statement.bind(value); }
-inline void bind_value(Statement& statement, std::string_view value) { statement.bind(value); }
-inline void bind_value(Statement& statement, Blob value) { statement.bind(value); }
-inline void bind_value(Statement& statement, std::nullptr_t) { statement.bind(nullptr); }
+struct Named {
+  std::string_view name;
+  const T& value;
+};
 template <class T>
-void bind_value(Statement& statement, const std::optional<T>& value) {
-  if (value) {
-    bind_value(statement, *value);
+Named(std::string_view, const T&) -> Named<T>;
+
+template <class T>
+void bind_value(Statement& statement, const Named<T>& named) {
+  if constexpr (std::integral<T> || std::is_enum_v<T>) {
+    statement.bind(named.name, static_cast<std::int64_t>(named.value));
+  } else if constexpr (requires { named.value.has_value(); }) {
+    named.value ? bind_value(statement, Named{named.name, *named.value}) : statement.bind(named.name, nullptr);
   } else {
-    statement.bind(nullptr);
+    statement.bind(named.name, named.value);
   }
 }
 

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "db/store_impl.h"
-#include "db/validate.h"
 
 namespace mmtune {
 
@@ -30,21 +29,18 @@ void check_pages(Database& database, std::vector<std::string>& faults) {
   }
 }
 
-/// Rows that readers skip.
-void check_values(Database& database, std::vector<std::string>& faults) {
-  Rows rows = database.query("SELECT " MMTUNE_TRIAL_COLUMNS ", t.id" MMTUNE_TRIAL_TABLES);
+/// Rows of T that readers skip, by what `name` gives, which is SQL.
+template <Record T>
+void check_values(Database& database, std::string_view name, std::vector<std::string>& faults) {
+  Rows rows = database.query(fmt::format("SELECT {}, {}{}", name, sql::columns<T>(), sql::from<T>()));
   while (rows.next()) {
+    std::string row;
+    T record;
     Reader reader(rows);
-    const Trial trial = read_trial(reader);
-    const std::string fault = reader.valid() ? fault_of(trial) : "a value of a wrong type or out of range";
-    if (!fault.empty()) faults.push_back(fmt::format("trial {}: {}", reader.wide(), fault));
-  }
-  Rows binaries = database.query("SELECT " MMTUNE_BINARY_COLUMNS " FROM binary b");
-  while (binaries.next()) {
-    Reader reader(binaries);
-    const Binary binary = read_binary(reader);
-    const std::string fault = reader.valid() ? fault_of(binary) : "a value of a wrong type or out of range";
-    if (!fault.empty()) faults.push_back(fmt::format("binary {}: {}", binary.hash, fault));
+    reader.read(row);
+    reader.read(record);
+    const std::string fault = reader.valid() ? fault_of(record) : "a value of a wrong type or out of range";
+    if (!fault.empty()) faults.push_back(fmt::format("{} {}: {}", kTable<T>, row, fault));
   }
 }
 
@@ -60,8 +56,8 @@ std::int64_t prune_stale(Database& database, const std::vector<std::string>& liv
   std::int64_t trials = 0;
   for (const std::string& source : stored_sources(database)) {
     if (live.contains(source)) continue;
-    trials += database.run("DELETE FROM trial WHERE source_hash = ?1", source);
-    database.run("DELETE FROM compiled WHERE source_hash = ?1", source);
+    trials += database.run("DELETE FROM trial WHERE source_hash = :source", Named{"source", source});
+    database.run("DELETE FROM compiled WHERE source_hash = :source", Named{"source", source});
   }
   return trials;
 }
@@ -109,7 +105,11 @@ CheckReport Store::check() {
   try {
     const Transaction transaction(database, Transaction::Kind::read);
     check_pages(database, report.faults);
-    check_values(database, report.faults);
+    check_values<Trial>(database, "CAST(trial.id AS TEXT)", report.faults);
+    check_values<Binary>(database, "binary.hash", report.faults);
+    check_values<Compiled>(database, "compiled.source_hash", report.faults);
+    check_values<Attempt>(database, "CAST(attempt.id AS TEXT)", report.faults);
+    check_values<Decision>(database, "winner.source_hash", report.faults);
     report.trials = database.integer("SELECT count(*) FROM trial");
     report.binaries = database.integer("SELECT count(*) FROM binary");
     report.winners = database.integer("SELECT count(*) FROM winner");
@@ -130,10 +130,8 @@ PruneReport Store::prune(const PruneRules& rules) {
   if (rules.predicted) report.trials += database.run("DELETE FROM trial WHERE evidence = 1");
   if (rules.set_aside) absolve(database, report);
   if (rules.stale_sources) report.trials += prune_stale(database, rules.live_sources);
-  report.winners = database.run(
-      "DELETE FROM winner AS w WHERE NOT EXISTS (SELECT 1 FROM trial t WHERE t.device_id = w.device_id"
-      " AND t.problem_id = w.problem_id AND t.evidence = w.evidence AND t.family = w.family AND t.config = w.config"
-      " AND t.source_hash = w.source_hash)");
+  report.winners = database.run(fmt::format("DELETE FROM winner WHERE NOT EXISTS (SELECT 1 FROM trial WHERE {})",
+                                            sql::same<TrialKey>("winner", "trial")));
   if (rules.orphan_binaries) report.binaries = prune_orphan_binaries(database);
   transaction.commit();
   return report;
@@ -147,7 +145,7 @@ void Store::export_to(const std::string& target_path) {
     throw DatabaseError(fmt::format("database {}: already exists; name a new file", target));
   }
   try {
-    impl_->database->run("VACUUM INTO ?1", target);
+    impl_->database->run("VACUUM INTO :target", Named{"target", target});
     sync_file(target);
   } catch (...) {
     unlink(target.c_str());  // ours and incomplete

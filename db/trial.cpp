@@ -66,6 +66,22 @@ std::optional<Outcome> parse_outcome(std::string_view text) { return value_of(kO
 std::string_view to_string(Evidence evidence) { return name_of(kEvidence, evidence); }
 std::optional<Evidence> parse_evidence(std::string_view text) { return value_of(kEvidence, text); }
 
+std::string_view rule::outcome(Outcome outcome) { return parse_outcome(to_string(outcome)) ? "" : "unknown"; }
+std::string_view rule::evidence(Evidence evidence) { return parse_evidence(to_string(evidence)) ? "" : "unknown"; }
+std::string_view rule::throttle(int throttle) { return (throttle & ~kThrottleMask) == 0 ? "" : "unknown reasons"; }
+
+std::string_view Timing::contradiction() const {
+  return disturbed <= samples ? "" : "disturbed: more than there are samples";
+}
+
+std::string_view contradiction_of(Outcome outcome, double median_us, double error_share) {
+  if (has_time(outcome) && !(median_us > 0)) return "median_us: not over 0";
+  if (outcome == Outcome::ok && error_share > 1) return "error_share: over 1 in a right result";
+  return "";
+}
+
+std::string_view Trial::contradiction() const { return contradiction_of(outcome, timing.median_us, error_share); }
+
 DeviceKey key_of(const DeviceSpec& device) {
   return {device.name, compute_capability(device), device.sm_count, device.smem_per_block_optin};
 }

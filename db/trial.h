@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "templates/device_spec.h"
+#include "templates/fields.h"
 #include "templates/problem.h"
+#include "templates/rules.h"
 
 namespace mmtune {
 
@@ -36,6 +39,19 @@ enum class Evidence : int { measured = 0, predicted = 1 };
 std::string_view to_string(Evidence evidence);
 std::optional<Evidence> parse_evidence(std::string_view text);
 
+namespace rule {
+
+std::string_view outcome(Outcome outcome);
+std::string_view evidence(Evidence evidence);
+
+/// Of bits of Throttle.
+std::string_view throttle(int throttle);
+
+}  // namespace rule
+
+/// Whether a candidate that came to this has a time.
+constexpr bool has_time(Outcome outcome) { return outcome == Outcome::ok || outcome == Outcome::too_slow; }
+
 /// The GPU that results hold for. Equal cards share results; the UUID is provenance only.
 struct DeviceKey {
   std::string name;
@@ -44,7 +60,15 @@ struct DeviceKey {
   std::int64_t smem_per_block_optin = 0;  ///< bytes
 
   friend bool operator==(const DeviceKey&, const DeviceKey&) = default;
+
+  static constexpr void fields(auto&& visit) {
+    visit("name", &DeviceKey::name, rule::name);
+    visit("compute_capability", &DeviceKey::compute_capability, rule::Within{10, 999});
+    visit("sm_count", &DeviceKey::sm_count, rule::Within{1, 99'999});
+    visit("smem_per_block_optin", &DeviceKey::smem_per_block_optin, rule::Within{0, std::int64_t{1} << 31});
+  }
 };
+static_assert(kListsAllMembers<DeviceKey>);
 
 DeviceKey key_of(const DeviceSpec& device);
 
@@ -54,7 +78,15 @@ struct Environment {
   std::string nvrtc;   ///< "13.0"
   std::string commit;  ///< of mmtune
   std::string device_uuid;
+
+  static constexpr void fields(auto&& visit) {
+    visit("driver", &Environment::driver, rule::label);
+    visit("nvrtc", &Environment::nvrtc, rule::label);
+    visit("mmtune_commit", &Environment::commit, rule::label);
+    visit("device_uuid", &Environment::device_uuid, rule::label);
+  }
 };
+static_assert(kListsAllMembers<Environment>);
 
 /// A compiled program. Two sources can give the same binary; `hash` covers the machine code, not the source.
 struct Binary {
@@ -67,7 +99,19 @@ struct Binary {
   int stack_bytes = 0;       ///< per thread
   int static_smem_bytes = 0;
   double compile_ms = 0;
-  std::string nvrtc;  ///< "13.0", the compiler's; empty where unknown
+  std::string nvrtc;  ///< "13.0", the compiler's; empty where unknown; stored with the source
+
+  static constexpr void fields(auto&& visit) {
+    visit("hash", &Binary::hash, rule::hash);
+    visit("target", &Binary::target, rule::hash);
+    visit("exact_target", &Binary::exact_target);
+    visit("registers", &Binary::registers, rule::not_negative);
+    visit("spill_bytes", &Binary::spill_bytes, rule::not_negative);
+    visit("stack_bytes", &Binary::stack_bytes, rule::not_negative);
+    visit("static_smem_bytes", &Binary::static_smem_bytes, rule::not_negative);
+    visit("compile_ms", &Binary::compile_ms, rule::amount);
+    visit("cubin", &Binary::cubin, rule::machine_code);
+  }
 };
 
 /// What held the clocks of a GPU down, as bits. They are those of NVML's clock event reasons, without the reasons that
@@ -101,7 +145,26 @@ struct Timing {
   int disturbed = 0;            ///< samples among these that were throttled (by more than the power cap) or had company
   int clock_limit_mhz = 0;      ///< the SM clock that the GPU was set to; 0 where unknown
   double power_limit_w = 0;     ///< in force; 0 where unknown
+
+  static constexpr void fields(auto&& visit) {
+    visit("median_us", &Timing::median_us, rule::amount);
+    visit("q1_us", &Timing::q1_us, rule::amount);
+    visit("q3_us", &Timing::q3_us, rule::amount);
+    visit("min_us", &Timing::min_us, rule::amount);
+    visit("samples", &Timing::samples, rule::not_negative);
+    visit("calls_per_sample", &Timing::calls_per_sample, rule::not_negative);
+    visit("mode", &Timing::mode, rule::label);
+    visit("sm_clock_mhz", &Timing::sm_clock_mhz, rule::amount);
+    visit("memory_clock_mhz", &Timing::memory_clock_mhz, rule::amount);
+    visit("throttle", &Timing::throttle, rule::throttle);
+    visit("co_tenants", &Timing::co_tenants, rule::Within{-1, std::numeric_limits<int>::max()});
+    visit("disturbed", &Timing::disturbed, rule::not_negative);
+    visit("clock_limit_mhz", &Timing::clock_limit_mhz, rule::not_negative);
+    visit("power_limit_w", &Timing::power_limit_w, rule::amount);
+  }
+  std::string_view contradiction() const;
 };
+static_assert(kListsAllMembers<Timing>);
 
 /// Identifies a trial within a database. `source_hash` makes rows of an edited kernel stop matching.
 struct TrialKey {
@@ -111,7 +174,17 @@ struct TrialKey {
   std::string config;  ///< text form, complete, in table order
   std::string source_hash;
   Evidence evidence = Evidence::measured;
+
+  static constexpr void fields(auto&& visit) {
+    visit("device", &TrialKey::device);
+    visit("problem", &TrialKey::problem);
+    visit("family", &TrialKey::family, rule::family);
+    visit("config", &TrialKey::config, rule::config);
+    visit("source_hash", &TrialKey::source_hash, rule::hash);
+    visit("evidence", &TrialKey::evidence, rule::evidence);
+  }
 };
+static_assert(kListsAllMembers<TrialKey>);
 
 struct Trial {
   TrialKey key;
@@ -125,7 +198,26 @@ struct Trial {
   std::int64_t smem_bytes = 0;  ///< per block, static and dynamic
   Environment environment;
   std::string created;  ///< UTC, ISO 8601; filled by the store if empty
+
+  static constexpr void fields(auto&& visit) {
+    visit("key", &Trial::key);
+    visit("outcome", &Trial::outcome, rule::outcome);
+    visit("note", &Trial::note, rule::note);
+    visit("binary_hash", &Trial::binary_hash, rule::hash_or_nothing);
+    visit("timing", &Trial::timing);
+    visit("error_share", &Trial::error_share, rule::not_negative);
+    visit("deterministic", &Trial::deterministic);
+    visit("occupancy", &Trial::occupancy, rule::Within{0, 1});
+    visit("smem_bytes", &Trial::smem_bytes, rule::not_negative);
+    visit("environment", &Trial::environment);
+    visit("created", &Trial::created, rule::utc_time);
+  }
+  std::string_view contradiction() const;
 };
+static_assert(kListsAllMembers<Trial>);
+
+/// What is wrong between the outcome of a candidate, its time and its error; empty if nothing is.
+std::string_view contradiction_of(Outcome outcome, double median_us, double error_share);
 
 /// The decision for one problem on one GPU: what dispatch uses for an exact match.
 struct Winner {

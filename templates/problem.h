@@ -3,10 +3,18 @@
 
 #include <mmtune/types.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "templates/fields.h"
+#include "templates/rules.h"
 
 namespace mmtune {
+
+/// What operands can be aligned to, in bytes.
+inline constexpr std::array kAlignments{1, 2, 4, 8, 16};
 
 /// For each operand the largest power of two, at most 16, that divides its address, its leading dimension and its
 /// contiguous extent, all in bytes. A kernel that moves v bytes at once needs v here; the contiguous extent is part
@@ -17,7 +25,14 @@ struct Alignment {
   int c = 16;
 
   friend bool operator==(const Alignment&, const Alignment&) = default;
+
+  static constexpr void fields(auto&& visit) {
+    visit("align_a", &Alignment::a, rule::OneOf{kAlignments});
+    visit("align_b", &Alignment::b, rule::OneOf{kAlignments});
+    visit("align_c", &Alignment::c, rule::OneOf{kAlignments});
+  }
 };
+static_assert(kListsAllMembers<Alignment>);
 
 /// Whether operands aligned to `have` satisfy a kernel that needs `need`.
 constexpr bool satisfies(const Alignment& have, const Alignment& need) {
@@ -34,7 +49,20 @@ struct Problem {
   Alignment align;
 
   friend bool operator==(const Problem&, const Problem&) = default;
+
+  static constexpr double kMostExtent = std::int64_t{1} << 40;
+
+  static constexpr void fields(auto&& visit) {
+    visit("precision", &Problem::precision, rule::OneOf{kAllPrecisions});
+    visit("layout", &Problem::layout, rule::OneOf{kAllLayouts});
+    visit("m", &Problem::m, rule::Within{1, kMostExtent});
+    visit("n", &Problem::n, rule::Within{1, kMostExtent});
+    visit("k", &Problem::k, rule::Within{1, kMostExtent});
+    visit("align", &Problem::align);
+  }
+  std::string_view contradiction() const;
 };
+static_assert(kListsAllMembers<Problem>);
 
 /// Leading dimensions in elements: the distance between two stored rows.
 struct LeadingDimensions {

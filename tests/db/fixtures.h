@@ -32,51 +32,16 @@ class StoreTest : public ::testing::Test {
   std::string path_;
 };
 
-inline void expect_equal(const Trial& a, const Trial& b) {
-  EXPECT_EQ(a.key.device, b.key.device);
-  EXPECT_EQ(a.key.problem, b.key.problem);
-  EXPECT_EQ(a.key.family, b.key.family);
-  EXPECT_EQ(a.key.config, b.key.config);
-  EXPECT_EQ(a.key.source_hash, b.key.source_hash);
-  EXPECT_EQ(a.key.evidence, b.key.evidence);
-  EXPECT_EQ(a.outcome, b.outcome);
-  EXPECT_EQ(a.note, b.note);
-  EXPECT_EQ(a.binary_hash, b.binary_hash);
-  EXPECT_EQ(a.timing.median_us, b.timing.median_us);
-  EXPECT_EQ(a.timing.q1_us, b.timing.q1_us);
-  EXPECT_EQ(a.timing.q3_us, b.timing.q3_us);
-  EXPECT_EQ(a.timing.min_us, b.timing.min_us);
-  EXPECT_EQ(a.timing.samples, b.timing.samples);
-  EXPECT_EQ(a.timing.calls_per_sample, b.timing.calls_per_sample);
-  EXPECT_EQ(a.timing.mode, b.timing.mode);
-  EXPECT_EQ(a.timing.sm_clock_mhz, b.timing.sm_clock_mhz);
-  EXPECT_EQ(a.timing.memory_clock_mhz, b.timing.memory_clock_mhz);
-  EXPECT_EQ(a.timing.throttle, b.timing.throttle);
-  EXPECT_EQ(a.timing.co_tenants, b.timing.co_tenants);
-  EXPECT_EQ(a.timing.disturbed, b.timing.disturbed);
-  EXPECT_EQ(a.timing.clock_limit_mhz, b.timing.clock_limit_mhz);
-  EXPECT_EQ(a.timing.power_limit_w, b.timing.power_limit_w);
-  EXPECT_EQ(a.error_share, b.error_share);
-  EXPECT_EQ(a.deterministic, b.deterministic);
-  EXPECT_EQ(a.occupancy, b.occupancy);
-  EXPECT_EQ(a.smem_bytes, b.smem_bytes);
-  EXPECT_EQ(a.environment.driver, b.environment.driver);
-  EXPECT_EQ(a.environment.nvrtc, b.environment.nvrtc);
-  EXPECT_EQ(a.environment.commit, b.environment.commit);
-  EXPECT_EQ(a.environment.device_uuid, b.environment.device_uuid);
-  EXPECT_EQ(a.created, b.created);
-}
-
-inline void expect_equal(const Binary& a, const Binary& b) {
-  EXPECT_EQ(a.hash, b.hash);
-  EXPECT_EQ(a.target, b.target);
-  EXPECT_EQ(a.exact_target, b.exact_target);
-  EXPECT_EQ(a.cubin, b.cubin);
-  EXPECT_EQ(a.registers, b.registers);
-  EXPECT_EQ(a.spill_bytes, b.spill_bytes);
-  EXPECT_EQ(a.stack_bytes, b.stack_bytes);
-  EXPECT_EQ(a.static_smem_bytes, b.static_smem_bytes);
-  EXPECT_EQ(a.compile_ms, b.compile_ms);
+/// In all fields.
+template <Record T>
+void expect_equal(const T& a, const T& b) {
+  T::fields([&](std::string_view name, auto member, const auto&...) {
+    if constexpr (Record<decltype(value_type(member))>) {
+      expect_equal(a.*member, b.*member);
+    } else {
+      EXPECT_EQ(a.*member, b.*member) << name;
+    }
+  });
 }
 
 /// Runs SQL as anybody with a shell could.

@@ -150,17 +150,17 @@ TEST_F(StoreTest, RefusesWhatItWouldNotReadBack) {
   refused("median_us", [](Trial& t) { t.timing.median_us = std::nan(""); });
   refused("q1_us", [](Trial& t) { t.timing.q1_us = -1; });
   refused("samples", [](Trial& t) { t.timing.samples = -1; });
-  refused("error share", [](Trial& t) { t.error_share = 2; });
+  refused("error_share", [](Trial& t) { t.error_share = 2; });
   refused("config", [](Trial& t) { t.key.config = "BM=1; rm"; });
   refused("config", [](Trial& t) { t.key.config = "BM=1\n#include"; });
   refused("family", [](Trial& t) { t.key.family = "../simt"; });
-  refused("source hash", [](Trial& t) { t.key.source_hash = ""; });
-  refused("m, n, k", [](Trial& t) { t.key.problem.m = 0; });
-  refused("m, n, k", [](Trial& t) { t.key.problem.m = std::numeric_limits<std::int64_t>::max(); });
+  refused("source_hash", [](Trial& t) { t.key.source_hash = ""; });
+  refused("problem.m", [](Trial& t) { t.key.problem.m = 0; });
+  refused("problem.m", [](Trial& t) { t.key.problem.m = std::numeric_limits<std::int64_t>::max(); });
   refused("precision", [](Trial& t) { t.key.problem.precision = static_cast<Precision>(9); });
   refused("outcome", [](Trial& t) { t.outcome = static_cast<Outcome>(10); });
   refused("created", [](Trial& t) { t.created = "yesterday"; });
-  refused("device name", [](Trial& t) { t.key.device.name = "\x1b[2J"; });
+  refused("device.name", [](Trial& t) { t.key.device.name = "\x1b[2J"; });
   EXPECT_EQ(store.trials().size(), 0U);
 }
 

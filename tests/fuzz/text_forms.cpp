@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "db/trial.h"
-#include "db/validate.h"
 #include "runtime/driver.h"
 #include "runtime/log.h"
 #include "tests/fuzz/fuzz.h"
@@ -54,8 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   check_seeds(text);
   const std::string copy(text);
-  if (is_utc_time(copy)) fuzz::require(copy.size() == 20, "a time of day has 20 characters");
-  if (is_hash(copy)) fuzz::require(copy.size() <= 64, "a hash has at most 64 characters");
+  if (rule::utc_time(copy).empty()) fuzz::require(copy.size() == 20, "a time of day has 20 characters");
+  if (rule::hash(copy).empty()) fuzz::require(copy.size() <= 64, "a hash has at most 64 characters");
   fuzz::require(parse_driver_release(copy).find_first_not_of("0123456789.") == std::string::npos,
                 "a driver's version has digits and points only");
   return 0;

@@ -8,7 +8,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "db/validate.h"
 #include "templates/families.h"
 #include "templates/hash.h"
 
@@ -244,7 +243,7 @@ void from_json(const Message& message, Compilation& compilation) {
   read(message, compilation);
   compilation.cubin = text_of(message.at("cubin"));
   demand(compilation.compile_ms >= 0 && compilation.compile_ms < 1e12, "compile time");
-  demand(!compilation.ok() || is_hash(compilation.code_hash), "hash of the code");
+  demand(!compilation.ok() || rule::hash(compilation.code_hash).empty(), "hash of the code");
 }
 
 void to_json(Message& message, const Binary& binary) {
@@ -284,16 +283,16 @@ void from_json(const Message& message, Program& program) {
 void to_json(Message& message, const Timing& timing) { write(message, timing); }
 void from_json(const Message& message, Timing& timing) {
   read(message, timing);
-  demand_sound(fault_of(timing, Outcome::unstable));
+  demand_sound(fault_of(timing));
 }
 
 void to_json(Message& message, const Verdict& verdict) { write(message, verdict); }
 void from_json(const Message& message, Verdict& verdict) {
   read(message, verdict);
   demand(parse_outcome(to_string(verdict.outcome)) == verdict.outcome, "outcome");
-  demand_sound(fault_of(verdict.timing, verdict.outcome));
+  demand_sound(fault_of(verdict.timing));
   demand(verdict.error_share >= 0 || std::isnan(verdict.error_share), "error share");
-  demand(verdict.outcome != Outcome::ok || verdict.error_share <= 1, "error share of a right result");
+  demand_sound(std::string(contradiction_of(verdict.outcome, verdict.timing.median_us, verdict.error_share)));
 }
 
 void to_json(Message& message, const Placing& placing) { write(message, placing); }
@@ -311,7 +310,7 @@ void from_json(const Message& message, RaceResult& result) {
   demand(result.verdicts.size() == result.placings.size(), "as many verdicts as placings");
   for (const Verdict& verdict : result.verdicts) {
     demand(verdict.outcome == Outcome::ok || verdict.outcome == Outcome::unstable, "outcome of a race");
-    demand_sound(fault_of(verdict.timing, Outcome::ok));
+    demand(verdict.timing.median_us > 0, "time of a race");
   }
 }
 

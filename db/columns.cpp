@@ -1,0 +1,59 @@
+#include "db/columns.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace mmtune {
+
+namespace {
+
+template <Record... T>
+std::vector<Table> tables_of() {
+  return {{kTable<T>, row_columns<T>()}...};
+}
+
+}  // namespace
+
+std::vector<Table> tables() {
+  return tables_of<DeviceKey, Problem, Environment, Binary, Compiled, Trial, Attempt, Decision>();
+}
+
+namespace sql {
+namespace {
+
+/// The texts that `text_of` makes of the items, with `separator` between them.
+template <class Items, class TextOf>
+std::string joined(const Items& items, std::string_view separator, const TextOf& text_of) {
+  std::vector<std::string> texts;
+  for (const auto& item : items) texts.push_back(text_of(item));
+  return fmt::format("{}", fmt::join(texts, separator));
+}
+
+}  // namespace
+
+std::string names(const std::vector<Column>& columns) {
+  return joined(columns, ", ", [](const Column& c) { return fmt::format("{}.{}", c.table, c.name); });
+}
+
+std::string conditions(const std::vector<Column>& columns) {
+  return joined(columns, " AND ", [](const Column& c) { return fmt::format("{0}.{1} = :{1}", c.table, c.name); });
+}
+
+std::string join(std::string_view table, const std::vector<std::string_view>& references) {
+  return fmt::format(" FROM {}{}", table, joined(references, "", [table](std::string_view other) {
+                       return fmt::format(" JOIN {0} ON {0}.id = {1}.{0}_id", other, table);
+                     }));
+}
+
+std::string insert(std::string_view table, const std::vector<std::string>& columns) {
+  return fmt::format("INTO {} ({}) VALUES (:{})", table, fmt::join(columns, ", "), fmt::join(columns, ", :"));
+}
+
+std::string equal(const std::vector<std::string>& columns, std::string_view table, std::string_view other) {
+  return joined(columns, " AND ",
+                [&](const std::string& c) { return fmt::format("{0}.{2} = {1}.{2}", table, other, c); });
+}
+
+}  // namespace sql
+
+}  // namespace mmtune
