@@ -64,8 +64,8 @@ struct DeviceKey {
   static constexpr void fields(auto&& visit) {
     visit("name", &DeviceKey::name, rule::name);
     visit("compute_capability", &DeviceKey::compute_capability, rule::Within{10, 999});
-    visit("sm_count", &DeviceKey::sm_count, rule::Within{1, 99'999});
-    visit("smem_per_block_optin", &DeviceKey::smem_per_block_optin, rule::Within{0, std::int64_t{1} << 31});
+    visit("sm_count", &DeviceKey::sm_count, DeviceSpec::kSmCounts);
+    visit("smem_per_block_optin", &DeviceKey::smem_per_block_optin, DeviceSpec::kSmemPerBlock);
   }
 };
 static_assert(kListsAllMembers<DeviceKey>);

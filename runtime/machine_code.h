@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "templates/fields.h"
+#include "templates/rules.h"
+
 namespace mmtune {
 
 /// What ptxas said of one kernel of the program.
@@ -13,7 +16,16 @@ struct KernelResources {
   int spill_bytes = 0;  ///< stores plus loads, per thread
   int stack_bytes = 0;  ///< per thread
   int static_smem_bytes = 0;
+
+  static constexpr void fields(auto&& visit) {
+    visit("kernel", &KernelResources::kernel);
+    visit("registers", &KernelResources::registers, rule::not_negative);
+    visit("spill_bytes", &KernelResources::spill_bytes, rule::not_negative);
+    visit("stack_bytes", &KernelResources::stack_bytes, rule::not_negative);
+    visit("static_smem_bytes", &KernelResources::static_smem_bytes, rule::not_negative);
+  }
 };
+static_assert(kListsAllMembers<KernelResources>);
 
 /// Reads "Used 32 registers, …" and its neighbours from the log of --ptxas-options=-v.
 std::vector<KernelResources> parse_resource_report(const std::string& log);

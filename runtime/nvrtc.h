@@ -22,7 +22,18 @@ struct Compilation {
   double compile_ms = 0;
 
   bool ok() const { return !cubin.empty(); }
+
+  static constexpr void fields(auto&& visit) {
+    visit("cubin", &Compilation::cubin, rule::machine_code);
+    visit("ptx", &Compilation::ptx);
+    visit("log", &Compilation::log);
+    visit("code_hash", &Compilation::code_hash, rule::hash_or_nothing);
+    visit("kernels", &Compilation::kernels);
+    visit("compile_ms", &Compilation::compile_ms, rule::amount);
+  }
+  std::string_view contradiction() const { return ok() && code_hash.empty() ? "code_hash: empty" : ""; }
 };
+static_assert(kListsAllMembers<Compilation>);
 
 class Nvrtc {
  public:

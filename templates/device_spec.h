@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "templates/dtype.h"
+#include "templates/fields.h"
+#include "templates/rules.h"
 
 namespace mmtune {
 
@@ -37,7 +39,36 @@ struct DeviceSpec {
   int core_clock_mhz = 0;            ///< boost clock
   double memory_bandwidth_gb_s = 0;  ///< theoretical, 1e9 bytes a second
   int max_cluster_size = 1;          ///< portable cluster size; 1: no clusters
+
+  static constexpr void fields(auto&& visit) {
+    visit("name", &DeviceSpec::name, rule::name);
+    visit("uuid", &DeviceSpec::uuid, rule::label);
+    visit("installed", &DeviceSpec::installed);
+    visit("cc_major", &DeviceSpec::cc_major, rule::Within{1, 99});
+    visit("cc_minor", &DeviceSpec::cc_minor, rule::Within{0, 9});
+    visit("sm_count", &DeviceSpec::sm_count, kSmCounts);
+    visit("warp_size", &DeviceSpec::warp_size, rule::not_negative);
+    visit("max_threads_per_block", &DeviceSpec::max_threads_per_block, rule::not_negative);
+    visit("max_threads_per_sm", &DeviceSpec::max_threads_per_sm, rule::not_negative);
+    visit("max_blocks_per_sm", &DeviceSpec::max_blocks_per_sm, rule::not_negative);
+    visit("max_registers_per_block", &DeviceSpec::max_registers_per_block, rule::not_negative);
+    visit("max_registers_per_sm", &DeviceSpec::max_registers_per_sm, rule::not_negative);
+    visit("max_registers_per_thread", &DeviceSpec::max_registers_per_thread, rule::not_negative);
+    visit("smem_per_block", &DeviceSpec::smem_per_block, rule::not_negative);
+    visit("smem_per_block_optin", &DeviceSpec::smem_per_block_optin, kSmemPerBlock);
+    visit("smem_per_sm", &DeviceSpec::smem_per_sm, rule::not_negative);
+    visit("smem_reserved_per_block", &DeviceSpec::smem_reserved_per_block, rule::not_negative);
+    visit("l2_bytes", &DeviceSpec::l2_bytes, rule::not_negative);
+    visit("memory_bytes", &DeviceSpec::memory_bytes, rule::not_negative);
+    visit("core_clock_mhz", &DeviceSpec::core_clock_mhz, rule::not_negative);
+    visit("memory_bandwidth_gb_s", &DeviceSpec::memory_bandwidth_gb_s, rule::amount);
+    visit("max_cluster_size", &DeviceSpec::max_cluster_size, rule::not_negative);
+  }
+
+  static constexpr rule::Within kSmCounts{1, 99'999};
+  static constexpr rule::Within kSmemPerBlock{0, std::int64_t{1} << 31};
 };
+static_assert(kListsAllMembers<DeviceSpec>);
 
 /// 10 * major + minor: 90 for an H200.
 constexpr int compute_capability(const DeviceSpec& device) { return 10 * device.cc_major + device.cc_minor; }
@@ -61,7 +92,14 @@ struct CompileTarget {
   int compute_capability = 0;
   bool exact = true;
   std::string name;  ///< "sm_90a"
+
+  static constexpr void fields(auto&& visit) {
+    visit("compute_capability", &CompileTarget::compute_capability);
+    visit("exact", &CompileTarget::exact);
+    visit("name", &CompileTarget::name);
+  }
 };
+static_assert(kListsAllMembers<CompileTarget>);
 
 /// The target for this GPU among those that NVRTC supports (ascending, e.g. {75, 80, 86, 90}): its own, or the newest
 /// supported one of the same major below it, or else the oldest supported one, marked inexact. 90 and later get the

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "templates/family.h"
+#include "templates/fields.h"
 
 namespace mmtune {
 
@@ -42,7 +43,14 @@ struct Source {
   std::string name;  ///< "simt": program name in NVRTC's messages is the #line path
   std::string text;
   std::string hash;  ///< 32 hexadecimal digits
+
+  static constexpr void fields(auto&& visit) {
+    visit("name", &Source::name);
+    visit("text", &Source::text);
+    visit("hash", &Source::hash);
+  }
 };
+static_assert(kListsAllMembers<Source>);
 
 /// What every rendered source calls the types of a precision, one a line: InputA, InputB, Output, Accumulator, Scalar.
 std::string type_names(Precision precision);

@@ -15,6 +15,9 @@ inline constexpr auto not_negative = [](auto value) -> std::string_view {
   return value >= 0 ? "" : "negative or no number";
 };
 
+/// Of what may be no number at all, as the error of a result that is NaN.
+inline constexpr auto not_below_0 = [](double value) -> std::string_view { return value < 0 ? "negative" : ""; };
+
 /// Of a time, a rate or another quantity that is measured.
 inline constexpr auto amount = [](double value) -> std::string_view {
   return std::isfinite(value) && value >= 0 ? "" : "negative or no finite number";

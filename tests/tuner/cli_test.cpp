@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -100,10 +101,11 @@ TEST_F(Cli, DryRunEchoesSizesAndStops) {
 TEST_F(Cli, ShowWithoutResultsSaysWhatToRun) {
   const auto result = mmtune("show --format csv");
   EXPECT_EQ(result.code, 0);
-  EXPECT_EQ(result.out,
-            "precision,layout,m,n,k,family,config,source,median_us,tflops,peak_share,registers,smem_bytes,occupancy,"
-            "error_share,gpu,driver,nvrtc,commit,sm_clock_mhz,throttle,co_tenants,disturbed,deterministic,state,"
-            "reason\n");
+  EXPECT_THAT(result.out,
+              StartsWith("precision,layout,m,n,k,family,config,source,median_us,tflops,peak_share,registers,smem_bytes,"
+                         "occupancy,error_share,gpu,driver,nvrtc,commit,sm_clock_mhz,throttle,co_tenants,disturbed,"
+                         "deterministic,state,reason,q1_us,"));
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 1);
   EXPECT_THAT(result.err, HasSubstr("mmtune --device auto --sizes 256..8192"));
 }
 

@@ -46,16 +46,15 @@ class GpuCompany : public test::GpuTest {
 TEST_F(GpuCompany, ARaceBesideAnotherProcessEndsAndIsFlagged) {
   const std::vector<Program> finalists{finalist(), finalist()};
   WorkerProcess neighbour(kThisProgram, "neighbour");
-  neighbour.ask<Environment>(
-      {{"verb", verb::kOpen}, {"device", device_.spec}, {"ordinal", device_.ordinal}, {"target", target_}}, kLimit);
-  neighbour.ask<Message>({{"verb", verb::kBegin}, {"problem", problem_}}, kLimit);
+  neighbour.ask(OpenRequest{device_.spec, device_.ordinal, target_}, kLimit);
+  neighbour.ask(BeginRequest{problem_}, kLimit);
   if (Nvml(device_.spec.uuid).processes().value_or(0) < 2) GTEST_SKIP() << "NVML does not show other processes";
 
   const auto lane = make_gpu_lane(device_, *nvrtc_, target_);
   lane->begin(problem_);
-  neighbour.send({{"verb", verb::kRace}, {"finalists", finalists}}, kLimit);
+  neighbour.send(RaceRequest{sent(finalists)}, kLimit);
   const auto ours = lane->race(finalists);
-  const auto theirs = neighbour.receive<RaceResult>(kLimit);
+  const auto theirs = neighbour.receive<RaceRequest>(kLimit);
   for (const RaceResult& result : {ours, theirs}) {
     ASSERT_EQ(result.verdicts.size(), 2U);
     for (const Verdict& verdict : result.verdicts) {

@@ -56,6 +56,13 @@ TEST(Winners, FullTableComputesRates) {
   EXPECT_EQ(row.at("registers"), 96);
 }
 
+TEST(Winners, FullTableHasEveryFieldOfTheTime) {
+  const auto table = table_of(winner(1000, Evidence::measured, h200()), Format::json);
+  const auto row = nlohmann::json::parse(table.text(Format::json)).at(0);
+  Timing::fields(
+      [&](std::string_view name, auto, const auto&...) { EXPECT_TRUE(row.contains(std::string(name))) << name; });
+}
+
 TEST(Winners, UnknownGpuHasNoShareOfThePeak) {
   DeviceKey stranger = h200();
   stranger.name = "No Such Card";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <utility>
@@ -44,48 +45,107 @@ class Peaks {
   std::map<std::string, std::optional<DeviceSpec>> gpus_;
 };
 
-Cell text(std::string_view view) { return std::string(view); }
+/// What a row of a table is made of.
+struct Line {
+  const Winner& winner;
+  const State& state;
+  double peak_share;
 
-Table full_table(const std::vector<Winner>& winners, const std::vector<State>& states) {
-  Table table({{"precision"},  {"layout"},       {"m"},           {"n"},          {"k"},          {"family"},
-               {"config"},     {"source"},       {"median_us"},   {"tflops"},     {"peak_share"}, {"registers"},
-               {"smem_bytes"}, {"occupancy"},    {"error_share"}, {"gpu"},        {"driver"},     {"nvrtc"},
-               {"commit"},     {"sm_clock_mhz"}, {"throttle"},    {"co_tenants"}, {"disturbed"},  {"deterministic"},
-               {"state"},      {"reason"}});
+  const Trial& trial() const { return winner.trial; }
+  const Timing& timing() const { return winner.trial.timing; }
+  const Problem& problem() const { return winner.trial.key.problem; }
+};
+
+std::vector<Line> lines_of(const std::vector<Winner>& winners, const std::vector<State>& states) {
   Peaks peaks;
-  for (std::size_t i = 0; i < winners.size(); ++i) {
-    const auto& winner = winners[i];
-    const auto& trial = winner.trial;
-    const auto& timing = trial.timing;
-    const auto& problem = trial.key.problem;
-    table.add({text(to_string(problem.precision)),
-               text(to_string(problem.layout)),
-               problem.m,
-               problem.n,
-               problem.k,
-               trial.key.family,
-               trial.key.config,
-               text(to_string(trial.key.evidence)),
-               Real{timing.median_us, 3},
-               Real{tflops(winner), 4},
-               Real{peaks.share(winner), 4},
-               std::int64_t{winner.binary.registers},
-               trial.smem_bytes,
-               Real{trial.occupancy, 4},
-               Real{error_share(trial), 6},
-               trial.key.device.name,
-               trial.environment.driver,
-               trial.environment.nvrtc,
-               trial.environment.commit,
-               Real{timing.sm_clock_mhz > 0 ? timing.sm_clock_mhz : kUnknown, 0},
-               fmt::format("{}", fmt::join(throttle_names(timing.throttle), "; ")),
-               timing.co_tenants >= 0 ? Cell(std::int64_t{timing.co_tenants}) : Cell(),
-               std::int64_t{timing.disturbed},
-               std::int64_t{trial.deterministic ? 1 : 0},
-               text(to_string(states[i].validity)),
-               states[i].reason});
+  std::vector<Line> lines;
+  for (std::size_t i = 0; i < winners.size(); ++i) lines.push_back({winners[i], states[i], peaks.share(winners[i])});
+  return lines;
+}
+
+Cell text(std::string_view view) { return std::string(view); }
+Cell whole(std::int64_t number) { return number; }
+
+template <class T>
+Cell cell_of(const T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return value;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return Real{value, 3};
+  } else {
+    return static_cast<std::int64_t>(value);
   }
-  return table;
+}
+
+using Columns = std::vector<CellOf<Line>>;
+
+/// Every field of T that `columns` has no column of, under its own name; `record_of` finds the T of a line.
+template <Record T, class RecordOf>
+void add_fields(Columns& columns, const RecordOf& record_of) {
+  T::fields([&](std::string_view name, auto member, const auto&...) {
+    using Value = decltype(value_type(member));
+    const auto value_of = [record_of, member](const Line& line) -> const Value& { return record_of(line).*member; };
+    if constexpr (Record<Value>) {
+      add_fields<Value>(columns, value_of);
+    } else {
+      const bool shown =
+          std::any_of(columns.begin(), columns.end(), [&](const auto& each) { return each.column.name == name; });
+      if (!shown) columns.push_back({{std::string(name)}, [value_of](const Line& l) { return cell_of(value_of(l)); }});
+    }
+  });
+}
+
+Columns full_columns() {
+  Columns columns{
+      {{"precision"}, [](const Line& l) { return text(to_string(l.problem().precision)); }},
+      {{"layout"}, [](const Line& l) { return text(to_string(l.problem().layout)); }},
+      {{"m"}, [](const Line& l) { return l.problem().m; }},
+      {{"n"}, [](const Line& l) { return l.problem().n; }},
+      {{"k"}, [](const Line& l) { return l.problem().k; }},
+      {{"family"}, [](const Line& l) { return l.trial().key.family; }},
+      {{"config"}, [](const Line& l) { return l.trial().key.config; }},
+      {{"source"}, [](const Line& l) { return text(to_string(l.trial().key.evidence)); }},
+      {{"median_us"},
+       [](const Line& l) {
+         return Real{l.timing().median_us, 3};
+       }},
+      {{"tflops"},
+       [](const Line& l) {
+         return Real{tflops(l.winner), 4};
+       }},
+      {{"peak_share"},
+       [](const Line& l) {
+         return Real{l.peak_share, 4};
+       }},
+      {{"registers"}, [](const Line& l) { return whole(l.winner.binary.registers); }},
+      {{"smem_bytes"}, [](const Line& l) { return l.trial().smem_bytes; }},
+      {{"occupancy"},
+       [](const Line& l) {
+         return Real{l.trial().occupancy, 4};
+       }},
+      {{"error_share"},
+       [](const Line& l) {
+         return Real{error_share(l.trial()), 6};
+       }},
+      {{"gpu"}, [](const Line& l) { return l.trial().key.device.name; }},
+      {{"driver"}, [](const Line& l) { return l.trial().environment.driver; }},
+      {{"nvrtc"}, [](const Line& l) { return l.trial().environment.nvrtc; }},
+      {{"commit"}, [](const Line& l) { return l.trial().environment.commit; }},
+      {{"sm_clock_mhz"},
+       [](const Line& l) {
+         return Real{l.timing().sm_clock_mhz > 0 ? l.timing().sm_clock_mhz : kUnknown, 0};
+       }},
+      {{"throttle"},
+       [](const Line& l) { return fmt::format("{}", fmt::join(throttle_names(l.timing().throttle), "; ")); }},
+      {{"co_tenants"},
+       [](const Line& l) { return l.timing().co_tenants >= 0 ? whole(l.timing().co_tenants) : Cell(); }},
+      {{"disturbed"}, [](const Line& l) { return whole(l.timing().disturbed); }},
+      {{"deterministic"}, [](const Line& l) { return whole(l.trial().deterministic ? 1 : 0); }},
+      {{"state"}, [](const Line& l) { return text(to_string(l.state.validity)); }},
+      {{"reason"}, [](const Line& l) { return l.state.reason; }},
+  };
+  add_fields<Timing>(columns, [](const Line& l) -> const Timing& { return l.timing(); });
+  return columns;
 }
 
 /// "stale: driver 570.86 then, 580.65 now; not deterministic"
@@ -98,40 +158,50 @@ std::string remarks(const Winner& winner, const State& state) {
   return fmt::format("{}", fmt::join(list, "; "));
 }
 
-Table friendly_table(const std::vector<Winner>& winners, const std::vector<State>& states) {
+Columns friendly_columns() {
   constexpr auto kRight = Align::right;
-  Table table({{"size", kRight},
-               {"type"},
-               {"family"},
-               {"config"},
-               {"source"},
-               {"µs", kRight},
-               {"TFLOP/s", kRight},
-               {"% peak", kRight},
-               {"regs", kRight},
-               {"smem B", kRight},
-               {"occ %", kRight},
-               {"error", kRight},
-               {"gpu"},
-               {"date"},
-               {"remarks"}});
-  Peaks peaks;
-  for (std::size_t i = 0; i < winners.size(); ++i) {
-    const auto& winner = winners[i];
-    const auto& trial = winner.trial;
-    const auto& problem = trial.key.problem;
-    const bool predicted = trial.key.evidence == Evidence::predicted;
-    table.add({fmt::format("{}x{}x{}", problem.m, problem.n, problem.k),
-               fmt::format("{} {}", to_string(problem.precision), to_string(problem.layout)), trial.key.family,
-               trial.key.config, text(to_string(trial.key.evidence)), Real{trial.timing.median_us, 2},
-               Real{tflops(winner), 2}, Real{100 * peaks.share(winner), 1}, std::int64_t{winner.binary.registers},
-               trial.smem_bytes, Real{100 * trial.occupancy, 0}, Real{error_share(trial), 4}, trial.key.device.name,
-               trial.created.substr(0, 10), remarks(winner, states[i])},
-              states[i].validity == Validity::wrong                ? Tone::bad
-              : predicted || states[i].validity == Validity::stale ? Tone::caution
-                                                                   : Tone::plain);
-  }
-  return table;
+  return {
+      {{"size", kRight},
+       [](const Line& l) { return fmt::format("{}x{}x{}", l.problem().m, l.problem().n, l.problem().k); }},
+      {{"type"},
+       [](const Line& l) {
+         return fmt::format("{} {}", to_string(l.problem().precision), to_string(l.problem().layout));
+       }},
+      {{"family"}, [](const Line& l) { return l.trial().key.family; }},
+      {{"config"}, [](const Line& l) { return l.trial().key.config; }},
+      {{"source"}, [](const Line& l) { return text(to_string(l.trial().key.evidence)); }},
+      {{"µs", kRight},
+       [](const Line& l) {
+         return Real{l.timing().median_us, 2};
+       }},
+      {{"TFLOP/s", kRight},
+       [](const Line& l) {
+         return Real{tflops(l.winner), 2};
+       }},
+      {{"% peak", kRight},
+       [](const Line& l) {
+         return Real{100 * l.peak_share, 1};
+       }},
+      {{"regs", kRight}, [](const Line& l) { return whole(l.winner.binary.registers); }},
+      {{"smem B", kRight}, [](const Line& l) { return l.trial().smem_bytes; }},
+      {{"occ %", kRight},
+       [](const Line& l) {
+         return Real{100 * l.trial().occupancy, 0};
+       }},
+      {{"error", kRight},
+       [](const Line& l) {
+         return Real{error_share(l.trial()), 4};
+       }},
+      {{"gpu"}, [](const Line& l) { return l.trial().key.device.name; }},
+      {{"date"}, [](const Line& l) { return l.trial().created.substr(0, 10); }},
+      {{"remarks"}, [](const Line& l) { return remarks(l.winner, l.state); }},
+  };
+}
+
+Tone tone_of(const Line& line) {
+  if (line.state.validity == Validity::wrong) return Tone::bad;
+  const bool caution = line.trial().key.evidence == Evidence::predicted || line.state.validity == Validity::stale;
+  return caution ? Tone::caution : Tone::plain;
 }
 
 }  // namespace
@@ -174,8 +244,9 @@ std::vector<State> states_of(const std::vector<Winner>& winners, const std::stri
 }
 
 Table winners_table(const std::vector<Winner>& winners, const std::vector<State>& states, Format format) {
-  return format == Format::csv || format == Format::json ? full_table(winners, states)
-                                                         : friendly_table(winners, states);
+  const std::vector<Line> lines = lines_of(winners, states);
+  const bool full = format == Format::csv || format == Format::json;
+  return table_of(full ? full_columns() : friendly_columns(), lines, tone_of);
 }
 
 }  // namespace mmtune

@@ -33,7 +33,21 @@ class RaceLostError : public Error {
 struct RaceResult {
   std::vector<Verdict> verdicts;  ///< all with times, ok or unstable: what was seen of a program after the race
   std::vector<Placing> placings;
+
+  static constexpr void fields(auto&& visit) {
+    visit("verdicts", &RaceResult::verdicts);
+    visit("placings", &RaceResult::placings);
+  }
+  std::string_view contradiction() const {
+    if (verdicts.size() != placings.size()) return "placings: not as many as verdicts";
+    for (const Verdict& verdict : verdicts) {
+      const bool raced = verdict.outcome == Outcome::ok || verdict.outcome == Outcome::unstable;
+      if (!raced || !(verdict.timing.median_us > 0)) return "verdicts: an outcome or a time of no race";
+    }
+    return "";
+  }
 };
+static_assert(kListsAllMembers<RaceResult>);
 
 class Lane {
  public:

@@ -14,6 +14,16 @@ struct Verdict {
   Timing timing;              ///< if ok or too slow
   double error_share = 0;     ///< of the allowed bound, on random operands
   bool deterministic = true;  ///< every result that was compared had the same bits; if ok
+
+  static constexpr void fields(auto&& visit) {
+    visit("outcome", &Verdict::outcome, rule::outcome);
+    visit("note", &Verdict::note);
+    visit("timing", &Verdict::timing);
+    visit("error_share", &Verdict::error_share, rule::not_below_0);
+    visit("deterministic", &Verdict::deterministic);
+  }
+  std::string_view contradiction() const { return contradiction_of(outcome, timing.median_us, error_share); }
 };
+static_assert(kListsAllMembers<Verdict>);
 
 }  // namespace mmtune

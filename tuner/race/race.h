@@ -31,7 +31,13 @@ enum class Standing : int {
 struct Placing {
   Standing standing = Standing::undecided;
   Ratio ratio;  ///< of its times to the leader's; of a dropped finalist as when it was dropped
+
+  static constexpr void fields(auto&& visit) {
+    visit("standing", &Placing::standing, rule::Within{0, 3});
+    visit("ratio", &Placing::ratio);
+  }
 };
+static_assert(kListsAllMembers<Placing>);
 
 /// Every round has one sample of each finalist that still runs. The test looks after least_rounds and then whenever
 /// there are half as many rounds more, at the last time after most_rounds. At each look a finalist is compared with

@@ -3,6 +3,10 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
+
+#include "templates/fields.h"
+#include "templates/rules.h"
 
 namespace mmtune {
 
@@ -11,7 +15,17 @@ struct Ratio {
   double median = 0;
   double low = 0;
   double high = 0;
+
+  static constexpr void fields(auto&& visit) {
+    visit("median", &Ratio::median, rule::amount);
+    visit("low", &Ratio::low, rule::amount);
+    visit("high", &Ratio::high, rule::amount);
+  }
+  std::string_view contradiction() const {
+    return low > 0 && low <= median && median <= high ? "" : "low, median, high: not in ascending order above 0";
+  }
 };
+static_assert(kListsAllMembers<Ratio>);
 
 /// Of at least one value, in ascending order.
 double median_of_sorted(std::span<const double> values);

@@ -38,39 +38,70 @@ Cell text(std::string_view view) { return std::string(view); }
 
 std::string size_text(const Problem& problem) { return to_string(Size{problem.m, problem.n, problem.k}); }
 
-Table full_table(const std::vector<BenchRow>& rows, std::string_view opponent,
-                 const std::vector<std::string>& entries) {
-  std::vector<Column> columns{{"set"}, {"precision"}, {"layout"}, {"m"}, {"n"}, {"k"}, {"mmtune_us"}};
-  for (const auto& entry : entries) columns.push_back({entry + "_us"});
-  for (const auto* name : {"ratio", "ratio_low", "ratio_high", "mmtune_tflops", "peak_share", "mmtune_error"}) {
-    columns.push_back({name});
-  }
-  columns.push_back({fmt::format("{}_error", opponent)});
-  for (const auto* name : {"sm_clock_mhz", "family", "config", "commit"}) columns.push_back({name});
+std::string type_text(const Problem& problem) {
+  return fmt::format("{} {}", to_string(problem.precision), to_string(problem.layout));
+}
 
-  Table table(std::move(columns));
-  for (const auto& row : rows) {
-    const Comparison& comparison = row.comparison;
-    const Ratio ratio = comparison.ratio.value_or(Ratio{kUnknown, kUnknown, kUnknown});
-    std::vector<Cell> cells{row.set,
-                            text(to_string(row.problem.precision)),
-                            text(to_string(row.problem.layout)),
-                            row.problem.m,
-                            row.problem.n,
-                            row.problem.k};
-    cells.emplace_back(Real{comparison.ours.timing.median_us, 3});
-    for (std::size_t i = 0; i < entries.size(); ++i) cells.emplace_back(Real{their_time_us(row, i), 3});
-    for (const double value : {ratio.median, ratio.low, ratio.high, tflops(row), tflops(row) / row.peak_tflops}) {
-      cells.emplace_back(Real{value, 4});
-    }
-    cells.emplace_back(significant(comparison.ours.error));
-    cells.emplace_back(significant(their_error(row)));
-    cells.emplace_back(Real{comparison.sm_clock_mhz.value_or(kUnknown), 0});
-    for (const auto& value : {row.family, row.config}) cells.emplace_back(value);
-    cells.push_back(text(build_commit()));
-    table.add(std::move(cells));
+Real clock_mhz(const BenchRow& row) { return {row.comparison.sm_clock_mhz.value_or(kUnknown), 0}; }
+
+using Columns = std::vector<CellOf<BenchRow>>;
+
+/// One column for each entry of the opponent, by its name and this suffix.
+void add_times(Columns& columns, const std::vector<std::string>& entries, const char* suffix, int digits) {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    columns.push_back({{entries[i] + suffix, Align::right}, [i, digits](const BenchRow& row) {
+                         return Real{their_time_us(row, i), digits};
+                       }});
   }
-  return table;
+}
+
+/// NaN where there is no opponent.
+Ratio ratio_to(const BenchRow& row) { return row.comparison.ratio.value_or(Ratio{kUnknown, kUnknown, kUnknown}); }
+
+Columns full_columns(std::string_view opponent, const std::vector<std::string>& entries) {
+  Columns columns{
+      {{"set"}, [](const BenchRow& row) { return row.set; }},
+      {{"precision"}, [](const BenchRow& row) { return text(to_string(row.problem.precision)); }},
+      {{"layout"}, [](const BenchRow& row) { return text(to_string(row.problem.layout)); }},
+      {{"m"}, [](const BenchRow& row) { return row.problem.m; }},
+      {{"n"}, [](const BenchRow& row) { return row.problem.n; }},
+      {{"k"}, [](const BenchRow& row) { return row.problem.k; }},
+      {{"mmtune_us"},
+       [](const BenchRow& row) {
+         return Real{row.comparison.ours.timing.median_us, 3};
+       }},
+  };
+  add_times(columns, entries, "_us", 3);
+  const Columns rest{
+      {{"ratio"},
+       [](const BenchRow& row) {
+         return Real{ratio_to(row).median, 4};
+       }},
+      {{"ratio_low"},
+       [](const BenchRow& row) {
+         return Real{ratio_to(row).low, 4};
+       }},
+      {{"ratio_high"},
+       [](const BenchRow& row) {
+         return Real{ratio_to(row).high, 4};
+       }},
+      {{"mmtune_tflops"},
+       [](const BenchRow& row) {
+         return Real{tflops(row), 4};
+       }},
+      {{"peak_share"},
+       [](const BenchRow& row) {
+         return Real{tflops(row) / row.peak_tflops, 4};
+       }},
+      {{"mmtune_error"}, [](const BenchRow& row) { return significant(row.comparison.ours.error); }},
+      {{fmt::format("{}_error", opponent)}, [](const BenchRow& row) { return significant(their_error(row)); }},
+      {{"sm_clock_mhz"}, clock_mhz},
+      {{"family"}, [](const BenchRow& row) { return row.family; }},
+      {{"config"}, [](const BenchRow& row) { return row.config; }},
+      {{"commit"}, [](const BenchRow&) { return text(build_commit()); }},
+  };
+  columns.insert(columns.end(), rest.begin(), rest.end());
+  return columns;
 }
 
 /// Green where we are faster beyond doubt, red where they are.
@@ -81,35 +112,43 @@ Tone tone_of(const std::optional<Ratio>& ratio) {
 
 std::string scientific(double value) { return std::isfinite(value) ? fmt::format("{:.1e}", value) : ""; }
 
-Table friendly_table(const std::vector<BenchRow>& rows, std::string_view opponent,
-                     const std::vector<std::string>& entries) {
-  constexpr auto kRight = Align::right;
-  std::vector<Column> columns{{"set"}, {"size", kRight}, {"type"}, {"mmtune µs", kRight}};
-  for (const auto& entry : entries) columns.push_back({entry + " µs", kRight});
-  for (const auto* name : {"ratio", "95 %", "TFLOP/s", "% peak", "error"}) columns.push_back({name, kRight});
-  columns.push_back({fmt::format("{} error", opponent), kRight});
-  columns.push_back({"MHz", kRight});
-  columns.push_back({"kernel"});
+std::string interval(const std::optional<Ratio>& ratio) {
+  return ratio ? fmt::format("{:.3f} to {:.3f}", ratio->low, ratio->high) : "";
+}
 
-  Table table(std::move(columns));
-  for (const auto& row : rows) {
-    const Comparison& comparison = row.comparison;
-    const auto& ratio = comparison.ratio;
-    std::vector<Cell> cells{row.set, size_text(row.problem),
-                            fmt::format("{} {}", to_string(row.problem.precision), to_string(row.problem.layout))};
-    cells.emplace_back(Real{comparison.ours.timing.median_us, 2});
-    for (std::size_t i = 0; i < entries.size(); ++i) cells.emplace_back(Real{their_time_us(row, i), 2});
-    cells.emplace_back(Real{ratio ? ratio->median : kUnknown, 3});
-    cells.emplace_back(ratio ? fmt::format("{:.3f} to {:.3f}", ratio->low, ratio->high) : "");
-    cells.emplace_back(Real{tflops(row), 2});
-    cells.emplace_back(Real{100 * tflops(row) / row.peak_tflops, 1});
-    cells.emplace_back(scientific(comparison.ours.error));
-    cells.emplace_back(scientific(their_error(row)));
-    cells.emplace_back(Real{comparison.sm_clock_mhz.value_or(kUnknown), 0});
-    cells.emplace_back(fmt::format("{} {}", row.family, row.config));
-    table.add(std::move(cells), tone_of(ratio));
-  }
-  return table;
+Columns friendly_columns(std::string_view opponent, const std::vector<std::string>& entries) {
+  constexpr auto kRight = Align::right;
+  Columns columns{
+      {{"set"}, [](const BenchRow& row) { return row.set; }},
+      {{"size", kRight}, [](const BenchRow& row) { return size_text(row.problem); }},
+      {{"type"}, [](const BenchRow& row) { return type_text(row.problem); }},
+      {{"mmtune µs", kRight},
+       [](const BenchRow& row) {
+         return Real{row.comparison.ours.timing.median_us, 2};
+       }},
+  };
+  add_times(columns, entries, " µs", 2);
+  const Columns rest{
+      {{"ratio", kRight},
+       [](const BenchRow& row) {
+         return Real{ratio_to(row).median, 3};
+       }},
+      {{"95 %", kRight}, [](const BenchRow& row) { return interval(row.comparison.ratio); }},
+      {{"TFLOP/s", kRight},
+       [](const BenchRow& row) {
+         return Real{tflops(row), 2};
+       }},
+      {{"% peak", kRight},
+       [](const BenchRow& row) {
+         return Real{100 * tflops(row) / row.peak_tflops, 1};
+       }},
+      {{"error", kRight}, [](const BenchRow& row) { return scientific(row.comparison.ours.error); }},
+      {{fmt::format("{} error", opponent), kRight}, [](const BenchRow& row) { return scientific(their_error(row)); }},
+      {{"MHz", kRight}, clock_mhz},
+      {{"kernel"}, [](const BenchRow& row) { return fmt::format("{} {}", row.family, row.config); }},
+  };
+  columns.insert(columns.end(), rest.begin(), rest.end());
+  return columns;
 }
 
 }  // namespace
@@ -121,8 +160,9 @@ std::string set_name(std::string_view sizes) {
 
 Table bench_table(const std::vector<BenchRow>& rows, std::string_view opponent, const std::vector<std::string>& entries,
                   Format format) {
-  return format == Format::csv || format == Format::json ? full_table(rows, opponent, entries)
-                                                         : friendly_table(rows, opponent, entries);
+  const bool full = format == Format::csv || format == Format::json;
+  return table_of(full ? full_columns(opponent, entries) : friendly_columns(opponent, entries), rows,
+                  [](const BenchRow& row) { return tone_of(row.comparison.ratio); });
 }
 
 std::vector<std::string> bench_summary(const std::vector<BenchRow>& rows) {

@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -59,6 +61,27 @@ class Table {
   std::vector<Column> columns_;
   std::vector<Row> rows_;
 };
+
+/// A column, and the cell in it of a row.
+template <class Row>
+struct CellOf {
+  Column column;
+  std::function<Cell(const Row&)> cell;
+};
+
+/// The table of these columns. `tone_of` says how a row looks.
+template <class Row, class ToneOf>
+Table table_of(const std::vector<CellOf<Row>>& columns, const std::vector<Row>& rows, const ToneOf& tone_of) {
+  std::vector<Column> headings;
+  for (const auto& each : columns) headings.push_back(each.column);
+  Table table(std::move(headings));
+  for (const Row& row : rows) {
+    std::vector<Cell> cells;
+    for (const auto& each : columns) cells.push_back(each.cell(row));
+    table.add(std::move(cells), tone_of(row));
+  }
+  return table;
+}
 
 /// Prints to stdout, in colour where `color` allows it: automatic means on a terminal without NO_COLOR.
 void print(const Table& table, Format format, ColorMode color);

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <vector>
 
 namespace mmtune {
 namespace {
@@ -19,36 +18,13 @@ using Kind = ChannelError::Kind;
 constexpr std::string_view kMark = "mmtw";
 constexpr std::size_t kHeaderBytes = 8;  // the mark and the length, little endian
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-constexpr int kMostLevels = 16;
 
-/// Counts levels before anything is built of them: the library reads them recursively.
-class Levels final : public nlohmann::json_sax<Message> {
- public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return ++depth_ <= kMostLevels; }
-  bool key(string_t&) override { return true; }
-  bool end_object() override { return --depth_ >= 0; }
-  bool start_array(std::size_t) override { return ++depth_ <= kMostLevels; }
-  bool end_array() override { return --depth_ >= 0; }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
-
- private:
-  int depth_ = 0;
-};
-
-std::string frame(const Message& message) {
-  const std::vector<std::uint8_t> body = Message::to_cbor(message);
-  if (body.size() > kMostBytes) throw Error(fmt::format("a message of {} bytes is too long to be sent", body.size()));
+std::string frame(std::string_view message) {
+  if (message.size() > kMostBytes)
+    throw Error(fmt::format("a message of {} bytes is too long to be sent", message.size()));
   std::string bytes(kMark);
-  for (unsigned shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(body.size() >> shift & 0xff);
-  bytes.append(body.begin(), body.end());
-  return bytes;
+  for (unsigned shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(message.size() >> shift & 0xff);
+  return bytes.append(message);
 }
 
 std::size_t body_bytes(const std::string& header) {
@@ -56,16 +32,6 @@ std::size_t body_bytes(const std::string& header) {
   for (unsigned i = 0; i < 4; ++i) bytes |= std::size_t{static_cast<unsigned char>(header[4 + i])} << (8 * i);
   if (!header.starts_with(kMark) || bytes > kMostBytes) throw ChannelError(Kind::garbled, "no message begins here");
   return bytes;
-}
-
-Message parse(const std::string& body) {
-  Levels levels;
-  if (!Message::sax_parse(body, &levels, Message::input_format_t::cbor)) {
-    throw ChannelError(Kind::garbled, "the message cannot be read");
-  }
-  Message message = Message::from_cbor(body, true, false);
-  if (message.is_discarded()) throw ChannelError(Kind::garbled, "the message cannot be read");
-  return message;
 }
 
 /// For poll(); at least one try, also after the deadline, so that what has come by then still counts.
@@ -91,7 +57,7 @@ void Channel::wait(short events, Deadline deadline) const {
   }
 }
 
-void Channel::send(const Message& message, Deadline deadline) {
+void Channel::send(std::string_view message, Deadline deadline) {
   const std::string bytes = frame(message);
   for (std::size_t sent = 0; sent < bytes.size();) {
     wait(POLLOUT, deadline);
@@ -117,8 +83,8 @@ std::string Channel::receive_bytes(std::size_t count, Deadline deadline) {
   return bytes;
 }
 
-Message Channel::receive(Deadline deadline) {
-  return parse(receive_bytes(body_bytes(receive_bytes(kHeaderBytes, deadline)), deadline));
+std::string Channel::receive(Deadline deadline) {
+  return receive_bytes(body_bytes(receive_bytes(kHeaderBytes, deadline)), deadline);
 }
 
 void Channel::interrupt() noexcept { shutdown(socket_.get(), SHUT_RDWR); }

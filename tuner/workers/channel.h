@@ -4,14 +4,14 @@
 #include <mmtune/error.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "tuner/workers/file_descriptor.h"
 
 namespace mmtune {
 
-using Message = nlohmann::json;
 using Deadline = std::chrono::steady_clock::time_point;
 
 /// A message could not be sent, or did not come.
@@ -29,15 +29,15 @@ class ChannelError : public Error {
   Kind kind_;
 };
 
-/// One end of a stream socket. A message is a mark, its length and CBOR, at most 256 MiB and 16 levels deep; of what is
-/// in it nothing is checked. After a ChannelError the channel is of no more use. For one thread, but for interrupt().
+/// One end of a stream socket. A message is a mark, its length and as many bytes, at most 256 MiB; of what they say
+/// nothing is checked. After a ChannelError the channel is of no more use. For one thread, but for interrupt().
 class Channel {
  public:
   explicit Channel(FileDescriptor socket) : socket_(std::move(socket)) {}
 
   /// Both throw ChannelError. Deadline::max() waits for ever.
-  void send(const Message& message, Deadline deadline);
-  Message receive(Deadline deadline);
+  void send(std::string_view message, Deadline deadline);
+  std::string receive(Deadline deadline);
 
   /// What is being waited for, now or later, ends as closed. Any thread may call this.
   void interrupt() noexcept;

@@ -14,7 +14,7 @@ namespace {
 /// A worker that has loaded NVRTC: whatever it does later is the source's fault.
 CompilerFacts facts_of(WorkerProcess& worker, std::chrono::milliseconds limit) {
   try {
-    return worker.ask<CompilerFacts>({{"verb", verb::kCompiler}}, limit);
+    return worker.ask(CompilerRequest{}, limit);
   } catch (const WorkerLost& lost) {
     throw DeviceError(fmt::format("NVRTC cannot be loaded: {}; see `mmtune doctor`", lost.what()));
   }
@@ -101,11 +101,7 @@ CompilePool::Result CompilePool::compile(const Job& job, Worker& worker) {
   if (!worker) start(worker);
   Result result;
   try {
-    result.compilation = worker->ask<Compilation>({{"verb", verb::kCompile},
-                                                   {"source", job.source},
-                                                   {"target", job.target},
-                                                   {"memory_bytes", options_.memory_bytes}},
-                                                  options_.limit);
+    result.compilation = worker->ask(CompileRequest{job.source, job.target, options_.memory_bytes}, options_.limit);
     if (!result.compilation.ok()) result.outcome = Outcome::compile_failed;
   } catch (const WorkerLost& lost) {
     result.outcome = lost.outcome();

@@ -28,7 +28,14 @@ struct CompilerFacts {
   std::string version;         ///< "13.0"
   std::vector<int> supported;  ///< compute capabilities, ascending
   std::string headers;         ///< hash of the device headers that it will compile with
+
+  static constexpr void fields(auto&& visit) {
+    visit("version", &CompilerFacts::version, rule::label);
+    visit("supported", &CompilerFacts::supported);
+    visit("headers", &CompilerFacts::headers);
+  }
 };
+static_assert(kListsAllMembers<CompilerFacts>);
 
 struct CompilePoolOptions {
   int jobs = 0;                                       ///< processes that compile at once; 0: one per core

@@ -17,7 +17,7 @@ std::vector<DeviceSpec> ask_worker() { return installed_gpus(); }
 std::vector<DeviceSpec> installed_gpus(std::chrono::milliseconds limit) {
   try {
     WorkerProcess worker(kThisProgram, "driver");
-    return worker.ask<std::vector<DeviceSpec>>({{"verb", verb::kGpus}}, limit);
+    return worker.ask(GpusRequest{}, limit);
   } catch (const WorkerLost& lost) {
     throw DeviceError(fmt::format("the driver cannot be asked for GPUs: {}; see `mmtune doctor`", lost.what()));
   }

@@ -1,8 +1,6 @@
-// What the program and its workers say to each other, in both directions: each request is one message and has one
-// answer. Requests are objects whose "verb" is one of those below; answers are {"result": …} or an error.
+// What the program and its workers say to each other, as texts of tuner/workers/wire.h: each request has one answer.
 //
-// Reading a value checks types and ranges, since a worker may have lost its mind: it throws Error or
-// Message::exception.
+// decode() checks every value by the rules of its field, since a worker may have lost its mind.
 #pragma once
 
 #include <string>
@@ -10,62 +8,133 @@
 #include <vector>
 
 #include "tuner/lanes/lane.h"
-#include "tuner/workers/channel.h"
 #include "tuner/workers/compile_pool.h"
+#include "tuner/workers/wire.h"
 
 namespace mmtune {
-
-namespace verb {
-inline constexpr std::string_view kGpus = "gpus";          ///< → DeviceSpec…: the installed ones
-inline constexpr std::string_view kCompiler = "compiler";  ///< → CompilerFacts
-inline constexpr std::string_view kCompile = "compile";    ///< source, target, memory_bytes → Compilation
-inline constexpr std::string_view kOpen = "open";          ///< device, ordinal, target → Environment; makes the lane
-inline constexpr std::string_view kBegin = "begin";        ///< problem
-inline constexpr std::string_view kEvaluate = "evaluate";  ///< program, best_us → Verdict
-inline constexpr std::string_view kRace = "race";          ///< finalists → RaceResult
-}  // namespace verb
 
 /// The hash in CompilerFacts.
 std::string hash_headers(const TemplateFiles& files);
 
-void to_json(Message& message, const Problem& problem);
-void from_json(const Message& message, Problem& problem);
-void to_json(Message& message, const DeviceSpec& device);
-void from_json(const Message& message, DeviceSpec& device);
-void to_json(Message& message, const CompileTarget& target);
-void from_json(const Message& message, CompileTarget& target);
-void to_json(Message& message, const CompilerFacts& facts);
-void from_json(const Message& message, CompilerFacts& facts);
-void to_json(Message& message, const Source& source);
-void from_json(const Message& message, Source& source);
-void to_json(Message& message, const KernelResources& kernel);
-void from_json(const Message& message, KernelResources& kernel);
-/// Without its PTX.
-void to_json(Message& message, const Compilation& compilation);
-void from_json(const Message& message, Compilation& compilation);
-void to_json(Message& message, const Binary& binary);
-void from_json(const Message& message, Binary& binary);
-void to_json(Message& message, const Environment& environment);
-void from_json(const Message& message, Environment& environment);
-/// Family and configuration.
-void to_json(Message& message, const Candidate& candidate);
-void from_json(const Message& message, Candidate& candidate);
-/// Candidate and binary; the reader makes the plan of them anew, and has no source.
-void to_json(Message& message, const Program& program);
-void from_json(const Message& message, Program& program);
-void to_json(Message& message, const Timing& timing);
-void from_json(const Message& message, Timing& timing);
-void to_json(Message& message, const Verdict& verdict);
-void from_json(const Message& message, Verdict& verdict);
-void to_json(Message& message, const Placing& placing);
-void from_json(const Message& message, Placing& placing);
-void to_json(Message& message, const RaceResult& result);
-void from_json(const Message& message, RaceResult& result);
+/// Candidate and binary of a program; the reader makes the plan anew, and has no source.
+struct SentProgram {
+  std::string family;
+  std::string config;
+  Binary binary;
 
-/// The answer for an exception, which keeps its kind.
-Message error_answer(const std::exception& error);
+  static constexpr void fields(auto&& visit) {
+    visit("family", &SentProgram::family, rule::family);
+    visit("config", &SentProgram::config, rule::config);
+    visit("binary", &SentProgram::binary);
+  }
+};
+static_assert(kListsAllMembers<SentProgram>);
 
-/// The result in an answer; throws the error that it holds instead, as the kind that it was.
-Message result_of(Message answer);
+SentProgram sent(const Program& program);
+std::vector<SentProgram> sent(const std::vector<Program>& programs);
+
+/// Throws UsageError for a family that there is not.
+Program received(const SentProgram& program);
+
+// Requests. Each names its verb and what the answer holds.
+
+/// The installed GPUs.
+struct GpusRequest {
+  using Answer = std::vector<DeviceSpec>;
+  static constexpr std::string_view kVerb = "gpus";
+  static constexpr void fields(auto&&) {}
+};
+
+struct CompilerRequest {
+  using Answer = CompilerFacts;
+  static constexpr std::string_view kVerb = "compiler";
+  static constexpr void fields(auto&&) {}
+};
+
+struct CompileRequest {
+  using Answer = Compilation;
+  static constexpr std::string_view kVerb = "compile";
+  Source source;
+  CompileTarget target;
+  std::int64_t memory_bytes = 0;  ///< that compiling may take
+
+  static constexpr void fields(auto&& visit) {
+    visit("source", &CompileRequest::source);
+    visit("target", &CompileRequest::target);
+    visit("memory_bytes", &CompileRequest::memory_bytes);
+  }
+};
+
+/// Makes the lane.
+struct OpenRequest {
+  using Answer = Environment;
+  static constexpr std::string_view kVerb = "open";
+  DeviceSpec device;
+  int ordinal = 0;
+  CompileTarget target;
+
+  static constexpr void fields(auto&& visit) {
+    visit("device", &OpenRequest::device);
+    visit("ordinal", &OpenRequest::ordinal);
+    visit("target", &OpenRequest::target);
+  }
+};
+
+/// There is nothing to say.
+struct Done {
+  static constexpr void fields(auto&&) {}
+};
+
+struct BeginRequest {
+  using Answer = Done;
+  static constexpr std::string_view kVerb = "begin";
+  Problem problem;
+
+  static constexpr void fields(auto&& visit) { visit("problem", &BeginRequest::problem); }
+};
+
+struct EvaluateRequest {
+  using Answer = Verdict;
+  static constexpr std::string_view kVerb = "evaluate";
+  SentProgram program;
+  double best_us = 0;
+
+  static constexpr void fields(auto&& visit) {
+    visit("program", &EvaluateRequest::program);
+    visit("best_us", &EvaluateRequest::best_us);
+  }
+};
+
+struct RaceRequest {
+  using Answer = RaceResult;
+  static constexpr std::string_view kVerb = "race";
+  std::vector<SentProgram> finalists;
+
+  static constexpr void fields(auto&& visit) { visit("finalists", &RaceRequest::finalists); }
+};
+
+/// A request as it is sent.
+struct RequestMessage {
+  std::string verb;
+  std::string request;  ///< encoded
+
+  static constexpr void fields(auto&& visit) {
+    visit("verb", &RequestMessage::verb);
+    visit("request", &RequestMessage::request);
+  }
+};
+
+template <class Request>
+std::string request_message(const Request& request) {
+  return encode(RequestMessage{std::string(Request::kVerb), encode(request)});
+}
+
+/// The messages of an answer: the encoded result, or an exception, which keeps its kind.
+std::string result_message(std::string result);
+std::string error_message(const std::exception& error);
+
+/// The encoded result in the message of an answer; throws the error that it holds instead, as the kind that it was, or
+/// WireError.
+std::string result_of(std::string_view message);
 
 }  // namespace mmtune

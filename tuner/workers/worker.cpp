@@ -12,6 +12,7 @@
 #include "runtime/driver.h"
 #include "runtime/log.h"
 #include "runtime/template_files.h"
+#include "tuner/workers/channel.h"
 #include "tuner/workers/process.h"
 #include "tuner/workers/protocol.h"
 
@@ -24,29 +25,34 @@ std::vector<DeviceSpec> query_gpus() {
   return gpus;
 }
 
-/// One method for each verb; what they throw becomes the answer.
+/// One function for each request; what they throw becomes the answer.
 class Service {
  public:
   explicit Service(const WorkerParts& parts) : parts_(parts) {}
 
-  Message answer(const Message& request) {
-    const auto verb = request.at("verb").get<std::string>();
-    if (verb == verb::kCompile) return compile(request);
-    if (verb == verb::kOpen) return open(request);
-    if (verb == verb::kBegin) return begin(request);
-    if (verb == verb::kEvaluate) return evaluate(request);
-    if (verb == verb::kRace) return race(request);
-    if (verb == verb::kCompiler) return parts_.compiler();
-    if (verb == verb::kGpus) return parts_.gpus();
-    throw Error("a worker was asked for '" + verb + "', which it cannot do: a fault of mmtune");
+  /// The encoded result.
+  std::string answer_message(const RequestMessage& message) {
+    return answer_one_of<CompileRequest, OpenRequest, BeginRequest, EvaluateRequest, RaceRequest, CompilerRequest,
+                         GpusRequest>(message);
   }
 
  private:
-  Message compile(const Message& request) const {
+  template <class... Requests>
+  std::string answer_one_of(const RequestMessage& message) {
+    std::optional<std::string> result;
+    ((message.verb == Requests::kVerb && (result = encode(answer(decode<Requests>(message.request))))) || ...);
+    if (!result) throw Error("a worker was asked for '" + message.verb + "', which it cannot do: a fault of mmtune");
+    return *std::move(result);
+  }
+
+  std::vector<DeviceSpec> answer(const GpusRequest&) const { return parts_.gpus(); }
+  CompilerFacts answer(const CompilerRequest&) const { return parts_.compiler(); }
+
+  Compilation answer(const CompileRequest& request) const {
     give_way();  // to those that measure
-    limit_memory(request.at("memory_bytes").get<std::int64_t>());
+    limit_memory(request.memory_bytes);
     try {
-      return parts_.compile(request.at("source").get<Source>(), request.at("target").get<CompileTarget>());
+      return parts_.compile(request.source, request.target);
     } catch (const std::bad_alloc&) {
       Compilation refused;
       refused.log = "it needs more memory than there is for one source";
@@ -54,31 +60,29 @@ class Service {
     }
   }
 
-  Message open(const Message& request) {
-    device_ = {request.at("device").get<DeviceSpec>(), request.at("ordinal").get<int>()};
-    lane_ = parts_.make_lane(device_, request.at("target").get<CompileTarget>());
+  Environment answer(const OpenRequest& request) {
+    device_ = {request.device, request.ordinal};
+    lane_ = parts_.make_lane(device_, request.target);
     return lane_->environment();
   }
 
-  Message begin(const Message& request) {
-    problem_ = request.at("problem").get<Problem>();
+  Done answer(const BeginRequest& request) {
+    problem_ = request.problem;
     lane().begin(problem_);
-    return nullptr;
+    return {};
   }
 
-  Message evaluate(const Message& request) {
-    Program program = request.at("program").get<Program>();
-    plan(program);
+  Verdict answer(const EvaluateRequest& request) {
     try {
-      return lane().evaluate(program, request.at("best_us").get<double>());
+      return lane().evaluate(planned(request.program), request.best_us);
     } catch (const OutOfMemoryError& error) {
       return Verdict{Outcome::launch_failed, error.what(), {}, 0};
     }
   }
 
-  Message race(const Message& request) {
-    auto finalists = request.at("finalists").get<std::vector<Program>>();
-    for (Program& each : finalists) plan(each);
+  RaceResult answer(const RaceRequest& request) {
+    std::vector<Program> finalists;
+    for (const SentProgram& each : request.finalists) finalists.push_back(planned(each));
     return lane().race(finalists);
   }
 
@@ -87,8 +91,10 @@ class Service {
     return *lane_;
   }
 
-  void plan(Program& program) const {
+  Program planned(const SentProgram& sent) const {
+    Program program = received(sent);
     program.plan = program.candidate.family->plan(problem_, program.candidate.config, device_.spec);
+    return program;
   }
 
   const WorkerParts& parts_;
@@ -106,13 +112,13 @@ int number_in(const std::string& text) {
 /// Answers requests until there are no more.
 void serve(Channel& channel, Service& service) {
   while (true) {
-    const Message request = channel.receive(Deadline::max());
+    const std::string request = channel.receive(Deadline::max());
     bool broken = false;
-    Message answer;
+    std::string answer;
     try {
-      answer = {{"result", service.answer(request)}};
+      answer = result_message(service.answer_message(decode<RequestMessage>(request)));
     } catch (const std::exception& error) {
-      answer = error_answer(error);
+      answer = error_message(error);
       broken = dynamic_cast<const DeviceLostError*>(&error) != nullptr;
     }
     channel.send(answer, Deadline::max());

@@ -81,7 +81,7 @@ class WorkerLane final : public Lane {
     const milliseconds limit = options_.begin_limit + work_limit(kRaceLaunches * static_cast<double>(finalists.size()),
                                                                  problem_, options_.device.spec);
     try {
-      auto result = worker_->ask<RaceResult>({{"verb", verb::kRace}, {"finalists", finalists}}, limit);
+      auto result = worker_->ask(RaceRequest{sent(finalists)}, limit);
       if (result.verdicts.size() == finalists.size()) return result;
       lose();
       throw RaceLostError("its process answered nonsense");
@@ -103,11 +103,7 @@ class WorkerLane final : public Lane {
     opened_ = false;
     begun_ = Begun::no;
     stale_ = 0;
-    worker_->send({{"verb", verb::kOpen},
-                   {"device", options_.device.spec},
-                   {"ordinal", options_.device.ordinal},
-                   {"target", options_.target}},
-                  options_.start_limit);
+    worker_->send(OpenRequest{options_.device.spec, options_.device.ordinal, options_.target}, options_.start_limit);
   }
 
   /// The worker's process is gone, or to be given up; what comes next starts another and looks at the GPU first.
@@ -121,7 +117,7 @@ class WorkerLane final : public Lane {
   void ready() {
     try {
       if (!worker_) start();
-      if (!opened_) environment_ = worker_->receive<Environment>(options_.start_limit);
+      if (!opened_) environment_ = worker_->receive<OpenRequest>(options_.start_limit);
       opened_ = true;
     } catch (const WorkerLost& lost) {
       worker_.reset();
@@ -153,7 +149,7 @@ class WorkerLane final : public Lane {
     log::debug("{}: looking whether the GPU works", name());
     begun_ = Begun::no;
     try {
-      worker_->ask<Message>({{"verb", verb::kBegin}, {"problem", problem}}, options_.begin_limit + options_.limit);
+      worker_->ask(BeginRequest{problem}, options_.begin_limit + options_.limit);
       const Verdict verdict = evaluate_now(problem, program, 0);
       return verdict.outcome == Outcome::ok ? "" : fmt::format("{}: {}", to_string(verdict.outcome), verdict.note);
     } catch (const std::exception& error) {
@@ -172,7 +168,7 @@ class WorkerLane final : public Lane {
   void request_begin() {
     begun_ = Begun::requested;
     begin_limit_ = options_.begin_limit + options_.limit + work_limit(4, problem_, options_.device.spec);
-    worker_->send({{"verb", verb::kBegin}, {"problem", problem_}}, begin_limit_);
+    worker_->send(BeginRequest{problem_}, begin_limit_);
   }
 
   /// There is a worker that has begun the problem.
@@ -183,7 +179,7 @@ class WorkerLane final : public Lane {
         for (; stale_ > 0; --stale_) skip_answer();
         if (begun_ == Begun::no) request_begin();
         begun_ = Begun::no;  // unless the answer is a good one
-        worker_->receive<Message>(begin_limit_);
+        worker_->receive<BeginRequest>(begin_limit_);
         begun_ = Begun::yes;
       } catch (const WorkerLost& lost) {
         lose_at_begin(lost.what());
@@ -197,7 +193,7 @@ class WorkerLane final : public Lane {
   /// To the beginning of a problem that was given up.
   void skip_answer() {
     try {
-      worker_->receive<Message>(begin_limit_);
+      worker_->receive<BeginRequest>(begin_limit_);
     } catch (const OutOfMemoryError& error) {
       log::debug("{}: {}", name(), error.what());
     }
@@ -215,8 +211,8 @@ class WorkerLane final : public Lane {
       return Verdict{outcome, why, {}, 0};
     };
     try {
-      return worker_->ask<Verdict>({{"verb", verb::kEvaluate}, {"program", program}, {"best_us", best_us}},
-                                   time_limit(problem, options_.device.spec, options_.limit));
+      return worker_->ask(EvaluateRequest{sent(program), best_us},
+                          time_limit(problem, options_.device.spec, options_.limit));
     } catch (const WorkerLost& error) {
       return lost(error.outcome(), error.what());
     } catch (const DeviceLostError& error) {

@@ -25,25 +25,19 @@ WorkerProcess::WorkerProcess(const std::string& program, const std::string& labe
                              std::pair<FileDescriptor, FileDescriptor> ends)
     : channel_(std::move(ends.first)), process_(program, arguments(label), ends.second.get()) {}
 
-void WorkerProcess::send(const Message& request, milliseconds limit) {
+void WorkerProcess::send_message(std::string_view message, milliseconds limit) {
   try {
-    channel_.send(request, std::chrono::steady_clock::now() + limit);
+    channel_.send(message, std::chrono::steady_clock::now() + limit);
   } catch (const ChannelError&) {
     interrupt();
   }
 }
 
-Message WorkerProcess::receive_result(milliseconds limit) {
-  Message answer;
+std::string WorkerProcess::receive_message(milliseconds limit) {
   try {
-    answer = channel_.receive(std::chrono::steady_clock::now() + limit);
+    return channel_.receive(std::chrono::steady_clock::now() + limit);
   } catch (const ChannelError& error) {
     lose(error, limit);
-  }
-  try {
-    return result_of(std::move(answer));
-  } catch (const Message::exception& error) {
-    lose_to_nonsense(error);
   }
 }
 

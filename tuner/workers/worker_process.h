@@ -6,6 +6,7 @@
 #include <string>
 
 #include "db/trial.h"
+#include "tuner/workers/channel.h"
 #include "tuner/workers/process.h"
 #include "tuner/workers/protocol.h"
 
@@ -30,23 +31,24 @@ class WorkerProcess {
   WorkerProcess(const std::string& program, const std::string& label);
 
   /// One request and its answer. Throws what the worker threw; WorkerLost.
-  template <class Result>
-  Result ask(const Message& request, std::chrono::milliseconds limit) {
+  template <class Request>
+  typename Request::Answer ask(const Request& request, std::chrono::milliseconds limit) {
     send(request, limit);
-    return receive<Result>(limit);
+    return receive<Request>(limit);
   }
 
   /// The two halves of ask(), for what is to be done in between. Answers come in the order of the requests. A worker
   /// that cannot be sent to is lost to the next receive().
-  void send(const Message& request, std::chrono::milliseconds limit);
-  template <class Result>
-  Result receive(std::chrono::milliseconds limit) {
-    const Message result = receive_result(limit);
+  template <class Request>
+  void send(const Request& request, std::chrono::milliseconds limit) {
+    send_message(request_message(request), limit);
+  }
+  template <class Request>
+  typename Request::Answer receive(std::chrono::milliseconds limit) {
+    const std::string message = receive_message(limit);
     try {
-      return result.get<Result>();
-    } catch (const Message::exception& error) {
-      lose_to_nonsense(error);
-    } catch (const Error& error) {
+      return decode<typename Request::Answer>(result_of(message));
+    } catch (const WireError& error) {
       lose_to_nonsense(error);
     }
   }
@@ -55,7 +57,8 @@ class WorkerProcess {
   void interrupt() noexcept { channel_.interrupt(); }
 
  private:
-  Message receive_result(std::chrono::milliseconds limit);
+  void send_message(std::string_view message, std::chrono::milliseconds limit);
+  std::string receive_message(std::chrono::milliseconds limit);
   [[noreturn]] void lose(const ChannelError& error, std::chrono::milliseconds limit);
   [[noreturn]] void lose_to_nonsense(const std::exception& error);
 
