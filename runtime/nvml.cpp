@@ -129,8 +129,6 @@ int Nvml::throttle() const {
   return static_cast<int>(bits.value_or(0) & kThrottleMask);
 }
 
-std::vector<std::string> Nvml::throttle_reasons() const { return throttle_names(throttle()); }
-
 std::optional<int> Nvml::processes() const {
   if (!session_ || session_->running == nullptr) return std::nullopt;
   unsigned count = 0;  // with no room for details only the count comes back

@@ -30,8 +30,6 @@ class Nvml {
 
   /// What holds the clocks down right now, as bits of db/trial.h's Throttle; 0 if nothing does or it is unknown.
   int throttle() const;
-  /// The same in words: "power cap", "thermal slowdown", …
-  std::vector<std::string> throttle_reasons() const;
 
   /// Processes with a context on the GPU, this one among them.
   std::optional<int> processes() const;

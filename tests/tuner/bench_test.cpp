@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "runtime/env.h"
@@ -14,6 +15,7 @@
 #include "tuner/study/bench_table.h"
 #include "tuner/study/cublas.h"
 #include "tuner/text/sizes.h"
+#include "tuner/workers/gpu_lock.h"
 
 namespace mmtune {
 namespace {
@@ -134,6 +136,20 @@ TEST_F(BenchCli, RefusesUnknownOpponentsAndSizes) {
   EXPECT_THAT(opponent.err, AllOf(HasSubstr("mkl"), HasSubstr("naive"), HasSubstr("mmtune bench --help")));
   EXPECT_EQ(mmtune("bench --sizes abc --device model:h200").code, 2);
   EXPECT_EQ(mmtune("bench --device model:h200").code, 2);
+}
+
+TEST_F(BenchCli, WaitsForTheGpu) {
+  DeviceChoice gpu{{}, 0};
+  gpu.spec.uuid = fmt::format("GPU-test-{}-bench", getpid());
+  const auto lock = GpuLock::wait(gpu, [] { return false; });
+  const auto result = shell(fmt::format(R"(
+      MMTUNE_TEST_FAULTS='uuid@{0}' '{1}' bench --device 0 --sizes 64 --vs naive --db '{2}' 2>'{3}' & bench=$!
+      while kill -0 $bench && ! grep -q 'another mmtune' '{3}'; do sleep 0.05; done
+      kill -TERM $bench; wait $bench; code=$?; cat '{3}' >&2; exit $code)",
+                                        gpu.spec.uuid, MMTUNE_PRETENDING_BINARY, path("default.db"), path("log")));
+  std::filesystem::remove(fmt::format("/tmp/mmtune-{}.lock", gpu.spec.uuid));
+  EXPECT_THAT(result.err, HasSubstr("another mmtune measures on GPU 0"));
+  EXPECT_EQ(result.code, 130);
 }
 
 /// Tunes 256 quickly before each comparison.

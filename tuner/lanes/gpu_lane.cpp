@@ -4,42 +4,47 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <map>
-#include <optional>
 #include <utility>
 
 #include "runtime/nvml.h"
 #include "tuner/lanes/lane.h"
 #include "tuner/lanes/race_rounds.h"
 #include "tuner/measure/conditions.h"
-#include "tuner/measure/measure.h"
-#include "tuner/measure/verify.h"
+#include "tuner/measure/testbed.h"
 #include "tuner/version.h"
 
 namespace mmtune {
 namespace {
 
-constexpr double kTooSlow = 4.0;         // a launch this many times slower than the best is not timed at all,
-constexpr double kTooSlowIfLong = 1.15;  // nor this many times if it is long: then one launch tells almost as much
+// A program whose first launch takes at least kTimed_us is not timed where that launch is kTooSlow times slower than
+// the best; for a launch beyond kLong_us, which tells almost as much as a sample, kTooSlowIfLong times is enough.
+constexpr double kTooSlow = 4.0;
+constexpr double kTooSlowIfLong = 1.15;
 constexpr double kLong_us = 5e3;
-constexpr double kSlow = 1.12;  // no more than one sample is taken beyond this
+constexpr double kTimed_us = 50;
+
+// A screening takes this many samples, fewer where they would take longer than kScreen_us together, and stops at the
+// first that is kSlow times slower than the best.
 constexpr int kScreenSamples = 5;
-constexpr double kScreen_us = 50e3;                          // but no longer than this for a candidate
-constexpr auto kRaceTime = std::chrono::milliseconds(2500);  // for all rounds of a race, but for the least
-constexpr double kReplayed_us = 10e3;  // shorter finalists are replayed as graphs, so that no host latency counts
-constexpr double kLeastLooks = 4;      // launches of a finalist that are looked at after the race,
+constexpr double kScreen_us = 50e3;
+constexpr double kSlow = 1.12;
+
+// The rounds of a race end after this time, except for the least number of rounds.
+constexpr auto kRaceTime = std::chrono::milliseconds(2500);
+
+// Launches of a finalist that are verified after the race: as many as take kLooks_us, within these bounds.
+constexpr double kLooks_us = 100e3;
+constexpr double kLeastLooks = 4;
 constexpr double kMostLooks = 16;
-constexpr double kLooks_us = 100e3;  // which take no longer than this, but for the least
 
 class GpuLane final : public Lane {
  public:
-  GpuLane(const DeviceChoice& device, const Nvrtc& nvrtc, CompileTarget target)
+  GpuLane(const DeviceChoice& device, const Nvrtc& nvrtc, const CompileTarget& target)
       : device_(device.spec),
         gpu_(device.ordinal),
         nvml_(device.spec.uuid),
         nvrtc_(nvrtc),
-        target_(std::move(target)),
-        stream_(make_stream()) {}
+        testbed_(device.spec, nvrtc, target) {}
 
   Evidence evidence() const override { return Evidence::measured; }
 
@@ -51,20 +56,14 @@ class GpuLane final : public Lane {
 
   void begin(const Problem& problem) override {
     read_limits();
-    sets_.reset();
-    verifier_.reset();
-    problem_ = problem;
-    const CheckKernels& kernels = check_kernels();
-    verifier_.emplace(kernels, problem_, stream_.get());
-    sets_.emplace(kernels, problem_, verifier_->random_operands(LaunchPlan{}), device_.l2_bytes, stream_.get());
-    if (!std::exchange(warm_, true)) warm_up(kernels, problem_, *sets_, stream_.get());
+    testbed_.begin(problem);
   }
 
   Verdict evaluate(const Program& program, double best_us) override {
     Verdict verdict;
     try {
       const LoadedKernel kernel(program.binary.cubin, program.plan);
-      verdict = verifier_->check(kernel, program.plan);
+      verdict = testbed_.verifier().check(kernel, program.plan);
       if (verdict.outcome == Outcome::ok) time(kernel, program.plan, best_us, verdict);
     } catch (const DeviceLostError&) {
       throw;
@@ -81,9 +80,11 @@ class GpuLane final : public Lane {
     std::vector<LoadedKernel> kernels;
     for (const Program& each : finalists) {
       kernels.emplace_back(each.binary.cubin, each.plan);
-      verifier_->random_operands(each.plan);  // the workspace grows here, so that no graph loses it below
+      testbed_.verifier().random_operands(each.plan);  // the workspace grows here, so that no call loses it below
     }
-    std::vector<Stopwatch> watches = line_up(kernels, finalists);
+    std::vector<Call> calls;
+    for (std::size_t i = 0; i < kernels.size(); ++i) calls.push_back(testbed_.call_of(kernels[i], finalists[i].plan));
+    std::vector<Stopwatch> watches = testbed_.line_up(calls);
     const auto run = [&](std::size_t i, bool count_processes) {
       watches[i].start();
       const Reading reading = read(nvml_, count_processes);  // while the GPU works
@@ -108,44 +109,19 @@ class GpuLane final : public Lane {
     power_limit_w_ = nvml_.power_limit_w().value_or(0);
   }
 
-  const CheckKernels& check_kernels() {
-    auto& kernels = check_kernels_[{problem_.precision, problem_.layout}];
-    if (!kernels) kernels = std::make_unique<CheckKernels>(nvrtc_, target_, problem_.precision, problem_.layout);
-    return *kernels;
-  }
-
-  Stopwatch watch(const LoadedKernel& kernel, const LaunchPlan& plan, double estimate_us) {
-    return {call_of(kernel, plan, problem_, verifier_->random_operands(plan).workspace), *sets_, estimate_us,
-            stream_.get()};
-  }
-
-  /// All are timed in the same mode, after one untimed sample each.
-  std::vector<Stopwatch> line_up(const std::vector<LoadedKernel>& kernels, const std::vector<Program>& finalists) {
-    constexpr double kOneCall = std::numeric_limits<double>::infinity();
-    double slowest_us = 0;
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      slowest_us = std::max(slowest_us, watch(kernels[i], finalists[i].plan, kOneCall).sample_us());
-    }
-    std::vector<Stopwatch> watches;
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      watches.push_back(watch(kernels[i], finalists[i].plan, slowest_us < kReplayed_us ? 0 : kOneCall));
-      watches.back().sample_us();
-    }
-    return watches;
-  }
-
   /// `verdict` is that of a check, whose one launch tells which programs are not worth more.
   void time(const LoadedKernel& kernel, const LaunchPlan& plan, double best_us, Verdict& verdict) {
     const double launch_us = verdict.timing.median_us;
     const double hopeless = launch_us > kLong_us ? kTooSlowIfLong : kTooSlow;
-    if (best_us > 0 && launch_us > hopeless * best_us && launch_us > 50) {
+    if (best_us > 0 && launch_us > hopeless * best_us && launch_us > kTimed_us) {
       verdict.outcome = Outcome::too_slow;
       return;
     }
     screen(kernel, plan, best_us > 0 ? kSlow * best_us : std::numeric_limits<double>::infinity(), verdict);
-    Verdict after = verifier_->check_after_timing();
+    Verifier& verifier = testbed_.verifier();
+    Verdict after = verifier.check_after_timing();
     if (after.outcome == Outcome::ok && verdict.outcome == Outcome::ok) {
-      after = verifier_->check_again(kernel, plan, 1, verifier_->bits_of_c());
+      after = verifier.check_again(kernel, plan, 1, verifier.bits_of_c());
       verdict.deterministic = after.deterministic;
     }
     if (after.outcome != Outcome::ok) {
@@ -156,7 +132,7 @@ class GpuLane final : public Lane {
 
   void look_again(const LoadedKernel& kernel, const LaunchPlan& plan, Verdict& verdict) {
     const double launches = std::clamp(kLooks_us / verdict.timing.median_us, kLeastLooks, kMostLooks);
-    const Verdict seen = verifier_->check_again(kernel, plan, static_cast<int>(launches));
+    const Verdict seen = testbed_.verifier().check_again(kernel, plan, static_cast<int>(launches));
     verdict.outcome = seen.outcome;
     verdict.deterministic = seen.deterministic;
     if (seen.outcome != Outcome::ok) verdict.note = "after the race: " + seen.note;
@@ -166,7 +142,7 @@ class GpuLane final : public Lane {
   /// beyond `limit_us` is the last.
   void screen(const LoadedKernel& kernel, const LaunchPlan& plan, double limit_us, Verdict& verdict) {
     const double launch_us = verdict.timing.median_us;
-    Stopwatch stopwatch = watch(kernel, plan, launch_us);
+    Stopwatch stopwatch = testbed_.watch(testbed_.call_of(kernel, plan), launch_us);
     const bool is_warm = launch_us > kLong_us;
     std::vector<double> samples{is_warm ? launch_us : stopwatch.sample_us()};
     Conditions conditions;
@@ -186,10 +162,7 @@ class GpuLane final : public Lane {
   }
 
   Timing describe(const Stopwatch& stopwatch, const std::vector<double>& samples, const Conditions& conditions) const {
-    Timing timing = summarise(samples);
-    timing.calls_per_sample = stopwatch.calls_per_sample();
-    timing.mode = stopwatch.uses_graph() ? "graph" : "events";
-    conditions.describe(timing);
+    Timing timing = summarise(stopwatch, samples, conditions);
     timing.clock_limit_mhz = clock_limit_mhz_;
     timing.power_limit_w = power_limit_w_;
     return timing;
@@ -199,15 +172,9 @@ class GpuLane final : public Lane {
   Gpu gpu_;
   Nvml nvml_;
   const Nvrtc& nvrtc_;
-  CompileTarget target_;
-  Stream stream_;
-  Problem problem_;
-  bool warm_ = false;
+  Testbed testbed_;
   int clock_limit_mhz_ = 0;
   double power_limit_w_ = 0;
-  std::map<std::pair<Precision, Layout>, std::unique_ptr<CheckKernels>> check_kernels_;
-  std::optional<Verifier> verifier_;
-  std::optional<OperandSets> sets_;
 };
 
 }  // namespace

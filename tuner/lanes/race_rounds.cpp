@@ -30,8 +30,9 @@ void run_round(RoundsRun& rounds, const RunFinalist& run, std::mt19937_64& gener
 
 }  // namespace
 
-RoundsRun run_rounds(std::size_t finalists, const RunFinalist& run, const std::function<bool()>& time_is_up) {
-  RoundsRun rounds{Race(finalists), std::vector<Conditions>(finalists)};
+RoundsRun run_rounds(std::size_t finalists, const RunFinalist& run, const std::function<bool()>& time_is_up,
+                     const RaceRules& rules) {
+  RoundsRun rounds{Race(finalists, rules), std::vector<Conditions>(finalists)};
   std::mt19937_64 generator(0);
   while (!rounds.race.over() && (rounds.race.rounds() < kLeastRounds || !time_is_up())) {
     run_round(rounds, run, generator);

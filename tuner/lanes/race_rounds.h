@@ -28,6 +28,7 @@ struct RoundsRun {
 /// Rounds until the race is over, or until time is up after a few rounds that counted. In each round every finalist
 /// that still runs has one sample, in an order drawn anew, so that none has its place by habit. What disturbs one of
 /// them disturbs the round: it is run again, as often as the race allows, and flagged from then on.
-RoundsRun run_rounds(std::size_t finalists, const RunFinalist& run, const std::function<bool()>& time_is_up);
+RoundsRun run_rounds(std::size_t finalists, const RunFinalist& run, const std::function<bool()>& time_is_up,
+                     const RaceRules& rules = {});
 
 }  // namespace mmtune

@@ -125,4 +125,12 @@ Timing summarise(std::vector<double> samples_us) {
   return timing;
 }
 
+Timing summarise(const Stopwatch& watch, std::vector<double> samples_us, const Conditions& conditions) {
+  Timing timing = summarise(std::move(samples_us));
+  timing.calls_per_sample = watch.calls_per_sample();
+  timing.mode = watch.uses_graph() ? "graph" : "events";
+  conditions.describe(timing);
+  return timing;
+}
+
 }  // namespace mmtune

@@ -8,6 +8,7 @@
 #include "runtime/driver.h"
 #include "tuner/measure/call.h"
 #include "tuner/measure/check_kernels.h"
+#include "tuner/measure/conditions.h"
 
 namespace mmtune {
 
@@ -60,5 +61,8 @@ class Stopwatch {
 
 /// Median, quartiles and minimum of samples in microseconds; at least one.
 Timing summarise(std::vector<double> samples_us);
+
+/// The same of a stopwatch's samples, with its mode and the conditions that they were taken under.
+Timing summarise(const Stopwatch& watch, std::vector<double> samples_us, const Conditions& conditions);
 
 }  // namespace mmtune

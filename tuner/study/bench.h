@@ -1,18 +1,15 @@
 // A tuned kernel against an opponent: the same operands, the same clocks, calls interleaved in random order.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "db/trial.h"
 #include "runtime/nvml.h"
 #include "runtime/nvrtc.h"
 #include "tuner/lanes/program.h"
-#include "tuner/measure/check_kernels.h"
+#include "tuner/measure/testbed.h"
 #include "tuner/race/ratio.h"
 #include "tuner/study/opponent.h"
 
@@ -30,10 +27,11 @@ struct Comparison {
   std::optional<std::size_t> best;          ///< the fastest of theirs
   std::optional<Ratio> ratio;               ///< against the fastest of theirs
   std::optional<double> sm_clock_mhz;       ///< mean while racing
-  std::vector<std::string> throttling;      ///< what held the clocks down in the middle of the race
+  int throttle = 0;                         ///< bits of Throttle: what held the clocks down while racing
 };
 
-/// Compares on one GPU, whose context must be current and stay so. Not thread safe.
+/// Compares on one GPU, whose context must be current and stay so, and whose lock (tuner/workers/gpu_lock.h) the caller
+/// has. Not thread safe.
 class Bench {
  public:
   /// `rounds` of 0: as many as fit the time for a problem, at least 15. `nvrtc` and `opponent` must outlive it.
@@ -44,17 +42,10 @@ class Bench {
   Comparison compare(const Problem& problem, const Program& ours);
 
  private:
-  const CheckKernels& check_kernels(const Problem& problem);
-
-  DeviceSpec device_;
-  const Nvrtc& nvrtc_;
-  CompileTarget target_;
   Opponent& opponent_;
   int rounds_;
-  Stream stream_;
   Nvml nvml_;
-  bool warm_ = false;
-  std::map<std::pair<Precision, Layout>, std::unique_ptr<CheckKernels>> check_kernels_;
+  Testbed testbed_;
 };
 
 }  // namespace mmtune

@@ -16,6 +16,7 @@
 #include "tuner/study/bench_table.h"
 #include "tuner/study/cublas.h"
 #include "tuner/text/sizes.h"
+#include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/installed_gpus.h"
 #include "tuner/workers/interrupt.h"
 
@@ -110,8 +111,9 @@ void say_result(const BenchRow& row, std::string_view opponent) {
   if (const auto& ratio = comparison.ratio) {
     result = fmt::format("{:.3f} ({:.3f} to {:.3f})", ratio->median, ratio->low, ratio->high);
   }
-  if (!comparison.throttling.empty())
-    result += fmt::format(", clock held by {}", fmt::join(comparison.throttling, ", "));
+  if (comparison.throttle != 0) {
+    result += fmt::format(", clock held by {}", fmt::join(throttle_names(comparison.throttle), ", "));
+  }
   say("{} {}: {}", row.set, to_string(row.problem), result);
 }
 
@@ -124,6 +126,9 @@ std::unique_ptr<Opponent> make_opponent(const BenchOptions& options, const Nvrtc
 ExitCode bench(const BenchOptions& options) {
   const auto tasks = tasks_of(options);
   const auto device = gpu_to_measure(options);
+  const InterruptGuard interrupts;
+  const auto lock = GpuLock::wait(device, InterruptGuard::requested);
+  if (!lock) return ExitCode::interrupted;
   const auto nvrtc = Nvrtc::load();
   const auto target = compile_target(device.spec, nvrtc.supported());
   TunedKernels kernels(options, device, target);
@@ -132,7 +137,6 @@ ExitCode bench(const BenchOptions& options) {
   Bench measure(device.spec, nvrtc, target, *opponent, options.rounds);
   say("{} against {}", to_string(device), opponent->description());
 
-  const InterruptGuard interrupts;
   std::vector<BenchRow> rows;
   bool failed = false;
   for (const auto& [set, problem] : tasks) {

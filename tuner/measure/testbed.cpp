@@ -1,0 +1,42 @@
+#include "tuner/measure/testbed.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace mmtune {
+namespace {
+
+constexpr double kOneCall = std::numeric_limits<double>::infinity();  // an estimate for which no call is replayed
+
+}  // namespace
+
+void Testbed::begin(const Problem& problem) {
+  sets_.reset();
+  verifier_.reset();
+  problem_ = problem;
+  const CheckKernels& kernels = check_kernels();
+  verifier_.emplace(kernels, problem_, stream_.get());
+  sets_.emplace(kernels, problem_, verifier_->random_operands(LaunchPlan{}), device_.l2_bytes, stream_.get());
+  if (!std::exchange(warm_, true)) warm_up(kernels, problem_, *sets_, stream_.get());
+}
+
+double Testbed::one_call_us(const Call& call) { return watch(call, kOneCall).sample_us(); }
+
+std::vector<Stopwatch> Testbed::line_up(const std::vector<Call>& calls) {
+  double slowest_us = 0;
+  for (const Call& call : calls) slowest_us = std::max(slowest_us, one_call_us(call));
+  std::vector<Stopwatch> watches;
+  for (const Call& call : calls) {
+    watches.push_back(watch(call, slowest_us < kReplayed_us ? 0 : kOneCall));
+    watches.back().sample_us();
+  }
+  return watches;
+}
+
+const CheckKernels& Testbed::check_kernels() {
+  auto& kernels = check_kernels_[{problem_.precision, problem_.layout}];
+  if (!kernels) kernels = std::make_unique<CheckKernels>(nvrtc_, target_, problem_.precision, problem_.layout);
+  return *kernels;
+}
+
+}  // namespace mmtune
