@@ -31,12 +31,12 @@ std::string joined(const Items& items, std::string_view separator, const TextOf&
 
 }  // namespace
 
-std::string names(const std::vector<Column>& columns) {
-  return joined(columns, ", ", [](const Column& c) { return fmt::format("{}.{}", c.table, c.name); });
+std::string names(const std::vector<SqlColumn>& columns) {
+  return joined(columns, ", ", [](const SqlColumn& c) { return fmt::format("{}.{}", c.table, c.name); });
 }
 
-std::string conditions(const std::vector<Column>& columns) {
-  return joined(columns, " AND ", [](const Column& c) { return fmt::format("{0}.{1} = :{1}", c.table, c.name); });
+std::string conditions(const std::vector<SqlColumn>& columns) {
+  return joined(columns, " AND ", [](const SqlColumn& c) { return fmt::format("{0}.{1} = :{1}", c.table, c.name); });
 }
 
 std::string join(std::string_view table, const std::vector<std::string_view>& references) {

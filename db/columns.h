@@ -18,19 +18,19 @@ enum class Images { no, yes };
 template <class... Rules>
 inline constexpr bool kIsImage = (std::is_same_v<Rules, rule::MachineCode> || ...);
 
-struct Column {
+struct SqlColumn {
   std::string_view table;
   std::string name;
 };
 
 /// Those of the fields, and of the fields of records inside, in the order of the lists.
 template <Record T>
-std::vector<Column> columns_of(std::string_view table, Images images) {
-  std::vector<Column> columns;
+std::vector<SqlColumn> columns_of(std::string_view table, Images images) {
+  std::vector<SqlColumn> columns;
   T::fields([&]<class... Rules>(std::string_view name, auto member, const Rules&...) {
     using Value = decltype(value_type(member));
     if constexpr (Record<Value>) {
-      for (Column& inner : columns_of<Value>(kTable<Value>.empty() ? table : kTable<Value>, images)) {
+      for (SqlColumn& inner : columns_of<Value>(kTable<Value>.empty() ? table : kTable<Value>, images)) {
         columns.push_back(std::move(inner));
       }
     } else if (!kIsImage<Rules...> || images == Images::yes) {
@@ -85,8 +85,8 @@ std::vector<Table> tables();
 namespace sql {
 
 // Texts of lists, without what the lists say.
-std::string names(const std::vector<Column>& columns);
-std::string conditions(const std::vector<Column>& columns);
+std::string names(const std::vector<SqlColumn>& columns);
+std::string conditions(const std::vector<SqlColumn>& columns);
 std::string join(std::string_view table, const std::vector<std::string_view>& references);
 std::string insert(std::string_view table, const std::vector<std::string>& columns);
 std::string equal(const std::vector<std::string>& columns, std::string_view table, std::string_view other);
