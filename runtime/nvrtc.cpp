@@ -171,6 +171,11 @@ Nvrtc Nvrtc::load() {
 
 namespace {
 
+/// Whether ptxas made asynchronous multiplications of warpgroups wait for each other, which it only mentions.
+bool serializes_wgmma(std::string_view log) {
+  return log.find("wgmma.mma_async instructions are serialized") != std::string_view::npos;
+}
+
 /// Results that speak of the source, or of a wish to stop, rather than of the installation.
 bool blames_source(nvrtcResult result) {
   constexpr int kCancelled = 16;  // NVRTC_ERROR_CANCELLED; older headers lack it
@@ -208,6 +213,7 @@ Compilation Nvrtc::compile(const Source& source, const TemplateFiles& files, con
     compilation.code_hash = hash_machine_code(compilation.cubin);
     compilation.kernels = parse_resource_report(compilation.log);
     if (api_->dump.wants(Dump::Kind::ptx)) compilation.ptx = api_->fetch(program, api_->ptx_size, api_->ptx);
+    if (serializes_wgmma(compilation.log)) compilation.cubin.clear();
   } else {
     compilation.log += fmt::format("nvrtcCompileProgram for {}: {}\n", target.name, api_->error_string(result));
   }

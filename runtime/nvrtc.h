@@ -21,6 +21,7 @@ struct Compilation {
   std::vector<KernelResources> kernels;
   double compile_ms = 0;
 
+  /// False also for a program whose wgmma instructions ptxas reports as serialised: right, but far too slow.
   bool ok() const { return !cubin.empty(); }
 
   static constexpr void fields(auto&& visit) {

@@ -107,9 +107,9 @@ class Model {
   Model(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, double blocks_per_sm)
       : work_(plan.work), blocks_(blocks_of(problem, plan, device)), resident_(blocks_per_sm * device.sm_count) {
     cores_ = multiply_adds_per_clock(problem, work_, device);
-    // Kepler's schedulers issue two instructions a clock; below one slot per multiply-add are only tensor cores.
+    // Kepler's schedulers issue two instructions a clock.
     const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
-    clocks_per_fma_ = std::max(std::min(1.0, work_.issue_slots_per_fma) / cores_, work_.issue_slots_per_fma / issue);
+    clocks_per_fma_ = std::max(1 / cores_, work_.issue_slots_per_fma / issue);
     const double traffic = operand_traffic(problem, work_, device, blocks_, resident_);
     const double fetched = blocks_.count * blocks_.iterations * blocks_.load_bytes;
     memory_share_ = std::min(1.0, traffic / std::max(1.0, fetched));

@@ -13,7 +13,9 @@ constexpr FormatTraits kU32{NumberFormat::u32, "unsigned", 4, true, 0, 0};
 constexpr FormatTraits kF16{NumberFormat::f16, "half_t", 2, false, 0x1p-11, 0x1p-24};
 constexpr FormatTraits kBf16{NumberFormat::bf16, "bfloat_t", 2, false, 0x1p-8, 0x1p-133};
 
-constexpr Arithmetic kFusedF32{.sum_roundoff = kF32.roundoff};  // IEEE 754 fused multiply-add
+// IEEE 754 fused multiply-add. Tensor cores truncate the sum of 16 exact products and what was there, an error of twice
+// the roundoff for every 16 additions, which stays below that of as many fused ones.
+constexpr Arithmetic kFusedF32{.sum_roundoff = kF32.roundoff};
 constexpr Arithmetic kFusedF64{.sum_roundoff = kF64.roundoff};
 constexpr Arithmetic kWrapping{};  // exact modulo 2^32: sums are unsigned, whose overflow is defined
 
@@ -25,9 +27,9 @@ constexpr std::array<PrecisionTraits, kAllPrecisions.size()> kTraits{{
     {.precision = Precision::int32, .name = "int32", .a = kI32, .b = kI32, .c = kI32, .accumulator = kU32,
      .scalar = kI32, .arithmetic = kWrapping, .unit = Unit::core_int32},
     {.precision = Precision::fp16, .name = "fp16", .a = kF16, .b = kF16, .c = kF16, .accumulator = kF32,
-     .scalar = kF32, .arithmetic = kFusedF32, .unit = Unit::core_fp32},
+     .scalar = kF32, .arithmetic = kFusedF32, .unit = Unit::tensor_fp16},
     {.precision = Precision::bf16, .name = "bf16", .a = kBf16, .b = kBf16, .c = kBf16, .accumulator = kF32,
-     .scalar = kF32, .arithmetic = kFusedF32, .unit = Unit::core_fp32},
+     .scalar = kF32, .arithmetic = kFusedF32, .unit = Unit::tensor_bf16},
 }};
 // clang-format on
 

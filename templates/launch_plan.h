@@ -79,6 +79,7 @@ struct LaunchPlan {
   std::vector<TensorMapSpec> maps;
   Alignment needs{1, 1, 1};   ///< what the operands' alignment must satisfy
   bool deterministic = true;  ///< the same call gives the same bits
+  bool may_spill = true;      ///< false: a program whose registers spill is not worth a launch
   WorkEstimate work;
 
   /// Appends a tensor map and returns the argument that names it.

@@ -65,6 +65,9 @@ Trial Preparation::compiled_trial(const Program& program, const Environment& env
     trial.outcome = Outcome::does_not_fit;
     trial.note = fmt::format("{} threads of {} registers with {} bytes of shared memory exceed an SM", threads,
                              binary.registers, trial.smem_bytes);
+  } else if (!program.plan.may_spill && binary.spill_bytes > 0) {
+    trial.outcome = Outcome::does_not_fit;
+    trial.note = fmt::format("{} bytes of registers spill, which this kernel must not", binary.spill_bytes);
   }
   return trial;
 }

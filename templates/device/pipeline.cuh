@@ -1,0 +1,105 @@
+// A ring of stages in shared memory between warps that fill it by the tensor memory accelerator and warps that use it
+// (sm_90 and later), and the moves that its two ends need. Needs cluster addresses as tma.cuh has them.
+#pragma once
+
+#include "mmtune/tma.cuh"
+
+// A place in a ring of STAGES stages, each of which is used again and again; parity tells rounds apart.
+template <int STAGES_>
+struct Ring {
+  int stage = 0;
+  unsigned parity = 0;
+
+  __device__ __forceinline__ void advance() {
+    if (++stage == STAGES_) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+  __device__ __forceinline__ void advance(int steps) {
+    const int at = stage + steps;
+    parity ^= at / STAGES_ & 1;
+    stage = at % STAGES_;
+  }
+};
+
+// Arrives at a barrier of any block of the cluster. PTX ISA: mbarrier.arrive.
+__device__ __forceinline__ void barrier_arrive_remote(unsigned remote) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
+}
+__device__ __forceinline__ void barrier_arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+// As copy_box(), to the same place in every block of the cluster that `blocks` has a bit for; each one's barrier at
+// that address counts the bytes. PTX ISA: cp.async.bulk.tensor, .multicast::cluster.
+__device__ __forceinline__ void copy_box_to(unsigned short blocks, unsigned target, const TensorMap* map,
+                                            unsigned barrier, int column, int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+      " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(target),
+      "l"(map), "r"(column), "r"(row), "r"(barrier), "h"(blocks)
+      : "memory");
+}
+
+// Copies a box from shared memory to the map's matrix, what lies inside of it. PTX ISA: cp.async.bulk.tensor.
+__device__ __forceinline__ void store_box(const TensorMap* map, unsigned source, int column, int row) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(column),
+               "r"(row), "r"(source)
+               : "memory");
+}
+
+// Closes a group of stores. PTX ISA: cp.async.bulk.commit_group.
+__device__ __forceinline__ void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+// Waits until shared memory of all but the PENDING latest groups of this thread's stores may be written again.
+// PTX ISA: cp.async.bulk.wait_group.
+template <int PENDING>
+__device__ __forceinline__ void wait_stores_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
+}
+
+// Makes this thread's writes to shared memory visible to the accelerator. PTX ISA: fence.proxy.async.
+__device__ __forceinline__ void fence_for_accelerator() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// Fetches a map before it is used. PTX ISA: prefetch.tensormap.
+__device__ __forceinline__ void prefetch_map(const TensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+// THREADS_ threads of the block meet at one of its 16 barriers; 0 is that of __syncthreads(). One that only arrives
+// does not wait. PTX ISA: barrier.
+template <int THREADS_>
+__device__ __forceinline__ void meet(int barrier) {
+  asm volatile("barrier.cta.sync %0, %1;" ::"r"(barrier), "n"(THREADS_) : "memory");
+}
+template <int THREADS_>
+__device__ __forceinline__ void arrive(int barrier) {
+  asm volatile("barrier.cta.arrive %0, %1;" ::"r"(barrier), "n"(THREADS_) : "memory");
+}
+
+// Stores four 8 x 8 matrices of 16-bit elements, whose rows begin at the addresses of eight lanes each: lane l gives
+// row l % 8 of matrix l / 8. Every lane has two neighbours of row lane / 4 of each, packed. PTX ISA: stmatrix.
+__device__ __forceinline__ void store_matrices(unsigned address, u32 m0, u32 m1, u32 m2, u32 m3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0), "r"(m1),
+               "r"(m2), "r"(m3)
+               : "memory");
+}
+// The same, each matrix transposed: lane l gives where column l % 8 of matrix l / 8 begins.
+__device__ __forceinline__ void store_transposed_matrices(unsigned address, u32 m0, u32 m1, u32 m2, u32 m3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0),
+               "r"(m1), "r"(m2), "r"(m3)
+               : "memory");
+}
+
+// Two results, rounded, side by side: the first in the lower half. PTX ISA: cvt, with a packed destination.
+__device__ __forceinline__ u32 to_pair(bfloat_t, float first, float second) {
+  u32 pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}
+__device__ __forceinline__ u32 to_pair(half_t, float first, float second) {
+  u32 pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}

@@ -1,0 +1,188 @@
+// Warpgroup matrix multiply-accumulate (sm_90a): four warps multiply tiles of A and B that lie in shared memory and add
+// the products to sums in their registers, asynchronously. PTX ISA, Asynchronous Warpgroup Level Matrix
+// Multiply-Accumulate Instructions.
+//
+// Sums of a 64 x N tile: thread t of the warpgroup, lane = t % 32, has for every group j < N / 8 of columns
+//
+//     d[4 j + 2 h + c]  =  tile[16 (t / 32) + lane / 4 + 8 h][8 j + 2 (lane % 4) + c],    h, c in {0, 1}
+//
+// Tiles lie in shared memory as the accelerator writes boxes that are 128 bytes wide with the 128-byte swizzle: rows of
+// 128 bytes in groups of eight, a group at a multiple of 1024 bytes.
+#pragma once
+
+#include "mmtune/numeric.cuh"
+
+// What the instruction's name says of the operands, its steps along k, and the constants behind its operands: the signs
+// of A and B, and whether they are contiguous along m or n instead of k, as 16-bit ones may be.
+template <class InputA, class InputB, bool A_ALONG_K, bool B_ALONG_K>
+struct Wgmma;
+template <>
+struct Wgmma<half_t, half_t, true, true> {
+  static constexpr int K = 16;
+  static constexpr char OPERANDS[] = "k16.f32.f16.f16";
+  static constexpr char CONSTANTS[] = ", 1, 1, 0, 0;";
+};
+template <>
+struct Wgmma<half_t, half_t, true, false> {
+  static constexpr int K = 16;
+  static constexpr char OPERANDS[] = "k16.f32.f16.f16";
+  static constexpr char CONSTANTS[] = ", 1, 1, 0, 1;";
+};
+template <>
+struct Wgmma<half_t, half_t, false, true> {
+  static constexpr int K = 16;
+  static constexpr char OPERANDS[] = "k16.f32.f16.f16";
+  static constexpr char CONSTANTS[] = ", 1, 1, 1, 0;";
+};
+template <>
+struct Wgmma<half_t, half_t, false, false> {
+  static constexpr int K = 16;
+  static constexpr char OPERANDS[] = "k16.f32.f16.f16";
+  static constexpr char CONSTANTS[] = ", 1, 1, 1, 1;";
+};
+template <>
+struct Wgmma<bfloat_t, bfloat_t, true, true> {
+  static constexpr int K = 16;
+  static constexpr char OPERANDS[] = "k16.f32.bf16.bf16";
+  static constexpr char CONSTANTS[] = ", 1, 1, 0, 0;";
+};
+template <>
+struct Wgmma<bfloat_t, bfloat_t, true, false> {
+  static constexpr int K = 16;
+  static constexpr char OPERANDS[] = "k16.f32.bf16.bf16";
+  static constexpr char CONSTANTS[] = ", 1, 1, 0, 1;";
+};
+template <>
+struct Wgmma<bfloat_t, bfloat_t, false, true> {
+  static constexpr int K = 16;
+  static constexpr char OPERANDS[] = "k16.f32.bf16.bf16";
+  static constexpr char CONSTANTS[] = ", 1, 1, 1, 0;";
+};
+template <>
+struct Wgmma<bfloat_t, bfloat_t, false, false> {
+  static constexpr int K = 16;
+  static constexpr char OPERANDS[] = "k16.f32.bf16.bf16";
+  static constexpr char CONSTANTS[] = ", 1, 1, 1, 1;";
+};
+
+// Orders what this warpgroup did with registers and shared memory before the multiplications that follow.
+// PTX ISA: wgmma.fence.
+__device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+
+// Closes a group of multiplications. PTX ISA: wgmma.commit_group.
+__device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
+// Waits until at most PENDING of the latest groups are unfinished. PTX ISA: wgmma.wait_group.
+template <int PENDING>
+__device__ __forceinline__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
+}
+
+// Changes how many registers each thread of the warpgroup has. PTX ISA: setmaxnreg.
+template <int REGISTERS>
+__device__ __forceinline__ void give_registers_back() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+template <int REGISTERS>
+__device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
+// Describes a tile at a shared memory address. `group_bytes` lie between groups of eight rows of 128 bytes,
+// `next_bytes` between columns of such groups where the tile is contiguous along m or n and wider than 128 bytes. PTX
+// ISA, Matrix Descriptor Format; 1 in the upper two bits stands for the 128-byte swizzle.
+__device__ __forceinline__ u64 tile_descriptor(unsigned address, int next_bytes, int group_bytes) {
+  return static_cast<u64>((address & 0x3ffffu) >> 4) | static_cast<u64>(next_bytes >> 4) << 16 |
+         static_cast<u64>(group_bytes >> 4) << 32 | u64{1} << 62;
+}
+
+// The instruction wants every register by its name, so each N has its text. Operands of the assembly are numbered:
+// first the sums, then the four inputs.
+// clang-format off
+#define MMTUNE_D4(c, i) c(d[i]), c(d[(i) + 1]), c(d[(i) + 2]), c(d[(i) + 3])
+#define MMTUNE_D8(c, i) MMTUNE_D4(c, i), MMTUNE_D4(c, (i) + 4)
+#define MMTUNE_D16(c, i) MMTUNE_D8(c, i), MMTUNE_D8(c, (i) + 8)
+#define MMTUNE_D32(c, i) MMTUNE_D16(c, i), MMTUNE_D16(c, (i) + 16)
+#define MMTUNE_D64(c, i) MMTUNE_D32(c, i), MMTUNE_D32(c, (i) + 32)
+#define MMTUNE_D128(c, i) MMTUNE_D64(c, i), MMTUNE_D64(c, (i) + 64)
+#define MMTUNE_R4 "%0, %1, %2, %3"
+#define MMTUNE_R8 MMTUNE_R4 ", %4, %5, %6, %7"
+#define MMTUNE_R12 MMTUNE_R8 ", %8, %9, %10, %11"
+#define MMTUNE_R16 MMTUNE_R12 ", %12, %13, %14, %15"
+#define MMTUNE_R24 MMTUNE_R16 ", %16, %17, %18, %19, %20, %21, %22, %23"
+#define MMTUNE_R32 MMTUNE_R24 ", %24, %25, %26, %27, %28, %29, %30, %31"
+#define MMTUNE_R40 MMTUNE_R32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define MMTUNE_R48 MMTUNE_R40 ", %40, %41, %42, %43, %44, %45, %46, %47"
+#define MMTUNE_R56 MMTUNE_R48 ", %48, %49, %50, %51, %52, %53, %54, %55"
+#define MMTUNE_R64 MMTUNE_R56 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define MMTUNE_R72 MMTUNE_R64 ", %64, %65, %66, %67, %68, %69, %70, %71"
+#define MMTUNE_R80 MMTUNE_R72 ", %72, %73, %74, %75, %76, %77, %78, %79"
+#define MMTUNE_R88 MMTUNE_R80 ", %80, %81, %82, %83, %84, %85, %86, %87"
+#define MMTUNE_R96 MMTUNE_R88 ", %88, %89, %90, %91, %92, %93, %94, %95"
+#define MMTUNE_R104 MMTUNE_R96 ", %96, %97, %98, %99, %100, %101, %102, %103"
+#define MMTUNE_R112 MMTUNE_R104 ", %104, %105, %106, %107, %108, %109, %110, %111"
+#define MMTUNE_R120 MMTUNE_R112 ", %112, %113, %114, %115, %116, %117, %118, %119"
+#define MMTUNE_R128 MMTUNE_R120 ", %120, %121, %122, %123, %124, %125, %126, %127"
+#define MMTUNE_S4(c) MMTUNE_D4(c, 0)
+#define MMTUNE_S8(c) MMTUNE_D8(c, 0)
+#define MMTUNE_S12(c) MMTUNE_D8(c, 0), MMTUNE_D4(c, 8)
+#define MMTUNE_S16(c) MMTUNE_D16(c, 0)
+#define MMTUNE_S24(c) MMTUNE_D16(c, 0), MMTUNE_D8(c, 16)
+#define MMTUNE_S32(c) MMTUNE_D32(c, 0)
+#define MMTUNE_S40(c) MMTUNE_D32(c, 0), MMTUNE_D8(c, 32)
+#define MMTUNE_S48(c) MMTUNE_D32(c, 0), MMTUNE_D16(c, 32)
+#define MMTUNE_S56(c) MMTUNE_D32(c, 0), MMTUNE_D16(c, 32), MMTUNE_D8(c, 48)
+#define MMTUNE_S64(c) MMTUNE_D64(c, 0)
+#define MMTUNE_S72(c) MMTUNE_D64(c, 0), MMTUNE_D8(c, 64)
+#define MMTUNE_S80(c) MMTUNE_D64(c, 0), MMTUNE_D16(c, 64)
+#define MMTUNE_S88(c) MMTUNE_D64(c, 0), MMTUNE_D16(c, 64), MMTUNE_D8(c, 80)
+#define MMTUNE_S96(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64)
+#define MMTUNE_S104(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64), MMTUNE_D8(c, 96)
+#define MMTUNE_S112(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64), MMTUNE_D16(c, 96)
+#define MMTUNE_S120(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64), MMTUNE_D16(c, 96), MMTUNE_D8(c, 112)
+#define MMTUNE_S128(c) MMTUNE_D128(c, 0)
+
+#define MMTUNE_WGMMA(COLUMNS, SUMS, REGISTERS, A, B, OPERANDS_, CONSTANTS_)                                          \
+  asm volatile("{ .reg .pred adds; setp.eq.u32 adds, 0, 0; wgmma.mma_async.sync.aligned.m64n" #COLUMNS OPERANDS_     \
+               " {" REGISTERS "}, " A ", " B ", adds" CONSTANTS_ " }"                                                \
+               : SUMS : "l"(a), "l"(b), "C"(Kind::OPERANDS), "C"(Kind::CONSTANTS))
+
+#define MMTUNE_SHAPE(COLUMNS, SUMS, REGISTERS, A, B, OPERANDS_, CONSTANTS_)                                          \
+  if constexpr (N == COLUMNS && FLOATS) MMTUNE_WGMMA(COLUMNS, SUMS("+f"), REGISTERS, A, B, OPERANDS_, CONSTANTS_);   \
+  if constexpr (N == COLUMNS && !FLOATS) MMTUNE_WGMMA(COLUMNS, SUMS("+r"), REGISTERS, A, B, OPERANDS_, CONSTANTS_)
+
+// d += tile of A * tile of B: one instruction of N columns and Kind::K steps along k, for a Kind of Wgmma. PTX ISA:
+// wgmma.mma_async.
+template <class Kind, int N, class Accumulator>
+__device__ __forceinline__ void multiply_tiles(Accumulator* d, u64 a, u64 b) {
+  constexpr bool FLOATS = !__is_same(Accumulator, u32);
+  MMTUNE_SHAPE(8, MMTUNE_S4, MMTUNE_R4, "%4", "%5", "%6", "%7");
+  MMTUNE_SHAPE(16, MMTUNE_S8, MMTUNE_R8, "%8", "%9", "%10", "%11");
+  MMTUNE_SHAPE(24, MMTUNE_S12, MMTUNE_R12, "%12", "%13", "%14", "%15");
+  MMTUNE_SHAPE(32, MMTUNE_S16, MMTUNE_R16, "%16", "%17", "%18", "%19");
+  MMTUNE_SHAPE(48, MMTUNE_S24, MMTUNE_R24, "%24", "%25", "%26", "%27");
+  MMTUNE_SHAPE(64, MMTUNE_S32, MMTUNE_R32, "%32", "%33", "%34", "%35");
+  MMTUNE_SHAPE(80, MMTUNE_S40, MMTUNE_R40, "%40", "%41", "%42", "%43");
+  MMTUNE_SHAPE(96, MMTUNE_S48, MMTUNE_R48, "%48", "%49", "%50", "%51");
+  MMTUNE_SHAPE(112, MMTUNE_S56, MMTUNE_R56, "%56", "%57", "%58", "%59");
+  MMTUNE_SHAPE(128, MMTUNE_S64, MMTUNE_R64, "%64", "%65", "%66", "%67");
+  MMTUNE_SHAPE(144, MMTUNE_S72, MMTUNE_R72, "%72", "%73", "%74", "%75");
+  MMTUNE_SHAPE(160, MMTUNE_S80, MMTUNE_R80, "%80", "%81", "%82", "%83");
+  MMTUNE_SHAPE(176, MMTUNE_S88, MMTUNE_R88, "%88", "%89", "%90", "%91");
+  MMTUNE_SHAPE(192, MMTUNE_S96, MMTUNE_R96, "%96", "%97", "%98", "%99");
+  MMTUNE_SHAPE(208, MMTUNE_S104, MMTUNE_R104, "%104", "%105", "%106", "%107");
+  MMTUNE_SHAPE(224, MMTUNE_S112, MMTUNE_R112, "%112", "%113", "%114", "%115");
+  MMTUNE_SHAPE(240, MMTUNE_S120, MMTUNE_R120, "%120", "%121", "%122", "%123");
+  MMTUNE_SHAPE(256, MMTUNE_S128, MMTUNE_R128, "%128", "%129", "%130", "%131");
+}
+// clang-format on
+
+// Keeps the compiler from reading the sums of an unfinished multiplication: to be called after wgmma_wait().
+template <int COUNT>
+__device__ __forceinline__ void hold_sums(float (&sums)[COUNT]) {
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(sums[i])::"memory");
+}
+
+#undef MMTUNE_SHAPE
+#undef MMTUNE_WGMMA

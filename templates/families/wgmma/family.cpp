@@ -1,0 +1,285 @@
+// Hopper's tensor cores, fed by the tensor memory accelerator; see kernel.cu for the picture.
+#include <algorithm>
+#include <utility>
+
+#include "templates/dtype.h"
+#include "templates/families.h"
+#include "templates/split_k.h"
+#include "templates/tiling.h"
+
+namespace mmtune {
+namespace {
+
+struct Wgmma {
+  struct Params {
+    Param bm{128}, bn{128}, consumers{2}, pingpong{0}, cluster_m{1}, cluster_n{1}, swap{0}, group{8}, split{1}, pack{0};
+  };
+
+  static constexpr std::string_view kName = "wgmma";
+  static constexpr std::string_view kSummary =
+      "Hopper's tensor cores: warpgroup multiplication from a TMA pipeline, clusters with multicast, persistent blocks";
+
+  static constexpr int kLine = 128;       ///< bytes of a line of a tile in shared memory
+  static constexpr int kFragment = 64;    ///< rows of an instruction
+  static constexpr int kWarpgroup = 128;  ///< threads
+  static constexpr int kWarpRows = 16;    ///< of a fragment, that a warp has and stores
+  static constexpr int kMostBox = 256;    ///< rows that the accelerator copies at once
+  static constexpr int kLeastStages = 3;
+  static constexpr int kMostStages = 8;
+  static constexpr int kMostSums = 192;  ///< registers of sums that leave enough for everything else
+  static constexpr int kPackThreads = 256;
+  static constexpr int kUnitBytes = 16;  ///< that a thread of pack() copies
+
+  static const ParamTable<Params>& table() {
+    static const ParamTable<Params> rows = {
+        {"BM",
+         &Params::bm,
+         {16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256, 320},
+         "rows of C per tile"},
+        {"BN",
+         &Params::bn,
+         {16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256, 320},
+         "columns of C per tile"},
+        {"CONSUMERS", &Params::consumers, {1, 2, 3}, "warpgroups that multiply"},
+        {"PINGPONG", &Params::pingpong, {0, 1}, "1: consumers have tiles of their own and take turns to multiply"},
+        {"CLUSTER_M", &Params::cluster_m, {1, 2, 4}, "blocks along m that share tiles of B"},
+        {"CLUSTER_N", &Params::cluster_n, {1, 2, 4}, "blocks along n that share tiles of A"},
+        {"SWAP", &Params::swap, {0, 1}, "1: the 64 rows of an instruction are columns of C, its columns rows of C"},
+        {"GROUP", &Params::group, {1, 4, 8, 16}, "rows of tiles walked together, for reuse in L2"},
+        {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "parts of k, whose sums a second kernel adds"},
+        {"PACK", &Params::pack, {0, 1}, "1: operands whose rows do not begin with a line are first copied"},
+    };
+    return rows;
+  }
+
+  static int bk(const Problem& problem) { return kLine / traits(problem.precision).a.bytes; }
+  /// Of a tile: what an instruction's rows and its columns are parts of.
+  static int rows(const Params& p) { return p.swap == 1 ? p.bn : p.bm; }
+  static int columns(const Params& p) { return p.swap == 1 ? p.bm : p.bn; }
+  static int consumer_rows(const Params& p) { return p.pingpong == 1 ? rows(p) : rows(p) / p.consumers; }
+  static int threads(const Params& p) { return (p.consumers + 1) * kWarpgroup; }
+  static int sums(const Params& p) { return consumer_rows(p) * columns(p) / kWarpgroup; }
+  static bool a_along_k(const Problem& problem) { return !transposes_a(problem.layout); }
+  static bool b_along_k(const Problem& problem) { return transposes_b(problem.layout); }
+  static int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
+
+  /// Bytes of struct Shared in kernel.cu: the stages, two columns of lines of every consumer, two barriers a stage.
+  static int stage_bytes(const Params& p) { return (p.bm + p.bn) * kLine; }
+  static int store_bytes(const Params& p) { return p.consumers * 2 * consumer_rows(p) * kLine; }
+  static int shared_bytes(const Params& p, int stages) {
+    constexpr int kAlignment = 1024;
+    return (stages * (stage_bytes(p) + 16) + store_bytes(p) + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
+  /// As many stages as fit: one block has the whole SM.
+  static int stages(const Params& p, const DeviceSpec& device) {
+    int stages = kMostStages;
+    while (stages > 0 && shared_bytes(p, stages) > device.smem_per_block_optin) --stages;
+    return stages;
+  }
+
+  /// Whether a row of the operand is a whole number of lines, so that none of them straddles two of global memory.
+  static bool fills_lines(const StoredShape& shape, int element_bytes) {
+    return shape.columns * element_bytes % kLine == 0;
+  }
+  static bool packs_a(const Problem& problem, const Params& p) {
+    return p.pack == 1 && (problem.align.a < 16 || !fills_lines(stored_a(problem), traits(problem.precision).a.bytes));
+  }
+  static bool packs_b(const Problem& problem, const Params& p) {
+    return p.pack == 1 && (problem.align.b < 16 || !fills_lines(stored_b(problem), traits(problem.precision).b.bytes));
+  }
+  static bool stores_boxes(const Problem& problem) { return problem.align.c == 16; }
+
+  static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
+    const PrecisionTraits& types = traits(problem.precision);
+    rules.must(compute_capability(device) == 90, "wgmma needs compute capability 9.0");
+    rules.must(types.a.bytes == 2 && types.b.bytes == 2 && types.c.bytes == 2, "operands of two bytes");
+    rules.must(std::max({problem.m, problem.n, problem.k}) < (std::int64_t{1} << 31) - 1024,
+               "coordinates of the accelerator have 32 bits");
+    tile_rules(problem, p, device, rules);
+    if (!rules.ok()) return;
+    rules.must(packs_a(problem, p) || problem.align.a == 16, "TMA needs A aligned to 16 bytes, or a copy");
+    rules.must(packs_b(problem, p) || problem.align.b == 16, "TMA needs B aligned to 16 bytes, or a copy");
+    rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK needs an operand that gains by it");
+    size_rules(problem, p, device, rules);
+  }
+
+  static void tile_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
+    rules.must(p.pingpong == 0 || p.consumers == 2, "PINGPONG takes two consumers");
+    rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0, "a consumer has whole fragments");
+    // A tile that is contiguous along m or n consists of whole lines.
+    rules.must(a_along_k(problem) || p.bm % bk(problem) == 0, "lines along m are whole");
+    rules.must(b_along_k(problem) || p.bn % bk(problem) == 0, "lines along n are whole");
+    rules.must(p.bm % (8 * p.cluster_n) == 0 && p.bn % (8 * p.cluster_m) == 0, "blocks share groups of eight lines");
+    if (!rules.ok()) return;
+    const int most = p.consumers == 3 ? 96 : p.swap == 1 && consumer_rows(p) > kFragment ? 128 : kMostSums;
+    rules.must(sums(p) <= most, "a thread has registers for its sums");
+    rules.must(stages(p, device) >= kLeastStages, "shared memory holds three stages");
+    rules.must(cluster(p) <= device.max_cluster_size, "the device allows clusters of that size");
+  }
+
+  static void size_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
+    const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
+    rules.worth(p.bm <= kFragment || problem.m > p.bm / 2, "a tile is not twice as high as C");
+    rules.worth(p.bn <= kFragment || problem.n > p.bn / 2, "a tile is not twice as wide as C");
+    rules.worth(p.bm >= kFragment || problem.m <= 2 * p.bm || tiles_of_c(problem, p.bm, p.bn) <= device.sm_count,
+                "tiles of few rows are for few rows of C, or few tiles");
+    rules.worth(p.bn >= kFragment || problem.n <= 2 * p.bn || tiles_of_c(problem, p.bm, p.bn) <= device.sm_count,
+                "tiles of few columns are for few columns of C, or few tiles");
+    rules.worth(p.consumers > 1 || sums(p) <= 96, "one consumer is for small tiles");
+    rules.worth(p.cluster_m == 1 || problem.m > p.bm * (p.cluster_m / 2), "clusters have a tile for every block");
+    rules.worth(p.cluster_n == 1 || problem.n > p.bn * (p.cluster_n / 2), "clusters have a tile for every block");
+    rules.worth(cluster(p) <= 8, "clusters have at most eight blocks");
+    rules.worth(p.group == 1 || ceil_div(problem.m, p.bm * p.cluster_m) > p.group / 2,
+                "GROUP is at most the rows of tiles");
+    rules.worth(p.split == 1 || tiles * (p.split / 2) < device.sm_count, "SPLIT is for few tiles");
+    rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem)) >= 2 * p.split, "every part has at least two steps");
+    rules.worth(p.pingpong == 0 || tiles > device.sm_count, "PINGPONG is for more tiles than SMs");
+  }
+
+  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    LaunchPlan plan;
+    plan.constants = constants(problem, p, device);
+    plan.needs = {packs_a(problem, p) ? problem.align.a : 16, packs_b(problem, p) ? problem.align.b : 16,
+                  problem.align.c};
+    const Input a = input(plan, problem, Operand::a, packs_a(problem, p));
+    const Input b = input(plan, problem, Operand::b, packs_b(problem, p));
+    if (p.pack == 1) plan.steps.push_back(pack_step(problem, a, b));
+    const Arg partial = add_partial_sums(plan, problem, p.split);
+    plan.steps.push_back(gemm_step(plan, problem, p, device, a, b, partial));
+    if (p.split > 1) plan.steps.push_back(reduce_step(problem, partial));
+    overlap_steps(plan, device);
+    plan.may_spill = false;
+    plan.work = estimate(problem, p, device);
+    return plan;
+  }
+
+  static std::vector<Constant> constants(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    const PrecisionTraits& types = traits(problem.precision);
+    const bool many_sums = sums(p) > 160;
+    return {{"STAGES", stages(p, device)},
+            {"A_ALONG_K", a_along_k(problem)},
+            {"B_ALONG_K", b_along_k(problem)},
+            {"PACK_A", packs_a(problem, p)},
+            {"PACK_B", packs_b(problem, p)},
+            {"VA", std::max(1, problem.align.a / types.a.bytes)},
+            {"VB", std::max(1, problem.align.b / types.b.bytes)},
+            {"STORE_BOXES", stores_boxes(problem)},
+            // Of a thread; together they are what the block begins with.
+            {"PRODUCER_REGISTERS", p.consumers == 3 ? 32
+                                   : many_sums      ? 24
+                                                    : 40},
+            {"CONSUMER_REGISTERS", p.consumers == 3 ? 160
+                                   : many_sums      ? 240
+                                                    : 232},
+            {"PACK_THREADS", kPackThreads},
+            {"REDUCE_THREADS", kReduceThreads}};
+  }
+
+  /// An operand as the main loop finds it: stored, or copied to rows of whole lines.
+  struct Input {
+    StoredShape shape;
+    int element_bytes;
+    bool is_copy;
+    MatrixArgs matrix;
+    MapStride row;  ///< from row to row
+  };
+
+  static Input input(LaunchPlan& plan, const Problem& problem, Operand operand, bool packs) {
+    const bool is_a = operand == Operand::a;
+    const StoredShape shape = is_a ? stored_a(problem) : stored_b(problem);
+    const int bytes = is_a ? traits(problem.precision).a.bytes : traits(problem.precision).b.bytes;
+    if (!packs) return {shape, bytes, false, stored(operand), {.rows = 1}};
+    const std::int64_t row_bytes = ceil_div(shape.columns * bytes, kLine) * kLine;
+    const Arg copy = plan.workspace.add(is_a ? "copy of A" : "copy of B", shape.rows * row_bytes);
+    return {shape, bytes, true, {copy, Arg::number(row_bytes / bytes)}, {.bytes = row_bytes}};
+  }
+
+  static LaunchStep pack_step(const Problem&, const Input& a, const Input& b) {
+    const auto units = [](const Input& input) {
+      return input.is_copy ? input.shape.rows * (input.row.bytes / kUnitBytes) : 0;
+    };
+    LaunchStep pack;
+    pack.kernel = "pack";
+    pack.grid.x = std::max<std::int64_t>(1, ceil_div(units(a) + units(b), kPackThreads));
+    pack.block.x = kPackThreads;
+    for (const auto& [input, operand] : {std::pair{&a, Operand::a}, std::pair{&b, Operand::b}}) {
+      pack.args.insert(pack.args.end(),
+                       {Arg::number(input->shape.rows), Arg::number(input->shape.columns), Arg::operand(operand),
+                        Arg::ld(operand), input->matrix.address, input->matrix.ld});
+    }
+    return pack;
+  }
+
+  static LaunchStep gemm_step(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device,
+                              const Input& a, const Input& b, Arg partial) {
+    const std::int64_t turns =
+        ceil_div(ceil_div(problem.m, p.bm), p.cluster_m) * ceil_div(ceil_div(problem.n, p.bn), p.cluster_n) * p.split;
+    LaunchStep gemm;
+    gemm.grid.x = cluster(p) * std::clamp<std::int64_t>(turns, 1, device.sm_count / cluster(p));
+    gemm.block.x = threads(p);
+    gemm.cluster.x = cluster(p);
+    gemm.smem_bytes = shared_bytes(p, stages(p, device));
+    const Arg map_a = add_map(plan, "A", problem, a, a_along_k(problem), p.bm / p.cluster_n, p.cluster_n);
+    const Arg map_b = add_map(plan, "B", problem, b, b_along_k(problem), p.bn / p.cluster_m, p.cluster_m);
+    gemm.args = {Arg::extent(Extent::m),
+                 Arg::extent(Extent::n),
+                 Arg::extent(Extent::k),
+                 Arg::scalar(Scalar::alpha),
+                 Arg::scalar(Scalar::beta),
+                 Arg::operand(Operand::c),
+                 Arg::ld(Operand::c),
+                 partial,
+                 map_a,
+                 map_b,
+                 map_c(plan, problem, map_a)};
+    return gemm;
+  }
+
+  /// Boxes of a line: `rows` rows of C along k, or as many steps along k as each of `sharers` blocks fetches.
+  static Arg add_map(LaunchPlan& plan, std::string_view name, const Problem& problem, const Input& input, bool along_k,
+                     int rows, int sharers) {
+    const int lines = along_k ? (rows > kMostBox ? rows / 2 : rows) : bk(problem) / sharers;
+    return plan.add_map({.name = name,
+                         .base = input.matrix.address,
+                         .format = bits_format(input.element_bytes),
+                         .dimensions = {{input.shape.columns, bk(problem)}, {input.shape.rows, lines, input.row}},
+                         .swizzle_bytes = kLine});
+  }
+
+  /// Where C cannot be stored through a map, the kernel gets another and does not look at it.
+  static Arg map_c(LaunchPlan& plan, const Problem& problem, Arg other) {
+    if (!stores_boxes(problem)) return other;
+    const int bytes = traits(problem.precision).c.bytes;
+    return plan.add_map({.name = "C",
+                         .base = Arg::operand(Operand::c),
+                         .format = bits_format(bytes),
+                         .dimensions = {{problem.n, kLine / bytes}, {problem.m, kWarpRows, {.rows = 1}}},
+                         .swizzle_bytes = kLine});
+  }
+
+  static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    const PrecisionTraits& types = traits(problem.precision);
+    WorkEstimate work;
+    work.unit = types.unit;
+    work.issue_slots_per_fma = 0.01;  // one instruction multiplies a whole fragment
+    work.bytes_per_k = static_cast<double>(p.bm) / p.cluster_n * types.a.bytes +
+                       static_cast<double>(p.bn) / p.cluster_m * types.b.bytes;
+    // An instruction reads the steps of 64 rows and of its columns.
+    const double width = std::min(columns(p), 256);
+    work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment);
+    work.tile_m = p.bm;
+    work.tile_n = p.bn;
+    work.tile_k = bk(problem);
+    work.split_k = p.split;
+    work.registers = p.consumers == 1 ? sums(p) + 40 : p.consumers == 2 ? 168 : 128;
+    work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);
+    return work;
+  }
+};
+
+}  // namespace
+
+MMTUNE_FAMILY(wgmma, Wgmma)
+
+}  // namespace mmtune
