@@ -155,7 +155,7 @@ __device__ __forceinline__ u64 tile_descriptor(unsigned address, int next_bytes,
 // wgmma.mma_async.
 template <class Kind, int N, class Accumulator>
 __device__ __forceinline__ void multiply_tiles(Accumulator* d, u64 a, u64 b) {
-  constexpr bool FLOATS = !__is_same(Accumulator, u32);
+  constexpr bool FLOATS = static_cast<Accumulator>(0.5f) != Accumulator(0);
   MMTUNE_SHAPE(8, MMTUNE_S4, MMTUNE_R4, "%4", "%5", "%6", "%7");
   MMTUNE_SHAPE(16, MMTUNE_S8, MMTUNE_R8, "%8", "%9", "%10", "%11");
   MMTUNE_SHAPE(24, MMTUNE_S12, MMTUNE_R12, "%12", "%13", "%14", "%15");

@@ -190,7 +190,7 @@ struct Wgmma {
     const StoredShape shape = is_a ? stored_a(problem) : stored_b(problem);
     const int bytes = is_a ? traits(problem.precision).a.bytes : traits(problem.precision).b.bytes;
     if (!packs) return {shape, bytes, false, stored(operand), {.rows = 1}};
-    const std::int64_t row_bytes = ceil_div(shape.columns * bytes, kLine) * kLine;
+    const std::int64_t row_bytes = ceil_div(std::max<std::int64_t>(1, shape.columns) * bytes, kLine) * kLine;
     const Arg copy = plan.workspace.add(is_a ? "copy of A" : "copy of B", shape.rows * row_bytes);
     return {shape, bytes, true, {copy, Arg::number(row_bytes / bytes)}, {.bytes = row_bytes}};
   }
