@@ -65,6 +65,7 @@ struct WorkEstimate {
   int tile_n = 1;                  ///< columns of C per block
   int tile_k = 1;                  ///< steps along k between two barriers
   int split_k = 1;                 ///< blocks that share one tile of C
+  bool persistent = false;         ///< at most as many blocks as the GPU holds take tiles in turn
   bool shares_last_wave = false;   ///< all resident blocks share the tiles that do not fill a last wave
   std::int64_t kept_bytes = 0;     ///< of the workspace, that blocks use again and again and L2 keeps
   int k_lanes = 1;                 ///< threads of a block that share the steps along k of one result

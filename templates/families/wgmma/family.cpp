@@ -258,6 +258,12 @@ struct Wgmma {
                          .swizzle_bytes = kLine});
   }
 
+  static Params default_params(const Problem& problem) {
+    Params params;
+    params.pack = std::min(problem.align.a, problem.align.b) < 16 ? 1 : 0;
+    return params;
+  }
+
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
     WorkEstimate work;
@@ -268,6 +274,7 @@ struct Wgmma {
     // An instruction reads the steps of 64 rows and of its columns.
     const double width = std::min(columns(p), 256);
     work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment);
+    work.persistent = true;
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = bk(problem);
