@@ -75,7 +75,6 @@ std::string parameter_constants(const Family& family, const Config& config) {
 /// Everything before the kernel: types and named constants.
 std::string prologue(const Family& family, const Problem& problem, const Config& config, const LaunchPlan& plan,
                      int target) {
-
   std::string text = fmt::format("// {} {} for {} {}\n", family.name(), config.text(), to_string(problem.precision),
                                  to_string(problem.layout));
   text += "#include \"mmtune/numeric.cuh\"\n\n";
