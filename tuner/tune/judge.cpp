@@ -22,7 +22,7 @@ Trial Judge::judge(const Supplied& supplied, double best_us) {
   const Program& program = supplied.program;
   const std::string name = fmt::format("{} {}", to_string(problem_), key_of(program.candidate));
   setup_.progress(name);
-  log::debug("{}", name);
+  log::debug("{}: {}", to_string(problem_), key_of(program.candidate));
   const Environment environment = setup_.lane.environment();
   if (supplied.outcome != Outcome::ok) {
     Trial trial = setup_.preparation.trial(program, environment);
