@@ -115,8 +115,7 @@ CUdeviceptr address_of(const WorkspaceSlice& slice, CUdeviceptr workspace) {
 /// Whether nothing is read or written through a map, so that its address need not be valid.
 bool is_unused(const TensorMapSpec& spec, const Problem& problem) {
   const bool is_factor = spec.base.kind == Arg::Kind::operand && spec.base != Arg::operand(Operand::c);
-  return (is_factor && problem.k == 0) || std::any_of(spec.dimensions.begin(), spec.dimensions.end(),
-                                                      [](const MapDimension& each) { return each.extent == 0; });
+  return (is_factor && problem.k == 0) || is_empty(spec);
 }
 
 /// Of one element, as the driver accepts it.

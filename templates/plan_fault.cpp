@@ -65,13 +65,14 @@ constexpr std::int64_t kStrideEnd = std::int64_t{1} << 40;
 constexpr int kMostBox = 256;
 constexpr int kUnit = 16;  // bytes, of addresses, strides and boxes
 
-std::string dimension_fault(const MapDimension& dimension, bool is_first, bool is_over_operand) {
+std::string dimension_fault(const MapDimension& dimension, bool is_first, const TensorMapSpec& map) {
   if (dimension.extent < 0 || dimension.extent > kMostExtent) return fmt::format("extent {}", dimension.extent);
   if (dimension.box < 1 || dimension.box > kMostBox) return fmt::format("a box of {} elements", dimension.box);
   const auto& [bytes, rows] = dimension.stride;
   if (is_first) return bytes == 0 && rows == 0 ? "" : "a stride, but its elements are neighbours";
-  if (rows < 0 || (rows > 0 && !is_over_operand)) return fmt::format("a stride of {} rows", rows);
-  if (rows == 0 && bytes == 0 && dimension.extent > 1) return "no stride";
+  const bool has_rows = map.base.kind == Arg::Kind::operand;
+  if (rows < 0 || (rows > 0 && !has_rows)) return fmt::format("a stride of {} rows", rows);
+  if (rows == 0 && bytes == 0 && dimension.extent > 1 && !is_empty(map)) return "no stride";
   return bytes >= 0 && bytes < kStrideEnd && bytes % kUnit == 0 ? "" : fmt::format("a stride of {} bytes", bytes);
 }
 
@@ -91,19 +92,16 @@ std::string base_fault(const TensorMapSpec& map, const LaunchPlan& plan) {
   if (const std::string fault = arg_fault(map.base, plan); !fault.empty()) return fault;
   const WorkspaceSlice& slice = plan.workspace.slices()[map.base.index()];
   if (slice.alignment < kUnit) return fmt::format("{} is aligned to {} bytes", slice.name, slice.alignment);
+  if (is_empty(map)) return "";
   std::int64_t end = element_bytes(map.format) * map.dimensions.front().extent;
-  for (const MapDimension& dimension : map.dimensions) {
-    if (dimension.extent == 0) return "";
-    end += (dimension.extent - 1) * dimension.stride.bytes;
-  }
+  for (const MapDimension& dimension : map.dimensions) end += (dimension.extent - 1) * dimension.stride.bytes;
   return end <= slice.bytes ? "" : fmt::format("it ends {} bytes behind {}", end - slice.bytes, slice.name);
 }
 
 std::string map_fault(const TensorMapSpec& map, const LaunchPlan& plan) {
-  const bool is_over_operand = map.base.kind == Arg::Kind::operand;
   if (map.dimensions.empty() || map.dimensions.size() > 5) return fmt::format("{} dimensions", map.dimensions.size());
   for (std::size_t i = 0; i < map.dimensions.size(); ++i) {
-    const std::string fault = dimension_fault(map.dimensions[i], i == 0, is_over_operand);
+    const std::string fault = dimension_fault(map.dimensions[i], i == 0, map);
     if (!fault.empty()) return fmt::format("dimension {}: {}", i, fault);
   }
   const int row_bytes = map.dimensions.front().box * element_bytes(map.format);

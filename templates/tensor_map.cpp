@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace mmtune {
@@ -40,6 +41,11 @@ MapFormat bits_format(int element_bytes) {
       return MapFormat::bits64;
   }
   throw std::logic_error(fmt::format("a tensor map cannot have elements of {} bytes", element_bytes));
+}
+
+bool is_empty(const TensorMapSpec& map) {
+  return std::any_of(map.dimensions.begin(), map.dimensions.end(),
+                     [](const MapDimension& dimension) { return dimension.extent == 0; });
 }
 
 }  // namespace mmtune

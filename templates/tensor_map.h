@@ -51,4 +51,7 @@ struct TensorMapSpec {
   friend bool operator==(const TensorMapSpec&, const TensorMapSpec&) = default;
 };
 
+/// Whether the tensor has no elements, so that nothing is read or written through the map.
+bool is_empty(const TensorMapSpec& map);
+
 }  // namespace mmtune

@@ -218,18 +218,19 @@ TEST_F(GpuOverlap, ResidentOnesToo) {
 
 TEST_F(GpuLaunch, FormsClusters) {
   if (query_device(0).max_cluster_size == 1) GTEST_SKIP() << "this GPU has no clusters";
-  plan_.steps[0].cluster.x = 2;
+  plan_.steps[0].cluster = {1, 2, 1};
   plan_.steps[0].args = {Arg::operand(Operand::c)};
   const LoadedKernel kernel(build(R"(
 extern "C" __global__ void gemm(float* c) {
-  unsigned size;
-  asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size));
-  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0 && threadIdx.y == 0) c[0] = size;
+  unsigned columns, rows;
+  asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(columns));
+  asm("mov.u32 %0, %%cluster_nctaid.y;" : "=r"(rows));
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0 && threadIdx.y == 0) c[0] = 10 * columns + rows;
 })"),
                             plan_);
   launch(kernel, plan_, problem_, operands_, stream_.get());
   MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
-  EXPECT_EQ(c_->now()[0], 2.0f);
+  EXPECT_EQ(c_->now()[0], 12.0f);
 }
 
 TEST_F(GpuLaunch, EncodesTensorMapsAlsoForEmptySums) {
