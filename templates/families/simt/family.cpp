@@ -202,7 +202,7 @@ struct Simt {
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(problem, p);
     gemm.args = blas_arguments(a, b);
-    gemm.args.insert(gemm.args.end(), {sums.partial, sums.aside, sums.handed, sums.flags});
+    gemm.args.insert(gemm.args.end(), {sums.partial, sums.tiles, sums.flags});
     if (p.load == 2) add_maps(plan, gemm, problem, p, a, b);
     if (p.reduce == 1) gemm.cluster.x = p.split;
     plan.steps.push_back(std::move(gemm));
@@ -241,21 +241,20 @@ struct Simt {
     return {plan.workspace.add(name, k * row_bytes), Arg::number(row_bytes / format.bytes)};
   }
 
-  /// Where blocks leave sums for each other: those of every part of k; for every block of STREAM the sums of its
-  /// slices, a tile that it hands over, and a flag.
+  /// Where blocks leave sums for each other: those of every part of k; for every block of STREAM two tiles, the sums of
+  /// its slices and those that it hands over, and a flag.
   struct Sums {
-    Arg partial, aside, handed, flags;
+    Arg partial, tiles, flags;
     std::int64_t kept_bytes;  ///< that STREAM uses again and again
   };
 
   static Sums add_sums(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device) {
     const std::int64_t sharers = p.stream == 1 ? resident_blocks(p, device) : 0;
-    const std::int64_t tiles = sharers * tile_bytes(problem, p);
+    const std::int64_t tiles = 2 * sharers * tile_bytes(problem, p);
     return {.partial = add_partial_sums(plan, problem, splits_to_workspace(p) ? p.split : 1),
-            .aside = plan.workspace.add("sums put aside", tiles),
-            .handed = plan.workspace.add("sums handed over", tiles),
+            .tiles = plan.workspace.add("sums of blocks", tiles),
             .flags = plan.workspace.add("flags", sharers * kFlagBytes),
-            .kept_bytes = 2 * tiles + sharers * kFlagBytes};
+            .kept_bytes = tiles + sharers * kFlagBytes};
   }
 
   /// Of a tile, whose rows are spread over the banks.
