@@ -10,8 +10,8 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kSuspects = 6;  // fastest finalists, one of which stopped a race
-constexpr int kLostRaces = 3;         // no more are run after so many that stopped
+constexpr std::size_t kJudgedAgain = 6;  // the fastest finalists, after one of them stopped a race
+constexpr int kLostRaces = 3;            // no more are run after so many that stopped
 
 /// An outcome that a user should hear of; others, like too_slow, are the rule.
 bool is_fault(Outcome outcome) {
@@ -45,7 +45,7 @@ const Finalist* Finals::winner() {
       log::warning("{}: the race between the fastest stopped: {}", to_string(finalists_.front().trial.key.problem),
                    error.what());
       ++lost;
-      judge_suspects();
+      judge_fastest_again();
       drop_faulty();
     }
   }
@@ -65,9 +65,9 @@ void Finals::note_fault(const Trial& trial) {
 }
 
 /// The fastest, once more and each alone. Leaves the finalists sorted.
-void Finals::judge_suspects() {
+void Finals::judge_fastest_again() {
   constexpr double kNoBest_us = 0;  // so that none is too slow
-  for (std::size_t i = 0; i < std::min(kSuspects, finalists_.size()) && !setup_.stopped(); ++i) {
+  for (std::size_t i = 0; i < std::min(kJudgedAgain, finalists_.size()) && !setup_.stopped(); ++i) {
     judge_.judge_again(finalists_[i], kNoBest_us);
   }
   sort_by_time(finalists_);

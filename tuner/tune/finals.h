@@ -33,7 +33,7 @@ class Finals {
  private:
   bool may_win(const Trial& trial) const;
   void note_fault(const Trial& trial);
-  void judge_suspects();
+  void judge_fastest_again();
   bool drop_faulty();
   void try_too_slow_again();
 

@@ -27,10 +27,10 @@ void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store&
 }
 
 void settle_launches(const DeviceSpec& gpu, Store& store) {
-  const std::vector<TrialKey> culprits = store.settle(gpu.uuid, boot_id());
-  for (const TrialKey& culprit : culprits) {
-    log::warning("{}: {} {} was {} on {} when the machine went down", to_string(culprit.problem), culprit.family,
-                 culprit.config, culprits.size() > 1 ? "racing" : "running", gpu.uuid);
+  const std::vector<TrialKey> crashed = store.settle(gpu.uuid, boot_id());
+  for (const TrialKey& each : crashed) {
+    log::warning("{}: {} {} was {} on {} when the machine went down", to_string(each.problem), each.family, each.config,
+                 crashed.size() > 1 ? "racing" : "running", gpu.uuid);
   }
 }
 
