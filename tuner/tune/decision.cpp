@@ -14,11 +14,13 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kFinalists = 6;
-constexpr double kFinalMargin = 1.06;    // a screening time this close to the best may still win
-constexpr double kLongDefault_us = 1e6;  // a default that takes longer is not timed
-constexpr double kHopelessDefault = 10;  // if it is expected to be this many times slower than the best
-constexpr double kNeighbourhood = 1;     // octaves between extents of neighbouring sizes
+constexpr std::size_t kFinalists = 6;  // besides the default and the stored winner
+constexpr double kFinalMargin = 1.06;  // a screening time this close to the best may still win
+constexpr double kNeighbourhood = 1;   // octaves between extents of neighbouring sizes
+
+// A default is not timed where it is expected to take this long and to be so many times slower than the best.
+constexpr double kLongDefault_us = 1e6;
+constexpr double kHopelessDefault = 10;
 
 /// What an application runs where nothing is tuned: runtime/dispatch.cpp.
 const Family& default_family() { return family_named("naive"); }
@@ -32,19 +34,19 @@ bool is_default(const TrialKey& key) {
 
 bool is_same(const TrialKey& x, const TrialKey& y) { return x.family == y.family && x.config == y.config; }
 
-/// Those of the finalists that race.
-struct Field {
+/// The finalists that race.
+struct RaceSetup {
   std::vector<std::size_t> places;  ///< among the finalists
   std::vector<Program> programs;
   std::vector<Claim> claims;
 };
 
-/// Finalists that may win and have their programs stored: the fastest, and those that defend a title if they are nearly
-/// as fast. None that was in a race that crashed the machine. Of their claims is filled in what needs no neighbours.
-Field field_of(const std::vector<Finalist>& finalists, Lane& lane, Store& store, const std::string& target) {
+/// Those that may win and have their binaries stored: the fastest, and the default and the stored winner if they are
+/// nearly as fast; none that was in a race that crashed the machine. Fills in what their claims need no neighbours for.
+RaceSetup race_setup(const std::vector<Finalist>& finalists, Lane& lane, Store& store, const std::string& target) {
   const TrialKey& first = finalists.front().trial.key;
   const auto incumbent = store.find_winner(first.device, first.problem, first.evidence);
-  Field field;
+  RaceSetup setup;
   for (std::size_t i = 0; i < finalists.size() && may_be_fastest(time_us(finalists[i]), time_us(finalists[0])); ++i) {
     const TrialKey& key = finalists[i].trial.key;
     Claim claim;
@@ -53,12 +55,12 @@ Field field_of(const std::vector<Finalist>& finalists, Lane& lane, Store& store,
     if (i >= kFinalists && !claim.is_default && !claim.is_incumbent) continue;
     auto binary = store.find_compiled(key.source_hash, target, true);
     if (!binary || crashed_in_race(key, lane, store)) continue;
-    field.places.push_back(i);
-    field.programs.push_back(finalists[i].program);
-    field.programs.back().binary = std::move(*binary);
-    field.claims.push_back(std::move(claim));
+    setup.places.push_back(i);
+    setup.programs.push_back(finalists[i].program);
+    setup.programs.back().binary = std::move(*binary);
+    setup.claims.push_back(std::move(claim));
   }
-  return field;
+  return setup;
 }
 
 /// Registers and shared memory of a block, in bytes.
@@ -68,16 +70,16 @@ std::int64_t footprint_bytes(const Program& program, const Trial& trial) {
 }
 
 /// Fills in what a tie is decided by.
-void complete_claims(Field& field, const std::vector<Finalist>& finalists, Store& store) {
+void complete_claims(RaceSetup& setup, const std::vector<Finalist>& finalists, Store& store) {
   const TrialKey& first = finalists.front().trial.key;
   const std::vector<Winner> neighbours = neighbours_of(first.problem, comparable_winners(first, store));
-  for (std::size_t i = 0; i < field.places.size(); ++i) {
-    const Trial& trial = finalists[field.places[i]].trial;
-    Claim& claim = field.claims[i];
+  for (std::size_t i = 0; i < setup.places.size(); ++i) {
+    const Trial& trial = finalists[setup.places[i]].trial;
+    Claim& claim = setup.claims[i];
     const auto same = std::find_if(neighbours.begin(), neighbours.end(),
                                    [&](const Winner& neighbour) { return is_same(neighbour.trial.key, trial.key); });
     if (same != neighbours.end()) claim.neighbour = static_cast<std::size_t>(same - neighbours.begin());
-    claim.footprint_bytes = footprint_bytes(field.programs[i], trial);
+    claim.footprint_bytes = footprint_bytes(setup.programs[i], trial);
     claim.name = fmt::format("{} {}", trial.key.family, trial.key.config);
   }
 }
@@ -136,18 +138,18 @@ std::vector<Candidate> defenders(const TrialKey& place, const Spaces& spaces, do
 }
 
 std::size_t race(std::vector<Finalist>& finalists, Lane& lane, Store& store, const std::string& target) {
-  Field field = field_of(finalists, lane, store, target);
-  if (field.places.empty()) return 0;
-  complete_claims(field, finalists, store);
+  RaceSetup setup = race_setup(finalists, lane, store, target);
+  if (setup.places.empty()) return 0;
+  complete_claims(setup, finalists, store);
   std::vector<TrialKey> keys;
-  for (const std::size_t place : field.places) keys.push_back(finalists[place].trial.key);
+  for (const std::size_t place : setup.places) keys.push_back(finalists[place].trial.key);
   record_launches(keys, lane, store);
-  const RaceResult result = lane.race(field.programs);
+  const RaceResult result = lane.race(setup.programs);
 
   std::vector<Trial> rows;
-  for (std::size_t i = 0; i < field.places.size(); ++i) {
+  for (std::size_t i = 0; i < setup.places.size(); ++i) {
     const Verdict& verdict = result.verdicts[i];
-    Trial& trial = finalists[field.places[i]].trial;
+    Trial& trial = finalists[setup.places[i]].trial;
     trial.outcome = verdict.outcome;
     trial.note = verdict.note;
     trial.timing = verdict.timing;
@@ -155,7 +157,7 @@ std::size_t race(std::vector<Finalist>& finalists, Lane& lane, Store& store, con
     rows.push_back(trial);
   }
   store.put(rows, {});
-  return field.places[choose_winner(result.placings, field.claims)];
+  return setup.places[choose_winner(result.placings, setup.claims)];
 }
 
 }  // namespace mmtune
