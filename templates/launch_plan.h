@@ -58,7 +58,7 @@ struct LaunchStep {
 /// What a configuration costs, as far as it can be told without running it; templates/cost.h makes a time of it.
 struct WorkEstimate {
   std::optional<Unit> unit;        ///< what multiplies; by default core_unit() of the precision
-  double issue_slots_per_fma = 1;  ///< instructions a thread issues for one multiply-add of the main loop, >= 1
+  double issue_slots_per_fma = 1;  ///< instructions a thread issues per multiply-add; below 1 only on tensor cores
   double bytes_per_k = 0;          ///< bytes one block fetches from L2 or memory for one step along k
   double smem_bytes_per_fma = 0;   ///< shared memory traffic of one multiply-add
   int tile_m = 1;                  ///< rows of C per block

@@ -19,7 +19,7 @@ TEST(Conditions, MeansAndAllReasons) {
   EXPECT_EQ(timing.disturbed, 4);
 }
 
-TEST(Conditions, WhatNobodyReadIsUnknown) {
+TEST(Conditions, WhatWasNotReadIsUnknown) {
   Timing timing;
   Conditions().describe(timing);
   EXPECT_EQ(timing.sm_clock_mhz, 0);

@@ -51,7 +51,7 @@ TEST_F(Faults, WithDeterministicNothingWinsWhereAllVary) {
   EXPECT_NE(winner(), "");
 }
 
-TEST_F(Faults, WhoIsWrongInTheRaceIsStoredSoAndTheNextFastestWins) {
+TEST_F(Faults, ACandidateWrongInTheRaceIsStoredSoAndTheNextFastestWins) {
   run(options(), "");
   const std::vector<std::string> by_time = ranking();
   ASSERT_GE(by_time.size(), 2U);
@@ -73,7 +73,7 @@ TEST_F(Faults, WhoIsWrongInTheRaceIsStoredSoAndTheNextFastestWins) {
   EXPECT_TRUE(lines("log").empty()) << "it got another chance";
 }
 
-TEST_F(Faults, WhoWasTooSlowBesideAWrongOneIsTriedAgain) {
+TEST_F(Faults, ACandidateTooSlowBesideAWrongOneIsTriedAgain) {
   run(options(), "");
   const std::vector<std::string> by_time = ranking();
   ASSERT_GE(by_time.size(), 2U);
@@ -94,7 +94,7 @@ TEST_F(Faults, WhoWasTooSlowBesideAWrongOneIsTriedAgain) {
   EXPECT_GT(too_late, 0) << "no seed tried the second fastest after the fastest";
 }
 
-TEST_F(Faults, WhoWasTooSlowBesideAnotherFamilyMayWinWithoutIt) {
+TEST_F(Faults, ACandidateTooSlowBesideAnotherFamilyMayWinWithoutIt) {
   run(options(), "");
   const std::string best_tiled = winner();
   start_from_nothing();
@@ -118,7 +118,7 @@ TEST_F(Faults, AWinnerThatBecomesWrongLosesItsPlace) {
   EXPECT_NE(winner(), first);
 }
 
-TEST_F(Faults, WhereAllAreWrongInTheRaceNobodyWins) {
+TEST_F(Faults, WhereAllAreWrongInTheRaceNoneWins) {
   EXPECT_EQ(run(options(), "race_incorrect@*").failed, 1);
   EXPECT_EQ(winner(), "");
   for (const auto& [candidate, outcome] : outcomes()) EXPECT_EQ(outcome, "unstable") << candidate;
@@ -131,7 +131,7 @@ TEST_F(Faults, TheOnlyCandidateIsLookedAtAgainToo) {
   EXPECT_EQ(outcomes(), (std::map<std::string, std::string>{{"tiled TILE=16 UNROLL=4", "unstable"}}));
 }
 
-TEST_F(Faults, WhoVariesInTheRaceWinsOnlyWhereThatIsAllowed) {
+TEST_F(Faults, ACandidateThatVariesInTheRaceWinsOnlyWhereThatIsAllowed) {
   run(options(), "");
   const std::vector<std::string> by_time = ranking();
   ASSERT_GE(by_time.size(), 2U);
@@ -165,7 +165,7 @@ TEST_F(Faults, EveryFifthIsWrongIn500Candidates) {
 
   const std::size_t ran = lines("log").size();
   EXPECT_EQ(run(many, faults).known, 1);
-  EXPECT_THAT(lines("log"), SizeIs(ran)) << "who was wrong got another chance";
+  EXPECT_THAT(lines("log"), SizeIs(ran)) << "a wrong candidate got another chance";
 }
 
 TEST_F(Faults, AKillInTheRaceLeavesOnlyTheRaceToDo) {
@@ -180,7 +180,7 @@ TEST_F(Faults, AKillInTheRaceLeavesOnlyTheRaceToDo) {
   EXPECT_EQ(winner(), by_time.front());
   EXPECT_THAT(lines("log"), SizeIs(by_time.size())) << "a candidate ran again";
   EXPECT_THAT(lines("races"), SizeIs(Gt(1U)));
-  EXPECT_TRUE(suspects().empty()) << "a kill blames nobody";
+  EXPECT_TRUE(suspects().empty()) << "a kill blames no candidate";
 }
 
 }  // namespace

@@ -81,22 +81,22 @@ class Faults {
     return false;
   }
 
-  /// From here on the GPU is ill, if it ever is.
-  void fall_ill() const {
-    for (const char* illness : {"sick", "miscounts", "gone"}) {
-      if (!file(illness).empty()) std::ofstream(file(illness)) << "ill";
+  /// From here on the GPU is broken, if the test wants that.
+  void break_gpu() const {
+    for (const char* defect : {"dead", "miscounts", "gone"}) {
+      if (!file(defect).empty()) std::ofstream(file(defect)) << "broken";
     }
   }
 
-  bool is_ill(const std::string& illness) const {
-    return !file(illness).empty() && std::filesystem::exists(file(illness));
+  bool is_broken(const std::string& defect) const {
+    return !file(defect).empty() && std::filesystem::exists(file(defect));
   }
 
   /// Does what ends a process, or makes its parent wish so.
   void commit(const std::string& prefix, const std::string& candidate) const {
     const auto is = [&](const char* fault) { return has(prefix + fault, candidate); };
     const bool ends = is("hang") || is("abort") || is("segfault") || is("exit") || is("garbage");
-    if (ends) fall_ill();
+    if (ends) break_gpu();
     if (is("hang")) hang();
     if (is("abort")) std::abort();
     if (is("segfault")) {
@@ -119,7 +119,7 @@ class FaultyLane final : public Lane {
       : faults_(faults), gpu_(gpu), random_(std::random_device()()) {
     faults_.log("open_log", gpu_.uuid);
     faults_.commit("open_", gpu_.uuid);
-    if (faults_.is_ill("gone")) throw DeviceError("a test took the GPU away");
+    if (faults_.is_broken("gone")) throw DeviceError("a test took the GPU away");
   }
 
   Evidence evidence() const override { return Evidence::measured; }
@@ -130,7 +130,7 @@ class FaultyLane final : public Lane {
 
   void begin(const Problem& problem) override {
     is_canary_ = problem.align.c < 16;
-    if (faults_.is_ill("sick")) std::abort();
+    if (faults_.is_broken("dead")) std::abort();
     faults_.commit("begin_", to_string(problem));
     if (problem.m > 100'000) throw OutOfMemoryError("too large to be pretended");
   }
@@ -138,7 +138,7 @@ class FaultyLane final : public Lane {
   Verdict evaluate(const Program& program, double best_us) override {
     const std::string name = key_of(program.candidate);
     faults_.log("log", name);
-    if (faults_.is_ill("sick")) std::abort();
+    if (faults_.is_broken("dead")) std::abort();
     faults_.commit("", name);
     if (!faults_.file("meet").empty()) meet(faults_.file("meet"));
     if (!faults_.file("alone").empty()) be_alone(faults_.file("alone") + gpu_.uuid);
@@ -181,8 +181,8 @@ class FaultyLane final : public Lane {
   bool is_incorrect(const std::string& name) {
     if (!is_canary_ && faults_.has("spoils", name)) spoilt_ = true;
     const bool is_fault = !is_canary_ && faults_.has("incorrect", name);
-    if (is_fault) faults_.fall_ill();
-    return is_fault || spoilt_ || faults_.is_ill("miscounts");
+    if (is_fault) faults_.break_gpu();
+    return is_fault || spoilt_ || faults_.is_broken("miscounts");
   }
 
   Verdict verdict_after_race(const std::string& name) const {
@@ -191,8 +191,8 @@ class FaultyLane final : public Lane {
     verdict.deterministic = !faults_.has("race_varies", name);
     const bool is_fault = faults_.has("race_incorrect", name) ||
                           (faults_.has("race_again_incorrect", name) && faults_.has_logged("race_log", name));
-    if (is_fault) faults_.fall_ill();
-    if (is_fault || faults_.is_ill("miscounts")) {
+    if (is_fault) faults_.break_gpu();
+    if (is_fault || faults_.is_broken("miscounts")) {
       verdict.outcome = Outcome::unstable;
       verdict.note = "a test";
     }

@@ -10,7 +10,7 @@
 // in a race with the candidate
 //   race_hang, race_abort, race_memory, race_refused,
 //   race_incorrect, race_varies: as above, but only after the rounds,
-//   race_again_incorrect: the same for who has raced before, as "race_log" knows,
+//   race_again_incorrect: the same for a candidate that has raced before, as "race_log" knows,
 // for its problem ("begin_abort@fp32 nn 64x64x64")
 //   begin_hang, begin_abort,
 // while its source compiles
@@ -18,7 +18,7 @@
 //   compile_memory (needs 2 GiB), compile_alike (to the same machine code as all others with this fault),
 // or, for *, while a process starts
 //   gpus_hang, open_hang (of a GPU), load_hang (of NVRTC).
-// "sick@FILE": everything aborts from the first fault on, "miscounts@FILE": is incorrect, "gone@FILE": and no process
+// "dead@FILE": everything aborts from the first fault on, "miscounts@FILE": is incorrect, "gone@FILE": and no process
 // can open the GPU any more; FILE remembers that there was one.
 // "meet@FILE": the first candidate on a GPU ends only when another GPU has one too. "alone@FILE": candidates take a
 // while and abort if another one runs on the same GPU at that time. "log@FILE": a line for each candidate that is run,

@@ -154,7 +154,7 @@ TEST_F(GpuAllFaults, TheLastOfManyProductsIsMissed) {
 }
 
 // Two sets of so large operands exceed any L2 cache: it is launched 15 times at most before it is raced.
-TEST_F(GpuAllFaults, WhoIsRightUntilItIsRacedDoesNotWin) {
+TEST_F(GpuAllFaults, AKernelThatIsRightUntilItRacesDoesNotWin) {
   const int ceases = number_of("CEASES");
   const Result result = tune_on_gpu(fmt::format("--family faulty --only FAULT=0,{} --jobs 1", ceases), "4096x4096x256");
   EXPECT_EQ(result.code, 0) << result.err;
@@ -178,7 +178,7 @@ TEST_F(GpuAllFaults, TogetherCostNoMoreThanThemselves) {
 
   const Result again = tune_on_gpu("--family faulty,tiled --only TILE=16");
   EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_THAT(again.err, HasSubstr("1 measured, 0 known before")) << "who killed once is tried once more";
+  EXPECT_THAT(again.err, HasSubstr("1 measured, 0 known before")) << "a candidate that killed once is tried once more";
   const Result third = tune_on_gpu("--family faulty,tiled --only TILE=16");
   EXPECT_EQ(third.code, 0) << third.err;
   EXPECT_THAT(third.err, HasSubstr("0 measured, 1 known before"));

@@ -91,10 +91,10 @@ TEST_F(Lanes, AFaultyCandidateOnOneGpuLeavesTheOtherAlone) {
   }
 }
 
-TEST_F(Lanes, ASickGpuEndsTheRun) {
+TEST_F(Lanes, AFaultyGpuEndsTheRun) {
   SessionOptions both = on({gpu(0), gpu(1)});
   both.jobs = 1;  // others are compiled, and so run, before the bad one
-  EXPECT_THROW(run(both, "abort@tiled TILE=16 UNROLL=4;sick@" + path("sick")), DeviceLostError);
+  EXPECT_THROW(run(both, "abort@tiled TILE=16 UNROLL=4;dead@" + path("dead")), DeviceLostError);
   EXPECT_FALSE(trials().empty());
 }
 
@@ -159,7 +159,7 @@ TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {
   EXPECT_EQ(lines("log").size(), 2U);
 }
 
-TEST_F(Lanes, WhoCompilesLetsThoseWhoMeasureGoFirst) {
+TEST_F(Lanes, ProcessesThatCompileLetOthersGoFirst) {
   const int niceness = getpriority(PRIO_PROCESS, 0);
   CompilePool pool(TemplateFiles::embedded(), {.jobs = 1});
   CompileQueue queue(pool);

@@ -1,4 +1,4 @@
-// Who ends a worker or the machine is known, is tried once more, and then no longer.
+// A candidate that ends a worker or the machine is known, is tried once more, and then no longer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -62,7 +62,7 @@ class Quarantine : public FaultsTest {
   SessionSummary summary_;
 };
 
-TEST_F(Quarantine, WhoKillsTwiceIsNotTriedAThirdTime) {
+TEST_F(Quarantine, WhatKillsTwiceIsNotTriedAThirdTime) {
   const std::string faults = std::string("abort@") + kBad;
   EXPECT_TRUE(runs_the_bad_one(options(), faults));
   EXPECT_EQ(summary_.tuned, 1);
@@ -87,7 +87,7 @@ TEST_F(Quarantine, WhoKillsTwiceIsNotTriedAThirdTime) {
   EXPECT_EQ(summary_.tuned, 1);
 }
 
-TEST_F(Quarantine, WhoKillsOnceAndThenNoMoreMayWin) {
+TEST_F(Quarantine, WhatKillsOnceAndThenNoMoreMayWin) {
   EXPECT_TRUE(runs_the_bad_one(options(), std::string("lost@") + kBad));
   EXPECT_TRUE(runs_the_bad_one(options(), ""));
   EXPECT_EQ(outcomes()[kBad], "ok");
@@ -136,7 +136,7 @@ TEST_F(Quarantine, ATunerThatIsKilledBlamesNobody) {
   EXPECT_EQ(summary_.tuned, 1);
 }
 
-TEST_F(Quarantine, ARaceThatCrashesTheMachineIsHeldAgainstNobodyAndNotRunAgain) {
+TEST_F(Quarantine, ARaceThatCrashesTheMachineIsHeldAgainstNoneAndNotRunAgain) {
   const std::string race_log = "race_log@" + path("race_log");
   be_killed("race_hang@*;" + race_log, [this] { return has_raced(); });
   reboot();

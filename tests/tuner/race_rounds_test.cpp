@@ -1,4 +1,4 @@
-// Who runs when in a race, and what becomes of disturbed rounds, with sensors that NVML pretends to have.
+// Which finalist runs when in a race, and what becomes of disturbed rounds, with sensors that NVML pretends to have.
 #include "tuner/lanes/race_rounds.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::Gt;
 
 bool never() { return false; }
 
-/// Finalists with times that never change on a GPU with these sensors; remembers who ran when.
+/// Finalists with times that never change on a GPU with these sensors; remembers which ran when.
 class RaceRounds : public ::testing::Test {
  protected:
   /// `before_round(n)` comes before the first sample of round n, disturbed ones counted.
@@ -50,7 +50,7 @@ class RaceRounds : public ::testing::Test {
   std::vector<std::vector<std::size_t>> orders_;  ///< of each round
 };
 
-TEST_F(RaceRounds, EveryoneRunsOnceARound) {
+TEST_F(RaceRounds, EachRunsOnceARound) {
   const RoundsRun rounds = run({1, 1, 1, 1});
   EXPECT_EQ(orders_.size(), rounds.race.rounds());
   for (auto order : orders_) {
@@ -70,18 +70,18 @@ TEST_F(RaceRounds, EveryRoundHasAnOrderOfItsOwn) {
     ++firsts[order.front()];
     ++lasts[order.back()];
   }
-  EXPECT_THAT(firsts, Each(Gt(0))) << "somebody never comes first";
-  EXPECT_THAT(lasts, Each(Gt(0))) << "somebody never comes last";
+  EXPECT_THAT(firsts, Each(Gt(0))) << "one never comes first";
+  EXPECT_THAT(lasts, Each(Gt(0))) << "one never comes last";
 }
 
-TEST_F(RaceRounds, TimesGoToThoseWhoTookThem) {
+TEST_F(RaceRounds, TimesGoToTheFinalistsThatTookThem) {
   const RoundsRun rounds = run({3, 1, 2});
   EXPECT_THAT(rounds.race.samples_us()[0], Each(3.0));
   EXPECT_THAT(rounds.race.samples_us()[1], Each(1.0));
   EXPECT_THAT(rounds.race.samples_us()[2], Each(2.0));
 }
 
-TEST_F(RaceRounds, WhoIsDroppedRunsNoMore) {
+TEST_F(RaceRounds, WhatIsDroppedRunsNoMore) {
   // The first two change places, so that neither is ahead.
   std::vector<double> times_us{1, 1, 2};
   run(times_us, [&times_us](int round) { times_us[1] = round % 2 == 0 ? 0.99 : 1.01; });

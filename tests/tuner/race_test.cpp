@@ -1,4 +1,4 @@
-// The race over synthetic samples: how often it errs, how long it takes, and who wins a tie.
+// The race over synthetic samples: how often it errs, how long it takes, and which finalist wins a tie.
 #include "tuner/race/race.h"
 
 #include <gtest/gtest.h>
@@ -149,10 +149,10 @@ TEST(Race, TimeMayRunOutBeforeTheFirstLook) {
   auto claims = plain_claims(3);
   claims[0].footprint_bytes = claims[2].footprint_bytes = 1;
   claims[1].footprint_bytes = 2;
-  EXPECT_EQ(choose_winner(race.placings(), claims), 2U) << "nobody who seems 20 % slower wins by a footprint";
+  EXPECT_EQ(choose_winner(race.placings(), claims), 2U) << "no finalist that seems 20 % slower wins by a footprint";
 }
 
-TEST(Race, WhoIsDroppedRunsNoFurther) {
+TEST(Race, WhatIsDroppedRunsNoFurther) {
   Race race(3);
   while (race.rounds() < RaceRules{}.least_rounds) race.add({1, 1 + 0.01 * static_cast<double>(race.rounds() % 2), 2});
   ASSERT_FALSE(race.over());

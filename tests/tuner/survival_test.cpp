@@ -101,7 +101,7 @@ TEST_F(Survival, EveryFifthLaunchCrashesIn500Candidates) {
   EXPECT_EQ(winners[0].trial.outcome, Outcome::ok);
 }
 
-TEST_F(Survival, WhoStopsTheRaceIsFoundOrNobodyWinsByIt) {
+TEST_F(Survival, WhatStopsTheRaceIsFoundOrNoneWinsByIt) {
   // Nothing is wrong with it alone, so that the race is given up: the times that there are decide.
   for (const char* fault : {"race_abort@*", "race_memory@*", "race_refused@*"}) {
     std::filesystem::remove(path("test.db"));
@@ -122,16 +122,16 @@ TEST_F(Survival, AProblemThatCannotBePreparedIsSkipped) {
   expect_outcomes({});
 }
 
-TEST_F(Survival, ASickGpuEndsTheRunAndWhatIsKnownIsKept) {
+TEST_F(Survival, AFaultyGpuEndsTheRunAndWhatIsKnownIsKept) {
   try {
-    run(options(), "abort@tiled TILE=16 UNROLL=4;sick@" + path("sick"));
-    FAIL() << "a sick GPU was not noticed";
+    run(options(), "abort@tiled TILE=16 UNROLL=4;dead@" + path("dead"));
+    FAIL() << "a faulty GPU was not noticed";
   } catch (const DeviceLostError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("GPU 0 is sick"));
+    EXPECT_THAT(error.what(), HasSubstr("GPU 0 is faulty"));
   }
   EXPECT_FALSE(trials().empty());
   EXPECT_TRUE(Store::open(path("test.db"), OpenMode::read_only).check().faults.empty());
-  std::filesystem::remove(path("sick"));
+  std::filesystem::remove(path("dead"));
   EXPECT_EQ(run(options(), "").tuned, 1);  // mended, the same command goes on
 }
 

@@ -1,4 +1,4 @@
-// What makes a decision wrong, what only makes it stale, and what nobody knows.
+// What makes a decision wrong, what only makes it stale, and what is not known.
 #include "tuner/tune/validity.h"
 
 #include <gmock/gmock.h>

@@ -7,7 +7,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kLeastRounds = 5;  // also where time is up
+constexpr std::size_t kRoundsInAnyCase = 5;  // also where time is up
 
 void run_round(RoundsRun& rounds, const RunFinalist& run, std::mt19937_64& generator) {
   const std::vector<std::size_t> running = rounds.race.running();
@@ -34,7 +34,7 @@ RoundsRun run_rounds(std::size_t finalists, const RunFinalist& run, const std::f
                      const RaceRules& rules) {
   RoundsRun rounds{Race(finalists, rules), std::vector<Conditions>(finalists)};
   std::mt19937_64 generator(0);
-  while (!rounds.race.over() && (rounds.race.rounds() < kLeastRounds || !time_is_up())) {
+  while (!rounds.race.over() && (rounds.race.rounds() < kRoundsInAnyCase || !time_is_up())) {
     run_round(rounds, run, generator);
   }
   return rounds;

@@ -1,4 +1,4 @@
-// The conditions under which samples are taken: clocks, what holds them down, and who else uses the GPU.
+// The conditions under which samples are taken: clocks, what holds them down, and what else uses the GPU.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What mmtune's kernels are compared with: somebody else's implementation of the same product.
+// What mmtune's kernels are compared with: another implementation of the same product.
 #pragma once
 
 #include <memory>

@@ -98,7 +98,7 @@ double gap_percent(const Replay& replay) {
 
 Real time_cell(double time_us) { return {time_us > 0 ? time_us : kUnknown, 3}; }
 
-std::vector<Cell> who(const Replay& replay, const std::string& strategy) {
+std::vector<Cell> identity(const Replay& replay, const std::string& strategy) {
   const Problem& problem = replay.problem;
   return {
       strategy, static_cast<std::int64_t>(replay.seed), std::string(to_string(problem.precision)), problem.m, problem.n,
@@ -129,7 +129,7 @@ Table full_table(const std::vector<Replay>& replays, const std::string& strategy
                {"exhaustive_us"},
                {"exhaustive_trials"}});
   for (const Replay& replay : replays) {
-    const std::vector<Cell> cells = joined(who(replay, strategy), progress(replay.steps.size(), last_step(replay)));
+    const std::vector<Cell> cells = joined(identity(replay, strategy), progress(replay.steps.size(), last_step(replay)));
     table.add(joined(cells, {time_cell(replay.stored_best_us), std::int64_t{replay.stored}}));
   }
   return table;
@@ -248,7 +248,7 @@ Table curve_table(const std::vector<Replay>& replays, const std::string& strateg
     const auto& steps = replay.steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const bool is_news = i == 0 || steps[i].best_us != steps[i - 1].best_us || i + 1 == steps.size();
-      if (is_news) table.add(joined(who(replay, strategy), progress(i + 1, steps[i])));
+      if (is_news) table.add(joined(identity(replay, strategy), progress(i + 1, steps[i])));
     }
   }
   return table;

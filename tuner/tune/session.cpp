@@ -53,7 +53,7 @@ struct Model {
   Favourites favourites;
 };
 
-/// For whoever has the GPU's lock: nothing runs there before and after, whatever happens in between.
+/// While this process has the GPU's lock: nothing runs there before and after, whatever happens in between.
 class SettledGpu {
  public:
   SettledGpu(const DeviceSpec& gpu, Store& store) : gpu_(gpu), store_(store) { settle_launches(gpu_, store_); }
@@ -105,8 +105,8 @@ class Session {
 
  private:
   std::chrono::milliseconds budget() const {
-    constexpr double kUnlimited_s = 1e6;
-    return milliseconds(options_.budget_s > 0 ? options_.budget_s : kUnlimited_s);
+    constexpr double kNoBudget_s = 1e6;
+    return milliseconds(options_.budget_s > 0 ? options_.budget_s : kNoBudget_s);
   }
 
   void add_model(const DeviceChoice& first) {
@@ -204,7 +204,7 @@ class Session {
                              .begin_limit = milliseconds(options_.begin_limit_s)});
   }
 
-  /// A fallback on a small problem; none if its template was edited, since then nobody knows that it works.
+  /// A fallback on a small problem; none if its template was edited: then it is not known to work.
   std::optional<Canary> canary(const Preparation& preparation) {
     const Problem& any = options_.problems.front();
     const Fallback fallback = fallback_for(any.precision, any.layout, preparation);

@@ -30,7 +30,7 @@ struct Surroundings {
 /// Of an installed GPU, by NVML and the driver's files; touches no CUDA. Without the compiler.
 Surroundings surroundings_of(const DeviceSpec& device);
 
-/// `device` is the row's: where nobody knows it, the source cannot be compared and counts as unchanged.
+/// `device` is the row's: where it is unknown, the source cannot be compared and counts as unchanged.
 State state_of(const Winner& winner, const std::optional<DeviceSpec>& device, const TemplateFiles& files,
                const Surroundings& now);
 

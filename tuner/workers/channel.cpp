@@ -36,10 +36,10 @@ std::size_t body_bytes(const std::string& header) {
 
 /// For poll(); at least one try, also after the deadline, so that what has come by then still counts.
 int milliseconds_until(Deadline deadline) {
-  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(1);
+  constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(1);
   const auto now = std::chrono::steady_clock::now();
   if (deadline <= now) return 0;
-  if (deadline - now > kLongest) return static_cast<int>(kLongest.count());
+  if (deadline - now > kLongestWait) return static_cast<int>(kLongestWait.count());
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(deadline - now).count());
 }
 

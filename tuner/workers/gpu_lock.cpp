@@ -16,7 +16,7 @@
 namespace mmtune {
 namespace {
 
-/// Readable for everybody, whoever made it: that is all that a lock needs.
+/// Readable for all users: that is all that a lock needs.
 FileDescriptor open_lock(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   constexpr mode_t kMode = 0644;

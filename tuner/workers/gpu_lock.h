@@ -13,7 +13,7 @@ namespace mmtune {
 /// at the latest. All users of the machine share these files; they are never removed.
 class GpuLock {
  public:
-  /// Waits while somebody else has it, with a warning that says so, until `give_up`: then nothing. Where no such file
+  /// Waits while another process has it, with a warning that says so, until `give_up`: then nothing. Where no such file
   /// can be made there is a warning, and no protection.
   static std::optional<GpuLock> wait(const DeviceChoice& device, const std::function<bool()>& give_up);
 

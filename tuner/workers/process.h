@@ -1,4 +1,4 @@
-// A child process that never outlives its parent, nor the one who holds it.
+// A child process that never outlives its parent, nor the object that holds it.
 #pragma once
 
 #include <sys/types.h>

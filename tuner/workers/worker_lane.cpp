@@ -15,9 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kLaunches = 12;      // of a candidate,
-constexpr int kRaceLaunches = 20;  // and in a race of long ones: the least rounds, some run again, and those looked at
-constexpr double kSlowest = 100;   // times the peak's time
+constexpr int kLaunches = 12;      // of a candidate that is judged
+constexpr int kRaceLaunches = 20;  // of a finalist with long launches: the least rounds, some repeated, and late checks
+constexpr double kSlowest = 100;   // times what the peak rates allow: a launch that takes longer has no end
 constexpr int kMostBegins = 2;     // attempts to prepare a problem before it counts as unmeasurable
 
 /// Whether a GPU that does not work can be the reason.
@@ -93,7 +93,7 @@ class WorkerLane final : public Lane {
       throw RaceLostError(lost.what());
     } catch (const DeviceError& refused) {
       throw RaceLostError(refused.what());
-    } catch (const OutOfMemoryError& refused) {  // alone each had enough
+    } catch (const OutOfMemoryError& refused) {  // each alone had enough
       throw RaceLostError(refused.what());
     }
   }
@@ -133,7 +133,7 @@ class WorkerLane final : public Lane {
     }
   }
 
-  /// Before a candidate is blamed. One that spoilt its own process is told from a sick GPU by a new process.
+  /// Before a candidate is blamed: a new process tells one that spoilt its own process from a faulty GPU.
   void check_gpu() {
     if (worker_) {
       if (const std::string fault = fault_of_canary(); fault.empty()) return;
@@ -146,7 +146,7 @@ class WorkerLane final : public Lane {
   std::string fault_of_canary() {
     if (!options_.canary) return "";
     const auto& [problem, program] = *options_.canary;
-    log::debug("{}: looking whether the GPU works", name());
+    log::debug("{}: running a kernel that is known to work", name());
     begun_ = Begun::no;
     try {
       worker_->ask(BeginRequest{problem}, options_.begin_limit + options_.limit);
@@ -160,7 +160,7 @@ class WorkerLane final : public Lane {
   [[noreturn]] void give_up_gpu(const std::string& why) {
     worker_.reset();
     throw DeviceLostError(
-        fmt::format("{} is sick: {}; look for Xid in the kernel's log, reset the GPU, then run the "
+        fmt::format("{} is faulty: {}; look for Xid in the kernel's log, reset the GPU, then run the "
                     "same command to go on",
                     name(), why));
   }
@@ -184,7 +184,7 @@ class WorkerLane final : public Lane {
       } catch (const WorkerLost& lost) {
         lose_at_begin(lost.what());
       } catch (const DeviceLostError& lost) {
-        if (!worker_) throw;  // the GPU is sick
+        if (!worker_) throw;  // the GPU is faulty
         lose_at_begin(lost.what());
       }
     }

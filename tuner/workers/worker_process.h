@@ -27,7 +27,7 @@ class WorkerLost : public Error {
 /// For one thread, but for interrupt(), which must live as long as the worker is used.
 class WorkerProcess {
  public:
-  /// Starts `program` as a worker. `label` is for people who look at the list of processes. Throws Error.
+  /// Starts `program` as a worker. `label` is shown by the list of processes. Throws Error.
   WorkerProcess(const std::string& program, const std::string& label);
 
   /// One request and its answer. Throws what the worker threw; WorkerLost.
@@ -53,7 +53,7 @@ class WorkerProcess {
     }
   }
 
-  /// Whoever waits for an answer, now or later, loses the worker. Any thread may call this.
+  /// A thread that waits for an answer, now or later, loses the worker. Any thread may call this.
   void interrupt() noexcept { channel_.interrupt(); }
 
  private:

@@ -1,4 +1,4 @@
-// "This candidate is bad" and "this GPU is sick" are told apart: of a sick GPU nothing is believed.
+// "This candidate is bad" and "this GPU is faulty" are told apart: of a faulty GPU nothing is believed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr const char* kBad = "tiled TILE=16 UNROLL=4";
 
-class SickGpu : public FaultsTest {
+class FaultyGpu : public FaultsTest {
  protected:
   /// One after the other, in an order that the search gives.
   SessionOptions options() const {
@@ -29,13 +29,13 @@ class SickGpu : public FaultsTest {
   }
 
   /// The run falls for kBad; what ran before that is stored, and nothing is held against anybody.
-  void expect_sick_at_the_bad_one(const std::string& faults, const char* message) {
+  void expect_faulty_at_the_bad_one(const std::string& faults, const char* message) {
     std::filesystem::remove(path("log"));
     try {
       run(options(), faults + ";log@" + path("log"));
-      ADD_FAILURE() << "a sick GPU was not noticed";
+      ADD_FAILURE() << "a faulty GPU was not noticed";
     } catch (const DeviceLostError& error) {
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("GPU 0 is sick: "), HasSubstr(message)));
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("GPU 0 is faulty: "), HasSubstr(message)));
     }
     std::map<std::string, std::string> before;
     const auto ran = lines("log");
@@ -47,35 +47,35 @@ class SickGpu : public FaultsTest {
   }
 };
 
-TEST_F(SickGpu, ThatLosesItsWorkersBlamesNobody) {
-  expect_sick_at_the_bad_one(std::string("abort@") + kBad + ";sick@" + path("sick"), "a kernel that is known to work");
-  std::filesystem::remove(path("sick"));
+TEST_F(FaultyGpu, ThatLosesItsWorkersBlamesNobody) {
+  expect_faulty_at_the_bad_one(std::string("abort@") + kBad + ";dead@" + path("dead"), "a kernel that is known to work");
+  std::filesystem::remove(path("dead"));
   EXPECT_EQ(run(options(), "").tuned, 1) << "mended, the same command goes on";
   EXPECT_EQ(outcomes()[kBad], "ok");
 }
 
-TEST_F(SickGpu, IsNoticedAlsoAtTheLastCandidate) {
+TEST_F(FaultyGpu, IsNoticedAlsoAtTheLastCandidate) {
   SessionOptions last = options();
   last.only = parse_restriction("TILE=16 UNROLL=4");
-  EXPECT_THROW(run(last, std::string("abort@") + kBad + ";sick@" + path("sick")), DeviceLostError);
+  EXPECT_THROW(run(last, std::string("abort@") + kBad + ";dead@" + path("dead")), DeviceLostError);
   EXPECT_TRUE(trials().empty());
   EXPECT_TRUE(suspects().empty());
 }
 
-TEST_F(SickGpu, ThatCannotBeOpenedAnyMoreBlamesNobody) {
-  expect_sick_at_the_bad_one(std::string("abort@") + kBad + ";gone@" + path("gone"),
+TEST_F(FaultyGpu, ThatCannotBeOpenedAnyMoreBlamesNobody) {
+  expect_faulty_at_the_bad_one(std::string("abort@") + kBad + ";gone@" + path("gone"),
                              "it cannot be used in a new process (a test took the GPU away)");
 }
 
-TEST_F(SickGpu, ThatMiscountsBlamesNobody) {
-  expect_sick_at_the_bad_one(std::string("incorrect@") + kBad + ";miscounts@" + path("miscounts"),
+TEST_F(FaultyGpu, ThatMiscountsBlamesNobody) {
+  expect_faulty_at_the_bad_one(std::string("incorrect@") + kBad + ";miscounts@" + path("miscounts"),
                              "fails in a new process (wrong_result: a test)");
   std::filesystem::remove(path("miscounts"));
   EXPECT_EQ(run(options(), "").tuned, 1);
   EXPECT_EQ(outcomes()[kBad], "ok");
 }
 
-TEST_F(SickGpu, ThatMiscountsInTheRaceBlamesNobody) {
+TEST_F(FaultyGpu, ThatMiscountsInTheRaceBlamesNobody) {
   const std::string faults = "race_incorrect@*;miscounts@" + path("miscounts");
   EXPECT_THROW(run(options(), faults), DeviceLostError);
   const auto found = outcomes();
@@ -84,27 +84,27 @@ TEST_F(SickGpu, ThatMiscountsInTheRaceBlamesNobody) {
   EXPECT_TRUE(Store::open(path("test.db"), OpenMode::read_only).winners().empty());
 }
 
-TEST_F(SickGpu, ThatMiscountsFromTheStartLeavesNothing) {
-  std::ofstream(path("miscounts")) << "ill";
+TEST_F(FaultyGpu, ThatMiscountsFromTheStartLeavesNothing) {
+  std::ofstream(path("miscounts")) << "broken";
   EXPECT_THROW(run(options(), "miscounts@" + path("miscounts")), DeviceLostError);
   EXPECT_TRUE(trials().empty());
 }
 
-TEST_F(SickGpu, IsNotWhereOnlyTheCandidatesAreWrong) {
+TEST_F(FaultyGpu, IsNotWhereOnlyTheCandidatesAreWrong) {
   EXPECT_EQ(run(options(), "incorrect@*").failed, 1);
   const auto found = outcomes();
   EXPECT_EQ(found.size(), 21U);
   for (const auto& [candidate, outcome] : found) EXPECT_EQ(outcome, "wrong_result") << candidate;
 }
 
-TEST_F(SickGpu, IsNotShownByAKernelThatWasEdited) {
+TEST_F(FaultyGpu, IsNotShownByAKernelThatWasEdited) {
   const ScopedEnv edited("MMTUNE_TEMPLATE_DIR", edited_templates("templates/families/naive/kernel.cu").c_str());
-  std::ofstream(path("miscounts")) << "ill";
+  std::ofstream(path("miscounts")) << "broken";
   EXPECT_EQ(run(options(), "miscounts@" + path("miscounts")).failed, 1);
   EXPECT_EQ(outcomes().size(), 21U);
 }
 
-TEST_F(SickGpu, IsNotWhereOneSpoiltItsOwnProcess) {
+TEST_F(FaultyGpu, IsNotWhereOneSpoiltItsOwnProcess) {
   EXPECT_EQ(run(options(), std::string("spoils@") + kBad).tuned, 1);
   const auto found = outcomes();
   EXPECT_EQ(found.size(), 21U);
@@ -115,9 +115,9 @@ TEST_F(SickGpu, IsNotWhereOneSpoiltItsOwnProcess) {
 }
 
 /// The program, whose GPU is pretended.
-class SickGpuCli : public Cli {
+class FaultyGpuCli : public Cli {
  protected:
-  ~SickGpuCli() override { std::filesystem::remove("/tmp/mmtune-" + uuid() + ".lock"); }
+  ~FaultyGpuCli() override { std::filesystem::remove("/tmp/mmtune-" + uuid() + ".lock"); }
 
   static std::string uuid() { return fmt::format("GPU-test-{}-cli", getpid()); }
 
@@ -129,16 +129,16 @@ class SickGpuCli : public Cli {
   }
 };
 
-TEST_F(SickGpuCli, EndsWithItsExitCodeAndKeepsWhatWasKnown) {
+TEST_F(FaultyGpuCli, EndsWithItsExitCodeAndKeepsWhatWasKnown) {
   adopt_orphans();
   for (const std::string fault : {"abort", "incorrect"}) {
     std::filesystem::remove(path("test.db"));
     std::filesystem::remove(path("log"));
-    const std::string illness = (fault == "abort" ? "sick@" : "miscounts@") + path(fault);
-    const Result result = tune(fmt::format("{}@{};{};log@{}", fault, kBad, illness, path("log")));
+    const std::string defect = (fault == "abort" ? "dead@" : "miscounts@") + path(fault);
+    const Result result = tune(fmt::format("{}@{};{};log@{}", fault, kBad, defect, path("log")));
     EXPECT_EQ(result.code, 6) << result.err;
     EXPECT_EQ(result.out, "");
-    EXPECT_THAT(result.err, HasSubstr("mmtune: GPU 0 is sick: a kernel that is known to work fails in a new process"));
+    EXPECT_THAT(result.err, HasSubstr("mmtune: GPU 0 is faulty: a kernel that is known to work fails in a new process"));
     EXPECT_THAT(result.err, HasSubstr("reset the GPU, then run the same command to go on\n"));
 
     std::vector<std::string> ran, kept;
