@@ -36,7 +36,7 @@ struct Architecture {
 // Ascending by compute capability.
 // clang-format off
 inline constexpr std::array kArchitectures{
-    //            threads blocks regs    smem/KiB   cluster   cores: fp32 fp64 int32 half2   tensor: fp64 tf32 fp16 bf16 int8 fp8
+    //       threads blocks regs  smem KiB  cluster cores: fp32, 64, int32, half2 tensor: fp64, tf32, fp16, bf16, int8, fp8
     Architecture{ 30, 2048, 16,  63,  48,  48, 0, 1, {192,  8, 32,   0,     0,    0,    0,    0,    0,    0}},
     Architecture{ 35, 2048, 16, 255,  48,  48, 0, 1, {192, 64, 32,   0,     0,    0,    0,    0,    0,    0}},
     Architecture{ 50, 2048, 32, 255,  64,  48, 0, 1, {128,  4, 42,   0,     0,    0,    0,    0,    0,    0}},

@@ -19,7 +19,7 @@ struct FormatTraits {
   int bytes;
   bool integer;     ///< whole numbers, exact modulo 2^(8 bytes)
   double roundoff;  ///< unit roundoff, half the distance from 1 to the next number; 0 for integers
-  double smallest;  ///< the smallest positive number, a subnormal one; 0 where a double has no smaller one
+  double smallest;  ///< the smallest positive number, a subnormal one; 0 where its half is no double
 };
 
 /// Whether numbers of one format are also those of the other, bit by bit: they can be copied without a conversion.

@@ -135,6 +135,15 @@ TEST_F(GpuVerify, PassesSoundKernelsOfEveryPrecisionAndLayout) {
   }
 }
 
+TEST_F(GpuVerify, PassesResultsBelowTheNormalNumbers) {
+  // Of single products in [-1, 1] some are so small that rounding them to 16 bits costs more than its share of them.
+  for (const Precision precision : kAllPrecisions) {
+    const Problem problem = packed_problem(precision, Layout::nn, 512, 512, 1);
+    const Verdict verdict = judge(TemplateFiles::embedded(), family_named("naive"), problem);
+    EXPECT_EQ(verdict.outcome, Outcome::ok) << to_string(problem) << ": " << verdict.note;
+  }
+}
+
 TEST_F(GpuVerify, TellsResultsThatDependOnTheMoment) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 300, 301, 102);
   const Verdict verdict = judge(edited_.with({test::kRoundsByTheClock}), family_named("naive"), problem);
