@@ -64,7 +64,7 @@ Problem rendered_for(const Entry& entry, Problem problem) {
 Entry unstored_fallback(const Problem& problem) {
   Entry entry;
   entry.problem = packed_problem(problem.precision, problem.layout, 1, 1, 1);
-  entry.family = &family_named("naive");
+  entry.family = &fallback_family();
   entry.config = entry.family->default_config(entry.problem);
   return entry;
 }

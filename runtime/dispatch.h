@@ -73,7 +73,7 @@ class DispatchTable {
   /// which is worth remembering.
   Choice choose(const Problem& problem) const;
 
-  /// The default of the family `naive`, which runs everything.
+  /// The default of fallback_family(), which runs everything.
   Choice fallback(const Problem& problem, std::string why) const;
 
   /// For operands that no stored binary may touch: the nearest configuration, to be compiled for their alignment.

@@ -47,7 +47,7 @@ std::optional<Entry> entry_of(const Winner& winner, const DeviceSpec& device, co
 
 std::optional<Entry> stored_fallback(Store& store, const DeviceSpec& device, const TemplateFiles& files,
                                      const Problem& problem, const std::set<std::string>& targets) {
-  const Family& family = family_named("naive");
+  const Family& family = fallback_family();
   const Config config = family.default_config(problem);
   const LaunchPlan plan = family.plan(problem, config, device);
   for (const std::string& target : targets) {
@@ -66,7 +66,7 @@ std::string why_changed(const TrialKey& key, const DeviceSpec& device, const Tem
   Config config;
   try {
     const Config given = Config::parse(key.config);
-    config = family->complete(given, key.problem);
+    config = family->with_defaults(given, key.problem);
     if (!(config == given)) return "its family has other parameters now";
   } catch (const UsageError&) {
     return "its family has other parameters now";

@@ -19,34 +19,49 @@ bool is_name(std::string_view text) {
   });
 }
 
-Setting parse_setting(std::string_view token) {
+WrittenSetting split_setting(std::string_view token) {
   const std::size_t equals = token.find('=');
   if (equals == std::string_view::npos || !is_name(token.substr(0, equals))) {
     throw UsageError(fmt::format("configuration: '{}' is not NAME=VALUE; write it like BM=128", token));
   }
-  const std::string_view digits = token.substr(equals + 1);
-  Setting setting{std::string(token.substr(0, equals)), 0};
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), setting.value);
-  if (error != std::errc{} || end != digits.data() + digits.size()) {
-    throw UsageError(fmt::format("configuration: '{}' has the value '{}', which is no integer; write it like BM=128",
-                                 token, digits));
-  }
-  return setting;
+  return {std::string(token.substr(0, equals)), std::string(token.substr(equals + 1))};
 }
 
 }  // namespace
 
-Config Config::parse(std::string_view text) {
-  Config config;
+std::optional<int> whole_number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<WrittenSetting> split_settings(std::string_view text) {
+  std::vector<WrittenSetting> settings;
   std::size_t begin = text.find_first_not_of(kSpace);
   while (begin != std::string_view::npos) {
     const std::size_t end = std::min(text.find_first_of(kSpace, begin), text.size());
-    Setting setting = parse_setting(text.substr(begin, end - begin));
-    if (config.find(setting.name)) {
+    WrittenSetting setting = split_setting(text.substr(begin, end - begin));
+    if (std::any_of(settings.begin(), settings.end(), [&](const auto& other) { return other.name == setting.name; })) {
       throw UsageError(fmt::format("configuration: '{}' is given twice; keep one of them", setting.name));
     }
-    config.settings_.push_back(std::move(setting));
+    settings.push_back(std::move(setting));
     begin = text.find_first_not_of(kSpace, end);
+  }
+  return settings;
+}
+
+Config Config::parse(std::string_view text) {
+  Config config;
+  for (WrittenSetting& written : split_settings(text)) {
+    const auto value = whole_number(written.value);
+    if (!value) {
+      throw UsageError(
+          fmt::format("configuration: '{0}={1}' has the value '{1}', which is no integer; write it like "
+                      "BM=128",
+                      written.name, written.value));
+    }
+    config.settings_.push_back({std::move(written.name), *value});
   }
   return config;
 }

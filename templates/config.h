@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,18 @@ struct Setting {
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
+/// The same as it is written, by people also with the name of a value: LOAD=TMA.
+struct WrittenSetting {
+  std::string name;
+  std::string value;
+};
+
+/// Splits "NAME=VALUE NAME=VALUE …". Throws UsageError naming the offending token: not NAME=VALUE, a name given twice.
+std::vector<WrittenSetting> split_settings(std::string_view text);
+
+/// The int that all of the text is; nothing if it is none.
+std::optional<int> whole_number(std::string_view text);
+
 /// An ordered list of settings. It says nothing about which family it belongs to or whether that accepts it
 /// (Family::complete does).
 class Config {
@@ -24,8 +37,8 @@ class Config {
   Config() = default;
   explicit Config(std::vector<Setting> settings) : settings_(std::move(settings)) {}
 
-  /// Parses "NAME=VALUE NAME=VALUE …". Throws UsageError naming the offending token: not NAME=VALUE, a name given
-  /// twice, a value that is no int.
+  /// Parses text(). Throws UsageError as split_settings does, and for a value that is no int. What people write may
+  /// have names of values too: Family::parse.
   static Config parse(std::string_view text);
 
   const std::vector<Setting>& settings() const { return settings_; }

@@ -78,7 +78,7 @@ void SearchSpace::for_each_branch(std::size_t part, const std::function<void(con
   if (size() == 0) return;
   std::vector<std::size_t> digits(params_.size(), 0);
   std::vector<int> values;
-  for (const ParamInfo& param : params_) values.push_back(param.values.front());
+  for (const Axis& param : params_) values.push_back(param.values.front());
   if (!params_.empty()) {
     digits.front() = part;
     values.front() = params_.front().values[part];

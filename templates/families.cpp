@@ -19,4 +19,6 @@ const Family& family_named(std::string_view name) {
   throw UsageError(fmt::format("kernel family '{}' is unknown; choose one of: {}", name, known));
 }
 
+const Family& fallback_family() { return family_named("naive"); }
+
 }  // namespace mmtune

@@ -17,6 +17,10 @@ const Family* find_family(std::string_view name);
 /// The family of that name. Throws UsageError that lists the known names.
 const Family& family_named(std::string_view name);
 
+/// The family whose default is right for every problem on every GPU: what runs where nothing better is known, and what
+/// must work before a GPU is believed.
+const Family& fallback_family();
+
 /// Registers T: the only line of a family.cpp outside its struct. The function's name follows the folder's.
 #define MMTUNE_FAMILY(folder, T)                     \
   const ::mmtune::Family& mmtune_family_##folder() { \

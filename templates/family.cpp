@@ -1,8 +1,6 @@
 #include "templates/family.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <mmtune/error.h>
 
 #include <algorithm>
 #include <array>
@@ -103,29 +101,6 @@ std::string detail(std::string_view rule, const Problem& problem, const LaunchPl
   return fmt::format("must hold: {}", rule);
 }
 
-const ParamInfo* find_param(const std::vector<ParamInfo>& params, std::string_view name) {
-  const auto found = std::find_if(params.begin(), params.end(), [&](const ParamInfo& p) { return p.name == name; });
-  return found == params.end() ? nullptr : &*found;
-}
-
-std::string names(const std::vector<ParamInfo>& params) {
-  std::vector<std::string_view> all;
-  for (const ParamInfo& param : params) all.push_back(param.name);
-  return fmt::format("{}", fmt::join(all, ", "));
-}
-
-void check_setting(std::string_view family, const std::vector<ParamInfo>& params, const Setting& setting) {
-  const ParamInfo* param = find_param(params, setting.name);
-  if (!param) {
-    throw UsageError(
-        fmt::format("{}: parameter '{}' is unknown; the family has {}", family, setting.name, names(params)));
-  }
-  if (std::find(param->values.begin(), param->values.end(), setting.value) == param->values.end()) {
-    throw UsageError(fmt::format("{}: {}={} is not allowed; choose one of {}", family, setting.name, setting.value,
-                                 fmt::join(param->values, ", ")));
-  }
-}
-
 }  // namespace
 
 void check_common_limits(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, Rules& rules) {
@@ -133,17 +108,6 @@ void check_common_limits(const Problem& problem, const LaunchPlan& plan, const D
     rules.must(limit.needed(plan, device) <= limit.allowed(plan, device), limit.reason);
   rules.must(whole_clusters(plan), kWholeClusters);
   rules.must(satisfies(problem.align, plan.needs), kAligned);
-}
-
-Config Family::complete(const Config& config, const Problem& problem) const {
-  const std::vector<ParamInfo> table = params();
-  for (const Setting& setting : config.settings()) check_setting(name(), table, setting);
-  const Config defaults = default_config(problem);
-  std::vector<Setting> settings = defaults.settings();
-  for (Setting& setting : settings) {
-    if (const int* given = config.find(setting.name)) setting.value = *given;
-  }
-  return Config(std::move(settings));
 }
 
 std::string explain(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device) {

@@ -23,18 +23,37 @@ namespace mmtune {
 
 /// A parameter as the outside sees it.
 struct ParamInfo {
-  std::string_view name;    ///< "BM": constant in the rendered source, key in the text form; never rename
-  std::vector<int> values;  ///< what the search may try, ascending
-  std::string_view help;    ///< "rows of C per block"
+  std::string_view name;                ///< "BM": constant in the rendered source, key in the text form; never rename
+  std::vector<int> values;              ///< what the search may try, ascending; stored in databases
+  std::string_view help;                ///< "rows of C per block"
+  std::vector<std::string_view> names;  ///< of the values, in their order: "coalesced"; empty where numbers say it all
+
+  /// The value of the table that is written so, as a number or by its name; nothing if there is none.
+  std::optional<int> value_of(std::string_view text) const;
+
+  /// "coalesced"; empty for a value without a name.
+  std::string_view name_of(int value) const;
+
+  /// All values: "0 linear, 1 uncoalesced" or "32, 64".
+  std::string choices() const;
 };
 
-/// One row of a family's table: a parameter, where it lives in Params, what it may be. The first configuration that
-/// satisfies all rules need not exist, so a table names the default too.
+/// A value in a family's table: a number, or {2, "coalesced"} where the number only is a code.
+struct ParamValue {
+  // NOLINTNEXTLINE(google-explicit-constructor): tables list numbers
+  ParamValue(int value, std::string_view value_name = {}) : number(value), name(value_name) {}
+
+  int number;
+  std::string_view name;
+};
+
+/// One row of a family's table: a parameter, where it lives in Params, what it may be; see ParamInfo. Either all values
+/// have names or none. The default is the member's initial value.
 template <class Params>
 struct ParamRow {
   std::string_view name;
   Param Params::*member;
-  std::vector<int> values;
+  std::vector<ParamValue> values;
   std::string_view help;
 };
 
@@ -45,15 +64,18 @@ using ParamTable = std::vector<ParamRow<Params>>;
 /// is a fixed sentence, so that configurations can be counted by it; explain() says the numbers for one of them.
 class Rules {
  public:
+  /// Which rules are asked: all, or only those of must().
+  enum class Scope { all, musts };
+
   /// The first rule that does not hold closes `reads`: what is looked at later does not change that verdict.
-  explicit Rules(Reads* reads = nullptr) : reads_(reads) {}
+  explicit Rules(Reads* reads = nullptr, Scope scope = Scope::all) : reads_(reads), scope_(scope) {}
 
   /// What a configuration needs in order to run and to be right: "TM divides BM".
   void must(bool holds, std::string_view reason) { note(holds, reason, broken_); }
 
   /// What makes it worth a trial: "every split has at least four tiles of k". The search leaves out the others; who
   /// names one, or gets it as a default, may have it.
-  void worth(bool holds, std::string_view reason) { note(holds, reason, unworthy_); }
+  void worth(bool holds, std::string_view reason) { note(holds || scope_ == Scope::musts, reason, unworthy_); }
 
   bool ok() const { return broken_.empty(); }               ///< it runs
   bool searched() const { return reason_.empty(); }         ///< it runs and is worth trying
@@ -71,6 +93,7 @@ class Rules {
   }
 
   Reads* reads_;
+  Scope scope_;
   std::string_view broken_;
   std::string_view unworthy_;
   std::string_view reason_;
@@ -81,16 +104,16 @@ class Rules {
 struct Proven {
   Precision precision;
   std::int64_t m, n, k;
-  std::string_view config;  ///< complete, in table order
+  std::string_view config;  ///< "BM=128 …"; what a table got later is at its default
 };
 
 class Family {
  public:
   virtual ~Family() = default;
 
-  virtual std::string_view name() const = 0;     ///< stored in databases: never rename
-  virtual std::string_view summary() const = 0;  ///< one line for lists
-  virtual std::vector<ParamInfo> params() const = 0;
+  virtual std::string_view name() const = 0;              ///< stored in databases: never rename
+  virtual std::string_view summary() const = 0;           ///< one line for lists
+  virtual std::span<const ParamInfo> params() const = 0;  ///< the table; lives as long as the family
 
   /// The first rule that keeps this configuration from running, or an empty view. Includes the limits that hold for
   /// every family: threads, shared memory, registers, grid, alignment.
@@ -109,6 +132,11 @@ class Family {
   virtual std::optional<LaunchPlan> legal_plan(const Problem& problem, const Config& config,
                                                const DeviceSpec& device) const = 0;
 
+  /// The same as the other broken_rule, for values in table order. Which of them mattered is noted in `reads`: as long
+  /// as these stay, so does the answer.
+  virtual std::string_view broken_rule(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
+                                       Reads& reads) const = 0;
+
   /// For enumerations: the family's own rules and the plan for values in table order. Which of them mattered is noted
   /// in `reads`. The common limits are left to the caller.
   virtual Rules own_rules(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
@@ -126,9 +154,19 @@ class Family {
   /// Whether the search may propose it. The reference is a yardstick, not a competitor.
   virtual bool competes() const { return true; }
 
-  /// The whole configuration in table order, missing settings taken from default_config. Throws UsageError for an
-  /// unknown name or a value outside the table, naming both and the allowed values.
-  Config complete(const Config& config, const Problem& problem) const;
+  /// Parses "NAME=VALUE NAME=VALUE …" with values as numbers or by their names. Throws UsageError as Config::parse
+  /// does, and for an unknown name or a value outside the table, naming both and what is allowed.
+  Config parse(std::string_view text) const;
+
+  /// The default configuration but for what is given, whether or not that can run; for what is stored. Throws
+  /// UsageError as parse() does.
+  Config with_defaults(const Config& given, const Problem& problem) const;
+
+  /// The same, but where that cannot run, the nearest configuration that can, for what people write: fewest steps to
+  /// neighbouring values of the table in total; of equals the one that changes what comes first in the table, and to
+  /// smaller values. What is given stays, also where it is all of it and cannot run. Throws UsageError as parse() does,
+  /// and where nothing goes with it.
+  Config complete(const Config& given, const Problem& problem, const DeviceSpec& device) const;
 };
 
 /// "simt BM=128 BN=256: needs 213 KiB of shared memory, device allows 99 KiB": the broken rule with its numbers where
@@ -156,18 +194,19 @@ class FamilyOf final : public Family {
   std::string_view name() const override { return T::kName; }
   std::string_view summary() const override { return T::kSummary; }
 
-  std::vector<ParamInfo> params() const override {
-    std::vector<ParamInfo> infos;
-    for (const auto& row : T::table()) infos.push_back({row.name, row.values, row.help});
-    return infos;
-  }
+  std::span<const ParamInfo> params() const override { return params_; }
 
   std::string_view broken_rule(const Problem& problem, const Config& config, const DeviceSpec& device) const override {
-    return rules(problem, from(config), device, [](const Rules& own) { return own.ok(); }).broken();
+    return judge(problem, from(config), device, Rules(nullptr, Rules::Scope::musts)).broken();
+  }
+
+  std::string_view broken_rule(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
+                               Reads& reads) const override {
+    return judge(problem, from(values, reads), device, Rules(&reads, Rules::Scope::musts)).broken();
   }
 
   Rules judge(const Problem& problem, const Config& config, const DeviceSpec& device) const override {
-    return rules(problem, from(config), device, [](const Rules& own) { return own.searched(); });
+    return judge(problem, from(config), device, Rules());
   }
 
   LaunchPlan plan(const Problem& problem, const Config& config, const DeviceSpec& device) const override {
@@ -223,12 +262,22 @@ class FamilyOf final : public Family {
   }
 
  private:
-  /// The family's own rules, then, if `go_on` for them, the common limits.
-  template <class GoOn>
-  static Rules rules(const Problem& problem, const Params& params, const DeviceSpec& device, const GoOn& go_on) {
-    Rules rules;
+  static std::vector<ParamInfo> table_of_family() {
+    std::vector<ParamInfo> infos;
+    for (const auto& row : T::table()) {
+      ParamInfo& info = infos.emplace_back(ParamInfo{row.name, {}, row.help, {}});
+      for (const ParamValue& value : row.values) {
+        info.values.push_back(value.number);
+        if (!value.name.empty()) info.names.push_back(value.name);
+      }
+    }
+    return infos;
+  }
+
+  /// The family's own rules, then, if they all hold, the common limits.
+  static Rules judge(const Problem& problem, const Params& params, const DeviceSpec& device, Rules rules) {
     T::rules(problem, params, device, rules);
-    if (go_on(rules)) check_common_limits(problem, T::plan(problem, params, device), device, rules);
+    if (rules.searched()) check_common_limits(problem, T::plan(problem, params, device), device, rules);
     return rules;
   }
 
@@ -263,6 +312,8 @@ class FamilyOf final : public Family {
       for (const auto& row : T::table()) visit(row, position++);
     }
   }
+
+  std::vector<ParamInfo> params_ = table_of_family();
 };
 
 }  // namespace mmtune

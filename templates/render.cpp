@@ -67,7 +67,8 @@ std::string parameter_constants(const Family& family, const Config& config) {
       throw Error(fmt::format("{} {}: {} has no value; complete the configuration before rendering it", family.name(),
                               config.text(), param.name));
     }
-    text += constant({param.name, *value}, param.help);
+    const auto name = param.name_of(*value);
+    text += constant({param.name, *value}, name.empty() ? param.help : fmt::format("{}: {}", param.help, name));
   }
   return text;
 }

@@ -5,31 +5,47 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <sstream>
-#include <system_error>
 #include <utility>
 
+#include "templates/families.h"
+
 namespace mmtune {
+
+namespace {
+
+/// The number of a value that any family has a name for.
+std::optional<int> named_value(std::string_view parameter, std::string_view value) {
+  for (const Family* family : families()) {
+    for (const ParamInfo& param : family->params()) {
+      if (param.name != parameter) continue;
+      if (const auto number = param.value_of(value)) return number;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Restriction parse_restriction(std::string_view text) {
   Restriction restriction;
   std::istringstream words{std::string(text)};
   for (std::string word; words >> word;) {
     const auto equals = word.find('=');
+    const std::string name = word.substr(0, equals);
     std::istringstream values(equals == std::string::npos ? "" : word.substr(equals + 1));
-    std::vector<int>& allowed = restriction[word.substr(0, equals)];
+    std::vector<int>& allowed = restriction[name];
     for (std::string value; std::getline(values, value, ',');) {
-      int number = 0;
-      const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
-      if (fault != std::errc() || end != value.data() + value.size()) {
+      const auto number = whole_number(value) ? whole_number(value) : named_value(name, value);
+      if (!number) {
         allowed.clear();
         break;
       }
-      allowed.push_back(number);
+      allowed.push_back(*number);
     }
-    if (allowed.empty() || equals == 0) {
-      throw UsageError(fmt::format("restriction '{}': write NAME=VALUE or NAME=VALUE,VALUE with whole numbers", word));
+    if (allowed.empty() || name.empty()) {
+      throw UsageError(fmt::format(
+          "restriction '{}': write NAME=VALUE or NAME=VALUE,VALUE with whole numbers or names of values", word));
     }
   }
   return restriction;
@@ -37,11 +53,12 @@ Restriction parse_restriction(std::string_view text) {
 
 SearchSpace::SearchSpace(const Family& family, const Problem& problem, const DeviceSpec& device,
                          const Restriction& restriction)
-    : family_(family), problem_(problem), device_(device), params_(family.params()), strides_(params_.size(), 1) {
-  for (ParamInfo& param : params_) {
+    : family_(family), problem_(problem), device_(device), strides_(family.params().size(), 1) {
+  for (const ParamInfo& param : family.params()) {
+    Axis& axis = params_.emplace_back(Axis{param.name, param.values});
     const auto allowed = restriction.find(param.name);
     if (allowed == restriction.end()) continue;
-    std::erase_if(param.values, [&](int value) {
+    std::erase_if(axis.values, [&](int value) {
       return std::find(allowed->second.begin(), allowed->second.end(), value) == allowed->second.end();
     });
   }
@@ -118,7 +135,7 @@ std::vector<Config> SearchSpace::neighbours(const Config& config) const {
 
 bool SearchSpace::contains(const Config& config) const {
   const std::vector<Setting>& settings = config.settings();
-  const auto matches = [](const Setting& setting, const ParamInfo& param) {
+  const auto matches = [](const Setting& setting, const Axis& param) {
     return setting.name == param.name && std::binary_search(param.values.begin(), param.values.end(), setting.value);
   };
   return std::equal(settings.begin(), settings.end(), params_.begin(), params_.end(), matches) &&

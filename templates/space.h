@@ -24,7 +24,8 @@ struct SpaceCount {
 /// restrict it.
 using Restriction = std::map<std::string, std::vector<int>, std::less<>>;
 
-/// Parses "NAME=VALUE,VALUE NAME=VALUE …". Throws UsageError naming the offending token.
+/// Parses "NAME=VALUE,VALUE NAME=VALUE …" with values as numbers or by the names that families have for them. Throws
+/// UsageError naming the offending token.
 Restriction parse_restriction(std::string_view text);
 
 /// A configuration of a space and what the model expects of it.
@@ -68,6 +69,12 @@ class SearchSpace {
   struct Branch;
   class Outlooks;
 
+  /// A parameter with the values that are left of its table.
+  struct Axis {
+    std::string_view name;
+    std::vector<int> values;
+  };
+
   /// Values of the first parameter: parts that can be looked through side by side.
   std::size_t parts() const;
   /// Visits a part of the product, every configuration in one branch.
@@ -79,7 +86,7 @@ class SearchSpace {
   const Family& family_;
   Problem problem_;
   DeviceSpec device_;
-  std::vector<ParamInfo> params_;
+  std::vector<Axis> params_;
   std::vector<std::int64_t> strides_;  ///< from a configuration's number to that with a parameter's next value
 };
 

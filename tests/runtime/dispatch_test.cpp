@@ -22,7 +22,7 @@ Problem fp32(std::int64_t m, std::int64_t n, std::int64_t k) {
 class Dispatch : public testing::Test {
  protected:
   Entry entry(const Decision& decision) const {
-    const Config config = test::config_of(decision);
+    const Config config = test::config_of(decision, device_);
     return {decision.problem,   &family_named(decision.family),         config, decision.family + config.text(), 64,
             decision.median_us, decision.evidence == Evidence::measured};
   }

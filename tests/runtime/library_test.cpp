@@ -48,7 +48,7 @@ TEST_F(LibraryPlan, AnswersFromTheDatabase) {
   const Answer answer = library.plan(kSquare);
   EXPECT_EQ(answer.match, Match::exact);
   EXPECT_EQ(answer.family, "tiled");
-  EXPECT_EQ(answer.config, "TILE=16 UNROLL=16");
+  EXPECT_EQ(answer.config, test::config_of(decision, device).text());
   EXPECT_EQ(answer.expected_us, 55);
   EXPECT_TRUE(answer.measured);
   EXPECT_THAT(answer.why, Not(HasSubstr("database")));

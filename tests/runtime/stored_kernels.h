@@ -44,13 +44,14 @@ struct Decision {
   Evidence evidence = Evidence::measured;
 };
 
-inline Config config_of(const Decision& decision) {
-  return family_named(decision.family).complete(Config::parse(decision.config), decision.problem);
+inline Config config_of(const Decision& decision, const DeviceSpec& device) {
+  const Family& family = family_named(decision.family);
+  return family.complete(family.parse(decision.config), decision.problem, device);
 }
 
 inline Source source_of(const Decision& decision, const DeviceSpec& device, int target) {
   const Family& family = family_named(decision.family);
-  const Config config = config_of(decision);
+  const Config config = config_of(decision, device);
   return render(TemplateFiles::embedded(), family, decision.problem, config,
                 family.plan(decision.problem, config, device), target);
 }
@@ -84,7 +85,7 @@ inline Binary compiled_binary(const Nvrtc& nvrtc, const Source& source, const Co
 inline void put(Store& store, const DeviceSpec& device, const Decision& decision, const std::string& source_hash,
                 const Binary& binary) {
   Trial trial;
-  trial.key = {key_of(device), decision.problem, decision.family, config_of(decision).text(),
+  trial.key = {key_of(device), decision.problem, decision.family, config_of(decision, device).text(),
                source_hash,    decision.evidence};
   trial.binary_hash = binary.hash;
   trial.timing.median_us = decision.median_us;

@@ -154,7 +154,7 @@ TEST_P(Broken, IsFound) {
   const TemplateFiles files = broken_sources(broken);
   const Product product(broken.scene, Precision::fp32, broken.layout);
   const Family& family = family_named(broken.family);
-  const Config config = family.complete(Config::parse(broken.config), product.problem());
+  const Config config = family.complete(family.parse(broken.config), product.problem(), device());
   ASSERT_EQ(family.broken_rule(product.problem(), config, device()), "");
   const LaunchPlan plan = family.plan(product.problem(), config, device());
   const Program program(render(files, family, product.problem(), config, plan, compute_capability(device())), plan,

@@ -48,8 +48,10 @@ class Stage {
  public:
   /// `settings` is the text of those that are not the default for this problem. Throws UsageError for unknown ones.
   Stage(const Family& family, std::string_view settings, const Problem& problem)
-      : family_(family), config_(family.complete(Config::parse(settings), problem)) {}
+      : family_(family), config_(family.complete(family.parse(settings), problem, device())) {}
 
+  const Family& family() const { return family_; }
+  const Config& config() const { return config_; }
   std::string name() const { return fmt::format("{} {}", family_.name(), config_.text()); }
 
   /// Whether the configuration can run the problem.

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
+#include <utility>
 
 #include "templates/gpu_catalog.h"
 #include "templates/space.h"
@@ -67,12 +69,35 @@ TEST_P(EveryFamily, HasDistinctAscendingValues) {
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
+TEST_P(EveryFamily, NamesAllValuesOfAParameterOrNone) {
+  for (const ParamInfo& param : family().params()) {
+    if (param.names.empty()) continue;
+    ASSERT_EQ(param.names.size(), param.values.size()) << param.name;
+    for (std::size_t i = 0; i < param.names.size(); ++i) {
+      EXPECT_EQ(whole_number(param.names[i]), std::nullopt) << param.name << " has a name that is a number";
+      EXPECT_EQ(param.names[i].find_first_of(" \t\n,="), std::string_view::npos) << param.name << '=' << param.names[i];
+      EXPECT_EQ(param.value_of(param.names[i]), param.values[i]) << param.name << " has one name twice";
+    }
+  }
+}
+
+TEST(Families, AgreeOnTheNamesOfAParametersValues) {
+  std::map<std::pair<std::string_view, std::string_view>, int> known;
+  for (const Family* family : families()) {
+    for (const ParamInfo& param : family->params()) {
+      for (std::size_t i = 0; i < param.names.size(); ++i) {
+        const auto [same, is_new] = known.emplace(std::pair(param.name, param.names[i]), param.values[i]);
+        EXPECT_EQ(same->second, param.values[i]) << "--only " << param.name << '=' << param.names[i] << " is unclear";
+      }
+    }
+  }
+}
+
 TEST_P(EveryFamily, WhatIsProvenIsStillTried) {
   const DeviceSpec& device = catalog_gpu("h200");
   for (const Proven& each : family().proven()) {
     const Problem problem = packed_problem(each.precision, Layout::nn, each.m, each.n, each.k);
-    const Config config = Config::parse(each.config);
-    EXPECT_EQ(family().complete(config, problem), config) << each.config;
+    const Config config = family().with_defaults(Config::parse(each.config), problem);
     EXPECT_EQ(family().judge(problem, config, device).reason(), "") << to_string(problem) << " " << each.config;
   }
 }
@@ -82,7 +107,7 @@ TEST_P(EveryFamily, DefaultIsLegalWhereverAnythingIs) {
   for (const DeviceSpec& gpu : current_gpus()) {
     for (const Problem& problem : many_problems()) {
       const Config config = family().default_config(problem);
-      EXPECT_EQ(family().complete(config, problem), config);
+      EXPECT_EQ(family().with_defaults(config, problem), config);
       const std::string_view rule = family().broken_rule(problem, config, gpu);
       for (int draw = 0; draw < 50 && !rule.empty(); ++draw) {
         const Config other = random_config(family(), random);
@@ -186,7 +211,7 @@ TEST(Families, OverlapTheFurtherStepsWhereTheGpuCan) {
     const Family& of = family_named(family);
     std::string text;
     for (const LaunchStep& step :
-         of.plan(problem, of.complete(Config::parse(config), problem), catalog_gpu(gpu)).steps) {
+         of.plan(problem, of.with_defaults(of.parse(config), problem), catalog_gpu(gpu)).steps) {
       text += step.kernel + (step.overlaps_previous ? "+ " : " ");
     }
     return text;
@@ -233,7 +258,7 @@ TEST(Families, StateTheRuleThatIsBroken) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1000, 1000, 1000);
   for (const auto& [name, text, rule] : cases) {
     const Family& family = family_named(name);
-    const Config config = family.complete(Config::parse(text), problem);
+    const Config config = family.with_defaults(family.parse(text), problem);
     EXPECT_EQ(family.broken_rule(problem, config, catalog_gpu("h200")), rule) << name << ' ' << text;
   }
 }
@@ -241,7 +266,7 @@ TEST(Families, StateTheRuleThatIsBroken) {
 TEST(Families, LinearMappingStopsAtTheGridLimit) {
   const Family& naive = family_named("naive");
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 65536, 65536, 1);
-  const Config config = naive.complete(Config::parse("MAPPING=0 BX=1 BY=1"), problem);
+  const Config config = naive.with_defaults(naive.parse("MAPPING=linear BX=1 BY=1"), problem);
   EXPECT_EQ(naive.broken_rule(problem, config, catalog_gpu("h200")), "the grid's x extent is at most 2^31-1");
 }
 
@@ -249,7 +274,7 @@ TEST(Families, SwapTheTileOfTheUncoalescedMapping) {
   const Family& naive = family_named("naive");
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 100, 100);
   const auto blocks = [&](std::string_view text) {
-    return naive.plan(problem, naive.complete(Config::parse(text), problem), catalog_gpu("h200")).steps[0].grid.x;
+    return naive.plan(problem, naive.with_defaults(naive.parse(text), problem), catalog_gpu("h200")).steps[0].grid.x;
   };
   EXPECT_EQ(blocks("MAPPING=1 BX=32 BY=1"), 4 * 100);
   EXPECT_EQ(blocks("MAPPING=2 BX=32 BY=2"), 50 * 4);
@@ -260,7 +285,9 @@ TEST(Families, SharedMemoryHoldsTheTilesAndPadsTransposedOnes) {
   const auto bytes = [](std::string_view name, std::string_view text, Precision precision, Layout layout) {
     const Family& family = family_named(name);
     const Problem problem = packed_problem(precision, layout, 64, 64, 64);
-    return family.plan(problem, family.complete(Config::parse(text), problem), catalog_gpu("h200")).steps[0].smem_bytes;
+    return family.plan(problem, family.with_defaults(family.parse(text), problem), catalog_gpu("h200"))
+        .steps[0]
+        .smem_bytes;
   };
   EXPECT_EQ(bytes("tiled", "TILE=16", Precision::fp32, Layout::nn), 2 * 1024);
   EXPECT_EQ(bytes("tiled", "TILE=32", Precision::fp32, Layout::nn), 8 * 1024);

@@ -143,19 +143,85 @@ TEST(Explain, GivesBothAlignments) {
               HasSubstr("aligned to 16, 16 and 16 bytes, they are aligned to 16, 4 and 4"));
 }
 
-TEST(Family, CompletesInTableOrder) {
-  EXPECT_EQ(toy_family().complete(Config::parse("WIDTH=4 BM=64"), kProblem).text(), "BM=64 BN=64 WIDTH=4");
+std::string completed(std::string_view settings, const DeviceSpec& device = catalog_gpu("h200")) {
+  return toy_family().complete(Config::parse(settings), kProblem, device).text();
+}
+
+std::string error_of(std::string_view settings, const DeviceSpec& device = catalog_gpu("h200")) {
+  try {
+    completed(settings, device);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Family, CompletesInTableOrder) { EXPECT_EQ(completed("WIDTH=4 BM=64"), "BM=64 BN=64 WIDTH=4"); }
+
+TEST(Family, CompletesWithDefaultsAsFarAsTheyGoWithWhatIsGiven) {
+  EXPECT_EQ(completed(""), toy_family().default_config(kProblem).text());
+  EXPECT_EQ(completed("BM=64"), "BM=64 BN=64 WIDTH=1");
+  EXPECT_EQ(completed("BM=16"), "BM=16 BN=32 WIDTH=1") << "BN is at most twice BM";
+  EXPECT_EQ(completed("BM=32"), "BM=32 BN=64 WIDTH=1");
+  EXPECT_EQ(completed("BM=16 WIDTH=4"), "BM=16 BN=32 WIDTH=4");
+}
+
+TEST(Family, CompletesWithinTheLimitsOfTheGpu) {
+  DeviceSpec small = catalog_gpu("h200");
+  small.max_threads_per_block = 256;  // of BM * BN / 4
+  EXPECT_EQ(completed("BM=32", small), "BM=32 BN=32 WIDTH=1");
+  EXPECT_THAT(error_of("BN=64", small), HasSubstr("needs 512 threads per block, device allows 256"));
+}
+
+TEST(Family, WhatIsGivenWholeStaysAlsoWhereItCannotRun) {
+  EXPECT_EQ(completed("BM=16 BN=128 WIDTH=1"), "BM=16 BN=128 WIDTH=1");
+}
+
+TEST(Family, SaysWhatNothingGoesWith) {
+  EXPECT_THAT(error_of("BM=16 BN=128"), AllOf(HasSubstr("toy BM=16 BN=128: "), HasSubstr(Toy::kSquareEnough.data())));
+  EXPECT_THAT(error_of("BM=64", catalog_gpu("k20c")), AllOf(HasSubstr("toy BM=64: "), HasSubstr("needs 64 KiB")));
+}
+
+/// Two codes with names, and a default that only goes with one of them.
+struct Named : Toy {
+  struct Params {
+    Param mode{1}, copies{3};
+  };
+  static const ParamTable<Params>& table() {
+    static const ParamTable<Params> rows = {
+        {"MODE", &Params::mode, {{0, "off"}, {1, "on"}}, "whether there are copies"},
+        {"COPIES", &Params::copies, {0, 1, 2, 3, 4}, "how many"}};
+    return rows;
+  }
+  static void rules(const Problem&, const Params& p, const DeviceSpec&, Rules& rules) {
+    rules.worth(p.copies == 4, "four are best");
+    rules.must(p.mode == 1 || p.copies == 0, "copies need a mode");
+  }
+  static LaunchPlan plan(const Problem&, const Params&, const DeviceSpec&) { return modest_plan(); }
+};
+
+TEST(Family, ReadsNamesOfValuesAndWritesNumbers) {
+  const FamilyOf<Named> family;
+  EXPECT_EQ(family.parse("MODE=off COPIES=2").text(), "MODE=0 COPIES=2");
+  EXPECT_EQ(family.parse("MODE=1"), family.parse("MODE=on"));
+  const auto refused = [&](const char* text) { return ::testing::ThrowsMessage<UsageError>(HasSubstr(text)); };
+  EXPECT_THAT([&] { family.parse("MODE=sometimes"); },
+              refused("MODE=sometimes is not allowed; choose one of 0 off, 1 on"));
+  EXPECT_THAT([&] { family.parse("MODE=2"); }, refused("MODE=2 is not allowed"));
+  EXPECT_THAT([&] { family.parse("COPIES=on"); }, refused("COPIES=on is not allowed; choose one of 0, 1, 2, 3, 4"));
+  EXPECT_THAT([&] { family.parse("SPEED=1"); }, refused("'SPEED' is unknown; the family has MODE, COPIES"));
+}
+
+TEST(Family, CompletesWithSeveralStepsWhateverIsWorthTrying) {
+  const FamilyOf<Named> family;
+  const auto text = [&](const char* settings) {
+    return family.complete(family.parse(settings), kProblem, catalog_gpu("h200")).text();
+  };
+  EXPECT_EQ(text("MODE=off"), "MODE=0 COPIES=0");
+  EXPECT_EQ(text("COPIES=0"), "MODE=1 COPIES=0");
 }
 
 TEST(Family, RefusesUnknownNamesAndValues) {
-  const auto error_of = [](const char* text) -> std::string {
-    try {
-      toy_family().complete(Config::parse(text), kProblem);
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
-  };
   EXPECT_THAT(error_of("BK=8"), AllOf(HasSubstr("'BK'"), HasSubstr("BM, BN, WIDTH")));
   EXPECT_THAT(error_of("BM=48"), AllOf(HasSubstr("BM=48"), HasSubstr("16, 32, 64")));
 }

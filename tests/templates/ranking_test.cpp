@@ -99,7 +99,7 @@ struct Shifty {
   static constexpr std::string_view kName = "shifty";
   static constexpr std::string_view kSummary = "for tests";
   static const ParamTable<Params>& table() {
-    static const std::vector<int> values = {0, 1, 2, 3};
+    static const std::vector<ParamValue> values = {0, 1, 2, 3};
     static const ParamTable<Params> rows = {{"A", &Params::a, values, ""},
                                             {"B", &Params::b, values, ""},
                                             {"C", &Params::c, values, ""},

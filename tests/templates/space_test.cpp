@@ -8,6 +8,7 @@
 
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
+#include "tests/templates/settings.h"
 #include "tests/templates/toy_family.h"
 
 namespace mmtune {
@@ -63,7 +64,9 @@ TEST(Space, ANeighboursSecondParameterFollowsAsFarAsTheRulesAsk) {
   constexpr auto kBlock =
       "BM={} BN=256 BK=16 TM=8 TN=16 LANES_N=8 LOAD=2 STAGES=2 UNROLL=16 ORDER=1 GROUP=8 MIN_BLOCKS={} PACK=0 SPLIT=1 "
       "REDUCE=0 STREAM=0";
-  const auto block = [&](int rows, int blocks) { return fmt::format(fmt::runtime(kBlock), rows, blocks); };
+  const auto block = [&](int rows, int blocks) {
+    return test::completed("simt", fmt::format(fmt::runtime(kBlock), rows, blocks)).text();
+  };
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 2048, 2048, 2048);
   const SearchSpace space(family_named("simt"), problem, catalog_gpu("h200"));
   const auto near = texts(space.neighbours(Config::parse(block(32, 4))));
@@ -130,7 +133,7 @@ struct Wide {
   static constexpr std::string_view kName = "wide";
   static constexpr std::string_view kSummary = "for tests";
   static const ParamTable<Params>& table() {
-    static const std::vector<int> values = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    static const std::vector<ParamValue> values = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
     static const ParamTable<Params> rows = {{"A", &Params::a, values, ""}, {"B", &Params::b, values, ""},
                                             {"C", &Params::c, values, ""}, {"D", &Params::d, values, ""},
                                             {"E", &Params::e, values, ""}, {"F", &Params::f, values, ""}};

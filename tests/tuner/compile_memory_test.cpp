@@ -32,7 +32,8 @@ class CompileMemory : public FaultsTest {
 };
 
 TEST_F(CompileMemory, IsBoundedForEachSource) {
-  const ScopedEnv scope("MMTUNE_TEST_FAULTS", "compile_memory@tiled TILE=8 UNROLL=1");
+  const std::string faults = "compile_memory@" + candidate_text("tiled", "TILE=8 UNROLL=1");
+  const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
   expect_only_the_bad_one_fails(source("TILE=8 UNROLL=1"));
 }
 

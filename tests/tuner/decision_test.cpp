@@ -8,6 +8,7 @@
 #include "templates/gpu_catalog.h"
 #include "templates/hash.h"
 #include "tests/db/fixtures.h"
+#include "tests/templates/settings.h"
 
 namespace mmtune {
 namespace {
@@ -64,10 +65,15 @@ class Decision : public testing::StoreTest {
     return result;
   }
 
+  static std::string settings(int tile) { return fmt::format("TILE={} UNROLL=4", tile); }
+
+  /// The text of tiled()'s configuration.
+  static std::string config(int tile) { return test::completed("tiled", settings(tile)).text(); }
+
   Finalist tiled(const Problem& problem, int tile, double time_us, int registers = 32) {
     const Family& family = family_named("tiled");
-    return finalist(problem, {&family, family.complete(Config({{"TILE", tile}, {"UNROLL", 4}}), problem), 0}, time_us,
-                    registers);
+    return finalist(problem, {&family, family.complete(Config::parse(settings(tile)), problem, catalog_gpu("h200")), 0},
+                    time_us, registers);
   }
 
   Finalist fallback(const Problem& problem, double time_us) {
@@ -98,10 +104,10 @@ TEST_F(Decision, TheFastestWinWhereNothingIsTied) {
 TEST_F(Decision, OnlyThoseNearTheBestAreRaced) {
   const Problem problem = square(512);
   winner({tiled(problem, 8, 120), tiled(problem, 16, 100), tiled(problem, 32, 105)});
-  EXPECT_THAT(lane_.raced, ElementsAre("TILE=16 UNROLL=4", "TILE=32 UNROLL=4"));
+  EXPECT_THAT(lane_.raced, ElementsAre(config(16), config(32)));
   lane_.raced.clear();
   EXPECT_EQ(winner({tiled(problem, 8, 120), tiled(problem, 16, 100)}), "tiled TILE=16");
-  EXPECT_THAT(lane_.raced, ElementsAre("TILE=16 UNROLL=4")) << "nothing to race with, but it is looked at";
+  EXPECT_THAT(lane_.raced, ElementsAre(config(16))) << "nothing to race with, but it is looked at";
 }
 
 TEST_F(Decision, TimesOfTheRaceAreStored) {
@@ -115,8 +121,8 @@ TEST_F(Decision, TimesOfTheRaceAreStored) {
 TEST_F(Decision, WhatTheRaceShowsOfACandidateIsStored) {
   const Problem problem = square(512);
   std::vector<Finalist> finalists{tiled(problem, 8, 100), tiled(problem, 16, 101), tiled(problem, 32, 102)};
-  lane_.wrong = "TILE=8 UNROLL=4";
-  lane_.varies = "TILE=16 UNROLL=4";
+  lane_.wrong = config(8);
+  lane_.varies = config(16);
   race(finalists, lane_, store_, kTarget);
   for (const Finalist& each : finalists) {
     const std::string& config = each.trial.key.config;

@@ -23,6 +23,7 @@
 #include "templates/families.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"
+#include "tests/templates/settings.h"
 #include "tests/tuner/faulty_worker.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/session.h"
@@ -74,19 +75,26 @@ class FaultsTest : public testing::Test {
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
-  /// All 21 configurations of `tiled` for one small problem, on the pretended GPU.
+  /// Configurations of `tiled` with all values of TILE and UNROLL, for one small problem, on the pretended GPU.
   SessionOptions options() const {
     SessionOptions options;
     options.devices = {{pretended_gpu(), 0}};
     options.devices[0].spec.uuid = gpu_uuid(0);
-    options.problems = {packed_problem(Precision::fp32, Layout::nn, 64, 64, 64)};
+    options.problems = {small_problem()};
     options.database = path("test.db");
     options.families = {"tiled"};
+    options.only = only("");
     options.strategy = "exhaustive";
     options.jobs = 2;
     options.compile_limit_s = options.launch_limit_s = 1;
     return options;
   }
+
+  /// These values of TILE and UNROLL; what else `tiled` has is at its default.
+  static Restriction only(const std::string& values) { return parse_restriction(values + ' ' + kOthers); }
+
+  /// How many there are of options().
+  static std::size_t candidates() { return candidate_count("tiled", kOthers); }
 
   /// Of this process alone, so that no other test waits for it.
   static std::string gpu_uuid(int number) { return fmt::format("GPU-test-{}-{}", getpid(), number); }
@@ -99,8 +107,7 @@ class FaultsTest : public testing::Test {
   /// Of a configuration of `tiled`, for target_.
   Source source(const char* config) const {
     const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target_, Evidence::measured, "13.0");
-    return preparation.source(family_named("tiled"), packed_problem(Precision::fp32, Layout::nn, 64, 64, 64),
-                              Config::parse(config));
+    return preparation.source(family_named("tiled"), small_problem(), completed("tiled", config));
   }
 
   void start_from_nothing() const { std::filesystem::remove(path("test.db")); }
@@ -145,7 +152,7 @@ class FaultsTest : public testing::Test {
 
   std::vector<Trial> trials() const { return Store::open(path("test.db"), OpenMode::read_only).trials(); }
 
-  /// What became of each candidate of the first problem: "tiled TILE=8 UNROLL=2" → "ok".
+  /// What became of each candidate of the first problem: "tiled TILE=8 UNROLL=2 …" → "ok".
   std::map<std::string, std::string> outcomes() const {
     std::map<std::string, std::string> found;
     for (const Trial& trial : trials()) {
@@ -154,7 +161,7 @@ class FaultsTest : public testing::Test {
     return found;
   }
 
-  /// "tiled TILE=8 UNROLL=2"
+  /// "tiled TILE=8 UNROLL=2 …"
   static std::string name_of(const Trial& trial) { return trial.key.family + ' ' + trial.key.config; }
 
   /// The candidates whose outcome is ok, the fastest first.
@@ -177,6 +184,7 @@ class FaultsTest : public testing::Test {
   std::vector<Suspect> suspects() const { return Store::open(path("test.db"), OpenMode::read_only).suspects(); }
 
   CompileTarget target_ = compile_target(pretended_gpu(), {90});
+  inline static const std::string kOthers = others_at_default("tiled", {"TILE", "UNROLL"});
 
  private:
   /// Hundreds of durable transactions are not what is tested here.

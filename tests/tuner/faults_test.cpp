@@ -126,9 +126,10 @@ TEST_F(Faults, WhereAllAreWrongInTheRaceNoneWins) {
 
 TEST_F(Faults, TheOnlyCandidateIsLookedAtAgainToo) {
   SessionOptions one = options();
-  one.only = parse_restriction("TILE=16 UNROLL=4");
+  one.only = only("TILE=16 UNROLL=4");
   EXPECT_EQ(run(one, "race_incorrect@*").failed, 1);
-  EXPECT_EQ(outcomes(), (std::map<std::string, std::string>{{"tiled TILE=16 UNROLL=4", "unstable"}}));
+  EXPECT_EQ(outcomes(),
+            (std::map<std::string, std::string>{{candidate_text("tiled", "TILE=16 UNROLL=4"), "unstable"}}));
 }
 
 TEST_F(Faults, ACandidateThatVariesInTheRaceWinsOnlyWhereThatIsAllowed) {

@@ -17,7 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr const char* kBad = "tiled TILE=16 UNROLL=4";
+const std::string kBad = candidate_text("tiled", "TILE=16 UNROLL=4");
 
 class FaultyGpu : public FaultsTest {
  protected:
@@ -48,28 +48,28 @@ class FaultyGpu : public FaultsTest {
 };
 
 TEST_F(FaultyGpu, ThatLosesItsWorkersBlamesNobody) {
-  expect_faulty_at_the_bad_one(std::string("abort@") + kBad + ";dead@" + path("dead"), "a kernel that is known to work");
-  std::filesystem::remove(path("dead"));
+  expect_faulty_at_the_bad_one("abort@" + kBad + ";dead@" + path("dead"), "a kernel that is known to work");
+  std::filesystem::remove(path("sick"));
   EXPECT_EQ(run(options(), "").tuned, 1) << "mended, the same command goes on";
   EXPECT_EQ(outcomes()[kBad], "ok");
 }
 
 TEST_F(FaultyGpu, IsNoticedAlsoAtTheLastCandidate) {
   SessionOptions last = options();
-  last.only = parse_restriction("TILE=16 UNROLL=4");
-  EXPECT_THROW(run(last, std::string("abort@") + kBad + ";dead@" + path("dead")), DeviceLostError);
+  last.only = only("TILE=16 UNROLL=4");
+  EXPECT_THROW(run(last, "abort@" + kBad + ";dead@" + path("dead")), DeviceLostError);
   EXPECT_TRUE(trials().empty());
   EXPECT_TRUE(suspects().empty());
 }
 
 TEST_F(FaultyGpu, ThatCannotBeOpenedAnyMoreBlamesNobody) {
-  expect_faulty_at_the_bad_one(std::string("abort@") + kBad + ";gone@" + path("gone"),
-                             "it cannot be used in a new process (a test took the GPU away)");
+  expect_faulty_at_the_bad_one("abort@" + kBad + ";gone@" + path("gone"),
+                               "it cannot be used in a new process (a test took the GPU away)");
 }
 
 TEST_F(FaultyGpu, ThatMiscountsBlamesNobody) {
-  expect_faulty_at_the_bad_one(std::string("incorrect@") + kBad + ";miscounts@" + path("miscounts"),
-                             "fails in a new process (wrong_result: a test)");
+  expect_faulty_at_the_bad_one("incorrect@" + kBad + ";miscounts@" + path("miscounts"),
+                               "fails in a new process (wrong_result: a test)");
   std::filesystem::remove(path("miscounts"));
   EXPECT_EQ(run(options(), "").tuned, 1);
   EXPECT_EQ(outcomes()[kBad], "ok");
@@ -79,7 +79,7 @@ TEST_F(FaultyGpu, ThatMiscountsInTheRaceBlamesNobody) {
   const std::string faults = "race_incorrect@*;miscounts@" + path("miscounts");
   EXPECT_THROW(run(options(), faults), DeviceLostError);
   const auto found = outcomes();
-  EXPECT_EQ(found.size(), 21U);
+  EXPECT_EQ(found.size(), candidates());
   for (const auto& [candidate, outcome] : found) EXPECT_EQ(outcome, "ok") << candidate;
   EXPECT_TRUE(Store::open(path("test.db"), OpenMode::read_only).winners().empty());
 }
@@ -93,7 +93,7 @@ TEST_F(FaultyGpu, ThatMiscountsFromTheStartLeavesNothing) {
 TEST_F(FaultyGpu, IsNotWhereOnlyTheCandidatesAreWrong) {
   EXPECT_EQ(run(options(), "incorrect@*").failed, 1);
   const auto found = outcomes();
-  EXPECT_EQ(found.size(), 21U);
+  EXPECT_EQ(found.size(), candidates());
   for (const auto& [candidate, outcome] : found) EXPECT_EQ(outcome, "wrong_result") << candidate;
 }
 
@@ -101,13 +101,13 @@ TEST_F(FaultyGpu, IsNotShownByAKernelThatWasEdited) {
   const ScopedEnv edited("MMTUNE_TEMPLATE_DIR", edited_templates("templates/families/naive/kernel.cu").c_str());
   std::ofstream(path("miscounts")) << "broken";
   EXPECT_EQ(run(options(), "miscounts@" + path("miscounts")).failed, 1);
-  EXPECT_EQ(outcomes().size(), 21U);
+  EXPECT_EQ(outcomes().size(), candidates());
 }
 
 TEST_F(FaultyGpu, IsNotWhereOneSpoiltItsOwnProcess) {
-  EXPECT_EQ(run(options(), std::string("spoils@") + kBad).tuned, 1);
+  EXPECT_EQ(run(options(), "spoils@" + kBad).tuned, 1);
   const auto found = outcomes();
-  EXPECT_EQ(found.size(), 21U);
+  EXPECT_EQ(found.size(), candidates());
   for (const auto& [candidate, outcome] : found) {
     EXPECT_EQ(outcome, candidate == kBad ? "wrong_result" : "ok") << candidate;
   }
@@ -138,7 +138,8 @@ TEST_F(FaultyGpuCli, EndsWithItsExitCodeAndKeepsWhatWasKnown) {
     const Result result = tune(fmt::format("{}@{};{};log@{}", fault, kBad, defect, path("log")));
     EXPECT_EQ(result.code, 6) << result.err;
     EXPECT_EQ(result.out, "");
-    EXPECT_THAT(result.err, HasSubstr("mmtune: GPU 0 is faulty: a kernel that is known to work fails in a new process"));
+    EXPECT_THAT(result.err,
+                HasSubstr("mmtune: GPU 0 is faulty: a kernel that is known to work fails in a new process"));
     EXPECT_THAT(result.err, HasSubstr("reset the GPU, then run the same command to go on\n"));
 
     std::vector<std::string> ran, kept;

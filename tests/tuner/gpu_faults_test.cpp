@@ -8,6 +8,7 @@
 #include "runtime/driver.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"
+#include "tests/templates/settings.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tests/tuner/faults/faults.h"
 #include "tests/tuner/gpu_memory.h"
@@ -68,9 +69,10 @@ TEST_F(Faulty, IsNoFamilyOfTheProgram) {
 
 TEST_F(Faulty, SourcesThatDoNotCompileCostOneCandidateEach) {
   const int refused = number_of("REFUSED"), endless = number_of("ENDLESS");
-  const Result result = tune("model:h200", fmt::format("--family faulty,tiled --only 'FAULT=0,{},{} TILE=16' "
-                                                       "--compile-limit 5s",
-                                                       refused, endless));
+  const Result result =
+      tune("model:h200", fmt::format("--family faulty,tiled --only 'FAULT=0,{},{} TILE=16 {}' "
+                                     "--compile-limit 5s",
+                                     refused, endless, test::others_at_default("tiled", {"TILE", "UNROLL"})));
   EXPECT_EQ(result.code, 0) << result.err;
   const auto trials = faulty_trials();
   ASSERT_EQ(trials.size(), 3U);

@@ -34,7 +34,7 @@ class GpuRace : public test::GpuTest {
                    const TemplateFiles& files = TemplateFiles::embedded()) const {
     const Preparation preparation(files, device_.spec, target_, Evidence::measured, nvrtc_->version());
     const Family& found = family_named(family);
-    Program program = preparation.program(problem_, {&found, found.complete(config, problem_)});
+    Program program = preparation.program(problem_, {&found, found.complete(config, problem_, device_.spec)});
     program.binary = preparation.binary(nvrtc_->compile(program.source, preparation.files(), target_));
     return program;
   }

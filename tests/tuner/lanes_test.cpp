@@ -83,10 +83,12 @@ TEST_F(Lanes, GpusOfDifferentModelsGetAllProblemsEach) {
 }
 
 TEST_F(Lanes, AFaultyCandidateOnOneGpuLeavesTheOtherAlone) {
-  const auto summary = run(on({gpu(0), gpu(1)}), "abort@tiled TILE=8 UNROLL=1;hang@tiled TILE=8 UNROLL=2");
+  const std::string aborting = candidate_text("tiled", "TILE=8 UNROLL=1");
+  const std::string hanging = candidate_text("tiled", "TILE=8 UNROLL=2");
+  const auto summary = run(on({gpu(0), gpu(1)}), "abort@" + aborting + ";hang@" + hanging);
   EXPECT_EQ(summary.tuned, 4);
   for (const Trial& trial : trials()) {
-    const bool is_bad = trial.key.config == "TILE=8 UNROLL=1" || trial.key.config == "TILE=8 UNROLL=2";
+    const bool is_bad = name_of(trial) == aborting || name_of(trial) == hanging;
     EXPECT_EQ(trial.outcome == Outcome::ok, !is_bad) << trial.key.config;
   }
 }
@@ -94,7 +96,8 @@ TEST_F(Lanes, AFaultyCandidateOnOneGpuLeavesTheOtherAlone) {
 TEST_F(Lanes, AFaultyGpuEndsTheRun) {
   SessionOptions both = on({gpu(0), gpu(1)});
   both.jobs = 1;  // others are compiled, and so run, before the bad one
-  EXPECT_THROW(run(both, "abort@tiled TILE=16 UNROLL=4;dead@" + path("dead")), DeviceLostError);
+  EXPECT_THROW(run(both, "abort@" + candidate_text("tiled", "TILE=16 UNROLL=4") + ";dead@" + path("dead")),
+               DeviceLostError);
   EXPECT_FALSE(trials().empty());
 }
 
@@ -132,7 +135,8 @@ TEST_F(Lanes, ALockIsWaitedForWithAMessage) {
 }
 
 TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {
-  const std::string faults = "compile_hang@tiled TILE=8 UNROLL=1;compile_log@" + path("log");
+  const std::string faults =
+      "compile_hang@" + candidate_text("tiled", "TILE=8 UNROLL=1") + ";compile_log@" + path("log");
   const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
 
   CompilePool pool(TemplateFiles::embedded(), {.jobs = 1, .limit = std::chrono::seconds(1)});

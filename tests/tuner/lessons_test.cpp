@@ -10,6 +10,7 @@
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/db/fixtures.h"
+#include "tests/templates/settings.h"
 
 namespace mmtune {
 namespace {
@@ -25,9 +26,13 @@ class Lessons : public testing::StoreTest {
     return {key_of(catalog_gpu("h200")), problem, "", "", "", Evidence::measured};
   }
 
+  static std::string settings(int tile, int unroll) { return fmt::format("TILE={} UNROLL={}", tile, unroll); }
+
+  static std::string config(int tile, int unroll) { return test::completed("tiled", settings(tile, unroll)).text(); }
+
   Trial trial(const Problem& problem, int tile, int unroll, double time_us) const {
     const Family& family = family_named("tiled");
-    const Program program = preparation_.program(problem, {&family, Config({{"TILE", tile}, {"UNROLL", unroll}})});
+    const Program program = preparation_.program(problem, {&family, test::completed("tiled", settings(tile, unroll))});
     Trial trial = preparation_.trial(program, {"580", "13.0", "commit", "GPU"});
     trial.outcome = Outcome::ok;
     trial.timing.median_us = trial.timing.q1_us = trial.timing.q3_us = trial.timing.min_us = time_us;
@@ -94,8 +99,7 @@ TEST_F(Lessons, TheFastestStoredAreRightAndOfTheSameSource) {
   store_.put(edited);
 
   const auto found = fastest_stored(place(problem), preparation_, store_, 5);
-  EXPECT_THAT(configs(found), ElementsAre("TILE=32 UNROLL=1", "TILE=16 UNROLL=1", "TILE=8 UNROLL=1", "TILE=32 UNROLL=4",
-                                          "TILE=16 UNROLL=4"));
+  EXPECT_THAT(configs(found), ElementsAre(config(32, 1), config(16, 1), config(8, 1), config(32, 4), config(16, 4)));
   EXPECT_EQ(found.front().time_us, 68);
   EXPECT_GT(found.front().prediction.time_us, 0);
 }
@@ -106,8 +110,8 @@ TEST_F(Lessons, ComeFromTheNearestDecidedProblem) {
   decide(square(256), 16);
   decide(square(4096), 32);
   store_.put(trial(square(500), 8, 1, 10));  // near, but not decided
-  EXPECT_THAT(configs(nearest_stored(place(square(512)), preparation_, store_)), ElementsAre("TILE=16 UNROLL=1"));
-  EXPECT_THAT(configs(nearest_stored(place(square(256)), preparation_, store_)), ElementsAre("TILE=8 UNROLL=1"))
+  EXPECT_THAT(configs(nearest_stored(place(square(512)), preparation_, store_)), ElementsAre(config(16, 1)));
+  EXPECT_THAT(configs(nearest_stored(place(square(256)), preparation_, store_)), ElementsAre(config(8, 1)))
       << "its own decision is none";
 }
 

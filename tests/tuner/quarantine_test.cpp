@@ -18,7 +18,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kBad = "tiled TILE=16 UNROLL=4";
+const std::string kBad = candidate_text("tiled", "TILE=16 UNROLL=4");
+const std::string kGood = candidate_text("tiled", "TILE=8 UNROLL=1");
 
 class Quarantine : public FaultsTest {
  protected:
@@ -37,7 +38,7 @@ class Quarantine : public FaultsTest {
   bool has_raced() const { return !lines("race_log").empty(); }
 
   void be_killed_with_the_bad_one_running() {
-    be_killed(std::string("hang@") + kBad + ";log@" + path("log"), [this] { return has_run(kBad); });
+    be_killed("hang@" + kBad + ";log@" + path("log"), [this] { return has_run(kBad); });
   }
 
   /// The machine was started again since.
@@ -63,14 +64,14 @@ class Quarantine : public FaultsTest {
 };
 
 TEST_F(Quarantine, WhatKillsTwiceIsNotTriedAThirdTime) {
-  const std::string faults = std::string("abort@") + kBad;
+  const std::string faults = "abort@" + kBad;
   EXPECT_TRUE(runs_the_bad_one(options(), faults));
   EXPECT_EQ(summary_.tuned, 1);
   ASSERT_EQ(suspects().size(), 1U);
   EXPECT_EQ(suspects()[0].kills, 1);
 
   EXPECT_TRUE(runs_the_bad_one(options(), faults)) << "not tried once more";
-  EXPECT_FALSE(has_run("tiled TILE=8 UNROLL=1")) << "the others are known";
+  EXPECT_FALSE(has_run(kGood)) << "the others are known";
   ASSERT_EQ(suspects().size(), 1U);
   EXPECT_EQ(suspects()[0].kills, kMostKills);
   EXPECT_EQ(suspects()[0].family + ' ' + suspects()[0].config, kBad);
@@ -80,7 +81,7 @@ TEST_F(Quarantine, WhatKillsTwiceIsNotTriedAThirdTime) {
   SessionOptions again = options();
   again.retune = true;
   EXPECT_FALSE(runs_the_bad_one(again, faults));
-  EXPECT_TRUE(has_run("tiled TILE=8 UNROLL=1"));
+  EXPECT_TRUE(has_run(kGood));
   SessionOptions other_size = options();
   other_size.problems = {packed_problem(Precision::fp32, Layout::nn, 128, 64, 64)};
   EXPECT_FALSE(runs_the_bad_one(other_size, faults)) << "its source is the same for all sizes";
@@ -88,7 +89,7 @@ TEST_F(Quarantine, WhatKillsTwiceIsNotTriedAThirdTime) {
 }
 
 TEST_F(Quarantine, WhatKillsOnceAndThenNoMoreMayWin) {
-  EXPECT_TRUE(runs_the_bad_one(options(), std::string("lost@") + kBad));
+  EXPECT_TRUE(runs_the_bad_one(options(), "lost@" + kBad));
   EXPECT_TRUE(runs_the_bad_one(options(), ""));
   EXPECT_EQ(outcomes()[kBad], "ok");
   EXPECT_FALSE(runs_the_bad_one(options(), ""));
@@ -96,7 +97,7 @@ TEST_F(Quarantine, WhatKillsOnceAndThenNoMoreMayWin) {
 }
 
 TEST_F(Quarantine, AnotherDriverOrAPardonGivesAnotherChance) {
-  const std::string faults = std::string("abort@") + kBad;
+  const std::string faults = "abort@" + kBad;
   for (int i = 0; i < kMostKills; ++i) EXPECT_TRUE(runs_the_bad_one(options(), faults));
   SessionOptions again = options();
   again.seed = 2;  // another search, else nothing is left to do
@@ -120,7 +121,7 @@ TEST_F(Quarantine, TheCulpritOfACrashOfTheMachineIsNamedAndCounted) {
     testing::internal::CaptureStderr();
     run(options(), "log@" + path("log"));
     const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_THAT(said, HasSubstr(std::string(kBad) + " was running on "));
+    EXPECT_THAT(said, HasSubstr(kBad + " was running on "));
     EXPECT_EQ(has_run(kBad), kills < kMostKills);
     ASSERT_EQ(suspects().size(), 1U);
     EXPECT_EQ(suspects()[0].kills, kills);
@@ -165,7 +166,7 @@ TEST_F(Quarantine, ARaceThatLosesItsWorkerIsHeldAgainstNobody) {
 }
 
 TEST_F(Quarantine, IsOfAGpuModelAndOfAKernelAsItIs) {
-  const std::string faults = std::string("abort@") + kBad;
+  const std::string faults = "abort@" + kBad;
   for (int i = 0; i < kMostKills; ++i) EXPECT_TRUE(runs_the_bad_one(options(), faults));
   SessionOptions again = options();
   again.retune = true;

@@ -21,6 +21,7 @@
 #include "runtime/nvrtc.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"
+#include "tests/templates/settings.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tests/tuner/gpu_memory.h"
 
@@ -32,7 +33,8 @@ using testing::IsSupersetOf;
 
 constexpr const char* kArguments[] = {"tune",       "--family",   "tiled",    "--effort", "full",
                                       "--strategy", "exhaustive", "--format", "csv",      "-vv"};
-constexpr int kTrialsPerSize = 21;
+const std::string kOthers = test::others_at_default("tiled", {"TILE", "UNROLL"});
+const std::size_t kTrialsPerSize = test::candidate_count("tiled", kOthers);
 
 /// How often the program is killed: a few times, or MMTUNE_TEST_KILLS for a thorough run.
 int kills() {
@@ -52,7 +54,7 @@ const std::map<Phase, const char*> kPhases = {
     {Phase::decided, "between problems, or after the last"},
 };
 
-/// "fp32 nn 64x64x64: tiled TILE=16 UNROLL=4": a trial as the log names it.
+/// "fp32 nn 64x64x64: tiled TILE=16 UNROLL=4 …": a trial as the log names it.
 using Trials = std::set<std::string>;
 
 class Resume : public Cli {
@@ -70,7 +72,7 @@ class Resume : public Cli {
   pid_t start(const std::string& err_file = "stderr") const {
     std::vector<std::string> words{MMTUNE_BINARY};
     words.insert(words.end(), std::begin(kArguments), std::end(kArguments));
-    words.insert(words.end(), {"--device", device_, "--sizes", fmt::format("8..{}:8", 8 * sizes_)});
+    words.insert(words.end(), {"--only", kOthers, "--device", device_, "--sizes", fmt::format("8..{}:8", 8 * sizes_)});
     words.insert(words.end(), {"--jobs", jobs_, "--db", path("default.db")});
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -199,7 +201,7 @@ class Resume : public Cli {
       if (decided.contains(problem)) continue;
       const auto count = std::count_if(known.begin(), known.end(),
                                        [&](const std::string& each) { return each.starts_with(problem + ": "); });
-      return count < kTrialsPerSize ? Phase::trials : Phase::deciding;
+      return static_cast<std::size_t>(count) < kTrialsPerSize ? Phase::trials : Phase::deciding;
     }
     return begun.empty() ? Phase::starting : Phase::decided;
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -106,7 +107,7 @@ class Sampler {
 
   const Family& family_;
   const DeviceSpec& device_;
-  std::vector<ParamInfo> params_;
+  std::span<const ParamInfo> params_;
   std::mt19937_64 random_;
   std::set<std::pair<std::string, int>> shown_;
 };

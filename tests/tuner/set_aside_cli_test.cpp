@@ -5,6 +5,7 @@
 #include "db/store.h"
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
+#include "tests/templates/settings.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/tune/preparation.h"
 
@@ -25,14 +26,15 @@ class SetAsideCli : public Cli {
 
   Store store() const { return Store::open(path("default.db"), OpenMode::read_write); }
 
+  static Config config(int tile) { return test::completed("tiled", fmt::format("TILE={} UNROLL=1", tile)); }
+
   /// One candidate ends its worker.
   void kill(int tile) const {
     const Preparation preparation{TemplateFiles::embedded(), catalog_gpu("h200"), CompileTarget{90, true, "sm_90a"},
                                   Evidence::measured, "13.0"};
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
     const Environment environment{"580.1", "13.0", "commit", "GPU"};
-    const Program program =
-        preparation.program(problem, {&family_named("tiled"), Config({{"TILE", tile}, {"UNROLL", 1}}), 0});
+    const Program program = preparation.program(problem, {&family_named("tiled"), config(tile), 0});
     Trial trial = preparation.trial(program, environment);
     trial.outcome = Outcome::crashed;
     store().begin({{program.key, environment, "boot"}});
@@ -44,8 +46,8 @@ TEST_F(SetAsideCli, ShowListsThemWithTheirKills) {
   const Result shown = mmtune("show --set-aside --format csv");
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, StartsWith("gpu,driver,family,config,kills,set_aside,last,source_hash\n"));
-  EXPECT_THAT(shown.out, HasSubstr("\nNVIDIA H200,580.1,tiled,TILE=16 UNROLL=1,2,1,"));
-  EXPECT_THAT(shown.out, HasSubstr("\nNVIDIA H200,580.1,tiled,TILE=32 UNROLL=1,1,0,"));
+  EXPECT_THAT(shown.out, HasSubstr(fmt::format("\nNVIDIA H200,580.1,tiled,{},2,1,", config(16).text())));
+  EXPECT_THAT(shown.out, HasSubstr(fmt::format("\nNVIDIA H200,580.1,tiled,{},1,0,", config(32).text())));
   EXPECT_THAT(mmtune("show --set-aside --device A100 --format csv").out, Not(HasSubstr("tiled")));
 }
 

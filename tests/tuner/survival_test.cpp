@@ -15,14 +15,14 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::size_t kTiled = 21;  // configurations of `tiled` that are searched
+std::string tiled(const char* settings) { return candidate_text("tiled", settings); }
 
 class Survival : public FaultsTest {
  protected:
   /// Every candidate has a trial: as listed, else ok.
-  void expect_outcomes(const std::map<std::string, std::string>& expected, std::size_t count = kTiled) const {
+  void expect_outcomes(const std::map<std::string, std::string>& expected) const {
     const auto found = outcomes();
-    EXPECT_EQ(found.size(), count);
+    EXPECT_EQ(found.size(), candidates());
     for (const auto& [candidate, outcome] : found) {
       const auto listed = expected.find(candidate);
       EXPECT_EQ(outcome, listed == expected.end() ? "ok" : listed->second) << candidate;
@@ -41,47 +41,51 @@ class Survival : public FaultsTest {
   }
 };
 
+/// A fault, where it is put and what the candidate's outcome is then.
+struct PlacedFault {
+  std::string fault, settings, outcome;
+};
+
+std::string text_of(const std::vector<PlacedFault>& faults) {
+  std::string text;
+  for (const PlacedFault& each : faults) text += each.fault + '@' + tiled(each.settings.c_str()) + ';';
+  return text;
+}
+
+std::map<std::string, std::string> outcomes_of(const std::vector<PlacedFault>& faults) {
+  std::map<std::string, std::string> outcomes;
+  for (const PlacedFault& each : faults) outcomes[tiled(each.settings.c_str())] = each.outcome;
+  return outcomes;
+}
+
 TEST_F(Survival, WhatACandidateDoesToItsWorkerCostsThatCandidate) {
-  const auto summary =
-      run(options(),
-          "hang@tiled TILE=8 UNROLL=1;abort@tiled TILE=8 UNROLL=2;segfault@tiled TILE=8 UNROLL=4;"
-          "exit@tiled TILE=8 UNROLL=8;garbage@tiled TILE=16 UNROLL=1;deep@tiled TILE=16 UNROLL=2;"
-          "endless@tiled TILE=16 UNROLL=4;wrong@tiled TILE=16 UNROLL=8;lost@tiled TILE=16 UNROLL=16;"
-          "memory@tiled TILE=32 UNROLL=1;refused@tiled TILE=32 UNROLL=2;late_nan@tiled TILE=32 UNROLL=4");
+  const std::vector<PlacedFault> faults{
+      {"hang", "TILE=8 UNROLL=1", "timed_out"},         {"abort", "TILE=8 UNROLL=2", "crashed"},
+      {"segfault", "TILE=8 UNROLL=4", "crashed"},       {"exit", "TILE=8 UNROLL=8", "crashed"},
+      {"garbage", "TILE=16 UNROLL=1", "crashed"},       {"deep", "TILE=16 UNROLL=2", "crashed"},
+      {"endless", "TILE=16 UNROLL=4", "crashed"},       {"wrong", "TILE=16 UNROLL=8", "crashed"},
+      {"lost", "TILE=16 UNROLL=16", "crashed"},         {"memory", "TILE=32 UNROLL=1", "launch_failed"},
+      {"refused", "TILE=32 UNROLL=2", "launch_failed"}, {"late_nan", "TILE=32 UNROLL=4", "crashed"}};
+  const auto summary = run(options(), text_of(faults));
   EXPECT_EQ(summary.tuned, 1);
   EXPECT_EQ(summary.failed, 0);
-  expect_outcomes({{"tiled TILE=8 UNROLL=1", "timed_out"},
-                   {"tiled TILE=8 UNROLL=2", "crashed"},
-                   {"tiled TILE=8 UNROLL=4", "crashed"},
-                   {"tiled TILE=8 UNROLL=8", "crashed"},
-                   {"tiled TILE=16 UNROLL=1", "crashed"},
-                   {"tiled TILE=16 UNROLL=2", "crashed"},
-                   {"tiled TILE=16 UNROLL=4", "crashed"},
-                   {"tiled TILE=16 UNROLL=8", "crashed"},
-                   {"tiled TILE=16 UNROLL=16", "crashed"},
-                   {"tiled TILE=32 UNROLL=1", "launch_failed"},
-                   {"tiled TILE=32 UNROLL=2", "launch_failed"},
-                   {"tiled TILE=32 UNROLL=4", "crashed"}});
+  expect_outcomes(outcomes_of(faults));
   expect_winner_without_fault();
   std::map<std::string, std::string> notes;
-  for (const Trial& trial : trials()) notes[trial.key.config] = trial.note;
-  EXPECT_THAT(notes["TILE=8 UNROLL=4"], HasSubstr("Segmentation fault"));
-  EXPECT_THAT(notes["TILE=8 UNROLL=8"], HasSubstr("code 3"));
-  EXPECT_THAT(notes["TILE=16 UNROLL=1"], HasSubstr("nonsense"));
+  for (const Trial& trial : trials()) notes[name_of(trial)] = trial.note;
+  EXPECT_THAT(notes[tiled("TILE=8 UNROLL=4")], HasSubstr("Segmentation fault"));
+  EXPECT_THAT(notes[tiled("TILE=8 UNROLL=8")], HasSubstr("code 3"));
+  EXPECT_THAT(notes[tiled("TILE=16 UNROLL=1")], HasSubstr("nonsense"));
 }
 
 TEST_F(Survival, WhatASourceDoesToItsCompilerCostsThatSource) {
-  const auto summary = run(options(),
-                           "compile_hang@tiled TILE=8 UNROLL=1;compile_abort@tiled TILE=8 UNROLL=2;"
-                           "compile_segfault@tiled TILE=8 UNROLL=4;compile_garbage@tiled TILE=8 UNROLL=8;"
-                           "compile_deep@tiled TILE=16 UNROLL=1;compile_refused@tiled TILE=16 UNROLL=2");
+  const std::vector<PlacedFault> faults{
+      {"compile_hang", "TILE=8 UNROLL=1", "timed_out"},   {"compile_abort", "TILE=8 UNROLL=2", "crashed"},
+      {"compile_segfault", "TILE=8 UNROLL=4", "crashed"}, {"compile_garbage", "TILE=8 UNROLL=8", "crashed"},
+      {"compile_deep", "TILE=16 UNROLL=1", "crashed"},    {"compile_refused", "TILE=16 UNROLL=2", "compile_failed"}};
+  const auto summary = run(options(), text_of(faults));
   EXPECT_EQ(summary.tuned, 1);
-  expect_outcomes({{"tiled TILE=8 UNROLL=1", "timed_out"},
-                   {"tiled TILE=8 UNROLL=2", "crashed"},
-                   {"tiled TILE=8 UNROLL=4", "crashed"},
-                   {"tiled TILE=8 UNROLL=8", "crashed"},
-                   {"tiled TILE=16 UNROLL=1", "crashed"},
-                   {"tiled TILE=16 UNROLL=2", "compile_failed"}});
+  expect_outcomes(outcomes_of(faults));
   expect_winner_without_fault();
 }
 
@@ -124,7 +128,7 @@ TEST_F(Survival, AProblemThatCannotBePreparedIsSkipped) {
 
 TEST_F(Survival, AFaultyGpuEndsTheRunAndWhatIsKnownIsKept) {
   try {
-    run(options(), "abort@tiled TILE=16 UNROLL=4;dead@" + path("dead"));
+    run(options(), "abort@" + tiled("TILE=16 UNROLL=4") + ";dead@" + path("dead"));
     FAIL() << "a faulty GPU was not noticed";
   } catch (const DeviceLostError& error) {
     EXPECT_THAT(error.what(), HasSubstr("GPU 0 is faulty"));
@@ -138,7 +142,7 @@ TEST_F(Survival, AFaultyGpuEndsTheRunAndWhatIsKnownIsKept) {
 TEST_F(Survival, WorkersDieWithAKilledParent) {
   const pid_t parent = fork();
   if (parent == 0) {
-    run(options(), "hang@*;compile_hang@tiled TILE=8 UNROLL=1");
+    run(options(), "hang@*;compile_hang@" + tiled("TILE=8 UNROLL=1"));
     _exit(0);
   }
   using Clock = std::chrono::steady_clock;

@@ -12,7 +12,7 @@ class Twins : public FaultsTest {};
 
 TEST_F(Twins, AreMeasuredOnceWhereTheyAreLaunchedAlike) {
   SessionOptions session = options();
-  session.only = parse_restriction("TILE=8,16 UNROLL=1,2");
+  session.only = only("TILE=8,16 UNROLL=1,2");
   run(session, "compile_alike@*;log@" + path("ran"));
   const std::vector<std::string> ran = lines("ran");
   const auto times = [&](const std::string& tile) {

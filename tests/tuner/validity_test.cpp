@@ -18,7 +18,7 @@ class ValidityTest : public ::testing::Test {
     const test::Decision decision{packed_problem(Precision::fp32, Layout::nn, 512, 512, 512)};
     const CompileTarget target{90, true, "sm_90a"};
     const Source source = test::source_of(decision, device_, 90);
-    winner_.trial.key = {key_of(device_), decision.problem,  decision.family, test::config_of(decision).text(),
+    winner_.trial.key = {key_of(device_), decision.problem,  decision.family, test::config_of(decision, device_).text(),
                          source.hash,     Evidence::measured};
     winner_.trial.environment = {"570.86", "13.0", "commit", "GPU-1"};
     winner_.trial.timing.clock_limit_mhz = 1980;

@@ -128,7 +128,7 @@ std::vector<Option> problem_options(Options& options) {
 Option restriction_option(Restriction& restriction) {
   return {.names = "--only",
           .value = "SETTINGS",
-          .help = "only these values: \"BM=128,256 TM=16\"",
+          .help = "only these values: \"BM=128,256 LOAD=TMA\"",
           .target = parsed_target(restriction, parse_restriction)};
 }
 

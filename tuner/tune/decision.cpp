@@ -22,13 +22,10 @@ constexpr double kNeighbourhood = 1;   // octaves between extents of neighbourin
 constexpr double kLongDefault_us = 1e6;
 constexpr double kHopelessDefault = 10;
 
-/// What an application runs where nothing is tuned: runtime/dispatch.cpp.
-const Family& default_family() { return family_named("naive"); }
-
 double time_us(const Finalist& finalist) { return finalist.trial.timing.median_us; }
 
 bool is_default(const TrialKey& key) {
-  const Family& fallback = default_family();
+  const Family& fallback = fallback_family();
   return key.family == fallback.name() && key.config == fallback.default_config(key.problem).text();
 }
 
@@ -122,7 +119,7 @@ std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> wi
 }
 
 std::vector<Candidate> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store) {
-  const Family& fallback = default_family();
+  const Family& fallback = fallback_family();
   std::vector<Candidate> candidates;
   const Candidate standard{&fallback, fallback.default_config(place.problem), 0};
   if (spaces.contains(standard)) {

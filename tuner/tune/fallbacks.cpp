@@ -9,10 +9,10 @@
 namespace mmtune {
 
 Fallback fallback_for(Precision precision, Layout layout, const Preparation& preparation) {
-  const Family& naive = family_named("naive");
+  const Family& family = fallback_family();
   const Problem problem = packed_problem(precision, layout, 1, 1, 1);
-  const Config config = naive.default_config(problem);
-  return {problem, &naive, config, preparation.source(naive, problem, config)};
+  const Config config = family.default_config(problem);
+  return {problem, &family, config, preparation.source(family, problem, config)};
 }
 
 void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, CompileQueue& compiler,
@@ -31,8 +31,8 @@ void store_fallbacks(const std::vector<Problem>& problems, const Preparation& pr
     if (result->outcome == Outcome::ok) {
       store.put_compiled(fallback.source.hash, preparation.binary(result->compilation));
     } else {
-      log::warning("no fallback for {} {}: naive does not compile: {}", to_string(fallback.problem.precision),
-                   to_string(fallback.problem.layout), result->compilation.log);
+      log::warning("no fallback for {} {}: {} does not compile: {}", to_string(fallback.problem.precision),
+                   to_string(fallback.problem.layout), fallback.family->name(), result->compilation.log);
     }
   }
 }

@@ -9,7 +9,7 @@
 
 namespace mmtune {
 
-/// The fallback for a precision and layout: the default of the family `naive`, one program for all sizes and
+/// The fallback for a precision and layout: the default of fallback_family(), one program for all sizes and
 /// alignments.
 struct Fallback {
   Problem problem;  ///< the one that it is rendered for, and runtime/dispatch looks up: 1x1x1

@@ -73,7 +73,7 @@ std::vector<Candidate> proven(const std::vector<const Family*>& families, const 
   for (const Family* family : families) {
     for (const Proven& each : family->proven()) {
       if (each.precision != problem.precision) continue;
-      Candidate candidate{family, Config::parse(each.config), 0};
+      Candidate candidate{family, family->with_defaults(Config::parse(each.config), problem), 0};
       if (!spaces.contains(candidate)) continue;
       const Problem where = packed_problem(each.precision, problem.layout, each.m, each.n, each.k);
       found.emplace_back(octaves_apart(problem, where), std::move(candidate));

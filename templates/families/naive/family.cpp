@@ -20,8 +20,11 @@ struct Naive {
     static const ParamTable<Params> rows = {
         {"MAPPING",
          &Params::mapping,
-         {kLinear, kUncoalesced, kCoalesced, kBlockCoarse},
-         "0: linear, 1: uncoalesced, 2: coalesced, 3: block_coarse"},
+         {{kLinear, "linear"},
+          {kUncoalesced, "uncoalesced"},
+          {kCoalesced, "coalesced"},
+          {kBlockCoarse, "block_coarse"}},
+         "which elements of C a block's threads have"},
         {"BX", &Params::bx, {1, 2, 4, 8, 16, 32}, "threads of a block along x"},
         {"BY", &Params::by, {1, 2, 4, 8, 16, 32}, "threads of a block along y"},
         {"COARSE", &Params::coarse, {1, 2, 4, 8, 16, 32}, "rows and columns of a thread's square of C"},

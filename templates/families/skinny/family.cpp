@@ -23,7 +23,7 @@ struct Skinny {
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
-        {"SIDE", &Params::side, {0, 1}, "short side of C: 0 its rows, 1 its columns"},
+        {"SIDE", &Params::side, {{0, "rows"}, {1, "columns"}}, "short side of C"},
         {"FEW", &Params::few, {1, 2, 4, 8, 16}, "positions on the short side per thread"},
         {"OWN", &Params::own, {1, 2, 4}, "vectors per thread along the long side"},
         {"UNROLL", &Params::unroll, {1, 2, 4, 8}, "vectors per thread along k"},

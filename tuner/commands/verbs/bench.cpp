@@ -72,7 +72,7 @@ class TunedKernels {
     if (family == nullptr) throw untuned(problem, "unknown family " + key.family);
     Program program;
     program.key = key;
-    program.candidate = {family, family->complete(Config::parse(key.config), problem)};
+    program.candidate = {family, family->with_defaults(Config::parse(key.config), problem)};
     const Config& config = program.candidate.config;
     program.plan = family->plan(problem, config, device_.spec);
     program.source = render(files_, *family, problem, config, program.plan, target_.compute_capability);

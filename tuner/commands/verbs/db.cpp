@@ -74,7 +74,7 @@ std::optional<std::string> live_hash(const Trial& trial, const DeviceSpec& devic
   const auto* family = find_family(trial.key.family);
   if (family == nullptr) return std::nullopt;
   try {
-    const auto config = family->complete(Config::parse(trial.key.config), trial.key.problem);
+    const auto config = family->with_defaults(Config::parse(trial.key.config), trial.key.problem);
     const auto target = compile_target(device, nvrtc.supported()).compute_capability;
     const auto plan = family->legal_plan(trial.key.problem, config, device);
     if (!plan) return std::nullopt;

@@ -46,8 +46,8 @@ int target_of(const DeviceSpec& device) {
 ExitCode render_source(const RenderOptions& options) {
   const auto& family = family_named(options.family);
   const auto problem = the_problem(options);
-  const auto config = family.complete(Config::parse(options.config), problem);
   const auto device = choose_device(options.device);
+  const auto config = family.complete(family.parse(options.config), problem, device.spec);
   const auto plan = family.legal_plan(problem, config, device.spec);
   if (!plan) throw UsageError(explain(family, problem, config, device.spec));
   fmt::print("{}", render(template_files(), family, problem, config, *plan, target_of(device.spec)).text);
@@ -64,17 +64,18 @@ Verb mmtune_verb_render() {
             .examples = {"mmtune render simt --size 4096 --config \"BM=128 BN=128\" --device model:h200",
                          "mmtune render tiled --size 100x200x300 --precision int32 --layout tn"},
             .run = [options] { return render_source(*options); }};
-  verb.add("Problem", {family_argument(options->family),
-                       {.names = "--size",
-                        .value = "SIZE",
-                        .help = "N or MxNxK",
-                        .target = text_target(options->size),
-                        .required = true},
-                       {.names = "--config",
-                        .value = "CONFIG",
-                        .help = "\"NAME=VALUE …\"; what is missing gets its default",
-                        .target = text_target(options->config)},
-                       device_option(*options)});
+  verb.add("Problem",
+           {family_argument(options->family),
+            {.names = "--size",
+             .value = "SIZE",
+             .help = "N or MxNxK",
+             .target = text_target(options->size),
+             .required = true},
+            {.names = "--config",
+             .value = "CONFIG",
+             .help = "\"NAME=VALUE …\"; what is missing gets its default, or the nearest value that goes with these",
+             .target = text_target(options->config)},
+            device_option(*options)});
   verb.add("Problem", problem_options(*options));
   add_log_options(verb);
   return verb;

@@ -63,7 +63,7 @@ Verb mmtune_verb_space() {
             .group = VerbGroup::inspection,
             .help = "Count a family's configurations, and those that each rule leaves out",
             .examples = {"mmtune space simt --sizes 1024 --device model:h200",
-                         "mmtune space simt --sizes 4096 --device model:h200 --only \"LOAD=2 UNROLL=16\""},
+                         "mmtune space simt --sizes 4096 --device model:h200 --only \"LOAD=TMA UNROLL=16\""},
             .run = [options] { return space(*options); }};
   verb.add("Problems", {family_argument(options->family), sizes_option(options->sizes),
                         restriction_option(options->only), device_option(*options)});

@@ -1,6 +1,4 @@
 // One thread per element of C, and a fault to be chosen. For tests: no installed program has this family.
-#include <numeric>
-
 #include "templates/families.h"
 #include "templates/tiling.h"
 #include "tests/tuner/faults/faults.h"
@@ -22,10 +20,12 @@ struct Faulty {
     return rows;
   }
 
-  static std::vector<int> all_faults() {
-    std::vector<int> numbers(test::kKernelFaults.size());
-    std::iota(numbers.begin(), numbers.end(), 0);
-    return numbers;
+  static std::vector<ParamValue> all_faults() {
+    std::vector<ParamValue> faults;
+    for (const test::KernelFault& fault : test::kKernelFaults) {
+      faults.emplace_back(static_cast<int>(faults.size()), fault.name);
+    }
+    return faults;
   }
 
   static void rules(const Problem&, const Params&, const DeviceSpec&, Rules&) {}
