@@ -49,7 +49,7 @@ class FaultyGpu : public FaultsTest {
 
 TEST_F(FaultyGpu, ThatLosesItsWorkersBlamesNobody) {
   expect_faulty_at_the_bad_one("abort@" + kBad + ";dead@" + path("dead"), "a kernel that is known to work");
-  std::filesystem::remove(path("sick"));
+  std::filesystem::remove(path("dead"));
   EXPECT_EQ(run(options(), "").tuned, 1) << "mended, the same command goes on";
   EXPECT_EQ(outcomes()[kBad], "ok");
 }

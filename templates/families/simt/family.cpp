@@ -128,14 +128,29 @@ struct Simt {
   }
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
-    const int words = accumulator_registers(problem);
+    warp_rules(p, rules);
+    if (!rules.ok()) return;  // threads() is only right for whole warps
+    block_rules(problem, p, rules);
+    copy_rules(problem, p, device, rules);
+    register_rules(problem, p, device, rules);
+    split_rules(problem, p, device, rules);
+    stream_rules(problem, p, device, rules);
+    group_rules(problem, p, device, rules);
+  }
+
+  static void warp_rules(const Params& p, Rules& rules) {
     rules.must(p.bm % (p.tm * (32 / p.lanes_n)) == 0, "a warp's rows divide BM");
     rules.must(p.bn % (p.tn * p.lanes_n) == 0, "a warp's columns divide BN");
-    if (!rules.ok()) return;
-    const int block = threads(p);
-    rules.must(block >= 64 && block <= 512, "64 to 512 threads per block");
+  }
+
+  static void block_rules(const Problem& problem, const Params& p, Rules& rules) {
+    const int words = accumulator_registers(problem);
+    rules.must(threads(p) >= 64 && threads(p) <= 512, "64 to 512 threads per block");
     rules.must(p.tm * p.tn >= 8 && words * p.tm * p.tn <= 128, "8 to 128 registers of sums per thread");
     rules.must(p.bk % p.unroll == 0, "UNROLL divides BK");
+  }
+
+  static void copy_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     rules.must(p.load > 0 || p.stages == 2, "copies through registers use two stages");
     rules.must(p.load == 0 || multiplied_as_stored(problem), "cp.async and TMA cannot widen elements on the way");
     rules.must(p.load != 1 || compute_capability(device) >= 80, "cp.async needs compute capability 8.0");
@@ -149,6 +164,10 @@ struct Simt {
                "TMA needs A aligned to 16 bytes");
     rules.must(p.load != 2 || b_along_k(problem, p) || packs_b(problem, p) || problem.align.b == 16,
                "TMA needs B aligned to 16 bytes");
+  }
+
+  static void register_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
+    const int block = threads(p);
     const int need = registers(problem, p);
     rules.must(need <= 255, "expected registers fit a thread");
     rules.must(need * block * p.min_blocks <= device.max_registers_per_sm, "registers allow MIN_BLOCKS blocks per SM");
@@ -161,8 +180,11 @@ struct Simt {
                     !shared_memory_allows(problem, p, device, p.min_blocks + 1),
                 "MIN_BLOCKS limits the registers");
     rules.worth(p.order > 0 || p.tm * p.tn < 64, "large thread tiles turn at the end of a row");
-    rules.worth(staged_extent(problem, p) * p.bk / block * words <= 48,
+    rules.worth(staged_extent(problem, p) * p.bk / block * accumulator_registers(problem) <= 48,
                 "at most 48 registers of staged elements per thread");
+  }
+
+  static void split_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
     rules.worth(tiles < 2 * device.sm_count || p.split == 1, "SPLIT is for fewer tiles than two per SM");
     rules.worth(p.split == 1 || ceil_div(problem.k, p.bk) >= 2 * p.split, "every split has at least two tiles of k");
@@ -170,8 +192,11 @@ struct Simt {
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
     rules.must(p.reduce == 0 || p.split <= p.tm * p.tn, "REDUCE over a cluster gives each block sums to finish");
-    rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
+  }
+
+  static void stream_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const bool streams = compute_capability(device) >= 70;
+    rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
     rules.must(p.stream == 0 || streams, "STREAM's flags need compute capability 7.0");
     rules.worth(p.stream == 1 || !streams || traits(problem.precision).accumulator.integer ||
                     problem.k <= longest_sum(problem) * p.split,
@@ -180,9 +205,13 @@ struct Simt {
                "STREAM needs MIN_BLOCKS blocks per SM at once");
     rules.worth(shared_memory_allows(problem, p, device, p.min_blocks),
                 "shared memory allows MIN_BLOCKS blocks per SM");
+  }
+
+  static void group_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const std::int64_t rows = ceil_div(problem.m, p.bm);  // with more than two no GROUP is too large
     rules.worth(rows > 2 || p.group < 4 * rows, "GROUP is below four times the rows of tiles");
-    rules.worth(p.group > 1 || rows <= 2 || tiles < device.sm_count, "GROUP lets neighbours share what L2 holds");
+    rules.worth(p.group > 1 || rows <= 2 || tiles_of_c(problem, p.bm, p.bn) < device.sm_count,
+                "GROUP lets neighbours share what L2 holds");
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -202,17 +231,8 @@ struct Simt {
       plan.steps.push_back({.kernel = "prepare", .block = {kSideThreads}, .args = {sums.flags}});
     }
 
-    LaunchStep gemm;
-    gemm.grid.x = p.stream == 1 ? resident_blocks(p, device) : tiles_of_c(problem, p.bm, p.bn) * p.split;
-    gemm.resident = p.stream == 1;
-    gemm.block.x = threads(p);
-    gemm.smem_bytes = shared_bytes(problem, p);
-    gemm.args = blas_arguments(a, b);
-    gemm.args.insert(gemm.args.end(), {sums.partial, sums.tiles, sums.flags});
-    if (p.load == 2) add_maps(plan, gemm, problem, p, a, b);
-    if (p.reduce == 1) gemm.cluster.x = p.split;
-    plan.steps.push_back(std::move(gemm));
-
+    plan.steps.push_back(gemm_step(problem, p, device, a, b, sums));
+    if (p.load == 2) add_maps(plan, plan.steps.back(), problem, p, a, b);
     if (splits_to_workspace(p)) plan.steps.push_back(reduce_step(problem, sums.partial));
     overlap_steps(plan, device);
     plan.work = estimate(problem, p, device);
@@ -292,6 +312,19 @@ struct Simt {
                  b.ld,
                  flags};
     return pack;
+  }
+
+  static LaunchStep gemm_step(const Problem& problem, const Params& p, const DeviceSpec& device, const MatrixArgs& a,
+                              const MatrixArgs& b, const Sums& sums) {
+    LaunchStep gemm;
+    gemm.grid.x = p.stream == 1 ? resident_blocks(p, device) : tiles_of_c(problem, p.bm, p.bn) * p.split;
+    gemm.resident = p.stream == 1;
+    gemm.block.x = threads(p);
+    gemm.smem_bytes = shared_bytes(problem, p);
+    gemm.args = blas_arguments(a, b);
+    gemm.args.insert(gemm.args.end(), {sums.partial, sums.tiles, sums.flags});
+    if (p.reduce == 1) gemm.cluster.x = p.split;
+    return gemm;
   }
 
   /// Maps of the operands that the accelerator copies. Another operand, which passes through registers, gets the same
