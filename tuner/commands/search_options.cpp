@@ -75,7 +75,7 @@ void add_search_options(Verb& verb, SearchOptions& options) {
                        .target = duration_target(session.budget_s)},
                       {.names = "--seed",
                        .value = "NUMBER",
-                       .help = "of the search's random choices",
+                       .help = "seeds the choices of random and guided among candidates; races and operands ignore it",
                        .target = number_target(session.seed)},
                       {.names = "--jobs",
                        .value = "NUMBER",

@@ -17,7 +17,7 @@ struct SessionOptions {
   std::string database;               ///< path; created where missing
   std::vector<std::string> families;  ///< empty: all that compete
   Restriction only;                   ///< searches these values of these parameters
-  std::string strategy = "guided";    ///< "exhaustive", "random" or "guided"
+  std::string strategy = "guided";    ///< one of strategy_names()
   std::string effort = "default";     ///< "quick", "default" or "full"
   double budget_s = 0;                ///< for all problems together; 0: no limit
   std::uint64_t seed = 1;
