@@ -8,6 +8,7 @@
 #include <set>
 
 #include "templates/family.h"
+#include "templates/names.h"
 
 namespace mmtune {
 
@@ -40,8 +41,8 @@ const ParamInfo& param_named(const Family& family, std::string_view name) {
     if (param.name == name) return param;
     names.push_back(param.name);
   }
-  throw UsageError(fmt::format("{}: parameter '{}' is unknown; the family has {}", family.name(), name,
-                               names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  throw UsageError(fmt::format("{}: parameter '{}' is unknown; {}", family.name(), name,
+                               names.empty() ? "the family has none" : known_names(name, names)));
 }
 
 UsageError not_allowed(const Family& family, const ParamInfo& param, std::string_view value) {

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
+#include <vector>
+
+#include "templates/names.h"
+
 namespace mmtune {
 
 const Family* find_family(std::string_view name) {
@@ -14,9 +18,9 @@ const Family* find_family(std::string_view name) {
 
 const Family& family_named(std::string_view name) {
   if (const Family* family = find_family(name)) return *family;
-  std::string known;
-  for (const Family* family : families()) known += fmt::format("{}{}", known.empty() ? "" : ", ", family->name());
-  throw UsageError(fmt::format("kernel family '{}' is unknown; choose one of: {}", name, known));
+  std::vector<std::string_view> known;
+  for (const Family* family : families()) known.push_back(family->name());
+  throw UsageError(fmt::format("kernel family '{}' is unknown; {}", name, known_names(name, known)));
 }
 
 const Family& fallback_family() { return family_named("naive"); }

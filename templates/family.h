@@ -60,6 +60,14 @@ struct ParamRow {
 template <class Params>
 using ParamTable = std::vector<ParamRow<Params>>;
 
+/// What a family asks of a configuration.
+struct RuleInfo {
+  bool is_must = false;  ///< else what makes it worth a trial
+  std::string_view sentence;
+
+  friend bool operator==(const RuleInfo&, const RuleInfo&) = default;
+};
+
 /// Collects what speaks against a configuration: why it cannot run, and why it runs but is not worth trying. A reason
 /// is a fixed sentence, so that configurations can be counted by it; explain() says the numbers for one of them.
 class Rules {
@@ -69,6 +77,9 @@ class Rules {
 
   /// The first rule that does not hold closes `reads`: what is looked at later does not change that verdict.
   explicit Rules(Reads* reads = nullptr, Scope scope = Scope::all) : reads_(reads), scope_(scope) {}
+
+  /// For lists of rules: each goes to `list` instead of being judged.
+  explicit Rules(std::vector<RuleInfo>& list) : list_(&list) {}
 
   /// What a configuration needs in order to run and to be right: "TM divides BM".
   void must(bool holds, std::string_view reason) { note(holds, reason, broken_); }
@@ -85,15 +96,17 @@ class Rules {
 
  private:
   void note(bool holds, std::string_view reason, std::string_view& first) {
-    if (holds) return;
+    if (list_ != nullptr) list_->push_back({&first == &broken_, reason});
+    if (holds || list_ != nullptr) return;
     if (first.empty()) first = reason;
     if (!reason_.empty()) return;
     reason_ = reason;
     if (reads_ != nullptr) reads_->close();
   }
 
-  Reads* reads_;
-  Scope scope_;
+  Reads* reads_ = nullptr;
+  Scope scope_ = Scope::all;
+  std::vector<RuleInfo>* list_ = nullptr;
   std::string_view broken_;
   std::string_view unworthy_;
   std::string_view reason_;
@@ -136,6 +149,9 @@ class Family {
   /// as these stay, so does the answer.
   virtual std::string_view broken_rule(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
                                        Reads& reads) const = 0;
+
+  /// All rules in the order in which they are asked: the family's own, then the limits that hold for every family.
+  virtual std::vector<RuleInfo> all_rules(const Problem& problem, const DeviceSpec& device) const = 0;
 
   /// For enumerations: the family's own rules and the plan for values in table order. Which of them mattered is noted
   /// in `reads`. The common limits are left to the caller.
@@ -207,6 +223,12 @@ class FamilyOf final : public Family {
 
   Rules judge(const Problem& problem, const Config& config, const DeviceSpec& device) const override {
     return judge(problem, from(config), device, Rules());
+  }
+
+  std::vector<RuleInfo> all_rules(const Problem& problem, const DeviceSpec& device) const override {
+    std::vector<RuleInfo> list;
+    judge(problem, from(default_config(problem)), device, Rules(list));
+    return list;
   }
 
   LaunchPlan plan(const Problem& problem, const Config& config, const DeviceSpec& device) const override {

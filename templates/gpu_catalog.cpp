@@ -8,6 +8,7 @@
 #include <cctype>
 
 #include "templates/architectures.h"
+#include "templates/names.h"
 
 namespace mmtune {
 
@@ -94,12 +95,12 @@ const std::vector<CatalogEntry>& gpu_catalog() {
 }
 
 const DeviceSpec& catalog_gpu(std::string_view key) {
-  std::string known;
+  std::vector<std::string_view> known;
   for (const CatalogEntry& entry : gpu_catalog()) {
     if (equal_ignoring_case(entry.key, key)) return entry.spec;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.key);
+    known.push_back(entry.key);
   }
-  throw UsageError(fmt::format("GPU model '{}' is not in the catalogue; choose one of: {}", key, known));
+  throw UsageError(fmt::format("GPU model '{}' is not in the catalogue; {}", key, known_names(key, known)));
 }
 
 }  // namespace mmtune

@@ -179,6 +179,23 @@ TEST_P(EveryFamily, PlansHaveNoFault) {
   }
 }
 
+TEST_P(EveryFamily, ListsEachReasonForWhichASpaceLeavesOutConfigurations) {
+  const DeviceSpec& listed_for = catalog_gpu("h200");
+  const std::vector<RuleInfo> rules =
+      family().all_rules(packed_problem(Precision::fp32, Layout::nn, 64, 64, 64), listed_for);
+  const auto expect_listed = [&](const auto& reasons, bool is_must) {
+    for (const auto& [sentence, configurations] : reasons) {
+      EXPECT_THAT(rules, ::testing::Contains(RuleInfo{is_must, sentence})) << sentence << ", of " << configurations;
+    }
+  };
+  for (const char* gpu : {"h200", "k20c"}) {
+    const Problem problem = packed_problem(Precision::fp16, Layout::nt, 33, 4097, 1000);
+    const SpaceCount count = SearchSpace(family(), problem, catalog_gpu(gpu)).count();
+    expect_listed(count.removed, true);
+    expect_listed(count.not_worth, false);
+  }
+}
+
 TEST_P(EveryFamily, BlockDependsOnTheConfigurationAlone) {
   const DeviceSpec& gpu = catalog_gpu("h200");
   const Problem small = packed_problem(Precision::fp32, Layout::nt, 8, 8, 8);

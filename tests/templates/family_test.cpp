@@ -209,7 +209,15 @@ TEST(Family, ReadsNamesOfValuesAndWritesNumbers) {
               refused("MODE=sometimes is not allowed; choose one of 0 off, 1 on"));
   EXPECT_THAT([&] { family.parse("MODE=2"); }, refused("MODE=2 is not allowed"));
   EXPECT_THAT([&] { family.parse("COPIES=on"); }, refused("COPIES=on is not allowed; choose one of 0, 1, 2, 3, 4"));
-  EXPECT_THAT([&] { family.parse("SPEED=1"); }, refused("'SPEED' is unknown; the family has MODE, COPIES"));
+  EXPECT_THAT([&] { family.parse("SPEED=1"); }, refused("'SPEED' is unknown; known are MODE, COPIES"));
+}
+
+TEST(Family, ListsItsRulesAndThoseOfAllFamiliesInTheirOrder) {
+  const std::vector<RuleInfo> rules = FamilyOf<Named>().all_rules(kProblem, catalog_gpu("h200"));
+  ASSERT_GT(rules.size(), 2u);
+  EXPECT_EQ(rules[0], (RuleInfo{false, "four are best"}));
+  EXPECT_EQ(rules[1], (RuleInfo{true, "copies need a mode"}));
+  for (std::size_t i = 2; i < rules.size(); ++i) EXPECT_TRUE(rules[i].is_must) << rules[i].sentence;
 }
 
 TEST(Family, CompletesWithSeveralStepsWhateverIsWorthTrying) {

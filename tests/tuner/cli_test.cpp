@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "templates/families.h"
 #include "test_paths.h"
 #include "tests/tuner/cli_fixture.h"
 
@@ -60,6 +61,9 @@ TEST_F(Cli, BadInputIsOneLineWithTokenAndRemedy) {
       {"nothing", "", 2, "no verb", "--help"},
       {"half a verb", "db", 2, "", "mmtune db --help"},
       {"space family", "space nothing --sizes 64 --device model:h200", 2, "nothing", "simt"},
+      {"nearly a family", "families SMIT", 2, "'SMIT'", "did you mean 'simt'?"},
+      {"nearly a model", "tune --sizes 64 --device model:h20", 2, "'h20'", "did you mean 'h200'?"},
+      {"nearly a parameter", "render simt --size 64 --config STAGE=2 --device model:h200", 2, "'STAGE'", "'STAGES'?"},
       {"parameter", "render simt --size 64 --config ABC=1 --device model:h200", 2, "ABC", "BM"},
       {"value", "render simt --size 64 --config BM=77 --device model:h200", 2, "77", "128"},
       {"config text", "render simt --size 64 --config BM --device model:h200", 2, "BM", ""},
@@ -119,6 +123,27 @@ TEST_F(Cli, SpaceAccountsForEveryConfiguration) {
     balance[row.at("m")] += row.at("kind") == "total" ? configurations : -configurations;
   }
   EXPECT_EQ(balance, (std::map<std::int64_t, std::int64_t>{{7, 0}, {1024, 0}}));
+}
+
+TEST_F(Cli, FamiliesListsWhatCanBeSetOfOne) {
+  const auto parameters = family_named("naive").params().size();
+  const auto all = mmtune("families --format csv");
+  ASSERT_EQ(all.code, 0) << all.err;
+  EXPECT_THAT(all.out, AllOf(StartsWith("family,parameters,configurations,summary\n"),
+                             HasSubstr(fmt::format("\nnaive,{},", parameters))));
+  const auto naive = mmtune("families naive --format json");
+  ASSERT_EQ(naive.code, 0) << naive.err;
+  const auto rows = nlohmann::json::parse(naive.out);
+  EXPECT_EQ(rows.at(0), (nlohmann::json{{"kind", "parameter"},
+                                        {"name", "MAPPING"},
+                                        {"values", "0 linear, 1 uncoalesced, 2 coalesced, 3 block_coarse"},
+                                        {"default", "2 coalesced"},
+                                        {"meaning", "which elements of C a block's threads have"}}));
+  ASSERT_GT(rows.size(), parameters);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows.at(i).at("kind"), i < parameters ? "parameter" : "must hold") << rows.at(i);
+  }
+  EXPECT_THAT(mmtune("families simt --format csv").out, HasSubstr("\nworth trying,,,,"));
 }
 
 TEST_F(Cli, RenderPrintsTheSource) {

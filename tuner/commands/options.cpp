@@ -171,7 +171,7 @@ void check_restriction(const Restriction& restriction, const std::vector<const F
       }
     }
     if (allowed.empty()) {
-      throw UsageError(fmt::format("--only '{}': no searched family has this parameter; see `mmtune space`", name));
+      throw UsageError(fmt::format("--only '{}': no searched family has this parameter; see `mmtune families`", name));
     }
     for (const int value : values) {
       if (!allowed.contains(value)) {
