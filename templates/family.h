@@ -1,6 +1,6 @@
 // A kernel family: one kernel.cu, the parameters it is rendered with, the rules they obey and the way it is launched.
 //
-// A family is written as one struct (see docs/adding-a-family.md); FamilyOf<T> makes it a Family, and families.h lists
+// A family is written as one struct (see docs/extending.md); FamilyOf<T> makes it a Family, and families.h lists
 // them all. Families are immutable and may be used from any thread.
 #pragma once
 
