@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/env.h"
+#include "runtime/printable.h"
 
 namespace mmtune::log {
 
@@ -14,13 +15,10 @@ namespace {
 constexpr std::array<std::string_view, 5> kNames = {"silent", "error", "warning", "info", "debug"};
 
 void print(std::string_view line) {
-  std::string text = fmt::format("mmtune: {}\n", line);
-  for (char& c : text) {
-    // Names and notes may come from a foreign file, which must not steer a terminal. A compiler's log has lines.
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) c = ' ';
-  }
-  std::fwrite(text.data(), 1, text.size(), stderr);  // one call, so that lines of several threads do not mix
+  // Names and notes may come from a foreign file. A compiler's log has lines.
+  const std::string text = fmt::format("mmtune: {}\n", printable_lines(line));
+  // One call, so that lines of several threads do not mix. Where nothing can be written, nothing is lost but the line.
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 Level initial_level() {

@@ -23,7 +23,7 @@ TEST_F(Log, ControlCharactersDoNotReachTheTerminal) {
   log::set_level(log::Level::warning);
   testing::internal::CaptureStderr();
   log::warning("a\033[31mb\nc\td\177");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "mmtune: a [31mb\nc\td \n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "mmtune: a\\x1b[31mb\nc\td\\x7f\n");
 }
 
 TEST_F(Log, SilentWritesNothing) {

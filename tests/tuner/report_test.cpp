@@ -56,17 +56,29 @@ TEST(Report, MarkdownEscapesBars) {
             "| a \"b\", c\\|d |  |  |\n");
 }
 
-TEST(Report, ControlCharactersNeverReachATerminal) {
+TEST(Report, ControlCharactersArePrintedEscaped) {
   Table table({{"text"}});
-  table.add({"x\033[2Jy"});
-  EXPECT_EQ(table.text(Format::table), "text\nx [2Jy\n");
+  table.add({"x\033[2Jy\u009b1m\u202ez"});
+  EXPECT_EQ(table.text(Format::table), "text\nx\\x1b[2Jy\\u009b1m\\u202ez\n");
+  EXPECT_EQ(table.text(Format::csv), table.text(Format::table));
+  EXPECT_EQ(table.text(Format::md), "| text |\n| --- |\n| x\\x1b[2Jy\\u009b1m\\u202ez |\n");
 }
 
-TEST(Report, ProgressLine) {
-  EXPECT_EQ(progress_line(3, 6, 42, "simt", 80), "[##########..........]  50%  3/6  ETA 0:42  simt");
-  EXPECT_EQ(progress_line(0, 6, 42, "", 80), "[....................]   0%  0/6  ETA ?  ");
-  EXPECT_EQ(progress_line(1, 101, 100, "", 80).substr(22), "   1%  1/101  ETA 2:46:40  ");
-  EXPECT_EQ(progress_line(3, 6, 42, "simt", 10).size(), 10U);
+TEST(Report, JsonEscapesControlCharactersAndMeansThem) {
+  const std::string name = "x\033[2Jy\u009b1m\u202ez \"µ\" \\ \n\t end";
+  Table table({{"text"}});
+  table.add({name});
+  const auto text = table.text(Format::json);
+  EXPECT_EQ(nlohmann::json::parse(text).at(0).at("text"), name);
+  for (const auto* hidden : {"\033", "\u009b", "\u202e"}) EXPECT_EQ(text.find(hidden), std::string::npos) << text;
+}
+
+TEST(Report, JsonNumbersAreThoseOfTheCsv) {
+  Table table({{"a"}, {"b"}});
+  table.add({std::int64_t{-9223372036854775807}, Real{1234.5678, 2}});
+  const auto row = nlohmann::json::parse(table.text(Format::json)).at(0);
+  EXPECT_EQ(row.at("a"), -9223372036854775807);
+  EXPECT_EQ(row.at("b"), 1234.57);
 }
 
 }  // namespace

@@ -8,17 +8,16 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "runtime/env.h"
-#include "tuner/text/text.h"
+#include "runtime/printable.h"
+#include "tuner/text/files.h"
 
 namespace mmtune {
 namespace {
 
 constexpr std::string_view kReset = "\033[0m";
 constexpr std::string_view kBold = "\033[1m";
-constexpr std::string_view kClearLine = "\r\033[K";
 
 std::string_view escape(Tone tone) {
   switch (tone) {
@@ -55,7 +54,8 @@ std::string padded(const std::string& text, std::size_t width, Align align) {
 }
 
 /// RFC 4180: a field with a comma, a quote or a line break is quoted, quotes inside are doubled.
-std::string csv_field(const std::string& text) {
+std::string csv_field(const std::string& cell) {
+  const std::string text = printable_lines(cell);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
@@ -74,14 +74,27 @@ std::string markdown_field(const std::string& text) {
   return escaped;
 }
 
-nlohmann::ordered_json json_value(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return *integer;
-  const auto digits = cell_text(cell);
-  if (digits.empty()) return nullptr;
-  double rounded = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), rounded);
-  return rounded;
+/// RFC 8259. What acts on a terminal is escaped too, and what is no UTF-8 replaced, since JSON must be.
+std::string json_string(std::string_view text) {
+  constexpr char32_t kReplacement = 0xfffd;
+  std::string quoted = "\"";
+  while (!text.empty()) {
+    const Character first = first_character(text);
+    if (first.value == '"' || first.value == '\\') quoted += '\\';
+    if (first.valid && !is_control(first.value)) {
+      quoted += text.substr(0, first.bytes);
+    } else {
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(first.valid ? first.value : kReplacement));
+    }
+    text.remove_prefix(first.bytes);
+  }
+  return quoted + '"';
+}
+
+std::string json_value(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return json_string(*text);
+  const auto number = cell_text(cell);
+  return number.empty() ? "null" : number;
 }
 
 /// The fields of one line, each followed by `separator` but the last.
@@ -93,12 +106,6 @@ std::string joined(const Range& range, std::string_view separator, Field field) 
     line += field(range[i], i);
   }
   return line;
-}
-
-std::string clock_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
-  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-  return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
 }  // namespace
@@ -151,13 +158,12 @@ std::string Table::csv() const {
 }
 
 std::string Table::json() const {
-  auto array = nlohmann::ordered_json::array();
-  for (const auto& row : rows_) {
-    auto object = nlohmann::ordered_json::object();
-    for (std::size_t i = 0; i < columns_.size(); ++i) object[columns_[i].name] = json_value(row.cells[i]);
-    array.push_back(std::move(object));
-  }
-  return array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+  const auto object = [this](const Row& row, std::size_t) {
+    return fmt::format("  {{\n{}\n  }}", joined(row.cells, ",\n", [this](const Cell& cell, std::size_t i) {
+                         return fmt::format("    {}: {}", json_string(columns_[i].name), json_value(cell));
+                       }));
+  };
+  return rows_.empty() ? "[]\n" : fmt::format("[\n{}\n]\n", joined(rows_, ",\n", object));
 }
 
 std::string Table::markdown() const {
@@ -176,41 +182,7 @@ std::string Table::markdown() const {
 void print(const Table& table, Format format, ColorMode color) {
   const bool automatic = isatty(STDOUT_FILENO) == 1 && !env::get("NO_COLOR");
   const bool colored = color == ColorMode::always || (color == ColorMode::automatic && automatic);
-  fmt::print("{}", table.text(format, colored));
-}
-
-std::string progress_line(std::int64_t done, std::int64_t total, double elapsed_s, std::string_view note, int width) {
-  constexpr int kBarWidth = 20;
-  const double share = total > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0) : 1.0;
-  const auto filled = static_cast<std::size_t>(share * kBarWidth);
-  const auto eta = share > 0 ? clock_text(elapsed_s * (1 - share) / share) : "?";
-  auto line = fmt::format("[{}{}] {:3.0f}%  {}/{}  ETA {}  {}", std::string(filled, '#'),
-                          std::string(kBarWidth - filled, '.'), 100 * share, done, total, eta, note);
-  line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(width, 0))));
-  return line;
-}
-
-Progress::Progress(std::int64_t total)
-    : total_(total), terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), next_(start_) {}
-
-Progress::~Progress() {
-  if (terminal_) fmt::print(stderr, "{}", kClearLine);
-}
-
-void Progress::update(std::int64_t done, std::string_view note) {
-  constexpr int kWidth = 100;
-  const auto now = Clock::now();
-  if (now < next_) return;
-  const auto line =
-      progress_line(done, total_, std::chrono::duration<double>(now - start_).count(), note, terminal_ ? kWidth : 1000);
-  if (terminal_) {
-    fmt::print(stderr, "{}{}", kClearLine, line);
-    next_ = now + std::chrono::milliseconds(100);
-  } else {
-    fmt::print(stderr, "{}\n", line);
-    next_ = now + std::chrono::seconds(10);
-  }
-  std::fflush(stderr);
+  print_out(table.text(format, colored));
 }
 
 }  // namespace mmtune

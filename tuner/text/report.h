@@ -1,7 +1,6 @@
-// What the program prints: tables of results on stdout in four formats, progress on stderr.
+// The results that the program prints: tables on stdout, in four formats.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -83,30 +82,8 @@ Table table_of(const std::vector<CellOf<Row>>& columns, const std::vector<Row>& 
   return table;
 }
 
-/// Prints to stdout, in colour where `color` allows it: automatic means on a terminal without NO_COLOR.
+/// Prints to stdout, in colour where `color` allows it: automatic means on a terminal without NO_COLOR. Throws Error
+/// where that cannot be written.
 void print(const Table& table, Format format, ColorMode color);
-
-/// "[#####.....] 50%  3/6  ETA 0:42  note", at most `width` columns wide.
-std::string progress_line(std::int64_t done, std::int64_t total, double elapsed_s, std::string_view note, int width);
-
-/// How far a long run is, on stderr: a bar that redraws itself on a terminal, else a line every 10 s. Not thread safe.
-class Progress {
- public:
-  explicit Progress(std::int64_t total);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  /// `note` says what is being done: "fp32 nn 1024x1024x1024 simt".
-  void update(std::int64_t done, std::string_view note);
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  std::int64_t total_;
-  bool terminal_;
-  Clock::time_point start_;
-  Clock::time_point next_;  ///< nothing is printed before
-};
 
 }  // namespace mmtune

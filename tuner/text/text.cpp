@@ -3,6 +3,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "runtime/printable.h"
+
 namespace mmtune {
 
 std::string_view trim(std::string_view text) {
@@ -29,17 +31,9 @@ std::optional<std::uint64_t> parse_whole(std::string_view text) {
   return value;
 }
 
-std::string printable(std::string text) {
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = ' ';
-  }
-  return text;
-}
-
 std::string excerpt(std::string_view text) {
   constexpr std::size_t kLongest = 80;
-  return printable(std::string(text.substr(0, kLongest))) + (text.size() > kLongest ? "…" : "");
+  return printable(text.substr(0, kLongest)) + (text.size() > kLongest ? "…" : "");
 }
 
 }  // namespace mmtune

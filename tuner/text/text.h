@@ -18,9 +18,6 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 /// A whole number of decimal digits alone that fits 64 bits; nothing for any other text.
 std::optional<std::uint64_t> parse_whole(std::string_view text);
 
-/// With a blank for every control character: a file or a foreign database must not steer a terminal.
-std::string printable(std::string text);
-
 /// The beginning of a text, printable, for a message about it.
 std::string excerpt(std::string_view text);
 

@@ -20,7 +20,7 @@
 #include "templates/render.h"
 #include "tuner/lanes/lane.h"
 #include "tuner/search/strategy.h"
-#include "tuner/text/report.h"
+#include "tuner/text/progress.h"
 #include "tuner/tune/decision.h"
 #include "tuner/tune/fallbacks.h"
 #include "tuner/tune/launches.h"

@@ -1,0 +1,107 @@
+#include "tuner/text/files.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mmtune/error.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace mmtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Files : public ::testing::Test {
+ protected:
+  Files() {
+    std::string pattern = (std::filesystem::path(::testing::TempDir()) / "mmtune_files_XXXXXX").string();
+    if (mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
+  }
+  ~Files() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::string file_with(const std::string& name, std::string_view text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+
+  static std::string content(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+template <class Call>
+std::string complaint(Call call) {
+  try {
+    call();
+    return "";
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+TEST_F(Files, ByteOrderMarkIsNoText) {
+  EXPECT_EQ(read_text_file(file_with("a", "\xef\xbb\xbfm,n,k\n"), "file"), "m,n,k\n");
+  EXPECT_EQ(read_text_file(file_with("b", ""), "file"), "");
+}
+
+TEST_F(Files, PipeIsReadToItsEnd) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  std::thread writer([this] { std::ofstream(path("pipe")) << std::string(200'000, 'x') << "end"; });
+  EXPECT_EQ(read_text_file(path("pipe"), "file"), std::string(200'000, 'x') + "end");
+  writer.join();
+}
+
+TEST_F(Files, PipeThatNothingWritesToIsGivenUp) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(complaint([this] { read_text_file(path("pipe"), "file 'pipe'"); }),
+              AllOf(HasSubstr("file 'pipe'"), HasSubstr("within 10 s")));
+}
+
+TEST_F(Files, EndlessFileIsGivenUp) {
+  EXPECT_THAT(complaint([] { read_text_file("/dev/zero", "file"); }), HasSubstr("more than 16 MiB"));
+}
+
+TEST_F(Files, WhatCannotBeReadSaysWhy) {
+  EXPECT_THAT(complaint([this] { read_text_file(path("none"), "file"); }), HasSubstr("No such file"));
+  EXPECT_THAT(complaint([this] { read_text_file(path(""), "file"); }), HasSubstr("directory"));
+}
+
+TEST_F(Files, NothingIsOverwrittenUnlessForced) {
+  write_text_file(path("out"), "first", false);
+  EXPECT_THAT(complaint([this] { write_text_file(path("out"), "second", false); }), HasSubstr("--force"));
+  EXPECT_THAT(complaint([this] { check_writable(path("out"), false); }), HasSubstr("--force"));
+  EXPECT_EQ(content(path("out")), "first");
+  write_text_file(path("out"), "2", true);
+  EXPECT_EQ(content(path("out")), "2");
+  write_text_file("/dev/null", "a device", false);
+}
+
+TEST_F(Files, DatabaseIsNeverOverwritten) {
+  const std::string database("SQLite format 3\0 and more", 24);
+  file_with("data", database);
+  for (const bool force : {false, true}) {
+    EXPECT_NE(complaint([&] { write_text_file(path("data"), "text", force); }), "");
+  }
+  EXPECT_EQ(content(path("data")), database);
+}
+
+TEST_F(Files, DirectoryIsNoFile) {
+  EXPECT_THAT(complaint([this] { check_writable(path(""), true); }), HasSubstr("no file"));
+}
+
+}  // namespace
+}  // namespace mmtune

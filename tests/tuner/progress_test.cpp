@@ -1,0 +1,41 @@
+#include "tuner/text/progress.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/log.h"
+
+namespace mmtune {
+namespace {
+
+TEST(Progress, Line) {
+  EXPECT_EQ(progress_line(3, 6, 42, "simt", 80), "[##########..........]  50%  3/6  ETA 0:42  simt");
+  EXPECT_EQ(progress_line(0, 6, 42, "", 80), "[....................]   0%  0/6  ETA ?  ");
+  EXPECT_EQ(progress_line(1, 101, 100, "", 80).substr(22), "   1%  1/101  ETA 2:46:40  ");
+  EXPECT_EQ(progress_line(3, 6, 42, "simt", 10).size(), 10U);
+}
+
+TEST(Progress, NoteCannotSteerATerminal) {
+  const auto line = progress_line(1, 2, 1, "a\u202eb\033c", 100);
+  EXPECT_TRUE(line.ends_with("a\\u202eb\\x1bc")) << line;
+}
+
+/// What a run of two steps prints at this level.
+std::string printed_at(log::Level level) {
+  const auto before = log::level();
+  log::set_level(level);
+  testing::internal::CaptureStderr();
+  {
+    Progress progress(2);
+    progress.update(1, "first");
+  }
+  log::set_level(before);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Progress, IsShownWhereWarningsAre) {
+  EXPECT_NE(printed_at(log::Level::warning).find("1/2"), std::string::npos);
+  EXPECT_EQ(printed_at(log::Level::error), "");
+}
+
+}  // namespace
+}  // namespace mmtune

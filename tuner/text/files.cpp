@@ -1,0 +1,119 @@
+#include "tuner/text/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <mmtune/error.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+namespace mmtune {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+constexpr std::chrono::seconds kLongestRead{10};
+
+class OpenFile {
+ public:
+  OpenFile(const std::string& path, int flags) : descriptor_(open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  ~OpenFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  bool is_open() const { return descriptor_ >= 0; }
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+[[noreturn]] void refuse_reading(std::string_view what, std::string_view reason) {
+  throw UsageError(fmt::format("{} cannot be read: {}; check its path and rights", what, reason));
+}
+
+/// Waits until there is something to read, or the end.
+void wait_for_text(int file, std::string_view what, std::chrono::steady_clock::time_point deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  pollfd waited{file, POLLIN, 0};
+  const int ready = left.count() > 0 ? poll(&waited, 1, static_cast<int>(left.count())) : 0;
+  if (ready == 0) refuse_reading(what, fmt::format("it did not end within {} s", kLongestRead.count()));
+  if (ready < 0 && errno != EINTR) refuse_reading(what, std::strerror(errno));
+}
+
+bool is_database(int file) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::array<char, kMagic.size()> head{};
+  const auto got = pread(file, head.data(), head.size(), 0);
+  return got == static_cast<ssize_t>(head.size()) && std::string_view(head.data(), head.size()) == kMagic;
+}
+
+}  // namespace
+
+void print_out(std::string_view text) {
+  const auto before = std::signal(SIGPIPE, SIG_DFL);
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  std::signal(SIGPIPE, before);
+  if (!written) {
+    throw Error("standard output: cannot be written; check the disk or the program it is piped to");
+  }
+}
+
+std::string read_text_file(const std::string& path, std::string_view what) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  constexpr std::size_t kPiece = std::size_t{1} << 16;
+  const auto deadline = std::chrono::steady_clock::now() + kLongestRead;
+  // Without O_NONBLOCK a pipe that nothing writes to would not even open.
+  const OpenFile file(path, O_RDONLY | O_NONBLOCK);
+  if (!file.is_open()) refuse_reading(what, std::strerror(errno));
+  std::string text;
+  for (;;) {
+    wait_for_text(file.get(), what, deadline);
+    const std::size_t have = text.size();
+    text.resize(have + kPiece);
+    const auto got = read(file.get(), text.data() + have, kPiece);
+    text.resize(have + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got == 0) break;
+    if (got < 0 && errno != EAGAIN && errno != EINTR) refuse_reading(what, std::strerror(errno));
+    if (text.size() > kMostBytes) refuse_reading(what, fmt::format("it has more than {} MiB", kMostBytes >> 20));
+  }
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return text;
+}
+
+void check_writable(const std::string& path, bool force) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return;
+  if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("'{}' is no file; name a file to write to", path));
+  if (!force) throw UsageError(fmt::format("'{}' exists; name another file, or overwrite it with --force", path));
+  const OpenFile file(path, O_RDONLY);
+  if (!file.is_open() || is_database(file.get())) {
+    throw UsageError(fmt::format("'{}' may be a database, which is never overwritten; name another file", path));
+  }
+}
+
+void write_text_file(const std::string& path, std::string_view text, bool force) {
+  check_writable(path, force);
+  const bool is_new = access(path.c_str(), F_OK) != 0;
+  const OpenFile file(path, O_WRONLY | O_CREAT | (is_new ? O_EXCL : O_TRUNC));
+  bool written = file.is_open();
+  while (written && !text.empty()) {
+    const auto count = write(file.get(), text.data(), text.size());
+    written = count > 0 || (count < 0 && errno == EINTR);
+    if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  if (!written) {
+    throw Error(fmt::format("'{}' cannot be written: {}; check the folder and the disk", path, std::strerror(errno)));
+  }
+}
+
+}  // namespace mmtune

@@ -1,0 +1,67 @@
+#include "tuner/text/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "runtime/log.h"
+#include "runtime/printable.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::string_view kClearLine = "\r\033[K";
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+bool is_shown() { return log::level() >= log::Level::warning; }
+
+/// What cannot be written is dropped: a run must not end because it cannot be watched.
+void put(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+std::string progress_line(std::int64_t done, std::int64_t total, double elapsed_s, std::string_view note, int width) {
+  constexpr int kBarWidth = 20;
+  const double share = total > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0) : 1.0;
+  const auto filled = static_cast<std::size_t>(share * kBarWidth);
+  const auto eta = share > 0 ? clock_text(elapsed_s * (1 - share) / share) : "?";
+  auto line = fmt::format("[{}{}] {:3.0f}%  {}/{}  ETA {}  {}", std::string(filled, '#'),
+                          std::string(kBarWidth - filled, '.'), 100 * share, done, total, eta, printable(note));
+  line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(width, 0))));
+  return line;
+}
+
+Progress::Progress(std::int64_t total)
+    : total_(total), terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), next_(start_) {}
+
+Progress::~Progress() {
+  if (terminal_ && is_shown()) put(std::string(kClearLine));
+}
+
+void Progress::update(std::int64_t done, std::string_view note) {
+  constexpr int kWidth = 100;
+  const auto now = Clock::now();
+  if (now < next_ || !is_shown()) return;
+  const auto line =
+      progress_line(done, total_, std::chrono::duration<double>(now - start_).count(), note, terminal_ ? kWidth : 1000);
+  if (terminal_) {
+    put(fmt::format("{}{}", kClearLine, line));
+    next_ = now + std::chrono::milliseconds(100);
+  } else {
+    put(line + '\n');
+    next_ = now + std::chrono::seconds(10);
+  }
+}
+
+}  // namespace mmtune
