@@ -1,9 +1,10 @@
 // The program mmtune: reads the command line, runs one verb, maps what went wrong to an exit code.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <mmtune/error.h>
+#include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,10 +21,13 @@ ExitCode run(std::vector<std::string> arguments) {
   return parse_command_line(verbs(), version, std::move(arguments))();
 }
 
-/// Output that never arrived, say on a full disk, must not look like success.
-ExitCode flushed(ExitCode code) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  throw Error("standard output: cannot be written; check the disk or the program it is piped to");
+/// A file that the program opens must not get the number of a stream that it was started without: what is logged would
+/// be written to it. What is printed fails then, as it should.
+void fill_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const bool is_closed = fcntl(stream, F_GETFD) == -1;
+    if (is_closed) open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
 }
 
 /// The only place that knows which exit code an exception means.
@@ -33,7 +37,7 @@ ExitCode guarded_run(std::vector<std::string> arguments) {
     return code;
   };
   try {
-    return flushed(run(std::move(arguments)));
+    return run(std::move(arguments));
   } catch (const UsageError& error) {
     return failed(error, ExitCode::usage);
   } catch (const DeviceLostError& error) {
@@ -53,7 +57,10 @@ ExitCode guarded_run(std::vector<std::string> arguments) {
 }  // namespace mmtune
 
 int main(int argc, char** argv) {
-  // A write beyond the limit on file sizes (ulimit -f) then fails like one to a full disk.
+  mmtune::fill_closed_streams();
+  // A write beyond the limit on file sizes (ulimit -f) then fails like one to a full disk,
   std::signal(SIGXFSZ, SIG_IGN);
+  // and a line on stderr that nothing reads any more is lost, and not the run.
+  std::signal(SIGPIPE, SIG_IGN);
   return static_cast<int>(mmtune::guarded_run(std::vector<std::string>(argv + 1, argv + argc)));
 }

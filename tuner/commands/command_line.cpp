@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tuner/text/files.h"
+
 namespace mmtune {
 namespace {
 
@@ -132,7 +134,7 @@ std::function<ExitCode()> parse_command_line(const std::vector<Verb>& verbs, con
     std::ostringstream text;  // --help, --version
     app.exit(error, text, text);
     return [page = text.str()] {
-      fmt::print("{}", page);
+      print_out(page);
       return ExitCode::done;
     };
   }

@@ -12,6 +12,7 @@
 #include "templates/families.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
+#include "tuner/text/files.h"
 #include "tuner/text/sizes.h"
 #include "tuner/workers/installed_gpus.h"
 
@@ -50,7 +51,7 @@ ExitCode render_source(const RenderOptions& options) {
   const auto config = family.complete(family.parse(options.config), problem, device.spec);
   const auto plan = family.legal_plan(problem, config, device.spec);
   if (!plan) throw UsageError(explain(family, problem, config, device.spec));
-  fmt::print("{}", render(template_files(), family, problem, config, *plan, target_of(device.spec)).text);
+  print_out(render(template_files(), family, problem, config, *plan, target_of(device.spec)).text);
   return ExitCode::done;
 }
 
