@@ -79,6 +79,14 @@ TEST(Sizes, FileWithNamedColumnsAmongOthers) {
   EXPECT_THAT(parse_sizes(file + ",8"), ElementsAre(Size{1, 2, 3}, Size{8, 8, 8}));
 }
 
+TEST(Sizes, FileMayBeginWithAByteOrderMark) {
+  EXPECT_THAT(parse_sizes(file_with("mark.csv", "\xef\xbb\xbfk,n,m\n3,2,1\n")), ElementsAre(Size{1, 2, 3}));
+  EXPECT_THAT(squares(file_with("plain.csv",
+                                "\xef\xbb\xbf"
+                                "64\n")),
+              ElementsAre(64));
+}
+
 TEST(Sizes, FileErrorsNameFileAndLine) {
   EXPECT_THAT(complaint("@/nowhere/sizes.csv"), HasSubstr("@/nowhere/sizes.csv"));
   EXPECT_THAT(complaint(fmt::format("@{}", ::testing::TempDir())), HasSubstr("cannot be read"));

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <fstream>
 #include <set>
+#include <sstream>
 #include <tuple>
 
+#include "tuner/text/files.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -113,7 +114,7 @@ class Expansion {
   }
 
   void add_file(const std::string& path) {
-    std::ifstream file(path);
+    std::istringstream file(read_text_file(path, fmt::format("size file '@{}'", excerpt(path))));
     std::string line;
     Columns columns;
     bool named = false;
@@ -131,7 +132,6 @@ class Expansion {
         ++rows;
       }
     }
-    if (!file.eof()) throw UsageError(fmt::format("size file '@{}' cannot be read; check its path and rights", path));
     if (rows == 0) {
       throw UsageError(fmt::format("size file '@{}' holds no sizes; write one size per line or columns m,n,k", path));
     }

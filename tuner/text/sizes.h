@@ -32,7 +32,7 @@ inline constexpr std::size_t kMaxSizes = 100'000;
 
 /// Expands the notation in the order it is written, without repetitions. Throws UsageError naming the offending token
 /// and the remedy: not a size, an extent outside 1..kMaxExtent, a range that is backwards or open, more than
-/// kMaxSizes sizes (repetitions count), a file that cannot be read.
+/// kMaxSizes sizes (repetitions count), a file that cannot be read, does not end or has more than 16 MiB.
 std::vector<Size> parse_sizes(std::string_view text);
 
 /// "1024x512x64".

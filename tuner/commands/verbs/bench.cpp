@@ -37,8 +37,9 @@ struct Task {
 std::vector<Task> tasks_of(const BenchOptions& options) {
   std::vector<Task> tasks;
   for (const auto& text : options.sizes) {
+    const auto sizes = parse_sizes(text);
     for (const auto precision : options.precisions) {
-      for (const auto& size : parse_sizes(text)) {
+      for (const auto& size : sizes) {
         for (const auto layout : options.layouts) {
           tasks.push_back({set_name(text), packed_problem(precision, layout, size.m, size.n, size.k)});
         }

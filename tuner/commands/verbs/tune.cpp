@@ -3,7 +3,6 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "tuner/commands/winners.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/study/replay.h"
+#include "tuner/text/files.h"
 #include "tuner/text/sizes.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/session.h"
@@ -28,6 +28,7 @@ struct TuneOptions : SearchOptions {
   bool what_if = false;
   std::vector<std::uint64_t> seeds;  ///< of what-if; empty: that of the session
   std::string curve;                 ///< file for what-if's progress; empty: none
+  bool force = false;                ///< overwrites it
 };
 
 /// What the user should see unless asked to be quiet.
@@ -36,26 +37,31 @@ void say(fmt::format_string<Args...> format, Args&&... args) {
   log::write(log::Level::warning, fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// How many configurations the searched families have for a problem, before any rule.
+/// How many configurations of the searched families --only leaves for a problem, before any rule.
 std::int64_t configurations(const SessionOptions& session, const DeviceChoice& device, const Problem& problem) {
   std::int64_t total = 0;
   for (const auto* family : searched_families(session.families)) {
-    total += SearchSpace(*family, problem, device.spec).size();
+    total += SearchSpace(*family, problem, device.spec, session.only).size();
   }
   return total;
 }
 
-void echo(const SessionOptions& session, const std::vector<Size>& sizes) {
+void echo(const SessionOptions& session) {
   constexpr std::size_t kShown = 64;
+  const Problem& first = session.problems.front();
   std::string list;
-  for (std::size_t i = 0; i < std::min(sizes.size(), kShown); ++i) list += ' ' + to_string(sizes[i]);
-  if (sizes.size() > kShown) list += fmt::format(" and {} more", sizes.size() - kShown);
+  std::size_t sizes = 0;
+  for (const Problem& problem : session.problems) {
+    if (problem.precision != first.precision || problem.layout != first.layout) continue;
+    if (++sizes <= kShown) list += ' ' + to_string(Size{problem.m, problem.n, problem.k});
+  }
+  if (sizes > kShown) list += fmt::format(" and {} more", sizes - kShown);
   std::int64_t total = 0;
   for (const auto& model : models_of(session.devices)) {
     for (const auto& problem : session.problems) total += configurations(session, model, problem);
   }
   for (const auto& device : session.devices) say("{}", to_string(device));
-  say("{} sizes:{}", sizes.size(), list);
+  say("{} sizes:{}", sizes, list);
   say("{} problems, {} configurations before rules; database {}", session.problems.size(), total, session.database);
 }
 
@@ -85,17 +91,13 @@ void print_winners(const SessionOptions& session, const TuneOptions& options) {
   print(winners_table(winners, states_of(winners, ""), options.format), options.format, options.color);
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text << std::flush;
-  if (!file) throw Error(fmt::format("{}: cannot be written; check the folder and the disk", path));
-}
-
 ExitCode replay_search(const SessionOptions& session, const TuneOptions& options) {
   const auto seeds = options.seeds.empty() ? std::vector<std::uint64_t>{session.seed} : options.seeds;
   const auto replays = what_if(session, seeds);
   print(replays_table(replays, session.strategy, options.format), options.format, options.color);
-  if (!options.curve.empty()) write_file(options.curve, curve_table(replays, session.strategy).text(Format::csv));
+  if (!options.curve.empty()) {
+    write_text_file(options.curve, curve_table(replays, session.strategy).text(Format::csv), options.force);
+  }
   int unknown = 0;
   for (const auto& replay : replays) {
     unknown += replay.unknown;
@@ -107,8 +109,9 @@ ExitCode replay_search(const SessionOptions& session, const TuneOptions& options
 }
 
 ExitCode tune(const TuneOptions& options) {
+  if (!options.curve.empty()) check_writable(options.curve, options.force);
   const auto session = plan(options);
-  echo(session, parse_sizes(options.sizes));
+  echo(session);
   if (options.dry_run) {
     print_plan(session, options);
     return ExitCode::done;
@@ -149,7 +152,11 @@ Verb mmtune_verb_tune() {
                         .value = "FILE",
                         .help = "write how the best improves from trial to trial to this CSV file",
                         .target = file_target(options->curve),
-                        .needs = "--what-if"}});
+                        .needs = "--what-if"},
+                       {.names = "--force",
+                        .help = "overwrite that file, unless it is a database",
+                        .target = flag_target(options->force),
+                        .needs = "--curve"}});
   verb.add(
       "Options",
       {{.names = "--retune", .help = "measure again what is known", .target = flag_target(options->session.retune)},
