@@ -50,6 +50,11 @@ TEST_F(Cli, BadInputIsOneLineWithTokenAndRemedy) {
       {"no effort", "--sizes 64 --effort none", 2, "none", "quick"},
       {"budget", "--sizes 64 --budget soon", 2, "'soon'", "60s"},
       {"seed", "--sizes 64 --seed x", 2, "seed", "mmtune tune --help"},
+      {"negative seed", "--sizes 64 --seed -1", 2, "'-1'", "whole number"},
+      {"huge seed", "--sizes 64 --seed 18446744073709551616", 2, "'18446744073709551616'", "18446744073709551615"},
+      {"huge device", "--sizes 64 --device 18446744073709551617", 2, "'18446744073709551617'", "write auto"},
+      {"huge value", "render simt --size 64 --config BM=18446744073709551617", 2, "18446744073709551617", ""},
+      {"no name of a database", "show --db ''", 2, "--db", "write a path"},
       {"seeds", "--sizes 64 --what-if --seeds 5..1", 2, "'5..1'", "1..5"},
       {"curve alone", "--sizes 64 --curve x", 2, "--curve", "--what-if"},
       {"space restriction", "space tiled --sizes 64 --device model:h200 --only TILE=7", 2, "TILE=7", "16"},
@@ -180,6 +185,57 @@ TEST_F(Cli, LostOutputIsAnError) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
   const auto command = fmt::format("'{}' devices -q >/dev/full 2>/dev/null", MMTUNE_BINARY);
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
+}
+
+/// The paths of a database that cannot even be looked at, by the shell that runs the program.
+constexpr const char* kUnreachable[] = {
+    "ln -s loop \"$XDG_DATA_HOME/mmtune\"",
+    "XDG_DATA_HOME=$XDG_DATA_HOME/$(printf '%0300d' 0)",
+};
+
+TEST_F(Cli, DatabaseThatCannotBeReachedIsADatabaseError) {
+  for (const auto* how : kUnreachable) {
+    std::filesystem::remove_all(path("home"));
+    std::filesystem::create_directory(path("home"));
+    std::filesystem::create_symlink("mmtune", path("home/loop"));
+    const auto run = [&](const std::string& arguments) {
+      return shell(fmt::format("export XDG_DATA_HOME='{}'; {}; unset MMTUNE_DB; '{}' {}", path("home"), how,
+                               MMTUNE_BINARY, arguments));
+    };
+    const auto show = run("show");
+    EXPECT_EQ(show.code, 5) << how << show.err;
+    EXPECT_THAT(show.err, AllOf(HasSubstr("database"), HasSubstr("check the path"))) << how;
+    const auto doctor = run("doctor --format csv");
+    EXPECT_EQ(doctor.code, doctor.out.find("\nNVRTC,found") == std::string::npos ? 3 : 5) << how << doctor.err;
+    EXPECT_THAT(doctor.out, AllOf(HasSubstr("\ndatabase,unusable"), HasSubstr("\nNVRTC,"))) << how;
+  }
+}
+
+TEST_F(Cli, SizesMayComeThroughAPipe) {
+  const auto result = shell(fmt::format(
+      "printf '64\\n96\\n' | '{}' --device model:h200 --sizes @/dev/stdin --dry-run --format csv", MMTUNE_BINARY));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("\nfp32,nn,64,64,64,"), HasSubstr("\nfp32,nn,96,96,96,")));
+}
+
+TEST_F(Cli, CurveOverwritesNoFile) {
+  std::ofstream(path("curve.csv")) << "precious";
+  const auto run = [this](const std::string& curve, const std::string& more) {
+    return mmtune(fmt::format("--device model:h200 --sizes 64 --what-if --curve '{}' {}", curve, more));
+  };
+  EXPECT_EQ(run(path("curve.csv"), "").code, 2);
+  EXPECT_EQ(content(path("curve.csv")), "precious");
+  EXPECT_THAT(run(path("curve.csv"), "").err, HasSubstr("--force"));
+}
+
+TEST_F(Cli, DryRunCountsWhatOnlyLeaves) {
+  const auto count = [this](const std::string& more) {
+    const auto result =
+        mmtune(fmt::format("--device model:h200 --sizes 64 --family tiled --dry-run --format json {}", more));
+    return nlohmann::json::parse(result.out).at(0).at("configurations").get<std::int64_t>();
+  };
+  EXPECT_GT(count(""), count("--only TILE=8,16"));
+  EXPECT_EQ(count("--only TILE=8,16"), 2 * count("--only TILE=8"));
 }
 
 TEST_F(Cli, OnlyNamesParametersAndValuesThatExist) {

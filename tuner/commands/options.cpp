@@ -5,7 +5,9 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "runtime/env.h"
@@ -160,6 +162,15 @@ void add_log_options(Verb& verb) {
 
 std::string database_path(const Options& options) {
   return options.database.empty() ? env::default_database() : options.database;
+}
+
+bool database_exists(const std::string& path) {
+  std::error_code error;
+  const bool exists = std::filesystem::exists(path, error);
+  if (error) {
+    throw DatabaseError(fmt::format("database {}: {}; check the path and its permissions", path, error.message()));
+  }
+  return exists;
 }
 
 void check_restriction(const Restriction& restriction, const std::vector<const Family*>& families) {

@@ -44,6 +44,9 @@ void add_log_options(Verb& verb);
 /// The file given with --db, else the default database.
 std::string database_path(const Options& options);
 
+/// Throws DatabaseError where that cannot be said: no permission, a loop of links, a name that is too long.
+bool database_exists(const std::string& path);
+
 /// Throws UsageError for a parameter that none of these families has, or a value that none allows.
 void check_restriction(const Restriction& restriction, const std::vector<const Family*>& families);
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "db/store.h"
@@ -66,24 +65,26 @@ bool examine_nvrtc(Table& table) {
   }
 }
 
-void examine_database(Table& table, const Options& options) {
+/// Whether there is none yet, or it can be used.
+bool examine_database(Table& table, const Options& options) {
   try {
     const auto path = database_path(options);
-    if (!std::filesystem::exists(path)) {
+    if (!database_exists(path)) {
       add_row(table, "database", "absent", "", path + ": the first tuning creates it", Tone::plain);
-      return;
+      return true;
     }
     const auto report = Store::open(path, OpenMode::read_only).check();
     if (report.faults.empty()) {
       add_row(table, "database", "found", fmt::format("{} sizes, {} trials", report.winners, report.trials), path,
               Tone::good);
-    } else {
-      add_row(table, "database", "damaged", "", fmt::format("{}: {}; see mmtune db check", path, report.faults.front()),
-              Tone::bad);
+      return true;
     }
+    add_row(table, "database", "damaged", "", fmt::format("{}: {}; see mmtune db check", path, report.faults.front()),
+            Tone::bad);
   } catch (const DatabaseError& error) {
     add_row(table, "database", "unusable", "", error.what(), Tone::bad);
   }
+  return false;
 }
 
 void list_switches(Table& table) {
@@ -105,10 +106,11 @@ ExitCode doctor(const Options& options) {
   const bool can_compile = examine_nvrtc(table);
   add_row(table, "CUDA headers", "not needed", "", "kernels include none; only building mmtune needs them",
           Tone::plain);
-  examine_database(table, options);
+  const bool is_database_usable = examine_database(table, options);
   list_switches(table);
   print(table, options.format, options.color);
-  return can_compile ? ExitCode::done : ExitCode::no_device;
+  if (!can_compile) return ExitCode::no_device;
+  return is_database_usable ? ExitCode::done : ExitCode::database;
 }
 
 }  // namespace

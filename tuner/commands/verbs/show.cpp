@@ -1,7 +1,6 @@
 // mmtune show: the best kernel of every size in the database.
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <memory>
 
 #include "db/store.h"
@@ -27,7 +26,7 @@ bool contains_in_any_case(std::string_view text, std::string_view part) {
 std::vector<Winner> selected(const Options& options) {
   // No database yet is no error, unless the user named one.
   const auto path = database_path(options);
-  if (options.database.empty() && !std::filesystem::exists(path)) return {};
+  if (options.database.empty() && !database_exists(path)) return {};
   auto winners = Store::open(path, OpenMode::read_only).winners();
   std::erase_if(winners, [&](const Winner& winner) {
     const auto& key = winner.trial.key;
