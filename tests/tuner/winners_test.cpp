@@ -107,5 +107,18 @@ TEST(Winners, ConditionsAreShown) {
   EXPECT_THAT(text, HasSubstr("disturbed while it was timed; not deterministic"));
 }
 
+TEST(Winners, ProgramForAnotherArchitectureIsMarked) {
+  Winner one = winner(1000, Evidence::predicted, key_of(catalog_gpu("gt740m")));
+  one.binary.target = "sm_75";
+  EXPECT_THAT(table_of(one, Format::table).text(Format::table), Not(HasSubstr("compiled for")));
+  one.binary.exact_target = false;
+  for (const auto format : {Format::table, Format::md}) {
+    EXPECT_THAT(table_of(one, format).text(format), HasSubstr("compiled for sm_75, not this GPU's architecture"));
+  }
+  const auto row = nlohmann::json::parse(table_of(one, Format::json).text(Format::json)).at(0);
+  EXPECT_EQ(row.at("target"), "sm_75");
+  EXPECT_EQ(row.at("exact_target"), 0);
+}
+
 }  // namespace
 }  // namespace mmtune

@@ -145,6 +145,8 @@ Columns full_columns() {
       {{"reason"}, [](const Line& l) { return l.state.reason; }},
   };
   add_fields<Timing>(columns, [](const Line& l) -> const Timing& { return l.timing(); });
+  columns.push_back({{"target"}, [](const Line& l) { return l.winner.binary.target; }});
+  columns.push_back({{"exact_target"}, [](const Line& l) { return whole(l.winner.binary.exact_target ? 1 : 0); }});
   return columns;
 }
 
@@ -155,6 +157,9 @@ std::string remarks(const Winner& winner, const State& state) {
     list.push_back(fmt::format("{}: {}", to_string(state.validity), state.reason));
   if (winner.trial.timing.disturbed > 0) list.emplace_back("disturbed while it was timed");
   if (!winner.trial.deterministic) list.emplace_back("not deterministic");
+  if (!winner.binary.exact_target) {
+    list.push_back(fmt::format("compiled for {}, not this GPU's architecture", winner.binary.target));
+  }
   return fmt::format("{}", fmt::join(list, "; "));
 }
 

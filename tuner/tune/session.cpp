@@ -111,6 +111,10 @@ class Session {
 
   void add_model(const DeviceChoice& first) {
     const CompileTarget target = compile_target(first.spec, pool_.compiler().supported);
+    if (!target.exact) {
+      log::warning("{}: NVRTC {} compiles for {} and not for its sm_{}: registers and occupancy may differ",
+                   first.spec.name, pool_.compiler().version, target.name, compute_capability(first.spec));
+    }
     Model& model = models_.emplace_back(
         Model{{files_, first.spec, target, evidence_of(first), pool_.compiler().version}, {}, {}, {}});
     for (const DeviceChoice& device : options_.devices) {
