@@ -10,44 +10,37 @@ fail() {
   exit "$2"
 }
 
-# first_with FILE DIRECTORY…: the first directory that holds FILE, which may be a pattern.
+# first_with FILE DIRECTORIES: the first of the directories, one a line, that holds FILE, which may be a pattern.
 first_with() {
-  wanted=$1
-  shift
-  for directory in "$@"; do
-    for file in "$directory"/$wanted; do
+  echo "$2" | while IFS= read -r directory; do
+    for file in "$directory"/$1; do
       if [ -e "$file" ]; then
         echo "$directory"
-        return 0
+        exit
       fi
     done
-  done
-  return 1
+  done | grep .
 }
 
-# Where the loader would find libnvrtc, besides LD_LIBRARY_PATH.
+# Where the loader would find libnvrtc.
 loader_directories() {
-  for file in $(/sbin/ldconfig -p 2> /dev/null | sed -n 's/.*libnvrtc\.so.* => //p'); do
-    dirname "$file"
-  done
+  echo "${LD_LIBRARY_PATH:-}" | tr : '\n'
+  /sbin/ldconfig -p 2> /dev/null | sed -n 's|.*libnvrtc\.so.* => \(.*\)/.*|\1|p'
 }
 
 # Sets cuda_include. The program needs cuda.h and nvrtc.h to be built, and libnvrtc to compile kernels; nothing else of
 # the toolkit. Where MMTUNE_NVRTC names the library, the program says what is wrong with it.
 require_cuda() {
-  headers= libraries=
-  for toolkit in $(printf '%s\n' "${MMTUNE_CUDA_PATH:-}" "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda |
-      awk 'NF && !seen[$0]++'); do
-    headers="$headers $toolkit/include"
-    libraries="$libraries $toolkit/lib64 $toolkit/lib $toolkit"
-  done
-  headers="$headers /usr/include"
+  toolkits=$(printf '%s\n' "${MMTUNE_CUDA_PATH:-}" "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda |
+    awk 'NF && !seen[$0]++')
+  headers=$(echo "$toolkits" | sed 's|$|/include|'; echo /usr/include)
+  libraries=$(echo "$toolkits" | sed 'h; s|$|/lib64|p; g; s|$|/lib|p; g')
   missing=
-  cuda_include=$(first_with nvrtc.h $headers) && [ -e "$cuda_include/cuda.h" ] ||
-    missing="the headers cuda.h and nvrtc.h (looked in$headers)"
-  [ -n "${MMTUNE_NVRTC:-}" ] || first_with 'libnvrtc.so*' $libraries > /dev/null ||
-    first_with 'libnvrtc.so*' $(echo "${LD_LIBRARY_PATH:-}" | tr : ' ') $(loader_directories) > /dev/null ||
-    missing="${missing:+$missing and }libnvrtc (looked in$libraries and where the loader searches)"
+  cuda_include=$(first_with nvrtc.h "$headers") && [ -e "$cuda_include/cuda.h" ] ||
+    missing="the headers cuda.h and nvrtc.h (looked in $(echo $headers))"
+  [ -n "${MMTUNE_NVRTC:-}" ] || first_with 'libnvrtc.so*' "$libraries" > /dev/null ||
+    first_with 'libnvrtc.so*' "$(loader_directories)" > /dev/null ||
+    missing="${missing:+$missing and }libnvrtc (looked in $(echo $libraries) and where the loader searches)"
   [ -z "$missing" ] || fail "CUDA: cannot find $missing; install the CUDA toolkit 12 or 13 \
 (https://developer.nvidia.com/cuda-downloads, package cuda-toolkit), or set CUDA_HOME to its directory" 3
 }
@@ -86,7 +79,6 @@ require_tools() {
   require libfmt-dev fmt/format.h
   require libsqlite3-dev sqlite3.h
   require libcli11-dev CLI/CLI.hpp
-  require nlohmann-json3-dev nlohmann/json.hpp
 }
 
 # configure yes|no: with or without tests. Nothing to do where an earlier run configured at least that.
@@ -99,4 +91,27 @@ configure() {
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMMTUNE_BUILD_TESTS="$1" \
     -DMMTUNE_CUDA_INCLUDE_DIR="$cuda_include" > "$build/configure.log" 2>&1 ||
     { cat "$build/configure.log" >&2; fail "cmake failed, see above" 1; }
+}
+
+# build_target TARGET: builds it and says how far that is, on a terminal in one line, else ten times in all. What
+# compilers say is shown, what ninja says is not.
+build_target() {
+  terminal=0
+  [ ! -t 2 ] || terminal=1
+  { status=0; NINJA_STATUS='%f/%t ' ninja -C "$build" "$1" 2>&1 || status=$?; echo "ninja ended with $status"; } |
+    awk -v me="$me" -v terminal="$terminal" '
+      BEGIN { last = -1 }
+      function clear() { if (terminal && shown) printf "\r\033[K"; shown = 0 }
+      /^ninja ended with/ { clear(); exit $4 }
+      /^ninja: / || /Looking up the commit/ { next }
+      /^[0-9]+\/[0-9]+ / {
+        split($1, count, "/")
+        tenth = int(10 * count[1] / count[2])
+        if (terminal) { printf "\r\033[K%s: building %s", me, $1; shown = 1 }
+        else if (tenth != last) print me ": building " $1
+        last = tenth
+        fflush()
+        next
+      }
+      { clear(); print }' >&2 || fail "cannot be built, see above" 1
 }
