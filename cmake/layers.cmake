@@ -11,6 +11,7 @@ function(mmtune_layer name)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:mmtune_options>)
+  mmtune_precompile(${target} mmtune_templates ${MMTUNE_COMMON_HEADERS})
 
   set(view ${PROJECT_BINARY_DIR}/layers/${name})
   file(MAKE_DIRECTORY ${view})
