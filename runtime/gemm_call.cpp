@@ -23,14 +23,23 @@ void check_formats(const Gemm& call) {
 
 void check_extent(std::string_view name, std::int64_t value) {
   if (value < 0) throw UsageError(fmt::format("{} = {}: an extent cannot be negative", name, value));
+  if (value > Problem::kMostExtent) {
+    throw UsageError(fmt::format("{} = {}: extents go up to {}", name, value, Problem::kMostExtent));
+  }
 }
 
 std::int64_t leading_dimension(std::string_view name, std::int64_t given, const StoredShape& shape) {
   const std::int64_t row = std::max<std::int64_t>(1, shape.columns);
-  if (given == 0) return row;
-  if (given >= row) return given;
-  throw UsageError(fmt::format("{} = {}: less than the {} elements of a stored row; 0 stands for rows without padding",
-                               name, given, row));
+  const std::int64_t distance = given == 0 ? row : given;
+  if (distance < row) {
+    throw UsageError(fmt::format(
+        "{} = {}: less than the {} elements of a stored row; 0 stands for rows without padding", name, given, row));
+  }
+  if (!can_exist(shape.rows, distance)) {
+    throw UsageError(
+        fmt::format("{} = {}: {} rows of so many elements are more than any memory has", name, distance, shape.rows));
+  }
+  return distance;
 }
 
 CUdeviceptr address(std::string_view name, const void* pointer, bool needed, const FormatTraits& format,

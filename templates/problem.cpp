@@ -21,14 +21,12 @@ int operand_alignment(std::uintptr_t address, std::int64_t ld, std::int64_t cont
   return static_cast<int>(bits & (~bits + 1));  // the lowest set bit
 }
 
-/// Whether the bytes of an operand fit an int64 with room. Neither extent is over Problem::kMostExtent, so that the
-/// quotient says it without overflow.
+}  // namespace
+
 bool can_exist(std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
-  return rows <= kMostElements / columns;
+  return columns == 0 || rows <= kMostElements / columns;
 }
-
-}  // namespace
 
 std::string_view Problem::contradiction() const {
   return can_exist(m, n) && can_exist(m, k) && can_exist(k, n) ? "" : "m, n, k: a matrix is too large";

@@ -50,7 +50,7 @@ struct Problem {
 
   friend bool operator==(const Problem&, const Problem&) = default;
 
-  static constexpr double kMostExtent = std::int64_t{1} << 40;
+  static constexpr std::int64_t kMostExtent = std::int64_t{1} << 40;
 
   static constexpr void fields(auto&& visit) {
     visit("precision", &Problem::precision, rule::OneOf{kAllPrecisions});
@@ -63,6 +63,10 @@ struct Problem {
   std::string_view contradiction() const;
 };
 static_assert(kListsAllMembers<Problem>);
+
+/// Whether the bytes of a matrix fit an int64 with room, which no arithmetic on them overflows. Neither extent is
+/// negative.
+bool can_exist(std::int64_t rows, std::int64_t columns);
 
 /// Leading dimensions in elements: the distance between two stored rows.
 struct LeadingDimensions {

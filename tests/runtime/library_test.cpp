@@ -2,7 +2,9 @@
 #include <mmtune/mmtune.h>
 
 #include <array>
+#include <cmath>
 #include <fstream>
+#include <limits>
 
 #include "templates/gpu_catalog.h"
 #include "tests/runtime/stored_kernels.h"
@@ -102,6 +104,67 @@ TEST_F(LibraryPlan, NamesTheArgumentThatIsWrong) {
   const auto odd = reinterpret_cast<void*>(std::uintptr_t{0x1002});
   EXPECT_THAT(error_of({.m = 2, .n = 3, .k = 8, .c = odd}), HasSubstr("c = 0x1002: not aligned to the 4 bytes"));
   EXPECT_EQ(error_of({.precision = Precision::fp16, .m = 2, .n = 3, .k = 8, .c = odd}), "");
+}
+
+/// What may come from a caller by mistake: signs, ends of integer types, and what a Problem may just be.
+constexpr std::array<std::int64_t, 11> kExtremes{std::numeric_limits<std::int64_t>::min(),
+                                                 -1,
+                                                 0,
+                                                 1,
+                                                 3,
+                                                 std::int64_t{1} << 31,
+                                                 Problem::kMostExtent,
+                                                 Problem::kMostExtent + 1,
+                                                 std::int64_t{1} << 62,
+                                                 std::numeric_limits<std::int64_t>::max() - 1,
+                                                 std::numeric_limits<std::int64_t>::max()};
+
+/// Plans the call, which is refused or answered; the sanitizers see overflows. Whether it was answered.
+bool is_planned(const Library& library, const Gemm& call) {
+  try {
+    const Answer answer = library.plan(call);
+    EXPECT_TRUE(std::isfinite(answer.expected_us) && answer.expected_us >= 0) << answer.expected_us;
+    EXPECT_LT(library.workspace_bytes(call), std::size_t{1} << 62);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+TEST_F(LibraryPlan, ExtremeExtentsAreRefusedOrPlanned) {
+  const DeviceSpec device = catalog_gpu("h200");
+  const CompileTarget target = compile_target(device, {90});
+  {
+    Store store = Store::open(directory_.file("test.db"), OpenMode::read_write);
+    for (const char* family : {"tiled", "simt", "skinny"}) {
+      const test::Decision decision{packed_problem(Precision::fp32, Layout::nn, 512, 512, 512), family, "", 55};
+      const Source source = test::source_of(decision, device, target.compute_capability);
+      test::put(store, device, decision, source.hash, test::pretended_binary(source, target));
+    }
+  }
+  const Library library = open();
+  int planned = 0;
+  for (const auto m : kExtremes) {
+    for (const auto n : kExtremes) {
+      for (const auto k : kExtremes) planned += is_planned(library, {.m = m, .n = n, .k = k}) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(planned, 50);
+  EXPECT_FALSE(is_planned(library, {.m = Problem::kMostExtent + 1, .n = 1, .k = 1}));
+  EXPECT_FALSE(is_planned(library, {.m = Problem::kMostExtent, .n = Problem::kMostExtent, .k = 1}));
+}
+
+TEST_F(LibraryPlan, ExtremeLeadingDimensionsAreRefusedOrPlanned) {
+  const Library library = open();
+  for (const auto layout : kAllLayouts) {
+    for (const auto ld : kExtremes) {
+      for (const int operand : {0, 1, 2}) {
+        Gemm call{.precision = Precision::fp64, .layout = layout, .m = 512, .n = 300, .k = 270};
+        (operand == 0 ? call.lda : operand == 1 ? call.ldb : call.ldc) = ld;
+        EXPECT_EQ(is_planned(library, call), ld == 0 || ld == std::int64_t{1} << 31) << ld;
+      }
+    }
+  }
 }
 
 TEST_F(LibraryPlan, EmptyOutputNeedsNothing) {

@@ -48,7 +48,7 @@ struct LibraryOptions {
 ///
 /// beta = 0 does not read C, alpha = 0 reads neither A nor B, k = 0 gives beta * C, m = 0 or n = 0 does nothing.
 /// Addresses must be aligned to an element; more alignment, of rows too, allows faster kernels. For int32, alpha and
-/// beta must be 32-bit integers.
+/// beta must be 32-bit integers. Extents go up to 2^40, and no operand has more than 2^48 elements, padding included.
 struct Gemm {
   Precision precision = kDefaultPrecision;
   Layout layout = Layout::nn;
