@@ -1,12 +1,15 @@
 #include "runtime/dump.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <mmtune/error.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "runtime/env.h"
@@ -23,6 +26,19 @@ struct KindName {
 
 /// In the order of Dump::Kind.
 constexpr std::array<KindName, 4> kKinds = {{{"src", "cu"}, {"ptx", "ptx"}, {"log", "log"}, {"cubin", "cubin"}}};
+
+/// Follows no link: names can be foretold, and the directory may be one that others write to. False with errno.
+bool write_file(const std::string& path, std::string_view contents) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  bool written = true;
+  while (written && !contents.empty()) {
+    const auto count = write(file, contents.data(), contents.size());
+    written = count > 0 || (count < 0 && errno == EINTR);
+    if (count > 0) contents.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return close(file) == 0 && written;
+}
 
 }  // namespace
 
@@ -46,9 +62,8 @@ void Dump::write(Kind kind, const Source& source, std::string_view contents) con
   const std::string name =
       fmt::format("{}-{}.{}", source.name, source.hash, kKinds[static_cast<std::size_t>(kind)].extension);
   const auto path = std::filesystem::path(directory_) / name;
-  std::ofstream file(path, std::ios::binary);
-  file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
-  if (!file.flush()) log::warning("{}: cannot be written; check MMTUNE_DUMP_DIR", path.string());
+  if (write_file(path, contents)) return;
+  log::warning("{}: cannot be written: {}; check MMTUNE_DUMP_DIR", path.string(), std::strerror(errno));
 }
 
 }  // namespace mmtune

@@ -121,6 +121,24 @@ TEST_F(NvrtcTest, DumpsWhatWasAskedForAndNothingElse) {
   fs::remove_all(directory);
 }
 
+TEST_F(NvrtcTest, DumpFollowsNoLink) {
+  namespace fs = std::filesystem;
+  const fs::path directory = fs::path(testing::TempDir()) / "mmtune_dump_link";
+  fs::remove_all(directory);
+  fs::create_directory(directory);
+  const fs::path precious = directory / "precious";
+  std::ofstream(precious) << "precious";
+  fs::create_symlink(precious, directory / ("test-" + source_of(kKernel).hash + ".cu"));
+  const ScopedEnv dump("MMTUNE_DUMP", "src");
+  const ScopedEnv place("MMTUNE_DUMP_DIR", directory.c_str());
+  testing::internal::CaptureStderr();
+  Nvrtc::load().compile(source_of(kKernel), TemplateFiles::embedded(), sm(80));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("cannot be written"));
+  std::ifstream file(precious);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "precious");
+  fs::remove_all(directory);
+}
+
 TEST_F(NvrtcTest, RefusesAnUnknownDump) {
   const ScopedEnv dump("MMTUNE_DUMP", "src,sass");
   EXPECT_THROW(Nvrtc::load(), UsageError);
