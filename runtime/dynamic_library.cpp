@@ -7,6 +7,8 @@
 
 #include <string_view>
 
+#include "runtime/log.h"
+
 namespace mmtune {
 
 namespace {
@@ -32,17 +34,23 @@ DynamicLibrary DynamicLibrary::open(const std::string& what, const std::vector<s
                                     const std::string& remedy) {
   std::string tried;
   std::string reason;
+  bool is_one_reason = true;
   for (const std::string& candidate : candidates) {
     if (void* handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL)) {
       return DynamicLibrary(handle, loaded_file(handle, candidate));
     }
     // Most candidates fail for one reason, which is said once behind them all.
     const std::string its_reason = last_error(candidate);
+    is_one_reason = is_one_reason && (reason.empty() || its_reason == reason);
     if (!reason.empty()) tried += its_reason == reason ? ", " : fmt::format(" ({}), ", reason);
     tried += candidate;
     reason = its_reason;
   }
-  throw DeviceError(fmt::format("cannot load {}: tried {} ({}); {}", what, tried, reason, remedy));
+  tried += fmt::format(" ({})", reason);
+  if (!is_one_reason) throw DeviceError(fmt::format("cannot load {}: tried {}; {}", what, tried, remedy));
+  log::info("{}: tried {}", what, tried);
+  throw DeviceError(fmt::format("cannot load {}: {} in {} places, which --verbose or MMTUNE_LOG=info lists; {}", what,
+                                reason, candidates.size(), remedy));
 }
 
 void* DynamicLibrary::find(const char* symbol) const { return dlsym(handle_, symbol); }

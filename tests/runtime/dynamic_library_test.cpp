@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
+#include "runtime/log.h"
 #include "test_paths.h"
 
 namespace mmtune {
@@ -11,6 +12,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(DynamicLibrary, SaysWhereItLookedAndWhatHelps) {
   try {
@@ -21,6 +23,24 @@ TEST(DynamicLibrary, SaysWhereItLookedAndWhatHelps) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("the oracle: tried liboracle.so.7, /nowhere/liboracle.so (cannot open"),
                                     HasSubstr("CMakeLists.txt (invalid ELF header"), HasSubstr("; ask elsewhere")));
   }
+}
+
+TEST(DynamicLibrary, ListsThePlacesOnlyForThoseWhoAsk) {
+  const auto before = log::level();
+  for (const auto level : {log::Level::warning, log::Level::info}) {
+    log::set_level(level);
+    testing::internal::CaptureStderr();
+    try {
+      DynamicLibrary::open("the oracle", {"liboracle.so.7", "/nowhere/liboracle.so"}, "ask elsewhere");
+      ADD_FAILURE() << "opened a library that does not exist";
+    } catch (const DeviceError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("the oracle: cannot open"), HasSubstr("in 2 places"),
+                                      HasSubstr("; ask elsewhere"), Not(HasSubstr("/nowhere"))));
+    }
+    const auto listed = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(listed.find("/nowhere/liboracle.so") != listed.npos, level == log::Level::info) << listed;
+  }
+  log::set_level(before);
 }
 
 TEST(DynamicLibrary, TakesTheFirstCandidateThatLoadsAndKnowsItsFile) {
