@@ -144,11 +144,12 @@ TEST_F(BenchCli, WaitsForTheGpu) {
   const auto lock = GpuLock::wait(gpu, [] { return false; });
   const auto result = shell(fmt::format(R"(
       MMTUNE_TEST_FAULTS='uuid@{0}' '{1}' bench --device 0 --sizes 64 --vs naive --db '{2}' 2>'{3}' & bench=$!
-      while kill -0 $bench && ! grep -q 'another mmtune' '{3}'; do sleep 0.05; done
+      while kill -0 $bench && ! grep -q 'waiting for it' '{3}'; do sleep 0.05; done
       kill -TERM $bench; wait $bench; code=$?; cat '{3}' >&2; exit $code)",
                                         gpu.spec.uuid, MMTUNE_PRETENDING_BINARY, path("default.db"), path("log")));
-  std::filesystem::remove(fmt::format("/tmp/mmtune-{}.lock", gpu.spec.uuid));
-  EXPECT_THAT(result.err, HasSubstr("another mmtune measures on GPU 0"));
+  std::filesystem::remove(GpuLock::path(gpu));
+  EXPECT_THAT(result.err, HasSubstr(fmt::format("process {} (", getpid())));
+  EXPECT_THAT(result.err, HasSubstr("has the lock of GPU 0"));
   EXPECT_EQ(result.code, 130);
 }
 

@@ -96,8 +96,8 @@ class FaultsTest : public testing::Test {
   /// How many there are of options().
   static std::size_t candidates() { return candidate_count("tiled", kOthers); }
 
-  /// Of this process alone, so that no other test waits for it.
-  static std::string gpu_uuid(int number) { return fmt::format("GPU-test-{}-{}", getpid(), number); }
+  /// Of this test alone and of processes that it forks, so that no other test waits for it.
+  std::string gpu_uuid(int number) const { return fmt::format("GPU-test-{}-{}", process_, number); }
 
   static SessionSummary run(const SessionOptions& options, const std::string& faults) {
     const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
@@ -193,6 +193,7 @@ class FaultsTest : public testing::Test {
     return access(kShared, W_OK) == 0 ? kShared : testing::TempDir();
   }
 
+  pid_t process_ = getpid();
   std::filesystem::path folder_;
 };
 

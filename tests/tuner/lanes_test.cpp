@@ -105,7 +105,6 @@ TEST_F(Lanes, TwoRunsNeverMeasureOnOneGpuAtTheSameTime) {
   const std::string faults = "alone@" + path("alone");
   const pid_t other = fork();
   SessionOptions mine = on({gpu(0)});
-  mine.devices[0].spec.uuid = fmt::format("GPU-test-{}-0", other == 0 ? getppid() : getpid());
   mine.problems.resize(2);
   if (other == 0) {
     mine.database = path("other.db");
@@ -128,10 +127,22 @@ TEST_F(Lanes, ALockIsWaitedForWithAMessage) {
   ASSERT_TRUE(first);
   testing::internal::CaptureStderr();
   EXPECT_FALSE(GpuLock::wait(gpu(0), [] { return true; }));
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("another mmtune measures on GPU 0"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr(fmt::format("process {} (", getpid())), HasSubstr("has the lock of GPU 0")));
   EXPECT_TRUE(GpuLock::wait(gpu(1), never)) << "another GPU is free";
   first.reset();
   EXPECT_TRUE(GpuLock::wait(gpu(0), never));
+}
+
+TEST_F(Lanes, AWaitForALockIsBounded) {
+  const auto never = [] { return false; };
+  const auto first = GpuLock::wait(gpu(0), never);
+  try {
+    GpuLock::wait(gpu(0), never, 0.2);
+    ADD_FAILURE() << "no end of the wait";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("GPU 0"), HasSubstr(GpuLock::path(gpu(0))), HasSubstr("--wait")));
+  }
 }
 
 TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {

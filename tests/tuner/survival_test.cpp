@@ -155,6 +155,7 @@ TEST_F(Survival, WorkersDieWithAKilledParent) {
   EXPECT_EQ(workers.size(), 3u);
   kill(parent, SIGKILL);
   waitpid(parent, nullptr, 0);
+  EXPECT_FALSE(std::filesystem::exists(fmt::format("/tmp/mmtune-GPU-test-{}-0.lock", parent))) << "left behind";
   const auto deadline = Clock::now() + std::chrono::seconds(2);
   const auto is_gone = [](const ProcessLine& worker) {
     const auto line = look_at(worker.id);

@@ -109,6 +109,13 @@ Option device_option(Options& options) {
           .target = text_target(options.device)};
 }
 
+Option wait_option(double& wait_s) {
+  return {.names = "--wait",
+          .value = "TIME",
+          .help = "longest wait for a GPU that another process measures on: 30s, 10m (default: no limit)",
+          .target = duration_target(wait_s)};
+}
+
 Option database_option(Options& options) {
   return {.names = "--db",
           .value = "FILE",

@@ -31,12 +31,14 @@ Option family_argument(std::string& family);
 Option sizes_option(std::string& sizes);
 Option device_option(Options& options);
 Option database_option(Options& options);
+/// --wait, for verbs that measure.
+Option wait_option(double& wait_s);
 /// --precision and --layout.
 std::vector<Option> problem_options(Options& options);
 /// --only, unchecked: families may be known only later.
 Option restriction_option(Restriction& restriction);
 
-/// --format, --color, and those of add_log_options().
+/// --format, --color, --wide, and those of add_log_options().
 void add_output_options(Verb& verb, Options& options);
 /// --verbose and --quiet, which set the log level.
 void add_log_options(Verb& verb);

@@ -142,7 +142,8 @@ class Repetition {
     if (!lane_ && evidence_of(device) == Evidence::predicted) {
       lane_ = make_model_lane(device, pool_.compiler().version);
     } else if (!lane_) {
-      lock_ = GpuLock::wait(device, [] { return false; });
+      lock_ = GpuLock::wait(
+          device, [] { return false; }, options_.session.wait_s);
       const CompileTarget target = compile_target(device.spec, pool_.compiler().supported);
       lane_ = make_worker_lane({.device = device, .target = target, .canary = std::nullopt});
     }

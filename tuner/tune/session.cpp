@@ -158,7 +158,7 @@ class Session {
     try {
       const auto is_over = [&] { return is_stopped() || has_no_task(model); };
       const bool is_model = evidence_of(device) == Evidence::predicted;
-      const auto lock = is_model ? std::nullopt : GpuLock::wait(device, is_over);
+      const auto lock = is_model ? std::nullopt : GpuLock::wait(device, is_over, options_.wait_s);
       if (!lock && !is_model) return;
       const SettledGpu settled(device.spec, store_);
       const auto lane = make_lane(model, device);

@@ -27,6 +27,7 @@ struct SessionOptions {
   double load_limit_s = 60;     ///< for a process to load NVRTC
   double open_limit_s = 120;    ///< for a process to open a GPU: a driver that wakes up, a context
   double begin_limit_s = 60;    ///< for operands on the GPU, and for a race, beyond what their work can take
+  double wait_s = 0;            ///< for a GPU that another process measures on; 0: no limit
   bool retune = false;          ///< measure again what is known
   bool refresh = false;         ///< measure the fastest stored candidates again, and search no others
   bool deterministic = false;   ///< only kernels that give the same bits every time may win

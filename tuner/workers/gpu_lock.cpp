@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <mmtune/error.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -31,10 +35,33 @@ FileDescriptor open_lock(const std::string& path) {
   return file;
 }
 
+/// "process 4711 (python3)", from the kernel's list of locks: those of other containers are not there, and their
+/// processes have no number here.
+std::string holder_of(const FileDescriptor& file) {
+  struct stat wanted {};
+  fstat(file.get(), &wanted);
+  const std::string place = fmt::format("{:02x}:{:02x}:{}", major(wanted.st_dev), minor(wanted.st_dev), wanted.st_ino);
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, is_advisory, mode, where;
+    int process = 0;
+    if (!(words >> number >> kind >> is_advisory >> mode >> process >> where)) continue;
+    if (kind != "FLOCK" || where != place || process <= 0) continue;
+    std::string name;
+    std::getline(std::ifstream(fmt::format("/proc/{}/comm", process)), name);
+    return fmt::format("process {} ({})", process, name);
+  }
+  return "another process, which cannot be seen from here,";
+}
+
 }  // namespace
 
-std::optional<GpuLock> GpuLock::wait(const DeviceChoice& device, const std::function<bool()>& give_up) {
-  const std::string path = fmt::format("/tmp/mmtune-{}.lock", device.spec.uuid);
+std::string GpuLock::path(const DeviceChoice& device) { return fmt::format("/tmp/mmtune-{}.lock", device.spec.uuid); }
+
+std::optional<GpuLock> GpuLock::wait(const DeviceChoice& device, const std::function<bool()>& give_up, double limit_s) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::string path = GpuLock::path(device);
   FileDescriptor file = open_lock(path);
   if (!file) {
     log::warning("{}: cannot be opened: {}; another mmtune may measure on {} at the same time", path,
@@ -42,9 +69,14 @@ std::optional<GpuLock> GpuLock::wait(const DeviceChoice& device, const std::func
   }
   bool is_told = false;
   while (file && flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (!is_told) log::warning("another mmtune measures on {} ({}): waiting for its end", to_string(device), path);
+    if (!is_told) log::warning("{} has the lock of {} ({}): waiting for it", holder_of(file), to_string(device), path);
     is_told = true;
     if (give_up()) return std::nullopt;
+    if (limit_s > 0 && std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > limit_s) {
+      throw DeviceError(
+          fmt::format("{}: {} still has its lock {} after {:g} s; end that process, or allow more with --wait",
+                      to_string(device), holder_of(file), path, limit_s));
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   return GpuLock(std::move(file));

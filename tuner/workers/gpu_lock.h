@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "tuner/devices/device_choice.h"
 #include "tuner/workers/file_descriptor.h"
@@ -13,9 +14,13 @@ namespace mmtune {
 /// at the latest. All users of the machine share these files; they are never removed.
 class GpuLock {
  public:
-  /// Waits while another process has it, with a warning that says so, until `give_up`: then nothing. Where no such file
-  /// can be made there is a warning, and no protection.
-  static std::optional<GpuLock> wait(const DeviceChoice& device, const std::function<bool()>& give_up);
+  /// Waits while another process has it, with a warning that names that process where it can be seen, until `give_up`:
+  /// then nothing. Throws DeviceError after `limit_s` seconds; 0: no limit. Where no such file can be made there is a
+  /// warning, and no protection.
+  static std::optional<GpuLock> wait(const DeviceChoice& device, const std::function<bool()>& give_up,
+                                     double limit_s = 0);
+
+  static std::string path(const DeviceChoice& device);
 
  private:
   explicit GpuLock(FileDescriptor file) : file_(std::move(file)) {}

@@ -27,6 +27,7 @@ struct BenchOptions : Options {
   std::vector<std::string> sizes;  ///< one set each
   std::string opponent = "cublas";
   int rounds = 0;
+  double wait_s = 0;  ///< for GpuLock
 };
 
 struct Task {
@@ -128,7 +129,7 @@ ExitCode bench(const BenchOptions& options) {
   const auto tasks = tasks_of(options);
   const auto device = gpu_to_measure(options);
   const InterruptGuard interrupts;
-  const auto lock = GpuLock::wait(device, InterruptGuard::requested);
+  const auto lock = GpuLock::wait(device, InterruptGuard::requested, options.wait_s);
   if (!lock) return ExitCode::interrupted;
   const auto nvrtc = Nvrtc::load();
   const auto target = compile_target(device.spec, nvrtc.supported());
@@ -189,6 +190,7 @@ Verb mmtune_verb_bench() {
              .value = "NUMBER",
              .help = "times that each side is sampled, 6 to 1000 (default: by the time it takes, from 15)",
              .target = number_target(options->rounds, 6, 1000)},
+            wait_option(options->wait_s),
             database_option(*options)});
   add_output_options(verb, *options);
   return verb;

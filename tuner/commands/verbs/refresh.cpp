@@ -105,6 +105,7 @@ Verb mmtune_verb_refresh() {
             {.names = "--dry-run",
              .help = "print what would be timed again and stop",
              .target = flag_target(options->dry_run)},
+            wait_option(options->session.wait_s),
             database_option(*options)});
   add_output_options(verb, *options);
   return verb;
