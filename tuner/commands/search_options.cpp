@@ -63,7 +63,7 @@ void add_search_options(Verb& verb, SearchOptions& options) {
                       restriction_option(session.only),
                       {.names = "--strategy",
                        .value = "NAME",
-                       .help = "which candidates are tried",
+                       .help = "which candidates are tried (default: guided; where times are predicted, ranked)",
                        .target = choice_target(session.strategy, {strategies.begin(), strategies.end()})},
                       {.names = "--effort",
                        .value = "NAME",

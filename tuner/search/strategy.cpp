@@ -17,8 +17,8 @@ namespace {
 constexpr std::array kEfforts{Effort{"quick", 24}, Effort{"default", 170}, Effort{"full", 640}};
 
 using Maker = std::unique_ptr<Strategy> (*)(const StrategySetup&);
-constexpr std::array<std::pair<std::string_view, Maker>, 3> kStrategies{
-    {{"exhaustive", make_exhaustive}, {"random", make_random}, {"guided", make_guided}}};
+constexpr std::array<std::pair<std::string_view, Maker>, 4> kStrategies{
+    {{"exhaustive", make_exhaustive}, {"random", make_random}, {"guided", make_guided}, {"ranked", make_ranked}}};
 
 }  // namespace
 

@@ -111,6 +111,7 @@ const std::vector<std::string_view>& strategy_names();
 std::unique_ptr<Strategy> make_exhaustive(const StrategySetup& setup);
 std::unique_ptr<Strategy> make_random(const StrategySetup& setup);
 std::unique_ptr<Strategy> make_guided(const StrategySetup& setup);
+std::unique_ptr<Strategy> make_ranked(const StrategySetup& setup);
 
 /// Proposes these and nothing else. Not by name: no search.
 std::unique_ptr<Strategy> make_listed(std::vector<Candidate> candidates);

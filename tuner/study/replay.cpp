@@ -220,7 +220,7 @@ std::vector<Replay> what_if(const SessionOptions& options, const std::vector<std
       };
       const auto near = nearest(options.problems[i], searched);
       const auto strategy =
-          make_strategy(options.strategy, {spaces[i], effort_named(options.effort), seed, favourites.candidates(),
+          make_strategy(strategy_of(options, Evidence::measured), {spaces[i], effort_named(options.effort), seed, favourites.candidates(),
                                            near ? fastest(lessons[*near]) : std::vector<Lesson>{}});
       searched.push_back(options.problems[i]);
       lessons.emplace_back();

@@ -59,7 +59,7 @@ std::unique_ptr<Strategy> ProblemTuning::searcher(const Spaces& spaces,
     }
     return make_listed(std::move(candidates));
   }
-  return make_strategy(options.strategy, {spaces, setup_.effort, options.seed, favourites,
+  return make_strategy(strategy_of(options, place_.evidence), {spaces, setup_.effort, options.seed, favourites,
                                           nearest_stored(place_, setup_.preparation, setup_.store),
                                           proven(setup_.families, problem_, spaces)});
 }

@@ -273,6 +273,11 @@ class Session {
 
 }  // namespace
 
+std::string strategy_of(const SessionOptions& options, Evidence evidence) {
+  if (!options.strategy.empty()) return options.strategy;
+  return evidence == Evidence::predicted ? "ranked" : "guided";
+}
+
 SessionSummary run_session(const SessionOptions& options) { return Session(options).run(); }
 
 }  // namespace mmtune

@@ -17,7 +17,7 @@ struct SessionOptions {
   std::string database;               ///< path; created where missing
   std::vector<std::string> families;  ///< empty: all that compete
   Restriction only;                   ///< searches these values of these parameters
-  std::string strategy = "guided";    ///< one of strategy_names()
+  std::string strategy;               ///< one of strategy_names(); empty: see strategy_of()
   std::string effort = "default";     ///< "quick", "default" or "full"
   double budget_s = 0;                ///< for all problems together; 0: no limit
   std::uint64_t seed = 1;
@@ -39,6 +39,10 @@ struct SessionSummary {
   int failed = 0;            ///< problems without a valid candidate
   bool interrupted = false;  ///< stopped by a signal; everything finished is stored
 };
+
+/// The strategy that is asked for, else what suits the times: "guided" learns where measurements differ from the model,
+/// which predictions do not, and for them "ranked" finds as much with a tenth of the compiling.
+std::string strategy_of(const SessionOptions& options, Evidence evidence);
 
 /// Throws DatabaseError, DeviceError and its kinds. Progress goes to stderr.
 SessionSummary run_session(const SessionOptions& options);

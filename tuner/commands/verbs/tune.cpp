@@ -76,7 +76,7 @@ void print_plan(const SessionOptions& session, const TuneOptions& options) {
                  std::string(to_string(evidence_of(model)))});
     }
   }
-  print(table, options.format, options.color);
+  print(table, options);
 }
 
 void print_winners(const SessionOptions& session, const TuneOptions& options) {
@@ -88,15 +88,16 @@ void print_winners(const SessionOptions& session, const TuneOptions& options) {
                         [&](const DeviceChoice& device) { return key_of(device.spec) == winner.trial.key.device; });
   });
   std::erase_if(winners, [&](const Winner& winner) { return !wanted.contains(to_string(winner.trial.key.problem)); });
-  print(winners_table(winners, states_of(winners, ""), options.format), options.format, options.color);
+  print(winners_table(winners, states_of(winners, ""), options), options);
 }
 
 ExitCode replay_search(const SessionOptions& session, const TuneOptions& options) {
   const auto seeds = options.seeds.empty() ? std::vector<std::uint64_t>{session.seed} : options.seeds;
   const auto replays = what_if(session, seeds);
-  print(replays_table(replays, session.strategy, options.format), options.format, options.color);
+  const std::string strategy = strategy_of(session, Evidence::measured);
+  print(replays_table(replays, strategy, options.format), options);
   if (!options.curve.empty()) {
-    write_text_file(options.curve, curve_table(replays, session.strategy).text(Format::csv), options.force);
+    write_text_file(options.curve, curve_table(replays, strategy).text(Format::csv), options.force);
   }
   int unknown = 0;
   for (const auto& replay : replays) {

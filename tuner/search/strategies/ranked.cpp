@@ -1,0 +1,70 @@
+// In the order of the model until a few candidates in a row are no better than the best. For times that are the model's
+// own: only what a compiler says, registers and spills, is left to be learnt, and what the model ranks first says
+// enough of that.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tuner/search/strategy.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::size_t kRanked = 10000;  // how far down the list candidates may come from
+constexpr std::size_t kPatience = 20;   // so many times fewer than all trials may be no better, one after another,
+constexpr std::size_t kLeast = 2;       // but this many in any case
+constexpr std::size_t kRound = 2;
+
+class Ranked final : public Strategy {
+ public:
+  explicit Ranked(const StrategySetup& setup)
+      : ranking_(setup.spaces.ranked(kRanked)),
+        left_(static_cast<std::size_t>(setup.effort.most_trials)),
+        patience_(std::max(kLeast, left_ / kPatience)) {
+    for (const Candidate& favourite : setup.favourites) {
+      if (setup.spaces.contains(favourite)) favourites_.push_back(favourite);
+    }
+  }
+
+  std::vector<Candidate> propose() override {
+    std::vector<Candidate> candidates;
+    if (best_us_ > 0 && worse_ >= patience_) return candidates;
+    for (Candidate& favourite : std::exchange(favourites_, {})) add(std::move(favourite), candidates);
+    while (candidates.size() < kRound && left_ > 0 && rank_ < ranking_.size()) {
+      // One stands for all that the model cannot tell apart.
+      const double expected_us = ranking_.predicted_us(rank_);
+      add(ranking_[rank_], candidates);
+      while (rank_ < ranking_.size() && ranking_.predicted_us(rank_) == expected_us) ++rank_;
+    }
+    return candidates;
+  }
+
+  void learn(const Candidate&, const Trial& trial) override {
+    const bool is_better = trial.outcome == Outcome::ok && (best_us_ == 0 || trial.timing.median_us < best_us_);
+    if (is_better) best_us_ = trial.timing.median_us;
+    worse_ = is_better ? 0 : worse_ + 1;
+  }
+
+ private:
+  void add(Candidate candidate, std::vector<Candidate>& candidates) {
+    if (left_ == 0 || !proposed_.insert(key_of(candidate)).second) return;
+    --left_;
+    candidates.push_back(std::move(candidate));
+  }
+
+  Ranking ranking_;
+  std::size_t left_;      ///< trials
+  std::size_t patience_;  ///< trials
+  std::size_t rank_ = 0;
+  std::size_t worse_ = 0;  ///< trials in a row that were no better than the best
+  double best_us_ = 0;     ///< 0: none yet
+  std::vector<Candidate> favourites_;
+  std::set<std::string> proposed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_ranked(const StrategySetup& setup) { return std::make_unique<Ranked>(setup); }
+
+}  // namespace mmtune
