@@ -78,7 +78,6 @@ require_tools() {
   require ninja-build ninja
   require libfmt-dev fmt/format.h
   require libsqlite3-dev sqlite3.h
-  require libcli11-dev CLI/CLI.hpp
 }
 
 # configure yes|no: with or without tests. Nothing to do where an earlier run configured at least that.

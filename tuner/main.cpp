@@ -6,7 +6,6 @@
 
 #include <csignal>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "runtime/log.h"
@@ -16,9 +15,9 @@
 namespace mmtune {
 namespace {
 
-ExitCode run(std::vector<std::string> arguments) {
+ExitCode run(const std::vector<std::string>& arguments) {
   const auto version = fmt::format("mmtune {} ({})", build_version(), build_commit());
-  return parse_command_line(verbs(), version, std::move(arguments))();
+  return parse_command_line(verbs(), version, arguments)();
 }
 
 /// A file that the program opens must not get the number of a stream that it was started without: what is logged would
@@ -31,13 +30,13 @@ void fill_closed_streams() {
 }
 
 /// The only place that knows which exit code an exception means.
-ExitCode guarded_run(std::vector<std::string> arguments) {
+ExitCode guarded_run(const std::vector<std::string>& arguments) {
   const auto failed = [](const std::exception& error, ExitCode code) {
     log::error("{}", error.what());
     return code;
   };
   try {
-    return run(std::move(arguments));
+    return run(arguments);
   } catch (const UsageError& error) {
     return failed(error, ExitCode::usage);
   } catch (const DeviceLostError& error) {

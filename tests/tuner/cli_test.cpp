@@ -60,10 +60,14 @@ TEST_F(Cli, BadInputIsOneLineWithTokenAndRemedy) {
       {"space restriction", "space tiled --sizes 64 --device model:h200 --only TILE=7", 2, "TILE=7", "16"},
       {"jobs", "--sizes 64 --jobs 0", 2, "--jobs", "mmtune tune --help"},
       {"format", "show --format xml", 2, "'xml'", "csv"},
-      {"option", "tune --size 64", 2, "--size", "mmtune tune --help"},
+      {"option", "tune --sise 64", 2, "'--sise'; did you mean --size", "mmtune tune --help"},
+      {"option of another verb", "show --effort quick", 2, "'--effort'", "mmtune show --help"},
+      {"half an option", "tune --sizes 64 --effort", 2, "--effort NAME", "mmtune tune --help"},
+      {"value of a flag", "show --set-aside=yes", 2, "--set-aside: takes no value", "mmtune show --help"},
       {"stray word", "show it", 2, "it", "mmtune show --help"},
       {"verb", "dance", 2, "'dance'", "tune"},
-      {"nothing", "", 2, "no verb", "--help"},
+      {"verb with a slip", "shwo", 2, "'shwo'; did you mean show", "tune"},
+      {"part of a verb", "db sync", 2, "'sync'", "mmtune db --help"},
       {"half a verb", "db", 2, "", "mmtune db --help"},
       {"space family", "space nothing --sizes 64 --device model:h200", 2, "nothing", "simt"},
       {"nearly a family", "families SMIT", 2, "'SMIT'", "did you mean 'simt'?"},
@@ -92,7 +96,10 @@ TEST_F(Cli, HelpAndVersionGoToStdout) {
   for (const auto* verb : {"tune", "show", "space", "render", "devices", "doctor", "db"}) {
     EXPECT_THAT(help.out, HasSubstr(verb));
   }
-  EXPECT_THAT(mmtune("tune --help").out, HasSubstr("--sizes"));
+  EXPECT_EQ(mmtune("").out, help.out) << "the program alone";
+  EXPECT_EQ(mmtune("").code, 0);
+  EXPECT_THAT(mmtune("tune --help").out, AllOf(HasSubstr("--sizes"), HasSubstr("\nExamples:\n  mmtune tune ")));
+  EXPECT_EQ(mmtune("--device model:h200 -h").out, mmtune("tune --help").out);
   EXPECT_THAT(mmtune("--version").out, StartsWith("mmtune "));
 }
 
@@ -226,6 +233,17 @@ TEST_F(Cli, CurveOverwritesNoFile) {
   EXPECT_EQ(run(path("curve.csv"), "").code, 2);
   EXPECT_EQ(content(path("curve.csv")), "precious");
   EXPECT_THAT(run(path("curve.csv"), "").err, HasSubstr("--force"));
+}
+
+TEST_F(Cli, SizesMayBeGivenOneByOneUnderBothNames) {
+  const auto planned = [this](const std::string& sizes) {
+    const auto result = mmtune(fmt::format("tune --device model:h200 {} --dry-run --format csv", sizes));
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.out;
+  };
+  EXPECT_EQ(planned("--sizes 64 --size 96 --sizes 128..256"), planned("--sizes 64,96,128..256"));
+  EXPECT_EQ(mmtune("render tiled --device model:h200 --sizes 64").out,
+            mmtune("render tiled --device model:h200 --size 64").out);
 }
 
 TEST_F(Cli, DryRunCountsWhatOnlyLeaves) {

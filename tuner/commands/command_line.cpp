@@ -1,144 +1,202 @@
-// The only file that includes CLI11, which takes as long to compile as ten others.
 #include "tuner/commands/command_line.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <mmtune/error.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <sstream>
+#include <optional>
+#include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include "tuner/commands/help.h"
 #include "tuner/text/files.h"
+#include "tuner/text/text.h"
 
 namespace mmtune {
 namespace {
 
-std::string_view heading(VerbGroup group) {
-  switch (group) {
-    case VerbGroup::tuning:
-      return "Tuning";
-    case VerbGroup::results:
-      return "Results";
-    case VerbGroup::inspection:
-      return "Inspection";
-    case VerbGroup::hidden:
-      break;
-  }
-  return "";
+using Arguments = std::span<const std::string>;
+
+bool asks_for_help(std::string_view argument) { return argument == "-h" || argument == "--help"; }
+
+const Verb* find_verb(const std::vector<Verb>& verbs, std::string_view name) {
+  const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& verb) { return verb.name == name; });
+  return found == verbs.end() ? nullptr : &*found;
 }
 
-std::string help_of(const Option& option) {
-  if (option.target.choices.empty()) return option.help;
-  return fmt::format("{}: {}", option.help, fmt::join(option.target.choices, ", "));
-}
-
-CLI::Option* declare_flag(CLI::App& app, const Option& option) {
-  const auto take = [option](std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) option.target.take(option.names, "");
-  };
-  return app.add_flag_function(option.names, take, option.help);
-}
-
-/// `path` is the command whose help explains the option: "mmtune db prune".
-CLI::Option* declare_valued(CLI::App& app, const Option& option, const std::string& path) {
-  const auto take = [option, path](const CLI::results_t& texts) {
-    try {
-      for (const auto& text : texts) option.target.take(option.names, text);
-    } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}; see {} --help", error.what(), path));
-    }
-    return true;
-  };
-  auto* declared = app.add_option(option.names, take, help_of(option), !option.target.initial.empty());
-  declared->type_name(option.value)->default_str(option.target.initial)->required(option.required);
-  if (option.repeatable) {
-    const bool is_argument = !option.names.starts_with('-');
-    declared->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(is_argument);
-  }
-  return declared;
-}
-
-void declare_options(CLI::App& app, const Verb& verb, const std::string& path) {
-  std::vector<CLI::Option*> declared;
-  for (const Option& option : verb.options) {
-    const bool is_flag = option.value.empty();
-    declared.push_back(is_flag ? declare_flag(app, option) : declare_valued(app, option, path));
-    declared.back()->group(option.group);
-  }
-  for (std::size_t i = 0; i < declared.size(); ++i) {
-    if (const auto& name = verb.options[i].needs; !name.empty()) declared[i]->needs(app.get_option(name));
-    if (const auto& name = verb.options[i].excludes; !name.empty()) declared[i]->excludes(app.get_option(name));
-  }
-}
-
-/// Parsing sets `chosen` to the verb that the command line names.
-void declare_verb(CLI::App& parent, const Verb& verb, const std::string& parent_path, const Verb*& chosen) {
-  const auto path = fmt::format("{} {}", parent_path, verb.name);
-  auto& app = *parent.add_subcommand(verb.name, verb.help);
-  declare_options(app, verb, path);
-  if (!verb.examples.empty()) app.footer(fmt::format("Examples:\n  {}", fmt::join(verb.examples, "\n  ")));
-  for (const Verb& part : verb.verbs) declare_verb(app, part, path, chosen);
-  if (!verb.verbs.empty()) app.require_subcommand(1);
-  if (verb.run) app.callback([&verb, &chosen] { chosen = &verb; });
-}
-
-bool is_program_option(const std::string& argument) {
-  return argument == "-h" || argument == "--help" || argument == "--version";
-}
-
-/// `mmtune --sizes …` means `mmtune tune --sizes …`. Also finds words that are no verb.
-std::vector<std::string> with_verb(const std::vector<Verb>& verbs, std::vector<std::string> arguments) {
-  std::vector<std::string> shown;
+std::vector<std::string> shown_names(const std::vector<Verb>& verbs) {
+  std::vector<std::string> names;
   for (const Verb& verb : verbs) {
-    if (verb.group != VerbGroup::hidden) shown.push_back(verb.name);
+    if (verb.group != VerbGroup::hidden) names.push_back(verb.name);
   }
-  const auto known = fmt::format("{}", fmt::join(shown, ", "));
-  if (arguments.empty()) throw UsageError(fmt::format("no verb given; write one of {}, or --help", known));
-  const auto& first = arguments.front();
-  const auto is_first = [&first](const Verb& verb) { return verb.name == first; };
-  if (is_program_option(first) || std::any_of(verbs.begin(), verbs.end(), is_first)) return arguments;
-  if (!first.starts_with('-')) throw UsageError(fmt::format("unknown verb '{}'; write one of {}", first, known));
-  arguments.emplace(arguments.begin(), kMainVerb);
-  return arguments;
+  return names;
 }
 
-/// The command whose help explains a parse error: "mmtune db prune".
-std::string command_path(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  return chosen.empty() ? app.get_name() : fmt::format("{} {}", app.get_name(), command_path(*chosen.front()));
+/// "; did you mean X", or nothing where no name is like the word.
+std::string suggestion(std::string_view word, const std::vector<std::string>& names) {
+  const auto nearest = nearest_word(word, names);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}", nearest);
+}
+
+/// Reads the arguments behind the words that name a verb: first all of them, then their values.
+class Reader {
+ public:
+  Reader(const Verb& verb, std::string path) : verb_(verb), path_(std::move(path)) {
+    for (const Option& option : verb.options) {
+      if (is_argument(option)) arguments_.push_back(&option);
+    }
+    places_ = arguments_;
+  }
+
+  /// False if the arguments ask for help. Throws UsageError.
+  bool read(Arguments arguments) {
+    try {
+      for (rest_ = arguments; !rest_.empty();) {
+        const std::string& argument = rest_.front();
+        rest_ = rest_.subspan(1);
+        if (asks_for_help(argument) && !only_values_) return false;
+        read_one(argument);
+      }
+      check_combination();
+      for (const auto& [option, text] : given_) option->target.take(name_of(*option), text);
+      return true;
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}; see {} --help", error.what(), path_));
+    }
+  }
+
+ private:
+  void read_one(const std::string& argument) {
+    if (only_values_ || argument == "-" || !argument.starts_with('-')) {
+      give_argument(argument);
+    } else if (argument == "--") {
+      only_values_ = true;
+    } else if (argument.starts_with("--")) {
+      const std::size_t end = std::min(argument.find('='), argument.size());
+      const Option& option = known(argument.substr(0, end));
+      give(option, end == argument.size() ? std::nullopt : std::optional(argument.substr(end + 1)));
+    } else {
+      for (const char letter : std::string_view(argument).substr(1)) give(known({'-', letter}), std::nullopt);
+    }
+  }
+
+  const Option* find(const std::string& name) const {
+    for (const Option& option : verb_.options) {
+      const auto names = names_of(option);
+      if (std::find(names.begin(), names.end(), name) != names.end()) return &option;
+    }
+    return nullptr;
+  }
+
+  const Option& known(const std::string& name) const {
+    if (const Option* option = find(name)) return *option;
+    std::vector<std::string> names;
+    for (const Option& option : verb_.options) {
+      for (const std::string& each : names_of(option)) names.push_back(each);
+    }
+    throw UsageError(fmt::format("unknown option '{}'{}", excerpt(name), suggestion(name, names)));
+  }
+
+  void give_argument(const std::string& text) {
+    if (places_.empty()) throw UsageError(fmt::format("'{}' is not expected here", excerpt(text)));
+    const Option& option = *places_.front();
+    if (!option.repeatable) places_ = places_.subspan(1);
+    given_.emplace_back(&option, text);
+  }
+
+  /// `written` is the value behind an equals sign.
+  void give(const Option& option, const std::optional<std::string>& written) {
+    const bool is_new =
+        std::none_of(given_.begin(), given_.end(), [&](const auto& each) { return each.first == &option; });
+    if (is_flag(option)) {
+      if (written) throw UsageError(fmt::format("{}: takes no value", name_of(option)));
+      given_.emplace_back(&option, "");
+      return;
+    }
+    if (!is_new && !option.repeatable) throw UsageError(fmt::format("{}: given more than once", name_of(option)));
+    if (written) {
+      given_.emplace_back(&option, *written);
+      return;
+    }
+    if (rest_.empty() || find(rest_.front()) != nullptr || asks_for_help(rest_.front())) {
+      throw UsageError(fmt::format("{0}: without a value; write {0} {1}", name_of(option), option.value));
+    }
+    given_.emplace_back(&option, rest_.front());
+    rest_ = rest_.subspan(1);
+  }
+
+  void check_combination() const {
+    std::set<std::string> names;
+    for (const auto& [option, text] : given_) names.insert(name_of(*option));
+    for (const Option& option : verb_.options) {
+      const std::string name = name_of(option);
+      if (!names.contains(name)) {
+        const auto usage = is_argument(option) ? option.value : fmt::format("{} {}", name, option.value);
+        if (option.required) throw UsageError(fmt::format("{}: missing; write {}", name, usage));
+        continue;
+      }
+      if (!option.needs.empty() && !names.contains(option.needs)) {
+        throw UsageError(fmt::format("{}: only together with {}", name, option.needs));
+      }
+      if (names.contains(option.excludes)) {
+        throw UsageError(fmt::format("{}: not together with {}", name, option.excludes));
+      }
+    }
+  }
+
+  const Verb& verb_;
+  std::string path_;
+  std::vector<const Option*> arguments_;
+  std::span<const Option*> places_;  ///< arguments that are still to come
+  Arguments rest_;
+  bool only_values_ = false;  ///< behind "--"
+  std::vector<std::pair<const Option*, std::string>> given_;
+};
+
+/// A run that prints a page.
+std::function<ExitCode()> page(std::string text) {
+  return [text = std::move(text)] {
+    print_out(text);
+    return ExitCode::done;
+  };
+}
+
+std::function<ExitCode()> parse_verb(const Verb& verb, const std::string& path, Arguments arguments) {
+  if (verb.verbs.empty()) {
+    return Reader(verb, path).read(arguments) ? verb.run : page(help_page(verb, path));
+  }
+  const auto names = shown_names(verb.verbs);
+  if (arguments.empty()) {
+    throw UsageError(fmt::format("{0}: what of {1}; see {0} --help", path, fmt::join(names, ", ")));
+  }
+  const std::string& first = arguments.front();
+  if (asks_for_help(first)) return page(help_page(verb, path));
+  if (const Verb* part = find_verb(verb.verbs, first)) {
+    return parse_verb(*part, fmt::format("{} {}", path, first), arguments.subspan(1));
+  }
+  throw UsageError(fmt::format("{0}: unknown '{1}'{2}; write one of {3}; see {0} --help", path, excerpt(first),
+                               suggestion(first, names), fmt::join(names, ", ")));
 }
 
 }  // namespace
 
 std::function<ExitCode()> parse_command_line(const std::vector<Verb>& verbs, const std::string& version,
-                                             std::vector<std::string> arguments) {
-  CLI::App app("Finds the fastest matrix-multiplication kernel for each size on a GPU and remembers it", "mmtune");
-  app.set_version_flag("--version", version);
-  app.footer("mmtune --device auto --sizes 256..8192 is short for mmtune tune --device auto --sizes 256..8192");
-  const Verb* chosen = nullptr;
-  for (const Verb& verb : verbs) {
-    declare_verb(app, verb, app.get_name(), chosen);
-    app.get_subcommand(verb.name)->group(std::string(heading(verb.group)));
+                                             const std::vector<std::string>& arguments) {
+  if (arguments.empty() || asks_for_help(arguments.front())) return page(help_page(verbs));
+  const std::string& first = arguments.front();
+  if (first == "--version") return page(version + '\n');
+  const Arguments all(arguments);
+  if (const Verb* verb = find_verb(verbs, first)) {
+    return parse_verb(*verb, fmt::format("mmtune {}", first), all.subspan(1));
   }
-  arguments = with_verb(verbs, std::move(arguments));
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) {
-      throw UsageError(fmt::format("{}; see {} --help", error.what(), command_path(app)));
-    }
-    std::ostringstream text;  // --help, --version
-    app.exit(error, text, text);
-    return [page = text.str()] {
-      print_out(page);
-      return ExitCode::done;
-    };
-  }
-  return chosen->run;
+  // `mmtune --sizes …` means `mmtune tune --sizes …`.
+  if (first.starts_with('-')) return parse_verb(*find_verb(verbs, kMainVerb), fmt::format("mmtune {}", kMainVerb), all);
+  const auto names = shown_names(verbs);
+  throw UsageError(fmt::format("unknown verb '{}'{}; write one of {}", excerpt(first), suggestion(first, names),
+                               fmt::join(names, ", ")));
 }
 
 }  // namespace mmtune

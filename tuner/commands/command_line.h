@@ -10,8 +10,11 @@
 namespace mmtune {
 
 /// What the arguments, without the program's name, ask for: the run of a verb, whose options have their values then, or
-/// to print a help page or `version`. Without a verb the main one is meant. Throws UsageError.
+/// to print a help page or `version`. Without a verb the main one is meant; without anything, help. Throws UsageError.
+///
+/// `--name value`, `--name=value`, `-v`, `-vv`; `--` ends the options. What begins with a dash and is no name of an
+/// option may be a value.
 std::function<ExitCode()> parse_command_line(const std::vector<Verb>& verbs, const std::string& version,
-                                             std::vector<std::string> arguments);
+                                             const std::vector<std::string>& arguments);
 
 }  // namespace mmtune

@@ -23,8 +23,29 @@ std::uint64_t number_within(std::string_view option, std::string_view text, std:
 
 }  // namespace
 
+std::vector<std::string> names_of(const Option& option) {
+  std::vector<std::string> names;
+  for (const auto name : split(option.names, ',')) names.emplace_back(name);
+  return names;
+}
+
+std::string name_of(const Option& option) {
+  const auto names = names_of(option);
+  const auto is_long = [](const std::string& name) { return name.size() > 2; };
+  const auto found = std::find_if(names.begin(), names.end(), is_long);
+  return found == names.end() ? names.front() : *found;
+}
+
 Target text_target(std::string& target) {
   return {[&target](std::string_view, const std::string& text) { target = text; }, target};
+}
+
+Target list_target(std::string& target) {
+  const auto take = [&target](std::string_view, const std::string& text) {
+    if (!target.empty()) target += ',';
+    target += text;
+  };
+  return {take};
 }
 
 Target texts_target(std::vector<std::string>& target) {

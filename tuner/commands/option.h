@@ -30,9 +30,19 @@ struct Option {
   std::string excludes = {};  ///< another option of the verb, with which this one is refused
 };
 
+/// "-v", "--verbose".
+std::vector<std::string> names_of(const Option& option);
+/// The name for messages: the first long one.
+std::string name_of(const Option& option);
+inline bool is_argument(const Option& option) { return !option.names.starts_with('-'); }
+inline bool is_flag(const Option& option) { return option.value.empty(); }
+
 /// Targets for what `target` refers to, which must outlive the parsing. What it holds before is the default.
 
 Target text_target(std::string& target);
+
+/// A list with commas. What is given later comes behind it.
+Target list_target(std::string& target);
 
 /// Every text that is given; for options that may be repeated.
 Target texts_target(std::vector<std::string>& target);

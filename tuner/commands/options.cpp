@@ -95,11 +95,12 @@ Option family_argument(std::string& family) {
 }
 
 Option sizes_option(std::string& sizes) {
-  return {.names = "--sizes",
+  return {.names = "--sizes,--size",
           .value = "SIZES",
-          .help = "1024, 256..8192, a..b:step, a..b*factor, MxNxK, @file.csv; with commas",
-          .target = text_target(sizes),
-          .required = true};
+          .help = "1024, 256..8192, a..b:step, a..b*factor, MxNxK, @file.csv; several with commas, or one by one",
+          .target = list_target(sizes),
+          .required = true,
+          .repeatable = true};
 }
 
 Option device_option(Options& options) {

@@ -1,7 +1,12 @@
 #include "tuner/text/text.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <system_error>
+#include <utility>
 
 #include "runtime/printable.h"
 
@@ -29,6 +34,60 @@ std::optional<std::uint64_t> parse_whole(std::string_view text) {
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+namespace {
+
+/// Letters to insert, delete or replace (V. Levenshtein, 1966).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string nearest_word(std::string_view written, const std::vector<std::string>& words) {
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(2, written.size() / 3) + 1;
+  for (const std::string& word : words) {
+    const std::size_t letters = distance(written, word);
+    if (letters >= least || letters >= word.size()) continue;
+    least = letters;
+    nearest = word;
+  }
+  return nearest;
+}
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  while (width > 0 && width_of(text) > width) {
+    std::size_t end = 0;  // of the bytes that fit
+    for (std::size_t columns = 0; columns < width; ++columns) end += first_character(text.substr(end)).bytes;
+    const std::size_t blank = text.rfind(' ', end);
+    const bool has_blank = blank != text.npos && blank > 0;
+    lines.emplace_back(text.substr(0, has_blank ? blank : end));
+    text.remove_prefix(has_blank ? blank + 1 : end);
+  }
+  lines.emplace_back(text);
+  return lines;
+}
+
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 std::string excerpt(std::string_view text) {

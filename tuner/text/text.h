@@ -21,4 +21,17 @@ std::optional<std::uint64_t> parse_whole(std::string_view text);
 /// The beginning of a text, printable, for a message about it.
 std::string excerpt(std::string_view text);
 
+/// The word of these that a user who wrote another one may have meant: two letters differ, or a third of the letters,
+/// at most. Empty if there is none.
+std::string nearest_word(std::string_view written, const std::vector<std::string>& words);
+
+/// Columns that UTF-8 text takes, for text without wide characters.
+std::size_t width_of(std::string_view text);
+
+/// The text in lines of at most `width` columns, at least one line, broken at blanks where there are any.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
+/// "1 size", "2 sizes".
+std::string counted(std::int64_t count, std::string_view noun);
+
 }  // namespace mmtune

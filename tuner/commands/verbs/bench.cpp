@@ -173,7 +173,7 @@ Verb mmtune_verb_bench() {
             .examples = {"mmtune bench --device 0 --sizes 256..8192",
                          "mmtune bench --device 0 --sizes @bench/sizes/square.txt --vs naive --format csv"},
             .run = [options] { return bench(*options); }};
-  verb.add("Problems", {{.names = "--sizes",
+  verb.add("Problems", {{.names = "--sizes,--size",
                          .value = "SIZES",
                          .help = "as for tune; each @file is a set of its own, and the option may be repeated",
                          .target = texts_target(options->sizes),

@@ -46,7 +46,7 @@ ExitCode check(const DbOptions& options) {
                 {"binaries", report.binaries},
                 {"winners", report.winners},
                 {"faults", static_cast<std::int64_t>(report.faults.size())}}),
-        options.format, options.color);
+        options);
   return report.faults.empty() ? ExitCode::done : ExitCode::database;
 }
 
@@ -56,7 +56,7 @@ ExitCode merge(const DbOptions& options) {
                 {"trials_kept", report.trials_kept},
                 {"winners_changed", report.winners_changed},
                 {"rejected", report.rejected}}),
-        options.format, options.color);
+        options);
   return ExitCode::done;
 }
 
@@ -128,7 +128,7 @@ ExitCode prune(const DbOptions& options) {
     const auto suspects = rules.set_aside ? store.suspects() : std::vector<Suspect>{};
     print(counts({{"trials", count_matching(trials, suspects, rules)},
                   {"suspects", static_cast<std::int64_t>(suspects.size())}}),
-          options.format, options.color);
+          options);
     log::warning("{}: nothing was removed; add --yes to remove these trials", store.path());
     return ExitCode::done;
   }
@@ -137,7 +137,7 @@ ExitCode prune(const DbOptions& options) {
                 {"binaries", report.binaries},
                 {"winners", report.winners},
                 {"suspects", report.suspects}}),
-        options.format, options.color);
+        options);
   return ExitCode::done;
 }
 
@@ -145,7 +145,7 @@ using Task = ExitCode (*)(const DbOptions&);
 
 Verb task(const std::shared_ptr<DbOptions>& options, Task run, const std::string& name, const std::string& help,
           std::vector<Option> more) {
-  Verb verb{.name = name, .help = help, .run = [options, run] { return run(*options); }};
+  Verb verb{.name = name, .group = VerbGroup::results, .help = help, .run = [options, run] { return run(*options); }};
   verb.add("Options", std::move(more));
   verb.add("Options", {database_option(*options)});
   add_output_options(verb, *options);

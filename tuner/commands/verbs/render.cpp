@@ -67,7 +67,7 @@ Verb mmtune_verb_render() {
             .run = [options] { return render_source(*options); }};
   verb.add("Problem",
            {family_argument(options->family),
-            {.names = "--size",
+            {.names = "--size,--sizes",
              .value = "SIZE",
              .help = "N or MxNxK",
              .target = text_target(options->size),

@@ -1,0 +1,36 @@
+#include "tuner/text/text.h"
+
+#include <gtest/gtest.h>
+
+namespace mmtune {
+namespace {
+
+TEST(Text, NearestWord) {
+  const std::vector<std::string> words{"--sizes", "--seed", "--effort", "-v", "db"};
+  EXPECT_EQ(nearest_word("--size", words), "--sizes");
+  EXPECT_EQ(nearest_word("--effrot", words), "--effort");
+  EXPECT_EQ(nearest_word("--seeds", words), "--seed");
+  EXPECT_EQ(nearest_word("--precision", words), "");
+  EXPECT_EQ(nearest_word("x", words), "") << "a word with no letter in common";
+  EXPECT_EQ(nearest_word("--size", {}), "");
+}
+
+TEST(Text, Wrapped) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(wrapped("", 5), Lines{""});
+  EXPECT_EQ(wrapped("one two", 7), Lines{"one two"});
+  EXPECT_EQ(wrapped("one two three", 7), (Lines{"one two", "three"}));
+  EXPECT_EQ(wrapped("one two", 5), (Lines{"one", "two"}));
+  EXPECT_EQ(wrapped("/a/long/path", 5), (Lines{"/a/lo", "ng/pa", "th"}));
+  EXPECT_EQ(wrapped("µµµµ", 2), (Lines{"µµ", "µµ"}));
+  EXPECT_EQ(wrapped("text", 0), Lines{"text"});
+}
+
+TEST(Text, Counted) {
+  EXPECT_EQ(counted(0, "size"), "0 sizes");
+  EXPECT_EQ(counted(1, "size"), "1 size");
+  EXPECT_EQ(counted(2, "size"), "2 sizes");
+}
+
+}  // namespace
+}  // namespace mmtune
