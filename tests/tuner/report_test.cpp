@@ -24,9 +24,47 @@ TEST(Report, AlignedColumnsByWhatIsSeen) {
 
 TEST(Report, ColorOnlyWhenAskedFor) {
   EXPECT_EQ(example().text(Format::table).find('\033'), std::string::npos);
-  const auto colored = example().text(Format::table, true);
+  const auto colored = example().text(Format::table, {.color = true});
   EXPECT_NE(colored.find("\033[31ma \"b\", c|d\033[0m\n"), std::string::npos) << colored;
-  EXPECT_EQ(example().text(Format::csv, true).find('\033'), std::string::npos);
+  EXPECT_EQ(example().text(Format::csv, {.color = true}).find('\033'), std::string::npos);
+}
+
+Table results() {
+  Table table(
+      {{"size", Align::right}, {"type", Align::left, Fit::shared}, {"error"}, {"config", Align::left, Fit::wraps}});
+  table.add({"64", "fp32 nn", "", "BM=32 BN=32 BK=16 TM=4 TN=4 LOAD=2"});
+  table.add({"128", "fp32 nn", "", "default"});
+  return table;
+}
+
+TEST(Report, WhatAllRowsSayIsSaidOnceAndEmptyColumnsAreLeftOut) {
+  EXPECT_EQ(results().text(Format::table, {.wide = false}),
+            "fp32 nn\n"
+            "size  config\n"
+            "  64  BM=32 BN=32 BK=16 TM=4 TN=4 LOAD=2\n"
+            " 128  default\n");
+  EXPECT_EQ(results().text(Format::table, {.wide = true}),
+            "size  type     error  config\n"
+            "  64  fp32 nn         BM=32 BN=32 BK=16 TM=4 TN=4 LOAD=2\n"
+            " 128  fp32 nn         default\n");
+}
+
+TEST(Report, TableIsAsWideAsTheTerminal) {
+  EXPECT_EQ(results().text(Format::table, {.wide = false, .width = 30}),
+            "fp32 nn\n"
+            "size  config\n"
+            "  64  BM=32 BN=32 BK=16 TM=4\n"
+            "      TN=4 LOAD=2\n"
+            " 128  default\n");
+  for (const std::size_t width : {27, 30, 40, 200}) {
+    std::istringstream text(results().text(Format::table, {.wide = false, .width = width}));
+    for (std::string line; std::getline(text, line);) EXPECT_LE(line.size(), width) << line;
+  }
+}
+
+TEST(Report, TableWithoutRowsHasItsHeading) {
+  EXPECT_EQ(Table({{"size"}, {"type", Align::left, Fit::shared}}).text(Format::table, {.wide = false, .width = 5}),
+            "size  type\n");
 }
 
 TEST(Report, CsvQuotesByRfc4180) {

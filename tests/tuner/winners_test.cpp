@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "templates/families.h"
 #include "templates/gpu_catalog.h"
 
 namespace mmtune {
@@ -29,7 +30,7 @@ Winner winner(std::int64_t n, Evidence evidence, const DeviceKey& device) {
 }
 
 Table table_of(const Winner& winner, Format format, const State& state = {}) {
-  return winners_table({winner}, {state}, format);
+  return winners_table({winner}, {state}, {.format = format});
 }
 
 DeviceKey h200() { return key_of(catalog_gpu("h200")); }
@@ -76,6 +77,37 @@ TEST(Winners, FriendlyTableSaysPredictedAndWhen) {
   EXPECT_THAT(text, HasSubstr("2025-01-02"));
   EXPECT_THAT(text, HasSubstr("1000x1000x1000"));
   EXPECT_THAT(text, Not(HasSubstr("0.2500"))) << "a prediction has no error";
+}
+
+TEST(Winners, BriefConfigurationsHoldWhatDiffersFromTheDefault) {
+  TrialKey key = winner(1000, Evidence::predicted, h200()).trial.key;
+  const Family& simt = family_named("simt");
+  const Config defaults = simt.default_config(key.problem);
+  key.config = defaults.text();
+  EXPECT_EQ(brief_config(key), "default");
+  key.config = simt.complete(Config::parse("GROUP=8"), key.problem).text();
+  EXPECT_EQ(brief_config(key), "GROUP=8");
+  EXPECT_EQ(simt.complete(Config::parse(brief_config(key)), key.problem).text(), key.config);
+}
+
+TEST(Winners, ConfigurationThatIsNotKnownAnyMoreIsWhole) {
+  TrialKey key = winner(1000, Evidence::predicted, h200()).trial.key;
+  for (const auto* text : {"BM=128 NO_SUCH=3", "BM=128", "BM=77", ""}) {
+    key.config = text;
+    EXPECT_EQ(brief_config(key), text);
+  }
+  key.family = "forgotten";
+  key.config = "TILE=8";
+  EXPECT_EQ(brief_config(key), "TILE=8");
+}
+
+TEST(Winners, WideTablesHaveWholeConfigurations) {
+  Winner one = winner(1000, Evidence::predicted, h200());
+  one.trial.key.config = family_named("simt").default_config(one.trial.key.problem).text();
+  const auto shown = [&](const Output& output) { return winners_table({one}, {State{}}, output).text(output.format); };
+  EXPECT_THAT(shown({}), Not(HasSubstr("BM=")));
+  EXPECT_THAT(shown({.wide = true}), HasSubstr(one.trial.key.config));
+  EXPECT_THAT(shown({.format = Format::md}), HasSubstr(one.trial.key.config));
 }
 
 TEST(Winners, StaleAndWrongRowsSayWhy) {

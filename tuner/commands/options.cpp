@@ -155,7 +155,10 @@ void add_output_options(Verb& verb, Options& options) {
              .help = "colour the table",
              .target = value_target<ColorMode>(
                  options.color,
-                 {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}})}});
+                 {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}})},
+            {.names = "--wide",
+             .help = "all columns and whole configurations, however wide the terminal is",
+             .target = flag_target(options.wide)}});
   add_log_options(verb);
 }
 

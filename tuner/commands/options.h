@@ -15,13 +15,11 @@
 
 namespace mmtune {
 
-struct Options {
+struct Options : Output {
   std::string device = "auto";  ///< for choose_device()
   std::string database;         ///< empty: the default one, see database_path()
   std::vector<Precision> precisions{kDefaultPrecision};
   std::vector<Layout> layouts{Layout::nn};
-  Format format = Format::table;
-  ColorMode color = ColorMode::automatic;
 };
 
 /// Options that write to what they are given, which must outlive the parsing; what it holds before is the default.

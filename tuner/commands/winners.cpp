@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <mmtune/error.h>
 
 #include <algorithm>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "runtime/template_files.h"
+#include "templates/families.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -163,18 +165,20 @@ std::string remarks(const Winner& winner, const State& state) {
   return fmt::format("{}", fmt::join(list, "; "));
 }
 
-Columns friendly_columns() {
+Columns friendly_columns(bool is_brief) {
   constexpr auto kRight = Align::right;
+  constexpr auto kLeft = Align::left;
   return {
       {{"size", kRight},
        [](const Line& l) { return fmt::format("{}x{}x{}", l.problem().m, l.problem().n, l.problem().k); }},
-      {{"type"},
+      {{"type", kLeft, Fit::shared},
        [](const Line& l) {
          return fmt::format("{} {}", to_string(l.problem().precision), to_string(l.problem().layout));
        }},
       {{"family"}, [](const Line& l) { return l.trial().key.family; }},
-      {{"config"}, [](const Line& l) { return l.trial().key.config; }},
-      {{"source"}, [](const Line& l) { return text(to_string(l.trial().key.evidence)); }},
+      {{"config", kLeft, Fit::wraps},
+       [is_brief](const Line& l) { return is_brief ? brief_config(l.trial().key) : l.trial().key.config; }},
+      {{"source", kLeft, Fit::shared}, [](const Line& l) { return text(to_string(l.trial().key.evidence)); }},
       {{"µs", kRight},
        [](const Line& l) {
          return Real{l.timing().median_us, 2};
@@ -197,9 +201,9 @@ Columns friendly_columns() {
        [](const Line& l) {
          return Real{error_share(l.trial()), 4};
        }},
-      {{"gpu"}, [](const Line& l) { return l.trial().key.device.name; }},
-      {{"date"}, [](const Line& l) { return l.trial().created.substr(0, 10); }},
-      {{"remarks"}, [](const Line& l) { return remarks(l.winner, l.state); }},
+      {{"gpu", kLeft, Fit::shared}, [](const Line& l) { return l.trial().key.device.name; }},
+      {{"date", kLeft, Fit::shared}, [](const Line& l) { return l.trial().created.substr(0, 10); }},
+      {{"remarks", kLeft, Fit::wraps}, [](const Line& l) { return remarks(l.winner, l.state); }},
   };
 }
 
@@ -210,6 +214,25 @@ Tone tone_of(const Line& line) {
 }
 
 }  // namespace
+
+std::string brief_config(const TrialKey& key) {
+  const Family* family = find_family(key.family);
+  if (family == nullptr) return key.config;
+  try {
+    const Config config = Config::parse(key.config);
+    const Config defaults = family->default_config(key.problem);
+    std::vector<Setting> differing;
+    for (const Setting& setting : config.settings()) {
+      const int* initial = defaults.find(setting.name);
+      if (initial == nullptr || *initial != setting.value) differing.push_back(setting);
+    }
+    const Config brief(std::move(differing));
+    if (family->complete(brief, key.problem) != config) return key.config;
+    return brief.settings().empty() ? "default" : brief.text();
+  } catch (const UsageError&) {
+    return key.config;
+  }
+}
 
 std::vector<Winner> best_evidence(std::vector<Winner> winners) {
   std::vector<Winner> best;
@@ -248,10 +271,11 @@ std::vector<State> states_of(const std::vector<Winner>& winners, const std::stri
   return states;
 }
 
-Table winners_table(const std::vector<Winner>& winners, const std::vector<State>& states, Format format) {
+Table winners_table(const std::vector<Winner>& winners, const std::vector<State>& states, const Output& output) {
   const std::vector<Line> lines = lines_of(winners, states);
-  const bool full = format == Format::csv || format == Format::json;
-  return table_of(full ? full_columns() : friendly_columns(), lines, tone_of);
+  const bool is_full = output.format == Format::csv || output.format == Format::json;
+  const bool is_brief = output.format == Format::table && !output.wide;
+  return table_of(is_full ? full_columns() : friendly_columns(is_brief), lines, tone_of);
 }
 
 }  // namespace mmtune

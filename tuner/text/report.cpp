@@ -1,6 +1,7 @@
 #include "tuner/text/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include "runtime/env.h"
 #include "runtime/printable.h"
 #include "tuner/text/files.h"
+#include "tuner/text/terminal.h"
+#include "tuner/text/text.h"
 
 namespace mmtune {
 namespace {
@@ -42,15 +45,66 @@ std::string cell_text(const Cell& cell) {
   return "";
 }
 
-/// Columns that UTF-8 text takes, for text without wide characters.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 std::string padded(const std::string& text, std::size_t width, Align align) {
   const std::string blanks(width - std::min(width, width_of(text)), ' ');
   return align == Align::right ? blanks + text : text + blanks;
+}
+
+/// The fields of one line, each followed by `separator` but the last.
+template <class Range, class Field>
+std::string joined(const Range& range, std::string_view separator, Field field) {
+  std::string line;
+  for (std::size_t i = 0; i < range.size(); ++i) {
+    if (i > 0) line += separator;
+    line += field(range[i], i);
+  }
+  return line;
+}
+
+/// A column of a table for people: its heading, then its cells.
+struct AlignedColumn {
+  std::vector<std::string> cells;
+  std::size_t width;
+  Column column;
+};
+
+constexpr std::string_view kGap = "  ";
+
+/// Takes from the widest columns that may wrap until the table has this width, or they would be hard to read.
+void narrow(std::vector<AlignedColumn>& columns, std::size_t width) {
+  constexpr std::size_t kLeast = 20;
+  std::size_t total = kGap.size() * (columns.size() - std::min<std::size_t>(columns.size(), 1));
+  for (const AlignedColumn& each : columns) total += each.width;
+  while (total > width) {
+    AlignedColumn* widest = nullptr;
+    for (AlignedColumn& each : columns) {
+      const bool may_wrap = each.column.fit == Fit::wraps && each.width > kLeast;
+      if (may_wrap && (widest == nullptr || each.width > widest->width)) widest = &each;
+    }
+    if (widest == nullptr) return;
+    --widest->width;
+    --total;
+  }
+}
+
+/// The lines of row `row`: 0 is the heading.
+std::vector<std::string> lines_of(const std::vector<AlignedColumn>& columns, std::size_t row) {
+  std::vector<std::vector<std::string>> pieces;
+  std::size_t count = 1;
+  for (const AlignedColumn& each : columns) {
+    pieces.push_back(wrapped(each.cells[row], each.width));
+    count = std::max(count, pieces.back().size());
+  }
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string line = joined(columns, kGap, [&](const AlignedColumn& each, std::size_t column) {
+      const std::string piece = i < pieces[column].size() ? pieces[column][i] : "";
+      return padded(piece, each.width, each.column.align);
+    });
+    line.erase(line.find_last_not_of(' ') + 1);
+    lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 /// RFC 4180: a field with a comma, a quote or a line break is quoted, quotes inside are doubled.
@@ -97,17 +151,6 @@ std::string json_value(const Cell& cell) {
   return number.empty() ? "null" : number;
 }
 
-/// The fields of one line, each followed by `separator` but the last.
-template <class Range, class Field>
-std::string joined(const Range& range, std::string_view separator, Field field) {
-  std::string line;
-  for (std::size_t i = 0; i < range.size(); ++i) {
-    if (i > 0) line += separator;
-    line += field(range[i], i);
-  }
-  return line;
-}
-
 }  // namespace
 
 void Table::add(std::vector<Cell> cells, Tone tone) {
@@ -115,7 +158,7 @@ void Table::add(std::vector<Cell> cells, Tone tone) {
   rows_.push_back({std::move(cells), tone});
 }
 
-std::string Table::text(Format format, bool color) const {
+std::string Table::text(Format format, const TableLayout& layout) const {
   switch (format) {
     case Format::csv:
       return csv();
@@ -126,26 +169,43 @@ std::string Table::text(Format format, bool color) const {
     case Format::table:
       break;
   }
-  return aligned(color);
+  return aligned(layout);
 }
 
-std::string Table::aligned(bool color) const {
-  std::vector<std::size_t> widths;
-  for (const auto& column : columns_) widths.push_back(width_of(column.name));
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], width_of(printable(cell_text(row.cells[i]))));
+bool Table::is_empty(std::size_t column) const {
+  return !rows_.empty() &&
+         std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) { return cell_text(row.cells[column]).empty(); });
+}
+
+bool Table::is_shared(std::size_t column) const {
+  return columns_[column].fit == Fit::shared && !rows_.empty() &&
+         std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+           return cell_text(row.cells[column]) == cell_text(rows_.front().cells[column]);
+         });
+}
+
+std::string Table::aligned(const TableLayout& layout) const {
+  std::vector<AlignedColumn> shown;
+  std::vector<std::string> shared;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (!layout.wide && is_empty(i)) continue;
+    if (!layout.wide && is_shared(i)) {
+      shared.push_back(printable(cell_text(rows_.front().cells[i])));
+      continue;
+    }
+    AlignedColumn column{{printable(columns_[i].name)}, 0, columns_[i]};
+    for (const Row& row : rows_) column.cells.push_back(printable(cell_text(row.cells[i])));
+    for (const std::string& cell : column.cells) column.width = std::max(column.width, width_of(cell));
+    shown.push_back(std::move(column));
+  }
+  if (layout.width > 0) narrow(shown, layout.width);
+  auto text = shared.empty() ? "" : fmt::format("{}\n", fmt::join(shared, ", "));
+  for (std::size_t i = 0; i <= rows_.size(); ++i) {
+    const std::string_view style = i == 0 ? kBold : escape(rows_[i - 1].tone);
+    for (const std::string& line : lines_of(shown, i)) {
+      text += layout.color && !style.empty() ? fmt::format("{}{}{}\n", style, line, kReset) : line + '\n';
     }
   }
-  const auto line = [&](const auto& range, std::string_view style, auto field) {
-    auto text = joined(range, "  ", [&](const auto& item, std::size_t i) {
-      return padded(printable(field(item)), widths[i], columns_[i].align);
-    });
-    text.erase(text.find_last_not_of(' ') + 1);
-    return color && !style.empty() ? fmt::format("{}{}{}\n", style, text, kReset) : text + '\n';
-  };
-  auto text = line(columns_, kBold, [](const Column& column) { return column.name; });
-  for (const auto& row : rows_) text += line(row.cells, escape(row.tone), cell_text);
   return text;
 }
 
@@ -179,10 +239,11 @@ std::string Table::markdown() const {
   return text;
 }
 
-void print(const Table& table, Format format, ColorMode color) {
+void print(const Table& table, const Output& output) {
   const bool automatic = isatty(STDOUT_FILENO) == 1 && !env::get("NO_COLOR");
-  const bool colored = color == ColorMode::always || (color == ColorMode::automatic && automatic);
-  print_out(table.text(format, colored));
+  const bool colored = output.color == ColorMode::always || (output.color == ColorMode::automatic && automatic);
+  const std::size_t width = output.wide ? 0 : terminal_columns(STDOUT_FILENO);
+  print_out(table.text(output.format, {colored, output.wide, width}));
 }
 
 }  // namespace mmtune

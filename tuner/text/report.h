@@ -25,9 +25,24 @@ using Cell = std::variant<std::monostate, std::string, std::int64_t, Real>;
 
 enum class Align { left, right };
 
+/// What a column does to make a table narrower.
+enum class Fit {
+  whole,
+  wraps,   ///< its cells go on in further lines where the terminal is too narrow
+  shared,  ///< it leaves the table where all rows say the same, which is said once above them
+};
+
 struct Column {
   std::string name;  ///< heading, CSV column and JSON key
   Align align = Align::left;
+  Fit fit = Fit::whole;
+};
+
+/// How Format::table is laid out.
+struct TableLayout {
+  bool color = false;
+  bool wide = true;       ///< all columns; else none that is shared, and none that is empty
+  std::size_t width = 0;  ///< columns of the terminal; 0: no limit
 };
 
 /// How a row looks on a colour terminal; never the only carrier of information.
@@ -43,8 +58,8 @@ class Table {
   const std::vector<Column>& columns() const { return columns_; }
   std::size_t row_count() const { return rows_.size(); }
 
-  /// The whole text, ending in a line break. `color` matters to Format::table alone.
-  std::string text(Format format, bool color = false) const;
+  /// The whole text, ending in a line break. `layout` matters to Format::table alone.
+  std::string text(Format format, const TableLayout& layout = {}) const;
 
  private:
   struct Row {
@@ -52,10 +67,13 @@ class Table {
     Tone tone;
   };
 
-  std::string aligned(bool color) const;
+  std::string aligned(const TableLayout& layout) const;
   std::string csv() const;
   std::string json() const;
   std::string markdown() const;
+
+  bool is_empty(std::size_t column) const;
+  bool is_shared(std::size_t column) const;
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;
@@ -82,8 +100,14 @@ Table table_of(const std::vector<CellOf<Row>>& columns, const std::vector<Row>& 
   return table;
 }
 
-/// Prints to stdout, in colour where `color` allows it: automatic means on a terminal without NO_COLOR. Throws Error
-/// where that cannot be written.
-void print(const Table& table, Format format, ColorMode color);
+/// How a verb prints its results.
+struct Output {
+  Format format = Format::table;
+  ColorMode color = ColorMode::automatic;  ///< automatic: on a terminal without NO_COLOR
+  bool wide = false;                       ///< whole tables, however wide the terminal is
+};
+
+/// Prints to stdout. Throws Error where that cannot be written.
+void print(const Table& table, const Output& output);
 
 }  // namespace mmtune

@@ -157,7 +157,7 @@ ExitCode bench(const BenchOptions& options) {
       log::error("{} {}: {}", set, to_string(problem), error.what());
     }
   }
-  print(bench_table(rows, opponent->name(), opponent->entries(), options.format), options.format, options.color);
+  print(bench_table(rows, opponent->name(), opponent->entries(), options.format), options);
   for (const auto& line : bench_summary(rows)) say("{}", line);
   if (InterruptGuard::requested()) return ExitCode::interrupted;
   return failed ? ExitCode::no_candidate : ExitCode::done;

@@ -48,7 +48,7 @@ ExitCode devices(const Options& options) {
                {"bandwidth_gb_s", kRight}});
   add_installed(table);
   for (const auto& entry : gpu_catalog()) add_row(table, fmt::format("model:{}", entry.key), entry.spec);
-  print(table, options.format, options.color);
+  print(table, options);
   return ExitCode::done;
 }
 

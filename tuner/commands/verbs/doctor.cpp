@@ -95,7 +95,7 @@ void list_switches(Table& table) {
 }
 
 ExitCode doctor(const Options& options) {
-  Table table({{"part"}, {"status"}, {"version"}, {"detail"}});
+  Table table({{"part"}, {"status"}, {"version"}, {"detail", Align::left, Fit::wraps}});
   add_row(table, "mmtune", "found", fmt::format("{} ({})", build_version(), build_commit()), "", Tone::good);
   if (examine_driver(table)) {
     examine_gpus(table);
@@ -108,7 +108,7 @@ ExitCode doctor(const Options& options) {
           Tone::plain);
   const bool is_database_usable = examine_database(table, options);
   list_switches(table);
-  print(table, options.format, options.color);
+  print(table, options);
   if (!can_compile) return ExitCode::no_device;
   return is_database_usable ? ExitCode::done : ExitCode::database;
 }

@@ -62,7 +62,7 @@ void print_again(const Stock& stock, const RefreshOptions& options, const Device
     auto now = store.find_winner(key_of(device.spec), before.trial.key.problem, evidence_of(device));
     if (now) winners.push_back(*std::move(now));
   }
-  print(winners_table(winners, states_of(winners, ""), options.format), options.format, options.color);
+  print(winners_table(winners, states_of(winners, ""), options), options);
 }
 
 ExitCode refresh(const RefreshOptions& options) {

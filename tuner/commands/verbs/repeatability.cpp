@@ -26,7 +26,7 @@ ExitCode repeatability(const RepeatabilityOptions& options) {
   }
   const SessionOptions session = plan(options);
   const auto problems = measure_repeatability({session, options.runs, options.vary_seed});
-  print(repeats_table(problems, options.format), options.format, options.color);
+  print(repeats_table(problems, options.format), options);
   int steady = 0;
   bool complete = problems.size() == session.problems.size();
   double worst = 0;

@@ -42,8 +42,7 @@ ExitCode show(const Options& options) {
     log::warning("{}: no results that match; run mmtune --device auto --sizes 256..8192 to get some",
                  database_path(options));
   }
-  print(winners_table(winners, states_of(winners, installed_compiler()), options.format), options.format,
-        options.color);
+  print(winners_table(winners, states_of(winners, installed_compiler()), options), options);
   return ExitCode::done;
 }
 
@@ -51,7 +50,7 @@ ExitCode show_suspects(const Options& options) {
   Table table({{"gpu"},
                {"driver"},
                {"family"},
-               {"config"},
+               {"config", Align::left, Fit::wraps},
                {"kills", Align::right},
                {"set_aside", Align::right},
                {"last"},
@@ -63,7 +62,7 @@ ExitCode show_suspects(const Options& options) {
                std::int64_t{is_set_aside ? 1 : 0}, each.last, each.source_hash},
               is_set_aside ? Tone::bad : Tone::caution);
   }
-  print(table, options.format, options.color);
+  print(table, options);
   return ExitCode::done;
 }
 

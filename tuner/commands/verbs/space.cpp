@@ -51,7 +51,7 @@ ExitCode space(const SpaceOptions& options) {
       }
     }
   }
-  print(table, options.format, options.color);
+  print(table, options);
   return ExitCode::done;
 }
 

@@ -1,0 +1,11 @@
+// The terminal that a stream may be.
+#pragma once
+
+#include <cstddef>
+
+namespace mmtune {
+
+/// How many columns it has; 0 for what is no terminal, or does not say.
+std::size_t terminal_columns(int stream);
+
+}  // namespace mmtune
