@@ -1,0 +1,241 @@
+#include "tuner/commands/completion.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+namespace mmtune {
+namespace {
+
+/// A verb that takes options, and the words that name it: {"db", "prune"}.
+struct Command {
+  std::vector<std::string> words;
+  const Verb* verb;
+};
+
+void collect(const std::vector<Verb>& verbs, const std::vector<std::string>& before, std::vector<Command>& commands) {
+  for (const Verb& verb : verbs) {
+    if (verb.group == VerbGroup::hidden) continue;
+    auto words = before;
+    words.push_back(verb.name);
+    if (verb.verbs.empty()) commands.push_back({words, &verb});
+    collect(verb.verbs, words, commands);
+  }
+}
+
+std::vector<Command> commands_of(const std::vector<Verb>& verbs) {
+  std::vector<Command> commands;
+  collect(verbs, {}, commands);
+  return commands;
+}
+
+std::string names_of(const std::vector<Verb>& verbs) {
+  std::string names;
+  for (const Verb& verb : verbs) {
+    if (verb.group != VerbGroup::hidden) names += (names.empty() ? "" : " ") + verb.name;
+  }
+  return names;
+}
+
+bool names_a_file(const Option& option) { return option.value == "FILE"; }
+
+std::string replaced(std::string_view text, char letter, std::string_view by) {
+  std::string result;
+  for (const char c : text) {
+    if (c == letter) {
+      result += by;
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+/// Within single quotes of bash and zsh.
+std::string quoted(std::string_view text) { return replaced(text, '\'', R"('\'')"); }
+
+// -- bash
+// --------------------------------------------------------------------------------------------------------------
+
+std::string bash_script(const std::vector<Verb>& verbs) {
+  std::string parts;    // what is completed behind a verb that has parts
+  std::string options;  // of each verb
+  std::string values;   // of each option that has a value
+  for (const Verb& verb : verbs) {
+    if (!verb.verbs.empty()) parts += fmt::format("    {}) words='{}' ;;\n", verb.name, names_of(verb.verbs));
+  }
+  for (const auto& [words, verb] : commands_of(verbs)) {
+    const auto path = fmt::format("{}", fmt::join(words, " "));
+    std::vector<std::string> names{"--help"};
+    for (const Option& option : verb->options) {
+      if (is_argument(option)) {
+        names.insert(names.end(), option.target.choices.begin(), option.target.choices.end());
+        continue;
+      }
+      for (const std::string& name : names_of(option)) {
+        names.push_back(name);
+        if (is_flag(option)) continue;
+        const auto reply =
+            names_a_file(option) ? "compgen -f" : fmt::format("compgen -W '{}'", fmt::join(option.target.choices, " "));
+        values += fmt::format("    '{} {}') COMPREPLY=($({} -- \"$word\")); return ;;\n", path, name, reply);
+      }
+    }
+    options += fmt::format("    '{}') words='{}' ;;\n", path, fmt::join(names, " "));
+  }
+  return fmt::format(R"(# Completes mmtune in bash. Generated.
+_mmtune() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words='' verb=''
+  [[ $COMP_CWORD -gt 1 || $word == -* ]] && verb=${{COMP_WORDS[1]}}
+  [[ $verb == -* ]] && verb={}
+  case $verb in
+    '') words='{} --help --version' ;;
+{}  esac
+  [[ -n $words && -n $verb && $COMP_CWORD -gt 2 ]] && verb+=" ${{COMP_WORDS[2]}}"
+  case "$verb $before" in
+{}  esac
+  case $verb in
+{}  esac
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}}
+complete -o default -F _mmtune mmtune
+)",
+                     kMainVerb, names_of(verbs), parts, values, options);
+}
+
+// -- zsh
+// ---------------------------------------------------------------------------------------------------------------
+
+/// "--effort[how many candidates are tried]:NAME:(quick default full)", in quotes.
+std::string zsh_option(const Option& option) {
+  std::string what;
+  for (const char c : option.help) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') what += '\\';
+    what += c;
+  }
+  std::string action;
+  if (names_a_file(option)) action = "_files";
+  if (!option.target.choices.empty()) action = fmt::format("({})", fmt::join(option.target.choices, " "));
+  const auto value = is_flag(option) ? "" : fmt::format(":{}:{}", option.value, action);
+  if (is_argument(option)) return fmt::format(" '{}'", quoted(value));
+  std::string text;
+  for (const std::string& name : names_of(option)) {
+    const bool may_repeat = option.repeatable || is_flag(option);
+    text += fmt::format(" '{}{}[{}]{}'", may_repeat ? "*" : "", name, quoted(what), quoted(value));
+  }
+  return text;
+}
+
+std::string zsh_verbs(const std::vector<Verb>& verbs) {
+  std::string text;
+  for (const Verb& verb : verbs) {
+    if (verb.group == VerbGroup::hidden) continue;
+    text += fmt::format(" '{}:{}'", verb.name, quoted(replaced(verb.help, ':', "\\:")));
+  }
+  return text;
+}
+
+/// What follows the word that names one of these verbs, which is the first of `words` then, as a command would be.
+std::string zsh_cases(const std::vector<Verb>& verbs) {
+  std::string text;
+  for (const Verb& verb : verbs) {
+    if (verb.group == VerbGroup::hidden) continue;
+    text += fmt::format("    ({})\n", verb.name);
+    if (verb.verbs.empty()) {
+      text += "      _arguments -s '--help[explain]'";
+      for (const Option& option : verb.options) text += zsh_option(option);
+      text += " ;;\n";
+      continue;
+    }
+    text += fmt::format(R"(      if (( CURRENT == 2 )); then
+        verbs=({} )
+        _describe verb verbs
+        return
+      fi
+      shift words
+      (( CURRENT-- ))
+      case $words[1] in
+{}      esac ;;
+)",
+                        zsh_verbs(verb.verbs), zsh_cases(verb.verbs));
+  }
+  return text;
+}
+
+std::string zsh_script(const std::vector<Verb>& verbs) {
+  return fmt::format(R"(#compdef mmtune
+# Completes mmtune in zsh. Generated.
+_mmtune() {{
+  local -a verbs
+  if [[ $words[2] == -* ]]; then
+    words[1]={}
+  elif (( CURRENT == 2 )); then
+    verbs=({} )
+    _describe verb verbs
+    return
+  else
+    shift words
+    (( CURRENT-- ))
+  fi
+  case $words[1] in
+{}  esac
+}}
+_mmtune "$@"
+)",
+                     kMainVerb, zsh_verbs(verbs), zsh_cases(verbs));
+}
+
+// -- fish
+// --------------------------------------------------------------------------------------------------------------
+
+std::string fish_quoted(std::string_view text) { return replaced(replaced(text, '\\', "\\\\"), '\'', "\\'"); }
+
+std::string fish_option(const std::string& condition, const Option& option) {
+  auto text = fmt::format("complete -c mmtune -n '{}'", condition);
+  for (const std::string& name : names_of(option)) {
+    text += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2)) : fmt::format(" -s {}", name.substr(1));
+  }
+  if (!is_flag(option)) text += names_a_file(option) ? " -r -F" : " -x";
+  if (!option.target.choices.empty()) text += fmt::format(" -a '{}'", fmt::join(option.target.choices, " "));
+  return text + fmt::format(" -d '{}'\n", fish_quoted(option.help));
+}
+
+std::string fish_script(const std::vector<Verb>& verbs) {
+  std::string text = "# Completes mmtune in fish. Generated.\n";
+  for (const Verb& verb : verbs) {
+    if (verb.group == VerbGroup::hidden) continue;
+    text += fmt::format("complete -c mmtune -f -n __fish_use_subcommand -a {} -d '{}'\n", verb.name,
+                        fish_quoted(verb.help));
+    for (const Verb& part : verb.verbs) {
+      text += fmt::format(
+          "complete -c mmtune -f -n '__fish_seen_subcommand_from {}; and not __fish_seen_subcommand_from {}' -a {} -d "
+          "'{}'\n",
+          verb.name, names_of(verb.verbs), part.name, fish_quoted(part.help));
+    }
+  }
+  for (const auto& [words, verb] : commands_of(verbs)) {
+    std::string condition;
+    for (const std::string& word : words) {
+      condition += fmt::format("{}__fish_seen_subcommand_from {}", condition.empty() ? "" : "; and ", word);
+    }
+    if (verb->name == kMainVerb) condition += "; or __fish_use_subcommand";
+    for (const Option& option : verb->options) {
+      if (!is_argument(option)) text += fish_option(condition, option);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+const std::vector<std::string>& shells() {
+  static const std::vector<std::string> names{"bash", "zsh", "fish"};
+  return names;
+}
+
+std::string completion_script(std::string_view shell, const std::vector<Verb>& verbs) {
+  if (shell == "zsh") return zsh_script(verbs);
+  return shell == "fish" ? fish_script(verbs) : bash_script(verbs);
+}
+
+}  // namespace mmtune
