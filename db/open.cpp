@@ -72,7 +72,7 @@ void check_directory(const std::string& path) {
   }
   // Under the sticky bit (/tmp) others cannot replace the file.
   if ((status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0) {
-    refuse(path, "its directory can be written by everybody", "chmod o-w the directory, or name another place");
+    refuse(path, "its directory can be written by all users", "chmod o-w the directory, or name another place");
   }
 }
 
@@ -88,7 +88,7 @@ void check_file(const std::string& path, Trust trust) {
   if (!is_trusted_owner(status.st_uid)) {
     refuse(path, "it belongs to another user", "merge from it into a database of your own");
   }
-  if ((status.st_mode & S_IWOTH) != 0) refuse(path, "it can be written by everybody", "chmod o-w the file");
+  if ((status.st_mode & S_IWOTH) != 0) refuse(path, "it can be written by all users", "chmod o-w the file");
 }
 
 /// A planted journal would be played back into the database.

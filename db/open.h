@@ -34,7 +34,7 @@ int current_version(const std::vector<Migration>& steps);
 void bring_up_to_date(Database& database, std::string_view schema, const std::vector<Migration>& steps);
 
 enum class Trust {
-  own,      ///< file and directory belong to this user or root, and nobody else can write to them
+  own,      ///< file and directory belong to this user or root, and no other user can write to them
   foreign,  ///< anything readable: every value is suspect
 };
 

@@ -50,7 +50,7 @@ struct MergeReport {
 struct PruneRules {
   bool failed = false;  ///< rows whose outcome is not ok
   bool predicted = false;
-  bool set_aside = false;      ///< crashed and timed-out rows of suspects; and no crash is held against anybody
+  bool set_aside = false;      ///< crashed and timed-out rows of suspects; and no crash is held against a candidate
   bool stale_sources = false;  ///< rows whose source hash is not in `live_sources`
   std::vector<std::string> live_sources;
   bool orphan_binaries = true;  ///< cubins that no remaining row names
@@ -88,7 +88,7 @@ class Store {
   /// there is over.
   void begin(const std::vector<LaunchRecord>& attempts);
 
-  /// For whoever knows that nothing runs on the GPU `device_uuid`: ends what is recorded as running there. What began
+  /// For use while nothing runs on the GPU `device_uuid`: ends what is recorded as running there. What began
   /// in another boot of the machine than `boot` has crashed it, and is returned: one is a kill, several were a race.
   /// The rest is forgotten.
   std::vector<TrialKey> settle(const std::string& device_uuid, const std::string& boot);

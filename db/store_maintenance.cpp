@@ -73,7 +73,7 @@ std::int64_t prune_orphan_binaries(Database& database) {
   return database.run(kBinaries);
 }
 
-/// Nobody is a suspect any more, what was one can be tried again, and who was in a race that crashed may race.
+/// No candidate is a suspect any more: former suspects are tried again, and those of a race that crashed may race.
 void absolve(Database& database, PruneReport& report) {
   report.suspects = database.integer(
       "SELECT count(*) FROM (SELECT DISTINCT a.device_id, e.driver, a.source_hash FROM attempt a JOIN environment e"

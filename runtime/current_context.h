@@ -17,7 +17,7 @@ class PrimaryContext {
 
   CUdevice device() const { return device_; }
   CUcontext get();
-  /// Null if nobody asked for it yet.
+  /// Null before the first request.
   CUcontext if_retained();
 
  private:

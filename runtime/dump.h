@@ -1,4 +1,4 @@
-// MMTUNE_DUMP: files of what NVRTC got and gave, for whoever debugs a kernel.
+// MMTUNE_DUMP: files of what NVRTC got and gave, to debug a kernel.
 #pragma once
 
 #include <string>

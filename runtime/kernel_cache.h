@@ -13,7 +13,7 @@
 
 namespace mmtune {
 
-/// Thread safe. A kernel stays loaded until the cache is gone and nobody holds its pointer; both must happen before its
+/// Thread safe. A kernel stays loaded until the cache is gone and no pointer is held; both must happen before its
 /// context is destroyed.
 class KernelCache {
  public:
@@ -21,7 +21,7 @@ class KernelCache {
 
   /// The kernel of a program for the plan's steps, loaded on first use. `hash` identifies the program, and `cubin`
   /// makes it, only if it must be loaded; meanwhile other threads wait for this kernel, but not for others. `context`
-  /// must be current. What `cubin` or loading throws reaches everyone who waits; the next call tries again.
+  /// must be current. What `cubin` or loading throws reaches every thread that waits; the next call tries again.
   Kernel get(CUcontext context, const std::string& hash, const LaunchPlan& plan,
              const std::function<std::string()>& cubin);
 

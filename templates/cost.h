@@ -1,5 +1,5 @@
 // The analytic model: a predicted time from a launch plan and a GPU's limits. It ranks candidates before they are
-// compiled, serves sizes that nobody tuned and GPUs that are not there. Predicted, and called so wherever it shows.
+// compiled, serves sizes that were never tuned and GPUs that are not there. Predicted, and called so wherever it shows.
 #pragma once
 
 #include <array>

@@ -113,9 +113,9 @@ void check_common_limits(const Problem& problem, const LaunchPlan& plan, const D
 std::string explain(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device) {
   const std::string_view rule = family.broken_rule(problem, config, device);
   const std::string text = config.text();
-  const std::string who = fmt::format("{}{}{}", family.name(), text.empty() ? "" : " ", text);
-  if (rule.empty()) return fmt::format("{}: all rules hold", who);
-  return fmt::format("{}: {}", who, detail(rule, problem, family.plan(problem, config, device), device));
+  const std::string what = fmt::format("{}{}{}", family.name(), text.empty() ? "" : " ", text);
+  if (rule.empty()) return fmt::format("{}: all rules hold", what);
+  return fmt::format("{}: {}", what, detail(rule, problem, family.plan(problem, config, device), device));
 }
 
 }  // namespace mmtune

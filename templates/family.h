@@ -84,8 +84,8 @@ class Rules {
   /// What a configuration needs in order to run and to be right: "TM divides BM".
   void must(bool holds, std::string_view reason) { note(holds, reason, broken_); }
 
-  /// What makes it worth a trial: "every split has at least four tiles of k". The search leaves out the others; who
-  /// names one, or gets it as a default, may have it.
+  /// What makes it worth a trial: "every split has at least four tiles of k". The search leaves out the others; one
+  /// that is named, or is the default, is allowed.
   void worth(bool holds, std::string_view reason) { note(holds || scope_ == Scope::musts, reason, unworthy_); }
 
   bool ok() const { return broken_.empty(); }               ///< it runs

@@ -1,5 +1,5 @@
 // A 128-bit content hash (FNV-1a, by its specification, draft-eastlake-fnv) for keys of sources and binaries.
-// It tells different contents apart; it is no defence against someone who wants a collision.
+// It tells different contents apart; it is no defence against a deliberate collision.
 #pragma once
 
 #include <string>

@@ -46,5 +46,5 @@ __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator
     const int column = position.column((first + i) % TN);
     output.store<WIDTH>(output.at(row, column), &total[i], row < output.rows() ? output.columns() - column : 0);
   }
-  cluster_wait();  // nobody leaves while others read its shared memory
+  cluster_wait();  // no block leaves while others read its shared memory
 }

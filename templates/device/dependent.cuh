@@ -3,7 +3,7 @@
 //
 // The wait is for the step before alone. It is one for all steps before, and what comes after a plan may rely on all of
 // them, because every step waits: at least one of its blocks, and every block before it touches what an earlier step
-// reads or writes. Such memory is no `const __restrict__` argument, which would promise that nobody writes it
+// reads or writes. Such memory is no `const __restrict__` argument, which would promise that it is never written
 // meanwhile. Needs the rendered constant ARCH.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Blocks of one grid that share the work on one tile of C: who computes what, and how one hands its sums to another.
+// Blocks of one grid that share the work on one tile of C: which block computes what, and how it hands its sums over.
 #pragma once
 
 #include "mmtune/copy.cuh"

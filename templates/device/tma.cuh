@@ -71,8 +71,8 @@ __device__ __forceinline__ int cluster_rank() {
   return rank;
 }
 
-// All threads of the cluster meet; what they wrote before is visible after. In between they may do what concerns nobody
-// else. PTX ISA: barrier.cluster.
+// All threads of the cluster meet; what they wrote before is visible after. In between they may do what concerns no
+// other thread. PTX ISA: barrier.cluster.
 __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
 __device__ __forceinline__ void cluster_sync() {

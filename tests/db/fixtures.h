@@ -44,7 +44,7 @@ void expect_equal(const T& a, const T& b) {
   });
 }
 
-/// Runs SQL as anybody with a shell could.
+/// Runs SQL as any user with a shell could.
 inline void run_raw(const std::string& path, const std::string& sql) {
   sqlite3* handle = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
@@ -65,7 +65,7 @@ inline pid_t in_child(const std::function<void()>& body) {
   _exit(::testing::Test::HasFailure() ? 1 : 0);
 }
 
-/// Root may do everything: where root runs the tests, a child becomes this user, who owns what was handed over.
+/// Root may do everything: where root runs the tests, a child becomes this user and owns what was handed over.
 inline constexpr uid_t kOrdinaryUser = 65534;
 
 inline void hand_over(const std::filesystem::path& path) {

@@ -15,7 +15,7 @@ TEST_P(HostileRowsTest, IsSkippedAndReported) {
     store.put({sample_trial(0), sample_trial(1)}, {sample_binary(0), sample_binary(1)});
     store.put_winner(sample_trial(0).key, "search", 1);
   }
-  // Types of columns bind nobody who can write the schema.
+  // Types of columns do not bind a user that can write the schema.
   run_raw(path_,
           "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '');"
           "UPDATE sqlite_schema SET sql = replace(sql, ') , WITHOUT', ') WITHOUT');"

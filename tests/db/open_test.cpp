@@ -187,10 +187,10 @@ TEST_F(OpenTest, RefusesSymbolicLinksToTheFileButNotAboveIt) {
 TEST_F(OpenTest, RefusesPlacesThatOthersCanWriteTo) {
   open();
   fs::permissions(path_, fs::perms::others_write, fs::perm_options::add);
-  expect_refused(path_, "written by everybody");
+  expect_refused(path_, "written by all users");
   fs::permissions(path_, fs::perms::others_write, fs::perm_options::remove);
   fs::permissions(directory_, fs::perms::all);
-  expect_refused(path_, "written by everybody");
+  expect_refused(path_, "written by all users");
   fs::permissions(directory_, fs::perms::all | fs::perms::sticky_bit);
   EXPECT_NO_THROW(open());
 }

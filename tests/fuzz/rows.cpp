@@ -36,7 +36,7 @@ void exec(sqlite3* handle, const std::string& sql) {
   fuzz::require(code == SQLITE_OK, fmt::format("{}: {}", sql, sqlite3_errmsg(handle)));
 }
 
-/// Opens the file as anybody could who may write it; types and NOT NULL do not bind them.
+/// Opens the file as any process that may write it could: types and NOT NULL can be avoided.
 sqlite3* open_raw(const std::string& path) {
   sqlite3* handle = nullptr;
   fuzz::require(sqlite3_open(path.c_str(), &handle) == SQLITE_OK, "the copy opens");

@@ -88,7 +88,7 @@ unsigned shared_address(const void* pointer) {
   return kFirstAddress + static_cast<unsigned>(address - block.shared.get());
 }
 
-// The target holds NaN until the copy arrives: who reads it too early, or still, will notice.
+// The target holds NaN until the copy arrives: a read that comes too early gives NaN.
 void copy_async(unsigned target, const void* source, int bytes, bool valid) {
   const auto size = static_cast<std::size_t>(bytes);
   AsyncCopy copy{at(*self().block, target, bytes), {}, bytes};

@@ -29,7 +29,7 @@ std::size_t page_bytes() {
 
 MMTUNE_CHANGES_STACK void go(void** to) { __builtin_longjmp(to, 1); }
 
-/// Goes on where `to` was left, and returns when somebody goes on with `from`.
+/// Goes on where `to` was left, and returns when another fiber goes on with `from`.
 MMTUNE_CHANGES_STACK void change(void** from, void** to) {
   if (__builtin_setjmp(from) == 0) go(to);
 }

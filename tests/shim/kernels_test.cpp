@@ -201,7 +201,7 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-/// Takes long; for who has changed a kernel.
+/// Takes long; meant for changes of a kernel.
 bool wants_all() { return std::getenv("MMTUNE_TEST_ALL_KERNELS") != nullptr; }
 
 /// Runs the scenes that the configuration can run, each in the next order of threads; returns their number.

@@ -2,7 +2,7 @@
 //
 // Threads take turns only where they meet, and in an order that the test chooses: what is read before a missing barrier
 // is read too early in at least one order. Memory that was never written holds NaN. Asynchronous copies take as long as
-// they may: their targets are NaN from the instruction on until somebody waits for them.
+// they may: their targets are NaN from the instruction on until they are waited for.
 //
 // A step that overlaps the one before it runs as far as it gets without that: the step before runs when no thread of
 // the first blocks can do anything but wait for it.

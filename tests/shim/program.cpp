@@ -57,7 +57,7 @@ class Folder {
   pid_t owner_;
 };
 
-/// The instructions of tensor cores and of the warps that drive them; nobody simulates these.
+/// The instructions of tensor cores and of the warps that drive them; they are not simulated.
 constexpr std::string_view kBeyond[] = {"wgmma", "tcgen05", "mma.sync", "ldmatrix", "stmatrix", "setmaxnreg"};
 
 std::string without_comments(std::string_view text) {

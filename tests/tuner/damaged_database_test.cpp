@@ -1,4 +1,4 @@
-// A database with pages overwritten or cut off: who needs what is gone refuses, and nobody gets a wrong answer.
+// A database with pages overwritten or cut off: a command that needs what is gone refuses, and no answer is wrong.
 #include <random>
 
 #include "tests/tuner/database_faults.h"

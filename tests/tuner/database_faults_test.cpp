@@ -74,10 +74,10 @@ TEST_F(DatabaseFaults, DirectoryOrPipeInItsPlace) {
 
 TEST_F(DatabaseFaults, FileOrDirectoryThatEverybodyMayWrite) {
   fs::permissions(file(), fs::perms::others_write, fs::perm_options::add);
-  expect_unusable("written by everybody");
+  expect_unusable("written by all users");
   fs::permissions(file(), fs::perms::others_write, fs::perm_options::remove);
   fs::permissions(path("place"), fs::perms::all);
-  expect_unusable("written by everybody");
+  expect_unusable("written by all users");
 }
 
 TEST_F(DatabaseFaults, FileOrDirectoryOfAnotherUser) {
@@ -90,7 +90,7 @@ TEST_F(DatabaseFaults, FileOrDirectoryOfAnotherUser) {
 }
 
 TEST_F(DatabaseFaults, HostileValuesAreAbsentForEveryVerb) {
-  // Types bind nobody who can write the schema.
+  // Types do not bind a user that can write the schema.
   run_sql(file(),
           "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '');"
           "UPDATE sqlite_schema SET sql = replace(sql, ') , WITHOUT', ') WITHOUT')");

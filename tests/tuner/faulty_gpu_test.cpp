@@ -28,7 +28,7 @@ class FaultyGpu : public FaultsTest {
     return options;
   }
 
-  /// The run falls for kBad; what ran before that is stored, and nothing is held against anybody.
+  /// The run falls for kBad; what ran before that is stored, and no candidate is blamed.
   void expect_faulty_at_the_bad_one(const std::string& faults, const char* message) {
     std::filesystem::remove(path("log"));
     try {

@@ -1,4 +1,4 @@
-// The default strategy on landscapes that nobody measured: the analytic model's times, bent by errors that the strategy
+// The default strategy on landscapes that were never measured: the analytic model's times, bent by errors that the strategy
 // cannot know, as GPUs do it.
 #include <gtest/gtest.h>
 

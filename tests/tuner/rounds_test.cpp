@@ -67,7 +67,7 @@ TEST(Rounds, WhatIsProposedDoesNotDependOnWhatIsSettledFirst) {
       }
       if (open.empty()) break;
       std::shuffle(open.begin(), open.end(), random);
-      // Several at a time: whole rounds may be settled before anybody asks.
+      // Several at a time: whole rounds may be settled before the next request.
       for (std::size_t count = 1 + random() % open.size(); count > 0; --count) {
         rounds.settle(open.back(), Trial{});
         open.pop_back();

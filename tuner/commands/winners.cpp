@@ -35,7 +35,7 @@ double error_share(const Trial& trial) {
 /// Looks a GPU up once, however many rows name it.
 class Peaks {
  public:
-  /// Share of the peak at the boost clock, NaN for a GPU whose clock nobody knows.
+  /// Share of the peak at the boost clock, NaN for a GPU whose clock is unknown.
   double share(const Winner& winner) {
     const auto& key = winner.trial.key;
     auto [entry, is_new] = gpus_.try_emplace(text_of(key.device));

@@ -25,7 +25,7 @@
 // the kernel reduce(), REDUCE = 1 as a cluster through distributed shared memory.
 //
 // STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
-// that do not fill a last wave are shared evenly by all, whoever has a tile's first steps adding the others' sums to
+// that do not fill a last wave are shared evenly by all: the block with a tile's first steps adds the others' sums to
 // its own in the order of k. Sums of more than SLICE steps are taken in slices, whose errors do not add up as they
 // would in one long sum.
 #include "mmtune/cluster.cuh"

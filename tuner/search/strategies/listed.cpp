@@ -1,4 +1,4 @@
-// Candidates that somebody else chose, once.
+// Candidates from a given list, each once.
 #include <utility>
 
 #include "tuner/search/strategy.h"
