@@ -82,7 +82,7 @@ test::Sampler sampler_beside(const std::vector<Case>& cases, const Family& famil
   test::Sampler sampler(family, device(), 1);
   for (const Case& each : cases) {
     if (each.family != family.name() || each.precision != kFp32) continue;
-    sampler.show(family.complete(family.parse(each.config), typical(kFp32, each.layout), device()));
+    sampler.show(family.with_defaults(family.parse(each.config), typical(kFp32, each.layout)));
   }
   return sampler;
 }

@@ -48,7 +48,7 @@ class Stage {
  public:
   /// `settings` is the text of those that are not the default for this problem. Throws UsageError for unknown ones.
   Stage(const Family& family, std::string_view settings, const Problem& problem)
-      : family_(family), config_(family.complete(family.parse(settings), problem, device())) {}
+      : family_(family), config_(family.with_defaults(family.parse(settings), problem)) {}
 
   const Family& family() const { return family_; }
   const Config& config() const { return config_; }

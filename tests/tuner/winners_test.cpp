@@ -85,9 +85,9 @@ TEST(Winners, BriefConfigurationsHoldWhatDiffersFromTheDefault) {
   const Config defaults = simt.default_config(key.problem);
   key.config = defaults.text();
   EXPECT_EQ(brief_config(key), "default");
-  key.config = simt.complete(Config::parse("GROUP=8"), key.problem).text();
+  key.config = simt.complete(Config::parse("GROUP=8"), key.problem, catalog_gpu("h200")).text();
   EXPECT_EQ(brief_config(key), "GROUP=8");
-  EXPECT_EQ(simt.complete(Config::parse(brief_config(key)), key.problem).text(), key.config);
+  EXPECT_EQ(simt.complete(Config::parse(brief_config(key)), key.problem, catalog_gpu("h200")).text(), key.config);
 }
 
 TEST(Winners, ConfigurationThatIsNotKnownAnyMoreIsWhole) {

@@ -217,7 +217,8 @@ Tone tone_of(const Line& line) {
 
 std::string brief_config(const TrialKey& key) {
   const Family* family = find_family(key.family);
-  if (family == nullptr) return key.config;
+  const std::optional<DeviceSpec> device = known_gpu(key.device);
+  if (family == nullptr || !device) return key.config;
   try {
     const Config config = Config::parse(key.config);
     const Config defaults = family->default_config(key.problem);
@@ -227,7 +228,7 @@ std::string brief_config(const TrialKey& key) {
       if (initial == nullptr || *initial != setting.value) differing.push_back(setting);
     }
     const Config brief(std::move(differing));
-    if (family->complete(brief, key.problem) != config) return key.config;
+    if (family->complete(brief, key.problem, *device) != config) return key.config;
     return brief.settings().empty() ? "default" : brief.text();
   } catch (const UsageError&) {
     return key.config;

@@ -53,7 +53,7 @@ Table table_of(const Family& family) {
 
 ExitCode list_families(const FamiliesOptions& options) {
   const Table table = options.family.empty() ? table_of_families() : table_of(family_named(options.family));
-  print(table, options.format, options.color);
+  print(table, options);
   return ExitCode::done;
 }
 
