@@ -49,8 +49,9 @@ DynamicLibrary DynamicLibrary::open(const std::string& what, const std::vector<s
   tried += fmt::format(" ({})", reason);
   if (!is_one_reason) throw DeviceError(fmt::format("cannot load {}: tried {}; {}", what, tried, remedy));
   log::info("{}: tried {}", what, tried);
-  throw DeviceError(fmt::format("cannot load {}: {} in {} places, which --verbose or MMTUNE_LOG=info lists; {}", what,
-                                reason, candidates.size(), remedy));
+  const bool is_nowhere = reason.ends_with("No such file or directory");
+  throw DeviceError(fmt::format("cannot load {}: {} {} places (-v or MMTUNE_LOG=info lists them); {}", what,
+                                is_nowhere ? "in none of" : reason + " in all", candidates.size(), remedy));
 }
 
 void* DynamicLibrary::find(const char* symbol) const { return dlsym(handle_, symbol); }

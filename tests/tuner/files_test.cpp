@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
+
+#include "tests/tuner/cli_fixture.h"
 
 namespace mmtune {
 namespace {
@@ -18,29 +18,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class Files : public ::testing::Test {
+class Files : public Cli {
  protected:
-  Files() {
-    std::string pattern = (std::filesystem::path(::testing::TempDir()) / "mmtune_files_XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) folder_ = pattern;
-  }
-  ~Files() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
   std::string file_with(const std::string& name, std::string_view text) const {
     std::ofstream(path(name), std::ios::binary) << text;
     return path(name);
   }
-
-  static std::string content(const std::string& path) {
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-  }
-
- private:
-  std::filesystem::path folder_;
 };
 
 template <class Call>
