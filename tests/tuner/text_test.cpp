@@ -5,16 +5,6 @@
 namespace mmtune {
 namespace {
 
-TEST(Text, NearestWord) {
-  const std::vector<std::string> words{"--sizes", "--seed", "--effort", "-v", "db"};
-  EXPECT_EQ(nearest_word("--size", words), "--sizes");
-  EXPECT_EQ(nearest_word("--effrot", words), "--effort");
-  EXPECT_EQ(nearest_word("--seeds", words), "--seed");
-  EXPECT_EQ(nearest_word("--precision", words), "");
-  EXPECT_EQ(nearest_word("x", words), "") << "a word with no letter in common";
-  EXPECT_EQ(nearest_word("--size", {}), "");
-}
-
 TEST(Text, Wrapped) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(wrapped("", 5), Lines{""});

@@ -165,7 +165,7 @@ TEST(Verbs, WhatBeginsWithADashMayBeAValueOrBehindADoubleDash) {
 
 TEST(Verbs, WhatCannotBeReadNamesTheWordAndTheRemedy) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> faults{
-      {{"--txet", "a"}, "unknown option '--txet'; did you mean --text"},
+      {{"--txet", "a"}, "unknown option '--txet'; did you mean '--text'?"},
       {{"-fx"}, "unknown option '-x'"},
       {{"--colour-of-money"}, "unknown option '--colour-of-money'; see"},
       {{"stray"}, "'stray' is not expected here"},

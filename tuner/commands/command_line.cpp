@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "templates/names.h"
 #include "tuner/commands/help.h"
 #include "tuner/text/files.h"
 #include "tuner/text/text.h"
@@ -27,18 +28,12 @@ const Verb* find_verb(const std::vector<Verb>& verbs, std::string_view name) {
   return found == verbs.end() ? nullptr : &*found;
 }
 
-std::vector<std::string> shown_names(const std::vector<Verb>& verbs) {
-  std::vector<std::string> names;
+std::vector<std::string_view> shown_names(const std::vector<Verb>& verbs) {
+  std::vector<std::string_view> names;
   for (const Verb& verb : verbs) {
-    if (verb.group != VerbGroup::hidden) names.push_back(verb.name);
+    if (verb.group != VerbGroup::hidden) names.emplace_back(verb.name);
   }
   return names;
-}
-
-/// "; did you mean X", or nothing where no name is like the word.
-std::string suggestion(std::string_view word, const std::vector<std::string>& names) {
-  const auto nearest = nearest_word(word, names);
-  return nearest.empty() ? "" : fmt::format("; did you mean {}", nearest);
 }
 
 /// Reads the arguments behind the words that name a verb: first all of them, then their values.
@@ -93,11 +88,13 @@ class Reader {
 
   const Option& known(const std::string& name) const {
     if (const Option* option = find(name)) return *option;
-    std::vector<std::string> names;
+    std::vector<std::string_view> names;
     for (const Option& option : verb_.options) {
-      for (const std::string& each : names_of(option)) names.push_back(each);
+      for (const std::string_view each : split(option.names, ',')) names.push_back(each);
     }
-    throw UsageError(fmt::format("unknown option '{}'{}", excerpt(name), suggestion(name, names)));
+    const auto nearest = nearest_name(name, names);
+    const auto question = nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
+    throw UsageError(fmt::format("unknown option '{}'{}", excerpt(name), question));
   }
 
   void give_argument(const std::string& text) {
@@ -177,8 +174,8 @@ std::function<ExitCode()> parse_verb(const Verb& verb, const std::string& path, 
   if (const Verb* part = find_verb(verb.verbs, first)) {
     return parse_verb(*part, fmt::format("{} {}", path, first), arguments.subspan(1));
   }
-  throw UsageError(fmt::format("{0}: unknown '{1}'{2}; write one of {3}; see {0} --help", path, excerpt(first),
-                               suggestion(first, names), fmt::join(names, ", ")));
+  throw UsageError(
+      fmt::format("{0}: unknown verb '{1}': {2}; see {0} --help", path, excerpt(first), known_names(first, names)));
 }
 
 }  // namespace
@@ -194,9 +191,7 @@ std::function<ExitCode()> parse_command_line(const std::vector<Verb>& verbs, con
   }
   // `mmtune --sizes …` means `mmtune tune --sizes …`.
   if (first.starts_with('-')) return parse_verb(*find_verb(verbs, kMainVerb), fmt::format("mmtune {}", kMainVerb), all);
-  const auto names = shown_names(verbs);
-  throw UsageError(fmt::format("unknown verb '{}'{}; write one of {}", excerpt(first), suggestion(first, names),
-                               fmt::join(names, ", ")));
+  throw UsageError(fmt::format("unknown verb '{}': {}", excerpt(first), known_names(first, shown_names(verbs))));
 }
 
 }  // namespace mmtune

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <system_error>
-#include <utility>
 
 #include "runtime/printable.h"
 
@@ -34,37 +32,6 @@ std::optional<std::uint64_t> parse_whole(std::string_view text) {
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-namespace {
-
-/// Letters to insert, delete or replace (V. Levenshtein, 1966).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-}  // namespace
-
-std::string nearest_word(std::string_view written, const std::vector<std::string>& words) {
-  std::string nearest;
-  std::size_t least = std::max<std::size_t>(2, written.size() / 3) + 1;
-  for (const std::string& word : words) {
-    const std::size_t letters = distance(written, word);
-    if (letters >= least || letters >= word.size()) continue;
-    least = letters;
-    nearest = word;
-  }
-  return nearest;
 }
 
 std::size_t width_of(std::string_view text) {

@@ -21,10 +21,6 @@ std::optional<std::uint64_t> parse_whole(std::string_view text);
 /// The beginning of a text, printable, for a message about it.
 std::string excerpt(std::string_view text);
 
-/// The word of these that a user who wrote another one may have meant: two letters differ, or a third of the letters,
-/// at most. Empty if there is none.
-std::string nearest_word(std::string_view written, const std::vector<std::string>& words);
-
 /// Columns that UTF-8 text takes, for text without wide characters.
 std::size_t width_of(std::string_view text);
 
