@@ -47,7 +47,9 @@ DynamicLibrary DynamicLibrary::open(const std::string& what, const std::vector<s
     reason = its_reason;
   }
   tried += fmt::format(" ({})", reason);
-  if (!is_one_reason) throw DeviceError(fmt::format("cannot load {}: tried {}; {}", what, tried, remedy));
+  if (!is_one_reason || candidates.size() == 1) {
+    throw DeviceError(fmt::format("cannot load {}: tried {}; {}", what, tried, remedy));
+  }
   log::info("{}: tried {}", what, tried);
   const bool is_nowhere = reason.ends_with("No such file or directory");
   throw DeviceError(fmt::format("cannot load {}: {} {} places (-v or MMTUNE_LOG=info lists them); {}", what,

@@ -12,12 +12,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(Driver, MissingLibrarySaysWhereItLooked) {
+TEST(Driver, MissingLibrarySaysHowToSeeWhereItLooked) {
   try {
     cuda();
     GTEST_SKIP() << "this machine has a driver";
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("libcuda.so.1"), HasSubstr("/usr/lib/wsl/lib"), HasSubstr("install")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("the CUDA driver"), HasSubstr("-v"), HasSubstr("install")));
   }
   EXPECT_THROW(gpu_count(), DeviceError) << "a later call must try again";
 }

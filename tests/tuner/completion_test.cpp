@@ -26,9 +26,10 @@ class Completion : public Cli {
 
   /// What bash offers for the last of these words, which may be empty.
   std::string offered(const std::string& words) const {
-    return shell(fmt::format("bash -c 'source \"$0\"; COMP_WORDS=({}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _mmtune; "
-                             "echo \"${{COMPREPLY[*]}}\"' '{}'",
-                             words, script("bash")))
+    return shell(
+               fmt::format("bash -c 'source \"$0\"; COMP_WORDS=({}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _mmtune; "
+                           "echo \"${{COMPREPLY[*]}}\"' '{}'",
+                           words, script("bash")))
         .out;
   }
 };
@@ -78,8 +79,8 @@ TEST_F(Completion, ManualIsRightForItsReader) {
   EXPECT_THAT(text, AllOf(HasSubstr("\\fB\\-\\-effort\\fR \\fINAME\\fR"), HasSubstr("\n\\fB130\\fR\n"),
                           HasSubstr("MMTUNE_DB")));
   std::ofstream(path("page.1")) << text;
-  const auto result = shell(fmt::format("command -v groff > /dev/null || exit 77; groff -k -man -Tutf8 -ww '{}'",
-                                        path("page.1")));
+  const auto result =
+      shell(fmt::format("command -v groff > /dev/null || exit 77; groff -k -man -Tutf8 -ww '{}'", path("page.1")));
   EXPECT_TRUE(result.code == 0 || result.code == 77) << result.err;
   EXPECT_EQ(result.err, "");
 }

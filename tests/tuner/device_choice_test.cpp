@@ -44,7 +44,7 @@ TEST(DeviceChoice, ARefusalShowsNoControlCharacters) {
     choose_device("\x1b[31m");
     FAIL() << "it was accepted";
   } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("--device ' [31m'"));
+    EXPECT_THAT(error.what(), HasSubstr("--device '\\x1b[31m'"));
   }
 }
 

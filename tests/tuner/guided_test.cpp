@@ -1,5 +1,5 @@
-// The default strategy on landscapes that were never measured: the analytic model's times, bent by errors that the strategy
-// cannot know, as GPUs do it.
+// The default strategy on landscapes that were never measured: the analytic model's times, bent by errors that the
+// strategy cannot know, as GPUs do it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

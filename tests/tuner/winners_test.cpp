@@ -85,8 +85,8 @@ TEST(Winners, BriefConfigurationsHoldWhatDiffersFromTheDefault) {
   const Config defaults = simt.default_config(key.problem);
   key.config = defaults.text();
   EXPECT_EQ(brief_config(key), "default");
-  key.config = simt.complete(Config::parse("GROUP=8"), key.problem, catalog_gpu("h200")).text();
-  EXPECT_EQ(brief_config(key), "GROUP=8");
+  key.config = simt.complete(Config::parse("GROUP=1"), key.problem, catalog_gpu("h200")).text();
+  EXPECT_EQ(brief_config(key), "GROUP=1");
   EXPECT_EQ(simt.complete(Config::parse(brief_config(key)), key.problem, catalog_gpu("h200")).text(), key.config);
 }
 

@@ -129,7 +129,8 @@ Table full_table(const std::vector<Replay>& replays, const std::string& strategy
                {"exhaustive_us"},
                {"exhaustive_trials"}});
   for (const Replay& replay : replays) {
-    const std::vector<Cell> cells = joined(identity(replay, strategy), progress(replay.steps.size(), last_step(replay)));
+    const std::vector<Cell> cells =
+        joined(identity(replay, strategy), progress(replay.steps.size(), last_step(replay)));
     table.add(joined(cells, {time_cell(replay.stored_best_us), std::int64_t{replay.stored}}));
   }
   return table;
@@ -219,8 +220,8 @@ std::vector<Replay> what_if(const SessionOptions& options, const std::vector<std
         return Recollection{*trial, compiling.seconds(*trial) + sampling_seconds(trial->timing)};
       };
       const auto near = nearest(options.problems[i], searched);
-      const auto strategy =
-          make_strategy(strategy_of(options, Evidence::measured), {spaces[i], effort_named(options.effort), seed, favourites.candidates(),
+      const auto strategy = make_strategy(strategy_of(options, Evidence::measured),
+                                          {spaces[i], effort_named(options.effort), seed, favourites.candidates(),
                                            near ? fastest(lessons[*near]) : std::vector<Lesson>{}});
       searched.push_back(options.problems[i]);
       lessons.emplace_back();

@@ -86,7 +86,10 @@ void complete_claims(RaceSetup& setup, const std::vector<Finalist>& finalists, S
 std::string search_hash(const SessionOptions& options, const std::vector<const Family*>& families,
                         const Preparation& preparation, const Problem& problem) {
   ContentHash hash;
-  hash.add(strategy_of(options, preparation.evidence())).add(options.effort).add(std::to_string(options.seed)).add(preparation.target().name);
+  hash.add(strategy_of(options, preparation.evidence()))
+      .add(options.effort)
+      .add(std::to_string(options.seed))
+      .add(preparation.target().name);
   if (options.deterministic) hash.add("deterministic");
   for (const Family* family : families) {
     hash.add(family->name()).add(preparation.source(*family, problem, family->default_config(problem)).hash);

@@ -60,8 +60,8 @@ std::unique_ptr<Strategy> ProblemTuning::searcher(const Spaces& spaces,
     return make_listed(std::move(candidates));
   }
   return make_strategy(strategy_of(options, place_.evidence), {spaces, setup_.effort, options.seed, favourites,
-                                          nearest_stored(place_, setup_.preparation, setup_.store),
-                                          proven(setup_.families, problem_, spaces)});
+                                                               nearest_stored(place_, setup_.preparation, setup_.store),
+                                                               proven(setup_.families, problem_, spaces)});
 }
 
 std::vector<Candidate> ProblemTuning::untried_defenders(const Spaces& spaces) const {

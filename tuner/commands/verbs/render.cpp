@@ -47,8 +47,9 @@ int target_of(const DeviceSpec& device) {
 ExitCode render_source(const RenderOptions& options) {
   const auto& family = family_named(options.family);
   const auto problem = the_problem(options);
+  const auto given = family.parse(options.config);
   const auto device = choose_device(options.device);
-  const auto config = family.complete(family.parse(options.config), problem, device.spec);
+  const auto config = family.complete(given, problem, device.spec);
   const auto plan = family.legal_plan(problem, config, device.spec);
   if (!plan) throw UsageError(explain(family, problem, config, device.spec));
   print_out(render(template_files(), family, problem, config, *plan, target_of(device.spec)).text);
