@@ -11,7 +11,7 @@
 namespace mmtune {
 
 /// How a number is stored.
-enum class NumberFormat { f32, f64, i32, u32, f16, bf16 };
+enum class NumberFormat { f32, f64, i32, u32, f16, bf16, i8, e4m3, e5m2 };
 
 struct FormatTraits {
   NumberFormat format;

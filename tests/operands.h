@@ -43,8 +43,15 @@ inline std::uint64_t encode(NumberFormat format, double value) {
     case NumberFormat::i32:
     case NumberFormat::u32:
       return std::isfinite(value) ? static_cast<std::uint32_t>(static_cast<std::int64_t>(value)) : 0x7fedcba9;
+    case NumberFormat::i8:
+      return std::isfinite(value) ? static_cast<std::uint8_t>(static_cast<std::int64_t>(value)) : 0xa9;
     case NumberFormat::bf16:
       return fp32 >> 16;
+    case NumberFormat::e4m3:
+      if (!std::isfinite(value)) return 0x7f;
+      return value == 0 ? 0 : (fp32 >> 24 & 0x80) | ((fp32 >> 20 & 0x7ff) - ((127 - 7) << 3));
+    case NumberFormat::e5m2:
+      return encode(NumberFormat::f16, value) >> 8;
     case NumberFormat::f16:
       break;
   }
@@ -64,8 +71,16 @@ inline double decode(NumberFormat format, std::uint64_t bits) {
       return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
     case NumberFormat::u32:
       return static_cast<std::uint32_t>(bits);
+    case NumberFormat::i8:
+      return static_cast<std::int8_t>(static_cast<std::uint8_t>(bits));
     case NumberFormat::bf16:
       return std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16));
+    case NumberFormat::e4m3: {
+      const double magnitude = (bits & 0x7f) == 0x7f ? kNan : decode(NumberFormat::f16, (bits & 0x7f) << 7) * 256;
+      return (bits & 0x80) != 0 ? -magnitude : magnitude;
+    }
+    case NumberFormat::e5m2:
+      return decode(NumberFormat::f16, bits << 8);
     case NumberFormat::f16:
       break;
   }
@@ -78,7 +93,7 @@ inline double decode(NumberFormat format, std::uint64_t bits) {
 
 enum class Values {
   whole,   ///< -3 to 3: sums are exact in every format
-  random,  ///< with all bits that the format has, between -1 and 1; all 32-bit integers
+  random,  ///< with all bits that the format has, between -1 and 1; all integers of the format
   nan,
 };
 
@@ -86,7 +101,7 @@ inline double draw(const FormatTraits& format, Values values, std::mt19937_64& r
   const std::uint64_t bits = random();
   if (values == Values::nan) return kNan;
   if (values == Values::whole) return static_cast<double>(bits % 7) - 3;
-  if (format.integer) return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits));
+  if (format.integer) return decode(format.format, bits);
   const int digits = significant_bits(format);
   return std::ldexp(static_cast<double>(bits >> (64 - digits)), -digits) * ((bits & 1) != 0 ? 1 : -1);
 }
@@ -119,6 +134,11 @@ class HostMatrix {
   std::size_t element_bytes() const { return static_cast<std::size_t>(format_.bytes); }
   double& at(std::int64_t row, std::int64_t column) { return values_[index(row, column)]; }
   double at(std::int64_t row, std::int64_t column) const { return values_[index(row, column)]; }
+
+  /// An infinity or a NaN, or what the format has in its place.
+  void spoil(std::int64_t row, std::int64_t column, double value) {
+    at(row, column) = decode(format_.format, encode(format_.format, value));
+  }
 
   /// Where the first element is in an allocation at a multiple of 256 bytes.
   std::uintptr_t offset_bytes() const { return static_cast<std::size_t>(first_) * element_bytes(); }

@@ -13,8 +13,12 @@ template <>
 struct WordsOf<2> {
   using type = Vector<unsigned short, 1>;
 };
+template <>
+struct WordsOf<1> {
+  using type = Vector<unsigned char, 1>;
+};
 
-// The N neighbours at `source`, which is aligned to all of them, 2, 4, 8 or 16 bytes; zeros if `valid` is false, and
+// The N neighbours at `source`, which is aligned to all of them, 1, 2, 4, 8 or 16 bytes; zeros if `valid` is false, and
 // then nothing is read. PTX ISA: ld.global, Predicated Execution.
 template <int N, class T>
 __device__ __forceinline__ Vector<T, N> load_if(bool valid, const T* source) {
@@ -35,11 +39,18 @@ __device__ __forceinline__ Vector<T, N> load_if(bool valid, const T* source) {
                  : "+r"(words.at[0])
                  : "l"(source), "r"(predicate)
                  : "memory");
-  } else {
+  } else if constexpr (sizeof(words) == 2) {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.b16 %0, [%1]; }"
                  : "+h"(words.at[0])
                  : "l"(source), "r"(predicate)
                  : "memory");
+  } else {
+    unsigned byte = 0;  // there are no registers of one
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.b8 %0, [%1]; }"
+                 : "+r"(byte)
+                 : "l"(source), "r"(predicate)
+                 : "memory");
+    words.at[0] = static_cast<unsigned char>(byte);
   }
   return __builtin_bit_cast(Vector<T, N>, words);
 }
@@ -61,9 +72,14 @@ __device__ __forceinline__ void store_if(bool valid, T* target, const Vector<T, 
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p st.global.b32 [%0], %2; }" ::"l"(target), "r"(predicate),
                  "r"(words.at[0])
                  : "memory");
-  } else {
+  } else if constexpr (sizeof(words) == 2) {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p st.global.b16 [%0], %2; }" ::"l"(target), "r"(predicate),
                  "h"(words.at[0])
+                 : "memory");
+  } else {
+    const unsigned byte = words.at[0];
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p st.global.b8 [%0], %2; }" ::"l"(target), "r"(predicate),
+                 "r"(byte)
                  : "memory");
   }
 }

@@ -9,6 +9,7 @@
 // A type of elements has two conversions here: value_of, to an arithmetic type, and assign, from the accumulator's.
 #pragma once
 
+#include "mmtune/fp8.cuh"
 #include "mmtune/half.cuh"
 
 using i64 = long long;
@@ -21,6 +22,9 @@ __device__ inline double value_of(double element) { return element; }
 __device__ inline u32 value_of(int element) { return static_cast<u32>(element); }
 __device__ inline float value_of(half_t element) { return to_float(element); }
 __device__ inline float value_of(bfloat_t element) { return to_float(element); }
+__device__ inline u32 value_of(signed char element) { return static_cast<u32>(static_cast<int>(element)); }
+__device__ inline float value_of(e4m3_t element) { return to_float(element); }
+__device__ inline float value_of(e5m2_t element) { return to_float(element); }
 
 // The one rounding of a result.
 __device__ inline void assign(float& element, float value) { element = value; }
@@ -28,6 +32,9 @@ __device__ inline void assign(double& element, double value) { element = value; 
 __device__ inline void assign(int& element, u32 value) { element = static_cast<int>(value); }
 __device__ inline void assign(half_t& element, float value) { element = to_half(value); }
 __device__ inline void assign(bfloat_t& element, float value) { element = to_bfloat(value); }
+__device__ inline void assign(signed char& element, u32 value) { element = static_cast<signed char>(value); }
+__device__ inline void assign(e4m3_t& element, float value) { element = to_e4m3(value); }
+__device__ inline void assign(e5m2_t& element, float value) { element = to_e5m2(value); }
 
 // sum += a * b in the accumulator's arithmetic; a fused multiply-add for floating point.
 template <class InputA, class InputB, class Accumulator>

@@ -178,7 +178,7 @@ TEST(KernelArguments, ScalarsHaveThePrecisionsType) {
     if (precision == Precision::fp64) {
       EXPECT_EQ(value_at<double>(at[0]), 3.0);
       EXPECT_EQ(value_at<double>(at[1]), -2.0);
-    } else if (precision == Precision::int32) {
+    } else if (traits(precision).scalar.integer) {
       EXPECT_EQ(value_at<std::int32_t>(at[0]), 3);
       EXPECT_EQ(value_at<std::int32_t>(at[1]), -2);
     } else {

@@ -41,8 +41,19 @@ TEST(ErrorBound, TheReferencesOwnErrorCountsWhereItIsAsLarge) {
 }
 
 TEST(ErrorBound, IntegersAreExact) {
-  const ErrorBound bound = bound_of(Precision::int32, 1000);
-  EXPECT_EQ(bound.sum + bound.result + bound.scale + bound.absolute, 0);
+  for (const Precision precision : {Precision::int32, Precision::int8}) {
+    const ErrorBound bound = bound_of(precision, 1000);
+    EXPECT_EQ(bound.sum + bound.result + bound.scale + bound.absolute, 0);
+  }
+}
+
+TEST(ErrorBound, PrecisionsOfTensorCoresErrAsTheyDo) {
+  EXPECT_DOUBLE_EQ(bound_of(Precision::tf32, 64).sum, (1 + kU16) * (1 + kU16) - 1 + 64 * kU32);
+  EXPECT_EQ(bound_of(Precision::tf32, 64).result, kU32);
+  EXPECT_EQ(bound_of(Precision::bf16_fp32, 64).sum, bound_of(Precision::bf16, 64).sum) << "C alone differs";
+  EXPECT_EQ(bound_of(Precision::bf16_fp32, 64).result, kU32);
+  EXPECT_DOUBLE_EQ(bound_of(Precision::e4m3_fp32, 4096).sum, 8 * 2 * 0x1p-13 + 8 * std::sqrt(32.0) * kU32);
+  EXPECT_EQ(bound_of(Precision::e5m2_bf16, 64).result, 0x1p-8);
 }
 
 TEST(ErrorBound, TensorCoresAddSeveralProductsAtOnce) {

@@ -20,6 +20,14 @@ TEST(Types, StoredNamesAreFrozen) {
   EXPECT_EQ(to_string(static_cast<Precision>(2)), "int32");
   EXPECT_EQ(to_string(static_cast<Precision>(3)), "fp16");
   EXPECT_EQ(to_string(static_cast<Precision>(4)), "bf16");
+  EXPECT_EQ(to_string(static_cast<Precision>(5)), "fp16_fp32");
+  EXPECT_EQ(to_string(static_cast<Precision>(6)), "bf16_fp32");
+  EXPECT_EQ(to_string(static_cast<Precision>(7)), "tf32");
+  EXPECT_EQ(to_string(static_cast<Precision>(8)), "int8");
+  EXPECT_EQ(to_string(static_cast<Precision>(9)), "e4m3_bf16");
+  EXPECT_EQ(to_string(static_cast<Precision>(10)), "e4m3_fp32");
+  EXPECT_EQ(to_string(static_cast<Precision>(11)), "e5m2_bf16");
+  EXPECT_EQ(to_string(static_cast<Precision>(12)), "e5m2_fp32");
   EXPECT_EQ(to_string(static_cast<Layout>(1)), "nt");
   EXPECT_EQ(to_string(static_cast<Layout>(2)), "tn");
 }

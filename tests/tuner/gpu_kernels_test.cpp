@@ -123,7 +123,7 @@ class Stage {
   /// In the first, the last and a middle step along k; the rows and columns of C that they do not touch stay finite.
   void spoil() {
     const auto put = [](Matrix& matrix, bool transposed, std::int64_t row, std::int64_t column, double value) {
-      (transposed ? matrix.at(column, row) : matrix.at(row, column)) = value;
+      transposed ? matrix.spoil(column, row, value) : matrix.spoil(row, column, value);
     };
     const bool transposed_a = transposes_a(problem_.layout), transposed_b = transposes_b(problem_.layout);
     const std::int64_t last = scene_.k - 1;

@@ -9,12 +9,29 @@
 
 namespace mmtune {
 
-/// How the elements of A, B and C are stored, and how they are accumulated: fp32 and fp64 in themselves, int32 modulo
-/// 2^32, fp16 and bf16 in fp32.
-enum class Precision : int { fp32 = 0, fp64 = 1, int32 = 2, fp16 = 3, bf16 = 4 };
+/// How the elements of A, B and C are stored, and how products are summed. A name of one format is that of A, B and C;
+/// of two, as in fp16_fp32, the second is that of C.
+enum class Precision : int {
+  fp32 = 0,
+  fp64 = 1,
+  int32 = 2,  ///< modulo 2^32
+  fp16 = 3,   ///< sums in fp32, as for all that follow
+  bf16 = 4,
+  fp16_fp32 = 5,
+  bf16_fp32 = 6,
+  tf32 = 7,       ///< stored as fp32; factors may be rounded to 11 significant bits
+  int8 = 8,       ///< C and its sums are int32, modulo 2^32
+  e4m3_bf16 = 9,  ///< e4m3 and e5m2: the two 8-bit floating-point formats, by the bits of exponent and fraction
+  e4m3_fp32 = 10,
+  e5m2_bf16 = 11,
+  e5m2_fp32 = 12,
+};
 
-inline constexpr std::array kAllPrecisions{Precision::fp32, Precision::fp64, Precision::int32, Precision::fp16,
-                                           Precision::bf16};
+inline constexpr std::array kAllPrecisions{
+    Precision::fp32,      Precision::fp64,      Precision::int32,     Precision::fp16, Precision::bf16,
+    Precision::fp16_fp32, Precision::bf16_fp32, Precision::tf32,      Precision::int8, Precision::e4m3_bf16,
+    Precision::e4m3_fp32, Precision::e5m2_bf16, Precision::e5m2_fp32,
+};
 
 /// Where none is named.
 inline constexpr Precision kDefaultPrecision = Precision::fp32;
