@@ -36,7 +36,9 @@ namespace {
 constexpr std::size_t kLtWorkspace = std::size_t{64} << 20;  // bytes
 constexpr std::size_t kGemmWorkspace = std::size_t{32}
                                        << 20;  // bytes: what cuBLAS itself takes on compute capability 9
-constexpr int kAlgorithms = 8;
+constexpr int kAlgorithms = 16;
+// Of cublasGemmEx, from version 13 on: it times its algorithms at the first call and keeps the fastest.
+constexpr auto kAutotune = static_cast<cublasGemmAlgo_t>(999);
 
 // clang-format off
 #define MMTUNE_CUBLAS_FUNCTIONS(X)                                                                      \
@@ -102,12 +104,19 @@ struct Types {
   cudaDataType scalar;
 };
 
-// A precision without a row is one that the libraries do not have.
+// A precision without a row is one that the libraries do not have. fp8 is summed as ours is, with promotion to fp32:
+// CUBLASLT_MATMUL_DESC_FAST_ACCUM is off unless asked for.
 constexpr std::array kTypes{
     Types{Precision::fp32, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
     Types{Precision::fp64, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F},
     Types{Precision::fp16, CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
     Types{Precision::bf16, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+    Types{Precision::fp16_fp32, CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+    Types{Precision::bf16_fp32, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+    Types{Precision::tf32, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F},
+    Types{Precision::int8, CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I},
+    Types{Precision::e4m3_bf16, CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+    Types{Precision::e4m3_fp32, CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
 };
 
 const Types* types_of(Precision precision) {
@@ -239,11 +248,13 @@ class CublasOpponent final : public Opponent {
       algorithms.push_back(
           [this, i](const Operands& operands, CUstream stream) { product_->enqueue(i, operands, stream); });
     }
-    const Call gemm = [this, problem, types = *types](const Operands& operands, CUstream stream) {
-      use(stream);
-      enqueue(problem, types, operands);
+    const auto gemm = [&](cublasGemmAlgo_t algorithm) -> Call {
+      return [this, problem, types = *types, algorithm](const Operands& operands, CUstream stream) {
+        use(stream);
+        enqueue(problem, types, algorithm, operands);
+      };
     };
-    return {{gemm}, std::move(algorithms)};
+    return {{gemm(CUBLAS_GEMM_DEFAULT), gemm(kAutotune)}, std::move(algorithms)};
   }
 
  private:
@@ -257,7 +268,7 @@ class CublasOpponent final : public Opponent {
     stream_ = stream;
   }
 
-  void enqueue(const Problem& problem, const Types& types, const Operands& operands) const {
+  void enqueue(const Problem& problem, const Types& types, cublasGemmAlgo_t algorithm, const Operands& operands) const {
     ScalarArgument alpha = scalar_of(types, operands.alpha), beta = scalar_of(types, operands.beta);
     const auto extent = [](std::int64_t value) { return static_cast<int>(value); };
     check(api_,
@@ -265,7 +276,7 @@ class CublasOpponent final : public Opponent {
                             operation(transposes_a(problem.layout)), extent(problem.n), extent(problem.m),
                             extent(problem.k), alpha.address(), pointer(operands.b), types.b, extent(operands.ld.b),
                             pointer(operands.a), types.a, extent(operands.ld.a), beta.address(), pointer(operands.c),
-                            types.c, extent(operands.ld.c), types.compute, CUBLAS_GEMM_DEFAULT),
+                            types.c, extent(operands.ld.c), types.compute, algorithm),
           "cublasGemmEx");
   }
 
