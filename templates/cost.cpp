@@ -27,6 +27,7 @@ constexpr double kReady = 0.85;                // probability that a warp of unr
 constexpr double kSmemBytesPerClock = 128;     // of an SM
 constexpr double kL2BytesPerClockAlone = 64;   // of an SM while few others load
 constexpr double kL2BytesPerClockShared = 25;  // of an SM while all load
+constexpr double kTmaBytesPerClock = 58;       // of an SM while all load by the accelerator: measured on an H200
 constexpr double kSmemLatency = 40;            // clocks from a load to its use
 constexpr double kL2Latency = 500;             // clocks
 constexpr double kMemoryLatency = 600;         // clocks
@@ -189,7 +190,8 @@ class Model {
     const double per_scheduler = std::ceil(warps / kSchedulers);
     const double wanted = per_scheduler * kSchedulers / warps / (1 - std::pow(1 - kReady, per_scheduler));
     const double active = std::min(1.0, blocks / sm_count_);
-    const double l2_rate = std::min(kL2BytesPerClockAlone, kL2BytesPerClockShared / active);
+    const double l2_rate =
+        work_.by_accelerator ? kTmaBytesPerClock : std::min(kL2BytesPerClockAlone, kL2BytesPerClockShared / active);
     Demand demand;
     demand.multiply_adds = per_sm * blocks_.fma / cores_;
     const double issued = per_sm * blocks_.fma * clocks_per_fma_;

@@ -68,9 +68,11 @@ struct WorkEstimate {
   bool persistent = false;         ///< at most as many blocks as the GPU holds take tiles in turn
   bool shares_last_wave = false;   ///< all resident blocks share the tiles that do not fill a last wave
   std::int64_t kept_bytes = 0;     ///< of the workspace, that blocks use again and again and L2 keeps
-  int k_lanes = 1;                 ///< threads of a block that share the steps along k of one result
-  int registers = 32;              ///< expected registers per thread, before the compiler has spoken
-  int bytes_in_flight = 0;         ///< per block, while it computes: what hides the latency of memory
+  /// Steps along k of one result that are taken at once: by threads that share them, or by one instruction.
+  int k_lanes = 1;
+  bool by_accelerator = false;  ///< the tensor memory accelerator fetches A and B
+  int registers = 32;           ///< expected registers per thread, before the compiler has spoken
+  int bytes_in_flight = 0;      ///< per block, while it computes: what hides the latency of memory
 };
 
 struct LaunchPlan {
