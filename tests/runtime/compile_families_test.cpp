@@ -15,7 +15,8 @@
 namespace mmtune {
 namespace {
 
-constexpr std::string_view kGpus[] = {"t4", "a100", "h200", "b200", "rtx5090"};  // sm_75, 80, 90a, 100a, 120a
+// sm_75, 80, 86, 89, 90a, 100a, 120a.
+constexpr std::string_view kGpus[] = {"t4", "a100", "rtx3090", "rtx4090", "h200", "b200", "rtx5090"};
 constexpr int kRandomCases = 15;  // per family, or as many as are legal among so many draws:
 constexpr int kDraws = 20000;
 
@@ -33,18 +34,15 @@ struct Case {
 /// The default configuration for every precision and layout, each on two GPUs, so that every GPU meets every precision
 /// and every layout.
 void add_defaults(const Family& family, std::vector<Case>& cases) {
-  std::size_t turn = 0;
-  for (const Layout layout : kAllLayouts) {
-    for (const Precision precision : kAllPrecisions) {
-      for (const std::size_t gpu : {turn, turn + 2}) {
-        const Problem problem = packed_problem(precision, layout, 1024, 1024, 1024);
+  for (std::size_t layout = 0; layout < kAllLayouts.size(); ++layout) {
+    for (std::size_t precision = 0; precision < kAllPrecisions.size(); ++precision) {
+      for (const std::size_t gpu : {layout + precision, layout + precision + kAllLayouts.size()}) {
+        const Problem problem = packed_problem(kAllPrecisions[precision], kAllLayouts[layout], 1024, 1024, 1024);
         const DeviceSpec& device = catalog_gpu(kGpus[gpu % std::size(kGpus)]);
         const Config config = family.default_config(problem);
         if (family.broken_rule(problem, config, device).empty()) cases.push_back({&family, problem, config, &device});
       }
-      ++turn;
     }
-    ++turn;
   }
 }
 
@@ -65,7 +63,7 @@ void add_random(const Family& family, std::vector<Case>& cases) {
   }
 }
 
-class CompileFamilies : public test::NvrtcTest {
+class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterface<const Family*> {
  protected:
   /// What is wrong with a case, or nothing.
   std::string complaint(const Case& c) const {
@@ -97,15 +95,20 @@ class CompileFamilies : public test::NvrtcTest {
   }
 };
 
-TEST_F(CompileFamilies, DefaultsForAllPrecisionsLayoutsAndTargets) {
+INSTANTIATE_TEST_SUITE_P(Registered, CompileFamilies, testing::ValuesIn(families()),
+                         [](const auto& instance) { return std::string(instance.param->name()); });
+
+TEST_P(CompileFamilies, DefaultsForAllPrecisionsLayoutsAndTargets) {
   std::vector<Case> cases;
-  for (const Family* family : families()) add_defaults(*family, cases);
+  add_defaults(*GetParam(), cases);
+  EXPECT_FALSE(cases.empty());
   for (const std::string& text : complaints(cases)) ADD_FAILURE() << text;
 }
 
-TEST_F(CompileFamilies, RandomConfigurations) {
+TEST_P(CompileFamilies, RandomConfigurations) {
   std::vector<Case> cases;
-  for (const Family* family : families()) add_random(*family, cases);
+  add_random(*GetParam(), cases);
+  EXPECT_FALSE(cases.empty());
   for (const std::string& text : complaints(cases)) ADD_FAILURE() << text;
 }
 

@@ -1,0 +1,151 @@
+// Tensor cores by instructions of a warp; see kernel.cu for the picture.
+#include <algorithm>
+#include <utility>
+
+#include "templates/dtype.h"
+#include "templates/families.h"
+#include "templates/split_k.h"
+#include "templates/tiling.h"
+
+namespace mmtune {
+namespace {
+
+struct MmaSync {
+  struct Params {
+    Param bm{64}, bn{64}, bk_bytes{64}, wm{32}, wn{32}, stages{3}, min_blocks{1}, group{8}, split{1};
+  };
+
+  static constexpr std::string_view kName = "mma_sync";
+  static constexpr std::string_view kSummary =
+      "tensor cores by instructions of a warp: cp.async stages, ldmatrix, swizzled tiles; split-K";
+
+  static constexpr int kUnit = 16;        ///< bytes of shared memory that move together
+  static constexpr int kPieceBytes = 32;  ///< along k, that an instruction multiplies
+  static constexpr int kPieceRows = 16;   ///< and 8 columns
+
+  static const ParamTable<Params>& table() {
+    static const ParamTable<Params> rows = {
+        {"BM", &Params::bm, {32, 64, 128, 256}, "rows of C per block"},
+        {"BN", &Params::bn, {32, 64, 128, 256}, "columns of C per block"},
+        {"BK_BYTES", &Params::bk_bytes, {32, 64, 128}, "bytes along k per stage"},
+        {"WM", &Params::wm, {16, 32, 64}, "rows of C per warp"},
+        {"WN", &Params::wn, {16, 32, 64, 128}, "columns of C per warp"},
+        {"STAGES", &Params::stages, {2, 3, 4, 5, 6}, "stages in shared memory"},
+        {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
+        {"GROUP", &Params::group, {1, 4, 8, 16}, "rows of tiles walked together, for reuse in L2"},
+        {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "blocks that share one tile's k"},
+    };
+    return rows;
+  }
+
+  /// Tensor cores multiply neither fp32 nor 32-bit integers.
+  static bool multiplies(Precision precision) { return precision != Precision::fp32 && precision != Precision::int32; }
+
+  static int threads(const Params& p) { return 32 * (p.bm / p.wm) * (p.bn / p.wn); }
+  static int element_bytes(const Problem& problem) { return traits(problem.precision).a.bytes; }
+  static int bk(const Problem& problem, const Params& p) { return p.bk_bytes / element_bytes(problem); }
+  static int shared_bytes(const Params& p) { return p.stages * (p.bm + p.bn) * p.bk_bytes; }
+
+  /// Stages after which sums are promoted; 0: never.
+  static int promotion_stages(const Problem& problem, const Params& p) {
+    return traits(problem.precision).arithmetic.promotion_steps / bk(problem, p);
+  }
+
+  /// 32-bit registers of a thread's sums.
+  static int sums(const Problem& problem, const Params& p) {
+    const int sets = promotion_stages(problem, p) > 0 ? 2 : 1;
+    return sets * p.wm * p.wn / 32 * accumulator_registers(problem);
+  }
+
+  /// Whether cp.async copies the operand; otherwise it passes through registers.
+  static bool is_async(int align_bytes, const DeviceSpec& device) {
+    return compute_capability(device) >= 80 && align_bytes >= 4;
+  }
+
+  /// Sums, two steps' pieces, units that pass through registers, addresses.
+  static int registers(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    const int staged = (is_async(problem.align.a, device) ? 0 : p.bm) + (is_async(problem.align.b, device) ? 0 : p.bn);
+    return sums(problem, p) + 2 * 4 * (p.wm + p.wn) / kPieceRows + staged * p.bk_bytes / 4 / threads(p) + 40;
+  }
+
+  static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
+    const PrecisionTraits& types = traits(problem.precision);
+    rules.must(multiplies(problem.precision), "tensor cores multiply neither fp32 nor int32");
+    rules.must(compute_capability(device) >= 75 && fma_per_clock_per_sm(device, types.unit) > 0,
+               "the device has tensor cores for the precision");
+    rules.must(p.bm % p.wm == 0 && p.bn % p.wn == 0, "whole warps divide a tile");
+    if (!rules.ok()) return;
+    rules.must(threads(p) >= 64 && threads(p) <= 512, "2 to 16 warps per block");
+    rules.must(sums(problem, p) <= 128, "at most 128 registers of sums per thread");
+    const int need = registers(problem, p, device);
+    rules.must(need <= 255, "expected registers fit a thread");
+    rules.must(need * threads(p) * p.min_blocks <= device.max_registers_per_sm,
+               "registers allow MIN_BLOCKS blocks per SM");
+    if (!rules.ok()) return;
+    rules.worth(p.min_blocks == 4 || need * threads(p) * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
+                "MIN_BLOCKS uses at least half of the registers");
+    rules.worth((shared_bytes(p) + device.smem_reserved_per_block) * p.min_blocks <= device.smem_per_sm,
+                "shared memory allows MIN_BLOCKS blocks per SM");
+    rules.worth(p.bm <= 32 || problem.m > p.bm / 2, "a tile is not twice as high as C");
+    rules.worth(p.bn <= 32 || problem.n > p.bn / 2, "a tile is not twice as wide as C");
+    const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
+    rules.worth(p.split == 1 || tiles * (p.split / 2) < 2 * device.sm_count, "SPLIT is for few tiles");
+    rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem, p)) >= 2 * p.split,
+                "every part has at least two stages");
+    rules.worth(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 2, "GROUP is at most the rows of tiles");
+  }
+
+  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    const PrecisionTraits& types = traits(problem.precision);
+    LaunchPlan plan;
+    plan.constants = {{"VA", vector_width(problem.align.a, types.a)},
+                      {"VB", vector_width(problem.align.b, types.b)},
+                      {"VC", vector_width(problem.align.c, types.c)},
+                      {"PROMOTE", promotion_stages(problem, p)},
+                      {"REDUCE_THREADS", kReduceThreads}};
+    plan.needs = problem.align;
+    const Arg partial = add_partial_sums(plan, problem, p.split);
+    LaunchStep gemm;
+    gemm.grid.x = tiles_of_c(problem, p.bm, p.bn) * p.split;
+    gemm.block.x = threads(p);
+    gemm.smem_bytes = shared_bytes(p);
+    gemm.args = blas_arguments();
+    gemm.args.push_back(partial);
+    plan.steps.push_back(std::move(gemm));
+    if (p.split > 1) plan.steps.push_back(reduce_step(problem, partial));
+    overlap_steps(plan, device);
+    plan.work = estimate(problem, p, device);
+    return plan;
+  }
+
+  static int vector_width(int align_bytes, const FormatTraits& format) {
+    return std::max(1, align_bytes / format.bytes);
+  }
+
+  static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    const PrecisionTraits& types = traits(problem.precision);
+    const double elements = static_cast<double>(kPieceBytes) / types.a.bytes;  // of a piece, along k
+    const double products = p.wm * p.wn / (kPieceRows * 8.0);
+    const double loads = static_cast<double>(p.wm + p.wn) / kPieceRows;
+    WorkEstimate work;
+    work.unit = types.unit;
+    // Of a thread and piece along k; a thread's share of an instruction's products is 4 for each element along k.
+    work.issue_slots_per_fma = (products + 2 * loads + 8) / (products * 4 * elements);
+    work.bytes_per_k = static_cast<double>(p.bm) * types.a.bytes + static_cast<double>(p.bn) * types.b.bytes;
+    work.smem_bytes_per_fma = static_cast<double>(p.wm + p.wn) * types.a.bytes / (p.wm * p.wn);
+    work.tile_m = p.bm;
+    work.tile_n = p.bn;
+    work.tile_k = bk(problem, p);
+    work.k_lanes = kPieceBytes / types.a.bytes;
+    work.split_k = p.split;
+    work.registers = registers(problem, p, device);
+    work.bytes_in_flight = (p.stages - 1) * (p.bm + p.bn) * p.bk_bytes;
+    return work;
+  }
+};
+
+}  // namespace
+
+MMTUNE_FAMILY(mma_sync, MmaSync)
+
+}  // namespace mmtune

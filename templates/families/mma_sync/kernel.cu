@@ -1,0 +1,190 @@
+// C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C on tensor cores, by instructions of a warp:
+//
+//              BN
+//      ┌────┬────┬────┬────┐
+//      │    │    │    │    │ WM      one block: BM x BN of C, one warp: WM x WN, in pieces of 16 x 8 sums
+//   BM ├────┼────┼────┼────┤
+//      │    │    │    │    │         STAGES stages of BK_BYTES along k on their way to shared memory by cp.async
+//      └────┴────┴────┴────┘
+//        WN
+//
+// Operands lie in shared memory as they are stored, and ldmatrix reads pieces of them, transposing 16-bit elements that
+// lie along m or n; others that do are read one by one. Where fewer than 4 bytes can be copied at once, and before
+// compute capability 8.0, operands pass through registers. What lies outside of A and B becomes zeros.
+//
+// SPLIT blocks share a tile's steps along k; their sums go to the workspace and are added by reduce() in a fixed order.
+//
+// PROMOTE: stages after which sums are added to sums in the accumulator's format; 0: never, they are in it.
+#include "mmtune/dependent.cuh"
+#include "mmtune/epilogue.cuh"
+#include "mmtune/index.cuh"
+#include "mmtune/mma_tile.cuh"
+#include "mmtune/reduce.cuh"
+
+using LoaderA = TileLoader<InputA, BM, !TRANSPOSE_A, VA>;
+using LoaderB = TileLoader<InputB, BN, TRANSPOSE_B, VB>;
+using TileA = LoaderA::Shape;
+using TileB = LoaderB::Shape;
+
+constexpr int BK = TileA::BK;
+constexpr int WARPS_N = BN / WN;
+constexpr int PIECES_M = WM / 16;
+constexpr int PIECES_N = WN / 16;
+constexpr int STEPS = BK_BYTES / PIECE_BYTES;  // of a stage
+
+struct Shared {
+  alignas(128) unsigned char a[STAGES][TileA::BYTES];
+  alignas(128) unsigned char b[STAGES][TileB::BYTES];
+};
+static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
+static_assert(THREADS == 32 * (BM / WM) * WARPS_N, "host and kernel disagree on the block");
+
+using Sums = Accumulator[PIECES_M][2 * PIECES_N][4];
+
+__device__ __forceinline__ void clear(Sums& sums) {
+#pragma unroll
+  for (auto& row : sums) {
+#pragma unroll
+    for (auto& piece : row) {
+#pragma unroll
+      for (Accumulator& sum : piece) sum = 0;
+    }
+  }
+}
+
+__device__ __forceinline__ void add(Sums& sums, const Sums& others) {
+#pragma unroll
+  for (int i = 0; i < PIECES_M; ++i) {
+#pragma unroll
+    for (int j = 0; j < 2 * PIECES_N; ++j) {
+#pragma unroll
+      for (int s = 0; s < 4; ++s) sums[i][j][s] += others[i][j][s];
+    }
+  }
+}
+
+// What a warp multiplies at a time.
+struct Pieces {
+  Piece<InputA> a[PIECES_M];
+  Piece<InputB> b[PIECES_N];
+
+  __device__ __forceinline__ void load(const Shared& shared, int stage, int row0, int column0, int step) {
+#pragma unroll
+    for (int i = 0; i < PIECES_M; ++i) TileA::load(a[i], shared.a[stage], row0 + 16 * i, step);
+#pragma unroll
+    for (int j = 0; j < PIECES_N; ++j) TileB::load(b[j], shared.b[stage], column0 + 16 * j, step);
+  }
+};
+
+// The next step's pieces are on their way while one's are multiplied.
+__device__ __forceinline__ void multiply_stage(Sums& sums, const Shared& shared, int stage, int row0, int column0) {
+  Pieces pieces[2];
+  pieces[0].load(shared, stage, row0, column0, 0);
+#pragma unroll
+  for (int step = 0; step < STEPS; ++step) {
+    if (step + 1 < STEPS) pieces[(step + 1) % 2].load(shared, stage, row0, column0, step + 1);
+    const Pieces& now = pieces[step % 2];
+#pragma unroll
+    for (int i = 0; i < PIECES_M; ++i) {
+#pragma unroll
+      for (int j = 0; j < 2 * PIECES_N; ++j) multiply_pieces(sums[i][j], now.a[i], now.b[j / 2], j % 2);
+    }
+  }
+}
+
+// Adds up k_length steps along k.
+__device__ __forceinline__ void multiply(Sums& sums, Shared& shared, LoaderA& loader_a, LoaderB& loader_b, i64 k_length,
+                                         int row0, int column0) {
+  // Of the stage that begins where `left` steps along k are left; there may be none.
+  const auto fetch = [&](i64 left, int stage) {
+    if (left <= 0) return;
+    const int depth = static_cast<int>(smaller(left, BK));
+    loader_a.fetch(shared.a[stage], depth);
+    loader_b.fetch(shared.b[stage], depth);
+  };
+  const auto finish = [&](i64 left, int stage) {
+    if (left <= 0) return;
+    loader_a.finish(shared.a[stage]);
+    loader_b.finish(shared.b[stage]);
+  };
+#pragma unroll
+  for (int s = 0; s < STAGES - 1; ++s) {
+    fetch(k_length - s * BK, s);
+    finish(k_length - s * BK, s);
+    if constexpr (ARCH >= 80) commit_copies();
+  }
+  clear(sums);
+  [[maybe_unused]] Sums part;  // since the last promotion
+  [[maybe_unused]] int stages = 0;
+  if constexpr (PROMOTE > 0) clear(part);
+  constexpr int AHEAD = (STAGES - 1) * BK;
+  int stage = 0;
+  int next = STAGES - 1;  // stage to be filled
+#pragma unroll 1
+  for (i64 left = k_length; left > 0; left -= BK) {
+    if constexpr (ARCH >= 80) wait_copies<STAGES - 2>();
+    __syncthreads();  // the stage is complete, and the one to be filled no longer read
+    fetch(left - AHEAD, next);
+    if constexpr (ARCH >= 80) commit_copies();
+    if constexpr (PROMOTE > 0) {
+      multiply_stage(part, shared, stage, row0, column0);
+      if (++stages == PROMOTE) {
+        add(sums, part);
+        clear(part);
+        stages = 0;
+      }
+    } else {
+      multiply_stage(sums, shared, stage, row0, column0);
+    }
+    finish(left - AHEAD, next);
+    stage = stage + 1 == STAGES ? 0 : stage + 1;
+    next = next + 1 == STAGES ? 0 : next + 1;
+  }
+  if constexpr (PROMOTE > 0) add(sums, part);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
+         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc, Accumulator* partial) {
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
+  if constexpr (SPLIT > 1) launch_dependents();
+  const TileIndex tile = tile_of_block(blockIdx.x / SPLIT, ceil_div(m, BM), ceil_div(n, BN), GROUP);
+  const int part = blockIdx.x % SPLIT;
+  const i64 share = ceil_div(ceil_div(k, BK), SPLIT) * BK;
+  const i64 k_begin = smaller(part * share, k);
+  const i64 k_length = smaller(k - k_begin, share);
+
+  LoaderA loader_a(A, lda, m, tile.m * BM, k_begin);
+  LoaderB loader_b(B, ldb, n, tile.n * BN, k_begin);
+  const int warp = threadIdx.x / 32;
+  const int row0 = warp / WARPS_N * WM;
+  const int column0 = warp % WARPS_N * WN;
+  Sums sums;
+  multiply(sums, shared, loader_a, loader_b, k_length, row0, column0);
+
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < PIECES_M; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const i64 row = tile.m * BM + row0 + 16 * i + 8 * r + lane / 4;
+      if (row >= m) continue;
+#pragma unroll
+      for (int j = 0; j < 2 * PIECES_N; ++j) {
+        const i64 column = tile.n * BN + column0 + 8 * j + 2 * (lane % 4);
+        if constexpr (SPLIT > 1) {
+          store_partial<2>(partial + (part * m + row) * n + column, &sums[i][j][2 * r], n - column);
+        } else {
+          store_results<2, VC>(C + row * ldc + column, &sums[i][j][2 * r], alpha, beta,
+                               static_cast<int>(smaller(n - column, 2)));
+        }
+      }
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, const Accumulator* partial) {
+  if constexpr (SPLIT > 1) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
+}
