@@ -53,7 +53,7 @@ std::string replaced(std::string_view text, char letter, std::string_view by) {
 }
 
 /// Within single quotes of bash and zsh.
-std::string quoted(std::string_view text) { return replaced(text, '\'', R"('\'')"); }
+std::string shell_quoted(std::string_view text) { return replaced(text, '\'', R"('\'')"); }
 
 // -- bash
 // --------------------------------------------------------------------------------------------------------------
@@ -117,11 +117,11 @@ std::string zsh_option(const Option& option) {
   if (names_a_file(option)) action = "_files";
   if (!option.target.choices.empty()) action = fmt::format("({})", fmt::join(option.target.choices, " "));
   const auto value = is_flag(option) ? "" : fmt::format(":{}:{}", option.value, action);
-  if (is_argument(option)) return fmt::format(" '{}'", quoted(value));
+  if (is_argument(option)) return fmt::format(" '{}'", shell_quoted(value));
   std::string text;
   for (const std::string& name : names_of(option)) {
     const bool may_repeat = option.repeatable || is_flag(option);
-    text += fmt::format(" '{}{}[{}]{}'", may_repeat ? "*" : "", name, quoted(what), quoted(value));
+    text += fmt::format(" '{}{}[{}]{}'", may_repeat ? "*" : "", name, shell_quoted(what), shell_quoted(value));
   }
   return text;
 }
@@ -130,7 +130,7 @@ std::string zsh_verbs(const std::vector<Verb>& verbs) {
   std::string text;
   for (const Verb& verb : verbs) {
     if (verb.group == VerbGroup::hidden) continue;
-    text += fmt::format(" '{}:{}'", verb.name, quoted(replaced(verb.help, ':', "\\:")));
+    text += fmt::format(" '{}:{}'", verb.name, shell_quoted(replaced(verb.help, ':', "\\:")));
   }
   return text;
 }
