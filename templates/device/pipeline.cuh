@@ -62,6 +62,14 @@ __device__ __forceinline__ void wait_stores_read() {
 // Makes this thread's writes to shared memory visible to the accelerator. PTX ISA: fence.proxy.async.
 __device__ __forceinline__ void fence_for_accelerator() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
+// Writes 16 bytes to the shared memory of any block of the cluster, whose barrier counts them. PTX ISA: st.async.
+__device__ __forceinline__ void store_remote(unsigned remote, unsigned remote_barrier, const u32 (&words)[4]) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(remote),
+      "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(remote_barrier)
+      : "memory");
+}
+
 // Fetches a map before it is used. PTX ISA: prefetch.tensormap.
 __device__ __forceinline__ void prefetch_map(const TensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");

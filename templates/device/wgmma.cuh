@@ -64,6 +64,31 @@ struct Wgmma<bfloat_t, bfloat_t, false, false> {
   static constexpr char OPERANDS[] = "k16.f32.bf16.bf16";
   static constexpr char CONSTANTS[] = ", 1, 1, 1, 1;";
 };
+// Others are contiguous along k. fp32 must have been rounded to what tensor cores read of it.
+template <>
+struct Wgmma<float, float, true, true> {
+  static constexpr int K = 8;
+  static constexpr char OPERANDS[] = "k8.f32.tf32.tf32";
+  static constexpr char CONSTANTS[] = ", 1, 1;";
+};
+template <>
+struct Wgmma<e4m3_t, e4m3_t, true, true> {
+  static constexpr int K = 32;
+  static constexpr char OPERANDS[] = "k32.f32.e4m3.e4m3";
+  static constexpr char CONSTANTS[] = ", 1, 1;";
+};
+template <>
+struct Wgmma<e5m2_t, e5m2_t, true, true> {
+  static constexpr int K = 32;
+  static constexpr char OPERANDS[] = "k32.f32.e5m2.e5m2";
+  static constexpr char CONSTANTS[] = ", 1, 1;";
+};
+template <>
+struct Wgmma<signed char, signed char, true, true> {
+  static constexpr int K = 32;
+  static constexpr char OPERANDS[] = "k32.s32.s8.s8";
+  static constexpr char CONSTANTS[] = ";";
+};
 
 // Orders what this warpgroup did with registers and shared memory before the multiplications that follow.
 // PTX ISA: wgmma.fence.
@@ -142,38 +167,58 @@ __device__ __forceinline__ u64 tile_descriptor(unsigned address, int next_bytes,
 #define MMTUNE_S120(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64), MMTUNE_D16(c, 96), MMTUNE_D8(c, 112)
 #define MMTUNE_S128(c) MMTUNE_D128(c, 0)
 
-#define MMTUNE_WGMMA(COLUMNS, SUMS, REGISTERS, A, B, OPERANDS_, CONSTANTS_)                                          \
-  asm volatile("{ .reg .pred adds; setp.eq.u32 adds, 0, 0; wgmma.mma_async.sync.aligned.m64n" #COLUMNS OPERANDS_     \
-               " {" REGISTERS "}, " A ", " B ", adds" CONSTANTS_ " }"                                                \
-               : SUMS : "l"(a), "l"(b), "C"(Kind::OPERANDS), "C"(Kind::CONSTANTS))
+// Every N with its sums and the numbers of the operands behind them.
+#define MMTUNE_SHAPES(X)                                                                           \
+  X(8, MMTUNE_S4, MMTUNE_R4, "%4", "%5", "%6", "%7", "%8", "%9", "%10", "%11")                     \
+  X(16, MMTUNE_S8, MMTUNE_R8, "%8", "%9", "%10", "%11", "%12", "%13", "%14", "%15")                \
+  X(24, MMTUNE_S12, MMTUNE_R12, "%12", "%13", "%14", "%15", "%16", "%17", "%18", "%19")            \
+  X(32, MMTUNE_S16, MMTUNE_R16, "%16", "%17", "%18", "%19", "%20", "%21", "%22", "%23")            \
+  X(48, MMTUNE_S24, MMTUNE_R24, "%24", "%25", "%26", "%27", "%28", "%29", "%30", "%31")            \
+  X(64, MMTUNE_S32, MMTUNE_R32, "%32", "%33", "%34", "%35", "%36", "%37", "%38", "%39")            \
+  X(80, MMTUNE_S40, MMTUNE_R40, "%40", "%41", "%42", "%43", "%44", "%45", "%46", "%47")            \
+  X(96, MMTUNE_S48, MMTUNE_R48, "%48", "%49", "%50", "%51", "%52", "%53", "%54", "%55")            \
+  X(112, MMTUNE_S56, MMTUNE_R56, "%56", "%57", "%58", "%59", "%60", "%61", "%62", "%63")           \
+  X(128, MMTUNE_S64, MMTUNE_R64, "%64", "%65", "%66", "%67", "%68", "%69", "%70", "%71")           \
+  X(144, MMTUNE_S72, MMTUNE_R72, "%72", "%73", "%74", "%75", "%76", "%77", "%78", "%79")           \
+  X(160, MMTUNE_S80, MMTUNE_R80, "%80", "%81", "%82", "%83", "%84", "%85", "%86", "%87")           \
+  X(176, MMTUNE_S88, MMTUNE_R88, "%88", "%89", "%90", "%91", "%92", "%93", "%94", "%95")           \
+  X(192, MMTUNE_S96, MMTUNE_R96, "%96", "%97", "%98", "%99", "%100", "%101", "%102", "%103")       \
+  X(208, MMTUNE_S104, MMTUNE_R104, "%104", "%105", "%106", "%107", "%108", "%109", "%110", "%111") \
+  X(224, MMTUNE_S112, MMTUNE_R112, "%112", "%113", "%114", "%115", "%116", "%117", "%118", "%119") \
+  X(240, MMTUNE_S120, MMTUNE_R120, "%120", "%121", "%122", "%123", "%124", "%125", "%126", "%127") \
+  X(256, MMTUNE_S128, MMTUNE_R128, "%128", "%129", "%130", "%131", "%132", "%133", "%134", "%135")
 
-#define MMTUNE_SHAPE(COLUMNS, SUMS, REGISTERS, A, B, OPERANDS_, CONSTANTS_)                                          \
-  if constexpr (N == COLUMNS && FLOATS) MMTUNE_WGMMA(COLUMNS, SUMS("+f"), REGISTERS, A, B, OPERANDS_, CONSTANTS_);   \
-  if constexpr (N == COLUMNS && !FLOATS) MMTUNE_WGMMA(COLUMNS, SUMS("+r"), REGISTERS, A, B, OPERANDS_, CONSTANTS_)
+#define MMTUNE_WGMMA(COLUMNS, SUMS, REGISTERS, A, B, OPERANDS_, CONSTANTS_, ADDS_, ...)                              \
+  asm volatile("{ .reg .pred adds; setp.ne.u32 adds, " ADDS_ ", 0; wgmma.mma_async.sync.aligned.m64n" #COLUMNS       \
+               OPERANDS_ " {" REGISTERS "}, " A ", " B ", adds" CONSTANTS_ " }"                                      \
+               : SUMS : __VA_ARGS__, "l"(b), "C"(Kind::OPERANDS), "C"(Kind::CONSTANTS), "n"(ADDS))
 
-// d += tile of A * tile of B: one instruction of N columns and Kind::K steps along k, for a Kind of Wgmma. PTX ISA:
-// wgmma.mma_async.
-template <class Kind, int N, class Accumulator>
+#define MMTUNE_SHARED(COLUMNS, SUMS, REGISTERS, O0, O1, O2, O3, O4, O5, O6, O7)                                      \
+  if constexpr (N == COLUMNS && FLOATS) {                                                                            \
+    MMTUNE_WGMMA(COLUMNS, SUMS("+f"), REGISTERS, O0, O1, O2, O3, O4, "l"(a));                                        \
+  } else if constexpr (N == COLUMNS) {                                                                               \
+    MMTUNE_WGMMA(COLUMNS, SUMS("+r"), REGISTERS, O0, O1, O2, O3, O4, "l"(a));                                        \
+  }
+#define MMTUNE_REGISTERS(COLUMNS, SUMS, REGISTERS, O0, O1, O2, O3, O4, O5, O6, O7)                                   \
+  if constexpr (N == COLUMNS && FLOATS) {                                                                            \
+    MMTUNE_WGMMA(COLUMNS, SUMS("+f"), REGISTERS, "{" O0 ", " O1 ", " O2 ", " O3 "}", O4, O5, O6, O7, "r"(a[0]),      \
+                 "r"(a[1]), "r"(a[2]), "r"(a[3]));                                                                   \
+  }
+
+// d += tile of A * tile of B: one instruction of N columns and Kind::K steps along k, for a Kind of Wgmma; without ADDS,
+// d is set. PTX ISA: wgmma.mma_async.
+template <class Kind, int N, bool ADDS, class Accumulator>
 __device__ __forceinline__ void multiply_tiles(Accumulator* d, u64 a, u64 b) {
   constexpr bool FLOATS = static_cast<Accumulator>(0.5f) != Accumulator(0);
-  MMTUNE_SHAPE(8, MMTUNE_S4, MMTUNE_R4, "%4", "%5", "%6", "%7");
-  MMTUNE_SHAPE(16, MMTUNE_S8, MMTUNE_R8, "%8", "%9", "%10", "%11");
-  MMTUNE_SHAPE(24, MMTUNE_S12, MMTUNE_R12, "%12", "%13", "%14", "%15");
-  MMTUNE_SHAPE(32, MMTUNE_S16, MMTUNE_R16, "%16", "%17", "%18", "%19");
-  MMTUNE_SHAPE(48, MMTUNE_S24, MMTUNE_R24, "%24", "%25", "%26", "%27");
-  MMTUNE_SHAPE(64, MMTUNE_S32, MMTUNE_R32, "%32", "%33", "%34", "%35");
-  MMTUNE_SHAPE(80, MMTUNE_S40, MMTUNE_R40, "%40", "%41", "%42", "%43");
-  MMTUNE_SHAPE(96, MMTUNE_S48, MMTUNE_R48, "%48", "%49", "%50", "%51");
-  MMTUNE_SHAPE(112, MMTUNE_S56, MMTUNE_R56, "%56", "%57", "%58", "%59");
-  MMTUNE_SHAPE(128, MMTUNE_S64, MMTUNE_R64, "%64", "%65", "%66", "%67");
-  MMTUNE_SHAPE(144, MMTUNE_S72, MMTUNE_R72, "%72", "%73", "%74", "%75");
-  MMTUNE_SHAPE(160, MMTUNE_S80, MMTUNE_R80, "%80", "%81", "%82", "%83");
-  MMTUNE_SHAPE(176, MMTUNE_S88, MMTUNE_R88, "%88", "%89", "%90", "%91");
-  MMTUNE_SHAPE(192, MMTUNE_S96, MMTUNE_R96, "%96", "%97", "%98", "%99");
-  MMTUNE_SHAPE(208, MMTUNE_S104, MMTUNE_R104, "%104", "%105", "%106", "%107");
-  MMTUNE_SHAPE(224, MMTUNE_S112, MMTUNE_R112, "%112", "%113", "%114", "%115");
-  MMTUNE_SHAPE(240, MMTUNE_S120, MMTUNE_R120, "%120", "%121", "%122", "%123");
-  MMTUNE_SHAPE(256, MMTUNE_S128, MMTUNE_R128, "%128", "%129", "%130", "%131");
+  MMTUNE_SHAPES(MMTUNE_SHARED)
+}
+
+// The same with A from registers: thread t of the warpgroup has elements lane % 4 (at[0] and at[1]) and lane % 4 + 4
+// along k of rows 16 (t / 32) + lane / 4 and, at[1] and at[3], that + 8; for elements of 32 bits.
+template <class Kind, int N, bool ADDS, class Accumulator>
+__device__ __forceinline__ void multiply_tiles(Accumulator* d, const u32 (&a)[4], u64 b) {
+  constexpr bool FLOATS = static_cast<Accumulator>(0.5f) != Accumulator(0);
+  MMTUNE_SHAPES(MMTUNE_REGISTERS)
 }
 // clang-format on
 
@@ -183,6 +228,13 @@ __device__ __forceinline__ void hold_sums(float (&sums)[COUNT]) {
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(sums[i])::"memory");
 }
+template <int COUNT>
+__device__ __forceinline__ void hold_sums(u32 (&sums)[COUNT]) {
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i) asm volatile("" : "+r"(sums[i])::"memory");
+}
 
-#undef MMTUNE_SHAPE
+#undef MMTUNE_REGISTERS
+#undef MMTUNE_SHARED
+#undef MMTUNE_SHAPES
 #undef MMTUNE_WGMMA

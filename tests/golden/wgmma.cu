@@ -1,4 +1,4 @@
-// wgmma BM=128 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=0 GROUP=8 SPLIT=1 PACK=0 for fp32 nn
+// wgmma BM=128 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=8 SPLIT=1 PACK=0 REDUCE=0 for fp32 nn
 #include "mmtune/numeric.cuh"
 
 using InputA = float;
@@ -16,21 +16,28 @@ using Scalar = float;
 [[maybe_unused]] constexpr int PINGPONG = 0;  // 1: consumers have tiles of their own and take turns to multiply
 [[maybe_unused]] constexpr int CLUSTER_M = 1;  // blocks along m that share tiles of B
 [[maybe_unused]] constexpr int CLUSTER_N = 1;  // blocks along n that share tiles of A
-[[maybe_unused]] constexpr int SWAP = 0;  // 1: the 64 rows of an instruction are columns of C, its columns rows of C
+[[maybe_unused]] constexpr int SWAP = 1;  // 1: the 64 rows of an instruction are columns of C, its columns rows of C
 [[maybe_unused]] constexpr int GROUP = 8;  // rows of tiles walked together, for reuse in L2
-[[maybe_unused]] constexpr int SPLIT = 1;  // parts of k, whose sums a second kernel adds
+[[maybe_unused]] constexpr int SPLIT = 1;  // parts of k, whose sums are added
 [[maybe_unused]] constexpr int PACK = 0;  // 1: operands whose rows do not begin with a line are first copied
+[[maybe_unused]] constexpr int REDUCE = 0;  // parts are added by: 0 a second kernel, 1 a cluster of blocks
 [[maybe_unused]] constexpr int STAGES = 6;
 [[maybe_unused]] constexpr bool A_ALONG_K = true;
 [[maybe_unused]] constexpr bool B_ALONG_K = false;
 [[maybe_unused]] constexpr bool PACK_A = false;
 [[maybe_unused]] constexpr bool PACK_B = false;
+[[maybe_unused]] constexpr bool TURNS_A = false;
+[[maybe_unused]] constexpr bool TURNS_B = false;
+[[maybe_unused]] constexpr bool FROM_REGISTERS = true;
+[[maybe_unused]] constexpr bool PROMOTES = false;
 [[maybe_unused]] constexpr int VA = 4;
 [[maybe_unused]] constexpr int VB = 4;
 [[maybe_unused]] constexpr bool STORE_BOXES = true;
 [[maybe_unused]] constexpr int PRODUCER_REGISTERS = 40;
 [[maybe_unused]] constexpr int CONSUMER_REGISTERS = 232;
 [[maybe_unused]] constexpr int PACK_THREADS = 256;
+[[maybe_unused]] constexpr int PACK_TILE = 64;
+[[maybe_unused]] constexpr int PACK_SMEM_BYTES = 0;
 [[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int THREADS = 384;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 230400;  // dynamic shared memory per block

@@ -12,7 +12,8 @@ namespace {
 
 struct Wgmma {
   struct Params {
-    Param bm{128}, bn{128}, consumers{2}, pingpong{0}, cluster_m{1}, cluster_n{1}, swap{0}, group{8}, split{1}, pack{0};
+    Param bm{128}, bn{128}, consumers{2}, pingpong{0}, cluster_m{1}, cluster_n{1}, swap{0}, group{8}, split{1}, pack{0},
+        reduce{0};
   };
 
   static constexpr std::string_view kName = "wgmma";
@@ -28,7 +29,8 @@ struct Wgmma {
   static constexpr int kMostStages = 8;
   static constexpr int kMostSums = 192;  ///< registers of sums that leave enough for everything else
   static constexpr int kPackThreads = 256;
-  static constexpr int kUnitBytes = 16;  ///< that a thread of pack() copies
+  static constexpr int kPackTile = 64;   ///< rows and columns that a block of pack() transposes
+  static constexpr int kUnitBytes = 16;  ///< that a thread of pack() copies otherwise
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -43,8 +45,9 @@ struct Wgmma {
         {"CLUSTER_N", &Params::cluster_n, {1, 2, 4}, "blocks along n that share tiles of A"},
         {"SWAP", &Params::swap, {0, 1}, "1: the 64 rows of an instruction are columns of C, its columns rows of C"},
         {"GROUP", &Params::group, {1, 4, 8, 16}, "rows of tiles walked together, for reuse in L2"},
-        {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "parts of k, whose sums a second kernel adds"},
+        {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "parts of k, whose sums are added"},
         {"PACK", &Params::pack, {0, 1}, "1: operands whose rows do not begin with a line are first copied"},
+        {"REDUCE", &Params::reduce, {0, 1}, "parts are added by: 0 a second kernel, 1 a cluster of blocks"},
     };
     return rows;
   }
@@ -56,16 +59,45 @@ struct Wgmma {
   static int consumer_rows(const Params& p) { return p.pingpong == 1 ? rows(p) : rows(p) / p.consumers; }
   static int threads(const Params& p) { return (p.consumers + 1) * kWarpgroup; }
   static int sums(const Params& p) { return consumer_rows(p) * columns(p) / kWarpgroup; }
-  static bool a_along_k(const Problem& problem) { return !transposes_a(problem.layout); }
-  static bool b_along_k(const Problem& problem) { return transposes_b(problem.layout); }
+  /// With what else a thread has by the number of its sums: those that are promoted, and two stages of rows.
+  static int sum_registers(const Problem& problem, const Params& p) {
+    const int rows = rows_from_registers(problem, p) ? 2 * (kLine / 8) * consumer_rows(p) / kFragment : 0;
+    return (promotes(problem) ? 2 : 1) * sums(p) + rows;
+  }
+  /// Tensor cores read 16-bit elements along m or n, too. Others must lie along k; of 32 bits, the instructions' rows
+  /// may come from registers instead, else the operand is transposed first.
+  static bool turns_a(const Problem& problem, const Params& p) {
+    const int bytes = traits(problem.precision).a.bytes;
+    return transposes_a(problem.layout) && bytes != 2 && (bytes != 4 || p.swap == 1);
+  }
+  static bool turns_b(const Problem& problem, const Params& p) {
+    const int bytes = traits(problem.precision).b.bytes;
+    return !transposes_b(problem.layout) && bytes != 2 && (bytes != 4 || p.swap == 0);
+  }
+  /// As the main loop finds them.
+  static bool a_along_k(const Problem& problem, const Params& p) {
+    return !transposes_a(problem.layout) || turns_a(problem, p);
+  }
+  static bool b_along_k(const Problem& problem, const Params& p) {
+    return transposes_b(problem.layout) || turns_b(problem, p);
+  }
+  static bool rows_from_registers(const Problem& problem, const Params& p) {
+    if (traits(problem.precision).a.bytes != 4) return false;
+    return p.swap == 1 ? !transposes_b(problem.layout) : transposes_a(problem.layout);
+  }
+  /// Whether sums of more than a stage are taken in fp32, which the tensor cores' own sums are not.
+  static bool promotes(const Problem& problem) { return traits(problem.precision).arithmetic.promotion_steps > 0; }
   static int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
 
-  /// Bytes of struct Shared in kernel.cu: the stages, two columns of lines of every consumer, two barriers a stage.
+  /// Bytes of struct Shared in kernel.cu: the stages, two columns of lines of every consumer, two barriers a stage, and
+  /// what other blocks hand over, with its barrier.
   static int stage_bytes(const Params& p) { return (p.bm + p.bn) * kLine; }
   static int store_bytes(const Params& p) { return p.consumers * 2 * consumer_rows(p) * kLine; }
   static int shared_bytes(const Params& p, int stages) {
     constexpr int kAlignment = 1024;
-    return (stages * (stage_bytes(p) + 16) + store_bytes(p) + kAlignment - 1) / kAlignment * kAlignment;
+    const int received = p.reduce == 1 ? p.bm * p.bn * 4 : 16;
+    const int bytes = stages * (stage_bytes(p) + 16) + store_bytes(p) + received + 8;
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
 
   /// As many stages as fit: one block has the whole SM.
@@ -80,23 +112,26 @@ struct Wgmma {
     return shape.columns * element_bytes % kLine == 0;
   }
   static bool packs_a(const Problem& problem, const Params& p) {
-    return p.pack == 1 && (problem.align.a < 16 || !fills_lines(stored_a(problem), traits(problem.precision).a.bytes));
+    return p.pack == 1 && (problem.align.a < 16 || turns_a(problem, p) ||
+                           !fills_lines(stored_a(problem), traits(problem.precision).a.bytes));
   }
   static bool packs_b(const Problem& problem, const Params& p) {
-    return p.pack == 1 && (problem.align.b < 16 || !fills_lines(stored_b(problem), traits(problem.precision).b.bytes));
+    return p.pack == 1 && (problem.align.b < 16 || turns_b(problem, p) ||
+                           !fills_lines(stored_b(problem), traits(problem.precision).b.bytes));
   }
   static bool stores_boxes(const Problem& problem) { return problem.align.c == 16; }
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
-    const PrecisionTraits& types = traits(problem.precision);
     rules.must(compute_capability(device) == 90, "wgmma needs compute capability 9.0");
-    rules.must(types.a.bytes == 2 && types.b.bytes == 2 && types.c.bytes == 2, "operands of two bytes");
+    rules.must(multiplies(problem.precision), "wgmma multiplies 16-bit, 8-bit and tf32 elements");
     rules.must(std::max({problem.m, problem.n, problem.k}) < (std::int64_t{1} << 31) - 1024,
                "coordinates of the accelerator have 32 bits");
     tile_rules(problem, p, device, rules);
     if (!rules.ok()) return;
     rules.must(packs_a(problem, p) || problem.align.a == 16, "TMA needs A aligned to 16 bytes, or a copy");
     rules.must(packs_b(problem, p) || problem.align.b == 16, "TMA needs B aligned to 16 bytes, or a copy");
+    rules.must(packs_a(problem, p) || !turns_a(problem, p), "A lies along k, is rows of 32 bits, or is copied");
+    rules.must(packs_b(problem, p) || !turns_b(problem, p), "B lies along k, is rows of 32 bits, or is copied");
     rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK needs an operand that gains by it");
     size_rules(problem, p, device, rules);
   }
@@ -105,14 +140,22 @@ struct Wgmma {
     rules.must(p.pingpong == 0 || p.consumers == 2, "PINGPONG takes two consumers");
     rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0, "a consumer has whole fragments");
     // A tile that is contiguous along m or n consists of whole lines.
-    rules.must(a_along_k(problem) || p.bm % bk(problem) == 0, "lines along m are whole");
-    rules.must(b_along_k(problem) || p.bn % bk(problem) == 0, "lines along n are whole");
+    rules.must(a_along_k(problem, p) || p.bm % bk(problem) == 0, "lines along m are whole");
+    rules.must(b_along_k(problem, p) || p.bn % bk(problem) == 0, "lines along n are whole");
     rules.must(p.bm % (8 * p.cluster_n) == 0 && p.bn % (8 * p.cluster_m) == 0, "blocks share groups of eight lines");
     if (!rules.ok()) return;
     const int most = p.consumers == 3 ? 96 : p.swap == 1 && consumer_rows(p) > kFragment ? 128 : kMostSums;
-    rules.must(sums(p) <= most, "a thread has registers for its sums");
+    rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");
+    // The compiler lets no other multiplications follow each other.
+    rules.must(!rows_from_registers(problem, p) || (consumer_rows(p) == kFragment && p.reduce == 0),
+               "rows from registers are one fragment of a consumer, whose sums it stores");
     rules.must(stages(p, device) >= kLeastStages, "shared memory holds three stages");
     rules.must(cluster(p) <= device.max_cluster_size, "the device allows clusters of that size");
+    rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
+               "REDUCE over a cluster needs SPLIT blocks in a cluster");
+    rules.must(p.reduce == 0 || (cluster(p) == 1 && p.pingpong == 0),
+               "blocks that add a tile's parts share no operands and no turns");
+    rules.must(p.reduce == 0 || sums(p) % (4 * p.split) == 0, "a block of a cluster adds whole fours of sums");
   }
 
   static void size_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
@@ -139,12 +182,12 @@ struct Wgmma {
     plan.constants = constants(problem, p, device);
     plan.needs = {packs_a(problem, p) ? problem.align.a : 16, packs_b(problem, p) ? problem.align.b : 16,
                   problem.align.c};
-    const Input a = input(plan, problem, Operand::a, packs_a(problem, p));
-    const Input b = input(plan, problem, Operand::b, packs_b(problem, p));
-    if (p.pack == 1) plan.steps.push_back(pack_step(problem, a, b));
-    const Arg partial = add_partial_sums(plan, problem, p.split);
+    const Input a = input(plan, problem, p, Operand::a);
+    const Input b = input(plan, problem, p, Operand::b);
+    if (p.pack == 1) plan.steps.push_back(pack_step(problem, p, a, b));
+    const Arg partial = add_partial_sums(plan, problem, p.reduce == 1 ? 1 : p.split);
     plan.steps.push_back(gemm_step(plan, problem, p, device, a, b, partial));
-    if (p.split > 1) plan.steps.push_back(reduce_step(problem, partial));
+    if (p.split > 1 && p.reduce == 0) plan.steps.push_back(reduce_step(problem, partial));
     overlap_steps(plan, device);
     plan.may_spill = false;
     plan.work = estimate(problem, p, device);
@@ -153,12 +196,16 @@ struct Wgmma {
 
   static std::vector<Constant> constants(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
-    const bool many_sums = sums(p) > 160;
+    const bool many_sums = sum_registers(problem, p) > 160;
     return {{"STAGES", stages(p, device)},
-            {"A_ALONG_K", a_along_k(problem)},
-            {"B_ALONG_K", b_along_k(problem)},
+            {"A_ALONG_K", a_along_k(problem, p)},
+            {"B_ALONG_K", b_along_k(problem, p)},
             {"PACK_A", packs_a(problem, p)},
             {"PACK_B", packs_b(problem, p)},
+            {"TURNS_A", turns_a(problem, p)},
+            {"TURNS_B", turns_b(problem, p)},
+            {"FROM_REGISTERS", rows_from_registers(problem, p)},
+            {"PROMOTES", promotes(problem)},
             {"VA", std::max(1, problem.align.a / types.a.bytes)},
             {"VB", std::max(1, problem.align.b / types.b.bytes)},
             {"STORE_BOXES", stores_boxes(problem)},
@@ -170,41 +217,66 @@ struct Wgmma {
                                    : many_sums      ? 240
                                                     : 232},
             {"PACK_THREADS", kPackThreads},
+            {"PACK_TILE", kPackTile},
+            {"PACK_SMEM_BYTES", pack_bytes(problem, p)},
             {"REDUCE_THREADS", kReduceThreads}};
+  }
+
+  static bool multiplies(Precision precision) {
+    const Unit unit = traits(precision).unit;
+    return unit == Unit::tensor_fp16 || unit == Unit::tensor_bf16 || unit == Unit::tensor_tf32 ||
+           unit == Unit::tensor_int8 || unit == Unit::tensor_fp8;
   }
 
   /// An operand as the main loop finds it: stored, or copied to rows of whole lines.
   struct Input {
-    StoredShape shape;
+    StoredShape shape;  ///< of the copy, where it is one
     int element_bytes;
     bool is_copy;
+    bool is_turned;  ///< the copy is transposed
     MatrixArgs matrix;
     MapStride row;  ///< from row to row
   };
 
-  static Input input(LaunchPlan& plan, const Problem& problem, Operand operand, bool packs) {
+  static Input input(LaunchPlan& plan, const Problem& problem, const Params& p, Operand operand) {
     const bool is_a = operand == Operand::a;
-    const StoredShape shape = is_a ? stored_a(problem) : stored_b(problem);
+    StoredShape shape = is_a ? stored_a(problem) : stored_b(problem);
     const int bytes = is_a ? traits(problem.precision).a.bytes : traits(problem.precision).b.bytes;
-    if (!packs) return {shape, bytes, false, stored(operand), {.rows = 1}};
+    if (!(is_a ? packs_a(problem, p) : packs_b(problem, p)))
+      return {shape, bytes, false, false, stored(operand), {.rows = 1}};
+    const bool turns = is_a ? turns_a(problem, p) : turns_b(problem, p);
+    if (turns) std::swap(shape.rows, shape.columns);
     const std::int64_t row_bytes = ceil_div(std::max<std::int64_t>(1, shape.columns) * bytes, kLine) * kLine;
     const Arg copy = plan.workspace.add(is_a ? "copy of A" : "copy of B", shape.rows * row_bytes);
-    return {shape, bytes, true, {copy, Arg::number(row_bytes / bytes)}, {.bytes = row_bytes}};
+    return {shape, bytes, true, turns, {copy, Arg::number(row_bytes / bytes)}, {.bytes = row_bytes}};
   }
 
-  static LaunchStep pack_step(const Problem&, const Input& a, const Input& b) {
-    const auto units = [](const Input& input) {
-      return input.is_copy ? input.shape.rows * (input.row.bytes / kUnitBytes) : 0;
-    };
+  /// Of pack(), for an operand.
+  static std::int64_t pack_blocks(const Input& input) {
+    if (!input.is_copy) return 0;
+    if (!input.is_turned) return ceil_div(input.shape.rows * (input.row.bytes / kUnitBytes), kPackThreads);
+    return ceil_div(input.shape.rows, kPackTile) * ceil_div(input.shape.columns, kPackTile);
+  }
+
+  /// Of a tile that is transposed, whose rows are spread over the banks.
+  static int pack_bytes(const Problem& problem, const Params& p) {
+    const bool turns = p.pack == 1 && (turns_a(problem, p) || turns_b(problem, p));
+    return turns ? kPackTile * (kPackTile + 1) * traits(problem.precision).a.bytes : 0;
+  }
+
+  static LaunchStep pack_step(const Problem& problem, const Params& p, const Input& a, const Input& b) {
     LaunchStep pack;
     pack.kernel = "pack";
-    pack.grid.x = std::max<std::int64_t>(1, ceil_div(units(a) + units(b), kPackThreads));
+    pack.grid.x = std::max<std::int64_t>(1, pack_blocks(a) + pack_blocks(b));
     pack.block.x = kPackThreads;
+    pack.smem_bytes = pack_bytes(problem, p);
     for (const auto& [input, operand] : {std::pair{&a, Operand::a}, std::pair{&b, Operand::b}}) {
+      const auto [rows, columns] = input->shape;
       pack.args.insert(pack.args.end(),
-                       {Arg::number(input->shape.rows), Arg::number(input->shape.columns), Arg::operand(operand),
-                        Arg::ld(operand), input->matrix.address, input->matrix.ld});
+                       {Arg::number(input->is_turned ? columns : rows), Arg::number(input->is_turned ? rows : columns),
+                        Arg::operand(operand), Arg::ld(operand), input->matrix.address, input->matrix.ld});
     }
+    pack.args.push_back(Arg::number(pack_blocks(a)));
     return pack;
   }
 
@@ -213,12 +285,13 @@ struct Wgmma {
     const std::int64_t turns =
         ceil_div(ceil_div(problem.m, p.bm), p.cluster_m) * ceil_div(ceil_div(problem.n, p.bn), p.cluster_n) * p.split;
     LaunchStep gemm;
-    gemm.grid.x = cluster(p) * std::clamp<std::int64_t>(turns, 1, device.sm_count / cluster(p));
+    // Blocks that add parts have one tile each.
+    gemm.grid.x = p.reduce == 1 ? turns : cluster(p) * std::clamp<std::int64_t>(turns, 1, device.sm_count / cluster(p));
     gemm.block.x = threads(p);
-    gemm.cluster.x = cluster(p);
+    gemm.cluster.x = p.reduce == 1 ? p.split : cluster(p);
     gemm.smem_bytes = shared_bytes(p, stages(p, device));
-    const Arg map_a = add_map(plan, "A", problem, a, a_along_k(problem), p.bm / p.cluster_n, p.cluster_n);
-    const Arg map_b = add_map(plan, "B", problem, b, b_along_k(problem), p.bn / p.cluster_m, p.cluster_m);
+    const Arg map_a = add_map(plan, "A", problem, a, a_along_k(problem, p), p.bm / p.cluster_n, p.cluster_n);
+    const Arg map_b = add_map(plan, "B", problem, b, b_along_k(problem, p), p.bn / p.cluster_m, p.cluster_m);
     gemm.args = {Arg::extent(Extent::m),
                  Arg::extent(Extent::n),
                  Arg::extent(Extent::k),
@@ -237,11 +310,12 @@ struct Wgmma {
   static Arg add_map(LaunchPlan& plan, std::string_view name, const Problem& problem, const Input& input, bool along_k,
                      int rows, int sharers) {
     const int lines = along_k ? (rows > kMostBox ? rows / 2 : rows) : bk(problem) / sharers;
-    return plan.add_map({.name = name,
-                         .base = input.matrix.address,
-                         .format = bits_format(input.element_bytes),
-                         .dimensions = {{input.shape.columns, bk(problem)}, {input.shape.rows, lines, input.row}},
-                         .swizzle_bytes = kLine});
+    return plan.add_map(
+        {.name = name,
+         .base = input.matrix.address,
+         .format = problem.precision == Precision::tf32 ? MapFormat::tf32 : bits_format(input.element_bytes),
+         .dimensions = {{input.shape.columns, bk(problem)}, {input.shape.rows, lines, input.row}},
+         .swizzle_bytes = kLine});
   }
 
   /// Where C cannot be stored through a map, the kernel gets another and does not look at it.
@@ -256,9 +330,11 @@ struct Wgmma {
   }
 
   static Params default_params(const Problem& problem) {
-    Params params;
-    params.pack = std::min(problem.align.a, problem.align.b) < 16 ? 1 : 0;
-    return params;
+    Params p;
+    p.swap = traits(problem.precision).a.bytes == 4 && !transposes_b(problem.layout) ? 1 : 0;
+    const bool copies = std::min(problem.align.a, problem.align.b) < 16 || turns_a(problem, p) || turns_b(problem, p);
+    p.pack = copies ? 1 : 0;
+    return p;
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -271,10 +347,12 @@ struct Wgmma {
     // An instruction reads the steps of 64 rows and of its columns.
     const double width = std::min(columns(p), 256);
     work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment);
-    work.persistent = true;
+    work.persistent = p.reduce == 0;
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = bk(problem);
+    work.k_lanes = bk(problem);  // the sums wait for no instruction of the same stage
+    work.by_accelerator = true;
     work.split_k = p.split;
     work.registers = p.consumers == 1 ? sums(p) + 40 : p.consumers == 2 ? 168 : 128;
     work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);

@@ -21,22 +21,31 @@
 // part of what is shared and sends it to all that need it.
 //
 // Blocks are persistent: as many as the GPU has room for take tiles in turn, in the order of index.cuh. SPLIT > 1
-// divides the steps along k; the parts' sums go to the workspace and are added by reduce() in a fixed order.
+// divides the steps along k; the parts' sums go to the workspace and are added by reduce() in a fixed order. With
+// REDUCE = 1 a cluster of SPLIT blocks has the parts of one tile, and each adds an equal share of every thread's sums,
+// in the same order, which the others have written to its shared memory.
 //
 // Results pass through shared memory, in lines of 128 bytes: STORE_BOXES says whether C is aligned so
 // that the accelerator can store them while the next tile is multiplied, else the warp does.
 //
-// Operands whose rows do not begin at multiples of 16 bytes, which the accelerator needs, are first copied by pack().
+// Operands whose rows do not begin at multiples of 16 bytes, which the accelerator needs, are first copied by pack(),
+// and so are those that lie along m or n, unless their elements have 16 bits: no others can be multiplied from there.
+//
+// FROM_REGISTERS: warps read the instructions' rows from shared memory themselves, so that 32-bit elements along m or n
+// need no copy.
+//
+// PROMOTES: sums of tensor cores are less precise than fp32, and each stage's are added to sums in registers.
 #include "mmtune/access.cuh"
 #include "mmtune/copy_rows.cuh"
 #include "mmtune/dependent.cuh"
 #include "mmtune/index.cuh"
+#include "mmtune/pack.cuh"
 #include "mmtune/pipeline.cuh"
 #include "mmtune/reduce.cuh"
 #include "mmtune/tma.cuh"
 #include "mmtune/wgmma.cuh"
+#include "mmtune/wgmma_store.cuh"
 
-constexpr int LINE = 128;  // bytes
 constexpr int BK = LINE / sizeof(InputA);
 
 // An instruction multiplies 64 rows of one operand and N columns of the other; ROWS and COLUMNS are those of a tile.
@@ -44,13 +53,13 @@ template <bool SWAPPED>
 struct Roles {
   static constexpr int ROWS = BM, COLUMNS = BN;
   static constexpr bool ROWS_ALONG_K = A_ALONG_K, COLUMNS_ALONG_K = B_ALONG_K;
-  using Kind = Wgmma<InputA, InputB, A_ALONG_K, B_ALONG_K>;
+  using Kind = Wgmma<InputA, InputB, A_ALONG_K || FROM_REGISTERS, B_ALONG_K>;
 };
 template <>
 struct Roles<true> {
   static constexpr int ROWS = BN, COLUMNS = BM;
   static constexpr bool ROWS_ALONG_K = B_ALONG_K, COLUMNS_ALONG_K = A_ALONG_K;
-  using Kind = Wgmma<InputB, InputA, B_ALONG_K, A_ALONG_K>;
+  using Kind = Wgmma<InputB, InputA, B_ALONG_K || FROM_REGISTERS, A_ALONG_K>;
 };
 using Role = Roles<SWAP == 1>;
 using Kind = Role::Kind;
@@ -60,11 +69,7 @@ constexpr int WG_ROWS = PINGPONG == 1 ? Role::ROWS : Role::ROWS / CONSUMERS;
 constexpr int FRAGMENTS = WG_ROWS / 64;                         // instructions along their rows
 constexpr int N0 = Role::COLUMNS <= 256 ? Role::COLUMNS : 192;  // columns of the first instruction
 constexpr int N1 = Role::COLUMNS - N0;                          // and of the second, if any
-constexpr int WARPGROUP = 128;                                  // threads
-constexpr int WARP = 32;
-constexpr int STORE_COLUMNS = LINE / sizeof(Output);
-constexpr int STORE_ROWS = 16;               // of a box
-constexpr int STORE_BYTES = WG_ROWS * LINE;  // of a consumer's lines that are stored at once
+constexpr int STORE_BYTES = WG_ROWS * LINE;                     // of a consumer's lines that are stored at once
 
 struct Shared {
   alignas(1024) unsigned char a[STAGES][BM * LINE];
@@ -72,6 +77,8 @@ struct Shared {
   alignas(1024) unsigned char c[CONSUMERS][2][STORE_BYTES];
   u64 full[STAGES];   // the accelerator has brought the stage
   u64 empty[STAGES];  // all that read it, here and in the cluster, are done with it
+  alignas(16) Accumulator received[REDUCE == 1 ? BM * BN : 4];  // what blocks of the same tile have for this one
+  u64 complete;                                                 // all of it
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
 static_assert(THREADS == (CONSUMERS + 1) * WARPGROUP, "host and kernel disagree on the block");
@@ -88,12 +95,10 @@ struct Work {
 struct Call {
   int m, n, k;
   Scalar alpha, beta;
-  Output* C;
-  i64 ldc;
+  Target target;
   Accumulator* partial;
   const TensorMap* map_a;
   const TensorMap* map_b;
-  const TensorMap* map_c;
 
   // Of tiles of a whole cluster.
   __device__ __forceinline__ int tiles_m() const { return (m + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }
@@ -169,20 +174,8 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
 constexpr int SUMS = Role::COLUMNS / 2;
 using Sums = Accumulator[FRAGMENTS][SUMS];
 
-// Where in C, from the warpgroup's first element on, a thread's sum number i of fragment f belongs.
-struct Place {
-  int row, column;
-
-  __device__ __forceinline__ Place(int f, int i) {
-    const int lane = threadIdx.x % WARP;
-    const int along_rows = f * 64 + threadIdx.x % WARPGROUP / WARP * 16 + lane / 4 + 8 * (i / 2 % 2);
-    const int along_columns = i / 4 * 8 + 2 * (lane % 4) + i % 2;
-    row = SWAP == 1 ? along_columns : along_rows;
-    column = SWAP == 1 ? along_rows : along_columns;
-  }
-};
-
-// `rows` and `columns`: the tiles whose parts are the instructions' rows and columns.
+// `rows` and `columns`: the tiles whose parts are the instructions' rows and columns. SETS: the sums begin here.
+template <bool SETS = false>
 __device__ __forceinline__ void multiply_stage(Sums& sums, unsigned rows, unsigned columns) {
   // From the steps of one instruction to those of the next: within the lines, or as many lines on.
   constexpr int ROWS_STEP = Kind::K * (Role::ROWS_ALONG_K ? LINE / BK : LINE);
@@ -196,14 +189,67 @@ __device__ __forceinline__ void multiply_stage(Sums& sums, unsigned rows, unsign
     for (int f = 0; f < FRAGMENTS; ++f) {
       const u64 a = tile_descriptor(rows + step * ROWS_STEP + f * 64 * LINE, NEXT_BYTES, GROUP_BYTES);
       const unsigned b = columns + step * COLUMNS_STEP;
-      multiply_tiles<Kind, N0>(&sums[f][0], a, tile_descriptor(b, NEXT_BYTES, GROUP_BYTES));
+      if (SETS && step == 0) {
+        multiply_tiles<Kind, N0, false>(&sums[f][0], a, tile_descriptor(b, NEXT_BYTES, GROUP_BYTES));
+      } else {
+        multiply_tiles<Kind, N0, true>(&sums[f][0], a, tile_descriptor(b, NEXT_BYTES, GROUP_BYTES));
+      }
       if constexpr (N1 > 0) {
-        multiply_tiles<Kind, N1>(&sums[f][N0 / 2], a, tile_descriptor(b + N0 * LINE, NEXT_BYTES, GROUP_BYTES));
+        multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], a, tile_descriptor(b + N0 * LINE, NEXT_BYTES, GROUP_BYTES));
       }
     }
   }
   wgmma_commit();
 }
+
+// The instructions' rows of a stage, as multiply_tiles() takes them.
+struct Rows {
+  static constexpr int STEPS = BK / Kind::K;
+  u32 at[STEPS][FRAGMENTS][4];
+
+  // From lines along m or n, at the warpgroup's first row. The four lines that a warp would read for one of the numbers
+  // lie in half of the banks, so that every other lane first reads the one four lines on.
+  __device__ __forceinline__ void load(const unsigned char* tile, int first_row) {
+    const int lane = threadIdx.x % WARP;
+    const bool is_odd = lane % 2 == 1;
+#pragma unroll
+    for (int step = 0; step < STEPS; ++step) {
+#pragma unroll
+      for (int f = 0; f < FRAGMENTS; ++f) {
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const int row = first_row + f * 64 + threadIdx.x % WARPGROUP / WARP * 16 + r * 8 + lane / 4;
+          const auto element = [&](int k) {
+            const unsigned char* const lines = tile + row / BK * (BK * LINE) + step * Kind::K * LINE;
+            return *reinterpret_cast<const u32*>(lines + unit_of_line(k, row % BK / 4) + row % 4 * 4);
+          };
+          const u32 first = element(lane % 4 + (is_odd ? 4 : 0));
+          const u32 second = element(lane % 4 + (is_odd ? 0 : 4));
+          at[step][f][r] = is_odd ? second : first;
+          at[step][f][2 + r] = is_odd ? first : second;
+        }
+        hold_sums(at[step][f]);  // complete before the multiplications begin
+      }
+    }
+  }
+
+  __device__ __forceinline__ void multiply(Sums& sums, unsigned columns) const {
+    wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < STEPS; ++step) {
+#pragma unroll
+      for (int f = 0; f < FRAGMENTS; ++f) {
+        const unsigned b = columns + step * (Kind::K * (LINE / BK));
+        multiply_tiles<Kind, N0, true>(&sums[f][0], at[step][f], tile_descriptor(b, BK * LINE, 8 * LINE));
+        if constexpr (N1 > 0) {
+          const u64 next = tile_descriptor(b + N0 * LINE, BK * LINE, 8 * LINE);
+          multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], at[step][f], next);
+        }
+      }
+    }
+    wgmma_commit();
+  }
+};
 
 // This warpgroup is done with a stage, and says so to every block that writes it.
 __device__ __forceinline__ void release(Shared& shared, int stage, int rank) {
@@ -218,15 +264,111 @@ __device__ __forceinline__ void release(Shared& shared, int stage, int rank) {
   }
 }
 
-__device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                         Ring<STAGES>& ring, int rank) {
-  // Sums begin as zeros: were the first multiplication to set them, the compiler would no longer let multiplications
-  // follow each other without waiting.
+// Sums begin as zeros: were the first multiplication to set them, the compiler would no longer let multiplications
+// follow each other without waiting.
+__device__ __forceinline__ void clear(Sums& sums) {
 #pragma unroll
   for (int f = 0; f < FRAGMENTS; ++f) {
 #pragma unroll
     for (int i = 0; i < SUMS; ++i) sums[f][i] = 0;
   }
+}
+
+// A stage's rows are read while the stage before is multiplied.
+__device__ __forceinline__ void multiply_from_registers(Sums& sums, Shared& shared, const Work& work, int first_row,
+                                                        Ring<STAGES>& ring, int rank) {
+  clear(sums);
+  if (work.steps == 0) return;
+  Rows rows[2];
+  int before = -1;  // the stage that may still be read
+  const auto turn = [&](Rows& mine) {
+    barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
+    mine.load(SWAP == 1 ? shared.b[ring.stage] : shared.a[ring.stage], first_row);
+    mine.multiply(sums, shared_address(SWAP == 1 ? shared.a[ring.stage] : shared.b[ring.stage]));
+    wgmma_wait<1>();
+    if (before >= 0) release(shared, before, rank);
+    before = ring.stage;
+    ring.advance();
+  };
+  if (work.steps % 2 == 1) turn(rows[1]);
+#pragma unroll 1
+  for (int step = work.steps % 2; step < work.steps; step += 2) {
+    turn(rows[0]);
+    turn(rows[1]);
+  }
+  wgmma_wait<0>();
+  release(shared, before, rank);
+#pragma unroll
+  for (int f = 0; f < FRAGMENTS; ++f) hold_sums(sums[f]);
+}
+
+__device__ __forceinline__ void add(Sums& sums, Sums& part) {
+#pragma unroll
+  for (int f = 0; f < FRAGMENTS; ++f) {
+    hold_sums(part[f]);
+#pragma unroll
+    for (int i = 0; i < SUMS; ++i) sums[f][i] += part[f][i];
+  }
+}
+
+// Each stage is summed by itself and added to the sums, which are more precise than those of the tensor cores: while
+// the next one is multiplied, where registers hold both.
+__device__ __forceinline__ void multiply_and_promote(Sums& sums, Shared& shared, const Work& work, int first_row,
+                                                     Ring<STAGES>& ring, int rank) {
+  constexpr bool BOTH = 3 * FRAGMENTS * SUMS <= 192;
+  clear(sums);
+  if (work.steps == 0) return;
+  Sums parts[BOTH ? 2 : 1];
+  int last = 0;  // the stage that is multiplied
+  const auto start = [&](Sums& part) {
+    barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
+    const unsigned a = shared_address(shared.a[ring.stage]);
+    const unsigned b = shared_address(shared.b[ring.stage]);
+    multiply_stage<true>(part, (SWAP == 1 ? b : a) + first_row * LINE, SWAP == 1 ? a : b);
+  };
+  const auto next = [&](Sums& part, Sums& before) {
+    start(part);
+    wgmma_wait<1>();
+    release(shared, last, rank);
+    last = ring.stage;
+    ring.advance();
+    add(sums, before);
+  };
+  const auto finish = [&](Sums& part) {
+    wgmma_wait<0>();
+    release(shared, last, rank);
+    add(sums, part);
+  };
+  if constexpr (BOTH) {
+    start(parts[0]);
+    last = ring.stage;
+    ring.advance();
+    int step = 1;
+#pragma unroll 1
+    for (; step + 1 < work.steps; step += 2) {
+      next(parts[BOTH], parts[0]);
+      next(parts[0], parts[BOTH]);
+    }
+    if (step < work.steps) {
+      next(parts[BOTH], parts[0]);
+      finish(parts[BOTH]);
+    } else {
+      finish(parts[0]);
+    }
+  } else {
+#pragma unroll 1
+    for (int step = 0; step < work.steps; ++step) {
+      start(parts[0]);
+      last = ring.stage;
+      ring.advance();
+      finish(parts[0]);
+    }
+  }
+}
+
+__device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work& work, int first_row,
+                                         Ring<STAGES>& ring, int rank) {
+  clear(sums);
   if (work.steps == 0) return;
   int before = -1;  // the stage that may still be read
 #pragma unroll 1
@@ -246,154 +388,52 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work&
   for (int f = 0; f < FRAGMENTS; ++f) hold_sums(sums[f]);
 }
 
-// Makes results of sums: alpha * sum + beta * c. C is not read where beta is 0.
-__device__ __forceinline__ void finish(const Call& call, Sums& sums, int row0, int column0) {
-  const auto alpha = static_cast<Accumulator>(call.alpha);
+// Barriers of the block besides 0, at which the stages are made known: where a consumer of PINGPONG waits for its turn.
+constexpr int FIRST_TURN = FIRST_STORE + CONSUMERS;
+
+// REDUCE = 1: hands over what other blocks of the tile add, and stores what this one does.
+__device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared& shared, const Sums& sums, int row0,
+                                                        int column0, int rank) {
+  constexpr int CONSUMER_THREADS = CONSUMERS * WARPGROUP;
+  constexpr int SHARE = FRAGMENTS * SUMS / SPLIT;  // of a thread's sums
+  static_assert(REDUCE == 0 || SHARE % 4 == 0, "sums are handed over by the four");
+  const int thread = threadIdx.x;
+  const unsigned complete = shared_address(&shared.complete);
+  if (thread == 0) barrier_expect(complete, (SPLIT - 1) * SHARE * CONSUMER_THREADS * 4);
+  const auto place = [&](int from, int i) { return ((from * SHARE + i) / 4 * CONSUMER_THREADS + thread) * 4 + i % 4; };
 #pragma unroll
-  for (int f = 0; f < FRAGMENTS; ++f) {
+  for (int owner = 0; owner < SPLIT; ++owner) {  // not rank alone, so that sums have constant indices
+    if (owner == rank) continue;
+    const unsigned theirs = remote_address(shared_address(shared.received), owner);
+    const unsigned barrier = remote_address(complete, owner);
 #pragma unroll
-    for (int i = 0; i < SUMS; ++i) sums[f][i] *= alpha;
+    for (int i = 0; i < SHARE; i += 4) {
+      u32 words[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int e = owner * SHARE + i + j;
+        words[j] = __builtin_bit_cast(u32, sums[e / SUMS][e % SUMS]);
+      }
+      store_remote(theirs + place(rank, i) * 4, barrier, words);
+    }
   }
-  if (call.beta == Scalar(0)) return;
-  const auto beta = static_cast<Accumulator>(call.beta);
+  barrier_wait(complete, 0);
 #pragma unroll
-  for (int f = 0; f < FRAGMENTS; ++f) {
+  for (int owner = 0; owner < SPLIT; ++owner) {
+    if (owner != rank) continue;
 #pragma unroll
-    for (int i = 0; i < SUMS; ++i) {
-      const Place place(f, i);
-      const int row = row0 + place.row;
-      const int column = column0 + place.column;
+    for (int i = 0; i < SHARE; ++i) {
+      const int e = owner * SHARE + i;
+      Accumulator sum = 0;
+#pragma unroll
+      for (int from = 0; from < SPLIT; ++from) {
+        sum += from == owner ? sums[e / SUMS][e % SUMS] : shared.received[place(from, i)];
+      }
+      const Place at(e / SUMS, e % SUMS);
+      const int row = row0 + at.row;
+      const int column = column0 + at.column;
       if (row < call.m && column < call.n) {
-        sums[f][i] += beta * static_cast<Accumulator>(value_of(call.C[row * call.ldc + column]));
-      }
-    }
-  }
-}
-
-// Writes lines of shared memory to C, STORE_ROWS rows, as much as C has. For a warp.
-__device__ __forceinline__ void copy_lines(const Call& call, const unsigned char* lines, int row0, int column0) {
-#pragma unroll 4
-  for (int line = 0; line < STORE_ROWS; ++line) {
-#pragma unroll
-    for (int x = threadIdx.x % WARP; x < STORE_COLUMNS; x += WARP) {
-      const int byte = x * int(sizeof(Output));
-      const int place = (byte / 16 ^ line % 8) * 16 + byte % 16;  // the 128-byte swizzle
-      if (row0 + line < call.m && column0 + x < call.n) {
-        call.C[(row0 + line) * call.ldc + column0 + x] = *reinterpret_cast<const Output*>(lines + line * LINE + place);
-      }
-    }
-  }
-}
-
-// The results of four groups of eight rows and eight columns, from sums[0] on, as stmatrix takes them.
-__device__ __forceinline__ void put_groups(unsigned address, const Accumulator* sums) {
-  const u32 low = to_pair(Output{}, sums[0], sums[1]);
-  const u32 high = to_pair(Output{}, sums[2], sums[3]);
-  const u32 next_low = to_pair(Output{}, sums[4], sums[5]);
-  const u32 next_high = to_pair(Output{}, sums[6], sums[7]);
-  if constexpr (SWAP == 1) {
-    store_transposed_matrices(address, low, high, next_low, next_high);
-  } else {
-    store_matrices(address, low, high, next_low, next_high);
-  }
-}
-
-// SWAP = 0: every warp stores its 16 rows of each fragment by itself, a column of lines at a time; two are under way.
-// `buffer` is the one of two that is free first.
-__device__ __forceinline__ void store_rows(const Call& call, Shared& shared, const Sums& sums, int row0, int column0,
-                                           int& buffer) {
-  const int lane = threadIdx.x % WARP;
-  const int warp = threadIdx.x % WARPGROUP / WARP;
-  // This lane says where row lane % 8 of matrix lane / 8 lies: rows 0 to 7 and 8 to 15, then the next eight columns.
-  const int line = lane / 8 % 2 * 8 + lane % 8;
-  const int row = row0 + warp * 16;
-#pragma unroll
-  for (int first = 0; first < Role::COLUMNS; first += STORE_COLUMNS) {
-    unsigned char* const lines = shared.c[threadIdx.x / WARPGROUP][buffer] + warp * (FRAGMENTS * 16 * LINE);
-    buffer ^= 1;
-    if (STORE_BOXES && lane == 0) wait_stores_read<1>();
-    __syncwarp();
-#pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-      for (int j = 0; j < STORE_COLUMNS / 8; j += 2) {
-        const int place = (j + lane / 16) ^ (line % 8);
-        put_groups(shared_address(lines) + (f * 16 + line) * LINE + place * 16, &sums[f][first / 2 + 4 * j]);
-      }
-    }
-    if (STORE_BOXES) fence_for_accelerator();
-    __syncwarp();
-#pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-      if constexpr (!STORE_BOXES) {
-        copy_lines(call, lines + f * 16 * LINE, row + f * 64, column0 + first);
-      } else if (lane == 0) {
-        store_box(call.map_c, shared_address(lines) + f * 16 * LINE, column0 + first, row + f * 64);
-      }
-    }
-    if (STORE_BOXES && lane == 0) commit_stores();
-  }
-}
-
-// Barriers of the block besides 0, at which the stages are made known: where a consumer of PINGPONG waits for its turn,
-// and where the warps of one meet that share lines of C.
-constexpr int FIRST_TURN = 1;
-constexpr int FIRST_STORE = 3;
-
-// SWAP = 1: the four warps of a fragment have 16 columns each of lines of C, of which 64 are stored at once.
-__device__ __forceinline__ void store_columns(const Call& call, Shared& shared, const Sums& sums, int row0, int column0,
-                                              int& buffer) {
-  constexpr int CHUNK = 64;  // lines
-  const int lane = threadIdx.x % WARP;
-  const int warp = threadIdx.x % WARPGROUP / WARP;
-  const int consumer = threadIdx.x / WARPGROUP;
-  const bool stores = threadIdx.x % WARPGROUP == 0;
-#pragma unroll
-  for (int first = 0; first < Role::COLUMNS; first += CHUNK) {
-    constexpr int LAST = Role::COLUMNS % CHUNK;  // lines of the last chunk, if it is a part of one
-    const int count = first + CHUNK <= Role::COLUMNS ? CHUNK : LAST;
-    unsigned char* const lines = shared.c[consumer][buffer];
-    buffer ^= 1;
-    if (STORE_BOXES && stores) wait_stores_read<1>();
-    meet<WARPGROUP>(FIRST_STORE + consumer);
-#pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-      for (int j = 0; j < count / 8; j += 2) {
-        const int line = (j + lane / 16) * 8 + lane % 8;
-        const int place = (warp * 2 + lane / 8 % 2) ^ (line % 8);
-        put_groups(shared_address(lines) + (f * CHUNK + line) * LINE + place * 16, &sums[f][first / 2 + 4 * j]);
-      }
-    }
-    if (STORE_BOXES) fence_for_accelerator();
-    meet<WARPGROUP>(FIRST_STORE + consumer);
-#pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-      for (int line = 0; line < count; line += STORE_ROWS) {
-        if constexpr (!STORE_BOXES) {
-          if (line / STORE_ROWS != warp) continue;
-          copy_lines(call, lines + (f * CHUNK + line) * LINE, row0 + first + line, column0 + f * 64);
-        } else if (stores) {
-          store_box(call.map_c, shared_address(lines) + (f * CHUNK + line) * LINE, column0 + f * 64,
-                    row0 + first + line);
-        }
-      }
-    }
-    if (STORE_BOXES && stores) commit_stores();
-  }
-}
-
-__device__ __forceinline__ void store_part(const Call& call, const Sums& sums, int row0, int column0, int part) {
-#pragma unroll
-  for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-    for (int i = 0; i < SUMS; ++i) {
-      const Place place(f, i);
-      const int row = row0 + place.row;
-      const int column = column0 + place.column;
-      if (row < call.m && column < call.n) {
-        call.partial[(static_cast<i64>(part) * call.m + row) * call.n + column] = sums[f][i];
+        store_result(call.target.C + row * call.target.ldc + column, sum, call.alpha, call.beta);
       }
     }
   }
@@ -418,18 +458,26 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
       meet<2 * WARPGROUP>(FIRST_TURN + consumer);
     }
     Sums sums;
-    multiply(sums, shared, work, first_row, ring, rank);
+    if constexpr (PROMOTES) {
+      multiply_and_promote(sums, shared, work, first_row, ring, rank);
+    } else if constexpr (FROM_REGISTERS) {
+      multiply_from_registers(sums, shared, work, first_row, ring, rank);
+    } else {
+      multiply(sums, shared, work, first_row, ring, rank);
+    }
     if (PINGPONG == 1 && turn + gridDim.x / CLUSTER < call.turns()) arrive<2 * WARPGROUP>(FIRST_TURN + 1 - consumer);
     const int row = work.row + (SWAP == 1 ? 0 : first_row);
     const int column = work.column + (SWAP == 1 ? first_row : 0);
-    if constexpr (SPLIT > 1) {
-      store_part(call, sums, row, column, work.part);
+    if constexpr (REDUCE == 1) {
+      reduce_parts_in_cluster(call, shared, sums, row, column, work.part);
+    } else if constexpr (SPLIT > 1) {
+      store_part(call.target, call.partial, sums, row, column, work.part);
     } else {
-      finish(call, sums, row, column);
+      finish(call.target, call.alpha, call.beta, sums, row, column);
       if constexpr (SWAP == 1) {
-        store_columns(call, shared, sums, row, column, buffer);
+        store_columns<Role::COLUMNS>(call.target, shared.c[consumer], sums, row, column, buffer);
       } else {
-        store_rows(call, shared, sums, row, column, buffer);
+        store_rows<Role::COLUMNS>(call.target, shared.c[consumer], sums, row, column, buffer);
       }
     }
   }
@@ -447,12 +495,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                   static_cast<int>(k),
                   alpha,
                   beta,
-                  C,
-                  ldc,
+                  {C, ldc, static_cast<int>(m), static_cast<int>(n), &map_c},
                   partial,
                   &map_a,
-                  &map_b,
-                  &map_c};
+                  &map_b};
   constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the thread that fills stages
   constexpr int READY = PRODUCER + WARP;           // threads that must know the stages' barriers
   if (threadIdx.x == PRODUCER) {
@@ -463,10 +509,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       barrier_init(shared_address(&shared.full[s]), 1);
       barrier_init(shared_address(&shared.empty[s]), (PINGPONG == 1 ? 1 : CONSUMERS) * (CLUSTER_M + CLUSTER_N - 1));
     }
+    if (REDUCE == 1) barrier_init(shared_address(&shared.complete), 1);
     barrier_init_fence();
   }
-  if constexpr (SPLIT > 1) launch_dependents();
-  if constexpr (CLUSTER > 1) cluster_sync();
+  if constexpr (SPLIT > 1 && REDUCE == 0) launch_dependents();
+  if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_sync();
   if (threadIdx.x >= PRODUCER) {
     if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
     if (threadIdx.x < READY) {
@@ -479,23 +526,39 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     meet<READY>(0);
     consume(call, shared);
   }
-  if constexpr (CLUSTER > 1) cluster_sync();  // a block stays while others write its shared memory
+  if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_sync();  // a block stays while others write its shared memory
 }
 
-// Copies operands to rows of whole 16 bytes: first A, if PACK_A, then B, if PACK_B.
+// What a block of pack() copies of an operand of rows x columns: as it is, or transposed.
+template <bool TURNS, int VECTOR, class T>
+__device__ __forceinline__ void pack_block(i64 block, i64 rows, i64 columns, const T* source, i64 ld, T* target,
+                                           i64 target_ld) {
+  extern __shared__ __align__(16) unsigned char staged[];
+  if constexpr (TURNS) {
+    static_assert(PACK_TILE * (PACK_TILE + 1) * sizeof(T) == PACK_SMEM_BYTES, "host and kernel disagree");
+    pack_tile<true, PACK_TILE, PACK_THREADS>(staged, source, ld, rows, columns, target, target_ld, block);
+  } else {
+    const i64 unit = block * PACK_THREADS + threadIdx.x;
+    if (unit < rows * units_of_row<T>(target_ld)) copy_unit<VECTOR>(source, ld, columns, target, target_ld, unit);
+  }
+}
+
+// Copies operands to rows of whole lines: first A in `blocks_a` blocks, then B.
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
     pack(i64 rows_a, i64 columns_a, const InputA* __restrict__ A, i64 lda, InputA* __restrict__ copy_a, i64 copy_lda,
-         i64 rows_b, i64 columns_b, const InputB* __restrict__ B, i64 ldb, InputB* __restrict__ copy_b, i64 copy_ldb) {
-  const i64 unit = static_cast<i64>(blockIdx.x) * PACK_THREADS + threadIdx.x;
-  const i64 units_a = PACK_A ? rows_a * units_of_row<InputA>(copy_lda) : 0;
-  if (PACK_A && unit < units_a) copy_unit<VA>(A, lda, columns_a, copy_a, copy_lda, unit);
-  if (PACK_B && unit >= units_a && unit - units_a < rows_b * units_of_row<InputB>(copy_ldb)) {
-    copy_unit<VB>(B, ldb, columns_b, copy_b, copy_ldb, unit - units_a);
+         i64 rows_b, i64 columns_b, const InputB* __restrict__ B, i64 ldb, InputB* __restrict__ copy_b, i64 copy_ldb,
+         i64 blocks_a) {
+  const i64 block = blockIdx.x;
+  if (PACK_A && block < blocks_a) {
+    pack_block<TURNS_A, VA>(block, rows_a, columns_a, A, lda, copy_a, copy_lda);
+  }
+  if (PACK_B && block >= blocks_a) {
+    pack_block<TURNS_B, VB>(block - blocks_a, rows_b, columns_b, B, ldb, copy_b, copy_ldb);
   }
   launch_dependents();
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
     reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, const Accumulator* partial) {
-  if constexpr (SPLIT > 1) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
+  if constexpr (SPLIT > 1 && REDUCE == 0) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
 }
