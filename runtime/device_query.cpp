@@ -71,7 +71,68 @@ void read_memory(DeviceSpec& spec, const Attributes& attribute, CUdevice device)
   spec.memory_bandwidth_gb_s = transfers_per_second * attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8 / 1e9;
 }
 
+/// How the value of an attribute reads.
+enum class Reading { number, kilohertz, yes_or_no };
+
+struct NamedAttribute {
+  const char* name;
+  CUdevice_attribute attribute;
+  Reading reading = Reading::number;
+  const char* unit = "";
+};
+
+// In the order of the device query that comes with the toolkit's samples.
+constexpr NamedAttribute kProperties[] = {
+    {"memory clock", CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, Reading::kilohertz, "MHz"},
+    {"memory bus width", CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, Reading::number, "bits"},
+    {"constant memory", CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, Reading::number, "bytes"},
+    {"most persisting L2", CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, Reading::number, "bytes"},
+    {"most threads along x", CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X},
+    {"most threads along y", CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y},
+    {"most threads along z", CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z},
+    {"most blocks along x", CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X},
+    {"most blocks along y", CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y},
+    {"most blocks along z", CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z},
+    {"most pitch of a copy", CU_DEVICE_ATTRIBUTE_MAX_PITCH, Reading::number, "bytes"},
+    {"texture alignment", CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, Reading::number, "bytes"},
+    {"most width of a 2-D texture", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH},
+    {"most height of a 2-D texture", CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT},
+    {"copy engines", CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT},
+    {"time limit for kernels", CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT, Reading::yes_or_no},
+    {"integrated GPU", CU_DEVICE_ATTRIBUTE_INTEGRATED, Reading::yes_or_no},
+    {"maps host memory", CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, Reading::yes_or_no},
+    {"ECC", CU_DEVICE_ATTRIBUTE_ECC_ENABLED, Reading::yes_or_no},
+    {"unified addressing (UVA)", CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, Reading::yes_or_no},
+    {"managed memory", CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, Reading::yes_or_no},
+    {"compute preemption", CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, Reading::yes_or_no},
+    {"cooperative launch", CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, Reading::yes_or_no},
+    {"concurrent kernels", CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, Reading::yes_or_no},
+    {"fp32 to fp64 rate", CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO},
+    {"TCC driver", CU_DEVICE_ATTRIBUTE_TCC_DRIVER, Reading::yes_or_no},
+    {"PCI domain", CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID},
+    {"PCI bus", CU_DEVICE_ATTRIBUTE_PCI_BUS_ID},
+    {"PCI device", CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID},
+    {"compute mode", CU_DEVICE_ATTRIBUTE_COMPUTE_MODE},
+};
+
+std::string text_of(int value, Reading reading) {
+  if (reading == Reading::yes_or_no) return value != 0 ? "yes" : "no";
+  return fmt::format("{}", reading == Reading::kilohertz ? value / 1000 : value);
+}
+
 }  // namespace
+
+std::vector<DeviceProperty> query_properties(int ordinal) {
+  const Attributes attribute(device_at(ordinal));
+  std::vector<DeviceProperty> properties;
+  for (const NamedAttribute& each : kProperties) {
+    properties.push_back({each.name, text_of(attribute(each.attribute), each.reading), each.unit});
+  }
+  const DriverVersion driver = driver_version();
+  properties.push_back({"CUDA version of the driver", driver.cuda, ""});
+  if (!driver.release.empty()) properties.push_back({"release of the driver", driver.release, ""});
+  return properties;
+}
 
 DeviceSpec query_device(int ordinal) {
   const CUdevice device = device_at(ordinal);

@@ -1,14 +1,11 @@
 #include "templates/occupancy.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 
 namespace mmtune {
 
 namespace {
 
-constexpr int kUnlimited = std::numeric_limits<int>::max();
 constexpr int kRegisterGranularity = 256;  // per warp
 
 template <class T>
@@ -24,7 +21,7 @@ int blocks_by_warps(const DeviceSpec& device, int threads, int warps) {
 // Registers belong to one of an SM's partitions, of which the P100 has two and all others four. The launch check takes
 // a block's warps to be spread evenly over four partitions on every GPU, even where they are not.
 int blocks_by_registers(const DeviceSpec& device, int registers, int warps) {
-  if (registers == 0) return kUnlimited;
+  if (registers == 0) return kUnlimitedBlocks;
   const int per_warp = round_up(registers * device.warp_size, kRegisterGranularity);
   const bool launches =
       registers <= device.max_registers_per_thread && per_warp * round_up(warps, 4) <= device.max_registers_per_block;
@@ -38,7 +35,7 @@ int blocks_by_shared_memory(const DeviceSpec& device, std::int64_t smem_bytes) {
   const std::int64_t granularity = device.cc_major >= 8 ? 128 : 256;
   const std::int64_t taken = round_up(smem_bytes + device.smem_reserved_per_block, granularity);
   if (taken > device.smem_per_block_optin + device.smem_reserved_per_block) return 0;
-  return taken == 0 ? kUnlimited : static_cast<int>(device.smem_per_sm / taken);
+  return taken == 0 ? kUnlimitedBlocks : static_cast<int>(device.smem_per_sm / taken);
 }
 
 }  // namespace
@@ -60,27 +57,23 @@ std::string_view to_string(OccupancyLimit limit) {
 }
 
 Occupancy occupancy(const DeviceSpec& device, const BlockResources& block) {
-  struct Bound {
-    int blocks;
-    OccupancyLimit limit;
-  };
   const int warps = std::max(1, (block.threads + device.warp_size - 1) / device.warp_size);
-  const std::array bounds{
-      Bound{blocks_by_warps(device, block.threads, warps), OccupancyLimit::threads},
-      Bound{device.max_blocks_per_sm, OccupancyLimit::blocks},
-      Bound{blocks_by_registers(device, block.registers, warps), OccupancyLimit::registers},
-      Bound{blocks_by_shared_memory(device, block.smem_bytes), OccupancyLimit::shared_memory},
-  };
-  const Bound tightest = *std::min_element(bounds.begin(), bounds.end(),
-                                           [](const Bound& x, const Bound& y) { return x.blocks < y.blocks; });
+  // In the order of OccupancyLimit.
+  const std::array blocks_by{blocks_by_warps(device, block.threads, warps), device.max_blocks_per_sm,
+                             blocks_by_registers(device, block.registers, warps),
+                             blocks_by_shared_memory(device, block.smem_bytes)};
+  const auto least = std::min_element(blocks_by.begin(), blocks_by.end());
+  const auto tightest = static_cast<OccupancyLimit>(least - blocks_by.begin());
   const int max_warps = device.max_threads_per_sm / device.warp_size;
-  const int resident = tightest.blocks * warps;
+  const int resident = *least * warps;
   // A full SM lacks nothing, whichever bound is the tightest.
   const bool full = resident == max_warps;
-  return {.blocks_per_sm = tightest.blocks,
+  return {.blocks_per_sm = *least,
           .warps_per_sm = resident,
           .share = static_cast<double>(resident) / max_warps,
-          .limit = full ? OccupancyLimit::none : tightest.limit};
+          .limit = full ? OccupancyLimit::none : tightest,
+          .tightest = tightest,
+          .blocks_by = blocks_by};
 }
 
 }  // namespace mmtune

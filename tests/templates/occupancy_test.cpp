@@ -4,6 +4,7 @@
 
 #include <climits>
 
+#include "templates/architectures.h"
 #include "templates/gpu_catalog.h"
 
 #if __has_include(<cuda_occupancy.h>)
@@ -65,8 +66,7 @@ cudaOccDeviceProp properties_of(const DeviceSpec& gpu) {
   return properties;
 }
 
-/// Blocks per SM by the toolkit's calculation, or -1 where it reports an error.
-int toolkit_blocks(const DeviceSpec& gpu, const BlockResources& block) {
+cudaOccError toolkit_result(const DeviceSpec& gpu, const BlockResources& block, cudaOccResult& result) {
   const cudaOccDeviceProp properties = properties_of(gpu);
   cudaOccFuncAttributes attributes;
   attributes.maxThreadsPerBlock = INT_MAX;
@@ -77,10 +77,14 @@ int toolkit_blocks(const DeviceSpec& gpu, const BlockResources& block) {
   cudaOccDeviceState state;
   state.cacheConfig = CACHE_PREFER_SHARED;
   state.carveoutConfig = SHAREDMEM_CARVEOUT_MAX_SHARED;
+  return cudaOccMaxActiveBlocksPerMultiprocessor(&result, &properties, &attributes, &state, block.threads,
+                                                 static_cast<std::size_t>(block.smem_bytes));
+}
+
+/// Blocks per SM by the toolkit's calculation, or -1 where it reports an error.
+int toolkit_blocks(const DeviceSpec& gpu, const BlockResources& block) {
   cudaOccResult result;
-  const cudaOccError error = cudaOccMaxActiveBlocksPerMultiprocessor(
-      &result, &properties, &attributes, &state, block.threads, static_cast<std::size_t>(block.smem_bytes));
-  return error == CUDA_OCC_SUCCESS ? result.activeBlocksPerMultiprocessor : -1;
+  return toolkit_result(gpu, block, result) == CUDA_OCC_SUCCESS ? result.activeBlocksPerMultiprocessor : -1;
 }
 
 TEST(Occupancy, AgreesWithTheToolkit) {
@@ -97,6 +101,54 @@ TEST(Occupancy, AgreesWithTheToolkit) {
                         << toolkit_blocks(gpu, block);
         }
       }
+    }
+  }
+}
+
+/// A GPU of an architecture, with the limits that matter here.
+DeviceSpec gpu_of(const Architecture& row) {
+  DeviceSpec gpu = catalog_gpu("h200");
+  gpu.cc_major = row.cc / 10;
+  gpu.cc_minor = row.cc % 10;
+  gpu.max_threads_per_sm = row.threads_per_sm;
+  gpu.max_blocks_per_sm = row.blocks_per_sm;
+  gpu.max_registers_per_thread = row.registers_per_thread;
+  gpu.smem_per_sm = std::int64_t{row.smem_per_sm_kib} << 10;
+  gpu.smem_per_block_optin = std::int64_t{row.smem_per_block_kib} << 10;
+  gpu.smem_reserved_per_block = std::int64_t{row.smem_reserved_kib} << 10;
+  return gpu;
+}
+
+TEST(Occupancy, AgreesWithTheToolkitOnEveryArchitecture) {
+  for (const Architecture& row : kArchitectures) {
+    const DeviceSpec gpu = gpu_of(row);
+    int mismatches = 0;
+    for (int threads = 1; threads <= 1024; threads += 31) {
+      for (int registers = 1; registers <= gpu.max_registers_per_thread; registers += 6) {
+        for (std::int64_t smem = 0; smem <= gpu.smem_per_block_optin; smem += 4093) {
+          const BlockResources block{threads, registers, smem};
+          const int ours = occupancy(gpu, block).blocks_per_sm;
+          if (ours == toolkit_blocks(gpu, block) || ++mismatches > 3) continue;
+          ADD_FAILURE() << row.cc << ": " << threads << " threads, " << registers << " registers, " << smem
+                        << " bytes: " << ours << " blocks, the toolkit says " << toolkit_blocks(gpu, block);
+        }
+      }
+    }
+  }
+}
+
+TEST(Occupancy, EachLimitAgreesWithTheToolkit) {
+  for (const Architecture& row : kArchitectures) {
+    const DeviceSpec gpu = gpu_of(row);
+    for (const BlockResources& block :
+         {BlockResources{96, 40, 5000}, BlockResources{256, 128, 20000}, BlockResources{1024, 32, 40000}}) {
+      if (block.registers > gpu.max_registers_per_thread) continue;
+      const auto by = occupancy(gpu, block).blocks_by;
+      cudaOccResult result;
+      ASSERT_EQ(toolkit_result(gpu, block, result), CUDA_OCC_SUCCESS) << row.cc;
+      EXPECT_EQ(by, (std::array{result.blockLimitWarps, result.blockLimitBlocks, result.blockLimitRegs,
+                                result.blockLimitSharedMem}))
+          << row.cc << ", " << block.threads << " threads";
     }
   }
 }

@@ -1,0 +1,78 @@
+#include "tuner/text/chart.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace mmtune {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Chart steps() {
+  return {.title = "Warps & blocks",
+          .x_label = "x",
+          .y_label = "warps",
+          .series = {{"one", {{0, 64}, {50, 32}, {100, 16}}}},
+          .mark_x = 50,
+          .stepped = true};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(TextChart, AStepHoldsUpToTheNextPoint) {
+  const auto lines = lines_of(text_chart(steps(), 9 + 11, 5));  // a column for every 10
+  ASSERT_EQ(lines.size(), 8u);
+  EXPECT_EQ(lines[1], "     64 |*****      ");
+  EXPECT_EQ(lines[3], "     32 |     ***** ");
+  EXPECT_EQ(lines[4], "        |          *");
+  EXPECT_EQ(lines[7], "              ^ 50");
+}
+
+TEST(TextChart, LinesAreJoinedAndSeriesNamed) {
+  Chart chart = steps();
+  chart.stepped = false;
+  chart.series = {{"up", {{0, 0}, {100, 10}}}, {"down", {{0, 10}, {100, 0}}}};
+  const auto text = text_chart(chart, 9 + 11, 11);
+  const auto lines = lines_of(text);
+  EXPECT_EQ(lines[1], "     10 |b         a");
+  EXPECT_EQ(lines[6], "      5 |     #     ");
+  EXPECT_THAT(text, AllOf(HasSubstr("a up"), HasSubstr("b down")));
+}
+
+TEST(TextChart, NothingWithoutPoints) { EXPECT_EQ(text_chart({}, 80, 10), ""); }
+
+TEST(TextChart, OnePointIsDrawn) {
+  Chart chart = steps();
+  chart.series = {{"one", {{3, 7}}}};
+  EXPECT_THAT(text_chart(chart, 40, 5), HasSubstr("*"));
+  EXPECT_THAT(svg_of({chart}), HasSubstr("one"));
+}
+
+TEST(SvgChart, HasEverySeriesAndEscapesText) {
+  Chart chart = steps();
+  chart.series.push_back({"a < b", {{1, 1}, {2, 2}}});
+  const auto svg = svg_of({chart, chart});
+  EXPECT_THAT(svg, AllOf(HasSubstr("Warps &amp; blocks"), HasSubstr("a &lt; b"), HasSubstr("<svg "),
+                         HasSubstr("viewBox=\"0 0 720 640\""), HasSubstr("</svg>")));
+  EXPECT_EQ(svg.find("nan"), svg.npos);
+}
+
+TEST(SvgChart, LogarithmicAxesHaveNoZero) {
+  Chart chart = steps();
+  chart.stepped = false;
+  chart.log_x = chart.log_y = true;
+  chart.series = {{"one", {{1, 10}, {10, 100}, {100, 1000}}}};
+  const auto svg = svg_of({chart});
+  EXPECT_THAT(svg, HasSubstr("M70.0 270.0L320.0 155.0L570.0 40.0")) << "equal ratios are equal distances";
+}
+
+}  // namespace
+}  // namespace mmtune

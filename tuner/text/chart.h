@@ -1,0 +1,35 @@
+// Line charts as text for a terminal and as SVG for a document.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mmtune {
+
+struct Series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;  ///< x ascending
+};
+
+struct Chart {
+  std::string title;
+  std::string x_label;
+  std::string y_label;
+  std::vector<Series> series;
+  std::optional<double> mark_x;  ///< a vertical line: where the thing in question is
+  bool stepped = false;          ///< a value holds up to the next point; else points are joined
+  bool log_x = false;            ///< then every x is above 0; likewise y
+  bool log_y = false;
+};
+
+/// Lines of at most `width` columns, `height` of them for the values; series are told apart by a letter each, which the
+/// lines below the chart explain; "#" is where several meet. Empty without points.
+std::string text_chart(const Chart& chart, int width, int height);
+
+/// A document with the charts one below the other, for light and dark backgrounds; series differ by colour and dashes,
+/// and each has its name at its end.
+std::string svg_of(const std::vector<Chart>& charts);
+
+}  // namespace mmtune
