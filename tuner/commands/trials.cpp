@@ -1,0 +1,112 @@
+#include "tuner/commands/trials.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "tuner/text/text.h"
+
+namespace mmtune {
+namespace {
+
+constexpr auto kRight = Align::right;
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+double time_us(const Trial& trial) { return has_time(trial.outcome) ? trial.timing.median_us : kUnknown; }
+
+double tflops(const Trial& trial) { return flops(trial.key.problem) / time_us(trial) * 1e-6; }
+
+/// A prediction computed nothing, so it has no error.
+double error_share(const Trial& trial) {
+  return trial.key.evidence == Evidence::measured && trial.outcome == Outcome::ok ? trial.error_share : kUnknown;
+}
+
+auto order_of(const Trial& trial) {
+  const Problem& p = trial.key.problem;
+  const double time = has_time(trial.outcome) ? trial.timing.median_us : std::numeric_limits<double>::infinity();
+  return std::tuple{trial.key.device.name, p.precision,     p.layout, p.m, p.n, p.k, trial.outcome != Outcome::ok, time,
+                    trial.key.family,      trial.key.config};
+}
+
+using Columns = std::vector<CellOf<Trial>>;
+
+Columns full_columns() {
+  return {
+      {{"precision"}, [](const Trial& t) { return std::string(to_string(t.key.problem.precision)); }},
+      {{"layout"}, [](const Trial& t) { return std::string(to_string(t.key.problem.layout)); }},
+      {{"m"}, [](const Trial& t) { return t.key.problem.m; }},
+      {{"n"}, [](const Trial& t) { return t.key.problem.n; }},
+      {{"k"}, [](const Trial& t) { return t.key.problem.k; }},
+      {{"family"}, [](const Trial& t) { return t.key.family; }},
+      {{"config"}, [](const Trial& t) { return t.key.config; }},
+      {{"source"}, [](const Trial& t) { return std::string(to_string(t.key.evidence)); }},
+      {{"outcome"}, [](const Trial& t) { return std::string(to_string(t.outcome)); }},
+      {{"median_us"},
+       [](const Trial& t) {
+         return Real{time_us(t), 3};
+       }},
+      {{"tflops"},
+       [](const Trial& t) {
+         return Real{tflops(t), 4};
+       }},
+      {{"smem_bytes"}, [](const Trial& t) { return t.smem_bytes; }},
+      {{"occupancy"},
+       [](const Trial& t) {
+         return Real{t.occupancy, 4};
+       }},
+      {{"error_share"},
+       [](const Trial& t) {
+         return Real{error_share(t), 6};
+       }},
+      {{"deterministic"}, [](const Trial& t) { return std::int64_t{t.deterministic ? 1 : 0}; }},
+      {{"gpu"}, [](const Trial& t) { return t.key.device.name; }},
+      {{"created"}, [](const Trial& t) { return t.created; }},
+      {{"note"}, [](const Trial& t) { return t.note; }},
+  };
+}
+
+Columns friendly_columns() {
+  return {
+      {{"size", kRight},
+       [](const Trial& t) { return fmt::format("{}x{}x{}", t.key.problem.m, t.key.problem.n, t.key.problem.k); }},
+      {{"type", Align::left, Fit::shared},
+       [](const Trial& t) {
+         return fmt::format("{} {}", to_string(t.key.problem.precision), to_string(t.key.problem.layout));
+       }},
+      {{"family"}, [](const Trial& t) { return t.key.family; }},
+      {{"config", Align::left, Fit::wraps}, [](const Trial& t) { return t.key.config; }},
+      {{"source", Align::left, Fit::shared}, [](const Trial& t) { return std::string(to_string(t.key.evidence)); }},
+      {{"outcome"}, [](const Trial& t) { return std::string(to_string(t.outcome)); }},
+      {{"µs", kRight},
+       [](const Trial& t) {
+         return Real{time_us(t), 2};
+       }},
+      {{"TFLOP/s", kRight},
+       [](const Trial& t) {
+         return Real{tflops(t), 2};
+       }},
+      {{"occ %", kRight},
+       [](const Trial& t) {
+         return Real{100 * t.occupancy, 0};
+       }},
+      {{"gpu", Align::left, Fit::shared}, [](const Trial& t) { return t.key.device.name; }},
+      {{"note", Align::left, Fit::wraps}, [](const Trial& t) { return excerpt(t.note); }},
+  };
+}
+
+Tone tone_of(const Trial& trial) {
+  if (trial.outcome == Outcome::too_slow) return Tone::caution;
+  return trial.outcome == Outcome::ok ? Tone::plain : Tone::bad;
+}
+
+}  // namespace
+
+Table trials_table(std::vector<Trial> trials, Format format) {
+  std::sort(trials.begin(), trials.end(), [](const Trial& x, const Trial& y) { return order_of(x) < order_of(y); });
+  const bool full = format == Format::csv || format == Format::json;
+  return table_of(full ? full_columns() : friendly_columns(), trials, tone_of);
+}
+
+}  // namespace mmtune

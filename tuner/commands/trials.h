@@ -1,0 +1,16 @@
+// The stored candidates of a database as a table: what was tried, and what became of it.
+#pragma once
+
+#include <vector>
+
+#include "db/trial.h"
+#include "tuner/text/report.h"
+
+namespace mmtune {
+
+/// Problem by problem, in each those that were right first, by time. csv and json:
+/// precision,layout,m,n,k,family,config,source,outcome,median_us,tflops,smem_bytes,occupancy,error_share,deterministic,
+/// gpu,created,note.
+Table trials_table(std::vector<Trial> trials, Format format);
+
+}  // namespace mmtune

@@ -1,0 +1,117 @@
+// mmtune compare: two devices, or two databases, side by side.
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <memory>
+#include <optional>
+
+#include "db/store.h"
+#include "runtime/log.h"
+#include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
+#include "tuner/study/device_comparison.h"
+#include "tuner/text/sizes.h"
+#include "tuner/text/text.h"
+#include "tuner/workers/installed_gpus.h"
+
+namespace mmtune {
+namespace {
+
+struct CompareOptions : Options {
+  std::string a, b;
+  std::string sizes;
+};
+
+bool is_device(const std::string& name) {
+  return name == "auto" || name.starts_with("model:") || parse_whole(name).has_value();
+}
+
+/// The GPU with most decisions in a database. Throws Error where it has none, or one that is not known.
+DeviceSpec main_device(Store& store) {
+  std::optional<DeviceKey> best;
+  std::size_t most = 0;
+  for (const DeviceKey& key : store.devices()) {
+    RowFilter filter;
+    filter.device = key;
+    const std::size_t winners = store.winners(filter).size();
+    if (winners <= most) continue;
+    most = winners;
+    best = key;
+  }
+  if (!best) throw Error(fmt::format("{}: no winner in it to compare; run mmtune tune", store.path()));
+  if (const auto device = known_gpu(*best)) return *device;
+  throw Error(fmt::format("{}: limits of its GPU '{}' are not known here", store.path(), best->name));
+}
+
+/// A device, with what the default database has of it, or a database, with the GPU that it has most decisions of.
+Side side_of(const std::string& name, const Options& options) {
+  if (!is_device(name)) {
+    Store store = Store::open(name, OpenMode::read_only);
+    const DeviceSpec device = main_device(store);
+    return {fmt::format("{} ({})", name, device.name), device, timed_problems(store, key_of(device))};
+  }
+  const DeviceSpec device = choose_device(name).spec;
+  const auto path = database_path(options);
+  if (options.database.empty() && !database_exists(path)) return {device.name, device, {}};
+  Store store = Store::open(path, OpenMode::read_only);
+  return {device.name, device, timed_problems(store, key_of(device))};
+}
+
+/// What either side has trials of, as far as the options name it; A's first.
+std::vector<Problem> problems_of(const CompareOptions& options, const Side& a, const Side& b) {
+  const auto sizes = options.sizes.empty() ? std::vector<Size>{} : parse_sizes(options.sizes);
+  std::vector<Problem> problems;
+  for (const Side* side : {&a, &b}) {
+    for (const TimedProblem& each : side->problems) {
+      const Problem& problem = each.problem;
+      const bool is_named = is_wanted(options.precisions, problem.precision) &&
+                            is_wanted(options.layouts, problem.layout) &&
+                            is_wanted(sizes, Size{problem.m, problem.n, problem.k});
+      const bool is_new = side == &a || a.find(problem) == nullptr;
+      if (is_named && is_new) problems.push_back(problem);
+    }
+  }
+  return problems;
+}
+
+ExitCode compare(const CompareOptions& options) {
+  const Side a = side_of(options.a, options), b = side_of(options.b, options);
+  std::vector<SideBySide> rows;
+  for (const Problem& problem : problems_of(options, a, b)) {
+    if (auto row = compare_sides(a, b, problem)) {
+      rows.push_back(std::move(*row));
+    } else {
+      log::warning("{}: no kernel that was right runs on both", to_string(problem));
+    }
+  }
+  print(sides_table(rows, a, b, options.format), options);
+  if (!rows.empty()) return ExitCode::done;
+  log::error("{} and {}: nothing is stored of either that can be compared; run mmtune tune on one", a.name, b.name);
+  return ExitCode::no_candidate;
+}
+
+}  // namespace
+
+Verb mmtune_verb_compare() {
+  auto options = std::make_shared<CompareOptions>();
+  options->precisions.clear();
+  options->layouts.clear();
+  Verb verb{.name = "compare",
+            .group = VerbGroup::results,
+            .help = "Two devices or databases side by side: winners, how one's does on the other, and why",
+            .examples = {"mmtune compare 0 model:a100", "mmtune compare then.db now.db --sizes 256..8192 --format csv"},
+            .run = [options] { return compare(*options); }};
+  const auto side = [](const char* name, const char* help, std::string& target) {
+    return Option{.names = name, .value = "SIDE", .help = help, .target = text_target(target), .required = true};
+  };
+  verb.add("Sides", {side("a", "a GPU's number, model:NAME, or a database file", options->a),
+                     side("b", "the same", options->b)});
+  auto sizes = sizes_option(options->sizes);
+  sizes.required = false;
+  verb.add("Problems", {std::move(sizes), database_option(*options)});
+  verb.add("Problems", problem_options(*options));
+  add_output_options(verb, *options);
+  return verb;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,121 @@
+// mmtune explain: why a kernel takes the time that it takes.
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <memory>
+#include <optional>
+
+#include "db/store.h"
+#include "templates/families.h"
+#include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
+#include "tuner/study/explanation.h"
+#include "tuner/study/local_compiler.h"
+#include "tuner/study/timed_trials.h"
+#include "tuner/text/sizes.h"
+#include "tuner/workers/installed_gpus.h"
+
+namespace mmtune {
+namespace {
+
+struct ExplainOptions : Options {
+  std::string size;
+  std::string family;
+  std::string config;
+};
+
+Problem the_problem(const ExplainOptions& options) {
+  const auto sizes = parse_sizes(options.size);
+  if (sizes.size() != 1 || options.precisions.size() != 1 || options.layouts.size() != 1) {
+    throw UsageError(fmt::format("--size '{}' with these --precision and --layout are {} problems; name one",
+                                 options.size, sizes.size() * options.precisions.size() * options.layouts.size()));
+  }
+  return packed_problem(options.precisions[0], options.layouts[0], sizes[0].m, sizes[0].n, sizes[0].k);
+}
+
+/// What the database knows of the problem on the device.
+struct Known {
+  std::optional<Winner> winner;
+  std::vector<TimedTrial> trials;  ///< fastest first
+};
+
+Known look_up(const ExplainOptions& options, const Problem& problem, const DeviceKey& device) {
+  Known known;
+  const auto path = database_path(options);
+  if (options.database.empty() && !database_exists(path)) return known;
+  Store store = Store::open(path, OpenMode::read_only);
+  known.winner = store.find_winner(device, problem, Evidence::measured);
+  if (!known.winner) known.winner = store.find_winner(device, problem, Evidence::predicted);
+  for (TimedProblem& each : timed_problems(store, device)) {
+    if (each.problem == problem) known.trials = std::move(each.trials);
+  }
+  return known;
+}
+
+Candidate wanted_candidate(const ExplainOptions& options, const Problem& problem, const DeviceSpec& device,
+                           const Known& known) {
+  if (!options.family.empty()) {
+    const Family& family = family_named(options.family);
+    return {&family, family.complete(family.parse(options.config), problem, device), 0};
+  }
+  if (!known.winner) {
+    throw UsageError(fmt::format("{}: nothing is stored in {}; run mmtune tune --sizes {}x{}x{}, or name --family",
+                                 to_string(problem), database_path(options), problem.m, problem.n, problem.k));
+  }
+  const TrialKey& key = known.winner->trial.key;
+  const Family& family = family_named(key.family);
+  return {&family, family.with_defaults(Config::parse(key.config), problem), 0};
+}
+
+ExitCode explain_kernel(const ExplainOptions& options) {
+  const auto problem = the_problem(options);
+  const auto device = choose_device(options.device);
+  const auto known = look_up(options, problem, key_of(device.spec));
+  const auto candidate = wanted_candidate(options, problem, device.spec, known);
+  const auto nvrtc = nvrtc_if_installed();
+  LocalCompiler compiler(device.spec, evidence_of(device), nvrtc ? &*nvrtc : nullptr);
+  Explained explained{.device = device.spec, .program = compiler.program(*candidate.family, candidate.config, problem)};
+  for (const auto& [other, trial] : known.trials) {
+    const bool is_this = key_of(other) == key_of(candidate);
+    if (is_this) explained.trial = trial;
+    if (is_this || explained.runner_up || trial.outcome != Outcome::ok) continue;
+    explained.runner_up = other;
+    explained.runner_up_us = trial.timing.median_us;
+  }
+  print(explanation_table(explained), options);
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Verb mmtune_verb_explain() {
+  auto options = std::make_shared<ExplainOptions>();
+  Verb verb{.name = "explain",
+            .group = VerbGroup::results,
+            .help = "Why the best kernel of a size takes the time that it takes",
+            .examples = {"mmtune explain --size 4096",
+                         "mmtune explain --size 4096x64x4096 --device model:a100 --family tiled",
+                         "mmtune explain --size 1024 --family simt --config \"BM=64 BN=64\" --device model:h200"},
+            .run = [options] { return explain_kernel(*options); }};
+  verb.add("Problem", {{.names = "--size,--sizes",
+                        .value = "SIZE",
+                        .help = "N or MxNxK",
+                        .target = text_target(options->size),
+                        .required = true},
+                       device_option(*options)});
+  verb.add("Problem", problem_options(*options));
+  verb.add("Problem", {{.names = "--family",
+                        .value = "FAMILY",
+                        .help = "instead of the stored winner a configuration of this family",
+                        .target = text_target(options->family)},
+                       {.names = "--config",
+                        .value = "CONFIG",
+                        .help = "\"NAME=VALUE …\"; what is missing gets its default",
+                        .target = text_target(options->config),
+                        .needs = "--family"},
+                       database_option(*options)});
+  add_output_options(verb, *options);
+  return verb;
+}
+
+}  // namespace mmtune
