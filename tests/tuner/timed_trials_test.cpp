@@ -95,9 +95,8 @@ TEST_F(TimedTrials, AModelThatKnowsTheTimesLosesNothing) {
     if (&each != &*first) next_us = std::min(next_us, each.trial.timing.median_us);
   }
   first->trial.timing.median_us = 2 * next_us;
-  std::sort(timed.trials.begin(), timed.trials.end(), [](const auto& x, const auto& y) {
-    return x.trial.timing.median_us < y.trial.timing.median_us;
-  });
+  std::sort(timed.trials.begin(), timed.trials.end(),
+            [](const auto& x, const auto& y) { return x.trial.timing.median_us < y.trial.timing.median_us; });
   const ModelQuality wrong = quality_of(timed, gpu());
   EXPECT_LT(wrong.spearman, 1);
   EXPECT_DOUBLE_EQ(wrong.loss_first, 1);

@@ -39,8 +39,8 @@ struct SideBySide {
 
   double speed_ratio() const { return time_a.time_us / time_b.time_us; }  ///< above 1: B is faster
 
-  /// How A's winner does on B beside B's own: "the same" kernel, "cannot run" there, "+12.3 %" slower, or "cannot tell":
-  /// the difference is within both times' noise, or only one of them was measured.
+  /// How A's winner does on B beside B's own: "the same" kernel, "cannot run" there, "+12.3 %" slower, or "cannot
+  /// tell": the difference is within both times' noise, or only one of them was measured.
   std::string verdict() const;
 };
 
