@@ -1,5 +1,7 @@
 #include "runtime/log.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -15,8 +17,10 @@ namespace {
 constexpr std::array<std::string_view, 5> kNames = {"silent", "error", "warning", "info", "debug"};
 
 void print(std::string_view line) {
+  // On a terminal a bar may stand in the line, of which the cursor is at the beginning.
+  static const std::string_view clear = isatty(STDERR_FILENO) == 1 ? "\033[K" : "";
   // Names and notes may come from a foreign file. A compiler's log has lines.
-  const std::string text = fmt::format("mmtune: {}\n", printable_lines(line));
+  const std::string text = fmt::format("{}mmtune: {}\n", clear, printable_lines(line));
   // One call, so that lines of several threads do not mix. Where nothing can be written, nothing is lost but the line.
   std::fwrite(text.data(), 1, text.size(), stderr);
 }

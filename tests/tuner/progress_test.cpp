@@ -25,8 +25,8 @@ std::string printed_at(log::Level level) {
   log::set_level(level);
   testing::internal::CaptureStderr();
   {
-    Progress progress(2);
-    progress.update(1, "first");
+    Progress progress;
+    progress.update(1, 2, "first");
   }
   log::set_level(before);
   return testing::internal::GetCapturedStderr();

@@ -9,6 +9,7 @@
 
 #include "runtime/log.h"
 #include "runtime/printable.h"
+#include "tuner/text/terminal.h"
 
 namespace mmtune {
 namespace {
@@ -42,26 +43,22 @@ std::string progress_line(std::int64_t done, std::int64_t total, double elapsed_
   return line;
 }
 
-Progress::Progress(std::int64_t total)
-    : total_(total), terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), next_(start_) {}
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), next_(start_) {}
 
 Progress::~Progress() {
   if (terminal_ && is_shown()) put(std::string(kClearLine));
 }
 
-void Progress::update(std::int64_t done, std::string_view note) {
-  constexpr int kWidth = 100;
+void Progress::update(std::int64_t done, std::int64_t total, std::string_view note) {
+  constexpr std::size_t kNoWidth = 1000;
   const auto now = Clock::now();
   if (now < next_ || !is_shown()) return;
-  const auto line =
-      progress_line(done, total_, std::chrono::duration<double>(now - start_).count(), note, terminal_ ? kWidth : 1000);
-  if (terminal_) {
-    put(fmt::format("{}{}", kClearLine, line));
-    next_ = now + std::chrono::milliseconds(100);
-  } else {
-    put(line + '\n');
-    next_ = now + std::chrono::seconds(10);
-  }
+  const std::size_t columns = terminal_columns(STDERR_FILENO);
+  const auto line = progress_line(done, total, std::chrono::duration<double>(now - start_).count(), note,
+                                  static_cast<int>(columns > 1 ? columns - 1 : kNoWidth));
+  // On a terminal the cursor goes back, so that whatever is printed next overwrites the bar.
+  put(terminal_ ? fmt::format("{}{}\r", kClearLine, line) : line + '\n');
+  next_ = now + (terminal_ ? std::chrono::milliseconds(100) : std::chrono::seconds(10));
 }
 
 }  // namespace mmtune

@@ -11,22 +11,21 @@ namespace mmtune {
 /// "[#####.....] 50%  3/6  ETA 0:42  note", at most `width` columns wide.
 std::string progress_line(std::int64_t done, std::int64_t total, double elapsed_s, std::string_view note, int width);
 
-/// A bar that redraws itself on a terminal, else a line every 10 s; nothing where warnings are not shown either. That
-/// stderr cannot be written is no error. Not thread safe.
+/// A bar as wide as the terminal that redraws itself there, else a line every 10 s; nothing where warnings are not
+/// shown either. That stderr cannot be written is no error. Not thread safe.
 class Progress {
  public:
-  explicit Progress(std::int64_t total);
+  Progress();
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `note` says what is being done: "fp32 nn 1024x1024x1024 simt".
-  void update(std::int64_t done, std::string_view note);
+  /// `note` says what is being done: "fp32 nn 1024x1024x1024".
+  void update(std::int64_t done, std::int64_t total, std::string_view note);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::int64_t total_;
   bool terminal_;
   Clock::time_point start_;
   Clock::time_point next_;  ///< nothing is printed before

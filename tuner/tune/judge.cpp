@@ -10,6 +10,16 @@
 
 namespace mmtune {
 
+namespace {
+
+/// "49.8 µs", "wrong_result".
+std::string result_of(const Trial& trial) {
+  return trial.outcome == Outcome::ok ? fmt::format("{:.2f} µs", trial.timing.median_us)
+                                      : std::string(to_string(trial.outcome));
+}
+
+}  // namespace
+
 std::optional<Trial> Judge::known(const Program& program) const {
   if (setup_.anew()) return std::nullopt;
   auto known = setup_.store.find(program.key);
@@ -20,8 +30,7 @@ std::optional<Trial> Judge::known(const Program& program) const {
 
 Trial Judge::judge(const Supplied& supplied, double best_us) {
   const Program& program = supplied.program;
-  const std::string name = fmt::format("{} {}", to_string(problem_), key_of(program.candidate));
-  setup_.progress(name);
+  setup_.progress.judge(best_us);
   log::debug("{}: {}", to_string(problem_), key_of(program.candidate));
   const Environment environment = setup_.lane.environment();
   if (supplied.outcome != Outcome::ok) {
@@ -80,6 +89,7 @@ void Judge::launch(const Program& program, double best_us, Trial& trial) {
 }
 
 void Judge::store(const Trial& trial, const Binary* binary) {
+  log::info("{} {} {}: {}", to_string(problem_), trial.key.family, trial.key.config, result_of(trial));
   std::optional<LaunchRecord> next;
   if (const Program* program = setup_.preparation.evidence() == Evidence::measured ? coming_() : nullptr) {
     recorded_ = key_of(program->candidate);

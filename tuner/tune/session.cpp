@@ -19,13 +19,15 @@
 #include "runtime/template_files.h"
 #include "templates/render.h"
 #include "tuner/lanes/lane.h"
+#include "tuner/lanes/timed_lane.h"
 #include "tuner/search/strategy.h"
-#include "tuner/text/progress.h"
+#include "tuner/text/text.h"
 #include "tuner/tune/decision.h"
 #include "tuner/tune/fallbacks.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/problem_tuning.h"
+#include "tuner/tune/run_progress.h"
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/interrupt.h"
@@ -87,7 +89,7 @@ class Session {
                        .start_limit = milliseconds(options.load_limit_s)}),
         end_(Clock::now() + budget()) {
     for (const DeviceChoice& model : models_of(options.devices)) add_model(model);
-    progress_.emplace(static_cast<std::int64_t>(models_.size() * options_.problems.size()) * effort_.most_trials);
+    progress_.emplace(static_cast<std::int64_t>(models_.size() * options_.problems.size()), effort_.most_trials);
   }
 
   SessionSummary run() {
@@ -99,6 +101,7 @@ class Session {
     }
     run_lanes();
     if (fault_) std::rethrow_exception(fault_);
+    say_times();
     summary_.interrupted = InterruptGuard::requested();
     return summary_;
   }
@@ -129,7 +132,7 @@ class Session {
         model.tasks.push_back(std::move(task));
       } else {
         ++summary_.known;
-        report(effort_.most_trials, to_string(problem));
+        progress_->skip();
       }
     }
     // Several finish at about the same time if the long ones come first.
@@ -143,6 +146,15 @@ class Session {
     const Preparation& preparation = model.preparation;
     const auto winner = store_.find_winner(key_of(preparation.device()), task.problem, preparation.evidence());
     return winner && winner->search == task.search && winner->trial.environment.nvrtc == preparation.nvrtc();
+  }
+
+  /// Where the time went; most of it at the same time.
+  void say_times() const {
+    const CompileStats compiling = pool_.times();
+    if (compiling.sources == 0 && times_.judging_s == 0) return;
+    log::warning(
+        "time: {} compiled in {:.1f} s of processes, candidates checked and measured in {:.1f} s, raced in {:.1f} s",
+        counted(compiling.sources, "source"), compiling.seconds, times_.judging_s, times_.racing_s);
   }
 
   void run_lanes() {
@@ -161,12 +173,15 @@ class Session {
       const auto lock = is_model ? std::nullopt : GpuLock::wait(device, is_over, options_.wait_s);
       if (!lock && !is_model) return;
       const SettledGpu settled(device.spec, store_);
-      const auto lane = make_lane(model, device);
+      LaneTimes times;
+      const auto lane = make_timed_lane(make_lane(model, device), times);
       CompileQueue compiler(pool_);
       while (const auto task = next_task(model)) {
         tune(model, *task, *lane, compiler);
         settle_launches(device.spec, store_);
       }
+      const std::lock_guard guard(mutex_);
+      times_ += times;
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!fault_) fault_ = std::current_exception();
@@ -224,18 +239,14 @@ class Session {
   }
 
   void tune(Model& model, const Task& task, Lane& lane, CompileQueue& compiler) {
-    int judged = 0;
-    const auto progress = [&](const std::string& note) {
-      report(++judged <= effort_.most_trials ? 1 : 0,
-             lane.evidence() == Evidence::predicted ? "predicted: " + note : note);
-    };
-    report(0, to_string(task.problem));
-    const TuningSetup setup{options_, effort_,  families_, model.preparation,
-                            store_,   compiler, lane,      [this] { return is_stopped(); },
-                            progress};
+    const Preparation& preparation = model.preparation;
+    RunProgress::Search progress = progress_->begin(task.problem, most_trials(preparation, task.problem));
+    const TuningSetup setup{
+        options_, effort_, families_, preparation, store_, compiler, lane, [this] { return is_stopped(); }, progress};
     ProblemTuning tuning(setup, task.problem, task.search, deadline(model));
     const Ending ending = tuning.run(favourites(model));
-    report(std::max(0, effort_.most_trials - judged), to_string(task.problem));
+    const auto winner = store_.find_winner(key_of(preparation.device()), task.problem, preparation.evidence());
+    progress.end(ending == Ending::decided && winner ? &*winner : nullptr);
     const std::lock_guard lock(mutex_);
     if (ending == Ending::failed) ++summary_.failed;
     if (ending != Ending::decided) return;
@@ -243,15 +254,14 @@ class Session {
     model.favourites.add(tuning.winner());
   }
 
+  /// No more than the spaces hold, before their rules: what these leave is known when they are searched.
+  std::int64_t most_trials(const Preparation& preparation, const Problem& problem) const {
+    return std::min<std::int64_t>(configurations(options_, preparation.device(), problem), effort_.most_trials);
+  }
+
   std::vector<Candidate> favourites(const Model& model) {
     const std::lock_guard lock(mutex_);
     return model.favourites.candidates();
-  }
-
-  void report(int trials, const std::string& note) {
-    const std::lock_guard lock(mutex_);
-    done_ += trials;
-    progress_->update(done_, note);
   }
 
   SessionOptions options_;
@@ -262,16 +272,24 @@ class Session {
   CompilePool pool_;
   Clock::time_point end_;
   std::list<Model> models_;
+  std::optional<RunProgress> progress_;
   std::atomic<bool> has_fault_ = false;
 
   std::mutex mutex_;  ///< of everything below, and of tasks and favourites
-  std::optional<Progress> progress_;
-  std::int64_t done_ = 0;
+  LaneTimes times_;   ///< of lanes that have ended
   SessionSummary summary_;
   std::exception_ptr fault_;
 };
 
 }  // namespace
+
+std::int64_t configurations(const SessionOptions& options, const DeviceSpec& device, const Problem& problem) {
+  std::int64_t total = 0;
+  for (const Family* family : searched_families(options.families)) {
+    total += SearchSpace(*family, problem, device, options.only).size();
+  }
+  return total;
+}
 
 std::string strategy_of(const SessionOptions& options, Evidence evidence) {
   if (!options.strategy.empty()) return options.strategy;

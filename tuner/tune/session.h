@@ -40,6 +40,9 @@ struct SessionSummary {
   bool interrupted = false;  ///< stopped by a signal; everything finished is stored
 };
 
+/// How many configurations of the searched families the restriction leaves for a problem, before any rule.
+std::int64_t configurations(const SessionOptions& options, const DeviceSpec& device, const Problem& problem);
+
 /// The strategy that is asked for, else what suits the times: "guided" learns where measurements differ from the model,
 /// which predictions do not, and for them "ranked" finds as much with a tenth of the compiling.
 std::string strategy_of(const SessionOptions& options, Evidence evidence);

@@ -9,6 +9,7 @@
 #include "tuner/lanes/lane.h"
 #include "tuner/search/strategy.h"
 #include "tuner/tune/preparation.h"
+#include "tuner/tune/run_progress.h"
 #include "tuner/tune/session.h"
 #include "tuner/workers/compile_pool.h"
 
@@ -23,8 +24,8 @@ struct TuningSetup {
   Store& store;
   CompileQueue& compiler;
   Lane& lane;
-  std::function<bool()> stopped;                     ///< whether to end early with what there is
-  std::function<void(const std::string&)> progress;  ///< called for each program that is judged
+  std::function<bool()> stopped;  ///< whether to end early with what there is
+  RunProgress::Search& progress;  ///< of the problem
 
   /// Whether what is known is measured again.
   bool anew() const { return options.retune || options.refresh; }

@@ -63,12 +63,15 @@ void CompilePool::work(const std::stop_token& stop, Worker& worker) {
     lock.unlock();
     Result result;
     std::exception_ptr fault;
+    const auto start = std::chrono::steady_clock::now();
     try {
       result = compile(*job, worker);
     } catch (...) {
       fault = std::current_exception();
     }
     lock.lock();
+    ++times_.sources;
+    times_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::erase(running_, job);
     for (const Job::Order& order : job->orders) {
       --order.queue->outstanding_;
@@ -81,6 +84,11 @@ void CompilePool::work(const std::stop_token& stop, Worker& worker) {
     }
     wake_owners_.notify_all();
   }
+}
+
+CompileStats CompilePool::times() const {
+  const std::lock_guard lock(mutex_);
+  return times_;
 }
 
 /// Takes the first one of the queue for which least is running.

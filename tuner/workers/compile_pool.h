@@ -45,6 +45,12 @@ struct CompilePoolOptions {
   std::string program = kThisProgram;                 ///< what the workers run
 };
 
+/// What a pool has compiled.
+struct CompileStats {
+  std::int64_t sources = 0;
+  double seconds = 0;  ///< of all its processes together
+};
+
 /// The version of the NVRTC that is found here, asked for by a worker; empty without one.
 std::string installed_compiler();
 
@@ -65,6 +71,9 @@ class CompilePool {
   CompilePool& operator=(const CompilePool&) = delete;
 
   const CompilerFacts& compiler() const { return compiler_; }
+
+  /// Until now.
+  CompileStats times() const;
 
  private:
   friend class CompileQueue;
@@ -92,11 +101,12 @@ class CompilePool {
   CompilePoolOptions options_;
   std::string headers_;  ///< hash of those that sources are rendered for
   CompilerFacts compiler_;
-  std::mutex mutex_;  ///< of everything below, and of the queues
+  mutable std::mutex mutex_;  ///< of everything below, and of the queues
   std::condition_variable_any wake_worker_;
   std::condition_variable wake_owners_;
   std::deque<JobPointer> waiting_;
   std::vector<JobPointer> running_;
+  CompileStats times_;
   bool stopping_ = false;
   std::vector<Worker> workers_;  ///< one place for each job
   std::vector<std::jthread> threads_;

@@ -17,6 +17,7 @@
 #include "tuner/study/replay.h"
 #include "tuner/text/files.h"
 #include "tuner/text/sizes.h"
+#include "tuner/text/text.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/session.h"
 
@@ -37,20 +38,11 @@ void say(fmt::format_string<Args...> format, Args&&... args) {
   log::write(log::Level::warning, fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// How many configurations of the searched families --only leaves for a problem, before any rule.
-std::int64_t configurations(const SessionOptions& session, const DeviceChoice& device, const Problem& problem) {
-  std::int64_t total = 0;
-  for (const auto* family : searched_families(session.families)) {
-    total += SearchSpace(*family, problem, device.spec, session.only).size();
-  }
-  return total;
-}
-
 void echo(const SessionOptions& session) {
-  constexpr std::size_t kShown = 64;
+  constexpr std::int64_t kShown = 64;
   const Problem& first = session.problems.front();
   std::string list;
-  std::size_t sizes = 0;
+  std::int64_t sizes = 0;
   for (const Problem& problem : session.problems) {
     if (problem.precision != first.precision || problem.layout != first.layout) continue;
     if (++sizes <= kShown) list += ' ' + to_string(Size{problem.m, problem.n, problem.k});
@@ -58,11 +50,12 @@ void echo(const SessionOptions& session) {
   if (sizes > kShown) list += fmt::format(" and {} more", sizes - kShown);
   std::int64_t total = 0;
   for (const auto& model : models_of(session.devices)) {
-    for (const auto& problem : session.problems) total += configurations(session, model, problem);
+    for (const auto& problem : session.problems) total += configurations(session, model.spec, problem);
   }
   for (const auto& device : session.devices) say("{}", to_string(device));
-  say("{} sizes:{}", sizes, list);
-  say("{} problems, {} configurations before rules; database {}", session.problems.size(), total, session.database);
+  say("{}:{}", counted(sizes, "size"), list);
+  say("{}, {} before rules; database {}", counted(static_cast<std::int64_t>(session.problems.size()), "problem"),
+      counted(total, "configuration"), session.database);
 }
 
 void print_plan(const SessionOptions& session, const TuneOptions& options) {
@@ -72,7 +65,7 @@ void print_plan(const SessionOptions& session, const TuneOptions& options) {
   for (const auto& model : models_of(session.devices)) {
     for (const auto& problem : session.problems) {
       table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m,
-                 problem.n, problem.k, configurations(session, model, problem),
+                 problem.n, problem.k, configurations(session, model.spec, problem),
                  std::string(to_string(evidence_of(model)))});
     }
   }
