@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t kRanked = 10000;  // how far down the list candidates may come from
 constexpr std::size_t kPatience = 20;   // so many times fewer than all trials may be no better, one after another,
 constexpr std::size_t kLeast = 2;       // but this many in any case
-constexpr std::size_t kRound = 2;
 
 class Ranked final : public Strategy {
  public:
@@ -31,7 +30,8 @@ class Ranked final : public Strategy {
     std::vector<Candidate> candidates;
     if (best_us_ > 0 && worse_ >= patience_) return candidates;
     for (Candidate& favourite : std::exchange(favourites_, {})) add(std::move(favourite), candidates);
-    while (candidates.size() < kRound && left_ > 0 && rank_ < ranking_.size()) {
+    // One at a time: few are under way when enough is known.
+    while (candidates.empty() && left_ > 0 && rank_ < ranking_.size()) {
       // One stands for all that the model cannot tell apart.
       const double expected_us = ranking_.predicted_us(rank_);
       add(ranking_[rank_], candidates);
