@@ -42,6 +42,7 @@ std::string manual() {
 TEST(Verbs, EachIsDescribedInFull) {
   for (const auto& [words, verb] : runnable_verbs()) {
     EXPECT_NE(verb.help, "") << words;
+    EXPECT_TRUE(!verb.examples.empty() || verb.group == VerbGroup::hidden) << words;
     std::set<std::string> names;
     for (const Option& option : verb.options) {
       EXPECT_NE(option.help, "") << words << ' ' << option.names;

@@ -3,6 +3,7 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <set>
 
@@ -192,6 +193,10 @@ Verb mmtune_verb_db() {
   db.verbs.push_back(task(options, export_copy, "export", "Write a compact copy for other machines",
                           {file_argument(options->other, "file", "where to write it; must not exist")}));
   db.verbs.push_back(task(options, prune, "prune", "Remove trials that are of no more use", prune_options(*options)));
+  for (Verb& part : db.verbs) {
+    std::copy_if(db.examples.begin(), db.examples.end(), std::back_inserter(part.examples),
+                 [&](const std::string& example) { return example.starts_with("mmtune db " + part.name); });
+  }
   return db;
 }
 
