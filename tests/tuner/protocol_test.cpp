@@ -3,52 +3,16 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
 
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
-#include "test_paths.h"
 
 namespace mmtune {
 namespace {
-
-std::string from_corpus(const std::string& name) {
-  std::ifstream file(MMTUNE_SOURCE_DIR "/tests/fuzz/corpus/messages/" + name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-template <class T>
-void expect_read(const std::string& name) {
-  try {
-    EXPECT_EQ(encode(decode<T>(from_corpus(name))), from_corpus(name)) << name;
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << name << ": " << error.what();
-  }
-}
-
-// The fuzzer of messages starts from ones that are read to their end: a field more, and its corpus must have it too.
-TEST(Protocol, TheCorpusSpeaksItAsItIs) {
-  expect_read<Compilation>("compilation");
-  expect_read<CompilerFacts>("facts");
-  expect_read<SentProgram>("program");
-  expect_read<Environment>("environment");
-  expect_read<Verdict>("verdict");
-  expect_read<Problem>("problem");
-  expect_read<std::vector<DeviceSpec>>("gpu");
-  expect_read<RaceResult>("race");
-  expect_read<std::vector<Timing>>("timings");
-}
-
-TEST(Protocol, ARaceThatCannotBeIsRefused) {
-  for (const auto* name : {"race_standing", "race_ratio", "race_nan", "race_no_time", "race_outcome"}) {
-    EXPECT_THROW(decode<RaceResult>(from_corpus(name)), WireError) << name;
-  }
-}
 
 template <class T>
 T there_and_back(const T& value) {
