@@ -11,10 +11,9 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <set>
 #include <utility>
 
-#include "db/columns.h"
+#include "db/schema.h"
 
 namespace mmtune {
 
@@ -25,10 +24,6 @@ const std::vector<std::pair<std::string_view, std::string_view>>& mmtune_db();
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void refuse(const std::string& path, std::string_view cause, std::string_view remedy) {
-  throw DatabaseError(fmt::format("database {}: {}; {}", path, cause, remedy));
-}
 
 /// mkdir -p with 0700 for what is missing.
 void create_private_directories(const fs::path& directory) {
@@ -130,40 +125,6 @@ void check_identity(const Database& database, const Header& header, int current)
   if (header.version < 1) refuse(database.path(), "damaged: it has no version", "restore a copy");
 }
 
-constexpr std::string_view kRestore = "restore a copy, or move it away and tune again";
-
-/// Those of a table, with generated ones, but without the id of its rows.
-std::set<std::string> columns_of(Database& database, std::string_view table) {
-  std::set<std::string> columns;
-  Rows rows = database.query("SELECT name FROM pragma_table_xinfo(:table) WHERE name <> 'id'", Named{"table", table});
-  while (rows.next()) columns.emplace(rows.text(0).value_or(""));
-  return columns;
-}
-
-/// Only our tables, with their columns, and their indices.
-void check_shape(Database& database) {
-  const std::vector<Table> expected = tables();
-  std::size_t found = 0;
-  Rows rows = database.query("SELECT type, name, tbl_name, sql FROM sqlite_schema");
-  while (rows.next()) {
-    const std::string type(rows.text(0).value_or(""));
-    const std::string name(rows.text(1).value_or(""));
-    const std::string_view owner = rows.text(2).value_or("");
-    const auto table =
-        std::find_if(expected.begin(), expected.end(), [&](const Table& each) { return each.name == owner; });
-    const bool ours = table != expected.end();
-    if (type == "table" && ours && rows.text(3).value_or("").starts_with("CREATE TABLE")) {
-      ++found;
-      if (columns_of(database, name) != std::set(table->columns.begin(), table->columns.end())) {
-        refuse(database.path(), fmt::format("the columns of {} are not those of this format", name), kRestore);
-      }
-    } else if (!(type == "index" && ours) && !owner.starts_with("sqlite_")) {
-      refuse(database.path(), fmt::format("holds the {} \"{}\", which no mmtune writes", type, name), kRestore);
-    }
-  }
-  if (found != expected.size()) refuse(database.path(), "tables are missing", kRestore);
-}
-
 Header read_header_in_transaction(Database& database) {
   const Transaction transaction(database, Transaction::Kind::read);
   return read_header(database);
@@ -178,6 +139,10 @@ void undo_interrupted_write(const std::string& file) {
 }
 
 }  // namespace
+
+void refuse(const std::string& path, std::string_view cause, std::string_view remedy) {
+  throw DatabaseError(fmt::format("database {}: {}; {}", path, cause, remedy));
+}
 
 std::vector<Migration> embedded_migrations() {
   constexpr std::string_view kFolder = "db/migrations/";
@@ -242,7 +207,9 @@ std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, 
     refuse(file, fmt::format("format {} is older than {}", header.version, current),
            fmt::format("run `mmtune tune --db {}` once: every command that writes migrates it", file));
   }
-  check_shape(*database);
+  if (const std::string fault = fault_of_schema(*database, embedded_schema()); !fault.empty()) {
+    refuse(file, fault, "restore a copy, or move it away and tune again");
+  }
   if (mode == OpenMode::read_write) database->exec("PRAGMA journal_mode = DELETE");
   return database;
 }

@@ -14,6 +14,9 @@ namespace mmtune {
 /// "mmtu": tells an mmtune database from any other SQLite file.
 inline constexpr std::int64_t kApplicationId = 0x6d6d7475;
 
+/// Throws DatabaseError.
+[[noreturn]] void refuse(const std::string& path, std::string_view cause, std::string_view remedy);
+
 /// One step between versions of the format: db/migrations/README.md.
 struct Migration {
   int version = 0;  ///< that it leads to

@@ -52,6 +52,17 @@ inline void run_raw(const std::string& path, const std::string& sql) {
   sqlite3_close(handle);
 }
 
+/// The same where the schema binds no value: its types and NOT NULL are gone meanwhile.
+inline void run_unbound(const std::string& path, const std::string& sql) {
+  run_raw(path,
+          "CREATE TEMP TABLE kept AS SELECT name, sql FROM sqlite_schema; PRAGMA writable_schema = ON;"
+          "UPDATE sqlite_schema SET sql = replace(replace(replace(sql, 'STRICT', ''), ') , WITHOUT', ') WITHOUT'),"
+          " 'NOT NULL', ''); PRAGMA writable_schema = RESET;" +
+              sql +
+              "; PRAGMA writable_schema = ON;"
+              "UPDATE sqlite_schema SET sql = (SELECT k.sql FROM kept k WHERE k.name = sqlite_schema.name)");
+}
+
 /// Runs `body` in a child; it succeeds by returning without an exception.
 inline pid_t in_child(const std::function<void()>& body) {
   const pid_t child = fork();

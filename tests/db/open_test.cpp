@@ -128,15 +128,45 @@ TEST_F(OpenTest, RefusesViewsTriggersAndStrangeTables) {
   expect_refused(path_, "missing");
 }
 
-TEST_F(OpenTest, RefusesMissingAndStrangeColumns) {
-  for (const char* sql : {"DROP TABLE winner; CREATE TABLE winner (a)", "ALTER TABLE trial DROP COLUMN q1_us",
-                          "ALTER TABLE trial RENAME COLUMN q1_us TO q2_us", "ALTER TABLE trial ADD COLUMN more TEXT",
-                          "ALTER TABLE trial ADD COLUMN more TEXT AS (hex(zeroblob(1000000)))"}) {
+TEST_F(OpenTest, RefusesATableOrAnIndexThatIsNotThatOfTheFormat) {
+  const auto edited = [](const char* from, const char* to) {
+    return fmt::format("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '{}', '{}')", from,
+                       to);
+  };
+  for (const std::string& sql :
+       {std::string("DROP TABLE winner; CREATE TABLE winner (a)"), std::string("ALTER TABLE trial DROP COLUMN q1_us"),
+        std::string("ALTER TABLE trial RENAME COLUMN q1_us TO q2_us"),
+        std::string("ALTER TABLE trial ADD COLUMN more TEXT"),
+        std::string("ALTER TABLE trial ADD COLUMN more TEXT AS (hex(zeroblob(1000000)))"),
+        edited("occupancy        REAL NOT NULL", "occupancy REAL NOT NULL CHECK (length(hex(zeroblob(1e9))))"),
+        edited("note             TEXT NOT NULL", "note TEXT COLLATE NOCASE NOT NULL"),
+        edited("median_us        REAL", "median_us        TEXT"), edited("STRICT", ""),
+        std::string("DROP INDEX trial_by_binary; CREATE INDEX trial_by_binary ON trial (hex(note))")}) {
     fs::remove(path_);
     open();
     run_raw(path_, sql);
-    expect_refused(path_, "are not those of this format");
+    expect_refused(path_, "is not that of this format");
   }
+}
+
+TEST_F(OpenTest, AGeneratedColumnOfAForeignFileIsNotComputed) {
+  open().put({sample_trial(0), sample_trial(1), sample_trial(2)}, {});
+  run_raw(path_,
+          "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'note             TEXT NOT NULL',"
+          " 'note TEXT AS (hex(zeroblob(100000000)))') WHERE name = 'trial'");
+  Store clean = Store::open(directory_ / "clean.db", OpenMode::read_write);
+  try {
+    clean.merge_from(path_);
+    ADD_FAILURE() << "merged";
+  } catch (const DatabaseError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("table trial is not that of this format"));
+  }
+}
+
+TEST_F(OpenTest, StatisticsOfSqliteAreNoFault) {
+  open().put(sample_trial());
+  run_raw(path_, "ANALYZE");
+  EXPECT_TRUE(open(OpenMode::read_only).find(sample_trial().key));
 }
 
 TEST_F(OpenTest, TruncationIsFoundOrHarmless) {

@@ -44,14 +44,14 @@ sqlite3* open_raw(const std::string& path) {
   return handle;
 }
 
-void loosen(const std::string& path) {
-  sqlite3* handle = open_raw(path);
-  exec(handle,
-       "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '');"
-       "UPDATE sqlite_schema SET sql = replace(sql, ') , WITHOUT', ') WITHOUT');"
-       "UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '')");
-  sqlite3_close(handle);
-}
+/// Types of columns and NOT NULL do not bind a program that can write the file; the format has them nevertheless.
+constexpr const char* kLoosen =
+    "CREATE TEMP TABLE kept AS SELECT name, sql FROM sqlite_schema; PRAGMA writable_schema = ON;"
+    "UPDATE sqlite_schema SET sql = replace(replace(replace(sql, 'STRICT', ''), ') , WITHOUT', ') WITHOUT'),"
+    " 'NOT NULL', ''); PRAGMA writable_schema = RESET";
+constexpr const char* kRestore =
+    "PRAGMA writable_schema = ON;"
+    "UPDATE sqlite_schema SET sql = (SELECT k.sql FROM kept k WHERE k.name = sqlite_schema.name)";
 
 void bind_cell(sqlite3_stmt* statement, char type, const std::string& value) {
   constexpr long long kMost = 2 << 20;

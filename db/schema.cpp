@@ -1,0 +1,114 @@
+#include "db/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <vector>
+
+namespace mmtune {
+
+namespace {
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Words, numbers, quoted texts and single characters, without blanks and comments.
+std::vector<std::string> tokens_of(std::string_view sql) {
+  std::vector<std::string> tokens;
+  while (!sql.empty()) {
+    std::size_t size = 1;
+    bool counts = true;
+    if (std::isspace(static_cast<unsigned char>(sql[0])) != 0) {
+      counts = false;
+    } else if (sql.starts_with("--")) {
+      size = std::min(sql.size(), sql.find('\n'));
+      counts = false;
+    } else if (sql[0] == '\'' || sql[0] == '"') {
+      const auto end = sql.find(sql[0], 1);
+      size = end == std::string_view::npos ? sql.size() : end + 1;
+    } else if (is_word(sql[0])) {
+      size = static_cast<std::size_t>(std::find_if_not(sql.begin(), sql.end(), is_word) - sql.begin());
+    }
+    if (counts) tokens.emplace_back(sql.substr(0, size));
+    sql.remove_prefix(size);
+  }
+  return tokens;
+}
+
+/// The statements of a script, each as its tokens.
+std::vector<std::vector<std::string>> statements_of(std::string_view script) {
+  std::vector<std::vector<std::string>> statements(1);
+  for (std::string& token : tokens_of(script)) {
+    if (token == ";") {
+      statements.emplace_back();
+    } else {
+      statements.back().push_back(std::move(token));
+    }
+  }
+  statements.pop_back();  // behind the last ;
+  return statements;
+}
+
+/// "table" of CREATE TABLE.
+std::string kind_of(const std::vector<std::string>& statement) {
+  std::string kind = statement.size() > 2 ? statement[1] : "";
+  std::transform(kind.begin(), kind.end(), kind.begin(), [](unsigned char c) { return std::tolower(c); });
+  return kind;
+}
+
+/// The statement cut into what stands before its first list, the items of the list, and the rest. Those of a table come
+/// in a fixed order.
+std::vector<std::string> canonical(const std::vector<std::string>& statement) {
+  std::vector<std::string> parts(1);  // before the list, its items, behind it
+  int depth = 0;
+  bool behind = false;
+  for (const std::string& token : statement) {
+    const bool opens = !behind && token == "(" && depth++ == 0;
+    const bool closes = !behind && token == ")" && --depth == 0;
+    if (opens || closes || (depth == 1 && token == ",")) parts.emplace_back();
+    parts.back() += token + ' ';
+    behind = behind || closes;
+  }
+  for (std::string& part : parts) {
+    if (part.starts_with("( ") || part.starts_with(", ")) part.erase(0, 2);
+  }
+  if (kind_of(statement) == "table") std::sort(parts.begin() + 1, parts.end());
+  return parts;
+}
+
+/// By "table trial" or "index trial_by_binary" what a script creates.
+std::map<std::string, std::vector<std::string>> objects_of(std::string_view script) {
+  std::map<std::string, std::vector<std::string>> objects;
+  for (const auto& statement : statements_of(script)) {
+    if (statement.size() > 2) objects[fmt::format("{} {}", kind_of(statement), statement[2])] = canonical(statement);
+  }
+  return objects;
+}
+
+}  // namespace
+
+std::string fault_of_schema(Database& database, std::string_view schema) {
+  static const auto kStatistics =
+      objects_of("CREATE TABLE sqlite_stat1(tbl,idx,stat); CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample);");
+  auto expected = objects_of(schema);
+  const std::size_t count = expected.size();
+  expected.insert(kStatistics.begin(), kStatistics.end());
+  std::size_t found = 0;
+  Rows rows = database.query("SELECT type, name, sql FROM sqlite_schema");
+  while (rows.next()) {
+    const std::string_view type = rows.text(0).value_or("");
+    const std::string_view name = rows.text(1).value_or("");
+    if (type == "index" && rows.is_null(2)) continue;  // of a constraint
+    const std::string object = fmt::format("{} {}", type, name);
+    const auto ours = expected.find(object);
+    if (ours == expected.end()) return fmt::format("holds the {} \"{}\", which no mmtune writes", type, name);
+    if (canonical(tokens_of(rows.text(2).value_or(""))) != ours->second) {
+      return fmt::format("its {} is not that of this format", object);
+    }
+    if (!kStatistics.contains(object)) ++found;
+  }
+  return found == count ? "" : "tables or indices are missing";
+}
+
+}  // namespace mmtune
