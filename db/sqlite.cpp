@@ -72,6 +72,20 @@ Explanation explain(int extended, int system_error, const char* message) {
   }
 }
 
+/// Whether what failed, while one file is read and another written, was writing.
+bool is_of_writing(int extended) {
+  switch (extended & 0xff) {
+    case SQLITE_FULL:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+      return true;
+    case SQLITE_IOERR:
+      return extended != SQLITE_IOERR_READ && extended != SQLITE_IOERR_SHORT_READ && extended != SQLITE_IOERR_RDLOCK;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Database::Database(std::string path, Access access) : path_(std::move(path)), process_(getpid()) {
@@ -108,12 +122,12 @@ Database::~Database() {
   sqlite3_close_v2(handle_);
 }
 
-void Database::fail(int code) const {
+void Database::fail(int code, const std::string& path) const {
   const int extended = handle_ != nullptr ? sqlite3_extended_errcode(handle_) : code;
   const int system_error = handle_ != nullptr ? sqlite3_system_errno(handle_) : 0;
   const char* message = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
   const Explanation found = explain((extended & 0xff) == (code & 0xff) ? extended : code, system_error, message);
-  throw DatabaseError(fmt::format("database {}: {}; {}", path_, found.cause, found.remedy));
+  throw DatabaseError(fmt::format("database {}: {}; {}", path, found.cause, found.remedy));
 }
 
 void Database::require_same_process() const {
@@ -126,6 +140,13 @@ void Database::exec(const std::string& sql) {
   require_same_process();
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code);
+}
+
+void Database::vacuum_into(const std::string& copy) {
+  Statement statement(*this, "VACUUM INTO :copy");
+  statement.bind("copy", copy);
+  const int code = sqlite3_step(statement.handle_);
+  if (code != SQLITE_DONE) fail(code, is_of_writing(code) ? copy : path_);
 }
 
 Statement& Database::statement(std::string_view sql) {

@@ -50,6 +50,9 @@ class Database {
   template <class... Args>
   std::int64_t run(std::string_view sql, const Args&... args);
 
+  /// Writes a compact copy to an empty file. Throws like the rest, but names `copy` where writing it is what fails.
+  void vacuum_into(const std::string& copy);
+
   /// The first column of the first row, for pragmas and counts.
   std::int64_t integer(std::string_view sql);
 
@@ -58,7 +61,8 @@ class Database {
   friend class Statement;
   friend class Transaction;
   /// Throws what `code` calls for.
-  [[noreturn]] void fail(int code) const;
+  [[noreturn]] void fail(int code) const { fail(code, path_); }
+  [[noreturn]] void fail(int code, const std::string& path) const;
   void require_same_process() const;
   Statement& statement(std::string_view sql);
   std::int64_t changes() const;

@@ -142,7 +142,8 @@ class Store {
 
   PruneReport prune(const PruneRules& rules);
 
-  /// A compact, self-contained copy for other machines (0600). Throws if the target exists.
+  /// A compact, self-contained copy for other machines (0600). Throws if the target exists. The copy gets its name
+  /// when it is complete and on disk: a process that is killed before leaves TARGET.XXXXXX.part, which nothing reads.
   void export_to(const std::string& target_path);
 
  private:

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <set>
@@ -84,16 +86,37 @@ void absolve(Database& database, PruneReport& report) {
   database.run("DELETE FROM attempt WHERE killed <> 0");
 }
 
-/// Forces what SQLite wrote there to disk; VACUUM INTO does not.
-void sync_file(const std::string& path) {
-  const int file = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+/// Forces a file, or the names in a directory, to disk.
+void sync(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   const bool synced = file >= 0 && fsync(file) == 0;
   const int reason = errno;
   if (file >= 0) close(file);
   if (!synced) {
-    throw DatabaseError(fmt::format("database {}: not written to disk: {}; check the disk and export again", path,
-                                    std::strerror(reason)));
+    refuse(path, fmt::format("not written to disk: {}", std::strerror(reason)), "check the disk and export again");
   }
+}
+
+/// A new, empty file beside `target`, which only this user may use.
+std::string create_beside(const std::string& target) {
+  constexpr std::string_view kSuffix = ".part";
+  std::string path = fmt::format("{}.XXXXXX{}", target, kSuffix);
+  const int file = mkostemps(path.data(), static_cast<int>(kSuffix.size()), O_CLOEXEC);
+  if (file < 0) {
+    refuse(target, fmt::format("cannot be created: {}", std::strerror(errno)),
+           "get write permission for its directory, or name another place");
+  }
+  close(file);
+  return path;
+}
+
+/// Gives a complete file its name, which nothing may have.
+void publish(const std::string& path, const std::string& target) {
+  if (renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) == 0) return;
+  const bool unsupported = errno == EINVAL || errno == ENOSYS;  // by the file system
+  if (unsupported && access(target.c_str(), F_OK) != 0 && rename(path.c_str(), target.c_str()) == 0) return;
+  if (errno == EEXIST || unsupported) refuse(target, "already exists", "name a new file");
+  refuse(target, fmt::format("cannot be named: {}", std::strerror(errno)), "check its directory and export again");
 }
 
 }  // namespace
@@ -140,17 +163,20 @@ PruneReport Store::prune(const PruneRules& rules) {
 void Store::export_to(const std::string& target_path) {
   const std::lock_guard lock(impl_->mutex);
   std::error_code error;
-  const std::string target = std::filesystem::absolute(target_path, error);
-  if (!create_private_file(target)) {
-    throw DatabaseError(fmt::format("database {}: already exists; name a new file", target));
+  const std::filesystem::path target = std::filesystem::absolute(target_path, error);
+  if (std::filesystem::symlink_status(target, error).type() != std::filesystem::file_type::not_found) {
+    refuse(target, "already exists", "name a new file");
   }
+  const std::string partial = create_beside(target);
   try {
-    impl_->database->run("VACUUM INTO :target", Named{"target", target});
-    sync_file(target);
+    impl_->database->vacuum_into(partial);
+    sync(partial);
+    publish(partial, target);
   } catch (...) {
-    unlink(target.c_str());  // ours and incomplete
+    unlink(partial.c_str());
     throw;
   }
+  sync(target.parent_path());
 }
 
 }  // namespace mmtune

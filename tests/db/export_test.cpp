@@ -1,0 +1,90 @@
+// Exporting: the copy is there wholly or not at all, whatever ends the process, and what fails is named.
+#include <gmock/gmock.h>
+#include <mmtune/error.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "tests/db/faulty_vfs.h"
+#include "tests/db/fixtures.h"
+
+namespace mmtune::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ExportTest : public StoreTest {
+ protected:
+  ExportTest() {
+    fs::create_directory(folder_);
+    Store store = open();
+    std::vector<Trial> trials;
+    for (int i = 0; i < 3000; ++i) trials.push_back(sample_trial(i));
+    store.put(trials, {});
+  }
+
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  const fs::path folder_ = directory_ / "copies";
+  const fs::path copy_ = folder_ / "copy.db";
+};
+
+TEST_F(ExportTest, AKilledExportIsNotInTheWayOfTheNext) {
+  int cut_short = 0;
+  for (int delay_us = 0; delay_us < 60'000; delay_us += 1500) {
+    const pid_t child = in_child([&] { open(OpenMode::read_only).export_to(copy_); });
+    std::this_thread::sleep_for(std::chrono::microseconds(delay_us));
+    kill(child, SIGKILL);
+    status_of(child);
+    if (fs::exists(copy_)) {
+      EXPECT_EQ(Store::open(copy_, OpenMode::read_only).trials().size(), 3000U) << "a copy that has its name is whole";
+      fs::remove(copy_);
+    } else {
+      ++cut_short;
+    }
+    EXPECT_NO_THROW(open(OpenMode::read_only).export_to(copy_)) << delay_us;
+    fs::remove(copy_);
+  }
+  EXPECT_GT(cut_short, 0);
+}
+
+TEST_F(ExportTest, AFullDiskIsThatOfTheCopyAndLeavesNothing) {
+  FaultyVfs vfs;
+  for (const auto fault : {FaultyVfs::Fault::disk_full, FaultyVfs::Fault::io_error}) {
+    int faults = 0;
+    for (int operation = 1; operation < 2000; operation = operation * 3 / 2 + 1) {
+      Store store = open(OpenMode::read_only);
+      vfs.fail_at(operation, fault);
+      try {
+        store.export_to(copy_);
+      } catch (const DatabaseError& error) {
+        ++faults;
+        EXPECT_THAT(error.what(), HasSubstr(copy_.string()));
+        EXPECT_THAT(error.what(), Not(HasSubstr(path_ + ":")));
+        EXPECT_EQ(files(), 0U);
+      }
+      vfs.heal();
+      fs::remove(copy_);
+    }
+    EXPECT_GT(faults, 3);
+  }
+}
+
+TEST_F(ExportTest, NothingIsReplaced) {
+  std::ofstream(copy_) << "mine";
+  EXPECT_THROW(open().export_to(copy_), DatabaseError);
+  fs::remove(copy_);
+  fs::create_symlink("nowhere", copy_);
+  EXPECT_THROW(open().export_to(copy_), DatabaseError);
+  EXPECT_EQ(files(), 1U);
+}
+
+}  // namespace
+}  // namespace mmtune::testing
