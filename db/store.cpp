@@ -26,11 +26,15 @@ std::string where(const RowFilter& filter) {
   return fmt::format(" WHERE {}", fmt::join(conditions, " AND "));
 }
 
-// A decision is served while its trial is ok. Its binary may be unknown.
+// A decision is served while its trial is ok. Its binary is what its source compiled to here, by the last compiler and
+// not by the word of the trial, which may come from elsewhere.
 const std::string& select_winner() {
   static const std::string statement = fmt::format(
       "SELECT {}, {}, {}{} JOIN winner ON {} AND trial.outcome = 0"
-      " LEFT JOIN binary ON binary.hash = trial.binary_hash AND trial.binary_hash <> ''",
+      " LEFT JOIN binary ON binary.cubin IS NOT NULL AND binary.hash ="
+      " (SELECT compiled.binary_hash FROM compiled JOIN binary b ON b.hash = compiled.binary_hash"
+      "  AND b.target = compiled.target WHERE compiled.source_hash = trial.source_hash"
+      "  ORDER BY compiled.binary_hash = trial.binary_hash DESC, compiled.target DESC LIMIT 1)",
       sql::columns<Trial>(), sql::names(columns_of<Grounds>("winner", Images::no)), sql::columns<Binary>(),
       sql::from<Trial>(), sql::same<TrialKey>("winner", "trial"));
   return statement;

@@ -40,6 +40,9 @@ struct CheckReport {
   std::int64_t winners = 0;
 };
 
+/// What becomes of the machine code in a file of another user, who may have made it of anything.
+enum class ForeignCode { compile_again, take };
+
 struct MergeReport {
   std::int64_t trials_added = 0;
   std::int64_t trials_kept = 0;  ///< present on both sides: the better verified one stays
@@ -106,20 +109,22 @@ class Store {
   std::vector<Trial> find_twins(const TrialKey& key, const std::string& binary_hash);
 
   /// The binary that this source gave for this target when it was last compiled, with its compiler. `with_cubin` also
-  /// loads the image; then a binary stored without one is none.
+  /// loads the image; then a binary stored without one, or with one that is not that of its hash, is none.
   std::optional<Binary> find_compiled(const std::string& source_hash, const std::string& target, bool with_cubin);
 
   /// Records what a source compiled to, so that it need not be compiled again.
   void put_compiled(const std::string& source_hash, const Binary& binary);
 
-  /// With its image; nothing if that is not stored, in which case the source is to be compiled again.
+  /// With its image; nothing if that is not stored, or is not that of the hash, in which case the source is to be
+  /// compiled again.
   std::optional<Binary> find_binary(const std::string& binary_hash);
 
   /// Sets or replaces the decision for trial's problem and GPU. The trial must have been put and be ok.
   void put_winner(const TrialKey& trial, const std::string& search, int candidates);
 
-  /// The decision for this problem, without the cubin; nothing if its trial is no longer ok. `binary.hash` is empty
-  /// where the binary is unknown, as after merging another user's database.
+  /// The decision for this problem, without the cubin; nothing if its trial is no longer ok. The binary is what its
+  /// source compiled to last; `binary.hash` is empty where that is not stored with its machine code, as after merging
+  /// another user's database.
   std::optional<Winner> find_winner(const DeviceKey& device, const Problem& problem, Evidence evidence);
 
   /// Ordered by precision, layout, m, n, k, and measured before predicted: both are listed, the first one counts.
@@ -136,9 +141,10 @@ class Store {
 
   /// Adds everything from another database, whose values are all suspect. Idempotent and order-free: of two trials
   /// with the same key the better verified one stays (a fault found in a kernel, then more samples, then the newer
-  /// one), of two decisions the faster one. Binaries come along only from a file of the same user; elsewhere rows lose
-  /// their binary_hash, so that their source is compiled again.
-  MergeReport merge_from(const std::string& other_path);
+  /// one), of two decisions the faster one. Machine code comes along from a file of the same user, from others only if
+  /// `code` says so; else rows lose their binary_hash, so that their source is compiled again. A decision whose machine
+  /// code is not here never takes the place of one whose is.
+  MergeReport merge_from(const std::string& other_path, ForeignCode code = ForeignCode::compile_again);
 
   PruneReport prune(const PruneRules& rules);
 

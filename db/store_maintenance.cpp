@@ -31,14 +31,15 @@ void check_pages(Database& database, std::vector<std::string>& faults) {
   }
 }
 
-/// Rows of T that readers skip, by what `name` gives, which is SQL.
+/// Rows of T that readers skip, programs whose machine code is not that of their hash among them. `name` is SQL and
+/// says which row it is.
 template <Record T>
 void check_values(Database& database, std::string_view name, std::vector<std::string>& faults) {
-  Rows rows = database.query(fmt::format("SELECT {}, {}{}", name, sql::columns<T>(), sql::from<T>()));
+  Rows rows = database.query(fmt::format("SELECT {}, {}{}", name, sql::columns<T>(Images::yes), sql::from<T>()));
   while (rows.next()) {
     std::string row;
     T record;
-    Reader reader(rows);
+    Reader reader(rows, Images::yes);
     reader.read(row);
     reader.read(record);
     const std::string fault = reader.valid() ? fault_of(record) : "a value of a wrong type or out of range";

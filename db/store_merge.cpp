@@ -36,10 +36,18 @@ bool is_better(const Trial& a, const Trial& b) {
   return rank(a) != rank(b) ? rank(a) > rank(b) : compare(a, b) > 0;
 }
 
-/// Faster first, then the one with more behind it.
-bool supersedes(const Decision& a, const Decision& b) {
-  const auto rank = [](const Decision& d) {
-    return std::tuple(-d.grounds.median_us, d.grounds.candidates, d.grounds.decided);
+/// Whether there is machine code of the decision's kernel.
+bool can_run(Database& database, const Decision& decision) {
+  constexpr std::string_view kSelect =
+      "SELECT 1 FROM compiled JOIN binary ON binary.hash = compiled.binary_hash AND binary.target = compiled.target"
+      " WHERE compiled.source_hash = :source_hash AND binary.cubin IS NOT NULL";
+  return database.query(kSelect, Named{"source_hash", decision.key.source_hash}).next();
+}
+
+/// One that can run here first, then the faster one, then the one with more behind it.
+bool supersedes(Database& ours, const Decision& a, const Decision& b) {
+  const auto rank = [&](const Decision& d) {
+    return std::tuple(can_run(ours, d), -d.grounds.median_us, d.grounds.candidates, d.grounds.decided);
   };
   return rank(a) != rank(b) ? rank(a) > rank(b) : compare(a, b) > 0;
 }
@@ -52,8 +60,8 @@ std::optional<Decision> find_decision(Database& database, const TrialKey& key) {
   return rows.next() ? valid_row<Decision>(rows) : std::nullopt;
 }
 
-/// Machine code is taken only from the user's own databases; elsewhere rows lose the name of theirs too, since it could
-/// name the code of another kernel.
+/// Whose machine code is taken without asking. Rows of other files lose the name of theirs too, since it could name the
+/// code of another kernel.
 bool is_own(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && status.st_uid == geteuid();
@@ -120,7 +128,7 @@ void merge_compiled(Database& ours, Database& theirs, MergeReport& report) {
 void merge_winners(Database& ours, Database& theirs, MergeReport& report) {
   for_each_row<Decision>(theirs, Images::no, report, [&](const Decision& decision) {
     const auto present = find_decision(ours, decision.key);
-    if (present && !supersedes(decision, *present)) return true;
+    if (present && !supersedes(ours, decision, *present)) return true;
     if (!find_trial(ours, decision.key)) return false;
     write_row(ours, decision);
     ++report.winners_changed;
@@ -130,15 +138,16 @@ void merge_winners(Database& ours, Database& theirs, MergeReport& report) {
 
 }  // namespace
 
-MergeReport Store::merge_from(const std::string& other_path) {
+MergeReport Store::merge_from(const std::string& other_path, ForeignCode code) {
   const std::lock_guard lock(impl_->mutex);
   Database& ours = *impl_->database;
   if (is_same_file(ours.path(), other_path)) {
     throw DatabaseError(fmt::format("database {}: cannot be merged into itself; name another file", other_path));
   }
   const auto theirs = open_database(other_path, OpenMode::read_only, Trust::foreign);
-  const bool with_code = is_own(theirs->path());
+  const bool with_code = code == ForeignCode::take || is_own(theirs->path());
   const Transaction snapshot(*theirs, Transaction::Kind::read);
+  theirs->integer("SELECT count(*) FROM device");  // waits for its lock now, not while it holds ours
   Transaction transaction(ours, Transaction::Kind::write);
   MergeReport report;
   if (with_code) {

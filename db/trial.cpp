@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "db/machine_code.h"
+
 namespace mmtune {
 
 namespace {
@@ -69,6 +71,10 @@ std::optional<Evidence> parse_evidence(std::string_view text) { return value_of(
 std::string_view rule::outcome(Outcome outcome) { return parse_outcome(to_string(outcome)) ? "" : "unknown"; }
 std::string_view rule::evidence(Evidence evidence) { return parse_evidence(to_string(evidence)) ? "" : "unknown"; }
 std::string_view rule::throttle(int throttle) { return (throttle & ~kThrottleMask) == 0 ? "" : "unknown reasons"; }
+
+std::string_view Binary::contradiction() const {
+  return cubin.empty() || hash_machine_code(cubin) == hash ? "" : "hash: not that of its machine code";
+}
 
 std::string_view Timing::contradiction() const {
   return disturbed <= samples ? "" : "disturbed: more than there are samples";

@@ -80,7 +80,7 @@ std::string why_changed(const TrialKey& key, const DeviceSpec& device, const Tem
 std::string why_unusable(const Winner& winner, const DeviceSpec& device, const TemplateFiles& files) {
   const std::string& target = winner.binary.target;
   if (find_family(winner.trial.key.family) != nullptr) {  // else nothing else matters
-    if (winner.binary.hash.empty()) return "its program is not stored";
+    if (winner.binary.hash.empty()) return "its machine code is not stored here: tune again";
     if (!runs_on(target, device)) return fmt::format("compiled for {}", target);
   }
   return why_changed(winner.trial.key, device, files, capability_of(target));

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/machine_code.h"
+#include "db/machine_code.h"
 #include "templates/device_spec.h"
 #include "templates/render.h"
 
@@ -32,7 +32,9 @@ struct Compilation {
     visit("kernels", &Compilation::kernels);
     visit("compile_ms", &Compilation::compile_ms, rule::amount);
   }
-  std::string_view contradiction() const { return ok() && code_hash.empty() ? "code_hash: empty" : ""; }
+  std::string_view contradiction() const {
+    return !ok() || hash_machine_code(cubin) == code_hash ? "" : "code_hash: not that of the machine code";
+  }
 };
 static_assert(kListsAllMembers<Compilation>);
 

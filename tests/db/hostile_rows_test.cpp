@@ -1,4 +1,5 @@
 // Rows that no mmtune writes, put there behind the store's back: skipped one by one and reported by check().
+#include <gmock/gmock.h>
 #include <mmtune/error.h>
 
 #include "db/sqlite.h"
@@ -6,6 +7,9 @@
 
 namespace mmtune::testing {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 class HostileRowsTest : public StoreTest, public ::testing::WithParamInterface<const char*> {};
 
@@ -72,6 +76,76 @@ TEST_F(StoreTest, SpoiltBinariesAreNotServed) {
   EXPECT_FALSE(store.check().faults.empty());
   store.put(sample_trial(), &binary);
   expect_equal(*store.find_binary(binary.hash), binary);
+}
+
+/// What an attempt to read the code of sample_binary(0) finds, and what check() says of it.
+void expect_no_code(Store& store) {
+  const Binary binary = sample_binary();
+  EXPECT_FALSE(store.find_binary(binary.hash));
+  EXPECT_FALSE(store.find_compiled(sample_trial().key.source_hash, binary.target, true));
+  const auto faults = store.check().faults;
+  ASSERT_FALSE(faults.empty());
+  EXPECT_THAT(faults.front(), AllOf(HasSubstr("binary " + binary.hash), HasSubstr("not that of its machine code")));
+}
+
+TEST_F(StoreTest, MachineCodeThatHasRottedIsAbsentAndReported) {
+  Store store = open();
+  const Binary binary = sample_binary();
+  store.put(sample_trial(), &binary);
+  for (const char* rot :
+       {"x'00'", "cubin || x'00'", "zeroblob(length(cubin))", "substr(cubin, 1, length(cubin) - 1)"}) {
+    run_raw(path_, fmt::format("UPDATE binary SET cubin = CAST({} AS BLOB)", rot));
+    expect_no_code(store);
+    store.put(sample_trial(), &binary);
+    EXPECT_TRUE(store.find_binary(binary.hash)) << "compiled again";
+    EXPECT_TRUE(store.check().faults.empty());
+  }
+}
+
+TEST_F(StoreTest, MachineCodeOfAnotherKernelIsAbsentAndReported) {
+  Store store = open();
+  store.put({sample_trial(0), sample_trial(1)}, {sample_binary(1), sample_binary(0)});
+  const std::string other = sample_binary(1).hash;
+  run_raw(path_, fmt::format("UPDATE binary SET cubin = (SELECT b.cubin FROM binary b WHERE b.hash = '{}')", other));
+  EXPECT_TRUE(store.find_binary(other));
+  EXPECT_FALSE(store.find_binary(sample_binary(0).hash));
+  EXPECT_EQ(store.check().faults.size(), 1U);
+}
+
+TEST_F(StoreTest, MachineCodeThatIsNotThatOfItsHashIsNotMerged) {
+  {
+    Store store = open();
+    const Binary binary = sample_binary();
+    store.put(sample_trial(), &binary);
+  }
+  run_raw(path_, "UPDATE binary SET cubin = x'01020304'");
+  Store clean = Store::open(directory_ / "clean.db", OpenMode::read_write);
+  const MergeReport report = clean.merge_from(path_);
+  EXPECT_EQ(report.trials_added, 1);
+  EXPECT_GE(report.rejected, 1);
+  EXPECT_FALSE(clean.find_binary(sample_binary().hash));
+  EXPECT_TRUE(clean.check().faults.empty());
+}
+
+TEST_F(StoreTest, MachineCodeThatIsNotThatOfItsHashIsNotStored) {
+  Store store = open();
+  Binary binary = sample_binary();
+  binary.cubin += "more";
+  EXPECT_THROW(store.put(sample_trial(), &binary), DatabaseError);
+  EXPECT_THROW(store.put_compiled("source", binary), DatabaseError);
+}
+
+TEST_F(StoreTest, ADecisionHasTheCodeOfItsSourceWhateverItsTrialNames) {
+  Store store = open();
+  Trial other = sample_trial(1);
+  other.key.source_hash = "other";
+  store.put({sample_trial(0), other}, {sample_binary(0), sample_binary(1)});
+  store.put_winner(sample_trial(0).key, "search", 1);
+  run_raw(path_, fmt::format("UPDATE trial SET binary_hash = '{}'", sample_binary(1).hash));
+  ASSERT_EQ(store.winners().size(), 1U);
+  EXPECT_EQ(store.winners()[0].binary.hash, sample_binary(0).hash);
+  run_raw(path_, "DELETE FROM compiled");
+  EXPECT_EQ(store.winners()[0].binary.hash, "") << "its source is to be compiled again";
 }
 
 TEST_F(StoreTest, ASpoiltCompilerSpoilsWhatItCompiled) {

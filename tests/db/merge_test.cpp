@@ -16,10 +16,7 @@ class MergeTest : public StoreTest {
     const std::string path = directory_ / name;
     Store store = Store::open(path, OpenMode::read_write);
     std::vector<Binary> binaries;
-    for (const Trial& trial : trials) {
-      binaries.push_back(sample_binary());
-      binaries.back().hash = trial.binary_hash;
-    }
+    for (int number = 0; number < 8; ++number) binaries.push_back(sample_binary(number));
     store.put(trials, binaries);
     store.put_winner(trials[static_cast<std::size_t>(winner)].key, name, 5);
     return path;
@@ -145,6 +142,29 @@ TEST_F(MergeTest, MachineCodeOfAnotherUserStaysOut) {
   EXPECT_FALSE(store.find_compiled(sample_trial().key.source_hash, "sm_90a", false));
   ASSERT_EQ(store.winners().size(), 1U);
   EXPECT_TRUE(store.winners()[0].trial.binary_hash.empty()) << "a name of code is as good as code";
+}
+
+TEST_F(MergeTest, MachineCodeOfAnotherUserIsTakenIfAskedFor) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  const std::string theirs = make("theirs", {sample_trial()}, 0);
+  ASSERT_EQ(chown(theirs.c_str(), 4242, 4242), 0);
+  Store store = open();
+  store.merge_from(theirs, ForeignCode::take);
+  EXPECT_TRUE(store.find_binary(sample_binary().hash));
+  EXPECT_EQ(store.winners().at(0).binary.hash, sample_binary().hash);
+}
+
+TEST_F(MergeTest, AForeignDecisionTakesThePlaceOfNoneThatCanRun) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  Trial faster = sample_trial(1);
+  faster.key.source_hash = "theirs";
+  faster.timing.median_us = 1;
+  const std::string ours = make("ours", {sample_trial(0)}, 0);
+  const std::string theirs = make("theirs", {faster}, 0);
+  ASSERT_EQ(chown(theirs.c_str(), 4242, 4242), 0);
+  EXPECT_THAT(merged("first", {ours, theirs}), ::testing::HasSubstr("winner BM=128 BN=1 ours"));
+  EXPECT_EQ(merged("last", {theirs, ours}), merged("again", {ours, theirs, ours, theirs}));
+  EXPECT_THAT(merged("alone", {theirs}), ::testing::HasSubstr("winner BM=128 BN=2 theirs"));
 }
 
 TEST_F(MergeTest, RejectsSpoiltRowsAndTakesTheOthers) {

@@ -12,16 +12,16 @@
 namespace mmtune::testing {
 namespace {
 
-/// One trial with its program and decision, as version 1 wrote them.
+/// One trial with its program, of hash {0}, and decision, as version 1 wrote them.
 constexpr const char* kRows = R"(
 INSERT INTO device VALUES (1, 'NVIDIA H200', 90, 132, 232448);
 INSERT INTO problem VALUES (1, 3, 2, 1000, 2000, 3000, 16, 8, 4);
 INSERT INTO environment VALUES (1, '580.1', '13.0', 'abcdef1', 'GPU-1234');
-INSERT INTO binary VALUES ('00000000000000000000000000000001', 'sm_90a', 0, 128, 16, 32, 1024, 812.5, x'7f454c46');
-INSERT INTO compiled VALUES ('0123456789abcdef0123456789abcdef', 'sm_90a', '00000000000000000000000000000001');
-INSERT INTO compiled VALUES ('fedcba98', 'sm_90a', '00000000000000000000000000000001');
+INSERT INTO binary VALUES ('{0}', 'sm_90a', 0, 128, 16, 32, 1024, 812.5, x'7f454c46');
+INSERT INTO compiled VALUES ('0123456789abcdef0123456789abcdef', 'sm_90a', '{0}');
+INSERT INTO compiled VALUES ('fedcba98', 'sm_90a', '{0}');
 INSERT INTO trial VALUES (1, 1, 1, 0, 'simt', 'BM=128 BN=1', '0123456789abcdef0123456789abcdef', 0, 'note',
-  '00000000000000000000000000000001', 10.5, 10.25, 11.75, 10.125, 31, 7, 'graph', 1980.5, 0.25, 0, 0.5, 49152, 1,
+  '{0}', 10.5, 10.25, 11.75, 10.125, 31, 7, 'graph', 1980.5, 0.25, 0, 0.5, 49152, 1,
   '2031-04-05T06:07:08Z');
 INSERT INTO winner VALUES (1, 1, 0, 'simt', 'BM=128 BN=1', '0123456789abcdef0123456789abcdef', 10.5, 'search', 5,
   '2031-04-05T06:07:08Z');
@@ -34,7 +34,7 @@ class MigrationTest : public StoreTest {
   MigrationTest() {
     std::ifstream file(MMTUNE_SOURCE_DIR "/tests/db/version_1.sql");
     const std::string schema{std::istreambuf_iterator<char>(file), {}};
-    run_raw(path_, schema + kRows);
+    run_raw(path_, schema + fmt::format(kRows, hash_machine_code("\x7f\x45LF")));
     std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   }
 
@@ -61,6 +61,7 @@ TEST_F(MigrationTest, KeepsTheRows) {
   Store store = open();
   EXPECT_THAT(store.check().faults, ::testing::IsEmpty());
   Trial expected = sample_trial();
+  expected.binary_hash = hash_machine_code("\x7f\x45LF");
   expected.note = "note";
   expected.timing.memory_clock_mhz = expected.timing.power_limit_w = 0;
   expected.timing.throttle = expected.timing.disturbed = expected.timing.clock_limit_mhz = 0;

@@ -4,10 +4,21 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
+#include "db/machine_code.h"
 #include "db/trial.h"
 
 namespace mmtune::testing {
+
+/// Another image for each number; no GPU takes it.
+inline std::string sample_code(int number) { return fmt::format("\x7f\x45LF{}code {}", '\0', number); }
+
+/// Gives the binary this image.
+inline void set_code(Binary& binary, std::string code) {
+  binary.hash = hash_machine_code(code);
+  binary.cubin = std::move(code);
+}
 
 inline Trial sample_trial(int number = 0) {
   Trial trial;
@@ -19,7 +30,7 @@ inline Trial sample_trial(int number = 0) {
   trial.key.evidence = Evidence::measured;
   trial.outcome = Outcome::ok;
   trial.note = "a line\nand a log with \"quotes\" and 'more'";
-  trial.binary_hash = fmt::format("{:032x}", number + 1);
+  trial.binary_hash = hash_machine_code(sample_code(number));
   trial.timing = {10.5 + number, 10.25, 11.75, 10.125, 31, 7, "graph", 1980.5, 2619.5, kPowerCap, 2, 3, 1980, 700.5};
   trial.error_share = 0.25;
   trial.deterministic = false;
@@ -32,13 +43,9 @@ inline Trial sample_trial(int number = 0) {
 
 inline Binary sample_binary(int number = 0) {
   Binary binary;
-  binary.hash = fmt::format("{:032x}", number + 1);
+  set_code(binary, sample_code(number));
   binary.target = "sm_90a";
   binary.exact_target = false;
-  binary.cubin = std::string(
-      "\x7f"
-      "ELF\0\1\2",
-      7);
   binary.registers = 128;
   binary.spill_bytes = 16;
   binary.stack_bytes = 32;

@@ -1,5 +1,5 @@
 // What the compiler gives: its report of resources, and cubins, which also come from databases.
-#include "runtime/machine_code.h"
+#include "db/machine_code.h"
 
 #include "tests/fuzz/fuzz.h"
 

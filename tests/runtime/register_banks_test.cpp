@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/machine_code.h"
+#include "db/machine_code.h"
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/runtime/support.h"

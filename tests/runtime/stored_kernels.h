@@ -59,10 +59,10 @@ inline Source source_of(const Decision& decision, const DeviceSpec& device, int 
 /// A binary that cannot be loaded.
 inline Binary pretended_binary(const Source& source, const CompileTarget& target) {
   Binary binary;
-  binary.hash = "binary-" + source.hash;
   binary.target = target.name;
   binary.exact_target = target.exact;
-  binary.cubin = "no machine code";
+  binary.cubin = "no machine code of " + source.hash;
+  binary.hash = hash_machine_code(binary.cubin);
   binary.registers = 64;
   return binary;
 }

@@ -7,6 +7,7 @@
 
 #include "db/store.h"
 #include "templates/gpu_catalog.h"
+#include "tests/db/samples.h"
 #include "tests/tuner/cli_fixture.h"
 
 namespace mmtune {
@@ -16,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kBinary = "00112233445566778899aabbccddeeff";
+constexpr const char* kCode = "machine code";
 
 Trial trial_of(std::int64_t n, Evidence evidence, Outcome outcome) {
   Trial trial;
@@ -27,7 +28,7 @@ Trial trial_of(std::int64_t n, Evidence evidence, Outcome outcome) {
   trial.key.source_hash = "ffeeddccbbaa99887766554433221100";
   trial.key.evidence = evidence;
   trial.outcome = outcome;
-  trial.binary_hash = kBinary;
+  trial.binary_hash = hash_machine_code(kCode);
   trial.timing.median_us = 100;
   trial.timing.mode = evidence == Evidence::measured ? "graph" : "model";
   trial.occupancy = 0.5;
@@ -38,11 +39,8 @@ class CliDb : public Cli {
  protected:
   CliDb() {
     Binary binary;
-    binary.hash = kBinary;
+    testing::set_code(binary, kCode);
     binary.target = "sm_90a";
-    binary.cubin =
-        "\x7f"
-        "ELF";
     binary.registers = 32;
     auto store = Store::open(path("default.db"), OpenMode::read_write);
     for (const auto& trial :

@@ -56,9 +56,8 @@ class Decision : public testing::StoreTest {
     result.trial = preparation_.trial(result.program, ToldLane().environment());
     result.trial.timing.median_us = time_us;
     Binary binary;
-    binary.hash = ContentHash().add(result.trial.key.source_hash).hex();
+    testing::set_code(binary, "code of " + result.trial.key.source_hash);
     binary.target = kTarget;
-    binary.cubin = "code";
     binary.registers = registers;
     result.trial.binary_hash = binary.hash;
     store_.put(result.trial, &binary);

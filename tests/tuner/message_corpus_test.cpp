@@ -26,7 +26,8 @@ const Timing kTiming{1, 1.25, 1.75, 1, 12, 7, "graph", 1980, 2619, kPowerCap, 1,
 const Verdict kVerdict{Outcome::ok, "", kTiming, 0.5, true};
 const RaceResult kRace{{kVerdict, {Outcome::unstable, "C differs", kTiming, 0.25, false}},
                        {{Standing::leader, {1, 1, 1}}, {Standing::slower, {1.5, 1.25, 2}}}};
-const SentProgram kProgram{"tiled", "TILE=16 UNROLL=4", {"0123", "sm_90a", true, kCode, 32, 0, 8, 4096, 812.5, ""}};
+const SentProgram kProgram{
+    "tiled", "TILE=16 UNROLL=4", {hash_machine_code(kCode), "sm_90a", true, kCode, 32, 0, 8, 4096, 812.5, ""}};
 
 DeviceSpec gpu() {
   DeviceSpec gpu = catalog_gpu("h200");
@@ -47,7 +48,8 @@ Corpus values() {
       {"verdict", encode(kVerdict)},
       {"race", encode(kRace)},
       {"timings", encode(std::vector{kTiming, kTiming, Timing{}})},
-      {"compilation", encode(Compilation{kCode, "", "32 registers", "01ab", {{"gemm", 32, 0, 8, 4096}, {}}, 812.5})},
+      {"compilation",
+       encode(Compilation{kCode, "", "32 registers", hash_machine_code(kCode), {{"gemm", 32, 0, 8, 4096}, {}}, 812.5})},
       {"facts", encode(CompilerFacts{"13.0", {75, 80, 86, 90}, "fedcba98"})},
       {"program", encode(kProgram)},
       {"environment", encode(Environment{"580.1", "13.0", "abcdef1", "GPU-1234"})},

@@ -31,7 +31,7 @@ TEST(Protocol, ValuesTravel) {
   EXPECT_EQ(there_and_back(device).memory_bandwidth_gb_s, device.memory_bandwidth_gb_s);
 
   const std::string bytes("\0\xff\x80 elf=7:", 11);
-  const Compilation compilation{bytes, "", "a log", "0123abcd", {{"gemm", 1, 2, 3, 4}, {}}, 5.5};
+  const Compilation compilation{bytes, "", "a log", hash_machine_code(bytes), {{"gemm", 1, 2, 3, 4}, {}}, 5.5};
   EXPECT_EQ(there_and_back(compilation).cubin, bytes);
   EXPECT_EQ(encode(there_and_back(compilation)), encode(compilation));
 
@@ -48,7 +48,8 @@ TEST(Protocol, ValuesTravel) {
 TEST(Protocol, ProgramsTravelWithoutTheirSource) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 3, 5, 7);
   const Family& tiled = family_named("tiled");
-  const Binary binary{"0123", "sm_90a", false, std::string("\0elf", 4), 1, 2, 3, 4, 5, "13.0"};
+  const std::string code("\0elf", 4);
+  const Binary binary{hash_machine_code(code), "sm_90a", false, code, 1, 2, 3, 4, 5, "13.0"};
   const Program copy =
       received(there_and_back(sent(Program{{&tiled, tiled.default_config(problem)}, {}, {}, {}, binary})));
   EXPECT_EQ(copy.candidate.family, &tiled);

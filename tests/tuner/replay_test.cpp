@@ -11,6 +11,7 @@
 #include "db/store.h"
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
+#include "tests/db/samples.h"
 #include "tests/templates/settings.h"
 #include "tests/tuner/cli_fixture.h"
 
@@ -101,12 +102,10 @@ class WhatIf : public Cli {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       Trial trial = trial_of(candidates[i], 100 + static_cast<double>(i));
       Binary binary;
-      binary.hash = trial.binary_hash = fmt::format("{:032x}", i + 1);
+      testing::set_code(binary, fmt::format("code {}", i));
+      trial.binary_hash = binary.hash;
       trial.key.source_hash = fmt::format("{:032x}", 100 + i);
       binary.target = "sm_90a";
-      binary.cubin =
-          "\x7f"
-          "ELF";
       binary.registers = 32;
       binary.compile_ms = 1000;
       trials.push_back(trial);
@@ -173,13 +172,13 @@ TEST_F(WhatIf, PrintsTheColumnsThatScriptsRead) {
   const auto result = mmtune(arguments + fmt::format("--strategy random --seeds 3..4 --curve '{}'", path("curve.csv")));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out,
-              testing::StartsWith(fmt::format("strategy,seed,precision,m,n,k,trials,seconds,best_us,exhaustive_us,"
+              ::testing::StartsWith(fmt::format("strategy,seed,precision,m,n,k,trials,seconds,best_us,exhaustive_us,"
                                               "exhaustive_trials\nrandom,3,fp32,256,256,256,{},",
                                               known_)));
   EXPECT_THAT(result.out, HasSubstr(fmt::format("\nrandom,4,fp32,256,256,256,{},", known_)));
   EXPECT_THAT(result.out, HasSubstr(fmt::format(",100.000,100.000,{}\n", known_)));
   const auto curve = content(path("curve.csv"));
-  EXPECT_THAT(curve, testing::StartsWith("strategy,seed,precision,m,n,k,trials,seconds,best_us\nrandom,3,fp32,"));
+  EXPECT_THAT(curve, ::testing::StartsWith("strategy,seed,precision,m,n,k,trials,seconds,best_us\nrandom,3,fp32,"));
   for (const int seed : {3, 4}) {
     EXPECT_THAT(curve, HasSubstr(fmt::format("\nrandom,{},fp32,256,256,256,{},", seed, known_)));
   }

@@ -34,6 +34,18 @@ bool Finals::add(const Program& program, const Trial& trial) {
   return true;
 }
 
+std::vector<Candidate> Finals::take_without_program() {
+  std::vector<Candidate> taken;
+  std::erase_if(finalists_, [&](const Finalist& each) {
+    if (!may_be_fastest(each.trial.timing.median_us, best_us_)) return false;
+    if (setup_.store.find_compiled(each.program.key.source_hash, setup_.preparation.target().name, true)) return false;
+    taken.push_back(each.program.candidate);
+    return true;
+  });
+  note_best();
+  return taken;
+}
+
 const Finalist* Finals::winner() {
   try_too_slow_again();
   for (int lost = 0; lost < kLostRaces && !finalists_.empty();) {
@@ -84,11 +96,16 @@ bool Finals::drop_faulty() {
   return dropped > 0;
 }
 
+/// Leaves the finalists sorted.
+void Finals::note_best() {
+  sort_by_time(finalists_);
+  best_us_ = finalists_.empty() ? 0 : finalists_.front().trial.timing.median_us;
+}
+
 /// A candidate may have been too slow only beside one that is no finalist: that was dropped, or that an earlier search
 /// had and this one leaves out. Leaves the finalists sorted.
 void Finals::try_too_slow_again() {
-  sort_by_time(finalists_);
-  best_us_ = finalists_.empty() ? 0 : finalists_.front().trial.timing.median_us;
+  note_best();
   for (Finalist& each : std::exchange(too_slow_, {})) {
     if (setup_.stopped()) return;
     if (best_us_ == 0 || may_be_fastest(each.trial.timing.median_us, best_us_)) judge_.judge_again(each, best_us_);

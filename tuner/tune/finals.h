@@ -23,6 +23,10 @@ class Finals {
   /// The shortest time of a finalist; 0: there is none yet.
   double best_us() const { return best_us_; }
 
+  /// Takes out finalists that may win but whose programs are not stored here, such as those that another installation
+  /// measured: they are to be judged anew.
+  std::vector<Candidate> take_without_program();
+
   /// The winner: by a race, or, where races keep being lost, by the times that there are. Null if no finalist is left,
   /// or if the session is stopped before it is known. Holds until the next call.
   const Finalist* winner();
@@ -35,6 +39,7 @@ class Finals {
   void note_fault(const Trial& trial);
   void judge_fastest_again();
   bool drop_faulty();
+  void note_best();
   void try_too_slow_again();
 
   const TuningSetup& setup_;

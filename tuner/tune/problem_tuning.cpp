@@ -37,6 +37,7 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
     is_cut_ = !work_through(*searching, [this] { return out_of_time(); });
     // However late it is: a winner must have beaten them.
     work_through(*make_listed(untried_defenders(spaces)), setup_.stopped);
+    judge_without_program();
     ending = decide();
   } catch (const OutOfMemoryError& error) {
     log::error("{}: does not fit on this GPU, skipped: {}", to_string(problem_), error.what());
@@ -83,7 +84,7 @@ bool ProblemTuning::work_through(Strategy& strategy, const std::function<bool()>
       Program program = setup_.preparation.program(problem_, candidate);
       if (is_set_aside(program.key, setup_.lane, setup_.store)) {
         rounds.settle(number, set_aside(program));
-      } else if (auto trial = judge_.known(program)) {
+      } else if (auto trial = anew_.contains(key_of(candidate)) ? std::nullopt : judge_.known(program)) {
         rounds.settle(number, note(program, *std::move(trial)));
       } else {
         supply_.order(number, std::move(program));
@@ -94,6 +95,16 @@ bool ProblemTuning::work_through(Strategy& strategy, const std::function<bool()>
     if (!supplied) return true;
     if (enough()) return false;
     rounds.settle(supplied->number, note(supplied->program, judge_.judge(*supplied, finals_.best_us())));
+  }
+}
+
+/// A time from another installation is no reason to run a program: the fastest of these are compiled and measured here.
+void ProblemTuning::judge_without_program() {
+  for (;;) {
+    std::vector<Candidate> candidates = finals_.take_without_program();
+    if (candidates.empty() || setup_.stopped()) return;
+    for (const Candidate& candidate : candidates) anew_.insert(key_of(candidate));
+    work_through(*make_listed(std::move(candidates)), setup_.stopped);
   }
 }
 

@@ -40,6 +40,7 @@ class ProblemTuning {
   std::unique_ptr<Strategy> searcher(const Spaces& spaces, const std::vector<Candidate>& favourites) const;
   std::vector<Candidate> untried_defenders(const Spaces& spaces) const;
   bool work_through(Strategy& strategy, const std::function<bool()>& enough);
+  void judge_without_program();
   Trial set_aside(const Program& program);
   std::optional<Trial> note(const Program& program, Trial trial);
   Ending decide();
@@ -55,6 +56,7 @@ class ProblemTuning {
   Judge judge_;
   Finals finals_;
   std::unordered_set<std::string> tried_;  ///< key_of() the candidates that came to something
+  std::unordered_set<std::string> anew_;   ///< those whose stored trials do not count
   int set_aside_ = 0;                      ///< candidates
   bool is_cut_ = false;                    ///< the search ended before its time
   Candidate winner_;

@@ -145,7 +145,9 @@ class Session {
   bool is_decided(const Model& model, const Task& task) {
     const Preparation& preparation = model.preparation;
     const auto winner = store_.find_winner(key_of(preparation.device()), task.problem, preparation.evidence());
-    return winner && winner->search == task.search && winner->trial.environment.nvrtc == preparation.nvrtc();
+    if (!winner || winner->search != task.search) return false;
+    if (winner->trial.environment.nvrtc != preparation.nvrtc()) return false;
+    return store_.find_compiled(winner->trial.key.source_hash, preparation.target().name, true).has_value();
   }
 
   /// Where the time went; most of it at the same time.

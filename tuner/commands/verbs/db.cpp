@@ -23,6 +23,7 @@ namespace {
 struct DbOptions : Options {
   std::string other;  ///< the file to merge from or to export to
   PruneRules rules;
+  bool with_code = false;  ///< of a file of another user
   bool yes = false;
   bool dry_run = false;  ///< the default, spelt out
 };
@@ -52,7 +53,8 @@ ExitCode check(const DbOptions& options) {
 }
 
 ExitCode merge(const DbOptions& options) {
-  const auto report = Store::open(database_path(options), OpenMode::read_write).merge_from(options.other);
+  const auto code = options.with_code ? ForeignCode::take : ForeignCode::compile_again;
+  const auto report = Store::open(database_path(options), OpenMode::read_write).merge_from(options.other, code);
   print(counts({{"trials_added", report.trials_added},
                 {"trials_kept", report.trials_kept},
                 {"winners_changed", report.winners_changed},
@@ -189,7 +191,10 @@ Verb mmtune_verb_db() {
                        "mmtune db prune --failed --stale --yes"}};
   db.verbs.push_back(task(options, check, "check", "Look for damage", {}));
   db.verbs.push_back(task(options, merge, "merge", "Add everything from another database",
-                          {file_argument(options->other, "other", "the other database, left as it is")}));
+                          {file_argument(options->other, "other", "the other database, left as it is"),
+                           {.names = "--with-code",
+                            .help = "take machine code also from a file of another user",
+                            .target = flag_target(options->with_code)}}));
   db.verbs.push_back(task(options, export_copy, "export", "Write a compact copy for other machines",
                           {file_argument(options->other, "file", "where to write it; must not exist")}));
   db.verbs.push_back(task(options, prune, "prune", "Remove trials that are of no more use", prune_options(*options)));

@@ -1,4 +1,4 @@
-#include "runtime/machine_code.h"
+#include "db/machine_code.h"
 
 #include <elf.h>
 
