@@ -130,6 +130,31 @@ Header read_header_in_transaction(Database& database) {
   return read_header(database);
 }
 
+Database::Access access_of(OpenMode mode) {
+  return mode == OpenMode::read_write ? Database::Access::read_write : Database::Access::read_only;
+}
+
+/// Throws if it is no database of mmtune; brings an older one up to date where it may be written.
+void accept(Database& database, OpenMode mode) {
+  const std::vector<Migration> steps = embedded_migrations();
+  const int current = current_version(steps);
+  Header header = read_header_in_transaction(database);
+  if (mode == OpenMode::read_write && (header.empty() || header.version < current)) {
+    bring_up_to_date(database, embedded_schema(), steps);
+    header = read_header_in_transaction(database);
+  }
+  const std::string& file = database.path();
+  if (header.empty()) refuse(file, "empty", "tune first, or name another file");
+  check_identity(database, header, current);
+  if (header.version < current) {
+    refuse(file, fmt::format("format {} is older than {}", header.version, current),
+           fmt::format("run `mmtune tune --db {}` once: every command that writes migrates it", file));
+  }
+  if (const std::string fault = fault_of_schema(database, embedded_schema()); !fault.empty()) {
+    refuse(file, fault, "restore a copy, or move it away and tune again");
+  }
+}
+
 /// Undoes what a killed writer left half done, as a reader cannot. While a writer lives, SQLite leaves its journal
 /// alone.
 void undo_interrupted_write(const std::string& file) {
@@ -192,25 +217,15 @@ std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, 
     if (mode == OpenMode::read_only) undo_interrupted_write(file);
   }
 
-  const auto permission = mode == OpenMode::read_write ? Database::Access::read_write : Database::Access::read_only;
-  auto database = std::make_unique<Database>(file, permission);
-  const std::vector<Migration> steps = embedded_migrations();
-  const int current = current_version(steps);
-  Header header = read_header_in_transaction(*database);
-  if (mode == OpenMode::read_write && (header.empty() || header.version < current)) {
-    bring_up_to_date(*database, embedded_schema(), steps);
-    header = read_header_in_transaction(*database);
-  }
-  if (header.empty()) refuse(file, "empty", "tune first, or name another file");
-  check_identity(*database, header, current);
-  if (header.version < current) {
-    refuse(file, fmt::format("format {} is older than {}", header.version, current),
-           fmt::format("run `mmtune tune --db {}` once: every command that writes migrates it", file));
-  }
-  if (const std::string fault = fault_of_schema(*database, embedded_schema()); !fault.empty()) {
-    refuse(file, fault, "restore a copy, or move it away and tune again");
-  }
+  auto database = std::make_unique<Database>(file, access_of(mode));
+  accept(*database, mode);
   if (mode == OpenMode::read_write) database->exec("PRAGMA journal_mode = DELETE");
+  return database;
+}
+
+std::unique_ptr<Database> open_image(Image image, OpenMode mode) {
+  auto database = std::make_unique<Database>(image, access_of(mode));
+  accept(*database, mode);
   return database;
 }
 

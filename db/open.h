@@ -44,6 +44,9 @@ enum class Trust {
 /// See Store::open. Foreign files are only ever opened read-only.
 std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, Trust trust);
 
+/// The same of a copy in memory.
+std::unique_ptr<Database> open_image(Image image, OpenMode mode);
+
 /// Creates an empty file that only this user may use. Returns false if something of that name exists.
 bool create_private_file(const std::string& path);
 

@@ -19,6 +19,8 @@ constexpr int kOldestLibrary = 3'037'000;
 /// No value mmtune writes comes near this many bytes.
 constexpr int kLengthLimit = 256 << 20;
 
+constexpr int kOpenFlags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
+
 struct Explanation {
   std::string cause;
   std::string_view remedy;
@@ -89,30 +91,59 @@ bool is_of_writing(int extended) {
 }  // namespace
 
 Database::Database(std::string path, Access access) : path_(std::move(path)), process_(getpid()) {
+  try {
+    open_file(access);
+    harden();
+  } catch (...) {
+    sqlite3_close(handle_);
+    throw;
+  }
+}
+
+Database::Database(Image image, Access access) : path_("in memory"), process_(getpid()) {
+  try {
+    open_image(image.bytes, access);
+    harden();
+  } catch (...) {
+    sqlite3_close(handle_);
+    throw;
+  }
+}
+
+void Database::open_file(Access access) {
   if (sqlite3_libversion_number() < kOldestLibrary) {
     throw DatabaseError(
         fmt::format("SQLite {}: too old to read databases; install SQLite 3.37 or newer", sqlite3_libversion()));
   }
-  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW;
-  flags |= access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-  const int code = sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr);
-  try {
-    if (code != SQLITE_OK) fail(code);
-    // SQLite falls back to reading where it may not write.
-    if (access == Access::read_write && sqlite3_db_readonly(handle_, "main") == 1) fail(SQLITE_READONLY);
-    sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
-    sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kLengthLimit);
-    sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-    sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-    sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-    sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-    sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_FKEY, 1, nullptr);
-    exec("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA synchronous = EXTRA; PRAGMA temp_store = MEMORY");
-  } catch (...) {
-    statements_.clear();
-    sqlite3_close(handle_);
-    throw;
-  }
+  const int mode = access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  const int code = sqlite3_open_v2(path_.c_str(), &handle_, kOpenFlags | SQLITE_OPEN_NOFOLLOW | mode, nullptr);
+  if (code != SQLITE_OK) fail(code);
+  // SQLite falls back to reading where it may not write.
+  if (access == Access::read_write && sqlite3_db_readonly(handle_, "main") == 1) fail(SQLITE_READONLY);
+}
+
+void Database::open_image(std::string_view bytes, Access access) {
+  int code = sqlite3_open_v2(":memory:", &handle_, kOpenFlags | SQLITE_OPEN_READWRITE, nullptr);
+  if (code != SQLITE_OK) fail(code);
+  if (bytes.empty()) return;
+  auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size()));
+  if (copy == nullptr) fail(SQLITE_NOMEM);
+  std::memcpy(copy, bytes.data(), bytes.size());
+  const unsigned use = access == Access::read_only ? SQLITE_DESERIALIZE_READONLY : SQLITE_DESERIALIZE_RESIZEABLE;
+  const auto size = static_cast<sqlite3_int64>(bytes.size());
+  code = sqlite3_deserialize(handle_, "main", copy, size, size, use | SQLITE_DESERIALIZE_FREEONCLOSE);
+  if (code != SQLITE_OK) fail(code);
+}
+
+void Database::harden() {
+  sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
+  sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kLengthLimit);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_FKEY, 1, nullptr);
+  exec("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA synchronous = EXTRA; PRAGMA temp_store = MEMORY");
 }
 
 Database::~Database() {

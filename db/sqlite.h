@@ -26,6 +26,11 @@ class Statement;
 /// How long a lock is waited for.
 inline constexpr int kBusyTimeoutMs = 30'000;
 
+/// The bytes of a database file.
+struct Image {
+  std::string_view bytes;
+};
+
 class Database {
  public:
   enum class Access { read_write, read_only };
@@ -33,6 +38,10 @@ class Database {
   /// Opens an existing file that is no symbolic link. Hardened against hostile files: no triggers, views, extensions or
   /// functions of the schema, every cell's size checked.
   Database(std::string path, Access access);
+
+  /// The same of a copy in memory, which goes with the connection.
+  Database(Image image, Access access);
+
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -60,6 +69,9 @@ class Database {
   friend class Rows;
   friend class Statement;
   friend class Transaction;
+  void open_file(Access access);
+  void open_image(std::string_view bytes, Access access);
+  void harden();
   /// Throws what `code` calls for.
   [[noreturn]] void fail(int code) const { fail(code, path_); }
   [[noreturn]] void fail(int code, const std::string& path) const;

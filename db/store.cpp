@@ -100,6 +100,12 @@ Store Store::open(const std::string& path, OpenMode mode) {
   return Store(std::move(impl));
 }
 
+Store Store::open_image(std::string_view bytes, OpenMode mode) {
+  auto impl = std::make_unique<Impl>();
+  impl->database = mmtune::open_image(Image{bytes}, mode);
+  return Store(std::move(impl));
+}
+
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;

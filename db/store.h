@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db/launch_record.h"
@@ -71,6 +72,10 @@ class Store {
   /// Opens or creates. Refuses, each with its remedy: no SQLite file, another application's, a newer version, corrupt
   /// pages, no permission, a directory another user can write to.
   static Store open(const std::string& path, OpenMode mode);
+
+  /// A copy in memory of a file with these bytes, or of a new one if there are none, which goes with the Store: for
+  /// tests. Refuses what is no database of mmtune.
+  static Store open_image(std::string_view bytes, OpenMode mode);
 
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
@@ -145,6 +150,9 @@ class Store {
   /// `code` says so; else rows lose their binary_hash, so that their source is compiled again. A decision whose machine
   /// code is not here never takes the place of one whose is.
   MergeReport merge_from(const std::string& other_path, ForeignCode code = ForeignCode::compile_again);
+
+  /// The same from another Store, of which only `code` says whether its machine code is taken.
+  MergeReport merge_from(Store& other, ForeignCode code);
 
   PruneReport prune(const PruneRules& rules);
 

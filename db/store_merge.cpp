@@ -1,7 +1,6 @@
 // Merging: every conflict is decided by a total order over row contents, so that neither the order of merges nor
 // repeating one changes the result.
 #include <fmt/format.h>
-#include <mmtune/error.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,28 +135,33 @@ void merge_winners(Database& ours, Database& theirs, MergeReport& report) {
   });
 }
 
+MergeReport merge(Database& ours, Database& theirs, bool with_code) {
+  const Transaction snapshot(theirs, Transaction::Kind::read);
+  theirs.integer("SELECT count(*) FROM device");  // waits for its lock now, not while it holds ours
+  Transaction transaction(ours, Transaction::Kind::write);
+  MergeReport report;
+  if (with_code) {
+    merge_binaries(ours, theirs, report);
+    merge_compiled(ours, theirs, report);
+  }
+  merge_trials(ours, theirs, with_code, report);
+  merge_winners(ours, theirs, report);
+  transaction.commit();
+  return report;
+}
+
 }  // namespace
 
 MergeReport Store::merge_from(const std::string& other_path, ForeignCode code) {
   const std::lock_guard lock(impl_->mutex);
-  Database& ours = *impl_->database;
-  if (is_same_file(ours.path(), other_path)) {
-    throw DatabaseError(fmt::format("database {}: cannot be merged into itself; name another file", other_path));
-  }
+  if (is_same_file(path(), other_path)) refuse(other_path, "cannot be merged into itself", "name another file");
   const auto theirs = open_database(other_path, OpenMode::read_only, Trust::foreign);
-  const bool with_code = code == ForeignCode::take || is_own(theirs->path());
-  const Transaction snapshot(*theirs, Transaction::Kind::read);
-  theirs->integer("SELECT count(*) FROM device");  // waits for its lock now, not while it holds ours
-  Transaction transaction(ours, Transaction::Kind::write);
-  MergeReport report;
-  if (with_code) {
-    merge_binaries(ours, *theirs, report);
-    merge_compiled(ours, *theirs, report);
-  }
-  merge_trials(ours, *theirs, with_code, report);
-  merge_winners(ours, *theirs, report);
-  transaction.commit();
-  return report;
+  return merge(*impl_->database, *theirs, code == ForeignCode::take || is_own(theirs->path()));
+}
+
+MergeReport Store::merge_from(Store& other, ForeignCode code) {
+  const std::scoped_lock lock(impl_->mutex, other.impl_->mutex);
+  return merge(*impl_->database, *other.impl_->database, code == ForeignCode::take);
 }
 
 }  // namespace mmtune

@@ -5,8 +5,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mmtune;
   constexpr std::size_t kHeader = 4;
-  static const fuzz::DatabaseCopy database;
-  std::string bytes = database.original();
+  std::string bytes = fuzz::sample().bytes();
   auto patches = fuzz::text_of(data, size);
   while (patches.size() >= kHeader && !bytes.empty()) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(patches[i]); };
@@ -19,7 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     patches.remove_prefix(kHeader + patch.size());
   }
-  database.write(bytes);
-  fuzz::use_database(database);
+  fuzz::use_database(bytes);
   return 0;
 }

@@ -1,4 +1,4 @@
-// A database for every run of a fuzzer: a copy of one made at the start, in a directory of its own.
+// A database for every run of a fuzzer: a copy in memory of one that is made at the start.
 #pragma once
 
 #include <stdlib.h>
@@ -18,37 +18,21 @@
 
 namespace mmtune::fuzz {
 
-class DatabaseCopy {
+class SampleDatabase {
  public:
-  /// Fills the original: decisions that the dispatch of an H200 accepts, one measured and one predicted.
-  DatabaseCopy() {
+  /// Decisions that the dispatch of an H200 accepts, one measured and one predicted.
+  SampleDatabase() {
     log::set_level(log::Level::silent);
-    const bool in_memory = std::filesystem::is_directory("/dev/shm");  // much faster than a disk that really syncs
-    const auto parent = in_memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path();
-    std::string pattern = parent / "mmtune_fuzz_XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-    fill(Store::open(path(), OpenMode::read_write));
-    keep();
-  }
-  ~DatabaseCopy() { std::filesystem::remove_all(directory_); }
-  DatabaseCopy(const DatabaseCopy&) = delete;
-  DatabaseCopy& operator=(const DatabaseCopy&) = delete;
-
-  std::string path() const { return directory_ / "mmtune.db"; }
-  std::string path(const std::string& name) const { return directory_ / name; }
-  const std::string& original() const { return original_; }
-
-  /// The file as it is now becomes the original.
-  void keep() {
-    std::ifstream file(path(), std::ios::binary);
-    original_.assign(std::istreambuf_iterator<char>(file), {});
+    std::string pattern = std::filesystem::temp_directory_path() / "mmtune_fuzz_XXXXXX";
+    const std::filesystem::path directory = mkdtemp(pattern.data());
+    const std::string path = directory / "mmtune.db";
+    empty_ = bytes_of(path, [](Store&) {});
+    bytes_ = bytes_of(path, fill);
+    std::filesystem::remove_all(directory);
   }
 
-  /// Starts anew from these bytes.
-  void write(std::string_view bytes) const {
-    std::filesystem::remove(path() + "-journal");
-    std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes;
-  }
+  const std::string& bytes() const { return bytes_; }
+  const std::string& empty() const { return empty_; }
 
   static const DeviceSpec& gpu() { return catalog_gpu("h200"); }
 
@@ -70,7 +54,7 @@ class DatabaseCopy {
     return trial;
   }
 
-  static void fill(Store store) {
+  static void fill(Store& store) {
     for (int number = 0; number < 2; ++number) {
       const Trial entry = make_trial(number, number == 0 ? Evidence::measured : Evidence::predicted);
       const Binary binary = testing::sample_binary(number);
@@ -80,11 +64,26 @@ class DatabaseCopy {
     }
   }
 
-  std::filesystem::path directory_;
-  std::string original_;
+  static std::string bytes_of(const std::string& path, void (*change)(Store&)) {
+    {
+      Store store = Store::open(path, OpenMode::read_write);
+      change(store);
+    }
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::string bytes_;
+  std::string empty_;  ///< of a new database
 };
 
-/// Everything that readers and writers of a database do. What they get must be what mmtune writes.
-void use_database(const DatabaseCopy& database);
+inline const SampleDatabase& sample() {
+  static const SampleDatabase database;
+  return database;
+}
+
+/// Everything that readers and writers do with a database whose file has these bytes, in memory. What they get must be
+/// what mmtune writes.
+void use_database(std::string_view bytes);
 
 }  // namespace mmtune::fuzz

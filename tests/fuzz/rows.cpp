@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 
 #include "db/columns.h"
@@ -36,12 +37,26 @@ void exec(sqlite3* handle, const std::string& sql) {
   fuzz::require(code == SQLITE_OK, fmt::format("{}: {}", sql, sqlite3_errmsg(handle)));
 }
 
-/// Opens the file as any process that may write it could: types and NOT NULL can be avoided.
-sqlite3* open_raw(const std::string& path) {
+/// A database in memory that any program with SQLite could change.
+sqlite3* open_raw(const std::string& bytes) {
   sqlite3* handle = nullptr;
-  fuzz::require(sqlite3_open(path.c_str(), &handle) == SQLITE_OK, "the copy opens");
-  exec(handle, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF");
+  fuzz::require(sqlite3_open(":memory:", &handle) == SQLITE_OK, "memory opens");
+  auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size()));
+  std::memcpy(copy, bytes.data(), bytes.size());
+  const auto size = static_cast<sqlite3_int64>(bytes.size());
+  constexpr unsigned kUse = SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE;
+  fuzz::require(sqlite3_deserialize(handle, "main", copy, size, size, kUse) == SQLITE_OK, "the sample opens");
+  exec(handle, "PRAGMA foreign_keys = OFF");
   return handle;
+}
+
+std::string bytes_of(sqlite3* handle) {
+  sqlite3_int64 size = 0;
+  unsigned char* bytes = sqlite3_serialize(handle, "main", &size, 0);
+  fuzz::require(bytes != nullptr, "the database has bytes");
+  std::string copy(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  sqlite3_free(bytes);
+  return copy;
 }
 
 /// Types of columns and NOT NULL do not bind a program that can write the file; the format has them nevertheless.
@@ -98,14 +113,8 @@ void set_column(sqlite3* handle, std::string_view line) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static fuzz::DatabaseCopy database;
-  [[maybe_unused]] static const bool loosened = [] {
-    loosen(database.path());
-    database.keep();
-    return true;
-  }();
-  database.write(database.original());
-  sqlite3* handle = open_raw(database.path());
+  sqlite3* handle = open_raw(fuzz::sample().bytes());
+  exec(handle, kLoosen);
   exec(handle, "BEGIN");
   auto lines = fuzz::text_of(data, size);
   while (!lines.empty()) {
@@ -114,7 +123,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     lines.remove_prefix(std::min(end + 1, lines.size()));
   }
   exec(handle, "COMMIT");
+  exec(handle, kRestore);
+  const std::string bytes = bytes_of(handle);
   sqlite3_close(handle);
-  fuzz::use_database(database);
+  fuzz::use_database(bytes);
   return 0;
 }

@@ -15,7 +15,7 @@ void read(Store& store) {
   for (const Suspect& suspect : store.suspects()) {
     require(fault_of(suspect).empty(), "suspects are valid");
   }
-  const Trial& known = DatabaseCopy::known();
+  const Trial& known = SampleDatabase::known();
   const Binary binary = testing::sample_binary(0);
   if (const auto trial = store.find(known.key)) require(trial->key.config == known.key.config, "finds what is asked");
   store.find_winner(known.key.device, known.key.problem, known.key.evidence);
@@ -26,23 +26,22 @@ void read(Store& store) {
 
 /// What the library makes of it: kernels for sizes that are tuned, near a tuned one, and absurd.
 void dispatch(Store& store) {
-  const DispatchTable table(DatabaseCopy::gpu(), load_kernels(store, DatabaseCopy::gpu(), TemplateFiles::embedded()));
+  const DispatchTable table(SampleDatabase::gpu(),
+                            load_kernels(store, SampleDatabase::gpu(), TemplateFiles::embedded()));
   for (const std::int64_t m : {std::int64_t{1}, std::int64_t{512}, std::int64_t{1} << 40}) {
     const Choice choice = table.choose(packed_problem(Precision::fp32, Layout::nn, m, 256, 1024));
     require(choice.family != nullptr && !choice.plan.steps.empty(), "there is always something to run");
   }
 }
 
-void merge(const DatabaseCopy& database) {
-  const std::string path = database.path("clean.db");
-  std::filesystem::remove(path);
-  Store clean = Store::open(path, OpenMode::read_write);
-  allow<DatabaseError>([&] { clean.merge_from(database.path()); });
+void merge(Store& store) {
+  Store clean = Store::open_image(sample().empty(), OpenMode::read_write);
+  allow<DatabaseError>([&] { clean.merge_from(store, ForeignCode::take); });
   require(clean.check().faults.empty(), "what is merged is sound");
 }
 
 void write(Store& store) {
-  const Trial& trial = DatabaseCopy::known();
+  const Trial& trial = SampleDatabase::known();
   const Binary binary = testing::sample_binary(0);
   const bool sound = store.check().faults.empty();
   store.put(trial, &binary);
@@ -58,18 +57,15 @@ void write(Store& store) {
 
 }  // namespace
 
-void use_database(const DatabaseCopy& database) {
-  const auto with_store = [&](OpenMode mode, void (*use)(Store&)) {
-    allow<DatabaseError>([&] {
-      Store store = Store::open(database.path(), mode);
-      use(store);
-    });
-  };
-  with_store(OpenMode::read_only, [](Store& store) { store.check(); });
-  with_store(OpenMode::read_only, read);
-  with_store(OpenMode::read_only, dispatch);
-  merge(database);
-  with_store(OpenMode::read_write, write);
+void use_database(std::string_view bytes) {
+  allow<DatabaseError>([&] {
+    Store store = Store::open_image(bytes, OpenMode::read_only);
+    for (void (*use)(Store&) : {read, dispatch, merge}) allow<DatabaseError>([&] { use(store); });
+  });
+  allow<DatabaseError>([&] {
+    Store store = Store::open_image(bytes, OpenMode::read_write);
+    write(store);
+  });
 }
 
 }  // namespace mmtune::fuzz
