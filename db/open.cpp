@@ -157,9 +157,9 @@ void accept(Database& database, OpenMode mode) {
 
 /// Undoes what a killed writer left half done, as a reader cannot. While a writer lives, SQLite leaves its journal
 /// alone.
-void undo_interrupted_write(const std::string& file) {
+void undo_interrupted_write(const std::string& file, LockBudget* budget) {
   if (access((file + "-journal").c_str(), F_OK) != 0 || access(file.c_str(), W_OK) != 0) return;
-  Database database(file, Database::Access::read_write);
+  Database database(file, Database::Access::read_write, budget);
   read_header_in_transaction(database);
 }
 
@@ -207,17 +207,17 @@ void bring_up_to_date(Database& database, std::string_view schema, const std::ve
   transaction.commit();
 }
 
-std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, Trust trust) {
+std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, Trust trust, LockBudget* budget) {
   const std::string file = resolve(path, mode);
   if (trust == Trust::own) check_directory(file);
   if (mode == OpenMode::read_write) create_private_file(file);
   check_file(file, trust);
   if (trust == Trust::own) {
     check_journals(file);
-    if (mode == OpenMode::read_only) undo_interrupted_write(file);
+    if (mode == OpenMode::read_only) undo_interrupted_write(file, budget);
   }
 
-  auto database = std::make_unique<Database>(file, access_of(mode));
+  auto database = std::make_unique<Database>(file, access_of(mode), budget);
   accept(*database, mode);
   if (mode == OpenMode::read_write) database->exec("PRAGMA journal_mode = DELETE");
   return database;

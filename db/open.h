@@ -42,7 +42,8 @@ enum class Trust {
 };
 
 /// See Store::open. Foreign files are only ever opened read-only.
-std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, Trust trust);
+std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, Trust trust,
+                                        LockBudget* budget = nullptr);
 
 /// The same of a copy in memory.
 std::unique_ptr<Database> open_image(Image image, OpenMode mode);

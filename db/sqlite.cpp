@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace mmtune {
@@ -56,8 +57,7 @@ Explanation explain(int extended, int system_error, const char* message) {
     case SQLITE_FULL:
       return {"the disk is full", "free some space and run again; everything committed before is kept"};
     case SQLITE_BUSY:
-      return {fmt::format("locked by another process for {} s", kBusyTimeoutMs / 1000),
-              "end that process or try later"};
+      return {"locked by another process", "end that process or try later"};
     case SQLITE_PROTOCOL:
       return {"the file system has no working locks", "keep the database on a local disk"};
     case SQLITE_NOMEM:
@@ -90,7 +90,8 @@ bool is_of_writing(int extended) {
 
 }  // namespace
 
-Database::Database(std::string path, Access access) : path_(std::move(path)), process_(getpid()) {
+Database::Database(std::string path, Access access, LockBudget* budget)
+    : path_(std::move(path)), process_(getpid()), budget_(budget) {
   try {
     open_file(access);
     harden();
@@ -136,7 +137,7 @@ void Database::open_image(std::string_view bytes, Access access) {
 }
 
 void Database::harden() {
-  sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
+  sqlite3_busy_handler(handle_, on_busy, this);
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kLengthLimit);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -158,7 +159,30 @@ void Database::fail(int code, const std::string& path) const {
   const int system_error = handle_ != nullptr ? sqlite3_system_errno(handle_) : 0;
   const char* message = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
   const Explanation found = explain((extended & 0xff) == (code & 0xff) ? extended : code, system_error, message);
-  throw DatabaseError(fmt::format("database {}: {}; {}", path, found.cause, found.remedy));
+  const std::string message_line = fmt::format("database {}: {}; {}", path, found.cause, found.remedy);
+  if ((code & 0xff) == SQLITE_BUSY) throw DatabaseLockedError(message_line);
+  throw DatabaseError(message_line);
+}
+
+int Database::on_busy(void* self, int tries) { return static_cast<Database*>(self)->wait_for_lock(tries) ? 1 : 0; }
+
+/// Called where a lock is not free, with how often it was before. Whether to try again.
+bool Database::wait_for_lock(int tries) {
+  using std::chrono::microseconds;
+  constexpr microseconds kLongest{10'000};
+  constexpr microseconds kFirst{500};
+  const auto now = std::chrono::steady_clock::now();
+  if (tries == 0) lock_deadline_ = now + kLockPatience;
+  const auto left =
+      budget_ != nullptr ? budget_->left() : std::chrono::duration_cast<microseconds>(lock_deadline_ - now);
+  if (left <= microseconds(0)) return false;
+  if (begins_write_) WriteGate::leave();
+  std::this_thread::sleep_for(std::min({left, kLongest, kFirst * (tries + 1)}));
+  if (begins_write_) WriteGate::enter();
+  if (budget_ != nullptr) {
+    budget_->spend(std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - now));
+  }
+  return true;
 }
 
 void Database::require_same_process() const {
@@ -170,6 +194,14 @@ void Database::require_same_process() const {
 void Database::exec(const std::string& sql) {
   require_same_process();
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code);
+}
+
+void Database::begin_write() {
+  require_same_process();
+  begins_write_ = true;
+  const int code = sqlite3_exec(handle_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
+  begins_write_ = false;
   if (code != SQLITE_OK) fail(code);
 }
 
@@ -193,107 +225,13 @@ std::int64_t Database::integer(std::string_view sql) {
 
 std::int64_t Database::changes() const { return sqlite3_changes64(handle_); }
 
-Rows::~Rows() { sqlite3_reset(statement_.handle_); }
-
-bool Rows::next() { return statement_.step(); }
-
-std::optional<std::int64_t> Rows::integer(int column) const {
-  if (sqlite3_column_type(statement_.handle_, column) != SQLITE_INTEGER) return std::nullopt;
-  return sqlite3_column_int64(statement_.handle_, column);
-}
-
-std::optional<double> Rows::real(int column) const {
-  if (sqlite3_column_type(statement_.handle_, column) != SQLITE_FLOAT) return std::nullopt;
-  return sqlite3_column_double(statement_.handle_, column);
-}
-
-std::optional<std::string_view> Rows::text(int column) const {
-  if (sqlite3_column_type(statement_.handle_, column) != SQLITE_TEXT) return std::nullopt;
-  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.handle_, column));
-  const int size = sqlite3_column_bytes(statement_.handle_, column);
-  if (bytes == nullptr) statement_.database_->fail(SQLITE_NOMEM);
-  return std::string_view(bytes, static_cast<std::size_t>(size));
-}
-
-std::optional<std::string_view> Rows::blob(int column) const {
-  if (sqlite3_column_type(statement_.handle_, column) != SQLITE_BLOB) return std::nullopt;
-  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.handle_, column));
-  const int size = sqlite3_column_bytes(statement_.handle_, column);
-  return std::string_view(bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(size));
-}
-
-bool Rows::is_null(int column) const { return sqlite3_column_type(statement_.handle_, column) == SQLITE_NULL; }
-
-Statement::Statement(Database& database, std::string_view sql) : database_(&database) {
-  database.require_same_process();
-  const int code = sqlite3_prepare_v3(database.handle_, sql.data(), static_cast<int>(sql.size()),
-                                      SQLITE_PREPARE_PERSISTENT, &handle_, nullptr);
-  if (code != SQLITE_OK) database.fail(code);
-  for (int i = 1; i <= sqlite3_bind_parameter_count(handle_); ++i) {
-    const char* name = sqlite3_bind_parameter_name(handle_, i);
-    parameters_.push_back({name == nullptr ? "" : name + 1, false});  // behind the colon
-  }
-}
-
-Statement::~Statement() { sqlite3_finalize(handle_); }
-
-Statement::Statement(Statement&& other) noexcept
-    : database_(other.database_),
-      handle_(std::exchange(other.handle_, nullptr)),
-      parameters_(std::move(other.parameters_)) {}
-
-void Statement::restart() {
-  database_->require_same_process();
-  sqlite3_reset(handle_);
-  for (Parameter& parameter : parameters_) parameter.bound = false;
-}
-
-bool Statement::step() {
-  const int code = sqlite3_step(handle_);
-  if (code != SQLITE_ROW && code != SQLITE_DONE) database_->fail(code);
-  return code == SQLITE_ROW;
-}
-
-void Statement::check_bind(int code) {
-  if (code != SQLITE_OK) database_->fail(code);
-}
-
-int Statement::take_parameter(std::string_view name) {
-  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
-                                  [&](const Parameter& parameter) { return parameter.name == name; });
-  if (found == parameters_.end()) throw Error(fmt::format("SQL has no parameter :{}: a fault of mmtune", name));
-  found->bound = true;
-  return static_cast<int>(found - parameters_.begin()) + 1;
-}
-
-void Statement::require_all_bound() const {
-  for (const Parameter& parameter : parameters_) {
-    if (!parameter.bound) throw Error(fmt::format("SQL misses the value of :{}: a fault of mmtune", parameter.name));
-  }
-}
-
-void Statement::bind(std::string_view name, std::int64_t value) {
-  check_bind(sqlite3_bind_int64(handle_, take_parameter(name), value));
-}
-void Statement::bind(std::string_view name, double value) {
-  check_bind(sqlite3_bind_double(handle_, take_parameter(name), value));
-}
-void Statement::bind(std::string_view name, std::nullptr_t) {
-  check_bind(sqlite3_bind_null(handle_, take_parameter(name)));
-}
-
-// An empty view may hold a null pointer, which SQLite would bind as NULL.
-void Statement::bind(std::string_view name, std::string_view value) {
-  const char* bytes = value.empty() ? "" : value.data();
-  check_bind(sqlite3_bind_text64(handle_, take_parameter(name), bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-}
-void Statement::bind(std::string_view name, Blob value) {
-  const char* bytes = value.bytes.empty() ? "" : value.bytes.data();
-  check_bind(sqlite3_bind_blob64(handle_, take_parameter(name), bytes, value.bytes.size(), SQLITE_TRANSIENT));
-}
-
 Transaction::Transaction(Database& database, Kind kind) : database_(database) {
-  database_.exec(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
+  if (kind == Kind::write) {
+    gate_.emplace();
+    database_.begin_write();
+  } else {
+    database_.exec("BEGIN");
+  }
 }
 
 Transaction::~Transaction() {

@@ -4,6 +4,7 @@
 // throws DatabaseError naming the file, the cause and the remedy; loops over rows therefore end on any error.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "db/lock_budget.h"
+#include "db/write_gate.h"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
@@ -23,8 +27,8 @@ namespace mmtune {
 class Rows;
 class Statement;
 
-/// How long a lock is waited for.
-inline constexpr int kBusyTimeoutMs = 30'000;
+/// How long each lock is waited for, unless there is a LockBudget.
+inline constexpr std::chrono::seconds kLockPatience{30};
 
 /// The bytes of a database file.
 struct Image {
@@ -36,8 +40,9 @@ class Database {
   enum class Access { read_write, read_only };
 
   /// Opens an existing file that is no symbolic link. Hardened against hostile files: no triggers, views, extensions or
-  /// functions of the schema, every cell's size checked.
-  Database(std::string path, Access access);
+  /// functions of the schema, every cell's size checked. Where `budget` is given, which must live as long, locks are
+  /// waited for within it; DatabaseLockedError says that it is spent.
+  Database(std::string path, Access access, LockBudget* budget = nullptr);
 
   /// The same of a copy in memory, which goes with the connection.
   Database(Image image, Access access);
@@ -72,6 +77,9 @@ class Database {
   void open_file(Access access);
   void open_image(std::string_view bytes, Access access);
   void harden();
+  static int on_busy(void* self, int tries);
+  bool wait_for_lock(int tries);
+  void begin_write();
   /// Throws what `code` calls for.
   [[noreturn]] void fail(int code) const { fail(code, path_); }
   [[noreturn]] void fail(int code, const std::string& path) const;
@@ -82,6 +90,9 @@ class Database {
   std::string path_;
   sqlite3* handle_ = nullptr;
   long process_;
+  LockBudget* budget_ = nullptr;
+  std::chrono::steady_clock::time_point lock_deadline_;  ///< where there is no budget
+  bool begins_write_ = false;                            ///< has no lock yet
   std::map<std::string, Statement, std::less<>> statements_;
 };
 
@@ -139,6 +150,7 @@ class Statement {
   void bind(std::string_view name, std::nullptr_t);
 
  private:
+  friend class Database;
   friend class Rows;
   void restart();
   bool step();
@@ -206,6 +218,7 @@ class Transaction {
 
  private:
   Database& database_;
+  std::optional<WriteGate> gate_;  ///< of a write
   bool open_ = true;
 };
 

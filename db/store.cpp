@@ -94,9 +94,9 @@ void bind_value(Statement& statement, const RowFilter& filter) {
   if (filter.family) bind_value(statement, Named{"filter_family", *filter.family});
 }
 
-Store Store::open(const std::string& path, OpenMode mode) {
+Store Store::open(const std::string& path, OpenMode mode, LockBudget* budget) {
   auto impl = std::make_unique<Impl>();
-  impl->database = open_database(path, mode, Trust::own);
+  impl->database = open_database(path, mode, Trust::own, budget);
   return Store(std::move(impl));
 }
 

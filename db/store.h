@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "db/launch_record.h"
+#include "db/lock_budget.h"
 #include "db/trial.h"
 
 namespace mmtune {
@@ -70,8 +71,9 @@ struct PruneReport {
 class Store {
  public:
   /// Opens or creates. Refuses, each with its remedy: no SQLite file, another application's, a newer version, corrupt
-  /// pages, no permission, a directory another user can write to.
-  static Store open(const std::string& path, OpenMode mode);
+  /// pages, no permission, a directory another user can write to. Each lock of another process is waited for up to 30
+  /// s, or, with `budget`, all of them together for what is left of that; then DatabaseLockedError is thrown.
+  static Store open(const std::string& path, OpenMode mode, LockBudget* budget = nullptr);
 
   /// A copy in memory of a file with these bytes, or of a new one if there are none, which goes with the Store: for
   /// tests. Refuses what is no database of mmtune.

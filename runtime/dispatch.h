@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -44,7 +45,8 @@ std::string why_unusable(const Winner& winner, const DeviceSpec& device, const T
 struct StoredKernels {
   std::vector<Entry> winners;
   std::vector<Entry> fallbacks;  ///< at most one per precision and layout; extents and times have no meaning
-  int unusable = 0;              ///< decisions for other kernel sources, another architecture or unknown families
+  std::map<std::string, std::string> images;  ///< of the fallbacks, by binary hash
+  int unusable = 0;  ///< decisions for other kernel sources, another architecture or unknown families
 };
 
 /// Reads the decisions for this GPU, measured ones before predicted ones, and the binaries of the fallback. A decision

@@ -45,17 +45,20 @@ std::optional<Entry> entry_of(const Winner& winner, const DeviceSpec& device, co
                key.evidence == Evidence::measured};
 }
 
-std::optional<Entry> stored_fallback(Store& store, const DeviceSpec& device, const TemplateFiles& files,
-                                     const Problem& problem, const std::set<std::string>& targets) {
+/// Finds the fallback of the problem's precision and layout, with its machine code.
+void add_fallback(Store& store, const DeviceSpec& device, const TemplateFiles& files, const Problem& problem,
+                  const std::set<std::string>& targets, StoredKernels& kernels) {
   const Family& family = fallback_family();
   const Config config = family.default_config(problem);
   const LaunchPlan plan = family.plan(problem, config, device);
   for (const std::string& target : targets) {
     const Source source = render(files, family, problem, config, plan, capability_of(target));
-    const auto binary = store.find_compiled(source.hash, target, false);
-    if (binary) return Entry{problem, &family, config, binary->hash, binary->registers, 0, false};
+    auto binary = store.find_compiled(source.hash, target, true);
+    if (!binary) continue;
+    kernels.fallbacks.push_back({problem, &family, config, binary->hash, binary->registers, 0, false});
+    kernels.images[binary->hash] = std::move(binary->cubin);
+    return;
   }
-  return {};
 }
 
 }  // namespace
@@ -103,8 +106,7 @@ StoredKernels load_kernels(Store& store, const DeviceSpec& device, const Templat
   }
   for (const Precision precision : kAllPrecisions) {
     for (const Layout layout : kAllLayouts) {
-      auto fallback = stored_fallback(store, device, files, packed_problem(precision, layout, 1, 1, 1), targets);
-      if (fallback) kernels.fallbacks.push_back(*std::move(fallback));
+      add_fallback(store, device, files, packed_problem(precision, layout, 1, 1, 1), targets, kernels);
     }
   }
   return kernels;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <mmtune/mmtune.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <utility>
 
@@ -21,13 +23,15 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kRemembered = 1 << 14;  // answers; further sizes are worked out on every call
+constexpr std::chrono::milliseconds kLockPatience{50};  // for all locks of a database, as long as a library lives
+constexpr std::size_t kRemembered = 1 << 14;            // answers; further sizes are worked out on every call
 
 /// An answer worked out: complete once `kernel` is there, until then only good for planning.
 struct Ready {
   Choice choice;
   Answer answer;
   KernelCache::Kernel kernel;
+  bool is_stopgap = false;  ///< the choice could not be read just now: the next call tries again
 };
 
 using ReadyPtr = std::shared_ptr<const Ready>;
@@ -69,13 +73,13 @@ std::string place_of_database(const LibraryOptions& options) {
 
 /// What the database offers this device. Nothing wrong with it may stop an application: `note` gets what is.
 StoredKernels read_database(const std::string& path, const DeviceSpec& device, const TemplateFiles& files,
-                            std::string& note) {
+                            LockBudget& budget, std::string& note) {
   StoredKernels kernels;
   try {
     if (path.empty()) env::default_database();  // says why there is none
     std::error_code unreadable;
     if (std::filesystem::exists(path, unreadable) || unreadable) {
-      Store store = Store::open(path, OpenMode::read_only);
+      Store store = Store::open(path, OpenMode::read_only, &budget);
       kernels = load_kernels(store, device, files);
       if (kernels.winners.empty()) note = fmt::format("database {} has no kernels for {}", path, device.name);
       if (kernels.unusable > 0) {
@@ -114,8 +118,8 @@ struct Library::Impl {
       : compile_missing(options.compile_missing),
         database(place_of_database(options)),
         device(std::move(spec)),
-        programs(database, device, template_files()),
-        table(device, read_database(database, device, programs.files(), note)) {
+        programs(database, device, template_files(), lock_budget),
+        table(device, load_database()) {
     if (installed) primary.emplace(*installed);
   }
 
@@ -128,6 +132,13 @@ struct Library::Impl {
     if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(primary->if_retained()), "cuCtxSetCurrent");
     on_gpu.reset();
     if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(nullptr), "cuCtxSetCurrent(nullptr)");
+  }
+
+  /// The fallbacks' machine code is kept, so that there is always something to run.
+  StoredKernels load_database() {
+    StoredKernels kernels = read_database(database, device, programs.files(), lock_budget, note);
+    programs.keep(std::move(kernels.images));
+    return kernels;
   }
 
   PrimaryContext& require_gpu() {
@@ -143,11 +154,11 @@ struct Library::Impl {
     return ready;
   }
 
-  ReadyPtr make_ready(Choice choice, KernelCache::Kernel kernel = nullptr) const {
+  ReadyPtr make_ready(Choice choice, KernelCache::Kernel kernel = nullptr, bool is_stopgap = false) const {
     Answer answer{choice.match,         std::string(choice.family->name()),
                   choice.config.text(), choice.expected_us,
                   choice.measured,      note.empty() ? choice.why : fmt::format("{} ({})", choice.why, note)};
-    return std::make_shared<const Ready>(Ready{std::move(choice), std::move(answer), std::move(kernel)});
+    return std::make_shared<const Ready>(Ready{std::move(choice), std::move(answer), std::move(kernel), is_stopgap});
   }
 
   ReadyPtr planned(const Problem& problem) {
@@ -185,6 +196,7 @@ struct Library::Impl {
   ReadyPtr load_or_fall_back(CUcontext context, const Choice& choice, const Problem& problem, Compile compile) {
     require_context_of(primary->device());
     std::string why;
+    bool is_locked = false;
     try {
       return make_ready(choice, load(context, choice, problem, compile));
     } catch (const DeviceLostError&) {
@@ -192,10 +204,11 @@ struct Library::Impl {
     } catch (const Error& error) {
       if (choice.match == Match::fallback) throw;
       why = fmt::format("{} {} could not be loaded: {}", choice.family->name(), choice.config.text(), error.what());
-      log::warning("{}: {}", to_string(problem), why);
+      is_locked = dynamic_cast<const DatabaseLockedError*>(&error) != nullptr;
+      if (!is_locked || !warned_of_lock.exchange(true)) log::warning("{}: {}", to_string(problem), why);
     }
     const Choice instead = table.fallback(problem, std::move(why));
-    return make_ready(instead, load(context, instead, problem, compile));
+    return make_ready(instead, load(context, instead, problem, compile), is_locked);
   }
 
   ReadyPtr ready(CUcontext context, const Problem& problem) {
@@ -203,6 +216,7 @@ struct Library::Impl {
     const ReadyPtr plan = planned(problem);
     const Compile compile = compile_missing ? Compile::yes : Compile::no;
     ReadyPtr loaded = load_or_fall_back(context, plan->choice, problem, compile);
+    if (loaded->is_stopgap) return loaded;
     if (loaded->choice.match != plan->choice.match) remember(nullptr, problem, make_ready(loaded->choice));
     return remember(context, problem, std::move(loaded));
   }
@@ -216,6 +230,7 @@ struct Library::Impl {
     }
     if (known != nullptr && choice.match == Match::fallback) return *known;
     ReadyPtr loaded = load_or_fall_back(context, choice, problem, Compile::yes);
+    if (loaded->is_stopgap) return loaded;
     // Asked for, so kept however much is remembered already.
     on_gpu->ready.put({nullptr, problem}, make_ready(loaded->choice));
     on_gpu->ready.put({context, problem}, loaded);
@@ -244,6 +259,8 @@ struct Library::Impl {
 
   bool compile_missing;
   std::string database;
+  LockBudget lock_budget{kLockPatience};
+  std::atomic<bool> warned_of_lock = false;
   std::string note;  ///< what is wrong with the database
   DeviceSpec device;
   Programs programs;

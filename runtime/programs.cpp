@@ -8,7 +8,8 @@
 namespace mmtune {
 
 std::string Programs::stored(const std::string& binary_hash) const {
-  auto binary = Store::open(database_, OpenMode::read_only).find_binary(binary_hash);
+  if (const auto kept = kept_.find(binary_hash); kept != kept_.end()) return kept->second;
+  auto binary = Store::open(database_, OpenMode::read_only, &budget_).find_binary(binary_hash);
   if (binary && !binary->cubin.empty()) return std::move(binary->cubin);
   throw DatabaseError(
       fmt::format("database {}: has no machine code of binary {}; tune again, or merge a database that "

@@ -1,6 +1,7 @@
 // Where the library's machine code comes from: the database, or NVRTC where that is wanted.
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -13,12 +14,16 @@ namespace mmtune {
 /// Thread safe.
 class Programs {
  public:
-  Programs(std::string database, DeviceSpec device, TemplateFiles files)
-      : database_(std::move(database)), device_(std::move(device)), files_(std::move(files)) {}
+  /// `budget` limits how long the database's locks are waited for and must live as long.
+  Programs(std::string database, DeviceSpec device, TemplateFiles files, LockBudget& budget)
+      : database_(std::move(database)), device_(std::move(device)), files_(std::move(files)), budget_(budget) {}
 
   const TemplateFiles& files() const { return files_; }
 
-  /// The image of a stored binary. Throws DatabaseError if it is no longer there.
+  /// Keeps machine code that is to be there also while the database is locked. Before the first call of stored().
+  void keep(std::map<std::string, std::string> images) { kept_ = std::move(images); }
+
+  /// The image of a stored binary. Throws DatabaseError if it is no longer there, DatabaseLockedError.
   std::string stored(const std::string& binary_hash) const;
 
   /// Renders and compiles the choice for the problem's precision and layout. Throws DeviceError without NVRTC, Error
@@ -31,6 +36,8 @@ class Programs {
   std::string database_;
   DeviceSpec device_;
   TemplateFiles files_;
+  LockBudget& budget_;
+  std::map<std::string, std::string> kept_;  ///< by binary hash
   std::mutex mutex_;
   std::optional<Nvrtc> nvrtc_;
 };

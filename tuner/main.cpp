@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "db/write_gate.h"
 #include "runtime/log.h"
 #include "tuner/commands/command_line.h"
 #include "tuner/version.h"
@@ -61,5 +62,6 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   // and a line on stderr that nothing reads any more is lost, and not the run.
   std::signal(SIGPIPE, SIG_IGN);
+  mmtune::stop_between_writes();
   return static_cast<int>(mmtune::guarded_run(std::vector<std::string>(argv + 1, argv + argc)));
 }

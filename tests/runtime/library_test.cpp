@@ -2,10 +2,12 @@
 #include <mmtune/mmtune.h>
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <limits>
 
+#include "db/sqlite.h"
 #include "templates/gpu_catalog.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
@@ -71,6 +73,17 @@ TEST_F(LibraryPlan, DamagedDatabaseLeavesTheFallbackAndSaysSo) {
   EXPECT_EQ(answer.match, Match::fallback);
   EXPECT_THAT(answer.why, HasSubstr("test.db"));
   EXPECT_TRUE(std::filesystem::exists(directory_.file("test.db")));
+}
+
+TEST_F(LibraryPlan, ADatabaseThatIsLockedIsWaitedForBrieflyAndSaidSo) {
+  Store::open(directory_.file("test.db"), OpenMode::read_write);
+  Database other(directory_.file("test.db"), Database::Access::read_write);
+  other.exec("BEGIN EXCLUSIVE");
+  const auto start = std::chrono::steady_clock::now();
+  const Answer answer = open().plan(kSquare);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, kLockPatience / 2) << "as long as a program waits";
+  EXPECT_EQ(answer.match, Match::fallback);
+  EXPECT_THAT(answer.why, HasSubstr("locked by another process"));
 }
 
 TEST_F(LibraryPlan, NoPlaceForADatabaseLeavesTheFallbackAndSaysSo) {

@@ -12,7 +12,8 @@ class ProgramsCompile : public test::NvrtcTest {};
 TEST_F(ProgramsCompile, FallbackOfEveryPrecisionAndLayout) {
   const DeviceSpec device = catalog_gpu("h200");
   const DispatchTable table(device, {});
-  Programs programs("none.db", device, TemplateFiles::embedded());
+  LockBudget budget{std::chrono::seconds(0)};
+  Programs programs("none.db", device, TemplateFiles::embedded(), budget);
   for (const Precision precision : kAllPrecisions) {
     for (const Layout layout : kAllLayouts) {
       const Problem problem = packed_problem(precision, layout, 33, 35, 37);
@@ -24,14 +25,13 @@ TEST_F(ProgramsCompile, FallbackOfEveryPrecisionAndLayout) {
 TEST(Programs, StoredOnesComeFromTheDatabase) {
   const test::ScopedDirectory directory;
   const DeviceSpec device = catalog_gpu("h200");
-  {
-    Store store = Store::open(directory.file("test.db"), OpenMode::read_write);
-    Source source;
-    source.hash = "source";
-    store.put_compiled(source.hash, test::pretended_binary(source, compile_target(device, {90})));
-  }
-  const Programs programs(directory.file("test.db"), device, TemplateFiles::embedded());
-  EXPECT_EQ(programs.stored("binary-source"), "no machine code");
+  Source source;
+  source.hash = "source";
+  const Binary binary = test::pretended_binary(source, compile_target(device, {90}));
+  Store::open(directory.file("test.db"), OpenMode::read_write).put_compiled(source.hash, binary);
+  LockBudget budget{std::chrono::seconds(1)};
+  const Programs programs(directory.file("test.db"), device, TemplateFiles::embedded(), budget);
+  EXPECT_EQ(programs.stored(binary.hash), binary.cubin);
   EXPECT_THROW(programs.stored("another"), DatabaseError);
 }
 

@@ -38,6 +38,12 @@ class DatabaseError : public Error {
   using Error::Error;
 };
 
+/// Another process kept the database locked for as long as this one may wait.
+class DatabaseLockedError : public DatabaseError {
+ public:
+  using DatabaseError::DatabaseError;
+};
+
 /// There was no room for an allocation on the GPU; smaller problems may still run.
 class OutOfMemoryError : public Error {
  public:
