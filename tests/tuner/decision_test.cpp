@@ -109,6 +109,17 @@ TEST_F(Decision, OnlyThoseNearTheBestAreRaced) {
   EXPECT_THAT(lane_.raced, ElementsAre(config(16))) << "nothing to race with, but it is looked at";
 }
 
+TEST_F(Decision, TheStoredOneRacesThoughItsTimeIsFromOtherConditions) {
+  const Problem problem = square(512);
+  win(tiled(problem, 8, 190));
+  lane_.rest = Standing::slower;
+  winner({tiled(problem, 8, 190), tiled(problem, 16, 100), tiled(problem, 32, 120)});
+  EXPECT_THAT(lane_.raced, ElementsAre("TILE=16 UNROLL=4", "TILE=8 UNROLL=4"));
+  lane_.raced.clear();
+  winner({tiled(problem, 8, 210), tiled(problem, 16, 100)});
+  EXPECT_THAT(lane_.raced, ElementsAre("TILE=16 UNROLL=4")) << "clocks do not explain so much";
+}
+
 TEST_F(Decision, TimesOfTheRaceAreStored) {
   const Problem problem = square(512);
   const Finalist one = tiled(problem, 16, 100), two = tiled(problem, 32, 101);

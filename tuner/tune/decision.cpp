@@ -14,9 +14,10 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kFinalists = 6;  // besides the default and the stored winner
-constexpr double kFinalMargin = 1.06;  // a screening time this close to the best may still win
-constexpr double kNeighbourhood = 1;   // octaves between extents of neighbouring sizes
+constexpr std::size_t kFinalists = 6;   // besides the default and the stored winner
+constexpr double kFinalMargin = 1.06;   // a screening time this close to the best may still win
+constexpr double kOtherConditions = 2;  // the stored winner's time may be from lower clocks
+constexpr double kNeighbourhood = 1;    // octaves between extents of neighbouring sizes
 
 // A default is not timed where it is expected to take this long and to be so many times slower than the best.
 constexpr double kLongDefault_us = 1e6;
@@ -39,16 +40,21 @@ struct RaceSetup {
 };
 
 /// Those that may win and have their binaries stored: the fastest, and the default and the stored winner if they are
-/// nearly as fast; none that was in a race that crashed the machine. Fills in what their claims need no neighbours for.
+/// perhaps as fast; none that was in a race that crashed the machine. Fills in what their claims need no neighbours
+/// for.
 RaceSetup race_setup(const std::vector<Finalist>& finalists, Lane& lane, Store& store, const std::string& target) {
   const TrialKey& first = finalists.front().trial.key;
   const auto incumbent = store.find_winner(first.device, first.problem, first.evidence);
   RaceSetup setup;
-  for (std::size_t i = 0; i < finalists.size() && may_be_fastest(time_us(finalists[i]), time_us(finalists[0])); ++i) {
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
     const TrialKey& key = finalists[i].trial.key;
     Claim claim;
     claim.is_default = is_default(key);
     claim.is_incumbent = incumbent && is_same(key, incumbent->trial.key);
+    if (!may_be_fastest(time_us(finalists[i]), time_us(finalists[0])) &&
+        !(claim.is_incumbent && time_us(finalists[i]) <= kOtherConditions * time_us(finalists[0]))) {
+      continue;
+    }
     if (i >= kFinalists && !claim.is_default && !claim.is_incumbent) continue;
     auto binary = store.find_compiled(key.source_hash, target, true);
     if (!binary || crashed_in_race(key, lane, store)) continue;
@@ -135,6 +141,14 @@ std::vector<Candidate> defenders(const TrialKey& place, const Spaces& spaces, do
   }
   std::erase_if(candidates, [&](const Candidate& candidate) { return !spaces.contains(candidate); });
   return candidates;
+}
+
+std::optional<Candidate> winner_outside(const Winner& stored, const Spaces& spaces, const Preparation& preparation) {
+  const TrialKey& key = stored.trial.key;
+  if (!preparation.makes(key)) return std::nullopt;
+  Candidate candidate{find_family(key.family), Config::parse(key.config), 0};
+  if (spaces.contains(candidate)) return std::nullopt;
+  return candidate;
 }
 
 std::size_t race(std::vector<Finalist>& finalists, Lane& lane, Store& store, const std::string& target) {

@@ -1,6 +1,7 @@
 // Which candidate wins a problem, and which question that answers.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,13 +31,18 @@ void sort_by_time(std::vector<Finalist>& finalists);
 /// needs device, problem and evidence.
 std::vector<Candidate> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store);
 
+/// A stored decision that lies outside what is searched, if this program still makes it: only what beats it in a race
+/// takes its place.
+std::optional<Candidate> winner_outside(const Winner& stored, const Spaces& spaces, const Preparation& preparation);
+
 /// Whether a candidate that was screened with this time may be faster than one with the best.
 bool may_be_fastest(double time_us, double best_us);
 
 /// The winners of sizes no extent of which differs by more than a factor of two, nearest first.
 std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners);
 
-/// Times the fastest of these, sorted by time and at least one, against each other and verifies them again. What came
+/// Times the fastest of these, sorted by time and at least one, against each other and verifies them again; the stored
+/// decision races even where its time, which may be from other conditions, is up to twice that of the best. What came
 /// of it is in their trials, also in the store, which has their programs for `target`. The index of the winner; see
 /// choose_winner() for ties. Where one of them turns out not to be right, or not deterministic and has to be, there is
 /// no winner yet: the race without it may end otherwise.

@@ -34,6 +34,15 @@ bool Finals::add(const Program& program, const Trial& trial) {
   return true;
 }
 
+const Finalist* Finals::fastest_in(const Spaces& spaces) const {
+  const Finalist* fastest = nullptr;
+  for (const Finalist& each : finalists_) {
+    if (!spaces.contains(each.program.candidate)) continue;
+    if (fastest == nullptr || each.trial.timing.median_us < fastest->trial.timing.median_us) fastest = &each;
+  }
+  return fastest;
+}
+
 std::vector<Candidate> Finals::take_without_program() {
   std::vector<Candidate> taken;
   std::erase_if(finalists_, [&](const Finalist& each) {

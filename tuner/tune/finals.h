@@ -23,6 +23,9 @@ class Finals {
   /// The shortest time of a finalist; 0: there is none yet.
   double best_us() const { return best_us_; }
 
+  /// The fastest that is searched, as far as known; null if there is none.
+  const Finalist* fastest_in(const Spaces& spaces) const;
+
   /// Takes out finalists that may win but whose programs are not stored here, such as those that another installation
   /// measured: they are to be judged anew.
   std::vector<Candidate> take_without_program();

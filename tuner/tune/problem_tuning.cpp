@@ -33,12 +33,13 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
   try {
     setup_.lane.begin(problem_);
     const Spaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
+    if (before_ && !setup_.options.refresh) outside_ = winner_outside(*before_, spaces, setup_.preparation);
     const auto searching = searcher(spaces, favourites);
     is_cut_ = !work_through(*searching, [this] { return out_of_time(); });
     // However late it is: a winner must have beaten them.
     work_through(*make_listed(untried_defenders(spaces)), setup_.stopped);
     judge_without_program();
-    ending = decide();
+    ending = decide(spaces);
   } catch (const OutOfMemoryError& error) {
     log::error("{}: does not fit on this GPU, skipped: {}", to_string(problem_), error.what());
   } catch (const UnmeasurableError& error) {
@@ -67,6 +68,7 @@ std::unique_ptr<Strategy> ProblemTuning::searcher(const Spaces& spaces,
 
 std::vector<Candidate> ProblemTuning::untried_defenders(const Spaces& spaces) const {
   std::vector<Candidate> candidates = defenders(place_, spaces, finals_.best_us(), setup_.store);
+  if (outside_) candidates.push_back(*outside_);
   std::erase_if(candidates, [this](const Candidate& candidate) { return tried_.contains(key_of(candidate)); });
   return candidates;
 }
@@ -125,30 +127,55 @@ std::optional<Trial> ProblemTuning::note(const Program& program, Trial trial) {
 }
 
 /// Stores the winner. A run that is stopped before the race decides nothing.
-Ending ProblemTuning::decide() {
+Ending ProblemTuning::decide(const Spaces& spaces) {
   const Finalist* winner = finals_.winner();
   if (set_aside_ > 0) {
     log::warning("{}: {} candidates are set aside; see `mmtune show --set-aside`", to_string(problem_), set_aside_);
   }
+  if (winner != nullptr && outside_ && key_of(winner->program.candidate) == key_of(*outside_))
+    return keep(*winner, spaces);
   if (winner != nullptr) {
     winner_ = winner->program.candidate;
-    put_winner(winner->trial.key);
+    put_winner(winner->trial);
     return Ending::decided;
   }
   if (setup_.stopped()) return Ending::stopped;
+  return fail();
+}
+
+Ending ProblemTuning::fail() const {
   log::error("{}: no valid candidate among {}; see `mmtune space` and the database for the reasons",
              to_string(problem_), tried_.size());
   return Ending::failed;
 }
 
-void ProblemTuning::put_winner(const TrialKey& winner) {
+/// The decision from outside the search won the race.
+Ending ProblemTuning::keep(const Finalist& before, const Spaces& spaces) {
+  setup_.store.put_winner(before.trial.key, before_->search, before_->candidates);
+  const Finalist* best = finals_.fastest_in(spaces);
+  if (best == nullptr) return fail();
+  winner_ = best->program.candidate;
+  log::warning(
+      "{}: the best of this search is {} with {:.2f} us; {} with {:.2f} us was decided before, is not beaten "
+      "by it and stays",
+      to_string(problem_), key_of(winner_), best->trial.timing.median_us, key_of(before.program.candidate),
+      before.trial.timing.median_us);
+  return Ending::not_beaten;
+}
+
+void ProblemTuning::put_winner(const Trial& winner) {
   if (setup_.options.refresh && before_) {
-    setup_.store.put_winner(winner, before_->search, before_->candidates);  // what was searched remains
+    setup_.store.put_winner(winner.key, before_->search, before_->candidates);  // what was searched remains
     return;
+  }
+  if (before_ && setup_.options.deterministic && !before_->trial.deterministic &&
+      before_->trial.timing.median_us < winner.timing.median_us) {
+    log::warning("{}: {} {} with {:.2f} us is not deterministic, and no longer the decision", to_string(problem_),
+                 before_->trial.key.family, before_->trial.key.config, before_->trial.timing.median_us);
   }
   // A search that was cut is no final decision: the next run goes on with it.
   const bool is_final = !is_cut_ && !finals_.saw_first_kill();
-  setup_.store.put_winner(winner, is_final ? search_ : "", static_cast<int>(tried_.size()));
+  setup_.store.put_winner(winner.key, is_final ? search_ : "", static_cast<int>(tried_.size()));
 }
 
 }  // namespace mmtune

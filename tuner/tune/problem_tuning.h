@@ -18,7 +18,12 @@
 
 namespace mmtune {
 
-enum class Ending { decided, failed, stopped };
+enum class Ending {
+  decided,
+  not_beaten,  ///< the stored decision lies outside what was searched, and stays
+  failed,
+  stopped,
+};
 
 /// Every candidate becomes a trial: the supply makes it a program, the judge says what becomes of that, the finals find
 /// the winner. For one use by one thread.
@@ -32,7 +37,7 @@ class ProblemTuning {
   /// Failed if the problem has no valid candidate, or cannot be measured here. Throws DatabaseError, DeviceError.
   Ending run(const std::vector<Candidate>& favourites);
 
-  /// Once decided.
+  /// Once decided, or not beaten: the best of what was searched.
   const Candidate& winner() const { return winner_; }
 
  private:
@@ -43,15 +48,18 @@ class ProblemTuning {
   void judge_without_program();
   Trial set_aside(const Program& program);
   std::optional<Trial> note(const Program& program, Trial trial);
-  Ending decide();
-  void put_winner(const TrialKey& winner);
+  Ending decide(const Spaces& spaces);
+  Ending fail() const;
+  Ending keep(const Finalist& before, const Spaces& spaces);
+  void put_winner(const Trial& winner);
 
   const TuningSetup& setup_;
   Problem problem_;
   std::string search_;
   Clock::time_point deadline_;
-  TrialKey place_;                ///< of the problem's rows; of their keys, what is left is open
-  std::optional<Winner> before_;  ///< the stored decision
+  TrialKey place_;                    ///< of the problem's rows; of their keys, what is left is open
+  std::optional<Winner> before_;      ///< the stored decision
+  std::optional<Candidate> outside_;  ///< what that is for, if it is not searched
   ProgramSupply supply_;
   Judge judge_;
   Finals finals_;

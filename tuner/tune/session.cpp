@@ -251,9 +251,9 @@ class Session {
     progress.end(ending == Ending::decided && winner ? &*winner : nullptr);
     const std::lock_guard lock(mutex_);
     if (ending == Ending::failed) ++summary_.failed;
-    if (ending != Ending::decided) return;
-    ++summary_.tuned;
-    model.favourites.add(tuning.winner());
+    if (ending == Ending::decided) ++summary_.tuned;
+    if (ending == Ending::not_beaten) ++summary_.not_beaten;
+    if (ending == Ending::decided || ending == Ending::not_beaten) model.favourites.add(tuning.winner());
   }
 
   /// No more than the spaces hold, before their rules: what these leave is known when they are searched.

@@ -36,6 +36,7 @@ struct SessionOptions {
 struct SessionSummary {
   int tuned = 0;             ///< problems that got a new decision
   int known = 0;             ///< problems whose decision was in the database
+  int not_beaten = 0;        ///< problems whose stored decision lies outside the search and stays
   int failed = 0;            ///< problems without a valid candidate
   bool interrupted = false;  ///< stopped by a signal; everything finished is stored
 };

@@ -113,8 +113,8 @@ ExitCode tune(const TuneOptions& options) {
   if (options.what_if) return replay_search(session, options);
   const auto summary = run_session(session);
   print_winners(session, options);
-  say("{} {}, {} known before, {} failed", summary.tuned, to_string(evidence_of(session.devices.front())),
-      summary.known, summary.failed);
+  say("{} {}, {} known before{}, {} failed", summary.tuned, to_string(evidence_of(session.devices.front())),
+      summary.known, summary.not_beaten > 0 ? fmt::format(", {} not beaten", summary.not_beaten) : "", summary.failed);
   if (summary.interrupted) {
     log::warning("interrupted: what was finished is stored; the same command goes on from there");
     return ExitCode::interrupted;

@@ -1,0 +1,78 @@
+// A run that searches less than the one before takes nothing away from it.
+#include <gmock/gmock.h>
+
+#include "db/store.h"
+#include "tests/tuner/cli_fixture.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class NarrowRuns : public Cli {
+ protected:
+  static constexpr std::string_view kNarrow = "--family tiled --only 'TILE=16 UNROLL=4'";
+
+  Result tune(std::string_view options) const {
+    return mmtune(fmt::format("tune --device model:h200 --sizes 64 {}", options));
+  }
+
+  void SetUp() override {
+    if (const Result first = tune("--effort quick"); first.code == 3) {
+      GTEST_SKIP() << first.err;
+    } else {
+      ASSERT_EQ(first.code, 0) << first.err;
+    }
+  }
+
+  Store store() const { return Store::open(path("default.db"), OpenMode::read_only); }
+
+  /// "simt BM=…": the only decision there is.
+  std::string decided() const {
+    const std::vector<Winner> winners = store().winners();
+    EXPECT_EQ(winners.size(), 1U);
+    return winners.at(0).trial.key.family + ' ' + winners.at(0).trial.key.config;
+  }
+
+  void forget_everything() const { std::filesystem::remove(path("default.db")); }
+};
+
+TEST_F(NarrowRuns, NeverReplaceAFasterDecision) {
+  const std::string before = decided();
+  ASSERT_THAT(before, Not(HasSubstr("tiled")));
+  const Result narrow = tune(kNarrow);
+  EXPECT_EQ(narrow.code, 0) << narrow.err;
+  EXPECT_EQ(decided(), before);
+  EXPECT_THAT(narrow.err, HasSubstr("the best of this search is tiled TILE=16 UNROLL=4 with "));
+  EXPECT_THAT(narrow.err, HasSubstr(before + " with "));
+  EXPECT_THAT(narrow.err, HasSubstr("0 predicted, 0 known before, 1 not beaten, 0 failed"));
+  RowFilter tiled;
+  tiled.family = "tiled";
+  EXPECT_FALSE(store().trials(tiled).empty()) << "what it tried is stored";
+}
+
+TEST_F(NarrowRuns, LeaveTheWiderSearchKnown) {
+  tune(kNarrow);
+  EXPECT_THAT(tune("--effort quick").err, HasSubstr("0 predicted, 1 known before, 0 failed"));
+}
+
+TEST_F(NarrowRuns, ReplaceWhatTheyBeat) {
+  forget_everything();
+  ASSERT_EQ(tune("--family naive").code, 0);
+  const Result faster = tune(kNarrow);
+  EXPECT_EQ(decided(), "tiled TILE=16 UNROLL=4") << faster.err;
+  EXPECT_THAT(faster.err, HasSubstr("1 predicted, 0 known before, 0 failed"));
+}
+
+TEST_F(NarrowRuns, AreReplacedByAWiderOne) {
+  const std::string best = decided();
+  forget_everything();
+  ASSERT_EQ(tune(kNarrow).code, 0);
+  ASSERT_EQ(decided(), "tiled TILE=16 UNROLL=4");
+  ASSERT_EQ(tune("--effort quick").code, 0);
+  EXPECT_EQ(decided(), best);
+}
+
+}  // namespace
+}  // namespace mmtune
