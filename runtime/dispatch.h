@@ -6,14 +6,17 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "db/store.h"
+#include "runtime/nearest.h"
 #include "templates/family.h"
 #include "templates/render.h"
 
@@ -23,13 +26,18 @@ struct ProblemHash {
   std::size_t operator()(const Problem& problem) const;
 };
 
-/// A kernel that won a size. Its binary is right for any extents, but rendered for problem.align.
-struct Entry {
-  Problem problem;
+/// A program that is stored.
+struct Kernel {
   const Family* family = nullptr;
   Config config;  ///< complete
   std::string binary_hash;
   int registers = 0;  ///< per thread, the compiler's
+};
+
+/// A size and the kernel that won it. Its binary is right for any extents, but rendered for problem.align.
+struct Entry {
+  Problem problem;
+  std::shared_ptr<const Kernel> kernel;  ///< sizes that have one in common share it
   double median_us = 0;
   bool measured = false;  ///< else median_us is the model's
 };
@@ -39,18 +47,20 @@ struct Entry {
 std::string why_changed(const TrialKey& key, const DeviceSpec& device, const TemplateFiles& files, int capability);
 
 /// Why this program cannot launch a decision's binary on the GPU, as "its kernel has changed since"; empty if it can.
-std::string why_unusable(const Winner& winner, const DeviceSpec& device, const TemplateFiles& files);
+std::string why_unusable(const TrialKey& key, const Binary& binary, const DeviceSpec& device,
+                         const TemplateFiles& files);
 
 /// What a database offers one GPU.
 struct StoredKernels {
-  std::vector<Entry> winners;
+  std::vector<Entry> winners;    ///< each problem once
   std::vector<Entry> fallbacks;  ///< at most one per precision and layout; extents and times have no meaning
   std::map<std::string, std::string> images;  ///< of the fallbacks, by binary hash
   int unusable = 0;  ///< decisions for other kernel sources, another architecture or unknown families
 };
 
 /// Reads the decisions for this GPU, measured ones before predicted ones, and the binaries of the fallback. A decision
-/// counts only if `files` still render to the source that was tuned. Throws DatabaseError.
+/// counts only if `files` still render to the source that was tuned, which is looked at once for each kernel. Throws
+/// DatabaseError.
 StoredKernels load_kernels(Store& store, const DeviceSpec& device, const TemplateFiles& files);
 
 /// A kernel for one problem and why it was chosen.
@@ -71,8 +81,9 @@ class DispatchTable {
  public:
   DispatchTable(DeviceSpec device, StoredKernels kernels);
 
-  /// Never fails: m, n >= 1, k >= 0. An exact entry takes one look-up in a hash map; else all entries are weighed,
-  /// which is worth remembering.
+  /// Never fails: m, n >= 1, k >= 0. An exact entry takes one look-up in a hash map; else the kernel of the nearest
+  /// size is compared with others: with all if they are few, else with those of the next sizes. Microseconds, however
+  /// many sizes there are.
   Choice choose(const Problem& problem) const;
 
   /// The default of fallback_family(), which runs everything.
@@ -81,41 +92,50 @@ class DispatchTable {
   /// For operands that no stored binary may touch: the nearest configuration, to be compiled for their alignment.
   std::optional<Choice> recompiled(const Problem& problem) const;
 
-  bool empty() const { return entries_.empty(); }
-
  private:
   struct Tuned : Entry {
-    Alignment needs;
-    double model_us = 0;  ///< the model's time of the tuned problem
+    std::uint32_t variant = 0;
+    std::uint32_t next = 0;  ///< entry of the same extents and another alignment; itself: none
   };
-  /// Entries by number.
+  /// A kernel rendered for an alignment.
+  struct Variant {
+    std::uint32_t first = 0;  ///< entry that has it
+    Alignment needs;
+  };
   struct Group {
-    std::vector<std::size_t> tuned;
-    std::vector<std::size_t> kernels;  ///< one entry for each different kernel
+    NearestSizes sizes;
+    std::vector<std::uint32_t> variants;
     std::optional<Entry> fallback;
   };
   struct Candidate {
-    const Tuned* entry;
+    const Entry* entry;
     LaunchPlan plan;
     double model_us;
   };
 
+  static constexpr std::size_t kGroups = kAllPrecisions.size() * kAllLayouts.size();
+
   static std::size_t group_index(const Problem& problem);
   const Group& group(const Problem& problem) const { return groups_[group_index(problem)]; }
-  void add(Entry entry);
+  void add_variant(std::uint32_t number, std::unordered_map<const Kernel*, std::uint32_t>& known);
   LaunchPlan plan_of(const Entry& entry, const Problem& problem) const;
-  const Tuned* exact(const Problem& problem) const;
-  std::vector<const Tuned*> by_distance(const Problem& problem) const;
+  double model_us(const Entry& entry) const;
+  const Alignment& needs(const Tuned& entry) const { return variants_[entry.variant].needs; }
+  std::optional<Candidate> exact(const Problem& problem) const;
   std::optional<Candidate> candidate(const Tuned& entry, const Problem& problem) const;
-  std::optional<Candidate> nearest(const Problem& problem) const;
-  /// Of those that the model expects to take less; nothing if there is none.
-  std::optional<Candidate> fastest(const Problem& problem, double than_us) const;
-  Choice make(Match match, Candidate candidate, const Problem& problem, std::string why) const;
+  std::optional<Candidate> candidate(const Entry& entry, const Alignment& needs, const Problem& problem) const;
+  std::optional<Candidate> nearest(NearestSizes::Walk& walk, const Problem& problem) const;
+  std::vector<std::uint32_t> rivals(NearestSizes::Walk& walk, const Problem& problem) const;
+  /// Of these entries, the one that the model expects to take least and less than that; nothing if there is none.
+  std::optional<Candidate> fastest(const std::vector<std::uint32_t>& entries, const Problem& problem,
+                                   double than_us) const;
+  Choice make(Match match, Candidate candidate, double tuned_model_us, const Problem& problem, std::string why) const;
 
   DeviceSpec device_;
   std::vector<Tuned> entries_;
-  std::array<Group, kAllPrecisions.size() * kAllLayouts.size()> groups_;
-  std::unordered_map<Problem, std::vector<std::size_t>, ProblemHash> shapes_;  ///< by problem without alignment
+  std::vector<Variant> variants_;
+  std::array<Group, kGroups> groups_;
+  std::unordered_map<Problem, std::uint32_t, ProblemHash> shapes_;  ///< first entry, by problem without alignment
 };
 
 }  // namespace mmtune

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <set>
 #include <string_view>
-#include <unordered_set>
 
 #include "runtime/dispatch.h"
 #include "templates/families.h"
@@ -32,19 +31,6 @@ bool runs_on(std::string_view target, const DeviceSpec& device) {
   return target.ends_with('a') ? built == have : built / 10 == have / 10 && built <= have;
 }
 
-/// The winner as an entry, if this program can still launch its binary.
-std::optional<Entry> entry_of(const Winner& winner, const DeviceSpec& device, const TemplateFiles& files) {
-  if (!why_unusable(winner, device, files).empty()) return {};
-  const TrialKey& key = winner.trial.key;
-  return Entry{key.problem,
-               find_family(key.family),
-               Config::parse(key.config),
-               winner.binary.hash,
-               winner.binary.registers,
-               winner.trial.timing.median_us,
-               key.evidence == Evidence::measured};
-}
-
 /// Finds the fallback of the problem's precision and layout, with its machine code.
 void add_fallback(Store& store, const DeviceSpec& device, const TemplateFiles& files, const Problem& problem,
                   const std::set<std::string>& targets, StoredKernels& kernels) {
@@ -55,54 +41,95 @@ void add_fallback(Store& store, const DeviceSpec& device, const TemplateFiles& f
     const Source source = render(files, family, problem, config, plan, capability_of(target));
     auto binary = store.find_compiled(source.hash, target, true);
     if (!binary) continue;
-    kernels.fallbacks.push_back({problem, &family, config, binary->hash, binary->registers, 0, false});
+    const Kernel kernel{&family, config, binary->hash, binary->registers};
+    kernels.fallbacks.push_back({problem, std::make_shared<const Kernel>(kernel), 0, false});
     kernels.images[binary->hash] = std::move(binary->cubin);
     return;
   }
 }
+
+/// Nothing if the family has other parameters now.
+std::optional<Config> config_of(const Family& family, const TrialKey& key) {
+  try {
+    const Config given = Config::parse(key.config);
+    if (family.with_defaults(given, key.problem) == given) return given;
+  } catch (const UsageError&) {
+  }
+  return std::nullopt;
+}
+
+/// Those of the kernels that this program can launch, each looked at once.
+class Usable {
+ public:
+  Usable(const ServedDecisions& served, const DeviceSpec& device, const TemplateFiles& files)
+      : served_(served), device_(device), files_(files), kernels_(served.kernels.size()) {}
+
+  /// Null if it cannot launch that of the size.
+  std::shared_ptr<const Kernel> kernel(const ServedSize& size) {
+    auto& known = kernels_[size.kernel];
+    if (known) return *known;
+    const ServedKernel& kernel = served_.kernels[size.kernel];
+    const TrialKey key{key_of(device_), size.problem, kernel.family, kernel.config, kernel.source_hash, size.evidence};
+    if (why_unusable(key, kernel.binary, device_, files_).empty()) {
+      known = std::make_shared<const Kernel>(Kernel{find_family(kernel.family), Config::parse(kernel.config),
+                                                    kernel.binary.hash, kernel.binary.registers});
+    } else if (!is_of_size(key)) {
+      known = nullptr;
+    }
+    return known.value_or(nullptr);
+  }
+
+ private:
+  /// Whether the kernel may be one for other sizes.
+  bool is_of_size(const TrialKey& key) const {
+    const Family* family = find_family(key.family);
+    const auto config = family != nullptr ? config_of(*family, key) : std::nullopt;
+    return config && !family->legal_plan(key.problem, *config, device_);
+  }
+
+  const ServedDecisions& served_;
+  const DeviceSpec& device_;
+  const TemplateFiles& files_;
+  std::vector<std::optional<std::shared_ptr<const Kernel>>> kernels_;
+};
 
 }  // namespace
 
 std::string why_changed(const TrialKey& key, const DeviceSpec& device, const TemplateFiles& files, int capability) {
   const Family* family = find_family(key.family);
   if (family == nullptr) return fmt::format("unknown family {}", key.family);
-  Config config;
-  try {
-    const Config given = Config::parse(key.config);
-    config = family->with_defaults(given, key.problem);
-    if (!(config == given)) return "its family has other parameters now";
-  } catch (const UsageError&) {
-    return "its family has other parameters now";
-  }
-  const auto plan = family->legal_plan(key.problem, config, device);
-  if (!plan) return std::string(family->broken_rule(key.problem, config, device));
-  const bool same = render(files, *family, key.problem, config, *plan, capability).hash == key.source_hash;
+  const auto config = config_of(*family, key);
+  if (!config) return "its family has other parameters now";
+  const auto plan = family->legal_plan(key.problem, *config, device);
+  if (!plan) return std::string(family->broken_rule(key.problem, *config, device));
+  const bool same = render(files, *family, key.problem, *config, *plan, capability).hash == key.source_hash;
   return same ? "" : "its kernel has changed since";
 }
 
-std::string why_unusable(const Winner& winner, const DeviceSpec& device, const TemplateFiles& files) {
-  const std::string& target = winner.binary.target;
-  if (find_family(winner.trial.key.family) != nullptr) {  // else nothing else matters
-    if (winner.binary.hash.empty()) return "its machine code is not stored here: tune again";
-    if (!runs_on(target, device)) return fmt::format("compiled for {}", target);
+std::string why_unusable(const TrialKey& key, const Binary& binary, const DeviceSpec& device,
+                         const TemplateFiles& files) {
+  if (find_family(key.family) != nullptr) {  // else nothing else matters
+    if (binary.hash.empty()) return "its machine code is not stored here: tune again";
+    if (!runs_on(binary.target, device)) return fmt::format("compiled for {}", binary.target);
   }
-  return why_changed(winner.trial.key, device, files, capability_of(target));
+  return why_changed(key, device, files, capability_of(binary.target));
 }
 
 StoredKernels load_kernels(Store& store, const DeviceSpec& device, const TemplateFiles& files) {
   StoredKernels kernels;
-  RowFilter filter;
-  filter.device = key_of(device);
   std::set<std::string> targets{compile_target(device, {compute_capability(device)}).name};
-  std::unordered_set<Problem, ProblemHash> decided;
-  for (const Winner& winner : store.winners(filter)) {
-    auto entry = entry_of(winner, device, files);
-    if (!entry) {
+  const ServedDecisions served = store.served(key_of(device));
+  Usable usable(served, device, files);
+  for (const ServedSize& size : served.sizes) {
+    auto kernel = usable.kernel(size);
+    if (!kernel) {
       ++kernels.unusable;
       continue;
     }
-    targets.insert(winner.binary.target);
-    if (decided.insert(entry->problem).second) kernels.winners.push_back(*std::move(entry));
+    targets.insert(served.kernels[size.kernel].binary.target);
+    // Measured and predicted decisions for a size stand beside each other.
+    if (!kernels.winners.empty() && kernels.winners.back().problem == size.problem) continue;
+    kernels.winners.push_back({size.problem, std::move(kernel), size.median_us, size.evidence == Evidence::measured});
   }
   for (const Precision precision : kAllPrecisions) {
     for (const Layout layout : kAllLayouts) {

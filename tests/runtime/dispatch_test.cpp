@@ -23,8 +23,9 @@ class Dispatch : public testing::Test {
  protected:
   Entry entry(const Decision& decision) const {
     const Config config = test::config_of(decision, device_);
-    return {decision.problem,   &family_named(decision.family),         config, decision.family + config.text(), 64,
-            decision.median_us, decision.evidence == Evidence::measured};
+    const Kernel kernel{&family_named(decision.family), config, decision.family + config.text(), 64};
+    return {decision.problem, std::make_shared<const Kernel>(kernel), decision.median_us,
+            decision.evidence == Evidence::measured};
   }
 
   DispatchTable table(const std::vector<Decision>& decisions) const {
@@ -79,6 +80,18 @@ TEST_F(Dispatch, ClearlyWorseNearestGivesWayToTheModelsPick) {
   EXPECT_EQ(choice.match, Match::predicted);
   EXPECT_EQ(choice.family->name(), "simt");
   EXPECT_THAT(choice.why, HasSubstr("256x256x256"));
+}
+
+TEST_F(Dispatch, OfManyKernelsThoseOfTheNextSizesAreWeighed) {
+  std::vector<Decision> decisions{{fp32(1024, 1024, 1024), "naive", "MAPPING=0 BX=1 BY=1"}};
+  for (const int tile : {8, 16, 32})
+    decisions.push_back({fp32(900, 1000 + tile, 1024), "tiled", fmt::format("TILE={}", tile)});
+  decisions.push_back({fp32(1200, 1024, 1024), "simt"});
+  decisions.push_back({fp32(1, 1, 1), "simt", "BM=64 BN=64"});
+  const auto choice = table(decisions).choose(fp32(1100, 1024, 1024));
+  EXPECT_EQ(choice.match, Match::predicted);
+  EXPECT_EQ(choice.family->name(), "simt");
+  EXPECT_THAT(choice.why, HasSubstr("1200x1024x1024"));
 }
 
 TEST_F(Dispatch, KernelRunsOnlyWhereItsAlignmentIsSatisfied) {
@@ -184,7 +197,7 @@ TEST_F(LoadKernels, MeasuredDecisionsHidePredictedOnes) {
   EXPECT_EQ(kernels.winners[0].median_us, 20);
   EXPECT_FALSE(kernels.winners[0].measured);
   EXPECT_EQ(kernels.winners[1].median_us, 60);
-  EXPECT_EQ(kernels.winners[1].family->name(), "simt");
+  EXPECT_EQ(kernels.winners[1].kernel->family->name(), "simt");
 }
 
 TEST_F(LoadKernels, DecisionsOfOtherSourcesDoNotCount) {
@@ -194,6 +207,14 @@ TEST_F(LoadKernels, DecisionsOfOtherSourcesDoNotCount) {
   const StoredKernels kernels = load();
   EXPECT_TRUE(kernels.winners.empty());
   EXPECT_EQ(kernels.unusable, 1);
+}
+
+TEST_F(LoadKernels, SizesShareAKernelWhoseSourceIsLookedAtOnce) {
+  for (const std::int64_t m : {512, 1024, 2048}) put({fp32(m, 512, 512)}, target_);
+  const StoredKernels kernels = load();
+  ASSERT_EQ(kernels.winners.size(), 3u);
+  EXPECT_EQ(kernels.winners[0].kernel, kernels.winners[1].kernel);
+  EXPECT_EQ(kernels.winners[0].kernel, kernels.winners[2].kernel);
 }
 
 TEST_F(LoadKernels, OtherArchitecturesDoNotRunOnAnInstalledGpu) {

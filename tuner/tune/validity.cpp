@@ -51,7 +51,8 @@ State state_of(const Winner& winner, const std::optional<DeviceSpec>& device, co
                const Surroundings& now) {
   const Trial& trial = winner.trial;
   if (device) {
-    if (auto reason = why_unusable(winner, *device, files); !reason.empty()) return {Validity::wrong, reason};
+    if (auto reason = why_unusable(trial.key, winner.binary, *device, files); !reason.empty())
+      return {Validity::wrong, reason};
   }
   if (winner.binary.hash.empty()) return {Validity::wrong, "its machine code is not stored here: tune again"};
   if (auto reason = change("NVRTC", trial.environment.nvrtc, now.nvrtc); !reason.empty()) {

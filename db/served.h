@@ -1,0 +1,32 @@
+// The decisions for one GPU as an application needs them: many sizes, few kernels.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "db/trial.h"
+
+namespace mmtune {
+
+/// What decisions of equal source share.
+struct ServedKernel {
+  std::string family;
+  std::string config;
+  std::string source_hash;
+  Binary binary;  ///< without image; `hash` is empty where no machine code is stored
+};
+
+struct ServedSize {
+  Problem problem;
+  Evidence evidence = Evidence::measured;
+  double median_us = 0;
+  std::size_t kernel = 0;  ///< of ServedDecisions::kernels
+};
+
+struct ServedDecisions {
+  std::vector<ServedKernel> kernels;  ///< each for one precision, layout and alignment
+  std::vector<ServedSize> sizes;      ///< by precision, layout, m, n, k; measured before predicted
+};
+
+}  // namespace mmtune

@@ -1,0 +1,112 @@
+// Reading all decisions for a GPU, which an application waits for when it starts.
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "db/store_impl.h"
+
+namespace mmtune {
+
+namespace {
+
+/// One row for each decision, with texts last; devices first, then winners by their primary key, so that the trials'
+/// index is walked in its order.
+const std::string& select_served() {
+  static const std::string statement = fmt::format(
+      "SELECT {}, winner.evidence, trial.median_us, winner.family, winner.config, winner.source_hash, trial.binary_hash"
+      " FROM device CROSS JOIN winner ON winner.device_id = device.id CROSS JOIN problem ON problem.id ="
+      " winner.problem_id CROSS JOIN trial ON {} AND trial.outcome = 0 WHERE {}",
+      sql::columns<Problem>(), sql::same<TrialKey>("winner", "trial"), sql::matches<DeviceKey>());
+  return statement;
+}
+
+/// What a source compiled to, that of this name if there are several, without its image. See select_winner().
+Binary code_of(Database& database, std::string_view source_hash, std::string_view binary_hash) {
+  static const std::string statement = fmt::format(
+      "SELECT {} FROM compiled JOIN binary ON binary.hash = compiled.binary_hash AND binary.target = compiled.target"
+      " WHERE compiled.source_hash = :source_hash AND binary.cubin IS NOT NULL"
+      " ORDER BY compiled.binary_hash = :binary_hash DESC, compiled.target DESC LIMIT 1",
+      sql::columns<Binary>());
+  Rows rows = database.query(statement, Named{"source_hash", source_hash}, Named{"binary_hash", binary_hash});
+  auto binary = rows.next() ? valid_row<Binary>(rows) : std::nullopt;
+  return binary.value_or(Binary{});
+}
+
+/// Numbers of the kernels that rows name, each looked at once.
+class Kernels {
+ public:
+  Kernels(Database& database, const DeviceKey& device) : database_(database), device_(device) {}
+
+  /// Of the current row, whose texts begin at `column`; nothing if no mmtune writes them.
+  std::optional<std::size_t> number_of(const Rows& rows, const ServedSize& size, int column) {
+    name_.clear();
+    const Alignment& align = size.problem.align;
+    for (const int part :
+         {static_cast<int>(size.problem.precision), static_cast<int>(size.problem.layout), align.a, align.b, align.c}) {
+      name_ += static_cast<char>(part);
+    }
+    for (int text = 0; text < 3; ++text) name_.append(rows.text(column + text).value_or("")) += '\0';
+    const auto found = numbers_.find(name_);
+    if (found != numbers_.end()) return found->second;
+    return numbers_.emplace(name_, add(rows, size, column)).first->second;
+  }
+
+  std::vector<ServedKernel> take() { return std::move(kernels_); }
+
+ private:
+  std::optional<std::size_t> add(const Rows& rows, const ServedSize& size, int column) {
+    const auto text = [&](int number) { return std::string(rows.text(column + number).value_or("")); };
+    ServedKernel kernel{text(0), text(1), text(2), {}};
+    const TrialKey key{device_, size.problem, kernel.family, kernel.config, kernel.source_hash, size.evidence};
+    if (!fault_of(key).empty()) return std::nullopt;
+    kernel.binary = code_of(database_, kernel.source_hash, text(3));
+    kernels_.push_back(std::move(kernel));
+    return kernels_.size() - 1;
+  }
+
+  Database& database_;
+  const DeviceKey& device_;
+  std::string name_;  ///< of the row at hand
+  std::unordered_map<std::string, std::optional<std::size_t>> numbers_;
+  std::vector<ServedKernel> kernels_;
+};
+
+bool stands_before(const ServedSize& x, const ServedSize& y) {
+  const auto rank = [](const ServedSize& size) {
+    const Problem& p = size.problem;
+    return std::tuple(p.precision, p.layout, p.m, p.n, p.k, -p.align.a, -p.align.b, -p.align.c, size.evidence);
+  };
+  return rank(x) < rank(y);
+}
+
+}  // namespace
+
+ServedDecisions Store::served(const DeviceKey& device) {
+  const int first_text = static_cast<int>(columns_of<Problem>(kTable<Problem>, Images::no).size()) + 2;
+  const std::lock_guard lock(impl_->mutex);
+  Database& database = *impl_->database;
+  const Transaction snapshot(database, Transaction::Kind::read);
+  Kernels kernels(database, device);
+  ServedDecisions served;
+  Rows rows = database.query(select_served(), device);
+  while (rows.next()) {
+    ServedSize size;
+    Reader reader(rows);
+    reader.read(size.problem);
+    reader.read(size.evidence);
+    reader.read(size.median_us);
+    if (!reader.valid() || !(size.median_us > 0) || !rule::amount(size.median_us).empty()) continue;
+    if (!rule::evidence(size.evidence).empty() || !fault_of(size.problem).empty()) continue;
+    const auto kernel = kernels.number_of(rows, size, first_text);
+    if (!kernel) continue;
+    size.kernel = *kernel;
+    served.sizes.push_back(size);
+  }
+  std::sort(served.sizes.begin(), served.sizes.end(), stands_before);
+  served.kernels = kernels.take();
+  return served;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,131 @@
+#include "runtime/nearest.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+namespace mmtune {
+
+namespace {
+
+using Place = std::array<double, 3>;
+
+constexpr Place kWeights{1, 1, 0.5};          // k changes how long a tile takes, less which is best
+constexpr double kUnusedWidthDistance = 0.5;  // of a kernel that moves half of the bytes at once it could
+constexpr std::uint32_t kLeaf = 8;            // so few points are looked at one by one
+
+int halvings(int have, int used) {
+  return std::max(0, std::countr_zero(static_cast<unsigned>(have)) - std::countr_zero(static_cast<unsigned>(used)));
+}
+
+Place place_of(const Problem& problem) {
+  const auto octaves = [](std::int64_t extent) { return std::log2(static_cast<double>(extent)); };
+  return {octaves(problem.m), octaves(problem.n), octaves(problem.k)};
+}
+
+/// Rounds the same way for a point and for the part of a tree that it is in, which is therefore never farther away.
+double length(const Place& difference) {
+  double squares = 0;
+  for (std::size_t axis = 0; axis < difference.size(); ++axis) {
+    squares += kWeights[axis] * difference[axis] * difference[axis];
+  }
+  return std::sqrt(squares);
+}
+
+Place between(const Place& x, const Place& y) { return {x[0] - y[0], x[1] - y[1], x[2] - y[2]}; }
+
+int next_axis(int axis) { return axis == 2 ? 0 : axis + 1; }
+
+}  // namespace
+
+int unused_width(const Alignment& have, const Alignment& used) {
+  return halvings(have.a, used.a) + halvings(have.b, used.b) + halvings(have.c, used.c);
+}
+
+double distance(const Problem& problem, const Problem& tuned) {
+  return length(between(place_of(problem), place_of(tuned))) +
+         kUnusedWidthDistance * unused_width(problem.align, tuned.align);
+}
+
+NearestSizes::NearestSizes(const std::vector<Problem>& sizes, const std::vector<std::uint32_t>& numbers) {
+  std::vector<std::uint32_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto align = [&](std::uint32_t i) { return std::tuple(sizes[i].align.a, sizes[i].align.b, sizes[i].align.c); };
+  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return align(i) < align(j); });
+  for (const std::uint32_t i : order) {
+    const auto at = static_cast<std::uint32_t>(points_.size());
+    if (trees_.empty() || !(trees_.back().align == sizes[i].align)) trees_.push_back({sizes[i].align, at, at});
+    trees_.back().end = at + 1;
+    points_.push_back({place_of(sizes[i]), numbers[i]});
+  }
+  for (const Tree& tree : trees_) sort(tree.begin, tree.end, 0);
+}
+
+void NearestSizes::sort(std::uint32_t begin, std::uint32_t end, int axis) {
+  if (end - begin <= kLeaf) return;
+  const std::uint32_t root = begin + (end - begin) / 2;
+  const auto at = [axis](const Point& point) { return point.at[static_cast<std::size_t>(axis)]; };
+  std::nth_element(points_.begin() + begin, points_.begin() + root, points_.begin() + end,
+                   [&](const Point& x, const Point& y) { return at(x) < at(y); });
+  sort(begin, root, next_axis(axis));
+  sort(root + 1, end, next_axis(axis));
+}
+
+/// Parts come before sizes that are as far away, since a size in them may have a smaller number.
+bool NearestSizes::Walk::is_later(const Item& x, const Item& y) {
+  const auto rank = [](const Item& item) { return std::tuple(item.distance, item.end == 0, item.number); };
+  return rank(x) > rank(y);
+}
+
+NearestSizes::Walk::Walk(const NearestSizes& sizes, const Problem& problem) : sizes_(sizes), at_(place_of(problem)) {
+  heap_.reserve(64);
+  for (const Tree& tree : sizes.trees_) {
+    const double penalty = kUnusedWidthDistance * unused_width(problem.align, tree.align);
+    push({penalty, 0, tree.begin, tree.end, 0, penalty, {}});
+  }
+}
+
+void NearestSizes::Walk::push(const Item& item) {
+  heap_.push_back(item);
+  std::push_heap(heap_.begin(), heap_.end(), is_later);
+}
+
+void NearestSizes::Walk::open(const Item& part) {
+  const auto push_point = [&](const Point& point) {
+    push({length(between(at_, point.at)) + part.penalty, point.number});
+  };
+  if (part.end - part.begin <= kLeaf) {
+    for (std::uint32_t i = part.begin; i < part.end; ++i) push_point(sizes_.points_[i]);
+    return;
+  }
+  const auto axis = static_cast<std::size_t>(part.axis);
+  const std::uint32_t root = part.begin + (part.end - part.begin) / 2;
+  const double to_root = at_[axis] - sizes_.points_[root].at[axis];
+  push_point(sizes_.points_[root]);
+  const auto push_part = [&](std::uint32_t begin, std::uint32_t end, bool is_beyond) {
+    if (begin == end) return;
+    Item half{part.distance, 0, begin, end, next_axis(part.axis), part.penalty, part.outside};
+    if (is_beyond) {
+      half.outside[axis] = to_root;
+      half.distance = length(half.outside) + part.penalty;
+    }
+    push(half);
+  };
+  push_part(part.begin, root, to_root > 0);
+  push_part(root + 1, part.end, to_root < 0);
+}
+
+std::optional<std::uint32_t> NearestSizes::Walk::next() {
+  while (!heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end(), is_later);
+    const Item item = heap_.back();
+    heap_.pop_back();
+    if (item.end == 0) return item.number;
+    open(item);
+  }
+  return std::nullopt;
+}
+
+}  // namespace mmtune
