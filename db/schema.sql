@@ -1,5 +1,5 @@
 -- The mmtune database: what was tried, what it compiled to, and what won. This file creates a new database and is the
--- document of the format, version 3.
+-- document of the format, version 4.
 --
 -- Header        PRAGMA application_id = 0x6d6d7475 ("mmtu"), PRAGMA user_version = the version of this file. Both are
 --               set in the transaction that runs this file. A step between versions is one file of db/migrations/.
@@ -124,6 +124,21 @@ CREATE TABLE attempt (
   killed         INTEGER NOT NULL,  -- 0: running; 1: ended its worker or the machine
   started        TEXT NOT NULL
 ) STRICT;
+
+-- Sources whose compiler gave no answer: it was too late, or its process was ended, for which the host may be to blame.
+-- After two runs that tried they are compiled again only with a larger limit. Rows are not merged.
+CREATE TABLE lost_compile (
+  source_hash TEXT NOT NULL,
+  target      TEXT NOT NULL,
+  nvrtc       TEXT NOT NULL,     -- version of the compiler
+  family      TEXT NOT NULL,
+  config      TEXT NOT NULL,
+  outcome     INTEGER NOT NULL,  -- enum Outcome: timed_out or crashed
+  losses      INTEGER NOT NULL,  -- runs that tried
+  limit_ms    REAL NOT NULL,     -- the longest that the compiler was given
+  last        TEXT NOT NULL,
+  PRIMARY KEY (source_hash, target, nvrtc)
+) STRICT, WITHOUT ROWID;
 
 -- The decision per problem and GPU, one for measured and one for predicted times. It is served while its trial is ok:
 -- a fault found later, here or in a merged database, withdraws it until the problem is tuned again.

@@ -15,6 +15,7 @@
 
 #include "db/launch_record.h"
 #include "db/lock_budget.h"
+#include "db/lost_compile.h"
 #include "db/served.h"
 #include "db/trial.h"
 
@@ -56,7 +57,7 @@ struct MergeReport {
 struct PruneRules {
   bool failed = false;  ///< rows whose outcome is not ok
   bool predicted = false;
-  bool set_aside = false;      ///< crashed and timed-out rows of suspects; and no crash is held against a candidate
+  bool set_aside = false;      ///< crashed and timed-out rows of suspects and of lost compiles, which are forgotten
   bool stale_sources = false;  ///< rows whose source hash is not in `live_sources`
   std::vector<std::string> live_sources;
   bool orphan_binaries = true;  ///< cubins that no remaining row names
@@ -109,6 +110,13 @@ class Store {
 
   /// All candidates that have killed, or only those of one source, by GPU, driver and name.
   std::vector<Suspect> suspects(const std::optional<std::string>& source_hash = std::nullopt);
+
+  /// One more loss of this source, target and compiler; `losses` and `last` are filled in.
+  void put_lost_compile(const LostCompile& lost);
+  std::optional<LostCompile> find_lost_compile(const std::string& source_hash, const std::string& target,
+                                               const std::string& nvrtc);
+  /// All, by name.
+  std::vector<LostCompile> lost_compiles();
 
   std::optional<Trial> find(const TrialKey& key);
 

@@ -49,7 +49,9 @@ void check_values(Database& database, std::string_view name, std::vector<std::st
 
 std::set<std::string> stored_sources(Database& database) {
   std::set<std::string> sources;
-  Rows rows = database.query("SELECT source_hash FROM trial UNION SELECT source_hash FROM compiled");
+  Rows rows = database.query(
+      "SELECT source_hash FROM trial UNION SELECT source_hash FROM compiled UNION SELECT source_hash FROM "
+      "lost_compile");
   while (rows.next()) sources.emplace(rows.text(0).value_or(""));
   return sources;
 }
@@ -61,6 +63,7 @@ std::int64_t prune_stale(Database& database, const std::vector<std::string>& liv
     if (live.contains(source)) continue;
     trials += database.run("DELETE FROM trial WHERE source_hash = :source", Named{"source", source});
     database.run("DELETE FROM compiled WHERE source_hash = :source", Named{"source", source});
+    database.run("DELETE FROM lost_compile WHERE source_hash = :source", Named{"source", source});
   }
   return trials;
 }
@@ -76,14 +79,20 @@ std::int64_t prune_orphan_binaries(Database& database) {
   return database.run(kBinaries);
 }
 
-/// No candidate is a suspect any more: former suspects are tried again, and those of a race that crashed may race.
+/// No candidate is a suspect or lost any more: former ones are tried again, and those of a race that crashed may race.
 void absolve(Database& database, PruneReport& report) {
-  report.suspects = database.integer(
-      "SELECT count(*) FROM (SELECT DISTINCT a.device_id, e.driver, a.source_hash FROM attempt a JOIN environment e"
-      " ON e.id = a.environment_id WHERE a.killed = 1)");
+  report.suspects =
+      database.integer(
+          "SELECT count(*) FROM (SELECT DISTINCT a.device_id, e.driver, a.source_hash FROM attempt a JOIN environment e"
+          " ON e.id = a.environment_id WHERE a.killed = 1)") +
+      database.integer("SELECT count(*) FROM lost_compile");
   report.trials += database.run(
       "DELETE FROM trial WHERE outcome IN (7, 8) AND EXISTS (SELECT 1 FROM attempt a WHERE a.killed = 1"
       " AND a.device_id = trial.device_id AND a.source_hash = trial.source_hash)");
+  report.trials += database.run(
+      "DELETE FROM trial WHERE outcome IN (7, 8) AND binary_hash = ''"
+      " AND source_hash IN (SELECT source_hash FROM lost_compile)");
+  database.run("DELETE FROM lost_compile");
   database.run("DELETE FROM attempt WHERE killed <> 0");
 }
 
@@ -133,6 +142,7 @@ CheckReport Store::check() {
     check_values<Binary>(database, "binary.hash", report.faults);
     check_values<Compiled>(database, "compiled.source_hash", report.faults);
     check_values<Attempt>(database, "CAST(attempt.id AS TEXT)", report.faults);
+    check_values<LostCompile>(database, "lost_compile.source_hash", report.faults);
     check_values<Decision>(database, "winner.source_hash", report.faults);
     report.trials = database.integer("SELECT count(*) FROM trial");
     report.binaries = database.integer("SELECT count(*) FROM binary");

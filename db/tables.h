@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "db/lost_compile.h"
 #include "db/trial.h"
 
 namespace mmtune {
@@ -113,6 +114,8 @@ template <>
 inline constexpr std::string_view kTable<Compiled> = "compiled";
 template <>
 inline constexpr std::string_view kTable<Attempt> = "attempt";
+template <>
+inline constexpr std::string_view kTable<LostCompile> = "lost_compile";
 template <>
 inline constexpr std::string_view kTable<Decision> = "winner";
 

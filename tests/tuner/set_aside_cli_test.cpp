@@ -51,6 +51,17 @@ TEST_F(SetAsideCli, ShowListsThemWithTheirKills) {
   EXPECT_THAT(mmtune("show --set-aside --device A100 --format csv").out, Not(HasSubstr("tiled")));
 }
 
+TEST_F(SetAsideCli, ShowListsCompilesThatWereLost) {
+  const LostCompile lost{"abcd", "sm_90a", "13.0", "tiled", "TILE=64 UNROLL=1", Outcome::timed_out, 0, 1000, ""};
+  store().put_lost_compile(lost);
+  EXPECT_THAT(mmtune("show --set-aside --format csv").out,
+              HasSubstr("\nsm_90a,NVRTC 13.0,tiled,TILE=64 UNROLL=1,1,0,"));
+  store().put_lost_compile(lost);
+  EXPECT_THAT(mmtune("show --set-aside --format csv").out,
+              HasSubstr("\nsm_90a,NVRTC 13.0,tiled,TILE=64 UNROLL=1,2,1,"));
+  EXPECT_EQ(mmtune("db prune --set-aside --format csv").out, "trials,suspects\n2,3\n");
+}
+
 TEST_F(SetAsideCli, PruneOnlyCountsUntilItIsToldTo) {
   const Result counted = mmtune("db prune --set-aside");
   EXPECT_EQ(counted.code, 0) << counted.err;

@@ -110,6 +110,10 @@ std::string search_hash(const SessionOptions& options, const std::vector<const F
   return hash.hex();
 }
 
+std::string limited_search(const std::string& search, double limit_s) {
+  return ContentHash().add(search).add(fmt::format("compile limit {} s", limit_s)).hex();
+}
+
 void sort_by_time(std::vector<Finalist>& finalists) {
   std::stable_sort(finalists.begin(), finalists.end(),
                    [](const Finalist& x, const Finalist& y) { return time_us(x) < time_us(y); });

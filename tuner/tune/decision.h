@@ -23,6 +23,9 @@ struct Finalist {
 std::string search_hash(const SessionOptions& options, const std::vector<const Family*>& families,
                         const Preparation& preparation, const Problem& problem);
 
+/// That of a search that gave up sources for which compilers had `limit_s`: with a larger one there is more to find.
+std::string limited_search(const std::string& search, double limit_s);
+
 /// Puts the fastest first. Equally fast ones keep their order.
 void sort_by_time(std::vector<Finalist>& finalists);
 

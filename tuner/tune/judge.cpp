@@ -25,6 +25,7 @@ std::optional<Trial> Judge::known(const Program& program) const {
   auto known = setup_.store.find(program.key);
   // Another compiler may make another program of the same source.
   if (!known || known->environment.nvrtc != setup_.preparation.nvrtc() || has_killed(*known)) return std::nullopt;
+  if (is_lost_compile(*known) && !setup_.lost.given_up(known->key.source_hash)) return std::nullopt;
   return known;
 }
 

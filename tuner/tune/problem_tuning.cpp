@@ -35,7 +35,7 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
     const Spaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
     if (before_ && !setup_.options.refresh) outside_ = winner_outside(*before_, spaces, setup_.preparation);
     const auto searching = searcher(spaces, favourites);
-    is_cut_ = !work_through(*searching, [this] { return out_of_time(); });
+    if (!work_through(*searching, [this] { return out_of_time(); })) is_cut_ = true;
     // However late it is: a winner must have beaten them.
     work_through(*make_listed(untried_defenders(spaces)), setup_.stopped);
     judge_without_program();
@@ -122,6 +122,7 @@ Trial ProblemTuning::set_aside(const Program& program) {
 /// What the search may learn of it.
 std::optional<Trial> ProblemTuning::note(const Program& program, Trial trial) {
   tried_.insert(key_of(program.candidate));
+  if (is_lost_compile(trial)) (setup_.lost.is_tried_again(trial.key.source_hash) ? is_cut_ : is_limited_) = true;
   if (!finals_.add(program, trial)) return std::nullopt;
   return trial;
 }
@@ -175,7 +176,8 @@ void ProblemTuning::put_winner(const Trial& winner) {
   }
   // A search that was cut is no final decision: the next run goes on with it.
   const bool is_final = !is_cut_ && !finals_.saw_first_kill();
-  setup_.store.put_winner(winner.key, is_final ? search_ : "", static_cast<int>(tried_.size()));
+  const std::string search = is_limited_ ? limited_search(search_, setup_.options.compile_limit_s) : search_;
+  setup_.store.put_winner(winner.key, is_final ? search : "", static_cast<int>(tried_.size()));
 }
 
 }  // namespace mmtune

@@ -1,5 +1,7 @@
 #include "tuner/tune/program_supply.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,6 +14,9 @@ void ProgramSupply::order(std::size_t number, Program program) {
   if (binary && !binary->cubin.empty() && binary->nvrtc == setup_.preparation.nvrtc()) {
     program.binary = std::move(*binary);
     ready_.push_back({number, std::move(program), Outcome::ok, ""});
+  } else if (const auto lost = setup_.lost.given_up(program.key.source_hash)) {
+    ready_.push_back({number, std::move(program), lost->outcome,
+                      fmt::format("NVRTC: no answer {} times; see `mmtune show --set-aside`", lost->losses)});
   } else {
     setup_.compiler.submit(number, program.source, target);
     compiling_.emplace(number, std::move(program));
@@ -43,6 +48,7 @@ void ProgramSupply::clear() {
 
 Supplied ProgramSupply::arrived(CompilePool::Result result) {
   Program program = std::move(compiling_.extract(result.ticket).mapped());
+  if (is_kill(result.outcome)) setup_.lost.note(program.key, result.outcome);
   if (result.outcome != Outcome::ok) {
     return {result.ticket, std::move(program), result.outcome, std::move(result.compilation.log)};
   }

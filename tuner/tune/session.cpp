@@ -25,6 +25,7 @@
 #include "tuner/tune/decision.h"
 #include "tuner/tune/fallbacks.h"
 #include "tuner/tune/launches.h"
+#include "tuner/tune/lost_compiles.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/problem_tuning.h"
 #include "tuner/tune/run_progress.h"
@@ -49,7 +50,11 @@ struct Task {
 
 /// A GPU model, or a prediction of one: its devices share the problems.
 struct Model {
+  Model(Preparation made, Store& store, std::chrono::milliseconds limit)
+      : preparation(std::move(made)), lost(store, preparation, limit) {}
+
   Preparation preparation;
+  LostCompiles lost;
   std::vector<DeviceChoice> devices;
   std::deque<Task> tasks;  ///< that no device has taken yet
   Favourites favourites;
@@ -118,8 +123,9 @@ class Session {
       log::warning("{}: NVRTC {} compiles for {} and not for its sm_{}: registers and occupancy may differ",
                    first.spec.name, pool_.compiler().version, target.name, compute_capability(first.spec));
     }
-    Model& model = models_.emplace_back(
-        Model{{files_, first.spec, target, evidence_of(first), pool_.compiler().version}, {}, {}, {}});
+    Model& model =
+        models_.emplace_back(Preparation(files_, first.spec, target, evidence_of(first), pool_.compiler().version),
+                             store_, milliseconds(options_.compile_limit_s));
     for (const DeviceChoice& device : options_.devices) {
       if (is_same_model(device, first)) model.devices.push_back(device);
     }
@@ -145,7 +151,10 @@ class Session {
   bool is_decided(const Model& model, const Task& task) {
     const Preparation& preparation = model.preparation;
     const auto winner = store_.find_winner(key_of(preparation.device()), task.problem, preparation.evidence());
-    if (!winner || winner->search != task.search) return false;
+    if (!winner) return false;
+    if (winner->search != task.search && winner->search != limited_search(task.search, options_.compile_limit_s)) {
+      return false;
+    }
     if (winner->trial.environment.nvrtc != preparation.nvrtc()) return false;
     return store_.find_compiled(winner->trial.key.source_hash, preparation.target().name, true).has_value();
   }
@@ -244,7 +253,8 @@ class Session {
     const Preparation& preparation = model.preparation;
     RunProgress::Search progress = progress_->begin(task.problem, most_trials(preparation, task.problem));
     const TuningSetup setup{
-        options_, effort_, families_, preparation, store_, compiler, lane, [this] { return is_stopped(); }, progress};
+        options_, effort_, families_, preparation, store_, compiler, model.lost, lane, [this] { return is_stopped(); },
+        progress};
     ProblemTuning tuning(setup, task.problem, task.search, deadline(model));
     const Ending ending = tuning.run(favourites(model));
     const auto winner = store_.find_winner(key_of(preparation.device()), task.problem, preparation.evidence());

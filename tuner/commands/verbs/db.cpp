@@ -15,6 +15,7 @@
 #include "templates/render.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
+#include "tuner/tune/lost_compiles.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -109,11 +110,18 @@ bool is_of_suspect(const Trial& trial, const std::vector<Suspect>& suspects) {
          });
 }
 
+bool is_lost(const Trial& trial, const std::vector<LostCompile>& lost) {
+  return is_lost_compile(trial) && std::any_of(lost.begin(), lost.end(), [&](const LostCompile& each) {
+           return each.source_hash == trial.key.source_hash;
+         });
+}
+
 std::int64_t count_matching(const std::vector<Trial>& trials, const std::vector<Suspect>& suspects,
-                            const PruneRules& rules) {
+                            const std::vector<LostCompile>& lost, const PruneRules& rules) {
   return std::count_if(trials.begin(), trials.end(), [&](const Trial& trial) {
     return (rules.failed && trial.outcome != Outcome::ok) ||
            (rules.predicted && trial.key.evidence == Evidence::predicted) || is_of_suspect(trial, suspects) ||
+           is_lost(trial, lost) ||
            (rules.stale_sources &&
             !std::binary_search(rules.live_sources.begin(), rules.live_sources.end(), trial.key.source_hash));
   });
@@ -129,8 +137,9 @@ ExitCode prune(const DbOptions& options) {
   if (rules.stale_sources) rules.live_sources = live_sources(trials);
   if (!options.yes) {
     const auto suspects = rules.set_aside ? store.suspects() : std::vector<Suspect>{};
-    print(counts({{"trials", count_matching(trials, suspects, rules)},
-                  {"suspects", static_cast<std::int64_t>(suspects.size())}}),
+    const auto lost = rules.set_aside ? store.lost_compiles() : std::vector<LostCompile>{};
+    print(counts({{"trials", count_matching(trials, suspects, lost, rules)},
+                  {"suspects", static_cast<std::int64_t>(suspects.size() + lost.size())}}),
           options);
     log::warning("{}: nothing was removed; add --yes to remove these trials", store.path());
     return ExitCode::done;

@@ -98,10 +98,18 @@ ExitCode show_suspects(const ShowOptions& options) {
                {"set_aside", Align::right},
                {"last"},
                {"source_hash"}});
-  for (const Suspect& each : Store::open(database_path(options), OpenMode::read_only).suspects()) {
+  Store store = Store::open(database_path(options), OpenMode::read_only);
+  for (const Suspect& each : store.suspects()) {
     if (!contains_in_any_case(each.device.name, options.device)) continue;
     const bool is_set_aside = each.kills >= kMostKills;
     table.add({each.device.name, each.driver, each.family, each.config, std::int64_t{each.kills},
+               std::int64_t{is_set_aside ? 1 : 0}, each.last, each.source_hash},
+              is_set_aside ? Tone::bad : Tone::caution);
+  }
+  for (const LostCompile& each : store.lost_compiles()) {
+    if (!contains_in_any_case(each.target, options.device)) continue;
+    const bool is_set_aside = each.losses >= kMostLosses;
+    table.add({each.target, "NVRTC " + each.nvrtc, each.family, each.config, std::int64_t{each.losses},
                std::int64_t{is_set_aside ? 1 : 0}, each.last, each.source_hash},
               is_set_aside ? Tone::bad : Tone::caution);
   }
