@@ -1,4 +1,4 @@
-// What an application waits for: opening a database of many decisions, and the plan of a size that nobody tuned.
+// What an application waits for: opening a database of many decisions, and the plan of a size that was not tuned.
 //
 //   build/bench_library            # 1,000, 10,000 and 100,000 winners, with 500 different kernels
 #include <benchmark/benchmark.h>

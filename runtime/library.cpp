@@ -23,8 +23,8 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLockPatience{50};  // for all locks of a database, as long as a library lives
-constexpr std::size_t kRemembered = 1 << 14;            // answers; further sizes are worked out on every call
+constexpr std::chrono::milliseconds kPatienceInAll{50};  // for all locks of a database, as long as a library lives
+constexpr std::size_t kRemembered = 1 << 14;             // answers; further sizes are worked out on every call
 
 /// An answer worked out: complete once `kernel` is there, until then only good for planning.
 struct Ready {
@@ -259,7 +259,7 @@ struct Library::Impl {
 
   bool compile_missing;
   std::string database;
-  LockBudget lock_budget{kLockPatience};
+  LockBudget lock_budget{kPatienceInAll};
   std::atomic<bool> warned_of_lock = false;
   std::string note;  ///< what is wrong with the database
   DeviceSpec device;

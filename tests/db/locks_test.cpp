@@ -54,7 +54,7 @@ TEST_F(StoreTest, ALockThatIsGivenUpWithinTheBudgetIsNoFault) {
   EXPECT_TRUE(Store::open(path_, OpenMode::read_only, &budget).find(sample_trial().key));
 }
 
-TEST_F(StoreTest, AProcessThatIsStoppedKeepsNobodyOut) {
+TEST_F(StoreTest, AProcessThatIsStoppedKeepsNothingLocked) {
   open();
   const pid_t writer = in_child([&] {
     stop_between_writes();

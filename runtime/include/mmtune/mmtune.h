@@ -82,10 +82,10 @@ struct Answer {
 class Library {
  public:
   /// Reads the database's decisions for the GPU. A database that is missing, damaged or has nothing for this GPU leaves
-  /// a library that has only the fallback, one warning on stderr, and a word in every Answer::why; so does one that
+  /// a library that has only the fallback, one warning on stderr, and a word in every Answer::why. So does one that
   /// another process keeps locked: opening it and all later calls wait for locks for at most 50 ms together, and what
-  /// cannot be read then is run by the fallback until it can. Throws DeviceError
-  /// if there is no such device, UsageError for an unknown model.
+  /// cannot be read then is run by the fallback until it can. Throws DeviceError if there is no such device, UsageError
+  /// for an unknown model.
   static Library open(const LibraryOptions& options = {});
 
   /// Destroy it after its last call has finished on the GPU and before the CUDA contexts that it was used in.
