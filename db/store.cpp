@@ -29,14 +29,15 @@ std::string where(const RowFilter& filter) {
 // A decision is served while its trial is ok. Its binary is what its source compiled to here, by the last compiler and
 // not by the word of the trial, which may come from elsewhere.
 const std::string& select_winner() {
+  constexpr std::string_view kCompiled =
+      "SELECT compiled.binary_hash FROM compiled JOIN binary b ON b.hash = compiled.binary_hash"
+      " AND b.target = compiled.target WHERE compiled.source_hash = trial.source_hash";
   static const std::string statement = fmt::format(
       "SELECT {}, {}, {}{} JOIN winner ON {} AND trial.outcome = 0"
-      " LEFT JOIN binary ON binary.cubin IS NOT NULL AND binary.hash ="
-      " (SELECT compiled.binary_hash FROM compiled JOIN binary b ON b.hash = compiled.binary_hash"
-      "  AND b.target = compiled.target WHERE compiled.source_hash = trial.source_hash"
-      "  ORDER BY compiled.binary_hash = trial.binary_hash DESC, compiled.target DESC LIMIT 1)",
+      " LEFT JOIN binary ON binary.cubin IS NOT NULL AND binary.hash = coalesce("
+      "({} AND compiled.binary_hash = trial.binary_hash), ({} ORDER BY compiled.target DESC LIMIT 1))",
       sql::columns<Trial>(), sql::names(columns_of<Grounds>("winner", Images::no)), sql::columns<Binary>(),
-      sql::from<Trial>(), sql::same<TrialKey>("winner", "trial"));
+      sql::from<Trial>(), sql::same<TrialKey>("winner", "trial"), kCompiled, kCompiled);
   return statement;
 }
 

@@ -60,7 +60,7 @@ inline void run_unbound(const std::string& path, const std::string& sql) {
           " 'NOT NULL', ''); PRAGMA writable_schema = RESET;" +
               sql +
               "; PRAGMA writable_schema = ON;"
-              "UPDATE sqlite_schema SET sql = (SELECT k.sql FROM kept k WHERE k.name = sqlite_schema.name)");
+              "UPDATE sqlite_schema SET sql = (SELECT k.sql FROM kept k WHERE k.name = sqlite_master.name)");
 }
 
 /// Runs `body` in a child; it succeeds by returning without an exception.

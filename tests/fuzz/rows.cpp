@@ -66,7 +66,7 @@ constexpr const char* kLoosen =
     " 'NOT NULL', ''); PRAGMA writable_schema = RESET";
 constexpr const char* kRestore =
     "PRAGMA writable_schema = ON;"
-    "UPDATE sqlite_schema SET sql = (SELECT k.sql FROM kept k WHERE k.name = sqlite_schema.name)";
+    "UPDATE sqlite_schema SET sql = (SELECT k.sql FROM kept k WHERE k.name = sqlite_master.name)";
 
 void bind_cell(sqlite3_stmt* statement, char type, const std::string& value) {
   constexpr long long kMost = 2 << 20;
