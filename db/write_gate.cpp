@@ -1,7 +1,5 @@
 #include "db/write_gate.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -11,21 +9,25 @@ namespace mmtune {
 
 namespace {
 
+enum class Stop { none, wanted, under_way };
+
 // Lock-free, so that the handler may use them.
 std::atomic<int> writers = 0;
-std::atomic<bool> stop_wanted = false;
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+std::atomic<Stop> stop = Stop::none;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<Stop>::is_always_lock_free);
 
-/// Returns once the process goes on.
+/// Returns once the process goes on. One thread alone sends the signal: that of a second one could come after the
+/// process went on, within a write.
 void stop_if_wanted() {
-  if (stop_wanted.load()) {
-    kill(getpid(), SIGSTOP);
-    stop_wanted = false;
-  }
+  Stop expected = Stop::wanted;
+  if (!stop.compare_exchange_strong(expected, Stop::under_way)) return;
+  raise(SIGSTOP);  // of this thread: it has taken effect when it returns
+  stop = Stop::none;
 }
 
 void on_stop_signal(int) {
-  stop_wanted = true;
+  Stop expected = Stop::none;
+  stop.compare_exchange_strong(expected, Stop::wanted);
   if (writers.load() == 0) stop_if_wanted();
 }
 
@@ -37,7 +39,7 @@ void stop_between_writes() { std::signal(SIGTSTP, on_stop_signal); }
 void WriteGate::enter() {
   while (true) {
     writers.fetch_add(1);
-    if (!stop_wanted.load()) return;
+    if (stop.load() == Stop::none) return;
     leave();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
