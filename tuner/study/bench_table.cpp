@@ -119,9 +119,9 @@ std::string interval(const std::optional<Ratio>& ratio) {
 Columns friendly_columns(std::string_view opponent, const std::vector<std::string>& entries) {
   constexpr auto kRight = Align::right;
   Columns columns{
-      {{"set"}, [](const BenchRow& row) { return row.set; }},
+      {{"set", Align::left, Fit::shared}, [](const BenchRow& row) { return row.set; }},
       {{"size", kRight}, [](const BenchRow& row) { return size_text(row.problem); }},
-      {{"type"}, [](const BenchRow& row) { return type_text(row.problem); }},
+      {{"type", Align::left, Fit::shared}, [](const BenchRow& row) { return type_text(row.problem); }},
       {{"mmtune µs", kRight},
        [](const BenchRow& row) {
          return Real{row.comparison.ours.timing.median_us, 2};
@@ -145,7 +145,8 @@ Columns friendly_columns(std::string_view opponent, const std::vector<std::strin
       {{"error", kRight}, [](const BenchRow& row) { return scientific(row.comparison.ours.error); }},
       {{fmt::format("{} error", opponent), kRight}, [](const BenchRow& row) { return scientific(their_error(row)); }},
       {{"MHz", kRight}, clock_mhz},
-      {{"kernel"}, [](const BenchRow& row) { return fmt::format("{} {}", row.family, row.config); }},
+      {{"kernel", Align::left, Fit::wraps},
+       [](const BenchRow& row) { return fmt::format("{} {}", row.family, row.config); }},
   };
   columns.insert(columns.end(), rest.begin(), rest.end());
   return columns;

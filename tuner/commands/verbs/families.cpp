@@ -23,7 +23,7 @@ const DeviceSpec& usual_gpu() { return catalog_gpu("h200"); }
 
 Table table_of_families() {
   constexpr auto kRight = Align::right;
-  Table table({{"family"}, {"parameters", kRight}, {"configurations", kRight}, {"summary"}});
+  Table table({{"family"}, {"parameters", kRight}, {"configurations", kRight}, {"summary", Align::left, Fit::wraps}});
   for (const Family* family : families()) {
     std::int64_t configurations = 1;
     for (const ParamInfo& param : family->params()) configurations *= static_cast<std::int64_t>(param.values.size());
@@ -40,7 +40,8 @@ std::string with_name(const ParamInfo& param, int value) {
 
 Table table_of(const Family& family) {
   const Config defaults = family.default_config(usual_problem());
-  Table table({{"kind"}, {"name"}, {"values"}, {"default"}, {"meaning"}});
+  Table table(
+      {{"kind"}, {"name"}, {"values", Align::left, Fit::wraps}, {"default"}, {"meaning", Align::left, Fit::wraps}});
   for (const ParamInfo& param : family.params()) {
     table.add({"parameter", std::string(param.name), param.choices(), with_name(param, *defaults.find(param.name)),
                std::string(param.help)});

@@ -35,14 +35,14 @@ ExitCode space(const SpaceOptions& options) {
   check_restriction(options.only, {&family});
   const auto device = choose_device(options.device);
   constexpr auto kRight = Align::right;
-  Table table({{"precision"},
-               {"layout"},
+  Table table({{"precision", Align::left, Fit::shared},
+               {"layout", Align::left, Fit::shared},
                {"m", kRight},
                {"n", kRight},
                {"k", kRight},
                {"kind"},
                {"configurations", kRight},
-               {"rule"}});
+               {"rule", Align::left, Fit::wraps}});
   for (const auto precision : options.precisions) {
     for (const auto layout : options.layouts) {
       for (const auto& size : sizes) {

@@ -60,8 +60,14 @@ void echo(const SessionOptions& session) {
 
 void print_plan(const SessionOptions& session, const TuneOptions& options) {
   constexpr auto kRight = Align::right;
-  Table table(
-      {{"precision"}, {"layout"}, {"m", kRight}, {"n", kRight}, {"k", kRight}, {"configurations", kRight}, {"source"}});
+  constexpr auto kLeft = Align::left;
+  Table table({{"precision", kLeft, Fit::shared},
+               {"layout", kLeft, Fit::shared},
+               {"m", kRight},
+               {"n", kRight},
+               {"k", kRight},
+               {"configurations", kRight},
+               {"source", kLeft, Fit::shared}});
   for (const auto& model : models_of(session.devices)) {
     for (const auto& problem : session.problems) {
       table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m,
