@@ -100,14 +100,12 @@ StudyResult Study::run_on_host(StudyResult result) const {
 
 void Study::choose_tuned(StudyResult& result) const {
   StudyCase& what = result.what;
-  if (!tuned_.empty()) {
-    const Choice choice = tuned_.choose(what.problem);
-    if (choice.match != Match::fallback) {
-      what.family = choice.family->name();
-      what.config = choice.config.text();
-      result.note = choice.why;
-      return;
-    }
+  const Choice choice = tuned_.choose(what.problem);
+  if (choice.match != Match::fallback) {
+    what.family = choice.family->name();
+    what.config = choice.config.text();
+    result.note = choice.why;
+    return;
   }
   const auto best = favourite(what.problem, device_.spec);
   if (!best) throw Error(fmt::format("{}: no family has a kernel for it here", to_string(what.problem)));

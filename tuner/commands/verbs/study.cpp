@@ -56,10 +56,10 @@ DispatchTable tuned_kernels(const StudyOptions& options, const DeviceSpec& devic
 std::vector<StudyResult> run_cases(const std::vector<StudyCase>& cases, Study& study, StudyFile* file,
                                    const std::string& gpu) {
   std::vector<StudyResult> results;
-  Progress progress(static_cast<std::int64_t>(cases.size()));
+  Progress progress;
   for (const StudyCase& each : cases) {
     if (InterruptGuard::requested()) break;
-    progress.update(static_cast<std::int64_t>(results.size()),
+    progress.update(static_cast<std::int64_t>(results.size()), static_cast<std::int64_t>(cases.size()),
                     fmt::format("{} {} {} {}", each.document, each.table, each.row, each.column));
     auto known = file != nullptr ? file->find(each, gpu) : std::nullopt;
     results.push_back(known ? std::move(*known) : study.run(each));
