@@ -44,6 +44,8 @@ TEST_F(RunProgressTest, LearnsFromProblemsThatEndEarly) {
   expect_count(progress, 12, 1700);
   search.end(nullptr);
   expect_count(progress, 12, 120);
+  progress.begin(problem_, 170);
+  expect_count(progress, 12, 120);
 }
 
 TEST_F(RunProgressTest, ProblemsThatAreKnownTakeNothing) {

@@ -29,16 +29,17 @@ void RunProgress::skip() {
 RunProgress::Search RunProgress::begin(const Problem& problem, std::int64_t most) {
   const std::lock_guard lock(mutex_);
   --problems_left_;
-  begun_ += most;
+  const std::int64_t expected = std::min(most, each_);
+  begun_ += expected;
   show(problem, 0);
-  return {*this, problem, most};
+  return {*this, problem, expected};
 }
 
 void RunProgress::Search::judge(double best_us) {
   const std::lock_guard lock(progress_.mutex_);
-  if (++judged_ > most_) {  // a few beside the search have to be beaten
+  if (++judged_ > expected_) {
     ++progress_.begun_;
-    ++most_;
+    ++expected_;
   }
   ++progress_.done_;
   progress_.show(problem_, best_us);
@@ -46,7 +47,7 @@ void RunProgress::Search::judge(double best_us) {
 
 void RunProgress::Search::end(const Winner* winner) {
   const std::lock_guard lock(progress_.mutex_);
-  progress_.begun_ -= most_ - judged_;
+  progress_.begun_ -= expected_ - judged_;
   if (judged_ > 0) progress_.each_ = judged_;
   if (winner != nullptr) log::write(log::Level::warning, result_line(*winner));
 }

@@ -25,12 +25,12 @@ class RunProgress {
 
    private:
     friend class RunProgress;
-    Search(RunProgress& progress, const Problem& problem, std::int64_t most)
-        : progress_(progress), problem_(problem), most_(most) {}
+    Search(RunProgress& progress, const Problem& problem, std::int64_t expected)
+        : progress_(progress), problem_(problem), expected_(expected) {}
 
     RunProgress& progress_;
     Problem problem_;
-    std::int64_t most_;
+    std::int64_t expected_;  ///< trials; a few more have to be beaten
     std::int64_t judged_ = 0;
   };
 

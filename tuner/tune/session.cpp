@@ -1,5 +1,6 @@
 #include "tuner/tune/session.h"
 
+#include <fmt/format.h>
 #include <mmtune/error.h>
 
 #include <algorithm>
@@ -162,10 +163,14 @@ class Session {
   /// Where the time went; most of it at the same time.
   void say_times() const {
     const CompileStats compiling = pool_.times();
-    if (compiling.sources == 0 && times_.judging_s == 0) return;
-    log::warning(
-        "time: {} compiled in {:.1f} s of processes, candidates checked and measured in {:.1f} s, raced in {:.1f} s",
-        counted(compiling.sources, "source"), compiling.seconds, times_.judging_s, times_.racing_s);
+    const bool has_measured = times_.judging_s + times_.racing_s > 0.05;  // predictions take next to nothing
+    if (compiling.sources == 0 && !has_measured) return;
+    auto text = fmt::format("time: {} compiled in {:.1f} s of all compilers together",
+                            counted(compiling.sources, "source"), compiling.seconds);
+    if (has_measured) {
+      text += fmt::format("; checked and measured in {:.1f} s, raced in {:.1f} s", times_.judging_s, times_.racing_s);
+    }
+    log::write(log::Level::warning, text);
   }
 
   void run_lanes() {
