@@ -166,21 +166,22 @@ void Database::fail(int code, const std::string& path) const {
 
 int Database::on_busy(void* self, int tries) { return static_cast<Database*>(self)->wait_for_lock(tries) ? 1 : 0; }
 
-/// Called where a lock is not free, with how often it was before. Whether to try again.
+/// Called where a lock is not free, with how often it was before, which is also how long was waited: SQLite does not
+/// begin to count anew for every lock. Whether to try again.
 bool Database::wait_for_lock(int tries) {
   using std::chrono::microseconds;
+  constexpr microseconds kStep{500};
   constexpr microseconds kLongest{10'000};
-  constexpr microseconds kFirst{500};
-  const auto now = std::chrono::steady_clock::now();
-  if (tries == 0) lock_deadline_ = now + kLockPatience;
-  const auto left =
-      budget_ != nullptr ? budget_->left() : std::chrono::duration_cast<microseconds>(lock_deadline_ - now);
+  const int rising = std::min(tries, static_cast<int>(kLongest / kStep));
+  const microseconds waited = kStep * (rising * (rising + 1) / 2) + kLongest * (tries - rising);
+  const microseconds left = budget_ != nullptr ? budget_->left() : kLockPatience - waited;
   if (left <= microseconds(0)) return false;
+  const auto before = std::chrono::steady_clock::now();
   if (begins_write_) WriteGate::leave();
-  std::this_thread::sleep_for(std::min({left, kLongest, kFirst * (tries + 1)}));
+  std::this_thread::sleep_for(std::min({left, kLongest, kStep * (rising + 1)}));
   if (begins_write_) WriteGate::enter();
   if (budget_ != nullptr) {
-    budget_->spend(std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - now));
+    budget_->spend(std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - before));
   }
   return true;
 }

@@ -91,8 +91,7 @@ class Database {
   sqlite3* handle_ = nullptr;
   long process_;
   LockBudget* budget_ = nullptr;
-  std::chrono::steady_clock::time_point lock_deadline_;  ///< where there is no budget
-  bool begins_write_ = false;                            ///< has no lock yet
+  bool begins_write_ = false;  ///< has no lock yet
   std::map<std::string, Statement, std::less<>> statements_;
 };
 
