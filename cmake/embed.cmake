@@ -21,14 +21,19 @@ function(mmtune_embed target)
     endforeach()
   endforeach()
   list(SORT entries)
-  set(output ${PROJECT_BINARY_DIR}/generated/${target}_embedded.cpp)
+  mmtune_embed_table(${target} ${EMBED_TABLE} ${PROJECT_BINARY_DIR}/generated/${target}_embedded.cpp "${entries}"
+                     "${files}")
+endfunction()
+
+# mmtune_embed_table(TARGET TABLE OUTPUT ENTRIES FILES): the same of ENTRIES, NAME=PATH; FILES are their paths.
+function(mmtune_embed_table target table output entries files)
   string(REPLACE ";" "," entries "${entries}")
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DFILES=${entries} -DTABLE=${EMBED_TABLE} -DOUTPUT=${output}
+    COMMAND ${CMAKE_COMMAND} -DFILES=${entries} -DTABLE=${table} -DOUTPUT=${output}
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake
     DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake
-    COMMENT "Embedding sources into ${target}"
+    COMMENT "Embedding ${table} into ${target}"
     VERBATIM)
   target_sources(${target} PRIVATE ${output})
 endfunction()

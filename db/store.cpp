@@ -219,7 +219,8 @@ std::vector<Winner> Store::winners(const RowFilter& filter) {
 std::vector<Trial> Store::trials(const RowFilter& filter) {
   const std::lock_guard lock(impl_->mutex);
   return valid_rows<Trial>(impl_->database->query(
-      fmt::format("SELECT {}{}{}", sql::columns<Trial>(), sql::from<Trial>(), where(filter)), filter));
+      fmt::format("SELECT {}{}{} ORDER BY trial.id", sql::columns<Trial>(), sql::from<Trial>(), where(filter)),
+      filter));
 }
 
 std::vector<DeviceKey> Store::devices() {

@@ -149,7 +149,7 @@ class Store {
   /// What an application needs of them: a tenth of a second for 100,000. Of a row only that is read and checked.
   ServedDecisions served(const DeviceKey& device);
 
-  /// In no particular order.
+  /// In the order in which they were stored last.
   std::vector<Trial> trials(const RowFilter& filter = {});
 
   /// All GPUs that have rows.

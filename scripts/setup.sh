@@ -80,14 +80,28 @@ require_tools() {
   require libsqlite3-dev sqlite3.h
 }
 
-# configure yes|no: with or without tests. Nothing to do where an earlier run configured at least that.
+# The page of `mmtune report` is made with npm; cmake installs what package-lock.json pins.
+require_report() {
+  require nodejs node
+  require npm npm
+}
+
+# has OPTION: whether an earlier run configured it as "yes".
+has() {
+  grep -q "^$1:BOOL=yes" "$build/CMakeCache.txt" 2> /dev/null
+}
+
+# configure TESTS REPORT: yes or no each. Nothing to do where an earlier run configured at least that.
 configure() {
-  if [ -e "$build/build.ninja" ] && { [ "$1" = no ] || grep -q '^MMTUNE_BUILD_TESTS:BOOL=yes' "$build/CMakeCache.txt"; }; then
+  if [ -e "$build/build.ninja" ] && { [ "$1" = no ] || has MMTUNE_BUILD_TESTS; } &&
+      { [ "$2" = no ] || has MMTUNE_REPORT_PAGE; }; then
     return
   fi
+  tests=$1
+  ! has MMTUNE_BUILD_TESTS || tests=yes
   say "configuring in $build"
   mkdir -p "$build"
-  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMMTUNE_BUILD_TESTS="$1" \
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMMTUNE_BUILD_TESTS="$tests" \
     -DMMTUNE_CUDA_INCLUDE_DIR="$cuda_include" > "$build/configure.log" 2>&1 ||
     { cat "$build/configure.log" >&2; fail "cmake failed, see above" 1; }
 }

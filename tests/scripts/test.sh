@@ -40,6 +40,13 @@ grep -q '^scripts/mmtune: configuring' "$work/said"
 grep -q '^scripts/mmtune: building 2/2$' "$work/said"
 expect 0 '[show]' './link' show
 expect 0 '[show]' "../a source tree/scripts/mmtune" show
+# What only a report needs is asked for where one is wanted.
+printf '#!/bin/sh\n' > "$work/bin/node" && cp "$work/bin/node" "$work/bin/npm" && chmod +x "$work/bin/node" "$work/bin/npm"
+expect 0 '[report]' "$tree/scripts/mmtune" report
+grep -q '^scripts/mmtune: configuring' "$work/said"
+echo 'MMTUNE_REPORT_PAGE:BOOL=yes' > "$tree/build/CMakeCache.txt"
+expect 0 '[report]' "$tree/scripts/mmtune" report
+! grep -q configuring "$work/said" || exit 1
 touch "$tree/build/broken"
 expect 1 '' "$tree/scripts/mmtune" show
 grep -q 'error: pretended' "$work/said"

@@ -226,6 +226,13 @@ std::string Table::json() const {
   return rows_.empty() ? "[]\n" : fmt::format("[\n{}\n]\n", joined(rows_, ",\n", object));
 }
 
+std::string Table::compact_json() const {
+  const auto name = [](const Column& column, std::size_t) { return json_string(column.name); };
+  const auto value = [](const Cell& cell, std::size_t) { return json_value(cell); };
+  const auto list = [&](const Row& row, std::size_t) { return fmt::format("[{}]", joined(row.cells, ",", value)); };
+  return fmt::format("{{\"columns\": [{}], \"rows\": [{}]}}", joined(columns_, ",", name), joined(rows_, ",\n", list));
+}
+
 std::string Table::markdown() const {
   const auto line = [](const std::string& fields) { return "| " + fields + " |\n"; };
   auto text =

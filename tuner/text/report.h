@@ -58,6 +58,9 @@ class Table {
   const std::vector<Column>& columns() const { return columns_; }
   std::size_t row_count() const { return rows_.size(); }
 
+  /// {"columns": ["m", …], "rows": [[1024, …], …]}: JSON that says the names of the columns once.
+  std::string compact_json() const;
+
   /// The whole text, ending in a line break. `layout` matters to Format::table alone.
   std::string text(Format format, const TableLayout& layout = {}) const;
 

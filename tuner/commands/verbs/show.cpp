@@ -1,14 +1,13 @@
 // mmtune show: the best kernel of every size in the database, or every candidate.
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <optional>
 
 #include "db/store.h"
 #include "runtime/log.h"
 #include "templates/families.h"
-#include "templates/gpu_catalog.h"
 #include "tuner/commands/options.h"
+#include "tuner/commands/selection.h"
 #include "tuner/commands/trials.h"
 #include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
@@ -25,11 +24,6 @@ struct ShowOptions : Options {
   std::string family;  ///< likewise
 };
 
-bool contains_in_any_case(std::string_view text, std::string_view part) {
-  return std::search(text.begin(), text.end(), part.begin(), part.end(),
-                     [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); }) != text.end();
-}
-
 /// Which rows the options name.
 class Selection {
  public:
@@ -40,9 +34,7 @@ class Selection {
 
   bool has(const TrialKey& key) const {
     const Problem& problem = key.problem;
-    return contains_in_any_case(key.device.name, options_.device) &&
-           is_wanted(options_.precisions, problem.precision) && is_wanted(options_.layouts, problem.layout) &&
-           is_wanted(sizes_, Size{problem.m, problem.n, problem.k}) &&
+    return is_selected(key, options_) && is_wanted(sizes_, Size{problem.m, problem.n, problem.k}) &&
            (options_.family.empty() || options_.family == key.family);
   }
 
@@ -121,9 +113,6 @@ ExitCode show_suspects(const ShowOptions& options) {
 
 Verb mmtune_verb_show() {
   auto options = std::make_shared<ShowOptions>();
-  options->device.clear();
-  options->precisions.clear();
-  options->layouts.clear();
   Verb verb{.name = "show",
             .group = VerbGroup::results,
             .help = "Show the best kernel of every size in the database, or every candidate",
@@ -133,14 +122,8 @@ Verb mmtune_verb_show() {
               if (options->suspects) return show_suspects(*options);
               return options->trials ? show_trials(*options) : show(*options);
             }};
-  const auto gpu_name = [](const std::string& text) {
-    return text.starts_with("model:") ? catalog_gpu(text.substr(6)).name : text;
-  };
-  verb.add("Options", {{.names = "--device",
-                        .value = "NAME",
-                        .help = "only GPUs whose name contains this; model:NAME is that model's name",
-                        .target = parsed_target(options->device, gpu_name)},
-                       {.names = "--set-aside",
+  verb.add("Options", selection_options(*options));
+  verb.add("Options", {{.names = "--set-aside",
                         .help = "instead, candidates that ended their process or the machine",
                         .target = flag_target(options->suspects)},
                        {.names = "--trials",
@@ -154,7 +137,6 @@ Verb mmtune_verb_show() {
   auto sizes = sizes_option(options->sizes);
   sizes.required = false;
   verb.add("Options", {std::move(sizes)});
-  verb.add("Options", problem_options(*options));
   verb.add("Options", {database_option(*options)});
   add_output_options(verb, *options);
   return verb;

@@ -1,0 +1,316 @@
+#include "tuner/report/content.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "tuner/report/why.h"
+#include "tuner/version.h"
+#include "tuner/workers/installed_gpus.h"
+
+namespace mmtune {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// Numbers distinct values in the order in which they come.
+template <class Value>
+class Numbering {
+ public:
+  std::int64_t operator()(const Value& value) {
+    const auto number = std::find(values_.begin(), values_.end(), value) - values_.begin();
+    if (number == std::ssize(values_)) values_.push_back(value);
+    return number;
+  }
+  const std::vector<Value>& values() const { return values_; }
+
+ private:
+  std::vector<Value> values_;
+};
+
+/// "TILE CM CN" and "16 2 2" of "TILE=16 CM=2 CN=2".
+struct ConfigText {
+  std::string names;
+  std::string values;
+};
+
+ConfigText halves_of(std::string_view config) {
+  ConfigText halves;
+  bool in_name = true;
+  for (const char c : config) {
+    if (c == '=') {
+      in_name = false;
+    } else if (c == ' ') {
+      in_name = true;
+      halves.names += c;
+      halves.values += c;
+    } else {
+      (in_name ? halves.names : halves.values) += c;
+    }
+  }
+  return halves;
+}
+
+struct Shape {
+  std::string family;
+  std::string names;
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+/// What rows of other tables name by a number.
+struct Subjects {
+  Numbering<DeviceKey> devices;
+  Numbering<Problem> problems;
+  Numbering<Shape> shapes;
+
+  /// The cells of `subject_columns`.
+  std::vector<Cell> cells(const TrialKey& key) {
+    const ConfigText config = halves_of(key.config);
+    return {devices(key.device), problems(key.problem), shapes({key.family, config.names}), config.values,
+            std::string(to_string(key.evidence))};
+  }
+};
+
+Table table_with(std::vector<std::string> names) {
+  std::vector<Column> columns;
+  for (std::string& name : names) columns.push_back({std::move(name)});
+  return Table(std::move(columns));
+}
+
+/// Columns of rows that begin with Subjects::cells.
+Table table_of_subjects(std::vector<std::string> more) {
+  more.insert(more.begin(), {"device", "problem", "shape", "values", "evidence"});
+  return table_with(std::move(more));
+}
+
+void append(std::vector<Cell>& cells, std::vector<Cell> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(cells));
+}
+
+Cell flag(bool value) { return std::int64_t{value ? 1 : 0}; }
+
+/// A trial, its place among those of its GPU and problem, and whether it was the best so far.
+struct PlacedTrial {
+  const Trial* trial;
+  std::int64_t order;
+  bool improves;
+};
+
+double time_us(const PlacedTrial& placed) {
+  return placed.trial->outcome == Outcome::ok ? placed.trial->timing.median_us
+                                              : std::numeric_limits<double>::infinity();
+}
+
+std::vector<PlacedTrial> placed(const std::vector<Trial>& trials) {
+  struct Search {
+    std::int64_t count = 0;
+    double best_us = std::numeric_limits<double>::infinity();
+  };
+  std::map<std::string, Search> searches;
+  std::vector<PlacedTrial> all;
+  for (const Trial& trial : trials) {
+    const TrialKey& key = trial.key;
+    Search& search =
+        searches[fmt::format("{}|{}|{}|{}|{}|{}", key.device.name, key.device.compute_capability, key.device.sm_count,
+                             key.device.smem_per_block_optin, to_string(key.problem), to_string(key.evidence))];
+    PlacedTrial next{&trial, ++search.count, false};
+    next.improves = time_us(next) < search.best_us;
+    search.best_us = std::min(search.best_us, time_us(next));
+    all.push_back(next);
+  }
+  return all;
+}
+
+/// How far each trial is from the best of its problem decides which are the fastest, so that no size is left out.
+std::vector<PlacedTrial> chosen(std::vector<PlacedTrial> all, std::size_t most) {
+  if (all.size() <= most) return all;
+  std::map<std::string, std::vector<double>> times;
+  const auto search_of = [](const PlacedTrial& placed) {
+    return placed.trial->key.device.name + '|' + to_string(placed.trial->key.problem);
+  };
+  for (const PlacedTrial& each : all) times[search_of(each)].push_back(time_us(each));
+  const double share = static_cast<double>(most) / static_cast<double>(all.size());
+  std::map<std::string, double> limits_us;
+  for (auto& [search, of_search] : times) {
+    const auto fastest =
+        of_search.begin() + static_cast<std::ptrdiff_t>(share / 2 * static_cast<double>(of_search.size()));
+    std::nth_element(of_search.begin(), fastest, of_search.end());
+    limits_us[search] = *fastest;
+  }
+  const auto step = static_cast<std::size_t>(2 / share) + 1;
+  std::size_t others = 0;
+  std::erase_if(all, [&](const PlacedTrial& each) {
+    const bool fast = time_us(each) < limits_us[search_of(each)];
+    return !fast && !each.improves && others++ % step != 0;
+  });
+  return all;
+}
+
+Table trials_table(const std::vector<PlacedTrial>& trials, Subjects& subjects) {
+  Table table = table_of_subjects({"outcome", "median_us", "q1_us", "q3_us", "occupancy", "smem_bytes", "order"});
+  for (const PlacedTrial& each : trials) {
+    const Trial& trial = *each.trial;
+    const bool timed = has_time(trial.outcome);
+    const auto time = [&](double value_us) -> Cell { return Real{timed ? value_us : kUnknown, 3}; };
+    std::vector<Cell> cells = subjects.cells(trial.key);
+    append(cells,
+           {std::string(to_string(trial.outcome)), time(trial.timing.median_us), time(trial.timing.q1_us),
+            time(trial.timing.q3_us), Real{timed ? trial.occupancy : kUnknown, 4}, trial.smem_bytes, each.order});
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+/// What the model says goes first; empty cells where it says nothing.
+std::vector<Cell> why_cells(const std::optional<Why>& why) {
+  if (!why) return std::vector<Cell>(9 + kBottlenecks);
+  std::vector<Cell> cells{Real{why->arithmetic_floor_us, 3},
+                          Real{why->memory_floor_us, 3},
+                          why->blocks,
+                          why->threads,
+                          std::int64_t{why->occupancy.blocks_per_sm},
+                          std::int64_t{why->occupancy.warps_per_sm},
+                          std::string(to_string(why->occupancy.limit)),
+                          Real{why->prediction.time_us, 3},
+                          Real{why->prediction.waves, 3}};
+  for (const double share : why->prediction.shares) cells.emplace_back(Real{share, 4});
+  return cells;
+}
+
+std::vector<std::string> winner_columns() {
+  std::vector<std::string> names{
+      "median_us",       "q1_us",     "q3_us",       "samples",       "registers",    "spill_bytes",
+      "smem_bytes",      "occupancy", "error_share", "deterministic", "created",      "driver",
+      "nvrtc",           "commit",    "candidates",  "state",         "reason",       "arithmetic_floor_us",
+      "memory_floor_us", "blocks",    "threads",     "blocks_per_sm", "warps_per_sm", "limit",
+      "predicted_us",    "waves"};
+  for (std::size_t i = 0; i < kBottlenecks; ++i) {
+    names.push_back(fmt::format("share {}", to_string(static_cast<Bottleneck>(i))));
+  }
+  return names;
+}
+
+std::vector<Cell> winner_cells(const Winner& winner, const State& state) {
+  const Trial& trial = winner.trial;
+  const bool compiled = !winner.binary.hash.empty();
+  const auto of_binary = [&](int value) -> Cell { return compiled ? Cell(std::int64_t{value}) : Cell(); };
+  const bool measured = trial.key.evidence == Evidence::measured;
+  return {Real{trial.timing.median_us, 3},
+          Real{trial.timing.q1_us, 3},
+          Real{trial.timing.q3_us, 3},
+          std::int64_t{trial.timing.samples},
+          of_binary(winner.binary.registers),
+          of_binary(winner.binary.spill_bytes),
+          trial.smem_bytes,
+          Real{trial.occupancy, 4},
+          Real{measured ? trial.error_share : kUnknown, 6},
+          flag(trial.deterministic),
+          trial.created,
+          trial.environment.driver,
+          trial.environment.nvrtc,
+          trial.environment.commit,
+          std::int64_t{winner.candidates},
+          std::string(to_string(state.validity)),
+          state.reason};
+}
+
+using KnownDevices = std::vector<std::optional<DeviceSpec>>;  ///< by number
+
+Table winners_table(const ReportContent& content, const KnownDevices& known, Subjects& subjects) {
+  Table table = table_of_subjects(winner_columns());
+  for (std::size_t i = 0; i < content.winners.size(); ++i) {
+    const Winner& winner = content.winners[i];
+    const auto& device = known[static_cast<std::size_t>(subjects.devices(winner.trial.key.device))];
+    std::vector<Cell> cells = subjects.cells(winner.trial.key);
+    append(cells, winner_cells(winner, content.states[i]));
+    append(cells, why_cells(device ? why_of(winner, *device) : std::nullopt));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+Table devices_table(const std::vector<DeviceKey>& devices, const KnownDevices& known) {
+  Table table = table_with({"name", "compute_capability", "sm_count", "core_clock_mhz", "memory_bandwidth_gb_s",
+                            "l2_bytes", "memory_bytes", "max_warps_per_sm"});
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    std::vector<Cell> cells{devices[i].name, std::int64_t{devices[i].compute_capability},
+                            std::int64_t{devices[i].sm_count}};
+    if (const auto& spec = known[i]) {
+      append(cells, {std::int64_t{spec->core_clock_mhz}, Real{spec->memory_bandwidth_gb_s, 1}, spec->l2_bytes,
+                     spec->memory_bytes, std::int64_t{spec->max_threads_per_sm / spec->warp_size}});
+    }
+    cells.resize(table.columns().size());
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+Table peaks_table(const KnownDevices& known) {
+  Table table = table_with({"device", "precision", "peak_tflops"});
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (!known[i]) continue;
+    for (const Precision precision : kAllPrecisions) {
+      table.add({static_cast<std::int64_t>(i), std::string(to_string(precision)),
+                 Real{peak_tflops(*known[i], precision), 4}});
+    }
+  }
+  return table;
+}
+
+Table problems_table(const std::vector<Problem>& problems) {
+  Table table = table_with({"precision", "layout", "m", "n", "k", "name", "flops", "bytes"});
+  for (const Problem& problem : problems) {
+    table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m, problem.n,
+               problem.k, to_string(problem), Real{flops(problem), 0}, Real{minimal_bytes(problem), 0}});
+  }
+  return table;
+}
+
+Table shapes_table(const std::vector<Shape>& shapes) {
+  Table table = table_with({"family", "names"});
+  for (const Shape& shape : shapes) table.add({shape.family, shape.names});
+  return table;
+}
+
+Table files_table(const std::vector<ReportFile>& files, Subjects& subjects) {
+  Table table = table_with({"kind", "name", "device", "text"});
+  for (const ReportFile& file : files) table.add({file.kind, file.name, subjects.devices(file.device), file.text});
+  return table;
+}
+
+}  // namespace
+
+std::string report_json(const ReportContent& content, std::size_t most) {
+  Subjects subjects;
+  const auto trials = chosen(placed(content.trials), most);
+  const Table of_trials = trials_table(trials, subjects);
+  const Table of_files = files_table(content.files, subjects);
+  for (const Winner& winner : content.winners) subjects.cells(winner.trial.key);
+  KnownDevices known;
+  for (const DeviceKey& device : subjects.devices.values()) known.push_back(known_gpu(device));
+  const Table of_winners = winners_table(content, known, subjects);
+  Table about = table_with({"version", "commit", "database", "trials"});
+  about.add({std::string(build_version()), std::string(build_commit()), content.database,
+             static_cast<std::int64_t>(content.trials.size())});
+  const std::vector<std::pair<std::string_view, Table>> tables{
+      {"about", about},
+      {"devices", devices_table(subjects.devices.values(), known)},
+      {"peaks", peaks_table(known)},
+      {"problems", problems_table(subjects.problems.values())},
+      {"shapes", shapes_table(subjects.shapes.values())},
+      {"trials", of_trials},
+      {"winners", of_winners},
+      {"files", of_files}};
+  std::string json;
+  for (const auto& [name, table] : tables) {
+    json += fmt::format("{}\"{}\": {}", json.empty() ? "{" : ",\n", name, table.compact_json());
+  }
+  return json + "}\n";
+}
+
+}  // namespace mmtune

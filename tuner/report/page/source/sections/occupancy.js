@@ -1,0 +1,59 @@
+// Does occupancy explain speed?
+import { axis, roundTop } from '../chart.js';
+import { familyLegend, fileOf, isRun, panelsOf, styleOf, titleOf, trialTable, trialTip } from './search.js';
+import { star } from '../theme.js';
+
+function option(look, data, { trials, winner }, top) {
+  const point = (trial) => ({ value: [100 * trial.occupancy, trial.tflops], tip: trialTip(trial, winner) });
+  const families = [...new Set(trials.map((trial) => trial.family))];
+  const series = families.map((family) => {
+    const style = styleOf(data, look, family);
+    return {
+      type: 'scatter',
+      name: family,
+      symbol: style.symbol,
+      symbolSize: 8,
+      itemStyle: { color: style.color, opacity: 0.65 },
+      data: trials.filter((trial) => trial.family === family && !isRun(trial, winner)).map(point),
+    };
+  });
+  const best = trials.filter((trial) => isRun(trial, winner));
+  series.push({
+    type: 'scatter',
+    name: 'winner',
+    symbol: star,
+    symbolSize: 20,
+    itemStyle: { color: look.ink, borderColor: look.surface, borderWidth: 1 },
+    label: { show: true, position: 'top', formatter: 'winner', color: look.ink, fontWeight: 600 },
+    data: best.map(point),
+    z: 5,
+  });
+  return {
+    grid: { left: 46, right: 24, top: 34, bottom: 48 },
+    xAxis: axis(look, 'occupancy: % of the warps that an SM can hold', { type: 'value', min: 0, max: 100 }),
+    yAxis: axis(look, 'TFLOP/s', { vertical: true, type: 'value', min: 0, max: top }),
+    series,
+  };
+}
+
+export const occupancy = {
+  id: 'occupancy',
+  title: 'Occupancy against speed',
+  text:
+    'Do more warps on an SM make a kernel faster? Every right trial of the size. Fast kernels often need many ' +
+    'registers, and so leave room for few warps.',
+  legend: familyLegend,
+  charts(data, state) {
+    const panels = panelsOf(data, state, (panel) => ({
+      ...panel,
+      trials: panel.trials.filter((trial) => trial.tflops !== null && trial.occupancy !== null),
+    })).filter((panel) => panel.trials.length);
+    const top = roundTop(panels.flatMap((panel) => panel.trials.map((trial) => trial.tflops)));
+    return panels.map((panel) => ({
+      title: titleOf(panel),
+      file: fileOf('occupancy', panel),
+      option: (look) => option(look, data, panel, top),
+      table: trialTable(panel.trials),
+    }));
+  },
+};

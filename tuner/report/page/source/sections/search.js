@@ -1,0 +1,69 @@
+// What the sections about one search share: the trials of a size on a GPU, and how families are told apart.
+import { configText, sizeText, typeText } from '../data.js';
+import { digits, percent, time } from '../format.js';
+import { symbols } from '../theme.js';
+
+export const trialsOf = (data, device, state) =>
+  data.trials.filter((trial) => trial.device === device && trial.problem.name === state.problem);
+
+export const winnerOf = (data, device, state) =>
+  data.winners.find((winner) => winner.device === device && winner.problem.name === state.problem);
+
+export const isRun = (trial, winner) =>
+  winner && trial.family === winner.family && trial.values === winner.values && trial.evidence === winner.evidence;
+
+/** For each GPU that is shown and has trials of this problem: what `chart` makes of them. */
+export function panelsOf(data, state, chart) {
+  return state.devices
+    .map((device) => ({ device, trials: trialsOf(data, device, state), winner: winnerOf(data, device, state) }))
+    .filter((panel) => panel.trials.length)
+    .map(chart);
+}
+
+export const titleOf = ({ device, trials }) =>
+  `${device.name}: ${sizeText(trials[0].problem)} ${typeText(trials[0].problem)}`;
+
+export const fileOf = (what, { device, trials }) =>
+  `${what}_${device.number}_${trials[0].problem.name.replaceAll(/[^a-z0-9]+/gi, '_')}`;
+
+/** A colour and a symbol for each family, the same in all charts. */
+export function styleOf(data, look, family) {
+  const index = data.families.indexOf(family);
+  return { color: look.series[index % look.series.length], symbol: symbols[index % symbols.length] };
+}
+
+/** The families among the trials that are shown. */
+export function familyLegend(data, state, look) {
+  const shown = new Set(state.devices.flatMap((device) => trialsOf(data, device, state)).map((trial) => trial.family));
+  return data.families
+    .filter((family) => shown.has(family))
+    .map((family) => ({ name: family, ...styleOf(data, look, family) }));
+}
+
+export function trialTip(trial, winner) {
+  return [
+    [`${trial.family}, trial ${trial.order}${isRun(trial, winner) ? ', the winner' : ''}`],
+    ...(trial.tflops === null
+      ? [['outcome', trial.outcome.replaceAll('_', ' ')]]
+      : [
+          ['speed', `${digits(trial.tflops, 4)} TFLOP/s (${trial.evidence})`],
+          ['time', time(trial.median_us)],
+          ['occupancy', percent(trial.occupancy, 0)],
+        ]),
+    ['configuration', configText(trial)],
+  ];
+}
+
+export const trialTable = (trials) => ({
+  columns: ['trial', 'family', 'config', 'outcome', 'tflops', 'median_us', 'occupancy', 'smem_bytes'],
+  rows: trials.map((trial) => [
+    trial.order,
+    trial.family,
+    configText(trial),
+    trial.outcome,
+    trial.tflops,
+    trial.median_us,
+    trial.occupancy,
+    trial.smem_bytes,
+  ]),
+});

@@ -1,0 +1,241 @@
+// Which kernel won each size, and why?
+import { configText, differences, edge, sizeText, typeText } from '../data.js';
+import { csv, digits, percent, time } from '../format.js';
+import { download, element } from '../elements.js';
+
+const limits = {
+  threads: 'threads',
+  blocks: 'the number of blocks',
+  registers: 'registers',
+  'shared memory': 'shared memory',
+};
+
+/** Sentences about a winner, each from stored or predicted numbers. */
+export function reasons(winner) {
+  const said = [];
+  const [first, second] = winner.shares;
+  if (first) {
+    said.push(
+      `The model puts ${percent(first.value, 0)} of the time in ${first.name}` +
+        (second ? ` and ${percent(second.value, 0)} in ${second.name}.` : '.'),
+    );
+  }
+  const floor = Math.max(winner.arithmetic_floor_us ?? 0, winner.memory_floor_us ?? 0);
+  if (floor > 0) {
+    const what = winner.arithmetic_floor_us >= winner.memory_floor_us ? 'arithmetic' : 'memory';
+    said.push(`It takes ${digits(winner.median_us / floor)} times the floor of ${time(floor)} that ${what} sets.`);
+  }
+  if (winner.limit) {
+    const limit = limits[winner.limit];
+    said.push(
+      `${percent(winner.occupancy, 0)} occupancy, ${winner.blocks_per_sm} blocks an SM` +
+        (limit ? `, limited by ${limit}; ` : '; ') +
+        `${digits(winner.waves)} waves of ${winner.blocks} blocks.`,
+    );
+  }
+  if (winner.runnerUp) {
+    const slower = winner.runnerUp.median_us / winner.median_us - 1;
+    const comparison = slower >= 0.0005 ? `${percent(slower)} slower` : 'as fast';
+    said.push(`The runner-up is ${comparison}: ${differences(winner, winner.runnerUp).join(', ')}.`);
+  }
+  return said;
+}
+
+const remarks = (winner) => [
+  ...(winner.state === 'current' ? [] : [`${winner.state}: ${winner.reason}`]),
+  ...(winner.deterministic ? [] : ['not deterministic']),
+];
+
+const columns = [
+  { name: 'Size', of: (winner) => sizeText(winner.problem), key: (winner) => edge(winner.problem), number: true },
+  { name: 'Type', of: (winner) => typeText(winner.problem) },
+  { name: 'Family', of: (winner) => winner.family },
+  { name: 'TFLOP/s', of: (winner) => digits(winner.tflops, 4), key: (winner) => winner.tflops, number: true },
+  { name: 'Time', of: (winner) => time(winner.median_us), key: (winner) => winner.median_us, number: true },
+  { name: '% of peak', of: share, key: (winner) => winner.peakShare ?? -1, number: true },
+  {
+    name: '× cuBLAS',
+    of: (winner) => digits(winner.benchmark?.ratio ?? null),
+    key: (winner) => winner.benchmark?.ratio ?? -1,
+    number: true,
+    optional: (winner) => winner.benchmark !== null,
+  },
+  { name: 'Registers', of: (winner) => winner.registers ?? '–', key: (winner) => winner.registers ?? -1, number: true },
+  { name: 'Occupancy', of: (winner) => percent(winner.occupancy, 0), key: (winner) => winner.occupancy, number: true },
+  { name: 'Limit', of: (winner) => winner.limit ?? '–' },
+  { name: 'Source', of: (winner) => [winner.evidence, ...remarks(winner)].join('; ') },
+];
+
+function share(winner) {
+  if (winner.peakShare === null) return '–';
+  const bar = element('span', {
+    class: 'bar',
+    style: `--share: ${Math.min(winner.peakShare, 1)}`,
+    'aria-hidden': 'true',
+  });
+  return element('span', { class: 'share' }, percent(winner.peakShare), bar);
+}
+
+function sharesList(winner) {
+  const shown = winner.shares.filter((each) => each.value >= 0.005);
+  return element(
+    'ul',
+    { class: 'shares' },
+    shown.map((each) =>
+      element(
+        'li',
+        { style: `--share: ${each.value}` },
+        element('span', {}, each.name),
+        element('b', {}, percent(each.value, 0)),
+      ),
+    ),
+  );
+}
+
+function explanation(winner, width) {
+  return element(
+    'tr',
+    { class: 'why' },
+    element(
+      'td',
+      { colspan: width },
+      element(
+        'details',
+        {},
+        element(
+          'summary',
+          {},
+          element('b', {}, 'Why: '),
+          reasons(winner)[0] ?? 'nothing is known of this GPU or family.',
+        ),
+        element('p', {}, reasons(winner).slice(1).join(' ')),
+        element('p', { class: 'config' }, `${winner.family} ${configText(winner)}`),
+        winner.shares.length ? sharesList(winner) : null,
+      ),
+    ),
+  );
+}
+
+const csvTable = (winners) => ({
+  columns: [
+    'precision',
+    'layout',
+    'm',
+    'n',
+    'k',
+    'family',
+    'config',
+    'source',
+    'median_us',
+    'tflops',
+    'peak_share',
+    'registers',
+    'smem_bytes',
+    'occupancy',
+    'limit',
+    'waves',
+    'why',
+  ],
+  rows: winners.map((winner) => [
+    winner.problem.precision,
+    winner.problem.layout,
+    winner.problem.m,
+    winner.problem.n,
+    winner.problem.k,
+    winner.family,
+    configText(winner),
+    winner.evidence,
+    winner.median_us,
+    winner.tflops,
+    winner.peakShare,
+    winner.registers,
+    winner.smem_bytes,
+    winner.occupancy,
+    winner.limit,
+    winner.waves,
+    reasons(winner).join(' '),
+  ]),
+});
+
+/** The table of one GPU, sorted by a column; a click on a heading sorts by that. */
+function tableOf(winners, sort, resort) {
+  const shown = columns.filter((column) => !column.optional || winners.some(column.optional));
+  const by = shown.find((column) => column.name === sort.name) ?? shown[0];
+  const key = by.key ?? by.of;
+  const sorted = [...winners].sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) * (sort.down ? -1 : 1));
+  const heading = (column) =>
+    element(
+      'th',
+      {
+        scope: 'col',
+        class: column.number ? 'number' : null,
+        'aria-sort': column === by ? (sort.down ? 'descending' : 'ascending') : null,
+      },
+      element(
+        'button',
+        { type: 'button', click: () => resort({ name: column.name, down: column === by && !sort.down }) },
+        column.name,
+      ),
+    );
+  const row = (winner) => [
+    element(
+      'tr',
+      { class: 'winner' },
+      shown.map((column) =>
+        element('td', { class: column.number ? 'number' : null, 'data-label': column.name }, column.of(winner)),
+      ),
+    ),
+    explanation(winner, shown.length),
+  ];
+  return element(
+    'table',
+    { class: 'winners' },
+    element('thead', {}, element('tr', {}, shown.map(heading))),
+    element('tbody', {}, sorted.flatMap(row)),
+  );
+}
+
+export const winners = {
+  id: 'winners',
+  title: 'Winners, and why',
+  text:
+    'Which kernel does each size get, and what explains its speed? Floors and occupancy follow from limits and from ' +
+    'what the compiler reported; shares of the time are the model’s estimate, not a measurement.',
+  draw(host, data, state) {
+    host.replaceChildren();
+    for (const device of state.devices) {
+      const list = data.winners.filter((winner) => winner.device === device);
+      if (!list.length) continue;
+      const box = element('div', {
+        class: 'scroll',
+        tabindex: 0,
+        role: 'region',
+        'aria-label': `Winners on ${device.name}`,
+      });
+      const draw = (sort) => box.replaceChildren(tableOf(list, sort, draw));
+      draw({ name: 'Size', down: false });
+      const save = () => download(`winners_${device.number}.csv`, 'text/csv', csv(csvTable(list)));
+      host.append(
+        element(
+          'figure',
+          { class: 'wide' },
+          element(
+            'figcaption',
+            {},
+            element('h3', {}, device.name),
+            element(
+              'span',
+              { class: 'exports' },
+              element(
+                'button',
+                { type: 'button', 'aria-label': `Save the winners on ${device.name} as CSV`, click: save },
+                'CSV',
+              ),
+            ),
+          ),
+          box,
+        ),
+      );
+    }
+  },
+};
