@@ -157,7 +157,7 @@ TEST_F(StoreTest, RefusesWhatItWouldNotReadBack) {
   refused("source_hash", [](Trial& t) { t.key.source_hash = ""; });
   refused("problem.m", [](Trial& t) { t.key.problem.m = 0; });
   refused("problem.m", [](Trial& t) { t.key.problem.m = std::numeric_limits<std::int64_t>::max(); });
-  refused("precision", [](Trial& t) { t.key.problem.precision = static_cast<Precision>(9); });
+  refused("precision", [](Trial& t) { t.key.problem.precision = static_cast<Precision>(99); });
   refused("outcome", [](Trial& t) { t.outcome = static_cast<Outcome>(10); });
   refused("created", [](Trial& t) { t.created = "yesterday"; });
   refused("device.name", [](Trial& t) { t.key.device.name = "\x1b[2J"; });

@@ -112,7 +112,7 @@ TEST_F(LibraryPlan, NamesTheArgumentThatIsWrong) {
   EXPECT_THAT(error_of({.m = 2, .n = 3, .k = 8, .lda = 7}), HasSubstr("lda = 7: less than the 8 elements"));
   EXPECT_THAT(error_of({.layout = Layout::nt, .m = 2, .n = 3, .k = 8, .ldb = 7}), HasSubstr("ldb = 7"));
   EXPECT_THAT(error_of({.m = 2, .n = 3, .k = 8, .ldc = -3}), HasSubstr("ldc = -3"));
-  EXPECT_THAT(error_of({.precision = static_cast<Precision>(9), .m = 2}), HasSubstr("precision = 9"));
+  EXPECT_THAT(error_of({.precision = static_cast<Precision>(99), .m = 2}), HasSubstr("precision = 99"));
   EXPECT_THAT(error_of({.layout = static_cast<Layout>(-1), .m = 2}), HasSubstr("layout = -1"));
   const auto odd = reinterpret_cast<void*>(std::uintptr_t{0x1002});
   EXPECT_THAT(error_of({.m = 2, .n = 3, .k = 8, .c = odd}), HasSubstr("c = 0x1002: not aligned to the 4 bytes"));

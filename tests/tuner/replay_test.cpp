@@ -173,8 +173,8 @@ TEST_F(WhatIf, PrintsTheColumnsThatScriptsRead) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out,
               ::testing::StartsWith(fmt::format("strategy,seed,precision,m,n,k,trials,seconds,best_us,exhaustive_us,"
-                                              "exhaustive_trials\nrandom,3,fp32,256,256,256,{},",
-                                              known_)));
+                                                "exhaustive_trials\nrandom,3,fp32,256,256,256,{},",
+                                                known_)));
   EXPECT_THAT(result.out, HasSubstr(fmt::format("\nrandom,4,fp32,256,256,256,{},", known_)));
   EXPECT_THAT(result.out, HasSubstr(fmt::format(",100.000,100.000,{}\n", known_)));
   const auto curve = content(path("curve.csv"));

@@ -111,8 +111,7 @@ void Finals::note_best() {
   best_us_ = finalists_.empty() ? 0 : finalists_.front().trial.timing.median_us;
 }
 
-/// A candidate may have been too slow only beside one that is no finalist: that was dropped, or that an earlier search
-/// had and this one leaves out. Leaves the finalists sorted.
+/// Leaves the finalists sorted.
 void Finals::try_too_slow_again() {
   note_best();
   for (Finalist& each : std::exchange(too_slow_, {})) {

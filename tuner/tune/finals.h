@@ -26,6 +26,10 @@ class Finals {
   /// The fastest that is searched, as far as known; null if there is none.
   const Finalist* fastest_in(const Spaces& spaces) const;
 
+  /// A candidate may have been too slow only beside one that is no finalist: that was dropped, or that an earlier
+  /// search had and this one leaves out. Those that can be the fastest of the present ones are judged again.
+  void try_too_slow_again();
+
   /// Takes out finalists that may win but whose programs are not stored here, such as those that another installation
   /// measured: they are to be judged anew.
   std::vector<Candidate> take_without_program();
@@ -43,7 +47,6 @@ class Finals {
   void judge_fastest_again();
   bool drop_faulty();
   void note_best();
-  void try_too_slow_again();
 
   const TuningSetup& setup_;
   Judge& judge_;

@@ -36,6 +36,7 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
     if (before_ && !setup_.options.refresh) outside_ = winner_outside(*before_, spaces, setup_.preparation);
     const auto searching = searcher(spaces, favourites);
     if (!work_through(*searching, [this] { return out_of_time(); })) is_cut_ = true;
+    if (outside_) finals_.try_too_slow_again();  // the best of this search is told, whatever was decided before
     // However late it is: a winner must have beaten them.
     work_through(*make_listed(untried_defenders(spaces)), setup_.stopped);
     judge_without_program();

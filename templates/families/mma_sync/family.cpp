@@ -19,7 +19,6 @@ struct MmaSync {
   static constexpr std::string_view kSummary =
       "tensor cores by instructions of a warp: cp.async stages, ldmatrix, swizzled tiles; split-K";
 
-  static constexpr int kUnit = 16;        ///< bytes of shared memory that move together
   static constexpr int kPieceBytes = 32;  ///< along k, that an instruction multiplies
   static constexpr int kPieceRows = 16;   ///< and 8 columns
 
