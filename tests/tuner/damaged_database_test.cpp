@@ -74,7 +74,7 @@ TEST_F(DamagedFile, TablesThatDecisionsAreReadFrom) {
     EXPECT_EQ(on_file("db check").code, 5);
     expect_refused("show", "damaged");
     if (table == kDevice || table == kEnvironment) {
-      expect_decision(served());  // the index says all that a library asks of its GPU, and nothing of conditions
+      expect_decision(served());  // the index says all that a library asks of its GPU, and it asks for no environment
     } else {
       expect_fallback(served(), "damaged");
     }

@@ -35,8 +35,10 @@ class MergedDecisions : public Cli {
 
   /// What the library says of the tuned size.
   Answer planned() const {
-    log::set_level(log::Level::silent);
-    return Library::open({.database = path("default.db"), .model = "h200"}).plan({.m = 64, .n = 64, .k = 64});
+    ::testing::internal::CaptureStderr();
+    Answer answer = Library::open({.database = path("default.db"), .model = "h200"}).plan({.m = 64, .n = 64, .k = 64});
+    ::testing::internal::GetCapturedStderr();
+    return answer;
   }
 
   std::string shown() const { return mmtune("show --format csv").out; }
