@@ -146,7 +146,7 @@ class Store {
   /// Ordered by precision, layout, m, n, k, and measured before predicted: both are listed, the first one counts.
   std::vector<Winner> winners(const RowFilter& filter = {});
 
-  /// What an application needs of them: a tenth of a second for 100,000. Of a row only that is read and checked.
+  /// What an application needs of them: of a row only that is read and checked.
   ServedDecisions served(const DeviceKey& device);
 
   /// In the order in which they were stored last.
