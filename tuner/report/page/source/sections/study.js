@@ -4,7 +4,7 @@ import { digits } from '../format.js';
 import { dashes, symbols } from '../theme.js';
 
 /** What a study may vary, and what it may tell: the first of each that a file has is its axis. */
-const kVaried = ['size', 'n', 'block', 'tile', 'threads', 'registers', 'smem_bytes', 'm'];
+const kVaried = ['row', 'size', 'n', 'block', 'tile', 'threads', 'registers', 'smem_bytes', 'm'];
 const kTold = [
   ['gflops', 'GFLOP/s'],
   ['tflops', 'TFLOP/s'],
@@ -15,9 +15,21 @@ const kTold = [
   ['occupancy', 'share of the warps'],
   ['loss', 'share of the time'],
 ];
+/** Texts that tell no curve from another. */
+const kSilent = ['document', 'table', 'row', 'config', 'gpu', 'note', 'origin', 'layout'];
 const kMostCurves = 7;
 
 const isNumber = (text) => text !== '' && Number.isFinite(Number(text));
+
+/** A file of `mmtune study` has many tables, any other is one. */
+function tablesOf(file) {
+  const tables = new Map();
+  for (const row of file.rows) {
+    const name = [row.document ?? file.name, row.table].filter(Boolean).join(', ');
+    tables.set(name, [...(tables.get(name) ?? []), row]);
+  }
+  return [...tables].map(([name, rows]) => ({ name, rows, device: file.device, plan: planOf(rows) }));
+}
 
 /** The column on each axis and the curves: rows that agree in all texts. */
 function planOf(rows) {
@@ -27,9 +39,8 @@ function planOf(rows) {
   const x = kVaried.filter((name) => numeric(name) && distinct(name) > 1).sort((a, b) => distinct(b) - distinct(a))[0];
   const told = kTold.find(([name]) => numeric(name));
   if (!x || !told) return null;
-  const texts = names.filter(
-    (name) => !rows.every((row) => row[name] === '' || isNumber(row[name])) && distinct(name) > 1,
-  );
+  const isText = (name) => !rows.every((row) => row[name] === '' || isNumber(row[name]));
+  const texts = names.filter((name) => !kSilent.includes(name) && isText(name) && distinct(name) > 1);
   const curves = new Map();
   for (const row of rows) {
     if (!isNumber(row[x]) || !isNumber(row[told[0]])) continue;
@@ -76,17 +87,17 @@ function option(look, { x, y, unit, curves }) {
 export const study = {
   id: 'study',
   title: 'Studies',
-  text: 'What do the experiments say on this GPU? One chart for each file of results.',
+  text: 'What do the experiments say on this GPU? One chart for each of their tables.',
   charts(data, state) {
     return data.studies
       .filter((file) => state.devices.includes(file.device))
-      .map((file) => ({ file, plan: planOf(file.rows) }))
+      .flatMap(tablesOf)
       .filter(({ plan }) => plan)
-      .map(({ file, plan }) => ({
-        title: `${file.name}, ${file.device.name}`,
-        file: file.name,
+      .map(({ name, rows, device, plan }) => ({
+        title: `${name}, ${device.name}`,
+        file: `study_${name.replaceAll(/[^a-z0-9]+/gi, '_')}`,
         option: (look) => option(look, plan),
-        table: { columns: Object.keys(file.rows[0]), rows: file.rows.map((row) => Object.values(row)) },
+        table: { columns: Object.keys(rows[0]), rows: rows.map((row) => Object.values(row)) },
       }));
   },
 };
