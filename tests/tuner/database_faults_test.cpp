@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "test_paths.h"
-#include "tests/db/fixtures.h"
 
 namespace mmtune {
 namespace {
@@ -92,11 +91,14 @@ TEST_F(DatabaseFaults, FileOrDirectoryOfAnotherUser) {
 
 TEST_F(DatabaseFaults, HostileValuesAreAbsentForEveryVerb) {
   const char* config = "1;}\n#include \"/etc/passwd\"";
-  testing::run_unbound(file(),
-                       fmt::format("PRAGMA foreign_keys = OFF; UPDATE winner SET config = '{0}';"
-                                   "UPDATE trial SET config = '{0}', note = hex(zeroblob(5000000)),"
-                                   " samples = -9223372036854775807, smem_bytes = 9223372036854775807 WHERE id = 1",
-                                   config));
+  const auto set = [&](const std::string& column, const std::string& value) {
+    run_sql(file(), fmt::format("UPDATE trial SET {} = {} WHERE id = 1", column, value));
+  };
+  run_sql(file(), fmt::format("PRAGMA foreign_keys = OFF; UPDATE trial SET config = '{}' WHERE id = 1", config));
+  run_sql(file(), fmt::format("PRAGMA foreign_keys = OFF; UPDATE winner SET config = '{}'", config));
+  set("note", "hex(zeroblob(5000000))");
+  set("samples", "-9223372036854775807");
+  set("smem_bytes", "9223372036854775807");
   const Result check = on_file("db check");
   EXPECT_EQ(check.code, 5);
   EXPECT_THAT(check.err, HasSubstr("trial 1: "));
