@@ -133,13 +133,21 @@ std::vector<Config> SearchSpace::neighbours(const Config& config) const {
   return found;
 }
 
-bool SearchSpace::contains(const Config& config) const {
+std::optional<std::int64_t> SearchSpace::number(const Config& config) const {
   const std::vector<Setting>& settings = config.settings();
-  const auto matches = [](const Setting& setting, const Axis& param) {
-    return setting.name == param.name && std::binary_search(param.values.begin(), param.values.end(), setting.value);
-  };
-  return std::equal(settings.begin(), settings.end(), params_.begin(), params_.end(), matches) &&
-         family_.judge(problem_, config, device_).searched();
+  if (settings.size() != params_.size()) return std::nullopt;
+  std::int64_t number = 0;
+  for (std::size_t i = 0; i < params_.size(); ++i) {
+    const std::vector<int>& values = params_[i].values;
+    const auto at = std::lower_bound(values.begin(), values.end(), settings[i].value);
+    if (settings[i].name != params_[i].name || at == values.end() || *at != settings[i].value) return std::nullopt;
+    number += (at - values.begin()) * strides_[i];
+  }
+  return number;
+}
+
+bool SearchSpace::contains(const Config& config) const {
+  return number(config) && family_.judge(problem_, config, device_).searched();
 }
 
 }  // namespace mmtune

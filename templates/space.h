@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,8 @@ class SearchSpace {
   /// parameter fastest.
   std::int64_t size() const;
   Config config(std::int64_t number) const;
+  /// None if the configuration is not complete, in table order, with values of the table. Rules do not matter.
+  std::optional<std::int64_t> number(const Config& config) const;
 
   /// The `limit` configurations of the space with the shortest predicted times; equals in table order.
   std::vector<RankedConfig> ranked(std::size_t limit) const;

@@ -71,13 +71,13 @@ class Decision : public testing::StoreTest {
 
   Finalist tiled(const Problem& problem, int tile, double time_us, int registers = 32) {
     const Family& family = family_named("tiled");
-    return finalist(problem, {&family, family.complete(Config::parse(settings(tile)), problem, catalog_gpu("h200")), 0},
+    return finalist(problem, {&family, family.complete(Config::parse(settings(tile)), problem, catalog_gpu("h200"))},
                     time_us, registers);
   }
 
   Finalist fallback(const Problem& problem, double time_us) {
     const Family& family = family_named("naive");
-    return finalist(problem, {&family, family.default_config(problem), 0}, time_us);
+    return finalist(problem, {&family, family.default_config(problem)}, time_us);
   }
 
   void win(const Finalist& winner) { store_.put_winner(winner.trial.key, "search", 1); }
@@ -194,7 +194,7 @@ TEST_F(Decision, DefendersAreTheDefaultAndTheIncumbentAsFarAsSearched) {
   const auto names = [&](const std::vector<const Family*>& families, const Restriction& only) {
     std::vector<std::string> list;
     for (const Candidate& candidate :
-         defenders(place, Spaces(families, problem, catalog_gpu("h200"), only), 100, store_)) {
+         defenders(place, FamilySpaces(families, problem, catalog_gpu("h200"), only), 100, store_)) {
       list.emplace_back(candidate.family->name());
     }
     return list;
@@ -208,7 +208,7 @@ TEST_F(Decision, DefendersAreTheDefaultAndTheIncumbentAsFarAsSearched) {
 
 TEST_F(Decision, AHopelessDefaultOfAHugeProblemIsNotTimed) {
   const Problem huge = square(50'000);
-  const Spaces spaces({&family_named("naive")}, huge, catalog_gpu("h200"));
+  const FamilySpaces spaces({&family_named("naive")}, huge, catalog_gpu("h200"));
   const TrialKey place{key_of(catalog_gpu("h200")), huge, "", "", "", Evidence::measured};
   EXPECT_THAT(defenders(place, spaces, 1, store_), IsEmpty());
   EXPECT_EQ(defenders(place, spaces, 1e9, store_).size(), 1U);

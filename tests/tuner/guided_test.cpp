@@ -10,6 +10,7 @@
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tuner/search/strategy.h"
+#include "tuner/tune/family_spaces.h"
 #include "tuner/tune/lessons.h"
 
 namespace mmtune {
@@ -21,8 +22,8 @@ constexpr const char* kRestriction =
 
 Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
 
-Spaces spaces_of(const Problem& problem, const char* restriction = kRestriction) {
-  return Spaces({&family_named("simt")}, problem, catalog_gpu("h200"), parse_restriction(restriction));
+FamilySpaces spaces_of(const Problem& problem, const char* restriction = kRestriction) {
+  return FamilySpaces({&family_named("simt")}, problem, catalog_gpu("h200"), parse_restriction(restriction));
 }
 
 /// A number in [-1, 1] that depends on the text and the landscape alone (FNV-1a).
@@ -35,7 +36,8 @@ double whim(std::uint64_t landscape, const std::string& text) {
 
 /// What a candidate takes there: every value costs up to 6 % more or less than the model knows, every pair of values of
 /// neighbouring parameters up to 4 %, and what the compiler makes of it up to 1 %.
-double landscape_us(std::uint64_t landscape, const Candidate& candidate) {
+double landscape_us(std::uint64_t landscape, const FamilySpaces& spaces, CandidateNumber number) {
+  const Candidate candidate = spaces.candidate(number);
   double bend = 0.01 * whim(landscape, key_of(candidate));
   std::string before;
   for (const Setting& setting : candidate.config.settings()) {
@@ -43,52 +45,50 @@ double landscape_us(std::uint64_t landscape, const Candidate& candidate) {
     bend += 0.06 * whim(landscape, word) + 0.04 * whim(landscape, before + word);
     before = word;
   }
-  return candidate.predicted_us * std::exp(bend);
+  return spaces.predict_us(candidate) * std::exp(bend);
 }
 
 struct Search {
-  std::vector<std::string> proposed;
+  std::vector<CandidateNumber> proposed;
   std::vector<double> best_us_after;  ///< each trial
   double best_us = 1e300;
 };
 
-using Judge = std::function<Trial(const Candidate&)>;
+using Judge = std::function<Observation(CandidateNumber)>;
+using Kind = Observation::Kind;
 
-Search search(const char* strategy, const Spaces& spaces, std::uint64_t seed, const Judge& judge,
+Search search(const char* strategy, const FamilySpaces& spaces, std::uint64_t seed, const Judge& judge,
               const char* effort = "default", const std::vector<Lesson>& lessons = {}) {
-  const auto searcher = make_strategy(strategy, {spaces, effort_named(effort), seed, {}, lessons});
+  const auto searcher = make_strategy(strategy, {spaces, effort_named(effort).most_trials, seed, {}, lessons});
   Search search;
   for (auto candidates = searcher->propose(); !candidates.empty(); candidates = searcher->propose()) {
-    for (const Candidate& candidate : candidates) {
-      const Trial trial = judge(candidate);
-      search.proposed.push_back(key_of(candidate));
-      if (trial.outcome == Outcome::ok) search.best_us = std::min(search.best_us, trial.timing.median_us);
+    for (const CandidateNumber candidate : candidates) {
+      const Observation observation = judge(candidate);
+      search.proposed.push_back(candidate);
+      if (observation.kind == Kind::timed) search.best_us = std::min(search.best_us, observation.time_us);
       search.best_us_after.push_back(search.best_us);
-      searcher->learn(candidate, trial);
+      searcher->learn(candidate, observation);
     }
   }
   return search;
 }
 
-Judge timed(const Spaces& spaces, std::uint64_t landscape) {
-  return [&spaces, landscape](Candidate candidate) {
-    candidate.predicted_us = spaces.predict_us(*candidate.family, candidate.config);
-    Trial trial;
-    trial.outcome = Outcome::ok;
-    trial.timing.median_us = landscape_us(landscape, candidate);
-    return trial;
+Judge timed(const FamilySpaces& spaces, std::uint64_t landscape) {
+  return [&spaces, landscape](CandidateNumber candidate) {
+    return Observation{Kind::timed, landscape_us(landscape, spaces, candidate)};
   };
 }
 
-double best_of_all(const Spaces& spaces, std::uint64_t landscape) {
-  const Ranking ranking = spaces.ranked(100000);
+double best_of_all(const FamilySpaces& spaces, std::uint64_t landscape) {
   double best = 1e300;
-  for (std::size_t i = 0; i < ranking.size(); ++i) best = std::min(best, landscape_us(landscape, ranking[i]));
+  for (const RankedCandidate& each : spaces.ranked(100000)) {
+    best = std::min(best, landscape_us(landscape, spaces, each.number));
+  }
   return best;
 }
 
 TEST(Guided, ComesCloseToTheBestOfALandscapeWithATwentiethOfTheTrials) {
-  const Spaces spaces = spaces_of(square(2048));
+  const FamilySpaces spaces = spaces_of(square(2048));
   double guided_gap = 0;
   double random_gap = 0;
   constexpr int kLandscapes = 12;
@@ -102,40 +102,36 @@ TEST(Guided, ComesCloseToTheBestOfALandscapeWithATwentiethOfTheTrials) {
 }
 
 TEST(Guided, EndsWithWhatIsLeftAroundTheBest) {
-  const Spaces spaces = spaces_of(square(1024), "");
-  const Judge judge = [&](const Candidate& candidate) {
-    Trial trial;
-    trial.outcome = Outcome::ok;
-    trial.timing.median_us =
-        spaces.predict_us(*candidate.family, candidate.config) * std::exp(0.01 * whim(1, key_of(candidate)));
-    return trial;
+  const FamilySpaces spaces = spaces_of(square(1024), "");
+  const Judge judge = [&](CandidateNumber number) {
+    const Candidate candidate = spaces.candidate(number);
+    return Observation{Kind::timed, spaces.predict_us(candidate) * std::exp(0.01 * whim(1, key_of(candidate)))};
   };
-  std::vector<Candidate> tried;
-  const Search done = search("guided", spaces, 1, [&](const Candidate& candidate) {
-    tried.push_back(candidate);
-    return judge(candidate);
-  });
-  std::set<std::string> around;
-  for (const Candidate& candidate : tried) {
-    if (judge(candidate).timing.median_us > 1.01 * done.best_us) continue;
-    for (const Candidate& neighbour : spaces.neighbours(candidate)) around.insert(key_of(neighbour));
+  const Search done = search("guided", spaces, 1, judge);
+  const std::vector<CandidateNumber>& tried = done.proposed;
+  std::set<CandidateNumber> around;
+  for (const CandidateNumber candidate : tried) {
+    if (judge(candidate).time_us > 1.01 * done.best_us) continue;
+    const auto neighbours = spaces.neighbours(candidate);
+    around.insert(neighbours.begin(), neighbours.end());
   }
   const auto last = static_cast<std::ptrdiff_t>(tried.size() / 8);
   const auto beside = std::count_if(tried.end() - last, tried.end(),
-                                    [&](const Candidate& candidate) { return around.contains(key_of(candidate)); });
+                                    [&](CandidateNumber candidate) { return around.contains(candidate); });
   EXPECT_EQ(beside, last);
 }
 
 TEST(Guided, TriesAtMostATwentiethOfASmallSpace) {
-  const Spaces spaces = spaces_of(square(2048));
+  const FamilySpaces spaces = spaces_of(square(2048));
   const std::size_t all = spaces.ranked(100000).size();
   const Search done = search("guided", spaces, 1, timed(spaces, 1));
   EXPECT_LE(done.proposed.size(), std::max<std::size_t>(20, all / 20));
-  EXPECT_EQ(std::set<std::string>(done.proposed.begin(), done.proposed.end()).size(), done.proposed.size()) << "twice";
+  EXPECT_EQ(std::set<CandidateNumber>(done.proposed.begin(), done.proposed.end()).size(), done.proposed.size())
+      << "twice";
 }
 
 TEST(Guided, TriesNoMoreThanTheEffortAllows) {
-  const Spaces spaces = spaces_of(square(512), "LOAD=2");
+  const FamilySpaces spaces = spaces_of(square(512), "LOAD=2");
   for (const char* effort : {"quick", "default"}) {
     const Search done = search("guided", spaces, 1, timed(spaces, 1), effort);
     EXPECT_LE(done.proposed.size(), static_cast<std::size_t>(effort_named(effort).most_trials));
@@ -144,7 +140,7 @@ TEST(Guided, TriesNoMoreThanTheEffortAllows) {
 }
 
 TEST(Guided, ASmallSpaceIsTriedEntirely) {
-  const Spaces spaces =
+  const FamilySpaces spaces =
       spaces_of(square(2048), "BM=128 BN=128 BK=16 TM=8 TN=8 LANES_N=8 LOAD=2 STAGES=2 ORDER=1 PACK=0 SPLIT=1");
   const std::size_t all = spaces.ranked(100000).size();
   ASSERT_LE(all, 20U);
@@ -152,74 +148,71 @@ TEST(Guided, ASmallSpaceIsTriedEntirely) {
 }
 
 TEST(Guided, RepeatsItselfForASeedAndDiffersBetweenSeeds) {
-  const Spaces spaces = spaces_of(square(1024));
+  const FamilySpaces spaces = spaces_of(square(1024));
   const Search first = search("guided", spaces, 7, timed(spaces, 3));
   EXPECT_EQ(search("guided", spaces, 7, timed(spaces, 3)).proposed, first.proposed);
   EXPECT_NE(search("guided", spaces, 8, timed(spaces, 3)).proposed, first.proposed);
 }
 
 TEST(Guided, TurnsAwayFromWhatFails) {
-  const Spaces spaces = spaces_of(square(2048));
-  const Candidate favourite = spaces.ranked(1)[0];
-  const int bad = *favourite.config.find("BN");
+  const FamilySpaces spaces = spaces_of(square(2048));
+  const auto tile_of = [&](CandidateNumber number) { return *spaces.candidate(number).config.find("BN"); };
+  const int bad = tile_of(spaces.ranked(1)[0].number);
   int right = 0;
-  search("guided", spaces, 1, [&](const Candidate& candidate) {
-    Trial trial = timed(spaces, 1)(candidate);
-    if (*candidate.config.find("BN") == bad) trial.outcome = Outcome::wrong_result;
-    right += trial.outcome == Outcome::ok ? 1 : 0;
-    return trial;
+  search("guided", spaces, 1, [&](CandidateNumber candidate) {
+    if (tile_of(candidate) == bad) return Observation{};
+    ++right;
+    return timed(spaces, 1)(candidate);
   });
   EXPECT_GE(right, 15);
 }
 
 TEST(Guided, GoesOnWithoutLessons) {
-  const Spaces spaces = spaces_of(square(2048));
-  const auto strategy = make_strategy("guided", {spaces, effort_named("quick"), 1, {}, {}});
+  const FamilySpaces spaces = spaces_of(square(2048));
+  const auto strategy = make_strategy("guided", {spaces, effort_named("quick").most_trials});
   std::size_t proposed = 0;
-  for (auto candidates = strategy->propose(); !candidates.empty(); candidates = strategy->propose())
+  for (auto candidates = strategy->propose(); !candidates.empty(); candidates = strategy->propose()) {
     proposed += candidates.size();
+  }
   EXPECT_GE(proposed, 20U);
 }
 
 TEST(Guided, TriesFavouritesFirst) {
-  const Spaces spaces = spaces_of(square(2048));
-  const Candidate favourite = spaces.ranked(500)[400];
-  const auto strategy = make_strategy("guided", {spaces, effort_named("quick"), 1, {favourite}, {}});
-  const auto candidates = strategy->propose();
-  ASSERT_FALSE(candidates.empty());
-  EXPECT_EQ(key_of(candidates.front()), key_of(favourite));
+  const FamilySpaces spaces = spaces_of(square(2048));
+  const CandidateNumber favourite = spaces.ranked(500)[400].number;
+  const auto first = make_strategy("guided", {spaces, effort_named("quick").most_trials, 1, {favourite}})->propose();
+  ASSERT_FALSE(first.empty());
+  EXPECT_EQ(first.front(), favourite);
 }
 
 TEST(Guided, TriesAFewOfWhatIsProvenThen) {
-  const Spaces spaces = spaces_of(square(2048), "");
-  const Ranking ranking = spaces.ranked(2000);
-  const std::vector<Candidate> favourites{ranking[1000]};
-  std::vector<Candidate> proven = favourites;
-  for (std::size_t i = 0; i < 30; ++i) proven.push_back(ranking[1100 + 20 * i]);
-  const auto first = make_strategy("guided", {spaces, effort_named("default"), 1, favourites, {}, proven})->propose();
+  const FamilySpaces spaces = spaces_of(square(2048), "");
+  const auto ranking = spaces.ranked(2000);
+  const std::vector<CandidateNumber> favourites{ranking[1000].number};
+  std::vector<CandidateNumber> proven = favourites;
+  for (std::size_t i = 0; i < 30; ++i) proven.push_back(ranking[1100 + 20 * i].number);
+  const int most_trials = effort_named("default").most_trials;
+  const auto first = make_strategy("guided", {spaces, most_trials, 1, favourites, {}, proven})->propose();
   ASSERT_GT(first.size(), 12U);
-  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(key_of(first[i]), key_of(proven[i])) << i;
-  EXPECT_NE(key_of(first[12]), key_of(proven[12])) << "more than half of the first round";
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(first[i], proven[i]) << i;
+  EXPECT_NE(first[12], proven[12]) << "more than half of the first round";
 }
 
 /// The fastest of a search in this landscape, as lessons.
-std::vector<Lesson> lessons_of(const Spaces& spaces, std::uint64_t landscape,
-                               const std::vector<std::string>& proposed) {
+std::vector<Lesson> lessons_of(const FamilySpaces& spaces, std::uint64_t landscape,
+                               const std::vector<CandidateNumber>& proposed) {
   std::vector<Lesson> lessons;
-  const Ranking ranking = spaces.ranked(100000);
-  const std::set<std::string> tried(proposed.begin(), proposed.end());
-  for (std::size_t i = 0; i < ranking.size(); ++i) {
-    const Candidate candidate = ranking[i];
-    if (tried.count(key_of(candidate)) == 0) continue;
-    lessons.push_back(
-        {candidate, spaces.predict(*candidate.family, candidate.config), landscape_us(landscape, candidate)});
+  const std::set<CandidateNumber> tried(proposed.begin(), proposed.end());
+  for (const RankedCandidate& each : spaces.ranked(100000)) {
+    if (!tried.contains(each.number)) continue;
+    lessons.push_back({spaces.describe(each.number), landscape_us(landscape, spaces, each.number)});
   }
   return fastest(std::move(lessons));
 }
 
 TEST(Guided, FindsTheBestSoonerAfterASimilarProblem) {
-  const Spaces before = spaces_of(square(2048));
-  const Spaces now = spaces_of(square(4096));
+  const FamilySpaces before = spaces_of(square(2048));
+  const FamilySpaces now = spaces_of(square(4096));
   double gap = 0;
   double taught_gap = 0;
   for (std::uint64_t landscape = 1; landscape <= 12; ++landscape) {

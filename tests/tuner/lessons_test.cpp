@@ -47,10 +47,17 @@ class Lessons : public testing::StoreTest {
     store_.put_winner(winner.key, "search", 1);
   }
 
-  static std::vector<std::string> configs(const std::vector<Lesson>& lessons) {
+  static std::vector<std::string> configs(const std::vector<Trial>& trials) {
     std::vector<std::string> texts;
-    for (const Lesson& lesson : lessons) texts.push_back(lesson.candidate.config.text());
+    for (const Trial& trial : trials) texts.push_back(trial.key.config);
     return texts;
+  }
+
+  std::vector<Lesson> lessons(const Problem& problem) { return nearest_stored(place(problem), preparation_, store_); }
+
+  static std::vector<std::uint16_t> digits(const Problem& problem, int tile) {
+    const Config config = test::completed("tiled", settings(tile, 1));
+    return describe({&family_named("tiled"), config}, problem, catalog_gpu("h200")).features.digits;
   }
 
   Store store_ = open();
@@ -60,7 +67,10 @@ class Lessons : public testing::StoreTest {
 
 std::vector<Candidate> proven_for(const Problem& problem, std::string_view restriction = "") {
   const std::vector<const Family*> families{&family_named("tiled"), &family_named("simt")};
-  return proven(families, problem, Spaces(families, problem, catalog_gpu("h200"), parse_restriction(restriction)));
+  const FamilySpaces spaces(families, problem, catalog_gpu("h200"), parse_restriction(restriction));
+  std::vector<Candidate> candidates;
+  for (const CandidateNumber each : proven(spaces)) candidates.push_back(spaces.candidate(each));
+  return candidates;
 }
 
 TEST(ProvenHere, TheNearestProblemsAreFirst) {
@@ -100,19 +110,24 @@ TEST_F(Lessons, TheFastestStoredAreRightAndOfTheSameSource) {
 
   const auto found = fastest_stored(place(problem), preparation_, store_, 5);
   EXPECT_THAT(configs(found), ElementsAre(config(32, 1), config(16, 1), config(8, 1), config(32, 4), config(16, 4)));
-  EXPECT_EQ(found.front().time_us, 68);
-  EXPECT_GT(found.front().prediction.time_us, 0);
+  EXPECT_EQ(found.front().timing.median_us, 68);
 }
 
 TEST_F(Lessons, ComeFromTheNearestDecidedProblem) {
-  EXPECT_THAT(nearest_stored(place(square(512)), preparation_, store_), IsEmpty());
+  EXPECT_THAT(lessons(square(512)), IsEmpty());
   decide(square(128), 8);
   decide(square(256), 16);
   decide(square(4096), 32);
   store_.put(trial(square(500), 8, 1, 10));  // near, but not decided
-  EXPECT_THAT(configs(nearest_stored(place(square(512)), preparation_, store_)), ElementsAre(config(16, 1)));
-  EXPECT_THAT(configs(nearest_stored(place(square(256)), preparation_, store_)), ElementsAre(config(8, 1)))
-      << "its own decision is none";
+  const auto found = lessons(square(512));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].candidate.features.group, "tiled");
+  EXPECT_EQ(found[0].candidate.features.digits, digits(square(256), 16));
+  EXPECT_GT(found[0].candidate.expected_us, 0);
+  EXPECT_EQ(found[0].time_us, 10);
+  const auto others = lessons(square(256));
+  ASSERT_EQ(others.size(), 1U);
+  EXPECT_EQ(others[0].candidate.features.digits, digits(square(128), 8)) << "its own decision is none";
 }
 
 TEST(NearestProblem, IsOneThatTheSameProgramsServe) {

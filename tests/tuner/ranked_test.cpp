@@ -6,27 +6,27 @@
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tuner/search/strategy.h"
+#include "tuner/tune/family_spaces.h"
 
 namespace mmtune {
 namespace {
 
 class RankedStrategy : public ::testing::Test {
  protected:
-  std::unique_ptr<Strategy> strategy(std::vector<Candidate> favourites = {}) const {
-    return make_strategy("ranked", {spaces_, effort_named("default"), 1, std::move(favourites), {}});
+  std::unique_ptr<Strategy> strategy(std::vector<CandidateNumber> favourites = {}) const {
+    return make_strategy("ranked", {spaces_, effort_named("default").most_trials, 1, std::move(favourites)});
   }
 
   /// What is proposed where every candidate comes to `time_us` of its number; 0: it fails.
   template <class TimeUs>
-  static std::vector<Candidate> proposed(Strategy& strategy, TimeUs time_us) {
-    std::vector<Candidate> all;
+  static std::vector<CandidateNumber> proposed(Strategy& strategy, TimeUs time_us) {
+    std::vector<CandidateNumber> all;
     for (auto candidates = strategy.propose(); !candidates.empty(); candidates = strategy.propose()) {
-      for (const Candidate& candidate : candidates) {
-        Trial trial;
-        trial.timing.median_us = time_us(static_cast<int>(all.size()));
-        trial.outcome = trial.timing.median_us > 0 ? Outcome::ok : Outcome::compile_failed;
+      for (const CandidateNumber candidate : candidates) {
+        using Kind = Observation::Kind;
+        const double time = time_us(static_cast<int>(all.size()));
         all.push_back(candidate);
-        strategy.learn(candidate, trial);
+        strategy.learn(candidate, {time > 0 ? Kind::timed : Kind::failed, time});
       }
     }
     return all;
@@ -34,20 +34,20 @@ class RankedStrategy : public ::testing::Test {
 
   static constexpr std::size_t kPatience = 8;  // a twentieth of the default effort
 
-  const Spaces spaces_{{&family_named("simt")},
-                       packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 1024),
-                       catalog_gpu("h200"),
-                       parse_restriction("BM=64,128 BN=64,128 BK=8,16,32 TM=4,8 TN=4,8 LOAD=2 UNROLL=16")};
+  const FamilySpaces spaces_{{&family_named("simt")},
+                             packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 1024),
+                             catalog_gpu("h200"),
+                             parse_restriction("BM=64,128 BN=64,128 BK=8,16,32 TM=4,8 TN=4,8 LOAD=2 UNROLL=16")};
 };
 
 TEST_F(RankedStrategy, GoesInTheOrderOfTheModelOneOfEachTime) {
   const auto all = proposed(*strategy(), [](int) { return 5.0; });
   ASSERT_GE(all.size(), 2U);
-  EXPECT_EQ(key_of(all.front()), key_of(spaces_.ranked(1)[0]));
+  EXPECT_EQ(all.front(), spaces_.ranked(1)[0].number);
   std::set<double> times;
   double before = 0;
-  for (const Candidate& candidate : all) {
-    const double expected_us = spaces_.predict_us(*candidate.family, candidate.config);
+  for (const CandidateNumber candidate : all) {
+    const double expected_us = spaces_.describe(candidate).expected_us;
     EXPECT_GE(expected_us, before);
     EXPECT_TRUE(times.insert(expected_us).second) << "one stands for all that the model cannot tell apart";
     before = expected_us;
@@ -72,12 +72,10 @@ TEST_F(RankedStrategy, NeverTriesMoreThanTheEffort) {
   EXPECT_LE(proposed(*strategy(), [](int number) { return 1000.0 - number; }).size(), most);
 }
 
-TEST_F(RankedStrategy, BeginsWithFavouritesThatTheSpaceHas) {
-  const Candidate last = spaces_.ranked(500)[spaces_.ranked(500).size() - 1];
-  const Candidate stranger{&family_named("naive"), family_named("naive").default_config({}), 0};
-  const auto all = proposed(*strategy({last, stranger}), [](int) { return 5.0; });
-  EXPECT_EQ(key_of(all.front()), key_of(last));
-  for (const Candidate& candidate : all) EXPECT_NE(candidate.family, stranger.family);
+TEST_F(RankedStrategy, BeginsWithFavourites) {
+  const CandidateNumber last = spaces_.ranked(500).back().number;
+  const auto all = proposed(*strategy({last}), [](int) { return 5.0; });
+  EXPECT_EQ(all.front(), last);
 }
 
 }  // namespace

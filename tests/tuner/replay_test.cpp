@@ -1,75 +1,37 @@
-// Strategies on trials that are known beforehand: no GPU, no compiler.
+// Strategies on results that are known beforehand.
 #include "tuner/study/replay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "db/store.h"
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
-#include "tests/db/samples.h"
-#include "tests/templates/settings.h"
-#include "tests/tuner/cli_fixture.h"
-
 namespace mmtune {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-const Problem kProblem = packed_problem(Precision::fp32, Layout::nn, 256, 256, 256);
+using Kind = Observation::Kind;
 
-/// Proposes the same candidates in two rounds and notes what it is told.
+/// Proposes the same four candidates in two rounds and notes what it is told.
 class Fixed final : public Strategy {
  public:
-  explicit Fixed(std::vector<Candidate> candidates) : candidates_(std::move(candidates)) {}
-
-  std::vector<Candidate> propose() override {
+  std::vector<CandidateNumber> propose() override {
     if (round_ == 2) return {};
-    const auto middle = candidates_.begin() + static_cast<std::ptrdiff_t>(candidates_.size() / 2);
-    return round_++ == 0 ? std::vector<Candidate>(candidates_.begin(), middle)
-                         : std::vector<Candidate>(middle, candidates_.end());
+    return round_++ == 0 ? std::vector<CandidateNumber>{10, 11} : std::vector<CandidateNumber>{12, 13};
   }
-  void learn(const Candidate&, const Trial& trial) override { learnt.push_back(trial.timing.median_us); }
+  void learn(CandidateNumber, const Observation& observation) override { learnt.push_back(observation.time_us); }
 
   std::vector<double> learnt;
 
  private:
-  std::vector<Candidate> candidates_;
   int round_ = 0;
 };
 
-Trial trial_of(const Candidate& candidate, double median_us, Outcome outcome = Outcome::ok) {
-  Trial trial;
-  trial.key = {key_of(catalog_gpu("h200")),           kProblem,
-               std::string(candidate.family->name()), candidate.config.text(),
-               "0123456789abcdef0123456789abcdef",    Evidence::measured};
-  trial.outcome = outcome;
-  trial.timing = {median_us, median_us, median_us, median_us, 4, 1000, "graph", 0};
-  trial.created = "2031-04-05T06:07:08Z";
-  return trial;
-}
-
-std::vector<Candidate> tiled_candidates() {
-  const Family& family = family_named("tiled");
-  std::vector<Candidate> candidates;
-  for (const Config& config : SearchSpace(family, kProblem, catalog_gpu("h200")).all()) {
-    candidates.push_back({&family, config, 0});
-  }
-  return candidates;
-}
-
 TEST(Replay, LearnsWhatIsKnownAndCountsTheRest) {
-  const auto candidates = tiled_candidates();
-  Fixed strategy({candidates[0], candidates[1], candidates[2], candidates[3]});
-  const Replay done = replay(strategy, [&](const Candidate& candidate) -> std::optional<Recollection> {
-    if (candidate.config == candidates[0].config) return std::nullopt;
-    if (candidate.config == candidates[1].config) return Recollection{trial_of(candidate, 5, Outcome::too_slow), 0.5};
-    return Recollection{trial_of(candidate, candidate.config == candidates[2].config ? 30 : 20), 0.25};
+  Fixed strategy;
+  const Replay done = replay(strategy, [&](CandidateNumber candidate) -> std::optional<Recollection> {
+    if (candidate == 10) return std::nullopt;
+    if (candidate == 11) return Recollection{{Kind::too_slow, 5}, 0.5};
+    return Recollection{{Kind::timed, candidate == 12 ? 30.0 : 20.0}, 0.25};
   });
   EXPECT_EQ(done.unknown, 1);
   EXPECT_THAT(strategy.learnt, ElementsAre(5, 30, 20));
@@ -78,128 +40,15 @@ TEST(Replay, LearnsWhatIsKnownAndCountsTheRest) {
   EXPECT_EQ(done.steps[1].best_us, 30);
   EXPECT_EQ(done.steps[2].best_us, 20);
   EXPECT_DOUBLE_EQ(done.steps[2].seconds, 1);
-  EXPECT_EQ(done.best->config, candidates[3].config);
+  EXPECT_EQ(done.best, 13);
 }
 
 TEST(Replay, StopsAfterItsBudgetOnceSomethingWasRight) {
-  const auto candidates = tiled_candidates();
-  Fixed strategy({candidates[0], candidates[1], candidates[2], candidates[3]});
-  const auto recall = [&](const Candidate& candidate) {
-    const bool right = candidate.config != candidates[0].config && candidate.config != candidates[1].config;
-    return Recollection{trial_of(candidate, 10, right ? Outcome::ok : Outcome::wrong_result), 1};
+  Fixed strategy;
+  const auto recall = [](CandidateNumber candidate) {
+    return Recollection{{candidate < 12 ? Kind::failed : Kind::timed, 10}, 1};
   };
   EXPECT_EQ(replay(strategy, recall, 0.5).steps.size(), 3U);
-}
-
-/// A database with trials of every tiled configuration for one problem.
-class WhatIf : public Cli {
- protected:
-  WhatIf() {
-    Store store = Store::open(path("default.db"), OpenMode::read_write);
-    std::vector<Trial> trials;
-    std::vector<Binary> binaries;
-    const auto candidates = tiled_candidates();
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      Trial trial = trial_of(candidates[i], 100 + static_cast<double>(i));
-      Binary binary;
-      testing::set_code(binary, fmt::format("code {}", i));
-      trial.binary_hash = binary.hash;
-      trial.key.source_hash = fmt::format("{:032x}", 100 + i);
-      binary.target = "sm_90a";
-      binary.registers = 32;
-      binary.compile_ms = 1000;
-      trials.push_back(trial);
-      binaries.push_back(binary);
-      // What an older kernel took, and what the model says: neither counts.
-      trial.key.source_hash = fmt::format("{:032x}", 200 + i);
-      trial.created = "2030-01-01T00:00:00Z";
-      trial.timing.median_us = 1;
-      trials.push_back(trial);
-      trial.key.evidence = Evidence::predicted;
-      trials.push_back(trial);
-    }
-    store.put(trials, binaries);
-    known_ = static_cast<int>(candidates.size());
-  }
-
-  SessionOptions options(const std::string& strategy) const {
-    SessionOptions options;
-    options.devices = {{catalog_gpu("h200"), -1}};
-    options.problems = {kProblem};
-    options.database = path("default.db");
-    options.families = {"tiled"};
-    options.strategy = strategy;
-    options.jobs = 4;
-    return options;
-  }
-
-  int known_ = 0;
-};
-
-TEST_F(WhatIf, ExhaustiveFindsTheBestStoredTrial) {
-  const auto replays = what_if(options("exhaustive"), {1});
-  ASSERT_EQ(replays.size(), 1U);
-  const Replay& done = replays[0];
-  EXPECT_EQ(done.unknown, 0);
-  EXPECT_EQ(done.stored, known_);
-  EXPECT_EQ(done.stored_best_us, 100);
-  ASSERT_EQ(done.steps.size(), static_cast<std::size_t>(known_));
-  EXPECT_EQ(done.steps.back().best_us, 100);
-  double sampling_s = 0;
-  for (int i = 0; i < known_; ++i) sampling_s += (100 + i) * 1e-6 * 5 * 1000;
-  EXPECT_NEAR(done.steps.back().seconds, known_ * 1.0 / 4 + sampling_s, 1e-9);
-}
-
-TEST_F(WhatIf, SourcesCompileOnceForAllProblems) {
-  auto twice = options("exhaustive");
-  twice.problems = {kProblem, kProblem};
-  const auto replays = what_if(twice, {1, 2});
-  ASSERT_EQ(replays.size(), 4U);
-  EXPECT_NEAR(replays[0].steps.back().seconds - replays[1].steps.back().seconds, known_ * 1.0 / 4, 1e-9);
-  EXPECT_EQ(replays[2].steps.back().seconds, replays[0].steps.back().seconds) << "each seed starts again";
-}
-
-TEST_F(WhatIf, OnlyRestrictsWhatCountsAsStored) {
-  auto few = options("exhaustive");
-  few.only = parse_restriction("TILE=16 " + test::others_at_default("tiled", {"TILE", "UNROLL"}));
-  const Replay done = what_if(few, {1}).front();
-  EXPECT_EQ(done.stored, 5);
-  EXPECT_EQ(done.steps.size(), 5U);
-}
-
-TEST_F(WhatIf, PrintsTheColumnsThatScriptsRead) {
-  const auto arguments = "tune --what-if --device model:h200 --sizes 256 --family tiled --jobs 4 --format csv ";
-  const auto result = mmtune(arguments + fmt::format("--strategy random --seeds 3..4 --curve '{}'", path("curve.csv")));
-  EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              ::testing::StartsWith(fmt::format("strategy,seed,precision,m,n,k,trials,seconds,best_us,exhaustive_us,"
-                                                "exhaustive_trials\nrandom,3,fp32,256,256,256,{},",
-                                                known_)));
-  EXPECT_THAT(result.out, HasSubstr(fmt::format("\nrandom,4,fp32,256,256,256,{},", known_)));
-  EXPECT_THAT(result.out, HasSubstr(fmt::format(",100.000,100.000,{}\n", known_)));
-  const auto curve = content(path("curve.csv"));
-  EXPECT_THAT(curve, ::testing::StartsWith("strategy,seed,precision,m,n,k,trials,seconds,best_us\nrandom,3,fp32,"));
-  for (const int seed : {3, 4}) {
-    EXPECT_THAT(curve, HasSubstr(fmt::format("\nrandom,{},fp32,256,256,256,{},", seed, known_)));
-  }
-}
-
-TEST(CurveTable, HasARowWhereTheBestImprovesAndAtBothEnds) {
-  Replay replay;
-  replay.problem = kProblem;
-  for (const double best : {0.0, 0.0, 9.0, 9.0, 7.0, 7.0, 7.0}) replay.steps.push_back({1, best});
-  const std::string text = curve_table({replay}, "random").text(Format::csv);
-  std::vector<std::string> trials;
-  std::istringstream lines(text.substr(text.find('\n') + 1));
-  for (std::string line; std::getline(lines, line);) trials.push_back(line.substr(line.find("256,256,256,") + 12, 1));
-  EXPECT_THAT(trials, ElementsAre("1", "3", "5", "7"));
-}
-
-TEST_F(WhatIf, SaysWhatTheDatabaseLacks) {
-  const auto result = mmtune("tune --what-if --device model:h200 --sizes 512 --family tiled --strategy exhaustive");
-  EXPECT_EQ(result.code, 4);
-  EXPECT_THAT(result.err, HasSubstr("512x512x512"));
-  EXPECT_THAT(result.err, HasSubstr(fmt::format("{} proposals", known_)));
 }
 
 }  // namespace

@@ -7,37 +7,32 @@
 #include <numeric>
 #include <random>
 
-#include "templates/families.h"
-
 namespace mmtune {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Proposes rounds of these sizes, of candidates that are told apart by their predictions: 0, 1, 2 … Notes what was
-/// known at every proposal.
+/// Proposes rounds of these sizes, of the candidates 0, 1, 2 … Notes what was known at every proposal.
 class Scripted final : public Strategy {
  public:
   explicit Scripted(std::vector<std::size_t> sizes) : sizes_(std::move(sizes)) {}
 
-  std::vector<Candidate> propose() override {
+  std::vector<CandidateNumber> propose() override {
     known.push_back(learnt);
-    std::vector<Candidate> candidates(round_ < sizes_.size() ? sizes_[round_++] : 0);
-    for (Candidate& candidate : candidates) candidate = {&family_named("naive"), {}, static_cast<double>(next_++)};
+    std::vector<CandidateNumber> candidates(round_ < sizes_.size() ? sizes_[round_++] : 0);
+    for (CandidateNumber& each : candidates) each = next_++;
     return candidates;
   }
-  void learn(const Candidate& candidate, const Trial&) override {
-    learnt.push_back(static_cast<int>(candidate.predicted_us));
-  }
+  void learn(CandidateNumber candidate, const Observation&) override { learnt.push_back(candidate); }
 
-  std::vector<int> learnt;
-  std::vector<std::vector<int>> known;
+  std::vector<CandidateNumber> learnt;
+  std::vector<std::vector<CandidateNumber>> known;
 
  private:
   std::vector<std::size_t> sizes_;
   std::size_t round_ = 0;
-  int next_ = 0;
+  CandidateNumber next_ = 0;
 };
 
 TEST(Rounds, FourAreUnderWay) {
@@ -45,16 +40,16 @@ TEST(Rounds, FourAreUnderWay) {
   Rounds rounds(strategy);
   for (const std::size_t size : {2U, 1U, 2U, 1U}) EXPECT_EQ(rounds.next().size(), size);
   EXPECT_THAT(rounds.next(), IsEmpty());
-  rounds.settle(1, Trial{});
+  rounds.settle(1, Observation{});
   EXPECT_THAT(rounds.next(), IsEmpty()) << "half of the first is open";
-  rounds.settle(0, Trial{});
+  rounds.settle(0, Observation{});
   EXPECT_EQ(rounds.next().size(), 3U);
   EXPECT_THAT(strategy.learnt, ElementsAre(0, 1)) << "in the order of proposal";
 }
 
 TEST(Rounds, WhatIsProposedDoesNotDependOnWhatIsSettledFirst) {
   const std::vector<std::size_t> sizes{3, 2, 1, 4, 2};
-  std::vector<std::vector<int>> known;
+  std::vector<std::vector<CandidateNumber>> known;
   for (unsigned seed = 0; seed < 50; ++seed) {
     Scripted strategy(sizes);
     Rounds rounds(strategy);
@@ -62,14 +57,14 @@ TEST(Rounds, WhatIsProposedDoesNotDependOnWhatIsSettledFirst) {
     std::vector<std::size_t> open;
     std::size_t handed_out = 0;
     for (;;) {
-      for (auto candidates = rounds.next(); !candidates.empty(); candidates = rounds.next()) {
-        for (std::size_t i = 0; i < candidates.size(); ++i) open.push_back(handed_out++);
+      for (auto round = rounds.next(); !round.empty(); round = rounds.next()) {
+        for (std::size_t i = 0; i < round.size(); ++i) open.push_back(handed_out++);
       }
       if (open.empty()) break;
       std::shuffle(open.begin(), open.end(), random);
       // Several at a time: whole rounds may be settled before the next request.
       for (std::size_t count = 1 + random() % open.size(); count > 0; --count) {
-        rounds.settle(open.back(), Trial{});
+        rounds.settle(open.back(), Observation{});
         open.pop_back();
       }
     }
@@ -85,7 +80,7 @@ TEST(Rounds, WhatIsUnknownIsNotLearnt) {
   Rounds rounds(strategy);
   rounds.next();
   rounds.settle(0, std::nullopt);
-  rounds.settle(1, Trial{});
+  rounds.settle(1, Observation{});
   EXPECT_THAT(rounds.next(), IsEmpty());
   EXPECT_THAT(strategy.learnt, ElementsAre(1));
 }
@@ -93,12 +88,12 @@ TEST(Rounds, WhatIsUnknownIsNotLearnt) {
 /// Has something to propose again once it has learnt.
 class Hesitant final : public Strategy {
  public:
-  std::vector<Candidate> propose() override {
+  std::vector<CandidateNumber> propose() override {
     if (learnt == asked_) return {};
     asked_ = learnt;
-    return {{&family_named("naive"), {}, 0}};
+    return {learnt};
   }
-  void learn(const Candidate&, const Trial&) override { learnt = std::min(learnt + 1, 3); }
+  void learn(CandidateNumber, const Observation&) override { learnt = std::min(learnt + 1, 3); }
 
   int learnt = 0;
 
@@ -112,7 +107,7 @@ TEST(Rounds, AsksAgainAfterALessonAndOnlyThen) {
   std::size_t number = 0;
   for (; !rounds.next().empty(); ++number) {
     EXPECT_THAT(rounds.next(), IsEmpty());
-    rounds.settle(number, Trial{});
+    rounds.settle(number, Observation{});
   }
   EXPECT_EQ(number, 4U);
 }

@@ -34,7 +34,7 @@ class SetAsideCli : public Cli {
                                   Evidence::measured, "13.0"};
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
     const Environment environment{"580.1", "13.0", "commit", "GPU"};
-    const Program program = preparation.program(problem, {&family_named("tiled"), config(tile), 0});
+    const Program program = preparation.program(problem, {&family_named("tiled"), config(tile)});
     Trial trial = preparation.trial(program, environment);
     trial.outcome = Outcome::crashed;
     store().begin({{program.key, environment, "boot"}});

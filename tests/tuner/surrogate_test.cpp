@@ -7,12 +7,9 @@
 namespace mmtune {
 namespace {
 
-const int kFamily = 0;
-const int kOtherFamily = 0;
-
-/// Half of its time is arithmetic unless told otherwise.
-Surrogate::Place place(std::vector<std::uint8_t> digits, const int& family = kFamily, double arithmetic = 0.5) {
-  return {&family, std::move(digits), {arithmetic, 1 - arithmetic}};
+/// Half of its time goes to the first thing unless told otherwise.
+Features place(std::vector<std::uint16_t> digits, const char* group = "one", double first = 0.5) {
+  return {group, std::move(digits), {first, 1 - first}};
 }
 
 TEST(Surrogate, StartsFromThePrior) {
@@ -31,7 +28,7 @@ TEST(Surrogate, AnObservationMovesWhatIsAlikeMost) {
   const auto seen = surrogate.add(place({0, 0, 0}), 1);
   const auto near = surrogate.add(place({0, 0, 1}), 1);
   const auto far = surrogate.add(place({2, 3, 3}), 1);
-  const auto stranger = surrogate.add(place({0, 0, 0}, kOtherFamily), 1);
+  const auto stranger = surrogate.add(place({0, 0, 0}, "other"), 1);
   surrogate.plan(seen);
   surrogate.observe(seen, 1.4);
   surrogate.update();
@@ -46,9 +43,9 @@ TEST(Surrogate, LearnsWhatAValueCosts) {
   Surrogate surrogate;
   const auto cheap = surrogate.add(place({9, 9, 9, 0}), 0);
   const auto dear = surrogate.add(place({9, 9, 9, 1}), 0);
-  for (std::uint8_t i = 0; i < 4; ++i) {
-    for (std::uint8_t last = 0; last < 2; ++last) {
-      const auto seen = surrogate.add(place({i, static_cast<std::uint8_t>(3 - i), i, last}), 0);
+  for (std::uint16_t i = 0; i < 4; ++i) {
+    for (std::uint16_t last = 0; last < 2; ++last) {
+      const auto seen = surrogate.add(place({i, static_cast<std::uint16_t>(3 - i), i, last}), 0);
       surrogate.plan(seen);
       surrogate.observe(seen, last == 1 ? 0.2 : 0);
     }
@@ -59,9 +56,9 @@ TEST(Surrogate, LearnsWhatAValueCosts) {
 
 TEST(Surrogate, LearnsWhatTheModelMisjudges) {
   Surrogate surrogate;
-  const auto seen = surrogate.add(place({0, 0, 0}, kFamily, 0.9), 0);
-  const auto alike = surrogate.add(place({5, 5, 5}, kOtherFamily, 0.9), 0);
-  const auto other = surrogate.add(place({5, 5, 5}, kOtherFamily, 0.1), 0);
+  const auto seen = surrogate.add(place({0, 0, 0}, "one", 0.9), 0);
+  const auto alike = surrogate.add(place({5, 5, 5}, "other", 0.9), 0);
+  const auto other = surrogate.add(place({5, 5, 5}, "other", 0.1), 0);
   surrogate.plan(seen);
   surrogate.observe(seen, 0.3);
   surrogate.update();
@@ -70,7 +67,7 @@ TEST(Surrogate, LearnsWhatTheModelMisjudges) {
 
 TEST(Surrogate, TheSameConfigurationInAnotherProblemIsAlmostTheSame) {
   Surrogate surrogate;
-  const auto elsewhere = surrogate.add(place({1, 2, 3}, kFamily, 0.6), 5);
+  const auto elsewhere = surrogate.add(place({1, 2, 3}, "one", 0.6), 5);
   const auto here = surrogate.add(place({1, 2, 3}), 1);
   const auto neighbour = surrogate.add(place({1, 2, 4}), 1);
   surrogate.plan(elsewhere);
@@ -94,7 +91,7 @@ TEST(Surrogate, APlanNarrowsAndOnlyAnObservationMoves) {
   EXPECT_EQ(surrogate.improvement(planned, 100), 0);
 }
 
-TEST(Surrogate, WhoJoinsLateKnowsTheSame) {
+TEST(Surrogate, WhatJoinsLateKnowsTheSame) {
   Surrogate surrogate;
   const auto seen = surrogate.add(place({0, 0, 2}), 1);
   const auto other = surrogate.add(place({1, 0, 1}), 1);

@@ -78,7 +78,7 @@ TEST_F(TimedTrials, AModelThatKnowsTheTimesLosesNothing) {
   const Family& family = family_named("tiled");
   TimedProblem timed{problem_, {}};
   for (const char* config : {"TILE=32 UNROLL=32", "TILE=16 UNROLL=16", "TILE=8 UNROLL=8", "TILE=4 UNROLL=4"}) {
-    const Candidate candidate{&family, Config::parse(config), 0};
+    const Candidate candidate{&family, Config::parse(config)};
     const double us = predict(problem_, family.plan(problem_, candidate.config, gpu()), gpu(), 0).time_us;
     timed.trials.push_back({candidate, trial_of(problem_, "tiled", config, us)});
   }

@@ -56,6 +56,7 @@ void add_search_options(Verb& verb, SearchOptions& options) {
   verb.add("Problems", {sizes_option(options.sizes), device});
   verb.add("Problems", problem_options(options));
   const auto& strategies = strategy_names();
+  const auto& efforts = effort_names();
   verb.add("Search", {{.names = "--family",
                        .value = "LIST",
                        .help = "kernel families to search, separated by commas (default: all)",
@@ -68,7 +69,7 @@ void add_search_options(Verb& verb, SearchOptions& options) {
                       {.names = "--effort",
                        .value = "NAME",
                        .help = "how many candidates are tried",
-                       .target = choice_target(session.effort, {"quick", "default", "full"})},
+                       .target = choice_target(session.effort, {efforts.begin(), efforts.end()})},
                       {.names = "--budget",
                        .value = "TIME",
                        .help = "stop searching after this time: 60s, 5m, 1h (default: no limit)",

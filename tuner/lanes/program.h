@@ -4,7 +4,7 @@
 #include "db/trial.h"
 #include "templates/launch_plan.h"
 #include "templates/render.h"
-#include "tuner/search/candidate.h"
+#include "tuner/lanes/candidate.h"
 
 namespace mmtune {
 

@@ -1,7 +1,5 @@
 #include "tuner/search/rounds.h"
 
-#include <utility>
-
 namespace mmtune {
 namespace {
 
@@ -10,10 +8,10 @@ constexpr std::size_t kUnderWay = 4;
 
 }  // namespace
 
-std::vector<Candidate> Rounds::next() {
+std::vector<CandidateNumber> Rounds::next() {
   for (;;) {
     if (may_propose_ && under_way_.size() < kUnderWay) {
-      std::vector<Candidate> candidates = strategy_.propose();
+      std::vector<CandidateNumber> candidates = strategy_.propose();
       if (!candidates.empty()) {
         begin(candidates);
         return candidates;
@@ -25,24 +23,24 @@ std::vector<Candidate> Rounds::next() {
   }
 }
 
-void Rounds::settle(std::size_t number, std::optional<Trial> trial) {
-  std::size_t index = number - first_;
+void Rounds::settle(std::size_t index, std::optional<Observation> observation) {
+  index -= first_;
   auto round = under_way_.begin();
   for (; index >= round->entries.size(); ++round) index -= round->entries.size();
-  round->entries[index].trial = std::move(trial);
+  round->entries[index].observation = observation;
   --round->open;
 }
 
-void Rounds::begin(const std::vector<Candidate>& candidates) {
+void Rounds::begin(const std::vector<CandidateNumber>& candidates) {
   Round& round = under_way_.emplace_back();
   round.open = candidates.size();
-  for (const Candidate& candidate : candidates) round.entries.push_back({candidate, std::nullopt});
+  for (const CandidateNumber each : candidates) round.entries.push_back({each, std::nullopt});
 }
 
 bool Rounds::learn_oldest() {
   if (under_way_.empty() || under_way_.front().open > 0) return false;
   for (const Entry& entry : under_way_.front().entries) {
-    if (entry.trial) strategy_.learn(entry.candidate, *entry.trial);
+    if (entry.observation) strategy_.learn(entry.candidate, *entry.observation);
   }
   first_ += under_way_.front().entries.size();
   under_way_.pop_front();

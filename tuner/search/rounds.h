@@ -6,41 +6,41 @@
 #include <optional>
 #include <vector>
 
-#include "db/trial.h"
 #include "tuner/search/strategy.h"
 
 namespace mmtune {
 
-/// Hands out a strategy's candidates a few rounds ahead. The strategy learns a round as a whole and in the order of its
-/// proposals, so that what it proposes does not depend on how long anything takes. For one thread.
+/// Hands out a strategy's candidates a few rounds ahead. The strategy learns a round as a whole and in the order of
+/// its proposals, so that what it proposes does not depend on how long anything takes. For one thread.
 class Rounds {
  public:
   explicit Rounds(Strategy& strategy) : strategy_(strategy) {}
 
   /// The candidates to go on with, numbered in this order from 0 over all calls. None: enough are under way, or, if all
   /// that were handed out are settled, nothing is left.
-  std::vector<Candidate> next();
+  std::vector<CandidateNumber> next();
 
-  /// What a candidate came to; nothing if that is not known. Once for each candidate, in any order.
-  void settle(std::size_t number, std::optional<Trial> trial);
+  /// What a candidate came to; nothing if that is not known. Once for each, by its place in the order of next(),
+  /// whenever that is known.
+  void settle(std::size_t index, std::optional<Observation> observation);
 
  private:
   struct Entry {
-    Candidate candidate;
-    std::optional<Trial> trial;
+    CandidateNumber candidate;
+    std::optional<Observation> observation;
   };
   struct Round {
     std::vector<Entry> entries;
     std::size_t open = 0;  ///< not settled yet
   };
 
-  void begin(const std::vector<Candidate>& candidates);
+  void begin(const std::vector<CandidateNumber>& candidates);
   /// False if it is not settled.
   bool learn_oldest();
 
   Strategy& strategy_;
   std::deque<Round> under_way_;
-  std::size_t first_ = 0;    ///< number of the first candidate under way
+  std::size_t first_ = 0;    ///< index of the first candidate under way
   bool may_propose_ = true;  ///< something was learnt since there was nothing to propose
 };
 

@@ -9,7 +9,7 @@ namespace mmtune {
 namespace {
 
 // Standard deviations of what the model misses, as logarithms of time: most likely for 1800 times of an H200.
-constexpr double kFamily = 0.2;          // by all of a family; not among the 1800, which are of one
+constexpr double kGroup = 0.2;           // by all of a group; not among the 1800, which are of one
 constexpr double kPart = 0.03;           // in the time that goes to one thing
 constexpr double kOneParameter = 0.005;  // by all with a parameter's value
 constexpr double kCombination = 0.059;   // by candidates that differ little
@@ -19,14 +19,14 @@ constexpr double kMix = 0.8;             // and with the share of the time that 
 
 double square(double x) { return x * x; }
 
-double covariance(const Surrogate::Place& x, const Surrogate::Place& y) {
+double covariance(const Features& x, const Features& y) {
   double common = 0;
   double apart = 0;
   for (std::size_t i = 0; i < x.shares.size(); ++i) {
     common += square(kPart) * x.shares[i] * y.shares[i];
     apart += std::abs(x.shares[i] - y.shares[i]);
   }
-  if (x.family != y.family) return common;
+  if (x.group != y.group) return common;
   int equal = 0;
   int steps = 0;
   for (std::size_t i = 0; i < x.digits.size(); ++i) {
@@ -36,14 +36,14 @@ double covariance(const Surrogate::Place& x, const Surrogate::Place& y) {
   }
   const double own = steps == 0 ? square(kOwn) : 0;
   const double alike = equal * square(kOneParameter) + square(kCombination) * std::exp(-kStep * steps) + own;
-  return common + square(kFamily) + std::exp(-kMix * apart) * alike;
+  return common + square(kGroup) + std::exp(-kMix * apart) * alike;
 }
 
 }  // namespace
 
-std::size_t Surrogate::add(Place place, double prior_log_time) {
-  const double variance = covariance(place, place);
-  Estimate candidate{std::move(place), prior_log_time, prior_log_time, variance, {}};
+std::size_t Surrogate::add(Features features, double prior_log_time) {
+  const double variance = covariance(features, features);
+  Candidate candidate{std::move(features), prior_log_time, prior_log_time, variance, {}};
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     factor(candidate, rows_[i], i);
     candidate.expected += static_cast<double>(candidate.factors[i]) * rows_[i].innovation;
@@ -52,11 +52,11 @@ std::size_t Surrogate::add(Place place, double prior_log_time) {
   return candidates_.size() - 1;
 }
 
-void Surrogate::factor(Estimate& candidate, const Row& row, std::size_t index) const {
-  const Estimate& known = candidates_[row.candidate];
+void Surrogate::factor(Candidate& candidate, const Row& row, std::size_t index) const {
+  const Candidate& known = candidates_[row.candidate];
   float explained = 0;
   for (std::size_t i = 0; i < index; ++i) explained += candidate.factors[i] * known.factors[i];
-  const double factor = (covariance(candidate.place, known.place) - static_cast<double>(explained)) / row.pivot;
+  const double factor = (covariance(candidate.features, known.features) - static_cast<double>(explained)) / row.pivot;
   candidate.factors.push_back(static_cast<float>(factor));
   candidate.variance = std::max(0.0, candidate.variance - square(factor));
 }
@@ -80,12 +80,12 @@ void Surrogate::observe(std::size_t candidate, double log_time) {
 
 void Surrogate::update() {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    const Estimate& candidate = candidates_[rows_[i].candidate];
+    const Candidate& candidate = candidates_[rows_[i].candidate];
     double expected = candidate.prior;
     for (std::size_t j = 0; j < i; ++j) expected += static_cast<double>(candidate.factors[j]) * rows_[j].innovation;
     rows_[i].innovation = rows_[i].observed ? (rows_[i].log_time - expected) / rows_[i].pivot : 0;
   }
-  for (Estimate& candidate : candidates_) {
+  for (Candidate& candidate : candidates_) {
     candidate.expected = candidate.prior;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       candidate.expected += static_cast<double>(candidate.factors[i]) * rows_[i].innovation;

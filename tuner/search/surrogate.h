@@ -1,31 +1,22 @@
-// What measurements say about configurations that were not measured: a Gaussian process over the residual of the
-// analytic model (C. Rasmussen, C. Williams: Gaussian Processes for Machine Learning, 2006, chapter 2).
+// What measurements say about configurations that were not measured: a Gaussian process over the residual of a
+// model (C. Rasmussen, C. Williams: Gaussian Processes for Machine Learning, 2006, chapter 2).
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
-#include "templates/cost.h"
+#include "tuner/search/space.h"
 
 namespace mmtune {
 
 /// Expects of every candidate a logarithm of its time and says how sure it is. Before anything is observed that is the
 /// prior, the analytic model's opinion; an observation moves all candidates as far as they are alike: as far as their
 /// time goes to the same things, whose cost the model misjudges alike, have parameters' values in common, and have
-/// similar combinations of them. Candidates may be of different problems. They are numbered from 0 in the order of
+/// similar combinations of them. Candidates may be of different spaces. They are numbered from 0 in the order of
 /// add(). Cost: a candidate takes memory for every plan, a plan time for every candidate and plan.
 class Surrogate {
  public:
-  /// Where a candidate's values stand in the tables of its family, and what the model says its time goes to.
-  struct Place {
-    const void* family = nullptr;
-    std::vector<std::uint8_t> digits;
-    std::array<double, kBottlenecks> shares{};
-  };
-
-  std::size_t add(Place place, double prior_log_time);
+  std::size_t add(Features features, double prior_log_time);
   std::size_t size() const { return candidates_.size(); }
 
   /// This candidate will be observed: the deviations of those like it shrink from now on. Once for a candidate.
@@ -42,8 +33,8 @@ class Surrogate {
   double improvement(std::size_t candidate, double best_log_time) const;
 
  private:
-  struct Estimate {
-    Place place;
+  struct Candidate {
+    Features features;
     double prior = 0;
     double expected = 0;
     double variance = 0;
@@ -57,9 +48,9 @@ class Surrogate {
     double innovation = 0;  ///< what was not expected, in standard deviations
   };
 
-  void factor(Estimate& candidate, const Row& row, std::size_t index) const;
+  void factor(Candidate& candidate, const Row& row, std::size_t index) const;
 
-  std::vector<Estimate> candidates_;
+  std::vector<Candidate> candidates_;
   std::vector<Row> rows_;
 };
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tuner/lanes/candidate.h"
 #include "tuner/lanes/program.h"
-#include "tuner/search/candidate.h"
 #include "tuner/text/report.h"
 
 namespace mmtune {

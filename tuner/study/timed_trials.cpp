@@ -25,7 +25,7 @@ std::optional<Candidate> candidate_of(const TrialKey& key) {
   const Family* family = find_family(key.family);
   if (family == nullptr) return std::nullopt;
   try {
-    return Candidate{family, family->with_defaults(Config::parse(key.config), key.problem), 0};
+    return Candidate{family, family->with_defaults(Config::parse(key.config), key.problem)};
   } catch (const UsageError&) {
     return std::nullopt;
   }

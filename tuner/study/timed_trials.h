@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "db/store.h"
-#include "tuner/search/candidate.h"
+#include "tuner/lanes/candidate.h"
 
 namespace mmtune {
 

@@ -131,27 +131,28 @@ std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> wi
   return winners;
 }
 
-std::vector<Candidate> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store) {
+std::vector<Candidate> defenders(const TrialKey& place, const FamilySpaces& spaces, double best_us, Store& store) {
   const Family& fallback = fallback_family();
   std::vector<Candidate> candidates;
-  const Candidate standard{&fallback, fallback.default_config(place.problem), 0};
-  if (spaces.contains(standard)) {
-    const double expected_us = spaces.predict_us(fallback, standard.config);
+  const Candidate standard{&fallback, fallback.default_config(place.problem)};
+  if (spaces.number(standard)) {
+    const double expected_us = spaces.predict_us(standard);
     if (expected_us < kLongDefault_us || expected_us < kHopelessDefault * best_us) candidates.push_back(standard);
   }
   if (const auto incumbent = store.find_winner(place.device, place.problem, place.evidence)) {
     const TrialKey& key = incumbent->trial.key;
-    if (const Family* family = find_family(key.family)) candidates.push_back({family, Config::parse(key.config), 0});
+    if (const Family* family = find_family(key.family)) candidates.push_back({family, Config::parse(key.config)});
   }
-  std::erase_if(candidates, [&](const Candidate& candidate) { return !spaces.contains(candidate); });
+  std::erase_if(candidates, [&](const Candidate& candidate) { return !spaces.number(candidate); });
   return candidates;
 }
 
-std::optional<Candidate> winner_outside(const Winner& stored, const Spaces& spaces, const Preparation& preparation) {
+std::optional<Candidate> winner_outside(const Winner& stored, const FamilySpaces& spaces,
+                                        const Preparation& preparation) {
   const TrialKey& key = stored.trial.key;
   if (!preparation.makes(key)) return std::nullopt;
-  Candidate candidate{find_family(key.family), Config::parse(key.config), 0};
-  if (spaces.contains(candidate)) return std::nullopt;
+  Candidate candidate{find_family(key.family), Config::parse(key.config)};
+  if (spaces.number(candidate)) return std::nullopt;
   return candidate;
 }
 

@@ -7,7 +7,7 @@
 
 #include "db/store.h"
 #include "tuner/lanes/lane.h"
-#include "tuner/search/strategy.h"
+#include "tuner/tune/family_spaces.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/session.h"
 
@@ -32,11 +32,12 @@ void sort_by_time(std::vector<Finalist>& finalists);
 /// What the winner of a problem has to beat, as far as it is searched: what an application runs where nothing is tuned,
 /// unless the model leaves no hope and no time for it beside a best of `best_us`, and the stored decision. `place`
 /// needs device, problem and evidence.
-std::vector<Candidate> defenders(const TrialKey& place, const Spaces& spaces, double best_us, Store& store);
+std::vector<Candidate> defenders(const TrialKey& place, const FamilySpaces& spaces, double best_us, Store& store);
 
 /// A stored decision that lies outside what is searched, if this program still makes it: only what beats it in a race
 /// takes its place.
-std::optional<Candidate> winner_outside(const Winner& stored, const Spaces& spaces, const Preparation& preparation);
+std::optional<Candidate> winner_outside(const Winner& stored, const FamilySpaces& spaces,
+                                        const Preparation& preparation);
 
 /// Whether a candidate that was screened with this time may be faster than one with the best.
 bool may_be_fastest(double time_us, double best_us);

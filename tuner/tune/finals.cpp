@@ -34,10 +34,10 @@ bool Finals::add(const Program& program, const Trial& trial) {
   return true;
 }
 
-const Finalist* Finals::fastest_in(const Spaces& spaces) const {
+const Finalist* Finals::fastest_in(const FamilySpaces& spaces) const {
   const Finalist* fastest = nullptr;
   for (const Finalist& each : finalists_) {
-    if (!spaces.contains(each.program.candidate)) continue;
+    if (!spaces.number(each.program.candidate)) continue;
     if (fastest == nullptr || each.trial.timing.median_us < fastest->trial.timing.median_us) fastest = &each;
   }
   return fastest;

@@ -24,7 +24,7 @@ class Finals {
   double best_us() const { return best_us_; }
 
   /// The fastest that is searched, as far as known; null if there is none.
-  const Finalist* fastest_in(const Spaces& spaces) const;
+  const Finalist* fastest_in(const FamilySpaces& spaces) const;
 
   /// A candidate may have been too slow only beside one that is no finalist: that was dropped, or that an earlier
   /// search had and this one leaves out. Those that can be the fastest of the present ones are judged again.

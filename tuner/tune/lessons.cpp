@@ -10,14 +10,15 @@ namespace mmtune {
 namespace {
 
 Lesson lesson_of(const Trial& trial, const DeviceSpec& device) {
-  const Family& family = family_named(trial.key.family);
-  Config config = Config::parse(trial.key.config);
-  const Prediction prediction = predict(family, trial.key.problem, config, device);
-  return {{&family, std::move(config), prediction.time_us}, prediction, trial.timing.median_us};
+  const Candidate candidate{&family_named(trial.key.family), Config::parse(trial.key.config)};
+  return {describe(candidate, trial.key.problem, device), trial.timing.median_us};
 }
 
 }  // namespace
 
+// The library picks kernels by another distance (runtime/nearest.h): that one orders kernels by how well they run here,
+// to which every extent adds, k less than the others, and alignment too; this one orders problems by how much a search
+// of one says about the other, where programs are the same and the extent that differs most decides what limits them.
 double octaves_apart(const Problem& x, const Problem& y) {
   const auto octaves = [](std::int64_t a, std::int64_t b) {
     const auto log = [](std::int64_t extent) {
@@ -41,15 +42,26 @@ std::optional<std::size_t> nearest(const Problem& problem, const std::vector<Pro
   return best;
 }
 
-std::vector<Lesson> fastest(std::vector<Lesson> lessons, std::size_t most) {
+Observation observation_of(const Trial& trial) {
+  switch (trial.outcome) {
+    case Outcome::ok:
+      return {Observation::Kind::timed, trial.timing.median_us};
+    case Outcome::too_slow:
+      return {Observation::Kind::too_slow, trial.timing.median_us};
+    default:
+      return {};
+  }
+}
+
+std::vector<Lesson> fastest(std::vector<Lesson> lessons) {
   std::stable_sort(lessons.begin(), lessons.end(),
                    [](const Lesson& x, const Lesson& y) { return x.time_us < y.time_us; });
-  if (lessons.size() > most) lessons.erase(lessons.begin() + static_cast<std::ptrdiff_t>(most), lessons.end());
+  if (lessons.size() > kLessons) lessons.erase(lessons.begin() + kLessons, lessons.end());
   return lessons;
 }
 
-std::vector<Lesson> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store,
-                                   std::size_t most) {
+std::vector<Trial> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store,
+                                  std::size_t most) {
   RowFilter filter;
   filter.device = place.device;
   filter.problem = place.problem;
@@ -58,32 +70,32 @@ std::vector<Lesson> fastest_stored(const TrialKey& place, const Preparation& pre
   std::erase_if(trials, [](const Trial& trial) { return trial.outcome != Outcome::ok; });
   std::stable_sort(trials.begin(), trials.end(),
                    [](const Trial& x, const Trial& y) { return x.timing.median_us < y.timing.median_us; });
-  std::vector<Lesson> lessons;
-  for (const Trial& trial : trials) {
-    if (lessons.size() == most) break;
-    if (!preparation.makes(trial.key)) continue;
-    lessons.push_back(lesson_of(trial, preparation.device()));
+  std::vector<Trial> found;
+  for (Trial& trial : trials) {
+    if (found.size() == most) break;
+    if (preparation.makes(trial.key)) found.push_back(std::move(trial));
   }
-  return lessons;
+  return found;
 }
 
-std::vector<Candidate> proven(const std::vector<const Family*>& families, const Problem& problem,
-                              const Spaces& spaces) {
-  std::vector<std::pair<double, Candidate>> found;
-  for (const Family* family : families) {
-    for (const Proven& each : family->proven()) {
+std::vector<CandidateNumber> proven(const FamilySpaces& spaces) {
+  const Problem& problem = spaces.problem();
+  std::vector<std::pair<double, CandidateNumber>> found;
+  for (const SearchSpace& space : spaces.spaces()) {
+    for (const Proven& each : space.family().proven()) {
       if (each.precision != problem.precision) continue;
-      Candidate candidate{family, family->with_defaults(Config::parse(each.config), problem), 0};
-      if (!spaces.contains(candidate)) continue;
+      const Family& family = space.family();
+      const auto number = spaces.number({&family, family.with_defaults(Config::parse(each.config), problem)});
+      if (!number) continue;
       const Problem where = packed_problem(each.precision, problem.layout, each.m, each.n, each.k);
-      found.emplace_back(octaves_apart(problem, where), std::move(candidate));
+      found.emplace_back(octaves_apart(problem, where), *number);
     }
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
-  std::vector<Candidate> candidates;
-  candidates.reserve(found.size());
-  for (auto& [distance, candidate] : found) candidates.push_back(std::move(candidate));
-  return candidates;
+  std::vector<CandidateNumber> numbers;
+  numbers.reserve(found.size());
+  for (const auto& [distance, number] : found) numbers.push_back(number);
+  return numbers;
 }
 
 std::vector<Winner> comparable_winners(const TrialKey& place, Store& store) {
@@ -95,13 +107,23 @@ std::vector<Winner> comparable_winners(const TrialKey& place, Store& store) {
   return store.winners(filter);
 }
 
+void Favourites::add(Candidate winner) {
+  constexpr std::size_t kMost = 3;
+  candidates_.insert(candidates_.begin(), std::move(winner));
+  if (candidates_.size() > kMost) candidates_.pop_back();
+}
+
 std::vector<Lesson> nearest_stored(TrialKey place, const Preparation& preparation, Store& store) {
   std::vector<Problem> decided;
   for (const Winner& winner : comparable_winners(place, store)) decided.push_back(winner.trial.key.problem);
   const auto near = nearest(place.problem, decided);
   if (!near) return {};
   place.problem = decided[*near];
-  return fastest_stored(place, preparation, store);
+  std::vector<Lesson> lessons;
+  for (const Trial& trial : fastest_stored(place, preparation, store, kLessons)) {
+    lessons.push_back(lesson_of(trial, preparation.device()));
+  }
+  return lessons;
 }
 
 }  // namespace mmtune

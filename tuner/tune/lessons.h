@@ -7,6 +7,7 @@
 
 #include "db/store.h"
 #include "tuner/search/strategy.h"
+#include "tuner/tune/family_spaces.h"
 #include "tuner/tune/preparation.h"
 
 namespace mmtune {
@@ -18,24 +19,38 @@ double octaves_apart(const Problem& x, const Problem& y);
 /// and alignment. The later one of equally near ones; none if there is none, this one itself left aside.
 std::optional<std::size_t> nearest(const Problem& problem, const std::vector<Problem>& others);
 
+/// What a search learns of a trial.
+Observation observation_of(const Trial& trial);
+
 /// As many as say where the model is wrong without keeping a search near them: by replay more were no better.
 inline constexpr std::size_t kLessons = 20;
 
-/// The fastest of one problem's, at most so many.
-std::vector<Lesson> fastest(std::vector<Lesson> lessons, std::size_t most = kLessons);
+/// The fastest of one problem's, at most kLessons.
+std::vector<Lesson> fastest(std::vector<Lesson> lessons);
 
-/// The same of the right candidates that are stored for a problem and that this program still makes of the same source.
-/// `place` needs device, problem and evidence.
-std::vector<Lesson> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store,
-                                   std::size_t most = kLessons);
+/// The right trials that are stored for a problem and whose source this program still makes, fastest first, at most so
+/// many. `place` needs device, problem and evidence.
+std::vector<Trial> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store,
+                                  std::size_t most);
 
-/// What the families have proven for this precision and may be searched here, that of the nearest problems first.
-std::vector<Candidate> proven(const std::vector<const Family*>& families, const Problem& problem, const Spaces& spaces);
+/// What the families of these spaces have proven for the precision and may be searched here, that of the nearest
+/// problems first.
+std::vector<CandidateNumber> proven(const FamilySpaces& spaces);
 
 /// The decisions on the same GPU, of the same precision, layout and evidence.
 std::vector<Winner> comparable_winners(const TrialKey& place, Store& store);
 
-/// The same as fastest_stored() of the decided problem nearest to this one; empty if there is none.
+/// The winners of the problems before, latest first: where the search of the next one starts.
+class Favourites {
+ public:
+  void add(Candidate winner);
+  const std::vector<Candidate>& candidates() const { return candidates_; }
+
+ private:
+  std::vector<Candidate> candidates_;
+};
+
+/// The fastest stored trials of the decided problem nearest to this one; empty if there is none.
 std::vector<Lesson> nearest_stored(TrialKey place, const Preparation& preparation, Store& store);
 
 }  // namespace mmtune

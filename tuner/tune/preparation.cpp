@@ -16,7 +16,7 @@ Source Preparation::source(const Family& family, const Problem& problem, const C
 }
 
 Program Preparation::program(const Problem& problem, const Candidate& candidate) const {
-  const auto& [family, config, predicted_us] = candidate;
+  const auto& [family, config] = candidate;
   Program program{candidate, family->plan(problem, config, device_), {}, {}, {}};
   program.source = render(files_, *family, problem, config, program.plan, target_.compute_capability);
   program.key = {key_of(device_), problem, std::string(family->name()), config.text(), program.source.hash, evidence_};
@@ -74,7 +74,10 @@ Trial Preparation::compiled_trial(const Program& program, const Environment& env
 
 std::vector<const Family*> searched_families(const std::vector<std::string>& names) {
   std::vector<const Family*> searched;
-  for (const std::string& name : names) searched.push_back(&family_named(name));
+  for (const std::string& name : names) {
+    const Family* family = &family_named(name);
+    if (std::find(searched.begin(), searched.end(), family) == searched.end()) searched.push_back(family);
+  }
   if (names.empty()) {
     std::copy_if(families().begin(), families().end(), std::back_inserter(searched),
                  [](const Family* family) { return family->competes(); });

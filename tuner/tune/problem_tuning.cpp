@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/log.h"
+#include "templates/families.h"
 #include "tuner/search/rounds.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
@@ -32,13 +33,12 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
   Ending ending = Ending::failed;
   try {
     setup_.lane.begin(problem_);
-    const Spaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
+    const FamilySpaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
     if (before_ && !setup_.options.refresh) outside_ = winner_outside(*before_, spaces, setup_.preparation);
-    const auto searching = searcher(spaces, favourites);
-    if (!work_through(*searching, [this] { return out_of_time(); })) is_cut_ = true;
+    if (!search(spaces, favourites)) is_cut_ = true;
     if (outside_) finals_.try_too_slow_again();  // the best of this search is told, whatever was decided before
     // However late it is: a winner must have beaten them.
-    work_through(*make_listed(untried_defenders(spaces)), setup_.stopped);
+    work_through(untried_defenders(spaces), setup_.stopped);
     judge_without_program();
     ending = decide(spaces);
   } catch (const OutOfMemoryError& error) {
@@ -52,48 +52,60 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
 
 bool ProblemTuning::out_of_time() const { return setup_.stopped() || (Clock::now() > deadline_ && !finals_.empty()); }
 
-std::unique_ptr<Strategy> ProblemTuning::searcher(const Spaces& spaces,
-                                                  const std::vector<Candidate>& favourites) const {
+/// False if there was enough before the end.
+bool ProblemTuning::search(const FamilySpaces& spaces, const std::vector<Candidate>& favourites) {
   const SessionOptions& options = setup_.options;
-  if (options.refresh) {
-    std::vector<Candidate> candidates;
-    for (Lesson& lesson : fastest_stored(place_, setup_.preparation, setup_.store, kRefreshed)) {
-      candidates.push_back(std::move(lesson.candidate));
-    }
-    return make_listed(std::move(candidates));
-  }
-  return make_strategy(strategy_of(options, place_.evidence), {spaces, setup_.effort, options.seed, favourites,
-                                                               nearest_stored(place_, setup_.preparation, setup_.store),
-                                                               proven(setup_.families, problem_, spaces)});
+  const auto enough = [this] { return out_of_time(); };
+  if (options.refresh) return work_through(stored_candidates(), enough);
+  const auto strategy = make_strategy(strategy_of(options, place_.evidence),
+                                      {spaces, setup_.effort.most_trials, options.seed, spaces.numbers(favourites),
+                                       nearest_stored(place_, setup_.preparation, setup_.store), proven(spaces)});
+  return work_through(
+      *strategy, [&](CandidateNumber number) { return spaces.candidate(number); }, enough);
 }
 
-std::vector<Candidate> ProblemTuning::untried_defenders(const Spaces& spaces) const {
+/// The fastest.
+std::vector<Candidate> ProblemTuning::stored_candidates() const {
+  std::vector<Candidate> candidates;
+  for (const Trial& trial : fastest_stored(place_, setup_.preparation, setup_.store, kRefreshed)) {
+    candidates.push_back({&family_named(trial.key.family), Config::parse(trial.key.config)});
+  }
+  return candidates;
+}
+
+std::vector<Candidate> ProblemTuning::untried_defenders(const FamilySpaces& spaces) const {
   std::vector<Candidate> candidates = defenders(place_, spaces, finals_.best_us(), setup_.store);
   if (outside_) candidates.push_back(*outside_);
   std::erase_if(candidates, [this](const Candidate& candidate) { return tried_.contains(key_of(candidate)); });
   return candidates;
 }
 
+bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough) {
+  const auto candidate_of = [&](CandidateNumber number) { return candidates[static_cast<std::size_t>(number)]; };
+  return work_through(*make_listed(candidates.size()), candidate_of, enough);
+}
+
 /// Every proposed candidate becomes a trial: a known one, or that of a program, which is compiled while the lane judges
 /// others. False if there was enough before the end.
-bool ProblemTuning::work_through(Strategy& strategy, const std::function<bool()>& enough) {
+bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidate_of,
+                                 const std::function<bool()>& enough) {
   supply_.clear();
   Rounds rounds(strategy);
   std::size_t proposed = 0;
   for (;;) {
-    const auto candidates = rounds.next();
-    for (const Candidate& candidate : candidates) {
-      const std::size_t number = proposed++;
-      Program program = setup_.preparation.program(problem_, candidate);
+    const auto numbers = rounds.next();
+    for (const CandidateNumber number : numbers) {
+      const std::size_t index = proposed++;
+      Program program = setup_.preparation.program(problem_, candidate_of(number));
       if (is_set_aside(program.key, setup_.lane, setup_.store)) {
-        rounds.settle(number, set_aside(program));
-      } else if (auto trial = anew_.contains(key_of(candidate)) ? std::nullopt : judge_.known(program)) {
-        rounds.settle(number, note(program, *std::move(trial)));
+        rounds.settle(index, set_aside(program));
+      } else if (auto trial = anew_.contains(key_of(program.candidate)) ? std::nullopt : judge_.known(program)) {
+        rounds.settle(index, note(program, *trial));
       } else {
-        supply_.order(number, std::move(program));
+        supply_.order(index, std::move(program));
       }
     }
-    if (!candidates.empty()) continue;
+    if (!numbers.empty()) continue;
     const auto supplied = supply_.next();
     if (!supplied) return true;
     if (enough()) return false;
@@ -107,29 +119,27 @@ void ProblemTuning::judge_without_program() {
     std::vector<Candidate> candidates = finals_.take_without_program();
     if (candidates.empty() || setup_.stopped()) return;
     for (const Candidate& candidate : candidates) anew_.insert(key_of(candidate));
-    work_through(*make_listed(std::move(candidates)), setup_.stopped);
+    work_through(candidates, setup_.stopped);
   }
 }
 
 /// It is not run again, and counts as if it had crashed; nothing is stored.
-Trial ProblemTuning::set_aside(const Program& program) {
+Observation ProblemTuning::set_aside(const Program& program) {
   ++set_aside_;
   tried_.insert(key_of(program.candidate));
-  Trial trial = setup_.preparation.trial(program, {});
-  trial.outcome = Outcome::crashed;
-  return trial;
+  return {};
 }
 
 /// What the search may learn of it.
-std::optional<Trial> ProblemTuning::note(const Program& program, Trial trial) {
+std::optional<Observation> ProblemTuning::note(const Program& program, const Trial& trial) {
   tried_.insert(key_of(program.candidate));
   if (is_lost_compile(trial)) (setup_.lost.is_tried_again(trial.key.source_hash) ? is_cut_ : is_limited_) = true;
   if (!finals_.add(program, trial)) return std::nullopt;
-  return trial;
+  return observation_of(trial);
 }
 
 /// Stores the winner. A run that is stopped before the race decides nothing.
-Ending ProblemTuning::decide(const Spaces& spaces) {
+Ending ProblemTuning::decide(const FamilySpaces& spaces) {
   const Finalist* winner = finals_.winner();
   if (set_aside_ > 0) {
     log::warning("{}: {} candidates are set aside; see `mmtune show --set-aside`", to_string(problem_), set_aside_);
@@ -152,7 +162,7 @@ Ending ProblemTuning::fail() const {
 }
 
 /// The decision from outside the search won the race.
-Ending ProblemTuning::keep(const Finalist& before, const Spaces& spaces) {
+Ending ProblemTuning::keep(const Finalist& before, const FamilySpaces& spaces) {
   setup_.store.put_winner(before.trial.key, before_->search, before_->candidates);
   const Finalist* best = finals_.fastest_in(spaces);
   if (best == nullptr) return fail();

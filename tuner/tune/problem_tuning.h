@@ -11,6 +11,7 @@
 
 #include "db/store.h"
 #include "tuner/search/strategy.h"
+#include "tuner/tune/family_spaces.h"
 #include "tuner/tune/finals.h"
 #include "tuner/tune/judge.h"
 #include "tuner/tune/program_supply.h"
@@ -41,16 +42,20 @@ class ProblemTuning {
   const Candidate& winner() const { return winner_; }
 
  private:
+  using CandidateOf = std::function<Candidate(CandidateNumber)>;
+
   bool out_of_time() const;
-  std::unique_ptr<Strategy> searcher(const Spaces& spaces, const std::vector<Candidate>& favourites) const;
-  std::vector<Candidate> untried_defenders(const Spaces& spaces) const;
-  bool work_through(Strategy& strategy, const std::function<bool()>& enough);
+  bool search(const FamilySpaces& spaces, const std::vector<Candidate>& favourites);
+  std::vector<Candidate> stored_candidates() const;
+  std::vector<Candidate> untried_defenders(const FamilySpaces& spaces) const;
+  bool work_through(Strategy& strategy, const CandidateOf& candidate_of, const std::function<bool()>& enough);
+  bool work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough);
   void judge_without_program();
-  Trial set_aside(const Program& program);
-  std::optional<Trial> note(const Program& program, Trial trial);
-  Ending decide(const Spaces& spaces);
+  Observation set_aside(const Program& program);
+  std::optional<Observation> note(const Program& program, const Trial& trial);
+  Ending decide(const FamilySpaces& spaces);
   Ending fail() const;
-  Ending keep(const Finalist& before, const Spaces& spaces);
+  Ending keep(const Finalist& before, const FamilySpaces& spaces);
   void put_winner(const Trial& winner);
 
   const TuningSetup& setup_;

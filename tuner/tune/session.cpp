@@ -26,6 +26,7 @@
 #include "tuner/tune/decision.h"
 #include "tuner/tune/fallbacks.h"
 #include "tuner/tune/launches.h"
+#include "tuner/tune/lessons.h"
 #include "tuner/tune/lost_compiles.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/problem_tuning.h"

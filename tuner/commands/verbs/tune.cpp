@@ -14,7 +14,7 @@
 #include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
 #include "tuner/devices/device_choice.h"
-#include "tuner/study/replay.h"
+#include "tuner/study/what_if.h"
 #include "tuner/text/files.h"
 #include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
@@ -94,17 +94,17 @@ ExitCode replay_search(const SessionOptions& session, const TuneOptions& options
   const auto seeds = options.seeds.empty() ? std::vector<std::uint64_t>{session.seed} : options.seeds;
   const auto replays = what_if(session, seeds);
   const std::string strategy = strategy_of(session, Evidence::measured);
-  print(replays_table(replays, strategy, options.format), options);
+  print(what_if_table(replays, strategy, options.format), options);
   if (!options.curve.empty()) {
     write_text_file(options.curve, curve_table(replays, strategy).text(Format::csv), options.force);
   }
   int unknown = 0;
-  for (const auto& replay : replays) {
+  for (const auto& [problem, seed, replay, stored_best_us, stored] : replays) {
     unknown += replay.unknown;
-    if (!replay.best) log::warning("{}: no right trial is stored; tune it first", to_string(replay.problem));
+    if (!replay.best) log::warning("{}: no right trial is stored; tune it first", to_string(problem));
   }
   if (unknown > 0) say("{} proposals are not in the database and were passed over", unknown);
-  const auto found = [](const Replay& replay) { return replay.best.has_value(); };
+  const auto found = [](const WhatIf& each) { return each.replay.best.has_value(); };
   return std::all_of(replays.begin(), replays.end(), found) ? ExitCode::done : ExitCode::no_candidate;
 }
 

@@ -1,4 +1,4 @@
-// Every candidate worth trying once, in the order of the model: the yardstick for the other strategies.
+// Every candidate once, in the order of the model: the yardstick for the other strategies.
 #include <limits>
 
 #include "tuner/search/strategy.h"
@@ -11,18 +11,20 @@ constexpr std::size_t kRound = 1024;  // enough to keep compilers and GPU busy, 
 class Exhaustive final : public Strategy {
  public:
   explicit Exhaustive(const StrategySetup& setup)
-      : ranking_(setup.spaces.ranked(std::numeric_limits<std::size_t>::max())) {}
+      : ranking_(setup.space.ranked(std::numeric_limits<std::size_t>::max())) {}
 
-  std::vector<Candidate> propose() override {
-    std::vector<Candidate> candidates;
-    for (; next_ < ranking_.size() && candidates.size() < kRound; ++next_) candidates.push_back(ranking_[next_]);
+  std::vector<CandidateNumber> propose() override {
+    std::vector<CandidateNumber> candidates;
+    for (; next_ < ranking_.size() && candidates.size() < kRound; ++next_) {
+      candidates.push_back(ranking_[next_].number);
+    }
     return candidates;
   }
 
-  void learn(const Candidate&, const Trial&) override {}
+  void learn(CandidateNumber, const Observation&) override {}
 
  private:
-  Ranking ranking_;
+  std::vector<RankedCandidate> ranking_;
   std::size_t next_ = 0;
 };
 

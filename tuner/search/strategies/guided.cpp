@@ -1,4 +1,4 @@
-// The model first, then measurements: a surrogate starts from the analytic model's opinion, learns from every
+// The model first, then measurements: a surrogate starts from the model's opinion, learns from every
 // measurement where that is wrong, and names the candidates from which most is to be gained. Half of every round may
 // climb: what came close to the best has its neighbours tried, as far as they are expected to come close too. The last
 // trials do nothing else, so that the best has no untried neighbour that may be better.
@@ -34,34 +34,33 @@ constexpr std::size_t kFewest = 20;     // but this many in any case
 constexpr double kLuck = 0.005;         // how much seeds differ about a candidate, as a logarithm of time
 constexpr double kCuriosity = 3;        // standard deviations that a first trial may turn out faster
 constexpr double kLeastDeviation = 1e-6;
+constexpr CandidateNumber kElsewhere = -1;
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kShortestUs = 1e-3;     // so that an empty problem has a logarithm too
 constexpr double kFailurePenalty = 0.5;  // a candidate that fails counts as one that takes so much longer
 
 class Guided final : public Strategy {
  public:
-  explicit Guided(const StrategySetup& setup) : spaces_(setup.spaces), random_(setup.seed) {
-    const Ranking ranking = spaces_.ranked(kRanked);
-    most_ = most_trials(ranking, setup.effort);
+  explicit Guided(const StrategySetup& setup) : space_(setup.space), random_(setup.seed) {
+    const auto ranking = space_.ranked(kRanked);
+    most_ = most_trials(ranking, setup.most_trials);
     add_lessons(setup.lessons);
     round_ = std::clamp(most_ / kRounds, kLeastRound, kLargestRound);
     add_candidates(ranking);
-    for (const Candidate& favourite : setup.favourites) {
-      if (spaces_.contains(favourite)) first_.push_back(add(favourite));
-    }
+    for (const CandidateNumber favourite : setup.favourites) first_.push_back(add(favourite));
     const std::size_t most_proven = kFirstRound * round_ / 2;
     for (std::size_t i = 0; i < std::min(setup.proven.size(), most_proven); ++i) first_.push_back(add(setup.proven[i]));
   }
 
-  std::vector<Candidate> propose() override {
+  std::vector<CandidateNumber> propose() override {
     surrogate_.update();
     std::sort(measured_.begin(), measured_.end());
-    std::vector<Candidate> candidates;
+    std::vector<CandidateNumber> proposals;
     const auto propose_one = [&](std::size_t chosen) {
       if (tried_[chosen] || trials_ == most_) return;
       tried_[chosen] = true;
       surrogate_.plan(chosen);
-      candidates.push_back(candidates_[chosen]);
+      proposals.push_back(candidates_[chosen]);
       ++trials_;
     };
     for (const std::size_t each : std::exchange(first_, {})) propose_one(each);
@@ -70,53 +69,52 @@ class Guided final : public Strategy {
       for (const std::size_t each : left_around_best()) propose_one(each);
     }
     const std::size_t wanted = std::exchange(started_, true) ? round_ : kFirstRound * round_;
-    while (candidates.size() < wanted && trials_ < most_) {
+    while (proposals.size() < wanted && trials_ < most_) {
       const std::size_t chosen = most_promising();
       if (chosen == candidates_.size()) break;
       propose_one(chosen);
     }
-    return candidates;
+    return proposals;
   }
 
-  void learn(const Candidate& candidate, const Trial& trial) override {
-    const auto known = numbers_.find(key_of(candidate));
-    if (known == numbers_.end()) return;
-    const bool timed = trial.outcome == Outcome::ok || trial.outcome == Outcome::too_slow;
-    const double log_time =
-        timed ? log_of(trial.timing.median_us) : surrogate_.expected(known->second) + kFailurePenalty;
+  void learn(CandidateNumber candidate, const Observation& observation) override {
+    const auto known = indices_.find(candidate);
+    if (known == indices_.end()) return;
+    const bool failed = observation.kind == Observation::Kind::failed;
+    const double log_time = failed ? surrogate_.expected(known->second) + kFailurePenalty : log_of(observation.time_us);
     surrogate_.observe(known->second, log_time);
-    if (trial.outcome == Outcome::ok) measured_.emplace_back(log_time, known->second);
+    if (observation.kind == Observation::Kind::timed) measured_.emplace_back(log_time, known->second);
   }
 
  private:
-  static std::size_t most_trials(const Ranking& ranking, const Effort& effort) {
-    const auto most = static_cast<double>(effort.most_trials);
+  static std::size_t most_trials(const std::vector<RankedCandidate>& ranking, int allowed) {
+    const auto most = static_cast<double>(allowed);
     double limit = most;
-    if (ranking.size() > 0) limit = std::min(limit, most * kTrialUs / (kCalls * ranking.predicted_us(0)));
+    if (!ranking.empty()) limit = std::min(limit, most * kTrialUs / (kCalls * ranking.front().expected_us));
     if (ranking.size() < kRanked) {
       limit = std::min(limit, std::ceil(kSpaceShare * static_cast<double>(ranking.size())) - 1);
     }
     return std::min(static_cast<std::size_t>(most), std::max(kFewest, static_cast<std::size_t>(std::max(0.0, limit))));
   }
 
-  /// Observed, but no candidates of this problem.
+  /// Observed, but no candidates of this space.
   void add_lessons(const std::vector<Lesson>& lessons) {
-    for (const Lesson& lesson : lessons) {
-      const std::size_t number =
-          surrogate_.add(place_of(lesson.candidate, lesson.prediction), log_of(lesson.prediction.time_us));
-      surrogate_.plan(number);
-      surrogate_.observe(number, log_of(lesson.time_us));
-      candidates_.push_back(lesson.candidate);
+    for (const auto& [candidate, time_us] : lessons) {
+      const std::size_t index = surrogate_.add(candidate.features, log_of(candidate.expected_us));
+      surrogate_.plan(index);
+      surrogate_.observe(index, log_of(time_us));
+      candidates_.push_back(kElsewhere);
       tried_.push_back(true);
     }
   }
 
-  std::size_t add(const Candidate& candidate) {
-    const auto [known, is_new] = numbers_.try_emplace(key_of(candidate), candidates_.size());
+  /// Its index.
+  std::size_t add(CandidateNumber candidate) {
+    const auto [known, is_new] = indices_.try_emplace(candidate, candidates_.size());
     if (!is_new) return known->second;
     std::normal_distribution<double> luck(0, kLuck);
-    const Prediction prediction = spaces_.predict(*candidate.family, candidate.config);
-    surrogate_.add(place_of(candidate, prediction), log_of(prediction.time_us) + luck(random_));
+    Description description = space_.describe(candidate);
+    surrogate_.add(std::move(description.features), log_of(description.expected_us) + luck(random_));
     candidates_.push_back(candidate);
     tried_.push_back(false);
     return known->second;
@@ -124,40 +122,29 @@ class Guided final : public Strategy {
 
   // A large space has many configurations that the model cannot tell apart: of these one is drawn, and the others can
   // join in as its neighbours.
-  void add_candidates(const Ranking& ranking) {
+  void add_candidates(const std::vector<RankedCandidate>& ranking) {
     const bool all = ranking.size() <= kCandidates;
     for (std::size_t rank = 0; rank < ranking.size() && candidates_.size() < kCandidates;) {
       std::size_t alike = 1;
-      const double time = ranking.predicted_us(rank);
-      while (!all && rank + alike < ranking.size() && ranking.predicted_us(rank + alike) == time) ++alike;
-      add(ranking[rank + random_() % alike]);
+      const double time = ranking[rank].expected_us;
+      while (!all && rank + alike < ranking.size() && ranking[rank + alike].expected_us == time) ++alike;
+      add(ranking[rank + random_() % alike].number);
       rank += alike;
     }
   }
 
   static double log_of(double time_us) { return std::log(std::max(kShortestUs, time_us)); }
 
-  static Surrogate::Place place_of(const Candidate& candidate, const Prediction& prediction) {
-    Surrogate::Place place{candidate.family, {}, prediction.shares};
-    const auto params = candidate.family->params();
-    for (std::size_t i = 0; i < params.size(); ++i) {
-      const auto& values = params[i].values;
-      const auto at = std::find(values.begin(), values.end(), candidate.config.settings()[i].value);
-      place.digits.push_back(static_cast<std::uint8_t>(at - values.begin()));
-    }
-    return place;
-  }
-
   /// Neighbours of the best join the candidates, once. Returns those to try at once, half a round of them at most.
   std::vector<std::size_t> climb() {
     std::vector<std::size_t> promising;
     for (std::size_t i = 0; i < measured_.size(); ++i) {
-      const auto [log_time, number] = measured_[i];
+      const auto [log_time, index] = measured_[i];
       const double best = measured_.front().first;
       const bool close = log_time < best + kClose;
       if (!close && i >= kClimbers) break;
-      if (!climbed_.insert(number).second) continue;
-      for (const Candidate& neighbour : spaces_.neighbours(candidates_[number])) {
+      if (!climbed_.insert(index).second) continue;
+      for (const CandidateNumber neighbour : space_.neighbours(candidates_[index])) {
         const std::size_t candidate = add(neighbour);
         if (close && surrogate_.expected(candidate) < best + kReach) promising.push_back(candidate);
       }
@@ -170,11 +157,11 @@ class Guided final : public Strategy {
   /// The untried neighbours of the best, then those of the next best, while they are close: a round of them at most.
   std::vector<std::size_t> left_around_best() {
     std::vector<std::size_t> left;
-    for (const auto& [log_time, number] : measured_) {
+    for (const auto& [log_time, index] : measured_) {
       const double best = measured_.front().first;
       if (log_time > best + kClose || left.size() >= round_) break;
       const auto first = static_cast<std::ptrdiff_t>(left.size());
-      for (const Candidate& neighbour : spaces_.neighbours(candidates_[number])) {
+      for (const CandidateNumber neighbour : space_.neighbours(candidates_[index])) {
         const std::size_t candidate = add(neighbour);
         if (!tried_[candidate] && surrogate_.expected(candidate) < best + kLastReach) left.push_back(candidate);
       }
@@ -215,18 +202,18 @@ class Guided final : public Strategy {
                            : (best - surrogate_.expected(candidate)) / std::max(kLeastDeviation, deviation);
   }
 
-  const Spaces& spaces_;
+  const CandidateSpace& space_;
   std::mt19937_64 random_;
   std::size_t most_ = 0;
   std::size_t round_ = 0;
   std::size_t trials_ = 0;
   bool started_ = false;
   Surrogate surrogate_;
-  std::vector<Candidate> candidates_;  // by their numbers in the surrogate
+  std::vector<CandidateNumber> candidates_;  // by their indices in the surrogate
   std::vector<bool> tried_;
-  std::unordered_map<std::string, std::size_t> numbers_;
-  std::vector<std::size_t> first_;           // favourites, before anything else
-  std::unordered_set<std::size_t> climbed_;  // whose neighbours have joined
+  std::unordered_map<CandidateNumber, std::size_t> indices_;  // of the candidates of this space
+  std::vector<std::size_t> first_;                            // favourites, before anything else
+  std::unordered_set<std::size_t> climbed_;                   // whose neighbours have joined
   std::vector<std::pair<double, std::size_t>> measured_;
 };
 

@@ -1,4 +1,5 @@
 // Candidates from a given list, each once.
+#include <numeric>
 #include <utility>
 
 #include "tuner/search/strategy.h"
@@ -8,19 +9,19 @@ namespace {
 
 class Listed final : public Strategy {
  public:
-  explicit Listed(std::vector<Candidate> candidates) : candidates_(std::move(candidates)) {}
+  explicit Listed(std::size_t count) : candidates_(count) {
+    std::iota(candidates_.begin(), candidates_.end(), CandidateNumber{0});
+  }
 
-  std::vector<Candidate> propose() override { return std::exchange(candidates_, {}); }
-  void learn(const Candidate&, const Trial&) override {}
+  std::vector<CandidateNumber> propose() override { return std::exchange(candidates_, {}); }
+  void learn(CandidateNumber, const Observation&) override {}
 
  private:
-  std::vector<Candidate> candidates_;
+  std::vector<CandidateNumber> candidates_;
 };
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_listed(std::vector<Candidate> candidates) {
-  return std::make_unique<Listed>(std::move(candidates));
-}
+std::unique_ptr<Strategy> make_listed(std::size_t count) { return std::make_unique<Listed>(count); }
 
 }  // namespace mmtune

@@ -13,19 +13,19 @@ namespace {
 class Random final : public Strategy {
  public:
   explicit Random(const StrategySetup& setup) {
-    const Ranking ranking = setup.spaces.ranked(std::numeric_limits<std::size_t>::max());
+    const auto ranking = setup.space.ranked(std::numeric_limits<std::size_t>::max());
     std::vector<std::size_t> ranks(ranking.size());
     std::iota(ranks.begin(), ranks.end(), std::size_t{0});
     std::shuffle(ranks.begin(), ranks.end(), std::mt19937_64(setup.seed));
-    ranks.resize(std::min(ranks.size(), static_cast<std::size_t>(setup.effort.most_trials)));
-    for (const std::size_t rank : ranks) candidates_.push_back(ranking[rank]);
+    ranks.resize(std::min(ranks.size(), static_cast<std::size_t>(setup.most_trials)));
+    for (const std::size_t rank : ranks) candidates_.push_back(ranking[rank].number);
   }
 
-  std::vector<Candidate> propose() override { return std::exchange(candidates_, {}); }
-  void learn(const Candidate&, const Trial&) override {}
+  std::vector<CandidateNumber> propose() override { return std::exchange(candidates_, {}); }
+  void learn(CandidateNumber, const Observation&) override {}
 
  private:
-  std::vector<Candidate> candidates_;
+  std::vector<CandidateNumber> candidates_;
 };
 
 }  // namespace

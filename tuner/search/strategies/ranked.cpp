@@ -2,8 +2,7 @@
 // own: only what a compiler says, registers and spills, is left to be learnt, and what the model ranks first says
 // enough of that.
 #include <algorithm>
-#include <set>
-#include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "tuner/search/strategy.h"
@@ -18,49 +17,47 @@ constexpr std::size_t kLeast = 2;       // but this many in any case
 class Ranked final : public Strategy {
  public:
   explicit Ranked(const StrategySetup& setup)
-      : ranking_(setup.spaces.ranked(kRanked)),
-        left_(static_cast<std::size_t>(setup.effort.most_trials)),
-        patience_(std::max(kLeast, left_ / kPatience)) {
-    for (const Candidate& favourite : setup.favourites) {
-      if (setup.spaces.contains(favourite)) favourites_.push_back(favourite);
-    }
-  }
+      : ranking_(setup.space.ranked(kRanked)),
+        left_(static_cast<std::size_t>(setup.most_trials)),
+        patience_(std::max(kLeast, left_ / kPatience)),
+        favourites_(setup.favourites) {}
 
-  std::vector<Candidate> propose() override {
-    std::vector<Candidate> candidates;
+  std::vector<CandidateNumber> propose() override {
+    std::vector<CandidateNumber> candidates;
     if (best_us_ > 0 && worse_ >= patience_) return candidates;
-    for (Candidate& favourite : std::exchange(favourites_, {})) add(std::move(favourite), candidates);
+    for (const CandidateNumber favourite : std::exchange(favourites_, {})) add(favourite, candidates);
     // One at a time: few are under way when enough is known.
     while (candidates.empty() && left_ > 0 && rank_ < ranking_.size()) {
       // One stands for all that the model cannot tell apart.
-      const double expected_us = ranking_.predicted_us(rank_);
-      add(ranking_[rank_], candidates);
-      while (rank_ < ranking_.size() && ranking_.predicted_us(rank_) == expected_us) ++rank_;
+      const double expected_us = ranking_[rank_].expected_us;
+      add(ranking_[rank_].number, candidates);
+      while (rank_ < ranking_.size() && ranking_[rank_].expected_us == expected_us) ++rank_;
     }
     return candidates;
   }
 
-  void learn(const Candidate&, const Trial& trial) override {
-    const bool is_better = trial.outcome == Outcome::ok && (best_us_ == 0 || trial.timing.median_us < best_us_);
-    if (is_better) best_us_ = trial.timing.median_us;
+  void learn(CandidateNumber, const Observation& observation) override {
+    const bool is_better =
+        observation.kind == Observation::Kind::timed && (best_us_ == 0 || observation.time_us < best_us_);
+    if (is_better) best_us_ = observation.time_us;
     worse_ = is_better ? 0 : worse_ + 1;
   }
 
  private:
-  void add(Candidate candidate, std::vector<Candidate>& candidates) {
-    if (left_ == 0 || !proposed_.insert(key_of(candidate)).second) return;
+  void add(CandidateNumber candidate, std::vector<CandidateNumber>& candidates) {
+    if (left_ == 0 || !proposed_.insert(candidate).second) return;
     --left_;
-    candidates.push_back(std::move(candidate));
+    candidates.push_back(candidate);
   }
 
-  Ranking ranking_;
+  std::vector<RankedCandidate> ranking_;
   std::size_t left_;      ///< trials
   std::size_t patience_;  ///< trials
   std::size_t rank_ = 0;
   std::size_t worse_ = 0;  ///< trials in a row that were no better than the best
   double best_us_ = 0;     ///< 0: none yet
-  std::vector<Candidate> favourites_;
-  std::set<std::string> proposed_;
+  std::vector<CandidateNumber> favourites_;
+  std::unordered_set<CandidateNumber> proposed_;
 };
 
 }  // namespace

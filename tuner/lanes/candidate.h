@@ -1,4 +1,4 @@
-// What a search proposes.
+// What is proposed for a problem.
 #pragma once
 
 #include <string>
@@ -7,11 +7,10 @@
 
 namespace mmtune {
 
-/// One configuration of one family, with the analytic model's opinion of it.
+/// One configuration of one family.
 struct Candidate {
   const Family* family = nullptr;
   Config config;
-  double predicted_us = 0;  ///< 0: not asked for
 };
 
 /// "simt BM=128 …": identifies a candidate within a problem.

@@ -1,0 +1,53 @@
+// The kernel families of one problem on one GPU as a space to search: what makes a search one for matrix products.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "templates/cost.h"
+#include "templates/space.h"
+#include "tuner/lanes/candidate.h"
+#include "tuner/search/space.h"
+
+namespace mmtune {
+
+/// What the analytic model says of a configuration that the compiler has not seen.
+Prediction predict(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device);
+
+/// The same as a search sees it: the group is the family, digits are positions in its whole table.
+Description describe(const Candidate& candidate, const Problem& problem, const DeviceSpec& device);
+
+/// Its candidates are numbered by family, in the order given, then as SearchSpace does.
+class FamilySpaces final : public CandidateSpace {
+ public:
+  FamilySpaces(const std::vector<const Family*>& families, const Problem& problem, const DeviceSpec& device,
+               const Restriction& restriction = {});
+
+  const Problem& problem() const { return problem_; }
+  const std::vector<SearchSpace>& spaces() const { return spaces_; }
+
+  std::vector<RankedCandidate> ranked(std::size_t limit) const override;
+  std::vector<CandidateNumber> neighbours(CandidateNumber number) const override;
+  Description describe(CandidateNumber number) const override;
+
+  Candidate candidate(CandidateNumber number) const;
+
+  /// None if the candidate is not in these spaces.
+  std::optional<CandidateNumber> number(const Candidate& candidate) const;
+
+  /// Of those that are.
+  std::vector<CandidateNumber> numbers(const std::vector<Candidate>& candidates) const;
+
+  double predict_us(const Candidate& candidate) const;
+
+ private:
+  /// Of the family of a candidate.
+  std::size_t part_of(CandidateNumber number) const;
+
+  std::vector<SearchSpace> spaces_;
+  std::vector<CandidateNumber> firsts_;  ///< number of each family's first candidate
+  Problem problem_;
+  DeviceSpec device_;
+};
+
+}  // namespace mmtune
