@@ -4,11 +4,11 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
-#include <array>
 #include <sstream>
 #include <utility>
 
 #include "templates/families.h"
+#include "templates/neighbours.h"
 
 namespace mmtune {
 
@@ -88,48 +88,19 @@ Config SearchSpace::config(std::int64_t number) const {
 }
 
 std::vector<Config> SearchSpace::neighbours(const Config& config) const {
-  enum Direction { kDown, kUp };
-  /// The values of a parameter beyond the current one, nearest first.
-  struct Way {
-    std::size_t position;
-    std::vector<int> values;
-  };
-  std::array<std::vector<Way>, 2> ways;
-  for (std::size_t i = 0; i < params_.size(); ++i) {
-    const std::vector<int>& values = params_[i].values;
-    const int current = config.settings().at(i).value;
-    const auto [here, above] = std::equal_range(values.begin(), values.end(), current);
-    ways[kDown].push_back({i, {std::make_reverse_iterator(here), values.rend()}});
-    ways[kUp].push_back({i, {above, values.end()}});
-  }
   std::vector<Config> found;
-  const auto keep_if_searched = [&](const Config& candidate) {
-    if (!family_.judge(problem_, candidate, device_).searched()) return false;
-    if (std::find(found.begin(), found.end(), candidate) == found.end()) found.push_back(candidate);
-    return true;
-  };
-  const auto step = [](const Config& from, const Way& way, int value) {
-    Config to = from;
-    to.set(way.position, value);
-    return to;
-  };
-  for (const auto direction : {kDown, kUp}) {
-    for (const Way& way : ways[direction]) {
-      if (!way.values.empty()) keep_if_searched(step(config, way, way.values.front()));
-    }
+  const auto here = number(config);
+  if (!here) return found;
+  Digits digits;
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 0; i < params_.size(); ++i) {
+    sizes.push_back(params_[i].values.size());
+    digits.push_back(static_cast<std::size_t>(*here / strides_[i]) % sizes.back());
   }
-  for (const auto direction : {kDown, kUp}) {
-    for (const Way& first : ways[direction]) {
-      if (first.values.empty()) continue;
-      const Config moved = step(config, first, first.values.front());
-      for (const Way& second : ways[1 - direction]) {
-        if (second.position == first.position) continue;
-        for (const int value : second.values) {
-          if (keep_if_searched(step(moved, second, value))) break;
-        }
-      }
-    }
-  }
+  const auto searched = [&](const Digits& each) {
+    return family_.judge(problem_, this->config(number(each)), device_).searched();
+  };
+  for (const Digits& each : mmtune::neighbours(digits, sizes, searched)) found.push_back(this->config(number(each)));
   return found;
 }
 
