@@ -147,6 +147,21 @@ TEST(Guided, ASmallSpaceIsTriedEntirely) {
   EXPECT_EQ(search("guided", spaces, 1, timed(spaces, 1)).proposed.size(), all);
 }
 
+TEST(Guided, GivesUpNothingOfItsTrialsUnlessThrifty) {
+  const FamilySpaces spaces = spaces_of(square(2048));
+  ASSERT_LT(spaces.ranked(100000).size(), 20U * 170);
+  StrategySetup setup{spaces, 170};
+  setup.is_thrifty = false;
+  setup.at_once = 3;
+  const auto strategy = make_strategy("guided", setup);
+  std::size_t proposed = strategy->propose().size();
+  for (auto round = strategy->propose(); !round.empty(); round = strategy->propose()) {
+    EXPECT_LE(round.size(), 3U);
+    proposed += round.size();
+  }
+  EXPECT_EQ(proposed, 170U);
+}
+
 TEST(Guided, RepeatsItselfForASeedAndDiffersBetweenSeeds) {
   const FamilySpaces spaces = spaces_of(square(1024));
   const Search first = search("guided", spaces, 7, timed(spaces, 3));

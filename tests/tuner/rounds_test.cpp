@@ -47,6 +47,18 @@ TEST(Rounds, FourAreUnderWay) {
   EXPECT_THAT(strategy.learnt, ElementsAre(0, 1)) << "in the order of proposal";
 }
 
+TEST(Rounds, WithOneUnderWayAllOfItIsKnownBeforeTheNext) {
+  Scripted strategy({2, 1});
+  Rounds rounds(strategy, 1);
+  EXPECT_EQ(rounds.next().size(), 2U);
+  EXPECT_THAT(rounds.next(), IsEmpty());
+  rounds.settle(0, Observation{});
+  EXPECT_THAT(rounds.next(), IsEmpty()) << "half of the first is open";
+  rounds.settle(1, Observation{});
+  EXPECT_EQ(rounds.next().size(), 1U);
+  EXPECT_THAT(strategy.known.back(), ElementsAre(0, 1));
+}
+
 TEST(Rounds, WhatIsProposedDoesNotDependOnWhatIsSettledFirst) {
   const std::vector<std::size_t> sizes{3, 2, 1, 4, 2};
   std::vector<std::vector<CandidateNumber>> known;

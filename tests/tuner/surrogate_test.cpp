@@ -105,5 +105,40 @@ TEST(Surrogate, WhatJoinsLateKnowsTheSame) {
   EXPECT_NEAR(surrogate.deviation(late), surrogate.deviation(early), 1e-6);
 }
 
+TEST(Surrogate, WithoutAModelAllAreExpectedToTakeWhatOthersTake) {
+  Surrogate surrogate;
+  const auto fast = surrogate.add_without_model(place({0, 0}), 0);
+  const auto slow = surrogate.add_without_model(place({9, 9}), 0);
+  const auto between = surrogate.add_without_model(place({4, 5}), 0);
+  const auto modelled = surrogate.add(place({4, 5}, "other"), 3);
+  for (const auto each : {fast, slow}) surrogate.plan(each);
+  surrogate.observe(fast, std::log(10));
+  surrogate.observe(slow, std::log(30));
+  surrogate.update();
+  EXPECT_NEAR(surrogate.expected(fast), std::log(10), 0.05);
+  EXPECT_NEAR(surrogate.expected(slow), std::log(30), 0.05);
+  EXPECT_NEAR(surrogate.expected(between), std::log(15), 0.1) << "the average of the speeds";
+  EXPECT_GT(surrogate.deviation(between), 2 * surrogate.deviation(modelled)) << "much more is unknown";
+}
+
+TEST(Surrogate, AFailureCountsAsSlowAndItsTimeAsNone) {
+  for (const bool is_modelled : {true, false}) {
+    Surrogate surrogate;
+    const auto add = [&](std::vector<std::uint16_t> digits) {
+      Features features = place(std::move(digits));
+      return is_modelled ? surrogate.add(features, 2) : surrogate.add_without_model(features, 0);
+    };
+    const auto failed = add({0, 0});
+    const auto near = add({0, 1});
+    const auto timed = add({0, 9});
+    for (const auto each : {failed, timed}) surrogate.plan(each);
+    surrogate.observe_failure(failed);
+    surrogate.observe(timed, 2);
+    surrogate.update();
+    EXPECT_GT(surrogate.expected(near), 2.1) << is_modelled;
+    EXPECT_NEAR(surrogate.expected(timed), 2, 0.02) << is_modelled;
+  }
+}
+
 }  // namespace
 }  // namespace mmtune

@@ -1,16 +1,9 @@
 #include "tuner/search/rounds.h"
 
 namespace mmtune {
-namespace {
-
-// While the oldest waits for its slowest compilation, the others keep compilers busy.
-constexpr std::size_t kUnderWay = 4;
-
-}  // namespace
-
 std::vector<CandidateNumber> Rounds::next() {
   for (;;) {
-    if (may_propose_ && under_way_.size() < kUnderWay) {
+    if (may_propose_ && under_way_.size() < most_under_way_) {
       std::vector<CandidateNumber> candidates = strategy_.propose();
       if (!candidates.empty()) {
         begin(candidates);

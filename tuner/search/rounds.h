@@ -14,7 +14,12 @@ namespace mmtune {
 /// its proposals, so that what it proposes does not depend on how long anything takes. For one thread.
 class Rounds {
  public:
-  explicit Rounds(Strategy& strategy) : strategy_(strategy) {}
+  /// While the oldest round waits for its slowest compilation, the others keep compilers busy.
+  static constexpr std::size_t kUnderWay = 4;
+
+  /// At most so many rounds are under way; with 1 the strategy knows all of one before it proposes the next.
+  explicit Rounds(Strategy& strategy, std::size_t most_under_way = kUnderWay)
+      : strategy_(strategy), most_under_way_(most_under_way) {}
 
   /// The candidates to go on with, numbered in this order from 0 over all calls. None: enough are under way, or, if all
   /// that were handed out are settled, nothing is left.
@@ -39,6 +44,7 @@ class Rounds {
   bool learn_oldest();
 
   Strategy& strategy_;
+  std::size_t most_under_way_;
   std::deque<Round> under_way_;
   std::size_t first_ = 0;    ///< index of the first candidate under way
   bool may_propose_ = true;  ///< something was learnt since there was nothing to propose

@@ -57,6 +57,8 @@ struct StrategySetup {
   std::vector<CandidateNumber> favourites = {};  ///< winners of spaces like this one: tried first
   std::vector<Lesson> lessons = {};              ///< of a space like this one
   std::vector<CandidateNumber> proven = {};      ///< winners elsewhere, nearest first: a few of them come then
+  std::size_t at_once = 8;                       ///< as many as are judged together: a round has no more
+  bool is_thrifty = true;                        ///< ends early where the space is small or a trial takes long
 };
 
 /// By the name of --strategy. Throws UsageError that lists the known ones.

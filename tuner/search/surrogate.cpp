@@ -14,12 +14,22 @@ constexpr double kPart = 0.03;           // in the time that goes to one thing
 constexpr double kOneParameter = 0.005;  // by all with a parameter's value
 constexpr double kCombination = 0.059;   // by candidates that differ little
 constexpr double kOwn = 0.009;           // by one candidate: what the compiler makes of it
+constexpr double kUnmodelled = 0.8;      // by all that a model would have known, where there is none
 constexpr double kStep = 0.04;           // how fast likeness fades with each step in a parameter's table,
-constexpr double kMix = 0.8;             // and with the share of the time that goes to other things
+constexpr double kMix = 0.8;             // and with the share of the time that goes to other things;
+constexpr double kLongStep = 0.3;        // without a model, with the distance in steps
+constexpr double kFailure = 0.6;         // of the expected speed, at which a failure counts
+constexpr double kLeastSpeed = 1e-3;     // so that every speed has a logarithm
 
 double square(double x) { return x * x; }
 
-double covariance(const Features& x, const Features& y) {
+/// What a model would have known changes smoothly (Matérn covariance, differentiable once).
+double smooth(double squared_steps) {
+  const double distance = kLongStep * std::sqrt(squared_steps);
+  return (1 + distance) * std::exp(-distance);
+}
+
+double covariance_of(const Features& x, const Features& y, bool is_modelled) {
   double common = 0;
   double apart = 0;
   for (std::size_t i = 0; i < x.shares.size(); ++i) {
@@ -29,24 +39,38 @@ double covariance(const Features& x, const Features& y) {
   if (x.group != y.group) return common;
   int equal = 0;
   int steps = 0;
+  double squared_steps = 0;
   for (std::size_t i = 0; i < x.digits.size(); ++i) {
     const int difference = std::abs(x.digits[i] - y.digits[i]);
     equal += difference == 0 ? 1 : 0;
     steps += difference;
+    squared_steps += square(difference);
   }
   const double own = steps == 0 ? square(kOwn) : 0;
   const double alike = equal * square(kOneParameter) + square(kCombination) * std::exp(-kStep * steps) + own;
-  return common + square(kGroup) + std::exp(-kMix * apart) * alike;
+  const double unmodelled = is_modelled ? 0 : square(kUnmodelled) * smooth(squared_steps);
+  return common + square(kGroup) + unmodelled + std::exp(-kMix * apart) * alike;
 }
 
 }  // namespace
 
+double Surrogate::covariance(const Candidate& x, const Candidate& y) {
+  return covariance_of(x.features, y.features, x.has_model || y.has_model);
+}
+
 std::size_t Surrogate::add(Features features, double prior_log_time) {
-  const double variance = covariance(features, features);
-  Candidate candidate{std::move(features), prior_log_time, prior_log_time, variance, {}};
+  return add({std::move(features), true, prior_log_time, 1, 0, {}});
+}
+
+std::size_t Surrogate::add_without_model(Features features, double lead) {
+  return add({std::move(features), false, -lead, 1, 0, {}});
+}
+
+std::size_t Surrogate::add(Candidate candidate) {
+  candidate.variance = covariance(candidate, candidate);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     factor(candidate, rows_[i], i);
-    candidate.expected += static_cast<double>(candidate.factors[i]) * rows_[i].innovation;
+    candidate.speed += static_cast<double>(candidate.factors[i]) * rows_[i].innovation;
   }
   candidates_.push_back(std::move(candidate));
   return candidates_.size() - 1;
@@ -56,7 +80,7 @@ void Surrogate::factor(Candidate& candidate, const Row& row, std::size_t index) 
   const Candidate& known = candidates_[row.candidate];
   float explained = 0;
   for (std::size_t i = 0; i < index; ++i) explained += candidate.factors[i] * known.factors[i];
-  const double factor = (covariance(candidate.features, known.features) - static_cast<double>(explained)) / row.pivot;
+  const double factor = (covariance(candidate, known) - static_cast<double>(explained)) / row.pivot;
   candidate.factors.push_back(static_cast<float>(factor));
   candidate.variance = std::max(0.0, candidate.variance - square(factor));
 }
@@ -71,35 +95,74 @@ void Surrogate::plan(std::size_t candidate) {
   rows_.push_back(row);
 }
 
-void Surrogate::observe(std::size_t candidate, double log_time) {
+Surrogate::Row* Surrogate::find(std::size_t candidate) {
   const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Row& r) { return r.candidate == candidate; });
-  if (row == rows_.end()) return;
-  row->observed = true;
+  return row == rows_.end() ? nullptr : &*row;
+}
+
+void Surrogate::observe(std::size_t candidate, double log_time) {
+  Row* row = find(candidate);
+  if (row == nullptr) return;
+  row->kind = Row::Kind::timed;
   row->log_time = log_time;
 }
 
+void Surrogate::observe_failure(std::size_t candidate) {
+  Row* row = find(candidate);
+  if (row == nullptr) return;
+  row->kind = Row::Kind::failed;
+  row->speed = kFailure * candidates_[candidate].speed;
+}
+
+double Surrogate::reference(const Candidate& candidate) const {
+  return candidate.has_model ? candidate.prior : common_ + candidate.prior;
+}
+
 void Surrogate::update() {
+  find_common();
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    const Candidate& candidate = candidates_[rows_[i].candidate];
-    double expected = candidate.prior;
+    Row& row = rows_[i];
+    const Candidate& candidate = candidates_[row.candidate];
+    double expected = 1;
     for (std::size_t j = 0; j < i; ++j) expected += static_cast<double>(candidate.factors[j]) * rows_[j].innovation;
-    rows_[i].innovation = rows_[i].observed ? (rows_[i].log_time - expected) / rows_[i].pivot : 0;
+    const double speed = row.kind == Row::Kind::timed    ? std::exp(reference(candidate) - row.log_time)
+                         : row.kind == Row::Kind::failed ? row.speed
+                                                         : expected;
+    row.innovation = (speed - expected) / row.pivot;
   }
   for (Candidate& candidate : candidates_) {
-    candidate.expected = candidate.prior;
+    candidate.speed = 1;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      candidate.expected += static_cast<double>(candidate.factors[i]) * rows_[i].innovation;
+      candidate.speed += static_cast<double>(candidate.factors[i]) * rows_[i].innovation;
     }
   }
+}
+
+/// The average is one of speeds.
+void Surrogate::find_common() {
+  double speeds = 0;
+  int count = 0;
+  for (const Row& row : rows_) {
+    if (row.kind != Row::Kind::timed || candidates_[row.candidate].has_model) continue;
+    speeds += std::exp(-row.log_time);
+    ++count;
+  }
+  if (count > 0) common_ = -std::log(speeds / count);
+}
+
+double Surrogate::expected(std::size_t candidate) const {
+  const Candidate& known = candidates_[candidate];
+  return reference(known) - std::log(std::max(kLeastSpeed, known.speed));
 }
 
 double Surrogate::deviation(std::size_t candidate) const { return std::sqrt(candidates_[candidate].variance); }
 
 double Surrogate::improvement(std::size_t candidate, double best_log_time) const {
-  const double sigma = deviation(candidate);
+  const double scale = std::exp(best_log_time - reference(candidates_[candidate]));  // to multiples of the best's speed
+  const double sigma = scale * deviation(candidate);
   if (sigma == 0) return 0;
   constexpr double kInverseRootTwoPi = 0.3989422804014327;
-  const double gain = best_log_time - expected(candidate);
+  const double gain = scale * candidates_[candidate].speed - 1;
   const double z = gain / sigma;
   return gain * 0.5 * std::erfc(-z * std::sqrt(0.5)) + sigma * kInverseRootTwoPi * std::exp(-z * z / 2);
 }

@@ -2,14 +2,12 @@
 
 #include <deque>
 
-#include "tuner/search/rounds.h"
-
 namespace mmtune {
 
-Replay replay(Strategy& strategy, const Recall& recall, double budget_s) {
+Replay replay(Strategy& strategy, const Recall& recall, double budget_s, std::size_t rounds_under_way) {
   Replay replay;
   ReplayStep now;
-  Rounds rounds(strategy);
+  Rounds rounds(strategy, rounds_under_way);
   std::deque<CandidateNumber> waiting;
   for (std::size_t index = 0;; ++index) {
     for (auto candidates = rounds.next(); !candidates.empty(); candidates = rounds.next()) {

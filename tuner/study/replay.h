@@ -1,11 +1,13 @@
 // What a strategy would have found, told from results that are known: needs no GPU and no compiler.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "tuner/search/rounds.h"
 #include "tuner/search/strategy.h"
 
 namespace mmtune {
@@ -37,6 +39,8 @@ struct Replay {
 inline constexpr double kUnlimited_s = std::numeric_limits<double>::infinity();
 
 /// Lets a strategy propose and learn until it has enough, or one was right and the known trials took over `budget_s`.
-Replay replay(Strategy& strategy, const Recall& recall, double budget_s = kUnlimited_s);
+/// So many rounds are under way as in a session unless told otherwise.
+Replay replay(Strategy& strategy, const Recall& recall, double budget_s = kUnlimited_s,
+              std::size_t rounds_under_way = Rounds::kUnderWay);
 
 }  // namespace mmtune

@@ -1,7 +1,7 @@
-// The model first, then measurements: a surrogate starts from the model's opinion, learns from every
-// measurement where that is wrong, and names the candidates from which most is to be gained. Half of every round may
-// climb: what came close to the best has its neighbours tried, as far as they are expected to come close too. The last
-// trials do nothing else, so that the best has no untried neighbour that may be better.
+// The model first, then measurements: a surrogate starts from the model's opinion, where there is one, learns from
+// every measurement where that is wrong, and names the candidates from which most is to be gained. Half of every round
+// may climb: what came close to the best has its neighbours tried, as far as they are expected to come close too. The
+// last trials do nothing else, so that the best has no untried neighbour that may be better.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kRanked = 100000;     // how far down the model's list candidates may come from
 constexpr std::size_t kCandidates = 10000;  // of a larger space, at the start
-constexpr std::size_t kLargestRound = 8;    // several are under way at a time, enough to keep compilers busy,
-constexpr std::size_t kRounds = 16;         // each a sixteenth of all trials at most: what is learnt can still be used
+constexpr std::size_t kDrawn = 20000;       // and where no model says which
+constexpr std::size_t kRounds = 16;  // a round is a sixteenth of all trials at most: what is learnt can still be used
 constexpr std::size_t kLeastRound = 2;
 constexpr std::size_t kFirstRound = 3;  // times as many, half of which may be proven
 constexpr std::size_t kClimbers = 4;    // whose neighbours join in after a round,
@@ -36,17 +36,20 @@ constexpr double kCuriosity = 3;        // standard deviations that a first tria
 constexpr double kLeastDeviation = 1e-6;
 constexpr CandidateNumber kElsewhere = -1;
 constexpr double kNone = -std::numeric_limits<double>::infinity();
-constexpr double kShortestUs = 1e-3;     // so that an empty problem has a logarithm too
-constexpr double kFailurePenalty = 0.5;  // a candidate that fails counts as one that takes so much longer
+constexpr double kShortestUs = 1e-3;  // so that an empty problem has a logarithm too
 
 class Guided final : public Strategy {
  public:
   explicit Guided(const StrategySetup& setup) : space_(setup.space), random_(setup.seed) {
     const auto ranking = space_.ranked(kRanked);
-    most_ = most_trials(ranking, setup.most_trials);
+    most_ = setup.is_thrifty ? most_trials(ranking, setup.most_trials) : static_cast<std::size_t>(setup.most_trials);
     add_lessons(setup.lessons);
-    round_ = std::clamp(most_ / kRounds, kLeastRound, kLargestRound);
-    add_candidates(ranking);
+    round_ = std::min(std::max(most_ / kRounds, kLeastRound), setup.at_once);
+    if (is_modelled(ranking)) {
+      add_candidates(ranking);
+    } else {
+      draw_candidates();
+    }
     for (const CandidateNumber favourite : setup.favourites) first_.push_back(add(favourite));
     const std::size_t most_proven = kFirstRound * round_ / 2;
     for (std::size_t i = 0; i < std::min(setup.proven.size(), most_proven); ++i) first_.push_back(add(setup.proven[i]));
@@ -80,17 +83,24 @@ class Guided final : public Strategy {
   void learn(CandidateNumber candidate, const Observation& observation) override {
     const auto known = indices_.find(candidate);
     if (known == indices_.end()) return;
-    const bool failed = observation.kind == Observation::Kind::failed;
-    const double log_time = failed ? surrogate_.expected(known->second) + kFailurePenalty : log_of(observation.time_us);
+    if (observation.kind == Observation::Kind::failed) {
+      surrogate_.observe_failure(known->second);
+      return;
+    }
+    const double log_time = log_of(observation.time_us);
     surrogate_.observe(known->second, log_time);
     if (observation.kind == Observation::Kind::timed) measured_.emplace_back(log_time, known->second);
   }
 
  private:
+  static bool is_modelled(const std::vector<RankedCandidate>& ranking) {
+    return !ranking.empty() && ranking.front().expected_us > 0;
+  }
+
   static std::size_t most_trials(const std::vector<RankedCandidate>& ranking, int allowed) {
     const auto most = static_cast<double>(allowed);
     double limit = most;
-    if (!ranking.empty()) limit = std::min(limit, most * kTrialUs / (kCalls * ranking.front().expected_us));
+    if (is_modelled(ranking)) limit = std::min(limit, most * kTrialUs / (kCalls * ranking.front().expected_us));
     if (ranking.size() < kRanked) {
       limit = std::min(limit, std::ceil(kSpaceShare * static_cast<double>(ranking.size())) - 1);
     }
@@ -114,7 +124,11 @@ class Guided final : public Strategy {
     if (!is_new) return known->second;
     std::normal_distribution<double> luck(0, kLuck);
     Description description = space_.describe(candidate);
-    surrogate_.add(std::move(description.features), log_of(description.expected_us) + luck(random_));
+    if (description.expected_us > 0) {
+      surrogate_.add(std::move(description.features), log_of(description.expected_us) + luck(random_));
+    } else {
+      surrogate_.add_without_model(std::move(description.features), luck(random_));
+    }
     candidates_.push_back(candidate);
     tried_.push_back(false);
     return known->second;
@@ -131,6 +145,12 @@ class Guided final : public Strategy {
       add(ranking[rank + random_() % alike].number);
       rank += alike;
     }
+  }
+
+  void draw_candidates() {
+    auto all = space_.ranked(std::numeric_limits<std::size_t>::max());
+    std::shuffle(all.begin(), all.end(), random_);
+    for (std::size_t i = 0; i < std::min(all.size(), kDrawn); ++i) add(all[i].number);
   }
 
   static double log_of(double time_us) { return std::log(std::max(kShortestUs, time_us)); }
