@@ -78,6 +78,7 @@ require_tools() {
   require ninja-build ninja
   require libfmt-dev fmt/format.h
   require libsqlite3-dev sqlite3.h
+  require zlib1g-dev zlib.h
 }
 
 # The page of `mmtune report` is made with npm; cmake installs what package-lock.json pins.

@@ -13,6 +13,7 @@
 #include "runtime/env.h"
 #include "runtime/printable.h"
 #include "tuner/text/files.h"
+#include "tuner/text/json.h"
 #include "tuner/text/terminal.h"
 #include "tuner/text/text.h"
 
@@ -126,23 +127,6 @@ std::string markdown_field(const std::string& text) {
     escaped += c;
   }
   return escaped;
-}
-
-/// RFC 8259. What acts on a terminal is escaped too, and what is no UTF-8 replaced, since JSON must be.
-std::string json_string(std::string_view text) {
-  constexpr char32_t kReplacement = 0xfffd;
-  std::string quoted = "\"";
-  while (!text.empty()) {
-    const Character first = first_character(text);
-    if (first.value == '"' || first.value == '\\') quoted += '\\';
-    if (first.valid && !is_control(first.value)) {
-      quoted += text.substr(0, first.bytes);
-    } else {
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(first.valid ? first.value : kReplacement));
-    }
-    text.remove_prefix(first.bytes);
-  }
-  return quoted + '"';
 }
 
 std::string json_value(const Cell& cell) {

@@ -15,6 +15,9 @@
 #include "templates/render.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
+#include "tuner/study/t4_results.h"
+#include "tuner/text/files.h"
+#include "tuner/text/sizes.h"
 #include "tuner/tune/lost_compiles.h"
 #include "tuner/workers/installed_gpus.h"
 
@@ -22,7 +25,10 @@ namespace mmtune {
 namespace {
 
 struct DbOptions : Options {
-  std::string other;  ///< the file to merge from or to export to
+  std::string other;                  ///< the file to merge from or to export to
+  std::string exported = "database";  ///< or "t4"
+  std::string size;                   ///< of the trials to export; empty: all
+  std::string family;                 ///< likewise
   PruneRules rules;
   bool with_code = false;  ///< of a file of another user
   bool yes = false;
@@ -64,9 +70,31 @@ ExitCode merge(const DbOptions& options) {
   return ExitCode::done;
 }
 
+/// The trials that the options name.
+std::vector<Trial> selected_trials(const DbOptions& options, Store& store) {
+  std::vector<Trial> trials = store.trials();
+  const auto sizes = options.size.empty() ? std::vector<Size>{} : parse_sizes(options.size);
+  std::erase_if(trials, [&](const Trial& trial) {
+    const Problem& problem = trial.key.problem;
+    return trial.key.device.name.find(options.device) == std::string::npos ||
+           !is_wanted(options.precisions, problem.precision) || !is_wanted(options.layouts, problem.layout) ||
+           !is_wanted(sizes, Size{problem.m, problem.n, problem.k}) ||
+           (!options.family.empty() && trial.key.family != options.family);
+  });
+  return trials;
+}
+
 ExitCode export_copy(const DbOptions& options) {
   auto store = Store::open(database_path(options), OpenMode::read_only);
-  store.export_to(options.other);
+  if (options.exported == "t4") {
+    const auto compile_ms = [&](const Trial& trial) {
+      const auto binary = trial.binary_hash.empty() ? std::nullopt : store.find_binary(trial.binary_hash);
+      return binary ? binary->compile_ms : 0;
+    };
+    write_text_file(options.other, t4_results(selected_trials(options, store), compile_ms), false);
+  } else {
+    store.export_to(options.other);
+  }
   log::info("{}: exported to {}", store.path(), options.other);
   return ExitCode::done;
 }
@@ -168,6 +196,23 @@ Option file_argument(std::string& file, const std::string& name, const std::stri
   return {.names = name, .value = "FILE", .help = help, .target = file_target(file), .required = true};
 }
 
+std::vector<Option> export_options(DbOptions& options) {
+  std::vector<Option> list{
+      file_argument(options.other, "file", "where to write it; must not exist"),
+      {.names = "--format",
+       .value = "NAME",
+       .help = "database: a compact copy; t4: the trials of one family, problem and GPU for other autotuners",
+       .target = choice_target(options.exported, {"database", "t4"})},
+      {.names = "--size,--sizes",
+       .value = "SIZE",
+       .help = "of these trials, where there are several",
+       .target = text_target(options.size)},
+      {.names = "--family", .value = "NAME", .help = "likewise", .target = text_target(options.family)},
+      {.names = "--device", .value = "TEXT", .help = "part of the GPU's name", .target = text_target(options.device)}};
+  for (Option& option : problem_options(options)) list.push_back(std::move(option));
+  return list;
+}
+
 std::vector<Option> prune_options(DbOptions& options) {
   auto& rules = options.rules;
   return {
@@ -189,6 +234,23 @@ std::vector<Option> prune_options(DbOptions& options) {
   };
 }
 
+/// Its format is another one than that of what other verbs print.
+Verb export_verb() {
+  auto options = std::make_shared<DbOptions>();
+  options->device.clear();
+  options->precisions.clear();
+  options->layouts.clear();
+  Verb verb{.name = "export",
+            .group = VerbGroup::results,
+            .help = "Write a compact copy for other machines, or trials for other autotuners",
+            .examples = {"mmtune db export --format t4 --family simt --size 4096 t4.json"},
+            .run = [options] { return export_copy(*options); }};
+  verb.add("Options", export_options(*options));
+  verb.add("Options", {database_option(*options)});
+  add_log_options(verb);
+  return verb;
+}
+
 }  // namespace
 
 Verb mmtune_verb_db() {
@@ -204,8 +266,7 @@ Verb mmtune_verb_db() {
                            {.names = "--with-code",
                             .help = "take machine code also from a file of another user",
                             .target = flag_target(options->with_code)}}));
-  db.verbs.push_back(task(options, export_copy, "export", "Write a compact copy for other machines",
-                          {file_argument(options->other, "file", "where to write it; must not exist")}));
+  db.verbs.push_back(export_verb());
   db.verbs.push_back(task(options, prune, "prune", "Remove trials that are of no more use", prune_options(*options)));
   for (Verb& part : db.verbs) {
     std::copy_if(db.examples.begin(), db.examples.end(), std::back_inserter(part.examples),

@@ -1,0 +1,14 @@
+// JSON that other programs wrote.
+#include "tuner/text/json.h"
+
+#include "tests/fuzz/fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace mmtune;
+  fuzz::allow<UsageError>([&] {
+    const auto again = [](std::string_view text) { return Json::parse(text, "input").written(); };
+    const std::string text = again(again(fuzz::text_of(data, size)));  // what is no UTF-8 is replaced the first time
+    fuzz::require(again(text) == text, "reads what it writes");
+  });
+  return 0;
+}
