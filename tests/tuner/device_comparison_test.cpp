@@ -37,7 +37,7 @@ Side side_of(const char* name, const std::array<double, 3>& times_us, double noi
   const std::array configs{"TILE=8 UNROLL=8", "TILE=16 UNROLL=16", "TILE=32 UNROLL=32"};
   for (std::size_t i = 0; i < configs.size(); ++i) {
     side.problems[0].trials.push_back(
-        {{&family, Config::parse(configs[i]), 0}, trial_of(side.device, configs[i], times_us[i], noise)});
+        {{&family, Config::parse(configs[i])}, trial_of(side.device, configs[i], times_us[i], noise)});
   }
   std::sort(side.problems[0].trials.begin(), side.problems[0].trials.end(),
             [](const auto& x, const auto& y) { return x.trial.timing.median_us < y.trial.timing.median_us; });

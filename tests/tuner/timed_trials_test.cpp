@@ -138,7 +138,7 @@ TEST_F(TimedTrials, AreShownByWhatBecameOfThem) {
 
 TEST(Explanation, SaysWhatDiffers) {
   const Family& tiled = family_named("tiled");
-  EXPECT_EQ(difference({&tiled, Config::parse("TILE=16 UNROLL=16"), 0}, {&tiled, Config::parse("TILE=16 UNROLL=8"), 0}),
+  EXPECT_EQ(difference({&tiled, Config::parse("TILE=16 UNROLL=16")}, {&tiled, Config::parse("TILE=16 UNROLL=8")}),
             "UNROLL 16 -> 8");
 }
 

@@ -34,7 +34,7 @@ Program LocalCompiler::program(const Family& family, const Config& config, const
   if (!family.broken_rule(problem, complete, device()).empty()) {
     throw UsageError(explain(family, problem, complete, device()));
   }
-  Program program = preparation_.program(problem, {&family, complete, 0});
+  Program program = preparation_.program(problem, {&family, complete});
   // Registers that another architecture's program has say nothing of a model; an installed GPU runs that program.
   const bool is_model = preparation_.evidence() == Evidence::predicted;
   if (nvrtc_ == nullptr || (is_model && !preparation_.target().exact)) return program;

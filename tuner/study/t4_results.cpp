@@ -74,7 +74,8 @@ std::vector<Trial> latest(std::vector<Trial> trials) {
 
 std::string result_of(const Trial& trial, double compile_ms) {
   std::string configuration;
-  for (const Setting& setting : Config::parse(trial.key.config).settings()) {
+  const Config config = Config::parse(trial.key.config);
+  for (const Setting& setting : config.settings()) {
     configuration +=
         fmt::format("{}{}: {}", configuration.empty() ? "" : ", ", json_string(setting.name), setting.value);
   }

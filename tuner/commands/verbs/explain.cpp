@@ -56,7 +56,7 @@ Candidate wanted_candidate(const ExplainOptions& options, const Problem& problem
                            const Known& known) {
   if (!options.family.empty()) {
     const Family& family = family_named(options.family);
-    return {&family, family.complete(family.parse(options.config), problem, device), 0};
+    return {&family, family.complete(family.parse(options.config), problem, device)};
   }
   if (!known.winner) {
     throw UsageError(fmt::format("{}: nothing is stored in {}; run mmtune tune --sizes {}x{}x{}, or name --family",
@@ -64,7 +64,7 @@ Candidate wanted_candidate(const ExplainOptions& options, const Problem& problem
   }
   const TrialKey& key = known.winner->trial.key;
   const Family& family = family_named(key.family);
-  return {&family, family.with_defaults(Config::parse(key.config), problem), 0};
+  return {&family, family.with_defaults(Config::parse(key.config), problem)};
 }
 
 ExitCode explain_kernel(const ExplainOptions& options) {
