@@ -1,5 +1,6 @@
 // The sources that NVRTC gets, up to the kernel's own file: what a default configuration renders to stands in
 // tests/golden/FAMILY.cu. With MMTUNE_UPDATE_GOLDEN set, the files are written instead of compared.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -29,7 +30,7 @@ TEST_P(Golden, PrologueOfTheDefault) {
   ASSERT_NE(kernel, text.npos);
   const std::string prologue = text.substr(0, text.find('\n', kernel) + 1);
 
-  const std::string path = std::string(MMTUNE_SOURCE_DIR) + "/tests/golden/" + std::string(family.name()) + ".cu";
+  const std::string path = fmt::format("{}/tests/golden/{}.cu", MMTUNE_SOURCE_DIR, family.name());
   if (std::getenv("MMTUNE_UPDATE_GOLDEN") != nullptr) {
     ASSERT_TRUE(std::ofstream(path, std::ios::binary) << prologue) << path;
     GTEST_SKIP() << "wrote " << path;
