@@ -1,6 +1,7 @@
 #include "tuner/text/files.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
@@ -44,7 +45,7 @@ TEST_F(Files, ByteOrderMarkIsNoText) {
 TEST_F(Files, PipeIsReadToItsEnd) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   std::thread writer([this] { std::ofstream(path("pipe")) << std::string(200'000, 'x') << "end"; });
-  EXPECT_EQ(read_text_file(path("pipe"), "file"), std::string(200'000, 'x') + "end");
+  EXPECT_EQ(read_text_file(path("pipe"), "file"), fmt::format("{}end", std::string(200'000, 'x')));
   writer.join();
 }
 
