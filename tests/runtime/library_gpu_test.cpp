@@ -200,9 +200,9 @@ TEST_F(GpuLibrary, TunedKernelIsRightForOtherExtentsInEveryPrecisionAndLayout) {
   Library library = open();
   for (const Precision precision : kAllPrecisions) {
     for (const Layout layout : kAllLayouts) {
-      for (const auto& [m, n, k] : {std::tuple{8, 8, 8}, {72, 40, 24}, {136, 200, 56}}) {
+      for (const auto& [m, n, k] : {std::tuple{16, 16, 16}, {80, 48, 32}, {144, 208, 64}}) {
         const Problem problem = packed_problem(precision, layout, m, n, k);
-        EXPECT_EQ(expect_right(library, problem, {.padding = 8, .offset = 8}).family, "simt");
+        EXPECT_EQ(expect_right(library, problem, {.padding = 16, .offset = 16}).family, "simt");
       }
     }
   }
