@@ -15,27 +15,17 @@
 #include <cstdio>
 #include <cstring>
 
+#include "tuner/text/file_descriptor.h"
+
 namespace mmtune {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 constexpr std::chrono::seconds kLongestRead{10};
 
-class OpenFile {
- public:
-  OpenFile(const std::string& path, int flags) : descriptor_(open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~OpenFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  bool is_open() const { return descriptor_ >= 0; }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
+FileDescriptor open_file(const std::string& path, int flags) {
+  return FileDescriptor(open(path.c_str(), flags | O_CLOEXEC, 0666));
+}
 
 [[noreturn]] void refuse_reading(std::string_view what, std::string_view reason) {
   throw UsageError(fmt::format("{} cannot be read: {}; check its path and rights", what, reason));
@@ -73,8 +63,8 @@ std::string read_text_file(const std::string& path, std::string_view what) {
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   const auto deadline = std::chrono::steady_clock::now() + kLongestRead;
   // Without O_NONBLOCK a pipe that nothing writes to would not even open.
-  const OpenFile file(path, O_RDONLY | O_NONBLOCK);
-  if (!file.is_open()) refuse_reading(what, std::strerror(errno));
+  const FileDescriptor file = open_file(path, O_RDONLY | O_NONBLOCK);
+  if (!file) refuse_reading(what, std::strerror(errno));
   std::string text;
   for (;;) {
     wait_for_text(file.get(), what, deadline);
@@ -95,8 +85,8 @@ void check_writable(const std::string& path, bool force) {
   if (stat(path.c_str(), &status) != 0 || S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return;
   if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("'{}' is no file; name a file to write to", path));
   if (!force) throw UsageError(fmt::format("'{}' exists; name another file, or overwrite it with --force", path));
-  const OpenFile file(path, O_RDONLY);
-  if (!file.is_open() || is_database(file.get())) {
+  const FileDescriptor file = open_file(path, O_RDONLY);
+  if (!file || is_database(file.get())) {
     throw UsageError(fmt::format("'{}' may be a database, which is never overwritten; name another file", path));
   }
 }
@@ -104,8 +94,8 @@ void check_writable(const std::string& path, bool force) {
 void write_text_file(const std::string& path, std::string_view text, bool force) {
   check_writable(path, force);
   const bool is_new = access(path.c_str(), F_OK) != 0;
-  const OpenFile file(path, O_WRONLY | O_CREAT | (is_new ? O_EXCL : O_TRUNC));
-  bool written = file.is_open();
+  const FileDescriptor file = open_file(path, O_WRONLY | O_CREAT | (is_new ? O_EXCL : O_TRUNC));
+  bool written = static_cast<bool>(file);
   while (written && !text.empty()) {
     const auto count = write(file.get(), text.data(), text.size());
     written = count > 0 || (count < 0 && errno == EINTR);

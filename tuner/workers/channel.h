@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tuner/workers/file_descriptor.h"
+#include "tuner/text/file_descriptor.h"
 
 namespace mmtune {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tuner/devices/device_choice.h"
-#include "tuner/workers/file_descriptor.h"
+#include "tuner/text/file_descriptor.h"
 
 namespace mmtune {
 
