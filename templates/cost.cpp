@@ -240,6 +240,10 @@ Bottleneck Prediction::bottleneck() const {
   return static_cast<Bottleneck>(std::max_element(shares.begin(), shares.end()) - shares.begin());
 }
 
+Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device) {
+  return {flops(problem) / peak_tflops * 1e-6, minimal_bytes(problem) / device.memory_bandwidth_gb_s * 1e-3};
+}
+
 Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
   if (problem.m == 0 || problem.n == 0) return {};
   const LaunchStep& step = main_step(plan);

@@ -39,6 +39,15 @@ struct Prediction {
   Bottleneck bottleneck() const;  ///< the largest share
 };
 
+/// What no kernel can be faster than: the operations at a unit's peak, and the operands and C moved once each at the
+/// bandwidth of device memory. Infinite where the rate is 0.
+struct Floors {
+  double arithmetic_us = 0;
+  double memory_us = 0;
+};
+
+Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device);
+
 /// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)
 /// plan.work.registers. The time is infinite where a block does not fit the device or the device lacks the unit that
 /// the kernel uses, and 0 for an empty C.

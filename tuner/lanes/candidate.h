@@ -1,8 +1,10 @@
 // What is proposed for a problem.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "db/trial.h"
 #include "templates/family.h"
 
 namespace mmtune {
@@ -15,5 +17,8 @@ struct Candidate {
 
 /// "simt BM=128 …": identifies a candidate within a problem.
 std::string key_of(const Candidate& candidate);
+
+/// What a stored trial was of; nothing for a family or a value that this program lacks.
+std::optional<Candidate> candidate_of(const TrialKey& key);
 
 }  // namespace mmtune

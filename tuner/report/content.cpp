@@ -169,8 +169,8 @@ Table trials_table(const std::vector<PlacedTrial>& trials, Subjects& subjects) {
 /// What the model says goes first; empty cells where it says nothing.
 std::vector<Cell> why_cells(const std::optional<Why>& why) {
   if (!why) return std::vector<Cell>(9 + kBottlenecks);
-  std::vector<Cell> cells{Real{why->arithmetic_floor_us, 3},
-                          Real{why->memory_floor_us, 3},
+  std::vector<Cell> cells{Real{why->floors.arithmetic_us, 3},
+                          Real{why->floors.memory_us, 3},
                           why->blocks,
                           why->threads,
                           std::int64_t{why->occupancy.blocks_per_sm},

@@ -11,12 +11,11 @@
 namespace mmtune {
 
 struct Why {
-  double arithmetic_floor_us = 0;  ///< operations by the peak of the precision's unit
-  double memory_floor_us = 0;      ///< each operand moved once, by the bandwidth of device memory
-  std::int64_t blocks = 0;         ///< of the step that multiplies
-  std::int64_t threads = 0;        ///< of one of its blocks
-  Occupancy occupancy;             ///< of that step, with the registers and the shared memory that are stored
-  Prediction prediction;           ///< of the whole plan
+  Floors floors;             ///< with the peak of the precision's unit
+  std::int64_t blocks = 0;   ///< of the step that multiplies
+  std::int64_t threads = 0;  ///< of one of its blocks
+  Occupancy occupancy;       ///< of that step, with the registers and the shared memory that are stored
+  Prediction prediction;     ///< of the whole plan
 };
 
 /// Nothing where the family or one of its values exists no more, or where the configuration cannot run there.

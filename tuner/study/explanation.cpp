@@ -69,8 +69,7 @@ class Explanation {
 
   void add_floors() {
     const DeviceSpec& device = explained_.device;
-    const double arithmetic_us = flops(problem_) / peak_tflops(device, unit()) * 1e-6;
-    const double memory_us = minimal_bytes(problem_) / device.memory_bandwidth_gb_s * 1e-3;
+    const auto [arithmetic_us, memory_us] = floors(problem_, peak_tflops(device, unit()), device);
     add("floor: arithmetic", time_text(arithmetic_us),
         fmt::format("{:.4g} operations at the unit's peak; {:.1f} % of the time", flops(problem_),
                     100 * arithmetic_us / time_us()));

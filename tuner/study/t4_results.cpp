@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "templates/config.h"
+#include "tuner/study/latest_trials.h"
 #include "tuner/text/json.h"
 
 namespace mmtune {
@@ -59,19 +60,6 @@ void check_place(const std::vector<Trial>& trials) {
                   places.size(), fmt::join(listed, "; "), places.size() > kListed ? "; …" : ""));
 }
 
-std::vector<Trial> latest(std::vector<Trial> trials) {
-  const auto is_measured = [](const Trial& trial) { return trial.key.evidence == Evidence::measured; };
-  if (std::any_of(trials.begin(), trials.end(), is_measured)) std::erase_if(trials, std::not_fn(is_measured));
-  std::map<std::string, Trial> by_config;
-  for (Trial& trial : trials) {
-    const auto [known, is_new] = by_config.try_emplace(trial.key.config, trial);
-    if (!is_new && trial.created > known->second.created) known->second = std::move(trial);
-  }
-  std::vector<Trial> kept;
-  for (auto& [config, trial] : by_config) kept.push_back(std::move(trial));
-  return kept;
-}
-
 std::string result_of(const Trial& trial, double compile_ms) {
   std::string configuration;
   const Config config = Config::parse(trial.key.config);
@@ -95,7 +83,8 @@ std::string t4_results(std::vector<Trial> trials, const std::function<double(con
   check_place(trials);
   const Trial first = trials.front();
   std::string results;
-  for (const Trial& trial : latest(std::move(trials))) {
+  const auto config_of = [](const Trial& trial) { return std::optional(trial.key.config); };
+  for (const auto& [config, trial] : latest_trials(std::move(trials), config_of)) {
     results += fmt::format("{}\n{}", results.empty() ? "" : ",", result_of(trial, compile_ms(trial)));
   }
   return fmt::format(

@@ -1,17 +1,14 @@
 #include "tuner/study/timed_trials.h"
 
-#include <mmtune/error.h>
-
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
-#include "templates/families.h"
+#include "tuner/study/latest_trials.h"
 
 namespace mmtune {
 namespace {
@@ -20,29 +17,15 @@ auto order_of(const Problem& p) {
   return std::tuple{p.precision, p.layout, p.m, p.n, p.k, p.align.a, p.align.b, p.align.c};
 }
 
-/// Nothing for a family or a value that this program lacks.
-std::optional<Candidate> candidate_of(const TrialKey& key) {
-  const Family* family = find_family(key.family);
-  if (family == nullptr) return std::nullopt;
-  try {
-    return Candidate{family, family->with_defaults(Config::parse(key.config), key.problem)};
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
-}
-
 TimedProblem timed_problem(const Problem& problem, std::vector<Trial> trials) {
-  const auto is_predicted = [](const Trial& trial) { return trial.key.evidence == Evidence::predicted; };
-  if (!std::all_of(trials.begin(), trials.end(), is_predicted)) std::erase_if(trials, is_predicted);
-  std::map<std::string, TimedTrial> latest;
-  for (Trial& trial : trials) {
-    auto candidate = candidate_of(trial.key);
-    if (!candidate) continue;
-    const auto [known, is_new] = latest.try_emplace(key_of(*candidate), TimedTrial{*candidate, trial});
-    if (!is_new && trial.created > known->second.trial.created) known->second.trial = std::move(trial);
-  }
+  const auto name_of = [](const Trial& trial) -> std::optional<std::string> {
+    const auto candidate = candidate_of(trial.key);
+    return candidate ? std::optional(key_of(*candidate)) : std::nullopt;
+  };
   TimedProblem timed{problem, {}};
-  for (auto& [name, trial] : latest) timed.trials.push_back(std::move(trial));
+  for (auto& [name, trial] : latest_trials(std::move(trials), name_of)) {
+    timed.trials.push_back({*candidate_of(trial.key), std::move(trial)});
+  }
   std::stable_sort(timed.trials.begin(), timed.trials.end(), [](const TimedTrial& x, const TimedTrial& y) {
     return x.trial.timing.median_us < y.trial.timing.median_us;
   });

@@ -7,11 +7,11 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 #include "db/store.h"
 #include "templates/families.h"
+#include "tuner/study/latest_trials.h"
 #include "tuner/tune/lessons.h"
 #include "tuner/tune/preparation.h"
 
@@ -27,16 +27,9 @@ class StoredTrials {
     RowFilter filter;
     filter.device = device;
     filter.problem = spaces.problem();
-    auto trials = store.trials(filter);
-    const auto is_measured = [](const Trial& trial) { return trial.key.evidence == Evidence::measured; };
-    if (std::any_of(trials.begin(), trials.end(), is_measured)) std::erase_if(trials, std::not_fn(is_measured));
-    for (Trial& trial : trials) {
-      const Family* family = find_family(trial.key.family);
-      const auto candidate = spaces.number({family, Config::parse(trial.key.config)});
-      if (!candidate) continue;
-      const auto [known, is_new] = trials_.try_emplace(*candidate, trial);
-      if (!is_new && trial.created > known->second.created) known->second = std::move(trial);
-    }
+    trials_ = latest_trials(store.trials(filter), [&](const Trial& trial) {
+      return spaces.number({find_family(trial.key.family), Config::parse(trial.key.config)});
+    });
   }
 
   const Trial* find(CandidateNumber candidate) const {
@@ -56,7 +49,7 @@ class StoredTrials {
   }
 
  private:
-  std::unordered_map<CandidateNumber, Trial> trials_;
+  std::map<CandidateNumber, Trial> trials_;
 };
 
 /// Compile times, each source's once.

@@ -8,6 +8,7 @@
 
 #include "db/launch_record.h"
 #include "runtime/log.h"
+#include "templates/cost.h"
 #include "tuner/workers/worker_process.h"
 
 namespace mmtune {
@@ -29,9 +30,8 @@ bool may_be_gpus_fault(const Verdict& verdict) {
 
 /// The least time of one launch by the GPU's peak rates.
 double roofline_ms(const Problem& problem, const DeviceSpec& device) {
-  const double arithmetic_ms = flops(problem) / std::max(1e-3, peak_tflops(device, problem.precision)) * 1e-9;
-  const double memory_ms = minimal_bytes(problem) / std::max(1.0, device.memory_bandwidth_gb_s) * 1e-6;
-  return std::max(arithmetic_ms, memory_ms);
+  const Floors least = floors(problem, peak_tflops(device, problem.precision), device);
+  return std::max(least.arithmetic_us, least.memory_us) / 1000;
 }
 
 milliseconds work_limit(double launches, const Problem& problem, const DeviceSpec& device) {

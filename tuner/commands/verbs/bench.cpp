@@ -10,7 +10,6 @@
 #include "runtime/env.h"
 #include "runtime/log.h"
 #include "runtime/template_files.h"
-#include "templates/families.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/study/bench_table.h"
@@ -70,12 +69,12 @@ class TunedKernels {
     const auto winner = store_.find_winner(key_of(device_.spec), problem, Evidence::measured);
     if (!winner) throw untuned(problem, "no measured kernel");
     const TrialKey& key = winner->trial.key;
-    const Family* family = find_family(key.family);
-    if (family == nullptr) throw untuned(problem, "unknown family " + key.family);
+    const auto candidate = candidate_of(key);
+    if (!candidate) throw untuned(problem, fmt::format("unknown kernel {} {}", key.family, key.config));
+    const auto& [family, config] = *candidate;
     Program program;
     program.key = key;
-    program.candidate = {family, family->with_defaults(Config::parse(key.config), problem)};
-    const Config& config = program.candidate.config;
+    program.candidate = *candidate;
     program.plan = family->plan(problem, config, device_.spec);
     program.source = render(files_, *family, problem, config, program.plan, target_.compute_capability);
     if (program.source.hash != key.source_hash) {

@@ -11,10 +11,10 @@
 #include "runtime/log.h"
 #include "runtime/nvrtc.h"
 #include "runtime/template_files.h"
-#include "templates/families.h"
 #include "templates/render.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
+#include "tuner/lanes/candidate.h"
 #include "tuner/study/t4_results.h"
 #include "tuner/text/files.h"
 #include "tuner/text/sizes.h"
@@ -103,17 +103,13 @@ ExitCode export_copy(const DbOptions& options) {
 /// a configuration that cannot run any more.
 std::optional<std::string> live_hash(const Trial& trial, const DeviceSpec& device, const TemplateFiles& files,
                                      const Nvrtc& nvrtc) {
-  const auto* family = find_family(trial.key.family);
-  if (family == nullptr) return std::nullopt;
-  try {
-    const auto config = family->with_defaults(Config::parse(trial.key.config), trial.key.problem);
-    const auto target = compile_target(device, nvrtc.supported()).compute_capability;
-    const auto plan = family->legal_plan(trial.key.problem, config, device);
-    if (!plan) return std::nullopt;
-    return render(files, *family, trial.key.problem, config, *plan, target).hash;
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
+  const auto candidate = candidate_of(trial.key);
+  if (!candidate) return std::nullopt;
+  const auto& [family, config] = *candidate;
+  const auto plan = family->legal_plan(trial.key.problem, config, device);
+  if (!plan) return std::nullopt;
+  const auto target = compile_target(device, nvrtc.supported()).compute_capability;
+  return render(files, *family, trial.key.problem, config, *plan, target).hash;
 }
 
 /// The source hashes of all rows that today's kernels still produce. Rows of a GPU that cannot be looked up stay.
