@@ -174,6 +174,10 @@ class Store {
   /// when it is complete and on disk: a process that is killed before leaves TARGET.XXXXXX.part, which nothing reads.
   void export_to(const std::string& target_path);
 
+  /// The same of what an application needs: the decisions that are served, their trials, and the machine code of these
+  /// and of `more_sources`.
+  void export_winners(const std::string& target_path, const std::vector<std::string>& more_sources = {});
+
  private:
   struct Impl;
   explicit Store(std::unique_ptr<Impl> impl);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <set>
 
 #include "db/store_impl.h"
@@ -129,6 +130,57 @@ void publish(const std::string& path, const std::string& target) {
   refuse(target, fmt::format("cannot be named: {}", std::strerror(errno)), "check its directory and export again");
 }
 
+/// Leaves nothing in a file, which has no name yet, but what serves an application.
+void keep_winners(const std::string& path, const std::vector<std::string>& more_sources) {
+  Database database(path, Database::Access::read_write);
+  database.integer("PRAGMA journal_mode = MEMORY");  // no file beside one that nothing reads if it is cut short
+  const std::string same = sql::same<TrialKey>("winner", "trial");
+  {
+    Transaction transaction(database, Transaction::Kind::write);
+    for (const std::string_view table : {"attempt", "lost_compile"})
+      database.exec(fmt::format("DELETE FROM {}", table));
+    database.exec(
+        fmt::format("DELETE FROM winner WHERE NOT EXISTS (SELECT 1 FROM trial WHERE {} AND trial.outcome = 0)", same));
+    database.exec(fmt::format("DELETE FROM trial WHERE NOT EXISTS (SELECT 1 FROM winner WHERE {})", same));
+    std::set<std::string> sources(more_sources.begin(), more_sources.end());
+    for (Rows winners = database.query("SELECT source_hash FROM winner"); winners.next();) {
+      sources.emplace(winners.text(0).value_or(""));
+    }
+    for (const std::string& source : stored_sources(database)) {
+      if (sources.contains(source)) continue;
+      database.run("DELETE FROM compiled WHERE source_hash = :source", Named{"source", source});
+    }
+    database.exec(
+        "DELETE FROM binary WHERE hash NOT IN (SELECT binary_hash FROM compiled);"
+        "DELETE FROM problem WHERE id NOT IN (SELECT problem_id FROM trial);"
+        "DELETE FROM device WHERE id NOT IN (SELECT device_id FROM trial);"
+        "DELETE FROM environment WHERE id NOT IN (SELECT environment_id FROM trial)");
+    transaction.commit();
+  }
+  database.exec("VACUUM");
+}
+
+/// A compact copy that has its name when it is whole; `reduce` gets its path before.
+void publish_copy(Database& database, const std::string& target_path,
+                  const std::function<void(const std::string&)>& reduce) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::absolute(target_path, error);
+  if (std::filesystem::symlink_status(target, error).type() != std::filesystem::file_type::not_found) {
+    refuse(target, "already exists", "name a new file");
+  }
+  const std::string partial = create_beside(target);
+  try {
+    database.vacuum_into(partial);
+    reduce(partial);
+    sync(partial);
+    publish(partial, target);
+  } catch (...) {
+    unlink(partial.c_str());
+    throw;
+  }
+  sync(target.parent_path());
+}
+
 }  // namespace
 
 CheckReport Store::check() {
@@ -173,21 +225,12 @@ PruneReport Store::prune(const PruneRules& rules) {
 
 void Store::export_to(const std::string& target_path) {
   const std::lock_guard lock(impl_->mutex);
-  std::error_code error;
-  const std::filesystem::path target = std::filesystem::absolute(target_path, error);
-  if (std::filesystem::symlink_status(target, error).type() != std::filesystem::file_type::not_found) {
-    refuse(target, "already exists", "name a new file");
-  }
-  const std::string partial = create_beside(target);
-  try {
-    impl_->database->vacuum_into(partial);
-    sync(partial);
-    publish(partial, target);
-  } catch (...) {
-    unlink(partial.c_str());
-    throw;
-  }
-  sync(target.parent_path());
+  publish_copy(*impl_->database, target_path, [](const std::string& /*copy*/) {});
+}
+
+void Store::export_winners(const std::string& target_path, const std::vector<std::string>& more_sources) {
+  const std::lock_guard lock(impl_->mutex);
+  publish_copy(*impl_->database, target_path, [&](const std::string& copy) { keep_winners(copy, more_sources); });
 }
 
 }  // namespace mmtune

@@ -86,5 +86,37 @@ TEST_F(ExportTest, NothingIsReplaced) {
   EXPECT_EQ(files(), 1U);
 }
 
+TEST_F(ExportTest, WinnersAloneAreWhatAnApplicationNeeds) {
+  const auto source = [](int number) { return fmt::format("{:032x}", number); };
+  Store store = open();
+  Trial winner;
+  for (int i = 0; i < 3; ++i) {
+    winner = sample_trial(i);
+    winner.key.source_hash = source(i);
+    const Binary binary = sample_binary(i);
+    store.put(winner, &binary);
+  }
+  store.put_winner(winner.key, "searched", 3);
+  store.put_compiled(source(98), sample_binary(98));
+  store.put_compiled(source(99), sample_binary(99));
+  store.export_winners(copy_, {source(99)});
+  EXPECT_EQ(files(), 1U);
+  EXPECT_LT(fs::file_size(copy_), fs::file_size(path_) / 4);
+
+  Store copy = Store::open(copy_, OpenMode::read_only);
+  const CheckReport report = copy.check();
+  EXPECT_TRUE(report.faults.empty());
+  EXPECT_EQ(report.trials, 1);
+  EXPECT_EQ(report.winners, 1);
+  EXPECT_EQ(report.binaries, 2);
+  const ServedDecisions served = copy.served(winner.key.device);
+  ASSERT_EQ(served.kernels.size(), 1U);
+  EXPECT_EQ(served.kernels[0].config, winner.key.config);
+  EXPECT_TRUE(copy.find_binary(served.kernels[0].binary.hash));
+  EXPECT_TRUE(copy.find_compiled(source(99), "sm_90a", true));
+  EXPECT_FALSE(copy.find_compiled(source(98), "sm_90a", false));
+  EXPECT_EQ(store.trials().size(), 3003U) << "what was exported stays as it was";
+}
+
 }  // namespace
 }  // namespace mmtune::testing

@@ -91,6 +91,13 @@ TEST_F(CliDb, ExportThenMerge) {
   EXPECT_THAT(merge.out, HasSubstr("\n3,0,2,0\n"));
 }
 
+TEST_F(CliDb, ExportsWinnersAlone) {
+  EXPECT_EQ(mmtune(fmt::format("db export --winners '{}'", path("winners.db"))).code, 0);
+  EXPECT_EQ(mmtune(fmt::format("db check --format csv --db '{}'", path("winners.db"))).out,
+            "trials,binaries,winners,faults\n2,1,2,0\n");
+  EXPECT_EQ(mmtune(fmt::format("db export --winners --format t4 '{}'", path("t4.json"))).code, 2);
+}
+
 TEST_F(CliDb, PruneNeedsAYes) {
   const auto counted = mmtune("db prune --failed --format csv");
   EXPECT_EQ(counted.code, 0) << counted.err;

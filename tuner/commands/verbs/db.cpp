@@ -11,6 +11,7 @@
 #include "runtime/log.h"
 #include "runtime/nvrtc.h"
 #include "runtime/template_files.h"
+#include "templates/families.h"
 #include "templates/render.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
@@ -27,6 +28,7 @@ namespace {
 struct DbOptions : Options {
   std::string other;                  ///< the file to merge from or to export to
   std::string exported = "database";  ///< or "t4"
+  bool winners = false;               ///< export nothing of a database but its decisions and their code
   std::string size;                   ///< of the trials to export; empty: all
   std::string family;                 ///< likewise
   PruneRules rules;
@@ -84,7 +86,28 @@ std::vector<Trial> selected_trials(const DbOptions& options, Store& store) {
   return trials;
 }
 
+/// The sources of the fallbacks that belong to the decisions, as Library looks for them.
+std::vector<std::string> fallback_sources(Store& store) {
+  const TemplateFiles files = template_files();
+  const Family& family = fallback_family();
+  std::set<std::string> sources;
+  for (const Winner& winner : store.winners()) {
+    const auto device = known_gpu(winner.trial.key.device);
+    if (!device) continue;
+    const Problem& of = winner.trial.key.problem;
+    const Problem any = packed_problem(of.precision, of.layout, 1, 1, 1);
+    const Config config = family.default_config(any);
+    const LaunchPlan plan = family.plan(any, config, *device);
+    const int target = compile_target(*device, {compute_capability(*device)}).compute_capability;
+    sources.insert(render(files, family, any, config, plan, target).hash);
+  }
+  return {sources.begin(), sources.end()};
+}
+
 ExitCode export_copy(const DbOptions& options) {
+  if (options.winners && options.exported != "database") {
+    throw UsageError(fmt::format("--winners: goes with --format database, not {}", options.exported));
+  }
   auto store = Store::open(database_path(options), OpenMode::read_only);
   if (options.exported == "t4") {
     const auto compile_ms = [&](const Trial& trial) {
@@ -92,6 +115,8 @@ ExitCode export_copy(const DbOptions& options) {
       return binary ? binary->compile_ms : 0;
     };
     write_text_file(options.other, t4_results(selected_trials(options, store), compile_ms), false);
+  } else if (options.winners) {
+    store.export_winners(options.other, fallback_sources(store));
   } else {
     store.export_to(options.other);
   }
@@ -199,6 +224,9 @@ std::vector<Option> export_options(DbOptions& options) {
        .value = "NAME",
        .help = "database: a compact copy; t4: the trials of one family, problem and GPU for other autotuners",
        .target = choice_target(options.exported, {"database", "t4"})},
+      {.names = "--winners",
+       .help = "of a database the decisions and their machine code alone, for applications",
+       .target = flag_target(options.winners)},
       {.names = "--size,--sizes",
        .value = "SIZE",
        .help = "of these trials, where there are several",
@@ -239,7 +267,8 @@ Verb export_verb() {
   Verb verb{.name = "export",
             .group = VerbGroup::results,
             .help = "Write a compact copy for other machines, or trials for other autotuners",
-            .examples = {"mmtune db export --format t4 --family simt --size 4096 t4.json"},
+            .examples = {"mmtune db export --winners mmtune-system.db",
+                         "mmtune db export --format t4 --family simt --size 4096 t4.json"},
             .run = [options] { return export_copy(*options); }};
   verb.add("Options", export_options(*options));
   verb.add("Options", {database_option(*options)});
