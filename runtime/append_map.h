@@ -38,6 +38,16 @@ class AppendMap {
     size_.fetch_add(1, std::memory_order_relaxed);
   }
 
+  /// Calls visit(key, value) for everything that was put before, what is hidden too, in no order.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (const auto& head : heads_) {
+      for (const Node* node = head.load(std::memory_order_acquire); node != nullptr; node = node->next) {
+        visit(node->key, node->value);
+      }
+    }
+  }
+
   /// How many times put() was called.
   std::size_t size() const { return size_.load(std::memory_order_relaxed); }
 

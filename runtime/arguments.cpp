@@ -201,7 +201,7 @@ KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem,
       extents_{problem.m, problem.n, problem.k},
       scalars_{ScalarArgument(traits(problem.precision).scalar, operands.alpha),
                ScalarArgument(traits(problem.precision).scalar, operands.beta)},
-      maps_(plan.maps.size()) {
+      maps_(plan.maps.size(), &memory_) {
   slices_.reserve(plan.workspace.slices().size());
   for (const WorkspaceSlice& slice : plan.workspace.slices()) {
     slices_.push_back(address_of(slice, operands.workspace));
@@ -209,8 +209,8 @@ KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem,
   for (std::size_t i = 0; i < maps_.size(); ++i) encode(maps_[i], tensor_map(plan.maps[i], plan, problem, operands));
 }
 
-std::vector<void*> KernelArguments::addresses(const LaunchStep& step) {
-  std::vector<void*> addresses;
+std::pmr::vector<void*> KernelArguments::addresses(const LaunchStep& step) {
+  std::pmr::vector<void*> addresses(&memory_);
   addresses.reserve(step.args.size());
   for (const Arg& arg : step.args) addresses.push_back(address(arg));
   return addresses;

@@ -4,7 +4,9 @@
 #include <cuda.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "runtime/launch.h"
@@ -56,7 +58,8 @@ class ScalarArgument {
   } value_{};
 };
 
-/// The values of all arguments of one call, in the types that kernels declare.
+/// The values of all arguments of one call, in the types that kernels declare. Has room for those of ordinary plans, so
+/// that a call allocates nothing; larger plans work too.
 class KernelArguments {
  public:
   /// Makes of a layout what the kernels get.
@@ -68,17 +71,21 @@ class KernelArguments {
   KernelArguments& operator=(const KernelArguments&) = delete;
 
   /// Where the values of a step's arguments are, in its order. Valid as long as this lives; to be read only.
-  std::vector<void*> addresses(const LaunchStep& step);
+  std::pmr::vector<void*> addresses(const LaunchStep& step);
 
  private:
   void* address(const Arg& arg);
 
+  static constexpr std::size_t kRoomBytes = 2048;
+
+  std::array<std::byte, kRoomBytes> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
   std::array<CUdeviceptr, 3> operands_;
   std::array<std::int64_t, 3> lds_;
   std::array<std::int64_t, 3> extents_;
   std::array<ScalarArgument, 2> scalars_;
-  std::vector<CUdeviceptr> slices_;
-  std::vector<CUtensorMap> maps_;
+  std::pmr::vector<CUdeviceptr> slices_{&memory_};
+  std::pmr::vector<CUtensorMap> maps_;
 };
 
 }  // namespace mmtune

@@ -176,6 +176,12 @@ Event make_event() {
   return Event(event);
 }
 
+bool is_capturing(CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  MMTUNE_CUDA(cuStreamIsCapturing(stream, &status));
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 Module load_module(const std::string& image) {
   std::array<char, 4096> log{};
   std::array options = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};

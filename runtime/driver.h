@@ -127,6 +127,8 @@ class DeviceBuffer {
 
 Stream make_stream();  ///< does not wait for the default stream
 Event make_event();    ///< with timing
+/// Whether what is enqueued becomes part of a graph.
+bool is_capturing(CUstream stream);
 /// An ELF image or PTX. Throws DeviceError with the driver's log.
 Module load_module(const std::string& image);
 CUfunction find_function(const Module& module, const std::string& name);

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::array kSwitches{
     Switch{"MMTUNE_DB", "$XDG_DATA_HOME/mmtune/mmtune.db", "database of tuned kernels"},
+    Switch{"MMTUNE_SYSTEM_DB", "mmtune-system.db beside the library",
+           "database that the library reads after the user's, and never writes"},
+    Switch{"MMTUNE_RECORD", "nothing", "file that the library adds the shapes of its calls to when it is closed"},
     Switch{"MMTUNE_NVRTC", "searched", "file of libnvrtc; no other is tried"},
     Switch{"MMTUNE_CUDA_PATH", "searched", "directory of the CUDA toolkit or of NVIDIA's pip packages' libraries"},
     Switch{"MMTUNE_TEMPLATE_DIR", "embedded", "source tree to read kernel templates from instead of the built-in ones"},

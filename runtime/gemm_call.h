@@ -7,12 +7,25 @@
 
 namespace mmtune {
 
+/// Row-major, whatever the order of the caller's matrices.
 struct GemmCall {
-  Problem problem;  ///< with the alignment that the operands really have
-  Operands operands;
+  Problem problem;    ///< with the alignment that the operands of all products really have
+  Operands operands;  ///< of the first product
+  std::int64_t batch = 1;
+  Addresses step_bytes;   ///< from a product's operands to those of the next
+  GemmPointers pointers;  ///< where not empty, the operands of all products, by the names of `problem`
 
-  bool empty() const { return problem.m == 0 || problem.n == 0; }
+  bool empty() const { return problem.m == 0 || problem.n == 0 || batch == 0; }
 };
+
+/// Operands of product `number`, from 0 on, of a call that is not empty.
+Operands operands_of(const GemmCall& call, std::int64_t number);
+
+/// By whether A and B are transposed.
+constexpr Layout layout_of(bool a, bool b) {
+  if (a) return b ? Layout::tt : Layout::tn;
+  return b ? Layout::nt : Layout::nn;
+}
 
 enum class CallPurpose {
   run,   ///< addresses must be there
@@ -21,5 +34,8 @@ enum class CallPurpose {
 
 /// Throws UsageError naming the argument that is wrong.
 GemmCall check_call(const Gemm& call, CallPurpose purpose);
+
+/// The same for running a batch of pointers, which must outlive what is returned.
+GemmCall check_call(const Gemm& call, const GemmPointers& pointers);
 
 }  // namespace mmtune

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <exception>
 
 namespace mmtune {
@@ -46,6 +47,17 @@ KernelCache::Kernel KernelCache::get(CUcontext context, const std::string& hash,
     promise.set_exception(std::current_exception());
     throw;
   }
+}
+
+KernelCache::Kernel KernelCache::find(CUcontext context, const std::string& hash, const LaunchPlan& plan) {
+  std::shared_future<Kernel> known;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = kernels_.find({context, hash, steps_of(plan)});
+    if (entry != kernels_.end()) known = entry->second;
+  }
+  const bool is_loaded = known.valid() && known.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  return is_loaded ? known.get() : nullptr;
 }
 
 }  // namespace mmtune

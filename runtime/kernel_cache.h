@@ -25,6 +25,9 @@ class KernelCache {
   Kernel get(CUcontext context, const std::string& hash, const LaunchPlan& plan,
              const std::function<std::string()>& cubin);
 
+  /// The same if it is loaded already, else null.
+  Kernel find(CUcontext context, const std::string& hash, const LaunchPlan& plan);
+
  private:
   /// Context, program, and what LoadedKernel takes from a plan.
   using Key = std::tuple<CUcontext, std::string, std::string>;

@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "runtime/append_map.h"
+#include "runtime/call_record.h"
 #include "runtime/current_context.h"
+#include "runtime/databases.h"
 #include "runtime/device_query.h"
 #include "runtime/dispatch.h"
 #include "runtime/env.h"
@@ -16,6 +18,7 @@
 #include "runtime/log.h"
 #include "runtime/programs.h"
 #include "runtime/template_files.h"
+#include "runtime/untuned.h"
 #include "runtime/workspaces.h"
 #include "templates/gpu_catalog.h"
 
@@ -28,10 +31,14 @@ constexpr std::size_t kRemembered = 1 << 14;             // answers; further siz
 
 /// An answer worked out: complete once `kernel` is there, until then only good for planning.
 struct Ready {
+  Ready(Choice chosen, Answer answered, KernelCache::Kernel loaded, bool stopgap)
+      : choice(std::move(chosen)), answer(std::move(answered)), kernel(std::move(loaded)), is_stopgap(stopgap) {}
+
   Choice choice;
   Answer answer;
   KernelCache::Kernel kernel;
-  bool is_stopgap = false;  ///< the choice could not be read just now: the next call tries again
+  bool is_stopgap = false;                         ///< the choice could not be read just now: the next call tries again
+  mutable std::atomic<std::int64_t> products = 0;  ///< that it ran, where calls are recorded
 };
 
 using ReadyPtr = std::shared_ptr<const Ready>;
@@ -58,45 +65,6 @@ int current_device() {
   return device;
 }
 
-std::string tune_command(std::string_view sizes, const std::string& database) {
-  return fmt::format("mmtune --device auto --sizes {} --db {}", sizes, database);
-}
-
-/// Empty where there is no place for it.
-std::string place_of_database(const LibraryOptions& options) {
-  try {
-    return options.database.empty() ? env::default_database() : options.database;
-  } catch (const DatabaseError&) {
-    return "";
-  }
-}
-
-/// What the database offers this device. Nothing wrong with it may stop an application: `note` gets what is.
-StoredKernels read_database(const std::string& path, const DeviceSpec& device, const TemplateFiles& files,
-                            LockBudget& budget, std::string& note) {
-  StoredKernels kernels;
-  try {
-    if (path.empty()) env::default_database();  // says why there is none
-    std::error_code unreadable;
-    if (std::filesystem::exists(path, unreadable) || unreadable) {
-      Store store = Store::open(path, OpenMode::read_only, &budget);
-      kernels = load_kernels(store, device, files);
-      if (kernels.winners.empty()) note = fmt::format("database {} has no kernels for {}", path, device.name);
-      if (kernels.unusable > 0) {
-        note =
-            fmt::format("database {}: {} kernels for {} are of another version", path, kernels.unusable, device.name);
-      }
-    } else {
-      note = fmt::format("database {} does not exist", path);
-    }
-    if (!note.empty()) log::warning("{}; run `{}`", note, tune_command("256..8192", path));
-  } catch (const DatabaseError& error) {
-    note = error.what();
-    log::warning("{}; going on with the fallback kernels", note);
-  }
-  return kernels;
-}
-
 }  // namespace
 
 std::string_view to_string(Match match) {
@@ -116,14 +84,15 @@ std::string_view to_string(Match match) {
 struct Library::Impl {
   Impl(const LibraryOptions& options, DeviceSpec spec, std::optional<CUdevice> installed)
       : compile_missing(options.compile_missing),
-        database(place_of_database(options)),
+        places(database_places(options)),
         device(std::move(spec)),
-        programs(database, device, template_files(), lock_budget),
+        programs(places.all(), device, template_files(), lock_budget),
         table(device, load_database()) {
     if (installed) primary.emplace(*installed);
   }
 
   ~Impl() {
+    write_record();
     if (!primary) return;
     // Modules are unloaded in their context.
     CUcontext context = nullptr;
@@ -136,7 +105,7 @@ struct Library::Impl {
 
   /// The fallbacks' machine code is kept, so that there is always something to run.
   StoredKernels load_database() {
-    StoredKernels kernels = read_database(database, device, programs.files(), lock_budget, note);
+    StoredKernels kernels = read_databases(places, device, programs.files(), lock_budget, note);
     programs.keep(std::move(kernels.images));
     return kernels;
   }
@@ -145,6 +114,31 @@ struct Library::Impl {
     if (primary) return *primary;
     throw DeviceError(
         fmt::format("{} is not installed: this library only plans; open one without a model to run", device.name));
+  }
+
+  // -- recording -----------------------------------------------------------------------------------------------------
+
+  void count(const Ready& what, std::int64_t products) {
+    if (!record_file) return;
+    what.products.fetch_add(products, std::memory_order_relaxed);
+    if (what.is_stopgap || on_gpu->ready.size() >= kRemembered) forgotten.store(true, std::memory_order_relaxed);
+  }
+
+  void write_record() noexcept {
+    if (!record_file) return;
+    try {
+      std::vector<RecordedCalls> calls;
+      on_gpu->ready.for_each([&](const Place& place, const ReadyPtr& what) {
+        const std::int64_t products = what->products.load(std::memory_order_relaxed);
+        const double seconds = static_cast<double>(products) * what->answer.expected_us * 1e-6;
+        if (products > 0) calls.push_back({place.problem, products, seconds});
+      });
+      append_record(*record_file, calls);
+      if (forgotten)
+        log::warning("MMTUNE_RECORD={}: calls of more than {} sizes are not in it", *record_file, kRemembered);
+    } catch (const std::exception& error) {
+      log::warning("{}", error.what());
+    }
   }
 
   // -- choosing ------------------------------------------------------------------------------------------------------
@@ -158,7 +152,7 @@ struct Library::Impl {
     Answer answer{choice.match,         std::string(choice.family->name()),
                   choice.config.text(), choice.expected_us,
                   choice.measured,      note.empty() ? choice.why : fmt::format("{} ({})", choice.why, note)};
-    return std::make_shared<const Ready>(Ready{std::move(choice), std::move(answer), std::move(kernel), is_stopgap});
+    return std::make_shared<const Ready>(std::move(choice), std::move(answer), std::move(kernel), is_stopgap);
   }
 
   ReadyPtr planned(const Problem& problem) {
@@ -170,18 +164,24 @@ struct Library::Impl {
 
   enum class Compile { no, yes };
 
+  /// What tells a program from others: the hash of its machine code, else what is to be compiled.
+  static std::string program_of(const Choice& choice, const Problem& problem) {
+    if (!choice.binary_hash.empty()) return choice.binary_hash;
+    return fmt::format("{} {} {} {} a{}b{}c{}", choice.family->name(), choice.config.text(),
+                       to_string(problem.precision), to_string(problem.layout), choice.align.a, choice.align.b,
+                       choice.align.c);
+  }
+
   KernelCache::Kernel load(CUcontext context, const Choice& choice, const Problem& problem, Compile compile) {
-    if (!choice.binary_hash.empty()) {
-      return on_gpu->kernels.get(context, choice.binary_hash, choice.plan,
-                                 [&] { return programs.stored(choice.binary_hash); });
-    }
-    const std::string program =
-        fmt::format("{} {} {} {} a{}b{}c{}", choice.family->name(), choice.config.text(), to_string(problem.precision),
-                    to_string(problem.layout), choice.align.a, choice.align.b, choice.align.c);
-    return on_gpu->kernels.get(context, program, choice.plan, [&] {
+    return on_gpu->kernels.get(context, program_of(choice, problem), choice.plan, [&] {
+      if (!choice.binary_hash.empty()) return programs.stored(choice.binary_hash);
       if (compile == Compile::no) throw nothing_to_run(problem);
       return programs.compile(choice, problem);
     });
+  }
+
+  KernelCache::Kernel loaded(CUcontext context, const Choice& choice, const Problem& problem) {
+    return on_gpu->kernels.find(context, program_of(choice, problem), choice.plan);
   }
 
   Error nothing_to_run(const Problem& problem) const {
@@ -189,7 +189,7 @@ struct Library::Impl {
     return Error(fmt::format(
         "{}: no stored kernel can run it and the fallback is not compiled; call prepare(), open "
         "the library with compile_missing, or run `{} --precision {} --layout {}`",
-        to_string(problem), tune_command(sizes, database), to_string(problem.precision), to_string(problem.layout)));
+        to_string(problem), tune_command(sizes, places.own), to_string(problem.precision), to_string(problem.layout)));
   }
 
   /// The choice's kernel, or the fallback's if that one cannot be loaded.
@@ -205,28 +205,65 @@ struct Library::Impl {
       if (choice.match == Match::fallback) throw;
       why = fmt::format("{} {} could not be loaded: {}", choice.family->name(), choice.config.text(), error.what());
       is_locked = dynamic_cast<const DatabaseLockedError*>(&error) != nullptr;
-      if (!is_locked || !warned_of_lock.exchange(true)) log::warning("{}: {}", to_string(problem), why);
     }
+    warn_of_fallback(problem, why);
     const Choice instead = table.fallback(problem, std::move(why));
     return make_ready(instead, load(context, instead, problem, compile), is_locked);
   }
 
-  ReadyPtr ready(CUcontext context, const Problem& problem) {
+  /// Once: an application may have many sizes.
+  void warn_of_fallback(const Problem& problem, std::string_view why) {
+    if (warned_of_fallback.exchange(true)) return;
+    log::warning("{}: {}; the fallback runs, which is slow: call prepare() where there is NVRTC, or run `{}`",
+                 to_string(problem), why,
+                 tune_command(fmt::format("{}x{}x{}", problem.m, problem.n, problem.k), places.own));
+  }
+
+  ReadyPtr ready(CUcontext context, const Problem& problem, CUstream stream) {
     if (const ReadyPtr* known = on_gpu->ready.find({context, problem})) return *known;
+    if (is_capturing(stream)) return ready_in_capture(context, problem);
     const ReadyPtr plan = planned(problem);
     const Compile compile = compile_missing ? Compile::yes : Compile::no;
     ReadyPtr loaded = load_or_fall_back(context, plan->choice, problem, compile);
+    if (plan->choice.match == Match::fallback) warn_of_fallback(problem, plan->choice.why);
     if (loaded->is_stopgap) return loaded;
     if (loaded->choice.match != plan->choice.match) remember(nullptr, problem, make_ready(loaded->choice));
     return remember(context, problem, std::move(loaded));
+  }
+
+  /// Loading would end the capture, so that only what is loaded can run.
+  ReadyPtr ready_in_capture(CUcontext context, const Problem& problem) {
+    const Choice& choice = planned(problem)->choice;
+    if (auto kernel = loaded(context, choice, problem)) return remember(context, problem, make_ready(choice, kernel));
+    const Choice plain = table.fallback(
+        problem, "the stream is captured and the kernel that was chosen is not loaded; call prepare() before");
+    if (auto kernel = loaded(context, plain, problem)) return make_ready(plain, kernel, true);
+    throw Error(
+        fmt::format("{}: its kernel is not loaded, which is not possible while the stream is captured; call "
+                    "prepare() before",
+                    to_string(problem)));
+  }
+
+  /// Loads the fallback too, for sizes that nothing is said of and that may come while a stream is captured.
+  void prepare_fallback(CUcontext context, const Problem& problem, Compile compile) {
+    try {
+      load(context, table.fallback(problem, ""), problem, compile);
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const Error& error) {
+      log::debug("{}: {}", to_string(problem), error.what());
+    }
   }
 
   ReadyPtr prepared(CUcontext context, const Problem& problem) {
     const ReadyPtr* known = on_gpu->ready.find({context, problem});
     if (known != nullptr && (*known)->choice.match != Match::fallback) return *known;
     Choice choice = planned(problem)->choice;
+    prepare_fallback(context, problem, choice.match == Match::fallback ? Compile::yes : Compile::no);
     if (choice.match == Match::fallback) {
-      if (auto better = table.recompiled(problem)) choice = *std::move(better);
+      auto better = table.recompiled(problem);
+      if (!better) better = untuned_choice(problem, device);
+      if (better) choice = *std::move(better);
     }
     if (known != nullptr && choice.match == Match::fallback) return *known;
     ReadyPtr loaded = load_or_fall_back(context, choice, problem, Compile::yes);
@@ -239,16 +276,24 @@ struct Library::Impl {
 
   // -- running -------------------------------------------------------------------------------------------------------
 
-  void run(CUcontext context, const Ready& what, const Gemm& call, GemmCall& checked, CUstream stream) {
-    const auto needed = static_cast<std::size_t>(what.choice.plan.workspace.bytes());
+  ReadyPtr enqueue(const Gemm& call, const GemmCall& checked, CUstream stream) {
+    PrimaryContext& device_context = require_gpu();
+    if (checked.empty()) return nullptr;
+    const CurrentContext context(device_context);
+    ReadyPtr what = ready(context.get(), checked.problem, stream);
+    const auto needed = static_cast<std::size_t>(what->choice.plan.workspace.bytes());
     if (call.workspace != nullptr && call.workspace_bytes < needed) {
       throw UsageError(fmt::format("workspace_bytes = {}: this call needs {}", call.workspace_bytes, needed));
     }
-    const auto enqueue = [&] { launch(*what.kernel, what.choice.plan, checked.problem, checked.operands, stream); };
-    if (call.workspace != nullptr || needed == 0) return enqueue();
-    const Workspaces::Lease lease = on_gpu->workspaces.lease(context, stream, needed);
-    checked.operands.workspace = lease.address();
-    enqueue();
+    std::optional<Workspaces::Lease> lease;
+    if (call.workspace == nullptr && needed > 0) lease.emplace(on_gpu->workspaces.lease(context.get(), stream, needed));
+    for (std::int64_t i = 0; i < checked.batch; ++i) {
+      Operands operands = operands_of(checked, i);
+      if (lease) operands.workspace = lease->address();
+      launch(*what->kernel, what->choice.plan, checked.problem, operands, stream);
+    }
+    count(*what, checked.batch);
+    return what;
   }
 
   struct OnGpu {
@@ -258,10 +303,12 @@ struct Library::Impl {
   };
 
   bool compile_missing;
-  std::string database;
+  DatabasePlaces places;
   LockBudget lock_budget{kPatienceInAll};
-  std::atomic<bool> warned_of_lock = false;
-  std::string note;  ///< what is wrong with the database
+  std::atomic<bool> warned_of_fallback = false;
+  std::optional<std::string> record_file = env::get("MMTUNE_RECORD");
+  std::atomic<bool> forgotten = false;  ///< a call that ran is in no record
+  std::string note;                     ///< what is wrong with the database
   DeviceSpec device;
   Programs programs;
   DispatchTable table;
@@ -284,20 +331,23 @@ namespace {
 
 Answer nothing_to_do() {
   Answer answer;
-  answer.why = "C is empty";
+  answer.why = "there is nothing to compute";
   return answer;
 }
 
 }  // namespace
 
 Answer Library::gemm(const Gemm& call, void* stream) {
-  GemmCall checked = check_call(call, CallPurpose::run);
-  PrimaryContext& primary = impl_->require_gpu();
-  if (checked.empty()) return nothing_to_do();
-  const CurrentContext context(primary);
-  const ReadyPtr ready = impl_->ready(context.get(), checked.problem);
-  impl_->run(context.get(), *ready, call, checked, static_cast<CUstream>(stream));
-  return ready->answer;
+  const ReadyPtr ran = impl_->enqueue(call, check_call(call, CallPurpose::run), static_cast<CUstream>(stream));
+  return ran ? ran->answer : nothing_to_do();
+}
+
+void Library::enqueue(const Gemm& call, void* stream) {
+  impl_->enqueue(call, check_call(call, CallPurpose::run), static_cast<CUstream>(stream));
+}
+
+void Library::enqueue(const Gemm& call, const GemmPointers& pointers, void* stream) {
+  impl_->enqueue(call, check_call(call, pointers), static_cast<CUstream>(stream));
 }
 
 Answer Library::plan(const Gemm& call) const {

@@ -3,18 +3,27 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
+#include <exception>
+
 #include "runtime/log.h"
 
 namespace mmtune {
 
 std::string Programs::stored(const std::string& binary_hash) const {
   if (const auto kept = kept_.find(binary_hash); kept != kept_.end()) return kept->second;
-  auto binary = Store::open(database_, OpenMode::read_only, &budget_).find_binary(binary_hash);
-  if (binary && !binary->cubin.empty()) return std::move(binary->cubin);
+  std::exception_ptr unreadable;
+  for (const std::string& database : databases_) {
+    try {
+      auto binary = Store::open(database, OpenMode::read_only, &budget_).find_binary(binary_hash);
+      if (binary && !binary->cubin.empty()) return std::move(binary->cubin);
+    } catch (const DatabaseError&) {
+      unreadable = std::current_exception();
+    }
+  }
+  if (unreadable) std::rethrow_exception(unreadable);
   throw DatabaseError(
-      fmt::format("database {}: has no machine code of binary {}; tune again, or merge a database that "
-                  "has it",
-                  database_, binary_hash));
+      fmt::format("database {}: has no machine code of binary {}; tune again, or merge a database that has it",
+                  fmt::join(databases_, ", "), binary_hash));
 }
 
 std::string Programs::compile(const Choice& choice, const Problem& problem) {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/dispatch.h"
 #include "runtime/nvrtc.h"
@@ -15,15 +16,16 @@ namespace mmtune {
 class Programs {
  public:
   /// `budget` limits how long the database's locks are waited for and must live as long.
-  Programs(std::string database, DeviceSpec device, TemplateFiles files, LockBudget& budget)
-      : database_(std::move(database)), device_(std::move(device)), files_(std::move(files)), budget_(budget) {}
+  Programs(std::vector<std::string> databases, DeviceSpec device, TemplateFiles files, LockBudget& budget)
+      : databases_(std::move(databases)), device_(std::move(device)), files_(std::move(files)), budget_(budget) {}
 
   const TemplateFiles& files() const { return files_; }
 
   /// Keeps machine code that is to be there also while the database is locked. Before the first call of stored().
   void keep(std::map<std::string, std::string> images) { kept_ = std::move(images); }
 
-  /// The image of a stored binary. Throws DatabaseError if it is no longer there, DatabaseLockedError.
+  /// The image of a stored binary, of the first database that has it. Throws DatabaseError if none has it any more, or
+  /// what kept the last one from being read, as DatabaseLockedError.
   std::string stored(const std::string& binary_hash) const;
 
   /// Renders and compiles the choice for the problem's precision and layout. Throws DeviceError without NVRTC, Error
@@ -33,7 +35,7 @@ class Programs {
  private:
   const Nvrtc& nvrtc();
 
-  std::string database_;
+  std::vector<std::string> databases_;
   DeviceSpec device_;
   TemplateFiles files_;
   LockBudget& budget_;

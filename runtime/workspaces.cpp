@@ -10,9 +10,7 @@ namespace mmtune {
 namespace {
 
 void refuse_capture(CUstream stream, std::size_t bytes) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  MMTUNE_CUDA(cuStreamIsCapturing(stream, &status));
-  if (status == CU_STREAM_CAPTURE_STATUS_NONE) return;
+  if (!is_capturing(stream)) return;
   throw Error(
       fmt::format("workspace: {} bytes cannot be allocated while the stream is captured; call prepare() with "
                   "this stream first, or pass a workspace",

@@ -31,7 +31,7 @@ class Workspaces {
 
    private:
     Slot& slot_;
-    std::lock_guard<std::mutex> lock_;
+    std::unique_lock<std::mutex> lock_;
   };
 
   /// At least `bytes`, which are over 0, for the current context. Throws OutOfMemoryError, or Error if it has to

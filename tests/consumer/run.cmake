@@ -5,12 +5,39 @@ if(SANITIZE)
   set(flags -fsanitize=${SANITIZE})
 endif()
 
-execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --config ${CONFIG} --component development
-                        --prefix ${WORK}/installed
-                COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+foreach(component runtime development)
+  execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --config ${CONFIG} --component ${component}
+                          --prefix ${WORK}/installed
+                  COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+endforeach()
+
+# By find_package().
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=${CONFIG}
-                        -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_CXX_FLAGS=${flags}
-                        -DCMAKE_PREFIX_PATH=${WORK}/installed -DCMAKE_RUNTIME_OUTPUT_DIRECTORY=${WORK}/bin
+                        -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_C_COMPILER=${CC}
+                        -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_CXX_FLAGS=${flags}
+                        -DCMAKE_C_FLAGS=${flags} -DCMAKE_PREFIX_PATH=${WORK}/installed
+                        -DCMAKE_RUNTIME_OUTPUT_DIRECTORY=${WORK}/bin
                 COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build --config ${CONFIG} COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND ${WORK}/bin/consumer WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)
+foreach(consumer consumer_static consumer_shared consumer_c)
+  execute_process(COMMAND ${WORK}/bin/${consumer} WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+
+# By pkg-config, wherever the files were installed to.
+find_program(PKG_CONFIG pkg-config)
+file(GLOB_RECURSE found ${WORK}/installed/mmtune.pc)
+get_filename_component(directory ${found} DIRECTORY)
+get_filename_component(libraries ${directory} DIRECTORY)
+if(NOT PKG_CONFIG)
+  message("pkg-config is not installed: its files were not tried")
+  return()
+endif()
+foreach(package mmtune mmtune-static)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${directory} ${PKG_CONFIG} --cflags --libs ${package}
+                  OUTPUT_VARIABLE options OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(options UNIX_COMMAND "${options}")
+  execute_process(COMMAND ${CXX} -std=c++20 ${flags} ${SOURCE}/main.cpp -o ${WORK}/bin/by_${package} ${options}
+                          -Wl,-rpath,${libraries}
+                  COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${WORK}/bin/by_${package} WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()

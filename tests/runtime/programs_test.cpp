@@ -13,7 +13,7 @@ TEST_F(ProgramsCompile, FallbackOfEveryPrecisionAndLayout) {
   const DeviceSpec device = catalog_gpu("h200");
   const DispatchTable table(device, {});
   LockBudget budget{std::chrono::seconds(0)};
-  Programs programs("none.db", device, TemplateFiles::embedded(), budget);
+  Programs programs({"none.db"}, device, TemplateFiles::embedded(), budget);
   for (const Precision precision : kAllPrecisions) {
     for (const Layout layout : kAllLayouts) {
       const Problem problem = packed_problem(precision, layout, 33, 35, 37);
@@ -30,7 +30,7 @@ TEST(Programs, StoredOnesComeFromTheDatabase) {
   const Binary binary = test::pretended_binary(source, compile_target(device, {90}));
   Store::open(directory.file("test.db"), OpenMode::read_write).put_compiled(source.hash, binary);
   LockBudget budget{std::chrono::seconds(1)};
-  const Programs programs(directory.file("test.db"), device, TemplateFiles::embedded(), budget);
+  const Programs programs({"none.db", directory.file("test.db")}, device, TemplateFiles::embedded(), budget);
   EXPECT_EQ(programs.stored(binary.hash), binary.cubin);
   EXPECT_THROW(programs.stored("another"), DatabaseError);
 }

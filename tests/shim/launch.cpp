@@ -119,7 +119,7 @@ void launch(const Program& program, const LaunchPlan& plan, const Problem& probl
     const auto previous = [&] { run_until(end - 1); };
     if (!step.overlaps_previous) previous();
     const Program::Kernel kernel = program.kernel(step.kernel);
-    std::vector<void*> addresses = arguments.addresses(step);
+    auto addresses = arguments.addresses(step);
     const auto count = static_cast<int>(addresses.size());
     Launch launch{step, [&] { kernel(addresses.data(), count); }, order, what};
     if (step.overlaps_previous) launch.previous = previous;

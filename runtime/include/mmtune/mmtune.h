@@ -4,9 +4,8 @@
 //     mmtune::Gemm call{.m = 1024, .n = 512, .k = 256, .a = a, .b = b, .c = c};
 //     library.gemm(call, stream);
 //
-// Needs no CUDA header: a stream is a CUstream or a cudaStream_t, addresses are device addresses. All matrices are
-// row-major. For column-major ones use C' = op(B)' op(A)': swap A with B and m with n; a column-major matrix is the
-// row-major matrix of its transpose, so that op() of each operand stays what it was.
+// Needs no CUDA header: a stream is a CUstream or a cudaStream_t, addresses are device addresses. The same for C and
+// other languages is <mmtune/mmtune_c.h>, with names and arguments like cuBLAS's <mmtune/blas.h>.
 #pragma once
 
 #include <mmtune/error.h>
@@ -44,11 +43,21 @@ struct LibraryOptions {
   bool compile_missing = false;
 };
 
+/// How all matrices of a call lie in memory.
+enum class Order {
+  row_major,
+  column_major,  ///< runs as C' = op(B)' op(A)', row-major, which is what Answer::why speaks of
+};
+
 /// C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C; see <mmtune/types.h> for precision and layout.
 ///
 /// beta = 0 does not read C, alpha = 0 reads neither A nor B, k = 0 gives beta * C, m = 0 or n = 0 does nothing.
-/// Addresses must be aligned to an element; more alignment, of rows too, allows faster kernels. For int32, alpha and
-/// beta must be 32-bit integers. Extents go up to 2^40, and no operand has more than 2^48 elements, padding included.
+/// Addresses must be aligned to an element; more alignment, of rows and of strides too, allows faster kernels. For
+/// int32 and int8, alpha and beta must be 32-bit integers; they are numbers of the host. Extents go up to 2^40, and no
+/// operand has more than 2^48 elements, padding included.
+///
+/// With `batch`, several such products of one shape run one after the other, each on its own matrices and with a launch
+/// of its own: what is saved is the overhead of a call, not that of a launch.
 struct Gemm {
   Precision precision = kDefaultPrecision;
   Layout layout = Layout::nn;
@@ -57,7 +66,7 @@ struct Gemm {
   std::int64_t k = 0;
   double alpha = 1;
   const void* a = nullptr;
-  std::int64_t lda = 0;  ///< elements between two stored rows; 0: rows without padding
+  std::int64_t lda = 0;  ///< elements between two stored rows, or columns; 0: no padding between them
   const void* b = nullptr;
   std::int64_t ldb = 0;
   double beta = 0;
@@ -65,6 +74,18 @@ struct Gemm {
   std::int64_t ldc = 0;
   void* workspace = nullptr;        ///< device memory for this call, aligned to 256 bytes; null: the library's own
   std::size_t workspace_bytes = 0;  ///< of `workspace`; at least what Library::workspace_bytes says
+  Order order = Order::row_major;
+  std::int64_t batch = 1;     ///< products; 0 does nothing
+  std::int64_t stride_a = 0;  ///< elements from the A of a product to that of the next; 0: they share it
+  std::int64_t stride_b = 0;
+  std::int64_t stride_c = 0;  ///< no two products may write one element
+};
+
+/// The matrices of a batch, one address for each product: device addresses, in arrays of the host.
+struct GemmPointers {
+  std::span<const void* const> a;
+  std::span<const void* const> b;
+  std::span<void* const> c;
 };
 
 /// What runs, or would run, for a call.
@@ -95,11 +116,19 @@ class Library {
 
   /// Enqueues the product on the stream, null being the default one, and returns without waiting. Works in the calling
   /// thread's CUDA context; where there is none, in the device's primary context. The first call of a size loads its
-  /// kernel, which takes about a millisecond and is not allowed while a stream is captured: see prepare().
+  /// kernel, which takes about a millisecond. Not while a stream is captured: then what is loaded runs, the kernel that
+  /// was chosen or the fallback, or nothing is enqueued and Error thrown: see prepare().
   ///
   /// Throws UsageError naming the argument that is wrong, Error where neither a stored kernel nor the fallback can run,
   /// with what to do about it, DeviceError and its kinds for what the driver refuses.
   Answer gemm(const Gemm& call, void* stream);
+
+  /// The same without the answer, whose texts cost more time than all else.
+  void enqueue(const Gemm& call, void* stream);
+
+  /// A product for each element of `pointers`, which all have the same number of them; call.batch, the strides and
+  /// addresses of `call` do not count. A kernel must suit all addresses, so one that is aligned to little slows all.
+  void enqueue(const Gemm& call, const GemmPointers& pointers, void* stream);
 
   /// What gemm() would run. Addresses may be null and then count as aligned.
   Answer plan(const Gemm& call) const;

@@ -1,0 +1,122 @@
+#include "runtime/databases.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <filesystem>
+#include <unordered_set>
+#include <utility>
+
+#include "runtime/env.h"
+#include "runtime/log.h"
+
+namespace mmtune {
+
+namespace {
+
+/// A file beside the library; empty if it is not there.
+std::string shipped_database() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&database_places), &info) == 0 || info.dli_fname == nullptr) return "";
+  std::error_code error;
+  const std::filesystem::path library = std::filesystem::canonical(info.dli_fname, error);
+  if (error) return "";
+  const std::filesystem::path file = library.parent_path() / "mmtune-system.db";
+  return std::filesystem::exists(file, error) ? file.string() : "";
+}
+
+bool exists(const std::string& path) {
+  std::error_code unreadable;
+  return std::filesystem::exists(path, unreadable) || unreadable;
+}
+
+/// What one database offers; `fault` gets what is wrong with it.
+StoredKernels read_database(const std::string& path, const DeviceSpec& device, const TemplateFiles& files,
+                            LockBudget& budget, std::string& fault) {
+  StoredKernels kernels;
+  try {
+    Store store = Store::open(path, OpenMode::read_only, &budget);
+    kernels = load_kernels(store, device, files);
+    if (kernels.unusable > 0) {
+      fault = fmt::format("database {}: {} kernels for {} are of another version", path, kernels.unusable, device.name);
+    }
+  } catch (const DatabaseError& error) {
+    fault = error.what();
+  }
+  return kernels;
+}
+
+/// Adds what is new.
+void add(StoredKernels& all, StoredKernels more) {
+  std::unordered_set<Problem, ProblemHash> known;
+  for (const Entry& entry : all.winners) known.insert(entry.problem);
+  for (Entry& entry : more.winners) {
+    if (!known.contains(entry.problem)) all.winners.push_back(std::move(entry));
+  }
+  std::unordered_set<Problem, ProblemHash> fallbacks;
+  for (const Entry& entry : all.fallbacks) fallbacks.insert(entry.problem);
+  for (Entry& entry : more.fallbacks) {
+    if (!fallbacks.contains(entry.problem)) all.fallbacks.push_back(std::move(entry));
+  }
+  all.images.merge(std::move(more.images));
+  all.unusable += more.unusable;
+}
+
+/// Why the user's own database offers nothing, where nothing is wrong with it; empty if it is not to be looked at.
+std::string why_nothing(const std::string& own, const DeviceSpec& device) {
+  try {
+    if (own.empty()) env::default_database();  // says why there is none
+  } catch (const DatabaseError& error) {
+    return error.what();
+  }
+  return exists(own) ? fmt::format("database {} has no kernels for {}", own, device.name)
+                     : fmt::format("database {} does not exist", own);
+}
+
+}  // namespace
+
+std::vector<std::string> DatabasePlaces::all() const {
+  std::vector<std::string> paths;
+  for (const std::string& path : {own, system}) {
+    if (!path.empty()) paths.push_back(path);
+  }
+  return paths;
+}
+
+DatabasePlaces database_places(const LibraryOptions& options) {
+  DatabasePlaces places;
+  try {
+    places.own = options.database.empty() ? env::default_database() : options.database;
+  } catch (const DatabaseError&) {
+    places.own.clear();
+  }
+  const auto named = env::get("MMTUNE_SYSTEM_DB");
+  places.system = named ? *named : shipped_database();
+  return places;
+}
+
+StoredKernels read_databases(const DatabasePlaces& places, const DeviceSpec& device, const TemplateFiles& files,
+                             LockBudget& budget, std::string& note) {
+  StoredKernels kernels;
+  std::vector<std::string> faults;
+  for (const std::string& path : places.all()) {
+    if (path == places.own && !exists(path)) continue;  // nothing was tuned yet
+    std::string fault;
+    add(kernels, read_database(path, device, files, budget, fault));
+    if (!fault.empty()) faults.push_back(std::move(fault));
+  }
+  if (faults.empty() && kernels.winners.empty()) faults.push_back(why_nothing(places.own, device));
+  if (faults.empty()) return kernels;
+  note = fmt::format("{}", fmt::join(faults, "; "));
+  log::warning("{}; going on with {}; run `{}`", note,
+               kernels.winners.empty() ? "the fallback kernels" : "the kernels that could be read",
+               tune_command("256..8192", places.own));
+  return kernels;
+}
+
+std::string tune_command(std::string_view sizes, const std::string& database) {
+  return fmt::format("mmtune --device auto --sizes {} --db {}", sizes, database);
+}
+
+}  // namespace mmtune

@@ -1,0 +1,111 @@
+// Products of column-major matrices with the names and arguments of cuBLAS, so that porting is a rename: cublas…
+// becomes mmtune…, CUBLAS_… becomes MMTUNE_BLAS_…. For C11 and C++.
+//
+// What is the same: order and meaning of arguments, numbers of the constants (those of the CUDA headers are accepted
+// too), calls that return before the GPU has finished, on the stream of mmtuneSetStream(). What differs:
+//
+//   - alpha and beta are on the host. Arrays of addresses for a batch are on the host too, so mmtuneSgemmBatched and
+//   the
+//     like do not exist: see mmtune_gemm_pointers() of <mmtune/mmtune_c.h>.
+//   - Sums of fp16 and bf16 are fp32, also where a compute type asks for less. Reduced-precision forms of fp32 run as
+//     tf32. Each product of a strided batch is a launch of its own.
+//   - A handle may be used by any thread at any time, once its stream and workspace are set.
+//   - A call's first use of a kernel that is not stored compiles it, where NVRTC is there: see mmtune_prepare().
+#pragma once
+
+#include <mmtune/mmtune_c.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mmtuneContext* mmtuneHandle_t;
+typedef int32_t mmtuneStatus_t;  ///< a mmtune_status; MMTUNE_BLAS_SUCCESS if all is well
+
+enum { MMTUNE_BLAS_SUCCESS = MMTUNE_OK };
+
+typedef int32_t mmtuneOperation_t;  ///< cublasOperation_t
+enum { MMTUNE_BLAS_OP_N = 0, MMTUNE_BLAS_OP_T = 1, MMTUNE_BLAS_OP_C = 2 };
+
+typedef int32_t mmtuneDataType_t;  ///< cudaDataType_t
+enum {
+  MMTUNE_BLAS_R_32F = 0,
+  MMTUNE_BLAS_R_64F = 1,
+  MMTUNE_BLAS_R_16F = 2,
+  MMTUNE_BLAS_R_8I = 3,
+  MMTUNE_BLAS_R_32I = 10,
+  MMTUNE_BLAS_R_16BF = 14,
+  MMTUNE_BLAS_R_8F_E4M3 = 28,
+  MMTUNE_BLAS_R_8F_E5M2 = 29,
+};
+
+typedef int32_t mmtuneComputeType_t;  ///< cublasComputeType_t; says what alpha and beta are
+enum {
+  MMTUNE_BLAS_COMPUTE_16F = 64,
+  MMTUNE_BLAS_COMPUTE_16F_PEDANTIC = 65,
+  MMTUNE_BLAS_COMPUTE_32F = 68,
+  MMTUNE_BLAS_COMPUTE_32F_PEDANTIC = 69,
+  MMTUNE_BLAS_COMPUTE_64F = 70,
+  MMTUNE_BLAS_COMPUTE_64F_PEDANTIC = 71,
+  MMTUNE_BLAS_COMPUTE_32I = 72,
+  MMTUNE_BLAS_COMPUTE_32I_PEDANTIC = 73,
+  MMTUNE_BLAS_COMPUTE_32F_FAST_16F = 74,
+  MMTUNE_BLAS_COMPUTE_32F_FAST_16BF = 75,
+  MMTUNE_BLAS_COMPUTE_32F_FAST_TF32 = 77,
+};
+
+/// For the device of the calling thread's context. The handle's stream is the default one.
+MMTUNE_API mmtuneStatus_t mmtuneCreate(mmtuneHandle_t* handle);
+/// As mmtune_close().
+MMTUNE_API mmtuneStatus_t mmtuneDestroy(mmtuneHandle_t handle);
+MMTUNE_API mmtuneStatus_t mmtuneSetStream(mmtuneHandle_t handle, void* stream);
+MMTUNE_API mmtuneStatus_t mmtuneGetStream(mmtuneHandle_t handle, void** stream);
+/// Device memory for all later calls, aligned to 256 bytes; null: the library's own.
+MMTUNE_API mmtuneStatus_t mmtuneSetWorkspace(mmtuneHandle_t handle, void* workspace, size_t bytes);
+/// To prepare() or explain() calls; it lives as long as the handle.
+MMTUNE_API mmtune_library* mmtuneGetLibrary(mmtuneHandle_t handle);
+/// A name for the status; mmtune_last_error() says what was wrong.
+MMTUNE_API const char* mmtuneGetStatusString(mmtuneStatus_t status);
+
+MMTUNE_API mmtuneStatus_t mmtuneSgemm(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb, int m,
+                                      int n, int k, const float* alpha, const float* A, int lda, const float* B,
+                                      int ldb, const float* beta, float* C, int ldc);
+MMTUNE_API mmtuneStatus_t mmtuneDgemm(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb, int m,
+                                      int n, int k, const double* alpha, const double* A, int lda, const double* B,
+                                      int ldb, const double* beta, double* C, int ldc);
+/// All pointers are to fp16: __half, whose header is not needed here.
+MMTUNE_API mmtuneStatus_t mmtuneHgemm(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb, int m,
+                                      int n, int k, const void* alpha, const void* A, int lda, const void* B, int ldb,
+                                      const void* beta, void* C, int ldc);
+/// `algo` does not count.
+MMTUNE_API mmtuneStatus_t mmtuneGemmEx(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb, int m,
+                                       int n, int k, const void* alpha, const void* A, mmtuneDataType_t Atype, int lda,
+                                       const void* B, mmtuneDataType_t Btype, int ldb, const void* beta, void* C,
+                                       mmtuneDataType_t Ctype, int ldc, mmtuneComputeType_t computeType, int algo);
+
+MMTUNE_API mmtuneStatus_t mmtuneSgemmStridedBatched(mmtuneHandle_t handle, mmtuneOperation_t transa,
+                                                    mmtuneOperation_t transb, int m, int n, int k, const float* alpha,
+                                                    const float* A, int lda, long long strideA, const float* B, int ldb,
+                                                    long long strideB, const float* beta, float* C, int ldc,
+                                                    long long strideC, int batchCount);
+MMTUNE_API mmtuneStatus_t mmtuneDgemmStridedBatched(mmtuneHandle_t handle, mmtuneOperation_t transa,
+                                                    mmtuneOperation_t transb, int m, int n, int k, const double* alpha,
+                                                    const double* A, int lda, long long strideA, const double* B,
+                                                    int ldb, long long strideB, const double* beta, double* C, int ldc,
+                                                    long long strideC, int batchCount);
+MMTUNE_API mmtuneStatus_t mmtuneHgemmStridedBatched(mmtuneHandle_t handle, mmtuneOperation_t transa,
+                                                    mmtuneOperation_t transb, int m, int n, int k, const void* alpha,
+                                                    const void* A, int lda, long long strideA, const void* B, int ldb,
+                                                    long long strideB, const void* beta, void* C, int ldc,
+                                                    long long strideC, int batchCount);
+MMTUNE_API mmtuneStatus_t mmtuneGemmStridedBatchedEx(mmtuneHandle_t handle, mmtuneOperation_t transa,
+                                                     mmtuneOperation_t transb, int m, int n, int k, const void* alpha,
+                                                     const void* A, mmtuneDataType_t Atype, int lda, long long strideA,
+                                                     const void* B, mmtuneDataType_t Btype, int ldb, long long strideB,
+                                                     const void* beta, void* C, mmtuneDataType_t Ctype, int ldc,
+                                                     long long strideC, int batchCount, mmtuneComputeType_t computeType,
+                                                     int algo);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,15 @@
+// What to compile where nothing is tuned that could run a problem. Pure: no driver, no clock.
+#pragma once
+
+#include <optional>
+
+#include "runtime/dispatch.h"
+
+namespace mmtune {
+
+/// The nearest of the configurations that are proven for the precision on some GPU, unless the model clearly prefers
+/// its own pick of all families; nothing if no family can run the problem. Has to be compiled. Takes as long as ranking
+/// all configurations: up to a second.
+std::optional<Choice> untuned_choice(const Problem& problem, const DeviceSpec& device);
+
+}  // namespace mmtune

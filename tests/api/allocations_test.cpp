@@ -1,0 +1,42 @@
+// What a call costs on the host: no allocation once its kernel is loaded.
+#include <cstdlib>
+#include <new>
+
+#include "tests/api/fixture.h"
+
+namespace {
+
+thread_local int allocations = 0;
+
+}  // namespace
+
+// Replaced for the whole program, which only counts. Not inlined, since g++ then sees free() for what new has returned.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace mmtune {
+namespace {
+
+class Allocations : public test::ApiTest {};
+
+TEST_F(Allocations, ThereAreNoneInACall) {
+  offer(Precision::fp32);
+  Library library = Library::open();
+  std::vector<float> memory(1000);
+  const Gemm call{
+      .m = 3, .n = 4, .k = 5, .a = memory.data(), .b = memory.data(), .c = memory.data(), .batch = 2, .stride_c = 100};
+  library.enqueue(call, nullptr);
+  const int before = allocations;
+  for (int i = 0; i < 3; ++i) library.enqueue(call, nullptr);
+  EXPECT_EQ(allocations, before);
+  library.gemm(call, nullptr);
+  EXPECT_GT(allocations, before) << "an answer has texts";
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,84 @@
+// The user's database and the one that was shipped with an application.
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "db/sqlite.h"
+#include "runtime/log.h"
+#include "tests/api/fixture.h"
+
+namespace mmtune {
+namespace {
+
+using test::Decision;
+using testing::HasSubstr;
+using testing::internal::CaptureStderr;
+using testing::internal::GetCapturedStderr;
+
+class Databases : public test::ApiTest {
+ protected:
+  static Problem square(std::int64_t size) { return packed_problem(Precision::fp32, Layout::nn, size, size, size); }
+  static Gemm call(std::int64_t size) { return {.m = size, .n = size, .k = size}; }
+
+  std::string shipped() const { return directory_.file("shipped.db"); }
+
+  test::ScopedEnv system_{"MMTUNE_SYSTEM_DB", shipped().c_str()};
+};
+
+TEST_F(Databases, ShippedResultsServeAtOnce) {
+  offer(shipped(), Decision{square(64), "naive", "", 5});
+  CaptureStderr();
+  Library library = Library::open();
+  EXPECT_EQ(library.plan(call(64)).match, Match::exact);
+  const auto a = test::numbers<float>(64 * 64, 1), b = test::numbers<float>(64 * 64, 2);
+  std::vector<float> c(64 * 64);
+  const Gemm product{
+      .m = 64, .n = 64, .k = 64, .a = a.data(), .lda = 64, .b = b.data(), .ldb = 64, .c = c.data(), .ldc = 64};
+  library.enqueue(product, nullptr);
+  EXPECT_EQ(c, test::expected(product, c)) << "machine code comes from there too";
+  EXPECT_EQ(GetCapturedStderr(), "") << "nothing is wrong: the user has tuned nothing yet";
+}
+
+TEST_F(Databases, TheUsersResultsWin) {
+  offer(shipped(), Decision{square(64), "naive", "", 5});
+  offer(shipped(), Decision{square(128), "naive", "", 6});
+  offer(database(), Decision{square(64), "naive", "", 7});
+  const Library library = Library::open();
+  EXPECT_EQ(library.plan(call(64)).expected_us, 7);
+  EXPECT_EQ(library.plan(call(128)).expected_us, 6);
+}
+
+TEST_F(Databases, OneThatIsDamagedOrMissingLeavesTheOther) {
+  const test::ScopedEnv loud("MMTUNE_LOG", "warning");
+  log::set_level(log::Level::warning);
+  offer(database(), Decision{square(64), "naive", "", 7});
+  const auto serves_with_one_warning = [&](const std::string& about) {
+    CaptureStderr();
+    EXPECT_EQ(Library::open().plan(call(64)).expected_us, 7);
+    const std::string said = GetCapturedStderr();
+    EXPECT_THAT(said, HasSubstr(about));
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  };
+  serves_with_one_warning("shipped.db");
+  std::ofstream(shipped()) << "this is no database, however long one looks at it";
+  serves_with_one_warning("shipped.db");
+
+  std::filesystem::rename(database(), directory_.file("good.db"));
+  std::ofstream(database()) << "this is no database either";
+  const test::ScopedEnv good("MMTUNE_SYSTEM_DB", directory_.file("good.db").c_str());
+  serves_with_one_warning("test.db");
+  log::set_level(log::Level::silent);
+}
+
+TEST_F(Databases, OneThatIsLockedIsWaitedForBriefly) {
+  offer(shipped(), Decision{square(64), "naive", "", 5});
+  offer(database(), Decision{square(64), "naive", "", 7});
+  Database other(database(), Database::Access::read_write);
+  other.exec("BEGIN EXCLUSIVE");
+  const Library library = Library::open();
+  EXPECT_EQ(library.plan(call(64)).expected_us, 5);
+  EXPECT_THAT(library.plan(call(64)).why, HasSubstr("locked by another process"));
+}
+
+}  // namespace
+}  // namespace mmtune

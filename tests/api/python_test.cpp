@@ -1,0 +1,28 @@
+// The Python package, in a process of its own.
+#include <sys/wait.h>
+
+#include <cstdlib>
+
+#include "test_paths.h"
+#include "tests/api/fixture.h"
+
+namespace mmtune {
+namespace {
+
+class Python : public test::ApiTest {};
+
+TEST_F(Python, ThePackageMultipliesWhatOthersAllocated) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "Python cannot load what was built with sanitizers";
+#endif
+  if (std::system("python3 -c 'import ctypes, dataclasses' > /dev/null 2>&1") != 0) GTEST_SKIP() << "no python3 here";
+  offer(Precision::fp32);
+  const std::string command =
+      "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" MMTUNE_SOURCE_DIR "/python' LD_LIBRARY_PATH='" MMTUNE_FAKE_CUDA_FOLDER
+      "' python3 '" MMTUNE_SOURCE_DIR "/tests/api/python_test.py' '" MMTUNE_SHARED_LIBRARY "'";
+  const int status = std::system(command.c_str());
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command;
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,108 @@
+"""The Python package on a driver that pretends, whose device memory is that of the host: python_test.py LIBRARY."""
+
+import ctypes
+import sys
+import unittest
+
+import mmtune
+
+PATH = sys.argv.pop()
+
+
+class Array:
+    """Host memory that says it is a GPU's, by __cuda_array_interface__."""
+
+    def __init__(self, shape, values=None, strides=None, ctype=ctypes.c_float, typestr="<f4"):
+        count = 1
+        for extent in shape:
+            count *= extent
+        self.memory = (ctype * (4 * count))(*(values or range(count)))
+        self.__cuda_array_interface__ = {
+            "shape": shape,
+            "strides": strides and tuple(stride * ctypes.sizeof(ctype) for stride in strides),
+            "typestr": typestr,
+            "data": (ctypes.addressof(self.memory), False),
+            "version": 3,
+        }
+
+
+def product(a, b, m, n, k):
+    return [sum(a[i * k + l] * b[l * n + j] for l in range(k)) for i in range(m) for j in range(n)]
+
+
+class Package(unittest.TestCase):
+    def setUp(self):
+        self.library = mmtune.Library(path=PATH)
+        self.addCleanup(self.library.close)
+
+    def test_rows(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        self.library.gemm(a, b, out=c)
+        self.assertEqual(list(c.memory)[:8], product(range(6), range(12), 2, 4, 3))
+
+    def test_transposed_views_and_scalars(self):
+        a = Array((2, 3), [0, 3, 1, 4, 2, 5], (1, 2))  # the same numbers by columns
+        b, c = Array((3, 4)), Array((2, 4), [1] * 8)
+        self.library.gemm(a, b, out=c, alpha=2, beta=-1)
+        self.assertEqual(list(c.memory)[:8], [2 * x - 1 for x in product(range(6), range(12), 2, 4, 3)])
+
+    def test_results_by_columns(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4), strides=(1, 2))
+        self.library.gemm(a, b, out=c)
+        wanted = product(range(6), range(12), 2, 4, 3)
+        self.assertEqual([c.memory[j * 2 + i] for i in range(2) for j in range(4)], wanted)
+
+    def test_batch(self):
+        a, b, c = Array((2, 2, 3)), Array((3, 4)), Array((2, 2, 4))
+        self.library.gemm(a, b, out=c)
+        wanted = product(range(6), range(12), 2, 4, 3) + product(range(6, 12), range(12), 2, 4, 3)
+        self.assertEqual(list(c.memory)[:16], wanted)
+
+    def test_dlpack(self):
+        a, b, c = Tensor((2, 3)), Tensor((3, 4)), Tensor((2, 4))
+        self.library.gemm(a, b, out=c)
+        self.assertEqual(list(c.memory)[:8], product(range(6), range(12), 2, 4, 3))
+        with self.assertRaisesRegex(TypeError, "device type 1"):
+            self.library.gemm(a, Tensor((3, 4), device=1), out=c)
+
+    def test_explain_and_prepare(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        self.library.prepare(a, b, out=c)
+        answer = self.library.explain(a, b, out=c)
+        self.assertEqual((answer.match, answer.family), ("nearest", "naive"))
+
+    def test_errors(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        with self.assertRaisesRegex(ValueError, "not those of a product"):
+            self.library.gemm(a, c, out=c)
+        with self.assertRaisesRegex(ValueError, "contiguous"):
+            self.library.gemm(Array((2, 3), strides=(7, 2)), b, out=c)
+        with self.assertRaisesRegex(TypeError, "no such product"):
+            self.library.gemm(a, b, out=Array((2, 4), ctype=ctypes.c_double, typestr="<f8"))
+        with self.assertRaisesRegex(TypeError, "offers neither"):
+            self.library.gemm([1], b, out=c)
+        with self.assertRaisesRegex(mmtune.Error, "catalogue"):
+            mmtune.Library(model="nothing", path=PATH)
+
+
+class Tensor(Array):
+    """The same by DLPack."""
+
+    def __init__(self, shape, device=2):
+        super().__init__(shape)
+        del self.__cuda_array_interface__
+        self.shape = (ctypes.c_int64 * len(shape))(*shape)
+        self.description = mmtune.arrays._DLManagedTensor()
+        tensor = self.description.tensor
+        tensor.data, tensor.device_type, tensor.ndim = ctypes.addressof(self.memory), device, len(shape)
+        tensor.code, tensor.bits, tensor.lanes, tensor.shape = 2, 32, 1, self.shape
+
+    def __dlpack__(self, stream):
+        assert stream == -1
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.description), b"dltensor", None)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,81 @@
+// MMTUNE_RECORD: what an application multiplied.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "runtime/call_record.h"
+#include "tests/api/fixture.h"
+
+namespace mmtune {
+namespace {
+
+using testing::HasSubstr;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Record : public test::ApiTest {
+ protected:
+  void SetUp() override { offer(Precision::fp32); }
+
+  std::string path() const { return directory_.file("calls.csv"); }
+
+  std::vector<float> memory_ = std::vector<float>(4096);
+  float* const data_ = memory_.data();
+};
+
+TEST_F(Record, CallsAreCountedByShapeAndWrittenAtTheEnd) {
+  const test::ScopedEnv record("MMTUNE_RECORD", path().c_str());
+  double expected_us = 0;
+  {
+    Library library = Library::open();
+    const Gemm often{.m = 3, .n = 4, .k = 5, .a = data_, .b = data_, .c = data_};
+    Gemm shifted = often;
+    shifted.a = data_ + 1;
+    Gemm columns = often;
+    columns.order = Order::column_major;
+    columns.batch = 2;
+    columns.stride_c = 100;
+    for (int i = 0; i < 3; ++i) library.enqueue(often, nullptr);
+    expected_us = library.gemm(shifted, nullptr).expected_us;
+    library.enqueue(columns, nullptr);
+    std::thread([&] { library.enqueue(often, nullptr); }).join();
+    EXPECT_FALSE(std::filesystem::exists(path())) << "no call touches a file";
+  }
+  const std::string text = text_of(path());
+  EXPECT_THAT(text, testing::StartsWith("precision,layout,m,n,k,count,seconds\n"));
+  EXPECT_THAT(text, HasSubstr(fmt::format("\nfp32,nn,3,4,5,5,{:.6g}\n", 5 * expected_us * 1e-6)));
+  EXPECT_THAT(text, HasSubstr("\nfp32,nn,4,3,5,2,")) << "column-major calls as the kernels see them";
+}
+
+TEST_F(Record, LibrariesAddToOneFile) {
+  const Problem small = packed_problem(Precision::bf16, Layout::tn, 1, 2, 3);
+  const Problem large = packed_problem(Precision::fp32, Layout::nn, 100, 200, 300);
+  append_record(path(), {{small, 2, 0.5}, {large, 1, 1.5}});
+  append_record(path(), {{small, 1, 0.25}});
+  EXPECT_EQ(text_of(path()),
+            "precision,layout,m,n,k,count,seconds\n"
+            "fp32,nn,100,200,300,1,1.5\nbf16,tn,1,2,3,2,0.5\nbf16,tn,1,2,3,1,0.25\n");
+}
+
+TEST_F(Record, AnotherFileIsLeftAsItIs) {
+  std::ofstream(path()) << "a letter\n";
+  EXPECT_THROW(append_record(path(), {{packed_problem(Precision::fp32, Layout::nn, 1, 2, 3), 1, 1}}), Error);
+  EXPECT_EQ(text_of(path()), "a letter\n");
+  EXPECT_THROW(
+      append_record(directory_.file("none/calls.csv"), {{packed_problem(Precision::fp32, Layout::nn, 1, 2, 3), 1, 1}}),
+      Error);
+}
+
+TEST_F(Record, AFileThatCannotBeWrittenStopsNoApplication) {
+  const test::ScopedEnv record("MMTUNE_RECORD", directory_.file("none/calls.csv").c_str());
+  Library library = Library::open();
+  EXPECT_NO_THROW(library.enqueue({.m = 3, .n = 4, .k = 5, .a = data_, .b = data_, .c = data_}, nullptr));
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,99 @@
+// Sizes, layouts and precisions that were never tuned.
+#include "runtime/untuned.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+
+#include "runtime/log.h"
+#include "templates/cost.h"
+#include "templates/gpu_catalog.h"
+#include "tests/api/fixture.h"
+
+namespace mmtune {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Untuned, EveryPrecisionGetsMoreThanThePlainKernel) {
+  const DeviceSpec device = catalog_gpu("h200");
+  for (const Precision precision : kAllPrecisions) {
+    const Problem problem = packed_problem(precision, Layout::tn, 4096, 4096, 4096);
+    const auto choice = untuned_choice(problem, device);
+    ASSERT_TRUE(choice) << to_string(problem);
+    EXPECT_NE(choice->family->name(), "naive") << to_string(problem);
+    EXPECT_TRUE(choice->binary_hash.empty());
+    EXPECT_TRUE(satisfies(problem.align, choice->plan.needs));
+  }
+}
+
+TEST(Untuned, OddLeadingDimensionsAreNoReasonForThePlainKernel) {
+  const DeviceSpec device = catalog_gpu("h200");
+  Problem problem = packed_problem(Precision::bf16, Layout::nn, 4096, 4096, 4096);
+  problem.align = {2, 2, 2};
+  const auto choice = untuned_choice(problem, device);
+  ASSERT_TRUE(choice);
+  EXPECT_NE(choice->family->name(), "naive");
+  EXPECT_TRUE(satisfies(problem.align, choice->plan.needs));
+}
+
+TEST(Untuned, WhatIsProvenGoesBeforeTheModel) {
+  const auto choice =
+      untuned_choice(packed_problem(Precision::fp32, Layout::nn, 4096, 4096, 4096), catalog_gpu("h200"));
+  ASSERT_TRUE(choice);
+  EXPECT_THAT(choice->why, HasSubstr("proven elsewhere"));
+  EXPECT_EQ(choice->match, Match::predicted);
+  EXPECT_GT(choice->expected_us, 0);
+}
+
+class Prepare : public test::ApiTestWith<test::NvrtcTest> {
+ protected:
+  void SetUp() override {
+    NvrtcTest::SetUp();
+    if (IsSkipped()) return;
+    offer(Precision::fp32, Layout::nn);
+    offer(Precision::fp32, Layout::tn);
+  }
+};
+
+TEST_F(Prepare, CompilesThePickWhereNothingIsTuned) {
+  Library library = Library::open();
+  const Gemm call{.layout = Layout::nt, .m = 512, .n = 512, .k = 512};
+  EXPECT_EQ(library.plan(call).match, Match::fallback);
+  library.prepare(std::array{call});
+  const Answer answer = library.plan(call);
+  EXPECT_EQ(answer.match, Match::predicted);
+  EXPECT_NE(answer.family, "naive");
+  EXPECT_THAT(answer.why, HasSubstr("nothing is tuned for fp32 nt"));
+  std::vector<float> memory(100);
+  const Gemm other{
+      .layout = Layout::nt, .m = 9, .n = 9, .k = 9, .a = memory.data(), .b = memory.data(), .c = memory.data()};
+  EXPECT_EQ(library.gemm(other, nullptr).match, Match::fallback) << "compiled once for all other sizes";
+}
+
+TEST_F(Prepare, AFallbackSaysSoOnce) {
+  const test::ScopedEnv loud("MMTUNE_LOG", "warning");
+  log::set_level(log::Level::warning);
+  std::vector<double> memory(4096);
+  testing::internal::CaptureStderr();
+  {
+    Library library = Library::open({.compile_missing = true});
+    for (const int size : {3, 4, 5}) {
+      library.enqueue({.precision = Precision::fp64,
+                       .m = size,
+                       .n = size,
+                       .k = size,
+                       .a = memory.data(),
+                       .b = memory.data(),
+                       .c = memory.data()},
+                      nullptr);
+    }
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("prepare()"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  log::set_level(log::Level::silent);
+}
+
+}  // namespace
+}  // namespace mmtune

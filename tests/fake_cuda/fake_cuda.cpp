@@ -1,0 +1,216 @@
+#include "tests/fake_cuda/fake_cuda.h"
+
+#include <cuda.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sstream>
+
+#include "tests/operands.h"
+
+namespace mmtune::test {
+
+namespace {
+
+constexpr std::string_view kMark = "a plain loop: ";
+
+struct Program {
+  bool computes = false;
+  NumberFormat a{}, b{}, c{}, scalar{};
+  int bytes_a = 0, bytes_b = 0, bytes_c = 0, bytes_scalar = 0;
+  bool transposes_a = false, transposes_b = false;
+};
+
+/// Contexts and devices are only told apart.
+int primary_context = 0;
+thread_local CUcontext current = nullptr;
+
+Program parse(const char* image) {
+  Program program;
+  if (std::strncmp(image, kMark.data(), kMark.size()) != 0) return program;
+  std::istringstream text(image + kMark.size());
+  int a = 0, b = 0, c = 0, scalar = 0;
+  text >> a >> b >> c >> scalar >> program.bytes_a >> program.bytes_b >> program.bytes_c >> program.bytes_scalar >>
+      program.transposes_a >> program.transposes_b;
+  program.a = static_cast<NumberFormat>(a);
+  program.b = static_cast<NumberFormat>(b);
+  program.c = static_cast<NumberFormat>(c);
+  program.scalar = static_cast<NumberFormat>(scalar);
+  program.computes = true;
+  return program;
+}
+
+double load(NumberFormat format, int bytes, CUdeviceptr base, std::int64_t index) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, reinterpret_cast<const char*>(base) + index * bytes, static_cast<std::size_t>(bytes));
+  return decode(format, bits);
+}
+
+/// The arguments of blas_arguments().
+void multiply(const Program& program, void** arguments) {
+  const auto number = [&](int i) { return *static_cast<std::int64_t*>(arguments[i]); };
+  const auto address = [&](int i) { return *static_cast<CUdeviceptr*>(arguments[i]); };
+  const auto scalar = [&](int i) {
+    return load(program.scalar, program.bytes_scalar, reinterpret_cast<CUdeviceptr>(arguments[i]), 0);
+  };
+  const std::int64_t m = number(0), n = number(1), k = number(2), lda = number(5), ldb = number(7), ldc = number(10);
+  const double alpha = scalar(3), beta = scalar(8);
+  for (std::int64_t row = 0; row < m; ++row) {
+    for (std::int64_t column = 0; column < n; ++column) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < k; ++l) {
+        sum += load(program.a, program.bytes_a, address(4), program.transposes_a ? l * lda + row : row * lda + l) *
+               load(program.b, program.bytes_b, address(6), program.transposes_b ? column * ldb + l : l * ldb + column);
+      }
+      const std::int64_t place = row * ldc + column;
+      const double before = beta == 0 ? 0 : beta * load(program.c, program.bytes_c, address(9), place);
+      const std::uint64_t bits = encode(program.c, alpha * sum + before);
+      std::memcpy(reinterpret_cast<char*>(address(9)) + place * program.bytes_c, &bits,
+                  static_cast<std::size_t>(program.bytes_c));
+    }
+  }
+}
+
+int attribute_of_an_h200(CUdevice_attribute attribute) {
+  static const std::map<int, int> values = {{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
+                                            {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+                                            {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},
+                                            {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+                                            {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+                                            {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
+                                            {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
+                                            {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
+                                            {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
+                                            {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
+                                            {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
+                                            {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
+                                            {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024},
+                                            {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1},
+                                            {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 62914560},
+                                            {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1980000},
+                                            {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 3201000},
+                                            {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 6144}};
+  const auto found = values.find(attribute);
+  return found == values.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+FakeCuda& fake_cuda() {
+  static FakeCuda fake;
+  return fake;
+}
+
+std::string fake_program(Precision precision, Layout layout) {
+  const PrecisionTraits& types = traits(precision);
+  return fmt::format("{}{} {} {} {} {} {} {} {} {} {}", kMark, static_cast<int>(types.a.format),
+                     static_cast<int>(types.b.format), static_cast<int>(types.c.format),
+                     static_cast<int>(types.scalar.format), types.a.bytes, types.b.bytes, types.c.bytes,
+                     types.scalar.bytes, static_cast<int>(transposes_a(layout)),
+                     static_cast<int>(transposes_b(layout)));
+}
+
+}  // namespace mmtune::test
+
+using namespace mmtune::test;  // NOLINT(google-build-using-namespace): what follows is the driver's
+
+extern "C" {
+
+CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int* version) {
+  *version = CUDA_VERSION;
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult, const char** text) {
+  *text = "CUDA_ERROR_PRETENDED";
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult, const char** text) {
+  *text = "pretended";
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int* count) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+CUresult cuDeviceGetName(char* name, int size, CUdevice) {
+  std::strncpy(name, "NVIDIA H200", static_cast<std::size_t>(size));
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
+  std::memset(uuid, 7, sizeof(*uuid));
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+  *value = attribute_of_an_h200(attribute);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
+  *bytes = std::size_t{140} << 30;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  *context = reinterpret_cast<CUcontext>(&primary_context);
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  *context = current;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext context) {
+  current = context;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetDevice(CUdevice* device) {
+  *device = 0;
+  return current == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
+  *address = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  ++fake_cuda().allocations;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree(CUdeviceptr address) {
+  std::free(reinterpret_cast<void*>(address));  // NOLINT(performance-no-int-to-ptr)
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
+  ++fake_cuda().loaded_programs;
+  *module = reinterpret_cast<CUmodule>(new Program(parse(static_cast<const char*>(image))));
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule module) {
+  delete reinterpret_cast<Program*>(module);
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char*) {
+  *function = reinterpret_cast<CUfunction>(module);
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void**) {
+  ++fake_cuda().launches;
+  fake_cuda().last_stream = config->hStream;
+  const auto& program = *reinterpret_cast<const Program*>(function);
+  if (program.computes) multiply(program, arguments);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
+  *status = fake_cuda().is_capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                                const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
+                                CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"
