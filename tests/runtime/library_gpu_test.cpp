@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "templates/dtype.h"
 #include "tests/operands.h"
@@ -243,6 +245,55 @@ TEST_F(GpuLibrary, ScalesAsBlasDoes) {
     for (const double alpha : {0.0, 1.0, -2.0}) {
       for (const double beta : {0.0, 1.0, 0.5}) expect_right(library, problem, {.alpha = alpha, .beta = beta});
     }
+  }
+}
+
+TEST_F(GpuLibrary, ColumnMajorCallsAreThoseOfTheTransposes) {
+  tune({fp32(64, 64, 64), "simt"});
+  Library library = open(true);
+  for (const Layout layout : kAllLayouts) {
+    Product product(packed_problem(Precision::fp32, layout, 72, 40, 24), {.alpha = 2, .padding = 4});
+    const Gemm rows = product.call();
+    Gemm columns = rows;
+    columns.order = Order::column_major;
+    columns.layout = layout == Layout::nt ? Layout::tn : layout == Layout::tn ? Layout::nt : layout;
+    std::swap(columns.m, columns.n);
+    std::swap(columns.a, columns.b);
+    std::swap(columns.lda, columns.ldb);
+    library.enqueue(columns, stream_.get());
+    MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+    EXPECT_TRUE(product.is_right()) << to_string(layout);
+  }
+}
+
+TEST_F(GpuLibrary, BatchesOfPointersAreRight) {
+  tune({fp32(128, 128, 128), "simt", "SPLIT=2"});
+  Library library = open(true);
+  for (const int padding : {0, 1}) {
+    std::vector<std::unique_ptr<Product>> products;
+    std::vector<const void*> a, b;
+    std::vector<void*> c;
+    for (int i = 0; i < 5; ++i) {
+      products.push_back(std::make_unique<Product>(fp32(128, 64, 128), Options{.padding = padding, .offset = padding}));
+      a.push_back(products.back()->call().a);
+      b.push_back(products.back()->call().b);
+      c.push_back(products.back()->call().c);
+    }
+    library.enqueue(products[0]->call(), {a, b, c}, stream_.get());
+    MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+    for (const auto& product : products) EXPECT_TRUE(product->is_right()) << padding;
+  }
+}
+
+TEST_F(GpuLibrary, PrepareCompilesWhereNothingIsTuned) {
+  for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::int8}) {
+    Library library = open();
+    Product product(packed_problem(precision, Layout::nt, 300, 200, 130), {.padding = 1, .offset = 1});
+    library.prepare(std::array{product.call()}, stream_.get());
+    const Answer answer = library.gemm(product.call(), stream_.get());
+    MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+    EXPECT_TRUE(product.is_right()) << answer.family << ' ' << answer.config;
+    EXPECT_EQ(answer.match, Match::predicted) << answer.why;
   }
 }
 

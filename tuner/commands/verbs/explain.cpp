@@ -7,12 +7,12 @@
 
 #include "db/store.h"
 #include "templates/families.h"
+#include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/study/explanation.h"
 #include "tuner/study/local_compiler.h"
 #include "tuner/study/timed_trials.h"
-#include "tuner/text/sizes.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -23,15 +23,6 @@ struct ExplainOptions : Options {
   std::string family;
   std::string config;
 };
-
-Problem the_problem(const ExplainOptions& options) {
-  const auto sizes = parse_sizes(options.size);
-  if (sizes.size() != 1 || options.precisions.size() != 1 || options.layouts.size() != 1) {
-    throw UsageError(fmt::format("--size '{}' with these --precision and --layout are {} problems; name one",
-                                 options.size, sizes.size() * options.precisions.size() * options.layouts.size()));
-  }
-  return packed_problem(options.precisions[0], options.layouts[0], sizes[0].m, sizes[0].n, sizes[0].k);
-}
 
 /// What the database knows of the problem on the device.
 struct Known {
@@ -68,7 +59,7 @@ Candidate wanted_candidate(const ExplainOptions& options, const Problem& problem
 }
 
 ExitCode explain_kernel(const ExplainOptions& options) {
-  const auto problem = the_problem(options);
+  const auto problem = one_problem(options.size, options);
   const auto device = choose_device(options.device);
   const auto known = look_up(options, problem, key_of(device.spec));
   const auto candidate = wanted_candidate(options, problem, device.spec, known);

@@ -10,10 +10,10 @@
 #include "runtime/nvrtc.h"
 #include "runtime/template_files.h"
 #include "templates/families.h"
+#include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/text/files.h"
-#include "tuner/text/sizes.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -24,15 +24,6 @@ struct RenderOptions : Options {
   std::string size;
   std::string config;
 };
-
-Problem the_problem(const RenderOptions& options) {
-  const auto sizes = parse_sizes(options.size);
-  if (sizes.size() != 1 || options.precisions.size() != 1 || options.layouts.size() != 1) {
-    throw UsageError(fmt::format("--size '{}' with these --precision and --layout makes {} sources; name one of each",
-                                 options.size, sizes.size() * options.precisions.size() * options.layouts.size()));
-  }
-  return packed_problem(options.precisions[0], options.layouts[0], sizes[0].m, sizes[0].n, sizes[0].k);
-}
 
 /// The architecture that NVRTC would compile for, which the source sees as ARCH.
 int target_of(const DeviceSpec& device) {
@@ -46,7 +37,7 @@ int target_of(const DeviceSpec& device) {
 
 ExitCode render_source(const RenderOptions& options) {
   const auto& family = family_named(options.family);
-  const auto problem = the_problem(options);
+  const auto problem = one_problem(options.size, options);
   const auto given = family.parse(options.config);
   const auto device = choose_device(options.device);
   const auto config = family.complete(given, problem, device.spec);

@@ -1,0 +1,19 @@
+// A kernel for projects that do not use mmtune: its source in one file, and its launch as JSON.
+#pragma once
+
+#include <string>
+
+#include "templates/device_spec.h"
+#include "templates/render.h"
+#include "tuner/lanes/program.h"
+
+namespace mmtune {
+
+/// The source with the device headers that it includes in their places: NVRTC and nvcc (--std=c++17) compile it alone,
+/// to the same machine code.
+std::string self_contained(const Source& source, const TemplateFiles& files);
+
+/// How the program is launched for its problem on the GPU: an object whose members docs/cli.md explains.
+std::string launch_json(const Program& program, const DeviceSpec& device);
+
+}  // namespace mmtune
