@@ -4,7 +4,7 @@
 #     mmtune::shared   libmmtune.so with all of them, which shows the public functions alone
 #
 # Installed with a package config, so that find_package(mmtune) gives the same targets, and with mmtune.pc and
-# mmtune-static.pc. `cpack -G DEB` makes a package of program and library.
+# mmtune-static.pc. `cpack` makes a package of program and library.
 include(CMakePackageConfigHelpers)
 
 add_library(mmtune INTERFACE)
@@ -69,6 +69,7 @@ mmtune_pkg_config(mmtune shared "" "-lmmtune")
 mmtune_pkg_config(mmtune-static static "Requires: fmt sqlite3"
                   "-lmmtune_runtime -lmmtune_db -lmmtune_templates -ldl -pthread")
 
+set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "mmtune contributors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)

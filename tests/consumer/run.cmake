@@ -23,6 +23,15 @@ foreach(consumer consumer_static consumer_shared consumer_c)
   execute_process(COMMAND ${WORK}/bin/${consumer} WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 
+# The shared library shows the public functions alone.
+find_program(NM nm REQUIRED)
+file(GLOB_RECURSE shared ${WORK}/installed/libmmtune.so)
+execute_process(COMMAND ${NM} --dynamic --demangle --defined-only ${shared} OUTPUT_VARIABLE symbols
+                COMMAND_ERROR_IS_FATAL ANY)
+if(NOT symbols MATCHES "mmtune_open" OR symbols MATCHES "fmt::|mmtune::Store|mmtune::Library::Impl::")
+  message(FATAL_ERROR "${shared}: shows\n${symbols}")
+endif()
+
 # By pkg-config, wherever the files were installed to.
 find_program(PKG_CONFIG pkg-config)
 file(GLOB_RECURSE found ${WORK}/installed/mmtune.pc)
