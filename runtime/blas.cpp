@@ -186,7 +186,7 @@ extern "C" {
 mmtuneStatus_t mmtuneCreate(mmtuneHandle_t* handle) {
   if (handle != nullptr) *handle = nullptr;
   return status_of(
-      [&] { required(handle, "handle") = new mmtuneContext{{mmtune::Library::open({.compile_missing = true})}}; });
+      [&] { required(handle, "handle") = new mmtuneContext{{mmtune::Library::open({.compile_untuned = true})}}; });
 }
 
 mmtuneStatus_t mmtuneDestroy(mmtuneHandle_t handle) {

@@ -89,6 +89,7 @@ mmtune::LibraryOptions options_of(const mmtune_options* given) {
   if (options.model != nullptr) result.model = options.model;
   result.device = options.device;
   result.compile_missing = options.compile_missing != 0;
+  result.compile_untuned = options.compile_untuned != 0;
   return result;
 }
 

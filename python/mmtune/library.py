@@ -58,6 +58,8 @@ class _Options(ctypes.Structure):
         ("model", ctypes.c_char_p),
         ("device", ctypes.c_int32),
         ("compile_missing", ctypes.c_int32),
+        ("compile_untuned", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
     ]
 
 
@@ -168,13 +170,14 @@ def _call(a, b, c, alpha, beta, precision):
 class Library:
     """The kernels for one GPU. Use from any thread. Close it, or leave its `with` block, once the GPU has finished."""
 
-    def __init__(self, database=None, device=-1, model=None, compile_missing=True, path=None):
-        """`path` names libmmtune.so; by default the one beside this package, else where the loader searches."""
+    def __init__(self, database=None, device=-1, model=None, compile_untuned=True, path=None):
+        """`compile_untuned` lets the first call of a kind that nothing is tuned for compile a kernel, in about a second.
+        `path` names libmmtune.so; by default the one beside this package, else where the loader searches."""
         self._handle = ctypes.c_void_p()
         self._api = _load(path)
         options = _Options(
             ctypes.sizeof(_Options), str(database).encode() if database else None, model.encode() if model else None,
-            device, compile_missing,
+            device, 0, compile_untuned, 0,
         )  # fmt: skip
         self._check(self._api.mmtune_open(ctypes.byref(options), ctypes.byref(self._handle)))
 

@@ -71,6 +71,27 @@ TEST_F(Prepare, CompilesThePickWhereNothingIsTuned) {
   EXPECT_EQ(library.gemm(other, nullptr).match, Match::fallback) << "compiled once for all other sizes";
 }
 
+TEST_F(Prepare, ACallCompilesOnceForSizesOfAKindIfAllowed) {
+  Library library = Library::open({.compile_untuned = true});
+  std::vector<float> memory(300 * 300);
+  const auto run = [&](std::int64_t size) {
+    return library.gemm({.layout = Layout::nt,
+                         .m = size,
+                         .n = size,
+                         .k = size,
+                         .a = memory.data(),
+                         .b = memory.data(),
+                         .c = memory.data()},
+                        nullptr);
+  };
+  const int loaded = test::fake_cuda().loaded_programs;
+  const Answer first = run(256), second = run(300);
+  EXPECT_NE(first.family, "naive");
+  EXPECT_EQ(second.config, first.config);
+  EXPECT_THAT(second.why, HasSubstr("another one"));
+  EXPECT_EQ(test::fake_cuda().loaded_programs, loaded + 1);
+}
+
 TEST_F(Prepare, AFallbackSaysSoOnce) {
   const test::ScopedEnv loud("MMTUNE_LOG", "warning");
   log::set_level(log::Level::warning);

@@ -10,7 +10,9 @@
 //   - Sums of fp16 and bf16 are fp32, also where a compute type asks for less. Reduced-precision forms of fp32 run as
 //     tf32. Each product of a strided batch is a launch of its own.
 //   - A handle may be used by any thread at any time, once its stream and workspace are set.
-//   - A call's first use of a kernel that is not stored compiles it, where NVRTC is there: see mmtune_prepare().
+//   - Where nothing is tuned, the first call of a kind compiles a kernel, in about a second, if NVRTC is there: a
+//   handle
+//     has LibraryOptions::compile_untuned. mmtune_prepare() does it before.
 #pragma once
 
 #include <mmtune/mmtune_c.h>

@@ -41,6 +41,9 @@ struct LibraryOptions {
   /// Lets gemm() compile the fallback where the database has none: once per precision and layout, in a fraction of a
   /// second. Otherwise only prepare() compiles anything.
   bool compile_missing = false;
+  /// Lets gemm() compile, where nothing is tuned, what prepare() would: at the first call of a precision, layout,
+  /// alignment and kind of extents (below 64 or not), in about a second. Other sizes of that kind run the same program.
+  bool compile_untuned = false;
 };
 
 /// How all matrices of a call lie in memory.

@@ -78,10 +78,12 @@ typedef struct mmtune_options {
   const char* model;
   int32_t device;
   int32_t compile_missing;  ///< 0 or 1
+  int32_t compile_untuned;  ///< 0 or 1
+  int32_t reserved;         ///< 0
 } mmtune_options;
 
 #define MMTUNE_OPTIONS_INIT \
-  { sizeof(mmtune_options), NULL, NULL, MMTUNE_CURRENT_DEVICE, 0 }
+  { sizeof(mmtune_options), NULL, NULL, MMTUNE_CURRENT_DEVICE, 0, 0, 0 }
 
 /// struct Gemm.
 typedef struct mmtune_call {

@@ -1,0 +1,112 @@
+// From a problem to a kernel that is loaded: chosen by the decisions, read from the databases or compiled, remembered.
+#pragma once
+
+#include <mmtune/mmtune.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "runtime/append_map.h"
+#include "runtime/databases.h"
+#include "runtime/dispatch.h"
+#include "runtime/kernel_cache.h"
+#include "runtime/programs.h"
+
+namespace mmtune {
+
+/// An answer worked out: complete once `kernel` is there, until then only good for planning.
+struct Ready {
+  Ready(Choice chosen, Answer answered, KernelCache::Kernel loaded, bool stopgap)
+      : choice(std::move(chosen)), answer(std::move(answered)), kernel(std::move(loaded)), is_stopgap(stopgap) {}
+
+  Choice choice;
+  Answer answer;
+  KernelCache::Kernel kernel;
+  bool is_stopgap = false;                         ///< better could not be loaded just now: the next call tries again
+  mutable std::atomic<std::int64_t> products = 0;  ///< that it ran, where calls are recorded
+};
+
+using ReadyPtr = std::shared_ptr<const Ready>;
+
+/// Thread safe; what is remembered is found without a lock. Must end in the context that kernels were loaded in.
+class ReadyKernels {
+ public:
+  static constexpr std::size_t kRemembered = 1 << 14;  ///< answers; further sizes are worked out on every call
+
+  /// Reads the databases; what is wrong with them becomes part of every answer. `installed` is the GPU that kernels are
+  /// loaded on; none for a model.
+  ReadyKernels(const LibraryOptions& options, DeviceSpec device, std::optional<CUdevice> installed);
+
+  const DeviceSpec& device() const { return device_; }
+
+  /// What would run.
+  ReadyPtr planned(const Problem& problem);
+
+  /// What runs now, loaded in the current context. While the stream is captured nothing is loaded. Throws as
+  /// Library::gemm.
+  ReadyPtr ready(CUcontext context, const Problem& problem, CUstream stream);
+
+  /// The same, compiled if need be.
+  ReadyPtr prepared(CUcontext context, const Problem& problem);
+
+  /// Everything that is remembered.
+  void for_each(const std::function<void(const Problem&, const Ready&)>& visit) const;
+
+  /// Whether something ran that is not remembered.
+  bool has_forgotten() const { return forgotten_; }
+
+ private:
+  enum class Compile { no, yes };
+
+  struct Place {
+    CUcontext context;  ///< null: planned, loaded nowhere
+    Problem problem;
+
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  struct PlaceHash {
+    std::size_t operator()(const Place& place) const;
+  };
+
+  StoredKernels load_databases();
+  ReadyPtr remember(CUcontext context, const Problem& problem, ReadyPtr ready);
+  ReadyPtr make_ready(Choice choice, KernelCache::Kernel kernel = nullptr, bool is_stopgap = false) const;
+  KernelCache::Kernel load(CUcontext context, const Choice& choice, const Problem& problem, Compile compile);
+  KernelCache::Kernel loaded(CUcontext context, const Choice& choice, const Problem& problem);
+  ReadyPtr load_or_fall_back(CUcontext context, const Choice& choice, const Problem& problem, Compile compile);
+  ReadyPtr ready_in_capture(CUcontext context, const Problem& problem);
+  void prepare_fallback(CUcontext context, const Problem& problem, Compile compile);
+  std::optional<Choice> to_compile(const Problem& problem) const;
+  std::optional<Choice> first_pick(const Problem& problem);
+  Error nothing_to_run(const Problem& problem) const;
+  void warn_of_fallback(const Problem& problem, std::string_view why);
+
+  bool compile_missing_;
+  bool compile_untuned_;
+  std::optional<CUdevice> installed_;
+  DatabasePlaces places_;
+  LockBudget lock_budget_;
+  std::string note_;  ///< what is wrong with the databases
+  DeviceSpec device_;
+  Programs programs_;
+  DispatchTable table_;
+  KernelCache kernels_;
+  AppendMap<Place, ReadyPtr, PlaceHash> ready_{kRemembered};
+  std::atomic<bool> warned_of_fallback_ = false;
+  std::atomic<bool> forgotten_ = false;
+
+  /// What tells problems apart that one program may serve where nothing is tuned.
+  using Kind = std::tuple<Precision, Layout, int, int, int, bool, bool, bool>;
+  std::mutex picks_mutex_;
+  std::map<Kind, std::optional<Choice>> picks_;
+};
+
+}  // namespace mmtune
