@@ -1,3 +1,19 @@
+# With MMTUNE_UNITY each folder's sources are one translation unit, except those of plug-ins (kernel families and verbs),
+# which need not know each other's names.
+function(mmtune_compile_folders_together target sources)
+  if(NOT MMTUNE_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>) # one file is no header
+  list(FILTER sources EXCLUDE REGEX "/(families|verbs)/")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER ${folder} group)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+endfunction()
+
 # mmtune_layer(NAME SEES LAYER…): the static library mmtune_NAME from the sources of folder NAME.
 #
 # Its include path holds one link per folder it may see, so that an include against the direction of the layers does
@@ -11,6 +27,7 @@ function(mmtune_layer name)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:mmtune_options>)
+  mmtune_compile_folders_together(${target} "${sources}")
   mmtune_precompile(${target} mmtune_templates ${MMTUNE_COMMON_HEADERS})
 
   set(view ${PROJECT_BINARY_DIR}/layers/${name})

@@ -15,7 +15,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr double kClearlyWorse = 1.5;  // proven is worth more than a model's word for less
+constexpr double kProvenIsWorth = 1.5;  // proven is worth more than a model's word for less
 
 struct Candidate {
   const Family* family = nullptr;
@@ -76,7 +76,7 @@ std::optional<Choice> untuned_choice(const Problem& given, const DeviceSpec& dev
     auto near = nearest_proven(*family, problem, device);
     if (near && (!proven || near->first < proven->first)) proven = std::move(near);
   }
-  if (proven && proven->second.model_us <= pick.model_us * kClearlyWorse) {
+  if (proven && proven->second.model_us <= pick.model_us * kProvenIsWorth) {
     return choice_of(proven->second, given, device, "a configuration that is proven elsewhere");
   }
   if (pick.family == nullptr) return std::nullopt;

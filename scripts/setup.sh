@@ -103,6 +103,7 @@ configure() {
   say "configuring in $build"
   mkdir -p "$build"
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMMTUNE_BUILD_TESTS="$tests" \
+    -DMMTUNE_UNITY=yes \
     -DMMTUNE_CUDA_INCLUDE_DIR="$cuda_include" > "$build/configure.log" 2>&1 ||
     { cat "$build/configure.log" >&2; fail "cmake failed, see above" 1; }
 }

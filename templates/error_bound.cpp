@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "templates/tiling.h"
+
 namespace mmtune {
 
 namespace {
@@ -10,8 +12,6 @@ namespace {
 constexpr double kReferenceRoundoff = 0x1p-53;  // the verifier's sums are doubles
 
 double growth(std::int64_t additions) { return 8 * std::sqrt(static_cast<double>(additions)); }
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

@@ -8,8 +8,8 @@
 namespace mmtune {
 namespace {
 
-constexpr std::int64_t kSmemStep = 128;  // bytes: what all granularities are multiples of
-constexpr std::int64_t kKiB = 1024;
+constexpr std::int64_t kSmemStep = 128;     // bytes: what all granularities are multiples of
+constexpr std::int64_t kMemoryStep = 1024;  // bytes
 
 std::int64_t amount_of(const BlockResources& block, OccupancyLimit resource) {
   switch (resource) {
@@ -116,7 +116,7 @@ std::string to_string(const OccupancyStep& step) {
 std::vector<OccupancyPoint> occupancy_curve(const DeviceSpec& device, const BlockResources& block,
                                             OccupancyLimit varied) {
   const bool of_memory = varied == OccupancyLimit::shared_memory;
-  const std::int64_t step = of_memory ? kKiB : step_of(device, varied);
+  const std::int64_t step = of_memory ? kMemoryStep : step_of(device, varied);
   const std::int64_t most = of_memory                           ? device.smem_per_block_optin
                             : varied == OccupancyLimit::threads ? device.max_threads_per_block
                                                                 : device.max_registers_per_thread;

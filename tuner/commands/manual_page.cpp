@@ -38,7 +38,7 @@ std::string roff(std::string_view text) {
   return result;
 }
 
-std::string term(const Option& option) {
+std::string roff_term(const Option& option) {
   if (is_argument(option)) return fmt::format("\\fI{}\\fR", roff(option.value));
   std::vector<std::string> names;
   for (const std::string& name : names_of(option)) names.push_back(fmt::format("\\fB{}\\fR", roff(name)));
@@ -46,13 +46,13 @@ std::string term(const Option& option) {
   return fmt::format("{}{}", fmt::join(names, ", "), value);
 }
 
-std::string entry(const std::string& term, std::string_view meaning) {
+std::string roff_entry(const std::string& term, std::string_view meaning) {
   return fmt::format(".TP\n{}\n{}\n", term, roff(meaning));
 }
 
 std::string section(const Verb& verb, const std::string& path) {
   auto text = fmt::format(".SS {} {}\n{}\n", roff(path), roff(synopsis(verb)), roff(verb.help));
-  for (const Option& option : verb.options) text += entry(term(option), description(option));
+  for (const Option& option : verb.options) text += roff_entry(roff_term(option), description(option));
   if (!verb.examples.empty()) text += ".PP\n.EX\n";
   for (const std::string& example : verb.examples) text += roff(example) + '\n';
   if (!verb.examples.empty()) text += ".EE\n";
@@ -75,11 +75,11 @@ std::string manual_page(const std::vector<Verb>& verbs, std::string_view version
   }
   text += ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : kExitCodes)
-    text += entry(fmt::format("\\fB{}\\fR", static_cast<int>(code)), meaning);
+    text += roff_entry(fmt::format("\\fB{}\\fR", static_cast<int>(code)), meaning);
   text += ".SH ENVIRONMENT\n";
   for (const env::Switch& each : env::switches()) {
-    text += entry(fmt::format("\\fB{}\\fR", roff(each.name)),
-                  fmt::format("{} (default: {})", each.help, each.default_value));
+    text += roff_entry(fmt::format("\\fB{}\\fR", roff(each.name)),
+                       fmt::format("{} (default: {})", each.help, each.default_value));
   }
   return text;
 }

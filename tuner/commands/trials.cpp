@@ -11,15 +11,12 @@
 namespace mmtune {
 namespace {
 
-constexpr auto kRight = Align::right;
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
 double time_us(const Trial& trial) { return has_time(trial.outcome) ? trial.timing.median_us : kUnknown; }
 
 double tflops(const Trial& trial) { return flops(trial.key.problem) / time_us(trial) * 1e-6; }
 
 /// A prediction computed nothing, so it has no error.
-double error_share(const Trial& trial) {
+double error_share_of(const Trial& trial) {
   return trial.key.evidence == Evidence::measured && trial.outcome == Outcome::ok ? trial.error_share : kUnknown;
 }
 
@@ -30,9 +27,9 @@ auto order_of(const Trial& trial) {
                     trial.key.family,      trial.key.config};
 }
 
-using Columns = std::vector<CellOf<Trial>>;
+using TrialColumns = std::vector<CellOf<Trial>>;
 
-Columns full_columns() {
+TrialColumns full_trial_columns() {
   return {
       {{"precision"}, [](const Trial& t) { return std::string(to_string(t.key.problem.precision)); }},
       {{"layout"}, [](const Trial& t) { return std::string(to_string(t.key.problem.layout)); }},
@@ -58,7 +55,7 @@ Columns full_columns() {
        }},
       {{"error_share"},
        [](const Trial& t) {
-         return Real{error_share(t), 6};
+         return Real{error_share_of(t), 6};
        }},
       {{"deterministic"}, [](const Trial& t) { return std::int64_t{t.deterministic ? 1 : 0}; }},
       {{"gpu"}, [](const Trial& t) { return t.key.device.name; }},
@@ -67,7 +64,7 @@ Columns full_columns() {
   };
 }
 
-Columns friendly_columns() {
+TrialColumns friendly_trial_columns() {
   return {
       {{"size", kRight},
        [](const Trial& t) { return fmt::format("{}x{}x{}", t.key.problem.m, t.key.problem.n, t.key.problem.k); }},
@@ -96,7 +93,7 @@ Columns friendly_columns() {
   };
 }
 
-Tone tone_of(const Trial& trial) {
+Tone trial_tone(const Trial& trial) {
   if (trial.outcome == Outcome::too_slow) return Tone::caution;
   return trial.outcome == Outcome::ok ? Tone::plain : Tone::bad;
 }
@@ -106,7 +103,7 @@ Tone tone_of(const Trial& trial) {
 Table trials_table(std::vector<Trial> trials, Format format) {
   std::sort(trials.begin(), trials.end(), [](const Trial& x, const Trial& y) { return order_of(x) < order_of(y); });
   const bool full = format == Format::csv || format == Format::json;
-  return table_of(full ? full_columns() : friendly_columns(), trials, tone_of);
+  return table_of(full ? full_trial_columns() : friendly_trial_columns(), trials, trial_tone);
 }
 
 }  // namespace mmtune

@@ -5,7 +5,6 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -15,8 +14,6 @@
 
 namespace mmtune {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::string text_of(const DeviceKey& key) {
   return fmt::format("{}|{}|{}|{}", key.name, key.compute_capability, key.sm_count, key.smem_per_block_optin);
@@ -79,11 +76,11 @@ Cell cell_of(const T& value) {
   }
 }
 
-using Columns = std::vector<CellOf<Line>>;
+using WinnerColumns = std::vector<CellOf<Line>>;
 
 /// Every field of T that `columns` has no column of, under its own name; `record_of` finds the T of a line.
 template <Record T, class RecordOf>
-void add_fields(Columns& columns, const RecordOf& record_of) {
+void add_fields(WinnerColumns& columns, const RecordOf& record_of) {
   T::fields([&](std::string_view name, auto member, const auto&...) {
     using Value = decltype(value_type(member));
     const auto value_of = [record_of, member](const Line& line) -> const Value& { return record_of(line).*member; };
@@ -97,8 +94,8 @@ void add_fields(Columns& columns, const RecordOf& record_of) {
   });
 }
 
-Columns full_columns() {
-  Columns columns{
+WinnerColumns full_columns() {
+  WinnerColumns columns{
       {{"precision"}, [](const Line& l) { return text(to_string(l.problem().precision)); }},
       {{"layout"}, [](const Line& l) { return text(to_string(l.problem().layout)); }},
       {{"m"}, [](const Line& l) { return l.problem().m; }},
@@ -165,8 +162,7 @@ std::string remarks(const Winner& winner, const State& state) {
   return fmt::format("{}", fmt::join(list, "; "));
 }
 
-Columns friendly_columns(bool is_brief) {
-  constexpr auto kRight = Align::right;
+WinnerColumns friendly_columns(bool is_brief) {
   constexpr auto kLeft = Align::left;
   return {
       {{"size", kRight},
@@ -207,7 +203,7 @@ Columns friendly_columns(bool is_brief) {
   };
 }
 
-Tone tone_of(const Line& line) {
+Tone winner_tone(const Line& line) {
   if (line.state.validity == Validity::wrong) return Tone::bad;
   const bool caution = line.trial().key.evidence == Evidence::predicted || line.state.validity == Validity::stale;
   return caution ? Tone::caution : Tone::plain;
@@ -276,7 +272,7 @@ Table winners_table(const std::vector<Winner>& winners, const std::vector<State>
   const std::vector<Line> lines = lines_of(winners, states);
   const bool is_full = output.format == Format::csv || output.format == Format::json;
   const bool is_brief = output.format == Format::table && !output.wide;
-  return table_of(is_full ? full_columns() : friendly_columns(is_brief), lines, tone_of);
+  return table_of(is_full ? full_columns() : friendly_columns(is_brief), lines, winner_tone);
 }
 
 }  // namespace mmtune

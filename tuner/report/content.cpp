@@ -15,8 +15,6 @@
 namespace mmtune {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
 /// Numbers distinct values in the order in which they come.
 template <class Value>
 class Numbering {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <utility>
 
 #include "tuner/text/sizes.h"
@@ -13,8 +12,6 @@
 
 namespace mmtune {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double tflops(const BenchRow& row) { return flops(row.problem) / row.comparison.ours.timing.median_us * 1e-6; }
 
@@ -117,7 +114,6 @@ std::string interval(const std::optional<Ratio>& ratio) {
 }
 
 Columns friendly_columns(std::string_view opponent, const std::vector<std::string>& entries) {
-  constexpr auto kRight = Align::right;
   Columns columns{
       {{"set", Align::left, Fit::shared}, [](const BenchRow& row) { return row.set; }},
       {{"size", kRight}, [](const BenchRow& row) { return size_text(row.problem); }},

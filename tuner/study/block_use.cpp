@@ -11,8 +11,6 @@
 namespace mmtune {
 namespace {
 
-constexpr auto kRight = Align::right;
-
 /// What a row of the table is made of.
 struct Line {
   const BlockUse& use;
@@ -35,7 +33,7 @@ Cell blocks_by(const Line& line, OccupancyLimit limit) {
   return blocks == kUnlimitedBlocks ? Cell() : whole(blocks);
 }
 
-std::string size_text(const Line& line) {
+std::string line_size(const Line& line) {
   const auto& problem = line.use.problem;
   return problem ? fmt::format("{}x{}x{}", problem->m, problem->n, problem->k) : "";
 }
@@ -44,10 +42,10 @@ Cell waves_cell(const Line& line, double value, int digits) {
   return line.use.grid_blocks > 0 ? Cell(Real{value, digits}) : Cell();
 }
 
-using Columns = std::vector<CellOf<Line>>;
+using LineColumns = std::vector<CellOf<Line>>;
 
 /// `names` are those of threads, registers, shared memory, blocks per SM, limit, warps and occupancy.
-void add_occupancy(Columns& columns, const std::array<const char*, 7>& names, double occupancy_unit, int digits) {
+void add_occupancy(LineColumns& columns, const std::array<const char*, 7>& names, double occupancy_unit, int digits) {
   columns.push_back({{names[0], kRight}, [](const Line& l) { return whole(l.use.block.threads); }});
   columns.push_back({{names[1], kRight}, [](const Line& l) { return whole(l.use.block.registers); }});
   columns.push_back({{names[2], kRight}, [](const Line& l) { return whole(l.use.block.smem_bytes); }});
@@ -59,8 +57,8 @@ void add_occupancy(Columns& columns, const std::array<const char*, 7>& names, do
                      }});
 }
 
-Columns full_columns() {
-  Columns columns{{{"device"}, [](const Line& l) { return l.use.device.name; }}};
+LineColumns full_line_columns() {
+  LineColumns columns{{{"device"}, [](const Line& l) { return l.use.device.name; }}};
   add_occupancy(columns, {"threads", "registers", "smem_bytes", "blocks_per_sm", "limit", "active_warps", "occupancy"},
                 1, 4);
   for (const auto& [name, limit] : {std::pair{"blocks_by_threads", OccupancyLimit::threads},
@@ -69,7 +67,7 @@ Columns full_columns() {
                                     {"blocks_by_limit", OccupancyLimit::blocks}}) {
     columns.push_back({{name}, [limit](const Line& l) { return blocks_by(l, limit); }});
   }
-  columns.push_back({{"size"}, size_text});
+  columns.push_back({{"size"}, line_size});
   columns.push_back({{"kernel"}, [](const Line& l) { return l.use.kernel; }});
   columns.push_back(
       {{"grid_blocks"}, [](const Line& l) { return l.use.grid_blocks > 0 ? whole(l.use.grid_blocks) : Cell(); }});
@@ -80,10 +78,10 @@ Columns full_columns() {
 }
 
 /// Columns of kernels only where there are some.
-Columns friendly_columns(bool has_kernels) {
-  Columns columns{{{"device"}, [](const Line& l) { return l.use.device.name; }}};
+LineColumns friendly_line_columns(bool has_kernels) {
+  LineColumns columns{{{"device"}, [](const Line& l) { return l.use.device.name; }}};
   if (has_kernels) {
-    columns.push_back({{"size", kRight}, size_text});
+    columns.push_back({{"size", kRight}, line_size});
     columns.push_back({{"kernel", Align::left, Fit::wraps}, [](const Line& l) { return l.use.kernel; }});
   }
   add_occupancy(columns, {"threads", "regs", "smem B", "blocks/SM", "limit", "warps", "occ %"}, 100, 0);
@@ -103,7 +101,7 @@ Columns friendly_columns(bool has_kernels) {
   return columns;
 }
 
-Tone tone_of(const Line& line) { return line.fit.blocks_per_sm == 0 ? Tone::bad : Tone::plain; }
+Tone line_tone(const Line& line) { return line.fit.blocks_per_sm == 0 ? Tone::bad : Tone::plain; }
 
 std::string name_of(const BlockUse& use) {
   return fmt::format("{}{}{}", use.device.name, use.kernel.empty() ? "" : ", ", use.kernel);
@@ -131,7 +129,7 @@ Table occupancy_table(const std::vector<BlockUse>& uses, Format format) {
     has_kernels = has_kernels || !use.kernel.empty();
   }
   const bool full = format == Format::csv || format == Format::json;
-  return table_of(full ? full_columns() : friendly_columns(has_kernels), lines, tone_of);
+  return table_of(full ? full_line_columns() : friendly_line_columns(has_kernels), lines, line_tone);
 }
 
 std::vector<Chart> occupancy_charts(const std::vector<BlockUse>& uses) {

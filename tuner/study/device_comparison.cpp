@@ -118,7 +118,7 @@ std::optional<SideBySide> compare_sides(const Side& a, const Side& b, const Prob
 
 Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side& b, Format format) {
   using Row = SideBySide;
-  constexpr auto kRight = Align::right, kLeft = Align::left;
+  constexpr auto kLeft = Align::left;
   const bool full = format == Format::csv || format == Format::json;
   const auto name = [full](const char* persistent, std::string friendly) {
     return full ? std::string(persistent) : std::move(friendly);

@@ -28,7 +28,7 @@ std::string tiled(int tile) { return fmt::format("TILE={} UNROLL={}", tile, tile
 std::string coarsened(int tile) { return fmt::format("TILE={} CM=1 CN=2 UNROLL={}", tile, tile); }
 
 /// "1024" or "1000x700x300"
-std::string size_text(const Problem& p) {
+std::string extents_text(const Problem& p) {
   return p.m == p.n && p.n == p.k ? fmt::format("{}", p.m) : fmt::format("{}x{}x{}", p.m, p.n, p.k);
 }
 
@@ -49,9 +49,9 @@ Cases homework() {
   };
   for (std::size_t i = 0; i < kBaseline_s.size(); ++i) {
     const Problem problem = square(1000 * static_cast<std::int64_t>(i + 1));
-    add("1 by size", size_text(problem), "baseline", problem, "naive", naive(kUncoalesced, 32, 32),
+    add("1 by size", extents_text(problem), "baseline", problem, "naive", naive(kUncoalesced, 32, 32),
         in_ms(kBaseline_s[i]));
-    add("1 by size", size_text(problem), "shared", problem, "tiled", tiled(32), in_ms(kShared_s[i]),
+    add("1 by size", extents_text(problem), "shared", problem, "tiled", tiled(32), in_ms(kShared_s[i]),
         in_ms(kSharedTotal_s[i]));
   }
   for (const auto& [block, seconds] : kByBlock_s) {
@@ -62,8 +62,8 @@ Cases homework() {
   add("3 one core and the GPU", "3000", "shared", square(3000), "tiled", tiled(32), in_ms(0.214));
   for (const auto& [m, n, k] : {std::array{1000, 500, 2000}, {777, 1234, 345}}) {
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, k);
-    add("4 rectangles", size_text(problem), "baseline", problem, "naive", naive(kUncoalesced, 32, 32), {});
-    add("4 rectangles", size_text(problem), "shared", problem, "tiled", tiled(32), {});
+    add("4 rectangles", extents_text(problem), "baseline", problem, "naive", naive(kUncoalesced, 32, 32), {});
+    add("4 rectangles", extents_text(problem), "shared", problem, "tiled", tiled(32), {});
   }
   return cases;
 }
@@ -99,7 +99,7 @@ Cases lecture() {
   Cases cases;
   const auto add = [&](const char* table, std::string column, const Problem& problem, std::string_view family,
                        std::string config, OptionalTime kernel_ms = {}, OptionalTime total_ms = {}) {
-    cases.push_back({"s2", table, size_text(problem), std::move(column), problem, std::string(family),
+    cases.push_back({"s2", table, extents_text(problem), std::move(column), problem, std::string(family),
                      std::move(config), kernel_ms, total_ms});
   };
   constexpr const char* kEndToEnd = "1 one core and the GPU, end to end";
@@ -127,7 +127,7 @@ Cases slides() {
        {std::array{1024, 1024, 1024}, {1000, 1000, 1000}, {1023, 1025, 1027}, {2000, 100, 3000}, {4096, 4096, 4096}}) {
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, k);
     const auto add = [&](const char* column, const char* family, std::string config) {
-      cases.push_back({"s3", "1 tiles with edges", size_text(problem), column, problem, family, std::move(config)});
+      cases.push_back({"s3", "1 tiles with edges", extents_text(problem), column, problem, family, std::move(config)});
     };
     add("baseline", "naive", naive(kCoalesced, 16, 16));
     add("tile 16", "tiled", tiled(16));
@@ -168,7 +168,7 @@ void add_tuned(Cases& cases) {
   }
   const std::string document = cases.front().document;
   for (const Problem& problem : problems) {
-    cases.push_back({document, "tuned", size_text(problem), std::string(to_string(problem.precision)), problem,
+    cases.push_back({document, "tuned", extents_text(problem), std::string(to_string(problem.precision)), problem,
                      std::string(kTunedFamily), ""});
   }
 }

@@ -14,7 +14,7 @@
 namespace mmtune {
 namespace {
 
-std::string time_text(double us) { return fmt::format("{:.{}f} µs", us, us < 100 ? 2 : 1); }
+std::string us_text(double us) { return fmt::format("{:.{}f} µs", us, us < 100 ? 2 : 1); }
 
 std::string bytes_text(double bytes) {
   for (const auto& [unit, size] : {std::pair{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}}) {
@@ -57,12 +57,12 @@ class Explanation {
     const double us = time_us();
     const double peak = peak_tflops(explained_.device, unit());
     const double tflops = flops(problem_) / us * 1e-6;
-    add("time", time_text(us),
+    add("time", us_text(us),
         fmt::format("{}; {:.2f} TFLOP/s, {:.1f} % of {:.1f}",
                     explained_.trial ? to_string(explained_.trial->key.evidence) : "predicted, never tried", tflops,
                     100 * tflops / peak, peak));
     if (explained_.trial && explained_.trial->key.evidence == Evidence::measured) {
-      add("the model says", time_text(prediction_.time_us),
+      add("the model says", us_text(prediction_.time_us),
           fmt::format("{:+.1f} % beside the measured time", 100 * (prediction_.time_us / us - 1)));
     }
   }
@@ -70,10 +70,10 @@ class Explanation {
   void add_floors() {
     const DeviceSpec& device = explained_.device;
     const auto [arithmetic_us, memory_us] = floors(problem_, peak_tflops(device, unit()), device);
-    add("floor: arithmetic", time_text(arithmetic_us),
+    add("floor: arithmetic", us_text(arithmetic_us),
         fmt::format("{:.4g} operations at the unit's peak; {:.1f} % of the time", flops(problem_),
                     100 * arithmetic_us / time_us()));
-    add("floor: memory", time_text(memory_us),
+    add("floor: memory", us_text(memory_us),
         fmt::format("{} once each at {:.0f} GB/s; {:.1f} % of the time", bytes_text(minimal_bytes(problem_)),
                     device.memory_bandwidth_gb_s, 100 * memory_us / time_us()));
   }
@@ -123,7 +123,7 @@ class Explanation {
       return;
     }
     add("runner-up",
-        fmt::format("{} (+{:.1f} %)", time_text(explained_.runner_up_us),
+        fmt::format("{} (+{:.1f} %)", us_text(explained_.runner_up_us),
                     100 * (explained_.runner_up_us / time_us() - 1)),
         difference(explained_.program.candidate, *explained_.runner_up));
   }

@@ -45,7 +45,6 @@ ModelQuality quality_of(const TimedProblem& problem, const DeviceSpec& device) {
 
 Table quality_table(const std::vector<ModelQuality>& rows, Format format) {
   using Row = ModelQuality;
-  constexpr auto kRight = Align::right;
   const bool full = format == Format::csv || format == Format::json;
   const auto loss = [full](double share) { return full ? Real{share, 5} : Real{100 * share, 2}; };
   const std::vector<CellOf<Row>> columns{

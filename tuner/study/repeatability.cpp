@@ -197,7 +197,6 @@ std::vector<RepeatedProblem> measure_repeatability(const RepeatOptions& options)
 
 Table repeats_table(const std::vector<RepeatedProblem>& problems, Format format) {
   const bool plain = format == Format::csv || format == Format::json;
-  constexpr auto kRight = Align::right;
   Table table({{"m", kRight},
                {"n", kRight},
                {"k", kRight},

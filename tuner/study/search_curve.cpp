@@ -48,7 +48,6 @@ Table curve_points_table(const std::string& cache, const std::vector<CurvePoint>
 }
 
 Table curve_summary(const std::string& cache, const std::vector<CurvePoint>& points) {
-  constexpr auto kRight = Align::right;
   std::map<std::pair<std::string, int>, std::vector<double>> shares;
   for (const CurvePoint& each : points) shares[{each.strategy, each.evaluations}].push_back(each.share_of_best);
   Table table({{"cache"},

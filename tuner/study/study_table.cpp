@@ -8,8 +8,6 @@
 namespace mmtune {
 namespace {
 
-constexpr auto kRight = Align::right;
-
 double or_unknown(const std::optional<double>& value) { return value.value_or(StudyResult::kUnknown_ms); }
 
 double gflops(const Problem& problem, double ms) { return flops(problem) / ms * 1e-6; }
@@ -17,7 +15,7 @@ double gflops(const Problem& problem, double ms) { return flops(problem) / ms * 
 /// Of the kernel, or of all where only that was published.
 bool counts_total(const StudyCase& what) { return what.published_total_ms && !what.published_kernel_ms; }
 
-Tone tone_of(const StudyResult& result) {
+Tone result_tone(const StudyResult& result) {
   if (std::isnan(result.kernel_ms)) return Tone::bad;
   return result.origin == Origin::measured ? Tone::plain : Tone::caution;
 }
@@ -136,7 +134,7 @@ Table study_rows(const std::vector<StudyResult>& results) {
       {{"gpu"}, [](const Row& r) { return r.gpu; }},
       {{"note"}, [](const Row& r) { return r.note; }},
   };
-  return table_of(columns, results, tone_of);
+  return table_of(columns, results, result_tone);
 }
 
 std::vector<std::pair<std::string, Table>> study_layout(const std::vector<StudyResult>& results,

@@ -14,8 +14,6 @@
 namespace mmtune {
 namespace {
 
-constexpr auto kRight = Align::right;
-
 /// The results of one table.
 class Times {
  public:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -17,8 +16,6 @@
 
 namespace mmtune {
 namespace {
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// The stored trials of one problem that lie in the searched space.
 class StoredTrials {
@@ -128,7 +125,6 @@ Table full_table(const std::vector<WhatIf>& replays, const std::string& strategy
 }
 
 Table friendly_table(const std::vector<WhatIf>& replays, const std::string& strategy) {
-  constexpr auto kRight = Align::right;
   Table table({{"problem"},
                {"strategy"},
                {"seed", kRight},

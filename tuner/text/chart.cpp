@@ -87,8 +87,8 @@ std::string escaped(const std::string& text) {
 }
 
 // The SVG's page, in pixels.
-constexpr double kWidth = 720, kHeight = 320, kLeft = 70, kRight = 150, kTop = 40, kBottom = 50;
-constexpr double kPlotWidth = kWidth - kLeft - kRight, kPlotHeight = kHeight - kTop - kBottom;
+constexpr double kWidth = 720, kHeight = 320, kLeftMargin = 70, kRightMargin = 150, kTop = 40, kBottom = 50;
+constexpr double kPlotWidth = kWidth - kLeftMargin - kRightMargin, kPlotHeight = kHeight - kTop - kBottom;
 
 // Okabe and Ito's colours, which people with any colour vision tell apart, and dashes for those who see none.
 constexpr std::array kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
@@ -98,7 +98,7 @@ struct Page {
   double top;  ///< of the chart
   Axes axes;
 
-  double x(double value) const { return kLeft + kPlotWidth * axes.x.place(value); }
+  double x(double value) const { return kLeftMargin + kPlotWidth * axes.x.place(value); }
   double y(double value) const { return top + kTop + kPlotHeight * (1 - axes.y.place(value)); }
 };
 
@@ -110,8 +110,8 @@ std::string svg_frame(const Chart& chart, const Page& page) {
       "<path d=\"M{} {}V{}H{}\" class=\"axis\"/>\n"
       "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n"
       "<text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-      kLeft, page.top + 22, escaped(chart.title), kLeft, page.top + kTop, bottom, kLeft + kPlotWidth,
-      kLeft + kPlotWidth / 2, bottom + 38, escaped(chart.x_label), page.top + kTop + kPlotHeight / 2,
+      kLeftMargin, page.top + 22, escaped(chart.title), kLeftMargin, page.top + kTop, bottom, kLeftMargin + kPlotWidth,
+      kLeftMargin + kPlotWidth / 2, bottom + 38, escaped(chart.x_label), page.top + kTop + kPlotHeight / 2,
       escaped(chart.y_label));
   for (int i = 0; i <= kTicks; ++i) {
     const double x = inverse(page.axes.x, static_cast<double>(i) / kTicks);
@@ -119,8 +119,8 @@ std::string svg_frame(const Chart& chart, const Page& page) {
     svg +=
         fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", page.x(x), bottom + 18, label(x));
     svg += fmt::format(
-        "<path d=\"M{} {:.1f}H{}\" class=\"grid\"/><text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft,
-        page.y(y), kLeft + kPlotWidth, kLeft - 6, page.y(y) + 4, label(y));
+        "<path d=\"M{} {:.1f}H{}\" class=\"grid\"/><text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
+        kLeftMargin, page.y(y), kLeftMargin + kPlotWidth, kLeftMargin - 6, page.y(y) + 4, label(y));
   }
   return svg;
 }

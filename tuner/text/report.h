@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,8 +23,10 @@ struct Real {
 
 /// A missing value prints as nothing (JSON: null); so does a Real that is not finite.
 using Cell = std::variant<std::monostate, std::string, std::int64_t, Real>;
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 enum class Align { left, right };
+inline constexpr Align kRight = Align::right;
 
 /// What a column does to make a table narrower.
 enum class Fit {

@@ -88,7 +88,6 @@ ExitCode describe(const Options& options) {
 }
 
 ExitCode list_devices(const Options& options) {
-  constexpr auto kRight = Align::right;
   Table table({{"device"},
                {"name"},
                {"compute_capability", kRight},

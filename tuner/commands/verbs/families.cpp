@@ -22,7 +22,6 @@ Problem usual_problem() { return packed_problem(kDefaultPrecision, Layout::nn, 1
 const DeviceSpec& usual_gpu() { return catalog_gpu("h200"); }
 
 Table table_of_families() {
-  constexpr auto kRight = Align::right;
   Table table({{"family"}, {"parameters", kRight}, {"configurations", kRight}, {"summary", Align::left, Fit::wraps}});
   for (const Family* family : families()) {
     std::int64_t configurations = 1;

@@ -34,7 +34,6 @@ ExitCode space(const SpaceOptions& options) {
   const auto sizes = parse_sizes(options.sizes);
   check_restriction(options.only, {&family});
   const auto device = choose_device(options.device);
-  constexpr auto kRight = Align::right;
   Table table({{"precision", Align::left, Fit::shared},
                {"layout", Align::left, Fit::shared},
                {"m", kRight},

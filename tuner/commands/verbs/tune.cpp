@@ -59,7 +59,6 @@ void echo(const SessionOptions& session) {
 }
 
 void print_plan(const SessionOptions& session, const TuneOptions& options) {
-  constexpr auto kRight = Align::right;
   constexpr auto kLeft = Align::left;
   Table table({{"precision", kLeft, Fit::shared},
                {"layout", kLeft, Fit::shared},
