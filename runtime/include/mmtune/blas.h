@@ -4,15 +4,13 @@
 // What is the same: order and meaning of arguments, numbers of the constants (those of the CUDA headers are accepted
 // too), calls that return before the GPU has finished, on the stream of mmtuneSetStream(). What differs:
 //
-//   - alpha and beta are on the host. Arrays of addresses for a batch are on the host too, so mmtuneSgemmBatched and
-//   the
-//     like do not exist: see mmtune_gemm_pointers() of <mmtune/mmtune_c.h>.
+//   - alpha and beta are on the host, and so are arrays of addresses for a batch: instead of mmtuneSgemmBatched and the
+//     like there is mmtune_gemm_pointers() in <mmtune/mmtune_c.h>.
 //   - Sums of fp16 and bf16 are fp32, also where a compute type asks for less. Reduced-precision forms of fp32 run as
 //     tf32. Each product of a strided batch is a launch of its own.
 //   - A handle may be used by any thread at any time, once its stream and workspace are set.
-//   - Where nothing is tuned, the first call of a kind compiles a kernel, in about a second, if NVRTC is there: a
-//   handle
-//     has LibraryOptions::compile_untuned. mmtune_prepare() does it before.
+//   - Where nothing is tuned, the first call of a kind compiles a kernel, in about a second, if NVRTC is there:
+//     LibraryOptions::compile_untuned. mmtune_prepare() does it before.
 #pragma once
 
 #include <mmtune/mmtune_c.h>
