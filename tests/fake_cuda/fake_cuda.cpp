@@ -15,8 +15,6 @@ namespace mmtune::test {
 
 namespace {
 
-constexpr std::string_view kMark = "a plain loop: ";
-
 struct Program {
   bool computes = false;
   NumberFormat a{}, b{}, c{}, scalar{};
@@ -30,8 +28,8 @@ thread_local CUcontext current = nullptr;
 
 Program parse(const char* image) {
   Program program;
-  if (std::strncmp(image, kMark.data(), kMark.size()) != 0) return program;
-  std::istringstream text(image + kMark.size());
+  if (std::strncmp(image, kFakeProgram.data(), kFakeProgram.size()) != 0) return program;
+  std::istringstream text(image + kFakeProgram.size());
   int a = 0, b = 0, c = 0, scalar = 0;
   text >> a >> b >> c >> scalar >> program.bytes_a >> program.bytes_b >> program.bytes_c >> program.bytes_scalar >>
       program.transposes_a >> program.transposes_b;
@@ -102,15 +100,6 @@ int attribute_of_an_h200(CUdevice_attribute attribute) {
 FakeCuda& fake_cuda() {
   static FakeCuda fake;
   return fake;
-}
-
-std::string fake_program(Precision precision, Layout layout) {
-  const PrecisionTraits& types = traits(precision);
-  return fmt::format("{}{} {} {} {} {} {} {} {} {} {}", kMark, static_cast<int>(types.a.format),
-                     static_cast<int>(types.b.format), static_cast<int>(types.c.format),
-                     static_cast<int>(types.scalar.format), types.a.bytes, types.b.bytes, types.c.bytes,
-                     types.scalar.bytes, static_cast<int>(transposes_a(layout)),
-                     static_cast<int>(transposes_b(layout)));
 }
 
 }  // namespace mmtune::test
@@ -186,6 +175,9 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit
   ++fake_cuda().loaded_programs;
   *module = reinterpret_cast<CUmodule>(new Program(parse(static_cast<const char*>(image))));
   return CUDA_SUCCESS;
+}
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
 }
 CUresult cuModuleUnload(CUmodule module) {
   delete reinterpret_cast<Program*>(module);

@@ -2,9 +2,13 @@
 // loop: programs that link it find it instead of a real one. Enough for the library; all else is "not supported".
 #pragma once
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <string>
+#include <string_view>
 
+#include "templates/dtype.h"
 #include "templates/problem.h"
 
 namespace mmtune::test {
@@ -20,7 +24,17 @@ struct FakeCuda {
 
 FakeCuda& fake_cuda();
 
-/// A program that the fake runs like the family naive; images of other programs load and compute nothing.
-std::string fake_program(Precision precision, Layout layout);
+/// What begins a program that the fake runs like the family naive.
+inline constexpr std::string_view kFakeProgram = "a plain loop: ";
+
+/// Such a program; images of others load and compute nothing.
+inline std::string fake_program(Precision precision, Layout layout) {
+  const PrecisionTraits& types = traits(precision);
+  return fmt::format("{}{} {} {} {} {} {} {} {} {} {}", kFakeProgram, static_cast<int>(types.a.format),
+                     static_cast<int>(types.b.format), static_cast<int>(types.c.format),
+                     static_cast<int>(types.scalar.format), types.a.bytes, types.b.bytes, types.c.bytes,
+                     types.scalar.bytes, static_cast<int>(transposes_a(layout)),
+                     static_cast<int>(transposes_b(layout)));
+}
 
 }  // namespace mmtune::test

@@ -1,10 +1,13 @@
-// mmtune export: a kernel for projects that do not use mmtune.
+// mmtune export: kernels for projects that do not use mmtune.
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
+#include <filesystem>
 #include <memory>
+#include <set>
 
 #include "db/store.h"
+#include "runtime/dispatch.h"
 #include "runtime/log.h"
 #include "runtime/template_files.h"
 #include "templates/families.h"
@@ -12,15 +15,18 @@
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/study/exported_kernel.h"
+#include "tuner/study/kernel_bundle.h"
 #include "tuner/study/local_compiler.h"
 #include "tuner/text/files.h"
+#include "tuner/text/sizes.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
 namespace {
 
 struct ExportOptions : Options {
-  std::string name;  ///< of the files, without .cu
+  std::string name;    ///< of the files of one kernel, without .cu
+  std::string bundle;  ///< directory
   std::string size;
   std::string family;
   std::string config;
@@ -46,6 +52,7 @@ Candidate the_candidate(const ExportOptions& options, const Problem& problem, co
 }
 
 ExitCode export_kernel(const ExportOptions& options) {
+  if (options.size.empty()) throw UsageError("--kernel: needs --size, the problem that it is for");
   const Problem problem = one_problem(options.size, options);
   const DeviceChoice device = choose_device(options.device);
   const Candidate candidate = the_candidate(options, problem, device);
@@ -63,21 +70,59 @@ ExitCode export_kernel(const ExportOptions& options) {
   return ExitCode::done;
 }
 
+bool is_chosen(const ExportOptions& options, const std::vector<Size>& sizes, const Problem& problem) {
+  return is_wanted(options.precisions, problem.precision) && is_wanted(options.layouts, problem.layout) &&
+         is_wanted(sizes, Size{problem.m, problem.n, problem.k});
+}
+
+ExitCode export_bundle(const ExportOptions& options) {
+  const DeviceSpec device = choose_device(options.device).spec;
+  const auto sizes = options.size.empty() ? std::vector<Size>{} : parse_sizes(options.size);
+  auto store = Store::open(database_path(options), OpenMode::read_only);
+  std::vector<Entry> winners = load_kernels(store, device, template_files()).winners;
+  std::erase_if(winners, [&](const Entry& entry) { return !is_chosen(options, sizes, entry.problem); });
+  if (winners.empty()) {
+    throw UsageError(
+        fmt::format("{}: has none of these for {}; tune them, or name others with --size, --precision and "
+                    "--layout",
+                    store.path(), device.name));
+  }
+  std::error_code error;
+  std::filesystem::create_directories(options.bundle, error);
+  if (error) throw UsageError(fmt::format("--bundle '{}': {}", options.bundle, error.message()));
+  const auto file = [&](const std::string& name) { return options.bundle + '/' + name; };
+  std::set<std::string> written;
+  for (const Entry& entry : winners) {
+    if (!written.insert(entry.kernel->binary_hash).second) continue;
+    const auto binary = store.find_binary(entry.kernel->binary_hash);
+    if (!binary) throw DatabaseError(fmt::format("{}: has lost machine code; run `mmtune db check`", store.path()));
+    write_text_file(file(binary_file(*entry.kernel)), binary->cubin, options.force);
+  }
+  write_text_file(file("mmtune_bundle.h"), bundle_header(winners, device), options.force);
+  log::info("{}: {} sizes, {} kernels", file("mmtune_bundle.h"), winners.size(), written.size());
+  return ExitCode::done;
+}
+
+ExitCode export_code(const ExportOptions& options) {
+  if (options.name.empty() == options.bundle.empty()) throw UsageError("export: needs one of --kernel and --bundle");
+  return options.bundle.empty() ? export_kernel(options) : export_bundle(options);
+}
+
 }  // namespace
 
 Verb mmtune_verb_export() {
   auto options = std::make_shared<ExportOptions>();
   Verb verb{.name = "export",
             .group = VerbGroup::results,
-            .help = "Write a kernel as one source file, its machine code and its launch as JSON",
-            .examples = {"mmtune export --size 4096 --kernel gemm_4096",
+            .help = "Write kernels for projects without mmtune: one with its source, or many with a header",
+            .examples = {"mmtune export --bundle gemm --precision fp16,bf16 --layout all",
+                         "mmtune export --size 4096 --kernel gemm_4096",
                          "mmtune export --size 512 --kernel gemm --family tiled --device model:h200"},
-            .run = [options] { return export_kernel(*options); }};
+            .run = [options] { return export_code(*options); }};
   verb.add("Problem", {{.names = "--size,--sizes",
                         .value = "SIZE",
-                        .help = "N or MxNxK",
-                        .target = text_target(options->size),
-                        .required = true},
+                        .help = "of the kernel: N or MxNxK; of a bundle, where not all",
+                        .target = text_target(options->size)},
                        device_option(*options)});
   verb.add("Problem", problem_options(*options));
   verb.add("Kernel",

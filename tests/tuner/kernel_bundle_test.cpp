@@ -1,0 +1,71 @@
+// A bundle in a program without mmtune, on a driver that pretends.
+#include <gmock/gmock.h>
+
+#include "db/store.h"
+#include "templates/gpu_catalog.h"
+#include "tests/fake_cuda/fake_cuda.h"
+#include "tests/runtime/stored_kernels.h"
+#include "tests/tuner/cli_fixture.h"
+
+namespace mmtune {
+namespace {
+
+using ::testing::HasSubstr;
+
+class KernelBundle : public Cli {
+ protected:
+  /// A decision for a program that runs every size.
+  void decide(Precision precision, Layout layout, std::int64_t m, std::int64_t n, std::int64_t k) const {
+    const test::Decision decision{packed_problem(precision, layout, m, n, k), "naive", "", 1};
+    const DeviceSpec device = catalog_gpu("h200");
+    const CompileTarget target = compile_target(device, {90});
+    const Source source = test::source_of(decision, device, target.compute_capability);
+    Binary binary = test::pretended_binary(source, target);
+    binary.cubin = test::fake_program(precision, layout);
+    binary.hash = hash_machine_code(binary.cubin);
+    Store store = Store::open(path("default.db"), OpenMode::read_write);
+    test::put(store, device, decision, source.hash, binary);
+  }
+};
+
+constexpr std::string_view kProgram = R"(
+#include "mmtune_bundle.h"
+#include <cstdio>
+int main(int, char** arguments) {
+  float a[3 * 2] = {1, 2, 3, 4, 5, 6}, b[2 * 2] = {1, 2, 3, 4}, c[3 * 2] = {1, 1, 1, 1, 1, 1};
+  const auto address = [](float* memory) { return reinterpret_cast<CUdeviceptr>(memory); };
+  const mmtune_bundle::Bundle bundle(arguments[1]);
+  mmtune_bundle::Operands operands{address(a), 2, address(b), 2, address(c), 2, 2, -1};
+  const auto* product = mmtune_bundle::find("fp32", "nt", 3, 2, 2, operands);
+  if (product == nullptr || mmtune_bundle::find("fp32", "nt", 3, 2, 9, operands) != nullptr) return 1;
+  bundle.run(*product, operands, nullptr);
+  for (float value : c) std::printf("%g ", value);
+}
+)";
+
+TEST_F(KernelBundle, RunsInAProgramOfItsOwn) {
+  decide(Precision::fp32, Layout::nt, 3, 2, 2);
+  decide(Precision::fp32, Layout::nt, 30, 20, 20);
+  decide(Precision::fp64, Layout::nn, 5, 6, 7);
+  const Result made = mmtune(fmt::format("export --bundle '{}' --layout nt,nn --device model:h200", path("gemm")));
+  ASSERT_EQ(made.code, 0) << made.err;
+  std::ofstream(path("main.cpp")) << kProgram;
+  const Result compiled = shell(fmt::format(
+      "'{}' -std=c++17 -Wall -Wextra -Werror '-I{}' -isystem '{}' '{}' -o '{}' '{}/libcuda.so' '-Wl,-rpath,{}'",
+      MMTUNE_SHIM_COMPILER, path("gemm"), MMTUNE_CUDA_INCLUDE_FOLDER, path("main.cpp"), path("program"),
+      MMTUNE_FAKE_CUDA_FOLDER, MMTUNE_FAKE_CUDA_FOLDER));
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  const Result ran = shell(fmt::format("'{}' '{}'", path("program"), path("gemm")));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "9 21 21 49 33 77 ");  // 2 A B' - 1
+  EXPECT_THAT(content(path("gemm/mmtune_bundle.h")), ::testing::Not(HasSubstr("fp64")));
+
+  EXPECT_EQ(mmtune(fmt::format("export --bundle '{}' --layout nt --device model:h200", path("gemm"))).code, 2)
+      << "the files exist";
+  const Result nothing = mmtune(fmt::format("export --bundle '{}' --size 8 --device model:h200", path("none")));
+  EXPECT_EQ(nothing.code, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("--size"));
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,96 @@
+#include "tuner/study/kernel_bundle.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "runtime/arguments.h"
+#include "templates/dtype.h"
+
+namespace mmtune {
+
+namespace embedded {
+using Table = std::vector<std::pair<std::string_view, std::string_view>>;
+const Table& bundle_dispatcher();
+}  // namespace embedded
+
+namespace {
+
+/// A braced list of what `write` makes of the values.
+template <class Values, class Write>
+std::string list(const Values& values, const Write& write) {
+  std::vector<std::string> texts;
+  for (const auto& value : values) texts.push_back(write(value));
+  return fmt::format("{{{}}}", fmt::join(texts, ", "));
+}
+
+std::string triple(const Extent3& extent) { return fmt::format("{{{}, {}, {}}}", extent.x, extent.y, extent.z); }
+
+std::string argument(const Arg& arg) {
+  constexpr std::string_view kKinds[] = {"operand", "ld", "extent", "scalar", "slice", "map", "number"};
+  return fmt::format("{{Kind::{}, {}}}", kKinds[static_cast<std::size_t>(arg.kind)], arg.value);
+}
+
+std::string step(const LaunchStep& step) {
+  return fmt::format("\n        {{\"{}\", {}, {}, {}, {}, {}, {}, {}}}", step.kernel, triple(step.grid),
+                     triple(step.block), triple(step.cluster), step.smem_bytes, step.resident, step.overlaps_previous,
+                     list(step.args, argument));
+}
+
+std::string dimension(const MapDimension& each) {
+  return fmt::format("{{{}, {}, {}, {}}}", each.extent, each.box, each.stride.bytes, each.stride.rows);
+}
+
+/// The driver's numbers for a map, which do not depend on addresses.
+std::string map(const TensorMapSpec& spec, const LaunchPlan& plan, const Problem& problem) {
+  Operands nowhere;
+  nowhere.ld = packed_leading_dimensions(problem);
+  const TensorMapLayout layout = tensor_map(spec, plan, problem, nowhere);
+  return fmt::format(
+      "\n        {{{}, static_cast<CUtensorMapDataType>({}), {}, static_cast<CUtensorMapSwizzle>({}), "
+      "static_cast<CUtensorMapL2promotion>({}), static_cast<CUtensorMapFloatOOBfill>({}), {}}}",
+      argument(spec.base), static_cast<int>(layout.type), layout.element_bytes, static_cast<int>(layout.swizzle),
+      static_cast<int>(layout.l2_promotion), static_cast<int>(layout.fill), list(spec.dimensions, dimension));
+}
+
+std::string_view scalar_of(const FormatTraits& format) {
+  if (format.integer) return "int32";
+  return format.bytes == sizeof(double) ? "fp64" : "fp32";
+}
+
+std::string product(const Entry& entry, const DeviceSpec& device) {
+  const Problem& p = entry.problem;
+  const Kernel& kernel = *entry.kernel;
+  const PrecisionTraits& types = traits(p.precision);
+  const LaunchPlan plan = kernel.family->plan(p, kernel.config, device);
+  std::string text = fmt::format("      // {} {}\n", kernel.family->name(), kernel.config.text());
+  text += fmt::format("      {{\"{}\", \"{}\", {}, {}, {}, \"{}\",\n", to_string(p.precision), to_string(p.layout), p.m,
+                      p.n, p.k, binary_file(kernel));
+  text += fmt::format("       {{{}, {}, {}}}, {{{}, {}, {}}}, Scalar::{}, {},\n", types.a.bytes, types.b.bytes,
+                      types.c.bytes, std::max(types.a.bytes, plan.needs.a), std::max(types.b.bytes, plan.needs.b),
+                      std::max(types.c.bytes, plan.needs.c), scalar_of(types.scalar), plan.workspace.bytes());
+  const auto slice = [](const WorkspaceSlice& each) {
+    return fmt::format("{}", each.bytes > 0 ? each.offset_bytes : -1);
+  };
+  text += fmt::format("       {},\n", list(plan.workspace.slices(), slice));
+  text += fmt::format("       {},\n", list(plan.maps, [&](const TensorMapSpec& each) { return map(each, plan, p); }));
+  return text + fmt::format("       {}}},\n", list(plan.steps, step));
+}
+
+}  // namespace
+
+std::string binary_file(const Kernel& kernel) { return kernel.binary_hash + ".cubin"; }
+
+std::string bundle_header(const std::vector<Entry>& entries, const DeviceSpec& device) {
+  std::string text(embedded::bundle_dispatcher().front().second);
+  text.resize(text.rfind("\n}  // namespace mmtune_bundle"));
+  text += fmt::format("\n/// Tuned on {}.\ninline const std::vector<Product>& products() {{\n", device.name);
+  text += "  static const std::vector<Product> all = {\n";
+  for (const Entry& entry : entries) text += product(entry, device);
+  return text + "  };\n  return all;\n}\n\n}  // namespace mmtune_bundle\n";
+}
+
+}  // namespace mmtune
