@@ -39,31 +39,38 @@ struct Tile {
     return reinterpret_cast<const Input*>(tile + place(ALONG_K ? row : l, byte / UNIT) + byte % UNIT);
   }
 
-  // The piece of 16 rows from `row0` on and step number `step` of PIECE_BYTES.
+  // The piece of 16 rows from `row0` on and step number `step` of PIECE_BYTES. OF_B: in the order that pieces of B
+  // have.
+  template <bool OF_B>
   static __device__ __forceinline__ void load(Piece<Input>& piece, const unsigned char* tile, int row0, int step) {
     const int lane = threadIdx.x % 32;
+    // Of the eight rows that this lane names to ldmatrix: their half along k and their half of the 16 rows.
+    const int half = OF_B ? lane / 8 % 2 : lane / 16;
+    const int rows = OF_B ? lane / 16 : lane / 8 % 2;
     if constexpr (MATRICES && ALONG_K) {
-      load_matrices(piece.at, shared_address(tile) + place(row0 + lane % 16, step * 2 + lane / 16));
+      load_matrices(piece.at, shared_address(tile) + place(row0 + rows * 8 + lane % 8, step * 2 + half));
     } else if constexpr (MATRICES) {
-      const int l = step * 16 + lane / 16 * 8 + lane % 8;
-      load_transposed_matrices(piece.at, shared_address(tile) + place(l, row0 / 8 + lane / 8 % 2));
+      load_transposed_matrices(piece.at,
+                               shared_address(tile) + place(step * 16 + half * 8 + lane % 8, row0 / 8 + rows));
     } else if constexpr (SIZE == 8) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) piece.at[r] = *element(tile, row0 + lane / 4 + 8 * r, step * 4 + lane % 4);
     } else {
       constexpr int IN_WORD = 4 / SIZE;
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        Vector<Input, IN_WORD> word;
+      for (int h = 0; h < 2; ++h) {
 #pragma unroll
-        for (int e = 0; e < IN_WORD; ++e) {
-          const int l = (step * 2 + i / 2) * PER_UNIT + lane % 4 * IN_WORD + e;
-          word.at[e] = *element(tile, row0 + lane / 4 + 8 * (i % 2), l);
+        for (int r = 0; r < 2; ++r) {
+          Vector<Input, IN_WORD> word;
+#pragma unroll
+          for (int e = 0; e < IN_WORD; ++e) {
+            const int l = (step * 2 + h) * PER_UNIT + lane % 4 * IN_WORD + e;
+            word.at[e] = *element(tile, row0 + lane / 4 + 8 * r, l);
+          }
+          piece.at[OF_B ? 2 * r + h : 2 * h + r] = __builtin_bit_cast(u32, word);
         }
-        piece.at[i] = __builtin_bit_cast(u32, word);
       }
     }
-    round_piece(piece);
   }
 };
 

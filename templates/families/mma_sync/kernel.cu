@@ -70,75 +70,100 @@ struct Pieces {
 
   __device__ __forceinline__ void load(const Shared& shared, int stage, int row0, int column0, int step) {
 #pragma unroll
-    for (int i = 0; i < PIECES_M; ++i) TileA::load(a[i], shared.a[stage], row0 + 16 * i, step);
+    for (int i = 0; i < PIECES_M; ++i) TileA::load<false>(a[i], shared.a[stage], row0 + 16 * i, step);
 #pragma unroll
-    for (int j = 0; j < PIECES_N; ++j) TileB::load(b[j], shared.b[stage], column0 + 16 * j, step);
+    for (int j = 0; j < PIECES_N; ++j) TileB::load<true>(b[j], shared.b[stage], column0 + 16 * j, step);
+  }
+
+  // To be called when they are multiplied: what is loaded need not have arrived before.
+  __device__ __forceinline__ void round() {
+#pragma unroll
+    for (auto& piece : a) round_piece(piece);
+#pragma unroll
+    for (auto& piece : b) round_piece(piece);
   }
 };
 
-// The next step's pieces are on their way while one's are multiplied.
-__device__ __forceinline__ void multiply_stage(Sums& sums, const Shared& shared, int stage, int row0, int column0) {
-  Pieces pieces[2];
-  pieces[0].load(shared, stage, row0, column0, 0);
+__device__ __forceinline__ void multiply(Sums& sums, const Pieces& pieces) {
 #pragma unroll
-  for (int step = 0; step < STEPS; ++step) {
-    if (step + 1 < STEPS) pieces[(step + 1) % 2].load(shared, stage, row0, column0, step + 1);
-    const Pieces& now = pieces[step % 2];
+  for (int i = 0; i < PIECES_M; ++i) {
 #pragma unroll
-    for (int i = 0; i < PIECES_M; ++i) {
-#pragma unroll
-      for (int j = 0; j < 2 * PIECES_N; ++j) multiply_pieces(sums[i][j], now.a[i], now.b[j / 2], j % 2);
-    }
+    for (int j = 0; j < 2 * PIECES_N; ++j) multiply_pieces(sums[i][j], pieces.a[i], pieces.b[j / 2], j % 2);
   }
 }
 
-// Adds up k_length steps along k.
-__device__ __forceinline__ void multiply(Sums& sums, Shared& shared, LoaderA& loader_a, LoaderB& loader_b, i64 k_length,
-                                         int row0, int column0) {
-  // Of the stage that begins where `left` steps along k are left; there may be none.
-  const auto fetch = [&](i64 left, int stage) {
-    if (left <= 0) return;
-    const int depth = static_cast<int>(smaller(left, BK));
-    loader_a.fetch(shared.a[stage], depth);
-    loader_b.fetch(shared.b[stage], depth);
-  };
-  const auto finish = [&](i64 left, int stage) {
-    if (left <= 0) return;
-    loader_a.finish(shared.a[stage]);
-    loader_b.finish(shared.b[stage]);
-  };
-#pragma unroll
-  for (int s = 0; s < STAGES - 1; ++s) {
-    fetch(k_length - s * BK, s);
-    finish(k_length - s * BK, s);
+// How a block's part of A and B comes to shared memory, stage by stage: that which begins where `left` steps along k
+// are left, if any are.
+struct Fetcher {
+  Shared& shared;
+  LoaderA a;
+  LoaderB b;
+
+  __device__ __forceinline__ void fetch(i64 left, int stage) {
+    if (left > 0) {
+      const int depth = static_cast<int>(smaller(left, BK));
+      a.fetch(shared.a[stage], depth);
+      b.fetch(shared.b[stage], depth);
+    }
     if constexpr (ARCH >= 80) commit_copies();
   }
+  // Writes what passes through registers of the stage that was asked for last.
+  __device__ __forceinline__ void finish(i64 left, int stage) const {
+    if (left <= 0) return;
+    a.finish(shared.a[stage]);
+    b.finish(shared.b[stage]);
+  }
+  // All stages that were asked for but the latest STAGES - 2 are here, and no warp reads older ones any more.
+  __device__ __forceinline__ void meet() const {
+    if constexpr (ARCH >= 80) wait_copies<STAGES - 2>();
+    __syncthreads();
+  }
+};
+
+// Adds up k_length steps along k.
+__device__ __forceinline__ void multiply(Sums& sums, Fetcher& fetcher, i64 k_length, int row0, int column0) {
+  constexpr int AHEAD = (STAGES - 1) * BK;
+#pragma unroll
+  for (int s = 0; s < STAGES - 1; ++s) {
+    fetcher.fetch(k_length - s * BK, s);
+    fetcher.finish(k_length - s * BK, s);
+  }
   clear(sums);
+  if (k_length <= 0) return;
   [[maybe_unused]] Sums part;  // since the last promotion
   [[maybe_unused]] int stages = 0;
   if constexpr (PROMOTE > 0) clear(part);
-  constexpr int AHEAD = (STAGES - 1) * BK;
   int stage = 0;
-  int next = STAGES - 1;  // stage to be filled
+  int filled = STAGES - 1;  // the stage before
+  Pieces pieces[2];
+  fetcher.meet();
+  pieces[0].load(fetcher.shared, stage, row0, column0, 0);
 #pragma unroll 1
   for (i64 left = k_length; left > 0; left -= BK) {
-    if constexpr (ARCH >= 80) wait_copies<STAGES - 2>();
-    __syncthreads();  // the stage is complete, and the one to be filled no longer read
-    fetch(left - AHEAD, next);
-    if constexpr (ARCH >= 80) commit_copies();
+    // The next step's pieces are on their way while one's are multiplied, those of the next stage as well. What is read
+    // behind the last stage is not used.
+#pragma unroll
+    for (int step = 0; step < STEPS; ++step) {
+      if (step + 1 == STEPS) {
+        if (STEPS == 1) fetcher.fetch(left - AHEAD, filled);
+        fetcher.finish(left - AHEAD, filled);
+        filled = stage;
+        stage = stage + 1 == STAGES ? 0 : stage + 1;
+        fetcher.meet();
+      }
+      pieces[(step + 1) % 2].load(fetcher.shared, stage, row0, column0, (step + 1) % STEPS);
+      if (STEPS > 1 && step == 0) fetcher.fetch(left - AHEAD, filled);
+      pieces[step % 2].round();
+      multiply(PROMOTE > 0 ? part : sums, pieces[step % 2]);
+    }
+    if constexpr (STEPS % 2 == 1) pieces[0] = pieces[1];
     if constexpr (PROMOTE > 0) {
-      multiply_stage(part, shared, stage, row0, column0);
       if (++stages == PROMOTE) {
         add(sums, part);
         clear(part);
         stages = 0;
       }
-    } else {
-      multiply_stage(sums, shared, stage, row0, column0);
     }
-    finish(left - AHEAD, next);
-    stage = stage + 1 == STAGES ? 0 : stage + 1;
-    next = next + 1 == STAGES ? 0 : next + 1;
   }
   if constexpr (PROMOTE > 0) add(sums, part);
 }
@@ -155,13 +180,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const i64 k_begin = smaller(part * share, k);
   const i64 k_length = smaller(k - k_begin, share);
 
-  LoaderA loader_a(A, lda, m, tile.m * BM, k_begin);
-  LoaderB loader_b(B, ldb, n, tile.n * BN, k_begin);
+  Fetcher fetcher{shared, LoaderA(A, lda, m, tile.m * BM, k_begin), LoaderB(B, ldb, n, tile.n * BN, k_begin)};
   const int warp = threadIdx.x / 32;
   const int row0 = warp / WARPS_N * WM;
   const int column0 = warp % WARPS_N * WN;
   Sums sums;
-  multiply(sums, shared, loader_a, loader_b, k_length, row0, column0);
+  multiply(sums, fetcher, k_length, row0, column0);
 
   const int lane = threadIdx.x % 32;
 #pragma unroll
