@@ -1,5 +1,5 @@
-// The kernels themselves, compiled for the host: every family without tensor cores in configurations that together take
-// all of its paths, over shapes, alignments and scalars of every kind, with every access to memory checked. With
+// The kernels themselves, compiled for the host: every family that the host can run in configurations that together
+// take all of its paths, over shapes, alignments and scalars of every kind, with every access to memory checked. With
 // MMTUNE_TEST_ALL_KERNELS set, configurations with every value of every parameter in all precisions and layouts.
 #include <gtest/gtest.h>
 
@@ -77,12 +77,19 @@ constexpr auto kNn = Layout::nn, kNt = Layout::nt, kTn = Layout::tn, kTt = Layou
 /// A case's defaults are those for this problem.
 Problem typical(Precision precision, Layout layout) { return packed_problem(precision, layout, 16, 64, 64); }
 
-/// Knows the values that cases show in fp32.
+/// The precision in which a family shows its values: fp32, or what tensor cores have.
+Precision shown_in(const Family& family) {
+  const Problem problem = typical(kFp32, kNn);
+  return family.legal_plan(problem, family.default_config(problem), device()) ? kFp32 : Precision::fp16;
+}
+
+/// Knows the values that cases show in shown_in().
 test::Sampler sampler_beside(const std::vector<Case>& cases, const Family& family) {
+  const Precision precision = shown_in(family);
   test::Sampler sampler(family, device(), 1);
   for (const Case& each : cases) {
-    if (each.family != family.name() || each.precision != kFp32) continue;
-    sampler.show(family.with_defaults(family.parse(each.config), typical(kFp32, each.layout)));
+    if (each.family != family.name() || each.precision != precision) continue;
+    sampler.show(family.with_defaults(family.parse(each.config), typical(precision, each.layout)));
   }
   return sampler;
 }
@@ -92,7 +99,7 @@ constexpr std::size_t kFewestScenes = 3;        // one for each order of threads
 
 /// Whether the configuration can run the scene, and in little time.
 bool is_short(const Scene& scene, const Family& family, Layout layout, const Config& config) {
-  const Problem problem = packed_problem(kFp32, layout, scene.m, scene.n, scene.k);
+  const Problem problem = packed_problem(shown_in(family), layout, scene.m, scene.n, scene.k);
   const auto plan = family.legal_plan(problem, config, device());
   if (!plan) return false;
   std::int64_t threads = 0;
@@ -114,11 +121,11 @@ std::vector<Scene> scenes_of_drawn(const Family& family, Layout layout, const Co
   return scenes;
 }
 
-/// Configurations that show, in fp32, those values of the family's parameters that no case shows: as far as possible
-/// some that run all of kDrawn.
+/// Configurations that show, in shown_in(), those values of the family's parameters that no case shows: as far as
+/// possible some that run all of kDrawn.
 void add_missing_values(const Family& family, std::vector<Case>& cases) {
   std::vector<Problem> problems;
-  for (const Layout layout : kAllLayouts) problems.push_back(typical(kFp32, layout));
+  for (const Layout layout : kAllLayouts) problems.push_back(typical(shown_in(family), layout));
   const auto runs_all_drawn = [&](const Problem& problem, const Config& config) {
     return std::all_of(std::begin(kDrawn), std::end(kDrawn),
                        [&](const Scene& scene) { return is_short(scene, family, problem.layout, config); });
@@ -129,7 +136,7 @@ void add_missing_values(const Family& family, std::vector<Case>& cases) {
   test::Sampler sampler = sampler_beside(cases, family);
   for (const test::Sampler::Accepts& accepts : {test::Sampler::Accepts(runs_all_drawn), {runs_enough}}) {
     for (const auto& [problem, config] : sampler.cover(problems, accepts)) {
-      cases.push_back({family.name(), kFp32, problem.layout, config.text(), true});
+      cases.push_back({family.name(), problem.precision, problem.layout, config.text(), true});
     }
   }
 }
@@ -170,9 +177,20 @@ std::vector<Case> chosen_cases() {
       {"skinny", kFp32, kTt, "SIDE=0 FEW=16 OWN=1 UNROLL=2 WARPS=4 WARPS_K=4"},
       {"skinny", kFp32, kTn, "SIDE=1 FEW=2 OWN=4 UNROLL=8 WARPS=8 WARPS_K=1 SPLIT=2"},
       {"skinny", kFp32, kNt, "SIDE=1 FEW=8 OWN=2 UNROLL=1 WARPS=4 WARPS_K=2"},
+      {"mma_sync", Precision::fp16, kNn, "BM=32 BN=64 BK_BYTES=32 WM=16 WN=32 STAGES=2"},
+      {"mma_sync", Precision::fp16, kTt, "BM=64 BN=32 BK_BYTES=128 WM=32 WN=16 STAGES=3 SPLIT=4"},
+      {"mma_sync", Precision::bf16, kTn, "BM=32 BN=128 WM=16 WN=64 STAGES=4"},
+      {"mma_sync", Precision::tf32, kNn, ""},
+      {"mma_sync", Precision::tf32, kTt, "BK_BYTES=128 STAGES=2 SPLIT=2"},
+      {"mma_sync", Precision::int8, kNt, ""},
+      {"mma_sync", Precision::int8, kTn, "BK_BYTES=32"},
+      {"mma_sync", Precision::fp64, kNt, "BK_BYTES=128"},
+      {"mma_sync", Precision::e4m3_fp32, kNt, "BK_BYTES=32"},
+      {"mma_sync", Precision::e5m2_bf16, kNn, ""},
   };
   for (const Family* family : families()) {
-    for (const Layout layout : kAllLayouts) cases.push_back({family->name(), kFp32, layout, ""});
+    const Precision shown = shown_in(*family);
+    for (const Layout layout : kAllLayouts) cases.push_back({family->name(), shown, layout, ""});
     for (const auto& [precision, layout] :
          {std::pair{Precision::fp64, kTn}, {Precision::int32, kNn}, {Precision::fp16, kNt}, {Precision::bf16, kTt}}) {
       const Problem problem = typical(precision, layout);
@@ -234,13 +252,14 @@ TEST_P(OnTheHost, ComputesTheProduct) {
   if (settings.empty()) {
     EXPECT_EQ(runs, std::size(kCore)) << "a default can run everything";
   }
-  if (wants_all() || (precision == kFp32 && settings.empty())) run(stage, precision, layout, kMore);
+  if (wants_all() || (precision == shown_in(stage.family()) && settings.empty())) run(stage, precision, layout, kMore);
 }
 
 TEST(CasesOnTheHost, ShowEveryValueOfEveryParameterAndDefaultsInEveryLayout) {
   const std::vector<Case> cases = chosen_cases();
   for (const Family* family : families()) {
-    const Problem problem = typical(kFp32, kNn);
+    const Precision shown = shown_in(*family);
+    const Problem problem = typical(shown, kNn);
     if (!Stage(*family, "", problem).beyond(problem).empty()) continue;  // the GPU suite covers it
     EXPECT_EQ(sampler_beside(cases, *family).not_shown(), "")
         << family->name() << ": no case on the host has these values. Of the configurations with them that were drawn, "
@@ -250,7 +269,7 @@ TEST(CasesOnTheHost, ShowEveryValueOfEveryParameterAndDefaultsInEveryLayout) {
     for (const Layout layout : kAllLayouts) {
       EXPECT_TRUE(std::any_of(cases.begin(), cases.end(),
                               [&](const Case& each) {
-                                return each.family == family->name() && each.precision == kFp32 &&
+                                return each.family == family->name() && each.precision == shown &&
                                        each.layout == layout && each.config.empty();
                               }))
           << family->name() << ' ' << to_string(layout);

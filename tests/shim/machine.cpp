@@ -273,14 +273,33 @@ void await_flag(const unsigned* flag) {
   wait_until("a flag in global memory", 0, [flag] { return *flag != 0; });
 }
 
-void exchange(const void* value, void* result, int bytes, int lane_mask, int line) {
+namespace {
+
+/// What all lanes of the warp give, once they have met.
+const std::array<Warp::Value, 32>& values_of_warp(const void* value, int bytes, const char* what, int line) {
   const int number = self().number;
   Warp& warp = self().block->warps[static_cast<std::size_t>(number / kWarp)];
   auto& values = warp.values[warp.meeting.count() % 2];
-  const auto lane = static_cast<std::size_t>(number % kWarp);
-  std::memcpy(&values[lane], value, static_cast<std::size_t>(bytes));
-  warp.meeting.meet("a shuffle", line);
-  std::memcpy(result, &values[lane ^ static_cast<std::size_t>(lane_mask)], static_cast<std::size_t>(bytes));
+  std::memcpy(&values[static_cast<std::size_t>(number % kWarp)], value, static_cast<std::size_t>(bytes));
+  warp.meeting.meet(what, line);
+  return values;
+}
+
+}  // namespace
+
+void exchange(const void* value, void* result, int bytes, int lane_mask, int line) {
+  const auto& values = values_of_warp(value, bytes, "a shuffle", line);
+  const auto lane = static_cast<std::size_t>((self().number % kWarp) ^ lane_mask);
+  std::memcpy(result, &values[lane], static_cast<std::size_t>(bytes));
+}
+
+void gather(const void* value, void* all, int bytes) {
+  const auto& values = values_of_warp(value, bytes, "an instruction of a warp", 0);
+  auto* target = static_cast<unsigned char*>(all);
+  for (const Warp::Value& each : values) {
+    std::memcpy(target, &each, static_cast<std::size_t>(bytes));
+    target += bytes;
+  }
 }
 
 void wait_for_previous() {

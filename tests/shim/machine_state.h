@@ -41,8 +41,10 @@ class Meeting {
 struct Warp {
   explicit Warp(int lanes) : meeting(lanes) {}
 
+  using Value = std::array<std::uint64_t, 4>;
+
   Meeting meeting;
-  std::array<std::array<std::uint64_t, 32>, 2> values{};  ///< of every other exchange
+  std::array<std::array<Value, 32>, 2> values{};  ///< of every other exchange
 };
 
 /// A copy by cp.async that has not arrived.

@@ -21,6 +21,9 @@ void sync_threads(int line);
 /// Meets all lanes of the warp and copies `bytes` bytes, at most 8, of lane `lane ^ lane_mask`.
 void exchange(const void* value, void* result, int bytes, int lane_mask, int line);
 
+/// Meets all lanes of the warp and copies `bytes` bytes, at most 32, of each lane one after the other to `all`.
+void gather(const void* value, void* all, int bytes);
+
 /// An address in dynamic shared memory as 32 bits, and what the functions of copy.cuh and tma.cuh do with it.
 unsigned shared_address(const void* pointer);
 void copy_async(unsigned target, const void* source, int bytes, bool valid);

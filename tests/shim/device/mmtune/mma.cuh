@@ -1,0 +1,125 @@
+// Stands in for templates/device/mma.cuh: the same pieces, multiplied by the lanes of a warp from what all of them have.
+#pragma once
+
+#include <string.h>
+
+#include "mmtune/copy.cuh"
+#include "mmtune/numeric.cuh"
+
+template <class Input>
+struct Piece {
+  u32 at[4];
+};
+template <>
+struct Piece<double> {
+  double at[2];
+};
+
+namespace mmtune::shim {
+
+constexpr int kLanes = 32;
+
+inline int lane() { return static_cast<int>(thread_index().x % kLanes); }
+
+// What a tensor core reads of an element: of fp32 it ignores the lower 13 bits.
+template <class Input>
+auto read_by_tensor_core(Input element) {
+  return value_of(element);
+}
+inline float read_by_tensor_core(float element) {
+  return __builtin_bit_cast(float, __builtin_bit_cast(u32, element) & ~0x1fffu);
+}
+
+// The sum of products of two words' elements.
+template <class Input, class Sum>
+Sum product_of_words(u32 a, u32 b) {
+  Input left[4 / sizeof(Input)];
+  Input right[4 / sizeof(Input)];
+  memcpy(left, &a, 4);
+  memcpy(right, &b, 4);
+  Sum sum = 0;
+  for (unsigned e = 0; e < 4 / sizeof(Input); ++e) {
+    sum += static_cast<Sum>(read_by_tensor_core(left[e])) * static_cast<Sum>(read_by_tensor_core(right[e]));
+  }
+  return sum;
+}
+
+}  // namespace mmtune::shim
+
+template <class Input, class Sum>
+inline void multiply_pieces(Sum (&sum)[4], const Piece<Input>& a, const Piece<Input>& b, int columns) {
+  using namespace mmtune::shim;
+  struct Words {
+    u32 a[4], b[2];
+  };
+  const Words own = {{a.at[0], a.at[1], a.at[2], a.at[3]}, {b.at[2 * columns], b.at[2 * columns + 1]}};
+  Words all[kLanes];
+  gather(&own, all, sizeof(own));
+  for (int r = 0; r < 2; ++r) {
+    for (int c = 0; c < 2; ++c) {
+      for (int h = 0; h < 2; ++h) {
+        for (int t = 0; t < 4; ++t) {
+          const u32 left = all[lane() / 4 * 4 + t].a[2 * h + r];
+          const u32 right = all[(2 * (lane() % 4) + c) * 4 + t].b[h];
+          sum[2 * r + c] += product_of_words<Input, Sum>(left, right);
+        }
+      }
+    }
+  }
+}
+inline void multiply_pieces(double (&sum)[4], const Piece<double>& a, const Piece<double>& b, int columns) {
+  using namespace mmtune::shim;
+  struct Numbers {
+    double a[2], b;
+  };
+  const Numbers own = {{a.at[0], a.at[1]}, b.at[columns]};
+  Numbers all[kLanes];
+  gather(&own, all, sizeof(own));
+  for (int r = 0; r < 2; ++r) {
+    for (int c = 0; c < 2; ++c) {
+      for (int t = 0; t < 4; ++t) sum[2 * r + c] += all[lane() / 4 * 4 + t].a[r] * all[(2 * (lane() % 4) + c) * 4 + t].b;
+    }
+  }
+}
+
+template <class Input>
+inline void round_piece(Piece<Input>&) {}
+inline void round_piece(Piece<float>& piece) {
+  for (u32& each : piece.at) {
+    if ((each & 0x7f800000u) != 0x7f800000u) each += 0x1000u;
+  }
+}
+
+namespace mmtune::shim {
+
+// Where the 32 rows begin that the lanes name.
+struct Rows {
+  unsigned at[kLanes];
+
+  explicit Rows(unsigned row) {
+    if (row % 16 != 0) complain("ldmatrix reads rows that begin at multiples of 16 bytes");
+    gather(&row, at, sizeof(row));
+  }
+  // Reads of row `row` of matrix `matrix` from byte `byte` on.
+  void read(void* target, int matrix, int row, int byte, int bytes) const {
+    const unsigned address = at[matrix * 8 + row] + static_cast<unsigned>(byte);
+    load_remote(target, remote_address(address, cluster_rank()), bytes);
+  }
+};
+
+}  // namespace mmtune::shim
+
+inline void load_matrices(u32 (&at)[4], unsigned row) {
+  const mmtune::shim::Rows rows(row);
+  const int lane = mmtune::shim::lane();
+  for (int matrix = 0; matrix < 4; ++matrix) rows.read(&at[matrix], matrix, lane / 4, lane % 4 * 4, 4);
+}
+inline void load_transposed_matrices(u32 (&at)[4], unsigned row) {
+  const mmtune::shim::Rows rows(row);
+  const int lane = mmtune::shim::lane();
+  for (int matrix = 0; matrix < 4; ++matrix) {
+    unsigned short pair[2];
+    for (int i = 0; i < 2; ++i) rows.read(&pair[i], matrix, lane % 4 * 2 + i, lane / 4 * 2, 2);
+    memcpy(&at[matrix], pair, 4);
+  }
+}
