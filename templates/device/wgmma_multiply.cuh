@@ -1,0 +1,223 @@
+// What consumers of the family wgmma do with stages. Needs the family's rendered constants.
+#pragma once
+
+#include "mmtune/pipeline.cuh"
+#include "mmtune/wgmma_tile.cuh"
+
+// What a consumer's threads add up: as wgmma.cuh says for each fragment of 64 rows, first N0 columns, then N1.
+constexpr int SUMS = Role::COLUMNS / 2;
+using Sums = Accumulator[FRAGMENTS][SUMS];
+
+// `rows` and `columns`: the tiles whose parts are the instructions' rows and columns. SETS: the sums begin here.
+template <bool SETS = false>
+__device__ __forceinline__ void multiply_stage(Sums& sums, unsigned rows, unsigned columns) {
+  // From the steps of one instruction to those of the next: within the lines, or as many lines on.
+  constexpr int ROWS_STEP = Kind::K * (Role::ROWS_ALONG_K ? LINE / BK : LINE);
+  constexpr int COLUMNS_STEP = Kind::K * (Role::COLUMNS_ALONG_K ? LINE / BK : LINE);
+  constexpr int GROUP_BYTES = 8 * LINE;
+  constexpr int NEXT_BYTES = BK * LINE;  // of lines along m or n; as many lines hold as many rows or columns
+  wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < BK / Kind::K; ++step) {
+#pragma unroll
+    for (int f = 0; f < FRAGMENTS; ++f) {
+      const u64 a = tile_descriptor(rows + step * ROWS_STEP + f * 64 * LINE, NEXT_BYTES, GROUP_BYTES);
+      const unsigned b = columns + step * COLUMNS_STEP;
+      if (SETS && step == 0) {
+        multiply_tiles<Kind, N0, false>(&sums[f][0], a, tile_descriptor(b, NEXT_BYTES, GROUP_BYTES));
+      } else {
+        multiply_tiles<Kind, N0, true>(&sums[f][0], a, tile_descriptor(b, NEXT_BYTES, GROUP_BYTES));
+      }
+      if constexpr (N1 > 0) {
+        multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], a, tile_descriptor(b + N0 * LINE, NEXT_BYTES, GROUP_BYTES));
+      }
+    }
+  }
+  wgmma_commit();
+}
+
+// The instructions' rows of a stage, as multiply_tiles() takes them.
+struct Rows {
+  static constexpr int STEPS = BK / Kind::K;
+  u32 at[STEPS][FRAGMENTS][4];
+
+  // From lines along m or n, at the warpgroup's first row. The four lines that a warp would read for one of the numbers
+  // lie in half of the banks, so that every other lane first reads the one four lines on.
+  __device__ __forceinline__ void load(const unsigned char* tile, int first_row) {
+    const int lane = threadIdx.x % WARP;
+    const bool is_odd = lane % 2 == 1;
+#pragma unroll
+    for (int step = 0; step < STEPS; ++step) {
+#pragma unroll
+      for (int f = 0; f < FRAGMENTS; ++f) {
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const int row = first_row + f * 64 + threadIdx.x % WARPGROUP / WARP * 16 + r * 8 + lane / 4;
+          const auto element = [&](int k) {
+            const unsigned char* const lines = tile + row / BK * (BK * LINE) + step * Kind::K * LINE;
+            return *reinterpret_cast<const u32*>(lines + unit_of_line(k, row % BK / 4) + row % 4 * 4);
+          };
+          const u32 first = element(lane % 4 + (is_odd ? 4 : 0));
+          const u32 second = element(lane % 4 + (is_odd ? 0 : 4));
+          at[step][f][r] = is_odd ? second : first;
+          at[step][f][2 + r] = is_odd ? first : second;
+        }
+        hold_sums(at[step][f]);  // complete before the multiplications begin
+      }
+    }
+  }
+
+  __device__ __forceinline__ void multiply(Sums& sums, unsigned columns) const {
+    wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < STEPS; ++step) {
+#pragma unroll
+      for (int f = 0; f < FRAGMENTS; ++f) {
+        const unsigned b = columns + step * (Kind::K * (LINE / BK));
+        multiply_tiles<Kind, N0, true>(&sums[f][0], at[step][f], tile_descriptor(b, BK * LINE, 8 * LINE));
+        if constexpr (N1 > 0) {
+          const u64 next = tile_descriptor(b + N0 * LINE, BK * LINE, 8 * LINE);
+          multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], at[step][f], next);
+        }
+      }
+    }
+    wgmma_commit();
+  }
+};
+
+// This warpgroup is done with a stage, and says so to every block that writes it.
+__device__ __forceinline__ void release(Shared& shared, int stage, int rank) {
+  const unsigned empty = shared_address(&shared.empty[stage]);
+  const int thread = threadIdx.x % WARPGROUP;
+  if constexpr (CLUSTER == 1) {
+    if (thread == 0) barrier_arrive(empty);
+  } else {
+    const bool writes =
+        thread < CLUSTER && (thread % CLUSTER_M == rank % CLUSTER_M || thread / CLUSTER_M == rank / CLUSTER_M);
+    if (writes) barrier_arrive_remote(remote_address(empty, thread));
+  }
+}
+
+// Sums begin as zeros: were the first multiplication to set them, the compiler would no longer let multiplications
+// follow each other without waiting.
+__device__ __forceinline__ void clear(Sums& sums) {
+#pragma unroll
+  for (int f = 0; f < FRAGMENTS; ++f) {
+#pragma unroll
+    for (int i = 0; i < SUMS; ++i) sums[f][i] = 0;
+  }
+}
+
+// A stage's rows are read while the stage before is multiplied.
+__device__ __forceinline__ void multiply_from_registers(Sums& sums, Shared& shared, const Work& work, int first_row,
+                                                        Ring<STAGES>& ring, int rank) {
+  clear(sums);
+  if (work.steps == 0) return;
+  Rows rows[2];
+  int before = -1;  // the stage that may still be read
+  const auto turn = [&](Rows& mine) {
+    barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
+    mine.load(SWAP == 1 ? shared.b[ring.stage] : shared.a[ring.stage], first_row);
+    mine.multiply(sums, shared_address(SWAP == 1 ? shared.a[ring.stage] : shared.b[ring.stage]));
+    wgmma_wait<1>();
+    if (before >= 0) release(shared, before, rank);
+    before = ring.stage;
+    ring.advance();
+  };
+  if (work.steps % 2 == 1) turn(rows[1]);
+#pragma unroll 1
+  for (int step = work.steps % 2; step < work.steps; step += 2) {
+    turn(rows[0]);
+    turn(rows[1]);
+  }
+  wgmma_wait<0>();
+  release(shared, before, rank);
+#pragma unroll
+  for (int f = 0; f < FRAGMENTS; ++f) hold_sums(sums[f]);
+}
+
+__device__ __forceinline__ void add(Sums& sums, Sums& part) {
+#pragma unroll
+  for (int f = 0; f < FRAGMENTS; ++f) {
+    hold_sums(part[f]);
+#pragma unroll
+    for (int i = 0; i < SUMS; ++i) sums[f][i] += part[f][i];
+  }
+}
+
+// Each stage is summed by itself and added to the sums, which are more precise than those of the tensor cores: while
+// the next one is multiplied, where registers hold both.
+__device__ __forceinline__ void multiply_and_promote(Sums& sums, Shared& shared, const Work& work, int first_row,
+                                                     Ring<STAGES>& ring, int rank) {
+  constexpr bool BOTH = 3 * FRAGMENTS * SUMS <= 192;
+  clear(sums);
+  if (work.steps == 0) return;
+  Sums parts[BOTH ? 2 : 1];
+  int last = 0;  // the stage that is multiplied
+  const auto start = [&](Sums& part) {
+    barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
+    const unsigned a = shared_address(shared.a[ring.stage]);
+    const unsigned b = shared_address(shared.b[ring.stage]);
+    multiply_stage<true>(part, (SWAP == 1 ? b : a) + first_row * LINE, SWAP == 1 ? a : b);
+  };
+  const auto next = [&](Sums& part, Sums& before) {
+    start(part);
+    wgmma_wait<1>();
+    release(shared, last, rank);
+    last = ring.stage;
+    ring.advance();
+    add(sums, before);
+  };
+  const auto finish = [&](Sums& part) {
+    wgmma_wait<0>();
+    release(shared, last, rank);
+    add(sums, part);
+  };
+  if constexpr (BOTH) {
+    start(parts[0]);
+    last = ring.stage;
+    ring.advance();
+    int step = 1;
+#pragma unroll 1
+    for (; step + 1 < work.steps; step += 2) {
+      next(parts[BOTH], parts[0]);
+      next(parts[0], parts[BOTH]);
+    }
+    if (step < work.steps) {
+      next(parts[BOTH], parts[0]);
+      finish(parts[BOTH]);
+    } else {
+      finish(parts[0]);
+    }
+  } else {
+#pragma unroll 1
+    for (int step = 0; step < work.steps; ++step) {
+      start(parts[0]);
+      last = ring.stage;
+      ring.advance();
+      finish(parts[0]);
+    }
+  }
+}
+
+__device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work& work, int first_row,
+                                         Ring<STAGES>& ring, int rank) {
+  clear(sums);
+  if (work.steps == 0) return;
+  int before = -1;  // the stage that may still be read
+#pragma unroll 1
+  for (int step = 0; step < work.steps; ++step) {
+    barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
+    const unsigned a = shared_address(shared.a[ring.stage]);
+    const unsigned b = shared_address(shared.b[ring.stage]);
+    multiply_stage(sums, (SWAP == 1 ? b : a) + first_row * LINE, SWAP == 1 ? a : b);
+    wgmma_wait<1>();
+    if (before >= 0) release(shared, before, rank);
+    before = ring.stage;
+    ring.advance();
+  }
+  wgmma_wait<0>();
+  release(shared, before, rank);
+#pragma unroll
+  for (int f = 0; f < FRAGMENTS; ++f) hold_sums(sums[f]);
+}

@@ -1,0 +1,99 @@
+// What follows from a configuration of the family `wgmma`: how its tiles, threads and shared memory are divided, and
+// how its operands lie there.
+#pragma once
+
+#include "templates/device_spec.h"
+#include "templates/dtype.h"
+#include "templates/param.h"
+#include "templates/problem.h"
+#include "templates/tiling.h"
+
+namespace mmtune::wgmma_shape {
+
+struct Params {
+  Param bm{128}, bn{128}, consumers{2}, pingpong{0}, cluster_m{1}, cluster_n{1}, swap{0}, group{8}, split{1}, pack{0},
+      reduce{0};
+};
+
+inline constexpr int kLine = 128;       ///< bytes of a line of a tile in shared memory
+inline constexpr int kFragment = 64;    ///< rows of an instruction
+inline constexpr int kWarpgroup = 128;  ///< threads
+inline constexpr int kMostStages = 8;
+
+inline int bk(const Problem& problem) { return kLine / traits(problem.precision).a.bytes; }
+/// Of a tile: what an instruction's rows and its columns are parts of.
+inline int rows(const Params& p) { return p.swap == 1 ? p.bn : p.bm; }
+inline int columns(const Params& p) { return p.swap == 1 ? p.bm : p.bn; }
+inline int consumer_rows(const Params& p) { return p.pingpong == 1 ? rows(p) : rows(p) / p.consumers; }
+inline int threads(const Params& p) { return (p.consumers + 1) * kWarpgroup; }
+inline int sums(const Params& p) { return consumer_rows(p) * columns(p) / kWarpgroup; }
+/// Tensor cores read 16-bit elements along m or n, too. Others must lie along k; of 32 bits, the instructions' rows
+/// may come from registers instead, else the operand is transposed first.
+inline bool turns_a(const Problem& problem, const Params& p) {
+  const int bytes = traits(problem.precision).a.bytes;
+  return transposes_a(problem.layout) && bytes != 2 && (bytes != 4 || p.swap == 1);
+}
+inline bool turns_b(const Problem& problem, const Params& p) {
+  const int bytes = traits(problem.precision).b.bytes;
+  return !transposes_b(problem.layout) && bytes != 2 && (bytes != 4 || p.swap == 0);
+}
+/// As the main loop finds them.
+inline bool a_along_k(const Problem& problem, const Params& p) {
+  return !transposes_a(problem.layout) || turns_a(problem, p);
+}
+inline bool b_along_k(const Problem& problem, const Params& p) {
+  return transposes_b(problem.layout) || turns_b(problem, p);
+}
+inline bool rows_from_registers(const Problem& problem, const Params& p) {
+  if (traits(problem.precision).a.bytes != 4) return false;
+  return p.swap == 1 ? !transposes_b(problem.layout) : transposes_a(problem.layout);
+}
+/// Whether sums of more than a stage are taken in fp32, which the tensor cores' own sums are not.
+inline bool promotes(const Problem& problem) { return traits(problem.precision).arithmetic.promotion_steps > 0; }
+/// With what else a thread has by the number of its sums: those that are promoted, and two stages of rows.
+inline int sum_registers(const Problem& problem, const Params& p) {
+  const int rows = rows_from_registers(problem, p) ? 2 * (kLine / 8) * consumer_rows(p) / kFragment : 0;
+  return (promotes(problem) ? 2 : 1) * sums(p) + rows;
+}
+
+inline int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
+
+/// Bytes of struct Shared in wgmma_tile.cuh: the stages, two columns of lines of every consumer, two barriers a stage,
+/// and what other blocks hand over, with its barrier.
+inline int stage_bytes(const Params& p) { return (p.bm + p.bn) * kLine; }
+inline int store_bytes(const Params& p) { return p.consumers * 2 * consumer_rows(p) * kLine; }
+inline int shared_bytes(const Params& p, int stages) {
+  constexpr int kAlignment = 1024;
+  const int received = p.reduce == 1 ? p.bm * p.bn * 4 : 16;
+  const int bytes = stages * (stage_bytes(p) + 16) + store_bytes(p) + received + 8;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// As many stages as fit: one block has the whole SM.
+inline int stages(const Params& p, const DeviceSpec& device) {
+  int stages = kMostStages;
+  while (stages > 0 && shared_bytes(p, stages) > device.smem_per_block_optin) --stages;
+  return stages;
+}
+
+/// Whether a row of the operand is a whole number of lines, so that none of them straddles two of global memory.
+inline bool fills_lines(const StoredShape& shape, int element_bytes) {
+  return shape.columns * element_bytes % kLine == 0;
+}
+inline bool packs_a(const Problem& problem, const Params& p) {
+  return p.pack == 1 && (problem.align.a < 16 || turns_a(problem, p) ||
+                         !fills_lines(stored_a(problem), traits(problem.precision).a.bytes));
+}
+inline bool packs_b(const Problem& problem, const Params& p) {
+  return p.pack == 1 && (problem.align.b < 16 || turns_b(problem, p) ||
+                         !fills_lines(stored_b(problem), traits(problem.precision).b.bytes));
+}
+inline bool stores_boxes(const Problem& problem) { return problem.align.c == 16; }
+
+inline bool multiplies(Precision precision) {
+  const Unit unit = traits(precision).unit;
+  return unit == Unit::tensor_fp16 || unit == Unit::tensor_bf16 || unit == Unit::tensor_tf32 ||
+         unit == Unit::tensor_int8 || unit == Unit::tensor_fp8;
+}
+
+}  // namespace mmtune::wgmma_shape
