@@ -23,6 +23,7 @@
 #include "tests/runtime/support.h"
 #include "tests/templates/settings.h"
 #include "tests/tuner/cli_fixture.h"
+#include "tests/tuner/faults_fixture.h"
 #include "tests/tuner/gpu_memory.h"
 
 namespace mmtune {
@@ -273,6 +274,19 @@ TEST_F(Resume, CtrlCSavesAndTheNextRunGoesOn) {
   const Trials before = stored();
   EXPECT_LT(before.size(), all());
   finish(before);
+}
+
+TEST_F(Resume, ASignalToAllProcessesBlamesNoCandidate) {
+  const pid_t child = start();
+  while (judged().size() < 5) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto workers = test::children_of(child);
+  EXPECT_FALSE(workers.empty());
+  for (const auto& worker : workers) kill(worker.id, SIGTERM);
+  const int status = stop(child, 30, SIGTERM);  // later, so that what became of the workers is known
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 130) << content(path("stderr"));
+  for (const Trial& trial : database()->trials()) EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  finish(stored());
 }
 
 TEST_F(Resume, KillLosesAtMostTheCandidateInFlight) {

@@ -29,7 +29,8 @@ std::string describe(int status) {
   return fmt::format("it exited with code {}", WEXITSTATUS(status));
 }
 
-/// How the child starts: its files, and a process group of its own.
+/// How the child starts: its files, a process group of its own, and without the signals that ask a run to end. Engines
+/// such as Slurm send SIGTERM to every process of a run, which is for the run to answer.
 class SpawnSetup {
  public:
   explicit SpawnSetup(int channel) {
@@ -38,8 +39,13 @@ class SpawnSetup {
     posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files_, STDERR_FILENO, STDOUT_FILENO);
     posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setpgroup(&attributes_, 0);
+    sigset_t of_run;
+    sigemptyset(&of_run);
+    sigaddset(&of_run, SIGINT);
+    sigaddset(&of_run, SIGTERM);
+    posix_spawnattr_setsigmask(&attributes_, &of_run);
   }
   ~SpawnSetup() {
     posix_spawn_file_actions_destroy(&files_);
