@@ -23,11 +23,21 @@ constexpr std::array kSwitches{
     Switch{"MMTUNE_DUMP", "nothing", "what NVRTC got and gave, to be written: any of src,ptx,log,cubin"},
     Switch{"MMTUNE_DUMP_DIR", ".", "directory that MMTUNE_DUMP writes to"},
     Switch{"MMTUNE_LOG", "warning", "lines on stderr: silent, error, warning, info or debug"},
+    Switch{"MMTUNE_SHARDS", "", "how many shares the problems of `tune` have, where JOB_COMPLETION_INDEX says which"},
     Switch{"NO_COLOR", "", "if set, no colours on a terminal"},
     Switch{"HOME", "", "where ~/.local/share is"},
     Switch{"XDG_DATA_HOME", "~/.local/share", "where the database is, if it is an absolute path"},
     Switch{"CUDA_HOME", "", "directory of the CUDA toolkit, after MMTUNE_CUDA_PATH"},
     Switch{"CUDA_PATH", "", "directory of the CUDA toolkit, after CUDA_HOME"},
+    Switch{"JOB_COMPLETION_INDEX", "", "Kubernetes: which share of the problems `tune` takes, from 0"},
+    Switch{"SLURM_ARRAY_TASK_ID", "", "Slurm: which share of the problems `tune` takes; with the next three"},
+    Switch{"SLURM_ARRAY_TASK_COUNT", "", "Slurm: tasks of the array, and so shares"},
+    Switch{"SLURM_ARRAY_TASK_MIN", "0", "Slurm: the first SLURM_ARRAY_TASK_ID"},
+    Switch{"SLURM_ARRAY_TASK_STEP", "1", "Slurm: from one SLURM_ARRAY_TASK_ID to the next"},
+    Switch{"SLURM_PROCID", "", "Slurm: which share of those of an array task, or of all, `tune` takes, from 0"},
+    Switch{"SLURM_NTASKS", "1", "Slurm: tasks that `srun` has started, and so shares"},
+    Switch{"SLURM_JOB_ID", "", "Slurm: with no SLURM_STEP_ID, SLURM_NTASKS counts tasks that are not started"},
+    Switch{"SLURM_STEP_ID", "", "Slurm: set in what `srun` starts"},
 };
 
 #if defined(__aarch64__)

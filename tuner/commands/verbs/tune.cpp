@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "runtime/log.h"
 #include "templates/space.h"
 #include "tuner/commands/search_options.h"
+#include "tuner/commands/shard_option.h"
 #include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
 #include "tuner/devices/device_choice.h"
@@ -25,6 +27,7 @@ namespace mmtune {
 namespace {
 
 struct TuneOptions : SearchOptions {
+  std::optional<Share> shard;  ///< none: as the environment says
   bool dry_run = false;
   bool what_if = false;
   std::vector<std::uint64_t> seeds;  ///< of what-if; empty: that of the session
@@ -36,6 +39,16 @@ struct TuneOptions : SearchOptions {
 template <class... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) {
   log::write(log::Level::warning, fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Leaves the problems of the share that the options or the environment name.
+void take_share(SessionOptions& session, const std::optional<Share>& named) {
+  const auto [share, origin] = named ? ChosenShare{*named, "--shard"} : share_in_environment();
+  if (origin.empty() || share.count == 1) return;
+  const std::size_t all = session.problems.size();
+  session.problems = problems_of(session, share);
+  say("share {}/{}, by {}: {} of {}; --shard none tunes them all", share.number, share.count, origin,
+      session.problems.size(), counted(static_cast<std::int64_t>(all), "problem"));
 }
 
 void echo(const SessionOptions& session) {
@@ -107,9 +120,17 @@ ExitCode replay_search(const SessionOptions& session, const TuneOptions& options
   return std::all_of(replays.begin(), replays.end(), found) ? ExitCode::done : ExitCode::no_candidate;
 }
 
+/// There are more shares than problems. What collects the databases finds one of this share too.
+ExitCode tune_nothing(const SessionOptions& session, const TuneOptions& options) {
+  if (!options.dry_run && !options.what_if) Store::open(session.database, OpenMode::read_write);
+  return ExitCode::done;
+}
+
 ExitCode tune(const TuneOptions& options) {
   if (!options.curve.empty()) check_writable(options.curve, options.force);
-  const auto session = plan(options);
+  auto session = plan(options);
+  take_share(session, options.shard);
+  if (session.problems.empty()) return tune_nothing(session, options);
   echo(session);
   if (options.dry_run) {
     print_plan(session, options);
@@ -136,9 +157,11 @@ Verb mmtune_verb_tune() {
             .help = "Find and store the best kernel of every size (the verb may be left out)",
             .examples = {"mmtune tune --device 0 --sizes 256..8192",
                          "mmtune --device model:t4 --sizes 4096x64x4096 --precision fp16 --effort quick",
-                         "mmtune --device 0 --sizes 2048 --family tiled,tiled_coarsened --strategy exhaustive"},
+                         "mmtune --device 0 --sizes 2048 --family tiled,tiled_coarsened --strategy exhaustive",
+                         "mmtune --device 0 --sizes 256..8192 --shard 3/16 --db shard-3.db"},
             .run = [options] { return tune(*options); }};
   add_search_options(verb, *options);
+  verb.add("Problems", {shard_option(options->shard)});
   verb.add("What if", {{.names = "--what-if",
                         .help = "replay the search on stored trials: nothing is measured, nothing stored",
                         .target = flag_target(options->what_if)},
