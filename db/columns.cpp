@@ -15,7 +15,7 @@ std::vector<Table> tables_of() {
 }  // namespace
 
 std::vector<Table> tables() {
-  return tables_of<DeviceKey, Problem, Environment, Binary, Compiled, Trial, Attempt, LostCompile, Decision>();
+  return tables_of<DeviceKey, Problem, Environment, Binary, Compiled, Trial, Attempt, LostCompile, Decision, Rival>();
 }
 
 namespace sql {

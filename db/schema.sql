@@ -1,5 +1,5 @@
 -- The mmtune database: what was tried, what it compiled to, and what won. This file creates a new database and is the
--- document of the format, version 4.
+-- document of the format, version 5.
 --
 -- Header        PRAGMA application_id = 0x6d6d7475 ("mmtu"), PRAGMA user_version = the version of this file. Both are
 --               set in the transaction that runs this file. A step between versions is one file of db/migrations/.
@@ -149,11 +149,30 @@ CREATE TABLE winner (
   family      TEXT NOT NULL,
   config      TEXT NOT NULL,
   source_hash TEXT NOT NULL,
-  median_us   REAL NOT NULL,     -- of the trial when it won; merging keeps the faster decision
+  median_us   REAL NOT NULL,     -- of the trial when it won
   search      TEXT NOT NULL,     -- hash of what was searched
   candidates  INTEGER NOT NULL,  -- trials behind the decision
   decided     TEXT NOT NULL,
   PRIMARY KEY (device_id, problem_id, evidence),
+  FOREIGN KEY (device_id, problem_id, evidence, family, config, source_hash)
+    REFERENCES trial (device_id, problem_id, evidence, family, config, source_hash)
+) STRICT, WITHOUT ROWID;
+
+-- Decisions of merged databases for problems that are decided otherwise here: db/settle.h says how one of them and the
+-- winner is chosen. Columns as those of winner. Rows go when the problem is decided anew.
+CREATE TABLE rival (
+  device_id   INTEGER NOT NULL,
+  problem_id  INTEGER NOT NULL,
+  evidence    INTEGER NOT NULL,
+  family      TEXT NOT NULL,
+  config      TEXT NOT NULL,
+  source_hash TEXT NOT NULL,
+  median_us   REAL NOT NULL,
+  search      TEXT NOT NULL,
+  candidates  INTEGER NOT NULL,
+  decided     TEXT NOT NULL,
+  near_tie    INTEGER NOT NULL,  -- the samples leave open whether it is as fast as the winner: to be raced
+  PRIMARY KEY (device_id, problem_id, evidence, family, config, source_hash),
   FOREIGN KEY (device_id, problem_id, evidence, family, config, source_hash)
     REFERENCES trial (device_id, problem_id, evidence, family, config, source_hash)
 ) STRICT, WITHOUT ROWID;

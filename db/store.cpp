@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "db/settle.h"
 #include "db/store_impl.h"
 
 namespace mmtune {
@@ -33,7 +34,9 @@ const std::string& select_winner() {
       "SELECT compiled.binary_hash FROM compiled JOIN binary b ON b.hash = compiled.binary_hash"
       " AND b.target = compiled.target WHERE compiled.source_hash = trial.source_hash";
   static const std::string statement = fmt::format(
-      "SELECT {}, {}, {}{} JOIN winner ON {} AND trial.outcome = 0"
+      "SELECT {}, {}, (SELECT count(*) FROM rival WHERE rival.device_id = winner.device_id AND"
+      " rival.problem_id = winner.problem_id AND rival.evidence = winner.evidence AND rival.near_tie), {}{}"
+      " JOIN winner ON {} AND trial.outcome = 0"
       " LEFT JOIN binary ON binary.cubin IS NOT NULL AND binary.hash = coalesce("
       "({} AND compiled.binary_hash = trial.binary_hash), ({} ORDER BY compiled.target DESC LIMIT 1))",
       sql::columns<Trial>(), sql::names(columns_of<Grounds>("winner", Images::no)), sql::columns<Binary>(),
@@ -47,6 +50,7 @@ std::optional<Winner> valid_winner(const Rows& rows) {
   Grounds grounds;
   reader.read(winner.trial);
   reader.read(grounds);
+  reader.read(winner.near_ties);
   if (!reader.valid() || !fault_of(winner.trial).empty() || !fault_of(grounds).empty()) return std::nullopt;
   winner.search = std::move(grounds.search);
   winner.candidates = grounds.candidates;
@@ -190,6 +194,7 @@ void Store::put_winner(const TrialKey& key, const std::string& search, int candi
   Transaction transaction(database, Transaction::Kind::write);
   const auto trial = find_trial(database, key);
   if (!trial || trial->outcome != Outcome::ok) refuse_row(database, "winner", "its trial is not stored as ok");
+  forget_rivals(database, key);
   write_row(database, Decision{key, {trial->timing.median_us, search, candidates, utc_now()}});
   transaction.commit();
 }
@@ -200,6 +205,15 @@ std::optional<Winner> Store::find_winner(const DeviceKey& device, const Problem&
   const std::lock_guard lock(impl_->mutex);
   Rows rows = impl_->database->query(statement, device, problem, Named{"evidence", evidence});
   return rows.next() ? valid_winner(rows) : std::nullopt;
+}
+
+std::vector<TrialKey> Store::near_ties(const DeviceKey& device, const Problem& problem, Evidence evidence) {
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<TrialKey> keys;
+  for (Rival& rival : rivals_of(*impl_->database, {device, problem, "", "", "", evidence})) {
+    if (rival.near_tie) keys.push_back(std::move(rival.key));
+  }
+  return keys;
 }
 
 std::vector<Winner> Store::winners(const RowFilter& filter) {

@@ -51,7 +51,9 @@ struct MergeReport {
   std::int64_t trials_added = 0;
   std::int64_t trials_kept = 0;  ///< present on both sides: the better verified one stays
   std::int64_t winners_changed = 0;
-  std::int64_t rejected = 0;  ///< rows of any table with values that no mmtune writes
+  std::int64_t rejected = 0;         ///< rows of any table with values that no mmtune writes
+  std::int64_t settled = 0;          ///< problems with other decisions, all of which the samples say are slower
+  std::vector<Problem> near_ties{};  ///< problems with others that may be as fast
 };
 
 struct PruneRules {
@@ -135,7 +137,8 @@ class Store {
   /// compiled again.
   std::optional<Binary> find_binary(const std::string& binary_hash);
 
-  /// Sets or replaces the decision for trial's problem and GPU. The trial must have been put and be ok.
+  /// Sets or replaces the decision for trial's problem and GPU, which those of merged databases took part in or not:
+  /// they are forgotten. The trial must have been put and be ok.
   void put_winner(const TrialKey& trial, const std::string& search, int candidates);
 
   /// The decision for this problem, without the cubin; nothing if its trial is no longer ok. The binary is what its
@@ -145,6 +148,9 @@ class Store {
 
   /// Ordered by precision, layout, m, n, k, and measured before predicted: both are listed, the first one counts.
   std::vector<Winner> winners(const RowFilter& filter = {});
+
+  /// The decisions of merged databases for this problem that may be as fast as the one that holds: Winner::near_ties.
+  std::vector<TrialKey> near_ties(const DeviceKey& device, const Problem& problem, Evidence evidence);
 
   /// What an application needs of them: of a row only that is read and checked.
   ServedDecisions served(const DeviceKey& device);
@@ -158,12 +164,14 @@ class Store {
   /// Reads every page and every row. Faults of the file are reported, not thrown.
   CheckReport check();
 
-  /// Adds everything from another database, whose values are all suspect. Idempotent and order-free: of two trials
-  /// with the same key the better verified one stays (a fault found in a kernel, then more samples, then the newer
-  /// one), of two decisions the faster one. Machine code comes along from a file of the same user, from others only if
-  /// `code` says so; else rows lose their binary_hash, so that their source is compiled again. A decision whose machine
-  /// code is not here never takes the place of one whose is.
-  MergeReport merge_from(const std::string& other_path, ForeignCode code = ForeignCode::compile_again);
+  /// Adds everything from other databases, whose values are all suspect; from all of them or, if one cannot be read,
+  /// from none. Idempotent and order-free, to the numbers of the rows: the same files, at once or one after another,
+  /// give an empty database the same contents. Of two trials with the same key the better verified one stays (a fault
+  /// found in a kernel, then more samples, then the newer one); which of several decisions holds is said in
+  /// db/settle.h. Machine code comes along from a file of the same user, from others only if `code` says so; else rows
+  /// lose their binary_hash, so that their source is compiled again. A decision whose machine code is not here never
+  /// takes the place of one whose is.
+  MergeReport merge_from(const std::vector<std::string>& paths, ForeignCode code = ForeignCode::compile_again);
 
   /// The same from another Store, of which only `code` says whether its machine code is taken.
   MergeReport merge_from(Store& other, ForeignCode code);

@@ -137,7 +137,7 @@ void keep_winners(const std::string& path, const std::vector<std::string>& more_
   const std::string same = sql::same<TrialKey>("winner", "trial");
   {
     Transaction transaction(database, Transaction::Kind::write);
-    for (const std::string_view table : {"attempt", "lost_compile"})
+    for (const std::string_view table : {"attempt", "lost_compile", "rival"})
       database.exec(fmt::format("DELETE FROM {}", table));
     database.exec(
         fmt::format("DELETE FROM winner WHERE NOT EXISTS (SELECT 1 FROM trial WHERE {} AND trial.outcome = 0)", same));
@@ -196,6 +196,7 @@ CheckReport Store::check() {
     check_values<Attempt>(database, "CAST(attempt.id AS TEXT)", report.faults);
     check_values<LostCompile>(database, "lost_compile.source_hash", report.faults);
     check_values<Decision>(database, "winner.source_hash", report.faults);
+    check_values<Rival>(database, "rival.source_hash", report.faults);
     report.trials = database.integer("SELECT count(*) FROM trial");
     report.binaries = database.integer("SELECT count(*) FROM binary");
     report.winners = database.integer("SELECT count(*) FROM winner");
@@ -218,6 +219,8 @@ PruneReport Store::prune(const PruneRules& rules) {
   if (rules.stale_sources) report.trials += prune_stale(database, rules.live_sources);
   report.winners = database.run(fmt::format("DELETE FROM winner WHERE NOT EXISTS (SELECT 1 FROM trial WHERE {})",
                                             sql::same<TrialKey>("winner", "trial")));
+  database.run(fmt::format("DELETE FROM rival WHERE NOT EXISTS (SELECT 1 FROM trial WHERE {})",
+                           sql::same<TrialKey>("rival", "trial")));
   if (rules.orphan_binaries) report.binaries = prune_orphan_binaries(database);
   transaction.commit();
   return report;

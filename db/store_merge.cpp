@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "db/renumber.h"
+#include "db/settle.h"
 #include "db/store_impl.h"
 
 namespace mmtune {
@@ -33,30 +35,6 @@ int weight_of(Outcome outcome) {
 bool is_better(const Trial& a, const Trial& b) {
   const auto rank = [](const Trial& t) { return std::tuple(weight_of(t.outcome), t.timing.samples, t.created); };
   return rank(a) != rank(b) ? rank(a) > rank(b) : compare(a, b) > 0;
-}
-
-/// Whether there is machine code of the decision's kernel.
-bool can_run(Database& database, const Decision& decision) {
-  constexpr std::string_view kSelect =
-      "SELECT 1 FROM compiled JOIN binary ON binary.hash = compiled.binary_hash AND binary.target = compiled.target"
-      " WHERE compiled.source_hash = :source_hash AND binary.cubin IS NOT NULL";
-  return database.query(kSelect, Named{"source_hash", decision.key.source_hash}).next();
-}
-
-/// One that can run here first, then the faster one, then the one with more behind it.
-bool supersedes(Database& ours, const Decision& a, const Decision& b) {
-  const auto rank = [&](const Decision& d) {
-    return std::tuple(can_run(ours, d), -d.grounds.median_us, d.grounds.candidates, d.grounds.decided);
-  };
-  return rank(a) != rank(b) ? rank(a) > rank(b) : compare(a, b) > 0;
-}
-
-std::optional<Decision> find_decision(Database& database, const TrialKey& key) {
-  static const std::string statement =
-      fmt::format("SELECT {}{} WHERE {} AND {} AND winner.evidence = :evidence", sql::columns<Decision>(),
-                  sql::from<Decision>(), sql::matches<DeviceKey>(), sql::matches<Problem>());
-  Rows rows = database.query(statement, key.device, key.problem, Named{"evidence", key.evidence});
-  return rows.next() ? valid_row<Decision>(rows) : std::nullopt;
 }
 
 /// Whose machine code is taken without asking. Rows of other files lose the name of theirs too, since it could name the
@@ -96,12 +74,44 @@ void merge_trials(Database& ours, Database& theirs, bool with_code, MergeReport&
   });
 }
 
+/// What is known of the program with this hash, without its image.
+struct KnownBinary {
+  Binary facts;
+  bool has_image = false;
+};
+
+std::optional<KnownBinary> known_binary(Database& database, const std::string& hash) {
+  static const std::string statement =
+      fmt::format("SELECT {}, cubin IS NOT NULL FROM binary WHERE hash = :hash", sql::columns<Binary>());
+  Rows rows = database.query(statement, Named{"hash", hash});
+  if (!rows.next()) return std::nullopt;
+  KnownBinary known;
+  Reader reader(rows);
+  reader.read(known.facts);
+  reader.read(known.has_image);
+  if (!reader.valid()) return std::nullopt;
+  return known;
+}
+
+std::optional<Binary> with_image(Database& database, const std::string& hash) {
+  static const std::string statement =
+      fmt::format("SELECT {} FROM binary WHERE hash = :hash", sql::columns<Binary>(Images::yes));
+  Rows rows = database.query(statement, Named{"hash", hash});
+  return rows.next() ? valid_row<Binary>(rows, Images::yes) : std::nullopt;
+}
+
+/// The same hash is the same code: an image is read, and checked, only where it is missing. What else may differ is how
+/// long the compiler took.
 void merge_binaries(Database& ours, Database& theirs, MergeReport& report) {
-  constexpr std::string_view kComplete = "SELECT 1 FROM binary WHERE hash = :hash AND (cubin IS NOT NULL OR :empty)";
-  for_each_row<Binary>(theirs, Images::yes, report, [&](const Binary& binary) {
-    // The same hash is the same code: only a missing image is worth a write.
-    const Named hash{"hash", binary.hash};
-    if (!ours.query(kComplete, hash, Named{"empty", binary.cubin.empty()}).next()) write_binary(ours, binary);
+  for_each_row<Binary>(theirs, Images::no, report, [&](const Binary& facts) {
+    const auto known = known_binary(ours, facts.hash);
+    Binary best = known && compare(known->facts, facts) < 0 ? known->facts : facts;
+    if (!known || !known->has_image) {
+      const auto theirs_whole = with_image(theirs, facts.hash);
+      if (!theirs_whole) return false;
+      best.cubin = theirs_whole->cubin;
+    }
+    if (!known || !best.cubin.empty() || compare(best, known->facts) != 0) write_binary(ours, best);
     return true;
   });
 }
@@ -124,44 +134,76 @@ void merge_compiled(Database& ours, Database& theirs, MergeReport& report) {
   });
 }
 
-void merge_winners(Database& ours, Database& theirs, MergeReport& report) {
-  for_each_row<Decision>(theirs, Images::no, report, [&](const Decision& decision) {
-    const auto present = find_decision(ours, decision.key);
-    if (present && !supersedes(ours, decision, *present)) return true;
-    if (!find_trial(ours, decision.key)) return false;
-    write_row(ours, decision);
-    ++report.winners_changed;
+void merge_decisions(Database& ours, Database& theirs, MergeReport& report) {
+  const auto take = [&](const auto& row) {
+    if (!find_trial(ours, row.key)) return false;
+    add_decision(ours, {row.key, row.grounds});
     return true;
-  });
+  };
+  for_each_row<Decision>(theirs, Images::no, report, take);
+  for_each_row<Rival>(theirs, Images::no, report, take);
 }
 
-MergeReport merge(Database& ours, Database& theirs, bool with_code) {
-  const Transaction snapshot(theirs, Transaction::Kind::read);
-  theirs.integer("SELECT count(*) FROM device");  // waits for its lock now, not while it holds ours
-  Transaction transaction(ours, Transaction::Kind::write);
-  MergeReport report;
-  if (with_code) {
-    merge_binaries(ours, theirs, report);
-    merge_compiled(ours, theirs, report);
+/// A merge of any number of databases, all or nothing.
+class Merge {
+ public:
+  explicit Merge(Database& ours) : ours_(ours) {}
+
+  void add(Database& theirs, bool with_code) {
+    const Transaction snapshot(theirs, Transaction::Kind::read);
+    theirs.integer("SELECT count(*) FROM device");  // waits for the first one's lock now, not while it holds ours
+    begin();
+    if (with_code) {
+      merge_binaries(ours_, theirs, report_);
+      merge_compiled(ours_, theirs, report_);
+    }
+    merge_trials(ours_, theirs, with_code, report_);
+    merge_decisions(ours_, theirs, report_);
   }
-  merge_trials(ours, theirs, with_code, report);
-  merge_winners(ours, theirs, report);
-  transaction.commit();
-  return report;
-}
+
+  MergeReport finish() {
+    begin();
+    settle(ours_, report_);
+    report_.winners_changed =
+        ours_.integer("SELECT count(*) FROM (SELECT * FROM main.winner EXCEPT SELECT * FROM winner_before)");
+    ours_.exec("DROP TABLE winner_before");
+    renumber(ours_);
+    transaction_->commit();
+    return std::move(report_);
+  }
+
+ private:
+  void begin() {
+    if (transaction_) return;
+    transaction_.emplace(ours_, Transaction::Kind::write);
+    ours_.exec("CREATE TEMP TABLE winner_before AS SELECT * FROM main.winner");
+  }
+
+  Database& ours_;
+  std::optional<Transaction> transaction_;
+  MergeReport report_;
+};
 
 }  // namespace
 
-MergeReport Store::merge_from(const std::string& other_path, ForeignCode code) {
+MergeReport Store::merge_from(const std::vector<std::string>& paths, ForeignCode code) {
   const std::lock_guard lock(impl_->mutex);
-  if (is_same_file(path(), other_path)) refuse(other_path, "cannot be merged into itself", "name another file");
-  const auto theirs = open_database(other_path, OpenMode::read_only, Trust::foreign);
-  return merge(*impl_->database, *theirs, code == ForeignCode::take || is_own(theirs->path()));
+  for (const std::string& other : paths) {
+    if (is_same_file(path(), other)) refuse(other, "cannot be merged into itself", "name other files");
+  }
+  Merge merge(*impl_->database);
+  for (const std::string& other : paths) {
+    const auto theirs = open_database(other, OpenMode::read_only, Trust::foreign);
+    merge.add(*theirs, code == ForeignCode::take || is_own(theirs->path()));
+  }
+  return merge.finish();
 }
 
 MergeReport Store::merge_from(Store& other, ForeignCode code) {
   const std::scoped_lock lock(impl_->mutex, other.impl_->mutex);
-  return merge(*impl_->database, *other.impl_->database, code == ForeignCode::take);
+  Merge merge(*impl_->database);
+  merge.add(*other.impl_->database, code == ForeignCode::take);
+  return merge.finish();
 }
 
 }  // namespace mmtune

@@ -54,6 +54,20 @@ struct Decision {
 };
 static_assert(kListsAllMembers<Decision>);
 
+/// A decision of a merged database that does not hold here.
+struct Rival {
+  TrialKey key;
+  Grounds grounds;
+  bool near_tie = false;  ///< the samples leave open whether it is as fast as the decision that holds
+
+  static constexpr void fields(auto&& visit) {
+    visit("key", &Rival::key);
+    visit("grounds", &Rival::grounds);
+    visit("near_tie", &Rival::near_tie);
+  }
+};
+static_assert(kListsAllMembers<Rival>);
+
 /// A candidate that runs; attempts are made where times are measured.
 struct AttemptKey {
   DeviceKey device;
@@ -118,5 +132,7 @@ template <>
 inline constexpr std::string_view kTable<LostCompile> = "lost_compile";
 template <>
 inline constexpr std::string_view kTable<Decision> = "winner";
+template <>
+inline constexpr std::string_view kTable<Rival> = "rival";
 
 }  // namespace mmtune

@@ -227,6 +227,7 @@ struct Winner {
   Binary binary;       ///< without cubin unless asked for
   std::string search;  ///< hash of what was searched (space, strategy, effort): a repeated run ends here
   int candidates = 0;  ///< trials behind the decision
+  int near_ties = 0;   ///< decisions of merged databases that may be as fast, as far as samples tell
 };
 
 }  // namespace mmtune

@@ -30,7 +30,7 @@ TEST_P(HostileRowsTest, IsSkippedAndReported) {
   EXPECT_FALSE(store.check().faults.empty());
 
   Store clean = Store::open(directory_ / "clean.db", OpenMode::read_write);
-  const MergeReport report = clean.merge_from(path_);
+  const MergeReport report = clean.merge_from({path_});
   EXPECT_EQ(report.trials_added, 1);
   EXPECT_GE(report.rejected, 1);
   EXPECT_TRUE(clean.check().faults.empty());
@@ -120,7 +120,7 @@ TEST_F(StoreTest, MachineCodeThatIsNotThatOfItsHashIsNotMerged) {
   }
   run_raw(path_, "UPDATE binary SET cubin = x'01020304'");
   Store clean = Store::open(directory_ / "clean.db", OpenMode::read_write);
-  const MergeReport report = clean.merge_from(path_);
+  const MergeReport report = clean.merge_from({path_});
   EXPECT_EQ(report.trials_added, 1);
   EXPECT_GE(report.rejected, 1);
   EXPECT_FALSE(clean.find_binary(sample_binary().hash));

@@ -40,7 +40,7 @@ class MergeTest : public StoreTest {
   std::string merged(const std::string& name, const std::vector<std::string>& sources) const {
     const std::string path = directory_ / name;
     Store store = Store::open(path, OpenMode::read_write);
-    for (const std::string& source : sources) store.merge_from(source);
+    for (const std::string& source : sources) store.merge_from({source});
     EXPECT_TRUE(store.check().faults.empty());
     return contents(path);
   }
@@ -67,12 +67,12 @@ TEST_F(MergeTest, CountsWhatItDid) {
   const std::string a = make("a", {sample_trial(0), sample_trial(1)}, 1);
   const std::string b = make("b", {sample_trial(0), sample_trial(2)}, 0);
   Store store = Store::open(a, OpenMode::read_write);
-  MergeReport report = store.merge_from(b);
+  MergeReport report = store.merge_from({b});
   EXPECT_EQ(report.trials_added, 1);
   EXPECT_EQ(report.trials_kept, 1);
   EXPECT_EQ(report.winners_changed, 1);
   EXPECT_EQ(report.rejected, 0);
-  report = store.merge_from(b);
+  report = store.merge_from({b});
   EXPECT_EQ(report.trials_added, 0);
   EXPECT_EQ(report.winners_changed, 0);
 }
@@ -86,7 +86,7 @@ TEST_F(MergeTest, KeepsTheFasterDecisionAndTheBetterVerifiedTrial) {
   const std::string ours = make("ours", {sample_trial(0), sample_trial(1)}, 0);
   const std::string theirs = make("theirs", {fewer, lost, sample_trial(5)}, 2);
   Store store = Store::open(ours, OpenMode::read_write);
-  store.merge_from(theirs);
+  store.merge_from({theirs});
   expect_equal(*store.find(fewer.key), sample_trial(0));
   expect_equal(*store.find(lost.key), sample_trial(1));
   EXPECT_EQ(store.winners().at(0).search, "ours");
@@ -98,7 +98,7 @@ TEST_F(MergeTest, AFaultFoundElsewhereWithdrawsTheWinner) {
   const std::string ours = make("ours", {sample_trial(0)}, 0);
   const std::string theirs = make("theirs", {faulty, sample_trial(7)}, 1);
   Store store = Store::open(ours, OpenMode::read_write);
-  store.merge_from(theirs);
+  store.merge_from({theirs});
   EXPECT_EQ(store.find(faulty.key)->outcome, Outcome::guard_violation);
   EXPECT_TRUE(store.winners().empty());
 }
@@ -106,7 +106,7 @@ TEST_F(MergeTest, AFaultFoundElsewhereWithdrawsTheWinner) {
 TEST_F(MergeTest, OwnBinariesComeAlong) {
   const std::string theirs = make("theirs", {sample_trial()}, 0);
   Store store = open();
-  store.merge_from(theirs);
+  store.merge_from({theirs});
   EXPECT_EQ(store.find_binary(sample_binary().hash)->cubin, sample_binary().cubin);
   EXPECT_TRUE(store.find_compiled(sample_trial().key.source_hash, "sm_90a", true));
 }
@@ -122,8 +122,8 @@ TEST_F(MergeTest, OneCompilersCodeIsKeptWhateverTheOrder) {
   for (const auto& order : {std::pair(older, newer), std::pair(newer, older)}) {
     std::filesystem::remove(path_);
     Store store = open();
-    store.merge_from(order.first);
-    store.merge_from(order.second);
+    store.merge_from({order.first});
+    store.merge_from({order.second});
     const auto binary = store.find_compiled("source", "sm_90a", true);
     ASSERT_TRUE(binary);
     EXPECT_EQ(binary->nvrtc, "13.0");
@@ -137,7 +137,7 @@ TEST_F(MergeTest, MachineCodeOfAnotherUserStaysOut) {
   ASSERT_EQ(chown(theirs.c_str(), 4242, 4242), 0);
   EXPECT_THROW(Store::open(theirs, OpenMode::read_only), DatabaseError);
   Store store = open();
-  EXPECT_EQ(store.merge_from(theirs).trials_added, 1);
+  EXPECT_EQ(store.merge_from({theirs}).trials_added, 1);
   EXPECT_FALSE(store.find_binary(sample_binary().hash));
   EXPECT_FALSE(store.find_compiled(sample_trial().key.source_hash, "sm_90a", false));
   ASSERT_EQ(store.winners().size(), 1U);
@@ -149,7 +149,7 @@ TEST_F(MergeTest, MachineCodeOfAnotherUserIsTakenIfAskedFor) {
   const std::string theirs = make("theirs", {sample_trial()}, 0);
   ASSERT_EQ(chown(theirs.c_str(), 4242, 4242), 0);
   Store store = open();
-  store.merge_from(theirs, ForeignCode::take);
+  store.merge_from({theirs}, ForeignCode::take);
   EXPECT_TRUE(store.find_binary(sample_binary().hash));
   EXPECT_EQ(store.winners().at(0).binary.hash, sample_binary().hash);
 }
@@ -173,7 +173,7 @@ TEST_F(MergeTest, RejectsSpoiltRowsAndTakesTheOthers) {
           "UPDATE trial SET config = 'BM=1; rm' WHERE id = 2; UPDATE trial SET median_us = -1 WHERE id = 3;"
           "UPDATE winner SET candidates = -1");
   Store store = open();
-  const MergeReport report = store.merge_from(theirs);
+  const MergeReport report = store.merge_from({theirs});
   EXPECT_EQ(report.trials_added, 1);
   EXPECT_EQ(report.rejected, 3);
   EXPECT_TRUE(store.check().faults.empty());
@@ -182,8 +182,8 @@ TEST_F(MergeTest, RejectsSpoiltRowsAndTakesTheOthers) {
 TEST_F(MergeTest, RefusesItself) {
   const std::string path = make("a", {sample_trial()}, 0);
   Store store = Store::open(path, OpenMode::read_write);
-  EXPECT_THROW(store.merge_from(path), DatabaseError);
-  EXPECT_THROW(store.merge_from(directory_ / "missing"), DatabaseError);
+  EXPECT_THROW(store.merge_from({path}), DatabaseError);
+  EXPECT_THROW(store.merge_from({directory_ / "missing"}), DatabaseError);
 }
 
 }  // namespace

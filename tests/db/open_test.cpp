@@ -156,7 +156,7 @@ TEST_F(OpenTest, AGeneratedColumnOfAForeignFileIsNotComputed) {
           " 'note TEXT AS (hex(zeroblob(100000000)))') WHERE name = 'trial'");
   Store clean = Store::open(directory_ / "clean.db", OpenMode::read_write);
   try {
-    clean.merge_from(path_);
+    clean.merge_from({path_});
     ADD_FAILURE() << "merged";
   } catch (const DatabaseError& error) {
     EXPECT_THAT(error.what(), HasSubstr("table trial is not that of this format"));

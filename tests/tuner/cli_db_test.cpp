@@ -88,7 +88,24 @@ TEST_F(CliDb, ExportThenMerge) {
   EXPECT_EQ(again.code, 5) << "an existing file must not be overwritten";
   const auto merge = mmtune(fmt::format("db merge '{}' --db '{}' --format csv", path("default.db"), path("new.db")));
   EXPECT_EQ(merge.code, 0) << merge.err;
-  EXPECT_THAT(merge.out, HasSubstr("\n3,0,2,0\n"));
+  EXPECT_THAT(merge.out, HasSubstr("\n1,3,0,2,0,0,0\n"));
+}
+
+TEST_F(CliDb, MergesAnyNumberOfFiles) {
+  for (const auto* name : {"one.db", "two.db"}) {
+    ASSERT_EQ(mmtune(fmt::format("db export '{}'", path(name))).code, 0);
+  }
+  auto two = Store::open(path("two.db"), OpenMode::read_write);
+  Trial other = trial_of(512, Evidence::measured, Outcome::ok);
+  other.key.config = "ABC=2";
+  two.put(other);
+  two.put_winner(other.key, "search", 1);
+  const auto merge = mmtune(fmt::format("db merge '{}' '{}' '{}' --db '{}' --format csv", path("one.db"),
+                                        path("two.db"), path("one.db"), path("fleet.db")));
+  EXPECT_EQ(merge.code, 0) << merge.err;
+  EXPECT_EQ(merge.out, "files,trials_added,trials_kept,winners_changed,settled,near_ties,rejected\n3,4,6,2,0,1,0\n");
+  EXPECT_THAT(merge.err, AllOf(HasSubstr("fp32 nn 512x512x512: decided otherwise elsewhere"), HasSubstr("refresh")));
+  EXPECT_EQ(mmtune("db merge").code, 2);
 }
 
 TEST_F(CliDb, ExportsWinnersAlone) {

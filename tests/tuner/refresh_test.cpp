@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -13,6 +14,7 @@
 #include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
+#include "tests/tuner/database_faults.h"
 
 namespace mmtune {
 namespace {
@@ -57,6 +59,27 @@ TEST_F(Refresh, MeasuresTheStoredAgainAndKeepsTheSearch) {
   EXPECT_EQ(after.candidates, before.candidates);
   EXPECT_EQ(after.trial.key.config, before.trial.key.config);
   EXPECT_THAT(mmtune(kTune).err, HasSubstr("1 known before"));
+}
+
+TEST_F(Refresh, RacesWhatMergedDatabasesDecidedOtherwise) {
+  // The slowest: it would not be among the fastest that are stored.
+  run_sql(
+      path("default.db"),
+      "INSERT INTO rival SELECT device_id, problem_id, evidence, family, config, source_hash, median_us, 'elsewhere',"
+      " 7, created, 1 FROM trial WHERE outcome = 0 ORDER BY median_us DESC LIMIT 1");
+  const Winner before = winner();
+  EXPECT_EQ(before.near_ties, 1);
+  EXPECT_THAT(mmtune("show --format csv").out, HasSubstr(",stale,merged with 1 other decision as fast,"));
+  const auto result = mmtune("refresh --device model:h200 -vv");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("1 of 1 refreshed"));
+  const auto trials = Store::open(path("default.db"), OpenMode::read_only).trials();
+  const auto slowest = std::max_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
+    return a.timing.median_us < b.timing.median_us;
+  });
+  EXPECT_THAT(result.err, HasSubstr(slowest->key.config));
+  EXPECT_EQ(winner().near_ties, 0);
+  EXPECT_EQ(winner().search, before.search);
 }
 
 TEST_F(Refresh, WhatIsWrongHasToBeTunedAgain) {

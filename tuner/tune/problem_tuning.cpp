@@ -2,6 +2,8 @@
 
 #include <mmtune/error.h>
 
+#include <set>
+#include <string>
 #include <utility>
 
 #include "runtime/log.h"
@@ -64,11 +66,17 @@ bool ProblemTuning::search(const FamilySpaces& spaces, const std::vector<Candida
       *strategy, [&](CandidateNumber number) { return spaces.candidate(number); }, enough);
 }
 
-/// The fastest.
+/// The fastest, and what merged databases decided for and may be as fast.
 std::vector<Candidate> ProblemTuning::stored_candidates() const {
   std::vector<Candidate> candidates;
-  for (const Trial& trial : fastest_stored(place_, setup_.preparation, setup_.store, kRefreshed)) {
-    candidates.push_back({&family_named(trial.key.family), Config::parse(trial.key.config)});
+  std::set<std::string> names;
+  const auto add = [&](const TrialKey& key) {
+    Candidate candidate{&family_named(key.family), Config::parse(key.config)};
+    if (names.insert(key_of(candidate)).second) candidates.push_back(std::move(candidate));
+  };
+  for (const Trial& trial : fastest_stored(place_, setup_.preparation, setup_.store, kRefreshed)) add(trial.key);
+  for (const TrialKey& key : setup_.store.near_ties(place_.device, place_.problem, place_.evidence)) {
+    if (setup_.preparation.makes(key)) add(key);
   }
   return candidates;
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/driver.h"
 #include "runtime/nvml.h"
+#include "tuner/text/text.h"
 
 namespace mmtune {
 
@@ -57,6 +58,9 @@ State state_of(const Winner& winner, const std::optional<DeviceSpec>& device, co
   if (winner.binary.hash.empty()) return {Validity::wrong, "its machine code is not stored here: tune again"};
   if (auto reason = change("NVRTC", trial.environment.nvrtc, now.nvrtc); !reason.empty()) {
     return {Validity::wrong, reason};
+  }
+  if (winner.near_ties > 0) {
+    return {Validity::stale, fmt::format("merged with {} as fast", counted(winner.near_ties, "other decision"))};
   }
   for (auto& reason : {change("driver", trial.environment.driver, now.driver),
                        change_of_clock(trial.timing.clock_limit_mhz, now.clock_limit_mhz),

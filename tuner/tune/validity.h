@@ -1,5 +1,6 @@
 // Whether a stored decision still holds here. What makes it wrong is part of its identity: the kernel's source, the
-// architecture, the compiler. What makes it stale changes its time but not its result: driver, clocks, power limit.
+// architecture, the compiler. What makes it stale changes its time but not its result: driver, clocks, power limit. So
+// does, for what is to be done, a merge with decisions that may be as fast.
 #pragma once
 
 #include <string>

@@ -26,7 +26,8 @@ namespace mmtune {
 namespace {
 
 struct DbOptions : Options {
-  std::string other;                  ///< the file to merge from or to export to
+  std::string target;                 ///< the file to export to
+  std::vector<std::string> others;    ///< the files to merge from
   std::string exported = "database";  ///< or "t4"
   bool winners = false;               ///< export nothing of a database but its decisions and their code
   std::string size;                   ///< of the trials to export; empty: all
@@ -63,10 +64,17 @@ ExitCode check(const DbOptions& options) {
 
 ExitCode merge(const DbOptions& options) {
   const auto code = options.with_code ? ForeignCode::take : ForeignCode::compile_again;
-  const auto report = Store::open(database_path(options), OpenMode::read_write).merge_from(options.other, code);
-  print(counts({{"trials_added", report.trials_added},
+  const auto report = Store::open(database_path(options), OpenMode::read_write).merge_from(options.others, code);
+  for (const Problem& problem : report.near_ties) {
+    log::warning("{}: decided otherwise elsewhere, and the samples leave open which is faster", to_string(problem));
+  }
+  if (!report.near_ties.empty()) log::warning("`mmtune refresh` races these decisions on one GPU");
+  print(counts({{"files", std::ssize(options.others)},
+                {"trials_added", report.trials_added},
                 {"trials_kept", report.trials_kept},
                 {"winners_changed", report.winners_changed},
+                {"settled", report.settled},
+                {"near_ties", std::ssize(report.near_ties)},
                 {"rejected", report.rejected}}),
         options);
   return ExitCode::done;
@@ -114,13 +122,13 @@ ExitCode export_copy(const DbOptions& options) {
       const auto binary = trial.binary_hash.empty() ? std::nullopt : store.find_binary(trial.binary_hash);
       return binary ? binary->compile_ms : 0;
     };
-    write_text_file(options.other, t4_results(selected_trials(options, store), compile_ms), false);
+    write_text_file(options.target, t4_results(selected_trials(options, store), compile_ms), false);
   } else if (options.winners) {
-    store.export_winners(options.other, fallback_sources(store));
+    store.export_winners(options.target, fallback_sources(store));
   } else {
-    store.export_to(options.other);
+    store.export_to(options.target);
   }
-  log::info("{}: exported to {}", store.path(), options.other);
+  log::info("{}: exported to {}", store.path(), options.target);
   return ExitCode::done;
 }
 
@@ -219,7 +227,7 @@ Option file_argument(std::string& file, const std::string& name, const std::stri
 
 std::vector<Option> export_options(DbOptions& options) {
   std::vector<Option> list{
-      file_argument(options.other, "file", "where to write it; must not exist"),
+      file_argument(options.target, "file", "where to write it; must not exist"),
       {.names = "--format",
        .value = "NAME",
        .help = "database: a compact copy; t4: the trials of one family, problem and GPU for other autotuners",
@@ -283,11 +291,16 @@ Verb mmtune_verb_db() {
   Verb db{.name = "db",
           .group = VerbGroup::results,
           .help = "Check, merge, export or prune a database",
-          .examples = {"mmtune db check", "mmtune db merge other.db", "mmtune db export copy.db",
-                       "mmtune db prune --failed --stale --yes"}};
+          .examples = {"mmtune db check", "mmtune db merge other.db", "mmtune db merge --db fleet.db shard-*.db",
+                       "mmtune db export copy.db", "mmtune db prune --failed --stale --yes"}};
   db.verbs.push_back(task(options, check, "check", "Look for damage", {}));
-  db.verbs.push_back(task(options, merge, "merge", "Add everything from another database",
-                          {file_argument(options->other, "other", "the other database, left as it is"),
+  db.verbs.push_back(task(options, merge, "merge", "Add everything from other databases",
+                          {{.names = "others",
+                            .value = "FILE",
+                            .help = "other databases, left as they are; their order does not matter",
+                            .target = texts_target(options->others),
+                            .required = true,
+                            .repeatable = true},
                            {.names = "--with-code",
                             .help = "take machine code also from a file of another user",
                             .target = flag_target(options->with_code)}}));

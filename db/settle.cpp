@@ -1,0 +1,166 @@
+#include "db/settle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "db/store_impl.h"
+
+namespace mmtune {
+namespace {
+
+constexpr double kSurely = 2;         // standard deviations
+constexpr double kSlower = 1.003;     // what runs differ by: see tuner/race/race.h
+constexpr double kMedian = 1.253;     // standard deviations of a median, times the square root of its samples
+constexpr double kQuartiles = 1.349;  // standard deviations from quartile to quartile
+
+double variance_of_median(const Timing& timing) {
+  if (timing.samples < 1) return 0;
+  const double deviation = (timing.q3_us - timing.q1_us) / kQuartiles;
+  return kMedian * kMedian * deviation * deviation / timing.samples;
+}
+
+/// Whether there is machine code of the decision's kernel.
+bool can_run(Database& database, const Decision& decision) {
+  constexpr std::string_view kSelect =
+      "SELECT 1 FROM compiled JOIN binary ON binary.hash = compiled.binary_hash AND binary.target = compiled.target"
+      " WHERE compiled.source_hash = :source_hash AND binary.cubin IS NOT NULL";
+  return database.query(kSelect, Named{"source_hash", decision.key.source_hash}).next();
+}
+
+/// Of two decisions for one candidate: the faster one, then that with more behind it; the rest makes the order total.
+bool has_better_grounds(const Grounds& a, const Grounds& b) {
+  const auto rank = [](const Grounds& g) { return std::tuple(-g.median_us, g.candidates, g.decided); };
+  return rank(a) != rank(b) ? rank(a) > rank(b) : compare(a, b) > 0;
+}
+
+/// " WHERE …": rows of this table for the problem and the GPU of a TrialKey.
+std::string of_problem(std::string_view table) {
+  return fmt::format(
+      " WHERE {0}.device_id IN (SELECT id FROM device WHERE {1}) AND {0}.problem_id IN (SELECT id FROM problem WHERE "
+      "{2}) AND {0}.evidence = :evidence",
+      table, sql::matches<DeviceKey>(), sql::matches<Problem>());
+}
+
+template <Record T>
+std::vector<T> rows_of(Database& database, const TrialKey& place) {
+  static const std::string statement =
+      fmt::format("SELECT {}{}{} ORDER BY {}.family, {}.config, {}.source_hash", sql::columns<T>(), sql::from<T>(),
+                  of_problem(kTable<T>), kTable<T>, kTable<T>, kTable<T>);
+  return valid_rows<T>(database.query(statement, place.device, place.problem, Named{"evidence", place.evidence}));
+}
+
+/// A decision with all that the choice depends on.
+struct Contender {
+  Decision decision;
+  Trial trial;
+  bool can_run = false;
+  bool near_tie = false;  ///< with the fastest
+
+  bool is_right() const { return trial.outcome == Outcome::ok; }
+  double time_us() const { return is_right() ? trial.timing.median_us : decision.grounds.median_us; }
+};
+
+bool is_faster(const Contender& a, const Contender& b) {
+  if (a.can_run != b.can_run) return a.can_run;
+  return a.time_us() != b.time_us() ? a.time_us() < b.time_us() : compare(a.decision, b.decision) > 0;
+}
+
+bool may_be_as_fast(const Contender& fastest, const Contender& other) {
+  return fastest.is_right() && other.is_right() && fastest.can_run == other.can_run &&
+         is_near_tie(fastest.trial.timing, other.trial.timing);
+}
+
+/// Puts the one that holds first, and finds near ties.
+void choose(std::vector<Contender>& contenders) {
+  std::sort(contenders.begin(), contenders.end(), is_faster);
+  const Contender& fastest = contenders.front();
+  for (Contender& each : contenders) each.near_tie = may_be_as_fast(fastest, each);
+  const auto holds = std::max_element(contenders.begin(), contenders.end(), [](const Contender& a, const Contender& b) {
+    const auto samples = [](const Contender& each) { return each.near_tie ? each.trial.timing.samples : -1; };
+    return samples(a) < samples(b);  // the first of equal ones is the faster
+  });
+  std::rotate(contenders.begin(), holds, holds + 1);
+}
+
+std::vector<Contender> contenders_of(Database& database, const TrialKey& place) {
+  std::vector<Decision> decisions;
+  if (const auto winner = find_decision(database, place)) decisions.push_back(*winner);
+  for (const Rival& rival : rivals_of(database, place)) decisions.push_back({rival.key, rival.grounds});
+  std::vector<Contender> contenders;
+  for (const Decision& decision : decisions) {
+    if (auto trial = find_trial(database, decision.key)) {
+      contenders.push_back({decision, *std::move(trial), can_run(database, decision)});
+    }
+  }
+  return contenders;
+}
+
+void settle_problem(Database& database, const TrialKey& place, MergeReport& report) {
+  std::vector<Contender> contenders = contenders_of(database, place);
+  if (contenders.empty()) return;
+  choose(contenders);
+  forget_rivals(database, place);
+  write_row(database, contenders.front().decision);
+  bool has_near_tie = false;
+  for (std::size_t i = 1; i < contenders.size(); ++i) {
+    const auto& [decision, trial, runs, near_tie] = contenders[i];
+    const bool is_to_race = near_tie && place.evidence == Evidence::measured;
+    write_row(database, Rival{decision.key, decision.grounds, is_to_race});
+    has_near_tie = has_near_tie || is_to_race;
+  }
+  if (has_near_tie) report.near_ties.push_back(place.problem);
+  if (!has_near_tie && contenders.size() > 1) ++report.settled;
+}
+
+}  // namespace
+
+bool is_near_tie(const Timing& best, const Timing& other) {
+  const double deviation = std::sqrt(variance_of_median(best) + variance_of_median(other));
+  if (best.mode == "model") return other.median_us <= best.median_us;
+  return other.median_us - kSurely * deviation <= kSlower * best.median_us;
+}
+
+std::optional<Decision> find_decision(Database& database, const TrialKey& place) {
+  const auto rows = rows_of<Decision>(database, place);
+  return rows.empty() ? std::nullopt : std::optional(rows.front());
+}
+
+std::vector<Rival> rivals_of(Database& database, const TrialKey& place) { return rows_of<Rival>(database, place); }
+
+void forget_rivals(Database& database, const TrialKey& place) {
+  static const std::string statement = "DELETE FROM rival" + of_problem("rival");
+  database.run(statement, place.device, place.problem, Named{"evidence", place.evidence});
+}
+
+void add_decision(Database& database, const Decision& decision) {
+  const auto winner = find_decision(database, decision.key);
+  if (!winner) return write_row(database, decision);
+  if (compare(winner->key, decision.key) == 0) {
+    if (has_better_grounds(decision.grounds, winner->grounds)) write_row(database, decision);
+    return;
+  }
+  const std::vector<Rival> rivals = rivals_of(database, decision.key);
+  const auto same = std::find_if(rivals.begin(), rivals.end(),
+                                 [&](const Rival& rival) { return compare(rival.key, decision.key) == 0; });
+  if (same == rivals.end() || has_better_grounds(decision.grounds, same->grounds)) {
+    write_row(database, Rival{decision.key, decision.grounds, false});
+  }
+}
+
+void settle(Database& database, MergeReport& report) {
+  static const std::string statement = fmt::format("SELECT {}{}", sql::columns<Rival>(), sql::from<Rival>());
+  std::vector<TrialKey> places;
+  for (Rival& rival : valid_rows<Rival>(database.query(statement))) {
+    places.push_back({rival.key.device, rival.key.problem, "", "", "", rival.key.evidence});
+  }
+  std::sort(places.begin(), places.end(), [](const TrialKey& a, const TrialKey& b) { return compare(a, b) < 0; });
+  const auto same = [](const TrialKey& a, const TrialKey& b) { return compare(a, b) == 0; };
+  places.erase(std::unique(places.begin(), places.end(), same), places.end());
+  for (const TrialKey& place : places) settle_problem(database, place, report);
+}
+
+}  // namespace mmtune

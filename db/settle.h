@@ -1,0 +1,40 @@
+// Which of several decisions for one problem holds, where databases are merged that decided it each by themselves.
+//
+// Those that are not the winner stay in the table rival until the problem is decided anew, so that the choice is a
+// function of all decisions that were met, of the trials, and of nothing else.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "db/sqlite.h"
+#include "db/store.h"
+#include "db/tables.h"
+
+namespace mmtune {
+
+/// Whether `other` may be as fast as the faster `best`, as far as the samples of both tell: not slower by 0.3 % beyond
+/// doubt, as for finalists that race (docs/measuring.md). The deviation of a median of n samples of a normal
+/// distribution is 1.253 / sqrt(n) standard deviations, one of which is 1 / 1.349 of the distance of the quartiles.
+/// Predicted times are exact: only equal ones tie.
+bool is_near_tie(const Timing& best, const Timing& other);
+
+/// The decision that is stored for the problem and the GPU of this key.
+std::optional<Decision> find_decision(Database& database, const TrialKey& place);
+
+/// The other decisions for the problem and the GPU of this key, in a fixed order.
+std::vector<Rival> rivals_of(Database& database, const TrialKey& place);
+
+/// Call within a write transaction, as the functions below.
+void forget_rivals(Database& database, const TrialKey& place);
+
+/// Adds a decision whose trial is stored, as winner or as rival; settle() says which it stays.
+void add_decision(Database& database, const Decision& decision);
+
+/// For every problem with rivals: those whose machine code is here before others, then the fastest by its trial, or,
+/// among those that are a near tie with that, the one with most samples. One that turned out wrong still holds with the
+/// time that it won with: it is served no more, and the problem is to be tuned again. Fills in `settled` and
+/// `near_ties`.
+void settle(Database& database, MergeReport& report);
+
+}  // namespace mmtune
