@@ -1,0 +1,28 @@
+#!/bin/sh
+# shard.sh LOCAL RESULT OPTION…: runs `mmtune tune OPTION…` with the database LOCAL on a disk of this node, and copies it to
+# RESULT, which other nodes see, when it is done or SIGTERM interrupts it. Begins with what is in both, so that the same
+# command goes on after a kill, here or on another node. RESULT is whole or absent at any time.
+set -eu
+local=$1 result=$2
+shift 2
+
+[ ! -e "$result" ] || mmtune db merge --db "$local" "$result" > /dev/null
+
+tuner=
+stopped=
+trap 'stopped=yes; [ -z "$tuner" ] || kill -TERM "$tuner"' TERM INT
+mmtune tune --db "$local" "$@" &
+tuner=$!
+status=0
+wait "$tuner" || status=$?
+if [ -n "$stopped" ]; then # the signal ended the waiting and not yet the tuner
+  status=0
+  wait "$tuner" || status=$?
+fi
+trap '' TERM INT
+
+rm -f "$result.new"
+mmtune db export --db "$local" "$result.new"
+mv "$result.new" "$result"
+rm -f "$local"
+exit "$status"
