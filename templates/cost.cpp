@@ -132,7 +132,7 @@ class Model {
     if (work_.shares_last_wave) {
       add_work(clocks, resident_, waves());
       add_edges(clocks, resident_, std::ceil(waves()));
-      if (rest > 0) clocks.add(Bottleneck::exchange, hand_over_clocks());
+      if (rest > 0) clocks.add(Bottleneck::exchange, hand_over_clocks(rest));
       return;
     }
     const auto add_waves = [&](double blocks, double times) {
@@ -144,9 +144,12 @@ class Model {
   }
 
  private:
-  // Every block writes the sums of one tile, and reads those of another, through L2.
-  double hand_over_clocks() const {
-    return 2 * (resident_ / sm_count_ * tile_bytes_ / kL2BytesPerClockShared + kL2Latency);
+  // Every block writes the sums of one tile, and reads those of another, through L2. Those that share a tile wait for
+  // each other in turn.
+  double hand_over_clocks(double tiles) const {
+    const double sharers = std::min(resident_ / tiles, blocks_.iterations);
+    const double at_once = 2 * (resident_ / sm_count_ * tile_bytes_ / kL2BytesPerClockShared + kL2Latency);
+    return at_once + std::max(0.0, sharers - 1) * (2 * kL2Latency + tile_bytes_ / kL2BytesPerClockShared);
   }
 
   /// All iterations of so many waves of that many blocks. The third norm of what they need lies between the sum and

@@ -150,6 +150,18 @@ TEST(Cost, SharingALastWaveSavesWorkButNotItsEdges) {
   EXPECT_GT(time_us(few, plan), apart / 2);
 }
 
+TEST(Cost, BlocksThatShareATileHandOverOneAfterTheOther) {
+  const auto streamed_us = [](std::int64_t m, std::int64_t k) {
+    const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, 64, k);
+    LaunchPlan plan = tiled_plan(problem, 64, 64, 8, 8);
+    plan.work.shares_last_wave = true;
+    return time_us(problem, plan);
+  };
+  // As many multiply-adds in one tile and in a hundred.
+  EXPECT_GT(streamed_us(64, 102'400), 5 * streamed_us(6400, 1024));
+  EXPECT_LT(streamed_us(64, 102'400), 1000) << "345 to 440 us on an H200";
+}
+
 TEST(Cost, AClusterOfTwoLeavesNoSmOut) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 8192);
   LaunchPlan plan = tiled_plan(problem, 128, 128, 8, 8, 2);  // 128 blocks on 132 SMs
