@@ -34,7 +34,11 @@ struct Simt {
   /// Issue slots that things cost the multiply-adds beside them, set by hand to lie near measured times (as those of
   /// templates/cost.cpp).
   static constexpr double kFragmentLoad = 2.5;  ///< of a load from shared memory
-  static constexpr double kTransposed = 9;      ///< of an element that is transposed on its way to shared memory
+  static constexpr double kTransposed = 8;      ///< of an element that is transposed on its way to shared memory,
+  static constexpr double kTransposedMove = 1;  ///< and of the moves that bring it; see moves in estimate()
+  static constexpr double kStaged = 0.5;        ///< of one that passes through registers as it is,
+  static constexpr double kStagedMove = 0.25;   ///< and of the moves that bring it
+  static constexpr double kAsyncMove = 0.5;     ///< of those of cp.async
   static constexpr double kTile = 20;           ///< of a tile
   static constexpr double kRound = 50;          ///< of UNROLL steps along k: addresses, and the branch back
 
@@ -59,7 +63,7 @@ struct Simt {
         {"GROUP", &Params::group, {1, 8}, "block rows walked together, for reuse in L2"},
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
         {"PACK", &Params::pack, {0, 1}, "1: operands along k or not aligned are first copied to the workspace"},
-        {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "blocks that share one tile's k"},
+        {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32, 64, 128, 256}, "blocks that share one tile's k"},
         {"REDUCE", &Params::reduce, {{0, "kernel"}, {1, "cluster"}}, "what adds the sums of a split tile"},
         {"STREAM", &Params::stream, {0, 1}, "1: resident blocks take tiles in turn and share those of the last wave"},
     };
@@ -189,6 +193,8 @@ struct Simt {
     rules.worth(tiles < 2 * device.sm_count || p.split == 1, "SPLIT is for fewer tiles than two per SM");
     rules.worth(p.split == 1 || ceil_div(problem.k, p.bk) >= 2 * p.split, "every split has at least two tiles of k");
     rules.worth(p.split <= 8 || tiles * 8 < device.sm_count, "more than 8 splits are for very few tiles");
+    rules.worth(p.split <= 32 || tiles * p.split <= 2 * device.sm_count,
+                "more than 32 splits make at most two blocks per SM");
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
     rules.must(p.reduce == 0 || p.split <= p.tm * p.tn, "REDUCE over a cluster gives each block sums to finish");
@@ -363,11 +369,17 @@ struct Simt {
     const double fma_per_k = static_cast<double>(p.tm) * p.tn;
     const double vector = std::min<int>({16 / types.accumulator.bytes, p.tm, p.tn});
     const double fragment_loads = (p.tm + p.tn) / vector;
-    const auto copies = [&](bool along_k, int extent) {
-      const double each = along_k ? kTransposed : p.load == 0 ? 0.75 : p.load == 1 ? 0.5 : 0;
+    const auto copies = [&](bool along_k, bool packed, int align, const FormatTraits& format, int extent) {
+      const double moves = static_cast<double>(vector_width(kRowBytes, format)) /
+                           vector_width(packed ? kRowBytes : align, format);  // where 16 bytes would be one
+      const double each = along_k       ? kTransposed + kTransposedMove * moves
+                          : p.load == 0 ? kStaged + kStagedMove * moves
+                          : p.load == 1 ? kAsyncMove * moves
+                                        : 0;
       return each * extent / threads(p);
     };
-    const double staging = copies(a_along_k(problem, p), p.bm) + copies(b_along_k(problem, p), p.bn);
+    const double staging = copies(a_along_k(problem, p), packs_a(problem, p), problem.align.a, types.a, p.bm) +
+                           copies(b_along_k(problem, p), packs_b(problem, p), problem.align.b, types.b, p.bn);
     WorkEstimate work;
     work.issue_slots_per_fma =
         1 + (kFragmentLoad * fragment_loads + staging + kTile / p.bk + kRound / p.unroll) / fma_per_k;
