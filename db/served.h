@@ -24,9 +24,17 @@ struct ServedSize {
   std::size_t kernel = 0;  ///< of ServedDecisions::kernels
 };
 
+/// What a kernel took for a size, decided for it or not.
+struct ServedTime {
+  Problem problem;
+  double median_us = 0;
+  std::size_t kernel = 0;  ///< of ServedDecisions::kernels
+};
+
 struct ServedDecisions {
   std::vector<ServedKernel> kernels;  ///< each for one precision, layout and alignment
   std::vector<ServedSize> sizes;      ///< by precision, layout, m, n, k; measured before predicted
+  std::vector<ServedTime> times;      ///< of the kernels: measured ones, or predicted ones of those that only won such
 };
 
 }  // namespace mmtune

@@ -34,6 +34,37 @@ Binary code_of(Database& database, std::string_view source_hash, std::string_vie
   return binary.value_or(Binary{});
 }
 
+constexpr std::size_t kMostTimes = 16384;  // of all kernels alike, the latest of each: reading one takes microseconds
+constexpr std::size_t kMostOfOne = 512;
+
+/// Of trials with a time, which are found by the hash of their machine code.
+const std::string& select_times() {
+  static const std::string statement = fmt::format(
+      "SELECT {}, trial.median_us FROM device CROSS JOIN trial ON trial.device_id = device.id CROSS JOIN problem ON"
+      " problem.id = trial.problem_id WHERE {} AND trial.binary_hash = :binary_hash AND trial.binary_hash <> ''"
+      " AND trial.source_hash = :source_hash AND trial.config = :config AND trial.evidence = :evidence"
+      " AND trial.outcome IN (0, 9) ORDER BY trial.id DESC LIMIT :most",
+      sql::columns<Problem>(), sql::matches<DeviceKey>());
+  return statement;
+}
+
+void add_times(Database& database, const DeviceKey& device, const ServedKernel& kernel, Evidence evidence,
+               std::size_t number, std::int64_t most, std::vector<ServedTime>& times) {
+  if (kernel.binary.hash.empty()) return;
+  Rows rows = database.query(select_times(), device, Named{"binary_hash", kernel.binary.hash},
+                             Named{"source_hash", kernel.source_hash}, Named{"config", kernel.config},
+                             Named{"evidence", evidence}, Named{"most", most});
+  while (rows.next()) {
+    ServedTime time;
+    Reader reader(rows);
+    reader.read(time.problem);
+    reader.read(time.median_us);
+    time.kernel = number;
+    const bool is_time = reader.valid() && time.median_us > 0 && rule::amount(time.median_us).empty();
+    if (is_time && fault_of(time.problem).empty()) times.push_back(time);
+  }
+}
+
 /// Numbers of the kernels that rows name, each looked at once.
 class Kernels {
  public:
@@ -106,6 +137,12 @@ ServedDecisions Store::served(const DeviceKey& device) {
   }
   std::sort(served.sizes.begin(), served.sizes.end(), stands_before);
   served.kernels = kernels.take();
+  std::vector<Evidence> evidence(served.kernels.size(), Evidence::predicted);
+  for (const ServedSize& size : served.sizes) evidence[size.kernel] = std::min(evidence[size.kernel], size.evidence);
+  const std::size_t most = std::min(kMostOfOne, kMostTimes / std::max<std::size_t>(1, served.kernels.size()));
+  for (std::size_t i = 0; i < served.kernels.size() && most > 0; ++i) {
+    add_times(database, device, served.kernels[i], evidence[i], i, static_cast<std::int64_t>(most), served.times);
+  }
   return served;
 }
 

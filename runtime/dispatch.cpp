@@ -15,11 +15,9 @@ namespace mmtune {
 
 namespace {
 
-constexpr double kClearlyWorse = 1.25;    // the model errs by less than this between two of our kernels
 constexpr double kUnusedWidthTime = 0.1;  // by which a kernel that moves half of the bytes at once is slower
 constexpr int kWorkspaceShare = 16;       // an untuned size gets at most this part of the memory as workspace
-constexpr std::size_t kMostRivals = 3;    // kernels weighed where there are many: each takes a microsecond or two
-constexpr int kNextSizes = 16;            // sizes among whose kernels these are
+constexpr std::size_t kMostWeighed = 64;  // kernels: each takes a tenth of a microsecond
 
 Problem without_alignment(Problem problem) {
   problem.align = {};
@@ -75,10 +73,11 @@ DispatchTable::DispatchTable(DeviceSpec device, StoredKernels kernels) : device_
     add_variant(number, variants);
   }
   for (std::size_t i = 0; i < kGroups; ++i) groups_[i].sizes = NearestSizes(problems[i], numbers[i]);
+  learn(kernels.times, variants);
 }
 
 /// `known` are the variants of kernels that came before.
-void DispatchTable::add_variant(std::uint32_t number, std::unordered_map<const Kernel*, std::uint32_t>& known) {
+void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
   Tuned& entry = entries_[number];
   const auto is_same = [&](std::uint32_t variant) {
     const Tuned& other = entries_[variants_[variant].first];
@@ -95,7 +94,9 @@ void DispatchTable::add_variant(std::uint32_t number, std::unordered_map<const K
     entry.variant = *same;
   } else {
     entry.variant = static_cast<std::uint32_t>(variants_.size());
-    variants_.push_back({number, plan_of(entry, entry.problem).needs});
+    const Kernel& kernel = *entry.kernel;
+    variants_.push_back({number, static_cast<std::uint32_t>(variants.size()), plan_of(entry, entry.problem).needs,
+                         KernelModel(*kernel.family, kernel.config, entry.problem, device_, kernel.registers)});
     variants.push_back(entry.variant);
   }
   known[entry.kernel.get()] = entry.variant;
@@ -109,8 +110,9 @@ LaunchPlan DispatchTable::plan_of(const Entry& entry, const Problem& problem) co
   return entry.kernel->family->plan(rendered_for(entry, problem), entry.kernel->config, device_);
 }
 
-double DispatchTable::model_us(const Entry& entry) const {
-  return predict(entry.problem, plan_of(entry, entry.problem), device_, entry.kernel->registers).time_us;
+double DispatchTable::model_us(const Variant& variant, const Problem& problem) const {
+  return variant.model.time_us(problem, device_) *
+         (1 + kUnusedWidthTime * unused_width(problem.align, entries_[variant.first].problem.align));
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::exact(const Problem& problem) const {
@@ -128,7 +130,7 @@ std::optional<DispatchTable::Candidate> DispatchTable::exact(const Problem& prob
   if (best == nullptr) return std::nullopt;
   auto plan = best->kernel->family->legal_plan(rendered_for(*best, problem), best->kernel->config, device_);
   if (!plan) return std::nullopt;
-  return Candidate{best, *std::move(plan), 0};
+  return Candidate{best, *std::move(plan)};
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Tuned& entry, const Problem& problem) const {
@@ -140,48 +142,51 @@ std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Entry& en
   if (!satisfies(problem.align, needs)) return std::nullopt;
   auto plan = entry.kernel->family->legal_plan(rendered_for(entry, problem), entry.kernel->config, device_);
   if (!plan) return std::nullopt;
-  Candidate candidate{&entry, *std::move(plan), 0};
-  if (candidate.plan.workspace.bytes() > device_.memory_bytes / kWorkspaceShare) return std::nullopt;
-  candidate.model_us = predict(problem, candidate.plan, device_, entry.kernel->registers).time_us *
-                       (1 + kUnusedWidthTime * unused_width(problem.align, entry.problem.align));
-  return candidate;
+  if (plan->workspace.bytes() > device_.memory_bytes / kWorkspaceShare) return std::nullopt;
+  return Candidate{&entry, *std::move(plan)};
 }
 
-std::optional<DispatchTable::Candidate> DispatchTable::nearest(NearestSizes::Walk& walk, const Problem& problem) const {
+std::optional<DispatchTable::Candidate> DispatchTable::nearest(const Problem& problem) const {
+  NearestSizes::Walk walk = group(problem).sizes.from(problem);
   while (const auto number = walk.next()) {
     if (auto found = candidate(entries_[*number], problem)) return found;
   }
   return std::nullopt;
 }
 
-/// Entries of other kernels than the nearest one's, which the walk has passed.
-std::vector<std::uint32_t> DispatchTable::rivals(NearestSizes::Walk& walk, const Problem& problem) const {
+/// Of many those that did best around here.
+std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const LearntTimes::Around& around,
+                                                 std::uint32_t near) const {
   const Group& all = group(problem);
-  std::vector<std::uint32_t> entries;
-  if (all.variants.size() <= kMostRivals + 1) {
-    for (const std::uint32_t variant : all.variants) entries.push_back(variants_[variant].first);
-    return entries;
+  if (all.variants.size() <= kMostWeighed) return all.variants;
+  std::vector<std::uint32_t> variants{near};
+  for (const std::uint32_t number : around.promising()) {
+    const std::uint32_t variant = all.variants[number];
+    if (variant == near || !satisfies(problem.align, variants_[variant].needs)) continue;
+    variants.push_back(variant);
+    if (variants.size() == kMostWeighed) break;
   }
-  for (int i = 0; i < kNextSizes && entries.size() < kMostRivals; ++i) {
-    const auto number = walk.next();
-    if (!number) break;
-    const auto is_same = [&](std::uint32_t entry) { return entries_[entry].variant == entries_[*number].variant; };
-    if (std::none_of(entries.begin(), entries.end(), is_same)) entries.push_back(*number);
-  }
-  return entries;
+  return variants;
 }
 
-std::optional<DispatchTable::Candidate> DispatchTable::fastest(const std::vector<std::uint32_t>& entries,
-                                                               const Problem& problem, double than_us) const {
-  std::optional<Candidate> best;
-  for (const std::uint32_t i : entries) {
-    auto other = candidate(entries_[i], problem);
-    if (other && other->model_us < (best ? best->model_us : than_us)) best = std::move(other);
+std::vector<DispatchTable::Weighed> DispatchTable::weigh(const Problem& problem, std::uint32_t near,
+                                                         Policy policy) const {
+  const LearntTimes::Around around = group(problem).times.around(problem);
+  std::vector<Weighed> weighed;
+  for (const std::uint32_t number : policy == Policy::nearest ? std::vector{near} : rivals(problem, around, near)) {
+    const Variant& variant = variants_[number];
+    if (!satisfies(problem.align, variant.needs)) continue;
+    const double model = model_us(variant, problem);
+    const double expected = model * around.factor(variant.number);
+    weighed.push_back({number, expected, policy == Policy::model ? model : expected * around.caution(variant.number)});
   }
-  return best;
+  std::sort(weighed.begin(), weighed.end(), [](const Weighed& x, const Weighed& y) {
+    return std::tuple(x.cautious_us, x.variant) < std::tuple(y.cautious_us, y.variant);
+  });
+  return weighed;
 }
 
-Choice DispatchTable::make(Match match, Candidate candidate, double tuned_model_us, const Problem& problem,
+Choice DispatchTable::make(Match match, Candidate candidate, double expected_us, const Problem& problem,
                            std::string why) const {
   const Entry& entry = *candidate.entry;
   Choice choice;
@@ -191,41 +196,43 @@ Choice DispatchTable::make(Match match, Candidate candidate, double tuned_model_
   choice.align = entry.problem.align;
   choice.plan = problem.k > 0 ? std::move(candidate.plan) : plan_of(entry, problem);  // the model was asked for a depth
   choice.binary_hash = entry.kernel->binary_hash;
-  // Other sizes: what was measured, scaled as the model says.
-  const bool comparable = std::isfinite(tuned_model_us) && tuned_model_us > 0;
-  choice.expected_us = match == Match::exact ? entry.median_us
-                       : comparable          ? entry.median_us * candidate.model_us / tuned_model_us
-                                             : candidate.model_us;
+  choice.expected_us = expected_us;
   choice.measured = match == Match::exact && entry.measured;
   choice.why = std::move(why);
   return choice;
 }
 
-Choice DispatchTable::choose(const Problem& given) const {
+Choice DispatchTable::choose(const Problem& given, Policy policy) const {
   const Problem problem = with_depth(given);
   if (auto found = exact(problem)) {
-    const bool measured = found->entry->measured;
-    return make(Match::exact, *std::move(found), 0, given,
-                measured ? "tuned for this size" : "chosen for this size by the model, not measured");
+    const double expected_us = found->entry->median_us;
+    return make(Match::exact, *std::move(found), expected_us, given,
+                found->entry->measured ? "tuned for this size" : "chosen for this size by the model, not measured");
   }
-  NearestSizes::Walk walk = group(problem).sizes.from(problem);
-  auto near = nearest(walk, problem);
-  if (!near) {
-    return fallback(given, group(problem).sizes.empty()
-                               ? fmt::format("nothing is tuned for {} {} on {}", to_string(problem.precision),
-                                             to_string(problem.layout), device_.name)
-                               : fmt::format("no tuned kernel can run {}", to_string(given)));
+  if (auto near = nearest(problem)) return inexact(*std::move(near), problem, given, policy);
+  return fallback(given, group(problem).sizes.empty()
+                             ? fmt::format("nothing is tuned for {} {} on {}", to_string(problem.precision),
+                                           to_string(problem.layout), device_.name)
+                             : fmt::format("no tuned kernel can run {}", to_string(given)));
+}
+
+/// `near` is the candidate of the nearest tuned size that can run.
+Choice DispatchTable::inexact(Candidate near, const Problem& problem, const Problem& given, Policy policy) const {
+  const std::string near_text = fmt::format("nearest tuned size is {}", to_string(near.entry->problem));
+  const std::uint32_t near_variant = static_cast<const Tuned*>(near.entry)->variant;
+  const std::vector<Weighed> weighed = weigh(problem, near_variant, policy);
+  const auto is_near = [&](const Weighed& each) { return each.variant == near_variant; };
+  const Weighed& of_near = *std::find_if(weighed.begin(), weighed.end(), is_near);
+  for (const Weighed& each : weighed) {
+    if (is_near(each)) break;
+    auto rival = candidate(entries_[variants_[each.variant].first], problem);
+    if (!rival) continue;
+    std::string why = fmt::format("{}, but {} the kernel of {} to be {:.2f} times as fast", near_text,
+                                  policy == Policy::model ? "the model expects" : "measured times let expect",
+                                  to_string(rival->entry->problem), of_near.cautious_us / each.cautious_us);
+    return make(Match::predicted, *std::move(rival), each.expected_us, given, std::move(why));
   }
-  const std::string near_text = fmt::format("nearest tuned size is {}", to_string(near->entry->problem));
-  auto best = fastest(rivals(walk, problem), problem, near->model_us / kClearlyWorse);
-  if (!best) {
-    const double tuned_us = model_us(*near->entry);
-    return make(Match::nearest, *std::move(near), tuned_us, given, near_text);
-  }
-  std::string why = fmt::format("{}, but the model expects the kernel of {} to be {:.1f} times as fast", near_text,
-                                to_string(best->entry->problem), near->model_us / best->model_us);
-  const double tuned_us = model_us(*best->entry);
-  return make(Match::predicted, *std::move(best), tuned_us, given, std::move(why));
+  return make(Match::nearest, std::move(near), of_near.expected_us, given, near_text);
 }
 
 Choice DispatchTable::fallback(const Problem& problem, std::string why) const {
@@ -251,7 +258,11 @@ std::optional<Choice> DispatchTable::recompiled(const Problem& given) const {
     adapted.problem.align = problem.align;
     auto found = candidate(adapted, plan_of(adapted, adapted.problem).needs, problem);
     if (!found) continue;
-    Choice choice = make(Match::nearest, *std::move(found), model_us(entry), given,
+    // What was measured, scaled as the model says.
+    const Variant& variant = variants_[entries_[*number].variant];
+    const double scale = model_us(variant, problem) / model_us(variant, entry.problem);
+    const double expected_us = std::isfinite(scale) ? entry.median_us * scale : entry.median_us;
+    Choice choice = make(Match::nearest, *std::move(found), expected_us, given,
                          fmt::format("configuration of the nearest tuned size {}, compiled for this alignment",
                                      to_string(entry.problem)));
     choice.binary_hash.clear();

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "db/store.h"
+#include "runtime/kernel_model.h"
+#include "runtime/learnt_times.h"
 #include "runtime/nearest.h"
 #include "templates/family.h"
 #include "templates/render.h"
@@ -53,14 +55,15 @@ std::string why_unusable(const TrialKey& key, const Binary& binary, const Device
 /// What a database offers one GPU.
 struct StoredKernels {
   std::vector<Entry> winners;    ///< each problem once
+  std::vector<Entry> times;      ///< what their kernels took for other sizes
   std::vector<Entry> fallbacks;  ///< at most one per precision and layout; extents and times have no meaning
   std::map<std::string, std::string> images;  ///< of the fallbacks, by binary hash
   int unusable = 0;  ///< decisions for other kernel sources, another architecture or unknown families
 };
 
-/// Reads the decisions for this GPU, measured ones before predicted ones, and the binaries of the fallback. A decision
-/// counts only if `files` still render to the source that was tuned, which is looked at once for each kernel. Throws
-/// DatabaseError.
+/// Reads the decisions for this GPU, measured ones before predicted ones, what else is known of their kernels, and the
+/// binaries of the fallback. A decision counts only if `files` still render to the source that was tuned, which is
+/// looked at once for each kernel. Throws DatabaseError.
 StoredKernels load_kernels(Store& store, const DeviceSpec& device, const TemplateFiles& files);
 
 /// A kernel for one problem and why it was chosen.
@@ -76,15 +79,21 @@ struct Choice {
   std::string why;
 };
 
+/// By what a kernel is chosen for a size that was not tuned.
+enum class Policy {
+  learnt,   ///< the shortest expected time: the model's, corrected by what was measured; what a library does
+  model,    ///< the shortest time of the model, of all kernels
+  nearest,  ///< the kernel of the nearest tuned size
+};
+
 /// Immutable, so usable from any thread.
 class DispatchTable {
  public:
   DispatchTable(DeviceSpec device, StoredKernels kernels);
 
-  /// Never fails: m, n >= 1, k >= 0. An exact entry takes one look-up in a hash map; else the kernel of the nearest
-  /// size is compared with others: with all if they are few, else with those of the next sizes. Microseconds, however
-  /// many sizes there are.
-  Choice choose(const Problem& problem) const;
+  /// Never fails: m, n >= 1, k >= 0. An exact entry takes one look-up in a hash map; else all kernels are weighed, of
+  /// many those that did best around this size. Microseconds, however many sizes there are.
+  Choice choose(const Problem& problem, Policy policy = Policy::learnt) const;
 
   /// The default of fallback_family(), which runs everything.
   Choice fallback(const Problem& problem, std::string why) const;
@@ -99,37 +108,46 @@ class DispatchTable {
   };
   /// A kernel rendered for an alignment.
   struct Variant {
-    std::uint32_t first = 0;  ///< entry that has it
+    std::uint32_t first = 0;   ///< entry that has it
+    std::uint32_t number = 0;  ///< among the variants of its group
     Alignment needs;
+    KernelModel model;
   };
   struct Group {
     NearestSizes sizes;
     std::vector<std::uint32_t> variants;
+    LearntTimes times;  ///< kernels are numbered as in `variants`
     std::optional<Entry> fallback;
   };
   struct Candidate {
     const Entry* entry;
     LaunchPlan plan;
-    double model_us;
+  };
+  struct Weighed {
+    std::uint32_t variant = 0;
+    double expected_us = 0;
+    double cautious_us = 0;  ///< by which it is compared
   };
 
   static constexpr std::size_t kGroups = kAllPrecisions.size() * kAllLayouts.size();
 
   static std::size_t group_index(const Problem& problem);
   const Group& group(const Problem& problem) const { return groups_[group_index(problem)]; }
-  void add_variant(std::uint32_t number, std::unordered_map<const Kernel*, std::uint32_t>& known);
+  using Variants = std::unordered_map<const Kernel*, std::uint32_t>;  ///< of the kernels of entries
+  void add_variant(std::uint32_t number, Variants& known);
+  void learn(const std::vector<Entry>& times, const Variants& variants);
   LaunchPlan plan_of(const Entry& entry, const Problem& problem) const;
-  double model_us(const Entry& entry) const;
+  double model_us(const Variant& variant, const Problem& problem) const;
   const Alignment& needs(const Tuned& entry) const { return variants_[entry.variant].needs; }
   std::optional<Candidate> exact(const Problem& problem) const;
   std::optional<Candidate> candidate(const Tuned& entry, const Problem& problem) const;
   std::optional<Candidate> candidate(const Entry& entry, const Alignment& needs, const Problem& problem) const;
-  std::optional<Candidate> nearest(NearestSizes::Walk& walk, const Problem& problem) const;
-  std::vector<std::uint32_t> rivals(NearestSizes::Walk& walk, const Problem& problem) const;
-  /// Of these entries, the one that the model expects to take least and less than that; nothing if there is none.
-  std::optional<Candidate> fastest(const std::vector<std::uint32_t>& entries, const Problem& problem,
-                                   double than_us) const;
-  Choice make(Match match, Candidate candidate, double tuned_model_us, const Problem& problem, std::string why) const;
+  std::optional<Candidate> nearest(const Problem& problem) const;
+  std::vector<std::uint32_t> rivals(const Problem& problem, const LearntTimes::Around& around,
+                                    std::uint32_t near) const;
+  std::vector<Weighed> weigh(const Problem& problem, std::uint32_t near, Policy policy) const;
+  Choice inexact(Candidate near, const Problem& problem, const Problem& given, Policy policy) const;
+  Choice make(Match match, Candidate candidate, double expected_us, const Problem& problem, std::string why) const;
 
   DeviceSpec device_;
   std::vector<Tuned> entries_;

@@ -79,6 +79,9 @@ class Usable {
     return known.value_or(nullptr);
   }
 
+  /// Null if no size has asked for the kernel, or none can launch it.
+  std::shared_ptr<const Kernel> known(std::size_t kernel) const { return kernels_[kernel].value_or(nullptr); }
+
  private:
   /// Whether the kernel may be one for other sizes.
   bool is_of_size(const TrialKey& key) const {
@@ -130,6 +133,11 @@ StoredKernels load_kernels(Store& store, const DeviceSpec& device, const Templat
     // Measured and predicted decisions for a size stand beside each other.
     if (!kernels.winners.empty() && kernels.winners.back().problem == size.problem) continue;
     kernels.winners.push_back({size.problem, std::move(kernel), size.median_us, size.evidence == Evidence::measured});
+  }
+  for (const ServedTime& time : served.times) {
+    if (auto kernel = usable.known(time.kernel)) {
+      kernels.times.push_back({time.problem, std::move(kernel), time.median_us, true});
+    }
   }
   for (const Precision precision : kAllPrecisions) {
     for (const Layout layout : kAllLayouts) {

@@ -10,19 +10,12 @@ namespace mmtune {
 
 namespace {
 
-using Place = std::array<double, 3>;
-
 constexpr Place kWeights{1, 1, 0.5};          // k changes how long a tile takes, less which is best
 constexpr double kUnusedWidthDistance = 0.5;  // of a kernel that moves half of the bytes at once it could
 constexpr std::uint32_t kLeaf = 8;            // so few points are looked at one by one
 
 int halvings(int have, int used) {
   return std::max(0, std::countr_zero(static_cast<unsigned>(have)) - std::countr_zero(static_cast<unsigned>(used)));
-}
-
-Place place_of(const Problem& problem) {
-  const auto octaves = [](std::int64_t extent) { return std::log2(static_cast<double>(extent)); };
-  return {octaves(problem.m), octaves(problem.n), octaves(problem.k)};
 }
 
 /// Rounds the same way for a point and for the part of a tree that it is in, which is therefore never farther away.
@@ -39,6 +32,11 @@ Place between(const Place& x, const Place& y) { return {x[0] - y[0], x[1] - y[1]
 int next_axis(int axis) { return axis == 2 ? 0 : axis + 1; }
 
 }  // namespace
+
+Place place_of(const Problem& problem) {
+  const auto octaves = [](std::int64_t extent) { return std::log2(static_cast<double>(extent)); };
+  return {octaves(problem.m), octaves(problem.n), octaves(problem.k)};
+}
 
 int unused_width(const Alignment& have, const Alignment& used) {
   return halvings(have.a, used.a) + halvings(have.b, used.b) + halvings(have.c, used.c);

@@ -46,11 +46,11 @@ struct Blocks {
   double load_bytes;  ///< fetched per iteration
 };
 
-Blocks blocks_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device) {
-  const WorkEstimate& work = plan.work;
+Blocks blocks_of(const Problem& problem, const PlanCost& cost) {
+  const WorkEstimate& work = cost.work;
   const auto tiles = [](std::int64_t extent, double tile) { return std::ceil(static_cast<double>(extent) / tile); };
   return {.count = tiles(problem.m, work.tile_m) * tiles(problem.n, work.tile_n) * work.split_k,
-          .warps = tiles(block_threads(main_step(plan)), device.warp_size),
+          .warps = cost.block_warps,
           .iterations = tiles(problem.k, static_cast<double>(work.tile_k) * work.split_k),
           .fma = static_cast<double>(work.tile_m) * work.tile_n * work.tile_k,
           .load_bytes = work.bytes_per_k * work.tile_k};
@@ -105,8 +105,11 @@ class Clocks {
 
 class Model {
  public:
-  Model(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, double blocks_per_sm)
-      : work_(plan.work), blocks_(blocks_of(problem, plan, device)), resident_(blocks_per_sm * device.sm_count) {
+  Model(const Problem& problem, const PlanCost& cost, const DeviceSpec& device)
+      : work_(cost.work),
+        blocks_(blocks_of(problem, cost)),
+        resident_(static_cast<double>(cost.blocks_per_sm) * device.sm_count),
+        cluster_(cost.cluster) {
     cores_ = multiply_adds_per_clock(problem, work_, device);
     // Kepler's schedulers issue two instructions a clock.
     const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
@@ -115,10 +118,9 @@ class Model {
     const double fetched = blocks_.count * blocks_.iterations * blocks_.load_bytes;
     memory_share_ = std::min(1.0, traffic / std::max(1.0, fetched));
     memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device);
-    cluster_ = static_cast<int>(cluster_blocks(main_step(plan)));
     const int clustered_sms = kGpcSms / cluster_ * cluster_;  // of a GPC, what whole clusters occupy
     sm_count_ = static_cast<double>(device.sm_count) * clustered_sms / kGpcSms;
-    resident_ = blocks_per_sm * sm_count_;
+    resident_ = cost.blocks_per_sm * sm_count_;
     tile_bytes_ = static_cast<double>(work_.tile_m) * work_.tile_n * traits(problem.precision).c.bytes;
     store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device);
   }
@@ -247,27 +249,40 @@ Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& devi
   return {flops(problem) / peak_tflops * 1e-6, minimal_bytes(problem) / device.memory_bandwidth_gb_s * 1e-3};
 }
 
-Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
-  if (problem.m == 0 || problem.n == 0) return {};
+PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
   const LaunchStep& step = main_step(plan);
+  const auto threads = static_cast<int>(block_threads(step));
   const Occupancy fit =
-      occupancy(device, {.threads = static_cast<int>(block_threads(step)),
+      occupancy(device, {.threads = threads,
                          .registers = registers_per_thread > 0 ? registers_per_thread : plan.work.registers,
                          .smem_bytes = step.smem_bytes});
   const bool has_unit = multiply_adds_per_clock(problem, plan.work, device) > 0;
-  if (fit.blocks_per_sm == 0 || !has_unit) return {.time_us = std::numeric_limits<double>::infinity()};
+  return {.work = plan.work,
+          .block_warps = std::ceil(static_cast<double>(threads) / device.warp_size),
+          .cluster = static_cast<int>(cluster_blocks(step)),
+          .steps = static_cast<int>(plan.steps.size()),
+          .blocks_per_sm = has_unit ? fit.blocks_per_sm : 0};
+}
 
-  const Model model(problem, plan, device, fit.blocks_per_sm);
+Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
+                   const DeviceSpec& device) {
+  if (problem.m == 0 || problem.n == 0) return {};
+  if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
+  const Model model(problem, cost, device);
   // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
-  const auto workspace = static_cast<double>(plan.workspace.bytes() - plan.work.kept_bytes);
+  const auto workspace = static_cast<double>(workspace_bytes - cost.work.kept_bytes);
   const double rate = workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count
                                                                         : memory_bytes_per_clock(device);
-  const double launch_us = kLaunchUs + kNextLaunchUs * static_cast<double>(plan.steps.size() - 1);
+  const double launch_us = kLaunchUs + kNextLaunchUs * (cost.steps - 1);
   Clocks clocks;
   model.add_to(clocks);
   clocks.add(Bottleneck::workspace, 2 * workspace / std::max(rate, memory_bytes_per_clock(device)));
   clocks.add(Bottleneck::launch, launch_us * device.core_clock_mhz);
   return {.time_us = clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
+}
+
+Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
+  return predict(problem, cost_of(problem, plan, device, registers_per_thread), plan.workspace.bytes(), device);
 }
 
 }  // namespace mmtune

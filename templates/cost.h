@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "templates/device_spec.h"
@@ -47,6 +48,23 @@ struct Floors {
 };
 
 Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device);
+
+/// What of a plan decides its time, and does not depend on the extents.
+struct PlanCost {
+  WorkEstimate work;
+  double block_warps = 1;
+  int cluster = 1;  ///< blocks
+  int steps = 1;
+  int blocks_per_sm = 0;  ///< 0: none fits, or the device lacks the unit
+};
+
+/// Registers as for predict().
+PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread);
+
+/// For the extents of a problem that differs from the plan's in nothing else. `workspace_bytes` are all that a plan for
+/// these extents has.
+Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
+                   const DeviceSpec& device);
 
 /// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)
 /// plan.work.registers. The time is infinite where a block does not fit the device or the device lacks the unit that

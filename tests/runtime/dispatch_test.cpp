@@ -82,16 +82,53 @@ TEST_F(Dispatch, ClearlyWorseNearestGivesWayToTheModelsPick) {
   EXPECT_THAT(choice.why, HasSubstr("256x256x256"));
 }
 
-TEST_F(Dispatch, OfManyKernelsThoseOfTheNextSizesAreWeighed) {
-  std::vector<Decision> decisions{{fp32(1024, 1024, 1024), "naive", "MAPPING=0 BX=1 BY=1"}};
-  for (const int tile : {8, 16, 32})
-    decisions.push_back({fp32(900, 1000 + tile, 1024), "tiled", fmt::format("TILE={}", tile)});
-  decisions.push_back({fp32(1200, 1024, 1024), "simt"});
-  decisions.push_back({fp32(1, 1, 1), "simt", "BM=64 BN=64"});
-  const auto choice = table(decisions).choose(fp32(1100, 1024, 1024));
-  EXPECT_EQ(choice.match, Match::predicted);
-  EXPECT_EQ(choice.family->name(), "simt");
-  EXPECT_THAT(choice.why, HasSubstr("1200x1024x1024"));
+TEST_F(Dispatch, TimesOfOtherSizesSayWhichKernelIsFaster) {
+  // The model takes both for about as fast; at 2048 the kernel that won 512 took half the time of the one that won it.
+  const Decision small{fp32(512, 512, 512), "simt", "BM=64 BN=64", 20};
+  const Decision large{fp32(4096, 4096, 4096), "simt", "BM=128 BN=64", 4000};
+  StoredKernels kernels;
+  kernels.winners = {entry(small), entry(large)};
+  kernels.times = kernels.winners;
+  for (Entry& time : kernels.times) time.problem = fp32(2048, 2048, 2048);
+  kernels.times[0].median_us = 300;
+  kernels.times[1].median_us = 600;
+  const DispatchTable dispatch(device_, kernels);
+  const Problem asked = fp32(2304, 2048, 2048);
+  const auto learnt = dispatch.choose(asked);
+  EXPECT_EQ(*learnt.config.find("BM"), 64);
+  EXPECT_NEAR(learnt.expected_us, 300 * 2304 / 2048., 60);
+  EXPECT_FALSE(learnt.measured);
+  EXPECT_EQ(*dispatch.choose(asked, Policy::nearest).config.find("BM"), 128);
+  EXPECT_THAT(learnt.why, HasSubstr("measured times let expect"));
+}
+
+TEST_F(Dispatch, TheFastestOfManyKernelsAroundIsFound) {
+  // Each of many kernels is the fastest at one size; all were measured where one that won far away is the fastest.
+  StoredKernels kernels;
+  std::vector<Entry> all;
+  for (const int bm : {32, 64}) {
+    for (const int bn : {32, 64, 128}) {
+      for (const int stages : {2, 3, 4}) {
+        for (const int unroll : {1, 2, 4, 8}) {
+          const auto number = static_cast<std::int64_t>(all.size());
+          all.push_back(
+              entry({fp32(8192, 64 + 8 * number, 64), "simt",
+                     fmt::format("BM={} BN={} TM=4 TN=4 LANES_N=8 LOAD=1 STAGES={} UNROLL={}", bm, bn, stages, unroll),
+                     100}));
+        }
+      }
+    }
+  }
+  ASSERT_GT(all.size(), 64u) << "some are not weighed";
+  kernels.winners = all;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    kernels.times.push_back(all[i]);
+    kernels.times.back().problem = fp32(1024, 1024, 1024);
+    kernels.times.back().median_us = i == 66 ? 60 : 90;
+  }
+  const auto choice = DispatchTable(device_, kernels).choose(fp32(1024, 1024, 1088));
+  EXPECT_EQ(choice.config.text(), all[66].kernel->config.text()) << choice.why;
+  EXPECT_NEAR(choice.expected_us, 60 * 1088 / 1024., 12);
 }
 
 TEST_F(Dispatch, KernelRunsOnlyWhereItsAlignmentIsSatisfied) {
@@ -198,6 +235,34 @@ TEST_F(LoadKernels, MeasuredDecisionsHidePredictedOnes) {
   EXPECT_FALSE(kernels.winners[0].measured);
   EXPECT_EQ(kernels.winners[1].median_us, 60);
   EXPECT_EQ(kernels.winners[1].kernel->family->name(), "simt");
+}
+
+TEST_F(LoadKernels, TimesOfTheWinnersKernelsForOtherSizesComeAlong) {
+  const Decision winner{fp32(512, 512, 512), "simt", "", 60};
+  put(winner, target_);
+  const Source source = test::source_of(winner, device_, target_.compute_capability);
+  const Binary binary = test::pretended_binary(source, target_);
+  const auto put_time = [&](Decision other, Outcome outcome) {
+    Trial trial;
+    trial.key = {key_of(device_), other.problem, other.family, test::config_of(other, device_).text(),
+                 source.hash,     other.evidence};
+    trial.binary_hash = binary.hash;
+    trial.outcome = outcome;
+    trial.timing.median_us = other.median_us;
+    store_.put(trial, &binary);
+  };
+  put_time({fp32(640, 512, 512), "simt", "", 70}, Outcome::ok);
+  put_time({fp32(768, 512, 512), "simt", "", 80}, Outcome::too_slow);
+  put_time({fp32(896, 512, 512), "simt", "", 90}, Outcome::wrong_result);
+  put_time({fp32(960, 512, 512), "simt", "", 95, Evidence::predicted}, Outcome::ok);
+  const StoredKernels kernels = load();
+  EXPECT_EQ(kernels.winners.size(), 1u);
+  std::vector<double> times;
+  for (const Entry& time : kernels.times) {
+    times.push_back(time.median_us);
+    EXPECT_EQ(time.kernel, kernels.winners[0].kernel);
+  }
+  EXPECT_THAT(times, testing::UnorderedElementsAre(60, 70, 80));
 }
 
 TEST_F(LoadKernels, DecisionsOfOtherSourcesDoNotCount) {

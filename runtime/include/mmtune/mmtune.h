@@ -24,7 +24,7 @@ namespace mmtune {
 enum class Match {
   exact,      ///< this size was tuned
   nearest,    ///< the kernel of the nearest tuned size
-  predicted,  ///< a tuned kernel that the analytic model prefers to that of the nearest size
+  predicted,  ///< another tuned kernel, which is expected to be faster than that of the nearest size
   fallback,   ///< none of them can run this call: a plain kernel that is always right
 };
 

@@ -1,0 +1,46 @@
+#include "runtime/kernel_model.h"
+
+#include <cstdint>
+
+namespace mmtune {
+
+namespace {
+
+constexpr std::int64_t kExtent = 1024;  // a multiple of every vector and tile
+
+double product(std::int64_t x, std::int64_t y) { return static_cast<double>(x) * static_cast<double>(y); }
+
+}  // namespace
+
+// Slices hold operands, sums of C or what blocks keep, so that their bytes are linear in the numbers of elements: four
+// plans tell by how much.
+KernelModel::KernelModel(const Family& family, const Config& config, const Problem& rendered, const DeviceSpec& device,
+                         int registers) {
+  Problem problem = rendered;
+  const auto bytes_at = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    problem.m = m, problem.n = n, problem.k = k;
+    return static_cast<double>(family.plan(problem, config, device).workspace.bytes());
+  };
+  const double least = bytes_at(kExtent, kExtent, kExtent);
+  const double by_m = bytes_at(2 * kExtent, kExtent, kExtent) - least;
+  const double by_n = bytes_at(kExtent, 2 * kExtent, kExtent) - least;
+  const double by_k = bytes_at(kExtent, kExtent, 2 * kExtent) - least;
+  const double elements = product(kExtent, kExtent);
+  bytes_per_a_ = (by_m + by_k - by_n) / (2 * elements);
+  bytes_per_b_ = (by_n + by_k - by_m) / (2 * elements);
+  bytes_per_c_ = (by_m + by_n - by_k) / (2 * elements);
+  fixed_bytes_ = least - (bytes_per_a_ + bytes_per_b_ + bytes_per_c_) * elements;
+  problem.m = problem.n = problem.k = kExtent;
+  cost_ = cost_of(problem, family.plan(problem, config, device), device, registers);
+}
+
+double KernelModel::time_us(const Problem& problem, const DeviceSpec& device) const {
+  return predict(problem, cost_, static_cast<std::int64_t>(workspace_bytes(problem)), device).time_us;
+}
+
+double KernelModel::workspace_bytes(const Problem& problem) const {
+  return fixed_bytes_ + bytes_per_a_ * product(problem.m, problem.k) + bytes_per_b_ * product(problem.k, problem.n) +
+         bytes_per_c_ * product(problem.m, problem.n);
+}
+
+}  // namespace mmtune

@@ -1,0 +1,75 @@
+// What measured times say about sizes that were not measured: by how much the analytic model errs for a kernel there,
+// and which kernels are worth asking it about.
+//
+// The model's error changes slowly with the extents. Between measured sizes that of a kernel is the mean of its errors
+// there, as logarithms, weighted by a power of the distance (D. Shepard, A two-dimensional interpolation function for
+// irregularly-spaced data, 1968). Where the kernel itself was not measured, what all kernels have in common remains.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/nearest.h"
+#include "templates/problem.h"
+
+namespace mmtune {
+
+/// What a kernel took for a size.
+struct KernelTime {
+  std::uint32_t kernel = 0;  ///< the caller's number of it
+  Problem problem;
+  double median_us = 0;  ///< over 0
+  double model_us = 0;   ///< the model's time of the same, over 0 and finite
+};
+
+/// Of kernels of one precision and layout. Immutable, so usable from any thread.
+class LearntTimes {
+ public:
+  LearntTimes() = default;
+  explicit LearntTimes(const std::vector<KernelTime>& times);
+
+  /// What is known around one size. Must not outlive the times.
+  class Around {
+   public:
+    /// By what the model's time of this kernel is to be multiplied.
+    double factor(std::uint32_t kernel) const;
+
+    /// At least 1: by how much slower the kernel may be than expected, the less of it was measured around here. A
+    /// choice compares expected times multiplied by it.
+    double caution(std::uint32_t kernel) const;
+
+    /// The kernels that came off best in the measured sizes around here, the most promising first.
+    std::vector<std::uint32_t> promising() const;
+
+   private:
+    friend class LearntTimes;
+    struct Sum {
+      double weight = 0;
+      double error = 0;  ///< logarithms, weighted
+      double gain = 0;   ///< what it loses less than a kernel that is unknown, weighted
+    };
+    std::vector<Sum> sums_;  ///< by kernel
+    double common_error_ = 0;
+  };
+  Around around(const Problem& problem) const;
+
+ private:
+  struct Result {
+    std::uint32_t kernel = 0;
+    double error = 0;  ///< logarithm of the time over the model's
+    double gain = 0;
+  };
+  struct Size {
+    Place at{};
+    double common_error = 0;  ///< mean over its results
+    std::vector<Result> results;
+  };
+
+  static double squared_distance(const Place& x, const Place& y);
+
+  std::vector<Size> sizes_;
+  std::size_t kernels_ = 0;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,57 @@
+#include "runtime/kernel_model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "templates/families.h"
+#include "templates/gpu_catalog.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::array<std::array<std::int64_t, 3>, 6> kSizes{
+    {{64, 64, 64}, {48, 8192, 333}, {4097, 60, 8191}, {1000, 1000, 8192}, {5000, 5000, 5000}, {8, 16384, 4096}}};
+
+/// By how much the model of the kernel differs from that of a plan at most, as a share.
+double worst_error(const Family& family, const Config& config, const Problem& rendered) {
+  const DeviceSpec& device = catalog_gpu("h200");
+  const KernelModel model(family, config, rendered, device, 96);
+  double worst = 0;
+  for (const auto& [m, n, k] : kSizes) {
+    Problem problem = rendered;
+    problem.m = m, problem.n = n, problem.k = k;
+    const double exact = predict(problem, family.plan(problem, config, device), device, 96).time_us;
+    worst = std::max(worst, std::abs(model.time_us(problem, device) / exact - 1));
+  }
+  return worst;
+}
+
+TEST(KernelModel, SaysWhatThePlanOfTheSizeWouldSay) {
+  for (const Family* family : families()) {
+    for (const Layout layout : kAllLayouts) {
+      const Problem problem = packed_problem(Precision::fp32, layout, 1024, 1024, 1024);
+      if (!family->legal_plan(problem, family->default_config(problem), catalog_gpu("h200"))) continue;
+      EXPECT_LT(worst_error(*family, family->default_config(problem), problem), 1e-6)
+          << family->name() << " " << to_string(layout);
+    }
+  }
+}
+
+TEST(KernelModel, KnowsWhatTheWorkspaceCosts) {
+  const Family& family = family_named("simt");
+  const DeviceSpec& device = catalog_gpu("h200");
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1001, 999, 1003);
+  for (const char* text : {"SPLIT=16", "PACK=1 LOAD=1", "PACK=1 LOAD=1 STREAM=1 MIN_BLOCKS=2", "STREAM=1"}) {
+    const Config config = family.complete(family.parse(text), problem, device);
+    EXPECT_LT(worst_error(family, config, problem), 1e-3) << text << ": rows of copies are padded";
+    const KernelModel model(family, config, problem, device, 96);
+    const auto bytes = static_cast<double>(family.plan(problem, config, device).workspace.bytes());
+    EXPECT_NEAR(model.workspace_bytes(problem), bytes, 0.01 * bytes) << text;
+  }
+}
+
+}  // namespace
+}  // namespace mmtune
