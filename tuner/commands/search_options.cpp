@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
+#include <utility>
+
 #include "templates/families.h"
+#include "tuner/cover/size_sample.h"
 #include "tuner/search/strategy.h"
-#include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/workers/installed_gpus.h"
@@ -20,28 +22,39 @@ std::vector<std::string> parse_families(const std::string& text) {
   return names;
 }
 
-std::vector<Problem> problems_of(const SearchOptions& options, const std::vector<Size>& sizes) {
-  if (sizes.size() * options.precisions.size() * options.layouts.size() > kMaxSizes) {
-    throw UsageError(
-        fmt::format("--sizes '{}' with {} precisions and {} layouts makes more than {} problems; tune them in parts",
-                    options.sizes, options.precisions.size(), options.layouts.size(), kMaxSizes));
-  }
-  std::vector<Problem> problems;
-  for (const auto precision : options.precisions) {
-    for (const auto layout : options.layouts) {
-      for (const auto& size : sizes) {
-        problems.push_back(packed_problem(precision, layout, size.m, size.n, size.k));
-      }
-    }
-  }
-  return problems;
+/// The file that --sizes names, if it is one of calls; else empty.
+std::string file_of_calls(const SearchOptions& options) {
+  const std::string path = options.sizes.starts_with('@') ? options.sizes.substr(1) : "";
+  return !path.empty() && are_calls(path) ? path : "";
 }
 
 }  // namespace
 
 SessionOptions plan(const SearchOptions& options) {
+  const std::string file = file_of_calls(options);
+  std::vector<RecordedCall> calls;
+  if (!file.empty()) {
+    calls = read_calls(file);
+  } else {
+    for (const Size& size : parse_sizes(options.sizes)) calls.push_back({size});
+  }
+  std::vector<Problem> problems;
+  for (const AskedProblem& asked : asked_problems(calls, options.precisions, options.layouts)) {
+    problems.push_back(asked.problem);
+  }
+  SessionOptions session = plan(options, std::move(problems));
+  session.in_order = !file.empty();
+  return session;
+}
+
+SessionOptions plan(const SearchOptions& options, std::vector<Problem> problems) {
+  if (problems.size() > kMaxSizes) {
+    throw UsageError(
+        fmt::format("--sizes '{}' with {} precisions and {} layouts makes more than {} problems; tune them in parts",
+                    options.sizes, options.precisions.size(), options.layouts.size(), kMaxSizes));
+  }
   auto session = options.session;
-  session.problems = problems_of(options, parse_sizes(options.sizes));
+  session.problems = std::move(problems);
   session.families = parse_families(options.families);
   session.database = database_path(options);
   session.devices = choose_devices(options.device);

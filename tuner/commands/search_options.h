@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tuner/commands/options.h"
 #include "tuner/tune/session.h"
@@ -21,5 +22,8 @@ void add_search_options(Verb& verb, SearchOptions& options);
 /// The session that the options describe. Finds everything that can be wrong with them, before any work: throws
 /// UsageError, DeviceError.
 SessionOptions plan(const SearchOptions& options);
+
+/// The same for these problems instead of those of --sizes.
+SessionOptions plan(const SearchOptions& options, std::vector<Problem> problems);
 
 }  // namespace mmtune

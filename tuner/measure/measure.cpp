@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "templates/dtype.h"
+#include "tuner/race/quantile.h"
 
 namespace mmtune {
 
@@ -18,14 +19,6 @@ constexpr double kLongCall_us = 1000;  // beyond it the host's launch latency is
 constexpr auto kWarmUp = std::chrono::milliseconds(400);
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-/// The value below which a share of the ascending samples lies, interpolated.
-double quantile(const std::vector<double>& ascending, double share) {
-  const double position = share * static_cast<double>(ascending.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const auto above = std::min(below + 1, ascending.size() - 1);
-  return ascending[below] + (position - static_cast<double>(below)) * (ascending[above] - ascending[below]);
-}
 
 }  // namespace
 

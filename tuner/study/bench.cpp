@@ -85,30 +85,35 @@ RaceRules all_of(int rounds) {
   return rules;
 }
 
-/// The first side is ours, the others are theirs.
-Comparison judge(const std::vector<RacingCall>& sides, const std::vector<std::vector<double>>& samples_us,
-                 const std::vector<Timing>& timings, std::size_t entries) {
+/// What a race came to; its first sides are ours.
+struct Raced {
+  std::vector<std::vector<double>> samples_us;
+  std::vector<Timing> timings;
+};
+
+/// Side number `mine` beside those from `first_theirs` on.
+Comparison judge(const std::vector<RacingCall>& sides, const Raced& raced, std::size_t mine, std::size_t first_theirs,
+                 std::size_t entries) {
   Comparison comparison;
-  comparison.ours = {timings.front(), sides.front().error};
+  comparison.ours = {raced.timings[mine], sides[mine].error};
   comparison.theirs.resize(entries);
-  const double clock = timings.front().sm_clock_mhz;
+  const double clock = raced.timings[mine].sm_clock_mhz;
   if (clock > 0) comparison.sm_clock_mhz = clock;
-  comparison.throttle = timings.front().throttle;
-  std::size_t fastest = 0;
-  for (std::size_t i = 1; i < sides.size(); ++i) {
-    comparison.theirs[sides[i].entry] = Comparison::Side{timings[i], sides[i].error};
-    if (fastest == 0 || timings[i].median_us < timings[fastest].median_us) fastest = i;
+  comparison.throttle = raced.timings[mine].throttle;
+  std::optional<std::size_t> fastest;
+  for (std::size_t i = first_theirs; i < sides.size(); ++i) {
+    comparison.theirs[sides[i].entry] = Comparison::Side{raced.timings[i], sides[i].error};
+    if (!fastest || raced.timings[i].median_us < raced.timings[*fastest].median_us) fastest = i;
   }
-  if (fastest > 0) {
-    comparison.best = sides[fastest].entry;
-    comparison.ratio = ratio_of(samples_us[fastest], samples_us.front());
+  if (fastest) {
+    comparison.best = sides[*fastest].entry;
+    comparison.ratio = ratio_of(raced.samples_us[*fastest], raced.samples_us[mine]);
   }
   return comparison;
 }
 
 /// `rounds` of 0: as many as fit.
-Comparison race(Testbed& testbed, const Nvml& nvml, const std::vector<RacingCall>& sides, int rounds,
-                std::size_t entries) {
+Raced race(Testbed& testbed, const Nvml& nvml, const std::vector<RacingCall>& sides, int rounds) {
   std::vector<Call> calls;
   for (const RacingCall& side : sides) calls.push_back(side.call);
   std::vector<Stopwatch> watches = testbed.line_up(calls);
@@ -121,11 +126,11 @@ Comparison race(Testbed& testbed, const Nvml& nvml, const std::vector<RacingCall
   };
   const RoundsRun done = run_rounds(
       watches.size(), run, [] { return false; }, all_of(rounds));
-  std::vector<Timing> timings;
+  Raced raced{done.race.samples_us(), {}};
   for (std::size_t i = 0; i < watches.size(); ++i) {
-    timings.push_back(summarise(watches[i], done.race.samples_us()[i], conditions));
+    raced.timings.push_back(summarise(watches[i], raced.samples_us[i], conditions));
   }
-  return judge(sides, done.race.samples_us(), timings, entries);
+  return raced;
 }
 
 }  // namespace
@@ -137,14 +142,20 @@ Bench::Bench(const DeviceSpec& device, const Nvrtc& nvrtc, CompileTarget target,
   }
 }
 
-Comparison Bench::compare(const Problem& problem, const Program& ours) {
+std::vector<Comparison> Bench::compare(const Problem& problem, std::span<const Program> ours) {
   testbed_.begin(problem);
-  const LoadedKernel kernel(ours.binary.cubin, ours.plan);
-  if (const Verdict verdict = testbed_.verifier().check(kernel, ours.plan); verdict.outcome != Outcome::ok) {
-    throw Error(fmt::format("our kernel is wrong: {}: {}", to_string(verdict.outcome), verdict.note));
+  std::vector<LoadedKernel> kernels;
+  kernels.reserve(ours.size());
+  for (const Program& program : ours) {
+    const LoadedKernel& kernel = kernels.emplace_back(program.binary.cubin, program.plan);
+    if (const Verdict verdict = testbed_.verifier().check(kernel, program.plan); verdict.outcome != Outcome::ok) {
+      throw Error(fmt::format("our kernel is wrong: {}: {}", to_string(verdict.outcome), verdict.note));
+    }
   }
-
-  std::vector<RacingCall> sides{enter(testbed_, testbed_.call_of(kernel, ours.plan), "mmtune")};
+  std::vector<RacingCall> sides;  // after all checks: the workspace that calls share has grown to its size
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    sides.push_back(enter(testbed_, testbed_.call_of(kernels[i], ours[i].plan), "mmtune"));
+  }
   const auto entries = opponent_.prepare(problem);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (auto side = select(testbed_, entries[i], opponent_.entries()[i])) {
@@ -152,7 +163,12 @@ Comparison Bench::compare(const Problem& problem, const Program& ours) {
       sides.push_back(std::move(*side));
     }
   }
-  return race(testbed_, nvml_, sides, rounds_, entries.size());
+  const Raced raced = race(testbed_, nvml_, sides, rounds_);
+  std::vector<Comparison> comparisons;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    comparisons.push_back(judge(sides, raced, i, ours.size(), entries.size()));
+  }
+  return comparisons;
 }
 
 }  // namespace mmtune

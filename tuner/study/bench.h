@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,10 @@ class Bench {
 
   /// Checks our kernel, then both sides' errors, picks the fastest algorithm of each of the opponent's entries, and
   /// races these against ours. Throws Error if a side computes something else, OutOfMemoryError, DeviceError.
-  Comparison compare(const Problem& problem, const Program& ours);
+  Comparison compare(const Problem& problem, const Program& ours) { return compare(problem, {&ours, 1}).front(); }
+
+  /// The same for several kernels of ours in one race, in their order.
+  std::vector<Comparison> compare(const Problem& problem, std::span<const Program> ours);
 
  private:
   Opponent& opponent_;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <mmtune/error.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "runtime/log.h"
 #include "runtime/template_files.h"
 #include "templates/families.h"
+#include "tuner/text/temporary_directory.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
@@ -22,29 +22,6 @@
 namespace mmtune {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-/// An empty directory of this user's until the end of the scope.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = (fs::temp_directory_path() / "mmtune_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw Error(fmt::format("{}: cannot be created; set TMPDIR", name));
-    path_ = name;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::string file(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
 
 /// The winners of one problem.
 struct Winners {
@@ -67,7 +44,7 @@ class Repetition {
     if (run_session(session).interrupted) return false;
     Store store = Store::open(session.database, OpenMode::read_only);
     for (std::size_t i = 0; i < winners_.size(); ++i) enter(session.problems[i], store, winners_[i]);
-    fs::remove(session.database);
+    std::filesystem::remove(session.database);
     return true;
   }
 

@@ -35,14 +35,7 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
   Ending ending = Ending::failed;
   try {
     setup_.lane.begin(problem_);
-    const FamilySpaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
-    if (before_ && !setup_.options.refresh) outside_ = winner_outside(*before_, spaces, setup_.preparation);
-    if (!search(spaces, favourites)) is_cut_ = true;
-    if (outside_) finals_.try_too_slow_again();  // the best of this search is told, whatever was decided before
-    // However late it is: a winner must have beaten them.
-    work_through(untried_defenders(spaces), setup_.stopped);
-    judge_without_program();
-    ending = decide(spaces);
+    ending = setup_.options.listed ? measure(setup_.options.listed(problem_)) : tune(favourites);
   } catch (const OutOfMemoryError& error) {
     log::error("{}: does not fit on this GPU, skipped: {}", to_string(problem_), error.what());
   } catch (const UnmeasurableError& error) {
@@ -50,6 +43,24 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
   }
   supply_.clear();
   return ending;
+}
+
+/// Whatever is stored of them.
+Ending ProblemTuning::measure(const std::vector<Candidate>& listed) {
+  for (const Candidate& candidate : listed) anew_.insert(key_of(candidate));
+  work_through(listed, [this] { return out_of_time(); });
+  return Ending::measured;
+}
+
+Ending ProblemTuning::tune(const std::vector<Candidate>& favourites) {
+  const FamilySpaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
+  if (before_ && !setup_.options.refresh) outside_ = winner_outside(*before_, spaces, setup_.preparation);
+  if (!search(spaces, favourites)) is_cut_ = true;
+  if (outside_) finals_.try_too_slow_again();  // the best of this search is told, whatever was decided before
+  // However late it is: a winner must have beaten them.
+  work_through(untried_defenders(spaces), setup_.stopped);
+  judge_without_program();
+  return decide(spaces);
 }
 
 bool ProblemTuning::out_of_time() const { return setup_.stopped() || (Clock::now() > deadline_ && !finals_.empty()); }
@@ -117,7 +128,8 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
     const auto supplied = supply_.next();
     if (!supplied) return true;
     if (enough()) return false;
-    rounds.settle(supplied->number, note(supplied->program, judge_.judge(*supplied, finals_.best_us())));
+    const double best_us = setup_.options.listed ? 0 : finals_.best_us();
+    rounds.settle(supplied->number, note(supplied->program, judge_.judge(*supplied, best_us)));
   }
 }
 

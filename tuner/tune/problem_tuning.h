@@ -22,6 +22,7 @@ namespace mmtune {
 enum class Ending {
   decided,
   not_beaten,  ///< the stored decision lies outside what was searched, and stays
+  measured,    ///< what was listed, to be decided by others
   failed,
   stopped,
 };
@@ -45,6 +46,8 @@ class ProblemTuning {
   using CandidateOf = std::function<Candidate(CandidateNumber)>;
 
   bool out_of_time() const;
+  Ending measure(const std::vector<Candidate>& listed);
+  Ending tune(const std::vector<Candidate>& favourites);
   bool search(const FamilySpaces& spaces, const std::vector<Candidate>& favourites);
   std::vector<Candidate> stored_candidates() const;
   std::vector<Candidate> untried_defenders(const FamilySpaces& spaces) const;

@@ -136,7 +136,7 @@ class Session {
   void list_tasks(Model& model) {
     for (const Problem& problem : options_.problems) {
       Task task{problem, search_hash(options_, families_, model.preparation, problem)};
-      if (options_.retune || options_.refresh || !is_decided(model, task)) {
+      if (options_.retune || options_.refresh || options_.listed || !is_decided(model, task)) {
         model.tasks.push_back(std::move(task));
       } else {
         ++summary_.known;
@@ -144,7 +144,7 @@ class Session {
       }
     }
     // Several finish at about the same time if the long ones come first.
-    if (model.devices.size() > 1) {
+    if (model.devices.size() > 1 && !options_.in_order) {
       std::stable_sort(model.tasks.begin(), model.tasks.end(),
                        [](const Task& x, const Task& y) { return flops(x.problem) > flops(y.problem); });
     }

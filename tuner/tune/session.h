@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "templates/problem.h"
 #include "templates/space.h"
 #include "tuner/devices/device_choice.h"
+#include "tuner/lanes/candidate.h"
 
 namespace mmtune {
 
@@ -30,7 +32,10 @@ struct SessionOptions {
   double wait_s = 0;            ///< for a GPU that another process measures on; 0: no limit
   bool retune = false;          ///< measure again what is known
   bool refresh = false;         ///< measure the fastest stored candidates again, and search no others
+  bool in_order = false;        ///< the first problems matter most; else several GPUs begin with the longest
   bool deterministic = false;   ///< only kernels that give the same bits every time may win
+  /// Instead of a search: these candidates of a problem are measured, whatever is stored of them; nothing is decided.
+  std::function<std::vector<Candidate>(const Problem&)> listed = {};
 };
 
 struct SessionSummary {

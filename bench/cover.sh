@@ -1,0 +1,20 @@
+#!/bin/sh
+# Covers fp32 NN between 48 and 8192 and audits it on sizes that were not tuned:
+#   bench/cover.sh FOLDER [MMTUNE [BUDGET [SAMPLES [COUNT [TUNED [SEED]]]]]]
+# Takes the budget and about 1 s for each of COUNT sizes and 6 s for each of TUNED. Leaves cover.db, cover.csv and
+# audit.csv in the folder, and beside them as .txt what was said on stderr; prints the summaries.
+set -eu
+folder=$1
+mmtune=${2:-build/mmtune}
+budget=${3:-5m}
+samples=${4:-128}
+count=${5:-120}
+tuned=${6:-10}
+seed=${7:-2}
+mkdir -p "$folder"
+export MMTUNE_DB="$folder/cover.db"
+"$mmtune" cover --device 0 --sizes 48..8192 --budget "$budget" --samples "$samples" --format csv \
+  > "$folder/cover.csv" 2> "$folder/cover.txt"
+"$mmtune" audit --device 0 --sizes 48..8192 --count "$count" --seed "$seed" --tuned "$tuned" --effort quick \
+  --format csv > "$folder/audit.csv" 2> "$folder/audit.txt"
+grep '^mmtune: ' "$folder/cover.txt" "$folder/audit.txt" | sed 's/^.*mmtune: //'

@@ -1,0 +1,81 @@
+#include "tuner/text/calls.h"
+
+#include <gmock/gmock.h>
+#include <mmtune/error.h>
+
+#include <fstream>
+
+#include "tuner/text/temporary_directory.h"
+
+namespace mmtune {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Calls : public testing::Test {
+ protected:
+  std::string file(const std::string& text) const {
+    std::ofstream(directory_.file("calls.csv")) << text;
+    return directory_.file("calls.csv");
+  }
+
+  std::vector<RecordedCall> read(const std::string& text) const { return read_calls(file(text)); }
+
+  std::string fault(const std::string& text) const {
+    try {
+      read(text);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Calls, WhatTakesMostTimeComesFirst) {
+  EXPECT_THAT(read("precision,layout,m,n,k,count,seconds\nfp32,nn,64,32,16,100,0.5\nbf16,tn,8,4,2,1,2.5\n"),
+              ElementsAre(RecordedCall{{8, 4, 2}, Precision::bf16, Layout::tn, 2.5},
+                          RecordedCall{{64, 32, 16}, Precision::fp32, Layout::nn, 0.5}));
+}
+
+TEST_F(Calls, ColumnsStandInAnyOrderAndOthersAreIgnored) {
+  EXPECT_THAT(read("k,count,n,colour,m\n1,5,2,red,3\n"), ElementsAre(RecordedCall{{3, 2, 1}, {}, {}, 5}));
+}
+
+TEST_F(Calls, LinesOfTheSameProductAreAdded) {
+  EXPECT_THAT(read("m,n,k,count\n8,8,8,2\n9,9,9,4\n8,8,8,3\n"),
+              ElementsAre(RecordedCall{{8, 8, 8}, {}, {}, 5}, RecordedCall{{9, 9, 9}, {}, {}, 4}));
+}
+
+TEST_F(Calls, WithoutAHeadingLinesAreExtentsAndAWeight) {
+  EXPECT_THAT(read("# of yesterday\n\n64,32,16\n8,4,2,1.5\n"),
+              ElementsAre(RecordedCall{{8, 4, 2}, {}, {}, 1.5}, RecordedCall{{64, 32, 16}, {}, {}, 1}));
+}
+
+TEST_F(Calls, FaultsNameTheLineAndTheCause) {
+  EXPECT_THAT(fault("m,n,count\n1,2,3\n"), HasSubstr("does not name the columns m, n and k"));
+  EXPECT_THAT(fault("m,n,k\n1,2,3\n1,x,3\n"), HasSubstr("calls.csv:3: 'x' is no extent"));
+  EXPECT_THAT(fault("m,n,k\n1,0,3\n"), HasSubstr("'0' is no extent"));
+  EXPECT_THAT(fault("m,n,k,count\n1,2,3\n"), HasSubstr("fewer columns than the heading"));
+  EXPECT_THAT(fault("m,n,k,count\n1,2,3,-4\n"), HasSubstr("'-4' is no weight"));
+  EXPECT_THAT(fault("m,n,k,count\n1,2,3,nan\n"), HasSubstr("'nan' is no weight"));
+  EXPECT_THAT(fault("precision,m,n,k\nfp31,1,2,3\n"), HasSubstr("names no precision"));
+  EXPECT_THAT(fault("layout,m,n,k\nnx,1,2,3\n"), HasSubstr("names no layout"));
+  EXPECT_THAT(fault("1,2\n"), HasSubstr("expected m,n,k"));
+  EXPECT_THAT(fault("m,n,k\n"), HasSubstr("holds no sizes"));
+}
+
+TEST_F(Calls, AreFilesWithCountsOrSeconds) {
+  EXPECT_TRUE(are_calls(file("precision,layout,m,n,k,count,seconds\n")));
+  EXPECT_TRUE(are_calls(file("m,n,k,count\n")));
+  EXPECT_FALSE(are_calls(file("precision,layout,m,n,k,median_us\n")));
+  EXPECT_FALSE(are_calls(file("")));
+  EXPECT_FALSE(are_calls("/no/such/file"));
+  EXPECT_FALSE(are_calls("/dev/null"));
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,100 @@
+// mmtune cover and mmtune audit on the model of a GPU.
+#include "tuner/cover/cover.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "db/store.h"
+#include "tests/tuner/cli_fixture.h"
+
+namespace mmtune {
+namespace {
+
+using testing::HasSubstr;
+
+// The family compiles fast, and few of its configurations are enough to have some that serve and some that do not.
+constexpr std::string_view kCover =
+    "cover --device model:h200 --sizes 64..2048 --samples 8 --family naive --only 'BX=16,32 BY=4,8 COARSE=1' "
+    "--kernels 2 --format csv";
+
+class CoverTest : public Cli {
+ protected:
+  Store store() const { return Store::open(path("default.db"), OpenMode::read_only); }
+};
+
+TEST_F(CoverTest, FewKernelsServeTheSampleAndASecondRunMeasuresNothing) {
+  const Result first = mmtune(std::string(kCover));
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("precision,layout,align,family,config,sizes"));
+  EXPECT_LE(std::count(first.out.begin(), first.out.end(), '\n'), 3) << "at most two kernels";
+  EXPECT_THAT(first.err, HasSubstr("2 kernels for 8 sizes"));
+  EXPECT_THAT(first.err, HasSubstr("held out"));
+  std::set<std::string> kernels;
+  const auto winners = store().winners();
+  ASSERT_EQ(winners.size(), 32u) << "8 sizes are searched, at 24 the kernels are measured";
+  for (const Winner& winner : winners) {
+    const Alignment& align = winner.trial.key.problem.align;
+    kernels.insert(fmt::format("{} {}", winner.trial.key.config, align.a));
+    EXPECT_TRUE(align == Alignment{} || align == (Alignment{4, 4, 4}));
+  }
+  EXPECT_LE(kernels.size(), 2u);
+
+  const auto trials = store().trials().size();
+  const Result second = mmtune(std::string(kCover));
+  EXPECT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_EQ(store().trials().size(), trials);
+}
+
+TEST_F(CoverTest, AnAuditHasARowForEachSizeAndPolicy) {
+  ASSERT_EQ(mmtune(std::string(kCover)).code, 0);
+  const Result audit = mmtune(
+      "audit --device model:h200 --sizes 64..2048 --count 4 --tuned 1 --family naive --effort quick "
+      "--only 'BX=16,32 BY=4,8 COARSE=1' --format csv");
+  ASSERT_EQ(audit.code, 0) << audit.err;
+  EXPECT_THAT(audit.out, HasSubstr("policy,seed,precision,layout,m,n,k,match,family,config,us,tuned_us,cublas_us"));
+  const auto rows = [&](const std::string& policy) {
+    std::istringstream lines(audit.out);
+    int count = 0;
+    for (std::string line; std::getline(lines, line);) count += line.starts_with(policy + ",") ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(rows("learnt"), 4);
+  EXPECT_EQ(rows("nearest"), 4);
+  EXPECT_EQ(rows("model"), 4);
+  EXPECT_EQ(rows("exact"), 1);
+  EXPECT_THAT(audit.err, HasSubstr("learnt: 4 sizes"));
+  EXPECT_EQ(store().winners().size(), 32u) << "tuning for the audit taught the database that is audited";
+}
+
+TEST_F(CoverTest, WhatIsNoDistributionIsAUsageError) {
+  EXPECT_EQ(mmtune("cover --device model:h200 --sizes 64").code, 2);
+  EXPECT_EQ(mmtune("cover --device model:h200 --sizes 64..128 --loss x").code, 2);
+  EXPECT_EQ(mmtune("audit --device model:h200 --sizes 64..32").code, 2);
+}
+
+TEST_F(CoverTest, TuneAndCoverWorkInOrderOfTimeAtStake) {
+  std::ofstream(path("calls.csv")) << "precision,layout,m,n,k,count,seconds\n"
+                                      "fp32,nn,64,64,64,900,0.1\nfp64,tn,512,256,128,1,0.9\n";
+  const Result tune = mmtune("tune --device model:h200 --sizes @" + path("calls.csv") + " --dry-run --format csv");
+  ASSERT_EQ(tune.code, 0) << tune.err;
+  EXPECT_THAT(tune.out, testing::ContainsRegex("\nfp64,tn,512,256,128,.*\nfp32,nn,64,64,64,"));
+  const Result cover = mmtune("cover --device model:h200 --sizes @" + path("calls.csv") +
+                              " --samples 1 --family naive --only 'BX=16 BY=8 COARSE=1' --format csv");
+  ASSERT_EQ(cover.code, 0) << cover.err;
+  EXPECT_THAT(cover.out, HasSubstr("\nfp64,tn,"));
+}
+
+TEST(SampledProblem, KnowsTwoAlignments) {
+  const Problem aligned = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
+  EXPECT_EQ(sampled_problem(aligned), aligned);
+  EXPECT_EQ(sampled_problem(packed_problem(Precision::fp32, Layout::nn, 64, 64, 62)).align, (Alignment{4, 4, 4}));
+  EXPECT_EQ(sampled_problem(packed_problem(Precision::bf16, Layout::nn, 64, 60, 64)).align, (Alignment{2, 2, 2}));
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,182 @@
+// mmtune audit: how well the library serves sizes that were not tuned.
+#include "tuner/study/audit.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <memory>
+
+#include "db/store.h"
+#include "runtime/env.h"
+#include "runtime/log.h"
+#include "runtime/template_files.h"
+#include "templates/cost.h"
+#include "templates/families.h"
+#include "tuner/commands/search_options.h"
+#include "tuner/commands/verb.h"
+#include "tuner/cover/size_sample.h"
+#include "tuner/study/bench.h"
+#include "tuner/study/cublas.h"
+#include "tuner/text/temporary_directory.h"
+#include "tuner/workers/gpu_lock.h"
+#include "tuner/workers/interrupt.h"
+
+namespace mmtune {
+namespace {
+
+constexpr int kRounds = 9;  // of a race: many sizes say more than many rounds
+
+struct AuditOptions : SearchOptions {
+  int count = 200;
+  int tuned = 0;
+};
+
+/// Programs of a database.
+class Programs {
+ public:
+  Programs(const std::string& path, const DeviceSpec& device)
+      : store_(Store::open(path, OpenMode::read_only)), device_(device) {}
+
+  std::optional<Program> of(const Choice& choice) {
+    auto binary = choice.binary_hash.empty() ? std::nullopt : store_.find_binary(choice.binary_hash);
+    if (!binary) return std::nullopt;
+    Program program;
+    program.candidate = {choice.family, choice.config};
+    program.plan = choice.plan;
+    program.binary = *std::move(binary);
+    return program;
+  }
+
+  DispatchTable table() { return {device_, load_kernels(store_, device_, template_files())}; }
+
+ private:
+  Store store_;
+  DeviceSpec device_;
+};
+
+/// What the model says: for GPUs that are not there.
+AuditTimes predicted_times(const Problem& problem, const std::vector<Program>& programs, const DeviceSpec& device) {
+  AuditTimes times;
+  for (const Program& program : programs) {
+    times.us.push_back(predict(problem, program.plan, device, program.binary.registers).time_us);
+  }
+  return times;
+}
+
+AuditTimes measured_times(Bench& bench, const Problem& problem, const std::vector<Program>& programs) {
+  AuditTimes times;
+  for (const Comparison& comparison : bench.compare(problem, programs)) {
+    times.us.push_back(comparison.ours.timing.median_us);
+    if (comparison.best) times.cublas_us = comparison.theirs[*comparison.best]->timing.median_us;
+  }
+  return times;
+}
+
+/// Rows of all sizes for which something is stored.
+std::vector<AuditRow> audit_all(const SessionOptions& session, std::size_t tuned_sizes, const AuditMeasure& measure) {
+  const DeviceSpec& device = session.devices.front().spec;
+  Programs library(session.database, device);
+  const DispatchTable table = library.table();
+  const auto program_of = [&](const Choice& choice) { return library.of(choice); };
+  const TemporaryDirectory scratch;  // tuning a size must not teach the library that is judged
+  std::optional<Programs> tuned;
+  std::optional<DispatchTable> tuned_table;
+  if (tuned_sizes > 0) {
+    SessionOptions tuning = session;
+    tuning.problems.resize(std::min(tuned_sizes, session.problems.size()));
+    tuning.database = scratch.file("tuned.db");
+    run_session(tuning);
+    tuned_table.emplace(tuned.emplace(scratch.file("tuned.db"), device).table());
+  }
+  std::vector<AuditRow> rows;
+  for (const Problem& problem : session.problems) {
+    if (InterruptGuard::requested()) break;
+    std::optional<Program> best;
+    if (tuned_table) {
+      const Choice choice = tuned_table->choose(problem);
+      if (choice.match == Match::exact) best = tuned->of(choice);
+    }
+    try {
+      for (AuditRow& row : audit_size(problem, session.seed, table, program_of, best, measure)) {
+        rows.push_back(std::move(row));
+      }
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const Error& error) {
+      log::error("{}: left out: {}", to_string(problem), error.what());
+    }
+  }
+  return rows;
+}
+
+std::vector<AuditRow> audit_gpu(const SessionOptions& session, std::size_t tuned_sizes) {
+  const DeviceChoice& device = session.devices.front();
+  std::optional<GpuLock> lock;
+  std::optional<Nvrtc> nvrtc;
+  std::optional<Gpu> gpu;
+  std::unique_ptr<Opponent> opponent;
+  std::unique_ptr<Bench> bench;
+  // Opened for the first size: tuning before has the GPU in its own processes.
+  const auto measure = [&](const Problem& problem, const std::vector<Program>& programs) {
+    if (!bench) {
+      lock = GpuLock::wait(device, InterruptGuard::requested, session.wait_s);
+      nvrtc.emplace(Nvrtc::load());
+      gpu.emplace(device.ordinal);
+      opponent = make_cublas_opponent(env::cuda_library_directories());
+      const CompileTarget target = compile_target(device.spec, nvrtc->supported());
+      bench = std::make_unique<Bench>(device.spec, *nvrtc, target, *opponent, kRounds);
+    }
+    return measured_times(*bench, problem, programs);
+  };
+  return audit_all(session, tuned_sizes, measure);
+}
+
+ExitCode run_audit(const AuditOptions& options) {
+  const auto calls =
+      SizeDistribution::parse(options.sizes).draw(static_cast<std::size_t>(options.count), options.session.seed);
+  std::vector<Problem> problems;
+  for (const AskedProblem& asked : asked_problems(calls, options.precisions, options.layouts)) {
+    problems.push_back(asked.problem);
+  }
+  const SessionOptions session = plan(options, std::move(problems));
+  const DeviceChoice& device = session.devices.front();
+  if (session.devices.size() > 1) throw UsageError("--device: audit measures on one GPU; name one");
+  const InterruptGuard interrupts;
+  const auto tuned = static_cast<std::size_t>(options.tuned);
+  const auto rows = device.ordinal >= 0
+                        ? audit_gpu(session, tuned)
+                        : audit_all(session, tuned, [&](const Problem& problem, const std::vector<Program>& programs) {
+                            return predicted_times(problem, programs, device.spec);
+                          });
+  print(audit_table(rows), options);
+  for (const std::string& line : audit_summary(rows)) log::warning("{}", line);
+  if (InterruptGuard::requested()) return ExitCode::interrupted;
+  return rows.empty() ? ExitCode::no_candidate : ExitCode::done;
+}
+
+}  // namespace
+
+Verb mmtune_verb_audit() {
+  auto options = std::make_shared<AuditOptions>();
+  Verb verb{.name = "audit",
+            .group = VerbGroup::results,
+            .help = "Measure how well sizes are served that were not tuned",
+            .examples = {"mmtune audit --device 0 --sizes 48..8192 --seed 2",
+                         "mmtune audit --device 0 --sizes 48..8192 --count 200 --tuned 20 --format csv > audit.csv"},
+            .run = [options] { return run_audit(*options); }};
+  add_search_options(verb, *options);
+  verb.options.front().help = SizeDistribution::kNotation;
+  verb.add("Audit", {{.names = "--count",
+                      .value = "NUMBER",
+                      .help = "sizes that are drawn by --seed, 1 to 10000",
+                      .target = number_target(options->count, 1, 10000)},
+                     {.names = "--tuned",
+                      .value = "NUMBER",
+                      .help = "the first so many are tuned too, in a database of their own",
+                      .target = number_target(options->tuned, 0, 10000)},
+                     database_option(*options)});
+  add_output_options(verb, *options);
+  return verb;
+}
+
+}  // namespace mmtune

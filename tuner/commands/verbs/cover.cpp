@@ -1,0 +1,112 @@
+// mmtune cover: few kernels for all sizes that an application may ask for.
+#include "tuner/cover/cover.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <charconv>
+#include <memory>
+
+#include "runtime/log.h"
+#include "tuner/commands/search_options.h"
+#include "tuner/commands/verb.h"
+#include "tuner/cover/size_sample.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::size_t kFurther = 3;  // sizes where kernels are only measured, for each that is searched
+
+struct CoverVerbOptions : SearchOptions {
+  int kernels = 64;
+  int samples = 128;
+  double loss_percent = 0;
+};
+
+double parse_percent(std::string_view text) {
+  double percent = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (failure != std::errc{} || end != text.data() + text.size() || !(percent >= 0 && percent <= 100)) {
+    throw UsageError(fmt::format("--loss '{}': write a number from 0 to 100, for example 1 or 0.5", text));
+  }
+  return percent;
+}
+
+std::string align_text(const Alignment& align) { return fmt::format("a{}b{}c{}", align.a, align.b, align.c); }
+
+Table kernels_table(const std::vector<CoveringKernel>& kernels) {
+  Table table({{"precision"}, {"layout"}, {"align"}, {"family"}, {"config"}, {"sizes", Align::right}});
+  for (const CoveringKernel& kernel : kernels) {
+    table.add({std::string(to_string(kernel.precision)), std::string(to_string(kernel.layout)),
+               align_text(kernel.align), kernel.family, kernel.config, static_cast<std::int64_t>(kernel.sizes)});
+  }
+  return table;
+}
+
+ExitCode run_cover(const CoverVerbOptions& options) {
+  const auto samples = static_cast<std::size_t>(options.samples);
+  const auto calls = SizeDistribution::parse(options.sizes).spread(samples * (1 + kFurther), options.session.seed);
+  const auto further = calls.begin() + static_cast<std::ptrdiff_t>(std::min(samples, calls.size()));
+  CoverOptions cover_options;
+  cover_options.sample = asked_problems({calls.begin(), further}, options.precisions, options.layouts);
+  for (const AskedProblem& asked : asked_problems({further, calls.end()}, options.precisions, options.layouts)) {
+    cover_options.further.push_back(sampled_problem(asked.problem));
+  }
+  std::vector<Problem> problems;
+  for (AskedProblem& asked : cover_options.sample) {
+    asked.problem = sampled_problem(asked.problem);
+    problems.push_back(asked.problem);
+  }
+  cover_options.session = plan(options, std::move(problems));
+  if (models_of(cover_options.session.devices).size() > 1) {
+    throw UsageError(fmt::format("--device '{}': cover works for one GPU model at a time", options.device));
+  }
+  cover_options.most_kernels = static_cast<std::size_t>(options.kernels);
+  cover_options.loss = options.loss_percent / 100;
+  const CoverSummary summary = cover(cover_options);
+  if (summary.interrupted) {
+    log::warning("interrupted: what was finished is stored; the same command goes on from there");
+    return ExitCode::interrupted;
+  }
+  print(kernels_table(summary.kernels), options);
+  log::warning(
+      "{}: {} kernels for {} sizes, {:.1f} % slower than the fastest of all candidates on average, {:.1f} % at worst",
+      to_string(evidence_of(cover_options.session.devices.front())), summary.kernels.size(), summary.sample.sizes,
+      100 * summary.sample.mean, 100 * summary.sample.worst);
+  log::warning(
+      "other sizes: expected to be {:.1f} % slower than if tuned on average, {:.1f} % at worst ({} sizes held out)",
+      100 * summary.held_out.mean, 100 * summary.held_out.worst, summary.held_out.sizes);
+  return summary.kernels.empty() ? ExitCode::no_candidate : ExitCode::done;
+}
+
+}  // namespace
+
+Verb mmtune_verb_cover() {
+  auto options = std::make_shared<CoverVerbOptions>();
+  Verb verb{.name = "cover",
+            .group = VerbGroup::tuning,
+            .help = "Find few kernels that serve all sizes of a range or list",
+            .examples = {"mmtune cover --device 0 --sizes 48..8192 --budget 10m",
+                         "mmtune cover --device 0 --sizes 1..64x1024..8192x1024..8192 --kernels 16 --loss 2"},
+            .run = [options] { return run_cover(*options); }};
+  add_search_options(verb, *options);
+  verb.options.front().help = SizeDistribution::kNotation;
+  verb.add("Cover",
+           {{.names = "--kernels",
+             .value = "NUMBER",
+             .help = "at most so many kernels, 1 to 1000",
+             .target = number_target(options->kernels, 1, 1000)},
+            {.names = "--loss",
+             .value = "PERCENT",
+             .help = "fewer kernels if they are at most so much slower than the fastest on average (default: 0)",
+             .target = parsed_target(options->loss_percent, parse_percent)},
+            {.names = "--samples",
+             .value = "NUMBER",
+             .help = "sizes that are searched to find them, 1 to 10000",
+             .target = number_target(options->samples, 1, 10000)},
+            database_option(*options)});
+  add_output_options(verb, *options);
+  return verb;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,52 @@
+// Tunes for a distribution of sizes: few kernels that serve all of them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tuner/cover/size_sample.h"
+#include "tuner/tune/session.h"
+
+namespace mmtune {
+
+struct CoverOptions {
+  SessionOptions session;  ///< of the whole run: its budget and all else; the problems are the sample's
+  std::vector<AskedProblem> sample;
+  std::vector<Problem> further;  ///< sizes where the chosen kernels are measured, so that a choice among them is learnt
+  std::size_t most_kernels = 64;
+  double loss = 0;  ///< that ends the choice: mean, beside the fastest of all candidates: 0.01 is one percent more time
+};
+
+struct Losses {
+  std::size_t sizes = 0;
+  double mean = 0;
+  double worst = 0;
+};
+
+struct CoveringKernel {
+  std::string family;
+  std::string config;
+  Precision precision;
+  Layout layout;
+  Alignment align;
+  std::size_t sizes = 0;  ///< of the sample, that it serves
+};
+
+struct CoverSummary {
+  std::vector<CoveringKernel> kernels;
+  Losses sample;             ///< of the sizes that the kernels were chosen for
+  Losses held_out;           ///< of the same sizes if a kernel is chosen for each without knowing it
+  bool interrupted = false;  ///< what was measured is stored; the same run goes on from there
+};
+
+/// The problem as kernels are rendered for when they are to serve many: with all operands aligned to 16 bytes, or to
+/// their elements. Kernels for what lies between would each serve few sizes.
+Problem sampled_problem(const Problem& problem);
+
+/// Searches every size of the sample, measures what did well where else it may do well, chooses the kernels, measures
+/// them at further sizes and stores which of them serves what as decisions. For GPUs of one model, or one model. Throws
+/// what run_session throws.
+CoverSummary cover(const CoverOptions& options);
+
+}  // namespace mmtune

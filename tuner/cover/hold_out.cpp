@@ -1,0 +1,65 @@
+#include "tuner/cover/hold_out.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace mmtune {
+
+namespace {
+
+constexpr std::size_t kParts = 10;
+
+using Size = std::tuple<Precision, Layout, std::int64_t, std::int64_t, std::int64_t>;
+
+Size size_of(const Problem& problem) { return {problem.precision, problem.layout, problem.m, problem.n, problem.k}; }
+
+/// Sizes by the part that they are in.
+class Parts {
+ public:
+  explicit Parts(const std::vector<Entry>& winners) {
+    for (const Entry& winner : winners) parts_.try_emplace(size_of(winner.problem), parts_.size() % kParts);
+  }
+
+  bool is_in(const Problem& problem, std::size_t part) const {
+    const auto found = parts_.find(size_of(problem));
+    return found != parts_.end() && found->second == part;
+  }
+
+ private:
+  std::map<Size, std::size_t> parts_;
+};
+
+bool is_choice(const Entry& time, const Problem& problem, const Choice& choice) {
+  return size_of(time.problem) == size_of(problem) && time.problem.align == choice.align &&
+         time.kernel->binary_hash == choice.binary_hash && time.kernel->config == choice.config;
+}
+
+}  // namespace
+
+std::vector<HeldOut> hold_out(const DeviceSpec& device, const StoredKernels& kernels) {
+  const Parts parts(kernels.winners);
+  std::vector<HeldOut> held_out;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    StoredKernels known;
+    std::vector<Entry> times;  // of the sizes that are left out
+    for (const Entry& winner : kernels.winners) {
+      (parts.is_in(winner.problem, part) ? times : known.winners).push_back(winner);
+    }
+    const std::size_t decided = times.size();
+    for (const Entry& time : kernels.times) (parts.is_in(time.problem, part) ? times : known.times).push_back(time);
+    const DispatchTable table(device, std::move(known));
+    for (std::size_t i = 0; i < decided; ++i) {
+      const Problem& problem = times[i].problem;
+      const Choice choice = table.choose(problem);
+      const auto found =
+          std::find_if(times.begin(), times.end(), [&](const Entry& time) { return is_choice(time, problem, choice); });
+      if (found != times.end()) held_out.push_back({problem, found->median_us, times[i].median_us});
+    }
+  }
+  return held_out;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,64 @@
+#include "tuner/cover/measured_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "templates/cost.h"
+
+namespace mmtune {
+
+namespace {
+
+std::string name_of(const TrialKey& key) {
+  const Problem& problem = key.problem;
+  return fmt::format("{} {} {} {} {} {} {}", key.family, key.config, static_cast<int>(problem.precision),
+                     static_cast<int>(problem.layout), problem.align.a, problem.align.b, problem.align.c);
+}
+
+}  // namespace
+
+MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, const std::vector<Problem>& problems)
+    : device_(preparation.device()), problems_(problems), times_(problems.size()) {
+  std::map<std::string, std::optional<std::size_t>> numbers;  // nothing: its source is not made any more
+  RowFilter filter;
+  filter.device = key_of(device_);
+  filter.evidence = preparation.evidence();
+  for (std::size_t size = 0; size < problems_.size(); ++size) {
+    filter.problem = problems_[size];
+    for (Trial& trial : store.trials(filter)) {
+      if (!has_time(trial.outcome)) continue;
+      const TrialKey& key = trial.key;
+      const auto [known, is_new] = numbers.try_emplace(name_of(key) + key.source_hash);
+      if (is_new && preparation.makes(key)) {
+        known->second = kernels_.size();
+        kernels_.push_back({*candidate_of(key), key.problem.precision, key.problem.layout, key.problem.align});
+      }
+      if (!known->second) continue;
+      times_[size][*known->second] = {trial.timing.median_us, trial.outcome == Outcome::ok, std::move(trial.key)};
+    }
+  }
+}
+
+double MeasuredKernels::best_us(std::size_t size) const {
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& [kernel, time] : times_[size]) {
+    if (time.is_ok) best = std::min(best, time.median_us);
+  }
+  return best;
+}
+
+bool MeasuredKernels::suits(std::size_t kernel, const Problem& problem) const {
+  const SampledKernel& sampled = kernels_[kernel];
+  return sampled.precision == problem.precision && sampled.layout == problem.layout && sampled.align == problem.align;
+}
+
+double MeasuredKernels::model_us(std::size_t kernel, const Problem& problem) const {
+  const Candidate& candidate = kernels_[kernel].candidate;
+  const auto plan = candidate.family->legal_plan(problem, candidate.config, device_);
+  return plan ? predict(problem, *plan, device_, 0).time_us : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace mmtune

@@ -1,0 +1,57 @@
+// What kernels took for sample sizes, as a database has it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.h"
+#include "tuner/cover/portfolio.h"
+#include "tuner/lanes/candidate.h"
+#include "tuner/tune/preparation.h"
+
+namespace mmtune {
+
+/// A program for all sizes.
+struct SampledKernel {
+  Candidate candidate;
+  Precision precision;
+  Layout layout;
+  Alignment align;  ///< that it is rendered for
+};
+
+/// Kernels are numbered in the order in which they are found, sizes as the problems are.
+class MeasuredKernels {
+ public:
+  /// Reads the trials of these problems that have a time and whose source is still made.
+  MeasuredKernels(Store& store, const Preparation& preparation, const std::vector<Problem>& problems);
+
+  struct Time {
+    double median_us = 0;
+    bool is_ok = false;  ///< verified in full, so that it may become a decision
+    TrialKey key;
+  };
+
+  const std::vector<Problem>& problems() const { return problems_; }
+  const std::vector<SampledKernel>& kernels() const { return kernels_; }
+  const std::map<std::size_t, Time>& times(std::size_t size) const { return times_[size]; }
+
+  /// The shortest time for a size; infinite if there is none.
+  double best_us(std::size_t size) const;
+
+  /// Whether a kernel is one for problems like this.
+  bool suits(std::size_t kernel, const Problem& problem) const;
+
+  /// The model's time, infinite where the kernel cannot run.
+  double model_us(std::size_t kernel, const Problem& problem) const;
+
+ private:
+  DeviceSpec device_;
+  std::vector<Problem> problems_;
+  std::vector<SampledKernel> kernels_;
+  std::vector<std::map<std::size_t, Time>> times_;  ///< by size, then by kernel
+};
+
+}  // namespace mmtune

@@ -1,0 +1,65 @@
+#include "tuner/cover/portfolio.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace mmtune {
+
+namespace {
+
+constexpr double kMostLoss = 9;    // what a size loses that no kernel serves
+constexpr double kSquareCost = 4;  // of a loss: from a quarter on its square counts more than itself
+
+double cost_of(double loss) { return loss + kSquareCost * loss * loss; }
+
+}  // namespace
+
+Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double loss) {
+  const std::size_t sizes = matrix.time_us.size();
+  std::vector<std::vector<double>> losses(sizes);
+  std::vector<double> now(sizes, kMostLoss);
+  double total = 0;
+  for (std::size_t size = 0; size < sizes; ++size) {
+    const std::vector<double>& times = matrix.time_us[size];
+    const double best = times.empty() ? 0 : *std::min_element(times.begin(), times.end());
+    for (const double time : times) {
+      losses[size].push_back(std::isfinite(time) ? std::min(kMostLoss, time / best - 1) : kMostLoss);
+    }
+    if (!(best > 0) || !std::isfinite(best)) now[size] = 0;  // nothing serves it
+    total += matrix.weights[size];
+  }
+  Portfolio portfolio;
+  const auto summarise = [&] {
+    portfolio.mean_loss = portfolio.worst_loss = 0;
+    for (std::size_t size = 0; size < sizes; ++size) {
+      portfolio.mean_loss += matrix.weights[size] * now[size] / total;
+      portfolio.worst_loss = std::max(portfolio.worst_loss, now[size]);
+    }
+  };
+  summarise();
+  while (portfolio.kernels.size() < most && portfolio.mean_loss > loss) {
+    double most_gain = 0;
+    std::size_t chosen = matrix.kernels;
+    for (std::size_t kernel = 0; kernel < matrix.kernels; ++kernel) {
+      double gain = 0;
+      for (std::size_t size = 0; size < sizes; ++size) {
+        if (losses[size].empty() || !(losses[size][kernel] < now[size])) continue;
+        gain += matrix.weights[size] * (cost_of(now[size]) - cost_of(losses[size][kernel]));
+      }
+      if (gain > most_gain) {
+        most_gain = gain;
+        chosen = kernel;
+      }
+    }
+    if (chosen == matrix.kernels) break;
+    portfolio.kernels.push_back(chosen);
+    for (std::size_t size = 0; size < sizes; ++size) {
+      if (!losses[size].empty()) now[size] = std::min(now[size], losses[size][chosen]);
+    }
+    summarise();
+  }
+  return portfolio;
+}
+
+}  // namespace mmtune

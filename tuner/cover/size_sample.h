@@ -1,0 +1,55 @@
+// Which products an application may ask for, and samples of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "templates/problem.h"
+#include "tuner/text/calls.h"
+
+namespace mmtune {
+
+/// Sizes between two limits, or those of a list with how much each matters.
+class SizeDistribution {
+ public:
+  /// For the help of an option.
+  static constexpr const char* kNotation =
+      "48..8192 for all extents, 48..8192x16..64x1..4096 for m, n and k, or @FILE: calls with weights";
+
+  struct Range {
+    std::int64_t least = 1;
+    std::int64_t most = 1;
+  };
+
+  /// "48..8192": extents between these, each as likely to be in one octave as in another; "48..8192x16..64x1..4096" for
+  /// m, n and k apart. "@file": what tuner/text/calls.h reads. Throws UsageError naming what is wrong.
+  static SizeDistribution parse(std::string_view text);
+
+  /// At most `count` products, none twice, that cover the distribution evenly: of a list the heaviest. The first of
+  /// many are the same as fewer. Every other one has extents that are multiples of 8, as far as the ranges have such.
+  std::vector<RecordedCall> spread(std::size_t count, std::uint64_t seed) const;
+
+  /// As likely as an application may ask for them, and likewise half of them multiples of 8. All weigh 1.
+  std::vector<RecordedCall> draw(std::size_t count, std::uint64_t seed) const;
+
+ private:
+  Size at(const std::array<double, 3>& place, bool multiples) const;
+
+  std::array<Range, 3> ranges_{};   ///< of m, n and k, if there is no list
+  std::vector<RecordedCall> list_;  ///< the heaviest first
+};
+
+/// A problem that an application may ask for.
+struct AskedProblem {
+  Problem problem;
+  double weight = 1;
+};
+
+/// Of packed operands. A product whose precision or layout is not named is of all of these.
+std::vector<AskedProblem> asked_problems(const std::vector<RecordedCall>& calls,
+                                         const std::vector<Precision>& precisions, const std::vector<Layout>& layouts);
+
+}  // namespace mmtune
