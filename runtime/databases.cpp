@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <unordered_set>
 #include <utility>
 
@@ -54,6 +56,7 @@ void add(StoredKernels& all, StoredKernels more) {
   for (Entry& entry : more.winners) {
     if (!known.contains(entry.problem)) all.winners.push_back(std::move(entry));
   }
+  std::move(more.times.begin(), more.times.end(), std::back_inserter(all.times));
   std::unordered_set<Problem, ProblemHash> fallbacks;
   for (const Entry& entry : all.fallbacks) fallbacks.insert(entry.problem);
   for (Entry& entry : more.fallbacks) {

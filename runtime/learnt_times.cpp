@@ -29,7 +29,7 @@ LearntTimes::LearntTimes(const std::vector<KernelTime>& times) {
   for (const auto& [extents, measured] : by_size) {
     const auto is_faster = [](const KernelTime* x, const KernelTime* y) { return x->median_us < y->median_us; };
     const double best_us = (*std::min_element(measured.begin(), measured.end(), is_faster))->median_us;
-    Size size{place_of(measured.front()->problem), 0, {}};
+    Size size{octaves_of(measured.front()->problem), 0, {}};
     for (const KernelTime* time : measured) {
       const double error = std::log(time->median_us / time->model_us);
       const double gain = std::max(0.0, kUnknownLoss - std::log(time->median_us / best_us));
@@ -41,12 +41,12 @@ LearntTimes::LearntTimes(const std::vector<KernelTime>& times) {
 }
 
 LearntTimes::Around LearntTimes::around(const Problem& problem) const {
-  const Place at = place_of(problem);
+  const Octaves at = octaves_of(problem);
   std::vector<std::pair<double, const Size*>> near;
   near.reserve(sizes_.size());
   for (const Size& size : sizes_) near.emplace_back(squared_distance(at, size.at), &size);
   const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(kAround, near.size()));
-  std::partial_sort(near.begin(), end, near.end());
+  std::nth_element(near.begin(), end, near.end());
   Around around;
   around.sums_.resize(kernels_);
   double weights = 0;
@@ -86,7 +86,7 @@ std::vector<std::uint32_t> LearntTimes::Around::promising() const {
   return kernels;
 }
 
-double LearntTimes::squared_distance(const Place& x, const Place& y) {
+double LearntTimes::squared_distance(const Octaves& x, const Octaves& y) {
   double sum = 0;
   for (std::size_t axis = 0; axis < x.size(); ++axis) {
     const double apart = (x[axis] - y[axis]) / kReach;

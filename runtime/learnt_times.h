@@ -61,12 +61,12 @@ class LearntTimes {
     double gain = 0;
   };
   struct Size {
-    Place at{};
+    Octaves at{};
     double common_error = 0;  ///< mean over its results
     std::vector<Result> results;
   };
 
-  static double squared_distance(const Place& x, const Place& y);
+  static double squared_distance(const Octaves& x, const Octaves& y);
 
   std::vector<Size> sizes_;
   std::size_t kernels_ = 0;

@@ -10,7 +10,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr Place kWeights{1, 1, 0.5};          // k changes how long a tile takes, less which is best
+constexpr Octaves kWeights{1, 1, 0.5};        // k changes how long a tile takes, less which is best
 constexpr double kUnusedWidthDistance = 0.5;  // of a kernel that moves half of the bytes at once it could
 constexpr std::uint32_t kLeaf = 8;            // so few points are looked at one by one
 
@@ -19,7 +19,7 @@ int halvings(int have, int used) {
 }
 
 /// Rounds the same way for a point and for the part of a tree that it is in, which is therefore never farther away.
-double length(const Place& difference) {
+double length(const Octaves& difference) {
   double squares = 0;
   for (std::size_t axis = 0; axis < difference.size(); ++axis) {
     squares += kWeights[axis] * difference[axis] * difference[axis];
@@ -27,13 +27,13 @@ double length(const Place& difference) {
   return std::sqrt(squares);
 }
 
-Place between(const Place& x, const Place& y) { return {x[0] - y[0], x[1] - y[1], x[2] - y[2]}; }
+Octaves between(const Octaves& x, const Octaves& y) { return {x[0] - y[0], x[1] - y[1], x[2] - y[2]}; }
 
 int next_axis(int axis) { return axis == 2 ? 0 : axis + 1; }
 
 }  // namespace
 
-Place place_of(const Problem& problem) {
+Octaves octaves_of(const Problem& problem) {
   const auto octaves = [](std::int64_t extent) { return std::log2(static_cast<double>(extent)); };
   return {octaves(problem.m), octaves(problem.n), octaves(problem.k)};
 }
@@ -43,7 +43,7 @@ int unused_width(const Alignment& have, const Alignment& used) {
 }
 
 double distance(const Problem& problem, const Problem& tuned) {
-  return length(between(place_of(problem), place_of(tuned))) +
+  return length(between(octaves_of(problem), octaves_of(tuned))) +
          kUnusedWidthDistance * unused_width(problem.align, tuned.align);
 }
 
@@ -56,7 +56,7 @@ NearestSizes::NearestSizes(const std::vector<Problem>& sizes, const std::vector<
     const auto at = static_cast<std::uint32_t>(points_.size());
     if (trees_.empty() || !(trees_.back().align == sizes[i].align)) trees_.push_back({sizes[i].align, at, at});
     trees_.back().end = at + 1;
-    points_.push_back({place_of(sizes[i]), numbers[i]});
+    points_.push_back({octaves_of(sizes[i]), numbers[i]});
   }
   for (const Tree& tree : trees_) sort(tree.begin, tree.end, 0);
 }
@@ -77,7 +77,7 @@ bool NearestSizes::Walk::is_later(const Item& x, const Item& y) {
   return rank(x) > rank(y);
 }
 
-NearestSizes::Walk::Walk(const NearestSizes& sizes, const Problem& problem) : sizes_(sizes), at_(place_of(problem)) {
+NearestSizes::Walk::Walk(const NearestSizes& sizes, const Problem& problem) : sizes_(sizes), at_(octaves_of(problem)) {
   heap_.reserve(64);
   for (const Tree& tree : sizes.trees_) {
     const double penalty = kUnusedWidthDistance * unused_width(problem.align, tree.align);

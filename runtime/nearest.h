@@ -12,8 +12,8 @@
 namespace mmtune {
 
 /// Octaves of m, n and k, which must be over 0.
-using Place = std::array<double, 3>;
-Place place_of(const Problem& problem);
+using Octaves = std::array<double, 3>;
+Octaves octaves_of(const Problem& problem);
 
 /// How often the vectors of a kernel for `used` could be doubled with operands aligned to `have`.
 int unused_width(const Alignment& have, const Alignment& used);

@@ -109,12 +109,12 @@ TEST_F(Dispatch, TheFastestOfManyKernelsAroundIsFound) {
   for (const int bm : {32, 64}) {
     for (const int bn : {32, 64, 128}) {
       for (const int stages : {2, 3, 4}) {
-        for (const int unroll : {1, 2, 4, 8}) {
+        for (const auto& [order, group] : {std::pair(1, 1), {1, 8}, {2, 1}, {2, 8}}) {
           const auto number = static_cast<std::int64_t>(all.size());
-          all.push_back(
-              entry({fp32(8192, 64 + 8 * number, 64), "simt",
-                     fmt::format("BM={} BN={} TM=4 TN=4 LANES_N=8 LOAD=1 STAGES={} UNROLL={}", bm, bn, stages, unroll),
-                     100}));
+          all.push_back(entry({fp32(8192, 64 + 8 * number, 64), "simt",
+                               fmt::format("BM={} BN={} TM=4 TN=4 LANES_N=8 LOAD=1 STAGES={} ORDER={} GROUP={}", bm, bn,
+                                           stages, order, group),
+                               100}));
         }
       }
     }

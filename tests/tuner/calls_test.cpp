@@ -20,7 +20,7 @@ class Calls : public testing::Test {
     return directory_.file("calls.csv");
   }
 
-  std::vector<RecordedCall> read(const std::string& text) const { return read_calls(file(text)); }
+  std::vector<WeightedSize> read(const std::string& text) const { return read_calls(file(text)); }
 
   std::string fault(const std::string& text) const {
     try {
@@ -37,28 +37,33 @@ class Calls : public testing::Test {
 
 TEST_F(Calls, WhatTakesMostTimeComesFirst) {
   EXPECT_THAT(read("precision,layout,m,n,k,count,seconds\nfp32,nn,64,32,16,100,0.5\nbf16,tn,8,4,2,1,2.5\n"),
-              ElementsAre(RecordedCall{{8, 4, 2}, Precision::bf16, Layout::tn, 2.5},
-                          RecordedCall{{64, 32, 16}, Precision::fp32, Layout::nn, 0.5}));
+              ElementsAre(WeightedSize{{8, 4, 2}, Precision::bf16, Layout::tn, 2.5},
+                          WeightedSize{{64, 32, 16}, Precision::fp32, Layout::nn, 0.5}));
 }
 
 TEST_F(Calls, ColumnsStandInAnyOrderAndOthersAreIgnored) {
-  EXPECT_THAT(read("k,count,n,colour,m\n1,5,2,red,3\n"), ElementsAre(RecordedCall{{3, 2, 1}, {}, {}, 5}));
+  EXPECT_THAT(read("k,count,n,colour,m\n1,5,2,red,3\n"), ElementsAre(WeightedSize{{3, 2, 1}, {}, {}, 5}));
 }
 
 TEST_F(Calls, LinesOfTheSameProductAreAdded) {
   EXPECT_THAT(read("m,n,k,count\n8,8,8,2\n9,9,9,4\n8,8,8,3\n"),
-              ElementsAre(RecordedCall{{8, 8, 8}, {}, {}, 5}, RecordedCall{{9, 9, 9}, {}, {}, 4}));
+              ElementsAre(WeightedSize{{8, 8, 8}, {}, {}, 5}, WeightedSize{{9, 9, 9}, {}, {}, 4}));
 }
 
 TEST_F(Calls, WithoutAHeadingLinesAreExtentsAndAWeight) {
   EXPECT_THAT(read("# of yesterday\n\n64,32,16\n8,4,2,1.5\n"),
-              ElementsAre(RecordedCall{{8, 4, 2}, {}, {}, 1.5}, RecordedCall{{64, 32, 16}, {}, {}, 1}));
+              ElementsAre(WeightedSize{{8, 4, 2}, {}, {}, 1.5}, WeightedSize{{64, 32, 16}, {}, {}, 1}));
+}
+
+TEST_F(Calls, ProductsOfNothingAreLeftOut) {
+  EXPECT_THAT(read("m,n,k,seconds\n8,8,0,2\n9,9,9,0\n"), ElementsAre(WeightedSize{{9, 9, 9}, {}, {}, 1}));
+  EXPECT_THAT(fault("m,n,k,seconds\n8,8,0,2\n"), HasSubstr("holds no sizes"));
 }
 
 TEST_F(Calls, FaultsNameTheLineAndTheCause) {
   EXPECT_THAT(fault("m,n,count\n1,2,3\n"), HasSubstr("does not name the columns m, n and k"));
   EXPECT_THAT(fault("m,n,k\n1,2,3\n1,x,3\n"), HasSubstr("calls.csv:3: 'x' is no extent"));
-  EXPECT_THAT(fault("m,n,k\n1,0,3\n"), HasSubstr("'0' is no extent"));
+  EXPECT_THAT(fault("m,n,k\n1,-1,3\n"), HasSubstr("'-1' is no extent"));
   EXPECT_THAT(fault("m,n,k,count\n1,2,3\n"), HasSubstr("fewer columns than the heading"));
   EXPECT_THAT(fault("m,n,k,count\n1,2,3,-4\n"), HasSubstr("'-4' is no weight"));
   EXPECT_THAT(fault("m,n,k,count\n1,2,3,nan\n"), HasSubstr("'nan' is no weight"));

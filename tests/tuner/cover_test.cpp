@@ -19,7 +19,7 @@ using testing::HasSubstr;
 // The family compiles fast, and few of its configurations are enough to have some that serve and some that do not.
 constexpr std::string_view kCover =
     "cover --device model:h200 --sizes 64..2048 --samples 8 --family naive --only 'BX=16,32 BY=4,8 COARSE=1' "
-    "--kernels 2 --format csv";
+    "--kernels 4 --format csv";
 
 class CoverTest : public Cli {
  protected:
@@ -30,18 +30,19 @@ TEST_F(CoverTest, FewKernelsServeTheSampleAndASecondRunMeasuresNothing) {
   const Result first = mmtune(std::string(kCover));
   ASSERT_EQ(first.code, 0) << first.err;
   EXPECT_THAT(first.out, HasSubstr("precision,layout,align,family,config,sizes"));
-  EXPECT_LE(std::count(first.out.begin(), first.out.end(), '\n'), 3) << "at most two kernels";
-  EXPECT_THAT(first.err, HasSubstr("2 kernels for 8 sizes"));
+  EXPECT_LE(std::count(first.out.begin(), first.out.end(), '\n'), 5) << "at most four kernels";
+  EXPECT_THAT(first.err, HasSubstr("kernels for 8 sizes"));
   EXPECT_THAT(first.err, HasSubstr("held out"));
   std::set<std::string> kernels;
   const auto winners = store().winners();
-  ASSERT_EQ(winners.size(), 32u) << "8 sizes are searched, at 24 the kernels are measured";
+  EXPECT_GT(winners.size(), 8u) << "8 sizes are searched, at 24 more the kernels are measured that suit them";
+  EXPECT_LE(winners.size(), 32u);
   for (const Winner& winner : winners) {
     const Alignment& align = winner.trial.key.problem.align;
-    kernels.insert(fmt::format("{} {}", winner.trial.key.config, align.a));
-    EXPECT_TRUE(align == Alignment{} || align == (Alignment{4, 4, 4}));
+    kernels.insert(fmt::format("{} {} {} {}", winner.trial.key.config, align.a, align.b, align.c));
+    for (const int bytes : {align.a, align.b, align.c}) EXPECT_TRUE(bytes == 4 || bytes == 16);
   }
-  EXPECT_LE(kernels.size(), 2u);
+  EXPECT_LE(kernels.size(), 4u);
 
   const auto trials = store().trials().size();
   const Result second = mmtune(std::string(kCover));
@@ -52,6 +53,7 @@ TEST_F(CoverTest, FewKernelsServeTheSampleAndASecondRunMeasuresNothing) {
 
 TEST_F(CoverTest, AnAuditHasARowForEachSizeAndPolicy) {
   ASSERT_EQ(mmtune(std::string(kCover)).code, 0);
+  const auto decisions = store().winners().size();
   const Result audit = mmtune(
       "audit --device model:h200 --sizes 64..2048 --count 4 --tuned 1 --family naive --effort quick "
       "--only 'BX=16,32 BY=4,8 COARSE=1' --format csv");
@@ -68,7 +70,7 @@ TEST_F(CoverTest, AnAuditHasARowForEachSizeAndPolicy) {
   EXPECT_EQ(rows("model"), 4);
   EXPECT_EQ(rows("exact"), 1);
   EXPECT_THAT(audit.err, HasSubstr("learnt: 4 sizes"));
-  EXPECT_EQ(store().winners().size(), 32u) << "tuning for the audit taught the database that is audited";
+  EXPECT_EQ(store().winners().size(), decisions) << "tuning for the audit taught the database that is audited";
 }
 
 TEST_F(CoverTest, WhatIsNoDistributionIsAUsageError) {
@@ -89,11 +91,14 @@ TEST_F(CoverTest, TuneAndCoverWorkInOrderOfTimeAtStake) {
   EXPECT_THAT(cover.out, HasSubstr("\nfp64,tn,"));
 }
 
-TEST(SampledProblem, KnowsTwoAlignments) {
-  const Problem aligned = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
-  EXPECT_EQ(sampled_problem(aligned), aligned);
-  EXPECT_EQ(sampled_problem(packed_problem(Precision::fp32, Layout::nn, 64, 64, 62)).align, (Alignment{4, 4, 4}));
-  EXPECT_EQ(sampled_problem(packed_problem(Precision::bf16, Layout::nn, 64, 60, 64)).align, (Alignment{2, 2, 2}));
+TEST(SampledProblem, OperandsAreAlignedToSixteenBytesOrToElements) {
+  const auto align = [](Precision precision, std::int64_t n, std::int64_t k) {
+    return sampled_problem(packed_problem(precision, Layout::nn, 64, n, k)).align;
+  };
+  EXPECT_EQ(align(Precision::fp32, 64, 64), (Alignment{16, 16, 16}));
+  EXPECT_EQ(align(Precision::fp32, 64, 62), (Alignment{4, 16, 16}));
+  EXPECT_EQ(align(Precision::fp32, 63, 64), (Alignment{16, 4, 4}));
+  EXPECT_EQ(align(Precision::bf16, 60, 64), (Alignment{16, 2, 2}));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST(Portfolio, OneKernelForAllGoesBeforeOneForEach) {
 
 TEST(Portfolio, EndsWithTheLossOrTheNumberOrWhenNothingIsGained) {
   const auto times = matrix({{10, 11, 20}, {20, 11, 10}});
-  EXPECT_THAT(choose_portfolio(times, 3, 0.1).kernels, ElementsAre(1));
+  EXPECT_THAT(choose_portfolio(times, 3, 0.11).kernels, ElementsAre(1));
   EXPECT_THAT(choose_portfolio(times, 2, 0).kernels, testing::SizeIs(2));
   const Portfolio all = choose_portfolio(times, 9, 0);
   EXPECT_THAT(all.kernels, UnorderedElementsAre(0, 1, 2));

@@ -32,7 +32,7 @@ std::string file_of_calls(const SearchOptions& options) {
 
 SessionOptions plan(const SearchOptions& options) {
   const std::string file = file_of_calls(options);
-  std::vector<RecordedCall> calls;
+  std::vector<WeightedSize> calls;
   if (!file.empty()) {
     calls = read_calls(file);
   } else {

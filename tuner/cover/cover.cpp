@@ -279,10 +279,11 @@ class Cover {
 }  // namespace
 
 Problem sampled_problem(const Problem& problem) {
-  Problem sampled = problem;
-  if (problem.align == Alignment{}) return sampled;
   const PrecisionTraits& types = traits(problem.precision);
-  sampled.align = {types.a.bytes, types.b.bytes, types.c.bytes};
+  const auto coarse = [](int align, const FormatTraits& format) { return align >= 16 ? 16 : format.bytes; };
+  Problem sampled = problem;
+  sampled.align = {coarse(problem.align.a, types.a), coarse(problem.align.b, types.b),
+                   coarse(problem.align.c, types.c)};
   return sampled;
 }
 

@@ -40,8 +40,8 @@ struct CoverSummary {
   bool interrupted = false;  ///< what was measured is stored; the same run goes on from there
 };
 
-/// The problem as kernels are rendered for when they are to serve many: with all operands aligned to 16 bytes, or to
-/// their elements. Kernels for what lies between would each serve few sizes.
+/// The problem as kernels are rendered for when they are to serve many: an operand is aligned to 16 bytes, or to its
+/// elements. Kernels for what lies between would each serve few sizes.
 Problem sampled_problem(const Problem& problem);
 
 /// Searches every size of the sample, measures what did well where else it may do well, chooses the kernels, measures

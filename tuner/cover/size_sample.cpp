@@ -56,11 +56,11 @@ std::int64_t extent_at(const SizeDistribution::Range& range, double share, bool 
 
 /// Product after product from `next`, none twice.
 template <class Next>
-std::vector<RecordedCall> distinct(std::size_t count, Next next) {
-  std::vector<RecordedCall> calls;
+std::vector<WeightedSize> distinct(std::size_t count, Next next) {
+  std::vector<WeightedSize> calls;
   std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::optional<Precision>, std::optional<Layout>>> known;
   for (std::size_t i = 0; calls.size() < count && i < kTriesPerSize * count; ++i) {
-    const RecordedCall call = next(i);
+    const WeightedSize call = next(i);
     const bool is_new = known.emplace(call.size.m, call.size.n, call.size.k, call.precision, call.layout).second;
     if (is_new) calls.push_back(call);
   }
@@ -90,7 +90,7 @@ SizeDistribution SizeDistribution::parse(std::string_view text) {
 // points lie evenly in three dimensions however many there are (M. Roberts, The unreasonable effectiveness of
 // quasirandom sequences, 2018). They are stretched beyond the limits, so that one of four lies on a face: what is
 // learnt between sizes holds better than what is learnt of one side.
-std::vector<RecordedCall> SizeDistribution::spread(std::size_t count, std::uint64_t seed) const {
+std::vector<WeightedSize> SizeDistribution::spread(std::size_t count, std::uint64_t seed) const {
   if (!list_.empty())
     return {list_.begin(), list_.begin() + static_cast<std::ptrdiff_t>(std::min(count, list_.size()))};
   constexpr double kStretch = 1.1;
@@ -104,23 +104,23 @@ std::vector<RecordedCall> SizeDistribution::spread(std::size_t count, std::uint6
       const double inside = shift[axis] + steps - std::floor(shift[axis] + steps);
       place[axis] = std::clamp(0.5 + kStretch * (inside - 0.5), 0.0, 1.0);
     }
-    return RecordedCall{at(place, i % 2 == 0)};
+    return WeightedSize{at(place, i % 3 == 0)};  // the others have several alignments
   });
 }
 
-std::vector<RecordedCall> SizeDistribution::draw(std::size_t count, std::uint64_t seed) const {
+std::vector<WeightedSize> SizeDistribution::draw(std::size_t count, std::uint64_t seed) const {
   std::mt19937_64 random(seed);
   const double total = std::accumulate(list_.begin(), list_.end(), 0.0,
-                                       [](double sum, const RecordedCall& each) { return sum + each.weight; });
+                                       [](double sum, const WeightedSize& each) { return sum + each.weight; });
   return distinct(count, [&](std::size_t i) {
     if (list_.empty()) {
       const double m = uniform(random), n = uniform(random), k = uniform(random);
-      return RecordedCall{at({m, n, k}, i % 2 == 0)};
+      return WeightedSize{at({m, n, k}, i % 2 == 0)};
     }
     double left = uniform(random) * total;
     const auto chosen = std::find_if(list_.begin(), list_.end() - 1,
-                                     [&](const RecordedCall& each) { return (left -= each.weight) < 0; });
-    return RecordedCall{chosen->size, chosen->precision, chosen->layout};
+                                     [&](const WeightedSize& each) { return (left -= each.weight) < 0; });
+    return WeightedSize{chosen->size, chosen->precision, chosen->layout};
   });
 }
 
@@ -129,12 +129,12 @@ Size SizeDistribution::at(const std::array<double, 3>& place, bool multiples) co
           extent_at(ranges_[2], place[2], multiples)};
 }
 
-std::vector<AskedProblem> asked_problems(const std::vector<RecordedCall>& calls,
+std::vector<AskedProblem> asked_problems(const std::vector<WeightedSize>& calls,
                                          const std::vector<Precision>& precisions, const std::vector<Layout>& layouts) {
   std::vector<AskedProblem> asked;
   for (const Precision precision : precisions) {
     for (const Layout layout : layouts) {
-      for (const RecordedCall& call : calls) {
+      for (const WeightedSize& call : calls) {
         const bool is_again =
             (call.precision && precision != precisions.front()) || (call.layout && layout != layouts.front());
         if (is_again) continue;

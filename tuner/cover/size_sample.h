@@ -29,17 +29,17 @@ class SizeDistribution {
   static SizeDistribution parse(std::string_view text);
 
   /// At most `count` products, none twice, that cover the distribution evenly: of a list the heaviest. The first of
-  /// many are the same as fewer. Every other one has extents that are multiples of 8, as far as the ranges have such.
-  std::vector<RecordedCall> spread(std::size_t count, std::uint64_t seed) const;
+  /// many are the same as fewer. Every third one has extents that are multiples of 8, as far as the ranges have such.
+  std::vector<WeightedSize> spread(std::size_t count, std::uint64_t seed) const;
 
-  /// As likely as an application may ask for them, and likewise half of them multiples of 8. All weigh 1.
-  std::vector<RecordedCall> draw(std::size_t count, std::uint64_t seed) const;
+  /// As likely as an application may ask for them, and half of them with extents that are multiples of 8. All weigh 1.
+  std::vector<WeightedSize> draw(std::size_t count, std::uint64_t seed) const;
 
  private:
   Size at(const std::array<double, 3>& place, bool multiples) const;
 
   std::array<Range, 3> ranges_{};   ///< of m, n and k, if there is no list
-  std::vector<RecordedCall> list_;  ///< the heaviest first
+  std::vector<WeightedSize> list_;  ///< the heaviest first
 };
 
 /// A problem that an application may ask for.
@@ -49,7 +49,7 @@ struct AskedProblem {
 };
 
 /// Of packed operands. A product whose precision or layout is not named is of all of these.
-std::vector<AskedProblem> asked_problems(const std::vector<RecordedCall>& calls,
+std::vector<AskedProblem> asked_problems(const std::vector<WeightedSize>& calls,
                                          const std::vector<Precision>& precisions, const std::vector<Layout>& layouts);
 
 }  // namespace mmtune

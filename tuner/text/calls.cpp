@@ -65,8 +65,8 @@ class Row {
     }
   }
 
-  RecordedCall call() const {
-    RecordedCall call;
+  WeightedSize call() const {
+    WeightedSize call;
     call.size = {extent(0), extent(1), extent(2)};
     if (columns_.precision != kNone) call.precision = value_of(parse_precision(cell(columns_.precision)), "precision");
     if (columns_.layout != kNone) call.layout = value_of(parse_layout(cell(columns_.layout)), "layout");
@@ -83,7 +83,7 @@ class Row {
   std::int64_t extent(std::size_t axis) const {
     const std::string_view text = cell(columns_.extents[axis]);
     const auto value = parse_whole(text);
-    if (!value || *value < 1 || *value > static_cast<std::uint64_t>(kMaxExtent)) {
+    if (!value || *value > static_cast<std::uint64_t>(kMaxExtent)) {
       throw UsageError(
           fmt::format("{}: '{}' is no extent; extents go from 1 to {}", place_, excerpt(text), kMaxExtent));
     }
@@ -94,8 +94,8 @@ class Row {
     const std::string_view text = cell(columns_.weight);
     double value = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failure != std::errc{} || end != text.data() + text.size() || !(value > 0) || !(value < 1e300)) {
-      throw UsageError(fmt::format("{}: '{}' is no weight; write a number over 0", place_, excerpt(text)));
+    if (failure != std::errc{} || end != text.data() + text.size() || !(value >= 0) || !(value < 1e300)) {
+      throw UsageError(fmt::format("{}: '{}' is no weight; write a number from 0 on", place_, excerpt(text)));
     }
     return value;
   }
@@ -113,11 +113,11 @@ class Row {
 
 }  // namespace
 
-std::vector<RecordedCall> read_calls(const std::string& path) {
+std::vector<WeightedSize> read_calls(const std::string& path) {
   std::istringstream file = open_calls(path);
   std::string line;
   Columns columns;
-  std::vector<RecordedCall> calls;
+  std::vector<WeightedSize> calls;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, int, int>, std::size_t> known;
   int number = 0;
   bool is_first = true;
@@ -129,7 +129,8 @@ std::vector<RecordedCall> read_calls(const std::string& path) {
       columns = read_heading(text, path);
       continue;
     }
-    const RecordedCall call = Row(text, columns, fmt::format("size file {}:{}", path, number)).call();
+    const WeightedSize call = Row(text, columns, fmt::format("size file {}:{}", path, number)).call();
+    if (std::min({call.size.m, call.size.n, call.size.k}) == 0) continue;
     const auto format = [](const auto& each) { return each ? static_cast<int>(*each) : -1; };
     const auto [found, is_new] = known.try_emplace(
         {call.size.m, call.size.n, call.size.k, format(call.precision), format(call.layout)}, calls.size());
@@ -140,7 +141,10 @@ std::vector<RecordedCall> read_calls(const std::string& path) {
     throw UsageError(fmt::format("size file '@{}' holds no sizes; write one a line in the columns m,n,k", path));
   }
   std::stable_sort(calls.begin(), calls.end(),
-                   [](const RecordedCall& x, const RecordedCall& y) { return x.weight > y.weight; });
+                   [](const WeightedSize& x, const WeightedSize& y) { return x.weight > y.weight; });
+  if (calls.front().weight == 0) {
+    for (WeightedSize& call : calls) call.weight = 1;
+  }
   return calls;
 }
 

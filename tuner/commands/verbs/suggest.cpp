@@ -1,0 +1,80 @@
+// mmtune suggest: which sizes are worth tuning next.
+#include "tuner/cover/suggest.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "db/store.h"
+#include "runtime/log.h"
+#include "runtime/template_files.h"
+#include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
+#include "tuner/cover/size_sample.h"
+#include "tuner/workers/installed_gpus.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::size_t kSizes = 2000;  // that a range is looked at in
+constexpr std::uint64_t kSeed = 1;    // of these
+
+struct SuggestOptions : Options {
+  std::string sizes;
+  int count = 16;
+};
+
+Table suggestions_table(const std::vector<Suggestion>& suggestions) {
+  constexpr auto kRight = Align::right;
+  Table table({{"precision"},
+               {"layout"},
+               {"m", kRight},
+               {"n", kRight},
+               {"k", kRight},
+               {"match"},
+               {"expected_us", kRight},
+               {"loss", kRight},
+               {"gain", kRight}});
+  for (const Suggestion& each : suggestions) {
+    const Problem& problem = each.problem;
+    table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m, problem.n,
+               problem.k, std::string(to_string(each.match)), Real{each.expected_us, 2}, Real{each.loss, 3},
+               Real{each.gain, 4}});
+  }
+  return table;
+}
+
+ExitCode run_suggest(const SuggestOptions& options) {
+  const auto calls = SizeDistribution::parse(options.sizes).spread(kSizes, kSeed);
+  const auto asked = asked_problems(calls, options.precisions, options.layouts);
+  const DeviceSpec device = choose_device(options.device).spec;
+  Store store = Store::open(database_path(options), OpenMode::read_only);
+  const StoredKernels kernels = load_kernels(store, device, template_files());
+  const auto suggestions = suggest(device, kernels, asked, static_cast<std::size_t>(options.count));
+  if (suggestions.empty()) log::warning("all of these sizes are tuned for {}", device.name);
+  print(suggestions_table(suggestions), options);
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Verb mmtune_verb_suggest() {
+  auto options = std::make_shared<SuggestOptions>();
+  Verb verb{.name = "suggest",
+            .group = VerbGroup::results,
+            .help = "Name the sizes whose tuning would lower the expected loss most",
+            .examples = {"mmtune suggest --device 0 --sizes 48..8192",
+                         "mmtune suggest --sizes @calls.csv --count 5 --format csv > next.csv"},
+            .run = [options] { return run_suggest(*options); }};
+  verb.add("Problems", {sizes_option(options->sizes), device_option(*options)});
+  verb.options.front().help = SizeDistribution::kNotation;
+  verb.add("Problems", problem_options(*options));
+  verb.add("Problems", {{.names = "--count",
+                         .value = "NUMBER",
+                         .help = "at most so many sizes, 1 to 1000",
+                         .target = number_target(options->count, 1, 1000)},
+                        database_option(*options)});
+  add_output_options(verb, *options);
+  return verb;
+}
+
+}  // namespace mmtune
