@@ -7,13 +7,13 @@ set -eu
 folder=$1
 mmtune=${2:-build/mmtune}
 budget=${3:-5m}
-samples=${4:-128}
+samples=${4:-}
 count=${5:-120}
 tuned=${6:-10}
 seed=${7:-2}
 mkdir -p "$folder"
 export MMTUNE_DB="$folder/cover.db"
-"$mmtune" cover --device 0 --sizes 48..8192 --budget "$budget" --samples "$samples" --format csv \
+"$mmtune" cover --device 0 --sizes 48..8192 --budget "$budget" ${samples:+--samples "$samples"} --format csv \
   > "$folder/cover.csv" 2> "$folder/cover.txt"
 "$mmtune" audit --device 0 --sizes 48..8192 --count "$count" --seed "$seed" --tuned "$tuned" --effort quick \
   --format csv > "$folder/audit.csv" 2> "$folder/audit.txt"

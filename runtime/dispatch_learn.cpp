@@ -42,7 +42,7 @@ void DispatchTable::learn(const std::vector<Entry>& times, const Variants& varia
     if (const auto found = variants.find(entry.kernel.get()); found != variants.end()) add(entry, found->second);
   }
   for (std::size_t group = 0; group < kGroups; ++group) {
-    const std::size_t step = sizes[group].size() / kMostSizes + 1;
+    const std::size_t step = (sizes[group].size() + kMostSizes - 1) / kMostSizes;
     std::vector<KernelTime> learnt;
     std::size_t number = 0;
     for (const auto& [extents, timed] : sizes[group]) {

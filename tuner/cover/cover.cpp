@@ -20,15 +20,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::string_view kSearched = "cover";  // the search of a decision: a cover that was completed
-constexpr double kSearchShare = 0.75;            // of the budget, for searching each size by itself
-constexpr double kCrossShare = 0.4;              // of what is left then, for measuring kernels at other sizes
-constexpr double kFurtherShare = 0.9;            // of what is left then, for measuring those that were chosen
-constexpr double kCloseToBest = 1.04;            // a kernel this close to the fastest of a size is looked at elsewhere,
-constexpr std::size_t kMostClose = 4;            // at most so many of each size,
-constexpr double kShortlist = 1.5;               // and of all so many times as may be chosen
-constexpr double kPromising = 1.25;              // expected times this close to the best are measured,
-constexpr std::size_t kMostPromising = 8;        // at further sizes at most so many
+// The search of a decision: a cover that was completed, which searched the size, or only measured its kernels there.
+constexpr std::string_view kSearched = "cover";
+constexpr std::string_view kMeasured = "covered";
+constexpr double kSearchShare = 0.75;      // of the budget, for searching each size by itself
+constexpr double kCrossShare = 0.4;        // of what is left then, for measuring kernels at other sizes
+constexpr double kFurtherShare = 0.9;      // of what is left then, for measuring those that were chosen
+constexpr double kCloseToBest = 1.04;      // a kernel this close to the fastest of a size is looked at elsewhere,
+constexpr std::size_t kMostClose = 4;      // at most so many of each size,
+constexpr double kShortlist = 1.5;         // and of all so many times as may be chosen
+constexpr double kPromising = 1.25;        // expected times this close to the best are measured,
+constexpr std::size_t kMostPromising = 8;  // at further sizes at most so many
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -243,8 +245,10 @@ class Cover {
         serving = i;
       }
       if (best == nullptr) continue;
-      if (size < options_.sample.size()) ++summary.kernels[serving].sizes;
-      store.put_winner(best->key, std::string(kSearched), static_cast<int>(measured.times(size).size()));
+      const bool is_sampled = size < options_.sample.size();
+      if (is_sampled) ++summary.kernels[serving].sizes;
+      store.put_winner(best->key, std::string(is_sampled ? kSearched : kMeasured),
+                       static_cast<int>(measured.times(size).size()));
     }
   }
 

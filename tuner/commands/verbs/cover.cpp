@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 
@@ -15,11 +16,13 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kFurther = 3;  // sizes where kernels are only measured, for each that is searched
+constexpr double kSampleTime_s = 2.4;  // of the budget, for a sample: some fifty candidates on a machine of 16 cores
+constexpr std::size_t kFewestSamples = 32;
+constexpr std::size_t kMostSamples = 256;
 
 struct CoverVerbOptions : SearchOptions {
   int kernels = 64;
-  int samples = 128;
+  int samples = 0;  ///< 0: see samples_of()
   double loss_percent = 0;
 };
 
@@ -43,9 +46,17 @@ Table kernels_table(const std::vector<CoveringKernel>& kernels) {
   return table;
 }
 
+/// Many sizes that are searched shortly teach more than few that are searched long.
+std::size_t samples_of(const CoverVerbOptions& options) {
+  if (options.samples > 0) return static_cast<std::size_t>(options.samples);
+  const double budget_s = options.session.budget_s;
+  if (budget_s == 0) return kMostSamples;
+  return std::clamp(static_cast<std::size_t>(budget_s / kSampleTime_s), kFewestSamples, kMostSamples);
+}
+
 ExitCode run_cover(const CoverVerbOptions& options) {
-  const auto samples = static_cast<std::size_t>(options.samples);
-  const auto calls = SizeDistribution::parse(options.sizes).spread(samples * (1 + kFurther), options.session.seed);
+  const std::size_t samples = samples_of(options);
+  const auto calls = SizeDistribution::parse(options.sizes).spread(2 * samples, options.session.seed);
   const auto further = calls.begin() + static_cast<std::ptrdiff_t>(std::min(samples, calls.size()));
   CoverOptions cover_options;
   cover_options.sample = asked_problems({calls.begin(), further}, options.precisions, options.layouts);
@@ -91,20 +102,21 @@ Verb mmtune_verb_cover() {
             .run = [options] { return run_cover(*options); }};
   add_search_options(verb, *options);
   verb.options.front().help = SizeDistribution::kNotation;
-  verb.add("Cover",
-           {{.names = "--kernels",
-             .value = "NUMBER",
-             .help = "at most so many kernels, 1 to 1000",
-             .target = number_target(options->kernels, 1, 1000)},
-            {.names = "--loss",
-             .value = "PERCENT",
-             .help = "fewer kernels if they are at most so much slower than the fastest on average (default: 0)",
-             .target = parsed_target(options->loss_percent, parse_percent)},
-            {.names = "--samples",
-             .value = "NUMBER",
-             .help = "sizes that are searched to find them, 1 to 10000",
-             .target = number_target(options->samples, 1, 10000)},
-            database_option(*options)});
+  verb.add(
+      "Cover",
+      {{.names = "--kernels",
+        .value = "NUMBER",
+        .help = "at most so many kernels, 1 to 1000",
+        .target = number_target(options->kernels, 1, 1000)},
+       {.names = "--loss",
+        .value = "PERCENT",
+        .help = "fewer kernels if they are at most so much slower than the fastest on average (default: 0)",
+        .target = parsed_target(options->loss_percent, parse_percent)},
+       {.names = "--samples",
+        .value = "NUMBER",
+        .help = "sizes that are searched to find them, 1 to 10000 (default: one for 2.4 s of the budget, 32 to 256)",
+        .target = number_target(options->samples, 1, 10000)},
+       database_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }
