@@ -86,7 +86,6 @@ std::vector<AuditRow> audit_size(const Problem& problem, std::uint64_t seed, con
 }
 
 Table audit_table(const std::vector<AuditRow>& rows) {
-  constexpr auto kRight = Align::right;
   Table table({{"policy"},
                {"seed", kRight},
                {"precision"},

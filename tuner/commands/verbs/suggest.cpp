@@ -24,7 +24,6 @@ struct SuggestOptions : Options {
 };
 
 Table suggestions_table(const std::vector<Suggestion>& suggestions) {
-  constexpr auto kRight = Align::right;
   Table table({{"precision"},
                {"layout"},
                {"m", kRight},
