@@ -21,39 +21,41 @@ namespace {
 
 /// A braced list of what `write` makes of the values.
 template <class Values, class Write>
-std::string list(const Values& values, const Write& write) {
+std::string braced(const Values& values, const Write& write) {
   std::vector<std::string> texts;
   for (const auto& value : values) texts.push_back(write(value));
   return fmt::format("{{{}}}", fmt::join(texts, ", "));
 }
 
-std::string triple(const Extent3& extent) { return fmt::format("{{{}, {}, {}}}", extent.x, extent.y, extent.z); }
+std::string braced_extents(const Extent3& extent) {
+  return fmt::format("{{{}, {}, {}}}", extent.x, extent.y, extent.z);
+}
 
-std::string argument(const Arg& arg) {
+std::string argument_entry(const Arg& arg) {
   constexpr std::string_view kKinds[] = {"operand", "ld", "extent", "scalar", "slice", "map", "number"};
   return fmt::format("{{Kind::{}, {}}}", kKinds[static_cast<std::size_t>(arg.kind)], arg.value);
 }
 
-std::string step(const LaunchStep& step) {
-  return fmt::format("\n        {{\"{}\", {}, {}, {}, {}, {}, {}, {}}}", step.kernel, triple(step.grid),
-                     triple(step.block), triple(step.cluster), step.smem_bytes, step.resident, step.overlaps_previous,
-                     list(step.args, argument));
+std::string step_entry(const LaunchStep& step) {
+  return fmt::format("\n        {{\"{}\", {}, {}, {}, {}, {}, {}, {}}}", step.kernel, braced_extents(step.grid),
+                     braced_extents(step.block), braced_extents(step.cluster), step.smem_bytes, step.resident,
+                     step.overlaps_previous, braced(step.args, argument_entry));
 }
 
-std::string dimension(const MapDimension& each) {
+std::string dimension_entry(const MapDimension& each) {
   return fmt::format("{{{}, {}, {}, {}}}", each.extent, each.box, each.stride.bytes, each.stride.rows);
 }
 
 /// The driver's numbers for a map, which do not depend on addresses.
-std::string map(const TensorMapSpec& spec, const LaunchPlan& plan, const Problem& problem) {
+std::string map_entry(const TensorMapSpec& spec, const LaunchPlan& plan, const Problem& problem) {
   Operands nowhere;
   nowhere.ld = packed_leading_dimensions(problem);
   const TensorMapLayout layout = tensor_map(spec, plan, problem, nowhere);
   return fmt::format(
       "\n        {{{}, static_cast<CUtensorMapDataType>({}), {}, static_cast<CUtensorMapSwizzle>({}), "
       "static_cast<CUtensorMapL2promotion>({}), static_cast<CUtensorMapFloatOOBfill>({}), {}}}",
-      argument(spec.base), static_cast<int>(layout.type), layout.element_bytes, static_cast<int>(layout.swizzle),
-      static_cast<int>(layout.l2_promotion), static_cast<int>(layout.fill), list(spec.dimensions, dimension));
+      argument_entry(spec.base), static_cast<int>(layout.type), layout.element_bytes, static_cast<int>(layout.swizzle),
+      static_cast<int>(layout.l2_promotion), static_cast<int>(layout.fill), braced(spec.dimensions, dimension_entry));
 }
 
 std::string_view scalar_of(const FormatTraits& format) {
@@ -61,7 +63,7 @@ std::string_view scalar_of(const FormatTraits& format) {
   return format.bytes == sizeof(double) ? "fp64" : "fp32";
 }
 
-std::string product(const Entry& entry, const DeviceSpec& device) {
+std::string product_entry(const Entry& entry, const DeviceSpec& device) {
   const Problem& p = entry.problem;
   const Kernel& kernel = *entry.kernel;
   const PrecisionTraits& types = traits(p.precision);
@@ -75,9 +77,10 @@ std::string product(const Entry& entry, const DeviceSpec& device) {
   const auto slice = [](const WorkspaceSlice& each) {
     return fmt::format("{}", each.bytes > 0 ? each.offset_bytes : -1);
   };
-  text += fmt::format("       {},\n", list(plan.workspace.slices(), slice));
-  text += fmt::format("       {},\n", list(plan.maps, [&](const TensorMapSpec& each) { return map(each, plan, p); }));
-  return text + fmt::format("       {}}},\n", list(plan.steps, step));
+  text += fmt::format("       {},\n", braced(plan.workspace.slices(), slice));
+  text += fmt::format("       {},\n",
+                      braced(plan.maps, [&](const TensorMapSpec& each) { return map_entry(each, plan, p); }));
+  return text + fmt::format("       {}}},\n", braced(plan.steps, step_entry));
 }
 
 }  // namespace
@@ -89,7 +92,7 @@ std::string bundle_header(const std::vector<Entry>& entries, const DeviceSpec& d
   text.resize(text.rfind("\n}  // namespace mmtune_bundle"));
   text += fmt::format("\n/// Tuned on {}.\ninline const std::vector<Product>& products() {{\n", device.name);
   text += "  static const std::vector<Product> all = {\n";
-  for (const Entry& entry : entries) text += product(entry, device);
+  for (const Entry& entry : entries) text += product_entry(entry, device);
   return text + "  };\n  return all;\n}\n\n}  // namespace mmtune_bundle\n";
 }
 
