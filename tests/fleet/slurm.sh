@@ -43,7 +43,7 @@ within() {
 mkdir "$work/state" "$work/spool" "$work/log" "$work/bin" "$work/local" "$work/run"
 ln -s "$program" "$work/bin/mmtune"
 export PATH="$work/bin:$PATH" TMPDIR="$work/local" SLURM_CONF="$work/slurm.conf" MMTUNE_DB="$work/none.db"
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000)) # below those that are given to clients
 cat > "$SLURM_CONF" << END
 ClusterName=mmtune
 SlurmctldHost=localhost
