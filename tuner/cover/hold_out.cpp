@@ -12,28 +12,30 @@ namespace {
 
 constexpr std::size_t kParts = 10;
 
-using Size = std::tuple<Precision, Layout, std::int64_t, std::int64_t, std::int64_t>;
+using Product = std::tuple<Precision, Layout, std::int64_t, std::int64_t, std::int64_t>;
 
-Size size_of(const Problem& problem) { return {problem.precision, problem.layout, problem.m, problem.n, problem.k}; }
+Product product_of(const Problem& problem) {
+  return {problem.precision, problem.layout, problem.m, problem.n, problem.k};
+}
 
 /// Sizes by the part that they are in.
 class Parts {
  public:
   explicit Parts(const std::vector<Entry>& winners) {
-    for (const Entry& winner : winners) parts_.try_emplace(size_of(winner.problem), parts_.size() % kParts);
+    for (const Entry& winner : winners) parts_.try_emplace(product_of(winner.problem), parts_.size() % kParts);
   }
 
   bool is_in(const Problem& problem, std::size_t part) const {
-    const auto found = parts_.find(size_of(problem));
+    const auto found = parts_.find(product_of(problem));
     return found != parts_.end() && found->second == part;
   }
 
  private:
-  std::map<Size, std::size_t> parts_;
+  std::map<Product, std::size_t> parts_;
 };
 
 bool is_choice(const Entry& time, const Problem& problem, const Choice& choice) {
-  return size_of(time.problem) == size_of(problem) && time.problem.align == choice.align &&
+  return product_of(time.problem) == product_of(problem) && time.problem.align == choice.align &&
          time.kernel->binary_hash == choice.binary_hash && time.kernel->config == choice.config;
 }
 

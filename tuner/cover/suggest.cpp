@@ -15,7 +15,7 @@ namespace mmtune {
 namespace {
 
 constexpr double kReach = 1;           // octaves at which a decision teaches half as much
-constexpr double kMostLoss = 2;        // of a size that the fallback serves
+constexpr double kLossOfFallback = 2;  // of a size that the fallback serves
 constexpr double kLeastLoss = 0.02;    // of a size that is as far away as the others from each other
 constexpr double kUnknownLoss = 0.25;  // where nothing was held out
 constexpr double kMostScale = 3;       // of a loss, for sizes that are farther away from all others
@@ -36,7 +36,7 @@ class LossField {
  public:
   explicit LossField(const std::vector<HeldOut>& held_out) {
     for (const HeldOut& each : held_out) {
-      const double loss = std::clamp(each.us / each.decided_us - 1, 0.0, kMostLoss);
+      const double loss = std::clamp(each.us / each.decided_us - 1, 0.0, kLossOfFallback);
       known_.push_back({each.problem, octaves_of(each.problem), loss, 0});
     }
     for (Known& each : known_) {
@@ -91,7 +91,7 @@ std::vector<Asked> expectations(const DeviceSpec& device, const StoredKernels& k
   for (const auto& [problem, weight] : sizes) {
     const Choice choice = table.choose(problem);
     if (choice.match == Match::exact) continue;
-    const double loss = choice.match == Match::fallback ? kMostLoss : losses.at(problem);
+    const double loss = choice.match == Match::fallback ? kLossOfFallback : losses.at(problem);
     asked.push_back({{problem, choice.match, choice.expected_us, loss, 0}, octaves_of(problem), weight * loss});
   }
   return asked;

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 /// Where the columns stand.
-struct Columns {
+struct CallColumns {
   std::array<std::size_t, 3> extents{0, 1, 2};
   std::size_t precision = kNone;
   std::size_t layout = kNone;
@@ -38,13 +38,13 @@ std::istringstream open_calls(const std::string& path) {
 
 bool is_heading(std::string_view line) { return std::isalpha(static_cast<unsigned char>(line.front())) != 0; }
 
-Columns read_heading(std::string_view line, const std::string& path) {
+CallColumns read_heading(std::string_view line, const std::string& path) {
   const auto cells = split(line, ',');
   const auto position = [&](std::string_view name) {
     const auto found = std::find(cells.begin(), cells.end(), name);
     return found == cells.end() ? kNone : static_cast<std::size_t>(found - cells.begin());
   };
-  Columns columns{
+  CallColumns columns{
       {position("m"), position("n"), position("k")}, position("precision"), position("layout"), kNone, true};
   for (const std::string_view name : {"seconds", "weight", "count"}) {
     if (columns.weight == kNone) columns.weight = position(name);
@@ -58,7 +58,7 @@ Columns read_heading(std::string_view line, const std::string& path) {
 /// One line of products.
 class Row {
  public:
-  Row(std::string_view line, const Columns& columns, std::string place)
+  Row(std::string_view line, const CallColumns& columns, std::string place)
       : cells_(split(line, ',')), columns_(columns), place_(std::move(place)) {
     if (!columns.are_named && cells_.size() != 3 && cells_.size() != 4) {
       throw UsageError(fmt::format("{}: expected m,n,k or m,n,k,weight", place_));
@@ -107,7 +107,7 @@ class Row {
   }
 
   std::vector<std::string_view> cells_;
-  const Columns& columns_;
+  const CallColumns& columns_;
   std::string place_;
 };
 
@@ -116,7 +116,7 @@ class Row {
 std::vector<WeightedSize> read_calls(const std::string& path) {
   std::istringstream file = open_calls(path);
   std::string line;
-  Columns columns;
+  CallColumns columns;
   std::vector<WeightedSize> calls;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, int, int>, std::size_t> known;
   int number = 0;
