@@ -287,6 +287,17 @@ TEST(Families, LinearMappingStopsAtTheGridLimit) {
   EXPECT_EQ(naive.broken_rule(problem, config, catalog_gpu("h200")), "the grid's x extent is at most 2^31-1");
 }
 
+// With 192 registers for sums and rows the compiler serialises the multiplications.
+TEST(Families, TurnsOfConsumersLeaveRegistersForRowsOfTf32) {
+  const Family& wgmma = family_named("wgmma");
+  const Problem problem = packed_problem(Precision::tf32, Layout::tn, 2048, 2048, 2048);
+  const auto rule = [&](const char* text) {
+    return wgmma.broken_rule(problem, wgmma.with_defaults(wgmma.parse(text), problem), catalog_gpu("h200"));
+  };
+  EXPECT_EQ(rule("BM=320 BN=64 PINGPONG=1 SWAP=1 PACK=1"), "a thread has registers for its sums");
+  EXPECT_EQ(rule("BM=256 BN=64 PINGPONG=1 SWAP=1 PACK=1"), "");
+}
+
 TEST(Families, SwapTheTileOfTheUncoalescedMapping) {
   const Family& naive = family_named("naive");
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 100, 100);

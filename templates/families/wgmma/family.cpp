@@ -71,7 +71,9 @@ struct Wgmma {
     rules.must(b_along_k(problem, p) || p.bn % bk(problem) == 0, "lines along n are whole");
     rules.must(p.bm % (8 * p.cluster_n) == 0 && p.bn % (8 * p.cluster_m) == 0, "blocks share groups of eight lines");
     if (!rules.ok()) return;
-    const int most = p.consumers == 3 ? 96 : p.swap == 1 && consumer_rows(p) > kFragment ? 128 : kMostSums;
+    const bool is_turned = p.swap == 1 && consumer_rows(p) > kFragment;
+    const bool takes_turns = rows_from_registers(problem, p) && p.pingpong == 1;
+    const int most = p.consumers == 3 ? 96 : is_turned ? 128 : takes_turns ? 160 : kMostSums;
     rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");
     // The compiler lets no other multiplications follow each other.
     rules.must(!rows_from_registers(problem, p) || (consumer_rows(p) == kFragment && p.reduce == 0),
