@@ -94,6 +94,15 @@ Option family_argument(std::string& family) {
       .names = "family", .value = "FAMILY", .help = "a kernel family", .target = text_target(family), .required = true};
 }
 
+std::vector<Option> kernel_options(std::string& family, std::string& config, std::string meaning) {
+  return {{.names = "--family", .value = "FAMILY", .help = std::move(meaning), .target = text_target(family)},
+          {.names = "--config",
+           .value = "CONFIG",
+           .help = "\"NAME=VALUE …\"; what is missing gets its default",
+           .target = text_target(config),
+           .needs = "--family"}};
+}
+
 Option sizes_option(std::string& sizes) {
   return {.names = "--sizes,--size",
           .value = "SIZES",

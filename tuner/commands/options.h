@@ -26,6 +26,8 @@ struct Options : Output {
 
 /// The argument FAMILY, and --sizes: both required.
 Option family_argument(std::string& family);
+/// --family and --config of one kernel. `meaning` says what naming a family does.
+std::vector<Option> kernel_options(std::string& family, std::string& config, std::string meaning);
 Option sizes_option(std::string& sizes);
 Option device_option(Options& options);
 Option database_option(Options& options);

@@ -95,16 +95,9 @@ Verb mmtune_verb_explain() {
                         .required = true},
                        device_option(*options)});
   verb.add("Problem", problem_options(*options));
-  verb.add("Problem", {{.names = "--family",
-                        .value = "FAMILY",
-                        .help = "instead of the stored winner a configuration of this family",
-                        .target = text_target(options->family)},
-                       {.names = "--config",
-                        .value = "CONFIG",
-                        .help = "\"NAME=VALUE …\"; what is missing gets its default",
-                        .target = text_target(options->config),
-                        .needs = "--family"},
-                       database_option(*options)});
+  verb.add("Problem", kernel_options(options->family, options->config,
+                                     "instead of the stored winner a configuration of this family"));
+  verb.add("Problem", {database_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }

@@ -135,17 +135,10 @@ Verb mmtune_verb_export() {
              .value = "DIR",
              .help = "writes a C++ header and the machine code of all stored winners",
              .target = file_target(options->bundle)},
-            {.names = "--force", .help = "write over files that exist", .target = flag_target(options->force)},
-            {.names = "--family",
-             .value = "FAMILY",
-             .help = "instead of the stored winner a configuration of this family",
-             .target = text_target(options->family)},
-            {.names = "--config",
-             .value = "CONFIG",
-             .help = "\"NAME=VALUE …\"; what is missing gets its default",
-             .target = text_target(options->config),
-             .needs = "--family"},
-            database_option(*options)});
+            {.names = "--force", .help = "write over files that exist", .target = flag_target(options->force)}});
+  verb.add("Kernel", kernel_options(options->family, options->config,
+                                    "instead of the stored winner a configuration of this family"));
+  verb.add("Kernel", {database_option(*options)});
   add_log_options(verb);
   return verb;
 }

@@ -168,17 +168,9 @@ Verb mmtune_verb_occupancy() {
                         .help = "its shared memory, static and dynamic",
                         .target = number_target(options->smem_bytes, 0, kMostBytes),
                         .needs = "--threads"}});
+  verb.add("A kernel", kernel_options(options->family, options->config, "a kernel family, with --config"));
   verb.add("A kernel",
-           {{.names = "--family",
-             .value = "FAMILY",
-             .help = "a kernel family, with --config",
-             .target = text_target(options->family)},
-            {.names = "--config",
-             .value = "CONFIG",
-             .help = "\"NAME=VALUE …\"; what is missing gets its default",
-             .target = text_target(options->config),
-             .needs = "--family"},
-            {.names = "--best", .help = "the stored winners of --sizes", .target = flag_target(options->best)},
+           {{.names = "--best", .help = "the stored winners of --sizes", .target = flag_target(options->best)},
             database_option(*options)});
   auto sizes = sizes_option(options->sizes);
   sizes.required = false;
