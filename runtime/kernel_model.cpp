@@ -17,21 +17,22 @@ double product(std::int64_t x, std::int64_t y) { return static_cast<double>(x) *
 KernelModel::KernelModel(const Family& family, const Config& config, const Problem& rendered, const DeviceSpec& device,
                          int registers) {
   Problem problem = rendered;
-  const auto bytes_at = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+  const auto plan_at = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     problem.m = m, problem.n = n, problem.k = k;
-    return static_cast<double>(family.plan(problem, config, device).workspace.bytes());
+    return family.plan(problem, config, device);
   };
-  const double least = bytes_at(kExtent, kExtent, kExtent);
-  const double by_m = bytes_at(2 * kExtent, kExtent, kExtent) - least;
-  const double by_n = bytes_at(kExtent, 2 * kExtent, kExtent) - least;
-  const double by_k = bytes_at(kExtent, kExtent, 2 * kExtent) - least;
+  const auto bytes_of = [](const LaunchPlan& plan) { return static_cast<double>(plan.workspace.bytes()); };
+  const LaunchPlan plan = plan_at(kExtent, kExtent, kExtent);
+  cost_ = cost_of(problem, plan, device, registers);
+  const double least = bytes_of(plan);
+  const double by_m = bytes_of(plan_at(2 * kExtent, kExtent, kExtent)) - least;
+  const double by_n = bytes_of(plan_at(kExtent, 2 * kExtent, kExtent)) - least;
+  const double by_k = bytes_of(plan_at(kExtent, kExtent, 2 * kExtent)) - least;
   const double elements = product(kExtent, kExtent);
   bytes_per_a_ = (by_m + by_k - by_n) / (2 * elements);
   bytes_per_b_ = (by_n + by_k - by_m) / (2 * elements);
   bytes_per_c_ = (by_m + by_n - by_k) / (2 * elements);
   fixed_bytes_ = least - (bytes_per_a_ + bytes_per_b_ + bytes_per_c_) * elements;
-  problem.m = problem.n = problem.k = kExtent;
-  cost_ = cost_of(problem, family.plan(problem, config, device), device, registers);
 }
 
 double KernelModel::time_us(const Problem& problem, const DeviceSpec& device) const {
