@@ -15,11 +15,6 @@ double time_us(const Trial& trial) { return has_time(trial.outcome) ? trial.timi
 
 double tflops(const Trial& trial) { return flops(trial.key.problem) / time_us(trial) * 1e-6; }
 
-/// A prediction computed nothing, so it has no error.
-double error_share_of(const Trial& trial) {
-  return trial.key.evidence == Evidence::measured && trial.outcome == Outcome::ok ? trial.error_share : kUnknown;
-}
-
 auto order_of(const Trial& trial) {
   const Problem& p = trial.key.problem;
   const double time = has_time(trial.outcome) ? trial.timing.median_us : std::numeric_limits<double>::infinity();
@@ -55,7 +50,7 @@ TrialColumns full_trial_columns() {
        }},
       {{"error_share"},
        [](const Trial& t) {
-         return Real{error_share_of(t), 6};
+         return Real{error_share(t), 6};
        }},
       {{"deterministic"}, [](const Trial& t) { return std::int64_t{t.deterministic ? 1 : 0}; }},
       {{"gpu"}, [](const Trial& t) { return t.key.device.name; }},
@@ -99,6 +94,10 @@ Tone trial_tone(const Trial& trial) {
 }
 
 }  // namespace
+
+double error_share(const Trial& trial) {
+  return trial.key.evidence == Evidence::measured && trial.outcome == Outcome::ok ? trial.error_share : kUnknown;
+}
 
 Table trials_table(std::vector<Trial> trials, Format format) {
   std::sort(trials.begin(), trials.end(), [](const Trial& x, const Trial& y) { return order_of(x) < order_of(y); });

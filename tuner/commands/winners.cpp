@@ -10,6 +10,7 @@
 
 #include "runtime/template_files.h"
 #include "templates/families.h"
+#include "tuner/commands/trials.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -22,11 +23,6 @@ std::string text_of(const DeviceKey& key) {
 double tflops(const Winner& winner) {
   const double time_us = winner.trial.timing.median_us;
   return time_us > 0 ? flops(winner.trial.key.problem) / time_us * 1e-6 : kUnknown;
-}
-
-/// A prediction computed nothing, so it has no error.
-double error_share(const Trial& trial) {
-  return trial.key.evidence == Evidence::measured ? trial.error_share : kUnknown;
 }
 
 /// Looks a GPU up once, however many rows name it.
