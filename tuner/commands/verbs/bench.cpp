@@ -100,12 +100,6 @@ class TunedKernels {
   Store store_;
 };
 
-/// What the user should see unless asked to be quiet.
-template <class... Args>
-void say(fmt::format_string<Args...> format, Args&&... args) {
-  log::write(log::Level::warning, fmt::format(format, std::forward<Args>(args)...));
-}
-
 void say_result(const BenchRow& row, std::string_view opponent) {
   const Comparison& comparison = row.comparison;
   std::string result = fmt::format("{} has no such product, only mmtune was timed", opponent);
@@ -115,7 +109,7 @@ void say_result(const BenchRow& row, std::string_view opponent) {
   if (comparison.throttle != 0) {
     result += fmt::format(", clock held by {}", fmt::join(throttle_names(comparison.throttle), ", "));
   }
-  say("{} {}: {}", row.set, to_string(row.problem), result);
+  log::warning("{} {}: {}", row.set, to_string(row.problem), result);
 }
 
 std::unique_ptr<Opponent> make_opponent(const BenchOptions& options, const Nvrtc& nvrtc, const DeviceSpec& device,
@@ -136,7 +130,7 @@ ExitCode bench(const BenchOptions& options) {
   const Gpu gpu(device.ordinal);
   const auto opponent = make_opponent(options, nvrtc, device.spec, target);
   Bench measure(device.spec, nvrtc, target, *opponent, options.rounds);
-  say("{} against {}", to_string(device), opponent->description());
+  log::warning("{} against {}", to_string(device), opponent->description());
 
   std::vector<BenchRow> rows;
   bool failed = false;
@@ -157,7 +151,7 @@ ExitCode bench(const BenchOptions& options) {
     }
   }
   print(bench_table(rows, opponent->name(), opponent->entries(), options.format), options);
-  for (const auto& line : bench_summary(rows)) say("{}", line);
+  for (const auto& line : bench_summary(rows)) log::warning("{}", line);
   if (InterruptGuard::requested()) return ExitCode::interrupted;
   return failed ? ExitCode::no_candidate : ExitCode::done;
 }

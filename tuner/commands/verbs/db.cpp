@@ -210,9 +210,9 @@ ExitCode prune(const DbOptions& options) {
   return ExitCode::done;
 }
 
-using Task = ExitCode (*)(const DbOptions&);
+using DbTask = ExitCode (*)(const DbOptions&);
 
-Verb task(const std::shared_ptr<DbOptions>& options, Task run, const std::string& name, const std::string& help,
+Verb task(const std::shared_ptr<DbOptions>& options, DbTask run, const std::string& name, const std::string& help,
           std::vector<Option> more) {
   Verb verb{.name = name, .group = VerbGroup::results, .help = help, .run = [options, run] { return run(*options); }};
   verb.add("Options", std::move(more));

@@ -35,20 +35,14 @@ struct TuneOptions : SearchOptions {
   bool force = false;                ///< overwrites it
 };
 
-/// What the user should see unless asked to be quiet.
-template <class... Args>
-void say(fmt::format_string<Args...> format, Args&&... args) {
-  log::write(log::Level::warning, fmt::format(format, std::forward<Args>(args)...));
-}
-
 /// Leaves the problems of the share that the options or the environment name.
 void take_share(SessionOptions& session, const std::optional<Share>& named) {
   const auto [share, origin] = named ? ChosenShare{*named, "--shard"} : share_in_environment();
   if (origin.empty() || share.count == 1) return;
   const std::size_t all = session.problems.size();
   session.problems = problems_of(session, share);
-  say("share {}/{}, by {}: {} of {}; --shard none tunes them all", share.number, share.count, origin,
-      session.problems.size(), counted(static_cast<std::int64_t>(all), "problem"));
+  log::warning("share {}/{}, by {}: {} of {}; --shard none tunes them all", share.number, share.count, origin,
+               session.problems.size(), counted(static_cast<std::int64_t>(all), "problem"));
 }
 
 void echo(const SessionOptions& session) {
@@ -65,10 +59,11 @@ void echo(const SessionOptions& session) {
   for (const auto& model : models_of(session.devices)) {
     for (const auto& problem : session.problems) total += configurations(session, model.spec, problem);
   }
-  for (const auto& device : session.devices) say("{}", to_string(device));
-  say("{}:{}", counted(sizes, "size"), list);
-  say("{}, {} before rules; database {}", counted(static_cast<std::int64_t>(session.problems.size()), "problem"),
-      counted(total, "configuration"), session.database);
+  for (const auto& device : session.devices) log::warning("{}", to_string(device));
+  log::warning("{}:{}", counted(sizes, "size"), list);
+  log::warning("{}, {} before rules; database {}",
+               counted(static_cast<std::int64_t>(session.problems.size()), "problem"), counted(total, "configuration"),
+               session.database);
 }
 
 void print_plan(const SessionOptions& session, const TuneOptions& options) {
@@ -115,7 +110,7 @@ ExitCode replay_search(const SessionOptions& session, const TuneOptions& options
     unknown += replay.unknown;
     if (!replay.best) log::warning("{}: no right trial is stored; tune it first", to_string(problem));
   }
-  if (unknown > 0) say("{} proposals are not in the database and were passed over", unknown);
+  if (unknown > 0) log::warning("{} proposals are not in the database and were passed over", unknown);
   const auto found = [](const WhatIf& each) { return each.replay.best.has_value(); };
   return std::all_of(replays.begin(), replays.end(), found) ? ExitCode::done : ExitCode::no_candidate;
 }
@@ -139,8 +134,9 @@ ExitCode tune(const TuneOptions& options) {
   if (options.what_if) return replay_search(session, options);
   const auto summary = run_session(session);
   print_winners(session, options);
-  say("{} {}, {} known before{}, {} failed", summary.tuned, to_string(evidence_of(session.devices.front())),
-      summary.known, summary.not_beaten > 0 ? fmt::format(", {} not beaten", summary.not_beaten) : "", summary.failed);
+  log::warning("{} {}, {} known before{}, {} failed", summary.tuned, to_string(evidence_of(session.devices.front())),
+               summary.known, summary.not_beaten > 0 ? fmt::format(", {} not beaten", summary.not_beaten) : "",
+               summary.failed);
   if (summary.interrupted) {
     log::warning("interrupted: what was finished is stored; the same command goes on from there");
     return ExitCode::interrupted;
