@@ -29,7 +29,7 @@ using ::testing::StartsWith;
 
 constexpr const char* kCsvHeader =
     "set,precision,layout,m,n,k,mmtune_us,cublas_us,cublaslt_us,ratio,ratio_low,ratio_high,mmtune_tflops,peak_share,"
-    "mmtune_error,cublas_error,sm_clock_mhz,family,config,commit\n";
+    "mmtune_error,cublas_error,sm_clock_mhz,sm_power_w,family,config,commit\n";
 
 BenchRow row(const std::string& set, std::int64_t size, double ratio) {
   BenchRow row;
@@ -49,6 +49,7 @@ BenchRow row(const std::string& set, std::int64_t size, double ratio) {
   row.comparison.best = 1;
   row.comparison.ratio = Ratio{ratio, ratio - 0.01, ratio + 0.01};
   row.comparison.sm_clock_mhz = 1979.6;
+  row.comparison.power_w = 650.4;
   return row;
 }
 
@@ -57,7 +58,7 @@ TEST(BenchTable, CsvHasThePersistentColumns) {
       bench_table({row("square", 1024, 1.1176)}, "cublas", {"cublas", "cublaslt"}, Format::csv).text(Format::csv);
   EXPECT_THAT(text, StartsWith(std::string(kCsvHeader) +
                                "square,fp32,nt,1024,1024,1024,53.687,70.000,60.000,1.1176,1.1076,1.1276,40.0001,0.8000,"
-                               "0.0000003210,0.0000002500,1980,simt,BM=128 BN=64,"));
+                               "0.0000003210,0.0000002500,1980,650,simt,BM=128 BN=64,"));
 }
 
 TEST(BenchTable, WhatIsUnknownStaysEmpty) {
@@ -66,8 +67,9 @@ TEST(BenchTable, WhatIsUnknownStaysEmpty) {
   lonely.comparison.best.reset();
   lonely.comparison.ratio.reset();
   lonely.comparison.sm_clock_mhz.reset();
+  lonely.comparison.power_w.reset();
   const auto text = bench_table({lonely}, "cublas", {"cublas", "cublaslt"}, Format::csv).text(Format::csv);
-  EXPECT_THAT(text, HasSubstr(",53.687,,,,,,40.0001,0.8000,0.0000003210,,,simt,"));
+  EXPECT_THAT(text, HasSubstr(",53.687,,,,,,40.0001,0.8000,0.0000003210,,,,simt,"));
   EXPECT_THAT(bench_summary({lonely}), SizeIs(0));
 }
 

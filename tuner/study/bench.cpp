@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -89,6 +90,7 @@ RaceRules all_of(int rounds) {
 struct Raced {
   std::vector<std::vector<double>> samples_us;
   std::vector<Timing> timings;
+  std::optional<double> power_w;
 };
 
 /// Side number `mine` beside those from `first_theirs` on.
@@ -99,6 +101,7 @@ Comparison judge(const std::vector<RacingCall>& sides, const Raced& raced, std::
   comparison.theirs.resize(entries);
   const double clock = raced.timings[mine].sm_clock_mhz;
   if (clock > 0) comparison.sm_clock_mhz = clock;
+  comparison.power_w = raced.power_w;
   comparison.throttle = raced.timings[mine].throttle;
   std::optional<std::size_t> fastest;
   for (std::size_t i = first_theirs; i < sides.size(); ++i) {
@@ -112,6 +115,11 @@ Comparison judge(const std::vector<RacingCall>& sides, const Raced& raced, std::
   return comparison;
 }
 
+std::optional<double> mean_of(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 /// `rounds` of 0: as many as fit.
 Raced race(Testbed& testbed, const Nvml& nvml, const std::vector<RacingCall>& sides, int rounds) {
   std::vector<Call> calls;
@@ -119,14 +127,18 @@ Raced race(Testbed& testbed, const Nvml& nvml, const std::vector<RacingCall>& si
   std::vector<Stopwatch> watches = testbed.line_up(calls);
   if (rounds == 0) rounds = rounds_that_fit(watches);
   Conditions conditions;
+  std::vector<double> powers_w;
   const auto run = [&](std::size_t i, bool is_first) {
     watches[i].start();
-    if (is_first) conditions.add(read(nvml, false), 0);  // while the GPU works
+    if (is_first) {  // while the GPU works
+      conditions.add(read(nvml, false), 0);
+      if (const auto power_w = nvml.power_w()) powers_w.push_back(*power_w);
+    }
     return RaceSample{watches[i].finish_us(), {}};
   };
   const RoundsRun done = run_rounds(
       watches.size(), run, [] { return false; }, all_of(rounds));
-  Raced raced{done.race.samples_us(), {}};
+  Raced raced{done.race.samples_us(), {}, mean_of(powers_w)};
   for (std::size_t i = 0; i < watches.size(); ++i) {
     raced.timings.push_back(summarise(watches[i], raced.samples_us[i], conditions));
   }

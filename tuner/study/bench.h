@@ -28,6 +28,7 @@ struct Comparison {
   std::optional<std::size_t> best;          ///< the fastest of theirs
   std::optional<Ratio> ratio;               ///< against the fastest of theirs
   std::optional<double> sm_clock_mhz;       ///< mean while racing
+  std::optional<double> power_w;            ///< likewise, of the whole card
   int throttle = 0;                         ///< bits of Throttle: what held the clocks down while racing
 };
 

@@ -41,6 +41,8 @@ std::string type_text(const Problem& problem) {
 
 Real clock_mhz(const BenchRow& row) { return {row.comparison.sm_clock_mhz.value_or(kUnknown), 0}; }
 
+Real power_w(const BenchRow& row) { return {row.comparison.power_w.value_or(kUnknown), 0}; }
+
 using Columns = std::vector<CellOf<BenchRow>>;
 
 /// One column for each entry of the opponent, by its name and this suffix.
@@ -93,6 +95,7 @@ Columns full_columns(std::string_view opponent, const std::vector<std::string>& 
       {{"mmtune_error"}, [](const BenchRow& row) { return significant(row.comparison.ours.error); }},
       {{fmt::format("{}_error", opponent)}, [](const BenchRow& row) { return significant(their_error(row)); }},
       {{"sm_clock_mhz"}, clock_mhz},
+      {{"sm_power_w"}, power_w},
       {{"family"}, [](const BenchRow& row) { return row.family; }},
       {{"config"}, [](const BenchRow& row) { return row.config; }},
       {{"commit"}, [](const BenchRow&) { return text(build_commit()); }},
@@ -141,6 +144,7 @@ Columns friendly_columns(std::string_view opponent, const std::vector<std::strin
       {{"error", kRight}, [](const BenchRow& row) { return scientific(row.comparison.ours.error); }},
       {{fmt::format("{} error", opponent), kRight}, [](const BenchRow& row) { return scientific(their_error(row)); }},
       {{"MHz", kRight}, clock_mhz},
+      {{"W", kRight}, power_w},
       {{"kernel", Align::left, Fit::wraps},
        [](const BenchRow& row) { return fmt::format("{} {}", row.family, row.config); }},
   };
