@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "runtime/arguments.h"
 
@@ -42,43 +43,64 @@ void encode(CUtensorMap& map, const TensorMapLayout& layout) {
                                      CU_TENSOR_MAP_INTERLEAVE_NONE, layout.swizzle, layout.l2_promotion, layout.fill));
 }
 
-void launch_step(CUfunction function, const LaunchStep& step, KernelArguments& arguments, CUstream stream) {
-  std::array<CUlaunchAttribute, 3> attributes{};
-  unsigned attribute_count = 0;
-  if (cluster_blocks(step) > 1) {
-    CUlaunchAttribute& cluster = attributes[attribute_count++];
-    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    cluster.value.clusterDim = {static_cast<unsigned>(step.cluster.x), static_cast<unsigned>(step.cluster.y),
-                                static_cast<unsigned>(step.cluster.z)};
+/// A step as the driver takes it.
+class LaunchConfig {
+ public:
+  explicit LaunchConfig(const LaunchStep& step) {
+    if (cluster_blocks(step) > 1) {
+      CUlaunchAttribute& cluster = add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+      cluster.value.clusterDim = {static_cast<unsigned>(step.cluster.x), static_cast<unsigned>(step.cluster.y),
+                                  static_cast<unsigned>(step.cluster.z)};
+    }
+    if (step.resident) add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).value.cooperative = 1;
+    if (step.overlaps_previous) {
+      add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).value.programmaticStreamSerializationAllowed = 1;
+    }
+    driver.gridDimX = static_cast<unsigned>(step.grid.x);
+    driver.gridDimY = static_cast<unsigned>(step.grid.y);
+    driver.gridDimZ = static_cast<unsigned>(step.grid.z);
+    driver.blockDimX = static_cast<unsigned>(step.block.x);
+    driver.blockDimY = static_cast<unsigned>(step.block.y);
+    driver.blockDimZ = static_cast<unsigned>(step.block.z);
+    driver.sharedMemBytes = static_cast<unsigned>(step.smem_bytes);
+    driver.attrs = attributes_.data();
   }
-  if (step.resident) {
-    CUlaunchAttribute& cooperative = attributes[attribute_count++];
-    cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-    cooperative.value.cooperative = 1;
-  }
-  if (step.overlaps_previous) {
-    CUlaunchAttribute& overlap = attributes[attribute_count++];
-    overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    overlap.value.programmaticStreamSerializationAllowed = 1;
+  LaunchConfig(const LaunchConfig&) = delete;
+  LaunchConfig& operator=(const LaunchConfig&) = delete;
+
+  CUlaunchConfig driver{};
+
+ private:
+  CUlaunchAttribute& add(CUlaunchAttributeID id) {
+    CUlaunchAttribute& attribute = attributes_[driver.numAttrs++];
+    attribute.id = id;
+    return attribute;
   }
 
-  CUlaunchConfig config{};
-  config.gridDimX = static_cast<unsigned>(step.grid.x);
-  config.gridDimY = static_cast<unsigned>(step.grid.y);
-  config.gridDimZ = static_cast<unsigned>(step.grid.z);
-  config.blockDimX = static_cast<unsigned>(step.block.x);
-  config.blockDimY = static_cast<unsigned>(step.block.y);
-  config.blockDimZ = static_cast<unsigned>(step.block.z);
-  config.sharedMemBytes = static_cast<unsigned>(step.smem_bytes);
-  config.hStream = stream;
-  config.attrs = attributes.data();
-  config.numAttrs = attribute_count;
+  std::array<CUlaunchAttribute, 3> attributes_{};
+};
 
-  const CUresult result = cuda().cuLaunchKernelEx(&config, function, arguments.addresses(step).data(), nullptr);
+/// Along x, of clusters that the GPU holds at once, where blocks take turns; else, or where the driver cannot say, any
+/// number.
+std::int64_t most_blocks(CUfunction function, const LaunchStep& step) {
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+  if (!step.takes_turns || cluster_blocks(step) == 1) return kAny;
+  const LaunchConfig config(step);
+  int clusters = 0;
+  const CUresult result = cuda().cuOccupancyMaxActiveClusters(&clusters, function, &config.driver);
+  return result == CUDA_SUCCESS && clusters > 0 ? clusters * step.cluster.x : kAny;
+}
+
+void launch_step(CUfunction function, const LaunchStep& step, std::int64_t blocks, KernelArguments& arguments,
+                 CUstream stream) {
+  LaunchConfig config(step);
+  config.driver.gridDimX = static_cast<unsigned>(blocks);
+  config.driver.hStream = stream;
+  const CUresult result = cuda().cuLaunchKernelEx(&config.driver, function, arguments.addresses(step).data(), nullptr);
   if (result == CUDA_SUCCESS) return;
   check(result,
         fmt::format("launching {} with grid {}x{}x{}, block {}x{}x{}, cluster {}x{}x{}, {} bytes of shared memory",
-                    step.kernel, step.grid.x, step.grid.y, step.grid.z, step.block.x, step.block.y, step.block.z,
+                    step.kernel, blocks, step.grid.y, step.grid.z, step.block.x, step.block.y, step.block.z,
                     step.cluster.x, step.cluster.y, step.cluster.z, step.smem_bytes)
             .c_str());
 }
@@ -89,8 +111,12 @@ LoadedKernel::LoadedKernel(const std::string& cubin, const LaunchPlan& plan) : m
   for (const LaunchStep& step : plan.steps) {
     const CUfunction function = find_function(module_, step.kernel);
     raise_limits(function, step.kernel, plan);
-    functions_.push_back(function);
+    steps_.push_back({function, most_blocks(function, step)});
   }
+}
+
+std::int64_t LoadedKernel::blocks(const LaunchPlan& plan, std::size_t step) const {
+  return std::min(plan.steps[step].grid.x, steps_[step].most_blocks);
 }
 
 void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
@@ -103,7 +129,7 @@ void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& p
 
   KernelArguments arguments(plan, run, given, encode);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    launch_step(kernel.function(i), plan.steps[i], arguments, stream);
+    launch_step(kernel.function(i), plan.steps[i], kernel.blocks(plan, i), arguments, stream);
   }
 }
 

@@ -1,6 +1,7 @@
 // From a launch plan to driver calls.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "runtime/driver.h"
@@ -26,11 +27,18 @@ class LoadedKernel {
   /// Throws DeviceError if the image cannot be loaded or the plan exceeds what the driver allows.
   LoadedKernel(const std::string& cubin, const LaunchPlan& plan);
 
-  CUfunction function(std::size_t step) const { return functions_[step]; }
+  CUfunction function(std::size_t step) const { return steps_[step].function; }
+  /// Along x: the step's grid, or fewer blocks where these take turns and the GPU holds no more of their clusters.
+  std::int64_t blocks(const LaunchPlan& plan, std::size_t step) const;
 
  private:
+  struct Step {
+    CUfunction function = nullptr;
+    std::int64_t most_blocks = 0;  ///< along x
+  };
+
   Module module_;
-  std::vector<CUfunction> functions_;
+  std::vector<Step> steps_;
 };
 
 /// Enqueues the plan's steps on the stream. Empty outputs launch nothing; alpha = 0 and k = 0 both run with

@@ -47,6 +47,10 @@ struct LaunchStep {
   Extent3 cluster = {};         ///< blocks that form a cluster; divides the grid
   int smem_bytes = 0;           ///< dynamic shared memory
   bool resident = false;        ///< blocks wait for each other: all must fit the GPU at once, or the launch fails
+  /// Blocks take work in turn until nothing is left, so that any smaller number along x does the same. No more clusters
+  /// are launched then than the GPU holds at once, which only its driver knows: how many multiprocessors may form a
+  /// cluster differs from part to part of a chip. One cluster more would begin when all others have ended.
+  bool takes_turns = false;
   /// May start before the step before it has finished, since its kernel waits (templates/device/dependent.cuh). Never a
   /// plan's first step: calls follow each other as the stream has them.
   bool overlaps_previous = false;

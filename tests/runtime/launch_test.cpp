@@ -233,6 +233,35 @@ extern "C" __global__ void gemm(float* c) {
   EXPECT_EQ(c_->now()[0], 12.0f);
 }
 
+// Not every part of a chip has multiprocessors for as many clusters as their number allows.
+TEST_F(GpuLaunch, LaunchesNoMoreClustersThanFitWhereBlocksTakeTurns) {
+  const DeviceSpec device = query_device(0);
+  if (device.max_cluster_size == 1) GTEST_SKIP() << "this GPU has no clusters";
+  plan_.steps[0].cluster = {4, 1, 1};
+  plan_.steps[0].grid = {4096, 1, 1};
+  plan_.steps[0].block = {1024, 1, 1};
+  plan_.steps[0].smem_bytes = 100'000;  // so that a multiprocessor has one or two blocks
+  plan_.steps[0].args = {Arg::operand(Operand::c)};
+  const std::string cubin = build(R"(
+extern "C" __global__ void gemm(float* c) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) c[0] = gridDim.x;
+})");
+  const auto blocks_run = [&] {
+    const LoadedKernel kernel(cubin, plan_);
+    launch(kernel, plan_, problem_, operands_, stream_.get());
+    MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+    return static_cast<std::int64_t>(c_->now()[0]);
+  };
+  EXPECT_EQ(blocks_run(), 4096);
+  plan_.steps[0].takes_turns = true;
+  const std::int64_t blocks = blocks_run();
+  EXPECT_GT(blocks, 0);
+  EXPECT_EQ(blocks % 4, 0);
+  EXPECT_LE(blocks, 2 * device.sm_count);
+  plan_.steps[0].grid.x = 4;
+  EXPECT_EQ(blocks_run(), 4);
+}
+
 TEST_F(GpuLaunch, EncodesTensorMapsAlsoForEmptySums) {
   if (query_device(0).cc_major < 9) GTEST_SKIP() << "this GPU has no tensor maps";
   problem_ = packed_problem(Precision::fp32, Layout::nn, 8, 8, 8);

@@ -47,9 +47,9 @@ std::string triple(const Extent3& extent) { return fmt::format("[{}, {}, {}]", e
 std::string text_of(const LaunchStep& step) {
   return fmt::format(
       "\n    {{\"kernel\": {}, \"grid\": {}, \"block\": {}, \"cluster\": {}, \"smem_bytes\": {}, \"cooperative\": {}, "
-      "\"overlaps_previous\": {}, \"arguments\": {}}}",
+      "\"takes_turns\": {}, \"overlaps_previous\": {}, \"arguments\": {}}}",
       json_string(step.kernel), triple(step.grid), triple(step.block), triple(step.cluster), step.smem_bytes,
-      step.resident, step.overlaps_previous,
+      step.resident, step.takes_turns, step.overlaps_previous,
       list(step.args, [](const Arg& arg) { return json_string(to_string(arg)); }));
 }
 

@@ -37,9 +37,9 @@ std::string argument_entry(const Arg& arg) {
 }
 
 std::string step_entry(const LaunchStep& step) {
-  return fmt::format("\n        {{\"{}\", {}, {}, {}, {}, {}, {}, {}}}", step.kernel, braced_extents(step.grid),
+  return fmt::format("\n        {{\"{}\", {}, {}, {}, {}, {}, {}, {}, {}}}", step.kernel, braced_extents(step.grid),
                      braced_extents(step.block), braced_extents(step.cluster), step.smem_bytes, step.resident,
-                     step.overlaps_previous, braced(step.args, argument_entry));
+                     step.takes_turns, step.overlaps_previous, braced(step.args, argument_entry));
 }
 
 std::string dimension_entry(const MapDimension& each) {

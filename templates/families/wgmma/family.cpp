@@ -212,6 +212,7 @@ struct Wgmma {
     gemm.grid.x = p.reduce == 1 ? turns : cluster(p) * std::clamp<std::int64_t>(turns, 1, device.sm_count / cluster(p));
     gemm.block.x = threads(p);
     gemm.cluster.x = p.reduce == 1 ? p.split : cluster(p);
+    gemm.takes_turns = p.reduce == 0;
     gemm.smem_bytes = shared_bytes(p, stages(p, device));
     const Arg map_a = add_map(plan, "A", problem, a, a_along_k(problem, p), p.bm / p.cluster_n, p.cluster_n);
     const Arg map_b = add_map(plan, "B", problem, b, b_along_k(problem, p), p.bn / p.cluster_m, p.cluster_m);
@@ -238,7 +239,8 @@ struct Wgmma {
          .base = input.matrix.address,
          .format = problem.precision == Precision::tf32 ? MapFormat::tf32 : bits_format(input.element_bytes),
          .dimensions = {{input.shape.columns, bk(problem)}, {input.shape.rows, lines, input.row}},
-         .swizzle_bytes = kLine});
+         .swizzle_bytes = kLine,
+         .l2_promotion_bytes = kLine});  // more would fetch bytes of other tiles, where rows begin between lines
   }
 
   /// Where C cannot be stored through a map, the kernel gets another and does not look at it.

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <algorithm>
 
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +53,9 @@ struct Step {
   const char* kernel;
   unsigned grid[3], block[3], cluster[3];
   unsigned smem_bytes;
-  bool is_cooperative, overlaps_previous;
+  bool is_cooperative;
+  bool takes_turns;  ///< its blocks: fewer do the same, and no more clusters run than the GPU holds at once
+  bool overlaps_previous;
   std::vector<Argument> arguments;
 };
 
@@ -133,7 +136,7 @@ class Bundle {
   /// Enqueues the product, which find() has returned for these operands. A and B must be valid also where alpha is 0.
   void run(const Product& product, const Operands& operands, CUstream stream) const {
     Values values(product, operands);
-    for (const Step& step : product.steps) launch(functions_.at(&step), step, values, stream);
+    for (const Step& step : product.steps) launch(step, values, stream);
   }
 
  private:
@@ -232,38 +235,55 @@ class Bundle {
     if (step.cluster[0] * step.cluster[1] * step.cluster[2] > 8) {
       check(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1), step.kernel);
     }
+    unsigned& blocks = blocks_[&step] = step.grid[0];
+    int clusters = 0;
+    const LaunchConfig config(step);
+    if (step.takes_turns && cuOccupancyMaxActiveClusters(&clusters, function, &config.driver) == CUDA_SUCCESS &&
+        clusters > 0) {
+      blocks = std::min(blocks, static_cast<unsigned>(clusters) * step.cluster[0]);
+    }
   }
 
-  static void launch(CUfunction function, const Step& step, Values& values, CUstream stream) {
+  /// A step as the driver takes it.
+  struct LaunchConfig {
+    explicit LaunchConfig(const Step& step) {
+      if (step.cluster[0] * step.cluster[1] * step.cluster[2] > 1) {
+        add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim = {step.cluster[0], step.cluster[1], step.cluster[2]};
+      }
+      if (step.is_cooperative) add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
+      if (step.overlaps_previous) {
+        add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).programmaticStreamSerializationAllowed = 1;
+      }
+      driver.gridDimX = step.grid[0], driver.gridDimY = step.grid[1], driver.gridDimZ = step.grid[2];
+      driver.blockDimX = step.block[0], driver.blockDimY = step.block[1], driver.blockDimZ = step.block[2];
+      driver.sharedMemBytes = step.smem_bytes;
+      driver.attrs = attributes;
+    }
+    LaunchConfig(const LaunchConfig&) = delete;
+    LaunchConfig& operator=(const LaunchConfig&) = delete;
+
+    CUlaunchAttributeValue& add(CUlaunchAttributeID id) {
+      attributes[driver.numAttrs].id = id;
+      return attributes[driver.numAttrs++].value;
+    }
+
     CUlaunchAttribute attributes[3] = {};
-    unsigned count = 0;
-    if (step.cluster[0] * step.cluster[1] * step.cluster[2] > 1) {
-      attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-      attributes[count++].value.clusterDim = {step.cluster[0], step.cluster[1], step.cluster[2]};
-    }
-    if (step.is_cooperative) {
-      attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-      attributes[count++].value.cooperative = 1;
-    }
-    if (step.overlaps_previous) {
-      attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-      attributes[count++].value.programmaticStreamSerializationAllowed = 1;
-    }
-    CUlaunchConfig config = {};
-    config.gridDimX = step.grid[0], config.gridDimY = step.grid[1], config.gridDimZ = step.grid[2];
-    config.blockDimX = step.block[0], config.blockDimY = step.block[1], config.blockDimZ = step.block[2];
-    config.sharedMemBytes = step.smem_bytes;
-    config.hStream = stream;
-    config.attrs = attributes;
-    config.numAttrs = count;
+    CUlaunchConfig driver = {};
+  };
+
+  void launch(const Step& step, Values& values, CUstream stream) const {
+    LaunchConfig config(step);
+    config.driver.gridDimX = blocks_.at(&step);
+    config.driver.hStream = stream;
     std::vector<void*> arguments;
     for (const Argument& argument : step.arguments) arguments.push_back(values.pointer(argument));
-    check(cuLaunchKernelEx(&config, function, arguments.data(), nullptr), step.kernel);
+    check(cuLaunchKernelEx(&config.driver, functions_.at(&step), arguments.data(), nullptr), step.kernel);
   }
 
   std::map<std::string, CUmodule> modules_;
   std::map<const Step*, CUfunction> functions_;
-  std::map<CUfunction, unsigned> most_;  ///< dynamic shared memory in bytes
+  std::map<const Step*, unsigned> blocks_;  ///< along x
+  std::map<CUfunction, unsigned> most_;     ///< dynamic shared memory in bytes
 };
 
 }  // namespace mmtune_bundle
