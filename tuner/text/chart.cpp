@@ -124,7 +124,7 @@ std::vector<double> round_numbers(const Axis& axis, int most) {
   }
   const double tolerance = step / 1000;
   for (double i = std::ceil(axis.low / step - tolerance); i * step <= axis.high + tolerance; ++i) {
-    numbers.push_back(i * step);
+    numbers.push_back(i * step + 0.0);  // no -0
   }
   return numbers;
 }
