@@ -122,10 +122,10 @@ std::vector<double> round_numbers(const Axis& axis, int most) {
   for (const double factor : {2.0, 2.5, 2.0}) {
     if ((axis.high - axis.low) / step > most) step *= factor;
   }
-  const double tolerance = step / 1000;
-  for (double i = std::ceil(axis.low / step - tolerance); i * step <= axis.high + tolerance; ++i) {
-    numbers.push_back(i * step + 0.0);  // no -0
-  }
+  constexpr double kTolerance = 1e-3;  // of a step
+  const long first = std::lround(std::ceil(axis.low / step - kTolerance));
+  const long last = std::lround(std::floor(axis.high / step + kTolerance));
+  for (long i = first; i <= last; ++i) numbers.push_back(static_cast<double>(i) * step);
   return numbers;
 }
 
@@ -135,9 +135,11 @@ std::vector<double> round_numbers_of_log(const Axis& axis) {
   const double decades = std::log10(axis.high / axis.low);
   if (decades < 1) return round_numbers(axis, 5);
   std::vector<double> numbers;
-  for (double power = std::floor(std::log10(axis.low)); power <= std::log10(axis.high); ++power) {
+  const long first = std::lround(std::floor(std::log10(axis.low)));
+  const long last = std::lround(std::floor(std::log10(axis.high)));
+  for (long power = first; power <= last; ++power) {
     for (const double factor : {1.0, 2.0, 5.0}) {
-      const double number = factor * std::pow(10, power);
+      const double number = factor * std::pow(10, static_cast<double>(power));
       const bool is_shown = factor == 1 || decades < kEnough;
       if (is_shown && number >= axis.low && number <= axis.high) numbers.push_back(number);
     }
