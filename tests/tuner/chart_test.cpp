@@ -108,6 +108,14 @@ TEST(SvgChart, NamesOfSeriesThatEndTogetherDoNotOverlap) {
   EXPECT_LT(svg.find(">high<"), svg.find(">low<")) << "from top to bottom";
 }
 
+TEST(SvgChart, LongNamesStandBelow) {
+  Chart chart = steps();
+  chart.series.push_back(chart.series[0]);
+  chart.series[1].name = std::string(40, 'x');
+  const auto svg = svg_of({chart});
+  EXPECT_THAT(svg, AllOf(HasSubstr(">a</text>"), HasSubstr(">b: xxxx"), HasSubstr("viewBox=\"0 0 770 352\"")));
+}
+
 TEST(SvgChart, AReferenceHasTheColourOfItsSeries) {
   Chart chart = steps();
   chart.stepped = false;

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
+
+#include "tuner/text/text.h"
 
 namespace mmtune {
 namespace {
@@ -247,6 +250,26 @@ std::string svg_series(const Series& series, const Style& style, const Chart& ch
          symbols;
 }
 
+/// Whether a name has no room at the right: then all series have letters there, and lines below the chart explain them.
+bool has_long_names(const Chart& chart) {
+  constexpr std::size_t kRoom = 30;
+  return std::any_of(chart.series.begin(), chart.series.end(),
+                     [](const Series& series) { return series.name.size() > kRoom; });
+}
+
+std::vector<std::string> lines_below(const Chart& chart) {
+  constexpr std::size_t kRoom = 100;
+  std::vector<std::string> lines;
+  if (!has_long_names(chart)) return lines;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const auto& name = chart.series[i].name;
+    for (std::string& line : wrapped(fmt::format("{}: {}", letter_of(i, chart.series.size()), name), kRoom)) {
+      lines.push_back(std::move(line));
+    }
+  }
+  return lines;
+}
+
 /// The names of the series at the right, in the order of their ends, each with a line to its series' end.
 std::string svg_names(const Chart& chart, const std::vector<Style>& styles, const Page& page) {
   constexpr double kLine = 14;
@@ -265,13 +288,15 @@ std::string svg_names(const Chart& chart, const std::vector<Style>& styles, cons
   for (std::size_t i = 1; i < names.size(); ++i) names[i].y = std::max(names[i].y, names[i - 1].y + kLine);
   double lowest = page.bottom() + kBottom / 2;
   for (std::size_t i = names.size(); i-- > 0; lowest -= kLine) names[i].y = std::min(names[i].y, lowest);
+  const bool are_long = has_long_names(chart);
   std::string svg;
   for (const Name& name : names) {
+    const std::string letter(1, letter_of(name.series, chart.series.size()));
     svg += fmt::format(
         "<path d=\"M{:.1f} {:.1f}L{} {:.1f}H{}\" stroke=\"{}\" class=\"leader\"/>"
         "<text x=\"{}\" y=\"{:.1f}\">{}</text>\n",
         name.x, name.end, kRight + 14, name.y, kRight + 18, styles[name.series].colour, kRight + 22, name.y + 4,
-        escaped(chart.series[name.series].name));
+        are_long ? letter : escaped(chart.series[name.series].name));
   }
   return svg;
 }
@@ -329,6 +354,11 @@ std::string svg_of(const std::vector<Chart>& charts) {
           fmt::format("<path d=\"M{:.1f} {}V{}\" class=\"mark\"/>\n", page.x(*chart.mark_x), top + kTop, page.bottom());
     }
     top += kHeight;
+    for (const std::string& line : lines_below(chart)) {
+      constexpr double kLine = 16;
+      body += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", kLeftMargin, top + kLine - 4, escaped(line));
+      top += kLine;
+    }
   }
   // The page has its own background, since a document around it may be dark where the system is light.
   return fmt::format(
@@ -337,7 +367,8 @@ std::string svg_of(const std::vector<Chart>& charts) {
       ".grid{{stroke:#999;stroke-opacity:.3}} .mark{{stroke:#777;stroke-dasharray:3 3}} "
       ".leader{{fill:none;stroke-opacity:.45}} .page,.hollow{{fill:#fff}} .hollow,.full{{stroke-width:1.5}} "
       "text{{fill:#222}} @media (prefers-color-scheme: dark)"
-      "{{text{{fill:#ddd}} .page,.hollow{{fill:#0d1117}}}}</style>\n"
+      "{{text{{fill:#ddd}} .page,.hollow{{fill:#0d1117}} [stroke='#0072b2']{{stroke:#4a9fd8}} "
+      "[fill='#0072b2']{{fill:#4a9fd8}}}}</style>\n"
       "<rect width=\"{0}\" height=\"{1}\" rx=\"6\" class=\"page\"/>\n{2}</svg>\n",
       kWidth, std::max(top, 1.0), body);
 }

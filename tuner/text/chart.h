@@ -32,7 +32,8 @@ struct Chart {
 std::string text_chart(const Chart& chart, int width, int height);
 
 /// A document with the charts one below the other, in light or dark as the reader's system has it; series differ by
-/// colour and by symbols or dashes, and each has its name beside its end.
+/// colour and by symbols or dashes, and each has its name beside its end, or a letter that the lines
+/// below the chart explain.
 std::string svg_of(const std::vector<Chart>& charts);
 
 }  // namespace mmtune
