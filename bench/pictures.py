@@ -2,6 +2,7 @@
 """Draws what README.md shows of a folder of results: ladder.svg and fp32_vs_cublas.svg, in light and dark.
 
     bench/pictures.py bench/results/nvidia-h200
+    bench/pictures.py --check bench/results/nvidia-h200    # says which of them are not what the files say
 
 ladder.svg has the speeds of kernel after kernel at 4096, from study_s3.csv (one thread an element), ladder_fp32_4096.csv,
 tune_fp32.csv, mma_sync_vs_cublas.csv and tensor_vs_cublas.csv; fp32_vs_cublas.svg the ratio of each row of
@@ -44,17 +45,17 @@ class Picture:
         self.text(14, self.y + 30, note, "quiet")
         self.y += 44
 
-    def write(self, path, title):
+    def document(self, title):
         height = self.y + 10
         body = "\n".join(self.parts)
-        path.write_text(
+        return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" '
             f'font-size="12" role="img">\n<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n'
             f'<rect width="{WIDTH}" height="{height}" rx="6" class="page"/>\n{body}\n</svg>\n')
 
 
 def rows_of(folder, name):
-    with open(folder / name, newline="") as file:
+    with open(folder / name, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -110,7 +111,7 @@ def ladder(folder):
     bars(picture, [(label, float(row["mmtune_tflops"]),
                     float(row["mmtune_tflops"]) / float(row["peak_share"]))
                    for label, row in tensor_cores], "tensor")
-    picture.write(folder / "ladder.svg", "Speed of kernel after kernel at 4096")
+    return picture.document("Speed of kernel after kernel at 4096")
 
 
 def size_of(row):
@@ -151,15 +152,24 @@ def against_cublas(folder):
         picture.line(x, top, x, bottom, "one" if tick == 10 else "grid")
         picture.text(x, bottom + 15, f"{tick / 10:.1f}", "quiet", "middle")
     picture.y = bottom + 18
-    picture.write(folder / "fp32_vs_cublas.svg", "Speed of mmtune's kernels as a multiple of cuBLAS's")
+    return picture.document("Speed of mmtune's kernels as a multiple of cuBLAS's")
 
 
 def main():
-    if len(sys.argv) != 2 or sys.argv[1] in ("-h", "--help"):
+    words = sys.argv[1:]
+    check = words[:1] == ["--check"]
+    if len(words) != 1 + check or words[-1].startswith("-"):
         sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[1])
-    ladder(folder)
-    against_cublas(folder)
+    folder = pathlib.Path(words[-1])
+    stale = []
+    for name, draw in (("ladder.svg", ladder), ("fp32_vs_cublas.svg", against_cublas)):
+        path, text = folder / name, draw(folder)
+        if not check:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(str(path))
+    if stale:
+        sys.exit(f"{', '.join(stale)}: not what the files beside it say; run bench/pictures.py {folder}")
 
 
 if __name__ == "__main__":
