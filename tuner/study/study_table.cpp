@@ -8,7 +8,7 @@
 namespace mmtune {
 namespace {
 
-const std::string kTuned = "tuned";  ///< the last table of a document
+const std::string kTunedTable = "tuned";  ///< the last table of a document
 
 double or_unknown(const std::optional<double>& value) { return value.value_or(StudyResult::kUnknown_ms); }
 
@@ -148,17 +148,17 @@ void add_point(std::vector<Series>& all, const std::string& name, bool is_refere
 }
 
 /// The tuned kernels beside the rows of their problems; where a row has problems of several sizes, as a row of its own.
-void add_tuned(Chart& chart, const std::vector<StudyResult>& some, const std::vector<StudyResult>& tuned,
-               const RowPlaces& places) {
+void add_tuned_points(Chart& chart, const std::vector<StudyResult>& some, const std::vector<StudyResult>& tuned,
+                      const RowPlaces& places) {
   const bool rows_are_kernels = std::any_of(some.begin(), some.end(), [&](const StudyResult& each) {
     return each.what.row == some.front().what.row && each.what.problem.m != some.front().what.problem.m;
   });
-  if (rows_are_kernels) chart.categories.emplace_back(kTuned);
+  if (rows_are_kernels) chart.categories.emplace_back(kTunedTable);
   const std::size_t precisions =
       names_of(tuned, [](const StudyCase& what) -> const std::string& { return what.column; }).size();
   for (const StudyResult& best : tuned) {
     const std::string name =
-        fmt::format("{}{}{}", kTuned, precisions > 1 ? " " : "", precisions > 1 ? best.what.column : "");
+        fmt::format("{}{}{}", kTunedTable, precisions > 1 ? " " : "", precisions > 1 ? best.what.column : "");
     for (const StudyResult& each : some) {
       if (!(each.what.problem == best.what.problem)) continue;
       const double speed = gflops(best.what.problem, counts_total(each.what) ? best.total_ms : best.kernel_ms);
@@ -192,7 +192,7 @@ Chart chart_of(const std::vector<StudyResult>& some, const std::vector<StudyResu
     const bool has_own = !chart.series.empty() && chart.series.back().name == name;
     add_point(chart.series, name + ", published", has_own, x, gflops(problem, published_ms(each.what)));
   }
-  add_tuned(chart, some, tuned, places);
+  add_tuned_points(chart, some, tuned, places);
   for (Series& series : chart.series) std::sort(series.points.begin(), series.points.end());
   return chart;
 }
@@ -251,10 +251,10 @@ std::vector<std::pair<std::string, Table>> study_layout(const std::vector<StudyR
 
 std::vector<Chart> study_charts(const std::vector<StudyResult>& results, std::string_view document) {
   std::vector<Chart> charts;
-  const auto tuned = of_table(results, document, kTuned);
+  const auto tuned = of_table(results, document, kTunedTable);
   for (const auto& name : names_of(results, [](const StudyCase& what) -> const std::string& { return what.table; })) {
     const auto some = of_table(results, document, name);
-    if (name == kTuned || some.empty()) continue;
+    if (name == kTunedTable || some.empty()) continue;
     Chart chart = chart_of(some, tuned);
     const bool has_curve = std::any_of(chart.series.begin(), chart.series.end(),
                                        [](const Series& series) { return series.points.size() > 1; });

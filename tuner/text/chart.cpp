@@ -92,7 +92,7 @@ std::string escaped(const std::string& text) {
 // The SVG's page, in pixels.
 constexpr double kWidth = 770, kHeight = 320, kLeftMargin = 70, kRightMargin = 200, kTop = 40, kBottom = 50;
 constexpr double kPlotWidth = kWidth - kLeftMargin - kRightMargin, kPlotHeight = kHeight - kTop - kBottom;
-constexpr double kRight = kLeftMargin + kPlotWidth;
+constexpr double kPlotRight = kLeftMargin + kPlotWidth;
 
 // Okabe and Ito's colours, which people with any colour vision tell apart, and two more; and symbols, or dashes where a
 // series has too many points for symbols, for those who see none.
@@ -190,7 +190,7 @@ std::string svg_frame(const Chart& chart, const Page& page) {
       "<path d=\"M{} {}V{}H{}\" class=\"axis\"/>\n"
       "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n"
       "<text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-      kLeftMargin, page.top + 22, escaped(chart.title), kLeftMargin, page.top + kTop, bottom, kRight,
+      kLeftMargin, page.top + 22, escaped(chart.title), kLeftMargin, page.top + kTop, bottom, kPlotRight,
       kLeftMargin + kPlotWidth / 2, bottom + 38, escaped(chart.x_label), page.top + kTop + kPlotHeight / 2,
       escaped(chart.y_label));
   if (!chart.categories.empty()) svg += category_names(chart, page);
@@ -202,7 +202,7 @@ std::string svg_frame(const Chart& chart, const Page& page) {
   for (const double y : chart.log_y ? round_numbers_of_log(page.axes.y) : round_numbers(page.axes.y, 5)) {
     svg += fmt::format(
         "<path d=\"M{} {:.1f}H{}\" class=\"grid\"/><text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-        kLeftMargin, page.y(y), kRight, kLeftMargin - 6, page.y(y) + 4, label(y));
+        kLeftMargin, page.y(y), kPlotRight, kLeftMargin - 6, page.y(y) + 4, label(y));
   }
   return svg;
 }
@@ -295,8 +295,8 @@ std::string svg_names(const Chart& chart, const std::vector<Style>& styles, cons
     svg += fmt::format(
         "<path d=\"M{:.1f} {:.1f}L{} {:.1f}H{}\" stroke=\"{}\" class=\"leader\"/>"
         "<text x=\"{}\" y=\"{:.1f}\">{}</text>\n",
-        name.x, name.end, kRight + 14, name.y, kRight + 18, styles[name.series].colour, kRight + 22, name.y + 4,
-        are_long ? letter : escaped(chart.series[name.series].name));
+        name.x, name.end, kPlotRight + 14, name.y, kPlotRight + 18, styles[name.series].colour, kPlotRight + 22,
+        name.y + 4, are_long ? letter : escaped(chart.series[name.series].name));
   }
   return svg;
 }
