@@ -80,7 +80,7 @@ async function withPage(browser, options, check) {
   await context.close();
 }
 
-const kCharts = { speed: 2, roofline: 2, heatmap: 2, occupancy: 2, trace: 2 };
+const kCharts = { speed: 2, roofline: 2, heatmap: 2, occupancy: 2, curves: 3, trace: 2 };
 
 async function checkDrawn(page) {
   for (const [section, charts] of Object.entries(kCharts)) {
@@ -167,6 +167,41 @@ async function checkTables(page, stored) {
   );
 }
 
+/** Each curve is what `mmtune occupancy` says of the winner's block with another amount of one thing. */
+async function checkCurves(page, stored) {
+  const columns = ['threads', 'registers', 'smem_bytes'];
+  const [winner] = stored.filter((row) => row.gpu === 'NVIDIA H200' && row.m === 512);
+  assert.match(await page.locator('#curves h3').first().textContent(), /: 512 fp32 nn/);
+  const tables = [];
+  for (const i of columns.keys()) {
+    const rows = await tableOf(page, 'curves', i);
+    tables.push(rows.filter((row) => row.gpu === winner.gpu));
+    assert.equal(new Set(rows.map((row) => row.gpu)).size, 2);
+  }
+  const block = Object.fromEntries(columns.map((column, i) => [column, tables[i].find((row) => row.is_winner === '1')[column]]));
+  assert.equal(block.registers, String(winner.registers));
+  assert.equal(block.smem_bytes, String(winner.smem_bytes));
+  const warpsOf = ({ threads, registers, smem_bytes }) => {
+    const words = ['--threads', threads, '--registers', registers, '--smem', smem_bytes, '--device', 'model:h200'];
+    return JSON.parse(mmtune('occupancy', '--format', 'json', ...words))[0].active_warps;
+  };
+  columns.forEach((column, i) => {
+    const curve = tables[i].filter((row) => row.is_winner === '0');
+    assert.ok(curve.length >= 3, `${column}: ${curve.length} steps`);
+    assert.ok(new Set(curve.map((row) => row.warps_per_sm)).size >= 2, column);
+    for (const row of [tables[i][0], ...curve.slice(0, 4), curve.at(-1)]) {
+      assert.equal(Number(row.warps_per_sm), warpsOf({ ...block, [column]: row[column] }), `${column} ${row[column]}`);
+    }
+  });
+
+  const chart = page.locator('#curves figure').nth(1);
+  await chart.locator('.stage').focus();
+  await page.keyboard.press('Home');
+  assert.match(await chart.locator('.readout').textContent(), /1 of \d+: .*registers 1 · warps on an SM \d+ of 64/);
+  await page.keyboard.press('End');
+  assert.match(await chart.locator('.readout').textContent(), /as it is/);
+}
+
 async function checkKeyboard(page, stored) {
   const first = page.locator('#speed figure').first();
   const gpu = (await first.locator('h3').textContent()).split(':')[0];
@@ -182,6 +217,17 @@ async function checkKeyboard(page, stored) {
 }
 
 async function checkHover(page) {
+  const curves = page.locator('#curves .stage').first();
+  await curves.scrollIntoViewIfNeeded();
+  const place = await curves.boundingBox();
+  const star = await curves.evaluate((stage) => {
+    const stars = [...stage.querySelectorAll('path')].filter((path) => path.getBoundingClientRect().width > 15);
+    const boxes = stars.map((path) => path.getBoundingClientRect()).filter((box) => box.width < 25 && box.height > 15);
+    return { x: boxes.at(-1).x + boxes.at(-1).width / 2, y: boxes.at(-1).y + boxes.at(-1).height / 2 };
+  });
+  await page.mouse.move(place.x + 5, place.y + 5);
+  await page.mouse.move(star.x, star.y);
+  assert.match(await page.locator('#curves .readout').first().textContent(), /as it is · threads \d+ · warps on an SM/);
   const stage = page.locator('#heatmap .stage').first();
   await stage.scrollIntoViewIfNeeded();
   const box = await stage.boundingBox();
@@ -206,6 +252,7 @@ async function checkChoices(page) {
   assert.equal(await page.locator('#speed .stage svg').count(), 1);
   await page.locator('#controls').getByLabel('Size').selectOption('256');
   assert.match(await page.locator('#trace h3').first().textContent(), /: 256 fp32 nn/);
+  assert.match(await page.locator('#curves h3').first().textContent(), /: 256 fp32 nn/);
 }
 
 const luminance = (page) =>
@@ -226,6 +273,7 @@ await withPage(browser, { colorScheme: 'light' }, async (page) => {
   assert.ok((await luminance(page)) > 700);
   await checkWinners(page, stored);
   await checkTables(page, stored);
+  await checkCurves(page, stored);
   await checkKeyboard(page, stored);
   await checkHover(page);
   await checkExports(page);

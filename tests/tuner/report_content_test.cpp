@@ -12,7 +12,10 @@
 namespace mmtune {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr std::string_view kConfig = "TILE=16 CM=2 CN=2 UNROLL=8";
 
@@ -85,6 +88,24 @@ TEST(ReportContent, WinnersAreExplained) {
     if (name.starts_with("share ")) sum += value.get<double>();
   }
   EXPECT_NEAR(sum, 1, 1e-3);
+}
+
+TEST(ReportContent, WinnersOfOneBlockShareItsCurves) {
+  ReportContent content;
+  content.winners = {winner(), winner()};
+  content.states = {State{}, State{}};
+  content.winners[1].trial.key.problem = packed_problem(Precision::fp32, Layout::nn, 2048, 2048, 2048);
+  const auto rows = rows_of(content, "curves");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].at("threads"), 256);
+  EXPECT_EQ(rows[0].at("registers"), 40);
+  EXPECT_EQ(rows[0].at("smem_bytes"), 4096);
+  // 40 registers: 48 warps of 8; up to 32 all 64; beyond 255 nothing.
+  EXPECT_THAT(rows[0].at("against_registers").get<std::string>(),
+              AllOf(StartsWith("1 64 33 48 41 40 "), EndsWith("225 8 255 8")));
+  content.winners[0].trial.key.device.name = "No Such Card";
+  content.winners.pop_back();
+  EXPECT_TRUE(rows_of(content, "curves").empty());
 }
 
 TEST(ReportContent, AWinnerOfAnUnknownFamilyOrGpuIsListedUnexplained) {

@@ -165,13 +165,35 @@ TEST(StudyTables, RowsHaveStableColumns) {
             "published_kernel_ms,published_total_ms,published_gflops,gpu,note\n");
 }
 
-TEST(StudyTables, ChartsHavePublishedAndFoundTimes) {
+TEST(StudyTables, ChartsHavePublishedFoundAndTunedSpeeds) {
   const auto charts = study_charts(published_as_results("s0"), "s0");
-  ASSERT_GE(charts.size(), 2u);
-  ASSERT_EQ(charts[0].series.size(), 4u);
-  EXPECT_EQ(charts[0].series[0].name, "baseline, published");
+  ASSERT_EQ(charts.size(), 3u) << "one row is no chart, and the tuned kernels are in the others";
+  ASSERT_EQ(charts[0].series.size(), 5u);
+  EXPECT_EQ(charts[0].series[0].name, "baseline");
+  EXPECT_EQ(charts[0].series[1].name, "baseline, published");
+  EXPECT_TRUE(charts[0].series[1].is_reference);
+  EXPECT_EQ(charts[0].series[4].name, "tuned");
   EXPECT_EQ(charts[0].series[1].points.size(), 10u);
+  EXPECT_NEAR(charts[0].series[1].points.front().second, 2 * 1e9 / 0.230 * 1e-9, 1e-6) << "GFLOP/s of 230 ms";
   EXPECT_EQ(charts[1].series[0].points.front().first, 1) << "by block";
+}
+
+TEST(StudyTables, ChartsTellRowsOfOneSizeApart) {
+  const auto charts = study_charts(published_as_results("s1"), "s1");
+  ASSERT_EQ(charts.size(), 1u);
+  ASSERT_EQ(charts[0].series.size(), 13u) << "three kernels of two tiles, as many published, and tuned";
+  EXPECT_EQ(charts[0].series[4].name, "coarsened tile 16");
+  for (const Series& series : charts[0].series) EXPECT_EQ(series.points.size(), 4u) << series.name;
+}
+
+TEST(StudyTables, ChartsNameRowsThatAreNoNumbers) {
+  const auto charts = study_charts(published_as_results("s4"), "s4");
+  ASSERT_EQ(charts.size(), 1u);
+  ASSERT_EQ(charts[0].categories.size(), 7u) << "six kernels and tuned";
+  EXPECT_EQ(charts[0].categories.back(), "tuned");
+  ASSERT_EQ(charts[0].series.size(), 4u);
+  EXPECT_EQ(charts[0].series[0].name, "n = 1024");
+  EXPECT_EQ(charts[0].series[0].points.back().first, 6);
 }
 
 // S3: tile 16 and tile 32 on an SM of 1536 threads and 16 KiB.

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
+#include "templates/occupancy_steps.h"
 #include "tuner/report/why.h"
 #include "tuner/version.h"
 #include "tuner/workers/installed_gpus.h"
@@ -170,7 +173,7 @@ std::vector<Cell> why_cells(const std::optional<Why>& why) {
   std::vector<Cell> cells{Real{why->floors.arithmetic_us, 3},
                           Real{why->floors.memory_us, 3},
                           why->blocks,
-                          why->threads,
+                          std::int64_t{why->block.threads},
                           std::int64_t{why->occupancy.blocks_per_sm},
                           std::int64_t{why->occupancy.warps_per_sm},
                           std::string(to_string(why->occupancy.limit)),
@@ -218,15 +221,54 @@ std::vector<Cell> winner_cells(const Winner& winner, const State& state) {
 }
 
 using KnownDevices = std::vector<std::optional<DeviceSpec>>;  ///< by number
+using Reasons = std::vector<std::optional<Why>>;              ///< by winner
 
-Table winners_table(const ReportContent& content, const KnownDevices& known, Subjects& subjects) {
+Reasons reasons_of(const std::vector<Winner>& winners, const KnownDevices& known, Subjects& subjects) {
+  Reasons reasons;
+  for (const Winner& winner : winners) {
+    const auto& device = known[static_cast<std::size_t>(subjects.devices(winner.trial.key.device))];
+    reasons.push_back(device ? why_of(winner, *device) : std::nullopt);
+  }
+  return reasons;
+}
+
+Table winners_table(const ReportContent& content, const Reasons& reasons, Subjects& subjects) {
   Table table = table_of_subjects(winner_columns());
   for (std::size_t i = 0; i < content.winners.size(); ++i) {
-    const Winner& winner = content.winners[i];
-    const auto& device = known[static_cast<std::size_t>(subjects.devices(winner.trial.key.device))];
-    std::vector<Cell> cells = subjects.cells(winner.trial.key);
-    append(cells, winner_cells(winner, content.states[i]));
-    append(cells, why_cells(device ? why_of(winner, *device) : std::nullopt));
+    std::vector<Cell> cells = subjects.cells(content.winners[i].trial.key);
+    append(cells, winner_cells(content.winners[i], content.states[i]));
+    append(cells, why_cells(reasons[i]));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+std::string curve_text(const DeviceSpec& device, const BlockResources& block, OccupancyLimit varied) {
+  const auto curve = occupancy_curve(device, block, varied);
+  std::string text;
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    const bool is_step = i == 0 || i + 1 == curve.size() || curve[i].warps_per_sm != curve[i - 1].warps_per_sm;
+    if (!is_step) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : " ", curve[i].amount, curve[i].warps_per_sm);
+  }
+  return text;
+}
+
+/// Once for winners whose blocks take the same, as those of one kernel do.
+Table curves_table(const std::vector<Winner>& winners, const KnownDevices& known, const Reasons& reasons,
+                   Subjects& subjects) {
+  Table table = table_with(
+      {"device", "threads", "registers", "smem_bytes", "against_threads", "against_registers", "against_smem"});
+  std::set<std::tuple<std::int64_t, int, int, std::int64_t>> drawn;
+  for (std::size_t i = 0; i < winners.size(); ++i) {
+    if (!reasons[i]) continue;
+    const std::int64_t number = subjects.devices(winners[i].trial.key.device);
+    const BlockResources& block = reasons[i]->block;
+    if (!drawn.insert({number, block.threads, block.registers, block.smem_bytes}).second) continue;
+    std::vector<Cell> cells{number, std::int64_t{block.threads}, std::int64_t{block.registers}, block.smem_bytes};
+    for (const auto varied : {OccupancyLimit::threads, OccupancyLimit::registers, OccupancyLimit::shared_memory}) {
+      cells.emplace_back(curve_text(*known[static_cast<std::size_t>(number)], block, varied));
+    }
     table.add(std::move(cells));
   }
   return table;
@@ -291,7 +333,8 @@ std::string report_json(const ReportContent& content, std::size_t most) {
   for (const Winner& winner : content.winners) subjects.cells(winner.trial.key);
   KnownDevices known;
   for (const DeviceKey& device : subjects.devices.values()) known.push_back(known_gpu(device));
-  const Table of_winners = winners_table(content, known, subjects);
+  const Reasons reasons = reasons_of(content.winners, known, subjects);
+  const Table of_winners = winners_table(content, reasons, subjects);
   Table about = table_with({"version", "commit", "database", "trials"});
   about.add({std::string(build_version()), std::string(build_commit()), content.database,
              static_cast<std::int64_t>(content.trials.size())});
@@ -303,6 +346,7 @@ std::string report_json(const ReportContent& content, std::size_t most) {
       {"shapes", shapes_table(subjects.shapes.values())},
       {"trials", of_trials},
       {"winners", of_winners},
+      {"curves", curves_table(content.winners, known, reasons, subjects)},
       {"files", of_files}};
   std::string json;
   for (const auto& [name, table] : tables) {

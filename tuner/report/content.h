@@ -9,6 +9,8 @@
 //   shapes     families with the names of their parameters, as configurations list them
 //   trials     in the order in which they were stored, with `order`, the place among all of the GPU's for the problem
 //   winners    the decisions, with what explains them: floors, occupancy, shares of the time by the model
+//   curves     of each block of a winner on a GPU the warps of an SM against threads, registers and shared memory, as
+//              "amount warps amount warps …": where the warps change, and the last amount
 //   files      texts of CSV files: results of `bench` and of studies
 #pragma once
 

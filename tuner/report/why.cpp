@@ -13,8 +13,8 @@ std::optional<Why> why_of(const Winner& winner, const DeviceSpec& device) {
   Why why;
   why.floors = floors(problem, peak_tflops(device, problem.precision), device);
   why.blocks = step.grid.x * step.grid.y * step.grid.z;
-  why.threads = block_threads(step);
-  why.occupancy = occupancy(device, {static_cast<int>(why.threads), winner.binary.registers, winner.trial.smem_bytes});
+  why.block = {static_cast<int>(block_threads(step)), winner.binary.registers, winner.trial.smem_bytes};
+  why.occupancy = occupancy(device, why.block);
   why.prediction = predict(problem, *plan, device, winner.binary.registers);
   return why;
 }

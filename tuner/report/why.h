@@ -11,11 +11,11 @@
 namespace mmtune {
 
 struct Why {
-  Floors floors;             ///< with the peak of the precision's unit
-  std::int64_t blocks = 0;   ///< of the step that multiplies
-  std::int64_t threads = 0;  ///< of one of its blocks
-  Occupancy occupancy;       ///< of that step, with the registers and the shared memory that are stored
-  Prediction prediction;     ///< of the whole plan
+  Floors floors;            ///< with the peak of the precision's unit
+  std::int64_t blocks = 0;  ///< of the step that multiplies
+  BlockResources block;     ///< of that step, with the registers and the shared memory that are stored
+  Occupancy occupancy;      ///< of that block
+  Prediction prediction;    ///< of the whole plan
 };
 
 /// Nothing where the family or one of its values exists no more, or where the configuration cannot run there.

@@ -8,6 +8,8 @@
 namespace mmtune {
 namespace {
 
+const std::string kTunedTable = "tuned";  ///< the last table of a document
+
 double or_unknown(const std::optional<double>& value) { return value.value_or(StudyResult::kUnknown_ms); }
 
 double gflops(const Problem& problem, double ms) { return flops(problem) / ms * 1e-6; }
@@ -101,6 +103,100 @@ Table laid_out(const std::vector<StudyResult>& results) {
   return table;
 }
 
+/// Of the time that the document is about.
+double published_ms(const StudyCase& what) {
+  return or_unknown(counts_total(what) ? what.published_total_ms : what.published_kernel_ms);
+}
+
+double found_ms(const StudyResult& result) { return counts_total(result.what) ? result.total_ms : result.kernel_ms; }
+
+/// Where the rows of a table are on a chart's x axis.
+class RowPlaces {
+ public:
+  explicit RowPlaces(Names rows) : rows_(std::move(rows)) {
+    is_numeric_ = std::all_of(rows_.begin(), rows_.end(), [](const std::string& row) {
+      const std::size_t end = row.find_first_not_of("0123456789");
+      return end != 0 && (end == std::string::npos || row[end] == ' ');
+    });
+  }
+
+  /// Nothing where all rows begin with a number, which is their place.
+  Names categories() const { return is_numeric_ ? Names() : rows_; }
+
+  double place(const std::string& row) const {
+    if (is_numeric_) return std::stod(row);
+    return static_cast<double>(std::find(rows_.begin(), rows_.end(), row) - rows_.begin());
+  }
+
+  /// What tells apart rows of the same place: " tile 16" of "256 tile 16".
+  std::string rest(const std::string& row) const {
+    const std::size_t space = row.find(' ');
+    return is_numeric_ && space != std::string::npos ? row.substr(space) : "";
+  }
+
+ private:
+  Names rows_;
+  bool is_numeric_ = false;
+};
+
+/// Adds to the series of this name, which comes last if it is new.
+void add_point(std::vector<Series>& all, const std::string& name, bool is_reference, double x, double y) {
+  if (std::isnan(y)) return;
+  auto series = std::find_if(all.begin(), all.end(), [&](const Series& each) { return each.name == name; });
+  if (series == all.end()) series = all.insert(all.end(), {name, {}, is_reference});
+  if (series->points.empty() || series->points.back().first != x) series->points.emplace_back(x, y);
+}
+
+/// The tuned kernels beside the rows of their problems; where a row has problems of several sizes, as a row of its own.
+void add_tuned_points(Chart& chart, const std::vector<StudyResult>& some, const std::vector<StudyResult>& tuned,
+                      const RowPlaces& places) {
+  const bool rows_are_kernels = std::any_of(some.begin(), some.end(), [&](const StudyResult& each) {
+    return each.what.row == some.front().what.row && each.what.problem.m != some.front().what.problem.m;
+  });
+  if (rows_are_kernels) chart.categories.emplace_back(kTunedTable);
+  const std::size_t precisions =
+      names_of(tuned, [](const StudyCase& what) -> const std::string& { return what.column; }).size();
+  for (const StudyResult& best : tuned) {
+    const std::string name =
+        fmt::format("{}{}{}", kTunedTable, precisions > 1 ? " " : "", precisions > 1 ? best.what.column : "");
+    for (const StudyResult& each : some) {
+      if (!(each.what.problem == best.what.problem)) continue;
+      const double speed = gflops(best.what.problem, counts_total(each.what) ? best.total_ms : best.kernel_ms);
+      if (rows_are_kernels) {
+        add_point(chart.series, each.what.column, false, static_cast<double>(chart.categories.size() - 1), speed);
+      } else {
+        add_point(chart.series, name, false, places.place(each.what.row), speed);
+      }
+    }
+  }
+}
+
+Chart chart_of(const std::vector<StudyResult>& some, const std::vector<StudyResult>& tuned) {
+  const RowPlaces places(names_of(some, [](const StudyCase& what) -> const std::string& { return what.row; }));
+  const StudyCase& first = some.front().what;
+  const bool of_totals =
+      std::all_of(some.begin(), some.end(), [](const StudyResult& each) { return counts_total(each.what); });
+  Chart chart{.title = fmt::format("{}: {}", first.document, first.table),
+              .x_label = places.categories().empty() ? "rows and columns of C, or of a block" : "",
+              .y_label = of_totals ? "GFLOP/s, with allocation and copies" : "GFLOP/s of the kernel",
+              .series = {},
+              .mark_x = {},
+              .log_x = true,
+              .log_y = true,
+              .categories = places.categories()};
+  for (const StudyResult& each : some) {
+    const std::string name = each.what.column + places.rest(each.what.row);
+    const double x = places.place(each.what.row);
+    const Problem& problem = each.what.problem;
+    add_point(chart.series, name, false, x, gflops(problem, found_ms(each)));
+    const bool has_own = !chart.series.empty() && chart.series.back().name == name;
+    add_point(chart.series, name + ", published", has_own, x, gflops(problem, published_ms(each.what)));
+  }
+  add_tuned_points(chart, some, tuned, places);
+  for (Series& series : chart.series) std::sort(series.points.begin(), series.points.end());
+  return chart;
+}
+
 }  // namespace
 
 Table study_rows(const std::vector<StudyResult>& results) {
@@ -155,36 +251,14 @@ std::vector<std::pair<std::string, Table>> study_layout(const std::vector<StudyR
 
 std::vector<Chart> study_charts(const std::vector<StudyResult>& results, std::string_view document) {
   std::vector<Chart> charts;
+  const auto tuned = of_table(results, document, kTunedTable);
   for (const auto& name : names_of(results, [](const StudyCase& what) -> const std::string& { return what.table; })) {
     const auto some = of_table(results, document, name);
-    Chart chart{.title = fmt::format("{}: {}", document, name),
-                .x_label = "rows and columns of C, or of a block",
-                .y_label = "ms",
-                .series = {},
-                .mark_x = {},
-                .log_x = true,
-                .log_y = true};
-    for (const auto& column : names_of(some, [](const StudyCase& what) -> const std::string& { return what.column; })) {
-      Series then{column + ", published", {}}, now{column, {}};
-      for (const StudyResult& each : some) {
-        if (each.what.column != column) continue;
-        // A row of another kind than a number, as "256 tile 16", counts by its size.
-        const bool is_number = each.what.row.find_first_not_of("0123456789") == std::string::npos;
-        const double x =
-            is_number ? std::stod(each.what.row)
-                      : std::sqrt(static_cast<double>(each.what.problem.m) * static_cast<double>(each.what.problem.n));
-        const bool total = counts_total(each.what);
-        const auto& published = total ? each.what.published_total_ms : each.what.published_kernel_ms;
-        const double ours = total ? each.total_ms : each.kernel_ms;
-        if (published) then.points.emplace_back(x, *published);
-        if (ours > 0) now.points.emplace_back(x, ours);
-      }
-      for (Series* series : {&then, &now}) {
-        std::sort(series->points.begin(), series->points.end());
-        if (series->points.size() > 1) chart.series.push_back(std::move(*series));
-      }
-    }
-    if (!chart.series.empty()) charts.push_back(std::move(chart));
+    if (name == kTunedTable || some.empty()) continue;
+    Chart chart = chart_of(some, tuned);
+    const bool has_curve = std::any_of(chart.series.begin(), chart.series.end(),
+                                       [](const Series& series) { return series.points.size() > 1; });
+    if (has_curve) charts.push_back(std::move(chart));
   }
   return charts;
 }

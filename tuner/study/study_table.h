@@ -27,7 +27,8 @@ std::vector<std::pair<std::string, Table>> study_layout(const std::vector<StudyR
 /// One line: the document's conclusion, and whether it holds for these results. Empty where they lack what it is about.
 std::string study_conclusion(const std::vector<StudyResult>& results, std::string_view document);
 
-/// Times against what a document varies, published ones beside those found here.
+/// GFLOP/s against what a document varies, of each table of more than one row: as published, found here, and of the
+/// tuned kernels for the same problems.
 std::vector<Chart> study_charts(const std::vector<StudyResult>& results, std::string_view document);
 
 /// The documents' analyses without a run: blocks on an SM (s1), loads and operations of a tile (s3); for the document's

@@ -11,6 +11,7 @@ namespace mmtune {
 struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;  ///< x ascending
+  bool is_reference = false;  ///< what the series before it is compared with: in its colour, dashed; in an SVG only
 };
 
 struct Chart {
@@ -22,14 +23,17 @@ struct Chart {
   bool stepped = false;          ///< a value holds up to the next point; else points are joined
   bool log_x = false;            ///< then every x is above 0; likewise y
   bool log_y = false;
+  /// Names of x = 0, 1, …, whose points are not joined; empty: x is a number. In an SVG only.
+  std::vector<std::string> categories = {};
 };
 
 /// Lines of at most `width` columns, `height` of them for the values; series are told apart by a letter each, which the
 /// lines below the chart explain; "#" is where several meet. Empty without points.
 std::string text_chart(const Chart& chart, int width, int height);
 
-/// A document with the charts one below the other, for light and dark backgrounds; series differ by colour and dashes,
-/// and each has its name at its end.
+/// A document with the charts one below the other, in light or dark as the reader's system has it; series differ by
+/// colour and by symbols or dashes, and each has its name beside its end, or a letter that the lines
+/// below the chart explain.
 std::string svg_of(const std::vector<Chart>& charts);
 
 }  // namespace mmtune

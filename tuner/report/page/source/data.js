@@ -46,6 +46,29 @@ export function differences(from, to) {
     .map((name) => `${name} ${from.config[name] ?? '–'} → ${to.config[name] ?? '–'}`);
 }
 
+/** "amount warps amount warps …" as [[amount, warps]]. */
+function curve(text) {
+  const numbers = text.split(' ').map(Number);
+  return Array.from({ length: numbers.length / 2 }, (_, i) => [numbers[2 * i], numbers[2 * i + 1]]);
+}
+
+/** For a winner the curves of its block; nothing where its GPU or family is unknown. */
+function curvesOf(table) {
+  const name = ({ device, threads, registers, smem_bytes }) =>
+    [device, threads, registers ?? 0, smem_bytes].join(' ');
+  const found = new Map(
+    rows(table).map((row) => [
+      name(row),
+      {
+        threads: curve(row.against_threads),
+        registers: curve(row.against_registers),
+        smem_bytes: curve(row.against_smem),
+      },
+    ]),
+  );
+  return (winner) => found.get(name({ ...winner, device: winner.device.number })) ?? null;
+}
+
 /** All that the page shows. */
 export function read(tables) {
   const devices = rows(tables.devices).map((device, number) => ({ ...device, number, peaks: {} }));
@@ -70,9 +93,10 @@ export function read(tables) {
     rows: parseCsv(file.text),
   }));
   const benchmarks = files.filter((file) => file.kind === 'bench').flatMap(benchmarkRows);
+  const curves = curvesOf(tables.curves);
   const winners = rows(tables.winners)
     .map(subject)
-    .map((winner) => withNeighbours(winner, trials, benchmarks));
+    .map((winner) => ({ ...withNeighbours(winner, trials, benchmarks), curves: curves(winner) }));
   return {
     about: rows(tables.about)[0],
     devices,

@@ -3,6 +3,7 @@ import { drawCharts, drawForPrint, redrawCharts } from './chart.js';
 import { edge, isSquare, read, sizeText } from './data.js';
 import { choice, element } from './elements.js';
 import { count, digits, percent } from './format.js';
+import { curves } from './sections/curves.js';
 import { heatmap } from './sections/heatmap.js';
 import { occupancy } from './sections/occupancy.js';
 import { roofline } from './sections/roofline.js';
@@ -15,7 +16,7 @@ import { chooseTheme, chosenTheme, theme, watchTheme } from './theme.js';
 const data = read(JSON.parse(document.getElementById('data').textContent));
 data.families = [...new Set([...data.winners, ...data.trials].map((run) => run.family))].sort();
 
-const sections = [speed, roofline, heatmap, occupancy, trace, study, winners];
+const sections = [speed, roofline, heatmap, occupancy, curves, trace, study, winners];
 
 const typesOf = (devices) => [
   ...new Set(
