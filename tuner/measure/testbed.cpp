@@ -1,12 +1,22 @@
 #include "tuner/measure/testbed.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 namespace mmtune {
 namespace {
 
 constexpr double kOneCall = std::numeric_limits<double>::infinity();  // an estimate for which no call is replayed
+constexpr double kHeavy_us = 200;  // a call that keeps all of the GPU busy for so long can meet the power limit
+constexpr auto kSettling = std::chrono::milliseconds(500);  // of such calls; the clocks follow the power within less
+
+void settle(std::vector<Stopwatch>& watches) {
+  const auto end = std::chrono::steady_clock::now() + kSettling;
+  while (std::chrono::steady_clock::now() < end) {
+    for (Stopwatch& watch : watches) watch.sample_us();
+  }
+}
 
 }  // namespace
 
@@ -30,6 +40,7 @@ std::vector<Stopwatch> Testbed::line_up(const std::vector<Call>& calls) {
     watches.push_back(watch(call, slowest_us < kReplayed_us ? 0 : kOneCall));
     watches.back().sample_us();
   }
+  if (slowest_us > kHeavy_us) settle(watches);
   return watches;
 }
 

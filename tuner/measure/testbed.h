@@ -46,7 +46,8 @@ class Testbed {
   /// The time of one call by itself.
   double one_call_us(const Call& call);
 
-  /// A stopwatch for each call, all in the mode that suits the slowest, after one untimed sample each.
+  /// A stopwatch for each call, all in the mode that suits the slowest, after one untimed sample each; of long calls
+  /// after as many as it takes for the GPU to reach the clock that it can hold under them.
   std::vector<Stopwatch> line_up(const std::vector<Call>& calls);
 
  private:
