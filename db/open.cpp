@@ -150,7 +150,8 @@ void accept(Database& database, OpenMode mode) {
     refuse(file, fmt::format("format {} is older than {}", header.version, current),
            fmt::format("run `mmtune tune --db {}` once: every command that writes migrates it", file));
   }
-  if (const std::string fault = fault_of_schema(database, embedded_schema()); !fault.empty()) {
+  static const Schema schema(embedded_schema());
+  if (const std::string fault = schema.fault_of(database); !fault.empty()) {
     refuse(file, fault, "restore a copy, or move it away and tune again");
   }
 }

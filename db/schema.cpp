@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
-#include <vector>
 
 namespace mmtune {
 
@@ -14,8 +12,8 @@ namespace {
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// Words, numbers, quoted texts and single characters, without blanks and comments.
-std::vector<std::string> tokens_of(std::string_view sql) {
-  std::vector<std::string> tokens;
+std::vector<std::string_view> tokens_of(std::string_view sql) {
+  std::vector<std::string_view> tokens;
   while (!sql.empty()) {
     std::size_t size = 1;
     bool counts = true;
@@ -30,20 +28,20 @@ std::vector<std::string> tokens_of(std::string_view sql) {
     } else if (is_word(sql[0])) {
       size = static_cast<std::size_t>(std::find_if_not(sql.begin(), sql.end(), is_word) - sql.begin());
     }
-    if (counts) tokens.emplace_back(sql.substr(0, size));
+    if (counts) tokens.push_back(sql.substr(0, size));
     sql.remove_prefix(size);
   }
   return tokens;
 }
 
 /// The statements of a script, each as its tokens.
-std::vector<std::vector<std::string>> statements_of(std::string_view script) {
-  std::vector<std::vector<std::string>> statements(1);
-  for (std::string& token : tokens_of(script)) {
+std::vector<std::vector<std::string_view>> statements_of(std::string_view script) {
+  std::vector<std::vector<std::string_view>> statements(1);
+  for (const std::string_view token : tokens_of(script)) {
     if (token == ";") {
       statements.emplace_back();
     } else {
-      statements.back().push_back(std::move(token));
+      statements.back().push_back(token);
     }
   }
   statements.pop_back();  // behind the last ;
@@ -51,23 +49,23 @@ std::vector<std::vector<std::string>> statements_of(std::string_view script) {
 }
 
 /// "table" of CREATE TABLE.
-std::string kind_of(const std::vector<std::string>& statement) {
-  std::string kind = statement.size() > 2 ? statement[1] : "";
+std::string kind_of(const std::vector<std::string_view>& statement) {
+  std::string kind(statement.size() > 2 ? statement[1] : "");
   std::transform(kind.begin(), kind.end(), kind.begin(), [](unsigned char c) { return std::tolower(c); });
   return kind;
 }
 
 /// The statement cut into what stands before its first list, the items of the list, and the rest. Those of a table come
 /// in a fixed order.
-std::vector<std::string> canonical(const std::vector<std::string>& statement) {
+std::vector<std::string> canonical(const std::vector<std::string_view>& statement) {
   std::vector<std::string> parts(1);  // before the list, its items, behind it
   int depth = 0;
   bool behind = false;
-  for (const std::string& token : statement) {
+  for (const std::string_view token : statement) {
     const bool opens = !behind && token == "(" && depth++ == 0;
     const bool closes = !behind && token == ")" && --depth == 0;
     if (opens || closes || (depth == 1 && token == ",")) parts.emplace_back();
-    parts.back() += token + ' ';
+    parts.back().append(token) += ' ';
     behind = behind || closes;
   }
   for (std::string& part : parts) {
@@ -77,38 +75,42 @@ std::vector<std::string> canonical(const std::vector<std::string>& statement) {
   return parts;
 }
 
-/// By "table trial" or "index trial_by_binary" what a script creates.
-std::map<std::string, std::vector<std::string>> objects_of(std::string_view script) {
-  std::map<std::string, std::vector<std::string>> objects;
-  for (const auto& statement : statements_of(script)) {
-    if (statement.size() > 2) objects[fmt::format("{} {}", kind_of(statement), statement[2])] = canonical(statement);
-  }
-  return objects;
+/// From its first token to its last, all of which are parts of one text.
+std::string_view text_of(const std::vector<std::string_view>& statement) {
+  const char* end = statement.back().data() + statement.back().size();
+  return {statement.front().data(), static_cast<std::size_t>(end - statement.front().data())};
 }
 
 }  // namespace
 
-std::string fault_of_schema(Database& database, std::string_view schema) {
-  static const auto kStatistics =
-      objects_of("CREATE TABLE sqlite_stat1(tbl,idx,stat); CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample);");
-  auto expected = objects_of(schema);
-  const std::size_t count = expected.size();
-  expected.insert(kStatistics.begin(), kStatistics.end());
+Schema::Schema(std::string_view script) {
+  for (const auto& statement : statements_of(script)) {
+    if (statement.size() <= 2) continue;
+    objects_[fmt::format("{} {}", kind_of(statement), statement[2])] = {text_of(statement), canonical(statement)};
+  }
+}
+
+std::string Schema::fault_of(Database& database) const {
+  static const Schema kStatistics(
+      "CREATE TABLE sqlite_stat1(tbl,idx,stat); CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample);");
   std::size_t found = 0;
   Rows rows = database.query("SELECT type, name, sql FROM sqlite_schema");
   while (rows.next()) {
     const std::string_view type = rows.text(0).value_or("");
     const std::string_view name = rows.text(1).value_or("");
+    const std::string_view sql = rows.text(2).value_or("");
     if (type == "index" && rows.is_null(2)) continue;  // of a constraint
     const std::string object = fmt::format("{} {}", type, name);
+    const bool is_statistics = kStatistics.objects_.contains(object);
+    const auto& expected = is_statistics ? kStatistics.objects_ : objects_;
     const auto ours = expected.find(object);
     if (ours == expected.end()) return fmt::format("holds the {} \"{}\", which no mmtune writes", type, name);
-    if (canonical(tokens_of(rows.text(2).value_or(""))) != ours->second) {
+    if (sql != ours->second.text && canonical(tokens_of(sql)) != ours->second.parts) {
       return fmt::format("its {} is not that of this format", object);
     }
-    if (!kStatistics.contains(object)) ++found;
+    if (!is_statistics) ++found;
   }
-  return found == count ? "" : "tables or indices are missing";
+  return found == objects_.size() ? "" : "tables or indices are missing";
 }
 
 }  // namespace mmtune

@@ -222,6 +222,23 @@ TEST_F(FleetMerge, KeepsLaunchesThatRun) {
   EXPECT_THAT(store.check().faults, IsEmpty());
 }
 
+TEST_F(FleetMerge, KillsAndLostCompilesOfOtherMachinesStayThere) {
+  const auto other = decided("other", 0, 10, 31);
+  {
+    Store theirs = Store::open(other, OpenMode::read_write);
+    Trial killer = sample_trial(3);
+    killer.outcome = Outcome::crashed;
+    theirs.begin({{killer.key, killer.environment, "boot"}});
+    theirs.put(killer);
+    theirs.put_lost_compile({"0123abcd", "sm_90a", "13.0", "simt", "BM=128", Outcome::timed_out, 7, 1000, ""});
+    ASSERT_THAT(theirs.suspects(), ::testing::SizeIs(1));
+  }
+  Store store = open();
+  EXPECT_EQ(store.merge_from({other}).trials_added, 2);
+  EXPECT_THAT(store.suspects(), IsEmpty());
+  EXPECT_THAT(store.lost_compiles(), IsEmpty());
+}
+
 TEST_F(FleetMerge, IntoADamagedDatabaseDeletesNothing) {
   const auto other = decided("other", 0, 10, 31);
   open().put(sample_trial(3));

@@ -237,6 +237,18 @@ TEST_F(OpenTest, RefusesPlacesAndJournalsOfOthers) {
   expect_refused(path_, "belongs to another user");
 }
 
+TEST_F(OpenTest, TakesFilesOfRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  open().put(sample_trial());
+  fs::permissions(path_, fs::perms::others_read, fs::perm_options::add);
+  fs::permissions(directory_, fs::perms::others_read | fs::perms::others_exec, fs::perm_options::add);
+  const pid_t child = in_child([&] {
+    become_ordinary_user();
+    EXPECT_TRUE(open(OpenMode::read_only).find(sample_trial().key));
+  });
+  EXPECT_EQ(status_of(child), 0) << "as a system's administrator installs them";
+}
+
 TEST_F(OpenTest, ReadsFromReadOnlyDirectories) {
   open().put(sample_trial());
   hand_over(path_);

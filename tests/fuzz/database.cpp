@@ -6,6 +6,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace mmtune;
   constexpr std::size_t kHeader = 4;
   std::string bytes = fuzz::sample().bytes();
+  const fuzz::SqliteMemory memory;
   auto patches = fuzz::text_of(data, size);
   while (patches.size() >= kHeader && !bytes.empty()) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(patches[i]); };
@@ -18,6 +19,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     patches.remove_prefix(kHeader + patch.size());
   }
-  fuzz::use_database(bytes);
+  fuzz::use_database(bytes, fuzz::text_of(data, size));
   return 0;
 }

@@ -15,6 +15,7 @@
 #include "templates/render.h"
 #include "tests/db/samples.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/sqlite_memory.h"
 
 namespace mmtune::fuzz {
 
@@ -23,6 +24,7 @@ class SampleDatabase {
   /// Decisions that the dispatch of an H200 accepts, one measured and one predicted.
   SampleDatabase() {
     log::set_level(log::Level::silent);
+    serve_sqlite();
     std::string pattern = std::filesystem::temp_directory_path() / "mmtune_fuzz_XXXXXX";
     const std::filesystem::path directory = mkdtemp(pattern.data());
     const std::string path = directory / "mmtune.db";
@@ -82,8 +84,9 @@ inline const SampleDatabase& sample() {
   return database;
 }
 
-/// Everything that readers and writers do with a database whose file has these bytes, in memory. What they get must be
-/// what mmtune writes.
-void use_database(std::string_view bytes);
+/// What readers or writers do with a database whose file has these bytes, in memory; what they get must be what mmtune
+/// writes. The sum of the input's bytes says what is done: one thing takes a quarter of the time of all, and a change
+/// of any byte asks for another.
+void use_database(std::string_view bytes, std::string_view input);
 
 }  // namespace mmtune::fuzz

@@ -61,12 +61,36 @@ std::string bytes_of(sqlite3* handle) {
 
 /// Types of columns and NOT NULL do not bind a program that can write the file; the format has them nevertheless.
 constexpr const char* kLoosen =
-    "CREATE TEMP TABLE kept AS SELECT name, sql FROM sqlite_schema; PRAGMA writable_schema = ON;"
-    "UPDATE sqlite_schema SET sql = replace(replace(replace(sql, 'STRICT', ''), ') , WITHOUT', ') WITHOUT'),"
-    " 'NOT NULL', ''); PRAGMA writable_schema = RESET";
-constexpr const char* kRestore =
     "PRAGMA writable_schema = ON;"
-    "UPDATE sqlite_schema SET sql = (SELECT k.sql FROM kept k WHERE k.name = sqlite_master.name)";
+    "UPDATE sqlite_schema SET sql = replace(replace(replace(sql, 'STRICT', ''), ') , WITHOUT', ') WITHOUT'),"
+    " 'NOT NULL', '')";
+
+/// The sample without them, and what makes it one with them again.
+struct Loose {
+  std::string bytes;
+  std::string restore = "PRAGMA writable_schema = ON;";
+};
+
+const Loose& loose() {
+  static const Loose made = [] {
+    Loose loose;
+    sqlite3* handle = open_raw(fuzz::sample().bytes());
+    sqlite3_stmt* statement = nullptr;
+    constexpr const char* kStatements =
+        "SELECT printf('UPDATE sqlite_schema SET sql = %Q WHERE name = %Q;', sql, name) FROM sqlite_schema"
+        " WHERE sql IS NOT NULL";
+    fuzz::require(sqlite3_prepare_v2(handle, kStatements, -1, &statement, nullptr) == SQLITE_OK, kStatements);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+      loose.restore += reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+    }
+    sqlite3_finalize(statement);
+    exec(handle, kLoosen);
+    loose.bytes = bytes_of(handle);
+    sqlite3_close(handle);
+    return loose;
+  }();
+  return made;
+}
 
 void bind_cell(sqlite3_stmt* statement, char type, const std::string& value) {
   constexpr long long kMost = 2 << 20;
@@ -113,8 +137,9 @@ void set_column(sqlite3* handle, std::string_view line) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  sqlite3* handle = open_raw(fuzz::sample().bytes());
-  exec(handle, kLoosen);
+  const Loose& sample = loose();
+  const fuzz::SqliteMemory memory;
+  sqlite3* handle = open_raw(sample.bytes);
   exec(handle, "BEGIN");
   auto lines = fuzz::text_of(data, size);
   while (!lines.empty()) {
@@ -122,10 +147,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     set_column(handle, lines.substr(0, end));
     lines.remove_prefix(std::min(end + 1, lines.size()));
   }
+  exec(handle, sample.restore);
   exec(handle, "COMMIT");
-  exec(handle, kRestore);
   const std::string bytes = bytes_of(handle);
   sqlite3_close(handle);
-  fuzz::use_database(bytes);
+  fuzz::use_database(bytes, fuzz::text_of(data, size));
   return 0;
 }

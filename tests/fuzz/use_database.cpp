@@ -1,3 +1,6 @@
+#include <array>
+#include <numeric>
+
 #include "runtime/dispatch.h"
 #include "tests/fuzz/database.h"
 
@@ -57,14 +60,12 @@ void write(Store& store) {
 
 }  // namespace
 
-void use_database(std::string_view bytes) {
+void use_database(std::string_view bytes, std::string_view input) {
+  constexpr std::array<void (*)(Store&), 4> kUses{read, dispatch, merge, write};
+  const auto use = std::accumulate(input.begin(), input.end(), input.size()) % kUses.size();
   allow<DatabaseError>([&] {
-    Store store = Store::open_image(bytes, OpenMode::read_only);
-    for (void (*use)(Store&) : {read, dispatch, merge}) allow<DatabaseError>([&] { use(store); });
-  });
-  allow<DatabaseError>([&] {
-    Store store = Store::open_image(bytes, OpenMode::read_write);
-    write(store);
+    Store store = Store::open_image(bytes, kUses[use] == write ? OpenMode::read_write : OpenMode::read_only);
+    kUses[use](store);
   });
 }
 

@@ -51,6 +51,85 @@ TEST_F(CoverTest, FewKernelsServeTheSampleAndASecondRunMeasuresNothing) {
   EXPECT_EQ(store().trials().size(), trials);
 }
 
+class CoverOfShares : public CoverTest {
+ protected:
+  /// The cover on a database of this name, as one process or as one of several.
+  Result cover(const std::string& database, const std::string& shard) const {
+    return mmtune(fmt::format("{} --shard {} --db '{}'", kCover, shard, path(database)));
+  }
+
+  Result merge(const std::string& files) const {
+    return shell(fmt::format("cd '{}' && '{}' db merge --db fleet.db {}", path(""), MMTUNE_BINARY, files));
+  }
+
+  /// "problem family config": its decisions.
+  std::set<std::string> decisions(const std::string& database) const {
+    std::set<std::string> list;
+    for (const Winner& winner : Store::open(path(database), OpenMode::read_only).winners()) {
+      const TrialKey& key = winner.trial.key;
+      list.insert(fmt::format("{} {} {}", to_string(key.problem), key.family, key.config));
+    }
+    return list;
+  }
+};
+
+TEST_F(CoverOfShares, MergedTheyGiveTheKernelsOfOneProcess) {
+  const Result one = cover("one.db", "none");
+  ASSERT_EQ(one.code, 0) << one.err;
+  std::size_t searched = 0;
+  for (int number = 1; number <= 3; ++number) {
+    const std::string database = fmt::format("shard-{}.db", number);
+    const Result share = cover(database, fmt::format("{}/3", number));
+    ASSERT_EQ(share.code, 0) << share.err;
+    EXPECT_EQ(share.out, "") << "kernels are chosen when all is known";
+    EXPECT_THAT(share.err, HasSubstr(fmt::format("share {}/3, by --shard: ", number)));
+    EXPECT_THAT(share.err, HasSubstr("merge the databases"));
+    searched += decisions(database).size();
+  }
+  EXPECT_EQ(searched, 8u) << "each size of the sample in one share";
+  ASSERT_EQ(merge("shard-*.db").code, 0);
+  const Result all = cover("fleet.db", "none");
+  ASSERT_EQ(all.code, 0) << all.err;
+  EXPECT_EQ(all.out, one.out);
+  EXPECT_EQ(decisions("fleet.db"), decisions("one.db"));
+  EXPECT_THAT(all.err, testing::Not(HasSubstr("best of "))) << "no size is searched again";
+}
+
+TEST_F(CoverOfShares, AShareThatIsMissingIsSearchedLater) {
+  const Result one = cover("one.db", "none");
+  ASSERT_EQ(cover("shard-1.db", "1/3").code, 0);
+  ASSERT_EQ(cover("shard-3.db", "3/3").code, 0);
+  ASSERT_EQ(merge("shard-1.db shard-3.db").code, 0);
+  const Result rest = cover("fleet.db", "none");
+  EXPECT_EQ(rest.out, one.out) << rest.err;
+  EXPECT_EQ(decisions("fleet.db"), decisions("one.db"));
+}
+
+TEST_F(CoverOfShares, ASecondRunMeasuresNothing) {
+  ASSERT_EQ(cover("shard.db", "1/2").code, 0);
+  const auto contents = [&] {
+    return mmtune(fmt::format("show --trials --format csv --db '{}'", path("shard.db"))).out;
+  };
+  const std::string first = contents();
+  const Result second = cover("shard.db", "1/2");
+  EXPECT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(contents(), first);
+}
+
+TEST_F(CoverOfShares, AShareWithoutSizesLeavesADatabase) {
+  const Result result = mmtune("cover --device model:h200 --sizes 64..128 --samples 1 --family naive --shard 2/2");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("0 of 1 problem"));
+  EXPECT_THAT(mmtune("db check --format csv").out, HasSubstr("\n0,0,0,0\n"));
+}
+
+TEST_F(CoverOfShares, TheEnvironmentNamesTheShare) {
+  const Result result = shell(fmt::format("MMTUNE_DB='{}' SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_COUNT=4 '{}' {}",
+                                          path("default.db"), MMTUNE_BINARY, kCover));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("share 2/4, by SLURM_ARRAY_TASK_ID 1 of 4: 2 of 8 problems; --shard none"));
+}
+
 TEST_F(CoverTest, AnAuditHasARowForEachSizeAndPolicy) {
   ASSERT_EQ(mmtune(std::string(kCover)).code, 0);
   const auto decisions = store().winners().size();

@@ -3,9 +3,25 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
+#include <optional>
+
+#include "db/store.h"
+#include "templates/families.h"
 #include "tuner/text/sizes.h"
 
 namespace mmtune {
+namespace {
+
+std::optional<Candidate> stored_winner(const std::string& path, const Problem& problem, const DeviceKey& device) {
+  Store store = Store::open(path, OpenMode::read_only);
+  for (const Evidence evidence : {Evidence::measured, Evidence::predicted}) {
+    const auto winner = store.find_winner(device, problem, evidence);
+    if (const auto candidate = winner ? candidate_of(winner->trial.key) : std::nullopt) return candidate;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Problem one_problem(const std::string& size, const Options& options) {
   const auto sizes = parse_sizes(size);
@@ -14,6 +30,21 @@ Problem one_problem(const std::string& size, const Options& options) {
                                  sizes.size() * options.precisions.size() * options.layouts.size()));
   }
   return packed_problem(options.precisions[0], options.layouts[0], sizes[0].m, sizes[0].n, sizes[0].k);
+}
+
+Candidate one_candidate(const std::string& family, const std::string& config, const Problem& problem,
+                        const DeviceSpec& device, const Options& options) {
+  if (!family.empty()) {
+    const Family& named = family_named(family);
+    return {&named, named.complete(named.parse(config), problem, device)};
+  }
+  const std::string path = database_path(options);
+  const bool may_be_missing = options.database.empty();
+  if (!may_be_missing || database_exists(path)) {
+    if (const auto candidate = stored_winner(path, problem, key_of(device))) return *candidate;
+  }
+  throw UsageError(fmt::format("{}: {} has no winner for {}; run mmtune tune --sizes {}x{}x{}, or name --family",
+                               to_string(problem), path, device.name, problem.m, problem.n, problem.k));
 }
 
 }  // namespace mmtune

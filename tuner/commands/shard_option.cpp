@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "runtime/env.h"
+#include "runtime/log.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -91,6 +92,16 @@ Option shard_option(std::optional<Share>& shard) {
               "only the I-th of N shares of the problems, which take about the same time; none: all (default: as "
               "Slurm or Kubernetes says)",
           .target = parsed_target(shard, parse_share)};
+}
+
+Share take_share(SessionOptions& session, const std::optional<Share>& named) {
+  const auto [share, origin] = named ? ChosenShare{*named, "--shard"} : share_in_environment();
+  if (origin.empty() || share.count == 1) return {};
+  const auto all = static_cast<std::int64_t>(session.problems.size());
+  session.problems = problems_of(session, share);
+  log::warning("share {}/{}, by {}: {} of {}; --shard none tunes them all", share.number, share.count, origin,
+               session.problems.size(), counted(all, "problem"));
+  return share;
 }
 
 Share parse_share(std::string_view text) {

@@ -18,6 +18,10 @@ struct ChosenShare {
 /// --shard; `shard` stays empty without it.
 Option shard_option(std::optional<Share>& shard);
 
+/// Leaves the problems of the share that `named` or, without it, the environment says, and tells which they are and by
+/// what. Returns the share; 1/1, where nothing is shared. Throws UsageError.
+Share take_share(SessionOptions& session, const std::optional<Share>& named);
+
 /// "3/16", or "none" for 1/1. Throws UsageError.
 Share parse_share(std::string_view text);
 

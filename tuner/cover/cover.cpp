@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -20,9 +21,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The search of a decision: a cover that was completed, which searched the size, or only measured its kernels there.
+// The search of a decision: a cover that was completed, which searched the size, or only measured its kernels there; or
+// a share of one, which searched the size for others to go on with.
 constexpr std::string_view kSearched = "cover";
 constexpr std::string_view kMeasured = "covered";
+constexpr std::string_view kShared = "cover share";
 constexpr double kSearchShare = 0.75;      // of the budget, for searching each size by itself
 constexpr double kCrossShare = 0.4;        // of what is left then, for measuring kernels at other sizes
 constexpr double kFurtherShare = 0.9;      // of what is left then, for measuring those that were chosen
@@ -48,14 +51,18 @@ class Cover {
 
   CoverSummary run() {
     CoverSummary summary;
-    const std::vector<Problem> open = unfinished();
-    if (!open.empty()) {  // else the kernels are only chosen anew
-      summary.interrupted = search(open) || cross();
+    const std::vector<Problem> open = in_state(State::open, problems_of_sample());
+    const std::vector<Problem> searched = in_state(State::searched, problems_of_sample());
+    const bool is_finished = open.empty() && searched.empty();
+    if (!is_finished) {  // else the kernels are only chosen anew
+      const double missing = static_cast<double>(open.size()) / static_cast<double>(open.size() + searched.size());
+      spend((1 - missing) * searching_s());
+      summary.interrupted = search(open, missing * searching_s()).interrupted || cross();
       if (summary.interrupted) return summary;
     }
     const MeasuredKernels found = read();
     const std::vector<std::size_t> kernels = choose(found, summary);
-    if (!open.empty()) {
+    if (!is_finished) {
       summary.interrupted = measure(further(found, kernels), kFurtherShare);
       if (summary.interrupted) return summary;
     }
@@ -65,41 +72,78 @@ class Cover {
     return summary;
   }
 
+  /// The first part of a run for the sizes of the session.
+  SessionSummary search_share(int shares) {
+    const std::vector<Problem> open = in_state(State::open, options_.session.problems);
+    const SessionSummary summary = search(open, searching_s() / shares);
+    if (!summary.interrupted) hand_on(open);
+    return summary;
+  }
+
  private:
+  enum class State {
+    open,
+    searched,  ///< by a share
+    covered,
+  };
+
+  std::vector<Problem> problems_of_sample() const {
+    return {problems_.begin(), problems_.begin() + static_cast<std::ptrdiff_t>(options_.sample.size())};
+  }
+
   MeasuredKernels read() const {
     Store store = Store::open(options_.session.database, OpenMode::read_only);
     return {store, preparation_, problems_};
+  }
+
+  /// Of the budget, for searching all sizes of the sample.
+  double searching_s() const { return kSearchShare * options_.session.budget_s; }
+
+  /// Others have taken so much of the budget.
+  void spend(double time_s) {
+    begin_ -= std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_s));
   }
 
   double left_s() const {
     return options_.session.budget_s - std::chrono::duration<double>(Clock::now() - begin_).count();
   }
 
-  /// What one part of the run may take; 0: no limit.
-  double share_s(double share) const {
-    constexpr double kLeast_s = 1;
-    return options_.session.budget_s > 0 ? std::max(kLeast_s, share * left_s()) : 0;
+  /// 0: no limit.
+  double at_least_a_second(double budget_s) const {
+    return options_.session.budget_s > 0 ? std::max(1.0, budget_s) : 0;
   }
 
-  /// Sizes of the sample that no cover has been completed for.
-  std::vector<Problem> unfinished() const {
+  std::vector<Problem> in_state(State state, const std::vector<Problem>& problems) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
-    std::vector<Problem> open;
-    for (const AskedProblem& size : options_.sample) {
-      const Problem& problem = size.problem;
-      const auto winner = store.find_winner(key_of(device_.spec), problem, preparation_.evidence());
-      const bool is_done = winner && winner->search == kSearched && preparation_.makes(winner->trial.key);
-      if (!is_done) open.push_back(problem);
-    }
-    return open;
+    std::vector<Problem> found;
+    std::copy_if(problems.begin(), problems.end(), std::back_inserter(found),
+                 [&](const Problem& problem) { return state_of(store, problem) == state; });
+    return found;
   }
 
-  /// Each by itself. True if interrupted.
-  bool search(const std::vector<Problem>& problems) const {
+  State state_of(Store& store, const Problem& problem) const {
+    const auto winner = store.find_winner(key_of(device_.spec), problem, preparation_.evidence());
+    if (!winner || !preparation_.makes(winner->trial.key)) return State::open;
+    if (winner->search == kShared) return State::searched;
+    return winner->search == kSearched ? State::covered : State::open;
+  }
+
+  /// Each by itself.
+  SessionSummary search(const std::vector<Problem>& problems, double budget_s) const {
+    if (problems.empty()) return {};
     SessionOptions session = options_.session;
     session.problems = problems;
-    session.budget_s = share_s(kSearchShare);
-    return run_session(session).interrupted;
+    session.budget_s = at_least_a_second(budget_s);
+    return run_session(session);
+  }
+
+  /// What was found by now is what a run on the merged databases begins with.
+  void hand_on(const std::vector<Problem>& problems) const {
+    Store store = Store::open(options_.session.database, OpenMode::read_write);
+    for (const Problem& problem : problems) {
+      const auto winner = store.find_winner(key_of(device_.spec), problem, preparation_.evidence());
+      if (winner) store.put_winner(winner->trial.key, std::string(kShared), winner->candidates);
+    }
   }
 
   /// Kernels that did well at some size, at the sizes where they may do well too. True if interrupted.
@@ -113,7 +157,7 @@ class Cover {
       if (!lists[size].empty()) session.problems.push_back(problems_[size]);
     }
     if (session.problems.empty()) return false;
-    session.budget_s = share_s(share);
+    session.budget_s = at_least_a_second(share * left_s());
     session.listed = [&](const Problem& problem) {
       const auto size = std::find(problems_.begin(), problems_.end(), problem) - problems_.begin();
       return lists[static_cast<std::size_t>(size)];
@@ -292,5 +336,7 @@ Problem sampled_problem(const Problem& problem) {
 }
 
 CoverSummary cover(const CoverOptions& options) { return Cover(options).run(); }
+
+SessionSummary search_share(const CoverOptions& options, int shares) { return Cover(options).search_share(shares); }
 
 }  // namespace mmtune

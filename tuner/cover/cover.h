@@ -11,7 +11,8 @@
 namespace mmtune {
 
 struct CoverOptions {
-  SessionOptions session;  ///< of the whole run: its budget and all else; the problems are the sample's
+  SessionOptions
+      session;  ///< of the whole run: its budget and all else; the problems are the sample's, or a share of them
   std::vector<AskedProblem> sample;
   std::vector<Problem> further;  ///< sizes where the chosen kernels are measured, so that a choice among them is learnt
   std::size_t most_kernels = 64;
@@ -48,5 +49,10 @@ Problem sampled_problem(const Problem& problem);
 /// them at further sizes and stores which of them serves what as decisions. For GPUs of one model, or one model. Throws
 /// what run_session throws.
 CoverSummary cover(const CoverOptions& options);
+
+/// The first part of that for one of `shares` shares: searches the session's problems, which takes most of the time,
+/// for that share of the budget. cover() on the databases of all shares, merged, goes on from there; it searches sizes
+/// that no share has searched, and takes off its budget what the shares had. Throws what run_session throws.
+SessionSummary search_share(const CoverOptions& options, int shares);
 
 }  // namespace mmtune

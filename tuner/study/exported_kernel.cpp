@@ -1,13 +1,13 @@
 #include "tuner/study/exported_kernel.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <functional>
 #include <set>
 #include <string_view>
 #include <vector>
 
+#include "tuner/text/joined.h"
 #include "tuner/text/json.h"
 
 namespace mmtune {
@@ -35,22 +35,15 @@ std::string_view name_of(MapFormat format) {
   return kNames[static_cast<std::size_t>(format)];
 }
 
-template <class Values, class Write>
-std::string list(const Values& values, const Write& write) {
-  std::vector<std::string> texts;
-  for (const auto& value : values) texts.push_back(write(value));
-  return fmt::format("[{}]", fmt::join(texts, ", "));
-}
-
 std::string triple(const Extent3& extent) { return fmt::format("[{}, {}, {}]", extent.x, extent.y, extent.z); }
 
 std::string text_of(const LaunchStep& step) {
   return fmt::format(
       "\n    {{\"kernel\": {}, \"grid\": {}, \"block\": {}, \"cluster\": {}, \"smem_bytes\": {}, \"cooperative\": {}, "
-      "\"takes_turns\": {}, \"overlaps_previous\": {}, \"arguments\": {}}}",
+      "\"takes_turns\": {}, \"overlaps_previous\": {}, \"arguments\": [{}]}}",
       json_string(step.kernel), triple(step.grid), triple(step.block), triple(step.cluster), step.smem_bytes,
       step.resident, step.takes_turns, step.overlaps_previous,
-      list(step.args, [](const Arg& arg) { return json_string(to_string(arg)); }));
+      joined(step.args, [](const Arg& arg) { return json_string(to_string(arg)); }));
 }
 
 std::string text_of(const TensorMapSpec& map) {
@@ -60,9 +53,9 @@ std::string text_of(const TensorMapSpec& map) {
   };
   return fmt::format(
       "\n    {{\"name\": {}, \"base\": {}, \"format\": \"{}\", \"swizzle_bytes\": {}, \"fills_with_nan\": {}, "
-      "\"l2_promotion_bytes\": {}, \"dimensions\": {}}}",
+      "\"l2_promotion_bytes\": {}, \"dimensions\": [{}]}}",
       json_string(map.name), json_string(to_string(map.base)), name_of(map.format), map.swizzle_bytes,
-      map.fills_with_nan, map.l2_promotion_bytes, list(map.dimensions, dimension));
+      map.fills_with_nan, map.l2_promotion_bytes, joined(map.dimensions, dimension));
 }
 
 std::string text_of(const WorkspaceSlice& slice) {
@@ -90,13 +83,13 @@ std::string launch_json(const Program& program, const DeviceSpec& device) {
       json_string(program.binary.target), json_string(program.source.hash));
   text += fmt::format("  \"alignment_bytes\": {{\"A\": {}, \"B\": {}, \"C\": {}}},\n", plan.needs.a, plan.needs.b,
                       plan.needs.c);
-  text += fmt::format("  \"workspace\": {{\"bytes\": {}, \"alignment_bytes\": {}, \"slices\": {}}},\n",
+  text += fmt::format("  \"workspace\": {{\"bytes\": {}, \"alignment_bytes\": {}, \"slices\": [{}]}},\n",
                       plan.workspace.bytes(), WorkspaceLayout::kAlignment,
-                      list(plan.workspace.slices(), [](const WorkspaceSlice& slice) { return text_of(slice); }));
-  text +=
-      fmt::format("  \"tensor_maps\": {},\n", list(plan.maps, [](const TensorMapSpec& map) { return text_of(map); }));
-  return text +
-         fmt::format("  \"steps\": {}\n}}\n", list(plan.steps, [](const LaunchStep& step) { return text_of(step); }));
+                      joined(plan.workspace.slices(), [](const WorkspaceSlice& slice) { return text_of(slice); }));
+  text += fmt::format("  \"tensor_maps\": [{}],\n",
+                      joined(plan.maps, [](const TensorMapSpec& map) { return text_of(map); }));
+  return text + fmt::format("  \"steps\": [{}]\n}}\n",
+                            joined(plan.steps, [](const LaunchStep& step) { return text_of(step); }));
 }
 
 }  // namespace mmtune

@@ -1,7 +1,6 @@
 #include "tuner/study/kernel_bundle.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "runtime/arguments.h"
 #include "templates/dtype.h"
+#include "tuner/text/joined.h"
 
 namespace mmtune {
 
@@ -18,14 +18,6 @@ const Table& bundle_dispatcher();
 }  // namespace embedded
 
 namespace {
-
-/// A braced list of what `write` makes of the values.
-template <class Values, class Write>
-std::string braced(const Values& values, const Write& write) {
-  std::vector<std::string> texts;
-  for (const auto& value : values) texts.push_back(write(value));
-  return fmt::format("{{{}}}", fmt::join(texts, ", "));
-}
 
 std::string braced_extents(const Extent3& extent) {
   return fmt::format("{{{}, {}, {}}}", extent.x, extent.y, extent.z);
@@ -37,9 +29,9 @@ std::string argument_entry(const Arg& arg) {
 }
 
 std::string step_entry(const LaunchStep& step) {
-  return fmt::format("\n        {{\"{}\", {}, {}, {}, {}, {}, {}, {}, {}}}", step.kernel, braced_extents(step.grid),
+  return fmt::format("\n        {{\"{}\", {}, {}, {}, {}, {}, {}, {}, {{{}}}}}", step.kernel, braced_extents(step.grid),
                      braced_extents(step.block), braced_extents(step.cluster), step.smem_bytes, step.resident,
-                     step.takes_turns, step.overlaps_previous, braced(step.args, argument_entry));
+                     step.takes_turns, step.overlaps_previous, joined(step.args, argument_entry));
 }
 
 std::string dimension_entry(const MapDimension& each) {
@@ -53,9 +45,9 @@ std::string map_entry(const TensorMapSpec& spec, const LaunchPlan& plan, const P
   const TensorMapLayout layout = tensor_map(spec, plan, problem, nowhere);
   return fmt::format(
       "\n        {{{}, static_cast<CUtensorMapDataType>({}), {}, static_cast<CUtensorMapSwizzle>({}), "
-      "static_cast<CUtensorMapL2promotion>({}), static_cast<CUtensorMapFloatOOBfill>({}), {}}}",
+      "static_cast<CUtensorMapL2promotion>({}), static_cast<CUtensorMapFloatOOBfill>({}), {{{}}}}}",
       argument_entry(spec.base), static_cast<int>(layout.type), layout.element_bytes, static_cast<int>(layout.swizzle),
-      static_cast<int>(layout.l2_promotion), static_cast<int>(layout.fill), braced(spec.dimensions, dimension_entry));
+      static_cast<int>(layout.l2_promotion), static_cast<int>(layout.fill), joined(spec.dimensions, dimension_entry));
 }
 
 std::string_view scalar_of(const FormatTraits& format) {
@@ -77,10 +69,10 @@ std::string product_entry(const Entry& entry, const DeviceSpec& device) {
   const auto slice = [](const WorkspaceSlice& each) {
     return fmt::format("{}", each.bytes > 0 ? each.offset_bytes : -1);
   };
-  text += fmt::format("       {},\n", braced(plan.workspace.slices(), slice));
-  text += fmt::format("       {},\n",
-                      braced(plan.maps, [&](const TensorMapSpec& each) { return map_entry(each, plan, p); }));
-  return text + fmt::format("       {}}},\n", braced(plan.steps, step_entry));
+  text += fmt::format("       {{{}}},\n", joined(plan.workspace.slices(), slice));
+  text += fmt::format("       {{{}}},\n",
+                      joined(plan.maps, [&](const TensorMapSpec& each) { return map_entry(each, plan, p); }));
+  return text + fmt::format("       {{{}}}}},\n", joined(plan.steps, step_entry));
 }
 
 }  // namespace

@@ -5,61 +5,46 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <map>
-#include <sstream>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "tuner/text/files.h"
+#include "tuner/text/size_file.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
 /// Where the columns stand.
 struct CallColumns {
   std::array<std::size_t, 3> extents{0, 1, 2};
-  std::size_t precision = kNone;
-  std::size_t layout = kNone;
-  std::size_t weight = 3;
+  std::optional<std::size_t> precision;
+  std::optional<std::size_t> layout;
+  std::optional<std::size_t> weight = 3;
   bool are_named = false;
 };
 
-std::istringstream open_calls(const std::string& path) {
-  return std::istringstream(read_text_file(path, fmt::format("size file '@{}'", excerpt(path))));
-}
-
-bool is_heading(std::string_view line) { return std::isalpha(static_cast<unsigned char>(line.front())) != 0; }
-
-CallColumns read_heading(std::string_view line, const std::string& path) {
-  const auto cells = split(line, ',');
-  const auto position = [&](std::string_view name) {
-    const auto found = std::find(cells.begin(), cells.end(), name);
-    return found == cells.end() ? kNone : static_cast<std::size_t>(found - cells.begin());
-  };
-  CallColumns columns{
-      {position("m"), position("n"), position("k")}, position("precision"), position("layout"), kNone, true};
-  for (const std::string_view name : {"seconds", "weight", "count"}) {
-    if (columns.weight == kNone) columns.weight = position(name);
-  }
-  if (std::count(columns.extents.begin(), columns.extents.end(), kNone) > 0) {
+CallColumns columns_of(const SizeFile& file, const std::string& path) {
+  if (!file.has_heading()) return {};
+  const auto extents = file.extents();
+  if (!extents) {
     throw UsageError(fmt::format("size file '@{}': its heading does not name the columns m, n and k", excerpt(path)));
   }
+  CallColumns columns{*extents, file.column("precision"), file.column("layout"), file.column("seconds"), true};
+  if (!columns.weight) columns.weight = file.column("weight");
+  if (!columns.weight) columns.weight = file.column("count");
   return columns;
 }
 
 /// One line of products.
-class Row {
+class CallRow {
  public:
-  Row(std::string_view line, const CallColumns& columns, std::string place)
-      : cells_(split(line, ',')), columns_(columns), place_(std::move(place)) {
+  CallRow(SizeFile::Row row, const CallColumns& columns)
+      : cells_(std::move(row.cells)), columns_(columns), place_("size file " + row.place) {
     if (!columns.are_named && cells_.size() != 3 && cells_.size() != 4) {
       throw UsageError(fmt::format("{}: expected m,n,k or m,n,k,weight", place_));
     }
@@ -68,9 +53,9 @@ class Row {
   WeightedSize call() const {
     WeightedSize call;
     call.size = {extent(0), extent(1), extent(2)};
-    if (columns_.precision != kNone) call.precision = value_of(parse_precision(cell(columns_.precision)), "precision");
-    if (columns_.layout != kNone) call.layout = value_of(parse_layout(cell(columns_.layout)), "layout");
-    if (columns_.weight != kNone && (columns_.are_named || cells_.size() == 4)) call.weight = weight();
+    if (columns_.precision) call.precision = value_of(parse_precision(cell(*columns_.precision)), "precision");
+    if (columns_.layout) call.layout = value_of(parse_layout(cell(*columns_.layout)), "layout");
+    if (columns_.weight && (columns_.are_named || cells_.size() == 4)) call.weight = weight();
     return call;
   }
 
@@ -91,7 +76,7 @@ class Row {
   }
 
   double weight() const {
-    const std::string_view text = cell(columns_.weight);
+    const std::string_view text = cell(*columns_.weight);
     double value = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failure != std::errc{} || end != text.data() + text.size() || !(value >= 0) || !(value < 1e300)) {
@@ -114,22 +99,12 @@ class Row {
 }  // namespace
 
 std::vector<WeightedSize> read_calls(const std::string& path) {
-  std::istringstream file = open_calls(path);
-  std::string line;
-  CallColumns columns;
+  SizeFile file(path);
+  const CallColumns columns = columns_of(file, path);
   std::vector<WeightedSize> calls;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, int, int>, std::size_t> known;
-  int number = 0;
-  bool is_first = true;
-  while (std::getline(file, line)) {
-    ++number;
-    const std::string_view text = trim(line);
-    if (text.empty() || text.front() == '#') continue;
-    if (std::exchange(is_first, false) && is_heading(text)) {
-      columns = read_heading(text, path);
-      continue;
-    }
-    const WeightedSize call = Row(text, columns, fmt::format("size file {}:{}", path, number)).call();
+  while (auto row = file.next()) {
+    const WeightedSize call = CallRow(*std::move(row), columns).call();
     if (std::min({call.size.m, call.size.n, call.size.k}) == 0) continue;
     const auto format = [](const auto& each) { return each ? static_cast<int>(*each) : -1; };
     const auto [found, is_new] = known.try_emplace(
@@ -151,12 +126,8 @@ std::vector<WeightedSize> read_calls(const std::string& path) {
 bool are_calls(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  std::istringstream file = open_calls(path);
-  std::string line;
-  std::getline(file, line);
-  const auto cells = split(line, ',');
-  return std::find(cells.begin(), cells.end(), "count") != cells.end() ||
-         std::find(cells.begin(), cells.end(), "seconds") != cells.end();
+  const SizeFile file(path);
+  return file.column("count") || file.column("seconds");
 }
 
 }  // namespace mmtune

@@ -33,7 +33,7 @@ struct WeightedSize {
 /// products, more than kMaxSizes of them, or what read_text_file() refuses.
 std::vector<WeightedSize> read_calls(const std::string& path);
 
-/// Whether it is a file, and no pipe, whose first line names a column count or seconds. Throws what read_text_file()
+/// Whether it is a file, and no pipe, whose heading names a column count or seconds. Throws what read_text_file()
 /// throws.
 bool are_calls(const std::string& path);
 

@@ -4,24 +4,17 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <set>
-#include <sstream>
 #include <tuple>
 
-#include "tuner/text/files.h"
+#include "tuner/text/size_file.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
 namespace {
-
-/// Where m, n and k stand in a file's rows.
-struct Columns {
-  std::size_t m = 0;
-  std::size_t n = 1;
-  std::size_t k = 2;
-};
 
 bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -114,51 +107,33 @@ class Expansion {
   }
 
   void add_file(const std::string& path) {
-    std::istringstream file(read_text_file(path, fmt::format("size file '@{}'", excerpt(path))));
-    std::string line;
-    Columns columns;
-    bool named = false;
-    int number = 0;
-    int rows = 0;
-    while (std::getline(file, line)) {
-      ++number;
-      const auto text = trim(line);
-      if (text.empty()) continue;
-      const auto cells = split(text, ',');
-      if (number == 1 && std::isalpha(static_cast<unsigned char>(text.front())) != 0) {
-        named = read_header(cells, columns);
-      } else {
-        add_row(cells, columns, named, fmt::format("{}:{}", path, number));
-        ++rows;
-      }
+    SizeFile file(path);
+    const auto extents = file.extents();  // any other heading stands over a single column of sizes
+    bool is_empty = true;
+    while (const auto row = file.next()) {
+      extents ? add_row(*row, *extents) : add_row(*row);
+      is_empty = false;
     }
-    if (rows == 0) {
+    if (is_empty) {
       throw UsageError(fmt::format("size file '@{}' holds no sizes; write one size per line or columns m,n,k", path));
     }
   }
 
-  /// Whether the header names all three columns; any other header stands over a single column of sizes.
-  static bool read_header(const std::vector<std::string_view>& cells, Columns& columns) {
-    const auto position = [&](std::string_view name) {
-      return static_cast<std::size_t>(std::find(cells.begin(), cells.end(), name) - cells.begin());
-    };
-    const Columns found{position("m"), position("n"), position("k")};
-    if (std::max({found.m, found.n, found.k}) == cells.size()) return false;
-    columns = found;
-    return true;
+  void add_row(const SizeFile::Row& row, const std::array<std::size_t, 3>& extents) {
+    const auto& [place, cells] = row;
+    if (cells.size() <= *std::max_element(extents.begin(), extents.end())) refuse(row);
+    const auto extent = [&](std::size_t axis) { return parse_number(row.cells[extents[axis]], row.place); };
+    add({extent(0), extent(1), extent(2)}, place);
   }
 
-  void add_row(const std::vector<std::string_view>& cells, const Columns& columns, bool named,
-               const std::string& place) {
-    if (named ? cells.size() > std::max({columns.m, columns.n, columns.k}) : cells.size() == 3) {
-      add({parse_number(cells[columns.m], place), parse_number(cells[columns.n], place),
-           parse_number(cells[columns.k], place)},
-          place);
-    } else if (!named && cells.size() == 1 && cells[0].front() != '@') {
-      add_token(cells[0]);
-    } else {
-      throw UsageError(fmt::format("size file {}: expected one size or the columns m,n,k", place));
-    }
+  void add_row(const SizeFile::Row& row) {
+    if (row.cells.size() == 3) return add_row(row, {0, 1, 2});
+    if (row.cells.size() != 1 || row.cells[0].front() == '@') refuse(row);
+    add_token(row.cells[0]);
+  }
+
+  [[noreturn]] static void refuse(const SizeFile::Row& row) {
+    throw UsageError(fmt::format("size file {}: expected one size or the columns m,n,k", row.place));
   }
 
   void add_square(std::int64_t extent, std::string_view token) { add({extent, extent, extent}, token); }

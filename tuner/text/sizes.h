@@ -5,7 +5,8 @@
 //   1000..10000:1000   from, to, step
 //   100..8100*3        from, to, factor
 //   1024x512x64        m, n and k
-//   @sizes.csv         a file: one of the forms above per line, or three columns m,n,k; a header line may name them
+//   @sizes.csv         a file: one of the forms above per line, or three columns m,n,k; a header line may name them;
+//                      empty lines and those that begin with # are left out
 //
 // Any mix of these, separated by commas.
 #pragma once

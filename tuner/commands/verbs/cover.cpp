@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <optional>
 
 #include "runtime/log.h"
 #include "tuner/commands/search_options.h"
+#include "tuner/commands/shard_option.h"
 #include "tuner/commands/verb.h"
 #include "tuner/cover/size_sample.h"
+#include "tuner/text/text.h"
 
 namespace mmtune {
 namespace {
@@ -24,6 +27,7 @@ struct CoverVerbOptions : SearchOptions {
   int kernels = 64;
   int samples = 0;  ///< 0: see samples_of()
   double loss_percent = 0;
+  std::optional<Share> shard;  ///< none: as the environment says
 };
 
 double parse_percent(std::string_view text) {
@@ -54,6 +58,20 @@ std::size_t samples_of(const CoverVerbOptions& options) {
   return std::clamp(static_cast<std::size_t>(budget_s / kSampleTime_s), kFewestSamples, kMostSamples);
 }
 
+ExitCode interrupted() {
+  log::warning("interrupted: what was finished is stored; the same command goes on from there");
+  return ExitCode::interrupted;
+}
+
+/// Kernels are chosen when the sizes of all shares are searched.
+ExitCode run_share(const CoverOptions& options, int shares) {
+  const SessionSummary summary = search_share(options, shares);
+  if (summary.interrupted) return interrupted();
+  log::warning("{} searched; merge the databases of all shares, and run this command with --shard none on them",
+               counted(static_cast<std::int64_t>(options.session.problems.size()), "size"));
+  return summary.failed > 0 ? ExitCode::no_candidate : ExitCode::done;
+}
+
 ExitCode run_cover(const CoverVerbOptions& options) {
   const std::size_t samples = samples_of(options);
   const auto calls = SizeDistribution::parse(options.sizes).spread(2 * samples, options.session.seed);
@@ -74,11 +92,10 @@ ExitCode run_cover(const CoverVerbOptions& options) {
   }
   cover_options.most_kernels = static_cast<std::size_t>(options.kernels);
   cover_options.loss = options.loss_percent / 100;
+  const Share share = take_share(cover_options.session, options.shard);
+  if (share.count > 1) return run_share(cover_options, share.count);
   const CoverSummary summary = cover(cover_options);
-  if (summary.interrupted) {
-    log::warning("interrupted: what was finished is stored; the same command goes on from there");
-    return ExitCode::interrupted;
-  }
+  if (summary.interrupted) return interrupted();
   print(kernels_table(summary.kernels), options);
   log::warning(
       "{}: {} kernels for {} sizes, {:.1f} % slower than the fastest of all candidates on average, {:.1f} % at worst",
@@ -98,10 +115,12 @@ Verb mmtune_verb_cover() {
             .group = VerbGroup::tuning,
             .help = "Find few kernels that serve all sizes of a range or list",
             .examples = {"mmtune cover --device 0 --sizes 48..8192 --budget 10m",
-                         "mmtune cover --device 0 --sizes 1..64x1024..8192x1024..8192 --kernels 16 --loss 2"},
+                         "mmtune cover --device 0 --sizes 1..64x1024..8192x1024..8192 --kernels 16 --loss 2",
+                         "mmtune cover --device 0 --sizes 48..8192 --budget 2h --shard 3/16 --db shard-3.db"},
             .run = [options] { return run_cover(*options); }};
   add_search_options(verb, *options);
   verb.options.front().help = SizeDistribution::kNotation;
+  verb.add("Problems", {shard_option(options->shard)});
   verb.add(
       "Cover",
       {{.names = "--kernels",

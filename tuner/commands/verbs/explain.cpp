@@ -1,12 +1,9 @@
 // mmtune explain: why a kernel takes the time that it takes.
-#include <fmt/format.h>
-#include <mmtune/error.h>
-
 #include <memory>
-#include <optional>
+#include <utility>
+#include <vector>
 
 #include "db/store.h"
-#include "templates/families.h"
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
@@ -24,49 +21,25 @@ struct ExplainOptions : Options {
   std::string config;
 };
 
-/// What the database knows of the problem on the device.
-struct Known {
-  std::optional<Winner> winner;
-  std::vector<TimedTrial> trials;  ///< fastest first
-};
-
-Known look_up(const ExplainOptions& options, const Problem& problem, const DeviceKey& device) {
-  Known known;
+/// Stored for the problem on the device, fastest first.
+std::vector<TimedTrial> stored_trials(const ExplainOptions& options, const Problem& problem, const DeviceKey& device) {
   const auto path = database_path(options);
-  if (options.database.empty() && !database_exists(path)) return known;
+  if (options.database.empty() && !database_exists(path)) return {};
   Store store = Store::open(path, OpenMode::read_only);
-  known.winner = store.find_winner(device, problem, Evidence::measured);
-  if (!known.winner) known.winner = store.find_winner(device, problem, Evidence::predicted);
   for (TimedProblem& each : timed_problems(store, device)) {
-    if (each.problem == problem) known.trials = std::move(each.trials);
+    if (each.problem == problem) return std::move(each.trials);
   }
-  return known;
-}
-
-Candidate wanted_candidate(const ExplainOptions& options, const Problem& problem, const DeviceSpec& device,
-                           const Known& known) {
-  if (!options.family.empty()) {
-    const Family& family = family_named(options.family);
-    return {&family, family.complete(family.parse(options.config), problem, device)};
-  }
-  if (!known.winner) {
-    throw UsageError(fmt::format("{}: nothing is stored in {}; run mmtune tune --sizes {}x{}x{}, or name --family",
-                                 to_string(problem), database_path(options), problem.m, problem.n, problem.k));
-  }
-  const TrialKey& key = known.winner->trial.key;
-  const Family& family = family_named(key.family);
-  return {&family, family.with_defaults(Config::parse(key.config), problem)};
+  return {};
 }
 
 ExitCode explain_kernel(const ExplainOptions& options) {
   const auto problem = one_problem(options.size, options);
   const auto device = choose_device(options.device);
-  const auto known = look_up(options, problem, key_of(device.spec));
-  const auto candidate = wanted_candidate(options, problem, device.spec, known);
+  const auto candidate = one_candidate(options.family, options.config, problem, device.spec, options);
   const auto nvrtc = nvrtc_if_installed();
   LocalCompiler compiler(device.spec, evidence_of(device), nvrtc ? &*nvrtc : nullptr);
   Explained explained{.device = device.spec, .program = compiler.program(*candidate.family, candidate.config, problem)};
-  for (const auto& [other, trial] : known.trials) {
+  for (const auto& [other, trial] : stored_trials(options, problem, key_of(device.spec))) {
     const bool is_this = key_of(other) == key_of(candidate);
     if (is_this) explained.trial = trial;
     if (is_this || explained.runner_up || trial.outcome != Outcome::ok) continue;

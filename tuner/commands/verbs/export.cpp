@@ -10,7 +10,6 @@
 #include "runtime/dispatch.h"
 #include "runtime/log.h"
 #include "runtime/template_files.h"
-#include "templates/families.h"
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
@@ -33,29 +32,11 @@ struct ExportOptions : Options {
   bool force = false;
 };
 
-/// The one that is named, else the stored winner.
-Candidate the_candidate(const ExportOptions& options, const Problem& problem, const DeviceChoice& device) {
-  if (!options.family.empty()) {
-    const Family& family = family_named(options.family);
-    return {&family, family.complete(family.parse(options.config), problem, device.spec)};
-  }
-  const std::string path = database_path(options);
-  if (database_exists(path)) {
-    auto store = Store::open(path, OpenMode::read_only);
-    for (const Evidence evidence : {Evidence::measured, Evidence::predicted}) {
-      const auto winner = store.find_winner(key_of(device.spec), problem, evidence);
-      if (const auto candidate = winner ? candidate_of(winner->trial.key) : std::nullopt) return *candidate;
-    }
-  }
-  throw UsageError(fmt::format("{}: nothing is tuned for {} on {}; tune it, or name a kernel with --family", path,
-                               to_string(problem), device.spec.name));
-}
-
 ExitCode export_kernel(const ExportOptions& options) {
   if (options.size.empty()) throw UsageError("--kernel: needs --size, the problem that it is for");
   const Problem problem = one_problem(options.size, options);
   const DeviceChoice device = choose_device(options.device);
-  const Candidate candidate = the_candidate(options, problem, device);
+  const Candidate candidate = one_candidate(options.family, options.config, problem, device.spec, options);
   const Nvrtc nvrtc = Nvrtc::load();
   LocalCompiler compiler(device.spec, evidence_of(device), &nvrtc);
   const Program program = compiler.program(*candidate.family, candidate.config, problem);

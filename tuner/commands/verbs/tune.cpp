@@ -35,16 +35,6 @@ struct TuneOptions : SearchOptions {
   bool force = false;                ///< overwrites it
 };
 
-/// Leaves the problems of the share that the options or the environment name.
-void take_share(SessionOptions& session, const std::optional<Share>& named) {
-  const auto [share, origin] = named ? ChosenShare{*named, "--shard"} : share_in_environment();
-  if (origin.empty() || share.count == 1) return;
-  const std::size_t all = session.problems.size();
-  session.problems = problems_of(session, share);
-  log::warning("share {}/{}, by {}: {} of {}; --shard none tunes them all", share.number, share.count, origin,
-               session.problems.size(), counted(static_cast<std::int64_t>(all), "problem"));
-}
-
 void echo(const SessionOptions& session) {
   constexpr std::int64_t kShown = 64;
   const Problem& first = session.problems.front();

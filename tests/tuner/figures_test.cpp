@@ -1,0 +1,124 @@
+// The figures that the documents quote are those of bench/results.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "test_paths.h"
+#include "tuner/text/text.h"
+
+namespace mmtune {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+
+/// A file of the source tree in one line, since sentences are wrapped.
+std::string content(const std::string& name) {
+  std::ostringstream text;
+  text << std::ifstream(fmt::format("{}/{}", MMTUNE_SOURCE_DIR, name)).rdbuf();
+  std::string line = text.str();
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
+std::vector<std::string> lines(const std::string& name) {
+  std::ifstream file(fmt::format("{}/{}", MMTUNE_SOURCE_DIR, name));
+  std::vector<std::string> all;
+  for (std::string line; std::getline(file, line);) all.push_back(line);
+  return all;
+}
+
+using Row = std::map<std::string, std::string, std::less<>>;
+
+/// Of a table without quoted cells, by the names of its columns.
+std::vector<Row> rows(const std::string& name) {
+  const auto all = lines(name);
+  std::vector<Row> rows;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const auto names = split(all.front(), ',');
+    const auto cells = split(all[i], ',');
+    Row& row = rows.emplace_back();
+    for (std::size_t column = 0; column < names.size(); ++column) row[std::string(names[column])] = cells.at(column);
+  }
+  return rows;
+}
+
+double number(const Row& row, std::string_view column) { return std::stod(row.find(column)->second); }
+
+std::string microseconds(double us) { return fmt::format("{:.{}f}", us, us < 10 ? 2 : us < 100 ? 1 : 0); }
+
+TEST(Figures, TheReadmesTableIsTheRaceWithCublas) {
+  const auto readme = lines("README.md");
+  int sizes = 0;
+  for (const Row& row : rows("bench/results/nvidia-h200/fp32_vs_cublas.csv")) {
+    if (row.at("set") != "square") continue;
+    const std::string begin = fmt::format("| {} |", row.at("m"));
+    const auto quoted =
+        std::find_if(readme.begin(), readme.end(), [&](const std::string& line) { return line.starts_with(begin); });
+    ASSERT_NE(quoted, readme.end()) << begin;
+    EXPECT_THAT(*quoted, EndsWith(fmt::format("| {} | {:.1f} | {:.0f} % | {:.2f} |",
+                                              microseconds(number(row, "mmtune_us")), number(row, "mmtune_tflops"),
+                                              100 * number(row, "peak_share"), number(row, "ratio"))));
+    ++sizes;
+  }
+  EXPECT_EQ(sizes, 6);
+}
+
+TEST(Figures, TheReadmeNamesTheExtremes) {
+  const auto all = rows("bench/results/nvidia-h200/fp32_vs_cublas.csv");
+  const auto [worst, best] = std::minmax_element(
+      all.begin(), all.end(), [](const Row& x, const Row& y) { return number(x, "ratio") < number(y, "ratio"); });
+  const auto ratio = [](const Row& row) {
+    return fmt::format("{:.2f} ({}×{}×{})", number(row, "ratio"), row.at("m"), row.at("n"), row.at("k"));
+  };
+  double error = 0;
+  int slower = 0;
+  for (const Row& row : all) {
+    error = std::max(error, number(row, "mmtune_error") / number(row, "cublas_error"));
+    slower += number(row, "ratio") < 1 ? 1 : 0;
+  }
+  const std::string readme = content("README.md");
+  EXPECT_THAT(readme, HasSubstr(fmt::format("Over {} shapes", all.size())));
+  EXPECT_THAT(readme, HasSubstr(fmt::format("between {} and {};", ratio(*worst), ratio(*best))));
+  EXPECT_EQ(slower, 1) << "all others are at least 1.00";
+  EXPECT_THAT(readme, HasSubstr(fmt::format("at most {:.2f} times that of cuBLAS", error)));
+}
+
+TEST(Figures, AWholeRunLeavesWhatIsSaid) {
+  const std::vector<std::string> run = lines("bench/results/nvidia-h200/whole_run.txt");
+  std::istringstream counts(run.back());
+  int trials = 0, programs = 0;
+  counts >> trials >> programs;
+  EXPECT_THAT(content("docs/database.md"),
+              HasSubstr(fmt::format("leaves {} trials and {} programs", trials, programs)));
+}
+
+TEST(Figures, SearchesOfAPublishedSpaceAreThoseOfTheFile) {
+  std::map<std::string, std::map<int, std::vector<double>>> shares;  // by strategy and evaluations
+  for (const Row& row : rows("bench/results/search_public.csv")) {
+    shares[row.at("strategy")][std::stoi(row.at("evaluations"))].push_back(number(row, "share_of_best"));
+  }
+  const std::string page = content("docs/measuring.md");
+  for (const auto& [strategy, name] :
+       std::map<std::string, std::string>{{"guided", "`guided`"},
+                                          {"random", "`random`"},
+                                          {"random_by_definition", "random, by definition"},
+                                          {"genetic_by_definition", "genetic, by definition"},
+                                          {"greedy_by_definition", "greedy, by definition"}}) {
+    std::string row = fmt::format("| {} |", name);
+    for (const auto& [evaluations, all] : shares.at(strategy)) {
+      double sum = 0;
+      for (const double share : all) sum += share;
+      row += fmt::format(" {:.3f} ({:.3f}) |", sum / static_cast<double>(all.size()),
+                         *std::min_element(all.begin(), all.end()));
+    }
+    EXPECT_THAT(page, HasSubstr(row));
+  }
+}
+
+}  // namespace
+}  // namespace mmtune

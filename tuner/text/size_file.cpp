@@ -1,0 +1,56 @@
+#include "tuner/text/size_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "tuner/text/files.h"
+#include "tuner/text/text.h"
+
+namespace mmtune {
+
+SizeFile::SizeFile(const std::string& path)
+    : path_(path), text_(read_text_file(path, fmt::format("size file '@{}'", excerpt(path)))), rest_(text_) {
+  const std::string_view line = next_line();
+  const bool is_heading = !line.empty() && std::isalpha(static_cast<unsigned char>(line.front())) != 0;
+  if (is_heading) {
+    heading_ = split(line, ',');
+  } else {
+    first_ = line;
+  }
+}
+
+std::optional<SizeFile::Row> SizeFile::next() {
+  const std::string_view first = std::exchange(first_, {});
+  const std::string_view line = first.empty() ? next_line() : first;
+  if (line.empty()) return std::nullopt;
+  return Row{fmt::format("{}:{}", path_, number_), split(line, ',')};
+}
+
+/// Empty at the end.
+std::string_view SizeFile::next_line() {
+  while (!rest_.empty()) {
+    const std::string_view whole = rest_.substr(0, rest_.find('\n'));
+    rest_.remove_prefix(std::min(rest_.size(), whole.size() + 1));
+    ++number_;
+    const std::string_view line = trim(whole);
+    if (!line.empty() && line.front() != '#') return line;
+  }
+  return {};
+}
+
+std::optional<std::size_t> SizeFile::column(std::string_view name) const {
+  const auto found = std::find(heading_.begin(), heading_.end(), name);
+  if (found == heading_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - heading_.begin());
+}
+
+std::optional<std::array<std::size_t, 3>> SizeFile::extents() const {
+  const auto m = column("m"), n = column("n"), k = column("k");
+  if (!m || !n || !k) return std::nullopt;
+  return std::array{*m, *n, *k};
+}
+
+}  // namespace mmtune
