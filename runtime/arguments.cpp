@@ -184,7 +184,11 @@ TensorMapLayout tensor_map(const TensorMapSpec& spec, const LaunchPlan& plan, co
   return layout;
 }
 
-ScalarArgument::ScalarArgument(const FormatTraits& format, double value) {
+ScalarArgument::ScalarArgument(const FormatTraits& format, double value, const Operands& operands)
+    : first_(operands.c),
+      ld_(std::max<std::int64_t>(1, operands.ld.c)),
+      inverse_(std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(ld_)),
+      bias_(operands.bias) {
   if (format.integer) {
     value_.int32 = static_cast<std::int32_t>(value);
   } else if (format.bytes == sizeof(double)) {
@@ -199,8 +203,8 @@ KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem,
     : operands_(addresses_of(operands)),
       lds_(leading_dimensions(operands)),
       extents_{problem.m, problem.n, problem.k},
-      scalars_{ScalarArgument(traits(problem.precision).scalar, operands.alpha),
-               ScalarArgument(traits(problem.precision).scalar, operands.beta)},
+      scalars_{ScalarArgument(traits(problem.precision).scalar, operands.alpha, operands),
+               ScalarArgument(traits(problem.precision).scalar, operands.beta, operands)},
       maps_(plan.maps.size(), &memory_) {
   slices_.reserve(plan.workspace.slices().size());
   for (const WorkspaceSlice& slice : plan.workspace.slices()) {

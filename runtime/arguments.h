@@ -44,10 +44,11 @@ struct TensorMapLayout {
 TensorMapLayout tensor_map(const TensorMapSpec& spec, const LaunchPlan& plan, const Problem& problem,
                            const Operands& operands);
 
-/// alpha or beta as a precision's row has it: float, double or int.
+/// alpha or beta as a precision's row has it, float, double or int, which is all that a program reads without an
+/// epilogue. One with an epilogue reads what follows too: the type Scalar of templates/device/fused.cuh.
 class ScalarArgument {
  public:
-  ScalarArgument(const FormatTraits& format, double value);
+  ScalarArgument(const FormatTraits& format, double value, const Operands& operands);
   void* address() { return &value_; }
 
  private:
@@ -56,6 +57,10 @@ class ScalarArgument {
     double fp64;
     std::int32_t int32;
   } value_{};
+  CUdeviceptr first_;      ///< address of C
+  std::int64_t ld_;        ///< of C, at least 1
+  std::uint64_t inverse_;  ///< floor((2^64 - 1) / ld_)
+  CUdeviceptr bias_;
 };
 
 /// The values of all arguments of one call, in the types that kernels declare. Has room for those of ordinary plans, so

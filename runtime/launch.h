@@ -18,6 +18,7 @@ struct Operands {
   double alpha = 1;
   double beta = 0;
   CUdeviceptr workspace = 0;  ///< LaunchPlan::workspace as one piece, 256-byte aligned
+  CUdeviceptr bias = 0;       ///< of programs that were rendered with one: m or n elements in the format of C
 };
 
 /// A loaded program with one function per distinct step of its plan, its limits raised to what the plan needs.

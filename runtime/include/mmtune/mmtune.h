@@ -8,6 +8,7 @@
 // other languages is <mmtune/mmtune_c.h>, with names and arguments like cuBLAS's <mmtune/blas.h>.
 #pragma once
 
+#include <mmtune/epilogue.h>
 #include <mmtune/error.h>
 #include <mmtune/types.h>
 
@@ -59,6 +60,12 @@ enum class Order {
 /// int32 and int8, alpha and beta must be 32-bit integers; they are numbers of the host. Extents go up to 2^40, and no
 /// operand has more than 2^48 elements, padding included.
 ///
+/// With `epilogue`, C is activation(alpha * op(A)[m,k] * op(B)[k,n] + beta * C + bias), see <mmtune/epilogue.h>,
+/// computed in the format of the sums and rounded once. Its rows and columns are those of the caller's C, in either
+/// order, and the products of a batch share the bias. The kernel of the call without an epilogue is compiled with it:
+/// that is what prepare() does. Where it was not called, the product and the epilogue are two kernels, and C is rounded
+/// between them.
+///
 /// With `batch`, several such products of one shape run one after the other, each on its own matrices and with a launch
 /// of its own: what is saved is the overhead of a call, not that of a launch.
 struct Gemm {
@@ -82,6 +89,7 @@ struct Gemm {
   std::int64_t stride_a = 0;  ///< elements from the A of a product to that of the next; 0: they share it
   std::int64_t stride_b = 0;
   std::int64_t stride_c = 0;  ///< no two products may write one element
+  Epilogue epilogue = {};
 };
 
 /// The matrices of a batch, one address for each product: device addresses, in arrays of the host.
@@ -96,7 +104,7 @@ struct Answer {
   Match match = Match::exact;
   std::string family;      ///< "simt"; empty where there is nothing to do
   std::string config;      ///< "BM=128 BN=64 …"
-  double expected_us = 0;  ///< time on the GPU
+  double expected_us = 0;  ///< time on the GPU, without an epilogue's part
   bool measured = false;   ///< whether expected_us was measured for this size; else the model had a part in it
   std::string why;         ///< one line for people
 };
@@ -142,6 +150,9 @@ class Library {
   /// Makes sure that later calls of these sizes and alignments on this stream neither load nor compile nor allocate, so
   /// that they can be captured into a graph. Compiles, if NVRTC is there, what no stored kernel can run: the nearest
   /// tuned configuration, or the fallback. Addresses as in plan().
+  ///
+  /// Calls with an epilogue always need NVRTC: what is stored has none. Besides the kernel with the epilogue, one is
+  /// compiled that finishes plain products of other sizes with the same precision, activation and kind of bias.
   ///
   /// The library's workspaces belong to a stream and live as long as the library. Graphs that were captured from one
   /// stream and run at the same time need their own: Gemm::workspace. Between a captured call's own
