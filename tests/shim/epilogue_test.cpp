@@ -2,19 +2,21 @@
 // different ways, and the kernel that gives a plain product its epilogue.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <map>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "templates/families.h"
+#include "tests/fused_product.h"
 #include "tests/shim/product.h"
 
 namespace mmtune::shim {
 namespace {
 
-using test::Scalars;
+using test::all_fusions;
+using test::FusedProduct;
 using test::Values;
 
 constexpr Scene kScenes[] = {
@@ -26,80 +28,26 @@ constexpr Scene kScenes[] = {
     {"no depth", 33, 40, 0, Values::whole, {.alpha = 3, .beta = 2}},
 };
 
-/// A scene whose values are whole, with a bias, and what must become of C.
-class FusedProduct {
- public:
-  FusedProduct(const Scene& scene, Precision precision, Layout layout, const Fusion& fusion)
-      : scalars_(scene.scalars),
-        fusion_(fusion),
-        problem_{precision, layout, scene.m, scene.n, scene.k, {}},
-        a_(traits(precision).a, stored_a(problem_), scene.gaps, scene.values, 1),
-        b_(traits(precision).b, stored_b(problem_), scene.gaps, scene.values, 2),
-        c_(traits(precision).c, stored_c(problem_), scene.gaps, scalars_.beta == 0 ? Values::nan : Values::whole, 3),
-        bias_(traits(precision).c, {1, fusion.bias == Bias::per_row ? scene.m : scene.n}, {}, Values::whole, 4) {
-    problem_.align =
-        alignment_of(problem_, {a_.ld(), b_.ld(), c_.ld()}, {a_.offset_bytes(), b_.offset_bytes(), c_.offset_bytes()});
-  }
+/// Calls run(operands) and returns what is wrong with C then, or nothing.
+template <class Run>
+std::string complaint_after(const FusedProduct& product, const Scene& scene, const Fusion& fusion,
+                            std::int64_t workspace_bytes, const Run& run) {
+  const MatrixMemory a(product.a), b(product.b), c(product.c), bias(product.bias);
+  const Memory workspace(static_cast<std::size_t>(workspace_bytes));
+  run(Operands{a.address(),
+               b.address(),
+               c.address(),
+               {product.a.ld(), product.b.ld(), product.c.ld()},
+               scene.scalars.alpha,
+               scene.scalars.beta,
+               workspace.address(),
+               fusion.bias == Bias::none ? 0 : bias.address()});
+  return product.complaint(c.image());
+}
 
-  const Problem& problem() const { return problem_; }
-
-  /// Calls run(operands) and returns the first thing that is wrong with C then, or nothing.
-  template <class Run>
-  std::string complaint_after(std::int64_t workspace_bytes, const Run& run) const {
-    const MatrixMemory a(a_), b(b_), c(c_), bias(bias_);
-    const Memory workspace(static_cast<std::size_t>(workspace_bytes));
-    run(Operands{a.address(),
-                 b.address(),
-                 c.address(),
-                 {a_.ld(), b_.ld(), c_.ld()},
-                 scalars_.alpha,
-                 scalars_.beta,
-                 workspace.address(),
-                 fusion_.bias == Bias::none ? 0 : bias.address()});
-    return complaint(c.image());
-  }
-
- private:
-  std::string complaint(const std::vector<char>& image) const {
-    const test::Sums sums = test::multiply(problem_, a_, b_);
-    for (std::int64_t row = 0; row < problem_.m; ++row) {
-      for (std::int64_t column = 0; column < problem_.n; ++column) {
-        const FormatTraits& format = traits(problem_.precision).c;
-        const double before = before_activation(sums, row, column);
-        const double expected = activated(before);
-        const double actual = test::decode(format.format, c_.bits(image, row, column));
-        const bool is_exact = fusion_.activation != Activation::gelu;
-        const double most = is_exact ? 0 : format.roundoff * std::abs(expected) + 2e-7 * std::abs(before);
-        if (std::abs(actual - (is_exact ? test::rounded(format, expected) : expected)) <= most) continue;
-        return fmt::format("C[{},{}] is {}, should be {}", row, column, actual, expected);
-      }
-    }
-    return c_.gaps_intact(image) ? "" : "elements outside of C were written";
-  }
-
-  double before_activation(const test::Sums& sums, std::int64_t row, std::int64_t column) const {
-    double value = problem_.k == 0 ? 0 : scalars_.alpha * sum(sums, row, column);
-    if (scalars_.beta != 0) value += scalars_.beta * c_.at(row, column);
-    if (fusion_.bias != Bias::none) value += bias_.at(0, fusion_.bias == Bias::per_row ? row : column);
-    return value;
-  }
-
-  double sum(const test::Sums& sums, std::int64_t row, std::int64_t column) const {
-    const double value = sums.value[static_cast<std::size_t>(row * problem_.n + column)];
-    if (!traits(problem_.precision).accumulator.integer) return value;
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(value));
-  }
-
-  double activated(double x) const {
-    if (fusion_.activation == Activation::relu) return std::max(x, 0.0);
-    return fusion_.activation == Activation::gelu ? x * std::erfc(-x * std::sqrt(0.5)) / 2 : x;
-  }
-
-  Scalars scalars_;
-  Fusion fusion_;
-  Problem problem_;
-  test::HostMatrix a_, b_, c_, bias_;
-};
+FusedProduct product_of(const Scene& scene, Precision precision, Layout layout, const Fusion& fusion) {
+  return {precision, layout, scene.m, scene.n, scene.k, scene.scalars, scene.gaps, fusion};
+}
 
 struct Case {
   std::string_view family;
@@ -112,16 +60,6 @@ struct Case {
 std::ostream& operator<<(std::ostream& out, const Case& of) {
   return out << of.family << ' ' << to_string(of.precision) << ' ' << to_string(of.layout) << ' ' << of.settings << ", "
              << to_string(of.fusion);
-}
-
-std::vector<Fusion> all_fusions() {
-  std::vector<Fusion> all;
-  for (const Activation activation : kAllActivations) {
-    for (const Bias bias : kAllBiases) {
-      if (!Fusion{activation, bias}.is_empty()) all.push_back({activation, bias});
-    }
-  }
-  return all;
 }
 
 /// Every way to store results with a bias either way, and all epilogues with one of them.
@@ -170,8 +108,8 @@ TEST_P(EpilogueOnTheHost, IsComputedBeforeTheRounding) {
   std::map<std::string, Program> programs;
   int runs = 0;
   for (const Scene& scene : kScenes) {
-    const FusedProduct product(scene, precision, layout, fusion);
-    const Problem& problem = product.problem();
+    const FusedProduct product = product_of(scene, precision, layout, fusion);
+    const Problem& problem = product.problem;
     if (!family.broken_rule(problem, config, device()).empty()) continue;
     const LaunchPlan plan = family.plan(problem, config, device());
     const Source source = render(kernel_sources(), family, problem, config, plan, compute_capability(device()), fusion);
@@ -181,10 +119,10 @@ TEST_P(EpilogueOnTheHost, IsComputedBeforeTheRounding) {
       program = programs.emplace(source.hash, Program(source, plan, kernel_sources())).first;
     }
     const auto order = static_cast<Order>(runs++ % 3);
-    EXPECT_EQ(product.complaint_after(plan.workspace.bytes(),
-                                      [&](const Operands& operands) {
-                                        launch(program->second, plan, problem, operands, order, scene.what);
-                                      }),
+    EXPECT_EQ(complaint_after(product, scene, fusion, plan.workspace.bytes(),
+                              [&](const Operands& operands) {
+                                launch(program->second, plan, problem, operands, order, scene.what);
+                              }),
               "")
         << scene.what;
   }
@@ -200,8 +138,8 @@ TEST(EpilogueAfterTheProduct, IsThatOfOneKernelWhereTheProductIsNotRounded) {
   const Family& family = family_named("naive");
   for (const Fusion& fusion : all_fusions()) {
     for (const Scene& scene : kScenes) {
-      const FusedProduct product(scene, Precision::fp32, Layout::nn, fusion);
-      const Problem& problem = product.problem();
+      const FusedProduct product = product_of(scene, Precision::fp32, Layout::nn, fusion);
+      const Problem& problem = product.problem;
       const Config config = family.default_config(problem);
       const int capability = compute_capability(device());
       const LaunchPlan plain = family.plan(problem, config, device()), finish = finish_plan(problem);
@@ -214,12 +152,12 @@ TEST(EpilogueAfterTheProduct, IsThatOfOneKernelWhereTheProductIsNotRounded) {
         if (found != programs.end()) return found->second;
         return programs.emplace(of.hash, Program(of, plan, kernel_sources())).first->second;
       };
-      EXPECT_EQ(product.complaint_after(
-                    plain.workspace.bytes(),
-                    [&](const Operands& operands) {
-                      launch(program(source, plain), plain, problem, operands, Order::forward, scene.what);
-                      launch(program(second, finish), finish, problem, operands, Order::forward, scene.what);
-                    }),
+      EXPECT_EQ(complaint_after(product, scene, fusion, plain.workspace.bytes(),
+                                [&](const Operands& operands) {
+                                  launch(program(source, plain), plain, problem, operands, Order::forward, scene.what);
+                                  launch(program(second, finish), finish, problem, operands, Order::forward,
+                                         scene.what);
+                                }),
                 "")
           << scene.what << ", " << to_string(fusion);
     }
