@@ -152,14 +152,14 @@ TEST_F(PreparedEpilogue, RunsInOneKernelOfTheTunedConfiguration) {
 TEST_F(PreparedEpilogue, OtherSizesRunTheSameProgramOrAPlainOneAndASecondKernel) {
   Library library = Library::open();
   library.prepare(std::array{memory_.call(8)});
-  Ememory_.call(8)PECT_EQ(launches_of(library, memory_.call(9)), 1);
+  EXPECT_EQ(launches_of(library, memory_.call(9)), 1);
   const Gemm other = memory_.call(64);
-  Ememory_.call(8)PECT_EQ(launches_of(library, other), 2);
-  Ememory_.call(8)PECT_THAT(library.gemm(other, nullptr).why, HasSubstr("relu by a second kernel"));
-  Ememory_.call(8)PECT_THROW(library.enqueue(memory_.call(64, {.activation = Activation::gelu}), nullptr), Error)
+  EXPECT_EQ(launches_of(library, other), 2);
+  EXPECT_THAT(library.gemm(other, nullptr).why, HasSubstr("relu by a second kernel"));
+  EXPECT_THROW(library.enqueue(memory_.call(64, {.activation = Activation::gelu}), nullptr), Error)
       << "another epilogue is another program";
   library.prepare(std::array{other});
-  Ememory_.call(8)PECT_EQ(launches_of(library, other), 1);
+  EXPECT_EQ(launches_of(library, other), 1);
 }
 
 TEST_F(PreparedEpilogue, NothingIsLoadedOrAllocatedAfterPreparing) {
