@@ -12,15 +12,15 @@ namespace mmtune {
 
 namespace {
 
-constexpr auto known = [](const auto& all, auto value) {
+constexpr auto is_known = [](const auto& all, auto value) {
   return std::find(all.begin(), all.end(), value) != all.end();
 };
 
 void check_formats(const Gemm& call) {
-  if (!known(kAllPrecisions, call.precision)) {
+  if (!is_known(kAllPrecisions, call.precision)) {
     throw UsageError(fmt::format("precision = {}: unknown; use a mmtune::Precision", static_cast<int>(call.precision)));
   }
-  if (!known(kAllLayouts, call.layout)) {
+  if (!is_known(kAllLayouts, call.layout)) {
     throw UsageError(fmt::format("layout = {}: unknown; use a mmtune::Layout", static_cast<int>(call.layout)));
   }
   if (call.order != Order::row_major && call.order != Order::column_major) {
@@ -124,11 +124,11 @@ Bias exchanged(Bias bias) {
 }
 
 void check_epilogue(const Epilogue& epilogue, const FormatTraits& format, Precision precision) {
-  if (!known(kAllActivations, epilogue.activation)) {
+  if (!is_known(kAllActivations, epilogue.activation)) {
     throw UsageError(fmt::format("epilogue.activation = {}: unknown; use a mmtune::Activation",
                                  static_cast<int>(epilogue.activation)));
   }
-  if (!known(kAllBiases, epilogue.bias)) {
+  if (!is_known(kAllBiases, epilogue.bias)) {
     throw UsageError(fmt::format("epilogue.bias = {}: unknown; use a mmtune::Bias", static_cast<int>(epilogue.bias)));
   }
   if (epilogue.activation == Activation::gelu && format.integer) {
