@@ -184,11 +184,7 @@ TensorMapLayout tensor_map(const TensorMapSpec& spec, const LaunchPlan& plan, co
   return layout;
 }
 
-ScalarArgument::ScalarArgument(const FormatTraits& format, double value, const Operands& operands)
-    : first_(operands.c),
-      ld_(std::max<std::int64_t>(1, operands.ld.c)),
-      inverse_(std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(ld_)),
-      bias_(operands.bias) {
+ScalarArgument::ScalarArgument(const FormatTraits& format, double value) {
   if (format.integer) {
     value_.int32 = static_cast<std::int32_t>(value);
   } else if (format.bytes == sizeof(double)) {
@@ -198,13 +194,20 @@ ScalarArgument::ScalarArgument(const FormatTraits& format, double value, const O
   }
 }
 
+KernelScalar::KernelScalar(const FormatTraits& format, double value, const Operands& operands)
+    : number(format, value),
+      first(operands.c),
+      ld(std::max<std::int64_t>(1, operands.ld.c)),
+      inverse(std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(ld)),
+      bias(operands.bias) {}
+
 KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem, const Operands& operands,
                                  Encode encode)
     : operands_(addresses_of(operands)),
       lds_(leading_dimensions(operands)),
       extents_{problem.m, problem.n, problem.k},
-      scalars_{ScalarArgument(traits(problem.precision).scalar, operands.alpha, operands),
-               ScalarArgument(traits(problem.precision).scalar, operands.beta, operands)},
+      scalars_{KernelScalar(traits(problem.precision).scalar, operands.alpha, operands),
+               KernelScalar(traits(problem.precision).scalar, operands.beta, operands)},
       maps_(plan.maps.size(), &memory_) {
   slices_.reserve(plan.workspace.slices().size());
   for (const WorkspaceSlice& slice : plan.workspace.slices()) {
@@ -229,7 +232,7 @@ void* KernelArguments::address(const Arg& arg) {
     case Arg::Kind::extent:
       return &extents_.at(arg.index());
     case Arg::Kind::scalar:
-      return scalars_.at(arg.index()).address();
+      return &scalars_.at(arg.index());
     case Arg::Kind::slice:
       return &slices_.at(arg.index());
     case Arg::Kind::map:

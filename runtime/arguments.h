@@ -44,11 +44,10 @@ struct TensorMapLayout {
 TensorMapLayout tensor_map(const TensorMapSpec& spec, const LaunchPlan& plan, const Problem& problem,
                            const Operands& operands);
 
-/// alpha or beta as a precision's row has it, float, double or int, which is all that a program reads without an
-/// epilogue. One with an epilogue reads what follows too: the type Scalar of templates/device/fused.cuh.
+/// alpha or beta as a precision's row has it: float, double or int.
 class ScalarArgument {
  public:
-  ScalarArgument(const FormatTraits& format, double value, const Operands& operands);
+  ScalarArgument(const FormatTraits& format, double value);
   void* address() { return &value_; }
 
  private:
@@ -57,11 +56,20 @@ class ScalarArgument {
     double fp64;
     std::int32_t int32;
   } value_{};
-  CUdeviceptr first_;      ///< address of C
-  std::int64_t ld_;        ///< of C, at least 1
-  std::uint64_t inverse_;  ///< floor((2^64 - 1) / ld_)
-  CUdeviceptr bias_;
 };
+
+/// The same as a kernel gets it. A program without an epilogue reads the number alone, one with an epilogue all of
+/// this: it is the type Scalar of templates/device/fused.cuh.
+struct KernelScalar {
+  KernelScalar(const FormatTraits& format, double value, const Operands& operands);
+
+  ScalarArgument number;
+  CUdeviceptr first;      ///< address of C
+  std::int64_t ld;        ///< of C, at least 1
+  std::uint64_t inverse;  ///< floor((2^64 - 1) / ld)
+  CUdeviceptr bias;
+};
+static_assert(offsetof(KernelScalar, first) == 8 && sizeof(KernelScalar) == 40, "as kernels read it");
 
 /// The values of all arguments of one call, in the types that kernels declare. Has room for those of ordinary plans, so
 /// that a call allocates nothing; larger plans work too.
@@ -88,7 +96,7 @@ class KernelArguments {
   std::array<CUdeviceptr, 3> operands_;
   std::array<std::int64_t, 3> lds_;
   std::array<std::int64_t, 3> extents_;
-  std::array<ScalarArgument, 2> scalars_;
+  std::array<KernelScalar, 2> scalars_;
   std::pmr::vector<CUdeviceptr> slices_{&memory_};
   std::pmr::vector<CUtensorMap> maps_;
 };

@@ -11,7 +11,7 @@
 #include "mmtune/activation.cuh"
 #include "mmtune/numeric.cuh"
 
-// alpha or beta, and the epilogue's operands, as runtime/arguments.h lays them out.
+// alpha or beta, and the epilogue's operands, as KernelScalar of runtime/arguments.h has them.
 struct Scalar {
   Number number;
   u64 first;    // address of C[0, 0]
