@@ -194,8 +194,23 @@ ScalarArgument::ScalarArgument(const FormatTraits& format, double value) {
   }
 }
 
-KernelScalar::KernelScalar(const FormatTraits& format, double value, const Operands& operands)
-    : number(format, value),
+namespace {
+
+/// An empty product counts as zero, whatever alpha is.
+ScalarArgument alpha_of(const Problem& problem, const Operands& operands) {
+  if (operands.beta_address != 0) return ScalarArgument(problem.k == 0 ? 0 : operands.alpha_address);
+  return {traits(problem.precision).scalar, operands.alpha};
+}
+
+ScalarArgument beta_of(const Problem& problem, const Operands& operands) {
+  if (operands.beta_address != 0) return ScalarArgument(operands.beta_address);
+  return {traits(problem.precision).scalar, operands.beta};
+}
+
+}  // namespace
+
+KernelScalar::KernelScalar(ScalarArgument argument, const Operands& operands)
+    : number(argument),
       first(operands.c),
       ld(std::max<std::int64_t>(1, operands.ld.c)),
       inverse(std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(ld)),
@@ -206,8 +221,7 @@ KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem,
     : operands_(addresses_of(operands)),
       lds_(leading_dimensions(operands)),
       extents_{problem.m, problem.n, problem.k},
-      scalars_{KernelScalar(traits(problem.precision).scalar, operands.alpha, operands),
-               KernelScalar(traits(problem.precision).scalar, operands.beta, operands)},
+      scalars_{KernelScalar(alpha_of(problem, operands), operands), KernelScalar(beta_of(problem, operands), operands)},
       maps_(plan.maps.size(), &memory_) {
   slices_.reserve(plan.workspace.slices().size());
   for (const WorkspaceSlice& slice : plan.workspace.slices()) {

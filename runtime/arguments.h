@@ -48,6 +48,8 @@ TensorMapLayout tensor_map(const TensorMapSpec& spec, const LaunchPlan& plan, co
 class ScalarArgument {
  public:
   ScalarArgument(const FormatTraits& format, double value);
+  /// Where it is loaded from.
+  explicit ScalarArgument(CUdeviceptr place) { value_.place = place; }
   void* address() { return &value_; }
 
  private:
@@ -55,13 +57,14 @@ class ScalarArgument {
     float fp32;
     double fp64;
     std::int32_t int32;
+    CUdeviceptr place;
   } value_{};
 };
 
 /// The same as a kernel gets it. A program without an epilogue reads the number alone, one with an epilogue all of
 /// this: it is the type Scalar of templates/device/fused.cuh.
 struct KernelScalar {
-  KernelScalar(const FormatTraits& format, double value, const Operands& operands);
+  KernelScalar(ScalarArgument argument, const Operands& operands);
 
   ScalarArgument number;
   CUdeviceptr first;      ///< address of C

@@ -84,6 +84,8 @@ Gemm gemm_of(const mmtune_call& call) {
   gemm.stride_c = call.stride_c;
   gemm.epilogue = {static_cast<mmtune::Activation>(call.activation), static_cast<mmtune::Bias>(call.bias),
                    call.bias_vector};
+  gemm.device_alpha = call.device_alpha;
+  gemm.device_beta = call.device_beta;
   return gemm;
 }
 

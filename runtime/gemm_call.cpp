@@ -140,6 +140,16 @@ void check_epilogue(const Epilogue& epilogue, const FormatTraits& format, Precis
   }
 }
 
+/// Whether alpha and beta are on the device.
+bool loads_scalars(const Gemm& call) {
+  if ((call.device_alpha == nullptr) != (call.device_beta == nullptr)) {
+    throw UsageError(fmt::format("device_{}: null pointer, but device_{} is given; pass both or none",
+                                 call.device_alpha == nullptr ? "alpha" : "beta",
+                                 call.device_alpha == nullptr ? "beta" : "alpha"));
+  }
+  return call.device_alpha != nullptr;
+}
+
 std::int64_t checked_batch(std::int64_t batch) {
   if (batch < 0) throw UsageError(fmt::format("batch = {}: a number of products cannot be negative", batch));
   return batch;
@@ -162,7 +172,8 @@ GemmCall check_call(const Gemm& call, CallPurpose purpose, const GemmPointers& p
   if (!by_rows) std::swap(a, b);
 
   const bool writes = purpose == CallPurpose::run && !checked.empty();
-  const bool reads = writes && call.k > 0 && call.alpha != 0;
+  const bool loads = loads_scalars(call);
+  const bool reads = writes && call.k > 0 && (loads || call.alpha != 0);
   const PrecisionTraits& types = traits(call.precision);
   const Placed at_a = place(a, stored_a(problem), types.a, reads, call);
   const Placed at_b = place(b, stored_b(problem), types.b, reads, call);
@@ -173,14 +184,15 @@ GemmCall check_call(const Gemm& call, CallPurpose purpose, const GemmPointers& p
                       at_b.address,
                       at_c.address,
                       {at_a.ld, at_b.ld, at_c.ld},
-                      call.alpha,
-                      call.beta,
-                      reinterpret_cast<CUdeviceptr>(call.workspace),
-                      0};
+                      loads ? 1 : call.alpha,
+                      loads ? 1 : call.beta,
+                      reinterpret_cast<CUdeviceptr>(call.workspace)};
+  checked.operands.alpha_address = address("device_alpha", call.device_alpha, false, types.scalar, call.precision);
+  checked.operands.beta_address = address("device_beta", call.device_beta, false, types.scalar, call.precision);
   check_epilogue(call.epilogue, types.c, call.precision);
   checked.operands.bias = address("epilogue.bias_vector", call.epilogue.bias_vector,
                                   writes && call.epilogue.bias != Bias::none, types.c, call.precision);
-  checked.fusion = {call.epilogue.activation, by_rows ? call.epilogue.bias : exchanged(call.epilogue.bias)};
+  checked.fusion = {call.epilogue.activation, by_rows ? call.epilogue.bias : exchanged(call.epilogue.bias), loads};
   checked.step_bytes = {at_a.step_bytes, at_b.step_bytes, at_c.step_bytes};
   checked.pointers = {a.addresses, b.addresses, pointers.c};
   checked.problem.align = alignment_of(problem, checked.operands.ld, {at_a.low_bits, at_b.low_bits, at_c.low_bits});

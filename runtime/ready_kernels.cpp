@@ -41,8 +41,9 @@ Choice with(const Fusion& fusion, Choice choice) {
 }  // namespace
 
 std::size_t ReadyKernels::PlaceHash::operator()(const Place& place) const {
-  const auto fusion =
-      static_cast<std::size_t>(place.fusion.activation) << 2 | static_cast<std::size_t>(place.fusion.bias);
+  const auto fusion = static_cast<std::size_t>(place.fusion.activation) << 3 |
+                      static_cast<std::size_t>(place.fusion.bias) << 1 |
+                      static_cast<std::size_t>(place.fusion.loads_scalars);
   return ProblemHash{}(place.problem) ^ (reinterpret_cast<std::uintptr_t>(place.context) >> 4) ^ fusion;
 }
 
@@ -224,6 +225,9 @@ ReadyPtr ReadyKernels::ready_fused(CUcontext context, const Problem& problem, co
       why = error.what();
     }
   }
+  if (kernel == nullptr && fusion.loads_scalars) {
+    throw Error(fmt::format("{} with {}: {}", to_string(problem), to_string(fusion), why));
+  }
   if (kernel == nullptr) return ready_in_two_kernels(context, problem, fusion, stream, why);
   if (choice.match == Match::fallback) warn_of_fallback(problem, choice.why);
   remember({nullptr, problem, fusion}, make_ready(choice));
@@ -279,7 +283,8 @@ ReadyPtr ReadyKernels::prepared(CUcontext context, const Problem& problem, const
     if (auto better = to_compile(problem)) choice = *std::move(better);
   }
   if (known != nullptr && choice.match == Match::fallback) return *known;
-  if (!fusion.is_empty()) finish(context, problem, fusion, Compile::yes);  // for other sizes
+  // For other sizes. No plain program loads scalars.
+  if (fusion.has_epilogue() && !fusion.loads_scalars) finish(context, problem, fusion, Compile::yes);
   ReadyPtr loaded = load_or_fall_back(context, with(fusion, std::move(choice)), problem, Compile::yes);
   if (loaded->is_stopgap) return loaded;
   // Asked for, so kept however much is remembered already.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 namespace mmtune {
 
 std::string_view to_string(Activation activation) {
@@ -29,10 +31,11 @@ std::string_view to_string(Bias bias) {
 }
 
 std::string to_string(const Fusion& fusion) {
-  std::string text;
-  if (fusion.bias != Bias::none) text = fmt::format("bias {}", to_string(fusion.bias));
-  if (fusion.activation == Activation::none) return text;
-  return fmt::format("{}{}{}", text, text.empty() ? "" : " and ", to_string(fusion.activation));
+  std::vector<std::string> parts;
+  if (fusion.bias != Bias::none) parts.push_back(fmt::format("bias {}", to_string(fusion.bias)));
+  if (fusion.activation != Activation::none) parts.emplace_back(to_string(fusion.activation));
+  if (fusion.loads_scalars) parts.emplace_back("loaded scalars");
+  return fmt::format("{}", fmt::join(parts, " and "));
 }
 
 }  // namespace mmtune

@@ -1,4 +1,4 @@
-// The part of an epilogue that a program is rendered for; the bias itself is an operand.
+// What a program is rendered for besides its problem: the kind of an epilogue, and where alpha and beta are.
 #pragma once
 
 #include <mmtune/epilogue.h>
@@ -11,13 +11,15 @@ namespace mmtune {
 struct Fusion {
   Activation activation = Activation::none;
   Bias bias = Bias::none;
+  bool loads_scalars = false;  ///< alpha and beta are in device memory
 
-  constexpr bool is_empty() const { return activation == Activation::none && bias == Bias::none; }
+  constexpr bool has_epilogue() const { return activation != Activation::none || bias != Bias::none; }
+  constexpr bool is_empty() const { return !has_epilogue() && !loads_scalars; }
 
   friend bool operator==(const Fusion&, const Fusion&) = default;
 };
 
-/// "bias per row and gelu", "relu"; empty for an empty one.
+/// "bias per row and gelu", "relu and loaded scalars"; empty for an empty one.
 std::string to_string(const Fusion& fusion);
 
 }  // namespace mmtune

@@ -89,6 +89,7 @@ std::string fused_scalar(Precision precision, const Fusion& fusion) {
   std::string text = fmt::format("using Number = {};\n", traits(precision).scalar.type);
   text += constant({"BIAS", static_cast<int>(fusion.bias)}, to_string(fusion.bias));
   text += constant({"ACTIVATION", static_cast<int>(fusion.activation)}, to_string(fusion.activation));
+  text += constant({"LOADS_SCALARS", fusion.loads_scalars}, "alpha and beta are addresses");
   return text + "#include \"mmtune/fused.cuh\"\n";
 }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "templates/fusion.h"
@@ -41,6 +43,18 @@ class FusedProduct {
     }
     return c.gaps_intact(image) ? "" : "elements outside of C were written";
   }
+
+  /// alpha, and from byte kBetaOffset on beta, for programs that load them.
+  std::vector<char> scalars_image() const {
+    std::vector<char> image(2 * kBetaOffset);
+    const FormatTraits& format = traits(problem.precision).scalar;
+    for (const auto& [offset, value] : {std::pair{std::size_t{0}, scalars_.alpha}, {kBetaOffset, scalars_.beta}}) {
+      const std::uint64_t bits = encode(format.format, value);
+      std::memcpy(image.data() + offset, &bits, static_cast<std::size_t>(format.bytes));
+    }
+    return image;
+  }
+  static constexpr std::size_t kBetaOffset = 8;
 
   HostMatrix a, b, c, bias;
   Problem problem;

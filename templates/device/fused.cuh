@@ -1,6 +1,6 @@
 // What a program with an epilogue has besides: C = activation(alpha * op(A) * op(B) + beta * C + bias), computed in the
-// accumulator's type and rounded once. Needs the rendered constants BIAS and ACTIVATION, numbers of mmtune::Bias and
-// mmtune::Activation, and the types Output, Accumulator and Number, which is that of alpha and beta.
+// accumulator's type and rounded once. Needs the rendered constants LOADS_SCALARS, BIAS and ACTIVATION, numbers of
+// mmtune::Bias and mmtune::Activation, and the types Output, Accumulator and Number, which is that of alpha and beta.
 //
 // Kernels hand alpha and beta on to the functions that store results and never look into them. So the type Scalar
 // carries what an epilogue needs, and what stores results has an overload for it: here are those for numeric.cuh and
@@ -13,16 +13,26 @@
 
 // alpha or beta, and the epilogue's operands, as KernelScalar of runtime/arguments.h has them.
 struct Scalar {
-  Number number;
+  union {
+    Number number;
+    const Number* address;  // LOADS_SCALARS; null: zero
+  };
   u64 first;    // address of C[0, 0]
   i64 ld;       // of C
   u64 inverse;  // floor((2^64 - 1) / ld)
   const Output* bias;
 
   Scalar() = default;
-  __device__ explicit Scalar(Number value) : number(value) {}
-  __device__ explicit operator Accumulator() const { return static_cast<Accumulator>(number); }
-  __device__ friend bool operator==(const Scalar& x, const Scalar& y) { return x.number == y.number; }
+  // Zero, to compare with.
+  __device__ explicit Scalar(int) : address(nullptr) {
+    if constexpr (!LOADS_SCALARS) number = 0;
+  }
+  __device__ __forceinline__ Number value() const {
+    if constexpr (LOADS_SCALARS) return address == nullptr ? Number(0) : *address;
+    return number;
+  }
+  __device__ explicit operator Accumulator() const { return static_cast<Accumulator>(value()); }
+  __device__ friend bool operator==(const Scalar& x, const Scalar& y) { return x.value() == y.value(); }
 };
 
 constexpr bool ADDS_TO_ROWS = BIAS == 1;
@@ -60,9 +70,8 @@ __device__ __forceinline__ Accumulator finished(Accumulator result, const Scalar
 // The overload for store_result of numeric.cuh.
 __device__ inline void store_result(Output* c, Accumulator sum, Scalar alpha, Scalar beta) {
   Accumulator result = static_cast<Accumulator>(alpha) * sum;
-  if (beta.number != Number(0)) {
-    result += static_cast<Accumulator>(beta) * static_cast<Accumulator>(value_of(*c));
-  }
+  const Number factor = beta.value();
+  if (factor != Number(0)) result += static_cast<Accumulator>(factor) * static_cast<Accumulator>(value_of(*c));
   const ResultPlace place(c, beta);
   assign(*c, finished(result, beta, place.row, place.column, true));
 }
@@ -72,15 +81,17 @@ template <int N, int ALIGNED>
 __device__ inline void store_results(Output* c, const Accumulator* sums, Scalar alpha, Scalar beta, int remaining) {
   constexpr int WIDTH = ALIGNED < N ? ALIGNED : N;
   const ResultPlace place(c, beta);
+  const Accumulator scale = static_cast<Accumulator>(alpha);
+  const Number factor = beta.value();
 #pragma unroll
   for (int j = 0; j < N; j += WIDTH) {
     const bool valid = j < remaining;
-    Vector<Output, WIDTH> group = load_if<WIDTH>(valid && beta.number != Number(0), c + j);
+    Vector<Output, WIDTH> group = load_if<WIDTH>(valid && factor != Number(0), c + j);
 #pragma unroll
     for (int v = 0; v < WIDTH; ++v) {
       // What was not read is zero, so that beta = 0 needs no branch here.
-      const Accumulator result = static_cast<Accumulator>(alpha) * sums[j + v] +
-                                 static_cast<Accumulator>(beta) * static_cast<Accumulator>(value_of(group.at[v]));
+      const Accumulator result =
+          scale * sums[j + v] + static_cast<Accumulator>(factor) * static_cast<Accumulator>(value_of(group.at[v]));
       assign(group.at[v], finished(result, beta, place.row, place.column + j + v, valid));
     }
     store_if(valid, c + j, group);

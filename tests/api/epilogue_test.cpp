@@ -93,6 +93,23 @@ TEST_F(EpilogueCalls, WhatMakesNoSenseIsNamed) {
   EXPECT_EQ(refusal(whole), "");
 }
 
+TEST_F(EpilogueCalls, ScalarsOnTheDeviceComeInPairs) {
+  alignas(8) char bytes[16];
+  Gemm call = memory_.call(9, {});
+  EXPECT_FALSE(check_call(call, CallPurpose::run).fusion.loads_scalars);
+  call.device_beta = bytes + 4;
+  EXPECT_THAT(refusal(call), HasSubstr("device_alpha: null pointer"));
+  call.device_alpha = bytes;
+  EXPECT_EQ(refusal(call), "");
+  call.alpha = 0;
+  const GemmCall checked = check_call(call, CallPurpose::run);
+  EXPECT_TRUE(checked.fusion.loads_scalars);
+  EXPECT_EQ(checked.operands.alpha, 1) << "A and B are read, whatever the host's alpha is";
+  EXPECT_EQ(checked.operands.beta_address, reinterpret_cast<CUdeviceptr>(bytes + 4));
+  call.precision = Precision::fp64;
+  EXPECT_THAT(refusal(call), HasSubstr("device_beta = ")) << "a double lies at a multiple of 8";
+}
+
 TEST_F(EpilogueCalls, RowsOfAColumnMajorCAreColumnsOfTheRowMajorOne) {
   Gemm call = memory_.call(9, {.bias = Bias::per_row});
   EXPECT_EQ(check_call(call, CallPurpose::run).fusion.bias, Bias::per_row);
@@ -202,6 +219,26 @@ TEST_F(PreparedEpilogue, WhereNothingIsTunedIsCompiledAsWithout) {
   Library other = Library::open();
   other.prepare(std::array{call});
   EXPECT_EQ(other.gemm(call, nullptr).config, first.config);
+}
+
+TEST_F(PreparedEpilogue, ScalarsOnTheDeviceTakeAProgramThatLoadsThem) {
+  Library library = Library::open();
+  const float scalars[] = {2, 3};
+  Gemm call = memory_.call(64, {});
+  call.device_alpha = &scalars[0];
+  call.device_beta = &scalars[1];
+  library.prepare(std::array{memory_.call(64), memory_.call(64, {})});
+  try {
+    library.enqueue(call, nullptr);
+    FAIL() << "a plain program has no scalars from memory";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("with loaded scalars"));
+    EXPECT_THAT(error.what(), HasSubstr("prepare()"));
+  }
+  const int loaded = test::fake_cuda().loaded_programs;
+  library.prepare(std::array{call});
+  EXPECT_EQ(test::fake_cuda().loaded_programs, loaded + 1) << "and no second kernel";
+  EXPECT_EQ(launches_of(library, call), 1);
 }
 
 TEST_F(PreparedEpilogue, EveryProductOfABatchHasIt) {

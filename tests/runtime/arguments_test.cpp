@@ -170,6 +170,22 @@ TEST(KernelArguments, ScalarsAreFollowedByWhatAnEpilogueNeeds) {
   EXPECT_EQ(word(4), 0x4000u);
 }
 
+TEST(KernelArguments, ScalarsThatAreLoadedAreAddressesAndNoneForAnEmptyProduct) {
+  Call call;
+  call.operands.alpha_address = 0x5000;
+  call.operands.beta_address = 0x6000;
+  LaunchStep step;
+  step.args = {Arg::scalar(Scalar::alpha), Arg::scalar(Scalar::beta)};
+  const auto values = [&] {
+    KernelArguments arguments(call.plan, call.problem, call.operands, encode_nothing);
+    const auto at = arguments.addresses(step);
+    return std::pair{value_at<CUdeviceptr>(at[0]), value_at<CUdeviceptr>(at[1])};
+  };
+  EXPECT_EQ(values(), std::pair(CUdeviceptr{0x5000}, CUdeviceptr{0x6000}));
+  call.problem.k = 0;
+  EXPECT_EQ(values(), std::pair(CUdeviceptr{0}, CUdeviceptr{0x6000}));
+}
+
 TEST(KernelArguments, SlicesLieOneBehindTheOtherAndEmptyOnesNowhere) {
   Call call;
   LaunchStep step;

@@ -58,6 +58,7 @@ void add_epilogues(const Family& family, std::vector<Case>& cases) {
     const bool is_integer = traits(each.problem.precision).c.integer;
     each.fusion.bias = i % 2 == 0 ? Bias::per_row : Bias::per_column;
     each.fusion.activation = i / 2 % 2 == 0 && !is_integer ? Activation::gelu : Activation::relu;
+    each.fusion.loads_scalars = i % 4 == 0;
     if (i % 3 == 0) cases.push_back(each);
   }
 }

@@ -133,9 +133,14 @@ class OnGpu {
 
 /// A product's operands on the GPU.
 struct OnGpuProduct {
-  explicit OnGpuProduct(const FusedProduct& of) : a(of.a), b(of.b), c(of.c), bias(of.bias) {}
+  explicit OnGpuProduct(const FusedProduct& of) : a(of.a), b(of.b), c(of.c), bias(of.bias) {
+    const std::vector<char> image = of.scalars_image();
+    scalars = DeviceBuffer(image.size());
+    MMTUNE_CUDA(cuMemcpyHtoD(scalars.address(), image.data(), image.size()));
+  }
 
   OnGpu a, b, c, bias;
+  DeviceBuffer scalars;
 };
 
 class GpuEpilogue : public test::GpuTest, public testing::WithParamInterface<Case> {};
@@ -149,7 +154,8 @@ TEST_P(GpuEpilogue, IsComputedBeforeTheRounding) {
   std::size_t next = 0;  // one of them for each shape: each is a program to be compiled
   int runs = 0;
   for (const Shape& shape : kShapes) {
-    const Fusion& fusion = fusions[next++ % fusions.size()];
+    Fusion fusion = fusions[next++ % fusions.size()];
+    fusion.loads_scalars = next % 2 == 0;
     const FusedProduct product(precision, layout, shape.m, shape.n, shape.k, shape.scalars, shape.gaps, fusion);
     const Problem& problem = product.problem;
     const Config config = family.with_defaults(family.parse(settings), problem);
@@ -167,10 +173,12 @@ TEST_P(GpuEpilogue, IsComputedBeforeTheRounding) {
             on_gpu.b.address(),
             on_gpu.c.address(),
             {product.a.ld(), product.b.ld(), product.c.ld()},
-            shape.scalars.alpha,
-            shape.scalars.beta,
+            fusion.loads_scalars ? 1 : shape.scalars.alpha,
+            fusion.loads_scalars ? 1 : shape.scalars.beta,
             workspace.address(),
-            on_gpu.bias.address()},
+            on_gpu.bias.address(),
+            fusion.loads_scalars ? on_gpu.scalars.address() : 0,
+            fusion.loads_scalars ? on_gpu.scalars.address() + FusedProduct::kBetaOffset : 0},
            nullptr);
     EXPECT_EQ(product.complaint(on_gpu.c.image()), "") << to_string(problem) << ", " << to_string(fusion);
     ++runs;

@@ -33,15 +33,19 @@ template <class Run>
 std::string complaint_after(const FusedProduct& product, const Scene& scene, const Fusion& fusion,
                             std::int64_t workspace_bytes, const Run& run) {
   const MatrixMemory a(product.a), b(product.b), c(product.c), bias(product.bias);
-  const Memory workspace(static_cast<std::size_t>(workspace_bytes));
+  const Memory workspace(static_cast<std::size_t>(workspace_bytes)), scalars(2 * FusedProduct::kBetaOffset);
+  const std::vector<char> image = product.scalars_image();
+  std::copy(image.begin(), image.end(), scalars.data());
   run(Operands{a.address(),
                b.address(),
                c.address(),
                {product.a.ld(), product.b.ld(), product.c.ld()},
-               scene.scalars.alpha,
-               scene.scalars.beta,
+               fusion.loads_scalars ? 1 : scene.scalars.alpha,
+               fusion.loads_scalars ? 1 : scene.scalars.beta,
                workspace.address(),
-               fusion.bias == Bias::none ? 0 : bias.address()});
+               fusion.bias == Bias::none ? 0 : bias.address(),
+               fusion.loads_scalars ? scalars.address() : 0,
+               fusion.loads_scalars ? scalars.address() + FusedProduct::kBetaOffset : 0});
   return product.complaint(c.image());
 }
 
@@ -96,6 +100,13 @@ std::vector<Case> cases() {
     cases.push_back({"simt", Precision::int32, kNn, "BM=32 BN=32 TM=4 TN=4", fusion});
     cases.push_back({"mma_sync", Precision::int8, kNt, "", fusion});
   }
+  // Scalars in memory: one for each function that stores results.
+  constexpr Fusion kLoaded{.loads_scalars = true}, kAll{Activation::relu, Bias::per_row, true};
+  cases.push_back({"naive", kFp32, kNn, "", kLoaded});
+  cases.push_back({"naive", kFp64, kTt, "", kAll});
+  cases.push_back({"simt", kFp32, kNn, "BM=32 BN=32 TM=4 TN=4", kLoaded});
+  cases.push_back({"simt", Precision::int32, kNt, "BM=32 BN=32 TM=4 TN=4 SPLIT=4", kAll});
+  cases.push_back({"mma_sync", kFp16, kTn, "", kLoaded});
   return cases;
 }
 

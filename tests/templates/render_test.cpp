@@ -97,6 +97,7 @@ TEST_F(Render, AnEpilogueIsTheTypeOfScalars) {
       "using Number = float;\n"
       "[[maybe_unused]] constexpr int BIAS = 1;  // per row\n"
       "[[maybe_unused]] constexpr int ACTIVATION = 2;  // gelu\n"
+      "[[maybe_unused]] constexpr bool LOADS_SCALARS = false;  // alpha and beta are addresses\n"
       "#include \"mmtune/fused.cuh\"\n";
   EXPECT_THAT(text, HasSubstr(lines));
   EXPECT_THAT(text, EndsWith(plain.substr(plain.find("[[maybe_unused]] constexpr int ARCH"))))

@@ -57,7 +57,7 @@ enum class Order {
 ///
 /// beta = 0 does not read C, alpha = 0 reads neither A nor B, k = 0 gives beta * C, m = 0 or n = 0 does nothing.
 /// Addresses must be aligned to an element; more alignment, of rows and of strides too, allows faster kernels. For
-/// int32 and int8, alpha and beta must be 32-bit integers; they are numbers of the host. Extents go up to 2^40, and no
+/// int32 and int8, alpha and beta must be 32-bit integers. Extents go up to 2^40, and no
 /// operand has more than 2^48 elements, padding included.
 ///
 /// With `epilogue`, C is activation(alpha * op(A)[m,k] * op(B)[k,n] + beta * C + bias), see <mmtune/epilogue.h>,
@@ -90,6 +90,11 @@ struct Gemm {
   std::int64_t stride_b = 0;
   std::int64_t stride_c = 0;  ///< no two products may write one element
   Epilogue epilogue = {};
+  /// Where not null, the kernel loads alpha and beta from here when it runs: device addresses of a float, for fp64 a
+  /// double, for int32 and int8 a 32-bit integer. Then `alpha` and `beta` do not count, and A and B are read even if
+  /// *device_alpha is 0. Such a kernel is compiled like one with an epilogue, but nothing stands in for it.
+  const void* device_alpha = nullptr;
+  const void* device_beta = nullptr;
 };
 
 /// The matrices of a batch, one address for each product: device addresses, in arrays of the host.

@@ -116,12 +116,14 @@ typedef struct mmtune_call {
   mmtune_activation activation;  ///< from here on struct Epilogue; not in the first version of the struct
   mmtune_bias bias;
   const void* bias_vector;
+  const void* device_alpha;
+  const void* device_beta;
 } mmtune_call;
 
 #define MMTUNE_CALL_INIT                                                                                              \
   {                                                                                                                   \
     sizeof(mmtune_call), MMTUNE_FP32, MMTUNE_ROW_MAJOR, MMTUNE_NO_TRANSPOSE, MMTUNE_NO_TRANSPOSE, 0, 0, 0, 1.0, NULL, \
-        0, NULL, 0, 0.0, NULL, 0, NULL, 0, 1, 0, 0, 0, MMTUNE_NO_ACTIVATION, MMTUNE_NO_BIAS, NULL                     \
+        0, NULL, 0, 0.0, NULL, 0, NULL, 0, 1, 0, 0, 0, MMTUNE_NO_ACTIVATION, MMTUNE_NO_BIAS, NULL, NULL, NULL         \
   }
 
 /// struct Answer. The texts live until the calling thread's next mmtune_explain().
