@@ -1,6 +1,7 @@
-// What a program with an epilogue has besides: C = activation(alpha * op(A) * op(B) + beta * C + bias), computed in the
-// accumulator's type and rounded once. Needs the rendered constants LOADS_SCALARS, BIAS and ACTIVATION, numbers of
-// mmtune::Bias and mmtune::Activation, and the types Output, Accumulator and Number, which is that of alpha and beta.
+// What a program with an epilogue, or with alpha and beta in device memory, has besides: C = activation(alpha * op(A) *
+// op(B) + beta * C + bias), computed in the accumulator's type and rounded once. Needs the rendered constants
+// LOADS_SCALARS, BIAS and ACTIVATION, numbers of mmtune::Bias and mmtune::Activation, and the types Output, Accumulator
+// and Number, which is that of alpha and beta.
 //
 // Kernels hand alpha and beta on to the functions that store results and never look into them. So the type Scalar
 // carries what an epilogue needs, and what stores results has an overload for it: here are those for numeric.cuh and
@@ -38,8 +39,9 @@ struct Scalar {
 constexpr bool ADDS_TO_ROWS = BIAS == 1;
 constexpr bool ADDS_TO_COLUMNS = BIAS == 2;
 
-// Where in C the element at an address is: the quotient and the rest of a division by ld. `inverse` is less than
-// 2^64 / ld by less than one part in 2^64 / ld, so that the product is the quotient or one less.
+// Where in C the element at an address is: the quotient and the rest of its index by ld. `inverse` falls short of
+// 2^64 / ld by at most 1, and so the high half of index * inverse of index / ld by less than 1: rounded down, it is the
+// quotient or one less.
 struct ResultPlace {
   i64 row, column;
 

@@ -40,7 +40,7 @@ struct LibraryOptions {
   int device = kCurrentDevice;  ///< CUDA ordinal
   std::string model = {};       ///< a known GPU's name, "h200", to ask plan() about it without having it
   /// Lets gemm() compile the fallback where the database has none: once per precision and layout, in a fraction of a
-  /// second. Otherwise only prepare() compiles anything.
+  /// second. A call with an epilogue then compiles its kernel, too. Otherwise only prepare() compiles anything.
   bool compile_missing = false;
   /// Lets gemm() compile, where nothing is tuned, what prepare() would: at the first call of a precision, layout,
   /// alignment and kind of extents (below 64 or not), in about a second. Other sizes of that kind run the same program.
@@ -57,8 +57,8 @@ enum class Order {
 ///
 /// beta = 0 does not read C, alpha = 0 reads neither A nor B, k = 0 gives beta * C, m = 0 or n = 0 does nothing.
 /// Addresses must be aligned to an element; more alignment, of rows and of strides too, allows faster kernels. For
-/// int32 and int8, alpha and beta must be 32-bit integers. Extents go up to 2^40, and no
-/// operand has more than 2^48 elements, padding included.
+/// int32 and int8, alpha and beta must be 32-bit integers. Extents go up to 2^40, and no operand has more than 2^48
+/// elements, padding included.
 ///
 /// With `epilogue`, C is activation(alpha * op(A)[m,k] * op(B)[k,n] + beta * C + bias), see <mmtune/epilogue.h>,
 /// computed in the format of the sums and rounded once. Its rows and columns are those of the caller's C, in either
