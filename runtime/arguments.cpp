@@ -194,13 +194,34 @@ ScalarArgument::ScalarArgument(const FormatTraits& format, double value) {
   }
 }
 
+namespace {
+
+/// An empty product counts as zero, whatever alpha is.
+ScalarArgument alpha_of(const Problem& problem, const Operands& operands) {
+  if (operands.beta_address != 0) return ScalarArgument(problem.k == 0 ? 0 : operands.alpha_address);
+  return {traits(problem.precision).scalar, operands.alpha};
+}
+
+ScalarArgument beta_of(const Problem& problem, const Operands& operands) {
+  if (operands.beta_address != 0) return ScalarArgument(operands.beta_address);
+  return {traits(problem.precision).scalar, operands.beta};
+}
+
+}  // namespace
+
+KernelScalar::KernelScalar(ScalarArgument argument, const Operands& operands)
+    : number(argument),
+      first(operands.c),
+      ld(std::max<std::int64_t>(1, operands.ld.c)),
+      inverse(std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(ld)),
+      bias(operands.bias) {}
+
 KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem, const Operands& operands,
                                  Encode encode)
     : operands_(addresses_of(operands)),
       lds_(leading_dimensions(operands)),
       extents_{problem.m, problem.n, problem.k},
-      scalars_{ScalarArgument(traits(problem.precision).scalar, operands.alpha),
-               ScalarArgument(traits(problem.precision).scalar, operands.beta)},
+      scalars_{KernelScalar(alpha_of(problem, operands), operands), KernelScalar(beta_of(problem, operands), operands)},
       maps_(plan.maps.size(), &memory_) {
   slices_.reserve(plan.workspace.slices().size());
   for (const WorkspaceSlice& slice : plan.workspace.slices()) {
@@ -225,7 +246,7 @@ void* KernelArguments::address(const Arg& arg) {
     case Arg::Kind::extent:
       return &extents_.at(arg.index());
     case Arg::Kind::scalar:
-      return scalars_.at(arg.index()).address();
+      return &scalars_.at(arg.index());
     case Arg::Kind::slice:
       return &slices_.at(arg.index());
     case Arg::Kind::map:

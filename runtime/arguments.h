@@ -48,6 +48,8 @@ TensorMapLayout tensor_map(const TensorMapSpec& spec, const LaunchPlan& plan, co
 class ScalarArgument {
  public:
   ScalarArgument(const FormatTraits& format, double value);
+  /// Where it is loaded from.
+  explicit ScalarArgument(CUdeviceptr place) { value_.place = place; }
   void* address() { return &value_; }
 
  private:
@@ -55,8 +57,22 @@ class ScalarArgument {
     float fp32;
     double fp64;
     std::int32_t int32;
+    CUdeviceptr place;
   } value_{};
 };
+
+/// The same as a kernel gets it. A program without an epilogue reads the number alone, one with an epilogue all of
+/// this: it is the type Scalar of templates/device/fused.cuh.
+struct KernelScalar {
+  KernelScalar(ScalarArgument argument, const Operands& operands);
+
+  ScalarArgument number;
+  CUdeviceptr first;      ///< address of C
+  std::int64_t ld;        ///< of C, at least 1
+  std::uint64_t inverse;  ///< floor((2^64 - 1) / ld)
+  CUdeviceptr bias;
+};
+static_assert(offsetof(KernelScalar, first) == 8 && sizeof(KernelScalar) == 40, "as kernels read it");
 
 /// The values of all arguments of one call, in the types that kernels declare. Has room for those of ordinary plans, so
 /// that a call allocates nothing; larger plans work too.
@@ -83,7 +99,7 @@ class KernelArguments {
   std::array<CUdeviceptr, 3> operands_;
   std::array<std::int64_t, 3> lds_;
   std::array<std::int64_t, 3> extents_;
-  std::array<ScalarArgument, 2> scalars_;
+  std::array<KernelScalar, 2> scalars_;
   std::pmr::vector<CUdeviceptr> slices_{&memory_};
   std::pmr::vector<CUtensorMap> maps_;
 };

@@ -1,6 +1,7 @@
 // <mmtune/mmtune_c.h> over <mmtune/mmtune.h>.
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ static_assert(MMTUNE_FP32 == static_cast<int>(mmtune::Precision::fp32));
 static_assert(MMTUNE_E5M2_FP32 == static_cast<int>(mmtune::kAllPrecisions.back()));
 static_assert(MMTUNE_E5M2_FP32 + 1 == mmtune::kAllPrecisions.size());
 static_assert(MMTUNE_COLUMN_MAJOR == static_cast<int>(mmtune::Order::column_major));
+static_assert(MMTUNE_GELU == static_cast<int>(mmtune::kAllActivations.back()));
+static_assert(MMTUNE_BIAS_PER_ROW == static_cast<int>(mmtune::Bias::per_row));
+static_assert(MMTUNE_BIAS_PER_COLUMN == static_cast<int>(mmtune::Bias::per_column));
 static_assert(MMTUNE_EXACT == static_cast<int>(mmtune::Match::exact));
 static_assert(MMTUNE_NEAREST == static_cast<int>(mmtune::Match::nearest));
 static_assert(MMTUNE_PREDICTED == static_cast<int>(mmtune::Match::predicted));
@@ -47,7 +51,7 @@ T completed(const T* given, T defaults, std::size_t oldest_bytes, std::string_vi
 }
 
 mmtune_call call_of(const mmtune_call* given) {
-  return completed(given, mmtune_call MMTUNE_CALL_INIT, sizeof(mmtune_call), "call");
+  return completed(given, mmtune_call MMTUNE_CALL_INIT, offsetof(mmtune_call, activation), "call");
 }
 
 bool is_transposed(mmtune_transpose value, std::string_view name) {
@@ -78,6 +82,10 @@ Gemm gemm_of(const mmtune_call& call) {
   gemm.stride_a = call.stride_a;
   gemm.stride_b = call.stride_b;
   gemm.stride_c = call.stride_c;
+  gemm.epilogue = {static_cast<mmtune::Activation>(call.activation), static_cast<mmtune::Bias>(call.bias),
+                   call.bias_vector};
+  gemm.device_alpha = call.device_alpha;
+  gemm.device_beta = call.device_beta;
   return gemm;
 }
 

@@ -74,6 +74,7 @@ struct Choice {
   Alignment align;          ///< that the binary is, or has to be, rendered for
   LaunchPlan plan;          ///< for the problem's extents and this alignment
   std::string binary_hash;  ///< empty: not stored, has to be compiled
+  Fusion fusion = {};       ///< that it has to be compiled with; no stored program has any
   double expected_us = 0;
   bool measured = false;
   std::string why;

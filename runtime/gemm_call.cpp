@@ -12,12 +12,15 @@ namespace mmtune {
 
 namespace {
 
+constexpr auto is_known = [](const auto& all, auto value) {
+  return std::find(all.begin(), all.end(), value) != all.end();
+};
+
 void check_formats(const Gemm& call) {
-  const auto known = [](const auto& all, auto value) { return std::find(all.begin(), all.end(), value) != all.end(); };
-  if (!known(kAllPrecisions, call.precision)) {
+  if (!is_known(kAllPrecisions, call.precision)) {
     throw UsageError(fmt::format("precision = {}: unknown; use a mmtune::Precision", static_cast<int>(call.precision)));
   }
-  if (!known(kAllLayouts, call.layout)) {
+  if (!is_known(kAllLayouts, call.layout)) {
     throw UsageError(fmt::format("layout = {}: unknown; use a mmtune::Layout", static_cast<int>(call.layout)));
   }
   if (call.order != Order::row_major && call.order != Order::column_major) {
@@ -114,6 +117,39 @@ Placed place(const Given& given, const StoredShape& shape, const FormatTraits& f
 /// A column-major matrix is the row-major matrix of its transpose: C' = op(B)' op(A)', and op() stays what it was.
 Layout exchanged(Layout layout) { return layout_of(transposes_b(layout), transposes_a(layout)); }
 
+/// As the row-major C has it.
+Bias exchanged(Bias bias) {
+  if (bias == Bias::none) return bias;
+  return bias == Bias::per_row ? Bias::per_column : Bias::per_row;
+}
+
+void check_epilogue(const Epilogue& epilogue, const FormatTraits& format, Precision precision) {
+  if (!is_known(kAllActivations, epilogue.activation)) {
+    throw UsageError(fmt::format("epilogue.activation = {}: unknown; use a mmtune::Activation",
+                                 static_cast<int>(epilogue.activation)));
+  }
+  if (!is_known(kAllBiases, epilogue.bias)) {
+    throw UsageError(fmt::format("epilogue.bias = {}: unknown; use a mmtune::Bias", static_cast<int>(epilogue.bias)));
+  }
+  if (epilogue.activation == Activation::gelu && format.integer) {
+    throw UsageError(
+        fmt::format("epilogue.activation = gelu: {} has integers as results; use relu or none", to_string(precision)));
+  }
+  if (epilogue.bias == Bias::none && epilogue.bias_vector != nullptr) {
+    throw UsageError("epilogue.bias_vector: given, but epilogue.bias is none; say per_row or per_column");
+  }
+}
+
+/// Whether alpha and beta are on the device.
+bool loads_scalars(const Gemm& call) {
+  if ((call.device_alpha == nullptr) != (call.device_beta == nullptr)) {
+    throw UsageError(fmt::format("device_{}: null pointer, but device_{} is given; pass both or none",
+                                 call.device_alpha == nullptr ? "alpha" : "beta",
+                                 call.device_alpha == nullptr ? "beta" : "alpha"));
+  }
+  return call.device_alpha != nullptr;
+}
+
 std::int64_t checked_batch(std::int64_t batch) {
   if (batch < 0) throw UsageError(fmt::format("batch = {}: a number of products cannot be negative", batch));
   return batch;
@@ -136,7 +172,8 @@ GemmCall check_call(const Gemm& call, CallPurpose purpose, const GemmPointers& p
   if (!by_rows) std::swap(a, b);
 
   const bool writes = purpose == CallPurpose::run && !checked.empty();
-  const bool reads = writes && call.k > 0 && call.alpha != 0;
+  const bool loads = loads_scalars(call);
+  const bool reads = writes && call.k > 0 && (loads || call.alpha != 0);
   const PrecisionTraits& types = traits(call.precision);
   const Placed at_a = place(a, stored_a(problem), types.a, reads, call);
   const Placed at_b = place(b, stored_b(problem), types.b, reads, call);
@@ -147,9 +184,15 @@ GemmCall check_call(const Gemm& call, CallPurpose purpose, const GemmPointers& p
                       at_b.address,
                       at_c.address,
                       {at_a.ld, at_b.ld, at_c.ld},
-                      call.alpha,
-                      call.beta,
+                      loads ? 1 : call.alpha,
+                      loads ? 1 : call.beta,
                       reinterpret_cast<CUdeviceptr>(call.workspace)};
+  checked.operands.alpha_address = address("device_alpha", call.device_alpha, false, types.scalar, call.precision);
+  checked.operands.beta_address = address("device_beta", call.device_beta, false, types.scalar, call.precision);
+  check_epilogue(call.epilogue, types.c, call.precision);
+  checked.operands.bias = address("epilogue.bias_vector", call.epilogue.bias_vector,
+                                  writes && call.epilogue.bias != Bias::none, types.c, call.precision);
+  checked.fusion = {call.epilogue.activation, by_rows ? call.epilogue.bias : exchanged(call.epilogue.bias), loads};
   checked.step_bytes = {at_a.step_bytes, at_b.step_bytes, at_c.step_bytes};
   checked.pointers = {a.addresses, b.addresses, pointers.c};
   checked.problem.align = alignment_of(problem, checked.operands.ld, {at_a.low_bits, at_b.low_bits, at_c.low_bits});

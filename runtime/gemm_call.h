@@ -4,6 +4,7 @@
 #include <mmtune/mmtune.h>
 
 #include "runtime/launch.h"
+#include "templates/fusion.h"
 
 namespace mmtune {
 
@@ -13,6 +14,7 @@ struct GemmCall {
   Operands operands;  ///< of the first product
   std::int64_t batch = 1;
   Addresses step_bytes;   ///< from a product's operands to those of the next
+  Fusion fusion;          ///< of the epilogue, for the row-major C
   GemmPointers pointers;  ///< where not empty, the operands of all products, by the names of `problem`
 
   bool empty() const { return problem.m == 0 || problem.n == 0 || batch == 0; }

@@ -18,7 +18,10 @@ struct Operands {
   LeadingDimensions ld;
   double alpha = 1;
   double beta = 0;
-  CUdeviceptr workspace = 0;  ///< LaunchPlan::workspace as one piece, 256-byte aligned
+  CUdeviceptr workspace = 0;      ///< LaunchPlan::workspace as one piece, 256-byte aligned
+  CUdeviceptr bias = 0;           ///< of programs that were rendered with one: m or n elements in the format of C
+  CUdeviceptr alpha_address = 0;  ///< of programs that load their scalars, for which alpha and beta do not count
+  CUdeviceptr beta_address = 0;
 };
 
 /// A loaded program with one function per distinct step of its plan, its limits raised to what the plan needs.

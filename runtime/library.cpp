@@ -74,7 +74,7 @@ struct Library::Impl {
     PrimaryContext& device_context = require_gpu();
     if (checked.empty()) return nullptr;
     const CurrentContext context(device_context);
-    ReadyPtr what = kernels->ready(context.get(), checked.problem, stream);
+    ReadyPtr what = kernels->ready(context.get(), checked.problem, checked.fusion, stream);
     const auto needed = static_cast<std::size_t>(what->choice.plan.workspace.bytes());
     if (call.workspace != nullptr && call.workspace_bytes < needed) {
       throw UsageError(fmt::format("workspace_bytes = {}: this call needs {}", call.workspace_bytes, needed));
@@ -85,6 +85,7 @@ struct Library::Impl {
       Operands operands = operands_of(checked, i);
       if (lease) operands.workspace = lease->address();
       launch(*what->kernel, what->choice.plan, checked.problem, operands, stream);
+      if (what->finish) launch(*what->finish->kernel, what->finish->plan, checked.problem, operands, stream);
     }
     if (record_file) what->products.fetch_add(checked.batch, std::memory_order_relaxed);
     return what;
@@ -148,13 +149,14 @@ void Library::enqueue(const Gemm& call, const GemmPointers& pointers, void* stre
 
 Answer Library::plan(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
-  return checked.empty() ? nothing_to_do() : impl_->kernels->planned(checked.problem)->answer;
+  return checked.empty() ? nothing_to_do() : impl_->kernels->planned(checked.problem, checked.fusion)->answer;
 }
 
 std::size_t Library::workspace_bytes(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
   if (checked.empty()) return 0;
-  return static_cast<std::size_t>(impl_->kernels->planned(checked.problem)->choice.plan.workspace.bytes());
+  return static_cast<std::size_t>(
+      impl_->kernels->planned(checked.problem, checked.fusion)->choice.plan.workspace.bytes());
 }
 
 void Library::prepare(std::span<const Gemm> calls, void* stream) {
@@ -163,7 +165,7 @@ void Library::prepare(std::span<const Gemm> calls, void* stream) {
     const GemmCall checked = check_call(call, CallPurpose::plan);
     if (checked.empty()) continue;
     const CurrentContext context(primary);
-    const ReadyPtr ready = impl_->kernels->prepared(context.get(), checked.problem);
+    const ReadyPtr ready = impl_->kernels->prepared(context.get(), checked.problem, checked.fusion);
     const std::int64_t needed = ready->choice.plan.workspace.bytes();
     if (call.workspace != nullptr || needed == 0) continue;
     impl_->workspaces->lease(context.get(), static_cast<CUstream>(stream), static_cast<std::size_t>(needed));

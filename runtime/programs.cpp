@@ -29,14 +29,28 @@ std::string Programs::stored(const std::string& binary_hash) const {
 std::string Programs::compile(const Choice& choice, const Problem& problem) {
   const Nvrtc& compiler = nvrtc();
   const CompileTarget target = compile_target(device_, compiler.supported());
-  const Source source = render(files_, *choice.family, problem, choice.config, choice.plan, target.compute_capability);
+  const Source source =
+      render(files_, *choice.family, problem, choice.config, choice.plan, target.compute_capability, choice.fusion);
+  return compiled(compiler, target, source,
+                  fmt::format("{} {}{}{} for {} {}", choice.family->name(), choice.config.text(),
+                              choice.fusion.is_empty() ? "" : " with ", to_string(choice.fusion),
+                              to_string(problem.precision), to_string(problem.layout)));
+}
+
+std::string Programs::compile_finish(const Problem& problem, const Fusion& fusion) {
+  const Nvrtc& compiler = nvrtc();
+  const CompileTarget target = compile_target(device_, compiler.supported());
+  const Source source = render_finish(files_, problem, target.compute_capability, fusion);
+  return compiled(compiler, target, source, fmt::format("{} for {}", to_string(fusion), to_string(problem.precision)));
+}
+
+/// `what` names the program in messages.
+std::string Programs::compiled(const Nvrtc& compiler, const CompileTarget& target, const Source& source,
+                               const std::string& what) const {
   Compilation compilation = compiler.compile(source, files_, target);
-  if (!compilation.ok()) {
-    throw Error(fmt::format("{} {} does not compile for {}: {}", choice.family->name(), choice.config.text(),
-                            target.name, compilation.log));
-  }
-  log::info("compiled {} {} for {} {} in {:.0f} ms", choice.family->name(), choice.config.text(),
-            to_string(problem.precision), to_string(problem.layout), compilation.compile_ms);
+  if (!compilation.ok())
+    throw Error(fmt::format("{}: does not compile for {}: {}", what, target.name, compilation.log));
+  log::info("compiled {} in {:.0f} ms", what, compilation.compile_ms);
   return std::move(compilation.cubin);
 }
 

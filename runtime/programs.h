@@ -32,7 +32,12 @@ class Programs {
   /// with the compiler's words if it refuses.
   std::string compile(const Choice& choice, const Problem& problem);
 
+  /// The same for the program of finish_plan(problem).
+  std::string compile_finish(const Problem& problem, const Fusion& fusion);
+
  private:
+  std::string compiled(const Nvrtc& compiler, const CompileTarget& target, const Source& source,
+                       const std::string& what) const;
   const Nvrtc& nvrtc();
 
   std::vector<std::string> databases_;

@@ -22,14 +22,25 @@
 
 namespace mmtune {
 
+/// What is launched after a plain product to give it an epilogue.
+struct Finish {
+  LaunchPlan plan;
+  KernelCache::Kernel kernel;
+};
+
 /// An answer worked out: complete once `kernel` is there, until then only good for planning.
 struct Ready {
-  Ready(Choice chosen, Answer answered, KernelCache::Kernel loaded, bool stopgap)
-      : choice(std::move(chosen)), answer(std::move(answered)), kernel(std::move(loaded)), is_stopgap(stopgap) {}
+  Ready(Choice chosen, Answer answered, KernelCache::Kernel loaded, std::optional<Finish> finishing, bool stopgap)
+      : choice(std::move(chosen)),
+        answer(std::move(answered)),
+        kernel(std::move(loaded)),
+        finish(std::move(finishing)),
+        is_stopgap(stopgap) {}
 
   Choice choice;
   Answer answer;
   KernelCache::Kernel kernel;
+  std::optional<Finish> finish;                    ///< where the kernel lacks the epilogue that was asked for
   bool is_stopgap = false;                         ///< better could not be loaded just now: the next call tries again
   mutable std::atomic<std::int64_t> products = 0;  ///< that it ran, where calls are recorded
 };
@@ -47,15 +58,15 @@ class ReadyKernels {
 
   const DeviceSpec& device() const { return device_; }
 
-  /// What would run.
-  ReadyPtr planned(const Problem& problem);
+  /// What would run. With an epilogue that was not prepared, what would run without it.
+  ReadyPtr planned(const Problem& problem, const Fusion& fusion);
 
   /// What runs now, loaded in the current context. While the stream is captured nothing is loaded. Throws as
   /// Library::gemm.
-  ReadyPtr ready(CUcontext context, const Problem& problem, CUstream stream);
+  ReadyPtr ready(CUcontext context, const Problem& problem, const Fusion& fusion, CUstream stream);
 
   /// The same, compiled if need be.
-  ReadyPtr prepared(CUcontext context, const Problem& problem);
+  ReadyPtr prepared(CUcontext context, const Problem& problem, const Fusion& fusion);
 
   /// Everything that is remembered.
   void for_each(const std::function<void(const Problem&, const Ready&)>& visit) const;
@@ -69,6 +80,7 @@ class ReadyKernels {
   struct Place {
     CUcontext context;  ///< null: planned, loaded nowhere
     Problem problem;
+    Fusion fusion;
 
     friend bool operator==(const Place&, const Place&) = default;
   };
@@ -77,12 +89,17 @@ class ReadyKernels {
   };
 
   StoredKernels load_databases();
-  ReadyPtr remember(CUcontext context, const Problem& problem, ReadyPtr ready);
-  ReadyPtr make_ready(Choice choice, KernelCache::Kernel kernel = nullptr, bool is_stopgap = false) const;
+  ReadyPtr remember(const Place& place, ReadyPtr ready);
+  ReadyPtr make_ready(Choice choice, KernelCache::Kernel kernel = nullptr, bool is_stopgap = false,
+                      std::optional<Finish> finish = {}) const;
   KernelCache::Kernel load(CUcontext context, const Choice& choice, const Problem& problem, Compile compile);
   KernelCache::Kernel loaded(CUcontext context, const Choice& choice, const Problem& problem);
   ReadyPtr load_or_fall_back(CUcontext context, const Choice& choice, const Problem& problem, Compile compile);
   ReadyPtr ready_in_capture(CUcontext context, const Problem& problem);
+  ReadyPtr ready_fused(CUcontext context, const Problem& problem, const Fusion& fusion, CUstream stream);
+  ReadyPtr ready_in_two_kernels(CUcontext context, const Problem& problem, const Fusion& fusion, CUstream stream,
+                                std::string_view why);
+  std::optional<Finish> finish(CUcontext context, const Problem& problem, const Fusion& fusion, Compile compile);
   void prepare_fallback(CUcontext context, const Problem& problem, Compile compile);
   std::optional<Choice> to_compile(const Problem& problem) const;
   std::optional<Choice> first_pick(const Problem& problem);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -52,6 +53,16 @@ std::string hash_of(std::string_view text, const TemplateFiles& files) {
   return hash.hex();
 }
 
+std::string operand_types(Precision precision) {
+  const PrecisionTraits& types = traits(precision);
+  return fmt::format("using InputA = {};\nusing InputB = {};\nusing Output = {};\nusing Accumulator = {};\n",
+                     types.a.type, types.b.type, types.c.type, types.accumulator.type);
+}
+
+std::string scalar_type(Precision precision) {
+  return fmt::format("using Scalar = {};\n", traits(precision).scalar.type);
+}
+
 // Not every kernel uses every constant.
 std::string constant(const Constant& of, std::string_view help) {
   const std::string value = of.is_bool ? (of.value != 0 ? "true" : "false") : fmt::format("{}", of.value);
@@ -73,13 +84,29 @@ std::string parameter_constants(const Family& family, const Config& config) {
   return text;
 }
 
+/// The type of alpha and beta, and with it what stores results (templates/device/fused.cuh).
+std::string fused_scalar(Precision precision, const Fusion& fusion) {
+  std::string text = fmt::format("using Number = {};\n", traits(precision).scalar.type);
+  text += constant({"BIAS", static_cast<int>(fusion.bias)}, to_string(fusion.bias));
+  text += constant({"ACTIVATION", static_cast<int>(fusion.activation)}, to_string(fusion.activation));
+  text += constant({"LOADS_SCALARS", fusion.loads_scalars}, "alpha and beta are addresses");
+  return text + "#include \"mmtune/fused.cuh\"\n";
+}
+
+/// What every source begins with.
+std::string named_types(Precision precision, const Fusion& fusion) {
+  std::string text = "#include \"mmtune/numeric.cuh\"\n\n";
+  text += operand_types(precision);
+  text += fusion.is_empty() ? scalar_type(precision) : fused_scalar(precision, fusion);
+  return text + "\n";
+}
+
 /// Everything before the kernel: types and named constants.
 std::string prologue(const Family& family, const Problem& problem, const Config& config, const LaunchPlan& plan,
-                     int target) {
-  std::string text = fmt::format("// {} {} for {} {}\n", family.name(), config.text(), to_string(problem.precision),
-                                 to_string(problem.layout));
-  text += "#include \"mmtune/numeric.cuh\"\n\n";
-  text += type_names(problem.precision) + "\n";
+                     int target, const Fusion& fusion) {
+  std::string text = fmt::format("// {} {} for {} {}{}{}\n", family.name(), config.text(), to_string(problem.precision),
+                                 to_string(problem.layout), fusion.is_empty() ? "" : " with ", to_string(fusion));
+  text += named_types(problem.precision, fusion);
   text += constant({"ARCH", target}, "compute capability compiled for");
   text += constant({"TRANSPOSE_A", transposes_a(problem.layout)}, "A is stored as A[k,m]");
   text += constant({"TRANSPOSE_B", transposes_b(problem.layout)}, "B is stored as B[n,k]");
@@ -92,12 +119,7 @@ std::string prologue(const Family& family, const Problem& problem, const Config&
 
 }  // namespace
 
-std::string type_names(Precision precision) {
-  const PrecisionTraits& types = traits(precision);
-  return fmt::format(
-      "using InputA = {};\nusing InputB = {};\nusing Output = {};\nusing Accumulator = {};\nusing Scalar = {};\n",
-      types.a.type, types.b.type, types.c.type, types.accumulator.type, types.scalar.type);
-}
+std::string type_names(Precision precision) { return operand_types(precision) + scalar_type(precision); }
 
 TemplateFiles::TemplateFiles(std::map<std::string, std::string> files) : files_(std::move(files)) {
   for (const auto& [path, text] : files_) {
@@ -147,15 +169,48 @@ std::set<std::string> included_headers(std::string_view text, const TemplateFile
 }
 
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
-              const LaunchPlan& plan, int target) {
+              const LaunchPlan& plan, int target, const Fusion& fusion) {
   if (const std::string fault = plan_fault(plan); !fault.empty()) {
     throw std::logic_error(fmt::format("{} {}: its plan cannot be launched: {}", family.name(), config.text(), fault));
   }
-  const std::string path = fmt::format("templates/families/{}/kernel.cu", family.name());
+  const std::string folder = fmt::format("templates/families/{}/", family.name());
   Source source;
   source.name = family.name();
-  source.text = prologue(family, problem, config, plan, target);
-  source.text += fmt::format("#line 1 \"{}\"\n{}", path, files.text(path));
+  source.text = prologue(family, problem, config, plan, target, fusion);
+  const auto add = [&](const std::string& path) {
+    source.text += fmt::format("#line 1 \"{}\"\n{}", path, files.text(path));
+  };
+  if (!fusion.is_empty() && files.has(folder + "fused.cuh")) add(folder + "fused.cuh");
+  add(folder + "kernel.cu");
+  source.hash = hash_of(source.text, files);
+  return source;
+}
+
+LaunchPlan finish_plan(const Problem& problem) {
+  constexpr int kThreads = 256;                  // of a block
+  constexpr std::int64_t kMostBlocks = 1 << 16;  // many times what any GPU holds at once
+  const std::int64_t blocks =
+      std::clamp<std::int64_t>((problem.m * problem.n + kThreads - 1) / kThreads, 1, kMostBlocks);
+  LaunchStep finish;
+  finish.kernel = "finish";
+  finish.grid.x = blocks;
+  finish.block.x = kThreads;
+  finish.args = {Arg::extent(Extent::m),   Arg::extent(Extent::n), Arg::scalar(Scalar::beta),
+                 Arg::operand(Operand::c), Arg::ld(Operand::c),    Arg::number(blocks * kThreads)};
+  LaunchPlan plan;
+  plan.constants = {{"FINISH_THREADS", kThreads}};
+  plan.steps = {finish};
+  return plan;
+}
+
+Source render_finish(const TemplateFiles& files, const Problem& problem, int target, const Fusion& fusion) {
+  Source source;
+  source.name = "finish";
+  source.text = fmt::format("// {} for {}\n", to_string(fusion), to_string(problem.precision));
+  source.text += named_types(problem.precision, fusion);
+  source.text += constant({"ARCH", target}, "compute capability compiled for");
+  for (const Constant& each : finish_plan(problem).constants) source.text += constant(each, "");
+  source.text += "#include \"mmtune/finish.cuh\"\n";
   source.hash = hash_of(source.text, files);
   return source;
 }

@@ -8,6 +8,7 @@
 
 #include "templates/family.h"
 #include "templates/fields.h"
+#include "templates/fusion.h"
 
 namespace mmtune {
 
@@ -19,6 +20,9 @@ class TemplateFiles {
 
   /// The files of a source tree's root directory, read now. Throws Error naming the directory if it holds none.
   static TemplateFiles from_directory(const std::string& root);
+
+  /// Whether there is such a file.
+  bool has(const std::string& path) const { return files_.contains(path); }
 
   /// The text of a file. Throws Error naming the path if it does not exist.
   std::string_view text(const std::string& path) const;
@@ -52,12 +56,21 @@ struct Source {
 };
 static_assert(kListsAllMembers<Source>);
 
-/// What every rendered source calls the types of a precision, one a line: InputA, InputB, Output, Accumulator, Scalar.
+/// What every rendered source without an epilogue calls the types of a precision, one a line: InputA, InputB, Output,
+/// Accumulator, Scalar.
 std::string type_names(Precision precision);
 
 /// Renders a complete, legal configuration. `plan` is the family's for it, whose constants are rendered; `target` is
-/// the compute capability that will be compiled for (ARCH in the kernel). Thread safe.
+/// the compute capability that will be compiled for (ARCH in the kernel). With a fusion that is not empty, the program
+/// does what that says to every result before it is rounded, and its alpha and beta are those of KernelScalar
+/// (runtime/arguments.h); without, the text is that of a program that knows of no epilogue. Thread safe.
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
-              const LaunchPlan& plan, int target);
+              const LaunchPlan& plan, int target, const Fusion& fusion = {});
+
+/// How C gets an epilogue after a plain product: one step, for the problem's m and n.
+LaunchPlan finish_plan(const Problem& problem);
+
+/// The program of that plan. `fusion` is not empty. Thread safe.
+Source render_finish(const TemplateFiles& files, const Problem& problem, int target, const Fusion& fusion);
 
 }  // namespace mmtune

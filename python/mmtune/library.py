@@ -28,6 +28,8 @@ _NUMBERS = {
         "fp32 fp64 int32 fp16 bf16 fp16_fp32 bf16_fp32 tf32 int8 e4m3_bf16 e4m3_fp32 e5m2_bf16 e5m2_fp32".split()
     )
 }
+_ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2}
+_BIAS_PER_ROW, _BIAS_PER_COLUMN = 1, 2
 _MATCHES = ("exact", "nearest", "predicted", "fallback")
 
 
@@ -87,6 +89,9 @@ class _Call(ctypes.Structure):
         ("stride_a", ctypes.c_int64),
         ("stride_b", ctypes.c_int64),
         ("stride_c", ctypes.c_int64),
+        ("activation", ctypes.c_int32),
+        ("bias", ctypes.c_int32),
+        ("bias_vector", ctypes.c_void_p),
     ]
 
 
@@ -148,7 +153,22 @@ def _step(matrix):
     return matrix.strides[0] if len(matrix.shape) == 3 else 0
 
 
-def _call(a, b, c, alpha, beta, precision):
+def _bias(bias, c):
+    """Kind and address of a bias of shape (m, 1) or (1, n)."""
+    if bias is None:
+        return 0, None
+    bias = matrix_of(bias)
+    m, n = c.shape[-2:]
+    if bias.dtype != c.dtype:
+        raise TypeError(f"bias of {bias.dtype}: its elements must be those of the results, {c.dtype}")
+    if bias.shape == (1, n) and (n <= 1 or bias.strides[1] == 1):
+        return _BIAS_PER_COLUMN, bias.address
+    if bias.shape == (m, 1) and (m <= 1 or bias.strides[0] == 1):
+        return _BIAS_PER_ROW, bias.address
+    raise ValueError(f"bias of shape {bias.shape}, strides {bias.strides}: must be ({m}, 1) or (1, {n}), without gaps")
+
+
+def _call(a, b, c, alpha, beta, precision, bias=None, activation=None):
     a, b, c = matrix_of(a), matrix_of(b), matrix_of(c)
     (m, k), (k_of_b, n) = a.shape[-2:], b.shape[-2:]
     if k != k_of_b or c.shape[-2:] != (m, n):
@@ -158,12 +178,14 @@ def _call(a, b, c, alpha, beta, precision):
         raise TypeError(f"elements of {a.dtype} and {b.dtype} with results in {c.dtype}: no such product exists")
     if precision not in (None, known) and (precision, known) != ("tf32", "fp32"):
         raise ValueError(f"precision {precision}: these matrices are those of {known}")
+    if activation not in _ACTIVATIONS:
+        raise ValueError(f"activation {activation!r}: must be one of {list(_ACTIVATIONS)}")
     by_rows, ldc = _placed(c, "c")
     (a_by_rows, lda), (b_by_rows, ldb) = _placed(a, "a"), _placed(b, "b")
     return _Call(
         ctypes.sizeof(_Call), _NUMBERS[precision or known], 0 if by_rows else 1, a_by_rows != by_rows,
         b_by_rows != by_rows, m, n, k, alpha, a.address, lda, b.address, ldb, beta, c.address, ldc, None, 0,
-        _batch((a, b, c)), _step(a), _step(b), _step(c),
+        _batch((a, b, c)), _step(a), _step(b), _step(c), _ACTIVATIONS[activation], *_bias(bias, c),
     )  # fmt: skip
 
 
@@ -192,20 +214,21 @@ class Library:
     def __exit__(self, *exception):
         self.close()
 
-    def gemm(self, a, b, out, alpha=1.0, beta=0.0, stream=None, precision=None):
-        """out = alpha * a @ b + beta * out, enqueued on the stream. Transposed views are not copied; three extents are a
-        batch. fp32 matrices may be multiplied with precision="tf32"."""
-        call = _call(a, b, out, alpha, beta, precision)
+    def gemm(self, a, b, out, alpha=1.0, beta=0.0, stream=None, precision=None, bias=None, activation=None):
+        """out = activation(alpha * a @ b + beta * out + bias), enqueued on the stream. Transposed views are not copied;
+        three extents are a batch. fp32 matrices may be multiplied with precision="tf32". `bias` has the shape (m, 1) or
+        (1, n) and the type of `out`; `activation` is "relu" or "gelu", that of the error function."""
+        call = _call(a, b, out, alpha, beta, precision, bias, activation)
         self._check(self._api.mmtune_gemm(self._handle, ctypes.byref(call), _stream_address(stream)))
 
-    def prepare(self, a, b, out, stream=None, precision=None):
+    def prepare(self, a, b, out, stream=None, precision=None, bias=None, activation=None):
         """Loads or compiles what gemm() needs, so that it may be captured into a graph."""
-        call = _call(a, b, out, 1.0, 0.0, precision)
+        call = _call(a, b, out, 1.0, 0.0, precision, bias, activation)
         self._check(self._api.mmtune_prepare(self._handle, ctypes.byref(call), 1, _stream_address(stream)))
 
-    def explain(self, a, b, out, precision=None) -> Answer:
+    def explain(self, a, b, out, precision=None, bias=None, activation=None) -> Answer:
         """What gemm() would run."""
-        call = _call(a, b, out, 1.0, 0.0, precision)
+        call = _call(a, b, out, 1.0, 0.0, precision, bias, activation)
         answer = _Answer(ctypes.sizeof(_Answer))
         self._check(self._api.mmtune_explain(self._handle, ctypes.byref(call), ctypes.byref(answer)))
         return Answer(

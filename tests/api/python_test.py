@@ -71,6 +71,19 @@ class Package(unittest.TestCase):
         answer = self.library.explain(a, b, out=c)
         self.assertEqual((answer.match, answer.family), ("nearest", "naive"))
 
+    def test_epilogues(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        with mmtune.Library(path=PATH, compile_untuned=False) as library:
+            for bias, named in ((Array((2, 1)), "bias per row and relu"), (Array((1, 4)), "bias per column and relu")):
+                with self.assertRaisesRegex(mmtune.Error, f"with {named}.*prepare"):
+                    library.gemm(a, b, out=c, bias=bias, activation="relu")
+        with self.assertRaisesRegex(ValueError, r"must be \(2, 1\) or \(1, 4\)"):
+            self.library.gemm(a, b, out=c, bias=Array((4, 1)))
+        with self.assertRaisesRegex(TypeError, "bias of f64"):
+            self.library.gemm(a, b, out=c, bias=Array((1, 4), ctype=ctypes.c_double, typestr="<f8"))
+        with self.assertRaisesRegex(ValueError, "activation 'tanh'"):
+            self.library.gemm(a, b, out=c, activation="tanh")
+
     def test_errors(self):
         a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
         with self.assertRaisesRegex(ValueError, "not those of a product"):

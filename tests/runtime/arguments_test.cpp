@@ -151,6 +151,41 @@ TEST(KernelArguments, FollowTheOrderOfTheStep) {
   EXPECT_EQ(value_at<std::int64_t>(at[11]), std::int64_t{1} << 40);
 }
 
+TEST(KernelArguments, ScalarsAreFollowedByWhatAnEpilogueNeeds) {
+  Call call;
+  call.operands.alpha = 2;
+  call.operands.beta = -3;
+  call.operands.ld = {20, 40, 60};
+  call.operands.bias = 0x4000;
+  LaunchStep step;
+  step.args = {Arg::scalar(Scalar::alpha), Arg::scalar(Scalar::beta)};
+  KernelArguments arguments(call.plan, call.problem, call.operands, encode_nothing);
+  const auto at = arguments.addresses(step);
+  EXPECT_EQ(value_at<float>(at[0]), 2);
+  EXPECT_EQ(value_at<float>(at[1]), -3);
+  const auto word = [&](int i) { return value_at<std::uint64_t>(static_cast<char*>(at[1]) + 8 * i); };
+  EXPECT_EQ(word(1), call.operands.c);
+  EXPECT_EQ(word(2), 60u);
+  EXPECT_EQ(word(3), ~std::uint64_t{0} / 60);
+  EXPECT_EQ(word(4), 0x4000u);
+}
+
+TEST(KernelArguments, ScalarsThatAreLoadedAreAddressesAndNoneForAnEmptyProduct) {
+  Call call;
+  call.operands.alpha_address = 0x5000;
+  call.operands.beta_address = 0x6000;
+  LaunchStep step;
+  step.args = {Arg::scalar(Scalar::alpha), Arg::scalar(Scalar::beta)};
+  const auto values = [&] {
+    KernelArguments arguments(call.plan, call.problem, call.operands, encode_nothing);
+    const auto at = arguments.addresses(step);
+    return std::pair{value_at<CUdeviceptr>(at[0]), value_at<CUdeviceptr>(at[1])};
+  };
+  EXPECT_EQ(values(), std::pair(CUdeviceptr{0x5000}, CUdeviceptr{0x6000}));
+  call.problem.k = 0;
+  EXPECT_EQ(values(), std::pair(CUdeviceptr{0}, CUdeviceptr{0x6000}));
+}
+
 TEST(KernelArguments, SlicesLieOneBehindTheOtherAndEmptyOnesNowhere) {
   Call call;
   LaunchStep step;

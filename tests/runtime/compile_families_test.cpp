@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "templates/dtype.h"
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/runtime/support.h"
@@ -25,9 +26,11 @@ struct Case {
   Problem problem;
   Config config;
   const DeviceSpec* gpu;
+  Fusion fusion = {};
 
   std::string text() const {
-    return fmt::format("{} {} for {} on {}", family->name(), config.text(), to_string(problem), gpu->name);
+    return fmt::format("{} {} for {} on {} {}", family->name(), config.text(), to_string(problem), gpu->name,
+                       to_string(fusion));
   }
 };
 
@@ -43,6 +46,20 @@ void add_defaults(const Family& family, std::vector<Case>& cases) {
         if (family.broken_rule(problem, config, device).empty()) cases.push_back({&family, problem, config, &device});
       }
     }
+  }
+}
+
+/// Some of these with every activation, the bias either way.
+void add_epilogues(const Family& family, std::vector<Case>& cases) {
+  std::vector<Case> defaults;
+  add_defaults(family, defaults);
+  for (std::size_t i = 0; i < defaults.size(); ++i) {
+    Case each = defaults[i];
+    const bool is_integer = traits(each.problem.precision).c.integer;
+    each.fusion.bias = i % 2 == 0 ? Bias::per_row : Bias::per_column;
+    each.fusion.activation = i / 2 % 2 == 0 && !is_integer ? Activation::gelu : Activation::relu;
+    each.fusion.loads_scalars = i % 4 == 0;
+    if (i % 3 == 0) cases.push_back(each);
   }
 }
 
@@ -70,7 +87,7 @@ class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterfa
     const CompileTarget target = compile_target(*c.gpu, nvrtc_->supported());
     const TemplateFiles& files = TemplateFiles::embedded();
     const LaunchPlan plan = c.family->plan(c.problem, c.config, *c.gpu);
-    const Source source = render(files, *c.family, c.problem, c.config, plan, target.compute_capability);
+    const Source source = render(files, *c.family, c.problem, c.config, plan, target.compute_capability, c.fusion);
     const Compilation compilation = nvrtc_->compile(source, files, target);
     const bool clean = compilation.ok() && compilation.log.find("warning") == std::string::npos;
     return clean ? "" : fmt::format("{}\n{}", c.text(), compilation.log);
@@ -101,6 +118,13 @@ INSTANTIATE_TEST_SUITE_P(Registered, CompileFamilies, testing::ValuesIn(families
 TEST_P(CompileFamilies, DefaultsForAllPrecisionsLayoutsAndTargets) {
   std::vector<Case> cases;
   add_defaults(*GetParam(), cases);
+  EXPECT_FALSE(cases.empty());
+  for (const std::string& text : complaints(cases)) ADD_FAILURE() << text;
+}
+
+TEST_P(CompileFamilies, DefaultsWithEpilogues) {
+  std::vector<Case> cases;
+  add_epilogues(*GetParam(), cases);
   EXPECT_FALSE(cases.empty());
   for (const std::string& text : complaints(cases)) ADD_FAILURE() << text;
 }

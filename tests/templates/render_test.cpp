@@ -42,11 +42,12 @@ class Render : public ::testing::Test {
     std::ofstream(root_ / path, std::ios::binary) << text;
   }
 
-  Source rendered(std::string_view config = "BM=64 BN=32 WIDTH=1", Layout layout = Layout::tn, int target = 90) const {
+  Source rendered(std::string_view config = "BM=64 BN=32 WIDTH=1", Layout layout = Layout::tn, int target = 90,
+                  const Fusion& fusion = {}) const {
     const Problem problem = packed_problem(Precision::fp16, layout, 256, 128, 64);
     const Config parsed = Config::parse(config);
     return render(TemplateFiles::from_directory(root_.string()), toy_family(), problem, parsed,
-                  toy_family().plan(problem, parsed, catalog_gpu("h200")), target);
+                  toy_family().plan(problem, parsed, catalog_gpu("h200")), target, fusion);
   }
 
   fs::path root_;
@@ -85,6 +86,55 @@ TEST_F(Render, HashFollowsIncludedHeadersOnly) {
   EXPECT_EQ(rendered().hash, hash);
   write("templates/device/half.cuh", "edited, included by another header\n");
   EXPECT_NE(rendered().hash, hash);
+}
+
+TEST_F(Render, AnEpilogueIsTheTypeOfScalars) {
+  write("templates/device/fused.cuh", "fused\n");
+  const std::string plain = rendered().text;
+  const std::string text = rendered("BM=64 BN=32 WIDTH=1", Layout::tn, 90, {Activation::gelu, Bias::per_row}).text;
+  EXPECT_THAT(text, StartsWith("// toy BM=64 BN=32 WIDTH=1 for fp16 tn with bias per row and gelu\n"));
+  const std::string lines =
+      "using Number = float;\n"
+      "[[maybe_unused]] constexpr int BIAS = 1;  // per row\n"
+      "[[maybe_unused]] constexpr int ACTIVATION = 2;  // gelu\n"
+      "[[maybe_unused]] constexpr bool LOADS_SCALARS = false;  // alpha and beta are addresses\n"
+      "#include \"mmtune/fused.cuh\"\n";
+  EXPECT_THAT(text, HasSubstr(lines));
+  EXPECT_THAT(text, EndsWith(plain.substr(plain.find("[[maybe_unused]] constexpr int ARCH"))))
+      << "all else is the same";
+  EXPECT_EQ(plain.find("fused"), plain.npos);
+}
+
+TEST_F(Render, AFamilysOwnEpilogueComesBeforeItsKernel) {
+  write("templates/device/fused.cuh", "fused\n");
+  write("templates/families/toy/fused.cuh", "the toy's own\n");
+  const Fusion fusion{Activation::relu, Bias::none};
+  EXPECT_THAT(rendered("BM=64 BN=32 WIDTH=1", Layout::tn, 90, fusion).text,
+              HasSubstr("#line 1 \"templates/families/toy/fused.cuh\"\nthe toy's own\n"
+                        "#line 1 \"templates/families/toy/kernel.cu\"\n"));
+  EXPECT_EQ(rendered().text.find("own"), std::string::npos);
+}
+
+TEST_F(Render, HashFollowsTheEpilogueOnlyWhereThereIsOne) {
+  write("templates/device/fused.cuh", "fused\n");
+  const auto hash = [&](const Fusion& fusion) { return rendered("BM=64 BN=32 WIDTH=1", Layout::tn, 90, fusion).hash; };
+  const Fusion relu{Activation::relu, Bias::none}, rows{Activation::relu, Bias::per_row};
+  const std::string plain = hash({}), fused = hash(relu);
+  EXPECT_NE(fused, plain);
+  EXPECT_NE(hash(rows), fused);
+  write("templates/device/fused.cuh", "edited\n");
+  EXPECT_EQ(hash({}), plain);
+  EXPECT_NE(hash(relu), fused);
+}
+
+TEST(FinishPlan, CoversCInOneLaunchHoweverLargeItIs) {
+  const auto plan = [](std::int64_t m, std::int64_t n) {
+    return finish_plan(packed_problem(Precision::fp16, Layout::nn, m, n, 1));
+  };
+  EXPECT_EQ(plan_fault(plan(3, 5)), "");
+  EXPECT_EQ(main_step(plan(3, 5)).grid.x, 1);
+  EXPECT_EQ(main_step(plan(16, 17)).grid.x, 2);
+  EXPECT_LE(main_step(plan(1 << 20, 1 << 20)).grid.x, 1 << 20);
 }
 
 TEST_F(Render, HoldsForAllExtents) {

@@ -8,6 +8,7 @@
 // other languages is <mmtune/mmtune_c.h>, with names and arguments like cuBLAS's <mmtune/blas.h>.
 #pragma once
 
+#include <mmtune/epilogue.h>
 #include <mmtune/error.h>
 #include <mmtune/types.h>
 
@@ -39,7 +40,7 @@ struct LibraryOptions {
   int device = kCurrentDevice;  ///< CUDA ordinal
   std::string model = {};       ///< a known GPU's name, "h200", to ask plan() about it without having it
   /// Lets gemm() compile the fallback where the database has none: once per precision and layout, in a fraction of a
-  /// second. Otherwise only prepare() compiles anything.
+  /// second. A call with an epilogue then compiles its kernel, too. Otherwise only prepare() compiles anything.
   bool compile_missing = false;
   /// Lets gemm() compile, where nothing is tuned, what prepare() would: at the first call of a precision, layout,
   /// alignment and kind of extents (below 64 or not), in about a second. Other sizes of that kind run the same program.
@@ -56,8 +57,14 @@ enum class Order {
 ///
 /// beta = 0 does not read C, alpha = 0 reads neither A nor B, k = 0 gives beta * C, m = 0 or n = 0 does nothing.
 /// Addresses must be aligned to an element; more alignment, of rows and of strides too, allows faster kernels. For
-/// int32 and int8, alpha and beta must be 32-bit integers; they are numbers of the host. Extents go up to 2^40, and no
-/// operand has more than 2^48 elements, padding included.
+/// int32 and int8, alpha and beta must be 32-bit integers. Extents go up to 2^40, and no operand has more than 2^48
+/// elements, padding included.
+///
+/// With `epilogue`, C is activation(alpha * op(A)[m,k] * op(B)[k,n] + beta * C + bias), see <mmtune/epilogue.h>,
+/// computed in the format of the sums and rounded once. Its rows and columns are those of the caller's C, in either
+/// order, and the products of a batch share the bias. The kernel of the call without an epilogue is compiled with it:
+/// that is what prepare() does. Where it was not called, the product and the epilogue are two kernels, and C is rounded
+/// between them.
 ///
 /// With `batch`, several such products of one shape run one after the other, each on its own matrices and with a launch
 /// of its own: what is saved is the overhead of a call, not that of a launch.
@@ -82,6 +89,12 @@ struct Gemm {
   std::int64_t stride_a = 0;  ///< elements from the A of a product to that of the next; 0: they share it
   std::int64_t stride_b = 0;
   std::int64_t stride_c = 0;  ///< no two products may write one element
+  Epilogue epilogue = {};
+  /// Where not null, the kernel loads alpha and beta from here when it runs: device addresses of a float, for fp64 a
+  /// double, for int32 and int8 a 32-bit integer. Then `alpha` and `beta` do not count, and A and B are read even if
+  /// *device_alpha is 0. Such a kernel is compiled like one with an epilogue, but nothing stands in for it.
+  const void* device_alpha = nullptr;
+  const void* device_beta = nullptr;
 };
 
 /// The matrices of a batch, one address for each product: device addresses, in arrays of the host.
@@ -96,7 +109,7 @@ struct Answer {
   Match match = Match::exact;
   std::string family;      ///< "simt"; empty where there is nothing to do
   std::string config;      ///< "BM=128 BN=64 …"
-  double expected_us = 0;  ///< time on the GPU
+  double expected_us = 0;  ///< time on the GPU, without an epilogue's part
   bool measured = false;   ///< whether expected_us was measured for this size; else the model had a part in it
   std::string why;         ///< one line for people
 };
@@ -142,6 +155,9 @@ class Library {
   /// Makes sure that later calls of these sizes and alignments on this stream neither load nor compile nor allocate, so
   /// that they can be captured into a graph. Compiles, if NVRTC is there, what no stored kernel can run: the nearest
   /// tuned configuration, or the fallback. Addresses as in plan().
+  ///
+  /// Calls with an epilogue always need NVRTC: what is stored has none. Besides the kernel with the epilogue, one is
+  /// compiled that finishes plain products of other sizes with the same precision, activation and kind of bias.
   ///
   /// The library's workspaces belong to a stream and live as long as the library. Graphs that were captured from one
   /// stream and run at the same time need their own: Gemm::workspace. Between a captured call's own

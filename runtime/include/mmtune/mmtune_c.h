@@ -65,6 +65,14 @@ enum { MMTUNE_ROW_MAJOR = 0, MMTUNE_COLUMN_MAJOR = 1 };
 typedef int32_t mmtune_transpose;
 enum { MMTUNE_NO_TRANSPOSE = 0, MMTUNE_TRANSPOSE = 1 };
 
+/// enum class Activation of <mmtune/epilogue.h>.
+typedef int32_t mmtune_activation;
+enum { MMTUNE_NO_ACTIVATION = 0, MMTUNE_RELU = 1, MMTUNE_GELU = 2 };
+
+/// enum class Bias of <mmtune/epilogue.h>.
+typedef int32_t mmtune_bias;
+enum { MMTUNE_NO_BIAS = 0, MMTUNE_BIAS_PER_ROW = 1, MMTUNE_BIAS_PER_COLUMN = 2 };
+
 /// How a kernel was found.
 typedef int32_t mmtune_match;
 enum { MMTUNE_EXACT = 0, MMTUNE_NEAREST = 1, MMTUNE_PREDICTED = 2, MMTUNE_FALLBACK = 3 };
@@ -105,12 +113,17 @@ typedef struct mmtune_call {
   size_t workspace_bytes;
   int64_t batch;
   int64_t stride_a, stride_b, stride_c;
+  mmtune_activation activation;  ///< from here on struct Epilogue; not in the first version of the struct
+  mmtune_bias bias;
+  const void* bias_vector;
+  const void* device_alpha;
+  const void* device_beta;
 } mmtune_call;
 
 #define MMTUNE_CALL_INIT                                                                                              \
   {                                                                                                                   \
     sizeof(mmtune_call), MMTUNE_FP32, MMTUNE_ROW_MAJOR, MMTUNE_NO_TRANSPOSE, MMTUNE_NO_TRANSPOSE, 0, 0, 0, 1.0, NULL, \
-        0, NULL, 0, 0.0, NULL, 0, NULL, 0, 1, 0, 0, 0                                                                 \
+        0, NULL, 0, 0.0, NULL, 0, NULL, 0, 1, 0, 0, 0, MMTUNE_NO_ACTIVATION, MMTUNE_NO_BIAS, NULL, NULL, NULL         \
   }
 
 /// struct Answer. The texts live until the calling thread's next mmtune_explain().

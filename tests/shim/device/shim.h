@@ -21,9 +21,14 @@
 #define threadIdx (::mmtune::shim::thread_index())
 #define blockIdx (::mmtune::shim::block_index())
 #define __syncthreads() ::mmtune::shim::sync_threads(__LINE__)
+#define __umul64hi(a, b) (::mmtune::shim::high_half(a, b))
 #define __shfl_xor_sync(mask, value, lane_mask) ::mmtune::shim::shuffle_xor(mask, value, lane_mask, __LINE__)
 
 namespace mmtune::shim {
+
+inline unsigned long long high_half(unsigned long long a, unsigned long long b) {
+  return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
+}
 
 template <class T>
 T shuffle_xor(unsigned mask, T value, int lane_mask, int line) {
