@@ -78,6 +78,16 @@ double multiply_adds_per_clock(const Problem& problem, const WorkEstimate& work,
   return fma_per_clock_per_sm(device, work.unit.value_or(core_unit(problem.precision)));
 }
 
+/// The probability that none of so many warps can issue. Of many it is as good as 0.
+double none_ready(double warps) {
+  static const auto powers = [] {
+    std::array<double, 32> of{};
+    for (std::size_t i = 0; i < of.size(); ++i) of[i] = std::pow(1 - kReady, static_cast<double>(i));
+    return of;
+  }();
+  return warps < powers.size() ? powers[static_cast<std::size_t>(warps)] : 0;
+}
+
 /// What one iteration of the blocks on an SM needs of each resource, in clocks.
 struct Demand {
   double multiply_adds = 0, instructions = 0, idle = 0;  ///< of the schedulers, one after the other
@@ -95,7 +105,8 @@ class Clocks {
   double sum() const { return std::accumulate(by_.begin(), by_.end(), 0.0); }
   std::array<double, kBottlenecks> shares() const {
     auto shares = by_;
-    for (double& share : shares) share /= sum();
+    const double all = sum();
+    for (double& share : shares) share /= all;
     return shares;
   }
 
@@ -193,7 +204,7 @@ class Model {
     const double per_sm = std::ceil(blocks / sm_count_);
     const double warps = per_sm * blocks_.warps;
     const double per_scheduler = std::ceil(warps / kSchedulers);
-    const double wanted = per_scheduler * kSchedulers / warps / (1 - std::pow(1 - kReady, per_scheduler));
+    const double wanted = per_scheduler * kSchedulers / warps / (1 - none_ready(per_scheduler));
     const double active = std::min(1.0, blocks / sm_count_);
     const double l2_rate =
         work_.by_accelerator ? kTmaBytesPerClock : std::min(kL2BytesPerClockAlone, kL2BytesPerClockShared / active);
@@ -232,6 +243,20 @@ class Model {
   double tile_bytes_ = 0;
 };
 
+/// Of a whole plan, with its launches.
+Clocks clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device) {
+  // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
+  const auto workspace = static_cast<double>(workspace_bytes - cost.work.kept_bytes);
+  const double rate = workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count
+                                                                        : memory_bytes_per_clock(device);
+  const double launch_us = kLaunchUs + kNextLaunchUs * (cost.steps - 1);
+  Clocks clocks;
+  model.add_to(clocks);
+  clocks.add(Bottleneck::workspace, 2 * workspace / std::max(rate, memory_bytes_per_clock(device)));
+  clocks.add(Bottleneck::launch, launch_us * device.core_clock_mhz);
+  return clocks;
+}
+
 }  // namespace
 
 std::string_view to_string(Bottleneck bottleneck) {
@@ -269,16 +294,15 @@ Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t wo
   if (problem.m == 0 || problem.n == 0) return {};
   if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
   const Model model(problem, cost, device);
-  // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
-  const auto workspace = static_cast<double>(workspace_bytes - cost.work.kept_bytes);
-  const double rate = workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count
-                                                                        : memory_bytes_per_clock(device);
-  const double launch_us = kLaunchUs + kNextLaunchUs * (cost.steps - 1);
-  Clocks clocks;
-  model.add_to(clocks);
-  clocks.add(Bottleneck::workspace, 2 * workspace / std::max(rate, memory_bytes_per_clock(device)));
-  clocks.add(Bottleneck::launch, launch_us * device.core_clock_mhz);
+  const Clocks clocks = clocks_of(model, cost, workspace_bytes, device);
   return {.time_us = clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
+}
+
+double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
+                  const DeviceSpec& device) {
+  if (problem.m == 0 || problem.n == 0) return 0;
+  if (cost.blocks_per_sm == 0) return std::numeric_limits<double>::infinity();
+  return clocks_of(Model(problem, cost, device), cost, workspace_bytes, device).sum() / device.core_clock_mhz;
 }
 
 Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
