@@ -90,6 +90,17 @@ std::string prologue(const Family& family, const Problem& problem, const Config&
   return text;
 }
 
+std::string kernel_of(const Family& family, const TemplateFiles& files) {
+  const std::string path = fmt::format("templates/families/{}/kernel.cu", family.name());
+  return fmt::format("#line 1 \"{}\"\n{}", path, files.text(path));
+}
+
+void require_launchable(const Family& family, const Config& config, const LaunchPlan& plan) {
+  if (const std::string fault = plan_fault(plan); !fault.empty()) {
+    throw std::logic_error(fmt::format("{} {}: its plan cannot be launched: {}", family.name(), config.text(), fault));
+  }
+}
+
 }  // namespace
 
 std::string type_names(Precision precision) {
@@ -148,16 +159,39 @@ std::set<std::string> included_headers(std::string_view text, const TemplateFile
 
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
               const LaunchPlan& plan, int target) {
-  if (const std::string fault = plan_fault(plan); !fault.empty()) {
-    throw std::logic_error(fmt::format("{} {}: its plan cannot be launched: {}", family.name(), config.text(), fault));
-  }
-  const std::string path = fmt::format("templates/families/{}/kernel.cu", family.name());
+  require_launchable(family, config, plan);
   Source source;
   source.name = family.name();
-  source.text = prologue(family, problem, config, plan, target);
-  source.text += fmt::format("#line 1 \"{}\"\n{}", path, files.text(path));
+  source.text = prologue(family, problem, config, plan, target) + kernel_of(family, files);
   source.hash = hash_of(source.text, files);
   return source;
+}
+
+std::string SourceHashes::hash(const Family& family, const Problem& problem, const Config& config,
+                               const LaunchPlan& plan, int target) {
+  require_launchable(family, config, plan);
+  const std::string begin = prologue(family, problem, config, plan, target);
+  Ending& ending = ending_of(family, begin);
+  ContentHash hash;
+  hash.add_count(begin.size() + ending.kernel_bytes).add_bytes(begin);
+  ending.bytes.add_to(hash);
+  return hash.hex();
+}
+
+/// Every prologue includes the same header.
+SourceHashes::Ending& SourceHashes::ending_of(const Family& family, const std::string& prologue) {
+  if (const auto known = endings_.find(&family); known != endings_.end()) return known->second;
+  const std::string kernel = kernel_of(family, files_);
+  std::string bytes = kernel;
+  const auto add = [&](std::string_view text) {
+    for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(std::uint64_t{text.size()} >> shift);
+    bytes += text;
+  };
+  for (const std::string& name : included_headers(prologue + kernel, files_)) {
+    add(name);
+    add(files_.device_headers().at(name));
+  }
+  return endings_.emplace(&family, Ending{kernel.size(), RepeatedBytes(std::move(bytes))}).first->second;
 }
 
 }  // namespace mmtune
