@@ -7,6 +7,7 @@
 
 #include "runtime/dispatch.h"
 #include "templates/families.h"
+#include "templates/source_hashes.h"
 
 namespace mmtune {
 
@@ -69,8 +70,7 @@ std::string why_changed(const TrialKey& key, const DeviceSpec& device, SourceHas
   return same ? "" : "its kernel has changed since";
 }
 
-std::string why_unusable(const TrialKey& key, const Binary& binary, const DeviceSpec& device,
-                         SourceHashes& hashes) {
+std::string why_unusable(const TrialKey& key, const Binary& binary, const DeviceSpec& device, SourceHashes& hashes) {
   if (find_family(key.family) != nullptr) {  // else nothing else matters
     if (binary.hash.empty()) return "its machine code is not stored here: tune again";
     if (!runs_on(binary.target, device)) return fmt::format("compiled for {}", binary.target);

@@ -11,6 +11,7 @@
 
 #include "templates/dtype.h"
 #include "templates/hash.h"
+#include "templates/source_hashes.h"
 
 namespace mmtune {
 

@@ -8,7 +8,6 @@
 
 #include "templates/family.h"
 #include "templates/fields.h"
-#include "templates/hash.h"
 
 namespace mmtune {
 
@@ -60,27 +59,5 @@ std::string type_names(Precision precision);
 /// the compute capability that will be compiled for (ARCH in the kernel). Thread safe.
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
               const LaunchPlan& plan, int target);
-
-/// The hashes that render() gives sources of the same files, without the texts, for many. Not thread safe.
-class SourceHashes {
- public:
-  /// The files must live as long.
-  explicit SourceHashes(const TemplateFiles& files) : files_(files) {}
-
-  /// Arguments as for render().
-  std::string hash(const Family& family, const Problem& problem, const Config& config, const LaunchPlan& plan,
-                   int target);
-
- private:
-  /// What all sources of a family end with: the kernel, whose bytes are counted with what stands before it, and headers.
-  struct Ending {
-    std::size_t kernel_bytes;
-    RepeatedBytes bytes;
-  };
-  Ending& ending_of(const Family& family, const std::string& prologue);
-
-  const TemplateFiles& files_;
-  std::map<const Family*, Ending> endings_;
-};
 
 }  // namespace mmtune

@@ -11,6 +11,7 @@
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "templates/hash.h"
+#include "templates/source_hashes.h"
 #include "test_paths.h"
 #include "tests/templates/toy_family.h"
 
