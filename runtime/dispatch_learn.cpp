@@ -27,11 +27,9 @@ double best_us(const Times& times) {
   return std::min_element(times.begin(), times.end(), is_faster)->entry->median_us;
 }
 
-bool is_of_one_size(const Timed& x, const Timed& y) { return x.extents == y.extents; }
-
 /// Where the next size begins in times that are sorted.
 Times::const_iterator end_of_size(Times::const_iterator first, Times::const_iterator last) {
-  return std::find_if_not(first, last, [&](const Timed& other) { return is_of_one_size(*first, other); });
+  return std::find_if_not(first, last, [&](const Timed& other) { return other.extents == first->extents; });
 }
 
 /// Of a variant that has several the first.

@@ -34,7 +34,7 @@ double squared_distance(const Octaves& x, const Octaves& y) {
 }
 
 std::uint8_t shell_of(double squared_distance) {
-  return static_cast<std::uint8_t>(static_cast<int>(std::min(squared_distance * kShellsPerUnit, kShells - 1.0)));
+  return static_cast<std::uint8_t>(static_cast<int>(std::min(kShells - 1.0, squared_distance * kShellsPerUnit)));
 }
 
 }  // namespace

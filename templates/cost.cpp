@@ -243,20 +243,6 @@ class Model {
   double tile_bytes_ = 0;
 };
 
-/// Of a whole plan, with its launches.
-Clocks clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device) {
-  // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
-  const auto workspace = static_cast<double>(workspace_bytes - cost.work.kept_bytes);
-  const double rate = workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count
-                                                                        : memory_bytes_per_clock(device);
-  const double launch_us = kLaunchUs + kNextLaunchUs * (cost.steps - 1);
-  Clocks clocks;
-  model.add_to(clocks);
-  clocks.add(Bottleneck::workspace, 2 * workspace / std::max(rate, memory_bytes_per_clock(device)));
-  clocks.add(Bottleneck::launch, launch_us * device.core_clock_mhz);
-  return clocks;
-}
-
 }  // namespace
 
 std::string_view to_string(Bottleneck bottleneck) {
@@ -294,15 +280,16 @@ Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t wo
   if (problem.m == 0 || problem.n == 0) return {};
   if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
   const Model model(problem, cost, device);
-  const Clocks clocks = clocks_of(model, cost, workspace_bytes, device);
+  // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
+  const auto workspace = static_cast<double>(workspace_bytes - cost.work.kept_bytes);
+  const double rate = workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count
+                                                                        : memory_bytes_per_clock(device);
+  const double launch_us = kLaunchUs + kNextLaunchUs * (cost.steps - 1);
+  Clocks clocks;
+  model.add_to(clocks);
+  clocks.add(Bottleneck::workspace, 2 * workspace / std::max(rate, memory_bytes_per_clock(device)));
+  clocks.add(Bottleneck::launch, launch_us * device.core_clock_mhz);
   return {.time_us = clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
-}
-
-double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
-                  const DeviceSpec& device) {
-  if (problem.m == 0 || problem.n == 0) return 0;
-  if (cost.blocks_per_sm == 0) return std::numeric_limits<double>::infinity();
-  return clocks_of(Model(problem, cost, device), cost, workspace_bytes, device).sum() / device.core_clock_mhz;
 }
 
 Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {

@@ -66,9 +66,6 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
                    const DeviceSpec& device);
 
-/// Its time alone, in half of the time.
-double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device);
-
 /// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)
 /// plan.work.registers. The time is infinite where a block does not fit the device or the device lacks the unit that
 /// the kernel uses, and 0 for an empty C.

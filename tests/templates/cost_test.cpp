@@ -217,18 +217,5 @@ TEST(Cost, DegenerateExtentsHaveFiniteTimes) {
   }
 }
 
-TEST(Cost, TheTimeAloneIsThatOfThePrediction) {
-  const DeviceSpec& device = catalog_gpu("h200");
-  for (const std::int64_t n : {0, 100, 1024, 5000}) {
-    const Problem problem = square(n);
-    for (const int split : {1, 4}) {
-      const LaunchPlan plan = tiled_plan(problem, 64, 64, 8, 4, split);
-      const PlanCost cost = cost_of(problem, plan, device, 0);
-      EXPECT_EQ(predict_us(problem, cost, plan.workspace.bytes(), device), predict(problem, plan, device, 0).time_us);
-    }
-  }
-  EXPECT_TRUE(std::isinf(predict_us(square(64), {}, 0, device))) << "no block fits";
-}
-
 }  // namespace
 }  // namespace mmtune
