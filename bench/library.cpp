@@ -1,4 +1,5 @@
-// What an application waits for: opening a database of many decisions, and the plan of a size that was not tuned.
+// What an application waits for: opening a database of many decisions, the plan of a size that was not tuned, and that
+// of a tuned one, asked for by many threads.
 //
 //   build/bench_library            # 1,000, 10,000 and 100,000 winners, with 500 different kernels
 #include <benchmark/benchmark.h>
@@ -7,8 +8,11 @@
 #include <mmtune/mmtune.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -103,9 +107,14 @@ void open_library(benchmark::State& state) {
   const std::string path = file_of(state.range(0)).path();
   double memory_mb = 0;
   for (auto _ : state) {
+    state.PauseTiming();
     const double before_mb = heap_mb();
-    const Library library = Library::open({.database = path, .model = "h200"});
+    state.ResumeTiming();
+    std::optional<Library> library = Library::open({.database = path, .model = "h200"});
+    state.PauseTiming();
     memory_mb = heap_mb() - before_mb;
+    library.reset();
+    state.ResumeTiming();
   }
   state.counters["memory_mb"] = memory_mb;
 }
@@ -121,6 +130,73 @@ void plan_new_size(benchmark::State& state) {
   }
 }
 BENCHMARK(plan_new_size)->RangeMultiplier(10)->Range(1'000, 100'000)->Unit(benchmark::kMicrosecond);
+
+constexpr std::int64_t kMostWinners = 100'000;
+
+/// A library with so many winners that knows the answers for the first of them, as after a first round of calls.
+const Library& warm_library(std::int64_t known) {
+  static std::map<std::int64_t, Library> libraries;
+  const auto found = libraries.find(known);
+  if (found != libraries.end()) return found->second;
+  const Library& library =
+      libraries.emplace(known, Library::open({.database = file_of(kMostWinners).path(), .model = "h200"}))
+          .first->second;
+  Sizes sizes(1);
+  for (std::int64_t i = 0; i < known; ++i) {
+    const Problem problem = sizes.next();
+    benchmark::DoNotOptimize(library.plan({.m = problem.m, .n = problem.n, .k = problem.k}));
+  }
+  return library;
+}
+
+double nanoseconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration<double, std::nano>(time).count();
+}
+
+/// Each thread asks for all of the sizes in another order. A look-up is timed alone, less what reading the clock takes:
+/// of more threads than cores most wait for a core, which is none of its time.
+void look_up(benchmark::State& state) {
+  static const Library* library = nullptr;
+  if (state.thread_index() == 0) library = &warm_library(state.range(0));
+  std::vector<Gemm> calls;
+  Sizes sizes(1);
+  for (std::int64_t i = 0; i < state.range(0); ++i) {
+    const Problem problem = sizes.next();
+    calls.push_back({.m = problem.m, .n = problem.n, .k = problem.k});
+  }
+  std::shuffle(calls.begin(), calls.end(), std::mt19937(static_cast<unsigned>(state.thread_index())));
+  std::vector<double> times_ns;
+  std::vector<double> clock_ns;
+  times_ns.reserve(1 << 20);
+  clock_ns.reserve(1 << 20);
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const auto before = std::chrono::steady_clock::now();
+    const auto begin = std::chrono::steady_clock::now();
+    benchmark::DoNotOptimize(library->workspace_bytes(calls[next]));
+    const auto end = std::chrono::steady_clock::now();
+    times_ns.push_back(nanoseconds(end - begin));
+    clock_ns.push_back(nanoseconds(begin - before));
+    if (++next == calls.size()) next = 0;
+  }
+  const auto quantile = [](std::vector<double>& of, std::size_t percent) {
+    const auto at = of.begin() + static_cast<std::ptrdiff_t>(of.size() * percent / 100);
+    std::nth_element(of.begin(), at, of.end());
+    return *at;
+  };
+  const double clock = quantile(clock_ns, 50);
+  const auto mean = [](double value) { return benchmark::Counter(value, benchmark::Counter::kAvgThreads); };
+  state.counters["p50_ns"] = mean(quantile(times_ns, 50) - clock);
+  state.counters["p90_ns"] = mean(quantile(times_ns, 90) - clock);
+}
+BENCHMARK(look_up)
+    ->ArgName("sizes")
+    ->Arg(1'000)
+    ->Arg(16'000)
+    ->Arg(kMostWinners)
+    ->Threads(1)
+    ->Threads(64)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace mmtune

@@ -1,5 +1,6 @@
 // Reading all decisions for a GPU, which an application waits for when it starts.
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
@@ -37,24 +38,46 @@ Binary code_of(Database& database, std::string_view source_hash, std::string_vie
 constexpr std::size_t kMostTimes = 16384;  // of all kernels alike, the latest of each: reading one takes microseconds
 constexpr std::size_t kMostOfOne = 512;
 
-/// Of trials with a time, which are found by the hash of their machine code.
-const std::string& select_times() {
+/// Trials of a program, from the index of machine code alone.
+const std::string& select_trials() {
   static const std::string statement = fmt::format(
-      "SELECT {}, trial.median_us FROM device CROSS JOIN trial ON trial.device_id = device.id CROSS JOIN problem ON"
-      " problem.id = trial.problem_id WHERE {} AND trial.binary_hash = :binary_hash AND trial.binary_hash <> ''"
-      " AND trial.source_hash = :source_hash AND trial.config = :config AND trial.evidence = :evidence"
-      " AND trial.outcome IN (0, 9) ORDER BY trial.id DESC LIMIT :most",
-      sql::columns<Problem>(), sql::matches<DeviceKey>());
+      "SELECT trial.id FROM device CROSS JOIN trial ON trial.device_id = device.id WHERE {}"
+      " AND trial.binary_hash = :binary_hash AND trial.binary_hash <> ''",
+      sql::matches<DeviceKey>());
   return statement;
 }
 
+/// One of them, if it is of the kernel and has a time.
+const std::string& select_time() {
+  static const std::string statement = fmt::format(
+      "SELECT {}, trial.median_us FROM trial CROSS JOIN problem ON problem.id = trial.problem_id WHERE trial.id = :id"
+      " AND trial.source_hash = :source_hash AND trial.config = :config AND trial.evidence = :evidence"
+      " AND trial.outcome IN (0, 9)",
+      sql::columns<Problem>());
+  return statement;
+}
+
+/// The latest first.
+std::vector<std::int64_t> trials_of(Database& database, const DeviceKey& device, std::string_view binary_hash) {
+  std::vector<std::int64_t> trials;
+  Rows rows = database.query(select_trials(), device, Named{"binary_hash", binary_hash});
+  while (rows.next()) trials.push_back(rows.integer(0).value_or(0));
+  std::sort(trials.begin(), trials.end(), std::greater());
+  return trials;
+}
+
+/// As many times of the kernel as are asked for, the latest. A kernel may have been tried for a great many sizes, and
+/// only what is read of its trials costs more than an entry of an index.
 void add_times(Database& database, const DeviceKey& device, const ServedKernel& kernel, Evidence evidence,
-               std::size_t number, std::int64_t most, std::vector<ServedTime>& times) {
+               std::size_t number, std::size_t most, std::vector<ServedTime>& times) {
   if (kernel.binary.hash.empty()) return;
-  Rows rows = database.query(select_times(), device, Named{"binary_hash", kernel.binary.hash},
-                             Named{"source_hash", kernel.source_hash}, Named{"config", kernel.config},
-                             Named{"evidence", evidence}, Named{"most", most});
-  while (rows.next()) {
+  std::size_t found = 0;
+  for (const std::int64_t trial : trials_of(database, device, kernel.binary.hash)) {
+    if (found == most) return;
+    Rows rows = database.query(select_time(), Named{"id", trial}, Named{"source_hash", kernel.source_hash},
+                               Named{"config", kernel.config}, Named{"evidence", evidence});
+    if (!rows.next()) continue;
+    ++found;
     ServedTime time;
     Reader reader(rows);
     reader.read(time.problem);
@@ -141,7 +164,7 @@ ServedDecisions Store::served(const DeviceKey& device) {
   for (const ServedSize& size : served.sizes) evidence[size.kernel] = std::min(evidence[size.kernel], size.evidence);
   const std::size_t most = std::min(kMostOfOne, kMostTimes / std::max<std::size_t>(1, served.kernels.size()));
   for (std::size_t i = 0; i < served.kernels.size() && most > 0; ++i) {
-    add_times(database, device, served.kernels[i], evidence[i], i, static_cast<std::int64_t>(most), served.times);
+    add_times(database, device, served.kernels[i], evidence[i], i, most, served.times);
   }
   return served;
 }

@@ -62,14 +62,14 @@ DispatchTable::DispatchTable(DeviceSpec device, StoredKernels kernels) : device_
   std::array<std::vector<std::uint32_t>, kGroups> numbers;
   std::unordered_map<const Kernel*, std::uint32_t> variants;
   entries_.reserve(kernels.winners.size());
-  shapes_.reserve(kernels.winners.size());
+  buckets_.assign(std::max<std::size_t>(1, kernels.winners.size()), kNone);
   for (Entry& winner : kernels.winners) {
     const auto number = static_cast<std::uint32_t>(entries_.size());
     const std::size_t group = group_index(winner.problem);
     problems[group].push_back(winner.problem);
     numbers[group].push_back(number);
-    auto& shape = shapes_.emplace(without_alignment(winner.problem), number).first->second;
-    entries_.push_back({std::move(winner), 0, std::exchange(shape, number)});
+    std::uint32_t& first = buckets_[bucket_of(without_alignment(winner.problem))];
+    entries_.push_back({std::move(winner), 0, std::exchange(first, number)});
     add_variant(number, variants);
   }
   for (std::size_t i = 0; i < kGroups; ++i) groups_[i].sizes = NearestSizes(problems[i], numbers[i]);
@@ -116,16 +116,15 @@ double DispatchTable::model_us(const Variant& variant, const Problem& problem) c
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::exact(const Problem& problem) const {
-  const auto found = shapes_.find(without_alignment(problem));
-  if (found == shapes_.end()) return std::nullopt;
+  const Problem shape = without_alignment(problem);
   const Tuned* best = nullptr;
   const auto rank = [&](const Tuned& tuned) {
     return std::tuple(unused_width(problem.align, tuned.problem.align), tuned.median_us, &tuned);
   };
-  for (std::uint32_t i = found->second;; i = entries_[i].next) {
+  for (std::uint32_t i = buckets_[bucket_of(shape)]; i != kNone; i = entries_[i].next) {
     const Tuned& entry = entries_[i];
-    if (satisfies(problem.align, needs(entry)) && (best == nullptr || rank(entry) < rank(*best))) best = &entry;
-    if (entry.next == i) break;
+    if (without_alignment(entry.problem) != shape || !satisfies(problem.align, needs(entry))) continue;
+    if (best == nullptr || rank(entry) < rank(*best)) best = &entry;
   }
   if (best == nullptr) return std::nullopt;
   auto plan = best->kernel->family->legal_plan(rendered_for(*best, problem), best->kernel->config, device_);

@@ -103,9 +103,11 @@ class DispatchTable {
   std::optional<Choice> recompiled(const Problem& problem) const;
 
  private:
+  static constexpr std::uint32_t kNone = -1U;
+
   struct Tuned : Entry {
     std::uint32_t variant = 0;
-    std::uint32_t next = 0;  ///< entry of the same extents and another alignment; itself: none
+    std::uint32_t next = kNone;  ///< entry in the same bucket
   };
   /// A kernel rendered for an alignment.
   struct Variant {
@@ -135,6 +137,7 @@ class DispatchTable {
   static std::size_t group_index(const Problem& problem);
   const Group& group(const Problem& problem) const { return groups_[group_index(problem)]; }
   using Variants = std::unordered_map<const Kernel*, std::uint32_t>;  ///< of the kernels of entries
+  std::size_t bucket_of(const Problem& shape) const { return ProblemHash{}(shape) % buckets_.size(); }
   void add_variant(std::uint32_t number, Variants& known);
   void learn(const std::vector<Entry>& times, const Variants& variants);
   LaunchPlan plan_of(const Entry& entry, const Problem& problem) const;
@@ -154,7 +157,7 @@ class DispatchTable {
   std::vector<Tuned> entries_;
   std::vector<Variant> variants_;
   std::array<Group, kGroups> groups_;
-  std::unordered_map<Problem, std::uint32_t, ProblemHash> shapes_;  ///< first entry, by problem without alignment
+  std::vector<std::uint32_t> buckets_;  ///< first entry, by the hash of its problem without alignment
 };
 
 }  // namespace mmtune

@@ -7,6 +7,7 @@
 
 #include "runtime/dispatch.h"
 #include "templates/families.h"
+#include "templates/source_hashes.h"
 
 namespace mmtune {
 
@@ -58,11 +59,30 @@ std::optional<Config> config_of(const Family& family, const TrialKey& key) {
   return std::nullopt;
 }
 
+std::string why_changed(const TrialKey& key, const DeviceSpec& device, SourceHashes& hashes, int capability) {
+  const Family* family = find_family(key.family);
+  if (family == nullptr) return fmt::format("unknown family {}", key.family);
+  const auto config = config_of(*family, key);
+  if (!config) return "its family has other parameters now";
+  const auto plan = family->legal_plan(key.problem, *config, device);
+  if (!plan) return std::string(family->broken_rule(key.problem, *config, device));
+  const bool same = hashes.hash(*family, key.problem, *config, *plan, capability) == key.source_hash;
+  return same ? "" : "its kernel has changed since";
+}
+
+std::string why_unusable(const TrialKey& key, const Binary& binary, const DeviceSpec& device, SourceHashes& hashes) {
+  if (find_family(key.family) != nullptr) {  // else nothing else matters
+    if (binary.hash.empty()) return "its machine code is not stored here: tune again";
+    if (!runs_on(binary.target, device)) return fmt::format("compiled for {}", binary.target);
+  }
+  return why_changed(key, device, hashes, capability_of(binary.target));
+}
+
 /// Those of the kernels that this program can launch, each looked at once.
 class Usable {
  public:
   Usable(const ServedDecisions& served, const DeviceSpec& device, const TemplateFiles& files)
-      : served_(served), device_(device), files_(files), kernels_(served.kernels.size()) {}
+      : served_(served), device_(device), hashes_(files), kernels_(served.kernels.size()) {}
 
   /// Null if it cannot launch that of the size.
   std::shared_ptr<const Kernel> kernel(const ServedSize& size) {
@@ -70,7 +90,7 @@ class Usable {
     if (known) return *known;
     const ServedKernel& kernel = served_.kernels[size.kernel];
     const TrialKey key{key_of(device_), size.problem, kernel.family, kernel.config, kernel.source_hash, size.evidence};
-    if (why_unusable(key, kernel.binary, device_, files_).empty()) {
+    if (why_unusable(key, kernel.binary, device_, hashes_).empty()) {
       known = std::make_shared<const Kernel>(Kernel{find_family(kernel.family), Config::parse(kernel.config),
                                                     kernel.binary.hash, kernel.binary.registers});
     } else if (!is_of_size(key)) {
@@ -92,30 +112,21 @@ class Usable {
 
   const ServedDecisions& served_;
   const DeviceSpec& device_;
-  const TemplateFiles& files_;
+  SourceHashes hashes_;
   std::vector<std::optional<std::shared_ptr<const Kernel>>> kernels_;
 };
 
 }  // namespace
 
 std::string why_changed(const TrialKey& key, const DeviceSpec& device, const TemplateFiles& files, int capability) {
-  const Family* family = find_family(key.family);
-  if (family == nullptr) return fmt::format("unknown family {}", key.family);
-  const auto config = config_of(*family, key);
-  if (!config) return "its family has other parameters now";
-  const auto plan = family->legal_plan(key.problem, *config, device);
-  if (!plan) return std::string(family->broken_rule(key.problem, *config, device));
-  const bool same = render(files, *family, key.problem, *config, *plan, capability).hash == key.source_hash;
-  return same ? "" : "its kernel has changed since";
+  SourceHashes hashes(files);
+  return why_changed(key, device, hashes, capability);
 }
 
 std::string why_unusable(const TrialKey& key, const Binary& binary, const DeviceSpec& device,
                          const TemplateFiles& files) {
-  if (find_family(key.family) != nullptr) {  // else nothing else matters
-    if (binary.hash.empty()) return "its machine code is not stored here: tune again";
-    if (!runs_on(binary.target, device)) return fmt::format("compiled for {}", binary.target);
-  }
-  return why_changed(key, device, files, capability_of(binary.target));
+  SourceHashes hashes(files);
+  return why_unusable(key, binary, device, hashes);
 }
 
 StoredKernels load_kernels(Store& store, const DeviceSpec& device, const TemplateFiles& files) {
@@ -123,6 +134,7 @@ StoredKernels load_kernels(Store& store, const DeviceSpec& device, const Templat
   std::set<std::string> targets{compile_target(device, {compute_capability(device)}).name};
   const ServedDecisions served = store.served(key_of(device));
   Usable usable(served, device, files);
+  kernels.winners.reserve(served.sizes.size());
   for (const ServedSize& size : served.sizes) {
     auto kernel = usable.kernel(size);
     if (!kernel) {
@@ -134,6 +146,7 @@ StoredKernels load_kernels(Store& store, const DeviceSpec& device, const Templat
     if (!kernels.winners.empty() && kernels.winners.back().problem == size.problem) continue;
     kernels.winners.push_back({size.problem, std::move(kernel), size.median_us, size.evidence == Evidence::measured});
   }
+  kernels.times.reserve(served.times.size());
   for (const ServedTime& time : served.times) {
     if (auto kernel = usable.known(time.kernel)) {
       kernels.times.push_back({time.problem, std::move(kernel), time.median_us, true});

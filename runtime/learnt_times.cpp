@@ -1,6 +1,7 @@
 #include "runtime/learnt_times.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -18,6 +19,24 @@ constexpr std::size_t kAround = 24;       // sizes that have a say
 constexpr double kCaution = 0.4;          // logarithm of caution() for a kernel that is unknown here
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
 
+constexpr std::size_t kShells = 64;    // by squared distance; all that is farther away is in the last one
+constexpr double kShellsPerUnit = 16;  // for a hundred to a few hundred sizes a shell or two have those with a say
+
+/// In units of kReach.
+Octaves place_of(const Problem& problem) {
+  const Octaves at = octaves_of(problem);
+  return {at[0] / kReach, at[1] / kReach, at[2] / kReach};
+}
+
+double squared_distance(const Octaves& x, const Octaves& y) {
+  const Octaves apart{x[0] - y[0], x[1] - y[1], x[2] - y[2]};
+  return apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
+}
+
+std::uint8_t shell_of(double squared_distance) {
+  return static_cast<std::uint8_t>(static_cast<int>(std::min(kShells - 1.0, squared_distance * kShellsPerUnit)));
+}
+
 }  // namespace
 
 LearntTimes::LearntTimes(const std::vector<KernelTime>& times) {
@@ -29,33 +48,53 @@ LearntTimes::LearntTimes(const std::vector<KernelTime>& times) {
   for (const auto& [extents, measured] : by_size) {
     const auto is_faster = [](const KernelTime* x, const KernelTime* y) { return x->median_us < y->median_us; };
     const double best_us = (*std::min_element(measured.begin(), measured.end(), is_faster))->median_us;
-    Size size{octaves_of(measured.front()->problem), 0, {}};
+    Size size;
     for (const KernelTime* time : measured) {
       const double error = std::log(time->median_us / time->model_us);
       const double gain = std::max(0.0, kUnknownLoss - std::log(time->median_us / best_us));
       size.results.push_back({time->kernel, error, gain});
       size.common_error += error / static_cast<double>(measured.size());
     }
+    places_.push_back(place_of(measured.front()->problem));
     sizes_.push_back(std::move(size));
   }
 }
 
+/// As many sizes as have a say, in no order. How many lie in each of a row of shells around the place tells which few
+/// are worth comparing.
+std::vector<LearntTimes::Near> LearntTimes::nearest(const Octaves& at) const {
+  std::vector<std::uint8_t> shells(places_.size());
+  std::array<std::uint32_t, kShells> in_shell{};
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    shells[i] = shell_of(squared_distance(at, places_[i]));
+    ++in_shell[shells[i]];
+  }
+  std::size_t last = 0;
+  std::size_t sizes = in_shell[0];
+  while (sizes < kAround && last + 1 < kShells) sizes += in_shell[++last];
+  std::vector<Near> near;
+  near.reserve(sizes);
+  for (std::uint32_t i = 0; i < shells.size(); ++i) {
+    if (shells[i] <= last) near.push_back({squared_distance(at, places_[i]), i});
+  }
+  const std::size_t count = std::min(kAround, near.size());
+  std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
+  near.resize(count);
+  return near;
+}
+
 LearntTimes::Around LearntTimes::around(const Problem& problem) const {
-  const Octaves at = octaves_of(problem);
-  std::vector<std::pair<double, const Size*>> near;
-  near.reserve(sizes_.size());
-  for (const Size& size : sizes_) near.emplace_back(squared_distance(at, size.at), &size);
-  const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(kAround, near.size()));
-  std::nth_element(near.begin(), end, near.end());
   Around around;
   around.sums_.resize(kernels_);
   double weights = 0;
-  for (auto each = near.begin(); each != end; ++each) {
-    const double weight = 1 / ((kSoftening + each->first) * (kSoftening + each->first));
+  for (const Near& near : nearest(place_of(problem))) {
+    const double weight = 1 / ((kSoftening + near.squared_distance) * (kSoftening + near.squared_distance));
+    const Size& size = sizes_[near.size];
     weights += weight;
-    around.common_error_ += weight * each->second->common_error;
-    for (const Result& result : each->second->results) {
+    around.common_error_ += weight * size.common_error;
+    for (const Result& result : size.results) {
       Around::Sum& sum = around.sums_[result.kernel];
+      if (sum.weight == 0) around.measured_.push_back(result.kernel);
       sum.weight += weight;
       sum.error += weight * result.error;
       sum.gain += weight * result.gain;
@@ -77,22 +116,13 @@ double LearntTimes::Around::caution(std::uint32_t kernel) const {
 
 std::vector<std::uint32_t> LearntTimes::Around::promising() const {
   std::vector<std::uint32_t> kernels;
-  for (std::uint32_t i = 0; i < sums_.size(); ++i) {
-    if (sums_[i].gain > 0) kernels.push_back(i);
+  for (const std::uint32_t kernel : measured_) {
+    if (sums_[kernel].gain > 0) kernels.push_back(kernel);
   }
   std::sort(kernels.begin(), kernels.end(), [&](std::uint32_t x, std::uint32_t y) {
     return std::tuple(-sums_[x].gain, x) < std::tuple(-sums_[y].gain, y);
   });
   return kernels;
-}
-
-double LearntTimes::squared_distance(const Octaves& x, const Octaves& y) {
-  double sum = 0;
-  for (std::size_t axis = 0; axis < x.size(); ++axis) {
-    const double apart = (x[axis] - y[axis]) / kReach;
-    sum += apart * apart;
-  }
-  return sum;
 }
 
 }  // namespace mmtune

@@ -6,6 +6,7 @@
 // irregularly-spaced data, 1968). Where the kernel itself was not measured, what all kernels have in common remains.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -49,7 +50,8 @@ class LearntTimes {
       double error = 0;  ///< logarithms, weighted
       double gain = 0;   ///< what it loses less than a kernel that is unknown, weighted
     };
-    std::vector<Sum> sums_;  ///< by kernel
+    std::vector<Sum> sums_;                ///< by kernel
+    std::vector<std::uint32_t> measured_;  ///< kernels that have a sum
     double common_error_ = 0;
   };
   Around around(const Problem& problem) const;
@@ -61,13 +63,20 @@ class LearntTimes {
     double gain = 0;
   };
   struct Size {
-    Octaves at{};
     double common_error = 0;  ///< mean over its results
     std::vector<Result> results;
   };
 
-  static double squared_distance(const Octaves& x, const Octaves& y);
+  /// A size by its number, and how far away it is.
+  struct Near {
+    double squared_distance = 0;
+    std::uint32_t size = 0;
 
+    friend auto operator<=>(const Near&, const Near&) = default;
+  };
+  std::vector<Near> nearest(const Octaves& at) const;
+
+  std::vector<Octaves> places_;  ///< of the sizes, apart from them: every look-up goes through all of these
   std::vector<Size> sizes_;
   std::size_t kernels_ = 0;
 };

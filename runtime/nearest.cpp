@@ -90,29 +90,30 @@ void NearestSizes::Walk::push(const Item& item) {
   std::push_heap(heap_.begin(), heap_.end(), is_later);
 }
 
-void NearestSizes::Walk::open(const Item& part) {
+/// Down to the leaf on the problem's side, which is as near as the part; the other sides wait for their turn.
+void NearestSizes::Walk::open(Item part) {
   const auto push_point = [&](const Point& point) {
     push({length(between(at_, point.at)) + part.penalty, point.number});
   };
-  if (part.end - part.begin <= kLeaf) {
-    for (std::uint32_t i = part.begin; i < part.end; ++i) push_point(sizes_.points_[i]);
-    return;
-  }
-  const auto axis = static_cast<std::size_t>(part.axis);
-  const std::uint32_t root = part.begin + (part.end - part.begin) / 2;
-  const double to_root = at_[axis] - sizes_.points_[root].at[axis];
-  push_point(sizes_.points_[root]);
-  const auto push_part = [&](std::uint32_t begin, std::uint32_t end, bool is_beyond) {
-    if (begin == end) return;
-    Item half{part.distance, 0, begin, end, next_axis(part.axis), part.penalty, part.outside};
-    if (is_beyond) {
-      half.outside[axis] = to_root;
-      half.distance = length(half.outside) + part.penalty;
+  while (part.end - part.begin > kLeaf) {
+    const auto axis = static_cast<std::size_t>(part.axis);
+    const std::uint32_t root = part.begin + (part.end - part.begin) / 2;
+    const double to_root = at_[axis] - sizes_.points_[root].at[axis];
+    push_point(sizes_.points_[root]);
+    part.axis = next_axis(part.axis);
+    Item less = part;
+    Item more = part;
+    less.end = root;
+    more.begin = root + 1;
+    Item& beyond = to_root > 0 ? less : more;
+    if (to_root != 0) {
+      beyond.outside[axis] = to_root;
+      beyond.distance = length(beyond.outside) + part.penalty;
     }
-    push(half);
-  };
-  push_part(part.begin, root, to_root > 0);
-  push_part(root + 1, part.end, to_root < 0);
+    if (beyond.begin != beyond.end) push(beyond);
+    part = to_root > 0 ? more : less;
+  }
+  for (std::uint32_t i = part.begin; i < part.end; ++i) push_point(sizes_.points_[i]);
 }
 
 std::optional<std::uint32_t> NearestSizes::Walk::next() {

@@ -52,7 +52,7 @@ class NearestSizes {
     };
     static bool is_later(const Item& x, const Item& y);
     void push(const Item& item);
-    void open(const Item& part);
+    void open(Item part);
 
     const NearestSizes& sizes_;
     std::array<double, 3> at_;

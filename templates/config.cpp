@@ -82,7 +82,7 @@ std::string Config::text() const {
   std::string text;
   for (const Setting& setting : settings_) {
     if (!text.empty()) text += ' ';
-    text += fmt::format("{}={}", setting.name, setting.value);
+    text.append(setting.name).append(1, '=').append(std::to_string(setting.value));
   }
   return text;
 }

@@ -78,6 +78,16 @@ double multiply_adds_per_clock(const Problem& problem, const WorkEstimate& work,
   return fma_per_clock_per_sm(device, work.unit.value_or(core_unit(problem.precision)));
 }
 
+/// The probability that none of so many warps can issue. Of many it is as good as 0.
+double none_ready(double warps) {
+  static const auto powers = [] {
+    std::array<double, 32> of{};
+    for (std::size_t i = 0; i < of.size(); ++i) of[i] = std::pow(1 - kReady, static_cast<double>(i));
+    return of;
+  }();
+  return warps < powers.size() ? powers[static_cast<std::size_t>(warps)] : 0;
+}
+
 /// What one iteration of the blocks on an SM needs of each resource, in clocks.
 struct Demand {
   double multiply_adds = 0, instructions = 0, idle = 0;  ///< of the schedulers, one after the other
@@ -95,7 +105,8 @@ class Clocks {
   double sum() const { return std::accumulate(by_.begin(), by_.end(), 0.0); }
   std::array<double, kBottlenecks> shares() const {
     auto shares = by_;
-    for (double& share : shares) share /= sum();
+    const double all = sum();
+    for (double& share : shares) share /= all;
     return shares;
   }
 
@@ -193,7 +204,7 @@ class Model {
     const double per_sm = std::ceil(blocks / sm_count_);
     const double warps = per_sm * blocks_.warps;
     const double per_scheduler = std::ceil(warps / kSchedulers);
-    const double wanted = per_scheduler * kSchedulers / warps / (1 - std::pow(1 - kReady, per_scheduler));
+    const double wanted = per_scheduler * kSchedulers / warps / (1 - none_ready(per_scheduler));
     const double active = std::min(1.0, blocks / sm_count_);
     const double l2_rate =
         work_.by_accelerator ? kTmaBytesPerClock : std::min(kL2BytesPerClockAlone, kL2BytesPerClockShared / active);

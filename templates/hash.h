@@ -2,6 +2,9 @@
 // It tells different contents apart; it is no defence against a deliberate collision.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,14 +13,36 @@ namespace mmtune {
 class ContentHash {
  public:
   /// Adds bytes and their count, so that ("ab","c") and ("a","bc") differ.
-  ContentHash& add(std::string_view bytes);
+  ContentHash& add(std::string_view bytes) { return add_count(bytes.size()).add_bytes(bytes); }
+
+  /// The same in parts: the count of all bytes, then the bytes.
+  ContentHash& add_count(std::uint64_t count);
+  ContentHash& add_bytes(std::string_view bytes);
 
   /// 32 hexadecimal digits.
   std::string hex() const;
 
  private:
+  friend class RepeatedBytes;
   __extension__ using Word = unsigned __int128;
   Word state_ = (Word{0x6c62272e07bb0142ULL} << 64) | 0x62b821756295c58dULL;
+};
+
+/// Bytes that many hashes get. One byte makes (state ^ byte) * prime of a state, where the exclusive or depends on the
+/// lowest eight bits alone, and these on no higher ones. So n bytes make state * prime^n + c, and c depends on the
+/// lowest eight bits of the state before: the bytes are gone through at most 256 times. Not thread safe.
+class RepeatedBytes {
+ public:
+  explicit RepeatedBytes(std::string bytes);
+
+  /// As hash.add_bytes() of them.
+  void add_to(ContentHash& hash);
+
+ private:
+  using Word = ContentHash::Word;
+  std::string bytes_;
+  Word power_ = 1;  ///< prime^n
+  std::array<std::optional<Word>, 256> constants_;
 };
 
 }  // namespace mmtune

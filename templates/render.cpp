@@ -12,6 +12,7 @@
 
 #include "templates/dtype.h"
 #include "templates/hash.h"
+#include "templates/source_hashes.h"
 
 namespace mmtune {
 
@@ -117,6 +118,30 @@ std::string prologue(const Family& family, const Problem& problem, const Config&
   return text;
 }
 
+std::string file_of(const Family& family, std::string_view name) {
+  return fmt::format("templates/families/{}/{}", family.name(), name);
+}
+
+std::string with_its_name(const std::string& path, const TemplateFiles& files) {
+  return fmt::format("#line 1 \"{}\"\n{}", path, files.text(path));
+}
+
+std::string kernel_of(const Family& family, const TemplateFiles& files) {
+  return with_its_name(file_of(family, "kernel.cu"), files);
+}
+
+/// How a family that stores results in a way of its own gives them an epilogue.
+std::string own_fusion(const Family& family, const TemplateFiles& files) {
+  const std::string path = file_of(family, "fused.cuh");
+  return files.has(path) ? with_its_name(path, files) : "";
+}
+
+void require_launchable(const Family& family, const Config& config, const LaunchPlan& plan) {
+  if (const std::string fault = plan_fault(plan); !fault.empty()) {
+    throw std::logic_error(fmt::format("{} {}: its plan cannot be launched: {}", family.name(), config.text(), fault));
+  }
+}
+
 }  // namespace
 
 std::string type_names(Precision precision) { return operand_types(precision) + scalar_type(precision); }
@@ -170,18 +195,12 @@ std::set<std::string> included_headers(std::string_view text, const TemplateFile
 
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
               const LaunchPlan& plan, int target, const Fusion& fusion) {
-  if (const std::string fault = plan_fault(plan); !fault.empty()) {
-    throw std::logic_error(fmt::format("{} {}: its plan cannot be launched: {}", family.name(), config.text(), fault));
-  }
-  const std::string folder = fmt::format("templates/families/{}/", family.name());
+  require_launchable(family, config, plan);
   Source source;
   source.name = family.name();
   source.text = prologue(family, problem, config, plan, target, fusion);
-  const auto add = [&](const std::string& path) {
-    source.text += fmt::format("#line 1 \"{}\"\n{}", path, files.text(path));
-  };
-  if (!fusion.is_empty() && files.has(folder + "fused.cuh")) add(folder + "fused.cuh");
-  add(folder + "kernel.cu");
+  if (!fusion.is_empty()) source.text += own_fusion(family, files);
+  source.text += kernel_of(family, files);
   source.hash = hash_of(source.text, files);
   return source;
 }
@@ -213,6 +232,33 @@ Source render_finish(const TemplateFiles& files, const Problem& problem, int tar
   source.text += "#include \"mmtune/finish.cuh\"\n";
   source.hash = hash_of(source.text, files);
   return source;
+}
+
+std::string SourceHashes::hash(const Family& family, const Problem& problem, const Config& config,
+                               const LaunchPlan& plan, int target) {
+  require_launchable(family, config, plan);
+  const std::string begin = prologue(family, problem, config, plan, target, Fusion{});
+  Ending& ending = ending_of(family, begin);
+  ContentHash hash;
+  hash.add_count(begin.size() + ending.kernel_bytes).add_bytes(begin);
+  ending.bytes.add_to(hash);
+  return hash.hex();
+}
+
+/// Every prologue includes the same header.
+SourceHashes::Ending& SourceHashes::ending_of(const Family& family, const std::string& prologue) {
+  if (const auto known = endings_.find(&family); known != endings_.end()) return known->second;
+  const std::string kernel = kernel_of(family, files_);
+  std::string bytes = kernel;
+  const auto add = [&](std::string_view text) {
+    for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(std::uint64_t{text.size()} >> shift);
+    bytes += text;
+  };
+  for (const std::string& name : included_headers(prologue + kernel, files_)) {
+    add(name);
+    add(files_.device_headers().at(name));
+  }
+  return endings_.emplace(&family, Ending{kernel.size(), RepeatedBytes(std::move(bytes))}).first->second;
 }
 
 }  // namespace mmtune

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <mmtune/error.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -293,6 +294,26 @@ TEST_F(StoreTest, ExportsACompleteCopyOnce) {
   expect_equal(*copy.find_binary(binary.hash), binary);
   EXPECT_EQ(std::filesystem::status(target).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(StoreTest, OfAKernelsManyTimesTheLatestAreServed) {
+  Store store = open();
+  const Binary binary = sample_binary();
+  std::vector<Trial> trials;
+  for (int i = 0; i < 600; ++i) {
+    trials.push_back(sample_trial());
+    trials.back().key.problem.m = 8 * (1 + i * 7 % 600);  // in another order than they are stored
+    trials.back().timing.median_us = i + 1;
+    if (i == 590) trials.back().outcome = Outcome::wrong_result;
+  }
+  store.put(trials, {binary});
+  store.put_winner(trials.front().key, "", 1);
+  const ServedDecisions served = store.served(trials.front().key.device);
+  ASSERT_EQ(served.times.size(), 512U);
+  std::vector<double> times;
+  for (const ServedTime& time : served.times) times.push_back(time.median_us);
+  EXPECT_EQ(*std::min_element(times.begin(), times.end()), 600 - 512);
+  EXPECT_THAT(times, ::testing::Not(::testing::Contains(591)));
 }
 
 TEST_F(StoreTest, ChecksAndCounts) {

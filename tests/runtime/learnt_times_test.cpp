@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
+#include <utility>
+#include <vector>
 
 namespace mmtune {
 namespace {
@@ -62,6 +66,60 @@ TEST(LearntTimes, PromisingKernelsAreTheFastestOfNearSizes) {
                            {1, fp32(4096, 4096, 4096), 2000, 700}});
   EXPECT_THAT(times.around(fp32(300, 256, 256)).promising(), ElementsAre(2, 1, 0)) << "3 takes five times as long";
   EXPECT_EQ(times.around(fp32(4096, 4000, 4096)).promising().front(), 0u);
+}
+
+/// What learnt_times.h says, by the formula over sizes sorted by distance.
+struct Plain {
+  double factor;
+  double caution;
+};
+Plain plain(const std::vector<KernelTime>& times, const Problem& problem, std::uint32_t kernel) {
+  const Octaves at = octaves_of(problem);
+  std::vector<std::pair<double, const KernelTime*>> near;
+  for (const KernelTime& time : times) {
+    double squares = 0;
+    for (std::size_t axis = 0; axis < at.size(); ++axis) {
+      squares += std::pow((at[axis] - octaves_of(time.problem)[axis]) / 2, 2);
+    }
+    near.emplace_back(squares, &time);
+  }
+  std::sort(near.begin(), near.end());
+  near.resize(std::min<std::size_t>(24, near.size()));
+  double weights = 0;
+  double common = 0;
+  double weight_of_kernel = 0;
+  double error_of_kernel = 0;
+  for (const auto& [squares, time] : near) {
+    const double weight = 1 / std::pow(0.05 + squares, 2);
+    const double error = std::log(time->median_us / time->model_us);
+    weights += weight;
+    common += weight * error;
+    if (time->kernel != kernel) continue;
+    weight_of_kernel += weight;
+    error_of_kernel += weight * error;
+  }
+  return {std::exp((error_of_kernel + common / weights) / (weight_of_kernel + 1)),
+          std::exp(0.4 / (1 + weight_of_kernel))};
+}
+
+TEST(LearntTimes, AreWhatLookingAtAllSizesSays) {
+  std::mt19937 random(3);
+  const auto extent = [&] { return static_cast<std::int64_t>(8 << random() % 9) + static_cast<int>(random() % 64); };
+  for (const std::size_t count : {1, 24, 25, 500}) {
+    std::vector<KernelTime> times;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      times.push_back({i % 7, fp32(extent(), extent(), extent()), 10. + random() % 10, 10});
+    }
+    const LearntTimes learnt(times);
+    for (int round = 0; round < 100; ++round) {
+      const Problem problem = round == 0 ? fp32(1, 1, 1 << 24) : fp32(extent(), extent(), extent());
+      const auto around = learnt.around(problem);
+      const auto kernel = static_cast<std::uint32_t>(random() % 8);
+      const Plain expected = plain(times, problem, kernel);
+      EXPECT_NEAR(around.factor(kernel), expected.factor, 1e-9) << to_string(problem) << " of " << count;
+      EXPECT_NEAR(around.caution(kernel), expected.caution, 1e-9) << to_string(problem) << " of " << count;
+    }
+  }
 }
 
 }  // namespace

@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "templates/hash.h"
+#include "templates/source_hashes.h"
 #include "test_paths.h"
 #include "tests/templates/toy_family.h"
 
@@ -167,6 +169,40 @@ TEST(TemplateFilesTest, EmbeddedFilesAreThoseOfTheSourceTree) {
   for (const Family* family : families()) {
     const std::string path = "templates/families/" + std::string(family->name()) + "/kernel.cu";
     EXPECT_TRUE(embedded.text(path) == tree.text(path)) << path;
+  }
+}
+
+TEST(SourceHashesTest, AreThoseOfRenderedSources) {
+  SourceHashes hashes(TemplateFiles::embedded());
+  const DeviceSpec& device = catalog_gpu("h200");
+  std::size_t compared = 0;
+  for (const Family* family : families()) {
+    for (const std::int64_t extent : {1024, 1001}) {  // of another alignment
+      for (const Layout layout : kAllLayouts) {
+        const Problem problem = packed_problem(Precision::fp32, layout, extent, extent, extent);
+        const Config config = family->default_config(problem);
+        const auto plan = family->legal_plan(problem, config, device);
+        if (!plan) continue;
+        EXPECT_EQ(hashes.hash(*family, problem, config, *plan, 90),
+                  render(TemplateFiles::embedded(), *family, problem, config, *plan, 90).hash)
+            << family->name() << " " << to_string(problem);
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GE(compared, 8u);
+}
+
+TEST(RepeatedBytesTest, MakeOfEveryHashWhatTheBytesMake) {
+  const std::string text = "any text\x80\xff of an odd length";
+  RepeatedBytes repeated(text);
+  ContentHash before;
+  for (int i = 0; i < 1000; ++i) {  // several hashes for each of the 256 constants
+    before.add_bytes(std::string(1, static_cast<char>(i * 7)));
+    ContentHash expected = before;
+    ContentHash hash = before;
+    repeated.add_to(hash);
+    ASSERT_EQ(hash.hex(), expected.add_bytes(text).hex()) << i;
   }
 }
 
