@@ -20,7 +20,7 @@ constexpr double kCaution = 0.4;          // logarithm of caution() for a kernel
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
 
 constexpr std::size_t kShells = 64;    // by squared distance; all that is farther away is in the last one
-constexpr double kShellsPerUnit = 16;  // for a hundred to a few hundred sizes a shell or two have those with a say
+constexpr double kShellsPerUnit = 16;  // of some hundred sizes those with a say are in the first few
 
 /// In units of kReach.
 Octaves place_of(const Problem& problem) {
@@ -78,7 +78,10 @@ std::vector<LearntTimes::Near> LearntTimes::nearest(const Octaves& at) const {
     if (shells[i] <= last) near.push_back({squared_distance(at, places_[i]), i});
   }
   const std::size_t count = std::min(kAround, near.size());
-  std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
+  std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end(),
+                   [](const Near& x, const Near& y) {
+                     return std::tuple(x.squared_distance, x.size) < std::tuple(y.squared_distance, y.size);
+                   });
   near.resize(count);
   return near;
 }

@@ -6,7 +6,6 @@
 // irregularly-spaced data, 1968). Where the kernel itself was not measured, what all kernels have in common remains.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -71,8 +70,6 @@ class LearntTimes {
   struct Near {
     double squared_distance = 0;
     std::uint32_t size = 0;
-
-    friend auto operator<=>(const Near&, const Near&) = default;
   };
   std::vector<Near> nearest(const Octaves& at) const;
 
