@@ -76,7 +76,7 @@ std::vector<std::string> canonical(const std::vector<std::string_view>& statemen
 }
 
 /// From its first token to its last, all of which are parts of one text.
-std::string_view text_of(const std::vector<std::string_view>& statement) {
+std::string_view statement_text(const std::vector<std::string_view>& statement) {
   const char* end = statement.back().data() + statement.back().size();
   return {statement.front().data(), static_cast<std::size_t>(end - statement.front().data())};
 }
@@ -86,7 +86,8 @@ std::string_view text_of(const std::vector<std::string_view>& statement) {
 Schema::Schema(std::string_view script) {
   for (const auto& statement : statements_of(script)) {
     if (statement.size() <= 2) continue;
-    objects_[fmt::format("{} {}", kind_of(statement), statement[2])] = {text_of(statement), canonical(statement)};
+    objects_[fmt::format("{} {}", kind_of(statement), statement[2])] = {statement_text(statement),
+                                                                        canonical(statement)};
   }
 }
 

@@ -88,7 +88,7 @@ TEST_F(CoverOfShares, MergedTheyGiveTheKernelsOfOneProcess) {
   }
   EXPECT_EQ(searched, 8u) << "each size of the sample in one share";
   ASSERT_EQ(merge("shard-*.db").code, 0);
-  const Result all = cover("fleet.db", "none");
+  const Result all = cover("fleet.db", "none --effort full");  // which a search would go on with
   ASSERT_EQ(all.code, 0) << all.err;
   EXPECT_EQ(all.out, one.out);
   EXPECT_EQ(decisions("fleet.db"), decisions("one.db"));
