@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -51,15 +52,15 @@ double number(const Row& row, std::string_view column) { return std::stod(row.fi
 
 std::string microseconds(double us) { return fmt::format("{:.{}f}", us, us < 10 ? 2 : us < 100 ? 1 : 0); }
 
-TEST(Figures, TheReadmesTableIsTheRaceWithCublas) {
-  const auto readme = lines("README.md");
+TEST(Figures, TheTableOfSquaresIsTheRaceWithCublas) {
+  const auto page = lines("docs/benchmarking.md");
   int sizes = 0;
   for (const Row& row : rows("bench/results/nvidia-h200/fp32_vs_cublas.csv")) {
     if (row.at("set") != "square") continue;
     const std::string begin = fmt::format("| {} |", row.at("m"));
     const auto quoted =
-        std::find_if(readme.begin(), readme.end(), [&](const std::string& line) { return line.starts_with(begin); });
-    ASSERT_NE(quoted, readme.end()) << begin;
+        std::find_if(page.begin(), page.end(), [&](const std::string& line) { return line.starts_with(begin); });
+    ASSERT_NE(quoted, page.end()) << begin;
     EXPECT_THAT(*quoted, EndsWith(fmt::format("| {} | {:.1f} | {:.0f} % | {:.2f} |",
                                               microseconds(number(row, "mmtune_us")), number(row, "mmtune_tflops"),
                                               100 * number(row, "peak_share"), number(row, "ratio"))));
@@ -68,7 +69,7 @@ TEST(Figures, TheReadmesTableIsTheRaceWithCublas) {
   EXPECT_EQ(sizes, 6);
 }
 
-TEST(Figures, TheReadmeNamesTheExtremes) {
+TEST(Figures, TheExtremesAreNamed) {
   const auto all = rows("bench/results/nvidia-h200/fp32_vs_cublas.csv");
   const auto [worst, best] = std::minmax_element(
       all.begin(), all.end(), [](const Row& x, const Row& y) { return number(x, "ratio") < number(y, "ratio"); });
@@ -81,11 +82,34 @@ TEST(Figures, TheReadmeNamesTheExtremes) {
     error = std::max(error, number(row, "mmtune_error") / number(row, "cublas_error"));
     slower += number(row, "ratio") < 1 ? 1 : 0;
   }
-  const std::string readme = content("README.md");
-  EXPECT_THAT(readme, HasSubstr(fmt::format("Over {} shapes", all.size())));
-  EXPECT_THAT(readme, HasSubstr(fmt::format("between {} and {};", ratio(*worst), ratio(*best))));
+  const std::string page = content("docs/benchmarking.md");
+  EXPECT_THAT(page, HasSubstr(fmt::format("Over {} shapes", all.size())));
+  EXPECT_THAT(page, HasSubstr(fmt::format("between {} and {};", ratio(*worst), ratio(*best))));
   EXPECT_EQ(slower, 1) << "all others are at least 1.00";
-  EXPECT_THAT(readme, HasSubstr(fmt::format("at most {:.2f} times that of cuBLAS", error)));
+  EXPECT_THAT(content("README.md"), HasSubstr(fmt::format("at most {:.2f} times that of cuBLAS", error)));
+}
+
+TEST(Figures, TheTableOfTensorCoresIsTheRaceWithCublas) {
+  std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // by precision and set
+  for (const Row& row : rows("bench/results/nvidia-h200/tensor_vs_cublas.csv")) {
+    if (!row.at("ratio").empty()) ratios[row.at("precision")][row.at("set")].push_back(number(row, "ratio"));
+  }
+  const std::string page = content("docs/benchmarking.md");
+  for (const auto& [precision, sets] : ratios) {
+    std::string expected = fmt::format("| {} |", precision);
+    for (const char* set : {"square", "between", "odd", "skinny", "layouts"}) {
+      const auto found = sets.find(set);
+      if (found == sets.end()) {
+        expected += " |";
+        continue;
+      }
+      double logarithms = 0;
+      for (const double ratio : found->second) logarithms += std::log(ratio);
+      expected += fmt::format(" {:.3f} ({:.3f}) |", std::exp(logarithms / static_cast<double>(found->second.size())),
+                              *std::min_element(found->second.begin(), found->second.end()));
+    }
+    EXPECT_THAT(page, HasSubstr(expected));
+  }
 }
 
 TEST(Figures, AWholeRunLeavesWhatIsSaid) {
