@@ -12,8 +12,8 @@
 #pragma once
 
 #include <cuda.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
