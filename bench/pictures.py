@@ -97,11 +97,14 @@ def ladder(folder):
         ("simt, default search", speed(one(rows_of(folder, "tune_fp32.csv"), family="simt", **size))),
     ]
     mma_sync = rows_of(folder, "mma_sync_vs_cublas.csv")
+    raced = rows_of(folder, "tensor_vs_cublas.csv")
+    square = {"set": "square", "family": "wgmma", **size}
     tensor_cores = [
         ("mma_sync, tf32", one(mma_sync, precision="tf32", layout="nn", **size)),
         ("mma_sync, fp16", one(mma_sync, precision="fp16", layout="nn", **size)),
-        ("wgmma, bf16", one(rows_of(folder, "tensor_vs_cublas.csv"), precision="bf16", layout="nn", family="wgmma",
-                            **size)),
+        ("wgmma, tf32", one(raced, precision="tf32", **square)),
+        ("wgmma, bf16", one(raced, precision="bf16", **square)),
+        ("wgmma, int8", one(raced, precision="int8", **square)),
     ]
     picture = Picture()
     gpu = families[0]["gpu"]
