@@ -11,8 +11,8 @@
 namespace mmtune {
 
 struct CoverOptions {
-  SessionOptions
-      session;  ///< of the whole run: its budget and all else; the problems are the sample's, or a share of them
+  /// Of the whole run: its budget and all else; the problems are the sample's, or a share of them.
+  SessionOptions session;
   std::vector<AskedProblem> sample;
   std::vector<Problem> further;  ///< sizes where the chosen kernels are measured, so that a choice among them is learnt
   std::size_t most_kernels = 64;
