@@ -44,7 +44,7 @@ TEST_F(Cli, ExportsAKernelWithItsLaunch) {
   const Result untuned = mmtune(arguments);
   if (untuned.code == 3) GTEST_SKIP() << untuned.err;
   EXPECT_EQ(untuned.code, 2);
-  EXPECT_THAT(untuned.err, HasSubstr("nothing is tuned for fp32 nn 512x256x1024"));
+  EXPECT_THAT(untuned.err, HasSubstr("has no winner for NVIDIA H200; run mmtune tune --sizes 512x256x1024"));
   const Result result = mmtune(arguments + " --family wgmma --precision bf16 --config SPLIT=2");
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(content(path("gemm.cu")), HasSubstr("extern \"C\" __global__"));
