@@ -100,9 +100,9 @@ TEST(ReportContent, WinnersOfOneBlockShareItsCurves) {
   EXPECT_EQ(rows[0].at("threads"), 256);
   EXPECT_EQ(rows[0].at("registers"), 40);
   EXPECT_EQ(rows[0].at("smem_bytes"), 4096);
-  // 40 registers: 48 warps of 8; up to 32 all 64; beyond 255 nothing.
+  // Blocks of 8 warps: up to 32 registers all 64 warps, up to 40 48 of them; from 129 on one block.
   EXPECT_THAT(rows[0].at("against_registers").get<std::string>(),
-              AllOf(StartsWith("1 64 33 48 41 40 "), EndsWith("225 8 255 8")));
+              AllOf(StartsWith("1 64 33 48 41 40 "), EndsWith(" 129 8 255 8")));
   content.winners[0].trial.key.device.name = "No Such Card";
   content.winners.pop_back();
   EXPECT_TRUE(rows_of(content, "curves").empty());
