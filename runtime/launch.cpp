@@ -85,7 +85,9 @@ class LaunchConfig {
 std::int64_t most_blocks(CUfunction function, const LaunchStep& step) {
   constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
   if (!step.takes_turns || cluster_blocks(step) == 1) return kAny;
-  const LaunchConfig config(step);
+  constexpr unsigned kManyClusters = 1 << 16;  // the kernel runs in other grids too
+  LaunchConfig config(step);
+  config.driver.gridDimX = kManyClusters * static_cast<unsigned>(step.cluster.x);
   int clusters = 0;
   const CUresult result = cuda().cuOccupancyMaxActiveClusters(&clusters, function, &config.driver);
   return result == CUDA_SUCCESS && clusters > 0 ? clusters * step.cluster.x : kAny;
