@@ -1,12 +1,12 @@
 # With MMTUNE_UNITY each folder's sources are one translation unit, except those of kernel families, which need not know
-# each other's names.
+# each other's names, and of the verb `worker`, in whose place a test program has another.
 function(mmtune_compile_folders_together target sources)
   if(NOT MMTUNE_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>) # one file is no header
-  list(FILTER sources EXCLUDE REGEX "/families/")
+  list(FILTER sources EXCLUDE REGEX "/(families/|verbs/worker\\.cpp)")
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH folder)
     string(MAKE_C_IDENTIFIER ${folder} group)
