@@ -1,6 +1,8 @@
 // A bundle in a program without mmtune, on a driver that pretends.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "db/store.h"
 #include "templates/gpu_catalog.h"
 #include "tests/fake_cuda/fake_cuda.h"
@@ -26,8 +28,22 @@ class KernelBundle : public Cli {
     Store store = Store::open(path("default.db"), OpenMode::read_write);
     test::put(store, device, decision, source.hash, binary);
   }
+
+  /// By a program over the header in the folder gemm.
+  void expect_products(std::string_view program) const {
+    std::ofstream(path("main.cpp")) << program;
+    const Result compiled = shell(fmt::format(
+        "'{}' -std=c++17 -Wall -Wextra -Werror '-I{}' -isystem '{}' '{}' -o '{}' '{}/libcuda.so' '-Wl,-rpath,{}'",
+        MMTUNE_SHIM_COMPILER, path("gemm"), MMTUNE_CUDA_INCLUDE_FOLDER, path("main.cpp"), path("program"),
+        MMTUNE_FAKE_CUDA_FOLDER, MMTUNE_FAKE_CUDA_FOLDER));
+    ASSERT_EQ(compiled.code, 0) << compiled.err;
+    const Result ran = shell(fmt::format("'{}' '{}'", path("program"), path("gemm")));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.out, "9 21 21 49 33 77 ");  // 2 A B' - 1
+  }
 };
 
+/// With the names of bundles.
 constexpr std::string_view kProgram = R"(
 #include "mmtune_bundle.h"
 #include <cstdio>
@@ -49,15 +65,7 @@ TEST_F(KernelBundle, RunsInAProgramOfItsOwn) {
   decide(Precision::fp64, Layout::nn, 5, 6, 7);
   const Result made = mmtune(fmt::format("export --bundle '{}' --layout nt,nn --device model:h200", path("gemm")));
   ASSERT_EQ(made.code, 0) << made.err;
-  std::ofstream(path("main.cpp")) << kProgram;
-  const Result compiled = shell(fmt::format(
-      "'{}' -std=c++17 -Wall -Wextra -Werror '-I{}' -isystem '{}' '{}' -o '{}' '{}/libcuda.so' '-Wl,-rpath,{}'",
-      MMTUNE_SHIM_COMPILER, path("gemm"), MMTUNE_CUDA_INCLUDE_FOLDER, path("main.cpp"), path("program"),
-      MMTUNE_FAKE_CUDA_FOLDER, MMTUNE_FAKE_CUDA_FOLDER));
-  ASSERT_EQ(compiled.code, 0) << compiled.err;
-  const Result ran = shell(fmt::format("'{}' '{}'", path("program"), path("gemm")));
-  EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_EQ(ran.out, "9 21 21 49 33 77 ");  // 2 A B' - 1
+  expect_products(kProgram);
   EXPECT_THAT(content(path("gemm/mmtune_bundle.h")), ::testing::Not(HasSubstr("\"fp64\"")));
 
   EXPECT_EQ(mmtune(fmt::format("export --bundle '{}' --layout nt --device model:h200", path("gemm"))).code, 2)
@@ -65,6 +73,22 @@ TEST_F(KernelBundle, RunsInAProgramOfItsOwn) {
   const Result nothing = mmtune(fmt::format("export --bundle '{}' --size 8 --device model:h200", path("none")));
   EXPECT_EQ(nothing.code, 2);
   EXPECT_THAT(nothing.err, HasSubstr("--size"));
+}
+
+TEST_F(KernelBundle, OfOneKernelIsInANamespaceOfItsOwn) {
+  std::filesystem::create_directory(path("gemm"));
+  const Result made = mmtune(fmt::format(
+      "export --kernel '{}' --family naive --size 3x2x2 --layout nt --device model:h200", path("gemm/one-3")));
+  if (made.code == 3) GTEST_SKIP() << made.err;
+  ASSERT_EQ(made.code, 0) << made.err;
+  std::ofstream(path("gemm/one-3.cubin"), std::ios::binary) << test::fake_program(Precision::fp32, Layout::nt);
+  std::string program(kProgram);
+  const std::string_view bundle = "mmtune_bundle";
+  program.replace(program.find("mmtune_bundle.h"), 15, "one-3.h");
+  for (std::size_t at = 0; (at = program.find(bundle, at)) != std::string::npos;) {
+    program.replace(at, bundle.size(), "mmtune_one_3");
+  }
+  expect_products(program);
 }
 
 }  // namespace

@@ -55,14 +55,13 @@ std::string_view scalar_of(const FormatTraits& format) {
   return format.bytes == sizeof(double) ? "fp64" : "fp32";
 }
 
-std::string product_entry(const Entry& entry, const DeviceSpec& device) {
-  const Problem& p = entry.problem;
-  const Kernel& kernel = *entry.kernel;
+std::string product_entry(const BundledProduct& product) {
+  const Problem& p = product.problem;
+  const LaunchPlan& plan = product.plan;
   const PrecisionTraits& types = traits(p.precision);
-  const LaunchPlan plan = kernel.family->plan(p, kernel.config, device);
-  std::string text = fmt::format("      // {} {}\n", kernel.family->name(), kernel.config.text());
+  std::string text = fmt::format("      // {}\n", product.title);
   text += fmt::format("      {{\"{}\", \"{}\", {}, {}, {}, \"{}\",\n", to_string(p.precision), to_string(p.layout), p.m,
-                      p.n, p.k, binary_file(kernel));
+                      p.n, p.k, product.file);
   text += fmt::format("       {{{}, {}, {}}}, {{{}, {}, {}}}, Scalar::{}, {},\n", types.a.bytes, types.b.bytes,
                       types.c.bytes, std::max(types.a.bytes, plan.needs.a), std::max(types.b.bytes, plan.needs.b),
                       std::max(types.c.bytes, plan.needs.c), scalar_of(types.scalar), plan.workspace.bytes());
@@ -77,15 +76,18 @@ std::string product_entry(const Entry& entry, const DeviceSpec& device) {
 
 }  // namespace
 
-std::string binary_file(const Kernel& kernel) { return kernel.binary_hash + ".cubin"; }
-
-std::string bundle_header(const std::vector<Entry>& entries, const DeviceSpec& device) {
+std::string bundle_header(const std::vector<BundledProduct>& products, const DeviceSpec& device,
+                          std::string_view name_space) {
+  constexpr std::string_view kOurs = "mmtune_bundle";
   std::string text(embedded::bundle_dispatcher().front().second);
-  text.resize(text.rfind("\n}  // namespace mmtune_bundle"));
+  text.resize(text.rfind(fmt::format("\n}}  // namespace {}", kOurs)));
+  for (std::size_t at = 0; (at = text.find(kOurs, at)) != std::string::npos; at += name_space.size()) {
+    text.replace(at, kOurs.size(), name_space);
+  }
   text += fmt::format("\n/// Tuned on {}.\ninline const std::vector<Product>& products() {{\n", device.name);
   text += "  static const std::vector<Product> all = {\n";
-  for (const Entry& entry : entries) text += product_entry(entry, device);
-  return text + "  };\n  return all;\n}\n\n}  // namespace mmtune_bundle\n";
+  for (const BundledProduct& product : products) text += product_entry(product);
+  return text + fmt::format("  }};\n  return all;\n}}\n\n}}  // namespace {}\n", name_space);
 }
 
 }  // namespace mmtune

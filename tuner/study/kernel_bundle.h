@@ -2,17 +2,24 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "runtime/dispatch.h"
+#include "templates/device_spec.h"
+#include "templates/launch_plan.h"
 
 namespace mmtune {
 
-/// A header for C++17 with a table of how each of these is launched for its size on the GPU. Machine code is looked for
-/// in files named as binary_file() says.
-std::string bundle_header(const std::vector<Entry>& entries, const DeviceSpec& device);
+/// How a program is launched for a problem.
+struct BundledProduct {
+  Problem problem;
+  LaunchPlan plan;
+  std::string title;  ///< for people: "tiled TILE=32"
+  std::string file;   ///< of its machine code, beside the header
+};
 
-/// "0123….cubin".
-std::string binary_file(const Kernel& kernel);
+/// A header for C++17 that launches these on the GPU, and declares everything in this namespace.
+std::string bundle_header(const std::vector<BundledProduct>& products, const DeviceSpec& device,
+                          std::string_view name_space);
 
 }  // namespace mmtune

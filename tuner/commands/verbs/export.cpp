@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
+#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -32,6 +33,17 @@ struct ExportOptions : Options {
   bool force = false;
 };
 
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+/// "mmtune_gemm_4096" of "gemm-4096".
+std::string identifier(const std::string& name) {
+  std::string text = "mmtune_" + name;
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return text;
+}
+
 ExitCode export_kernel(const ExportOptions& options) {
   if (options.size.empty()) throw UsageError("--kernel: needs --size, the problem that it is for");
   const Problem problem = one_problem(options.size, options);
@@ -47,7 +59,10 @@ ExitCode export_kernel(const ExportOptions& options) {
   write_text_file(options.name + ".cu", self_contained(program.source, template_files()), options.force);
   write_text_file(options.name + ".cubin", program.binary.cubin, options.force);
   write_text_file(options.name + ".json", launch_json(program, device.spec), options.force);
-  log::info("{0}.cu, {0}.cubin and {0}.json: {1} for {2}", options.name, key_of(candidate), to_string(problem));
+  const BundledProduct product{problem, program.plan, key_of(candidate), file_name(options.name) + ".cubin"};
+  write_text_file(options.name + ".h", bundle_header({product}, device.spec, identifier(file_name(options.name))),
+                  options.force);
+  log::info("{0}.cu, {0}.cubin, {0}.json and {0}.h: {1} for {2}", options.name, key_of(candidate), to_string(problem));
   return ExitCode::done;
 }
 
@@ -73,13 +88,17 @@ ExitCode export_bundle(const ExportOptions& options) {
   if (error) throw UsageError(fmt::format("--bundle '{}': {}", options.bundle, error.message()));
   const auto file = [&](const std::string& name) { return options.bundle + '/' + name; };
   std::set<std::string> written;
-  for (const Entry& entry : winners) {
-    if (!written.insert(entry.kernel->binary_hash).second) continue;
-    const auto binary = store.find_binary(entry.kernel->binary_hash);
+  std::vector<BundledProduct> products;
+  for (const auto& [problem, kernel, time_us, measured] : winners) {
+    products.push_back({problem, kernel->family->plan(problem, kernel->config, device),
+                        fmt::format("{} {}", kernel->family->name(), kernel->config.text()),
+                        kernel->binary_hash + ".cubin"});
+    if (!written.insert(kernel->binary_hash).second) continue;
+    const auto binary = store.find_binary(kernel->binary_hash);
     if (!binary) throw DatabaseError(fmt::format("{}: has lost machine code; run `mmtune db check`", store.path()));
-    write_text_file(file(binary_file(*entry.kernel)), binary->cubin, options.force);
+    write_text_file(file(products.back().file), binary->cubin, options.force);
   }
-  write_text_file(file("mmtune_bundle.h"), bundle_header(winners, device), options.force);
+  write_text_file(file("mmtune_bundle.h"), bundle_header(products, device, "mmtune_bundle"), options.force);
   log::info("{}: {} sizes, {} kernels", file("mmtune_bundle.h"), winners.size(), written.size());
   return ExitCode::done;
 }
@@ -109,7 +128,7 @@ Verb mmtune_verb_export() {
   verb.add("Kernel",
            {{.names = "--kernel",
              .value = "NAME",
-             .help = "writes NAME.cu, NAME.cubin and NAME.json",
+             .help = "writes NAME.cu, NAME.cubin, NAME.json and NAME.h",
              .target = file_target(options->name),
              .excludes = "--bundle"},
             {.names = "--bundle",

@@ -1,5 +1,5 @@
 // Matrix products of certain sizes with tuned kernels: this file and the .cubin files beside it need nothing but the
-// CUDA driver and C++17. Written by `mmtune export --bundle`.
+// CUDA driver and C++17. Written by `mmtune export`.
 //
 //     const mmtune_bundle::Bundle bundle("directory/of/this/file");          // in a CUDA context
 //     mmtune_bundle::Operands operands{a, lda, b, ldb, c, ldc};
