@@ -23,7 +23,7 @@ struct Program {
 };
 
 /// Contexts and devices are only told apart.
-int primary_context = 0;
+int primary_contexts[8] = {};  // of each device
 thread_local CUcontext current = nullptr;
 
 Program parse(const char* image) {
@@ -122,12 +122,12 @@ CUresult cuGetErrorString(CUresult, const char** text) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = fake_cuda().devices;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   *device = ordinal;
-  return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  return ordinal >= 0 && ordinal < fake_cuda().devices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
   std::strncpy(name, "NVIDIA H200", static_cast<std::size_t>(size));
@@ -145,8 +145,8 @@ CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
   *bytes = std::size_t{140} << 30;
   return CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
-  *context = reinterpret_cast<CUcontext>(&primary_context);
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  *context = reinterpret_cast<CUcontext>(&primary_contexts[device]);
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
@@ -159,8 +159,9 @@ CUresult cuCtxSetCurrent(CUcontext context) {
   return CUDA_SUCCESS;
 }
 CUresult cuCtxGetDevice(CUdevice* device) {
-  *device = 0;
-  return current == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+  if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = static_cast<CUdevice>(reinterpret_cast<int*>(current) - primary_contexts);
+  return CUDA_SUCCESS;
 }
 CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
   *address = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
@@ -191,6 +192,9 @@ CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void**) {
   ++fake_cuda().launches;
   fake_cuda().last_stream = config->hStream;
+  CUdevice device = -1;
+  cuCtxGetDevice(&device);
+  fake_cuda().last_device = device;
   const auto& program = *reinterpret_cast<const Program*>(function);
   if (program.computes) multiply(program, arguments);
   return CUDA_SUCCESS;

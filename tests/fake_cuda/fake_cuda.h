@@ -1,5 +1,6 @@
-// A driver that pretends to be libcuda with one H200, whose memory is that of the host and whose kernels are a plain
-// loop: programs that link it find it instead of a real one. Enough for the library; all else is "not supported".
+// A driver that pretends to be libcuda with one H200 or several, whose memory is that of the host and whose kernels are
+// a plain loop: programs that link it find it instead of a real one. Enough for the library; all else is "not
+// supported".
 #pragma once
 
 #include <fmt/format.h>
@@ -15,11 +16,13 @@ namespace mmtune::test {
 
 /// What tests see and set.
 struct FakeCuda {
+  std::atomic<int> devices = 1;  ///< up to 8
   std::atomic<int> launches = 0;
   std::atomic<int> allocations = 0;      ///< of device memory
   std::atomic<int> loaded_programs = 0;  ///< so far
   std::atomic<bool> is_capturing = false;
   std::atomic<void*> last_stream = nullptr;
+  std::atomic<int> last_device = -1;  ///< that something was launched on
 };
 
 FakeCuda& fake_cuda();
