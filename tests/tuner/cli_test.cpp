@@ -165,6 +165,15 @@ TEST_F(Cli, RenderPrintsTheSource) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("BM = "), HasSubstr("#line 1 \"templates/families/simt/kernel.cu\"")));
 }
 
+TEST_F(Cli, RenderPrintsTheLaunch) {
+  const auto result = mmtune("render tiled --size 100x200x300 --config TILE=32 --device model:h200 --launch");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto launch = nlohmann::json::parse(result.out);
+  EXPECT_EQ(launch["target"], "sm_90a");
+  EXPECT_EQ(launch["steps"][0]["grid"], nlohmann::json({7 * 4, 1, 1}));
+  EXPECT_EQ(launch["steps"][0]["block"], nlohmann::json({32, 32, 1}));
+}
+
 TEST_F(Cli, DevicesListsModels) {
   const auto result = mmtune("devices --format csv");
   EXPECT_EQ(result.code, 0) << result.err;

@@ -1,4 +1,4 @@
-// mmtune render: exactly the source that NVRTC gets for a configuration.
+// mmtune render: exactly the source that NVRTC gets for a configuration, or how it is launched.
 #include "templates/render.h"
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
+#include "tuner/study/exported_kernel.h"
 #include "tuner/text/files.h"
 #include "tuner/workers/installed_gpus.h"
 
@@ -23,15 +24,16 @@ struct RenderOptions : Options {
   std::string family;
   std::string size;
   std::string config;
+  bool launch = false;
 };
 
-/// The architecture that NVRTC would compile for, which the source sees as ARCH.
-int target_of(const DeviceSpec& device) {
+/// What NVRTC would compile for, which the source sees as ARCH.
+CompileTarget target_of(const DeviceSpec& device) {
   try {
-    return compile_target(device, Nvrtc::load().supported()).compute_capability;
+    return compile_target(device, Nvrtc::load().supported());
   } catch (const DeviceError& error) {
     log::warning("{}; rendering for compute capability {}", error.what(), compute_capability(device));
-    return compute_capability(device);
+    return compile_target(device, {compute_capability(device)});
   }
 }
 
@@ -43,7 +45,15 @@ ExitCode render_source(const RenderOptions& options) {
   const auto config = family.complete(given, problem, device.spec);
   const auto plan = family.legal_plan(problem, config, device.spec);
   if (!plan) throw UsageError(explain(family, problem, config, device.spec));
-  print_out(render(template_files(), family, problem, config, *plan, target_of(device.spec)).text);
+  const CompileTarget target = target_of(device.spec);
+  Program program;
+  program.source = render(template_files(), family, problem, config, *plan, target.compute_capability);
+  program.plan = *plan;
+  program.key.problem = problem;
+  program.key.family = family.name();
+  program.key.config = config.text();
+  program.binary.target = target.name;
+  print_out(options.launch ? launch_json(program, device.spec) : program.source.text);
   return ExitCode::done;
 }
 
@@ -53,9 +63,10 @@ Verb mmtune_verb_render() {
   auto options = std::make_shared<RenderOptions>();
   Verb verb{.name = "render",
             .group = VerbGroup::inspection,
-            .help = "Print the source that is compiled for a configuration",
+            .help = "Print the source that is compiled for a configuration, or how it is launched",
             .examples = {"mmtune render simt --size 4096 --config \"BM=128 BN=128\" --device model:h200",
-                         "mmtune render tiled --size 100x200x300 --precision int32 --layout tn"},
+                         "mmtune render tiled --size 100x200x300 --precision int32 --layout tn",
+                         "mmtune render wgmma --size 1024 --precision bf16 --device model:h200 --launch"},
             .run = [options] { return render_source(*options); }};
   verb.add("Problem",
            {family_argument(options->family),
@@ -68,6 +79,9 @@ Verb mmtune_verb_render() {
              .value = "CONFIG",
              .help = "\"NAME=VALUE …\"; what is missing gets its default, or the nearest value that goes with these",
              .target = text_target(options->config)},
+            {.names = "--launch",
+             .help = "print how the kernel is launched for this size, as JSON, instead of its source",
+             .target = flag_target(options->launch)},
             device_option(*options)});
   verb.add("Problem", problem_options(*options));
   add_log_options(verb);
