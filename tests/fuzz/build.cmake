@@ -15,6 +15,6 @@ endif()
 
 # As the preset does it; its build directory and generator are the developer's.
 execute_process(COMMAND ${CMAKE_COMMAND} --preset fuzz -S ${SOURCE} -B ${BUILD} -G ${GENERATOR}
-                        -DCMAKE_CXX_COMPILER=${CLANG} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}
+                        -DCMAKE_CXX_COMPILER=${CLANG} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DMMTUNE_UNITY=yes
                 WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} --target mmtune_fuzzers COMMAND_ERROR_IS_FATAL ANY)
