@@ -16,12 +16,6 @@ namespace {
 constexpr std::array<std::pair<std::string_view, Policy>, 3> kPolicies{
     {{"nearest", Policy::nearest}, {"model", Policy::model}, {"learnt", Policy::learnt}}};
 
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
 Real optional_us(const std::optional<double>& us) { return {us.value_or(std::numeric_limits<double>::quiet_NaN()), 3}; }
 
 std::string summary_of(std::string_view policy, const std::vector<AuditRow>& rows) {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
 #include "runtime/log.h"
 #include "tuner/lanes/race_rounds.h"
+#include "tuner/race/quantile.h"
 
 namespace mmtune {
 namespace {
@@ -115,11 +115,6 @@ Comparison judge(const std::vector<RacingCall>& sides, const Raced& raced, std::
   return comparison;
 }
 
-std::optional<double> mean_of(const std::vector<double>& values) {
-  if (values.empty()) return std::nullopt;
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 /// `rounds` of 0: as many as fit.
 Raced race(Testbed& testbed, const Nvml& nvml, const std::vector<RacingCall>& sides, int rounds) {
   std::vector<Call> calls;
@@ -138,7 +133,8 @@ Raced race(Testbed& testbed, const Nvml& nvml, const std::vector<RacingCall>& si
   };
   const RoundsRun done = run_rounds(
       watches.size(), run, [] { return false; }, all_of(rounds));
-  Raced raced{done.race.samples_us(), {}, mean_of(powers_w)};
+  Raced raced{done.race.samples_us(), {}, std::nullopt};
+  if (!powers_w.empty()) raced.power_w = mean(powers_w);
   for (std::size_t i = 0; i < watches.size(); ++i) {
     raced.timings.push_back(summarise(watches[i], raced.samples_us[i], conditions));
   }
