@@ -12,18 +12,17 @@ __extension__ using Word = unsigned __int128;
 
 constexpr Word kPrime = (Word{1} << 88) + 0x13b;
 
-Word mixed(Word state, std::uint64_t byte) { return (state ^ (byte & 0xff)) * kPrime; }
-
 }  // namespace
 
-ContentHash& ContentHash::add_count(std::uint64_t count) {
-  for (int shift = 0; shift < 64; shift += 8) state_ = mixed(state_, count >> shift);
-  return *this;
+std::string count_bytes(std::uint64_t count) {
+  std::string bytes;
+  for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(count >> shift);
+  return bytes;
 }
 
 ContentHash& ContentHash::add_bytes(std::string_view bytes) {
   Word state = state_;  // which the bytes may not alias
-  for (const char byte : bytes) state = mixed(state, static_cast<unsigned char>(byte));
+  for (const char byte : bytes) state = (state ^ static_cast<unsigned char>(byte)) * kPrime;
   state_ = state;
   return *this;
 }

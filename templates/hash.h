@@ -10,13 +10,15 @@
 
 namespace mmtune {
 
+/// A count as hashes take it.
+std::string count_bytes(std::uint64_t count);
+
 class ContentHash {
  public:
   /// Adds bytes and their count, so that ("ab","c") and ("a","bc") differ.
-  ContentHash& add(std::string_view bytes) { return add_count(bytes.size()).add_bytes(bytes); }
+  ContentHash& add(std::string_view bytes) { return add_bytes(count_bytes(bytes.size())).add_bytes(bytes); }
 
-  /// The same in parts: the count of all bytes, then the bytes.
-  ContentHash& add_count(std::uint64_t count);
+  /// The same in parts: the bytes of the count of all, then these.
   ContentHash& add_bytes(std::string_view bytes);
 
   /// 32 hexadecimal digits.

@@ -240,7 +240,7 @@ std::string SourceHashes::hash(const Family& family, const Problem& problem, con
   const std::string begin = prologue(family, problem, config, plan, target, Fusion{});
   Ending& ending = ending_of(family, begin);
   ContentHash hash;
-  hash.add_count(begin.size() + ending.kernel_bytes).add_bytes(begin);
+  hash.add_bytes(count_bytes(begin.size() + ending.kernel_bytes)).add_bytes(begin);
   ending.bytes.add_to(hash);
   return hash.hex();
 }
@@ -250,10 +250,7 @@ SourceHashes::Ending& SourceHashes::ending_of(const Family& family, const std::s
   if (const auto known = endings_.find(&family); known != endings_.end()) return known->second;
   const std::string kernel = kernel_of(family, files_);
   std::string bytes = kernel;
-  const auto add = [&](std::string_view text) {
-    for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(std::uint64_t{text.size()} >> shift);
-    bytes += text;
-  };
+  const auto add = [&](std::string_view text) { bytes.append(count_bytes(text.size())).append(text); };
   for (const std::string& name : included_headers(prologue + kernel, files_)) {
     add(name);
     add(files_.device_headers().at(name));
