@@ -213,7 +213,7 @@ KernelScalar::KernelScalar(ScalarArgument argument, const Operands& operands)
     : number(argument),
       first(operands.c),
       ld(std::max<std::int64_t>(1, operands.ld.c)),
-      inverse(std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(ld)),
+      inverse(operands.bias == 0 ? 0 : std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(ld)),
       bias(operands.bias) {}
 
 KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem, const Operands& operands,

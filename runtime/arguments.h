@@ -69,7 +69,7 @@ struct KernelScalar {
   ScalarArgument number;
   CUdeviceptr first;      ///< address of C
   std::int64_t ld;        ///< of C, at least 1
-  std::uint64_t inverse;  ///< floor((2^64 - 1) / ld)
+  std::uint64_t inverse;  ///< floor((2^64 - 1) / ld) where there is a bias, which alone asks for a result's place
   CUdeviceptr bias;
 };
 static_assert(offsetof(KernelScalar, first) == 8 && sizeof(KernelScalar) == 40, "as kernels read it");
