@@ -15,20 +15,6 @@ done
 PATH="$PATH:/usr/sbin"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/mmtune_slurm_XXXXXX") # short: it holds a socket
-stop() {
-  [ ! -e "$work/slurmctld.pid" ] || scancel --user "$(id -un)" > /dev/null 2>&1 || true
-  for pid in "$work"/*.pid; do
-    [ ! -e "$pid" ] || kill "$(cat "$pid")" 2> /dev/null || true
-  done
-  rm -rf "$work"
-}
-trap stop EXIT
-fail() {
-  echo "$*"
-  tail -n 30 "$work"/log/* "$work"/run/*.log || true
-  exit 1
-}
-
 # within SECONDS COMMAND…: waits until the command succeeds.
 within() {
   left=$(($1 * 5))
@@ -38,6 +24,27 @@ within() {
     [ $left -gt 0 ] || return 1
     sleep 0.2
   done
+}
+all_ended() {
+  for pid in $daemons; do
+    ! kill -0 "$pid" 2> /dev/null || return 1
+  done
+}
+# The daemons save their state when they end: only then is the folder removed.
+stop() {
+  [ ! -e "$work/slurmctld.pid" ] || scancel --user "$(id -un)" > /dev/null 2>&1 || true
+  daemons=$(cat "$work"/*.pid 2> /dev/null) || true
+  for pid in $daemons; do
+    kill "$pid" 2> /dev/null || true
+  done
+  within 30 all_ended || true
+  rm -rf "$work" || echo "left behind: $work"
+}
+trap stop EXIT
+fail() {
+  echo "$*"
+  tail -n 30 "$work"/log/* "$work"/run/*.log || true
+  exit 1
 }
 
 mkdir "$work/state" "$work/spool" "$work/log" "$work/bin" "$work/local" "$work/run"
