@@ -1,3 +1,14 @@
+# One file is no header, whatever g++ thinks of an unnamed namespace in a file that is included.
+set(together_options $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+
+# With MMTUNE_UNITY the sources of a program of tests are a few translation units.
+function(mmtune_compile_tests_together target)
+  if(MMTUNE_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
+    target_compile_options(${target} PRIVATE ${together_options})
+  endif()
+endfunction()
+
 # With MMTUNE_UNITY each folder's sources are one translation unit, except those of kernel families, which need not know
 # each other's names, and of the verb `worker`, in whose place a test program has another.
 function(mmtune_compile_folders_together target sources)
@@ -5,7 +16,7 @@ function(mmtune_compile_folders_together target sources)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>) # one file is no header
+  target_compile_options(${target} PRIVATE ${together_options})
   list(FILTER sources EXCLUDE REGEX "/(families/|verbs/worker\\.cpp)")
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH folder)

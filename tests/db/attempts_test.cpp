@@ -4,7 +4,7 @@
 
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 constexpr const char* kGpu = "GPU-1234";
@@ -156,4 +156,4 @@ TEST_F(AttemptsTest, RefusesWhatItWouldNotReadBack) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

@@ -16,7 +16,7 @@
 #include "templates/config.h"
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 constexpr int kWriters = 32;
@@ -209,4 +209,4 @@ TEST_F(StoreTest, TransactionsRollBackUnlessCommitted) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

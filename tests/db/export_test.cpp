@@ -11,7 +11,7 @@
 #include "tests/db/faulty_vfs.h"
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,4 +119,4 @@ TEST_F(ExportTest, WinnersAloneAreWhatAnApplicationNeeds) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

@@ -5,7 +5,7 @@
 #include "tests/db/faulty_vfs.h"
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,4 +112,4 @@ INSTANTIATE_TEST_SUITE_P(Every, FaultInjection, ::testing::Values(Fault::disk_fu
                          name_of);
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <new>
 
-namespace mmtune::testing {
+namespace mmtune::test {
 
 /// SQLite's view of an open file; the real one's structure follows it in memory.
 struct FaultyFile {
@@ -169,4 +169,4 @@ void FaultyVfs::cut_power(std::mt19937& random) {
   heal();
 }
 
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace mmtune::testing {
+namespace mmtune::test {
 
 /// Lies between SQLite and its default file system as long as it lives. One thread, one at a time, and no database may
 /// be open when it begins or ends.
@@ -61,4 +61,4 @@ class FaultyVfs {
   std::vector<Unsynced> unsynced_;
 };
 
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

@@ -15,7 +15,7 @@
 #include "db/store.h"
 #include "tests/db/samples.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 
 class StoreTest : public ::testing::Test {
  protected:
@@ -95,4 +95,4 @@ inline int status_of(pid_t child) {
   return status;
 }
 
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

@@ -9,7 +9,7 @@
 #include "db/settle.h"
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -259,4 +259,4 @@ TEST_F(FleetMerge, PruningAWinnersRivalsTrialsForgetsThem) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

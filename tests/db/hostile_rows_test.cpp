@@ -5,7 +5,7 @@
 #include "db/sqlite.h"
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 using ::testing::AllOf;
@@ -171,4 +171,4 @@ TEST_F(StoreTest, SchemaCannotCallFunctionsOrLoadExtensions) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

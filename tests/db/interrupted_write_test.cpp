@@ -10,9 +10,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using testing::sample_trial;
+using test::sample_trial;
 
-class InterruptedWrite : public testing::StoreTest {
+class InterruptedWrite : public test::StoreTest {
  protected:
   /// A database with one trial in it, and half of a transaction that deletes it.
   void SetUp() override {
@@ -39,12 +39,12 @@ TEST_F(InterruptedWrite, IsUndoneForAWriter) { EXPECT_TRUE(open().find(sample_tr
 
 TEST_F(InterruptedWrite, CannotBeUndoneInAFileThatCannotBeWritten) {
   fs::permissions(path_, fs::perms::owner_read);
-  for (const std::string& file : {path_, path_ + "-journal", directory_.string()}) testing::hand_over(file);
-  const pid_t child = testing::in_child([&] {
-    testing::become_ordinary_user();
+  for (const std::string& file : {path_, path_ + "-journal", directory_.string()}) test::hand_over(file);
+  const pid_t child = test::in_child([&] {
+    test::become_ordinary_user();
     EXPECT_THROW(open(OpenMode::read_only), DatabaseError);
   });
-  EXPECT_EQ(testing::status_of(child), 0);
+  EXPECT_EQ(test::status_of(child), 0);
 }
 
 TEST_F(InterruptedWrite, ALiveWritersJournalIsLeftAlone) {

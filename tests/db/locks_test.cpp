@@ -10,7 +10,7 @@
 #include "db/write_gate.h"
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 using std::chrono::microseconds;
@@ -80,4 +80,4 @@ TEST_F(StoreTest, AProcessThatIsStoppedKeepsNothingLocked) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

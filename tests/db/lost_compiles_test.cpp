@@ -3,7 +3,7 @@
 
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 LostCompile sample(double limit_ms, Outcome outcome = Outcome::timed_out) {
@@ -37,4 +37,4 @@ TEST_F(StoreTest, ALossThatNoMmtuneWritesIsAbsentAndReported) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

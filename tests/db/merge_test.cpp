@@ -7,7 +7,7 @@
 
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 class MergeTest : public StoreTest {
@@ -187,4 +187,4 @@ TEST_F(MergeTest, RefusesItself) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

@@ -9,11 +9,11 @@
 #include "test_paths.h"
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 /// One trial with its program, of hash {0}, and decision, as version 1 wrote them.
-constexpr const char* kRows = R"(
+constexpr const char* kOldRows = R"(
 INSERT INTO device VALUES (1, 'NVIDIA H200', 90, 132, 232448);
 INSERT INTO problem VALUES (1, 3, 2, 1000, 2000, 3000, 16, 8, 4);
 INSERT INTO environment VALUES (1, '580.1', '13.0', 'abcdef1', 'GPU-1234');
@@ -34,7 +34,7 @@ class MigrationTest : public StoreTest {
   MigrationTest() {
     std::ifstream file(MMTUNE_SOURCE_DIR "/tests/db/version_1.sql");
     const std::string schema{std::istreambuf_iterator<char>(file), {}};
-    run_raw(path_, schema + fmt::format(kRows, hash_machine_code("\x7f\x45LF")));
+    run_raw(path_, schema + fmt::format(kOldRows, hash_machine_code("\x7f\x45LF")));
     std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   }
 
@@ -80,4 +80,4 @@ TEST_F(MigrationTest, FindsTheCompilerWhereATrialNamesIt) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

@@ -11,7 +11,7 @@
 
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -302,4 +302,4 @@ TEST_F(OpenTest, StepsAreConsecutiveAndLeadToTheSchema) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

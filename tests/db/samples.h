@@ -9,7 +9,7 @@
 #include "db/machine_code.h"
 #include "db/trial.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 
 /// Another image for each number; no GPU takes it.
 inline std::string sample_code(int number) { return fmt::format("\x7f\x45LF{}code {}", '\0', number); }
@@ -55,4 +55,4 @@ inline Binary sample_binary(int number = 0) {
   return binary;
 }
 
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

@@ -7,7 +7,7 @@
 #include "db/sqlite.h"
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 template <class Value>
@@ -63,4 +63,4 @@ TEST_F(StoreTest, StatementsBindEveryParameterByItsName) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

@@ -8,7 +8,7 @@
 
 #include "tests/db/fixtures.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -329,4 +329,4 @@ TEST_F(StoreTest, ChecksAndCounts) {
 }
 
 }  // namespace
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

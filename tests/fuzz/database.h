@@ -47,7 +47,7 @@ class SampleDatabase {
  private:
   static Trial make_trial(int number, Evidence evidence) {
     const Family& family = family_named("simt");
-    Trial trial = testing::sample_trial(number);
+    Trial trial = test::sample_trial(number);
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, 512 << number, 256, 1024);
     const Config config = family.default_config(problem);
     const Source source =
@@ -59,7 +59,7 @@ class SampleDatabase {
   static void fill(Store& store) {
     for (int number = 0; number < 2; ++number) {
       const Trial entry = make_trial(number, number == 0 ? Evidence::measured : Evidence::predicted);
-      const Binary binary = testing::sample_binary(number);
+      const Binary binary = test::sample_binary(number);
       store.put(entry, &binary);
       store.put_winner(entry.key, "search", 7);
       store.begin({{entry.key, entry.environment, "this-boot"}});

@@ -19,7 +19,7 @@ void read(Store& store) {
     require(fault_of(suspect).empty(), "suspects are valid");
   }
   const Trial& known = SampleDatabase::known();
-  const Binary binary = testing::sample_binary(0);
+  const Binary binary = test::sample_binary(0);
   if (const auto trial = store.find(known.key)) require(trial->key.config == known.key.config, "finds what is asked");
   store.find_winner(known.key.device, known.key.problem, known.key.evidence);
   store.find_twins(known.key, binary.hash);
@@ -45,7 +45,7 @@ void merge(Store& store) {
 
 void write(Store& store) {
   const Trial& trial = SampleDatabase::known();
-  const Binary binary = testing::sample_binary(0);
+  const Binary binary = test::sample_binary(0);
   const bool sound = store.check().faults.empty();
   store.put(trial, &binary);
   require(!sound || store.find(trial.key), "what is put into a sound database is found");

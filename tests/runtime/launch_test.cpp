@@ -24,9 +24,9 @@ extern "C" __global__ void gemm(long long m, long long n, long long k, float alp
   c[row * ldc + column] = alpha * sum + (beta == 0 ? 0 : beta * c[row * ldc + column]);
 })";
 
-class Matrix {
+class FloatMatrix {
  public:
-  Matrix(std::int64_t elements, float first) : values_(static_cast<std::size_t>(elements)), buffer_(bytes()) {
+  FloatMatrix(std::int64_t elements, float first) : values_(static_cast<std::size_t>(elements)), buffer_(bytes()) {
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = first + static_cast<float>(i % 7);
     MMTUNE_CUDA(cuMemcpyHtoD(buffer_.address(), values_.data(), bytes()));
   }
@@ -88,7 +88,7 @@ class GpuLaunch : public test::GpuTest {
 
   Problem problem_ = packed_problem(Precision::fp32, Layout::nn, kM, kN, kK);
   LaunchPlan plan_;
-  std::optional<Matrix> a_, b_, c_;
+  std::optional<FloatMatrix> a_, b_, c_;
   Operands operands_;
   Stream stream_;
 };

@@ -8,7 +8,7 @@ namespace mmtune::shim {
 namespace {
 
 TEST(Clusters, RankBlocksFromXToZ) {
-  constexpr const char* kKernel = R"(
+  constexpr const char* kClusterKernel = R"(
 #include "mmtune/tma.cuh"
 extern "C" __global__ void gemm(float* C) {
   cluster_sync();
@@ -18,7 +18,7 @@ extern "C" __global__ void gemm(float* C) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 8, 6, 1);
   LaunchPlan plan;
   plan.steps.push_back({.grid = {6, 4, 2}, .block = {32}, .cluster = {3, 2, 2}, .args = {Arg::operand(Operand::c)}});
-  const Program program({"clusters", kKernel, ""}, plan, kernel_sources());
+  const Program program({"clusters", kClusterKernel, ""}, plan, kernel_sources());
   const Memory any(1024), ranks(8 * 6 * sizeof(float));
   for (const Order order : {Order::forward, Order::backward, Order::random}) {
     launch(program, plan, problem, {any.address(), any.address(), ranks.address(), packed_leading_dimensions(problem)},

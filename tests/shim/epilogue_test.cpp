@@ -53,7 +53,7 @@ FusedProduct product_of(const Scene& scene, Precision precision, Layout layout, 
   return {precision, layout, scene.m, scene.n, scene.k, scene.scalars, scene.gaps, fusion};
 }
 
-struct Case {
+struct FusedCase {
   std::string_view family;
   Precision precision;
   Layout layout;
@@ -61,13 +61,13 @@ struct Case {
   Fusion fusion;
 };
 
-std::ostream& operator<<(std::ostream& out, const Case& of) {
+std::ostream& operator<<(std::ostream& out, const FusedCase& of) {
   return out << of.family << ' ' << to_string(of.precision) << ' ' << to_string(of.layout) << ' ' << of.settings << ", "
              << to_string(of.fusion);
 }
 
 /// Every way to store results with a bias either way, and all epilogues with one of them.
-std::vector<Case> cases() {
+std::vector<FusedCase> fused_cases() {
   constexpr auto kFp32 = Precision::fp32, kFp64 = Precision::fp64, kFp16 = Precision::fp16;
   constexpr auto kNn = Layout::nn, kNt = Layout::nt, kTn = Layout::tn, kTt = Layout::tt;
   constexpr Fusion kRows{Activation::gelu, Bias::per_row}, kColumns{Activation::relu, Bias::per_column};
@@ -91,7 +91,7 @@ std::vector<Case> cases() {
       {"mma_sync", kFp16, kTt, "BM=64 BN=32 BK_BYTES=128 WM=32 WN=16 STAGES=3 SPLIT=4"},
       {"wgmma", kFp16, kNn, ""},
   };
-  std::vector<Case> cases;
+  std::vector<FusedCase> cases;
   for (const auto& [family, precision, layout, settings] : kKernels) {
     for (const Fusion& fusion : {kRows, kColumns}) cases.push_back({family, precision, layout, settings, fusion});
   }
@@ -110,7 +110,7 @@ std::vector<Case> cases() {
   return cases;
 }
 
-class EpilogueOnTheHost : public testing::TestWithParam<Case> {};
+class EpilogueOnTheHost : public testing::TestWithParam<FusedCase> {};
 
 TEST_P(EpilogueOnTheHost, IsComputedBeforeTheRounding) {
   const auto& [name, precision, layout, settings, fusion] = GetParam();
@@ -140,7 +140,7 @@ TEST_P(EpilogueOnTheHost, IsComputedBeforeTheRounding) {
   EXPECT_GE(runs, 3) << "not every order of threads was seen";
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, EpilogueOnTheHost, testing::ValuesIn(cases()), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(Kernels, EpilogueOnTheHost, testing::ValuesIn(fused_cases()), [](const auto& instance) {
   return fmt::format("{}_{}_{}_{}", instance.param.family, to_string(instance.param.precision),
                      to_string(instance.param.layout), instance.index);
 });

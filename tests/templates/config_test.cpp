@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string error_of(std::string_view text) {
+std::string parse_error(std::string_view text) {
   try {
     Config::parse(text);
   } catch (const UsageError& error) {
@@ -32,14 +32,14 @@ TEST(Config, EmptyTextIsTheEmptyConfiguration) {
 }
 
 TEST(Config, ErrorsNameTheOffendingToken) {
-  EXPECT_THAT(error_of("BM=128 BN"), HasSubstr("'BN'"));
-  EXPECT_THAT(error_of("=3"), HasSubstr("'=3'"));
-  EXPECT_THAT(error_of("BM=12x"), HasSubstr("'12x'"));
-  EXPECT_THAT(error_of("BM="), HasSubstr("'BM='"));
-  EXPECT_THAT(error_of("BM=99999999999"), HasSubstr("'99999999999'"));
-  EXPECT_THAT(error_of("BM=1 BN=2 BM=1"), HasSubstr("'BM' is given twice"));
-  EXPECT_THAT(error_of("#include\"x\"=1"), HasSubstr("is not NAME=VALUE"));
-  EXPECT_THAT(error_of("\033[31mBM=1"), HasSubstr("is not NAME=VALUE"));
+  EXPECT_THAT(parse_error("BM=128 BN"), HasSubstr("'BN'"));
+  EXPECT_THAT(parse_error("=3"), HasSubstr("'=3'"));
+  EXPECT_THAT(parse_error("BM=12x"), HasSubstr("'12x'"));
+  EXPECT_THAT(parse_error("BM="), HasSubstr("'BM='"));
+  EXPECT_THAT(parse_error("BM=99999999999"), HasSubstr("'99999999999'"));
+  EXPECT_THAT(parse_error("BM=1 BN=2 BM=1"), HasSubstr("'BM' is given twice"));
+  EXPECT_THAT(parse_error("#include\"x\"=1"), HasSubstr("is not NAME=VALUE"));
+  EXPECT_THAT(parse_error("\033[31mBM=1"), HasSubstr("is not NAME=VALUE"));
 }
 
 TEST(Config, FindsByNameWhereverItStands) {

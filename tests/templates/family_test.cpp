@@ -8,10 +8,10 @@
 namespace mmtune {
 namespace {
 
+using test::Toy;
+using test::toy_family;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::Toy;
-using testing::toy_family;
 
 const Problem kProblem = packed_problem(Precision::fp32, Layout::nn, 256, 256, 256);
 

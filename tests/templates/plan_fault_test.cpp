@@ -105,7 +105,7 @@ TEST(PlanFault, OfTensorMaps) {
   };
   for (const auto& [fault, change] : cases) {
     const std::string found = fault_with([&change = change](LaunchPlan& plan) { change(plan.maps[0]); });
-    EXPECT_THAT(found, testing::AllOf(testing::StartsWith("map A: "), HasSubstr(fault)));
+    EXPECT_THAT(found, ::testing::AllOf(::testing::StartsWith("map A: "), HasSubstr(fault)));
   }
   const auto empty = [](LaunchPlan& plan) { plan.maps[0].dimensions = {{0, 64}, {1000, 128}}; };
   EXPECT_EQ(fault_with(empty), "") << "nothing is read";

@@ -128,7 +128,7 @@ TEST(Ranking, FollowsWhatPlansReadToo) {
 
 TEST(Ranking, LooksOnlyAtWhatRulesTellApart) {
   static int looks = 0;
-  struct Counting : testing::Toy {
+  struct Counting : test::Toy {
     static void rules(const Problem&, const Params& p, const DeviceSpec&, Rules& rules) {
       ++looks;
       rules.must(p.bm == 16, "BM is 16");

@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using test::toy_family;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using testing::toy_family;
 
 /// A source tree with one kernel and three device headers, one of which nothing includes.
 class Render : public ::testing::Test {

@@ -14,10 +14,10 @@
 namespace mmtune {
 namespace {
 
-using testing::Toy;
-using testing::toy_family;
+using test::Toy;
+using test::toy_family;
 
-const Problem kProblem = packed_problem(Precision::fp32, Layout::nn, 256, 256, 256);
+const Problem kFp32Cube = packed_problem(Precision::fp32, Layout::nn, 256, 256, 256);
 const Problem kOdd = packed_problem(Precision::fp32, Layout::nn, 256, 255, 256);
 
 std::vector<std::string> texts(const std::vector<Config>& configs) {
@@ -54,7 +54,7 @@ TEST(Space, NumbersConfigurationsInTableOrder) {
 }
 
 TEST(Space, NeighboursDifferByOneStepOrByOneUpAndOneDown) {
-  const SearchSpace space(toy_family(), kProblem, catalog_gpu("h200"));
+  const SearchSpace space(toy_family(), kFp32Cube, catalog_gpu("h200"));
   EXPECT_THAT(texts(space.neighbours(Config::parse("BM=32 BN=64 WIDTH=1"))),
               ::testing::UnorderedElementsAre("BM=64 BN=64 WIDTH=1", "BM=32 BN=32 WIDTH=1", "BM=32 BN=64 WIDTH=4",
                                               "BM=64 BN=32 WIDTH=1", "BM=32 BN=32 WIDTH=4"));
@@ -77,7 +77,7 @@ TEST(Space, ANeighboursSecondParameterFollowsAsFarAsTheRulesAsk) {
 }
 
 TEST(Space, ContainsOnlyCompleteConfigurationsThatObeyTheRules) {
-  const SearchSpace space(toy_family(), kProblem, catalog_gpu("h200"));
+  const SearchSpace space(toy_family(), kFp32Cube, catalog_gpu("h200"));
   EXPECT_TRUE(space.contains(Config::parse("BM=32 BN=64 WIDTH=1")));
   EXPECT_FALSE(space.contains(Config::parse("BM=32 BN=64")));
   EXPECT_FALSE(space.contains(Config::parse("BN=64 BM=32 WIDTH=1")));
@@ -111,7 +111,7 @@ struct Choosy {
 
 TEST(Space, LeavesOutWhatIsNotWorthTrying) {
   const FamilyOf<Choosy> family;
-  const SearchSpace space(family, kProblem, catalog_gpu("h200"));
+  const SearchSpace space(family, kFp32Cube, catalog_gpu("h200"));
   const SpaceCount count = space.count();
   EXPECT_EQ(count.total, 6);
   EXPECT_THAT(count.removed, ::testing::ElementsAre(::testing::Pair("A is below 6", 1)));
@@ -122,7 +122,7 @@ TEST(Space, LeavesOutWhatIsNotWorthTrying) {
   EXPECT_THAT(texts(space.all()), ::testing::ElementsAre("A=3", "A=5"));
   EXPECT_THAT(texts(space.neighbours(Config::parse("A=4"))), ::testing::ElementsAre("A=3", "A=5"));
   EXPECT_FALSE(space.contains(Config::parse("A=1")));
-  EXPECT_EQ(family.broken_rule(kProblem, Config::parse("A=1"), catalog_gpu("h200")), "");
+  EXPECT_EQ(family.broken_rule(kFp32Cube, Config::parse("A=1"), catalog_gpu("h200")), "");
 }
 
 /// Six parameters of ten values: a million points, of which one rule keeps a few.
@@ -151,7 +151,7 @@ struct Wide {
 
 TEST(Space, CountsAMillionPoints) {
   const FamilyOf<Wide> family;
-  const SearchSpace space(family, kProblem, catalog_gpu("h200"));
+  const SearchSpace space(family, kFp32Cube, catalog_gpu("h200"));
   const SpaceCount count = space.count();
   EXPECT_EQ(count.total, 1000000);
   EXPECT_EQ(count.searched, 1);
@@ -177,7 +177,7 @@ struct Fixed {
 
 TEST(Space, AFamilyWithoutParametersHasOnePoint) {
   const FamilyOf<Fixed> family;
-  const SearchSpace space(family, kProblem, catalog_gpu("h200"));
+  const SearchSpace space(family, kFp32Cube, catalog_gpu("h200"));
   EXPECT_EQ(space.all(), std::vector<Config>{Config()});
   EXPECT_TRUE(space.contains(Config()));
   EXPECT_TRUE(space.neighbours(Config()).empty());

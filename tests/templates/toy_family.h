@@ -4,7 +4,7 @@
 #include "templates/dtype.h"
 #include "templates/families.h"
 
-namespace mmtune::testing {
+namespace mmtune::test {
 
 struct Toy {
   struct Params {
@@ -51,4 +51,4 @@ inline const Family& toy_family() {
   return family;
 }
 
-}  // namespace mmtune::testing
+}  // namespace mmtune::test

@@ -11,7 +11,7 @@
 namespace mmtune {
 namespace {
 
-using Kind = ChannelError::Kind;
+using ErrorKind = ChannelError::Kind;
 using std::chrono::milliseconds;
 
 class ChannelTest : public ::testing::Test {
@@ -28,7 +28,7 @@ class ChannelTest : public ::testing::Test {
     return bytes;
   }
 
-  Kind failure_of_receive(int time_ms = 2000) {
+  ErrorKind failure_of_receive(int time_ms = 2000) {
     try {
       ADD_FAILURE() << "received " << channel_.receive(in(time_ms));
     } catch (const ChannelError& error) {
@@ -52,9 +52,9 @@ TEST_F(ChannelTest, MessagesOfAllSizesArrive) {
 }
 
 TEST_F(ChannelTest, SilenceAndHalfAMessageAreLate) {
-  EXPECT_EQ(failure_of_receive(30), Kind::late);
+  EXPECT_EQ(failure_of_receive(30), ErrorKind::late);
   put(header(100) + "half");
-  EXPECT_EQ(failure_of_receive(30), Kind::late);
+  EXPECT_EQ(failure_of_receive(30), ErrorKind::late);
 }
 
 TEST_F(ChannelTest, WhatHasComeCountsAfterTheDeadline) {
@@ -67,13 +67,13 @@ TEST_F(ChannelTest, AFullSocketIsLate) {
     channel_.send(std::string(std::size_t{64} << 20, 'x'), in(30));
     FAIL();
   } catch (const ChannelError& error) {
-    EXPECT_EQ(error.kind(), Kind::late);
+    EXPECT_EQ(error.kind(), ErrorKind::late);
   }
 }
 
 TEST_F(ChannelTest, TheOthersEndIsClosed) {
   raw_ = FileDescriptor();
-  EXPECT_EQ(failure_of_receive(), Kind::closed);
+  EXPECT_EQ(failure_of_receive(), ErrorKind::closed);
 }
 
 TEST_F(ChannelTest, InterruptEndsWaiting) {
@@ -81,7 +81,7 @@ TEST_F(ChannelTest, InterruptEndsWaiting) {
     std::this_thread::sleep_for(milliseconds(20));
     channel_.interrupt();
   });
-  EXPECT_EQ(failure_of_receive(60'000), Kind::closed);
+  EXPECT_EQ(failure_of_receive(60'000), ErrorKind::closed);
 }
 
 TEST_F(ChannelTest, NonsenseIsGarbled) {
@@ -90,7 +90,7 @@ TEST_F(ChannelTest, NonsenseIsGarbled) {
     channel_ = Channel(std::move(ends_.first));
     raw_ = std::move(ends_.second);
     std::jthread sender([&] { put(bytes); });
-    EXPECT_EQ(failure_of_receive(), Kind::garbled) << bytes.substr(0, 16);
+    EXPECT_EQ(failure_of_receive(), ErrorKind::garbled) << bytes.substr(0, 16);
   }
 }
 

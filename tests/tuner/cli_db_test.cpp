@@ -19,7 +19,7 @@ using ::testing::Not;
 
 constexpr const char* kCode = "machine code";
 
-Trial trial_of(std::int64_t n, Evidence evidence, Outcome outcome) {
+Trial stored_trial(std::int64_t n, Evidence evidence, Outcome outcome) {
   Trial trial;
   trial.key.device = key_of(catalog_gpu("h200"));
   trial.key.problem = packed_problem(Precision::fp32, Layout::nn, n, n, n);
@@ -39,16 +39,16 @@ class CliDb : public Cli {
  protected:
   CliDb() {
     Binary binary;
-    testing::set_code(binary, kCode);
+    test::set_code(binary, kCode);
     binary.target = "sm_90a";
     binary.registers = 32;
     auto store = Store::open(path("default.db"), OpenMode::read_write);
     for (const auto& trial :
-         {trial_of(512, Evidence::measured, Outcome::ok), trial_of(1024, Evidence::predicted, Outcome::ok)}) {
+         {stored_trial(512, Evidence::measured, Outcome::ok), stored_trial(1024, Evidence::predicted, Outcome::ok)}) {
       store.put(trial, &binary);
       store.put_winner(trial.key, "search", 1);
     }
-    store.put(trial_of(64, Evidence::measured, Outcome::wrong_result), &binary);
+    store.put(stored_trial(64, Evidence::measured, Outcome::wrong_result), &binary);
   }
 
   std::int64_t trial_count(const std::string& file) const {
@@ -96,7 +96,7 @@ TEST_F(CliDb, MergesAnyNumberOfFiles) {
     ASSERT_EQ(mmtune(fmt::format("db export '{}'", path(name))).code, 0);
   }
   auto two = Store::open(path("two.db"), OpenMode::read_write);
-  Trial other = trial_of(512, Evidence::measured, Outcome::ok);
+  Trial other = stored_trial(512, Evidence::measured, Outcome::ok);
   other.key.config = "ABC=2";
   two.put(other);
   two.put_winner(other.key, "search", 1);

@@ -17,13 +17,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kTune = "tune --device model:h200 --sizes 16 --family naive --format csv";
+constexpr const char* kTuneNaive = "tune --device model:h200 --sizes 16 --family naive --format csv";
 
 class CliStreams : public Cli {
  protected:
   /// Tunes with stderr as this redirection says, and expects the result on stdout and in the database.
   void expect_tuned_with(const std::string& redirection) const {
-    const auto result = mmtune(fmt::format("{} {}", kTune, redirection));
+    const auto result = mmtune(fmt::format("{} {}", kTuneNaive, redirection));
     if (result.code == 3) GTEST_SKIP() << result.err;
     EXPECT_EQ(result.code, 0) << redirection << ": " << result.err;
     EXPECT_THAT(result.out, HasSubstr("\nfp32,nn,16,16,16,naive,")) << redirection;
@@ -55,7 +55,7 @@ TEST_F(CliStreams, TerminalThatCloses) {
   std::thread reader([terminal] {
     // Until there is a bar, which the program wants to clear at its end.
     std::string seen;
-    for (char c = 0; seen.find("ETA") == seen.npos && read(terminal, &c, 1) == 1;) seen += c;
+    for (char c = 0; seen.find("ETA") == seen.npos && ::read(terminal, &c, 1) == 1;) seen += c;
     close(terminal);
   });
   expect_tuned_with(fmt::format("2>&{}", stream));
@@ -75,7 +75,7 @@ TEST_F(CliStreams, ReaderThatHasSeenEnoughIsNoError) {
 }
 
 TEST_F(CliStreams, QuietRunPrintsNoProgress) {
-  const auto result = mmtune(fmt::format("{} -q", kTune));
+  const auto result = mmtune(fmt::format("{} -q", kTuneNaive));
   if (result.code == 3) GTEST_SKIP() << result.err;
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "");

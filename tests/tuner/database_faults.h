@@ -51,7 +51,7 @@ class DatabaseFaults : public Cli {
     put_decision(store);
     std::vector<Trial> trials;
     trials.reserve(100);
-    for (int number = 0; number < 100; ++number) trials.push_back(testing::sample_trial(number));
+    for (int number = 0; number < 100; ++number) trials.push_back(test::sample_trial(number));
     store.put(trials, {});
   }
   ~DatabaseFaults() override {

@@ -46,7 +46,7 @@ class ToldLane final : public Lane {
   std::vector<std::string> raced;
 };
 
-class Decision : public testing::StoreTest {
+class Decision : public test::StoreTest {
  protected:
   static Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
 
@@ -56,7 +56,7 @@ class Decision : public testing::StoreTest {
     result.trial = preparation_.trial(result.program, ToldLane().environment());
     result.trial.timing.median_us = time_us;
     Binary binary;
-    testing::set_code(binary, "code of " + result.trial.key.source_hash);
+    test::set_code(binary, "code of " + result.trial.key.source_hash);
     binary.target = kTarget;
     binary.registers = registers;
     result.trial.binary_hash = binary.hash;

@@ -17,11 +17,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const Problem kProblem = packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 1024);
+const Problem kCompared = packed_problem(Precision::fp32, Layout::nn, 1024, 1024, 1024);
 
-Trial trial_of(const DeviceSpec& gpu, const char* config, double us, double noise) {
+Trial timed_trial(const DeviceSpec& gpu, const char* config, double us, double noise) {
   Trial trial;
-  trial.key = {key_of(gpu), kProblem, "tiled", config, "0123456789abcdef0123456789abcdef", Evidence::measured};
+  trial.key = {key_of(gpu), kCompared, "tiled", config, "0123456789abcdef0123456789abcdef", Evidence::measured};
   trial.timing.median_us = us;
   trial.timing.min_us = trial.timing.q1_us = us * (1 - noise);
   trial.timing.q3_us = us * (1 + noise);
@@ -33,11 +33,11 @@ Trial trial_of(const DeviceSpec& gpu, const char* config, double us, double nois
 /// Times of tiles of 8, 16 and 32.
 Side side_of(const char* name, const std::array<double, 3>& times_us, double noise = 0) {
   const Family& family = family_named("tiled");
-  Side side{name, catalog_gpu(name), {{kProblem, {}}}};
+  Side side{name, catalog_gpu(name), {{kCompared, {}}}};
   const std::array configs{"TILE=8 UNROLL=8", "TILE=16 UNROLL=16", "TILE=32 UNROLL=32"};
   for (std::size_t i = 0; i < configs.size(); ++i) {
     side.problems[0].trials.push_back(
-        {{&family, Config::parse(configs[i])}, trial_of(side.device, configs[i], times_us[i], noise)});
+        {{&family, Config::parse(configs[i])}, timed_trial(side.device, configs[i], times_us[i], noise)});
   }
   std::sort(side.problems[0].trials.begin(), side.problems[0].trials.end(),
             [](const auto& x, const auto& y) { return x.trial.timing.median_us < y.trial.timing.median_us; });
@@ -46,7 +46,7 @@ Side side_of(const char* name, const std::array<double, 3>& times_us, double noi
 
 TEST(DeviceComparison, TellsHowAWinnerDoesElsewhere) {
   const Side a = side_of("h200", {300, 100, 200}), b = side_of("a100", {400, 330, 300});
-  const auto row = compare_sides(a, b, kProblem).value();
+  const auto row = compare_sides(a, b, kCompared).value();
   EXPECT_EQ(key_of(row.winner_a), "tiled TILE=16 UNROLL=16");
   EXPECT_EQ(key_of(row.winner_b), "tiled TILE=32 UNROLL=32");
   EXPECT_EQ(row.a_on_b->time_us, 330);
@@ -60,25 +60,25 @@ TEST(DeviceComparison, TellsHowAWinnerDoesElsewhere) {
 
 TEST(DeviceComparison, NoiseDecidesNothing) {
   const auto row =
-      compare_sides(side_of("h200", {300, 100, 200}), side_of("a100", {400, 330, 300}, 0.06), kProblem).value();
+      compare_sides(side_of("h200", {300, 100, 200}), side_of("a100", {400, 330, 300}, 0.06), kCompared).value();
   EXPECT_EQ(row.verdict(), "cannot tell");
 }
 
 TEST(DeviceComparison, OneKernelForBothIsSaid) {
   const Side side = side_of("h200", {300, 100, 200});
-  EXPECT_EQ(compare_sides(side, side, kProblem)->verdict(), "the same");
-  EXPECT_DOUBLE_EQ(compare_sides(side, side, kProblem)->spearman, 1);
+  EXPECT_EQ(compare_sides(side, side, kCompared)->verdict(), "the same");
+  EXPECT_DOUBLE_EQ(compare_sides(side, side, kCompared)->spearman, 1);
 }
 
 TEST(DeviceComparison, TheModelStandsInForASideWithoutTrials) {
   const Side a = side_of("h200", {300, 100, 200}), b{"gt740m", catalog_gpu("gt740m"), {}};
-  const auto row = compare_sides(a, b, kProblem).value();
+  const auto row = compare_sides(a, b, kCompared).value();
   EXPECT_EQ(row.time_b.evidence, Evidence::predicted);
   EXPECT_EQ(row.common, 3);
   EXPECT_GT(row.time_b.time_us, row.time_a.time_us);
-  const auto back = compare_sides(b, a, kProblem).value();
+  const auto back = compare_sides(b, a, kCompared).value();
   EXPECT_EQ(back.time_a.time_us, row.time_b.time_us);
-  EXPECT_FALSE(compare_sides(b, b, kProblem));
+  EXPECT_FALSE(compare_sides(b, b, kCompared));
 }
 
 TEST_F(Cli, CompareTakesDatabasesAndModels) {

@@ -17,7 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::string kBad = candidate_text("tiled", "TILE=16 UNROLL=4");
+const std::string kBreaking = candidate_text("tiled", "TILE=16 UNROLL=4");
 
 class FaultyGpu : public FaultsTest {
  protected:
@@ -28,7 +28,7 @@ class FaultyGpu : public FaultsTest {
     return options;
   }
 
-  /// The run falls for kBad; what ran before that is stored, and no candidate is blamed.
+  /// The run falls for kBreaking; what ran before that is stored, and no candidate is blamed.
   void expect_faulty_at_the_bad_one(const std::string& faults, const char* message) {
     std::filesystem::remove(path("log"));
     try {
@@ -39,7 +39,7 @@ class FaultyGpu : public FaultsTest {
     }
     std::map<std::string, std::string> before;
     const auto ran = lines("log");
-    for (auto each = ran.begin(); each != ran.end() && *each != kBad; ++each) before[*each] = "ok";
+    for (auto each = ran.begin(); each != ran.end() && *each != kBreaking; ++each) before[*each] = "ok";
     EXPECT_FALSE(before.empty());
     EXPECT_EQ(outcomes(), before);
     EXPECT_TRUE(suspects().empty());
@@ -48,31 +48,31 @@ class FaultyGpu : public FaultsTest {
 };
 
 TEST_F(FaultyGpu, ThatLosesItsWorkersBlamesNobody) {
-  expect_faulty_at_the_bad_one("abort@" + kBad + ";dead@" + path("dead"), "a kernel that is known to work");
+  expect_faulty_at_the_bad_one("abort@" + kBreaking + ";dead@" + path("dead"), "a kernel that is known to work");
   std::filesystem::remove(path("dead"));
   EXPECT_EQ(run(options(), "").tuned, 1) << "mended, the same command goes on";
-  EXPECT_EQ(outcomes()[kBad], "ok");
+  EXPECT_EQ(outcomes()[kBreaking], "ok");
 }
 
 TEST_F(FaultyGpu, IsNoticedAlsoAtTheLastCandidate) {
   SessionOptions last = options();
   last.only = only("TILE=16 UNROLL=4");
-  EXPECT_THROW(run(last, "abort@" + kBad + ";dead@" + path("dead")), DeviceLostError);
+  EXPECT_THROW(run(last, "abort@" + kBreaking + ";dead@" + path("dead")), DeviceLostError);
   EXPECT_TRUE(trials().empty());
   EXPECT_TRUE(suspects().empty());
 }
 
 TEST_F(FaultyGpu, ThatCannotBeOpenedAnyMoreBlamesNobody) {
-  expect_faulty_at_the_bad_one("abort@" + kBad + ";gone@" + path("gone"),
+  expect_faulty_at_the_bad_one("abort@" + kBreaking + ";gone@" + path("gone"),
                                "it cannot be used in a new process (a test took the GPU away)");
 }
 
 TEST_F(FaultyGpu, ThatMiscountsBlamesNobody) {
-  expect_faulty_at_the_bad_one("incorrect@" + kBad + ";miscounts@" + path("miscounts"),
+  expect_faulty_at_the_bad_one("incorrect@" + kBreaking + ";miscounts@" + path("miscounts"),
                                "fails in a new process (wrong_result: a test)");
   std::filesystem::remove(path("miscounts"));
   EXPECT_EQ(run(options(), "").tuned, 1);
-  EXPECT_EQ(outcomes()[kBad], "ok");
+  EXPECT_EQ(outcomes()[kBreaking], "ok");
 }
 
 TEST_F(FaultyGpu, ThatMiscountsInTheRaceBlamesNobody) {
@@ -105,11 +105,11 @@ TEST_F(FaultyGpu, IsNotShownByAKernelThatWasEdited) {
 }
 
 TEST_F(FaultyGpu, IsNotWhereOneSpoiltItsOwnProcess) {
-  EXPECT_EQ(run(options(), "spoils@" + kBad).tuned, 1);
+  EXPECT_EQ(run(options(), "spoils@" + kBreaking).tuned, 1);
   const auto found = outcomes();
   EXPECT_EQ(found.size(), candidates());
   for (const auto& [candidate, outcome] : found) {
-    EXPECT_EQ(outcome, candidate == kBad ? "wrong_result" : "ok") << candidate;
+    EXPECT_EQ(outcome, candidate == kBreaking ? "wrong_result" : "ok") << candidate;
   }
   EXPECT_TRUE(suspects().empty()) << "it ended nothing";
 }
@@ -135,7 +135,7 @@ TEST_F(FaultyGpuCli, EndsWithItsExitCodeAndKeepsWhatWasKnown) {
     std::filesystem::remove(path("test.db"));
     std::filesystem::remove(path("log"));
     const std::string defect = (fault == "abort" ? "dead@" : "miscounts@") + path(fault);
-    const Result result = tune(fmt::format("{}@{};{};log@{}", fault, kBad, defect, path("log")));
+    const Result result = tune(fmt::format("{}@{};{};log@{}", fault, kBreaking, defect, path("log")));
     EXPECT_EQ(result.code, 6) << result.err;
     EXPECT_EQ(result.out, "");
     EXPECT_THAT(result.err,
@@ -144,7 +144,7 @@ TEST_F(FaultyGpuCli, EndsWithItsExitCodeAndKeepsWhatWasKnown) {
 
     std::vector<std::string> ran, kept;
     std::ifstream log(path("log"));
-    for (std::string line; std::getline(log, line) && line != kBad;) ran.push_back(line);
+    for (std::string line; std::getline(log, line) && line != kBreaking;) ran.push_back(line);
     Store store = Store::open(path("test.db"), OpenMode::read_only);
     for (const Trial& trial : store.trials()) kept.push_back(trial.key.family + ' ' + trial.key.config);
     EXPECT_FALSE(ran.empty());

@@ -43,9 +43,9 @@ void put_frame(const std::string& body, std::size_t promised) {
   put(header + body);
 }
 
-class Faults {
+class FaultsOfTheRun {
  public:
-  explicit Faults(const std::string& text) {
+  explicit FaultsOfTheRun(const std::string& text) {
     std::istringstream items(text);
     for (std::string item; std::getline(items, item, ';');) {
       const auto at = item.find('@');
@@ -115,7 +115,7 @@ class Faults {
 
 class FaultyLane final : public Lane {
  public:
-  FaultyLane(const Faults& faults, const DeviceSpec& gpu)
+  FaultyLane(const FaultsOfTheRun& faults, const DeviceSpec& gpu)
       : faults_(faults), gpu_(gpu), random_(std::random_device()()) {
     faults_.log("open_log", gpu_.uuid);
     faults_.commit("open_", gpu_.uuid);
@@ -225,14 +225,14 @@ class FaultyLane final : public Lane {
     return {us, us, us, us, 1, 1, "events", 0};
   }
 
-  const Faults& faults_;
+  const FaultsOfTheRun& faults_;
   DeviceSpec gpu_;
   std::mt19937_64 random_;
   bool spoilt_ = false;
   bool is_canary_ = false;  ///< what the tuner looks at the GPU with; no problem here is so badly aligned
 };
 
-Compilation compile(const Faults& faults, const Source& source) {
+Compilation compile(const FaultsOfTheRun& faults, const Source& source) {
   // "// tiled TILE=16 UNROLL=16 for fp32 nn"
   const std::string name = source.text.substr(3, source.text.find(" for ") - 3);
   faults.log("compile_log", name);
@@ -254,7 +254,7 @@ Compilation compile(const Faults& faults, const Source& source) {
   return compilation;
 }
 
-std::vector<DeviceSpec> pretended_gpus(const Faults& faults) {
+std::vector<DeviceSpec> pretended_gpus(const FaultsOfTheRun& faults) {
   std::vector<DeviceSpec> gpus;
   for (const std::string& uuid : faults.all("uuid")) gpus.emplace_back(pretended_gpu()).uuid = uuid;
   return gpus.empty() ? std::vector{pretended_gpu()} : gpus;
@@ -263,7 +263,7 @@ std::vector<DeviceSpec> pretended_gpus(const Faults& faults) {
 }  // namespace
 
 WorkerParts faulty_parts(const std::string& faults) {
-  static const Faults known(faults);
+  static const FaultsOfTheRun known(faults);
   WorkerParts parts;
   parts.gpus = [] {
     known.commit("gpus_", "");

@@ -28,7 +28,7 @@ class Files : public Cli {
 };
 
 template <class Call>
-std::string complaint(Call call) {
+std::string error_text(Call call) {
   try {
     call();
     return "";
@@ -51,23 +51,23 @@ TEST_F(Files, PipeIsReadToItsEnd) {
 
 TEST_F(Files, PipeThatNothingWritesToIsGivenUp) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_THAT(complaint([this] { read_text_file(path("pipe"), "file 'pipe'"); }),
+  EXPECT_THAT(error_text([this] { read_text_file(path("pipe"), "file 'pipe'"); }),
               AllOf(HasSubstr("file 'pipe'"), HasSubstr("within 10 s")));
 }
 
 TEST_F(Files, EndlessFileIsGivenUp) {
-  EXPECT_THAT(complaint([] { read_text_file("/dev/zero", "file"); }), HasSubstr("more than 16 MiB"));
+  EXPECT_THAT(error_text([] { read_text_file("/dev/zero", "file"); }), HasSubstr("more than 16 MiB"));
 }
 
 TEST_F(Files, WhatCannotBeReadSaysWhy) {
-  EXPECT_THAT(complaint([this] { read_text_file(path("none"), "file"); }), HasSubstr("No such file"));
-  EXPECT_THAT(complaint([this] { read_text_file(path(""), "file"); }), HasSubstr("directory"));
+  EXPECT_THAT(error_text([this] { read_text_file(path("none"), "file"); }), HasSubstr("No such file"));
+  EXPECT_THAT(error_text([this] { read_text_file(path(""), "file"); }), HasSubstr("directory"));
 }
 
 TEST_F(Files, NothingIsOverwrittenUnlessForced) {
   write_text_file(path("out"), "first", false);
-  EXPECT_THAT(complaint([this] { write_text_file(path("out"), "second", false); }), HasSubstr("--force"));
-  EXPECT_THAT(complaint([this] { check_writable(path("out"), false); }), HasSubstr("--force"));
+  EXPECT_THAT(error_text([this] { write_text_file(path("out"), "second", false); }), HasSubstr("--force"));
+  EXPECT_THAT(error_text([this] { check_writable(path("out"), false); }), HasSubstr("--force"));
   EXPECT_EQ(content(path("out")), "first");
   write_text_file(path("out"), "2", true);
   EXPECT_EQ(content(path("out")), "2");
@@ -78,13 +78,13 @@ TEST_F(Files, DatabaseIsNeverOverwritten) {
   const std::string database("SQLite format 3\0 and more", 24);
   file_with("data", database);
   for (const bool force : {false, true}) {
-    EXPECT_NE(complaint([&] { write_text_file(path("data"), "text", force); }), "");
+    EXPECT_NE(error_text([&] { write_text_file(path("data"), "text", force); }), "");
   }
   EXPECT_EQ(content(path("data")), database);
 }
 
 TEST_F(Files, DirectoryIsNoFile) {
-  EXPECT_THAT(complaint([this] { check_writable(path(""), true); }), HasSubstr("no file"));
+  EXPECT_THAT(error_text([this] { check_writable(path(""), true); }), HasSubstr("no file"));
 }
 
 }  // namespace

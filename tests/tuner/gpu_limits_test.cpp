@@ -96,13 +96,13 @@ TEST_F(GpuLimits, Clusters) {
 }
 
 TEST_F(GpuLimits, OccupancyIsThatOfTheDriver) {
-  constexpr std::size_t kConfigs = 3;
+  constexpr std::size_t kTried = 3;
   for (const Family* family : families()) {
     test::Sampler sampler(*family, device_, 2);
     for (const Precision precision : {Precision::fp32, Precision::fp64}) {
       const Problem problem = packed_problem(precision, Layout::nn, 1024, 1024, 1024);
-      std::vector<Config> configs = sampler.draw(problem, kConfigs);
-      configs.resize(std::min(configs.size(), kConfigs));
+      std::vector<Config> configs = sampler.draw(problem, kTried);
+      configs.resize(std::min(configs.size(), kTried));
       for (const Config& config : configs) expect_occupancy_of_the_driver(*family, problem, config);
     }
   }

@@ -20,7 +20,7 @@ constexpr const char* kRestriction =
     "BM=64,128 BN=64,128,256 BK=16,32 TM=8,16 TN=8,16 LANES_N=8 LOAD=2 STAGES=2,3 UNROLL=16 ORDER=1,2 GROUP=1,8 "
     "PACK=0,1 SPLIT=1";
 
-Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
+Problem fp32_square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
 
 FamilySpaces spaces_of(const Problem& problem, const char* restriction = kRestriction) {
   return FamilySpaces({&family_named("simt")}, problem, catalog_gpu("h200"), parse_restriction(restriction));
@@ -88,7 +88,7 @@ double best_of_all(const FamilySpaces& spaces, std::uint64_t landscape) {
 }
 
 TEST(Guided, ComesCloseToTheBestOfALandscapeWithATwentiethOfTheTrials) {
-  const FamilySpaces spaces = spaces_of(square(2048));
+  const FamilySpaces spaces = spaces_of(fp32_square(2048));
   double guided_gap = 0;
   double random_gap = 0;
   constexpr int kLandscapes = 12;
@@ -102,7 +102,7 @@ TEST(Guided, ComesCloseToTheBestOfALandscapeWithATwentiethOfTheTrials) {
 }
 
 TEST(Guided, EndsWithWhatIsLeftAroundTheBest) {
-  const FamilySpaces spaces = spaces_of(square(1024), "");
+  const FamilySpaces spaces = spaces_of(fp32_square(1024), "");
   const Judge judge = [&](CandidateNumber number) {
     const Candidate candidate = spaces.candidate(number);
     return Observation{Kind::timed, spaces.predict_us(candidate) * std::exp(0.01 * whim(1, key_of(candidate)))};
@@ -122,7 +122,7 @@ TEST(Guided, EndsWithWhatIsLeftAroundTheBest) {
 }
 
 TEST(Guided, TriesAtMostATwentiethOfASmallSpace) {
-  const FamilySpaces spaces = spaces_of(square(2048));
+  const FamilySpaces spaces = spaces_of(fp32_square(2048));
   const std::size_t all = spaces.ranked(100000).size();
   const Search done = search("guided", spaces, 1, timed(spaces, 1));
   EXPECT_LE(done.proposed.size(), std::max<std::size_t>(20, all / 20));
@@ -131,7 +131,7 @@ TEST(Guided, TriesAtMostATwentiethOfASmallSpace) {
 }
 
 TEST(Guided, TriesNoMoreThanTheEffortAllows) {
-  const FamilySpaces spaces = spaces_of(square(512), "LOAD=2");
+  const FamilySpaces spaces = spaces_of(fp32_square(512), "LOAD=2");
   for (const char* effort : {"quick", "default"}) {
     const Search done = search("guided", spaces, 1, timed(spaces, 1), effort);
     EXPECT_LE(done.proposed.size(), static_cast<std::size_t>(effort_named(effort).most_trials));
@@ -141,14 +141,14 @@ TEST(Guided, TriesNoMoreThanTheEffortAllows) {
 
 TEST(Guided, ASmallSpaceIsTriedEntirely) {
   const FamilySpaces spaces =
-      spaces_of(square(2048), "BM=128 BN=128 BK=16 TM=8 TN=8 LANES_N=8 LOAD=2 STAGES=2 ORDER=1 PACK=0 SPLIT=1");
+      spaces_of(fp32_square(2048), "BM=128 BN=128 BK=16 TM=8 TN=8 LANES_N=8 LOAD=2 STAGES=2 ORDER=1 PACK=0 SPLIT=1");
   const std::size_t all = spaces.ranked(100000).size();
   ASSERT_LE(all, 20U);
   EXPECT_EQ(search("guided", spaces, 1, timed(spaces, 1)).proposed.size(), all);
 }
 
 TEST(Guided, GivesUpNothingOfItsTrialsUnlessThrifty) {
-  const FamilySpaces spaces = spaces_of(square(2048));
+  const FamilySpaces spaces = spaces_of(fp32_square(2048));
   ASSERT_LT(spaces.ranked(100000).size(), 20U * 170);
   StrategySetup setup{spaces, 170};
   setup.is_thrifty = false;
@@ -163,14 +163,14 @@ TEST(Guided, GivesUpNothingOfItsTrialsUnlessThrifty) {
 }
 
 TEST(Guided, RepeatsItselfForASeedAndDiffersBetweenSeeds) {
-  const FamilySpaces spaces = spaces_of(square(1024));
+  const FamilySpaces spaces = spaces_of(fp32_square(1024));
   const Search first = search("guided", spaces, 7, timed(spaces, 3));
   EXPECT_EQ(search("guided", spaces, 7, timed(spaces, 3)).proposed, first.proposed);
   EXPECT_NE(search("guided", spaces, 8, timed(spaces, 3)).proposed, first.proposed);
 }
 
 TEST(Guided, TurnsAwayFromWhatFails) {
-  const FamilySpaces spaces = spaces_of(square(2048));
+  const FamilySpaces spaces = spaces_of(fp32_square(2048));
   const auto tile_of = [&](CandidateNumber number) { return *spaces.candidate(number).config.find("BN"); };
   const int bad = tile_of(spaces.ranked(1)[0].number);
   int right = 0;
@@ -183,7 +183,7 @@ TEST(Guided, TurnsAwayFromWhatFails) {
 }
 
 TEST(Guided, GoesOnWithoutLessons) {
-  const FamilySpaces spaces = spaces_of(square(2048));
+  const FamilySpaces spaces = spaces_of(fp32_square(2048));
   const auto strategy = make_strategy("guided", {spaces, effort_named("quick").most_trials});
   std::size_t proposed = 0;
   for (auto candidates = strategy->propose(); !candidates.empty(); candidates = strategy->propose()) {
@@ -193,7 +193,7 @@ TEST(Guided, GoesOnWithoutLessons) {
 }
 
 TEST(Guided, TriesFavouritesFirst) {
-  const FamilySpaces spaces = spaces_of(square(2048));
+  const FamilySpaces spaces = spaces_of(fp32_square(2048));
   const CandidateNumber favourite = spaces.ranked(500)[400].number;
   const auto first = make_strategy("guided", {spaces, effort_named("quick").most_trials, 1, {favourite}})->propose();
   ASSERT_FALSE(first.empty());
@@ -201,7 +201,7 @@ TEST(Guided, TriesFavouritesFirst) {
 }
 
 TEST(Guided, TriesAFewOfWhatIsProvenThen) {
-  const FamilySpaces spaces = spaces_of(square(2048), "");
+  const FamilySpaces spaces = spaces_of(fp32_square(2048), "");
   const auto ranking = spaces.ranked(2000);
   const std::vector<CandidateNumber> favourites{ranking[1000].number};
   std::vector<CandidateNumber> proven = favourites;
@@ -226,8 +226,8 @@ std::vector<Lesson> lessons_of(const FamilySpaces& spaces, std::uint64_t landsca
 }
 
 TEST(Guided, FindsTheBestSoonerAfterASimilarProblem) {
-  const FamilySpaces before = spaces_of(square(2048));
-  const FamilySpaces now = spaces_of(square(4096));
+  const FamilySpaces before = spaces_of(fp32_square(2048));
+  const FamilySpaces now = spaces_of(fp32_square(4096));
   double gap = 0;
   double taught_gap = 0;
   for (std::uint64_t landscape = 1; landscape <= 12; ++landscape) {

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 
 Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
 
-class Lessons : public testing::StoreTest {
+class Lessons : public test::StoreTest {
  protected:
   TrialKey place(const Problem& problem) const {
     return {key_of(catalog_gpu("h200")), problem, "", "", "", Evidence::measured};

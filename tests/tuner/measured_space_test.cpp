@@ -178,7 +178,7 @@ TEST_F(MeasuredSpaceFile, ReplayPrintsTheColumnsThatScriptsRead) {
   EXPECT_THAT(missing.err, HasSubstr("none.json"));
 }
 
-Trial trial_of(const std::string& config, Outcome outcome, double median_us) {
+Trial tiled_trial(const std::string& config, Outcome outcome, double median_us) {
   Trial trial;
   trial.key = {key_of(catalog_gpu("h200")),
                packed_problem(Precision::fp32, Layout::nn, 512, 512, 512),
@@ -197,9 +197,9 @@ TEST_F(MeasuredSpaceFile, ExportedTrialsComeBack) {
   {
     Store store = Store::open(path("default.db"), OpenMode::read_write);
     for (const Trial& trial :
-         {trial_of("TILE=8 UNROLL=1", Outcome::ok, 12.5), trial_of("TILE=16 UNROLL=1", Outcome::ok, 10.25),
-          trial_of("TILE=16 UNROLL=2", Outcome::wrong_result, 3),
-          trial_of("TILE=32 UNROLL=2", Outcome::too_slow, 90)}) {
+         {tiled_trial("TILE=8 UNROLL=1", Outcome::ok, 12.5), tiled_trial("TILE=16 UNROLL=1", Outcome::ok, 10.25),
+          tiled_trial("TILE=16 UNROLL=2", Outcome::wrong_result, 3),
+          tiled_trial("TILE=32 UNROLL=2", Outcome::too_slow, 90)}) {
       store.put(trial);
     }
   }
@@ -222,16 +222,17 @@ TEST_F(MeasuredSpaceFile, ExportedTrialsComeBack) {
 
 TEST(T4Results, AreOfOneFamilyProblemAndGpu) {
   const auto no_time = [](const Trial&) { return 0.0; };
-  Trial other = trial_of("TILE=8 UNROLL=1", Outcome::ok, 1);
+  Trial other = tiled_trial("TILE=8 UNROLL=1", Outcome::ok, 1);
   other.key.problem = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
   EXPECT_THROW(t4_results({}, no_time), UsageError);
-  EXPECT_THROW(t4_results({trial_of("TILE=8 UNROLL=1", Outcome::ok, 1), other}, no_time), UsageError);
+  EXPECT_THROW(t4_results({tiled_trial("TILE=8 UNROLL=1", Outcome::ok, 1), other}, no_time), UsageError);
 }
 
 TEST(T4Results, SayHowAConfigurationFailedAndTakeTheLatestTrial) {
-  Trial later = trial_of("TILE=8 UNROLL=1", Outcome::guard_violation, 0);
+  Trial later = tiled_trial("TILE=8 UNROLL=1", Outcome::guard_violation, 0);
   later.created = "2032-01-01T00:00:00Z";
-  const auto text = t4_results({later, trial_of("TILE=8 UNROLL=1", Outcome::ok, 1)}, [](const Trial&) { return 7.5; });
+  const auto text =
+      t4_results({later, tiled_trial("TILE=8 UNROLL=1", Outcome::ok, 1)}, [](const Trial&) { return 7.5; });
   EXPECT_THAT(text, HasSubstr(R"("configuration": {"TILE": 8, "UNROLL": 1})"));
   EXPECT_THAT(text, HasSubstr(R"("invalidity": "correctness", "correctness": 0)"));
   EXPECT_THAT(text, HasSubstr(R"("compilation": 7.5)"));

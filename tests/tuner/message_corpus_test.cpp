@@ -20,14 +20,16 @@ namespace {
 using Corpus = std::map<std::string, std::string>;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-const std::string kCode("\x7f\x45LF\0\xff\x80", 7);
-const CompileTarget kTarget{90, true, "sm_90a"};
+const std::string kMachineCode("\x7f\x45LF\0\xff\x80", 7);
+const CompileTarget kHopper{90, true, "sm_90a"};
 const Timing kTiming{1, 1.25, 1.75, 1, 12, 7, "graph", 1980, 2619, kPowerCap, 1, 3, 1980, 700};
 const Verdict kVerdict{Outcome::ok, "", kTiming, 0.5, true};
-const RaceResult kRace{{kVerdict, {Outcome::unstable, "C differs", kTiming, 0.25, false}},
-                       {{Standing::leader, {1, 1, 1}}, {Standing::slower, {1.5, 1.25, 2}}}};
-const SentProgram kProgram{
-    "tiled", "TILE=16 UNROLL=4", {hash_machine_code(kCode), "sm_90a", true, kCode, 32, 0, 8, 4096, 812.5, ""}};
+const RaceResult kSentRace{{kVerdict, {Outcome::unstable, "C differs", kTiming, 0.25, false}},
+                           {{Standing::leader, {1, 1, 1}}, {Standing::slower, {1.5, 1.25, 2}}}};
+const SentProgram kSentProgram{
+    "tiled",
+    "TILE=16 UNROLL=4",
+    {hash_machine_code(kMachineCode), "sm_90a", true, kMachineCode, 32, 0, 8, 4096, 812.5, ""}};
 
 DeviceSpec gpu() {
   DeviceSpec gpu = catalog_gpu("h200");
@@ -46,36 +48,37 @@ Corpus values() {
   return {
       {"problem", encode(packed_problem(Precision::bf16, Layout::tn, 3, 50, 7))},
       {"verdict", encode(kVerdict)},
-      {"race", encode(kRace)},
+      {"race", encode(kSentRace)},
       {"timings", encode(std::vector{kTiming, kTiming, Timing{}})},
       {"compilation",
-       encode(Compilation{kCode, "", "32 registers", hash_machine_code(kCode), {{"gemm", 32, 0, 8, 4096}, {}}, 812.5})},
+       encode(Compilation{
+           kMachineCode, "", "32 registers", hash_machine_code(kMachineCode), {{"gemm", 32, 0, 8, 4096}, {}}, 812.5})},
       {"facts", encode(CompilerFacts{"13.0", {75, 80, 86, 90}, "fedcba98"})},
-      {"program", encode(kProgram)},
+      {"program", encode(kSentProgram)},
       {"environment", encode(Environment{"580.1", "13.0", "abcdef1", "GPU-1234"})},
       {"gpu", encode(std::vector{gpu()})},
       {"result", result_message(encode(kVerdict))},
       {"error", error_message(DeviceLostError("CUDA_ERROR_LAUNCH_FAILED"))},
       {"request_gpus", request_message(GpusRequest{})},
       {"request_compile",
-       request_message(CompileRequest{{"simt", "extern \"C\" void gemm();", "01ab"}, kTarget, 1 << 30})},
-      {"request_open", request_message(OpenRequest{gpu(), 0, kTarget})},
-      {"request_race", request_message(RaceRequest{{kProgram, kProgram}})},
+       request_message(CompileRequest{{"simt", "extern \"C\" void gemm();", "01ab"}, kHopper, 1 << 30})},
+      {"request_open", request_message(OpenRequest{gpu(), 0, kHopper})},
+      {"request_race", request_message(RaceRequest{{kSentProgram, kSentProgram}})},
   };
 }
 
 Corpus lies() {
   return {
-      {"race_standing", lie(kRace, [](auto& r) { r.placings[1].standing = static_cast<Standing>(4); })},
-      {"race_ratio", lie(kRace,
+      {"race_standing", lie(kSentRace, [](auto& r) { r.placings[1].standing = static_cast<Standing>(4); })},
+      {"race_ratio", lie(kSentRace,
                          [](auto& r) {
                            r.placings[1].ratio = {1.5, 2, 1.25};
                          })},
-      {"race_nan", lie(kRace, [](auto& r) { r.placings[1].ratio.median = kNaN; })},
-      {"race_no_time", lie(kRace, [](auto& r) { r.verdicts[0].timing.median_us = 0; })},
-      {"race_outcome", lie(kRace, [](auto& r) { r.verdicts[1].outcome = Outcome::crashed; })},
-      {"race_two_leaders", lie(kRace, [](auto& r) { r.placings[1] = r.placings[0]; })},
-      {"race_no_placing", lie(kRace, [](auto& r) { r.placings.pop_back(); })},
+      {"race_nan", lie(kSentRace, [](auto& r) { r.placings[1].ratio.median = kNaN; })},
+      {"race_no_time", lie(kSentRace, [](auto& r) { r.verdicts[0].timing.median_us = 0; })},
+      {"race_outcome", lie(kSentRace, [](auto& r) { r.verdicts[1].outcome = Outcome::crashed; })},
+      {"race_two_leaders", lie(kSentRace, [](auto& r) { r.placings[1] = r.placings[0]; })},
+      {"race_no_placing", lie(kSentRace, [](auto& r) { r.placings.pop_back(); })},
       {"wrong", lie(kVerdict, [](auto& v) { v.outcome = static_cast<Outcome>(99); })},
       {"late_nan", lie(kVerdict, [](auto& v) { v.timing.median_us = kNaN; })},
       {"control", lie(kVerdict, [](auto& v) { v.timing.mode = "\x1b[31m"; })},

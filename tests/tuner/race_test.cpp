@@ -163,13 +163,13 @@ TEST(Race, WhatIsDroppedRunsNoFurther) {
   EXPECT_DOUBLE_EQ(race.placings()[2].ratio.median, 2);
 }
 
-Placing placing(Standing standing, double ratio) { return {standing, {ratio, ratio, ratio}}; }
+Placing placed(Standing standing, double ratio) { return {standing, {ratio, ratio, ratio}}; }
 
 class ChooseWinner : public ::testing::Test {
  protected:
-  std::vector<Placing> placings_{placing(Standing::leader, 1), placing(Standing::tied, 1.002),
-                                 placing(Standing::tied, 1.003), placing(Standing::undecided, 1.04),
-                                 placing(Standing::slower, 1.005)};
+  std::vector<Placing> placings_{placed(Standing::leader, 1), placed(Standing::tied, 1.002),
+                                 placed(Standing::tied, 1.003), placed(Standing::undecided, 1.04),
+                                 placed(Standing::slower, 1.005)};
   std::vector<Claim> claims_ = plain_claims(5);
 };
 

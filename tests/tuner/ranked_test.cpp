@@ -23,10 +23,9 @@ class RankedStrategy : public ::testing::Test {
     std::vector<CandidateNumber> all;
     for (auto candidates = strategy.propose(); !candidates.empty(); candidates = strategy.propose()) {
       for (const CandidateNumber candidate : candidates) {
-        using Kind = Observation::Kind;
         const double time = time_us(static_cast<int>(all.size()));
         all.push_back(candidate);
-        strategy.learn(candidate, {time > 0 ? Kind::timed : Kind::failed, time});
+        strategy.learn(candidate, {time > 0 ? Observation::Kind::timed : Observation::Kind::failed, time});
       }
     }
     return all;

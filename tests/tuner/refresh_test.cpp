@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
 
-constexpr auto kTune = "tune --device model:h200 --sizes 64 --family tiled --strategy exhaustive";
+constexpr auto kTuneTiled = "tune --device model:h200 --sizes 64 --family tiled --strategy exhaustive";
 
 class Refresh : public Cli {
  protected:
@@ -33,7 +33,7 @@ class Refresh : public Cli {
     } catch (const DeviceError& error) {
       GTEST_SKIP() << error.what();
     }
-    const auto tuned = mmtune(kTune);
+    const auto tuned = mmtune(kTuneTiled);
     ASSERT_EQ(tuned.code, 0) << tuned.err;
   }
 
@@ -58,7 +58,7 @@ TEST_F(Refresh, MeasuresTheStoredAgainAndKeepsTheSearch) {
   EXPECT_EQ(after.search, before.search);
   EXPECT_EQ(after.candidates, before.candidates);
   EXPECT_EQ(after.trial.key.config, before.trial.key.config);
-  EXPECT_THAT(mmtune(kTune).err, HasSubstr("1 known before"));
+  EXPECT_THAT(mmtune(kTuneTiled).err, HasSubstr("1 known before"));
 }
 
 TEST_F(Refresh, RacesWhatMergedDatabasesDecidedOtherwise) {

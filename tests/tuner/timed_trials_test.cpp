@@ -32,11 +32,11 @@ TEST(RankCorrelation, EqualValuesShareTheirRank) {
   EXPECT_NEAR(rank_correlation(std::array{1.0, 1.0, 2.0}, std::array{1.0, 2.0, 3.0}), 0.866025, 1e-6);
 }
 
-const DeviceSpec& gpu() { return catalog_gpu("h200"); }
+const DeviceSpec& tuned_gpu() { return catalog_gpu("h200"); }
 
 Trial trial_of(const Problem& problem, const char* family, const char* config, double us) {
   Trial trial;
-  trial.key = {key_of(gpu()), problem, family, config, "0123456789abcdef0123456789abcdef", Evidence::measured};
+  trial.key = {key_of(tuned_gpu()), problem, family, config, "0123456789abcdef0123456789abcdef", Evidence::measured};
   trial.timing.median_us = trial.timing.q1_us = trial.timing.q3_us = trial.timing.min_us = us;
   trial.timing.samples = trial.timing.calls_per_sample = 1;
   trial.timing.mode = "graph";
@@ -65,7 +65,7 @@ TEST_F(TimedTrials, AreTheLatestOfEachConfigurationFastestFirst) {
   Trial unknown = trial_of(problem_, "gone", "TILE=2", 1);
   for (const Trial& each : {old, later, predicted, failed, slow, unknown}) store.put(each);
   store.put(trial_of(packed_problem(Precision::fp32, Layout::nn, 64, 64, 64), "tiled", "TILE=2 UNROLL=2", 3));
-  const auto problems = timed_problems(store, key_of(gpu()));
+  const auto problems = timed_problems(store, key_of(tuned_gpu()));
   ASSERT_EQ(problems.size(), 2u);
   EXPECT_EQ(problems[0].problem.m, 64);
   ASSERT_EQ(problems[1].trials.size(), 2u);
@@ -79,10 +79,10 @@ TEST_F(TimedTrials, AModelThatKnowsTheTimesLosesNothing) {
   TimedProblem timed{problem_, {}};
   for (const char* config : {"TILE=32 UNROLL=32", "TILE=16 UNROLL=16", "TILE=8 UNROLL=8", "TILE=4 UNROLL=4"}) {
     const Candidate candidate{&family, Config::parse(config)};
-    const double us = predict(problem_, family.plan(problem_, candidate.config, gpu()), gpu(), 0).time_us;
+    const double us = predict(problem_, family.plan(problem_, candidate.config, tuned_gpu()), tuned_gpu(), 0).time_us;
     timed.trials.push_back({candidate, trial_of(problem_, "tiled", config, us)});
   }
-  const ModelQuality right = quality_of(timed, gpu());
+  const ModelQuality right = quality_of(timed, tuned_gpu());
   EXPECT_EQ(right.configurations, 4);
   EXPECT_DOUBLE_EQ(right.spearman, 1);
   EXPECT_EQ(right.loss_first, 0);
@@ -97,7 +97,7 @@ TEST_F(TimedTrials, AModelThatKnowsTheTimesLosesNothing) {
   first->trial.timing.median_us = 2 * next_us;
   std::sort(timed.trials.begin(), timed.trials.end(),
             [](const auto& x, const auto& y) { return x.trial.timing.median_us < y.trial.timing.median_us; });
-  const ModelQuality wrong = quality_of(timed, gpu());
+  const ModelQuality wrong = quality_of(timed, tuned_gpu());
   EXPECT_LT(wrong.spearman, 1);
   EXPECT_DOUBLE_EQ(wrong.loss_first, 1);
   EXPECT_EQ(wrong.loss_best_of_8, 0) << "all four are among the eight";

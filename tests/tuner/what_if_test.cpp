@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 const Problem kProblem = packed_problem(Precision::fp32, Layout::nn, 256, 256, 256);
 
-Trial trial_of(const Candidate& candidate, double median_us) {
+Trial candidate_trial(const Candidate& candidate, double median_us) {
   Trial trial;
   trial.key = {key_of(catalog_gpu("h200")),           kProblem,
                std::string(candidate.family->name()), candidate.config.text(),
@@ -50,9 +50,9 @@ class WhatIfTest : public Cli {
     std::vector<Binary> binaries;
     const auto candidates = tiled_candidates();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      Trial trial = trial_of(candidates[i], 100 + static_cast<double>(i));
+      Trial trial = candidate_trial(candidates[i], 100 + static_cast<double>(i));
       Binary binary;
-      testing::set_code(binary, fmt::format("code {}", i));
+      test::set_code(binary, fmt::format("code {}", i));
       trial.binary_hash = binary.hash;
       trial.key.source_hash = fmt::format("{:032x}", 100 + i);
       binary.target = "sm_90a";
