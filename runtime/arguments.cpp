@@ -28,7 +28,7 @@ void check_address(std::string_view operand, CUdeviceptr address) {
 void check_alignment(std::string_view operand, int have, int need) {
   if (have >= need) return;
   throw UsageError(
-      fmt::format("{}: address, leading dimension and row length are aligned to {} bytes together, the "
+      fmt::format("{}: address, leading dimension, row length and stride are aligned to {} bytes together, the "
                   "kernel needs {}; choose one for this alignment",
                   operand, have, need));
 }
@@ -103,6 +103,12 @@ CUtensorMapL2promotion map_l2_promotion(int bytes) {
 
 /// By Operand.
 std::array<CUdeviceptr, 3> addresses_of(const Operands& operands) { return {operands.a, operands.b, operands.c}; }
+std::array<KernelAddress, 3> kernel_addresses(const Operands& operands) {
+  const auto& [a, b, c] = operands.step_bytes;
+  return {KernelAddress{operands.a, static_cast<std::int64_t>(a)},
+          {operands.b, static_cast<std::int64_t>(b)},
+          {operands.c, static_cast<std::int64_t>(c)}};
+}
 std::array<std::int64_t, 3> leading_dimensions(const Operands& operands) {
   return {operands.ld.a, operands.ld.b, operands.ld.c};
 }
@@ -147,11 +153,18 @@ void check_operands(const LaunchPlan& plan, const Problem& problem, const Operan
     check_address("A", operands.a);
     check_address("B", operands.b);
   }
-  const Alignment have = alignment_of(problem, operands.ld, {operands.a, operands.b, operands.c});
+  const Addresses& step = operands.step_bytes;  // what these are aligned to, the operands of all products are
+  const Alignment have =
+      alignment_of(problem, operands.ld, {operands.a | step.a, operands.b | step.b, operands.c | step.c});
   check_alignment("A", have.a, std::max(types.a.bytes, plan.needs.a));
   check_alignment("B", have.b, std::max(types.b.bytes, plan.needs.b));
   check_alignment("C", have.c, std::max(types.c.bytes, plan.needs.c));
   check_workspace(plan, operands.workspace);
+}
+
+std::int64_t workspace_step(const LaunchPlan& plan) {
+  constexpr std::int64_t kUnit = WorkspaceLayout::kAlignment;
+  return (plan.workspace.bytes() + kUnit - 1) / kUnit * kUnit;
 }
 
 void unify_empty_product(Problem& problem, Operands& operands) {
@@ -214,18 +227,20 @@ KernelScalar::KernelScalar(ScalarArgument argument, const Operands& operands)
       first(operands.c),
       ld(std::max<std::int64_t>(1, operands.ld.c)),
       inverse(operands.bias == 0 ? 0 : std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(ld)),
-      bias(operands.bias) {}
+      bias(operands.bias),
+      step(static_cast<std::int64_t>(operands.step_bytes.c)) {}
 
 KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem, const Operands& operands,
                                  Encode encode)
-    : operands_(addresses_of(operands)),
+    : operands_(kernel_addresses(operands)),
       lds_(leading_dimensions(operands)),
       extents_{problem.m, problem.n, problem.k},
       scalars_{KernelScalar(alpha_of(problem, operands), operands), KernelScalar(beta_of(problem, operands), operands)},
       maps_(plan.maps.size(), &memory_) {
   slices_.reserve(plan.workspace.slices().size());
+  const std::int64_t step = workspace_step(plan);
   for (const WorkspaceSlice& slice : plan.workspace.slices()) {
-    slices_.push_back(address_of(slice, operands.workspace));
+    slices_.push_back({address_of(slice, operands.workspace), slice.bytes > 0 ? step : 0});
   }
   for (std::size_t i = 0; i < maps_.size(); ++i) encode(maps_[i], tensor_map(plan.maps[i], plan, problem, operands));
 }

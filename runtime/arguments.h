@@ -20,9 +20,20 @@ namespace mmtune {
 /// need no addresses; alpha = 0 or k = 0 needs none for A and B.
 void check_operands(const LaunchPlan& plan, const Problem& problem, const Operands& operands);
 
+/// Bytes from a product's workspace to that of the next, where a launch has several.
+std::int64_t workspace_step(const LaunchPlan& plan);
+
 /// alpha = 0 and k = 0 both say that there is no product and become both zero: A and B are not read, as BLAS has it,
 /// and an infinite alpha makes no NaN of a sum of nothing.
 void unify_empty_product(Problem& problem, Operands& operands);
+
+/// An address as a kernel gets it. A plain program reads `first` alone, one for a batch all of this: it is the type
+/// BatchAddress of templates/device/batch.cuh.
+struct KernelAddress {
+  CUdeviceptr first = 0;  ///< of the first product
+  std::int64_t step = 0;  ///< bytes from a product's to that of the next
+};
+static_assert(offsetof(KernelAddress, step) == 8 && sizeof(KernelAddress) == 16, "as kernels read it");
 
 /// The parameters of cuTensorMapEncodeTiled, contiguous dimension first.
 struct TensorMapLayout {
@@ -71,8 +82,9 @@ struct KernelScalar {
   std::int64_t ld;        ///< of C, at least 1
   std::uint64_t inverse;  ///< floor((2^64 - 1) / ld) where there is a bias, which alone asks for a result's place
   CUdeviceptr bias;
+  std::int64_t step;  ///< from the C of a product to that of the next, in bytes; programs for a batch alone read it
 };
-static_assert(offsetof(KernelScalar, first) == 8 && sizeof(KernelScalar) == 40, "as kernels read it");
+static_assert(offsetof(KernelScalar, first) == 8 && sizeof(KernelScalar) == 48, "as kernels read it");
 
 /// The values of all arguments of one call, in the types that kernels declare. Has room for those of ordinary plans, so
 /// that a call allocates nothing; larger plans work too.
@@ -96,11 +108,11 @@ class KernelArguments {
 
   std::array<std::byte, kRoomBytes> room_;
   std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
-  std::array<CUdeviceptr, 3> operands_;
+  std::array<KernelAddress, 3> operands_;
   std::array<std::int64_t, 3> lds_;
   std::array<std::int64_t, 3> extents_;
   std::array<KernelScalar, 2> scalars_;
-  std::pmr::vector<CUdeviceptr> slices_{&memory_};
+  std::pmr::vector<KernelAddress> slices_{&memory_};
   std::pmr::vector<CUtensorMap> maps_;
 };
 

@@ -110,8 +110,9 @@ LaunchPlan DispatchTable::plan_of(const Entry& entry, const Problem& problem) co
   return entry.kernel->family->plan(rendered_for(entry, problem), entry.kernel->config, device_);
 }
 
-double DispatchTable::model_us(const Variant& variant, const Problem& problem) const {
-  return variant.model.time_us(problem, device_) *
+/// Of each of so many products of a batch.
+double DispatchTable::model_us(const Variant& variant, const Problem& problem, std::int64_t products) const {
+  return variant.model.time_us(problem, device_, products) / static_cast<double>(products) *
          (1 + kUnusedWidthTime * unused_width(problem.align, entries_[variant.first].problem.align));
 }
 
@@ -168,14 +169,14 @@ std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const L
   return variants;
 }
 
-std::vector<DispatchTable::Weighed> DispatchTable::weigh(const Problem& problem, std::uint32_t near,
-                                                         Policy policy) const {
+std::vector<DispatchTable::Weighed> DispatchTable::weigh(const Problem& problem, std::uint32_t near, Policy policy,
+                                                         std::int64_t products) const {
   const LearntTimes::Around around = group(problem).times.around(problem);
   std::vector<Weighed> weighed;
   for (const std::uint32_t number : policy == Policy::nearest ? std::vector{near} : rivals(problem, around, near)) {
     const Variant& variant = variants_[number];
     if (!satisfies(problem.align, variant.needs)) continue;
-    const double model = model_us(variant, problem);
+    const double model = model_us(variant, problem, products);
     const double expected = model * around.factor(variant.number);
     weighed.push_back({number, expected, policy == Policy::model ? model : expected * around.caution(variant.number)});
   }
@@ -201,37 +202,45 @@ Choice DispatchTable::make(Match match, Candidate candidate, double expected_us,
   return choice;
 }
 
-Choice DispatchTable::choose(const Problem& given, Policy policy) const {
+Choice DispatchTable::choose(const Problem& given, Policy policy, std::int64_t products) const {
   const Problem problem = with_depth(given);
   if (auto found = exact(problem)) {
+    if (products > 1) return best_of_all(Match::exact, *std::move(found), problem, given, policy, products);
     const double expected_us = found->entry->median_us;
     return make(Match::exact, *std::move(found), expected_us, given,
                 found->entry->measured ? "tuned for this size" : "chosen for this size by the model, not measured");
   }
-  if (auto near = nearest(problem)) return inexact(*std::move(near), problem, given, policy);
+  if (auto near = nearest(problem))
+    return best_of_all(Match::nearest, *std::move(near), problem, given, policy, products);
   return fallback(given, group(problem).sizes.empty()
                              ? fmt::format("nothing is tuned for {} {} on {}", to_string(problem.precision),
                                            to_string(problem.layout), device_.name)
                              : fmt::format("no tuned kernel can run {}", to_string(given)));
 }
 
-/// `near` is the candidate of the nearest tuned size that can run.
-Choice DispatchTable::inexact(Candidate near, const Problem& problem, const Problem& given, Policy policy) const {
-  const std::string near_text = fmt::format("nearest tuned size is {}", to_string(near.entry->problem));
+/// `near` is the candidate of the nearest tuned size that can run, or of this size: `match` says so.
+Choice DispatchTable::best_of_all(Match match, Candidate near, const Problem& problem, const Problem& given,
+                                  Policy policy, std::int64_t products) const {
+  const std::string near_text = match == Match::exact
+                                    ? "tuned for this size"
+                                    : fmt::format("nearest tuned size is {}", to_string(near.entry->problem));
+  const std::string in_batch = products > 1 ? fmt::format(" for about {} products", products) : "";
   const std::uint32_t near_variant = static_cast<const Tuned*>(near.entry)->variant;
-  const std::vector<Weighed> weighed = weigh(problem, near_variant, policy);
+  const std::vector<Weighed> weighed = weigh(problem, near_variant, policy, products);
   const auto is_near = [&](const Weighed& each) { return each.variant == near_variant; };
   const Weighed& of_near = *std::find_if(weighed.begin(), weighed.end(), is_near);
   for (const Weighed& each : weighed) {
     if (is_near(each)) break;
     auto rival = candidate(entries_[variants_[each.variant].first], problem);
     if (!rival) continue;
-    std::string why = fmt::format("{}, but {} the kernel of {} to be {:.2f} times as fast", near_text,
+    std::string why = fmt::format("{}, but {} the kernel of {} to be {:.2f} times as fast{}", near_text,
                                   policy == Policy::model ? "the model expects" : "measured times let expect",
-                                  to_string(rival->entry->problem), of_near.cautious_us / each.cautious_us);
+                                  to_string(rival->entry->problem), of_near.cautious_us / each.cautious_us, in_batch);
     return make(Match::predicted, *std::move(rival), each.expected_us, given, std::move(why));
   }
-  return make(Match::nearest, std::move(near), of_near.expected_us, given, near_text);
+  Choice choice = make(match, std::move(near), of_near.expected_us, given, near_text);
+  choice.measured = false;  // alone, if at all
+  return choice;
 }
 
 Choice DispatchTable::fallback(const Problem& problem, std::string why) const {

@@ -75,7 +75,7 @@ struct Choice {
   LaunchPlan plan;          ///< for the problem's extents and this alignment
   std::string binary_hash;  ///< empty: not stored, has to be compiled
   Fusion fusion = {};       ///< that it has to be compiled with; no stored program has any
-  double expected_us = 0;
+  double expected_us = 0;   ///< of one product, on average of a batch
   bool measured = false;
   std::string why;
 };
@@ -94,7 +94,10 @@ class DispatchTable {
 
   /// Never fails: m, n >= 1, k >= 0. An exact entry takes one look-up in a hash map; else all kernels are weighed, of
   /// many those that did best around this size. Microseconds, however many sizes there are.
-  Choice choose(const Problem& problem, Policy policy = Policy::learnt) const;
+  ///
+  /// For a batch of `products` all kernels are weighed in any case, as programs for a batch where they can be: a kernel
+  /// that was tuned for this size has won alone on the GPU. It stays unless another one is expected to be faster.
+  Choice choose(const Problem& problem, Policy policy = Policy::learnt, std::int64_t products = 1) const;
 
   /// The default of fallback_family(), which runs everything.
   Choice fallback(const Problem& problem, std::string why) const;
@@ -141,7 +144,7 @@ class DispatchTable {
   void add_variant(std::uint32_t number, Variants& known);
   void learn(const std::vector<Entry>& times, const Variants& variants);
   LaunchPlan plan_of(const Entry& entry, const Problem& problem) const;
-  double model_us(const Variant& variant, const Problem& problem) const;
+  double model_us(const Variant& variant, const Problem& problem, std::int64_t products = 1) const;
   const Alignment& needs(const Tuned& entry) const { return variants_[entry.variant].needs; }
   std::optional<Candidate> exact(const Problem& problem) const;
   std::optional<Candidate> candidate(const Tuned& entry, const Problem& problem) const;
@@ -149,8 +152,9 @@ class DispatchTable {
   std::optional<Candidate> nearest(const Problem& problem) const;
   std::vector<std::uint32_t> rivals(const Problem& problem, const LearntTimes::Around& around,
                                     std::uint32_t near) const;
-  std::vector<Weighed> weigh(const Problem& problem, std::uint32_t near, Policy policy) const;
-  Choice inexact(Candidate near, const Problem& problem, const Problem& given, Policy policy) const;
+  std::vector<Weighed> weigh(const Problem& problem, std::uint32_t near, Policy policy, std::int64_t products) const;
+  Choice best_of_all(Match match, Candidate near, const Problem& problem, const Problem& given, Policy policy,
+                     std::int64_t products) const;
   Choice make(Match match, Candidate candidate, double expected_us, const Problem& problem, std::string why) const;
 
   DeviceSpec device_;

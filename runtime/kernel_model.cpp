@@ -35,8 +35,8 @@ KernelModel::KernelModel(const Family& family, const Config& config, const Probl
   fixed_bytes_ = least - (bytes_per_a_ + bytes_per_b_ + bytes_per_c_) * elements;
 }
 
-double KernelModel::time_us(const Problem& problem, const DeviceSpec& device) const {
-  return predict(problem, cost_, static_cast<std::int64_t>(workspace_bytes(problem)), device).time_us;
+double KernelModel::time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products) const {
+  return predict(problem, cost_, static_cast<std::int64_t>(workspace_bytes(problem)), device, products).time_us;
 }
 
 double KernelModel::workspace_bytes(const Problem& problem) const {

@@ -1,6 +1,8 @@
 // What the analytic model says of a kernel at any extents, without a plan for each.
 #pragma once
 
+#include <cstdint>
+
 #include "templates/config.h"
 #include "templates/cost.h"
 #include "templates/device_spec.h"
@@ -20,7 +22,7 @@ class KernelModel {
               int registers);
 
   /// As predict() says of a plan for these extents; the workspace may be off by the padding of rows.
-  double time_us(const Problem& problem, const DeviceSpec& device) const;
+  double time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
 
   /// About as many as a plan for these extents has.
   double workspace_bytes(const Problem& problem) const;

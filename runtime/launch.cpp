@@ -93,16 +93,17 @@ std::int64_t most_blocks(CUfunction function, const LaunchStep& step) {
   return result == CUDA_SUCCESS && clusters > 0 ? clusters * step.cluster.x : kAny;
 }
 
-void launch_step(CUfunction function, const LaunchStep& step, std::int64_t blocks, KernelArguments& arguments,
-                 CUstream stream) {
+void launch_step(CUfunction function, const LaunchStep& step, std::int64_t blocks, std::int64_t products,
+                 KernelArguments& arguments, CUstream stream) {
   LaunchConfig config(step);
   config.driver.gridDimX = static_cast<unsigned>(blocks);
+  config.driver.gridDimZ = static_cast<unsigned>(products);
   config.driver.hStream = stream;
   const CUresult result = cuda().cuLaunchKernelEx(&config.driver, function, arguments.addresses(step).data(), nullptr);
   if (result == CUDA_SUCCESS) return;
   check(result,
         fmt::format("launching {} with grid {}x{}x{}, block {}x{}x{}, cluster {}x{}x{}, {} bytes of shared memory",
-                    step.kernel, blocks, step.grid.y, step.grid.z, step.block.x, step.block.y, step.block.z,
+                    step.kernel, blocks, step.grid.y, products, step.block.x, step.block.y, step.block.z,
                     step.cluster.x, step.cluster.y, step.cluster.z, step.smem_bytes)
             .c_str());
 }
@@ -121,8 +122,18 @@ std::int64_t LoadedKernel::blocks(const LaunchPlan& plan, std::size_t step) cons
   return std::min(plan.steps[step].grid.x, steps_[step].most_blocks);
 }
 
+std::int64_t products_at_once(const LaunchPlan& plan, std::int64_t workspace_bytes) {
+  constexpr std::int64_t kMostLayers = 65535;  // of a grid: CUDA C++ Programming Guide, "Compute Capabilities"
+  const std::int64_t step = workspace_step(plan);
+  return step == 0 ? kMostLayers : std::clamp<std::int64_t>(workspace_bytes / step, 1, kMostLayers);
+}
+
+std::int64_t batch_workspace_bytes(const LaunchPlan& plan, std::int64_t products) {
+  return plan.workspace.bytes() + (products - 1) * workspace_step(plan);
+}
+
 void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
-            CUstream stream) {
+            CUstream stream, std::int64_t products) {
   check_operands(plan, problem, operands);
   if (problem.m == 0 || problem.n == 0) return;
   Problem run = problem;
@@ -131,7 +142,7 @@ void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& p
 
   KernelArguments arguments(plan, run, given, encode);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    launch_step(kernel.function(i), plan.steps[i], kernel.blocks(plan, i), arguments, stream);
+    launch_step(kernel.function(i), plan.steps[i], kernel.blocks(plan, i), products, arguments, stream);
   }
 }
 

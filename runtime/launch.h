@@ -22,6 +22,7 @@ struct Operands {
   CUdeviceptr bias = 0;           ///< of programs that were rendered with one: m or n elements in the format of C
   CUdeviceptr alpha_address = 0;  ///< of programs that load their scalars, for which alpha and beta do not count
   CUdeviceptr beta_address = 0;
+  Addresses step_bytes = {};  ///< of programs for a batch: from the operands of a product to those of the next
 };
 
 /// A loaded program with one function per distinct step of its plan, its limits raised to what the plan needs.
@@ -44,11 +45,19 @@ class LoadedKernel {
   std::vector<Step> steps_;
 };
 
+/// Most products that one launch of the program can have, which is for a batch, with a workspace of so many bytes: each
+/// has a part of its own. At least 1, for which plan.workspace.bytes() are needed.
+std::int64_t products_at_once(const LaunchPlan& plan, std::int64_t workspace_bytes);
+
+/// Bytes of workspace for so many of them.
+std::int64_t batch_workspace_bytes(const LaunchPlan& plan, std::int64_t products);
+
 /// Enqueues the plan's steps on the stream. Empty outputs launch nothing; alpha = 0 and k = 0 both run with
 /// both zero, so that A and B are not read, as BLAS has it, and C becomes beta * C whatever alpha is. Does not
 /// synchronise or allocate on the GPU; may be captured into a graph. The context of the kernel must be current. Throws
-/// UsageError for operands that check_operands refuses.
+/// UsageError for operands that check_operands refuses. `products`, of a program for a batch, are products of the
+/// problem, at most products_at_once().
 void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
-            CUstream stream);
+            CUstream stream, std::int64_t products = 1);
 
 }  // namespace mmtune

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <mmtune/mmtune.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,6 +19,25 @@
 namespace mmtune {
 
 namespace {
+
+constexpr std::int64_t kBatchWorkspace = 64 << 20;  // bytes that the library takes for a launch of several products
+
+/// What of a call is one launch of each step.
+struct Portion {
+  std::int64_t products;
+  std::size_t workspace_bytes;
+};
+
+/// As many products as have a part of `room` bytes of workspace. About: batches of similar size need the same.
+Portion portion_of(const Choice& choice, const Demand& demand, std::int64_t room) {
+  const std::int64_t most = choice.fusion.batched ? products_at_once(choice.plan, room) : 1;
+  const std::int64_t products = std::min(most, demand.products);
+  return {products, static_cast<std::size_t>(batch_workspace_bytes(choice.plan, products))};
+}
+
+std::int64_t room_of(const Gemm& call) {
+  return call.workspace == nullptr ? kBatchWorkspace : static_cast<std::int64_t>(call.workspace_bytes);
+}
 
 /// The device of the calling thread's context, or 0.
 int current_device() {
@@ -74,17 +94,18 @@ struct Library::Impl {
     PrimaryContext& device_context = require_gpu();
     if (checked.empty()) return nullptr;
     const CurrentContext context(device_context);
-    ReadyPtr what = kernels->ready(context.get(), checked.problem, checked.fusion, stream);
-    const auto needed = static_cast<std::size_t>(what->choice.plan.workspace.bytes());
+    const Demand demand = demand_of(checked);
+    ReadyPtr what = kernels->ready(context.get(), demand, stream);
+    const auto [at_once, needed] = portion_of(what->choice, demand, room_of(call));
     if (call.workspace != nullptr && call.workspace_bytes < needed) {
       throw UsageError(fmt::format("workspace_bytes = {}: this call needs {}", call.workspace_bytes, needed));
     }
     std::optional<Workspaces::Lease> lease;
     if (call.workspace == nullptr && needed > 0) lease.emplace(workspaces->lease(context.get(), stream, needed));
-    for (std::int64_t i = 0; i < checked.batch; ++i) {
+    for (std::int64_t i = 0; i < checked.batch; i += at_once) {
       Operands operands = operands_of(checked, i);
       if (lease) operands.workspace = lease->address();
-      launch(*what->kernel, what->choice.plan, checked.problem, operands, stream);
+      launch(*what->kernel, what->choice.plan, checked.problem, operands, stream, std::min(at_once, checked.batch - i));
       if (what->finish) launch(*what->finish->kernel, what->finish->plan, checked.problem, operands, stream);
     }
     if (record_file) what->products.fetch_add(checked.batch, std::memory_order_relaxed);
@@ -149,14 +170,14 @@ void Library::enqueue(const Gemm& call, const GemmPointers& pointers, void* stre
 
 Answer Library::plan(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
-  return checked.empty() ? nothing_to_do() : impl_->kernels->planned(checked.problem, checked.fusion)->answer;
+  return checked.empty() ? nothing_to_do() : impl_->kernels->planned(demand_of(checked))->answer;
 }
 
 std::size_t Library::workspace_bytes(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
   if (checked.empty()) return 0;
-  return static_cast<std::size_t>(
-      impl_->kernels->planned(checked.problem, checked.fusion)->choice.plan.workspace.bytes());
+  const Demand demand = demand_of(checked);
+  return portion_of(impl_->kernels->planned(demand)->choice, demand, kBatchWorkspace).workspace_bytes;
 }
 
 void Library::prepare(std::span<const Gemm> calls, void* stream) {
@@ -165,10 +186,11 @@ void Library::prepare(std::span<const Gemm> calls, void* stream) {
     const GemmCall checked = check_call(call, CallPurpose::plan);
     if (checked.empty()) continue;
     const CurrentContext context(primary);
-    const ReadyPtr ready = impl_->kernels->prepared(context.get(), checked.problem, checked.fusion);
-    const std::int64_t needed = ready->choice.plan.workspace.bytes();
+    const Demand demand = demand_of(checked);
+    const ReadyPtr ready = impl_->kernels->prepared(context.get(), demand);
+    const std::size_t needed = portion_of(ready->choice, demand, kBatchWorkspace).workspace_bytes;
     if (call.workspace != nullptr || needed == 0) continue;
-    impl_->workspaces->lease(context.get(), static_cast<CUstream>(stream), static_cast<std::size_t>(needed));
+    impl_->workspaces->lease(context.get(), static_cast<CUstream>(stream), needed);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <utility>
 
@@ -19,6 +20,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatienceInAll{50};  // for all locks of databases, as long as a library lives
 constexpr std::int64_t kThin = 64;                       // extents below this ask for other kernels
+constexpr std::int64_t kManyProducts = 1 << 16;          // more ask for no other kernels
+constexpr std::string_view kNotCompiled = "its kernel is not compiled with it; call prepare() before";
 
 /// What tells a program from others: the hash of its machine code, else what is to be compiled.
 std::string program_of(const Choice& choice, const Problem& problem) {
@@ -41,10 +44,15 @@ Choice with(const Fusion& fusion, Choice choice) {
 }  // namespace
 
 std::size_t ReadyKernels::PlaceHash::operator()(const Place& place) const {
-  const auto fusion = static_cast<std::size_t>(place.fusion.activation) << 3 |
-                      static_cast<std::size_t>(place.fusion.bias) << 1 |
-                      static_cast<std::size_t>(place.fusion.loads_scalars);
-  return ProblemHash{}(place.problem) ^ (reinterpret_cast<std::uintptr_t>(place.context) >> 4) ^ fusion;
+  const auto& [problem, fusion, products] = place.demand;
+  const auto bits = static_cast<std::size_t>(products) << 5 | static_cast<std::size_t>(fusion.activation) << 3 |
+                    static_cast<std::size_t>(fusion.bias) << 1 | static_cast<std::size_t>(fusion.loads_scalars);
+  return ProblemHash{}(problem) ^ (reinterpret_cast<std::uintptr_t>(place.context) >> 4) ^ bits;
+}
+
+Demand demand_of(const GemmCall& call) {
+  const auto products = static_cast<std::uint64_t>(std::min(call.batch, kManyProducts));
+  return {call.problem, call.fusion, call.fusion.batched ? static_cast<std::int64_t>(std::bit_ceil(products)) : 1};
 }
 
 ReadyKernels::ReadyKernels(const LibraryOptions& options, DeviceSpec device, std::optional<CUdevice> installed)
@@ -65,7 +73,7 @@ StoredKernels ReadyKernels::load_databases() {
 }
 
 void ReadyKernels::for_each(const std::function<void(const Problem&, const Ready&)>& visit) const {
-  ready_.for_each([&](const Place& place, const ReadyPtr& what) { visit(place.problem, *what); });
+  ready_.for_each([&](const Place& place, const ReadyPtr& what) { visit(place.demand.problem, *what); });
 }
 
 // -- choosing --------------------------------------------------------------------------------------------------------
@@ -88,31 +96,60 @@ ReadyPtr ReadyKernels::make_ready(Choice choice, KernelCache::Kernel kernel, boo
                                        is_stopgap);
 }
 
-ReadyPtr ReadyKernels::planned(const Problem& problem, const Fusion& fusion) {
-  if (const ReadyPtr* known = ready_.find({nullptr, problem, fusion})) return *known;
-  if (!fusion.is_empty()) return planned(problem, {});
-  return remember({nullptr, problem, {}}, make_ready(table_.choose(problem)));
+ReadyPtr ReadyKernels::planned(const Demand& demand) {
+  if (const ReadyPtr* known = ready_.find({nullptr, demand})) return *known;
+  if (demand.fusion.batched) return remember({nullptr, demand}, planned_batched(demand));
+  if (!demand.fusion.is_empty()) return planned({demand.problem});
+  return remember({nullptr, demand}, make_ready(table_.choose(demand.problem)));
 }
 
-std::optional<Choice> ReadyKernels::to_compile(const Problem& problem) const {
-  auto choice = table_.recompiled(problem);
-  return choice ? std::move(choice) : untuned_choice(problem, device_);
+/// One launch only where a call may compile it.
+ReadyPtr ReadyKernels::planned_batched(const Demand& demand) {
+  Choice choice = batch_choice(demand, false);
+  const std::string_view obstacle = why_unbatched(choice.plan);
+  if (obstacle.empty() && compile_missing_) return make_ready(with(demand.fusion, std::move(choice)));
+  return one_by_one(*planned(demand.unbatched()), obstacle.empty() ? kNotCompiled : obstacle, false);
+}
+
+/// The kernel for all products at once, whether or not it can be batched.
+Choice ReadyKernels::batch_choice(const Demand& demand, bool may_compile) {
+  const ReadyPtr* planned = ready_.find({nullptr, demand});
+  if (planned != nullptr && (*planned)->choice.fusion.batched) return (*planned)->choice;
+  Choice choice = table_.choose(demand.problem, Policy::learnt, demand.products);
+  if (choice.match == Match::fallback && compile_untuned_ && may_compile) {
+    if (auto pick = first_pick(demand)) choice = *std::move(pick);
+  }
+  return choice;
+}
+
+/// What a launch for each product runs, as the answer for all of them.
+ReadyPtr ReadyKernels::one_by_one(const Ready& each, std::string_view why, bool is_stopgap) const {
+  Choice choice = each.choice;
+  choice.why += fmt::format("; each product is a launch of its own, since {}", why);
+  return make_ready(std::move(choice), each.kernel, is_stopgap, each.finish);
+}
+
+std::optional<Choice> ReadyKernels::to_compile(const Demand& demand) const {
+  auto choice = table_.recompiled(demand.problem);
+  return choice ? std::move(choice) : untuned_choice(demand.problem, device_, demand.products);
 }
 
 /// What was compiled for the first problem of its kind, for all others that it can run.
-std::optional<Choice> ReadyKernels::first_pick(const Problem& problem) {
-  const Kind kind{problem.precision, problem.layout,     problem.align.a,    problem.align.b,
-                  problem.align.c,   problem.m >= kThin, problem.n >= kThin, problem.k >= kThin};
+std::optional<Choice> ReadyKernels::first_pick(const Demand& demand) {
+  const Problem& problem = demand.problem;
+  const Kind kind{problem.precision,  problem.layout,     problem.align.a,    problem.align.b,      problem.align.c,
+                  problem.m >= kThin, problem.n >= kThin, problem.k >= kThin, demand.fusion.batched};
   const std::lock_guard lock(picks_mutex_);
   const auto [entry, is_new] = picks_.try_emplace(kind);
-  if (is_new) return entry->second = to_compile(problem);
+  if (is_new) return entry->second = to_compile(demand);
   std::optional<Choice> choice = entry->second;
   if (!choice) return std::nullopt;
   Problem timed = problem;
   timed.k = std::max<std::int64_t>(1, timed.k);
   const auto plan = choice->family->legal_plan(timed, choice->config, device_);
   if (!plan) return std::nullopt;
-  choice->expected_us = predict(timed, *plan, device_, 0).time_us;
+  choice->expected_us =
+      predict(timed, *plan, device_, 0, demand.products).time_us / static_cast<double>(demand.products);
   choice->plan = choice->family->plan(problem, choice->config, device_);
   choice->why = "nothing is tuned for this call: what was compiled for another one";
   return choice;
@@ -169,14 +206,16 @@ void ReadyKernels::warn_of_fallback(const Problem& problem, std::string_view why
                tune_command(fmt::format("{}x{}x{}", problem.m, problem.n, problem.k), places_.own));
 }
 
-ReadyPtr ReadyKernels::ready(CUcontext context, const Problem& problem, const Fusion& fusion, CUstream stream) {
-  if (const ReadyPtr* known = ready_.find({context, problem, fusion})) return *known;
-  if (!fusion.is_empty()) return ready_fused(context, problem, fusion, stream);
+ReadyPtr ReadyKernels::ready(CUcontext context, const Demand& demand, CUstream stream) {
+  if (const ReadyPtr* known = ready_.find({context, demand})) return *known;
+  if (demand.fusion.batched) return ready_batched(context, demand, stream);
+  if (!demand.fusion.is_empty()) return ready_fused(context, demand, stream);
+  const Problem& problem = demand.problem;
   if (is_capturing(stream)) return ready_in_capture(context, problem);
-  Choice choice = planned(problem, {})->choice;
+  Choice choice = planned(demand)->choice;
   const Match planned_match = choice.match;
   if (choice.match == Match::fallback && compile_untuned_) {
-    if (auto pick = first_pick(problem)) choice = *std::move(pick);
+    if (auto pick = first_pick(demand)) choice = *std::move(pick);
   }
   ReadyPtr loaded = load_or_fall_back(context, choice, problem, compile_missing_ ? Compile::yes : Compile::no);
   if (choice.match == Match::fallback) warn_of_fallback(problem, choice.why);
@@ -184,15 +223,16 @@ ReadyPtr ReadyKernels::ready(CUcontext context, const Problem& problem, const Fu
     forgotten_ = true;
     return loaded;
   }
-  if (loaded->choice.match != planned_match) remember({nullptr, problem, {}}, make_ready(loaded->choice));
-  return remember({context, problem, {}}, std::move(loaded));
+  if (loaded->choice.match != planned_match) remember({nullptr, demand}, make_ready(loaded->choice));
+  return remember({context, demand}, std::move(loaded));
 }
 
 /// Loading would end the capture, so that only what is loaded can run.
 ReadyPtr ReadyKernels::ready_in_capture(CUcontext context, const Problem& problem) {
-  const Choice choice = planned(problem, {})->choice;
-  if (auto kernel = loaded(context, choice, problem))
-    return remember({context, problem, {}}, make_ready(choice, kernel));
+  const Choice choice = planned({problem})->choice;
+  if (auto kernel = loaded(context, choice, problem)) {
+    return remember({context, {problem}}, make_ready(choice, kernel));
+  }
   const Choice plain = table_.fallback(
       problem, "the stream is captured and the kernel that was chosen is not loaded; call prepare() before");
   if (auto kernel = loaded(context, plain, problem)) {
@@ -206,47 +246,79 @@ ReadyPtr ReadyKernels::ready_in_capture(CUcontext context, const Problem& proble
 }
 
 /// One kernel if it is loaded or may be compiled, else two.
-ReadyPtr ReadyKernels::ready_fused(CUcontext context, const Problem& problem, const Fusion& fusion, CUstream stream) {
+ReadyPtr ReadyKernels::ready_fused(CUcontext context, const Demand& demand, CUstream stream) {
   require_context_of(*installed_);
+  const auto& [problem, fusion, products] = demand;
   const bool may_compile = compile_missing_ && !is_capturing(stream);
-  Choice choice = planned(problem, fusion)->choice;
+  Choice choice = planned(demand)->choice;
   if (choice.match == Match::fallback && compile_untuned_ && may_compile) {
-    if (auto pick = first_pick(problem)) choice = *std::move(pick);
+    if (auto pick = first_pick(demand)) choice = *std::move(pick);
   }
   choice = with(fusion, std::move(choice));
-  KernelCache::Kernel kernel = loaded(context, choice, problem);
-  std::string why = "its kernel is not compiled with it; call prepare() before";
-  if (kernel == nullptr && may_compile) {
-    try {
-      kernel = load(context, choice, problem, Compile::yes);
-    } catch (const DeviceLostError&) {
-      throw;
-    } catch (const Error& error) {
-      why = error.what();
-    }
-  }
+  std::string why;
+  KernelCache::Kernel kernel = fused(context, choice, problem, may_compile ? Compile::yes : Compile::no, why);
   if (kernel == nullptr && fusion.loads_scalars) {
     throw Error(fmt::format("{} with {}: {}", to_string(problem), to_string(fusion), why));
   }
-  if (kernel == nullptr) return ready_in_two_kernels(context, problem, fusion, stream, why);
+  if (kernel == nullptr) return ready_in_two_kernels(context, demand, stream, why);
   if (choice.match == Match::fallback) warn_of_fallback(problem, choice.why);
-  remember({nullptr, problem, fusion}, make_ready(choice));
-  return remember({context, problem, fusion}, make_ready(choice, std::move(kernel)));
+  remember({nullptr, demand}, make_ready(choice));
+  return remember({context, demand}, make_ready(choice, std::move(kernel)));
+}
+
+/// The program of a choice that no database has, if it is loaded or can be compiled; else null, and `why`.
+KernelCache::Kernel ReadyKernels::fused(CUcontext context, const Choice& choice, const Problem& problem,
+                                        Compile compile, std::string& why) {
+  why = kNotCompiled;
+  if (compile == Compile::no) return loaded(context, choice, problem);
+  try {
+    return load(context, choice, problem, Compile::yes);
+  } catch (const DeviceLostError&) {
+    throw;
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  return nullptr;
+}
+
+/// One launch if its program is loaded or may be compiled, else one for each product.
+ReadyPtr ReadyKernels::ready_batched(CUcontext context, const Demand& demand, CUstream stream) {
+  require_context_of(*installed_);
+  const bool may_compile = compile_missing_ && !is_capturing(stream);
+  Choice choice = batch_choice(demand, may_compile);
+  std::string why{why_unbatched(choice.plan)};
+  const bool can_batch = why.empty();
+  if (can_batch) {
+    choice = with(demand.fusion, std::move(choice));
+    const Compile compile = may_compile ? Compile::yes : Compile::no;
+    if (KernelCache::Kernel kernel = fused(context, choice, demand.problem, compile, why)) {
+      if (choice.match == Match::fallback) warn_of_fallback(demand.problem, choice.why);
+      remember({nullptr, demand}, make_ready(choice));
+      return remember({context, demand}, make_ready(choice, std::move(kernel)));
+    }
+  }
+  const ReadyPtr each = ready(context, demand.unbatched(), stream);
+  const bool is_stopgap = each->is_stopgap || (can_batch && compile_missing_ && !may_compile);
+  ReadyPtr all = one_by_one(*each, why, is_stopgap);
+  if (!is_stopgap) return remember({context, demand}, std::move(all));
+  forgotten_ = true;
+  return all;
 }
 
 /// The plain product and a kernel that goes over C again; `why` not one.
-ReadyPtr ReadyKernels::ready_in_two_kernels(CUcontext context, const Problem& problem, const Fusion& fusion,
-                                            CUstream stream, std::string_view why) {
+ReadyPtr ReadyKernels::ready_in_two_kernels(CUcontext context, const Demand& demand, CUstream stream,
+                                            std::string_view why) {
+  const auto& [problem, fusion, products] = demand;
   const bool may_compile = compile_missing_ && !is_capturing(stream);
   auto second = finish(context, problem, fusion, may_compile ? Compile::yes : Compile::no);
   if (!second) throw Error(fmt::format("{} with {}: {}", to_string(problem), to_string(fusion), why));
-  const ReadyPtr plain = ready(context, problem, {}, stream);
+  const ReadyPtr plain = ready(context, {problem}, stream);
   Choice choice = plain->choice;
   choice.measured = false;
   choice.why += fmt::format("; {} by a second kernel, since {}", to_string(fusion), why);
   const bool is_stopgap = plain->is_stopgap || (compile_missing_ && !may_compile);
   ReadyPtr both = make_ready(std::move(choice), plain->kernel, is_stopgap, std::move(second));
-  return is_stopgap ? both : remember({context, problem, fusion}, std::move(both));
+  return is_stopgap ? both : remember({context, demand}, std::move(both));
 }
 
 std::optional<Finish> ReadyKernels::finish(CUcontext context, const Problem& problem, const Fusion& fusion,
@@ -272,15 +344,45 @@ void ReadyKernels::prepare_fallback(CUcontext context, const Problem& problem, C
   }
 }
 
-ReadyPtr ReadyKernels::prepared(CUcontext context, const Problem& problem, const Fusion& fusion) {
-  const ReadyPtr* known = ready_.find({context, problem, fusion});
+/// A launch for each product where one launch is not possible.
+ReadyPtr ReadyKernels::prepared_batched(CUcontext context, const Demand& demand) {
+  const ReadyPtr* known = ready_.find({context, demand});
+  if (known != nullptr && (*known)->choice.fusion.batched && (*known)->choice.match != Match::fallback) return *known;
+  Choice choice = batch_choice(demand, false);
+  if (choice.match == Match::fallback) {
+    if (auto better = to_compile(demand)) choice = *std::move(better);
+  }
+  std::string why{why_unbatched(choice.plan)};
+  ReadyPtr ready;
+  if (why.empty()) {
+    choice = with(demand.fusion, std::move(choice));
+    if (KernelCache::Kernel kernel = fused(context, choice, demand.problem, Compile::yes, why)) {
+      ready = make_ready(std::move(choice), std::move(kernel));
+    }
+  }
+  if (ready == nullptr) {
+    const ReadyPtr each = prepared(context, demand.unbatched());
+    ready = one_by_one(*each, why, each->is_stopgap);
+  } else {
+    prepare_fallback(context, demand.problem, Compile::no);
+  }
+  if (ready->is_stopgap || (known != nullptr && (*known)->answer.why == ready->answer.why)) return ready;
+  ready_.put({nullptr, demand}, make_ready(ready->choice));
+  ready_.put({context, demand}, ready);
+  return ready;
+}
+
+ReadyPtr ReadyKernels::prepared(CUcontext context, const Demand& demand) {
+  if (demand.fusion.batched) return prepared_batched(context, demand);
+  const auto& [problem, fusion, products] = demand;
+  const ReadyPtr* known = ready_.find({context, demand});
   if (known != nullptr && (*known)->finish) known = nullptr;  // one kernel is better
   if (known != nullptr && (*known)->choice.match != Match::fallback) return *known;
-  Choice choice = planned(problem, fusion)->choice;
+  Choice choice = planned(demand)->choice;
   const bool needs_fallback = choice.match == Match::fallback && fusion.is_empty();
   prepare_fallback(context, problem, needs_fallback ? Compile::yes : Compile::no);
   if (choice.match == Match::fallback) {
-    if (auto better = to_compile(problem)) choice = *std::move(better);
+    if (auto better = to_compile(demand)) choice = *std::move(better);
   }
   if (known != nullptr && choice.match == Match::fallback) return *known;
   // For other sizes. No plain program loads scalars.
@@ -288,8 +390,8 @@ ReadyPtr ReadyKernels::prepared(CUcontext context, const Problem& problem, const
   ReadyPtr loaded = load_or_fall_back(context, with(fusion, std::move(choice)), problem, Compile::yes);
   if (loaded->is_stopgap) return loaded;
   // Asked for, so kept however much is remembered already.
-  ready_.put({nullptr, problem, fusion}, make_ready(loaded->choice));
-  ready_.put({context, problem, fusion}, loaded);
+  ready_.put({nullptr, demand}, make_ready(loaded->choice));
+  ready_.put({context, demand}, loaded);
   return loaded;
 }
 

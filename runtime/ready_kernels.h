@@ -17,6 +17,7 @@
 #include "runtime/append_map.h"
 #include "runtime/databases.h"
 #include "runtime/dispatch.h"
+#include "runtime/gemm_call.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/programs.h"
 
@@ -27,6 +28,21 @@ struct Finish {
   LaunchPlan plan;
   KernelCache::Kernel kernel;
 };
+
+/// What a call asks for, as far as it decides which program runs.
+struct Demand {
+  Problem problem;
+  Fusion fusion = {};
+  /// Of a batch, about: batches of similar size share what was worked out.
+  std::int64_t products = 1;
+
+  friend bool operator==(const Demand&, const Demand&) = default;
+
+  /// The same for each product by itself.
+  Demand unbatched() const { return {problem, fusion.unbatched(), 1}; }
+};
+
+Demand demand_of(const GemmCall& call);
 
 /// An answer worked out: complete once `kernel` is there, until then only good for planning.
 struct Ready {
@@ -59,14 +75,14 @@ class ReadyKernels {
   const DeviceSpec& device() const { return device_; }
 
   /// What would run. With an epilogue that was not prepared, what would run without it.
-  ReadyPtr planned(const Problem& problem, const Fusion& fusion);
+  ReadyPtr planned(const Demand& demand);
 
   /// What runs now, loaded in the current context. While the stream is captured nothing is loaded. Throws as
   /// Library::gemm.
-  ReadyPtr ready(CUcontext context, const Problem& problem, const Fusion& fusion, CUstream stream);
+  ReadyPtr ready(CUcontext context, const Demand& demand, CUstream stream);
 
   /// The same, compiled if need be.
-  ReadyPtr prepared(CUcontext context, const Problem& problem, const Fusion& fusion);
+  ReadyPtr prepared(CUcontext context, const Demand& demand);
 
   /// Everything that is remembered.
   void for_each(const std::function<void(const Problem&, const Ready&)>& visit) const;
@@ -79,8 +95,7 @@ class ReadyKernels {
 
   struct Place {
     CUcontext context;  ///< null: planned, loaded nowhere
-    Problem problem;
-    Fusion fusion;
+    Demand demand;
 
     friend bool operator==(const Place&, const Place&) = default;
   };
@@ -96,13 +111,19 @@ class ReadyKernels {
   KernelCache::Kernel loaded(CUcontext context, const Choice& choice, const Problem& problem);
   ReadyPtr load_or_fall_back(CUcontext context, const Choice& choice, const Problem& problem, Compile compile);
   ReadyPtr ready_in_capture(CUcontext context, const Problem& problem);
-  ReadyPtr ready_fused(CUcontext context, const Problem& problem, const Fusion& fusion, CUstream stream);
-  ReadyPtr ready_in_two_kernels(CUcontext context, const Problem& problem, const Fusion& fusion, CUstream stream,
-                                std::string_view why);
+  ReadyPtr ready_fused(CUcontext context, const Demand& demand, CUstream stream);
+  ReadyPtr ready_in_two_kernels(CUcontext context, const Demand& demand, CUstream stream, std::string_view why);
+  KernelCache::Kernel fused(CUcontext context, const Choice& choice, const Problem& problem, Compile compile,
+                            std::string& why);
+  ReadyPtr ready_batched(CUcontext context, const Demand& demand, CUstream stream);
+  ReadyPtr prepared_batched(CUcontext context, const Demand& demand);
+  ReadyPtr planned_batched(const Demand& demand);
+  Choice batch_choice(const Demand& demand, bool may_compile);
+  ReadyPtr one_by_one(const Ready& each, std::string_view why, bool is_stopgap) const;
   std::optional<Finish> finish(CUcontext context, const Problem& problem, const Fusion& fusion, Compile compile);
   void prepare_fallback(CUcontext context, const Problem& problem, Compile compile);
-  std::optional<Choice> to_compile(const Problem& problem) const;
-  std::optional<Choice> first_pick(const Problem& problem);
+  std::optional<Choice> to_compile(const Demand& demand) const;
+  std::optional<Choice> first_pick(const Demand& demand);
   Error nothing_to_run(const Problem& problem) const;
   void warn_of_fallback(const Problem& problem, std::string_view why);
 
@@ -121,7 +142,7 @@ class ReadyKernels {
   std::atomic<bool> forgotten_ = false;
 
   /// What tells problems apart that one program may serve where nothing is tuned.
-  using Kind = std::tuple<Precision, Layout, int, int, int, bool, bool, bool>;
+  using Kind = std::tuple<Precision, Layout, int, int, int, bool, bool, bool, bool>;
   std::mutex picks_mutex_;
   std::map<Kind, std::optional<Choice>> picks_;
 };

@@ -16,6 +16,7 @@ namespace mmtune {
 namespace {
 
 constexpr double kProvenIsWorth = 1.5;  // proven is worth more than a model's word for less
+constexpr std::size_t kLookedAt = 256;  // configurations of a family, for a batch
 
 struct Candidate {
   const Family* family = nullptr;
@@ -23,17 +24,33 @@ struct Candidate {
   double model_us = std::numeric_limits<double>::infinity();
 };
 
-/// The family's configuration that the model expects to be the fastest; infinitely slow if it has none.
-Candidate model_pick(const Family& family, const Problem& problem, const DeviceSpec& device) {
-  const SearchSpace space(family, problem, device);
-  const auto ranked = space.ranked(1);
-  if (ranked.empty()) return {};
-  return {&family, space.config(ranked.front().number), ranked.front().predicted_us};
+/// A product with about as many tiles as all products of a batch have: they lie one below the other.
+Problem stacked(Problem problem, std::int64_t products) {
+  constexpr std::int64_t kManyRows = 1 << 20;  // beyond, further waves make no difference
+  problem.m = std::max(problem.m, std::min(kManyRows, problem.m * std::min(products, kManyRows)));
+  return problem;
+}
+
+/// The family's configuration that the model expects to be the fastest; infinitely slow if it has none. For a batch, of
+/// those that it expects to suit the stacked product.
+Candidate model_pick(const Family& family, const Problem& problem, const DeviceSpec& device, std::int64_t products) {
+  const SearchSpace space(family, stacked(problem, products), device);
+  const auto ranked = space.ranked(products > 1 ? kLookedAt : 1);
+  Candidate pick;
+  for (const RankedConfig& each : ranked) {
+    Config config = space.config(each.number);
+    if (products == 1) return {&family, std::move(config), each.predicted_us};
+    const auto plan = family.legal_plan(problem, config, device);
+    if (!plan) continue;
+    const double model_us = predict(problem, *plan, device, 0, products).time_us;
+    if (model_us < pick.model_us) pick = {&family, std::move(config), model_us};
+  }
+  return pick;
 }
 
 /// The family's proven configuration of the nearest problem that can run this one.
 std::optional<std::pair<double, Candidate>> nearest_proven(const Family& family, const Problem& problem,
-                                                           const DeviceSpec& device) {
+                                                           const DeviceSpec& device, std::int64_t products) {
   std::optional<std::pair<double, Candidate>> nearest;
   for (const Proven& each : family.proven()) {
     if (each.precision != problem.precision) continue;
@@ -44,20 +61,21 @@ std::optional<std::pair<double, Candidate>> nearest_proven(const Family& family,
     Config config = family.with_defaults(Config::parse(each.config), problem);
     const auto plan = family.legal_plan(problem, config, device);
     if (!plan) continue;
-    const double model_us = predict(problem, *plan, device, 0).time_us;
+    const double model_us = predict(problem, *plan, device, 0, products).time_us;
     nearest.emplace(away, Candidate{&family, std::move(config), model_us});
   }
   return nearest;
 }
 
-Choice choice_of(const Candidate& candidate, const Problem& problem, const DeviceSpec& device, std::string_view what) {
+Choice choice_of(const Candidate& candidate, const Problem& problem, const DeviceSpec& device, std::int64_t products,
+                 std::string_view what) {
   Choice choice;
   choice.match = Match::predicted;
   choice.family = candidate.family;
   choice.config = candidate.config;
   choice.align = problem.align;
   choice.plan = candidate.family->plan(problem, candidate.config, device);
-  choice.expected_us = candidate.model_us;
+  choice.expected_us = candidate.model_us / static_cast<double>(products);
   choice.why = fmt::format("nothing is tuned for {} {} on {}: {}, compiled for this call", to_string(problem.precision),
                            to_string(problem.layout), device.name, what);
   return choice;
@@ -65,22 +83,23 @@ Choice choice_of(const Candidate& candidate, const Problem& problem, const Devic
 
 }  // namespace
 
-std::optional<Choice> untuned_choice(const Problem& given, const DeviceSpec& device) {
+std::optional<Choice> untuned_choice(const Problem& given, const DeviceSpec& device, std::int64_t products) {
   Problem problem = given;
   problem.k = std::max<std::int64_t>(1, problem.k);  // the model needs a loop to time
   Candidate pick;
   std::optional<std::pair<double, Candidate>> proven;
   for (const Family* family : families()) {
     if (!family->competes()) continue;
-    if (Candidate own = model_pick(*family, problem, device); own.model_us < pick.model_us) pick = std::move(own);
-    auto near = nearest_proven(*family, problem, device);
+    Candidate own = model_pick(*family, problem, device, products);
+    if (own.model_us < pick.model_us) pick = std::move(own);
+    auto near = nearest_proven(*family, problem, device, products);
     if (near && (!proven || near->first < proven->first)) proven = std::move(near);
   }
   if (proven && proven->second.model_us <= pick.model_us * kProvenIsWorth) {
-    return choice_of(proven->second, given, device, "a configuration that is proven elsewhere");
+    return choice_of(proven->second, given, device, products, "a configuration that is proven elsewhere");
   }
   if (pick.family == nullptr) return std::nullopt;
-  return choice_of(pick, given, device, "what the model expects to be the fastest");
+  return choice_of(pick, given, device, products, "what the model expects to be the fastest");
 }
 
 }  // namespace mmtune

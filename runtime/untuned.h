@@ -1,6 +1,7 @@
 // What to compile where nothing is tuned that could run a problem. Pure: no driver, no clock.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "runtime/dispatch.h"
@@ -9,7 +10,7 @@ namespace mmtune {
 
 /// The nearest of the configurations that are proven for the precision on some GPU, unless the model clearly prefers
 /// its own pick of all families; nothing if no family can run the problem. Has to be compiled. Takes as long as ranking
-/// all configurations: up to a second.
-std::optional<Choice> untuned_choice(const Problem& problem, const DeviceSpec& device);
+/// all configurations: up to a second. For a batch of so many products: what computes these the fastest.
+std::optional<Choice> untuned_choice(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1);
 
 }  // namespace mmtune

@@ -39,17 +39,17 @@ constexpr double kNextLaunchUs = 0.6;          // of one that follows in the sam
 
 /// One block's share of the work, and how many such blocks there are.
 struct Blocks {
-  double count;
+  double count;       ///< of all products
   double warps;       ///< of a block
   double iterations;  ///< tiles along k
   double fma;         ///< multiply-adds per iteration, padding included
   double load_bytes;  ///< fetched per iteration
 };
 
-Blocks blocks_of(const Problem& problem, const PlanCost& cost) {
+Blocks blocks_of(const Problem& problem, const PlanCost& cost, double products) {
   const WorkEstimate& work = cost.work;
   const auto tiles = [](std::int64_t extent, double tile) { return std::ceil(static_cast<double>(extent) / tile); };
-  return {.count = tiles(problem.m, work.tile_m) * tiles(problem.n, work.tile_n) * work.split_k,
+  return {.count = tiles(problem.m, work.tile_m) * tiles(problem.n, work.tile_n) * work.split_k * products,
           .warps = cost.block_warps,
           .iterations = tiles(problem.k, static_cast<double>(work.tile_k) * work.split_k),
           .fma = static_cast<double>(work.tile_m) * work.tile_n * work.tile_k,
@@ -61,16 +61,17 @@ double memory_bytes_per_clock(const DeviceSpec& device) {
 }
 
 // Bytes of A and B that device memory delivers. The blocks of one wave cover a roughly square patch of C and fetch its
-// two edges once; the next wave finds nothing of them in L2 unless both operands fit.
+// two edges once; the next wave finds nothing of them in L2 unless both operands fit. Products have nothing in common.
 double operand_traffic(const Problem& problem, const WorkEstimate& work, const DeviceSpec& device, const Blocks& blocks,
-                       double resident) {
+                       double resident, double products) {
   const PrecisionTraits& types = traits(problem.precision);
   const auto k = static_cast<double>(problem.k);
   const double unique = static_cast<double>(problem.m * types.a.bytes + problem.n * types.b.bytes) * k;
-  if (unique <= static_cast<double>(device.l2_bytes)) return unique;
-  const double patch = std::min(blocks.count, resident) / work.split_k * work.tile_m * work.tile_n;
-  const double edges = std::ceil(blocks.count / resident) * std::sqrt(patch) * k * (types.a.bytes + types.b.bytes);
-  return std::max(unique, std::min(edges, blocks.count * blocks.iterations * blocks.load_bytes));
+  if (unique <= static_cast<double>(device.l2_bytes)) return products * unique;
+  const double count = blocks.count / products;
+  const double patch = std::min(count, resident) / work.split_k * work.tile_m * work.tile_n;
+  const double edges = std::ceil(count / resident) * std::sqrt(patch) * k * (types.a.bytes + types.b.bytes);
+  return products * std::max(unique, std::min(edges, count * blocks.iterations * blocks.load_bytes));
 }
 
 /// Of an SM, by the unit that the kernel uses.
@@ -116,16 +117,16 @@ class Clocks {
 
 class Model {
  public:
-  Model(const Problem& problem, const PlanCost& cost, const DeviceSpec& device)
+  Model(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, double products)
       : work_(cost.work),
-        blocks_(blocks_of(problem, cost)),
+        blocks_(blocks_of(problem, cost, products)),
         resident_(static_cast<double>(cost.blocks_per_sm) * device.sm_count),
         cluster_(cost.cluster) {
     cores_ = multiply_adds_per_clock(problem, work_, device);
     // Kepler's schedulers issue two instructions a clock.
     const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
     clocks_per_fma_ = std::max(1 / cores_, work_.issue_slots_per_fma / issue);
-    const double traffic = operand_traffic(problem, work_, device, blocks_, resident_);
+    const double traffic = operand_traffic(problem, work_, device, blocks_, resident_, products);
     const double fetched = blocks_.count * blocks_.iterations * blocks_.load_bytes;
     memory_share_ = std::min(1.0, traffic / std::max(1.0, fetched));
     memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device);
@@ -272,16 +273,22 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
           .block_warps = std::ceil(static_cast<double>(threads) / device.warp_size),
           .cluster = static_cast<int>(cluster_blocks(step)),
           .steps = static_cast<int>(plan.steps.size()),
-          .blocks_per_sm = has_unit ? fit.blocks_per_sm : 0};
+          .blocks_per_sm = has_unit ? fit.blocks_per_sm : 0,
+          .batches = why_unbatched(plan).empty()};
 }
 
-Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
-                   const DeviceSpec& device) {
+Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+                   std::int64_t products) {
   if (problem.m == 0 || problem.n == 0) return {};
   if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
-  const Model model(problem, cost, device);
+  if (products > 1 && !cost.batches) {
+    Prediction each = predict(problem, cost, workspace_bytes, device);
+    each.time_us *= static_cast<double>(products);
+    return each;
+  }
+  const Model model(problem, cost, device, static_cast<double>(products));
   // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
-  const auto workspace = static_cast<double>(workspace_bytes - cost.work.kept_bytes);
+  const double workspace = static_cast<double>(workspace_bytes - cost.work.kept_bytes) * static_cast<double>(products);
   const double rate = workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count
                                                                         : memory_bytes_per_clock(device);
   const double launch_us = kLaunchUs + kNextLaunchUs * (cost.steps - 1);
@@ -292,8 +299,10 @@ Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t wo
   return {.time_us = clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
 }
 
-Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
-  return predict(problem, cost_of(problem, plan, device, registers_per_thread), plan.workspace.bytes(), device);
+Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread,
+                   std::int64_t products) {
+  return predict(problem, cost_of(problem, plan, device, registers_per_thread), plan.workspace.bytes(), device,
+                 products);
 }
 
 }  // namespace mmtune

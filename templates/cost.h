@@ -56,19 +56,22 @@ struct PlanCost {
   int cluster = 1;  ///< blocks
   int steps = 1;
   int blocks_per_sm = 0;  ///< 0: none fits, or the device lacks the unit
+  bool batches = true;    ///< one launch computes several products
 };
 
 /// Registers as for predict().
 PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread);
 
 /// For the extents of a problem that differs from the plan's in nothing else. `workspace_bytes` are all that a plan for
-/// these extents has.
-Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
-                   const DeviceSpec& device);
+/// these extents has. `products` of the problem are computed by one launch, and the time is that of all.
+Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+                   std::int64_t products = 1);
 
 /// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)
 /// plan.work.registers. The time is infinite where a block does not fit the device or the device lacks the unit that
-/// the kernel uses, and 0 for an empty C.
-Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread);
+/// the kernel uses, and 0 for an empty C. A program that cannot be one for a batch, see why_unbatched(), is launched
+/// once for each of the products.
+Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread,
+                   std::int64_t products = 1);
 
 }  // namespace mmtune

@@ -35,6 +35,7 @@ std::string to_string(const Fusion& fusion) {
   if (fusion.bias != Bias::none) parts.push_back(fmt::format("bias {}", to_string(fusion.bias)));
   if (fusion.activation != Activation::none) parts.emplace_back(to_string(fusion.activation));
   if (fusion.loads_scalars) parts.emplace_back("loaded scalars");
+  if (fusion.batched) parts.emplace_back("batched launches");
   return fmt::format("{}", fmt::join(parts, " and "));
 }
 

@@ -1,4 +1,5 @@
-// What a program is rendered for besides its problem: the kind of an epilogue, and where alpha and beta are.
+// What a program is rendered for besides its problem: the kind of an epilogue, where alpha and beta are, and whether it
+// computes a batch.
 #pragma once
 
 #include <mmtune/epilogue.h>
@@ -12,14 +13,20 @@ struct Fusion {
   Activation activation = Activation::none;
   Bias bias = Bias::none;
   bool loads_scalars = false;  ///< alpha and beta are in device memory
+  bool batched = false;        ///< a launch has several products: launch() of runtime/launch.h with a Batch
 
   constexpr bool has_epilogue() const { return activation != Activation::none || bias != Bias::none; }
-  constexpr bool is_empty() const { return !has_epilogue() && !loads_scalars; }
+  /// Whether alpha and beta are those of templates/device/fused.cuh.
+  constexpr bool extends_scalars() const { return has_epilogue() || loads_scalars; }
+  constexpr bool is_empty() const { return !extends_scalars() && !batched; }
+
+  /// The same for each product by itself.
+  constexpr Fusion unbatched() const { return {activation, bias, loads_scalars, false}; }
 
   friend bool operator==(const Fusion&, const Fusion&) = default;
 };
 
-/// "bias per row and gelu", "relu and loaded scalars"; empty for an empty one.
+/// "bias per row and gelu", "relu and batched launches"; empty for an empty one.
 std::string to_string(const Fusion& fusion);
 
 }  // namespace mmtune

@@ -31,6 +31,12 @@ bool launches_alike(const LaunchPlan& x, const LaunchPlan& y) {
   return x.steps == y.steps && x.workspace == y.workspace && x.maps == y.maps;
 }
 
+std::string_view why_unbatched(const LaunchPlan& plan) {
+  const auto is_resident = [](const LaunchStep& step) { return step.resident; };
+  if (std::any_of(plan.steps.begin(), plan.steps.end(), is_resident)) return "its blocks wait for each other";
+  return plan.maps.empty() ? "" : "its tensor maps are of one product";
+}
+
 std::int64_t block_threads(const LaunchStep& step) { return product(step.block); }
 
 std::int64_t cluster_blocks(const LaunchStep& step) { return product(step.cluster); }

@@ -105,6 +105,10 @@ void overlap_steps(LaunchPlan& plan, const DeviceSpec& device);
 /// nothing.
 bool launches_alike(const LaunchPlan& x, const LaunchPlan& y);
 
+/// What keeps the plan's program from being rendered for a batch (Fusion::batched), as "its blocks wait for each
+/// other"; empty if nothing does.
+std::string_view why_unbatched(const LaunchPlan& plan);
+
 /// Threads of one block.
 std::int64_t block_threads(const LaunchStep& step);
 

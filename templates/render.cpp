@@ -98,7 +98,8 @@ std::string fused_scalar(Precision precision, const Fusion& fusion) {
 std::string named_types(Precision precision, const Fusion& fusion) {
   std::string text = "#include \"mmtune/numeric.cuh\"\n\n";
   text += operand_types(precision);
-  text += fusion.is_empty() ? scalar_type(precision) : fused_scalar(precision, fusion);
+  text += constant({"BATCHED", fusion.batched}, "blocks' third coordinates are products");
+  text += fusion.extends_scalars() ? fused_scalar(precision, fusion) : scalar_type(precision);
   return text + "\n";
 }
 
@@ -199,7 +200,7 @@ Source render(const TemplateFiles& files, const Family& family, const Problem& p
   Source source;
   source.name = family.name();
   source.text = prologue(family, problem, config, plan, target, fusion);
-  if (!fusion.is_empty()) source.text += own_fusion(family, files);
+  if (fusion.extends_scalars()) source.text += own_fusion(family, files);
   source.text += kernel_of(family, files);
   source.hash = hash_of(source.text, files);
   return source;

@@ -61,9 +61,10 @@ static_assert(kListsAllMembers<Source>);
 std::string type_names(Precision precision);
 
 /// Renders a complete, legal configuration. `plan` is the family's for it, whose constants are rendered; `target` is
-/// the compute capability that will be compiled for (ARCH in the kernel). With a fusion that is not empty, the program
-/// does what that says to every result before it is rounded, and its alpha and beta are those of KernelScalar
-/// (runtime/arguments.h); without, the text is that of a program that knows of no epilogue. Thread safe.
+/// the compute capability that will be compiled for (ARCH in the kernel). With an
+/// epilogue or loaded scalars, the program does what these say to every result before it is rounded, and its alpha and
+/// beta are those of KernelScalar (runtime/arguments.h); for a batch, its addresses are those of KernelAddress. The
+/// plan of a program for a batch must be one that can_batch(). Thread safe.
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
               const LaunchPlan& plan, int target, const Fusion& fusion = {});
 

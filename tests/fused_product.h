@@ -15,11 +15,12 @@ namespace mmtune::test {
 
 class FusedProduct {
  public:
+  /// Products of other numbers have other matrices, and the same bias.
   FusedProduct(Precision precision, Layout layout, std::int64_t m, std::int64_t n, std::int64_t k, Scalars scalars,
-               Gaps gaps, const Fusion& fusion)
-      : a(traits(precision).a, stored_a(bare(precision, layout, m, n, k)), gaps, Values::whole, 1),
-        b(traits(precision).b, stored_b(bare(precision, layout, m, n, k)), gaps, Values::whole, 2),
-        c(traits(precision).c, {m, n}, gaps, scalars.beta == 0 ? Values::nan : Values::whole, 3),
+               Gaps gaps, const Fusion& fusion, std::uint64_t number = 0)
+      : a(traits(precision).a, stored_a(bare(precision, layout, m, n, k)), gaps, Values::whole, 1 + 10 * number),
+        b(traits(precision).b, stored_b(bare(precision, layout, m, n, k)), gaps, Values::whole, 2 + 10 * number),
+        c(traits(precision).c, {m, n}, gaps, scalars.beta == 0 ? Values::nan : Values::whole, 3 + 10 * number),
         bias(traits(precision).c, {1, fusion.bias == Bias::per_row ? m : n}, {}, Values::whole, 4),
         problem(bare(precision, layout, m, n, k)),
         scalars_(scalars),
@@ -91,6 +92,59 @@ class FusedProduct {
 
   Scalars scalars_;
   Fusion fusion_;
+};
+
+/// Products of one shape at equal distances, with `fusion`; all share the bias, and those named share A or B.
+class FusedBatch {
+ public:
+  static constexpr std::size_t kProducts = 3;
+  enum class Shares { nothing, a, b };
+
+  FusedBatch(Precision precision, Layout layout, std::int64_t m, std::int64_t n, std::int64_t k, Scalars scalars,
+             Gaps gaps, const Fusion& fusion, Shares shares) {
+    for (std::size_t i = 0; i < kProducts; ++i) {
+      products.emplace_back(precision, layout, m, n, k, scalars, gaps, fusion, i);
+      if (shares == Shares::a) products.back().a = products.front().a;
+      if (shares == Shares::b) products.back().b = products.front().b;
+    }
+    const FusedProduct& first = products.front();
+    // What spoils the alignment of the addresses spoils that of the distances.
+    const auto apart = [&](const HostMatrix& matrix) {
+      const std::size_t bytes = (matrix.image().size() + 255) / 256 * 256;
+      return bytes + static_cast<std::size_t>(gaps.offset) * matrix.element_bytes();
+    };
+    step_bytes = {shares == Shares::a ? 0 : apart(first.a), shares == Shares::b ? 0 : apart(first.b), apart(first.c)};
+    problem = first.problem;
+    problem.align = alignment_of(problem, {first.a.ld(), first.b.ld(), first.c.ld()},
+                                 {first.a.offset_bytes() | step_bytes.a, first.b.offset_bytes() | step_bytes.b,
+                                  first.c.offset_bytes() | step_bytes.c});
+  }
+
+  /// The images of all products' A, B or C, one behind the other.
+  std::vector<char> image(HostMatrix FusedProduct::*matrix, std::uintptr_t step) const {
+    std::vector<char> all;
+    for (std::size_t i = 0; i < kProducts; ++i) {
+      const std::vector<char> own = (products[i].*matrix).image();
+      all.resize(std::max(all.size(), i * step + own.size()));
+      std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(i * step));
+    }
+    return all;
+  }
+
+  /// The first thing that is wrong in what has become of image(&FusedProduct::c), or nothing.
+  std::string complaint(const std::vector<char>& image) const {
+    for (std::size_t i = 0; i < kProducts; ++i) {
+      const auto begin = image.begin() + static_cast<std::ptrdiff_t>(i * step_bytes.c);
+      const auto bytes = static_cast<std::ptrdiff_t>(products[i].c.image().size());
+      const std::string wrong = products[i].complaint({begin, begin + bytes});
+      if (!wrong.empty()) return fmt::format("product {}: {}", i, wrong);
+    }
+    return "";
+  }
+
+  std::vector<FusedProduct> products;
+  Addresses step_bytes;
+  Problem problem;
 };
 
 /// All epilogues but the empty one.

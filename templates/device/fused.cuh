@@ -1,7 +1,7 @@
 // What a program with an epilogue, or with alpha and beta in device memory, has besides: C = activation(alpha * op(A) *
 // op(B) + beta * C + bias), computed in the accumulator's type and rounded once. Needs the rendered constants
-// LOADS_SCALARS, BIAS and ACTIVATION, numbers of mmtune::Bias and mmtune::Activation, and the types Output, Accumulator
-// and Number, which is that of alpha and beta.
+// LOADS_SCALARS, BIAS and ACTIVATION, numbers of mmtune::Bias and mmtune::Activation, and BATCHED, and the types
+// Output, Accumulator and Number, which is that of alpha and beta.
 //
 // Kernels hand alpha and beta on to the functions that store results and never look into them. So the type Scalar
 // carries what an epilogue needs, and what stores results has an overload for it: here are those for numeric.cuh and
@@ -18,10 +18,11 @@ struct Scalar {
     Number number;
     const Number* address;  // LOADS_SCALARS; null: zero
   };
-  u64 first;    // address of C[0, 0]
+  u64 first;    // address of C[0, 0], of the first product
   i64 ld;       // of C
   u64 inverse;  // floor((2^64 - 1) / ld)
   const Output* bias;
+  i64 step;  // bytes from the C of a product to that of the next; for BATCHED
 
   Scalar() = default;
   // Zero, to compare with.
@@ -46,7 +47,8 @@ struct ResultPlace {
   i64 row, column;
 
   __device__ __forceinline__ ResultPlace(const Output* c, const Scalar& epilogue) {
-    const u64 index = (reinterpret_cast<u64>(c) - epilogue.first) / sizeof(Output);
+    const u64 first = BATCHED ? epilogue.first + blockIdx.z * static_cast<u64>(epilogue.step) : epilogue.first;
+    const u64 index = (reinterpret_cast<u64>(c) - first) / sizeof(Output);
     const u64 ld = static_cast<u64>(epilogue.ld);
     u64 quotient = __umul64hi(index, epilogue.inverse);
     u64 rest = index - quotient * ld;

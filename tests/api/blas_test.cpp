@@ -91,6 +91,7 @@ TEST_F(Blas, HgemmReadsScalarsOfItsFormat) {
 }
 
 TEST_F(Blas, StridedBatchesStepThroughTheirMatrices) {
+  const test::ScopedEnv no_compiler("MMTUNE_NVRTC", "/nowhere/libnvrtc.so");  // the driver runs no compiled programs
   offer(Precision::fp32);
   create();
   Product<float> product;

@@ -23,13 +23,17 @@ class ApiTestWith : public Base {
     offer(database(), {packed_problem(precision, layout, 1, 1, 1), "naive", "", 1});
   }
 
-  static void offer(const std::string& file, const Decision& decision) {
+  enum class Program { computes, idle };
+
+  static void offer(const std::string& file, const Decision& decision, Program program = Program::computes) {
     const DeviceSpec device = query_device(0);
     const CompileTarget target = compile_target(device, {90});
     const Source source = source_of(decision, device, target.compute_capability);
     Binary binary = pretended_binary(source, target);
-    binary.cubin = fake_program(decision.problem.precision, decision.problem.layout) + " " + source.hash;
-    binary.hash = hash_machine_code(binary.cubin);
+    if (program == Program::computes) {
+      binary.cubin = fake_program(decision.problem.precision, decision.problem.layout) + " " + source.hash;
+      binary.hash = hash_machine_code(binary.cubin);
+    }
     Store store = Store::open(file, OpenMode::read_write);
     put(store, device, decision, source.hash, binary);
   }

@@ -192,6 +192,7 @@ CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void**) {
   ++fake_cuda().launches;
   fake_cuda().last_stream = config->hStream;
+  fake_cuda().last_layers = config->gridDimZ;
   CUdevice device = -1;
   cuCtxGetDevice(&device);
   fake_cuda().last_device = device;

@@ -18,8 +18,9 @@ namespace mmtune::test {
 struct FakeCuda {
   std::atomic<int> devices = 1;  ///< up to 8
   std::atomic<int> launches = 0;
-  std::atomic<int> allocations = 0;      ///< of device memory
-  std::atomic<int> loaded_programs = 0;  ///< so far
+  std::atomic<unsigned> last_layers = 0;  ///< blocks along z of the last launch
+  std::atomic<int> allocations = 0;       ///< of device memory
+  std::atomic<int> loaded_programs = 0;   ///< so far
   std::atomic<bool> is_capturing = false;
   std::atomic<void*> last_stream = nullptr;
   std::atomic<int> last_device = -1;  ///< that something was launched on

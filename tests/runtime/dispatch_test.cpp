@@ -76,6 +76,29 @@ TEST_F(Dispatch, ExpectedTimeOfANearSizeScalesTheMeasuredOne) {
   EXPECT_GT(at(100), 300);
 }
 
+TEST_F(Dispatch, ForABatchTheKernelOfALoneProductStandsBack) {
+  // Alone, 64x64x64 fills the GPU only if blocks share its steps along k.
+  const auto dispatch = table({{fp32(64, 64, 64), "simt", "BM=32 BN=32 BK=8 TM=4 TN=4 SPLIT=4", 3},
+                               {fp32(1024, 1024, 64), "simt", "BM=64 BN=64 BK=16 TM=8 TN=4", 8}});
+  const auto alone = dispatch.choose(fp32(64, 64, 64));
+  EXPECT_EQ(alone.match, Match::exact);
+  EXPECT_EQ(*alone.config.find("SPLIT"), 4);
+  const auto many = dispatch.choose(fp32(64, 64, 64), Policy::learnt, 1024);
+  EXPECT_EQ(many.match, Match::predicted);
+  EXPECT_EQ(*many.config.find("SPLIT"), 1);
+  EXPECT_THAT(many.why, HasSubstr("for about 1024 products"));
+  EXPECT_LT(many.expected_us, alone.expected_us / 4) << "of one product";
+}
+
+TEST_F(Dispatch, ForABatchTheTunedKernelStaysWhereNoneIsFaster) {
+  const auto dispatch = table({{fp32(512, 512, 512), "simt", "BM=64 BN=64", 70}, {fp32(64, 64, 64), "naive", "", 30}});
+  const auto choice = dispatch.choose(fp32(512, 512, 512), Policy::learnt, 256);
+  EXPECT_EQ(choice.match, Match::exact);
+  EXPECT_EQ(choice.family->name(), "simt");
+  EXPECT_EQ(choice.why, "tuned for this size");
+  EXPECT_FALSE(choice.measured) << "a product alone was";
+}
+
 TEST_F(Dispatch, ClearlyWorseNearestGivesWayToTheModelsPick) {
   // The nearest size was won by one thread per block, which no model takes for a good idea at any size.
   const auto choice = table({{fp32(1024, 1024, 1024), "naive", "MAPPING=0 BX=1 BY=1"}, {fp32(256, 256, 256), "simt"}})

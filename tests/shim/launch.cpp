@@ -104,7 +104,7 @@ std::vector<char> MatrixMemory::image() const {
 }
 
 void launch(const Program& program, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
-            Order order, const std::string& what) {
+            Order order, const std::string& what, int products) {
   if (const std::string fault = plan_fault(plan); !fault.empty()) throw Error(fmt::format("{}: {}", what, fault));
   check_operands(plan, problem, operands);
   if (problem.m == 0 || problem.n == 0) return;
@@ -121,7 +121,9 @@ void launch(const Program& program, const LaunchPlan& plan, const Problem& probl
     const Program::Kernel kernel = program.kernel(step.kernel);
     auto addresses = arguments.addresses(step);
     const auto count = static_cast<int>(addresses.size());
-    Launch launch{step, [&] { kernel(addresses.data(), count); }, order, what};
+    LaunchStep layers = step;
+    layers.grid.z = products;
+    Launch launch{layers, [&] { kernel(addresses.data(), count); }, order, what};
     if (step.overlaps_previous) launch.previous = previous;
     shim::run(launch);
   };

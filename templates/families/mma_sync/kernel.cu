@@ -15,6 +15,7 @@
 // SPLIT blocks share a tile's steps along k; their sums go to the workspace and are added by reduce() in a fixed order.
 //
 // PROMOTE: stages after which sums are added to sums in the accumulator's format; 0: never, they are in it.
+#include "mmtune/batch.cuh"
 #include "mmtune/dependent.cuh"
 #include "mmtune/epilogue.cuh"
 #include "mmtune/index.cuh"
@@ -169,8 +170,9 @@ __device__ __forceinline__ void multiply(Sums& sums, Fetcher& fetcher, i64 k_len
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
-         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc, Accumulator* partial) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA* __restrict__> A, i64 lda,
+         PerProduct<const InputB* __restrict__> B, i64 ldb, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
+         PerProduct<Accumulator*> partial) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   if constexpr (SPLIT > 1) launch_dependents();
@@ -209,6 +211,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, const Accumulator* partial) {
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
+           PerProduct<const Accumulator*> partial) {
   if constexpr (SPLIT > 1) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
 }

@@ -9,14 +9,15 @@
 //     C[row + i, column + j] = sum over l of op(A)[row + i, l] * op(B)[l, column + j],   i, j < COARSE
 //
 // Up to COARSE = 8 a square is unrolled into registers; above, its sums are an array in local memory.
+#include "mmtune/batch.cuh"
 #include "mmtune/index.cuh"
 
 constexpr int UNCOALESCED = 1;
 constexpr int SQUARE_UNROLL = COARSE <= 8 ? COARSE : 1;
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
-         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA* __restrict__> A, i64 lda,
+         PerProduct<const InputB* __restrict__> B, i64 ldb, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc) {
   const TileIndex tile = tile_of_block(blockIdx.x, ceil_div(m, BM), ceil_div(n, BN), 1);
   const i64 row = tile.m * BM + (MAPPING == UNCOALESCED ? threadIdx.x : threadIdx.y) * COARSE;
   const i64 column = tile.n * BN + (MAPPING == UNCOALESCED ? threadIdx.y : threadIdx.x) * COARSE;

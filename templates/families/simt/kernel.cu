@@ -28,6 +28,7 @@
 // that do not fill a last wave are shared evenly by all: the block with a tile's first steps adds the others' sums to
 // its own in the order of k. Sums of more than SLICE steps are taken in slices, whose errors do not add up as they
 // would in one long sum.
+#include "mmtune/batch.cuh"
 #include "mmtune/cluster.cuh"
 #include "mmtune/copy.cuh"
 #include "mmtune/dependent.cuh"
@@ -305,12 +306,13 @@ __device__ __forceinline__ void run(const Call& call) {
 }
 
 // A and B are the operands or, as [k][extent] in the workspace, copies of them.
-using SourceA = SourceOf<InputA, PACK_A>::type;
-using SourceB = SourceOf<InputB, PACK_B>::type;
+using SourceA = PerProduct<SourceOf<InputA, PACK_A>::type>;
+using SourceB = PerProduct<SourceOf<InputB, PACK_B>::type>;
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, SourceA A, i64 lda, SourceB B, i64 ldb, Scalar beta, Output* __restrict__ C,
-         i64 ldc, Accumulator* partial, Accumulator* sums, u32* flags) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, SourceA A, i64 lda, SourceB B, i64 ldb, Scalar beta,
+         PerProduct<Output* __restrict__> C, i64 ldc, PerProduct<Accumulator*> partial, PerProduct<Accumulator*> sums,
+         PerProduct<u32*> flags) {
   if constexpr (LOAD < 2) {
     run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, nullptr, nullptr});
   }
@@ -319,8 +321,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 // The same with tensor maps; the operand that passes through registers is read from its address.
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, SourceA A, i64 lda, SourceB B, i64 ldb, Scalar beta,
-             Output* __restrict__ C, i64 ldc, Accumulator* partial, Accumulator* sums, u32* flags,
-             const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b) {
+             PerProduct<Output* __restrict__> C, i64 ldc, PerProduct<Accumulator*> partial,
+             PerProduct<Accumulator*> sums, PerProduct<u32*> flags, const __grid_constant__ TensorMap map_a,
+             const __grid_constant__ TensorMap map_b) {
   if constexpr (LOAD == 2) {
     run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, &map_a, &map_b});
   }
@@ -332,16 +335,16 @@ __device__ __forceinline__ void lower_flags(u32* flags) {
 }
 
 // What must be done before a gemm that shares tiles and does not pack.
-extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(u32* __restrict__ flags) {
+extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32* __restrict__> flags) {
   launch_dependents();
   if constexpr (STREAM == 1) lower_flags<PREPARE_THREADS>(flags);
 }
 
 // Packs what PACK says, one tile a block: first all of A, then all of B.
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
-    pack(i64 m, i64 n, i64 k, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B, i64 ldb,
-         InputA* __restrict__ copy_a, i64 copy_lda, InputB* __restrict__ copy_b, i64 copy_ldb,
-         u32* __restrict__ flags) {
+    pack(i64 m, i64 n, i64 k, PerProduct<const InputA* __restrict__> A, i64 lda,
+         PerProduct<const InputB* __restrict__> B, i64 ldb, PerProduct<InputA* __restrict__> copy_a, i64 copy_lda,
+         PerProduct<InputB* __restrict__> copy_b, i64 copy_ldb, PerProduct<u32* __restrict__> flags) {
   if constexpr (PACK == 1) {
     constexpr int BYTES = sizeof(InputA) < sizeof(InputB) ? sizeof(InputB) : sizeof(InputA);
     static_assert(PACK_TILE * (PACK_TILE + 1) * BYTES == PACK_SMEM_BYTES, "host and kernel disagree on shared memory");
@@ -350,9 +353,10 @@ extern "C" __global__ void __launch_bounds__(PACK_THREADS)
     const i64 tile = blockIdx.x;
     if (STREAM == 1 && tile == 0) lower_flags<PACK_THREADS>(flags);
     if (tile < tiles_a) {
-      pack_tile<!TRANSPOSE_A, PACK_TILE, PACK_THREADS>(shared_memory(), A, lda, m, k, copy_a, copy_lda, tile);
+      pack_tile<!TRANSPOSE_A, PACK_TILE, PACK_THREADS, InputA>(shared_memory(), A, lda, m, k, copy_a, copy_lda, tile);
     } else if (tile < tiles_a + tiles_b) {
-      pack_tile<TRANSPOSE_B, PACK_TILE, PACK_THREADS>(shared_memory(), B, ldb, n, k, copy_b, copy_ldb, tile - tiles_a);
+      pack_tile<TRANSPOSE_B, PACK_TILE, PACK_THREADS, InputB>(shared_memory(), B, ldb, n, k, copy_b, copy_ldb,
+                                                              tile - tiles_a);
     }
   }
   // Not earlier: the blocks of gemm would crowd onto the SMs that have room beside those of pack.
@@ -360,6 +364,7 @@ extern "C" __global__ void __launch_bounds__(PACK_THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, const Accumulator* partial) {
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
+           PerProduct<const Accumulator*> partial) {
   if constexpr (SPLIT > 1 && REDUCE == 0) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
 }

@@ -15,6 +15,7 @@
 // The narrow operand passes through shared memory, widened, in two stages. Positions beyond C are clamped or zero: they
 // feed only results that are never stored. Steps beyond k are filled with zeros. SPLIT blocks share one tile's k and
 // add their sums in a fixed order through the workspace and the kernel reduce().
+#include "mmtune/batch.cuh"
 #include "mmtune/copy.cuh"
 #include "mmtune/dependent.cuh"
 #include "mmtune/index.cuh"
@@ -258,8 +259,9 @@ __device__ __forceinline__ void add_warps(Sums& sums, Shared& shared, const Lane
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
-         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc, Accumulator* __restrict__ partial) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA* __restrict__> A, i64 lda,
+         PerProduct<const InputB* __restrict__> B, i64 ldb, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
+         PerProduct<Accumulator* __restrict__> partial) {
   if constexpr (SPLIT > 1) launch_dependents();
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
@@ -302,6 +304,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, const Accumulator* partial) {
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
+           PerProduct<const Accumulator*> partial) {
   if constexpr (SPLIT > 1) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
 }

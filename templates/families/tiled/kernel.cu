@@ -12,6 +12,7 @@
 // Threads outside of C load zeros, or elements that others need, and take part in every barrier. A transposed operand
 // is turned over on its way into shared memory so that its loads coalesce too; one column of padding then spreads its
 // stores over the banks.
+#include "mmtune/batch.cuh"
 #include "mmtune/index.cuh"
 
 constexpr int PAD_A = TRANSPOSE_A ? 1 : 0;
@@ -26,8 +27,8 @@ static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
-         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA* __restrict__> A, i64 lda,
+         PerProduct<const InputB* __restrict__> B, i64 ldb, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc) {
   Shared& shared = *reinterpret_cast<Shared*>(shared_memory);
   const int x = threadIdx.x;
   const int y = threadIdx.y;
@@ -41,8 +42,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
   Accumulator sum = 0;
   for (i64 l0 = 0; l0 < k; l0 += TILE) {
-    shared.a[a_row][a_column] = element_or_zero<TRANSPOSE_A>(A, row0 + a_row, l0 + a_column, m, k, lda);
-    shared.b[b_row][b_column] = element_or_zero<TRANSPOSE_B>(B, l0 + b_row, column0 + b_column, k, n, ldb);
+    shared.a[a_row][a_column] = element_or_zero<TRANSPOSE_A, InputA>(A, row0 + a_row, l0 + a_column, m, k, lda);
+    shared.b[b_row][b_column] = element_or_zero<TRANSPOSE_B, InputB>(B, l0 + b_row, column0 + b_column, k, n, ldb);
     __syncthreads();  // the tiles are complete
 #pragma unroll UNROLL
     for (int l = 0; l < TILE; ++l) multiply_add(shared.a[y][l], shared.b[l][x], sum);

@@ -13,6 +13,7 @@
 // Its elements lie TILE apart, so that neighbouring threads always touch neighbouring elements. Threads outside of C
 // load zeros, or elements that others need, and take part in every barrier. A transposed operand is turned over on its
 // way into shared memory so that its loads coalesce too; one column of padding then spreads its stores over the banks.
+#include "mmtune/batch.cuh"
 #include "mmtune/index.cuh"
 
 constexpr int PAD_A = TRANSPOSE_A ? 1 : 0;
@@ -27,8 +28,8 @@ static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* __restrict__ A, i64 lda, const InputB* __restrict__ B,
-         i64 ldb, Scalar beta, Output* __restrict__ C, i64 ldc) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA* __restrict__> A, i64 lda,
+         PerProduct<const InputB* __restrict__> B, i64 ldb, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc) {
   Shared& shared = *reinterpret_cast<Shared*>(shared_memory);
   const int x = threadIdx.x;
   const int y = threadIdx.y;
@@ -45,12 +46,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int r = 0; r < CM; ++r) {
       const int row = a_row + r * TILE;
-      shared.a[row][a_column] = element_or_zero<TRANSPOSE_A>(A, row0 + row, l0 + a_column, m, k, lda);
+      shared.a[row][a_column] = element_or_zero<TRANSPOSE_A, InputA>(A, row0 + row, l0 + a_column, m, k, lda);
     }
 #pragma unroll
     for (int c = 0; c < CN; ++c) {
       const int column = b_column + c * TILE;
-      shared.b[b_row][column] = element_or_zero<TRANSPOSE_B>(B, l0 + b_row, column0 + column, k, n, ldb);
+      shared.b[b_row][column] = element_or_zero<TRANSPOSE_B, InputB>(B, l0 + b_row, column0 + column, k, n, ldb);
     }
     __syncthreads();  // the tiles are complete
 #pragma unroll UNROLL

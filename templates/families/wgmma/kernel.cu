@@ -35,6 +35,7 @@
 // need no copy.
 //
 // PROMOTES: sums of tensor cores are less precise than fp32, and each stage's are added to sums in registers.
+#include "mmtune/batch.cuh"
 #include "mmtune/copy_rows.cuh"
 #include "mmtune/dependent.cuh"
 #include "mmtune/pack.cuh"
@@ -92,9 +93,9 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, Output* C, i64 ldc, Accumulator* partial,
-         const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-         const __grid_constant__ TensorMap map_c) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
+         PerProduct<Accumulator*> partial, const __grid_constant__ TensorMap map_a,
+         const __grid_constant__ TensorMap map_b, const __grid_constant__ TensorMap map_c) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Call call{static_cast<int>(m),
@@ -152,20 +153,22 @@ __device__ __forceinline__ void pack_block(i64 block, i64 rows, i64 columns, con
 
 // Copies operands to rows of whole lines: first A in `blocks_a` blocks, then B.
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
-    pack(i64 rows_a, i64 columns_a, const InputA* __restrict__ A, i64 lda, InputA* __restrict__ copy_a, i64 copy_lda,
-         i64 rows_b, i64 columns_b, const InputB* __restrict__ B, i64 ldb, InputB* __restrict__ copy_b, i64 copy_ldb,
+    pack(i64 rows_a, i64 columns_a, PerProduct<const InputA* __restrict__> A, i64 lda,
+         PerProduct<InputA* __restrict__> copy_a, i64 copy_lda, i64 rows_b, i64 columns_b,
+         PerProduct<const InputB* __restrict__> B, i64 ldb, PerProduct<InputB* __restrict__> copy_b, i64 copy_ldb,
          i64 blocks_a) {
   const i64 block = blockIdx.x;
   if (PACK_A && block < blocks_a) {
-    pack_block<TURNS_A, VA>(block, rows_a, columns_a, A, lda, copy_a, copy_lda);
+    pack_block<TURNS_A, VA, InputA>(block, rows_a, columns_a, A, lda, copy_a, copy_lda);
   }
   if (PACK_B && block >= blocks_a) {
-    pack_block<TURNS_B, VB>(block - blocks_a, rows_b, columns_b, B, ldb, copy_b, copy_ldb);
+    pack_block<TURNS_B, VB, InputB>(block - blocks_a, rows_b, columns_b, B, ldb, copy_b, copy_ldb);
   }
   launch_dependents();
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, Output* __restrict__ C, i64 ldc, const Accumulator* partial) {
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
+           PerProduct<const Accumulator*> partial) {
   if constexpr (SPLIT > 1 && REDUCE == 0) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
 }
