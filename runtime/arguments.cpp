@@ -101,10 +101,13 @@ CUtensorMapL2promotion map_l2_promotion(int bytes) {
   throw std::logic_error(fmt::format("a tensor map cannot promote fetches to {} bytes", bytes));
 }
 
+constexpr cuuint64_t kMapUnit = 16;  // bytes, of addresses and strides
+
 /// By Operand.
 std::array<CUdeviceptr, 3> addresses_of(const Operands& operands) { return {operands.a, operands.b, operands.c}; }
+Addresses steps_of(const Operands& operands) { return operands.batch ? operands.batch->step_bytes : Addresses{}; }
 std::array<KernelAddress, 3> kernel_addresses(const Operands& operands) {
-  const auto& [a, b, c] = operands.step_bytes;
+  const auto [a, b, c] = steps_of(operands);
   return {KernelAddress{operands.a, static_cast<std::int64_t>(a)},
           {operands.b, static_cast<std::int64_t>(b)},
           {operands.c, static_cast<std::int64_t>(c)}};
@@ -124,12 +127,17 @@ bool is_unused(const TensorMapSpec& spec, const Problem& problem) {
   return (is_factor && problem.k == 0) || is_empty(spec);
 }
 
+/// Bytes from what a map is over to the same of the next product of a batch.
+std::int64_t step_of(const TensorMapSpec& spec, const LaunchPlan& plan, const Operands& operands) {
+  return spec.base.kind == Arg::Kind::operand ? kernel_addresses(operands)[spec.base.index()].step
+                                              : workspace_step(plan);
+}
+
 /// Of one element, as the driver accepts it.
 void stand_on(TensorMapLayout& layout, CUdeviceptr valid) {
-  constexpr CUdeviceptr kUnit = 16;
-  layout.address = valid / kUnit * kUnit;
+  layout.address = valid / kMapUnit * kMapUnit;
   layout.extents.fill(1);
-  layout.strides.fill(kUnit);
+  layout.strides.fill(kMapUnit);
 }
 
 }  // namespace
@@ -153,7 +161,7 @@ void check_operands(const LaunchPlan& plan, const Problem& problem, const Operan
     check_address("A", operands.a);
     check_address("B", operands.b);
   }
-  const Addresses& step = operands.step_bytes;  // what these are aligned to, the operands of all products are
+  const Addresses step = steps_of(operands);  // what these are aligned to, the operands of all products are
   const Alignment have =
       alignment_of(problem, operands.ld, {operands.a | step.a, operands.b | step.b, operands.c | step.c});
   check_alignment("A", have.a, std::max(types.a.bytes, plan.needs.a));
@@ -193,6 +201,13 @@ TensorMapLayout tensor_map(const TensorMapSpec& spec, const LaunchPlan& plan, co
     const std::int64_t stride = dimension.stride.bytes + dimension.stride.rows * row_bytes;
     if (i > 0) layout.strides[i - 1] = static_cast<cuuint64_t>(stride);
   }
+  if (operands.batch) {
+    const std::int64_t step = step_of(spec, plan, operands);
+    layout.extents.at(layout.rank) = step == 0 ? 1 : static_cast<cuuint64_t>(operands.batch->products);
+    layout.strides.at(layout.rank - 1) = step == 0 ? kMapUnit : static_cast<cuuint64_t>(step);
+    layout.box.at(layout.rank) = 1;
+    ++layout.rank;
+  }
   if (is_unused(spec, problem)) stand_on(layout, operands.c);
   return layout;
 }
@@ -228,7 +243,7 @@ KernelScalar::KernelScalar(ScalarArgument argument, const Operands& operands)
       ld(std::max<std::int64_t>(1, operands.ld.c)),
       inverse(operands.bias == 0 ? 0 : std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(ld)),
       bias(operands.bias),
-      step(static_cast<std::int64_t>(operands.step_bytes.c)) {}
+      step(static_cast<std::int64_t>(steps_of(operands).c)) {}
 
 KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem, const Operands& operands,
                                  Encode encode)
@@ -242,7 +257,10 @@ KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem,
   for (const WorkspaceSlice& slice : plan.workspace.slices()) {
     slices_.push_back({address_of(slice, operands.workspace), slice.bytes > 0 ? step : 0});
   }
-  for (std::size_t i = 0; i < maps_.size(); ++i) encode(maps_[i], tensor_map(plan.maps[i], plan, problem, operands));
+  for (std::size_t i = 0; i < maps_.size(); ++i) {
+    encode(maps_[i].map, tensor_map(plan.maps[i], plan, problem, operands));
+    maps_[i].apart = step_of(plan.maps[i], plan, operands) == 0 ? 0 : 1;
+  }
 }
 
 std::pmr::vector<void*> KernelArguments::addresses(const LaunchStep& step) {

@@ -35,6 +35,14 @@ struct KernelAddress {
 };
 static_assert(offsetof(KernelAddress, step) == 8 && sizeof(KernelAddress) == 16, "as kernels read it");
 
+/// A tensor map as a kernel gets it. A plain program reads `map` alone, one for a batch all of this: it is the type
+/// BatchMap of templates/device/batch_map.cuh.
+struct KernelMap {
+  CUtensorMap map;
+  std::int64_t apart = 0;  ///< matrices of the map from one product to the next
+};
+static_assert(offsetof(KernelMap, apart) == 128 && sizeof(KernelMap) >= 192, "as kernels read it");
+
 /// The parameters of cuTensorMapEncodeTiled, contiguous dimension first.
 struct TensorMapLayout {
   CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT32;
@@ -51,7 +59,8 @@ struct TensorMapLayout {
 
 /// A plan's tensor map in one call. `problem` is the one that runs: where its k is 0, nothing is read of A and B, whose
 /// addresses need not be valid; there, and where an extent is 0, the map stands on the 16 bytes around C's first
-/// element, the one address that is certainly valid.
+/// element, the one address that is certainly valid. The products of a batch are one dimension more, behind the others;
+/// if they share the matrix, of one product.
 TensorMapLayout tensor_map(const TensorMapSpec& spec, const LaunchPlan& plan, const Problem& problem,
                            const Operands& operands);
 
@@ -113,7 +122,7 @@ class KernelArguments {
   std::array<std::int64_t, 3> extents_;
   std::array<KernelScalar, 2> scalars_;
   std::pmr::vector<KernelAddress> slices_{&memory_};
-  std::pmr::vector<CUtensorMap> maps_;
+  std::pmr::vector<KernelMap> maps_;
 };
 
 }  // namespace mmtune

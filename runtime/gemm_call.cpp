@@ -194,7 +194,7 @@ GemmCall check_call(const Gemm& call, CallPurpose purpose, const GemmPointers& p
                                   writes && call.epilogue.bias != Bias::none, types.c, call.precision);
   checked.fusion = {call.epilogue.activation, by_rows ? call.epilogue.bias : exchanged(call.epilogue.bias), loads,
                     checked.batch > 1 && c.addresses.empty()};
-  checked.operands.step_bytes = {at_a.step_bytes, at_b.step_bytes, at_c.step_bytes};
+  checked.step_bytes = {at_a.step_bytes, at_b.step_bytes, at_c.step_bytes};
   checked.pointers = {a.addresses, b.addresses, pointers.c};
   checked.problem.align = alignment_of(problem, checked.operands.ld, {at_a.low_bits, at_b.low_bits, at_c.low_bits});
   return checked;
@@ -220,9 +220,9 @@ Operands operands_of(const GemmCall& call, std::int64_t number) {
   Operands operands = call.operands;
   if (call.pointers.c.empty()) {
     const auto steps = static_cast<std::uintptr_t>(number);
-    operands.a += steps * operands.step_bytes.a;
-    operands.b += steps * operands.step_bytes.b;
-    operands.c += steps * operands.step_bytes.c;
+    operands.a += steps * call.step_bytes.a;
+    operands.b += steps * call.step_bytes.b;
+    operands.c += steps * call.step_bytes.c;
     return operands;
   }
   const auto index = static_cast<std::size_t>(number);

@@ -13,6 +13,7 @@ struct GemmCall {
   Problem problem;    ///< with the alignment that the operands of all products really have
   Operands operands;  ///< of the first product
   std::int64_t batch = 1;
+  Addresses step_bytes;   ///< from a product's operands to those of the next
   Fusion fusion;          ///< of the epilogue, for the row-major C; batched for several products at equal distances
   GemmPointers pointers;  ///< where not empty, the operands of all products, by the names of `problem`
 

@@ -97,13 +97,13 @@ void launch_step(CUfunction function, const LaunchStep& step, std::int64_t block
                  KernelArguments& arguments, CUstream stream) {
   LaunchConfig config(step);
   config.driver.gridDimX = static_cast<unsigned>(blocks);
-  config.driver.gridDimZ = static_cast<unsigned>(products);
+  config.driver.gridDimZ *= static_cast<unsigned>(products);
   config.driver.hStream = stream;
   const CUresult result = cuda().cuLaunchKernelEx(&config.driver, function, arguments.addresses(step).data(), nullptr);
   if (result == CUDA_SUCCESS) return;
   check(result,
         fmt::format("launching {} with grid {}x{}x{}, block {}x{}x{}, cluster {}x{}x{}, {} bytes of shared memory",
-                    step.kernel, blocks, step.grid.y, products, step.block.x, step.block.y, step.block.z,
+                    step.kernel, blocks, step.grid.y, step.grid.z * products, step.block.x, step.block.y, step.block.z,
                     step.cluster.x, step.cluster.y, step.cluster.z, step.smem_bytes)
             .c_str());
 }
@@ -133,13 +133,14 @@ std::int64_t batch_workspace_bytes(const LaunchPlan& plan, std::int64_t products
 }
 
 void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
-            CUstream stream, std::int64_t products) {
+            CUstream stream) {
   check_operands(plan, problem, operands);
   if (problem.m == 0 || problem.n == 0) return;
   Problem run = problem;
   Operands given = operands;
   unify_empty_product(run, given);
 
+  const std::int64_t products = given.batch ? given.batch->products : 1;
   KernelArguments arguments(plan, run, given, encode);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     launch_step(kernel.function(i), plan.steps[i], kernel.blocks(plan, i), products, arguments, stream);

@@ -2,12 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "runtime/driver.h"
 #include "templates/launch_plan.h"
 
 namespace mmtune {
+
+/// Several products at equal distances.
+struct Batch {
+  std::int64_t products = 1;
+  Addresses step_bytes;  ///< from the operands of a product to those of the next
+};
 
 /// Operands on the device. `alpha` and `beta` are converted to the precision's scalar type; for int32 they must be
 /// integers in range.
@@ -22,7 +29,7 @@ struct Operands {
   CUdeviceptr bias = 0;           ///< of programs that were rendered with one: m or n elements in the format of C
   CUdeviceptr alpha_address = 0;  ///< of programs that load their scalars, for which alpha and beta do not count
   CUdeviceptr beta_address = 0;
-  Addresses step_bytes = {};  ///< of programs for a batch: from the operands of a product to those of the next
+  std::optional<Batch> batch = {};  ///< of programs for a batch, and of no others
 };
 
 /// A loaded program with one function per distinct step of its plan, its limits raised to what the plan needs.
@@ -55,9 +62,8 @@ std::int64_t batch_workspace_bytes(const LaunchPlan& plan, std::int64_t products
 /// Enqueues the plan's steps on the stream. Empty outputs launch nothing; alpha = 0 and k = 0 both run with
 /// both zero, so that A and B are not read, as BLAS has it, and C becomes beta * C whatever alpha is. Does not
 /// synchronise or allocate on the GPU; may be captured into a graph. The context of the kernel must be current. Throws
-/// UsageError for operands that check_operands refuses. `products`, of a program for a batch, are products of the
-/// problem, at most products_at_once().
+/// UsageError for operands that check_operands refuses. Of a batch there may be at most products_at_once().
 void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
-            CUstream stream, std::int64_t products = 1);
+            CUstream stream);
 
 }  // namespace mmtune

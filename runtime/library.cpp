@@ -105,7 +105,10 @@ struct Library::Impl {
     for (std::int64_t i = 0; i < checked.batch; i += at_once) {
       Operands operands = operands_of(checked, i);
       if (lease) operands.workspace = lease->address();
-      launch(*what->kernel, what->choice.plan, checked.problem, operands, stream, std::min(at_once, checked.batch - i));
+      if (what->choice.fusion.batched) {
+        operands.batch = Batch{std::min(at_once, checked.batch - i), checked.step_bytes};
+      }
+      launch(*what->kernel, what->choice.plan, checked.problem, operands, stream);
       if (what->finish) launch(*what->finish->kernel, what->finish->plan, checked.problem, operands, stream);
     }
     if (record_file) what->products.fetch_add(checked.batch, std::memory_order_relaxed);

@@ -18,7 +18,7 @@ struct Arg {
     extent,   ///< of the problem, 64-bit signed
     scalar,   ///< in the precision's scalar type (templates/dtype.h)
     slice,    ///< the address of a slice of the workspace; null where the slice is empty
-    map,      ///< a tensor map, to be passed as `const __grid_constant__ TensorMap`
+    map,      ///< a tensor map, to be passed as `const __grid_constant__ ProductMap`
     number,   ///< a 64-bit signed integer that the plan knows
   };
 

@@ -32,9 +32,13 @@ bool launches_alike(const LaunchPlan& x, const LaunchPlan& y) {
 }
 
 std::string_view why_unbatched(const LaunchPlan& plan) {
-  const auto is_resident = [](const LaunchStep& step) { return step.resident; };
-  if (std::any_of(plan.steps.begin(), plan.steps.end(), is_resident)) return "its blocks wait for each other";
-  return plan.maps.empty() ? "" : "its tensor maps are of one product";
+  for (const LaunchStep& step : plan.steps) {
+    if (step.resident) return "its blocks wait for each other";
+    if (step.grid.z > 1) return "its grid has layers of its own";
+  }
+  const auto is_of_matrices = [](const TensorMapSpec& map) { return map.dimensions.size() == 2; };
+  if (!std::all_of(plan.maps.begin(), plan.maps.end(), is_of_matrices)) return "its tensor maps are of no matrices";
+  return "";
 }
 
 std::int64_t block_threads(const LaunchStep& step) { return product(step.block); }

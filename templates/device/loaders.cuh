@@ -8,16 +8,16 @@
 // Needs the rendered constants BK and THREADS, and the type Accumulator.
 #pragma once
 
+#include "mmtune/batch_map.cuh"
 #include "mmtune/copy.cuh"
 #include "mmtune/index.cuh"
 #include "mmtune/numeric.cuh"
-#include "mmtune/tma.cuh"
 
 // What a loader needs to know of its operand.
 template <class Input>
 struct Operand {
   const Input* matrix;
-  const TensorMap* map;
+  const ProductMap* map;
   i64 ld;
   i64 extent;   // of the matrix, in the direction that is not k
   i64 first;    // this block's first position there
@@ -161,7 +161,7 @@ struct AsyncLoader {
 // By the tensor memory accelerator, asked by one thread, for an operand that lies as shared memory wants it.
 template <class Input, int EXTENT, int ROW>
 struct TmaLoader {
-  const TensorMap* map;
+  const ProductMap* map;
   int column;
   int row;
 

@@ -2,7 +2,7 @@
 // (sm_90 and later), and the moves that its two ends need. Needs cluster addresses as tma.cuh has them.
 #pragma once
 
-#include "mmtune/tma.cuh"
+#include "mmtune/batch_map.cuh"
 
 // A place in a ring of STAGES stages, each of which is used again and again; parity tells rounds apart.
 template <int STAGES_>
@@ -41,11 +41,24 @@ __device__ __forceinline__ void copy_box_to(unsigned short blocks, unsigned targ
       "l"(map), "r"(column), "r"(row), "r"(barrier), "h"(blocks)
       : "memory");
 }
+__device__ __forceinline__ void copy_box_to(unsigned short blocks, unsigned target, const BatchMap* map,
+                                            unsigned barrier, int column, int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+      " [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(target),
+      "l"(&map->map), "r"(column), "r"(row), "r"(map->layer()), "r"(barrier), "h"(blocks)
+      : "memory");
+}
 
 // Copies a box from shared memory to the map's matrix, what lies inside of it. PTX ISA: cp.async.bulk.tensor.
 __device__ __forceinline__ void store_box(const TensorMap* map, unsigned source, int column, int row) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(column),
                "r"(row), "r"(source)
+               : "memory");
+}
+__device__ __forceinline__ void store_box(const BatchMap* map, unsigned source, int column, int row) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map->map),
+               "r"(column), "r"(row), "r"(map->layer()), "r"(source)
                : "memory");
 }
 
@@ -74,6 +87,7 @@ __device__ __forceinline__ void store_remote(unsigned remote, unsigned remote_ba
 __device__ __forceinline__ void prefetch_map(const TensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
+__device__ __forceinline__ void prefetch_map(const BatchMap* map) { prefetch_map(&map->map); }
 
 // THREADS_ threads of the block meet at one of its 16 barriers; 0 is that of __syncthreads(). One that only arrives
 // does not wait. PTX ISA: barrier.

@@ -47,7 +47,7 @@ template <class... Coordinates>
 __device__ __forceinline__ void copy_box(unsigned target, const TensorMap* map, unsigned barrier,
                                          Coordinates... begin) {
   constexpr int RANK = sizeof...(Coordinates);
-  static_assert(RANK == 2 || RANK == 3, "boxes of matrices, whole or cut into columns");
+  static_assert(RANK == 2 || RANK == 3, "boxes of matrices, whole, cut into columns or of a batch");
   const int at[] = {begin...};
   if constexpr (RANK == 2) {
     asm volatile(

@@ -8,7 +8,7 @@
 
 // Copies this block's share of an operand's tile, EXTENT rows or columns of C by BK, to all that need it.
 template <int EXTENT, int SHARERS, bool ALONG_K>
-__device__ __forceinline__ void fetch_tile(unsigned target, const TensorMap* map, int position, int k0, int share,
+__device__ __forceinline__ void fetch_tile(unsigned target, const ProductMap* map, int position, int k0, int share,
                                            unsigned short blocks, unsigned barrier) {
   const auto copy = [&](int line, int column, int row) {
     if constexpr (SHARERS == 1) {

@@ -22,7 +22,7 @@ struct Target {
   Output* C;
   i64 ldc;
   int m, n;
-  const TensorMap* map;  // STORE_BOXES: boxes of STORE_ROWS lines
+  const ProductMap* map;  // STORE_BOXES: boxes of STORE_ROWS lines
 };
 
 // Where in C, from the warpgroup's first element on, a thread's sum number i of fragment f belongs.

@@ -57,8 +57,8 @@ struct Call {
   Scalar alpha, beta;
   Target target;
   Accumulator* partial;
-  const TensorMap* map_a;
-  const TensorMap* map_b;
+  const ProductMap* map_a;
+  const ProductMap* map_b;
 
   // Of tiles of a whole cluster.
   __device__ __forceinline__ int tiles_m() const { return (m + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }

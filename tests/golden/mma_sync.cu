@@ -5,6 +5,7 @@ using InputA = float;
 using InputB = float;
 using Output = float;
 using Accumulator = float;
+[[maybe_unused]] constexpr bool BATCHED = false;  // blocks' third coordinates are products
 using Scalar = float;
 
 [[maybe_unused]] constexpr int ARCH = 90;  // compute capability compiled for

@@ -186,6 +186,53 @@ TEST(KernelArguments, ScalarsThatAreLoadedAreAddressesAndNoneForAnEmptyProduct) 
   EXPECT_EQ(values(), std::pair(CUdeviceptr{0}, CUdeviceptr{0x6000}));
 }
 
+TEST(KernelArguments, AddressesAreFollowedByTheStepsOfABatch) {
+  Call call;
+  call.plan.workspace.add("sums", 300);
+  call.plan.workspace.add("nothing", 0);
+  call.operands.workspace = 0x4000;
+  LaunchStep step;
+  step.args = {
+      Arg::operand(Operand::a), Arg::operand(Operand::b), Arg::operand(Operand::c), Arg::slice(0), Arg::slice(1),
+      Arg::scalar(Scalar::beta)};
+  const auto words = [&](int word) {
+    KernelArguments arguments(call.plan, call.problem, call.operands, encode_nothing);
+    std::vector<std::uint64_t> found;
+    for (const void* at : arguments.addresses(step)) {
+      found.push_back(value_at<std::uint64_t>(static_cast<const char*>(at) + 8 * word));
+    }
+    return found;
+  };
+  EXPECT_THAT(std::vector(words(1)).front(), 0u) << "a product alone";
+  call.operands.batch = Batch{7, {std::uintptr_t{1} << 42, 0, 48}};
+  const std::vector<std::uint64_t> steps = words(1);
+  EXPECT_THAT(std::vector(steps.begin(), steps.begin() + 5),
+              testing::ElementsAre(std::uint64_t{1} << 42, 0, 48, 512, 0));
+  EXPECT_EQ(words(5).back(), 48u) << "of C, for an epilogue";
+  EXPECT_EQ(words(0).front(), 0x1000u);
+}
+
+TEST(CheckOperands, StepsOfABatchCountForTheAlignment) {
+  Call call;
+  call.plan.needs = {16, 16, 16};
+  call.operands.batch = Batch{2, {4096, 0, 8192}};
+  EXPECT_EQ(call.refusal(), "");
+  call.operands.batch->step_bytes.b = 8;
+  EXPECT_THAT(call.refusal(), HasSubstr("B: address, leading dimension, row length and stride are aligned to 8 bytes"));
+}
+
+TEST(ProductsAtOnce, ShareTheWorkspace) {
+  LaunchPlan plan;
+  EXPECT_EQ(products_at_once(plan, 0), 65535) << "layers of a grid";
+  EXPECT_EQ(batch_workspace_bytes(plan, 1000), 0);
+  plan.workspace.add("sums", 300);
+  EXPECT_EQ(batch_workspace_bytes(plan, 1), 300);
+  EXPECT_EQ(batch_workspace_bytes(plan, 3), 2 * 512 + 300);
+  EXPECT_EQ(products_at_once(plan, 300), 1);
+  EXPECT_EQ(products_at_once(plan, 3 * 512), 3);
+  EXPECT_EQ(products_at_once(plan, std::int64_t{1} << 40), 65535);
+}
+
 TEST(KernelArguments, SlicesLieOneBehindTheOtherAndEmptyOnesNowhere) {
   Call call;
   LaunchStep step;
@@ -288,6 +335,32 @@ TEST(TensorMap, MayBeOverASlice) {
   EXPECT_EQ(map.address, 0x4200u);
   EXPECT_EQ(map.strides[0], 128U);
   EXPECT_EQ(map.swizzle, CU_TENSOR_MAP_SWIZZLE_NONE);
+}
+
+TEST(TensorMap, OfABatchHasTheProductsAsItsLastDimension) {
+  Call call;
+  call.operands.ld.a = 24;
+  call.operands.batch = Batch{5, {16, 0, 8192}};
+  const TensorMapSpec a{.name = "A", .base = Arg::operand(Operand::a), .dimensions = {{16, 16}, {64, 8, {.rows = 1}}}};
+  TensorMapSpec b = a;
+  b.base = Arg::operand(Operand::b);
+  const TensorMapLayout own = tensor_map(a, call.plan, call.problem, call.operands);
+  EXPECT_EQ(own.rank, 3U);
+  EXPECT_THAT(own.extents, testing::ElementsAre(16, 64, 5, 0, 0));
+  EXPECT_THAT(own.strides, testing::ElementsAre(96, 16, 0, 0)) << "closer than the rows";
+  EXPECT_THAT(own.box, testing::ElementsAre(16, 8, 1, 0, 0));
+  EXPECT_EQ(tensor_map(b, call.plan, call.problem, call.operands).extents[2], 1u) << "shared by all products";
+  SliceMap copies(16);
+  copies.operands.batch = call.operands.batch;
+  EXPECT_EQ(copies.layout().strides[1], 2560u) << "the workspace of a product";
+
+  LaunchStep step;
+  step.args = {call.plan.add_map(a), call.plan.add_map(b)};
+  KernelArguments arguments(call.plan, call.problem, call.operands, encode_nothing);
+  const auto at = arguments.addresses(step);
+  const auto apart = [&](int i) { return value_at<std::int64_t>(static_cast<char*>(at[i]) + 128); };
+  EXPECT_EQ(apart(0), 1);
+  EXPECT_EQ(apart(1), 0);
 }
 
 TEST(TensorMap, HasNoEmptyExtentAndAValidAddressWhenNothingIsRead) {

@@ -67,11 +67,22 @@ void add_epilogues(const Family& family, std::vector<Compile>& cases) {
     each.fusion.bias = i % 2 == 0 ? Bias::per_row : Bias::per_column;
     each.fusion.activation = i / 2 % 2 == 0 && !is_integer ? Activation::gelu : Activation::relu;
     each.fusion.loads_scalars = i % 4 == 0;
+    each.fusion.batched = i % 6 == 0;
     if (i % 3 == 0) cases.push_back(each);
   }
 }
 
-/// Random legal configurations, for well and for badly aligned operands.
+/// Some of these for a batch.
+void add_batches(const Family& family, std::vector<Compile>& cases) {
+  std::vector<Compile> defaults;
+  add_defaults(family, defaults);
+  for (std::size_t i = 0; i < defaults.size(); i += 5) {
+    cases.push_back(defaults[i]);
+    cases.back().fusion.batched = true;
+  }
+}
+
+/// Random legal configurations, for well and for badly aligned operands; every other one for a batch, where it can be.
 void add_random(const Family& family, std::vector<Compile>& cases) {
   std::mt19937 random(1);
   const auto any = [&](const auto& values) { return values[random() % std::size(values)]; };
@@ -81,8 +92,10 @@ void add_random(const Family& family, std::vector<Compile>& cases) {
     const Problem problem = packed_problem(any(kAllPrecisions), any(kAllLayouts), extent, extent, extent);
     std::vector<Setting> settings;
     for (const ParamInfo& param : family.params()) settings.push_back({std::string(param.name), any(param.values)});
-    const Compile candidate{&family, problem, Config(std::move(settings)), &catalog_gpu(any(kGpus))};
+    Compile candidate{&family, problem, Config(std::move(settings)), &catalog_gpu(any(kGpus))};
     if (!family.broken_rule(problem, candidate.config, *candidate.gpu).empty()) continue;
+    const bool can_batch = why_unbatched(family.plan(problem, candidate.config, *candidate.gpu)).empty();
+    candidate.fusion.batched = can_batch && found % 2 == 0;
     cases.push_back(candidate);
     ++found;
   }
@@ -133,6 +146,13 @@ TEST_P(CompileFamilies, DefaultsForAllPrecisionsLayoutsAndTargets) {
 TEST_P(CompileFamilies, DefaultsWithEpilogues) {
   std::vector<Compile> cases;
   add_epilogues(*GetParam(), cases);
+  EXPECT_FALSE(cases.empty());
+  for (const std::string& text : complaints(cases)) ADD_FAILURE() << text;
+}
+
+TEST_P(CompileFamilies, DefaultsForBatches) {
+  std::vector<Compile> cases;
+  add_batches(*GetParam(), cases);
   EXPECT_FALSE(cases.empty());
   for (const std::string& text : complaints(cases)) ADD_FAILURE() << text;
 }

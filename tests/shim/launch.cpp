@@ -104,7 +104,7 @@ std::vector<char> MatrixMemory::image() const {
 }
 
 void launch(const Program& program, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
-            Order order, const std::string& what, int products) {
+            Order order, const std::string& what) {
   if (const std::string fault = plan_fault(plan); !fault.empty()) throw Error(fmt::format("{}: {}", what, fault));
   check_operands(plan, problem, operands);
   if (problem.m == 0 || problem.n == 0) return;
@@ -122,7 +122,7 @@ void launch(const Program& program, const LaunchPlan& plan, const Problem& probl
     auto addresses = arguments.addresses(step);
     const auto count = static_cast<int>(addresses.size());
     LaunchStep layers = step;
-    layers.grid.z = products;
+    if (given.batch) layers.grid.z *= static_cast<int>(given.batch->products);
     Launch launch{layers, [&] { kernel(addresses.data(), count); }, order, what};
     if (step.overlaps_previous) launch.previous = previous;
     shim::run(launch);

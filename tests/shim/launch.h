@@ -48,6 +48,6 @@ class MatrixMemory {
 /// Runs the plan's steps, as launch() of runtime/launch.h does; `what` is named in reports. Throws UsageError as that
 /// does, and Error for a plan with a fault or a tensor map that the driver would refuse.
 void launch(const Program& program, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
-            Order order, const std::string& what, int products = 1);
+            Order order, const std::string& what);
 
 }  // namespace mmtune::shim

@@ -50,6 +50,27 @@ double time_us(const Problem& problem, const LaunchPlan& plan, const char* gpu =
   return predict(problem, plan, catalog_gpu(gpu), 0).time_us;
 }
 
+TEST(Cost, ProductsOfABatchRunSideBySide) {
+  const DeviceSpec& device = catalog_gpu("h200");
+  const Problem problem = square(64);
+  const LaunchPlan whole = tiled_plan(problem, 64, 64, 8, 4), split = tiled_plan(problem, 32, 32, 4, 4, 4);
+  const auto time = [&](const LaunchPlan& plan, std::int64_t products) {
+    return predict(problem, plan, device, 0, products).time_us;
+  };
+  EXPECT_EQ(time(whole, 1), time_us(problem, whole));
+  EXPECT_LT(time(whole, 132), 2 * time(whole, 1)) << "a product for each multiprocessor";
+  EXPECT_GT(time(whole, 1 << 16), 20 * time(whole, 1 << 10));
+  EXPECT_LT(time(split, 1), time(whole, 1)) << "alone, more blocks are faster";
+  EXPECT_GT(time(split, 1 << 12), 1.5 * time(whole, 1 << 12)) << "many products have enough of them";
+  const double bytes = minimal_bytes(problem) * (1 << 16);
+  EXPECT_GT(time(whole, 1 << 16), bytes / device.memory_bandwidth_gb_s / 1e3);
+
+  LaunchPlan resident = whole;
+  resident.steps[0].resident = true;
+  EXPECT_EQ(why_unbatched(resident), "its blocks wait for each other");
+  EXPECT_EQ(time(resident, 100), 100 * time(resident, 1));
+}
+
 TEST(Cost, NeverBeatsTheHardware) {
   for (const auto& [key, gpu] : gpu_catalog()) {
     for (const std::int64_t n : {256, 1024, 4096}) {

@@ -1,6 +1,7 @@
 // What holds for every registered family, and what the simple ones promise in particular.
 #include "templates/families.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "templates/gpu_catalog.h"
+#include "templates/render.h"
 #include "templates/space.h"
 #include "templates/tiling.h"
 
@@ -55,6 +57,31 @@ class EveryFamily : public ::testing::TestWithParam<const Family*> {
 
 INSTANTIATE_TEST_SUITE_P(Registered, EveryFamily, ::testing::ValuesIn(families()),
                          [](const auto& instance) { return std::string(instance.param->name()); });
+
+/// The parameters of all kernels in a source, without what stands in PerProduct<>.
+std::vector<std::string> parameters_of_kernels(std::string_view source) {
+  constexpr std::string_view kKernel = "extern \"C\" __global__", kWrapper = "PerProduct<";
+  std::vector<std::string> found;
+  for (std::size_t at = source.find(kKernel); at != source.npos; at = source.find(kKernel, at + 1)) {
+    std::string parameters(source.substr(at, source.find(") {", at) - at));
+    for (std::size_t wrapper = parameters.find(kWrapper); wrapper != parameters.npos;
+         wrapper = parameters.find(kWrapper)) {
+      parameters.erase(wrapper, parameters.find('>', wrapper) + 1 - wrapper);
+    }
+    found.push_back(std::move(parameters));
+  }
+  return found;
+}
+
+TEST_P(EveryFamily, TakesAddressesAndMapsOfTheBlocksOwnProduct) {
+  const std::string file = fmt::format("templates/families/{}/kernel.cu", family().name());
+  const auto kernels = parameters_of_kernels(TemplateFiles::embedded().text(file));
+  EXPECT_FALSE(kernels.empty());
+  for (const std::string& parameters : kernels) {
+    EXPECT_EQ(parameters.find('*'), parameters.npos) << parameters << ": PerProduct<> of mmtune/batch.cuh";
+    EXPECT_EQ(parameters.find("TensorMap"), parameters.npos) << parameters << ": ProductMap of mmtune/batch_map.cuh";
+  }
+}
 
 TEST_P(EveryFamily, HasDistinctAscendingValues) {
   std::vector<std::string_view> names;

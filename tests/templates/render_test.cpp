@@ -129,6 +129,15 @@ TEST_F(Render, HashFollowsTheEpilogueOnlyWhereThereIsOne) {
   EXPECT_NE(hash(relu), fused);
 }
 
+TEST_F(Render, ABatchIsAConstantOfTheProgram) {
+  const std::string plain = rendered().text;
+  EXPECT_THAT(plain, HasSubstr("constexpr bool BATCHED = false;"));
+  const std::string batched = rendered("BM=64 BN=32 WIDTH=1", Layout::tn, 90, {.batched = true}).text;
+  EXPECT_THAT(batched, StartsWith("// toy BM=64 BN=32 WIDTH=1 for fp16 tn with batched launches\n"));
+  EXPECT_THAT(batched, HasSubstr("constexpr bool BATCHED = true;"));
+  EXPECT_THAT(batched, HasSubstr("using Scalar = float;")) << "not those of an epilogue";
+}
+
 TEST(FinishPlan, CoversCInOneLaunchHoweverLargeItIs) {
   const auto plan = [](std::int64_t m, std::int64_t n) {
     return finish_plan(packed_problem(Precision::fp16, Layout::nn, m, n, 1));

@@ -7,7 +7,7 @@
 //   - alpha and beta are on the host, and so are arrays of addresses for a batch: instead of mmtuneSgemmBatched and the
 //     like there is mmtune_gemm_pointers() in <mmtune/mmtune_c.h>.
 //   - Sums of fp16 and bf16 are fp32, also where a compute type asks for less. Reduced-precision forms of fp32 run as
-//     tf32. Each product of a strided batch is a launch of its own.
+//     tf32.
 //   - A handle may be used by any thread at any time, once its stream and workspace are set.
 //   - Where nothing is tuned, the first call of a kind compiles a kernel, in about a second, if NVRTC is there:
 //     LibraryOptions::compile_untuned. mmtune_prepare() does it before.

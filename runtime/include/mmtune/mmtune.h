@@ -40,7 +40,8 @@ struct LibraryOptions {
   int device = kCurrentDevice;  ///< CUDA ordinal
   std::string model = {};       ///< a known GPU's name, "h200", to ask plan() about it without having it
   /// Lets gemm() compile the fallback where the database has none: once per precision and layout, in a fraction of a
-  /// second. A call with an epilogue then compiles its kernel, too. Otherwise only prepare() compiles anything.
+  /// second. A call with an epilogue or a batch then compiles its kernel, too. Otherwise only prepare() compiles
+  /// anything.
   bool compile_missing = false;
   /// Lets gemm() compile, where nothing is tuned, what prepare() would: at the first call of a precision, layout,
   /// alignment and kind of extents (below 64 or not), in about a second. Other sizes of that kind run the same program.
@@ -66,8 +67,9 @@ enum class Order {
 /// that is what prepare() does. Where it was not called, the product and the epilogue are two kernels, and C is rounded
 /// between them.
 ///
-/// With `batch`, several such products of one shape run one after the other, each on its own matrices and with a launch
-/// of its own: what is saved is the overhead of a call, not that of a launch.
+/// With `batch`, there are several such products of one shape, each of its own matrices. They run side by side in one
+/// launch, by a kernel that is compiled for it: that is what prepare() does. Where it was not called, or where the
+/// kernel cannot do so, each is a launch of its own, one after the other: Answer::why says so.
 struct Gemm {
   Precision precision = kDefaultPrecision;
   Layout layout = Layout::nn;
@@ -109,7 +111,7 @@ struct Answer {
   Match match = Match::exact;
   std::string family;      ///< "simt"; empty where there is nothing to do
   std::string config;      ///< "BM=128 BN=64 …"
-  double expected_us = 0;  ///< time on the GPU, without an epilogue's part
+  double expected_us = 0;  ///< time on the GPU, without an epilogue's part; of a batch, of one product on average
   bool measured = false;   ///< whether expected_us was measured for this size; else the model had a part in it
   std::string why;         ///< one line for people
 };
@@ -149,15 +151,17 @@ class Library {
   /// What gemm() would run. Addresses may be null and then count as aligned.
   Answer plan(const Gemm& call) const;
 
-  /// Device memory that gemm() needs besides the operands: often 0. Addresses as in plan().
+  /// Device memory that gemm() needs besides the operands: often 0. Addresses as in plan(). Of a batch each product has
+  /// a part of it; with less, more launches have fewer products each.
   std::size_t workspace_bytes(const Gemm& call) const;
 
   /// Makes sure that later calls of these sizes and alignments on this stream neither load nor compile nor allocate, so
   /// that they can be captured into a graph. Compiles, if NVRTC is there, what no stored kernel can run: the nearest
   /// tuned configuration, or the fallback. Addresses as in plan().
   ///
-  /// Calls with an epilogue always need NVRTC: what is stored has none. Besides the kernel with the epilogue, one is
-  /// compiled that finishes plain products of other sizes with the same precision, activation and kind of bias.
+  /// Calls with an epilogue, and batches in one launch, always need NVRTC: what is stored has none. Besides the kernel
+  /// with the epilogue, one is compiled that finishes plain products of other sizes with the same precision, activation
+  /// and kind of bias.
   ///
   /// The library's workspaces belong to a stream and live as long as the library. Graphs that were captured from one
   /// stream and run at the same time need their own: Gemm::workspace. Between a captured call's own

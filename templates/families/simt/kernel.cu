@@ -194,8 +194,8 @@ struct Call {
   Accumulator* partial;  // SPLIT: [SPLIT][m][n]
   Accumulator* sums;     // STREAM: of every block a tile between two slices, then of every block one that it hands over
   u32* flags;            // STREAM: whether it has
-  const TensorMap* map_a;
-  const TensorMap* map_b;
+  const ProductMap* map_a;
+  const ProductMap* map_b;
 
   __device__ __forceinline__ Sums aside(int block) const { return Sums(sums + static_cast<i64>(block) * (BM * BN)); }
   __device__ __forceinline__ Sums handed(int block) const { return aside(BLOCKS + block); }
@@ -322,8 +322,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, SourceA A, i64 lda, SourceB B, i64 ldb, Scalar beta,
              PerProduct<Output* __restrict__> C, i64 ldc, PerProduct<Accumulator*> partial,
-             PerProduct<Accumulator*> sums, PerProduct<u32*> flags, const __grid_constant__ TensorMap map_a,
-             const __grid_constant__ TensorMap map_b) {
+             PerProduct<Accumulator*> sums, PerProduct<u32*> flags, const __grid_constant__ ProductMap map_a,
+             const __grid_constant__ ProductMap map_b) {
   if constexpr (LOAD == 2) {
     run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, &map_a, &map_b});
   }

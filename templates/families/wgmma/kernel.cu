@@ -94,8 +94,8 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
-         PerProduct<Accumulator*> partial, const __grid_constant__ TensorMap map_a,
-         const __grid_constant__ TensorMap map_b, const __grid_constant__ TensorMap map_c) {
+         PerProduct<Accumulator*> partial, const __grid_constant__ ProductMap map_a,
+         const __grid_constant__ ProductMap map_b, const __grid_constant__ ProductMap map_c) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Call call{static_cast<int>(m),
