@@ -31,19 +31,27 @@ Problem stacked(Problem problem, std::int64_t products) {
   return problem;
 }
 
-/// The family's configuration that the model expects to be the fastest; infinitely slow if it has none. For a batch, of
-/// those that it expects to suit the stacked product.
+/// The family's configuration that the model expects to be the fastest; infinitely slow if it has none.
+Candidate model_pick(const Family& family, const Problem& problem, const DeviceSpec& device) {
+  const SearchSpace space(family, problem, device);
+  const auto ranked = space.ranked(1);
+  if (ranked.empty()) return {};
+  return {&family, space.config(ranked.front().number), ranked.front().predicted_us};
+}
+
+/// The same for a batch, of those that suit a product alone or the stacked one.
 Candidate model_pick(const Family& family, const Problem& problem, const DeviceSpec& device, std::int64_t products) {
-  const SearchSpace space(family, stacked(problem, products), device);
-  const auto ranked = space.ranked(products > 1 ? kLookedAt : 1);
+  if (products == 1) return model_pick(family, problem, device);
   Candidate pick;
-  for (const RankedConfig& each : ranked) {
-    Config config = space.config(each.number);
-    if (products == 1) return {&family, std::move(config), each.predicted_us};
-    const auto plan = family.legal_plan(problem, config, device);
-    if (!plan) continue;
-    const double model_us = predict(problem, *plan, device, 0, products).time_us;
-    if (model_us < pick.model_us) pick = {&family, std::move(config), model_us};
+  for (const Problem& ranked_for : {problem, stacked(problem, products)}) {
+    const SearchSpace space(family, ranked_for, device);
+    for (const RankedConfig& each : space.ranked(kLookedAt)) {
+      Config config = space.config(each.number);
+      const auto plan = family.legal_plan(problem, config, device);
+      if (!plan) continue;
+      const double model_us = predict(problem, *plan, device, 0, products).time_us;
+      if (model_us < pick.model_us) pick = {&family, std::move(config), model_us};
+    }
   }
   return pick;
 }

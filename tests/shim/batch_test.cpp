@@ -53,7 +53,7 @@ constexpr Case kCases[] = {
     {"simt", kFp32, kNt, "BM=32 BN=32 TM=4 TN=4 SPLIT=4", Shares::nothing, kWide, kColumns},
     {"simt", kFp32, kTn, "BM=32 BN=32 TM=4 TN=4 SPLIT=4 REDUCE=1", Shares::nothing, kWide},
     {"simt", kFp32, kNt, "BM=32 BN=32 TM=4 TN=4 LOAD=1 PACK=1", Shares::nothing, kGaps},
-    {"simt", kFp32, kNn, "BM=32 BN=32 TM=4 TN=4 LOAD=2", Shares::b, kWide},
+    {"simt", kFp32, kTn, "BM=32 BN=32 TM=4 TN=4 LOAD=2", Shares::a, kWide},
     {"simt", kFp32, kTt, "BM=32 BN=32 TM=4 TN=4 LOAD=2 STAGES=3 PACK=1", Shares::a, kGaps},
     {"skinny", Precision::bf16, kNn, "SIDE=0 FEW=4 OWN=2 UNROLL=2 WARPS=4 WARPS_K=2 SPLIT=4", Shares::a, kWide},
     {"skinny", kFp32, kNt, "SIDE=1 FEW=8 OWN=2 UNROLL=1 WARPS=4 WARPS_K=2", Shares::nothing, kGaps},
