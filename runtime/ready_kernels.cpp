@@ -300,9 +300,12 @@ ReadyPtr ReadyKernels::ready_batched(CUcontext context, const Demand& demand, CU
   const ReadyPtr each = ready(context, demand.unbatched(), stream);
   const bool is_stopgap = each->is_stopgap || (can_batch && compile_missing_ && !may_compile);
   ReadyPtr all = one_by_one(*each, why, is_stopgap);
-  if (!is_stopgap) return remember({context, demand}, std::move(all));
-  forgotten_ = true;
-  return all;
+  if (is_stopgap) {
+    forgotten_ = true;
+    return all;
+  }
+  remember({nullptr, demand}, make_ready(all->choice));
+  return remember({context, demand}, std::move(all));
 }
 
 /// The plain product and a kernel that goes over C again; `why` not one.

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "runtime/nearest.h"
 #include "templates/cost.h"
 #include "templates/families.h"
 #include "templates/space.h"
+#include "templates/tiling.h"
 
 namespace mmtune {
 
@@ -17,6 +19,7 @@ namespace {
 
 constexpr double kProvenIsWorth = 1.5;  // proven is worth more than a model's word for less
 constexpr std::size_t kLookedAt = 256;  // configurations of a family, for a batch
+constexpr std::int64_t kFlat = 64;      // rows below which a product alone asks for other kernels than the stacked one
 
 struct Candidate {
   const Family* family = nullptr;
@@ -39,16 +42,24 @@ Candidate model_pick(const Family& family, const Problem& problem, const DeviceS
   return {&family, space.config(ranked.front().number), ranked.front().predicted_us};
 }
 
-/// The same for a batch, of those that suit a product alone or the stacked one.
+/// Whether clusters have blocks beyond C, as those for the stacked product may.
+bool has_idle_blocks(const Problem& problem, const LaunchPlan& plan) {
+  const WorkEstimate& work = plan.work;
+  return main_step(plan).grid.x > tiles_of_c(problem, work.tile_m, work.tile_n) * work.split_k;
+}
+
+/// The same for a batch, of those that suit the stacked product, or a product alone that is flat.
 Candidate model_pick(const Family& family, const Problem& problem, const DeviceSpec& device, std::int64_t products) {
   if (products == 1) return model_pick(family, problem, device);
   Candidate pick;
-  for (const Problem& ranked_for : {problem, stacked(problem, products)}) {
-    const SearchSpace space(family, ranked_for, device);
+  std::vector<Problem> ranked_for{stacked(problem, products)};
+  if (problem.m < kFlat) ranked_for.push_back(problem);
+  for (const Problem& each_for : ranked_for) {
+    const SearchSpace space(family, each_for, device);
     for (const RankedConfig& each : space.ranked(kLookedAt)) {
       Config config = space.config(each.number);
       const auto plan = family.legal_plan(problem, config, device);
-      if (!plan) continue;
+      if (!plan || has_idle_blocks(problem, *plan)) continue;
       const double model_us = predict(problem, *plan, device, 0, products).time_us;
       if (model_us < pick.model_us) pick = {&family, std::move(config), model_us};
     }

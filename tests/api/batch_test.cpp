@@ -124,7 +124,9 @@ TEST_F(Batches, WithoutACompilerAreALaunchForEachProduct) {
   Library library = Library::open({.compile_untuned = true});
   library.prepare(std::array{batch_of(3)});
   EXPECT_EQ(launched_by(library, batch_of(3)), (Launched{3, 1}));
-  EXPECT_THAT(library.gemm(batch_of(3), nullptr).why, HasSubstr("MMTUNE_NVRTC"));
+  const Answer answer = library.gemm(batch_of(3), nullptr);
+  EXPECT_THAT(answer.why, HasSubstr("MMTUNE_NVRTC"));
+  EXPECT_EQ(library.plan(batch_of(3)).why, answer.why);
 }
 
 TEST_F(Batches, WithAnEpilogueAreOneLaunchToo) {
