@@ -16,52 +16,54 @@ namespace mmtune::shim {
 namespace {
 
 using test::FusedBatch;
-using Shares = FusedBatch::Shares;
 
-struct Case {
+struct BatchCase {
   std::string_view family;
   Precision precision;
   Layout layout;
   std::string_view settings;  ///< that are not the default
-  Shares shares;
+  FusedBatch::Shares shares;
   Scene scene;
   Fusion fusion = {};
 };
 
-std::ostream& operator<<(std::ostream& out, const Case& of) {
+std::ostream& operator<<(std::ostream& out, const BatchCase& of) {
   return out << of.family << ' ' << to_string(of.precision) << ' ' << to_string(of.layout) << ' ' << of.settings << ", "
              << of.scene.what << ' ' << to_string(of.fusion);
 }
 
-constexpr Scene kOdd{"odd", 33, 65, 17};
-constexpr Scene kGaps{"odd gaps", 35, 67, 18, test::Values::whole, {.alpha = 1, .beta = -1}, {3, 1}};
-constexpr Scene kWide{"wide gaps", 40, 72, 136, test::Values::whole, {.alpha = 2, .beta = 1}, {16, 16}};
-constexpr Scene kNoDepth{"no depth", 33, 40, 0, test::Values::whole, {.alpha = 3, .beta = 2}};
+std::vector<BatchCase> batch_cases() {
+  using Shares = FusedBatch::Shares;
+  constexpr Scene kOdd{"odd", 33, 65, 17};
+  constexpr Scene kGaps{"odd gaps", 35, 67, 18, test::Values::whole, {.alpha = 1, .beta = -1}, {3, 1}};
+  constexpr Scene kWide{"wide gaps", 40, 72, 136, test::Values::whole, {.alpha = 2, .beta = 1}, {16, 16}};
+  constexpr Scene kNoDepth{"no depth", 33, 40, 0, test::Values::whole, {.alpha = 3, .beta = 2}};
 
-constexpr auto kFp32 = Precision::fp32, kFp64 = Precision::fp64, kFp16 = Precision::fp16;
-constexpr auto kNn = Layout::nn, kNt = Layout::nt, kTn = Layout::tn, kTt = Layout::tt;
-constexpr Fusion kRows{Activation::relu, Bias::per_row, true}, kColumns{Activation::none, Bias::per_column};
+  constexpr auto kFp32 = Precision::fp32, kFp64 = Precision::fp64, kFp16 = Precision::fp16;
+  constexpr auto kNn = Layout::nn, kNt = Layout::nt, kTn = Layout::tn, kTt = Layout::tt;
+  constexpr Fusion kRows{Activation::relu, Bias::per_row, true}, kColumns{Activation::none, Bias::per_column};
 
-constexpr Case kCases[] = {
-    {"naive", kFp32, kNn, "MAPPING=3 BX=8 BY=4 COARSE=4", Shares::nothing, kOdd},
-    {"naive", Precision::e4m3_bf16, kTn, "", Shares::a, kGaps, kColumns},
-    {"reference", kFp32, kTt, "", Shares::b, kGaps},
-    {"tiled", kFp64, kTn, "TILE=16", Shares::nothing, kGaps},
-    {"tiled_coarsened", kFp16, kNt, "TILE=8 CM=1 CN=2", Shares::a, kOdd},
-    {"simt", kFp32, kNn, "BM=32 BN=32 TM=4 TN=4", Shares::b, kGaps, kRows},
-    {"simt", Precision::int32, kTt, "BM=32 BN=32 TM=4 TN=4", Shares::nothing, kNoDepth},
-    {"simt", kFp32, kNt, "BM=32 BN=32 TM=4 TN=4 SPLIT=4", Shares::nothing, kWide, kColumns},
-    {"simt", kFp32, kTn, "BM=32 BN=32 TM=4 TN=4 SPLIT=4 REDUCE=1", Shares::nothing, kWide},
-    {"simt", kFp32, kNt, "BM=32 BN=32 TM=4 TN=4 LOAD=1 PACK=1", Shares::nothing, kGaps},
-    {"simt", kFp32, kTn, "BM=32 BN=32 TM=4 TN=4 LOAD=2", Shares::a, kWide},
-    {"simt", kFp32, kTt, "BM=32 BN=32 TM=4 TN=4 LOAD=2 STAGES=3 PACK=1", Shares::a, kGaps},
-    {"skinny", Precision::bf16, kNn, "SIDE=0 FEW=4 OWN=2 UNROLL=2 WARPS=4 WARPS_K=2 SPLIT=4", Shares::a, kWide},
-    {"skinny", kFp32, kNt, "SIDE=1 FEW=8 OWN=2 UNROLL=1 WARPS=4 WARPS_K=2", Shares::nothing, kGaps},
-    {"mma_sync", kFp16, kTn, "SPLIT=2", Shares::nothing, kWide},
-    {"wgmma", kFp16, kNn, "", Shares::nothing, kWide},
-};
+  return {
+      {"naive", kFp32, kNn, "MAPPING=3 BX=8 BY=4 COARSE=4", Shares::nothing, kOdd},
+      {"naive", Precision::e4m3_bf16, kTn, "", Shares::a, kGaps, kColumns},
+      {"reference", kFp32, kTt, "", Shares::b, kGaps},
+      {"tiled", kFp64, kTn, "TILE=16", Shares::nothing, kGaps},
+      {"tiled_coarsened", kFp16, kNt, "TILE=8 CM=1 CN=2", Shares::a, kOdd},
+      {"simt", kFp32, kNn, "BM=32 BN=32 TM=4 TN=4", Shares::b, kGaps, kRows},
+      {"simt", Precision::int32, kTt, "BM=32 BN=32 TM=4 TN=4", Shares::nothing, kNoDepth},
+      {"simt", kFp32, kNt, "BM=32 BN=32 TM=4 TN=4 SPLIT=4", Shares::nothing, kWide, kColumns},
+      {"simt", kFp32, kTn, "BM=32 BN=32 TM=4 TN=4 SPLIT=4 REDUCE=1", Shares::nothing, kWide},
+      {"simt", kFp32, kNt, "BM=32 BN=32 TM=4 TN=4 LOAD=1 PACK=1", Shares::nothing, kGaps},
+      {"simt", kFp32, kTn, "BM=32 BN=32 TM=4 TN=4 LOAD=2", Shares::a, kWide},
+      {"simt", kFp32, kTt, "BM=32 BN=32 TM=4 TN=4 LOAD=2 STAGES=3 PACK=1", Shares::a, kGaps},
+      {"skinny", Precision::bf16, kNn, "SIDE=0 FEW=4 OWN=2 UNROLL=2 WARPS=4 WARPS_K=2 SPLIT=4", Shares::a, kWide},
+      {"skinny", kFp32, kNt, "SIDE=1 FEW=8 OWN=2 UNROLL=1 WARPS=4 WARPS_K=2", Shares::nothing, kGaps},
+      {"mma_sync", kFp16, kTn, "SPLIT=2", Shares::nothing, kWide},
+      {"wgmma", kFp16, kNn, "", Shares::nothing, kWide},
+  };
+}
 
-class BatchOnTheHost : public testing::TestWithParam<Case> {};
+class BatchOnTheHost : public testing::TestWithParam<BatchCase> {};
 
 TEST_P(BatchOnTheHost, EveryProductIsThatOfItsOwnOperands) {
   const auto& [name, precision, layout, settings, shares, scene, epilogue] = GetParam();
@@ -106,7 +108,7 @@ TEST_P(BatchOnTheHost, EveryProductIsThatOfItsOwnOperands) {
   EXPECT_EQ(batch.complaint({c.data(), c.data() + c.bytes()}), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, BatchOnTheHost, testing::ValuesIn(kCases), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(Kernels, BatchOnTheHost, testing::ValuesIn(batch_cases()), [](const auto& instance) {
   return fmt::format("{}_{}_{}_{}", instance.param.family, to_string(instance.param.precision),
                      to_string(instance.param.layout), instance.index);
 });
