@@ -36,7 +36,8 @@ Portion portion_of(const Choice& choice, const Demand& demand, std::int64_t room
 }
 
 std::int64_t room_of(const Gemm& call) {
-  return call.workspace == nullptr ? kBatchWorkspace : static_cast<std::int64_t>(call.workspace_bytes);
+  constexpr std::size_t kMost = std::size_t{1} << 60;
+  return call.workspace == nullptr ? kBatchWorkspace : static_cast<std::int64_t>(std::min(call.workspace_bytes, kMost));
 }
 
 /// The device of the calling thread's context, or 0.

@@ -21,6 +21,7 @@ namespace {
 constexpr std::chrono::milliseconds kPatienceInAll{50};  // for all locks of databases, as long as a library lives
 constexpr std::int64_t kThin = 64;                       // extents below this ask for other kernels
 constexpr std::int64_t kManyProducts = 1 << 16;          // more ask for no other kernels
+constexpr double kTunedIsWorth = 1.5;                    // more than a model's word, for a batch too
 constexpr std::string_view kNotCompiled = "its kernel is not compiled with it; call prepare() before";
 
 /// What tells a program from others: the hash of its machine code, else what is to be compiled.
@@ -129,9 +130,22 @@ ReadyPtr ReadyKernels::one_by_one(const Ready& each, std::string_view why, bool 
   return make_ready(std::move(choice), each.kernel, is_stopgap, each.finish);
 }
 
+/// The model's time of a choice that is not compiled yet, of each product.
+double ReadyKernels::model_us(const Choice& choice, const Demand& demand) const {
+  Problem timed = demand.problem;
+  timed.k = std::max<std::int64_t>(1, timed.k);
+  const LaunchPlan plan = choice.family->plan(timed, choice.config, device_);
+  return predict(timed, plan, device_, 0, demand.products).time_us / static_cast<double>(demand.products);
+}
+
 std::optional<Choice> ReadyKernels::to_compile(const Demand& demand) const {
-  auto choice = table_.recompiled(demand.problem);
-  return choice ? std::move(choice) : untuned_choice(demand.problem, device_, demand.products);
+  auto tuned = table_.recompiled(demand.problem);
+  if (tuned && demand.products == 1) return tuned;
+  auto untuned = untuned_choice(demand.problem, device_, demand.products);
+  if (!tuned || !untuned) return tuned ? std::move(tuned) : std::move(untuned);
+  // What won alone need not be for many.
+  const bool is_slow = model_us(*tuned, demand) > kTunedIsWorth * model_us(*untuned, demand);
+  return is_slow ? std::move(untuned) : std::move(tuned);
 }
 
 /// What was compiled for the first problem of its kind, for all others that it can run.
@@ -146,10 +160,8 @@ std::optional<Choice> ReadyKernels::first_pick(const Demand& demand) {
   if (!choice) return std::nullopt;
   Problem timed = problem;
   timed.k = std::max<std::int64_t>(1, timed.k);
-  const auto plan = choice->family->legal_plan(timed, choice->config, device_);
-  if (!plan) return std::nullopt;
-  choice->expected_us =
-      predict(timed, *plan, device_, 0, demand.products).time_us / static_cast<double>(demand.products);
+  if (!choice->family->legal_plan(timed, choice->config, device_)) return std::nullopt;
+  choice->expected_us = model_us(*choice, demand);
   choice->plan = choice->family->plan(problem, choice->config, device_);
   choice->why = "nothing is tuned for this call: what was compiled for another one";
   return choice;
@@ -368,6 +380,8 @@ ReadyPtr ReadyKernels::prepared_batched(CUcontext context, const Demand& demand)
     ready = one_by_one(*each, why, each->is_stopgap);
   } else {
     prepare_fallback(context, demand.problem, Compile::no);
+    const Fusion each = demand.fusion.unbatched();  // of other sizes, too
+    if (each.has_epilogue() && !each.loads_scalars) finish(context, demand.problem, each, Compile::yes);
   }
   if (ready->is_stopgap || (known != nullptr && (*known)->answer.why == ready->answer.why)) return ready;
   ready_.put({nullptr, demand}, make_ready(ready->choice));

@@ -122,6 +122,7 @@ class ReadyKernels {
   ReadyPtr one_by_one(const Ready& each, std::string_view why, bool is_stopgap) const;
   std::optional<Finish> finish(CUcontext context, const Problem& problem, const Fusion& fusion, Compile compile);
   void prepare_fallback(CUcontext context, const Problem& problem, Compile compile);
+  double model_us(const Choice& choice, const Demand& demand) const;
   std::optional<Choice> to_compile(const Demand& demand) const;
   std::optional<Choice> first_pick(const Demand& demand);
   Error nothing_to_run(const Problem& problem) const;

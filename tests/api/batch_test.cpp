@@ -136,6 +136,9 @@ TEST_F(Batches, WithAnEpilogueAreOneLaunchToo) {
   library.prepare(std::array{call});
   EXPECT_EQ(launched_by(library, call), (Launched{1, 3}));
   EXPECT_THAT(library.gemm(call, nullptr).why, HasSubstr("compiled with relu and batched launches"));
+  Gemm other = batch_of(1, 32);
+  other.epilogue = call.epilogue;
+  EXPECT_EQ(launched_by(library, other), (Launched{2, 1})) << "other sizes have a second kernel";
 }
 
 TEST_F(Batches, EveryProductHasAPartOfTheWorkspace) {
@@ -189,6 +192,21 @@ TEST_F(Batches, WhereNothingIsTunedThePickIsForAllProducts) {
   const Answer answer = library.gemm(call, nullptr);
   EXPECT_EQ(answer.match, Match::predicted);
   EXPECT_EQ(launched_by(library, call), (Launched{1, 2000})) << answer.config;
+}
+
+TEST_F(Batches, AConfigurationForAProductAloneIsNotCompiledForMany) {
+  tuned("simt", "BM=32 BN=32 BK=8 TM=4 TN=4 SPLIT=8", Precision::fp32, Layout::tt);
+  Library library = Library::open();
+  const auto config_of = [&](std::int64_t products) {
+    Gemm call = batch_of(products);
+    call.layout = Layout::tt;
+    call.lda = 65;  // nothing is tuned for this alignment
+    library.prepare(std::array{call});
+    return library.gemm(call, nullptr).config;
+  };
+  EXPECT_THAT(config_of(1), HasSubstr("SPLIT=8"));
+  EXPECT_THAT(config_of(2), HasSubstr("SPLIT=8"));
+  EXPECT_THAT(config_of(2000), Not(HasSubstr("SPLIT=8")));
 }
 
 TEST_F(Batches, OfPointersAreALaunchForEachProduct) {
