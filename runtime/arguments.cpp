@@ -105,9 +105,9 @@ constexpr cuuint64_t kMapUnit = 16;  // bytes, of addresses and strides
 
 /// By Operand.
 std::array<CUdeviceptr, 3> addresses_of(const Operands& operands) { return {operands.a, operands.b, operands.c}; }
-Addresses steps_of(const Operands& operands) { return operands.batch ? operands.batch->step_bytes : Addresses{}; }
+Addresses batch_steps(const Operands& operands) { return operands.batch ? operands.batch->step_bytes : Addresses{}; }
 std::array<KernelAddress, 3> kernel_addresses(const Operands& operands) {
-  const auto [a, b, c] = steps_of(operands);
+  const auto [a, b, c] = batch_steps(operands);
   return {KernelAddress{operands.a, static_cast<std::int64_t>(a)},
           {operands.b, static_cast<std::int64_t>(b)},
           {operands.c, static_cast<std::int64_t>(c)}};
@@ -161,7 +161,7 @@ void check_operands(const LaunchPlan& plan, const Problem& problem, const Operan
     check_address("A", operands.a);
     check_address("B", operands.b);
   }
-  const Addresses step = steps_of(operands);  // what these are aligned to, the operands of all products are
+  const Addresses step = batch_steps(operands);  // what these are aligned to, the operands of all products are
   const Alignment have =
       alignment_of(problem, operands.ld, {operands.a | step.a, operands.b | step.b, operands.c | step.c});
   check_alignment("A", have.a, std::max(types.a.bytes, plan.needs.a));
@@ -243,7 +243,7 @@ KernelScalar::KernelScalar(ScalarArgument argument, const Operands& operands)
       ld(std::max<std::int64_t>(1, operands.ld.c)),
       inverse(operands.bias == 0 ? 0 : std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(ld)),
       bias(operands.bias),
-      step(static_cast<std::int64_t>(steps_of(operands).c)) {}
+      step(static_cast<std::int64_t>(batch_steps(operands).c)) {}
 
 KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem, const Operands& operands,
                                  Encode encode)

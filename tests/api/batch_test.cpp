@@ -184,6 +184,20 @@ TEST_F(Batches, KernelsWhoseBlocksWaitForEachOtherAreLaunchedForEachProduct) {
   EXPECT_THAT(library.gemm(call, nullptr).why, HasSubstr("its blocks wait for each other"));
 }
 
+TEST_F(Batches, KernelsWithTensorMapsAreOneLaunchToo) {
+  tuned("wgmma", "", Precision::fp16, Layout::tn);
+  Library library = Library::open();
+  Gemm call = batch_of(500);
+  call.precision = Precision::fp16;
+  call.layout = Layout::tn;
+  library.prepare(std::array{call});
+  EXPECT_EQ(launched_by(library, call), (Launched{1, 500}));
+  EXPECT_EQ(library.gemm(call, nullptr).family, "wgmma");
+  call.stride_a += 4;
+  call.stride_b = 3;
+  EXPECT_NE(library.plan(call).family, "wgmma") << "its maps need distances of 16 bytes";
+}
+
 TEST_F(Batches, WhereNothingIsTunedThePickIsForAllProducts) {
   Library library = Library::open();
   Gemm call = batch_of(2000);
