@@ -27,7 +27,10 @@ constexpr double kReady = 0.85;                // probability that a warp of unr
 constexpr double kSmemBytesPerClock = 128;     // of an SM
 constexpr double kL2BytesPerClockAlone = 64;   // of an SM while few others load
 constexpr double kL2BytesPerClockShared = 25;  // of an SM while all load
+constexpr double kL2BytesPerClockCopied = 45;  // of an SM while all copy 16 bytes a thread
 constexpr double kTmaBytesPerClock = 58;       // of an SM while all load by the accelerator: measured on an H200
+constexpr double kReachedShare = 0.9;          // of the bandwidth of device memory, that loads by it reach
+constexpr double kStoredShare = 0.66;          // and stores
 constexpr double kSmemLatency = 40;            // clocks from a load to its use
 constexpr double kL2Latency = 500;             // clocks
 constexpr double kMemoryLatency = 600;         // clocks
@@ -44,16 +47,19 @@ struct Blocks {
   double iterations;  ///< tiles along k
   double fma;         ///< multiply-adds per iteration, padding included
   double load_bytes;  ///< fetched per iteration
+  double tile_bytes;  ///< of A and B that an iteration multiplies, whichever block fetched them
 };
 
 Blocks blocks_of(const Problem& problem, const PlanCost& cost) {
   const WorkEstimate& work = cost.work;
+  const PrecisionTraits& types = traits(problem.precision);
   const auto tiles = [](std::int64_t extent, double tile) { return std::ceil(static_cast<double>(extent) / tile); };
   return {.count = tiles(problem.m, work.tile_m) * tiles(problem.n, work.tile_n) * work.split_k,
           .warps = cost.block_warps,
           .iterations = tiles(problem.k, static_cast<double>(work.tile_k) * work.split_k),
           .fma = static_cast<double>(work.tile_m) * work.tile_n * work.tile_k,
-          .load_bytes = work.bytes_per_k * work.tile_k};
+          .load_bytes = work.bytes_per_k * work.tile_k,
+          .tile_bytes = static_cast<double>(work.tile_k) * (work.tile_m * types.a.bytes + work.tile_n * types.b.bytes)};
 }
 
 double memory_bytes_per_clock(const DeviceSpec& device) {
@@ -75,7 +81,8 @@ double operand_traffic(const Problem& problem, const WorkEstimate& work, const D
 
 /// Of an SM, by the unit that the kernel uses.
 double multiply_adds_per_clock(const Problem& problem, const WorkEstimate& work, const DeviceSpec& device) {
-  return fma_per_clock_per_sm(device, work.unit.value_or(core_unit(problem.precision)));
+  const Unit unit = work.unit.value_or(core_unit(problem.precision));
+  return work.by_warps ? warp_fma_per_clock_per_sm(device, unit) : fma_per_clock_per_sm(device, unit);
 }
 
 /// The probability that none of so many warps can issue. Of many it is as good as 0.
@@ -97,6 +104,17 @@ struct Demand {
 };
 
 double cube(double x) { return x * x * x; }
+
+/// How resources that are needed at once overlap: what takes x clocks alone counts as a power of x.
+class Overlap {
+ public:
+  explicit Overlap(bool is_asynchronous) : is_asynchronous_(is_asynchronous) {}
+  double power(double x) const { return is_asynchronous_ ? cube(x) * cube(x) : cube(x); }
+  double root(double x) const { return std::cbrt(is_asynchronous_ ? std::sqrt(x) : x); }
+
+ private:
+  bool is_asynchronous_;  // each has a queue of its own, so that they overlap almost perfectly
+};
 
 /// Clocks by what they go to.
 class Clocks {
@@ -120,7 +138,8 @@ class Model {
       : work_(cost.work),
         blocks_(blocks_of(problem, cost)),
         resident_(static_cast<double>(cost.blocks_per_sm) * device.sm_count),
-        cluster_(cost.cluster) {
+        cluster_(cost.cluster),
+        overlap_(cost.work.fetch == Fetch::accelerator) {
     cores_ = multiply_adds_per_clock(problem, work_, device);
     // Kepler's schedulers issue two instructions a clock.
     const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
@@ -128,12 +147,13 @@ class Model {
     const double traffic = operand_traffic(problem, work_, device, blocks_, resident_);
     const double fetched = blocks_.count * blocks_.iterations * blocks_.load_bytes;
     memory_share_ = std::min(1.0, traffic / std::max(1.0, fetched));
-    memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device);
+    const bool streams = work_.fetch == Fetch::accelerator;
+    memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device) / (streams ? kReachedShare : 1);
     const int clustered_sms = kGpcSms / cluster_ * cluster_;  // of a GPC, what whole clusters occupy
     sm_count_ = static_cast<double>(device.sm_count) * clustered_sms / kGpcSms;
     resident_ = cost.blocks_per_sm * sm_count_;
     tile_bytes_ = static_cast<double>(work_.tile_m) * work_.tile_n * traits(problem.precision).c.bytes;
-    store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device);
+    store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device) / (work_.fetch != Fetch::loads ? kStoredShare : 1);
   }
 
   double waves() const { return blocks_.count / resident_; }
@@ -150,10 +170,11 @@ class Model {
     }
     const auto add_waves = [&](double blocks, double times) {
       add_work(clocks, blocks, times);
-      add_edges(clocks, blocks, times);
+      if (!streams()) add_edges(clocks, blocks, times);
     };
     if (full > 0) add_waves(resident_, full);
     if (rest > 0) add_waves(rest, 1);
+    if (streams()) add_streamed_edges(clocks);
   }
 
  private:
@@ -170,17 +191,19 @@ class Model {
   void add_work(Clocks& clocks, double blocks, double waves) const {
     const Demand d = demand(blocks);
     const double iterations = blocks_.iterations * waves;
-    const double cubes = cube(d.schedulers()) + cube(d.shared_memory) + cube(d.l2) + cube(d.memory) + cube(d.latency);
-    const double time = iterations * std::cbrt(cubes);
-    const double issued = time * cube(d.schedulers()) / cubes / d.schedulers();
+    const auto power = [this](double x) { return overlap_.power(x); };
+    const double powers =
+        power(d.schedulers()) + power(d.shared_memory) + power(d.l2) + power(d.memory) + power(d.latency);
+    const double time = iterations * overlap_.root(powers);
+    const double issued = time * power(d.schedulers()) / powers / d.schedulers();
     clocks.add(Bottleneck::arithmetic, issued * d.multiply_adds);
     clocks.add(Bottleneck::instructions, issued * d.instructions);
     clocks.add(Bottleneck::idle, issued * d.idle);
-    clocks.add(Bottleneck::shared_memory, time * cube(d.shared_memory) / cubes);
-    clocks.add(Bottleneck::l2, time * cube(d.l2) / cubes);
-    clocks.add(Bottleneck::memory, time * cube(d.memory) / cubes);
-    clocks.add(Bottleneck::latency, time * cube(d.latency) / cubes);
-    clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
+    clocks.add(Bottleneck::shared_memory, time * power(d.shared_memory) / powers);
+    clocks.add(Bottleneck::l2, time * power(d.l2) / powers);
+    clocks.add(Bottleneck::memory, time * power(d.memory) / powers);
+    clocks.add(Bottleneck::latency, time * power(d.latency) / powers);
+    if (!streams()) clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
   }
 
   /// What comes before and after them: the first fetch and the store of C are covered only by other blocks of the SM.
@@ -192,10 +215,21 @@ class Model {
     clocks.add(Bottleneck::exchange, waves * cluster_clocks(per_sm));
   }
 
+  bool streams() const { return work_.fetch == Fetch::accelerator; }
+
+  /// Where tiles are fetched while others are multiplied: the first fetch, and the store of the last tiles, which L2
+  /// takes.
+  void add_streamed_edges(Clocks& clocks) const {
+    const double fills = work_.persistent ? 1 : std::ceil(waves());
+    clocks.add(Bottleneck::edges, fills * latency() + kL2Latency + tile_bytes_ / kTmaBytesPerClock);
+    clocks.add(Bottleneck::exchange, std::ceil(waves()) * cluster_clocks(1));
+  }
+
   double blocks_per_sm(double blocks) const { return std::ceil(blocks / sm_count_); }
 
   // Blocks of a cluster wait for each other twice and add their sums through each other's shared memory.
   double cluster_clocks(double per_sm) const {
+    if (work_.multicasts) return cluster_ == 1 ? 0 : kL2Latency / std::ceil(waves());
     return cluster_ == 1 ? 0 : 2 * kL2Latency + per_sm * tile_bytes_ / kClusterBytesPerClock;
   }
 
@@ -206,19 +240,36 @@ class Model {
     const double per_scheduler = std::ceil(warps / kSchedulers);
     const double wanted = per_scheduler * kSchedulers / warps / (1 - none_ready(per_scheduler));
     const double active = std::min(1.0, blocks / sm_count_);
-    const double l2_rate =
-        work_.by_accelerator ? kTmaBytesPerClock : std::min(kL2BytesPerClockAlone, kL2BytesPerClockShared / active);
+    const double l2_rate = streams() ? kTmaBytesPerClock
+                           : work_.fetch == Fetch::copies
+                               ? std::min(kL2BytesPerClockAlone, kL2BytesPerClockCopied / active)
+                               : std::min(kL2BytesPerClockAlone, kL2BytesPerClockShared / active);
     Demand demand;
     demand.multiply_adds = per_sm * blocks_.fma / cores_;
     const double issued = per_sm * blocks_.fma * clocks_per_fma_;
     demand.instructions = issued - demand.multiply_adds;
     demand.idle = issued * (wanted - 1);
     demand.shared_memory = per_sm * blocks_.fma * work_.smem_bytes_per_fma / kSmemBytesPerClock;
-    demand.l2 = per_sm * blocks_.load_bytes / l2_rate;
+    demand.l2 = per_sm * (streams() ? blocks_.tile_bytes : blocks_.load_bytes) / l2_rate;
     demand.memory = blocks * blocks_.load_bytes * memory_clocks_per_byte_;
+    if (streams()) add_stores(demand, blocks);
+    if (work_.fetch == Fetch::copies) {
+      demand.memory += blocks * tile_bytes_ * store_clocks_per_byte_ * (1 - 1 / per_sm) / blocks_.iterations;
+    }
     demand.latency =
         std::max(work_.tile_k * kSmemLatency / work_.k_lanes, exposed_latency(demand.schedulers() / per_sm));
     return demand;
+  }
+
+  // A tile passes through shared memory, and nothing is multiplied meanwhile unless another consumer does. All but the
+  // last are stored while others are multiplied.
+  void add_stores(Demand& demand, double blocks) const {
+    const double put = 2 * tile_bytes_ / kSmemBytesPerClock;
+    const double waited = work_.hides_stores ? 0 : put + kL2Latency;
+    const double stored = blocks * tile_bytes_ * store_clocks_per_byte_ * (1 - 1 / std::ceil(waves()));
+    demand.idle += waited / blocks_.iterations;
+    demand.shared_memory += std::max(put, waited) / blocks_.iterations;
+    demand.memory += stored / blocks_.iterations;
   }
 
   double latency() const { return kL2Latency + memory_share_ * (kMemoryLatency - kL2Latency); }
@@ -234,6 +285,7 @@ class Model {
   Blocks blocks_;
   double resident_;  // blocks of a full wave
   int cluster_ = 1;
+  Overlap overlap_;
   double sm_count_ = 0;
   double cores_ = 1;  // multiply-adds per clock and SM
   double clocks_per_fma_ = 0;

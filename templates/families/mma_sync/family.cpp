@@ -128,10 +128,13 @@ struct MmaSync {
     const double loads = static_cast<double>(p.wm + p.wn) / kPieceRows;
     WorkEstimate work;
     work.unit = types.unit;
+    work.by_warps = true;
     // Of a thread and piece along k; a thread's share of an instruction's products is 4 for each element along k.
     work.issue_slots_per_fma = (products + 2 * loads + 8) / (products * 4 * elements);
     work.bytes_per_k = static_cast<double>(p.bm) * types.a.bytes + static_cast<double>(p.bn) * types.b.bytes;
-    work.smem_bytes_per_fma = static_cast<double>(p.wm + p.wn) * types.a.bytes / (p.wm * p.wn);
+    work.smem_bytes_per_fma = static_cast<double>(p.wm + p.wn) * types.a.bytes / (p.wm * p.wn) +
+                              static_cast<double>(p.bm + p.bn) * types.a.bytes / (p.bm * p.bn);  // read and written
+    if (std::min(problem.align.a, problem.align.b) == 16 && is_async(16, device)) work.fetch = Fetch::copies;
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = bk(problem, p);
