@@ -7,6 +7,8 @@
 //                    rounded to what holds for both
 //   all others       set by hand to lie near 9000 times of simt on an H200; no size or configuration is named. So L2 is
 //                    that of a GPU all of whose SMs load
+//   other ways of    likewise, near the squares of a race with cuBLAS on an H200, and the stores near its 8192x8192x64
+//   fetching         (docs/measuring.md); what the accelerator fetches from L2 was measured alone
 #include "templates/cost.h"
 
 #include <algorithm>
@@ -27,10 +29,6 @@ constexpr double kReady = 0.85;                // probability that a warp of unr
 constexpr double kSmemBytesPerClock = 128;     // of an SM
 constexpr double kL2BytesPerClockAlone = 64;   // of an SM while few others load
 constexpr double kL2BytesPerClockShared = 25;  // of an SM while all load
-constexpr double kL2BytesPerClockCopied = 45;  // of an SM while all copy 16 bytes a thread
-constexpr double kTmaBytesPerClock = 58;       // of an SM while all load by the accelerator: measured on an H200
-constexpr double kReachedShare = 0.9;          // of the bandwidth of device memory, that loads by it reach
-constexpr double kStoredShare = 0.66;          // and stores
 constexpr double kSmemLatency = 40;            // clocks from a load to its use
 constexpr double kL2Latency = 500;             // clocks
 constexpr double kMemoryLatency = 600;         // clocks
@@ -39,6 +37,18 @@ constexpr double kClusterBytesPerClock = 24;   // of an SM, that sums over a clu
 constexpr int kGpcSms = 18;                    // of a GPC, in which a cluster lies; 16 in some of a Hopper GPU's
 constexpr double kLaunchUs = 1.9;              // of the first kernel
 constexpr double kNextLaunchUs = 0.6;          // of one that follows in the same graph: measured on an H200
+
+/// What a way of fetching reaches.
+struct FetchRates {
+  double l2_bytes_per_clock;  ///< of an SM while all load
+  double read_share;          ///< of the bandwidth of device memory; 1: what it falls short is in other constants
+  double store_share;         ///< likewise
+};
+constexpr std::array<FetchRates, kFetches> kFetchRates{{
+    {kL2BytesPerClockShared, 1, 1},
+    {45, 1, 0.66},
+    {58, 0.9, 0.66},
+}};
 
 /// One block's share of the work, and how many such blocks there are.
 struct Blocks {
@@ -105,15 +115,16 @@ struct Demand {
 
 double cube(double x) { return x * x * x; }
 
-/// How resources that are needed at once overlap: what takes x clocks alone counts as a power of x.
+/// The norm of what resources need that overlap: the third, or the sixth where each has a queue of its own, so that the
+/// scarcest alone nearly is the time.
 class Overlap {
  public:
-  explicit Overlap(bool is_asynchronous) : is_asynchronous_(is_asynchronous) {}
-  double power(double x) const { return is_asynchronous_ ? cube(x) * cube(x) : cube(x); }
-  double root(double x) const { return std::cbrt(is_asynchronous_ ? std::sqrt(x) : x); }
+  explicit Overlap(bool has_queues) : has_queues_(has_queues) {}
+  double power(double x) const { return has_queues_ ? cube(x) * cube(x) : cube(x); }
+  double root(double x) const { return std::cbrt(has_queues_ ? std::sqrt(x) : x); }
 
  private:
-  bool is_asynchronous_;  // each has a queue of its own, so that they overlap almost perfectly
+  bool has_queues_;
 };
 
 /// Clocks by what they go to.
@@ -147,13 +158,13 @@ class Model {
     const double traffic = operand_traffic(problem, work_, device, blocks_, resident_);
     const double fetched = blocks_.count * blocks_.iterations * blocks_.load_bytes;
     memory_share_ = std::min(1.0, traffic / std::max(1.0, fetched));
-    const bool streams = work_.fetch == Fetch::accelerator;
-    memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device) / (streams ? kReachedShare : 1);
+    rates_ = kFetchRates[static_cast<std::size_t>(work_.fetch)];
+    memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device) / rates_.read_share;
     const int clustered_sms = kGpcSms / cluster_ * cluster_;  // of a GPC, what whole clusters occupy
     sm_count_ = static_cast<double>(device.sm_count) * clustered_sms / kGpcSms;
     resident_ = cost.blocks_per_sm * sm_count_;
     tile_bytes_ = static_cast<double>(work_.tile_m) * work_.tile_n * traits(problem.precision).c.bytes;
-    store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device) / (work_.fetch != Fetch::loads ? kStoredShare : 1);
+    store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device) / rates_.store_share;
   }
 
   double waves() const { return blocks_.count / resident_; }
@@ -186,8 +197,8 @@ class Model {
     return at_once + std::max(0.0, sharers - 1) * (2 * kL2Latency + tile_bytes_ / kL2BytesPerClockShared);
   }
 
-  /// All iterations of so many waves of that many blocks. The third norm of what they need lies between the sum and
-  /// the largest alone; each has a share of it.
+  /// All iterations of so many waves of that many blocks. A norm of what they need lies between the sum and the largest
+  /// alone; each has a share of it.
   void add_work(Clocks& clocks, double blocks, double waves) const {
     const Demand d = demand(blocks);
     const double iterations = blocks_.iterations * waves;
@@ -217,19 +228,19 @@ class Model {
 
   bool streams() const { return work_.fetch == Fetch::accelerator; }
 
-  /// Where tiles are fetched while others are multiplied: the first fetch, and the store of the last tiles, which L2
-  /// takes.
+  /// Where the accelerator fetches a tile while the one before is multiplied: the first fetch, and the store of the
+  /// last tile, which L2 takes.
   void add_streamed_edges(Clocks& clocks) const {
-    const double fills = work_.persistent ? 1 : std::ceil(waves());
-    clocks.add(Bottleneck::edges, fills * latency() + kL2Latency + tile_bytes_ / kTmaBytesPerClock);
-    clocks.add(Bottleneck::exchange, std::ceil(waves()) * cluster_clocks(1));
+    const double tiles = std::ceil(waves());
+    clocks.add(Bottleneck::edges,
+               (work_.persistent ? 1 : tiles) * latency() + kL2Latency + tile_bytes_ / rates_.l2_bytes_per_clock);
+    clocks.add(Bottleneck::exchange, work_.multicasts ? (cluster_ > 1 ? kL2Latency : 0) : tiles * cluster_clocks(1));
   }
 
   double blocks_per_sm(double blocks) const { return std::ceil(blocks / sm_count_); }
 
   // Blocks of a cluster wait for each other twice and add their sums through each other's shared memory.
   double cluster_clocks(double per_sm) const {
-    if (work_.multicasts) return cluster_ == 1 ? 0 : kL2Latency / std::ceil(waves());
     return cluster_ == 1 ? 0 : 2 * kL2Latency + per_sm * tile_bytes_ / kClusterBytesPerClock;
   }
 
@@ -240,36 +251,36 @@ class Model {
     const double per_scheduler = std::ceil(warps / kSchedulers);
     const double wanted = per_scheduler * kSchedulers / warps / (1 - none_ready(per_scheduler));
     const double active = std::min(1.0, blocks / sm_count_);
-    const double l2_rate = streams() ? kTmaBytesPerClock
-                           : work_.fetch == Fetch::copies
-                               ? std::min(kL2BytesPerClockAlone, kL2BytesPerClockCopied / active)
-                               : std::min(kL2BytesPerClockAlone, kL2BytesPerClockShared / active);
+    const double l2_rate = std::min(kL2BytesPerClockAlone, rates_.l2_bytes_per_clock / active);
     Demand demand;
     demand.multiply_adds = per_sm * blocks_.fma / cores_;
     const double issued = per_sm * blocks_.fma * clocks_per_fma_;
     demand.instructions = issued - demand.multiply_adds;
     demand.idle = issued * (wanted - 1);
     demand.shared_memory = per_sm * blocks_.fma * work_.smem_bytes_per_fma / kSmemBytesPerClock;
+    // What the accelerator sends to several SMs arrives at each of them.
     demand.l2 = per_sm * (streams() ? blocks_.tile_bytes : blocks_.load_bytes) / l2_rate;
-    demand.memory = blocks * blocks_.load_bytes * memory_clocks_per_byte_;
-    if (streams()) add_stores(demand, blocks);
-    if (work_.fetch == Fetch::copies) {
-      demand.memory += blocks * tile_bytes_ * store_clocks_per_byte_ * (1 - 1 / per_sm) / blocks_.iterations;
-    }
+    demand.memory = blocks * blocks_.load_bytes * memory_clocks_per_byte_ + stored_meanwhile(blocks, per_sm);
+    if (streams()) add_put(demand);
     demand.latency =
         std::max(work_.tile_k * kSmemLatency / work_.k_lanes, exposed_latency(demand.schedulers() / per_sm));
     return demand;
   }
 
-  // A tile passes through shared memory, and nothing is multiplied meanwhile unless another consumer does. All but the
-  // last are stored while others are multiplied.
-  void add_stores(Demand& demand, double blocks) const {
+  // The store of C, of an iteration: of all tiles but a block's last, or where no block takes another tile, of those
+  // that other blocks of the SM cover. Through registers none is (fitted so).
+  double stored_meanwhile(double blocks, double per_sm) const {
+    if (work_.fetch == Fetch::loads) return 0;
+    const double share = 1 - 1 / (streams() ? std::ceil(waves()) : per_sm);
+    return blocks * tile_bytes_ * store_clocks_per_byte_ * share / std::max(1.0, blocks_.iterations);
+  }
+
+  // A tile's results pass through shared memory, and nothing is multiplied meanwhile unless another consumer does.
+  void add_put(Demand& demand) const {
     const double put = 2 * tile_bytes_ / kSmemBytesPerClock;
     const double waited = work_.hides_stores ? 0 : put + kL2Latency;
-    const double stored = blocks * tile_bytes_ * store_clocks_per_byte_ * (1 - 1 / std::ceil(waves()));
-    demand.idle += waited / blocks_.iterations;
-    demand.shared_memory += std::max(put, waited) / blocks_.iterations;
-    demand.memory += stored / blocks_.iterations;
+    demand.idle += waited / std::max(1.0, blocks_.iterations);
+    demand.shared_memory += std::max(put, waited) / std::max(1.0, blocks_.iterations);
   }
 
   double latency() const { return kL2Latency + memory_share_ * (kMemoryLatency - kL2Latency); }
@@ -277,7 +288,7 @@ class Model {
   // With `depth` iterations in flight a fetch has that many iterations' time; without any, a block waits, then
   // computes.
   double exposed_latency(double block_clocks) const {
-    const double depth = work_.bytes_in_flight / blocks_.load_bytes;
+    const double depth = work_.bytes_in_flight / (streams() ? blocks_.tile_bytes : blocks_.load_bytes);
     return (latency() + block_clocks * std::max(0.0, 1 - depth)) / std::max(1.0, depth);
   }
 
@@ -286,6 +297,7 @@ class Model {
   double resident_;  // blocks of a full wave
   int cluster_ = 1;
   Overlap overlap_;
+  FetchRates rates_{};
   double sm_count_ = 0;
   double cores_ = 1;  // multiply-adds per clock and SM
   double clocks_per_fma_ = 0;

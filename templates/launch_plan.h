@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -65,6 +66,7 @@ enum class Fetch {
   copies,       ///< by asynchronous copies of 16 bytes a thread
   accelerator,  ///< by the tensor memory accelerator, while tensor cores multiply what came before
 };
+inline constexpr std::size_t kFetches = 3;
 
 /// What a configuration costs, as far as it can be told without running it; templates/cost.h makes a time of it.
 struct WorkEstimate {
