@@ -87,7 +87,9 @@ class TimesReader {
     time.set = cell("set");
     time.problem = packed_problem(*precision, *layout, extent("m"), extent("n"), extent("k"));
     const Family& family = *parsed("family", [](std::string_view name) { return &family_named(name); });
-    time.candidate = {&family, parsed("config", [&](std::string_view text) { return family.parse(text); })};
+    time.candidate = {&family, parsed("config", [&](std::string_view text) {
+                        return family.with_defaults(family.parse(text), time.problem);
+                      })};
     time.measured_us = number("mmtune_us", 1e12);
     DeviceSpec device = device_;
     if (!cell("sm_clock_mhz").empty())
