@@ -20,8 +20,9 @@ struct MmaSync {
   static constexpr std::string_view kSummary =
       "tensor cores by instructions of a warp: cp.async stages, ldmatrix, swizzled tiles; split-K, stream-K";
 
-  static constexpr int kPieceBytes = 32;  ///< along k, that an instruction multiplies
-  static constexpr int kPieceRows = 16;   ///< and 8 columns
+  static constexpr int kPieceBytes = 32;     ///< along k, that an instruction multiplies
+  static constexpr int kPieceRows = 16;      ///< and 8 columns
+  static constexpr int kWalkRegisters = 28;  ///< of STREAM, as ptxas reports
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -163,6 +164,12 @@ struct MmaSync {
     work.split_k = p.split;
     work.shares_last_wave = p.stream == 1;
     work.registers = registers(problem, p, device);
+    if (p.stream == 1) {
+      // Its walk from tile to tile takes some more. And where more than MIN_BLOCKS blocks would fit, no more are
+      // launched.
+      const int least = device.max_registers_per_sm / (threads(p) * (p.min_blocks + 1)) + 1;
+      work.registers = std::min(255, std::max(work.registers + kWalkRegisters, least));
+    }
     work.bytes_in_flight = (p.stages - 1) * (p.bm + p.bn) * p.bk_bytes;
     return work;
   }
