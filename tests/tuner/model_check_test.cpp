@@ -17,8 +17,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kHeading = "set,precision,layout,m,n,k,mmtune_us,cublas_us,sm_clock_mhz,family,config\n";
-constexpr const char* kConfig = "BM=128 BN=256";
+constexpr const char* kTimesHeading = "set,precision,layout,m,n,k,mmtune_us,cublas_us,sm_clock_mhz,family,config\n";
+constexpr const char* kTimedConfig = "BM=128 BN=256";
 
 class ModelCheck : public Cli {
  protected:
@@ -27,7 +27,7 @@ class ModelCheck : public Cli {
     return path("times.csv");
   }
   static std::string line(std::int64_t n, double us, std::string_view clock, std::string_view set = "square") {
-    return fmt::format("{},bf16,nn,{},{},{},{:.9f},1,{},wgmma,{}\n", set, n, n, n, us, clock, kConfig);
+    return fmt::format("{},bf16,nn,{},{},{},{:.9f},1,{},wgmma,{}\n", set, n, n, n, us, clock, kTimedConfig);
   }
   /// What the model says at this clock.
   static double expected_us(std::int64_t n, int clock_mhz) {
@@ -35,7 +35,7 @@ class ModelCheck : public Cli {
     DeviceSpec device = catalog_gpu("h200");
     device.core_clock_mhz = clock_mhz;
     const Family& family = family_named("wgmma");
-    const Config config = family.with_defaults(family.parse(kConfig), problem);
+    const Config config = family.with_defaults(family.parse(kTimedConfig), problem);
     return predict(problem, family.plan(problem, config, device), device, 0).time_us;
   }
 };
@@ -43,7 +43,7 @@ class ModelCheck : public Cli {
 TEST_F(ModelCheck, AFileOfPredictionsHasNoErrors) {
   const int boost = catalog_gpu("h200").core_clock_mhz;
   const auto times = checked_times(
-      written(kHeading + line(2048, expected_us(2048, 1400), "1400") + line(4096, expected_us(4096, boost), "")),
+      written(kTimesHeading + line(2048, expected_us(2048, 1400), "1400") + line(4096, expected_us(4096, boost), "")),
       catalog_gpu("h200"));
   ASSERT_EQ(times.size(), 2U);
   EXPECT_NEAR(times[0].error(), 0, 1e-6) << "at the line's clock";
@@ -52,7 +52,7 @@ TEST_F(ModelCheck, AFileOfPredictionsHasNoErrors) {
 
 TEST_F(ModelCheck, ErrorsAreMediansAndTheWorst) {
   const auto times =
-      checked_times(written(kHeading + line(1024, expected_us(1024, 1500) / 0.9, "1500") +
+      checked_times(written(kTimesHeading + line(1024, expected_us(1024, 1500) / 0.9, "1500") +
                             line(2048, expected_us(2048, 1500) / 1.2, "1500") +
                             line(4096, expected_us(4096, 1500) / 0.6, "1500") + "square,fp32,nn,64,64,64,,,,,\n"),
                     catalog_gpu("h200"));
@@ -66,7 +66,7 @@ TEST_F(ModelCheck, ErrorsAreMediansAndTheWorst) {
 }
 
 TEST_F(ModelCheck, TheProgramSaysSoOfTheSetsThatAreAskedFor) {
-  const std::string file = written(kHeading + line(2048, expected_us(2048, 1500) / 1.25, "1500") +
+  const std::string file = written(kTimesHeading + line(2048, expected_us(2048, 1500) / 1.25, "1500") +
                                    line(4096, expected_us(4096, 1500) * 2, "1500", "odd"));
   const auto some = mmtune("model --device model:h200 --sets square,between --format csv --check " + file);
   EXPECT_EQ(some.code, 0) << some.err;
@@ -85,7 +85,7 @@ TEST_F(ModelCheck, RefusesWhatItCannotRead) {
     }
     return "taken";
   };
-  const auto with = [&](const char* cells) { return message(std::string(kHeading) + cells); };
+  const auto with = [&](const char* cells) { return message(std::string(kTimesHeading) + cells); };
   EXPECT_THAT(message("precision,m,n,k\nfp32,1,1,1\n"), HasSubstr("no column 'layout'; name a file"));
   EXPECT_THAT(with("s,fp12,nn,64,64,64,1,1,,naive,\n"), HasSubstr("times.csv:2: precision 'fp12'"));
   EXPECT_THAT(with("s,fp32,xx,64,64,64,1,1,,naive,\n"), HasSubstr("layout 'xx'"));
@@ -95,7 +95,7 @@ TEST_F(ModelCheck, RefusesWhatItCannotRead) {
   EXPECT_THAT(with("s,fp32,nn,64,64,64,1,1,,nothing,\n"), HasSubstr("times.csv:2: "));
   EXPECT_THAT(with("s,fp32,nn,64,64,64,1,1,,naive,BX=7\n"), HasSubstr("times.csv:2: "));
   EXPECT_THAT(with("s,fp32,nn\n"), ::testing::StrEq("taken")) << "a line without a time";
-  EXPECT_THAT(message(kHeading + line(2048, 1, ""), "t4"), HasSubstr("name the device that was measured"));
+  EXPECT_THAT(message(kTimesHeading + line(2048, 1, ""), "t4"), HasSubstr("name the device that was measured"));
 }
 
 }  // namespace
