@@ -33,14 +33,14 @@ bool runs_on(std::string_view target, const DeviceSpec& device) {
 }
 
 /// Finds the fallback of the problem's precision and layout, with its machine code.
-void add_fallback(Store& store, const DeviceSpec& device, const TemplateFiles& files, const Problem& problem,
+void add_fallback(Store& store, const DeviceSpec& device, SourceHashes& hashes, const Problem& problem,
                   const std::set<std::string>& targets, StoredKernels& kernels) {
   const Family& family = fallback_family();
   const Config config = family.default_config(problem);
   const LaunchPlan plan = family.plan(problem, config, device);
   for (const std::string& target : targets) {
-    const Source source = render(files, family, problem, config, plan, capability_of(target));
-    auto binary = store.find_compiled(source.hash, target, true);
+    const std::string source_hash = hashes.hash(family, problem, config, plan, capability_of(target));
+    auto binary = store.find_compiled(source_hash, target, true);
     if (!binary) continue;
     const Kernel kernel{&family, config, binary->hash, binary->registers};
     kernels.fallbacks.push_back({problem, std::make_shared<const Kernel>(kernel), 0, false});
@@ -81,8 +81,8 @@ std::string why_unusable(const TrialKey& key, const Binary& binary, const Device
 /// Those of the kernels that this program can launch, each looked at once.
 class Usable {
  public:
-  Usable(const ServedDecisions& served, const DeviceSpec& device, const TemplateFiles& files)
-      : served_(served), device_(device), hashes_(files), kernels_(served.kernels.size()) {}
+  Usable(const ServedDecisions& served, const DeviceSpec& device, SourceHashes& hashes)
+      : served_(served), device_(device), hashes_(hashes), kernels_(served.kernels.size()) {}
 
   /// Null if it cannot launch that of the size.
   std::shared_ptr<const Kernel> kernel(const ServedSize& size) {
@@ -112,7 +112,7 @@ class Usable {
 
   const ServedDecisions& served_;
   const DeviceSpec& device_;
-  SourceHashes hashes_;
+  SourceHashes& hashes_;
   std::vector<std::optional<std::shared_ptr<const Kernel>>> kernels_;
 };
 
@@ -133,7 +133,8 @@ StoredKernels load_kernels(Store& store, const DeviceSpec& device, const Templat
   StoredKernels kernels;
   std::set<std::string> targets{compile_target(device, {compute_capability(device)}).name};
   const ServedDecisions served = store.served(key_of(device));
-  Usable usable(served, device, files);
+  SourceHashes hashes(files);
+  Usable usable(served, device, hashes);
   kernels.winners.reserve(served.sizes.size());
   for (const ServedSize& size : served.sizes) {
     auto kernel = usable.kernel(size);
@@ -154,7 +155,7 @@ StoredKernels load_kernels(Store& store, const DeviceSpec& device, const Templat
   }
   for (const Precision precision : kAllPrecisions) {
     for (const Layout layout : kAllLayouts) {
-      add_fallback(store, device, files, packed_problem(precision, layout, 1, 1, 1), targets, kernels);
+      add_fallback(store, device, hashes, packed_problem(precision, layout, 1, 1, 1), targets, kernels);
     }
   }
   return kernels;

@@ -7,6 +7,8 @@
 //                    rounded to what holds for both
 //   all others       set by hand to lie near 9000 times of simt on an H200; no size or configuration is named. So L2 is
 //                    that of a GPU all of whose SMs load
+//   other ways of    likewise, near the squares of a race with cuBLAS on an H200, and the stores near its 8192x8192x64
+//   fetching         (docs/measuring.md); what the accelerator fetches from L2 was measured alone
 #include "templates/cost.h"
 
 #include <algorithm>
@@ -27,7 +29,6 @@ constexpr double kReady = 0.85;                // probability that a warp of unr
 constexpr double kSmemBytesPerClock = 128;     // of an SM
 constexpr double kL2BytesPerClockAlone = 64;   // of an SM while few others load
 constexpr double kL2BytesPerClockShared = 25;  // of an SM while all load
-constexpr double kTmaBytesPerClock = 58;       // of an SM while all load by the accelerator: measured on an H200
 constexpr double kSmemLatency = 40;            // clocks from a load to its use
 constexpr double kL2Latency = 500;             // clocks
 constexpr double kMemoryLatency = 600;         // clocks
@@ -37,6 +38,18 @@ constexpr int kGpcSms = 18;                    // of a GPC, in which a cluster l
 constexpr double kLaunchUs = 1.9;              // of the first kernel
 constexpr double kNextLaunchUs = 0.6;          // of one that follows in the same graph: measured on an H200
 
+/// What a way of fetching reaches.
+struct FetchRates {
+  double l2_bytes_per_clock;  ///< of an SM while all load
+  double read_share;          ///< of the bandwidth of device memory; 1: what it falls short is in other constants
+  double store_share;         ///< likewise
+};
+constexpr std::array<FetchRates, kFetches> kFetchRates{{
+    {kL2BytesPerClockShared, 1, 1},
+    {45, 1, 0.66},
+    {58, 0.9, 0.66},
+}};
+
 /// One block's share of the work, and how many such blocks there are.
 struct Blocks {
   double count;       ///< of all products
@@ -44,16 +57,19 @@ struct Blocks {
   double iterations;  ///< tiles along k
   double fma;         ///< multiply-adds per iteration, padding included
   double load_bytes;  ///< fetched per iteration
+  double tile_bytes;  ///< of A and B that an iteration multiplies, whichever block fetched them
 };
 
 Blocks blocks_of(const Problem& problem, const PlanCost& cost, double products) {
   const WorkEstimate& work = cost.work;
+  const PrecisionTraits& types = traits(problem.precision);
   const auto tiles = [](std::int64_t extent, double tile) { return std::ceil(static_cast<double>(extent) / tile); };
   return {.count = tiles(problem.m, work.tile_m) * tiles(problem.n, work.tile_n) * work.split_k * products,
           .warps = cost.block_warps,
           .iterations = tiles(problem.k, static_cast<double>(work.tile_k) * work.split_k),
           .fma = static_cast<double>(work.tile_m) * work.tile_n * work.tile_k,
-          .load_bytes = work.bytes_per_k * work.tile_k};
+          .load_bytes = work.bytes_per_k * work.tile_k,
+          .tile_bytes = static_cast<double>(work.tile_k) * (work.tile_m * types.a.bytes + work.tile_n * types.b.bytes)};
 }
 
 double memory_bytes_per_clock(const DeviceSpec& device) {
@@ -76,7 +92,8 @@ double operand_traffic(const Problem& problem, const WorkEstimate& work, const D
 
 /// Of an SM, by the unit that the kernel uses.
 double multiply_adds_per_clock(const Problem& problem, const WorkEstimate& work, const DeviceSpec& device) {
-  return fma_per_clock_per_sm(device, work.unit.value_or(core_unit(problem.precision)));
+  const Unit unit = work.unit.value_or(core_unit(problem.precision));
+  return work.by_warps ? warp_fma_per_clock_per_sm(device, unit) : fma_per_clock_per_sm(device, unit);
 }
 
 /// The probability that none of so many warps can issue. Of many it is as good as 0.
@@ -98,6 +115,18 @@ struct Demand {
 };
 
 double cube(double x) { return x * x * x; }
+
+/// The norm of what resources need that overlap: the third, or the sixth where each has a queue of its own, so that the
+/// scarcest alone nearly is the time.
+class Overlap {
+ public:
+  explicit Overlap(bool has_queues) : has_queues_(has_queues) {}
+  double power(double x) const { return has_queues_ ? cube(x) * cube(x) : cube(x); }
+  double root(double x) const { return std::cbrt(has_queues_ ? std::sqrt(x) : x); }
+
+ private:
+  bool has_queues_;
+};
 
 /// Clocks by what they go to.
 class Clocks {
@@ -121,7 +150,8 @@ class Model {
       : work_(cost.work),
         blocks_(blocks_of(problem, cost, products)),
         resident_(static_cast<double>(cost.blocks_per_sm) * device.sm_count),
-        cluster_(cost.cluster) {
+        cluster_(cost.cluster),
+        overlap_(cost.work.fetch == Fetch::accelerator) {
     cores_ = multiply_adds_per_clock(problem, work_, device);
     // Kepler's schedulers issue two instructions a clock.
     const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
@@ -129,12 +159,13 @@ class Model {
     const double traffic = operand_traffic(problem, work_, device, blocks_, resident_, products);
     const double fetched = blocks_.count * blocks_.iterations * blocks_.load_bytes;
     memory_share_ = std::min(1.0, traffic / std::max(1.0, fetched));
-    memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device);
+    rates_ = kFetchRates[static_cast<std::size_t>(work_.fetch)];
+    memory_clocks_per_byte_ = memory_share_ / memory_bytes_per_clock(device) / rates_.read_share;
     const int clustered_sms = kGpcSms / cluster_ * cluster_;  // of a GPC, what whole clusters occupy
     sm_count_ = static_cast<double>(device.sm_count) * clustered_sms / kGpcSms;
     resident_ = cost.blocks_per_sm * sm_count_;
     tile_bytes_ = static_cast<double>(work_.tile_m) * work_.tile_n * traits(problem.precision).c.bytes;
-    store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device);
+    store_clocks_per_byte_ = 1 / memory_bytes_per_clock(device) / rates_.store_share;
   }
 
   double waves() const { return blocks_.count / resident_; }
@@ -151,10 +182,11 @@ class Model {
     }
     const auto add_waves = [&](double blocks, double times) {
       add_work(clocks, blocks, times);
-      add_edges(clocks, blocks, times);
+      if (!streams()) add_edges(clocks, blocks, times);
     };
     if (full > 0) add_waves(resident_, full);
     if (rest > 0) add_waves(rest, 1);
+    if (streams()) add_streamed_edges(clocks);
   }
 
  private:
@@ -166,22 +198,24 @@ class Model {
     return at_once + std::max(0.0, sharers - 1) * (2 * kL2Latency + tile_bytes_ / kL2BytesPerClockShared);
   }
 
-  /// All iterations of so many waves of that many blocks. The third norm of what they need lies between the sum and
-  /// the largest alone; each has a share of it.
+  /// All iterations of so many waves of that many blocks. A norm of what they need lies between the sum and the largest
+  /// alone; each has a share of it.
   void add_work(Clocks& clocks, double blocks, double waves) const {
     const Demand d = demand(blocks);
     const double iterations = blocks_.iterations * waves;
-    const double cubes = cube(d.schedulers()) + cube(d.shared_memory) + cube(d.l2) + cube(d.memory) + cube(d.latency);
-    const double time = iterations * std::cbrt(cubes);
-    const double issued = time * cube(d.schedulers()) / cubes / d.schedulers();
+    const auto power = [this](double x) { return overlap_.power(x); };
+    const double powers =
+        power(d.schedulers()) + power(d.shared_memory) + power(d.l2) + power(d.memory) + power(d.latency);
+    const double time = iterations * overlap_.root(powers);
+    const double issued = time * power(d.schedulers()) / powers / d.schedulers();
     clocks.add(Bottleneck::arithmetic, issued * d.multiply_adds);
     clocks.add(Bottleneck::instructions, issued * d.instructions);
     clocks.add(Bottleneck::idle, issued * d.idle);
-    clocks.add(Bottleneck::shared_memory, time * cube(d.shared_memory) / cubes);
-    clocks.add(Bottleneck::l2, time * cube(d.l2) / cubes);
-    clocks.add(Bottleneck::memory, time * cube(d.memory) / cubes);
-    clocks.add(Bottleneck::latency, time * cube(d.latency) / cubes);
-    clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
+    clocks.add(Bottleneck::shared_memory, time * power(d.shared_memory) / powers);
+    clocks.add(Bottleneck::l2, time * power(d.l2) / powers);
+    clocks.add(Bottleneck::memory, time * power(d.memory) / powers);
+    clocks.add(Bottleneck::latency, time * power(d.latency) / powers);
+    if (!streams()) clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
   }
 
   /// What comes before and after them: the first fetch and the store of C are covered only by other blocks of the SM.
@@ -191,6 +225,17 @@ class Model {
     const double store = blocks * tile_bytes_ * store_clocks_per_byte_;
     clocks.add(Bottleneck::edges, waves * (fill + store) / per_sm);
     clocks.add(Bottleneck::exchange, waves * cluster_clocks(per_sm));
+  }
+
+  bool streams() const { return work_.fetch == Fetch::accelerator; }
+
+  /// Where the accelerator fetches a tile while the one before is multiplied: the first fetch, and the store of the
+  /// last tile, which L2 takes.
+  void add_streamed_edges(Clocks& clocks) const {
+    const double tiles = std::ceil(waves());
+    clocks.add(Bottleneck::edges,
+               (work_.persistent ? 1 : tiles) * latency() + kL2Latency + tile_bytes_ / rates_.l2_bytes_per_clock);
+    clocks.add(Bottleneck::exchange, work_.multicasts ? (cluster_ > 1 ? kL2Latency : 0) : tiles * cluster_clocks(1));
   }
 
   double blocks_per_sm(double blocks) const { return std::ceil(blocks / sm_count_); }
@@ -207,19 +252,36 @@ class Model {
     const double per_scheduler = std::ceil(warps / kSchedulers);
     const double wanted = per_scheduler * kSchedulers / warps / (1 - none_ready(per_scheduler));
     const double active = std::min(1.0, blocks / sm_count_);
-    const double l2_rate =
-        work_.by_accelerator ? kTmaBytesPerClock : std::min(kL2BytesPerClockAlone, kL2BytesPerClockShared / active);
+    const double l2_rate = std::min(kL2BytesPerClockAlone, rates_.l2_bytes_per_clock / active);
     Demand demand;
     demand.multiply_adds = per_sm * blocks_.fma / cores_;
     const double issued = per_sm * blocks_.fma * clocks_per_fma_;
     demand.instructions = issued - demand.multiply_adds;
     demand.idle = issued * (wanted - 1);
     demand.shared_memory = per_sm * blocks_.fma * work_.smem_bytes_per_fma / kSmemBytesPerClock;
-    demand.l2 = per_sm * blocks_.load_bytes / l2_rate;
-    demand.memory = blocks * blocks_.load_bytes * memory_clocks_per_byte_;
+    // What the accelerator sends to several SMs arrives at each of them.
+    demand.l2 = per_sm * (streams() ? blocks_.tile_bytes : blocks_.load_bytes) / l2_rate;
+    demand.memory = blocks * blocks_.load_bytes * memory_clocks_per_byte_ + stored_meanwhile(blocks, per_sm);
+    if (streams()) add_put(demand);
     demand.latency =
         std::max(work_.tile_k * kSmemLatency / work_.k_lanes, exposed_latency(demand.schedulers() / per_sm));
     return demand;
+  }
+
+  // The store of C, of an iteration: of all tiles but a block's last, or where no block takes another tile, of those
+  // that other blocks of the SM cover. Through registers none is (fitted so).
+  double stored_meanwhile(double blocks, double per_sm) const {
+    if (work_.fetch == Fetch::loads) return 0;
+    const double share = 1 - 1 / (streams() ? std::ceil(waves()) : per_sm);
+    return blocks * tile_bytes_ * store_clocks_per_byte_ * share / std::max(1.0, blocks_.iterations);
+  }
+
+  // A tile's results pass through shared memory, and nothing is multiplied meanwhile unless another consumer does.
+  void add_put(Demand& demand) const {
+    const double put = 2 * tile_bytes_ / kSmemBytesPerClock;
+    const double waited = work_.hides_stores ? 0 : put + kL2Latency;
+    demand.idle += waited / std::max(1.0, blocks_.iterations);
+    demand.shared_memory += std::max(put, waited) / std::max(1.0, blocks_.iterations);
   }
 
   double latency() const { return kL2Latency + memory_share_ * (kMemoryLatency - kL2Latency); }
@@ -227,7 +289,7 @@ class Model {
   // With `depth` iterations in flight a fetch has that many iterations' time; without any, a block waits, then
   // computes.
   double exposed_latency(double block_clocks) const {
-    const double depth = work_.bytes_in_flight / blocks_.load_bytes;
+    const double depth = work_.bytes_in_flight / (streams() ? blocks_.tile_bytes : blocks_.load_bytes);
     return (latency() + block_clocks * std::max(0.0, 1 - depth)) / std::max(1.0, depth);
   }
 
@@ -235,6 +297,8 @@ class Model {
   Blocks blocks_;
   double resident_;  // blocks of a full wave
   int cluster_ = 1;
+  Overlap overlap_;
+  FetchRates rates_{};
   double sm_count_ = 0;
   double cores_ = 1;  // multiply-adds per clock and SM
   double clocks_per_fma_ = 0;

@@ -24,6 +24,12 @@ int fma_per_clock_per_sm(const DeviceSpec& device, Unit unit) {
   return halved ? rate / 2 : rate;
 }
 
+double warp_fma_per_clock_per_sm(const DeviceSpec& device, Unit unit) {
+  constexpr double kOfWarpgroups = 0.62;
+  const bool has_faster = compute_capability(device) == 90 && (sums_in_fp32(unit) || unit == Unit::tensor_int8);
+  return (has_faster ? kOfWarpgroups : 1) * fma_per_clock_per_sm(device, unit);
+}
+
 double peak_tflops(const DeviceSpec& device, Unit unit) {
   return 2.0 * fma_per_clock_per_sm(device, unit) * device.sm_count * device.core_clock_mhz * 1e6 / 1e12;
 }

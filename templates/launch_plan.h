@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -59,9 +60,18 @@ struct LaunchStep {
   friend bool operator==(const LaunchStep&, const LaunchStep&) = default;
 };
 
+/// How A and B come to a block.
+enum class Fetch {
+  loads,        ///< through registers, or by copies of a few bytes a thread
+  copies,       ///< by asynchronous copies of 16 bytes a thread
+  accelerator,  ///< by the tensor memory accelerator, while tensor cores multiply what came before
+};
+inline constexpr std::size_t kFetches = 3;
+
 /// What a configuration costs, as far as it can be told without running it; templates/cost.h makes a time of it.
 struct WorkEstimate {
   std::optional<Unit> unit;        ///< what multiplies; by default core_unit() of the precision
+  bool by_warps = false;           ///< its instructions are a warp's: see warp_fma_per_clock_per_sm()
   double issue_slots_per_fma = 1;  ///< instructions a thread issues per multiply-add; below 1 only on tensor cores
   double bytes_per_k = 0;          ///< bytes one block fetches from L2 or memory for one step along k
   double smem_bytes_per_fma = 0;   ///< shared memory traffic of one multiply-add
@@ -70,13 +80,15 @@ struct WorkEstimate {
   int tile_k = 1;                  ///< steps along k between two barriers
   int split_k = 1;                 ///< blocks that share one tile of C
   bool persistent = false;         ///< at most as many blocks as the GPU holds take tiles in turn
+  bool hides_stores = false;       ///< a tile is stored while the block multiplies the next
   bool shares_last_wave = false;   ///< all resident blocks share the tiles that do not fill a last wave
   std::int64_t kept_bytes = 0;     ///< of the workspace, that blocks use again and again and L2 keeps
   /// Steps along k of one result that are taken at once: by threads that share them, or by one instruction.
   int k_lanes = 1;
-  bool by_accelerator = false;  ///< the tensor memory accelerator fetches A and B
-  int registers = 32;           ///< expected registers per thread, before the compiler has spoken
-  int bytes_in_flight = 0;      ///< per block, while it computes: what hides the latency of memory
+  Fetch fetch = Fetch::loads;
+  bool multicasts = false;  ///< blocks of a cluster fetch for each other; else they add their sums
+  int registers = 32;       ///< expected registers per thread, before the compiler has spoken
+  int bytes_in_flight = 0;  ///< per block, while it computes: what hides the latency of memory
 };
 
 struct LaunchPlan {

@@ -31,6 +31,54 @@ struct StreamSchedule {
   }
 };
 
+// A run of steps along k of one tile, counted in k_tiles.
+struct StreamPiece {
+  i64 tile;
+  i64 first;
+  i64 count;
+};
+
+// What a block computes, one after the other: its share of the tiles that are divided, then its whole tiles.
+struct StreamWalk {
+  StreamSchedule schedule;
+  i64 k_tiles;
+  i64 at;  // in its share
+  i64 shared_end;
+  i64 whole;
+
+  __device__ __forceinline__ StreamWalk(i64 tiles, i64 k_tiles_of_c, int blocks, int block)
+      : schedule(tiles, static_cast<int>(k_tiles_of_c), blocks), k_tiles(k_tiles_of_c), at(schedule.begin(block)) {
+    shared_end = schedule.begin(block + 1);
+    whole = schedule.rest + block;
+  }
+
+  __device__ __forceinline__ bool more() const { return at < shared_end || whole < schedule.tiles; }
+
+  __device__ __forceinline__ StreamPiece next() {
+    StreamPiece piece{whole, 0, k_tiles};
+    if (at < shared_end) {
+      piece.tile = at / k_tiles;
+      piece.first = at - piece.tile * k_tiles;
+      piece.count = smaller(shared_end - at, k_tiles - piece.first);
+      at += piece.count;
+    } else {
+      whole += schedule.blocks;
+    }
+    return piece;
+  }
+
+  // Whether that block has a part of the tile, which it hands over.
+  __device__ __forceinline__ bool gives(int block, i64 tile) const {
+    return schedule.begin(block) < (tile + 1) * k_tiles;
+  }
+};
+
+// What must be done before blocks share tiles; by one block.
+template <int BLOCKS_OF_GRID, int THREADS_OF_BLOCK>
+__device__ __forceinline__ void lower_flags(u32* flags) {
+  for (int block = threadIdx.x; block < BLOCKS_OF_GRID; block += THREADS_OF_BLOCK) flags[block] = 0;
+}
+
 // A block's sums outside of its registers: SIZE of every thread, stored so that each thread finds its own again and a
 // warp moves whole lines. One at a time: wider accesses would dictate which registers the sums of the main loop lie in,
 // and operands of multiply-adds in the same register bank cost cycles there.

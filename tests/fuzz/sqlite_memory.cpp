@@ -20,12 +20,17 @@ char* block = nullptr;
 std::size_t taken = 0;
 std::size_t pieces = 0;
 
-std::size_t rounded(std::size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
+/// Which way memory is taken says nothing of the input.
+#define MMTUNE_UNTRACED __attribute__((no_sanitize("coverage")))
+
+MMTUNE_UNTRACED std::size_t rounded(std::size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
 
 /// Stands before the piece.
-std::size_t& size_of(void* piece) { return *reinterpret_cast<std::size_t*>(static_cast<char*>(piece) - kUnit); }
+MMTUNE_UNTRACED std::size_t& size_of(void* piece) {
+  return *reinterpret_cast<std::size_t*>(static_cast<char*>(piece) - kUnit);
+}
 
-void* take(int bytes) {
+MMTUNE_UNTRACED void* take(int bytes) {
   const std::size_t size = rounded(static_cast<std::size_t>(bytes));
   if (kBlock - taken < size + 2 * kUnit) return nullptr;
   char* piece = block + taken + kUnit;
@@ -37,15 +42,15 @@ void* take(int bytes) {
   return piece;
 }
 
-void give_back(void* piece) {
+MMTUNE_UNTRACED void give_back(void* piece) {
   if (piece == nullptr) return;
   ASAN_POISON_MEMORY_REGION(piece, size_of(piece));
   --pieces;
 }
 
-int bytes_of(void* piece) { return piece == nullptr ? 0 : static_cast<int>(size_of(piece)); }
+MMTUNE_UNTRACED int bytes_of(void* piece) { return piece == nullptr ? 0 : static_cast<int>(size_of(piece)); }
 
-void* resize(void* piece, int bytes) {
+MMTUNE_UNTRACED void* resize(void* piece, int bytes) {
   void* larger = take(bytes);
   if (larger == nullptr) return nullptr;
   std::memcpy(larger, piece, std::min(size_of(piece), size_of(larger)));
@@ -53,7 +58,7 @@ void* resize(void* piece, int bytes) {
   return larger;
 }
 
-int round_up(int bytes) { return static_cast<int>(rounded(static_cast<std::size_t>(bytes))); }
+MMTUNE_UNTRACED int round_up(int bytes) { return static_cast<int>(rounded(static_cast<std::size_t>(bytes))); }
 int begin(void*) { return SQLITE_OK; }
 void end(void*) {}
 

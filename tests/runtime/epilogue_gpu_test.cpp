@@ -63,6 +63,7 @@ constexpr Case kCases[] = {
     {"mma_sync", Precision::fp16, kNn, ""},
     {"mma_sync", Precision::tf32, kTt, "SPLIT=2"},
     {"mma_sync", Precision::int8, kTn, ""},
+    {"mma_sync", Precision::fp64, kNn, "STREAM=1"},
     {"wgmma", Precision::fp16, kNn, ""},
     {"wgmma", Precision::bf16, kTn, "SWAP=1"},
     {"wgmma", Precision::fp16_fp32, kTt, "SWAP=1"},

@@ -37,6 +37,7 @@ struct Break {
   const char* original;  ///< text of the kernel or of a device header, the first occurrence
   const char* broken;    ///< what stands there instead
   const char* report;    ///< regular expression
+  Precision precision = Precision::fp32;
 };
 
 std::ostream& operator<<(std::ostream& out, const Break& of) { return out << of.what; }
@@ -105,6 +106,13 @@ const Break kBreaks[] = {
      "wait_for_previous();  // for the packed operands", "{}", "wrong result|never waits"},
     {"flags that are lowered too late", "simt", kStream, Layout::nn, kDeep, "wait_for_previous();  // for the flags",
      "{}; //", "wrong result|wait for ever"},
+    {"sums of tensor cores that are not waited for", "mma_sync", kStream, Layout::nn, kDeep,
+     "await_flag(call.flags + giver);", "{}", kWrong, Precision::fp64},
+    {"a flag of tensor cores raised too early", "mma_sync", kStream, Layout::nn, kDeep,
+     "__syncthreads();\n      if (threadIdx.x == 0) raise_flag", "if (threadIdx.x == 0) raise_flag", kWrong,
+     Precision::fp64},
+    {"flags of tensor cores that are lowered too late", "mma_sync", kStream, Layout::nn, kDeep,
+     "wait_for_previous();  // for the flags", "{}; //", "wrong result|wait for ever|never waits", Precision::fp64},
     {"partial sums that are not waited for", "skinny", "SPLIT=2", Layout::nn, kDeep, "wait_for_previous();", "",
      "never waits"},
     {"no barrier between stages", "skinny", "SIDE=1 FEW=8", Layout::tn, kWide, "__syncthreads();\n  }\n}", "}\n}",
@@ -152,7 +160,7 @@ class Broken : public testing::TestWithParam<Break> {};
 TEST_P(Broken, IsFound) {
   const Break& broken = GetParam();
   const TemplateFiles files = broken_sources(broken);
-  const Product product(broken.scene, Precision::fp32, broken.layout);
+  const Product product(broken.scene, broken.precision, broken.layout);
   const Family& family = family_named(broken.family);
   const Config config = family.complete(family.parse(broken.config), product.problem(), device());
   ASSERT_EQ(family.broken_rule(product.problem(), config, device()), "");

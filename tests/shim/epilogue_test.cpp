@@ -89,6 +89,7 @@ std::vector<FusedCase> fused_cases() {
       {"skinny", kFp32, kNt, "SIDE=1 FEW=8 OWN=2 UNROLL=1 WARPS=4 WARPS_K=2"},
       {"mma_sync", Precision::bf16, kTn, ""},
       {"mma_sync", kFp16, kTt, "BM=64 BN=32 BK_BYTES=128 WM=32 WN=16 STAGES=3 SPLIT=4"},
+      {"mma_sync", kFp16, kNt, "STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16"},
       {"wgmma", kFp16, kNn, ""},
   };
   std::vector<FusedCase> cases;

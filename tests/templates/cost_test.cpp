@@ -94,6 +94,92 @@ TEST(Cost, CountsTheUnitThatTheKernelUses) {
   EXPECT_TRUE(std::isinf(time_us(problem, plan, "p100"))) << "which has no tensor cores";
 }
 
+TEST(Cost, AWarpsInstructionsReachLessOfHoppersTensorCores) {
+  for (const Unit unit : {Unit::tensor_fp16, Unit::tensor_tf32, Unit::tensor_int8}) {
+    EXPECT_LT(warp_fma_per_clock_per_sm(catalog_gpu("h200"), unit),
+              0.7 * fma_per_clock_per_sm(catalog_gpu("h200"), unit));
+    EXPECT_EQ(warp_fma_per_clock_per_sm(catalog_gpu("a100"), unit), fma_per_clock_per_sm(catalog_gpu("a100"), unit));
+  }
+  for (const Unit unit : {Unit::tensor_fp64, Unit::core_fp32}) {
+    EXPECT_EQ(warp_fma_per_clock_per_sm(catalog_gpu("h200"), unit), fma_per_clock_per_sm(catalog_gpu("h200"), unit))
+        << "which a warpgroup's do not multiply";
+  }
+  const Problem problem = packed_problem(Precision::fp16, Layout::nn, 4096, 4096, 4096);
+  LaunchPlan plan = tiled_plan(problem, 128, 128, 8, 8);
+  plan.work.unit = Unit::tensor_fp16;
+  plan.work.issue_slots_per_fma = 0.01;
+  const double by_warpgroups = time_us(problem, plan);
+  plan.work.by_warps = true;
+  EXPECT_GT(time_us(problem, plan), by_warpgroups);
+}
+
+/// A plan as that of a kernel for the accelerator, one block per SM.
+LaunchPlan streamed_plan(const Problem& problem, int bm, int bn) {
+  LaunchPlan plan = tiled_plan(problem, bm, bn, 8, 8);
+  plan.work.unit = traits(problem.precision).unit;
+  plan.work.issue_slots_per_fma = 0.01;
+  plan.work.tile_k = 64;
+  plan.work.k_lanes = 64;
+  plan.work.bytes_per_k = 2.0 * (bm + bn);
+  plan.work.smem_bytes_per_fma = 0.04;
+  plan.work.bytes_in_flight = 128 * 1024;
+  plan.work.fetch = Fetch::accelerator;
+  plan.work.persistent = true;
+  plan.work.multicasts = true;
+  plan.work.registers = 168;
+  plan.steps[0].block.x = 384;
+  plan.steps[0].smem_bytes = 200'000;
+  return plan;
+}
+
+Problem fp16_square(std::int64_t n) { return packed_problem(Precision::fp16, Layout::nn, n, n, n); }
+
+TEST(Cost, WhatTheAcceleratorFeedsTakesLittleMoreThanTheScarcest) {
+  const Problem problem = fp16_square(8192);
+  LaunchPlan plan = streamed_plan(problem, 128, 256);
+  const double streamed = time_us(problem, plan);
+  const double arithmetic_us = flops(problem) / peak_tflops(catalog_gpu("h200"), Unit::tensor_fp16) * 1e-6;
+  EXPECT_GT(streamed, arithmetic_us);
+  EXPECT_LT(streamed, 1.2 * arithmetic_us);
+  plan.work.fetch = Fetch::loads;
+  EXPECT_GT(time_us(problem, plan), 1.1 * streamed);
+  plan.work.fetch = Fetch::accelerator;
+  plan.work.smem_bytes_per_fma = 0.08;  // 1.3 times what an SM reads in the time of its multiply-adds
+  EXPECT_GT(time_us(problem, plan), 1.15 * streamed);
+  EXPECT_EQ(predict(problem, plan, catalog_gpu("h200"), 0).bottleneck(), Bottleneck::shared_memory);
+}
+
+TEST(Cost, StoresOfShallowProductsAreTheirTime) {
+  const Problem problem = packed_problem(Precision::fp16, Layout::nn, 8192, 8192, 64);
+  LaunchPlan plan = streamed_plan(problem, 128, 256);
+  const double waits = time_us(problem, plan);
+  EXPECT_EQ(predict(problem, plan, catalog_gpu("h200"), 0).bottleneck(), Bottleneck::memory);
+  EXPECT_GT(waits, minimal_bytes(problem) / catalog_gpu("h200").memory_bandwidth_gb_s * 1e-3 / 0.7);
+  plan.work.hides_stores = true;
+  EXPECT_LT(time_us(problem, plan), waits);
+}
+
+TEST(Cost, BlocksThatShareOperandsHandOverNoSums) {
+  const Problem problem = fp16_square(4096);
+  LaunchPlan plan = streamed_plan(problem, 128, 256);
+  const double alone = time_us(problem, plan);
+  plan.steps[0].cluster.x = 2;
+  const double sharing = time_us(problem, plan);
+  EXPECT_NEAR(sharing, alone, 0.01 * alone) << "each SM still gets all of what it multiplies";
+  plan.work.multicasts = false;
+  EXPECT_GT(time_us(problem, plan), 1.02 * sharing);
+}
+
+TEST(Cost, StreamedKernelsWithoutDepthHaveFiniteTimes) {
+  const Problem problem = packed_problem(Precision::fp16, Layout::nn, 64, 64, 0);
+  for (const Fetch fetch : {Fetch::copies, Fetch::accelerator}) {
+    LaunchPlan plan = streamed_plan(problem, 64, 64);
+    plan.work.fetch = fetch;
+    const double time = time_us(problem, plan);
+    EXPECT_TRUE(std::isfinite(time) && time >= 0);
+  }
+}
+
 TEST(Cost, GrowsWithEveryExtent) {
   const auto time = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, k);

@@ -8,7 +8,9 @@
 #include <map>
 #include <sstream>
 
+#include "templates/gpu_catalog.h"
 #include "test_paths.h"
+#include "tuner/study/model_check.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -109,6 +111,30 @@ TEST(Figures, TheTableOfTensorCoresIsTheRaceWithCublas) {
                               *std::min_element(found->second.begin(), found->second.end()));
     }
     EXPECT_THAT(page, HasSubstr(expected));
+  }
+}
+
+TEST(Figures, WhatTheModelIsOffByIsWhatItIsOffByNow) {
+  const auto times = checked_times(fmt::format("{}/bench/results/nvidia-h200/tensor_vs_cublas.csv", MMTUNE_SOURCE_DIR),
+                                   catalog_gpu("h200"));
+  std::vector<CheckedTime> squares, others;
+  for (const CheckedTime& time : times) (time.set == "square" ? squares : others).push_back(time);
+  const auto median = [](const std::vector<ModelError>& errors, const ModelError& of) -> std::string {
+    for (const ModelError& error : errors) {
+      if (error.precision == of.precision && error.family == of.family) {
+        EXPECT_LT(error.median_error, 0.25) << of.family;
+        return fmt::format(" {:.1f} % of {} |", 100 * error.median_error, error.rows);
+      }
+    }
+    return " |";
+  };
+  const std::string page = content("docs/measuring.md");
+  for (const ModelError& all : model_errors(times)) {
+    if (all.family != "mma_sync" && all.family != "wgmma") continue;
+    EXPECT_THAT(page,
+                HasSubstr(fmt::format("| {} | {} |{}{} {:+.1f} % ({}×{}×{}) |", to_string(all.precision), all.family,
+                                      median(model_errors(squares), all), median(model_errors(others), all),
+                                      100 * all.worst_error, all.worst.m, all.worst.n, all.worst.k)));
   }
 }
 

@@ -11,8 +11,10 @@
 
 namespace mmtune {
 
-SizeFile::SizeFile(const std::string& path)
-    : path_(path), text_(read_text_file(path, fmt::format("size file '@{}'", excerpt(path)))), rest_(text_) {
+SizeFile::SizeFile(const std::string& path) : SizeFile(path, fmt::format("size file '@{}'", excerpt(path))) {}
+
+SizeFile::SizeFile(const std::string& path, std::string_view what)
+    : path_(path), text_(read_text_file(path, what)), rest_(text_) {
   const std::string_view line = next_line();
   const bool is_heading = !line.empty() && std::isalpha(static_cast<unsigned char>(line.front())) != 0;
   if (is_heading) {

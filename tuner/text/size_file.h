@@ -21,6 +21,8 @@ class SizeFile {
 
   /// Throws what read_text_file() throws.
   explicit SizeFile(const std::string& path);
+  /// `what` is how messages about reading name it.
+  SizeFile(const std::string& path, std::string_view what);
   SizeFile(const SizeFile&) = delete;  // cells are parts of the text
   SizeFile& operator=(const SizeFile&) = delete;
 

@@ -5,6 +5,7 @@
 #include "templates/dtype.h"
 #include "templates/families.h"
 #include "templates/split_k.h"
+#include "templates/stream_k.h"
 #include "templates/tiling.h"
 
 namespace mmtune {
@@ -12,15 +13,16 @@ namespace {
 
 struct MmaSync {
   struct Params {
-    Param bm{64}, bn{64}, bk_bytes{64}, wm{32}, wn{32}, stages{3}, min_blocks{1}, group{8}, split{1};
+    Param bm{64}, bn{64}, bk_bytes{64}, wm{32}, wn{32}, stages{3}, min_blocks{1}, group{8}, split{1}, stream{0};
   };
 
   static constexpr std::string_view kName = "mma_sync";
   static constexpr std::string_view kSummary =
-      "tensor cores by instructions of a warp: cp.async stages, ldmatrix, swizzled tiles; split-K";
+      "tensor cores by instructions of a warp: cp.async stages, ldmatrix, swizzled tiles; split-K, stream-K";
 
-  static constexpr int kPieceBytes = 32;  ///< along k, that an instruction multiplies
-  static constexpr int kPieceRows = 16;   ///< and 8 columns
+  static constexpr int kPieceBytes = 32;     ///< along k, that an instruction multiplies
+  static constexpr int kPieceRows = 16;      ///< and 8 columns
+  static constexpr int kWalkRegisters = 28;  ///< of STREAM, as ptxas reports
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -33,6 +35,7 @@ struct MmaSync {
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
         {"GROUP", &Params::group, {1, 4, 8, 16}, "rows of tiles walked together, for reuse in L2"},
         {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "blocks that share one tile's k"},
+        {"STREAM", &Params::stream, {0, 1}, "1: resident blocks take tiles in turn and share those of the last wave"},
     };
     return rows;
   }
@@ -44,6 +47,15 @@ struct MmaSync {
   static int element_bytes(const Problem& problem) { return traits(problem.precision).a.bytes; }
   static int bk(const Problem& problem, const Params& p) { return p.bk_bytes / element_bytes(problem); }
   static int shared_bytes(const Params& p) { return p.stages * (p.bm + p.bn) * p.bk_bytes; }
+
+  static bool shared_memory_allows(const Params& p, const DeviceSpec& device) {
+    return (shared_bytes(p) + device.smem_reserved_per_block) * p.min_blocks <= device.smem_per_sm;
+  }
+
+  /// Blocks that the GPU holds at once; what STREAM launches.
+  static std::int64_t resident_blocks(const Params& p, const DeviceSpec& device) {
+    return static_cast<std::int64_t>(p.min_blocks) * device.sm_count;
+  }
 
   /// Stages after which sums are promoted; 0: never.
   static int promotion_stages(const Problem& problem, const Params& p) {
@@ -83,11 +95,13 @@ struct MmaSync {
     if (!rules.ok()) return;
     rules.worth(p.min_blocks == 4 || need * threads(p) * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
                 "MIN_BLOCKS uses at least half of the registers");
-    rules.worth((shared_bytes(p) + device.smem_reserved_per_block) * p.min_blocks <= device.smem_per_sm,
-                "shared memory allows MIN_BLOCKS blocks per SM");
+    rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
+    rules.must(p.stream == 0 || shared_memory_allows(p, device), "STREAM needs MIN_BLOCKS blocks per SM at once");
+    rules.worth(shared_memory_allows(p, device), "shared memory allows MIN_BLOCKS blocks per SM");
     rules.worth(p.bm <= 32 || problem.m > p.bm / 2, "a tile is not twice as high as C");
     rules.worth(p.bn <= 32 || problem.n > p.bn / 2, "a tile is not twice as wide as C");
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
+    rules.worth(p.stream == 0 || tiles % resident_blocks(p, device) != 0, "STREAM shares tiles that fill no wave");
     rules.worth(p.split == 1 || tiles * (p.split / 2) < 2 * device.sm_count, "SPLIT is for few tiles");
     rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem, p)) >= 2 * p.split,
                 "every part has at least two stages");
@@ -101,19 +115,27 @@ struct MmaSync {
                       {"VB", vector_width(problem.align.b, types.b)},
                       {"VC", vector_width(problem.align.c, types.c)},
                       {"PROMOTE", promotion_stages(problem, p)},
+                      {"BLOCKS", p.stream == 1 ? resident_blocks(p, device) : 0},
+                      {"PREPARE_THREADS", kPrepareThreads},
                       {"REDUCE_THREADS", kReduceThreads}};
     plan.needs = problem.align;
     const Arg partial = add_partial_sums(plan, problem, p.split);
+    const std::int64_t sharers = p.stream == 1 ? resident_blocks(p, device) : 0;
+    const std::int64_t tile_bytes = static_cast<std::int64_t>(p.bm) * p.bn * types.accumulator.bytes;
+    const SharedSums shared = add_shared_sums(plan, sharers, tile_bytes);
+    if (p.stream == 1) plan.steps.push_back(prepare_step(shared.flags));
     LaunchStep gemm;
-    gemm.grid.x = tiles_of_c(problem, p.bm, p.bn) * p.split;
+    gemm.grid.x = p.stream == 1 ? sharers : tiles_of_c(problem, p.bm, p.bn) * p.split;
+    gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(p);
     gemm.args = blas_arguments();
-    gemm.args.push_back(partial);
+    gemm.args.insert(gemm.args.end(), {partial, shared.tiles, shared.flags});
     plan.steps.push_back(std::move(gemm));
     if (p.split > 1) plan.steps.push_back(reduce_step(problem, partial));
     overlap_steps(plan, device);
     plan.work = estimate(problem, p, device);
+    plan.work.kept_bytes = shared.kept_bytes;
     return plan;
   }
 
@@ -128,16 +150,26 @@ struct MmaSync {
     const double loads = static_cast<double>(p.wm + p.wn) / kPieceRows;
     WorkEstimate work;
     work.unit = types.unit;
+    work.by_warps = true;
     // Of a thread and piece along k; a thread's share of an instruction's products is 4 for each element along k.
     work.issue_slots_per_fma = (products + 2 * loads + 8) / (products * 4 * elements);
     work.bytes_per_k = static_cast<double>(p.bm) * types.a.bytes + static_cast<double>(p.bn) * types.b.bytes;
-    work.smem_bytes_per_fma = static_cast<double>(p.wm + p.wn) * types.a.bytes / (p.wm * p.wn);
+    work.smem_bytes_per_fma = static_cast<double>(p.wm + p.wn) * types.a.bytes / (p.wm * p.wn) +
+                              static_cast<double>(p.bm + p.bn) * types.a.bytes / (p.bm * p.bn);  // read and written
+    if (std::min(problem.align.a, problem.align.b) == 16 && is_async(16, device)) work.fetch = Fetch::copies;
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = bk(problem, p);
     work.k_lanes = kPieceBytes / types.a.bytes;
     work.split_k = p.split;
+    work.shares_last_wave = p.stream == 1;
     work.registers = registers(problem, p, device);
+    if (p.stream == 1) {
+      // Its walk from tile to tile takes some more. And where more than MIN_BLOCKS blocks would fit, no more are
+      // launched.
+      const int least = device.max_registers_per_sm / (threads(p) * (p.min_blocks + 1)) + 1;
+      work.registers = std::min(255, std::max(work.registers + kWalkRegisters, least));
+    }
     work.bytes_in_flight = (p.stages - 1) * (p.bm + p.bn) * p.bk_bytes;
     return work;
   }

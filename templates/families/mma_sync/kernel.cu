@@ -14,6 +14,10 @@
 //
 // SPLIT blocks share a tile's steps along k; their sums go to the workspace and are added by reduce() in a fixed order.
 //
+// STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
+// that do not fill a last wave are shared evenly by all: the block with a tile's first steps adds the others' sums to
+// its own in the order of k.
+//
 // PROMOTE: stages after which sums are added to sums in the accumulator's format; 0: never, they are in it.
 #include "mmtune/batch.cuh"
 #include "mmtune/dependent.cuh"
@@ -21,6 +25,7 @@
 #include "mmtune/index.cuh"
 #include "mmtune/mma_tile.cuh"
 #include "mmtune/reduce.cuh"
+#include "mmtune/shares.cuh"
 
 using LoaderA = TileLoader<InputA, BM, !TRANSPOSE_A, VA>;
 using LoaderB = TileLoader<InputB, BN, TRANSPOSE_B, VB>;
@@ -41,6 +46,7 @@ static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared 
 static_assert(THREADS == 32 * (BM / WM) * WARPS_N, "host and kernel disagree on the block");
 
 using Sums = Accumulator[PIECES_M][2 * PIECES_N][4];
+using HandedSums = StoredSums<PIECES_M * 2 * PIECES_N * 4, THREADS, Accumulator>;
 
 __device__ __forceinline__ void clear(Sums& sums) {
 #pragma unroll
@@ -169,45 +175,136 @@ __device__ __forceinline__ void multiply(Sums& sums, Fetcher& fetcher, i64 k_len
   if constexpr (PROMOTE > 0) add(sums, part);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA* __restrict__> A, i64 lda,
-         PerProduct<const InputB* __restrict__> B, i64 ldb, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
-         PerProduct<Accumulator*> partial) {
-  extern __shared__ __align__(128) unsigned char shared_bytes[];
-  Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
-  if constexpr (SPLIT > 1) launch_dependents();
-  const TileIndex tile = tile_of_block(blockIdx.x / SPLIT, ceil_div(m, BM), ceil_div(n, BN), GROUP);
-  const int part = blockIdx.x % SPLIT;
-  const i64 share = ceil_div(ceil_div(k, BK), SPLIT) * BK;
-  const i64 k_begin = smaller(part * share, k);
-  const i64 k_length = smaller(k - k_begin, share);
+// Where a warp's sums lie in the block's tile.
+struct Position {
+  int row0;
+  int column0;
 
-  Fetcher fetcher{shared, LoaderA(A, lda, m, tile.m * BM, k_begin), LoaderB(B, ldb, n, tile.n * BN, k_begin)};
-  const int warp = threadIdx.x / 32;
-  const int row0 = warp / WARPS_N * WM;
-  const int column0 = warp % WARPS_N * WN;
-  Sums sums;
-  multiply(sums, fetcher, k_length, row0, column0);
+  __device__ __forceinline__ Position() {
+    const int warp = threadIdx.x / 32;
+    row0 = warp / WARPS_N * WM;
+    column0 = warp % WARPS_N * WN;
+  }
+};
 
-  const int lane = threadIdx.x % 32;
+// What all tiles of a call have in common.
+struct Call {
+  i64 m, n, k;
+  Scalar alpha;
+  const InputA* A;
+  i64 lda;
+  const InputB* B;
+  i64 ldb;
+  Scalar beta;
+  Output* C;
+  i64 ldc;
+  Accumulator* partial;  // SPLIT: [SPLIT][m][n]
+  Accumulator* handed;   // STREAM: of every block a tile's sums that it hands over
+  u32* flags;            // STREAM: whether it has
+
+  __device__ __forceinline__ HandedSums handed_by(int block) const {
+    return HandedSums(handed + static_cast<i64>(block) * (BM * BN));
+  }
+  __device__ __forceinline__ TileIndex tile(i64 number) const {
+    return tile_of_block(number, ceil_div(m, BM), ceil_div(n, BN), GROUP);
+  }
+
+  // `k_length` steps along k from k_begin on.
+  __device__ __forceinline__ void sum_up(Sums& sums, Shared& shared, const TileIndex& tile, i64 k_begin,
+                                         i64 k_length) const {
+    Fetcher fetcher{shared, LoaderA(A, lda, m, tile.m * BM, k_begin), LoaderB(B, ldb, n, tile.n * BN, k_begin)};
+    const Position position;
+    multiply(sums, fetcher, k_length, position.row0, position.column0);
+  }
+
+  // `part`: of SPLIT.
+  __device__ __forceinline__ void store(const Sums& sums, const TileIndex& tile, int part) const {
+    const Position position;
+    const int lane = threadIdx.x % 32;
 #pragma unroll
-  for (int i = 0; i < PIECES_M; ++i) {
+    for (int i = 0; i < PIECES_M; ++i) {
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const i64 row = tile.m * BM + row0 + 16 * i + 8 * r + lane / 4;
-      if (row >= m) continue;
+      for (int r = 0; r < 2; ++r) {
+        const i64 row = tile.m * BM + position.row0 + 16 * i + 8 * r + lane / 4;
+        if (row >= m) continue;
 #pragma unroll
-      for (int j = 0; j < 2 * PIECES_N; ++j) {
-        const i64 column = tile.n * BN + column0 + 8 * j + 2 * (lane % 4);
-        if constexpr (SPLIT > 1) {
-          store_partial<2>(partial + (part * m + row) * n + column, &sums[i][j][2 * r], n - column);
-        } else {
-          store_results<2, VC>(C + row * ldc + column, &sums[i][j][2 * r], alpha, beta,
-                               static_cast<int>(smaller(n - column, 2)));
+        for (int j = 0; j < 2 * PIECES_N; ++j) {
+          const i64 column = tile.n * BN + position.column0 + 8 * j + 2 * (lane % 4);
+          if constexpr (SPLIT > 1) {
+            store_partial<2>(partial + (part * m + row) * n + column, &sums[i][j][2 * r], n - column);
+          } else {
+            store_results<2, VC>(C + row * ldc + column, &sums[i][j][2 * r], alpha, beta,
+                                 static_cast<int>(smaller(n - column, 2)));
+          }
         }
       }
     }
   }
+};
+
+// STREAM = 0: one tile of C, or one part of its k.
+__device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
+  const TileIndex tile = call.tile(blockIdx.x / SPLIT);
+  const int part = blockIdx.x % SPLIT;
+  const i64 share = ceil_div(ceil_div(call.k, BK), SPLIT) * BK;
+  const i64 k_begin = smaller(part * share, call.k);
+  Sums sums;
+  call.sum_up(sums, shared, tile, k_begin, smaller(call.k - k_begin, share));
+  call.store(sums, tile, part);
+}
+
+// STREAM = 1: this block's share of tiles that are divided, then its whole tiles.
+__device__ __forceinline__ void compute_stream(const Call& call, Shared& shared) {
+  const int block = blockIdx.x;
+  const i64 k_tiles = call.k > 0 ? ceil_div(call.k, BK) : 1;
+  StreamWalk walk(ceil_div(call.m, BM) * ceil_div(call.n, BN), k_tiles, BLOCKS, block);
+#pragma unroll 1
+  while (walk.more()) {
+    const StreamPiece piece = walk.next();
+    const TileIndex tile = call.tile(piece.tile);
+    const i64 k_begin = piece.first * BK;
+    Sums sums;
+    __syncthreads();  // the stages are done with
+    call.sum_up(sums, shared, tile, k_begin, smaller(call.k - k_begin, piece.count * BK));
+    wait_for_previous();  // for the flags and what lies beside them
+    if (piece.first > 0) {
+      call.handed_by(block).store(&sums[0][0][0]);
+      __syncthreads();
+      if (threadIdx.x == 0) raise_flag(call.flags + block);
+      continue;
+    }
+    if (piece.count < k_tiles) {
+#pragma unroll 1
+      for (int giver = block + 1; walk.gives(giver, piece.tile); ++giver) {
+        if (threadIdx.x == 0) await_flag(call.flags + giver);
+        __syncthreads();
+        call.handed_by(giver).add_to(&sums[0][0][0]);
+      }
+    }
+    call.store(sums, tile, 0);
+  }
+  wait_for_previous();  // where there was no piece
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA* __restrict__> A, i64 lda,
+         PerProduct<const InputB* __restrict__> B, i64 ldb, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
+         PerProduct<Accumulator*> partial, PerProduct<Accumulator*> sums, PerProduct<u32*> flags) {
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
+  if constexpr (SPLIT > 1) launch_dependents();
+  const Call call{m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags};
+  if constexpr (STREAM == 1) {
+    compute_stream(call, shared);
+  } else {
+    compute_tile(call, shared);
+  }
+}
+
+// What must be done before a gemm that shares tiles.
+extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32* __restrict__> flags) {
+  launch_dependents();
+  if constexpr (STREAM == 1) lower_flags<BLOCKS, PREPARE_THREADS>(flags);
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)

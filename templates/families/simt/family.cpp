@@ -6,6 +6,7 @@
 #include "templates/families.h"
 #include "templates/families/simt/proven.h"
 #include "templates/split_k.h"
+#include "templates/stream_k.h"
 #include "templates/tiling.h"
 
 namespace mmtune {
@@ -27,8 +28,7 @@ struct Simt {
 
   static constexpr int kRowBytes = 16;           ///< that rows of a copy are multiples of, what is moved at once
   static constexpr int kPackTile = 32;           ///< rows and columns of a tile that one block of pack copies
-  static constexpr int kSideThreads = 256;       ///< of a block of pack and of prepare
-  static constexpr int kFlagBytes = 4;           ///< of a block's flag
+  static constexpr int kPackThreads = 256;       ///< of a block of pack
   static constexpr double kRegisterMargin = 12;  ///< by which wanted_registers() may be short
 
   /// Issue slots that things cost the multiply-adds beside them, set by hand to lie near measured times (as those of
@@ -234,7 +234,7 @@ struct Simt {
     if (p.pack == 1) {
       plan.steps.push_back(pack_step(problem, p, a, b, sums.flags));
     } else if (p.stream == 1) {
-      plan.steps.push_back({.kernel = "prepare", .block = {kSideThreads}, .args = {sums.flags}});
+      plan.steps.push_back(prepare_step(sums.flags));
     }
 
     plan.steps.push_back(gemm_step(problem, p, device, a, b, sums));
@@ -260,9 +260,9 @@ struct Simt {
             {"BLOCKS", p.stream == 1 ? resident_blocks(p, device) : 0},
             {"SLICE", kSlice},
             {"PACK_TILE", kPackTile},
-            {"PACK_THREADS", kSideThreads},
+            {"PACK_THREADS", kPackThreads},
             {"PACK_SMEM_BYTES", pack_bytes(problem)},
-            {"PREPARE_THREADS", kSideThreads},
+            {"PREPARE_THREADS", kPrepareThreads},
             {"REDUCE_THREADS", kReduceThreads}};
   }
 
@@ -282,11 +282,9 @@ struct Simt {
 
   static Sums add_sums(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device) {
     const std::int64_t sharers = p.stream == 1 ? resident_blocks(p, device) : 0;
-    const std::int64_t tiles = 2 * sharers * tile_bytes(problem, p);
-    return {.partial = add_partial_sums(plan, problem, splits_to_workspace(p) ? p.split : 1),
-            .tiles = plan.workspace.add("sums of blocks", tiles),
-            .flags = plan.workspace.add("flags", sharers * kFlagBytes),
-            .kept_bytes = tiles + sharers * kFlagBytes};
+    const Arg partial = add_partial_sums(plan, problem, splits_to_workspace(p) ? p.split : 1);
+    const SharedSums shared = add_shared_sums(plan, sharers, 2 * tile_bytes(problem, p));
+    return {.partial = partial, .tiles = shared.tiles, .flags = shared.flags, .kept_bytes = shared.kept_bytes};
   }
 
   /// Of a tile, whose rows are spread over the banks.
@@ -303,7 +301,7 @@ struct Simt {
     LaunchStep pack;
     pack.kernel = "pack";
     pack.grid.x = std::max<std::int64_t>(1, ceil_div(problem.k, kPackTile) * extents);
-    pack.block.x = kSideThreads;
+    pack.block.x = kPackThreads;
     pack.smem_bytes = pack_bytes(problem);
     pack.args = {Arg::extent(Extent::m),
                  Arg::extent(Extent::n),

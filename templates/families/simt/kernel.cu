@@ -239,25 +239,13 @@ __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
 __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared) {
   const int block = blockIdx.x;
   const i64 k_tiles = call.k > 0 ? ceil_div(call.k, BK) : 1;
-  const StreamSchedule schedule(call.tiles(), static_cast<int>(k_tiles), BLOCKS);
+  StreamWalk walk(call.tiles(), k_tiles, BLOCKS, block);
   const Position position;
   RingPosition ring;
-  i64 at = schedule.begin(block);
-  const i64 shared_end = schedule.begin(block + 1);
-  i64 whole = schedule.rest + block;
 #pragma unroll 1
-  while (at < shared_end || whole < schedule.tiles) {
-    i64 tile = whole;
-    i64 first = 0;
-    i64 count = k_tiles;
-    if (at < shared_end) {
-      tile = at / k_tiles;
-      first = at - tile * k_tiles;
-      count = smaller(shared_end - at, k_tiles - first);
-      at += count;
-    } else {
-      whole += BLOCKS;
-    }
+  while (walk.more()) {
+    const StreamPiece piece = walk.next();
+    const i64 tile = piece.tile, first = piece.first, count = piece.count;
     const Segment segment(call.k, first, count);
     const TileOfC output = call.output(tile);
     Loaders loaders = call.loaders(output, segment.k_begin);
@@ -269,7 +257,7 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
       // The first that a block adds is what it put aside itself.
       for (int giver = first_slice ? block + 1 : block;; ++giver) {
         if (giver > block) {
-          if (!complete || count == k_tiles || schedule.begin(giver) >= (tile + 1) * k_tiles) break;
+          if (!complete || count == k_tiles || !walk.gives(giver, tile)) break;
           if (threadIdx.x == 0) await_flag(call.flags + giver);
           __syncthreads();
         }
@@ -329,15 +317,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   }
 }
 
-template <int THREADS_OF_BLOCK>
-__device__ __forceinline__ void lower_flags(u32* flags) {
-  for (int block = threadIdx.x; block < BLOCKS; block += THREADS_OF_BLOCK) flags[block] = 0;
-}
-
 // What must be done before a gemm that shares tiles and does not pack.
 extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32* __restrict__> flags) {
   launch_dependents();
-  if constexpr (STREAM == 1) lower_flags<PREPARE_THREADS>(flags);
+  if constexpr (STREAM == 1) lower_flags<BLOCKS, PREPARE_THREADS>(flags);
 }
 
 // Packs what PACK says, one tile a block: first all of A, then all of B.
@@ -351,7 +334,7 @@ extern "C" __global__ void __launch_bounds__(PACK_THREADS)
     const i64 tiles_a = PACK_A ? ceil_div(m, PACK_TILE) * ceil_div(k, PACK_TILE) : 0;
     const i64 tiles_b = PACK_B ? ceil_div(n, PACK_TILE) * ceil_div(k, PACK_TILE) : 0;
     const i64 tile = blockIdx.x;
-    if (STREAM == 1 && tile == 0) lower_flags<PACK_THREADS>(flags);
+    if (STREAM == 1 && tile == 0) lower_flags<BLOCKS, PACK_THREADS>(flags);
     if (tile < tiles_a) {
       pack_tile<!TRANSPOSE_A, PACK_TILE, PACK_THREADS, InputA>(shared_memory(), A, lda, m, k, copy_a, copy_lda, tile);
     } else if (tile < tiles_a + tiles_b) {

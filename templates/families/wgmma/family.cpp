@@ -269,15 +269,18 @@ struct Wgmma {
     work.issue_slots_per_fma = 0.01;  // one instruction multiplies a whole fragment
     work.bytes_per_k = static_cast<double>(p.bm) / p.cluster_n * types.a.bytes +
                        static_cast<double>(p.bn) / p.cluster_m * types.b.bytes;
-    // An instruction reads the steps of 64 rows and of its columns.
+    // An instruction reads the steps of 64 rows and of its columns, which the accelerator has written.
     const double width = std::min(columns(p), 256);
-    work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment);
+    work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment) +
+                              static_cast<double>(types.a.bytes) / p.bn + static_cast<double>(types.b.bytes) / p.bm;
     work.persistent = p.reduce == 0;
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = bk(problem);
     work.k_lanes = bk(problem);  // the sums wait for no instruction of the same stage
-    work.by_accelerator = true;
+    work.fetch = Fetch::accelerator;
+    work.multicasts = p.reduce == 0;
+    work.hides_stores = p.pingpong == 1;
     work.split_k = p.split;
     work.registers = p.consumers == 1 ? sums(p) + 40 : p.consumers == 2 ? 168 : 128;
     work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);

@@ -1,4 +1,4 @@
-// mmtune model: how good the analytic model is, held against what a database has measured.
+// mmtune model: how good the analytic model is, held against what a database or a file of a benchmark has measured.
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
@@ -9,8 +9,10 @@
 #include "runtime/log.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
+#include "tuner/study/model_check.h"
 #include "tuner/study/model_quality.h"
 #include "tuner/text/sizes.h"
+#include "tuner/text/text.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -19,11 +21,32 @@ namespace {
 struct ModelOptions : Options {
   std::string sizes;
   int least = 16;
+  std::string check;
+  std::string sets;
 };
+
+/// Nothing wanted is an error, as it is without a file.
+ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const std::vector<Size>& sizes) {
+  auto times = checked_times(options.check, device);
+  const auto sets = options.sets.empty() ? std::vector<std::string_view>{} : split(options.sets, ',');
+  std::erase_if(times, [&](const CheckedTime& time) {
+    const Problem& problem = time.problem;
+    return !is_wanted(options.precisions, problem.precision) || !is_wanted(options.layouts, problem.layout) ||
+           !is_wanted(sizes, Size{problem.m, problem.n, problem.k}) || !is_wanted(sets, std::string_view(time.set));
+  });
+  print(error_table(model_errors(times), options.format), options);
+  if (times.empty()) {
+    log::error("--check '{}': no line is of what was asked for; leave options out", options.check);
+    return ExitCode::no_candidate;
+  }
+  log::write(log::Level::warning, error_summary(times));
+  return ExitCode::done;
+}
 
 ExitCode model(const ModelOptions& options) {
   const auto device = choose_device(options.device);
   const auto sizes = options.sizes.empty() ? std::vector<Size>{} : parse_sizes(options.sizes);
+  if (!options.check.empty()) return check_file(options, device.spec, sizes);
   Store store = Store::open(database_path(options), OpenMode::read_only);
   std::vector<ModelQuality> rows;
   for (const TimedProblem& each : timed_problems(store, key_of(device.spec))) {
@@ -55,7 +78,8 @@ Verb mmtune_verb_model() {
   Verb verb{.name = "model",
             .group = VerbGroup::results,
             .help = "How good the analytic model is, held against stored times",
-            .examples = {"mmtune model --device model:h200", "mmtune model --device 0 --sizes 256..8192 --format csv"},
+            .examples = {"mmtune model --device model:h200", "mmtune model --device 0 --sizes 256..8192 --format csv",
+                         "mmtune model --device model:h200 --check bench.csv --sets square,odd"},
             .run = [options] { return model(*options); }};
   auto sizes = sizes_option(options->sizes);
   sizes.required = false;
@@ -66,6 +90,15 @@ Verb mmtune_verb_model() {
                          .help = "sizes with fewer measured configurations are left out",
                          .target = number_target(options->least, 2, 1 << 20)},
                         database_option(*options)});
+  verb.add("Files", {{.names = "--check",
+                      .value = "FILE",
+                      .help = "times are those of a file that mmtune bench --format csv wrote, and not the database's",
+                      .target = file_target(options->check)},
+                     {.names = "--sets",
+                      .value = "LIST",
+                      .help = "only lines of these sets",
+                      .target = list_target(options->sets),
+                      .needs = "--check"}});
   add_output_options(verb, *options);
   return verb;
 }
