@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatienceInAll{50};  // for all locks of databases, as long as a library lives
 constexpr std::int64_t kThin = 64;                       // extents below this ask for other kernels
+constexpr std::int64_t kRivalWorkspace = 64 << 20;       // bytes that a kernel may need to be tried
 
 /// What tells a program from others: the hash of its machine code, else what is to be compiled.
 std::string program_of(const Choice& choice, const Problem& problem) {
@@ -40,6 +41,15 @@ Choice with(const Fusion& fusion, Choice choice) {
 
 }  // namespace
 
+std::int64_t most_workspace(const Ready& ready) {
+  std::int64_t bytes = ready.choice.plan.workspace.bytes();
+  if (ready.decided) bytes = std::max(bytes, most_workspace(*ready.decided));
+  if (ready.learning) {
+    for (const ReadyPtr& rival : ready.learning->rivals) bytes = std::max(bytes, most_workspace(*rival));
+  }
+  return bytes;
+}
+
 std::size_t ReadyKernels::PlaceHash::operator()(const Place& place) const {
   const auto fusion = static_cast<std::size_t>(place.fusion.activation) << 3 |
                       static_cast<std::size_t>(place.fusion.bias) << 1 |
@@ -50,6 +60,7 @@ std::size_t ReadyKernels::PlaceHash::operator()(const Place& place) const {
 ReadyKernels::ReadyKernels(const LibraryOptions& options, DeviceSpec device, std::optional<CUdevice> installed)
     : compile_missing_(options.compile_missing || options.compile_untuned),
       compile_untuned_(options.compile_untuned),
+      learn_(options.learn),
       installed_(installed),
       places_(database_places(options)),
       lock_budget_(kPatienceInAll),
@@ -79,18 +90,18 @@ ReadyPtr ReadyKernels::remember(const Place& place, ReadyPtr ready) {
   return ready;
 }
 
-ReadyPtr ReadyKernels::make_ready(Choice choice, KernelCache::Kernel kernel, bool is_stopgap,
-                                  std::optional<Finish> finish) const {
+std::shared_ptr<Ready> ReadyKernels::make_ready(Choice choice, KernelCache::Kernel kernel, bool is_stopgap,
+                                                std::optional<Finish> finish) const {
   Answer answer{choice.match,         std::string(choice.family->name()),
                 choice.config.text(), choice.expected_us,
                 choice.measured,      note_.empty() ? choice.why : fmt::format("{} ({})", choice.why, note_)};
-  return std::make_shared<const Ready>(std::move(choice), std::move(answer), std::move(kernel), std::move(finish),
-                                       is_stopgap);
+  return std::make_shared<Ready>(std::move(choice), std::move(answer), std::move(kernel), std::move(finish),
+                                 is_stopgap);
 }
 
 ReadyPtr ReadyKernels::planned(const Problem& problem, const Fusion& fusion) {
   if (const ReadyPtr* known = ready_.find({nullptr, problem, fusion})) return *known;
-  if (!fusion.is_empty()) return planned(problem, {});
+  if (!fusion.is_empty()) return before_learning(planned(problem, {}));
   return remember({nullptr, problem, {}}, make_ready(table_.choose(problem)));
 }
 
@@ -161,6 +172,67 @@ ReadyPtr ReadyKernels::load_or_fall_back(CUcontext context, const Choice& choice
   return make_ready(instead, load(context, instead, problem, compile), is_locked);
 }
 
+// -- learning --------------------------------------------------------------------------------------------------------
+
+std::vector<ReadyPtr> ReadyKernels::rivals_of(CUcontext context, const Problem& problem, const Ready& decided) {
+  std::vector<ReadyPtr> rivals;
+  for (Choice& choice : table_.alternatives(problem, CallRace::kMostKernels - 1)) {
+    if (choice.plan.workspace.bytes() > std::max(kRivalWorkspace, decided.choice.plan.workspace.bytes())) continue;
+    choice.why = fmt::format("tried on this call, to learn whether it is faster than {} {}", decided.answer.family,
+                             decided.answer.config);
+    try {
+      KernelCache::Kernel kernel = load(context, choice, problem, Compile::no);
+      rivals.push_back(make_ready(std::move(choice), std::move(kernel)));
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const Error& error) {
+      log::debug("{}: {}", to_string(problem), error.what());
+    }
+  }
+  return rivals;
+}
+
+/// With other kernels that calls may try, where there are any and the size is to learn.
+ReadyPtr ReadyKernels::with_rivals(CUcontext context, const Problem& problem, ReadyPtr decided) {
+  const bool is_tuned = decided->choice.match == Match::exact || decided->choice.match == Match::fallback;
+  if (!learn_ || is_tuned || problem.k == 0 || ready_.size() >= kRemembered) return decided;
+  CUcontext first = nullptr;
+  if (!learning_context_.compare_exchange_strong(first, context) && first != context) return decided;
+  if (learning_sizes_ >= kMostLearning) return decided;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<ReadyPtr> rivals = rivals_of(context, problem, *decided);
+  if (rivals.empty()) return decided;
+  const std::chrono::duration<double, std::micro> loading = std::chrono::steady_clock::now() - begin;
+  ++learning_sizes_;
+  auto learning = make_ready(decided->choice, decided->kernel);
+  learning->learning = std::make_shared<LearningSize>(std::move(rivals), loading.count(), ProblemHash{}(problem));
+  return learning;
+}
+
+void ReadyKernels::settle(CUcontext context, const Problem& problem, const ReadyPtr& ready) {
+  const CallRace& race = ready->learning->race;
+  const std::size_t winner = race.winner();
+  const ReadyPtr best = winner == 0 ? ready : ready->learning->rivals[winner - 1];
+  Choice choice = best->choice;
+  choice.expected_us = race.median_us(winner);
+  choice.measured = true;
+  const std::string was = fmt::format("{} {}, {}", ready->answer.family, ready->answer.config, ready->choice.why);
+  choice.why = winner == 0 ? fmt::format("{}; learnt from calls: none of {} other kernels is clearly faster",
+                                         ready->choice.why, ready->learning->rivals.size())
+                           : fmt::format("learnt from calls: {:.2f} times as fast as what was decided: {}",
+                                         race.median_us(0) / race.median_us(winner), was);
+  const auto plan = make_ready(choice);
+  const auto settled = make_ready(std::move(choice), best->kernel);
+  if (winner != 0) {
+    plan->decided = before_learning(planned(problem, {}));
+    settled->decided = make_ready(ready->choice, ready->kernel);
+  }
+  ready_.put({nullptr, problem, {}}, plan);
+  ready_.put({context, problem, {}}, settled);
+}
+
+// -- running ---------------------------------------------------------------------------------------------------------
+
 /// Once: an application may have many sizes.
 void ReadyKernels::warn_of_fallback(const Problem& problem, std::string_view why) {
   if (warned_of_fallback_.exchange(true)) return;
@@ -173,7 +245,7 @@ ReadyPtr ReadyKernels::ready(CUcontext context, const Problem& problem, const Fu
   if (const ReadyPtr* known = ready_.find({context, problem, fusion})) return *known;
   if (!fusion.is_empty()) return ready_fused(context, problem, fusion, stream);
   if (is_capturing(stream)) return ready_in_capture(context, problem);
-  Choice choice = planned(problem, {})->choice;
+  Choice choice = before_learning(planned(problem, {}))->choice;
   const Match planned_match = choice.match;
   if (choice.match == Match::fallback && compile_untuned_) {
     if (auto pick = first_pick(problem)) choice = *std::move(pick);
@@ -185,12 +257,12 @@ ReadyPtr ReadyKernels::ready(CUcontext context, const Problem& problem, const Fu
     return loaded;
   }
   if (loaded->choice.match != planned_match) remember({nullptr, problem, {}}, make_ready(loaded->choice));
-  return remember({context, problem, {}}, std::move(loaded));
+  return remember({context, problem, {}}, with_rivals(context, problem, std::move(loaded)));
 }
 
 /// Loading would end the capture, so that only what is loaded can run.
 ReadyPtr ReadyKernels::ready_in_capture(CUcontext context, const Problem& problem) {
-  const Choice choice = planned(problem, {})->choice;
+  const Choice choice = before_learning(planned(problem, {}))->choice;
   if (auto kernel = loaded(context, choice, problem))
     return remember({context, problem, {}}, make_ready(choice, kernel));
   const Choice plain = table_.fallback(
@@ -240,7 +312,7 @@ ReadyPtr ReadyKernels::ready_in_two_kernels(CUcontext context, const Problem& pr
   const bool may_compile = compile_missing_ && !is_capturing(stream);
   auto second = finish(context, problem, fusion, may_compile ? Compile::yes : Compile::no);
   if (!second) throw Error(fmt::format("{} with {}: {}", to_string(problem), to_string(fusion), why));
-  const ReadyPtr plain = ready(context, problem, {}, stream);
+  const ReadyPtr plain = before_learning(ready(context, problem, {}, stream));
   Choice choice = plain->choice;
   choice.measured = false;
   choice.why += fmt::format("; {} by a second kernel, since {}", to_string(fusion), why);
@@ -289,6 +361,7 @@ ReadyPtr ReadyKernels::prepared(CUcontext context, const Problem& problem, const
   if (loaded->is_stopgap) return loaded;
   // Asked for, so kept however much is remembered already.
   ready_.put({nullptr, problem, fusion}, make_ready(loaded->choice));
+  if (fusion.is_empty()) loaded = with_rivals(context, problem, std::move(loaded));
   ready_.put({context, problem, fusion}, loaded);
   return loaded;
 }

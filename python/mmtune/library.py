@@ -61,7 +61,7 @@ class _Options(ctypes.Structure):
         ("device", ctypes.c_int32),
         ("compile_missing", ctypes.c_int32),
         ("compile_untuned", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("learn", ctypes.c_int32),
     ]
 
 
@@ -192,14 +192,15 @@ def _call(a, b, c, alpha, beta, precision, bias=None, activation=None):
 class Library:
     """The kernels for one GPU. Use from any thread. Close it, or leave its `with` block, once the GPU has finished."""
 
-    def __init__(self, database=None, device=-1, model=None, compile_untuned=True, path=None):
+    def __init__(self, database=None, device=-1, model=None, compile_untuned=True, path=None, learn=False):
         """`compile_untuned` lets the first call of a kind that nothing is tuned for compile a kernel, in about a second.
+        `learn` finds out on calls which of a few kernels is the fastest for sizes that were not tuned, see <mmtune.h>.
         `path` names libmmtune.so; by default the one beside this package, else where the loader searches."""
         self._handle = ctypes.c_void_p()
         self._api = _load(path)
         options = _Options(
             ctypes.sizeof(_Options), str(database).encode() if database else None, model.encode() if model else None,
-            device, 0, compile_untuned, 0,
+            device, 0, compile_untuned, learn,
         )  # fmt: skip
         self._check(self._api.mmtune_open(ctypes.byref(options), ctypes.byref(self._handle)))
 
