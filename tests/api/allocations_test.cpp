@@ -38,5 +38,27 @@ TEST_F(Allocations, ThereAreNoneInACall) {
   EXPECT_GT(allocations, before) << "an answer has texts";
 }
 
+TEST_F(Allocations, ThereAreNoneInACallThatLearns) {
+  const auto size = [](std::int64_t extent) {
+    return packed_problem(Precision::fp32, Layout::nn, extent, extent, extent);
+  };
+  offer(database(), {size(8), "naive", "UNROLL=4", 10}, 100);
+  offer(database(), {size(64), "naive", "UNROLL=2", 20}, 60);
+  Library library = Library::open({.learn = true});
+  std::vector<float> memory(1000);
+  const Gemm call{.m = 9, .n = 9, .k = 9, .a = memory.data(), .b = memory.data(), .c = memory.data()};
+  library.enqueue(call, nullptr);
+  const int recorded = test::fake_cuda().recorded_events;
+  int allocating_calls = 0;
+  for (int i = 0; i < 1'000'000; ++i) {
+    const int before = allocations;
+    library.enqueue(call, nullptr);
+    allocating_calls += allocations != before ? 1 : 0;
+    if (i % 64 == 0 && library.plan(call).why.find("learnt") != std::string::npos) break;
+  }
+  EXPECT_GT(test::fake_cuda().recorded_events, recorded + 20) << "calls were timed";
+  EXPECT_LE(allocating_calls, 1) << "the one that ends the learning";
+}
+
 }  // namespace
 }  // namespace mmtune

@@ -71,6 +71,18 @@ class Package(unittest.TestCase):
         answer = self.library.explain(a, b, out=c)
         self.assertEqual((answer.match, answer.family), ("nearest", "naive"))
 
+    def test_learning(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        for learn, said in ((False, "nearest tuned size"), (True, "learnt from calls")):
+            with mmtune.Library(path=PATH, learn=learn) as library:
+                for calls in range(400_000):
+                    library.gemm(a, b, out=c)
+                    if calls % 1000 == 999 and said in library.explain(a, b, out=c).why:
+                        break
+                self.assertIn(said, library.explain(a, b, out=c).why)
+                self.assertEqual("learnt from calls" in library.explain(a, b, out=c).why, learn)
+        self.assertEqual(list(c.memory)[:8], product(range(6), range(12), 2, 4, 3))
+
     def test_epilogues(self):
         a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
         with mmtune.Library(path=PATH, compile_untuned=False) as library:

@@ -51,6 +51,10 @@ thread_local CUcontext current = nullptr;
 
 Program parse(const char* image) {
   Program program;
+  if (std::strncmp(image, kIdleProgram.data(), kIdleProgram.size()) == 0) {
+    program.us = std::atof(image + kIdleProgram.size());
+    return program;
+  }
   if (std::strncmp(image, kFakeProgram.data(), kFakeProgram.size()) != 0) return program;
   std::istringstream text(image + kFakeProgram.size());
   int a = 0, b = 0, c = 0, scalar = 0;
@@ -224,8 +228,10 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   if (program.computes) multiply(program, arguments);
   return CUDA_SUCCESS;
 }
-CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
-  *status = fake_cuda().is_capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  const void* captured = fake_cuda().captured_stream;
+  const bool is_captured = fake_cuda().is_capturing && (captured == nullptr || captured == stream);
+  *status = is_captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
