@@ -200,6 +200,15 @@ TEST(CallRace, RivalsThatAreMuchSlowerAreSoonDropped) {
   EXPECT_LE(calls.calls(), 12'000);
 }
 
+TEST(CallRace, IsOverAfterAsManyCallsAsTheManualSays) {
+  for (const auto& [loading_us, most] : {std::pair{0.0, 1'250}, {3000.0, 7'250}}) {
+    Calls calls(4, noisy({50, 40, 45, 48}, 0, 0), loading_us);
+    calls.run_out();
+    EXPECT_LE(calls.calls(), most);
+    EXPECT_EQ(calls.race().winner(), 1u);
+  }
+}
+
 TEST(CallRace, AShortSizeThatIsSeldomUsedIsNeverTimed) {
   Calls calls(2, noisy({50, 40}, 0, 0));
   for (int i = 0; i < 499; ++i) calls.run();
