@@ -19,7 +19,7 @@ constexpr std::int64_t kManyCalls = 2'000'000;  // more than any size needs, how
 Problem fp32(std::int64_t size) { return packed_problem(Precision::fp32, Layout::nn, size, size, size); }
 
 /// Operands of a call, and what it must leave in C.
-class Operands {
+class Matrices {
  public:
   Gemm call(std::int64_t size = kSize) {
     return {.m = size,
@@ -81,7 +81,7 @@ class LearningCalls : public test::ApiTest {
     return 0;
   }
 
-  Operands operands_;
+  Matrices operands_;
 };
 
 TEST_F(LearningCalls, FindTheFasterKernelThoughItIsExpectedToBeTheSlowerOne) {
@@ -254,7 +254,7 @@ TEST_F(LearningCalls, OfManyThreadsAndStreamsAreRight) {
   offer_two(100, 30);
   Library library = open();
   constexpr int kThreads = 4;
-  std::array<Operands, kThreads> operands;
+  std::array<Matrices, kThreads> operands;
   std::array<int, kThreads> wrong{};
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
