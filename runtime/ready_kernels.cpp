@@ -105,6 +105,12 @@ ReadyPtr ReadyKernels::planned(const Problem& problem, const Fusion& fusion) {
   return remember({nullptr, problem, {}}, make_ready(table_.choose(problem)));
 }
 
+/// What runs without an epilogue and before anything is learnt. Not remembered: what runs will be.
+Choice ReadyKernels::chosen(const Problem& problem) const {
+  const ReadyPtr* known = ready_.find({nullptr, problem, {}});
+  return known != nullptr ? before_learning(*known)->choice : table_.choose(problem);
+}
+
 std::optional<Choice> ReadyKernels::to_compile(const Problem& problem) const {
   auto choice = table_.recompiled(problem);
   return choice ? std::move(choice) : untuned_choice(problem, device_);
@@ -245,7 +251,7 @@ ReadyPtr ReadyKernels::ready(CUcontext context, const Problem& problem, const Fu
   if (const ReadyPtr* known = ready_.find({context, problem, fusion})) return *known;
   if (!fusion.is_empty()) return ready_fused(context, problem, fusion, stream);
   if (is_capturing(stream)) return ready_in_capture(context, problem);
-  Choice choice = before_learning(planned(problem, {}))->choice;
+  Choice choice = chosen(problem);
   const Match planned_match = choice.match;
   if (choice.match == Match::fallback && compile_untuned_) {
     if (auto pick = first_pick(problem)) choice = *std::move(pick);
@@ -262,7 +268,7 @@ ReadyPtr ReadyKernels::ready(CUcontext context, const Problem& problem, const Fu
 
 /// Loading would end the capture, so that only what is loaded can run.
 ReadyPtr ReadyKernels::ready_in_capture(CUcontext context, const Problem& problem) {
-  const Choice choice = before_learning(planned(problem, {}))->choice;
+  const Choice choice = chosen(problem);
   if (auto kernel = loaded(context, choice, problem))
     return remember({context, problem, {}}, make_ready(choice, kernel));
   const Choice plain = table_.fallback(

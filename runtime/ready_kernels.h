@@ -117,6 +117,7 @@ class ReadyKernels {
                                 std::string_view why);
   std::optional<Finish> finish(CUcontext context, const Problem& problem, const Fusion& fusion, Compile compile);
   void prepare_fallback(CUcontext context, const Problem& problem, Compile compile);
+  Choice chosen(const Problem& problem) const;
   std::optional<Choice> to_compile(const Problem& problem) const;
   std::optional<Choice> first_pick(const Problem& problem);
   Error nothing_to_run(const Problem& problem) const;

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "runtime/ready_kernels.h"
 #include "tests/api/fixture.h"
 
 namespace {
@@ -36,6 +37,24 @@ TEST_F(Allocations, ThereAreNoneInACall) {
   EXPECT_EQ(allocations, before);
   library.gemm(call, nullptr);
   EXPECT_GT(allocations, before) << "an answer has texts";
+}
+
+TEST_F(Allocations, ThereAreNoneForAsManySizesAsAreRemembered) {
+  offer_program(database(), {packed_problem(Precision::fp32, Layout::nn, 1, 1, 1), "naive", "", 1},
+                std::string(test::kIdleProgram) + "1");
+  Library library = Library::open();
+  std::vector<float> memory(ReadyKernels::kRemembered + 1);
+  const auto allocations_of_a_call = [&](std::size_t m) {
+    const int before = allocations;
+    library.enqueue(
+        {.m = static_cast<std::int64_t>(m), .n = 1, .k = 1, .a = memory.data(), .b = memory.data(), .c = memory.data()},
+        nullptr);
+    return allocations - before;
+  };
+  for (std::size_t m = 1; m <= ReadyKernels::kRemembered + 1; ++m) allocations_of_a_call(m);
+  EXPECT_EQ(allocations_of_a_call(1), 0);
+  EXPECT_EQ(allocations_of_a_call(ReadyKernels::kRemembered), 0);
+  EXPECT_GT(allocations_of_a_call(ReadyKernels::kRemembered + 1), 0);
 }
 
 TEST_F(Allocations, ThereAreNoneInACallThatLearns) {
