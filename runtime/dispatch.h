@@ -96,6 +96,10 @@ class DispatchTable {
   /// many those that did best around this size. Microseconds, however many sizes there are.
   Choice choose(const Problem& problem, Policy policy = Policy::learnt) const;
 
+  /// What else stored kernels offer for a size that was not tuned, the best first: at most `most` that choose() passed
+  /// over and that are not expected to be much slower. None for a tuned size, or where choose() falls back.
+  std::vector<Choice> alternatives(const Problem& problem, std::size_t most) const;
+
   /// The default of fallback_family(), which runs everything.
   Choice fallback(const Problem& problem, std::string why) const;
 

@@ -10,6 +10,7 @@
 #include "runtime/device_query.h"
 #include "runtime/env.h"
 #include "runtime/gemm_call.h"
+#include "runtime/learning.h"
 #include "runtime/log.h"
 #include "runtime/ready_kernels.h"
 #include "runtime/workspaces.h"
@@ -44,6 +45,15 @@ std::string_view to_string(Match match) {
   return "fallback";
 }
 
+namespace {
+
+/// Whether a call may run another kernel than was decided: one whose time is that of its size.
+bool learns_from(const Gemm& call, const GemmCall& checked) {
+  return checked.batch == 1 && checked.fusion.is_empty() && call.workspace == nullptr && call.alpha != 0;
+}
+
+}  // namespace
+
 struct Library::Impl {
   Impl(const LibraryOptions& options, DeviceSpec device, std::optional<CUdevice> installed)
       : kernels(std::make_unique<ReadyKernels>(options, std::move(device), installed)) {
@@ -59,6 +69,7 @@ struct Library::Impl {
     const bool borrow = context == nullptr && primary->if_retained() != nullptr;
     if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(primary->if_retained()), "cuCtxSetCurrent");
     kernels.reset();
+    learning.reset();
     workspaces.reset();
     if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(nullptr), "cuCtxSetCurrent(nullptr)");
   }
@@ -74,21 +85,83 @@ struct Library::Impl {
     PrimaryContext& device_context = require_gpu();
     if (checked.empty()) return nullptr;
     const CurrentContext context(device_context);
-    ReadyPtr what = kernels->ready(context.get(), checked.problem, checked.fusion, stream);
-    const auto needed = static_cast<std::size_t>(what->choice.plan.workspace.bytes());
+    const ReadyPtr found = kernels->ready(context.get(), checked.problem, checked.fusion, stream);
+    ReadyPtr ran = found;
+    if (found->learning || found->decided) {
+      ran = run_learning(found, call, checked, context.get(), stream);
+    } else {
+      run(*found, call, checked, context.get(), stream);
+    }
+    if (record_file) found->products.fetch_add(checked.batch, std::memory_order_relaxed);
+    return ran;
+  }
+
+  void run(const Ready& what, const Gemm& call, const GemmCall& checked, CUcontext context, CUstream stream) {
+    const auto needed = static_cast<std::size_t>(what.choice.plan.workspace.bytes());
     if (call.workspace != nullptr && call.workspace_bytes < needed) {
       throw UsageError(fmt::format("workspace_bytes = {}: this call needs {}", call.workspace_bytes, needed));
     }
     std::optional<Workspaces::Lease> lease;
-    if (call.workspace == nullptr && needed > 0) lease.emplace(workspaces->lease(context.get(), stream, needed));
+    if (call.workspace == nullptr && needed > 0) lease.emplace(workspaces->lease(context, stream, needed));
     for (std::int64_t i = 0; i < checked.batch; ++i) {
       Operands operands = operands_of(checked, i);
       if (lease) operands.workspace = lease->address();
-      launch(*what->kernel, what->choice.plan, checked.problem, operands, stream);
-      if (what->finish) launch(*what->finish->kernel, what->finish->plan, checked.problem, operands, stream);
+      launch(*what.kernel, what.choice.plan, checked.problem, operands, stream);
+      if (what.finish) launch(*what.finish->kernel, what.finish->plan, checked.problem, operands, stream);
     }
-    if (record_file) what->products.fetch_add(checked.batch, std::memory_order_relaxed);
-    return what;
+  }
+
+  /// The call of a size that learns or has learnt. Returns what ran.
+  ReadyPtr run_learning(const ReadyPtr& found, const Gemm& call, const GemmCall& checked, CUcontext context,
+                        CUstream stream) {
+    const auto run_this = [&](ReadyPtr what) {
+      run(*what, call, checked, context, stream);
+      return what;
+    };
+    if (!learns_from(call, checked)) return run_this(before_learning(found));
+    if (found->decided) {
+      return run_this(has_workspace(found->choice.plan.workspace.bytes(), context, stream) ? found : found->decided);
+    }
+    LearningSize& size = *found->learning;
+    const std::int64_t number = size.calls.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (number > 1 && number < size.next_call.load(std::memory_order_relaxed)) return run_this(found);
+    if (number == 1) has_workspace(most_workspace(*found), context, stream);  // later calls need not allocate
+    Learning::Turn turn = learning->turn(size, number, stream);
+    if (turn.is_last()) kernels->settle(context, checked.problem, found);
+    if (turn.kernel() != 0) {
+      if (ReadyPtr rival = run_rival(size.rivals[turn.kernel() - 1], turn, call, checked, context, stream))
+        return rival;
+    }
+    run_this(found);
+    if (turn.kernel() == 0) turn.launched();
+    return found;
+  }
+
+  /// Null where the rival cannot run, which is no reason to refuse the call.
+  ReadyPtr run_rival(const ReadyPtr& rival, Learning::Turn& turn, const Gemm& call, const GemmCall& checked,
+                     CUcontext context, CUstream stream) {
+    try {
+      run(*rival, call, checked, context, stream);
+      turn.launched();
+      return rival;
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const Error&) {
+      return nullptr;
+    }
+  }
+
+  /// Whether the stream has so much, or gets it now. What is not there is no reason to refuse the call.
+  bool has_workspace(std::int64_t bytes, CUcontext context, CUstream stream) {
+    if (bytes == 0) return true;
+    try {
+      workspaces->lease(context, stream, static_cast<std::size_t>(bytes));
+      return true;
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const Error&) {
+      return false;
+    }
   }
 
   void write_record() noexcept {
@@ -110,6 +183,7 @@ struct Library::Impl {
   std::optional<std::string> record_file = env::get("MMTUNE_RECORD");
   std::optional<PrimaryContext> primary;  ///< none for a model
   std::unique_ptr<ReadyKernels> kernels;
+  std::unique_ptr<Learning> learning = std::make_unique<Learning>();
   std::unique_ptr<Workspaces> workspaces = std::make_unique<Workspaces>();
 };
 
@@ -149,14 +223,17 @@ void Library::enqueue(const Gemm& call, const GemmPointers& pointers, void* stre
 
 Answer Library::plan(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
-  return checked.empty() ? nothing_to_do() : impl_->kernels->planned(checked.problem, checked.fusion)->answer;
+  if (checked.empty()) return nothing_to_do();
+  const ReadyPtr plan = impl_->kernels->planned(checked.problem, checked.fusion);
+  return (learns_from(call, checked) ? plan : before_learning(plan))->answer;
 }
 
 std::size_t Library::workspace_bytes(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
   if (checked.empty()) return 0;
-  return static_cast<std::size_t>(
-      impl_->kernels->planned(checked.problem, checked.fusion)->choice.plan.workspace.bytes());
+  // Calls with a workspace of their own run what was decided.
+  const ReadyPtr plan = before_learning(impl_->kernels->planned(checked.problem, checked.fusion));
+  return static_cast<std::size_t>(plan->choice.plan.workspace.bytes());
 }
 
 void Library::prepare(std::span<const Gemm> calls, void* stream) {
@@ -166,7 +243,8 @@ void Library::prepare(std::span<const Gemm> calls, void* stream) {
     if (checked.empty()) continue;
     const CurrentContext context(primary);
     const ReadyPtr ready = impl_->kernels->prepared(context.get(), checked.problem, checked.fusion);
-    const std::int64_t needed = ready->choice.plan.workspace.bytes();
+    if (ready->learning) impl_->learning->open();
+    const std::int64_t needed = most_workspace(*ready);
     if (call.workspace != nullptr || needed == 0) continue;
     impl_->workspaces->lease(context.get(), static_cast<CUstream>(stream), static_cast<std::size_t>(needed));
   }

@@ -50,6 +50,7 @@ std::size_t ReadyKernels::PlaceHash::operator()(const Place& place) const {
 ReadyKernels::ReadyKernels(const LibraryOptions& options, DeviceSpec device, std::optional<CUdevice> installed)
     : compile_missing_(options.compile_missing || options.compile_untuned),
       compile_untuned_(options.compile_untuned),
+      learn_(options.learn),
       installed_(installed),
       places_(database_places(options)),
       lock_budget_(kPatienceInAll),
@@ -79,19 +80,25 @@ ReadyPtr ReadyKernels::remember(const Place& place, ReadyPtr ready) {
   return ready;
 }
 
-ReadyPtr ReadyKernels::make_ready(Choice choice, KernelCache::Kernel kernel, bool is_stopgap,
-                                  std::optional<Finish> finish) const {
+std::shared_ptr<Ready> ReadyKernels::make_ready(Choice choice, KernelCache::Kernel kernel, bool is_stopgap,
+                                                std::optional<Finish> finish) const {
   Answer answer{choice.match,         std::string(choice.family->name()),
                 choice.config.text(), choice.expected_us,
                 choice.measured,      note_.empty() ? choice.why : fmt::format("{} ({})", choice.why, note_)};
-  return std::make_shared<const Ready>(std::move(choice), std::move(answer), std::move(kernel), std::move(finish),
-                                       is_stopgap);
+  return std::make_shared<Ready>(std::move(choice), std::move(answer), std::move(kernel), std::move(finish),
+                                 is_stopgap);
 }
 
 ReadyPtr ReadyKernels::planned(const Problem& problem, const Fusion& fusion) {
   if (const ReadyPtr* known = ready_.find({nullptr, problem, fusion})) return *known;
-  if (!fusion.is_empty()) return planned(problem, {});
+  if (!fusion.is_empty()) return before_learning(planned(problem, {}));
   return remember({nullptr, problem, {}}, make_ready(table_.choose(problem)));
+}
+
+/// What runs without an epilogue and before anything is learnt. Not remembered: what runs will be.
+Choice ReadyKernels::chosen(const Problem& problem) const {
+  const ReadyPtr* known = ready_.find({nullptr, problem, {}});
+  return known != nullptr ? before_learning(*known)->choice : table_.choose(problem);
 }
 
 std::optional<Choice> ReadyKernels::to_compile(const Problem& problem) const {
@@ -173,7 +180,7 @@ ReadyPtr ReadyKernels::ready(CUcontext context, const Problem& problem, const Fu
   if (const ReadyPtr* known = ready_.find({context, problem, fusion})) return *known;
   if (!fusion.is_empty()) return ready_fused(context, problem, fusion, stream);
   if (is_capturing(stream)) return ready_in_capture(context, problem);
-  Choice choice = planned(problem, {})->choice;
+  Choice choice = chosen(problem);
   const Match planned_match = choice.match;
   if (choice.match == Match::fallback && compile_untuned_) {
     if (auto pick = first_pick(problem)) choice = *std::move(pick);
@@ -185,12 +192,12 @@ ReadyPtr ReadyKernels::ready(CUcontext context, const Problem& problem, const Fu
     return loaded;
   }
   if (loaded->choice.match != planned_match) remember({nullptr, problem, {}}, make_ready(loaded->choice));
-  return remember({context, problem, {}}, std::move(loaded));
+  return remember({context, problem, {}}, with_rivals(context, problem, std::move(loaded)));
 }
 
 /// Loading would end the capture, so that only what is loaded can run.
 ReadyPtr ReadyKernels::ready_in_capture(CUcontext context, const Problem& problem) {
-  const Choice choice = planned(problem, {})->choice;
+  const Choice choice = chosen(problem);
   if (auto kernel = loaded(context, choice, problem))
     return remember({context, problem, {}}, make_ready(choice, kernel));
   const Choice plain = table_.fallback(
@@ -240,7 +247,7 @@ ReadyPtr ReadyKernels::ready_in_two_kernels(CUcontext context, const Problem& pr
   const bool may_compile = compile_missing_ && !is_capturing(stream);
   auto second = finish(context, problem, fusion, may_compile ? Compile::yes : Compile::no);
   if (!second) throw Error(fmt::format("{} with {}: {}", to_string(problem), to_string(fusion), why));
-  const ReadyPtr plain = ready(context, problem, {}, stream);
+  const ReadyPtr plain = before_learning(ready(context, problem, {}, stream));
   Choice choice = plain->choice;
   choice.measured = false;
   choice.why += fmt::format("; {} by a second kernel, since {}", to_string(fusion), why);
@@ -289,6 +296,7 @@ ReadyPtr ReadyKernels::prepared(CUcontext context, const Problem& problem, const
   if (loaded->is_stopgap) return loaded;
   // Asked for, so kept however much is remembered already.
   ready_.put({nullptr, problem, fusion}, make_ready(loaded->choice));
+  if (fusion.is_empty()) loaded = with_rivals(context, problem, std::move(loaded));
   ready_.put({context, problem, fusion}, loaded);
   return loaded;
 }
