@@ -98,6 +98,7 @@ mmtune::LibraryOptions options_of(const mmtune_options* given) {
   result.device = options.device;
   result.compile_missing = options.compile_missing != 0;
   result.compile_untuned = options.compile_untuned != 0;
+  result.learn = options.learn != 0;
   return result;
 }
 

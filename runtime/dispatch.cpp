@@ -18,6 +18,7 @@ namespace {
 constexpr double kUnusedWidthTime = 0.1;  // by which a kernel that moves half of the bytes at once is slower
 constexpr int kWorkspaceShare = 16;       // an untuned size gets at most this part of the memory as workspace
 constexpr std::size_t kMostWeighed = 64;  // kernels: each takes a tenth of a microsecond
+constexpr double kWorthTrying = 1.5;      // times what is chosen: what is expected to be slower is no alternative
 
 Problem without_alignment(Problem problem) {
   problem.align = {};
@@ -241,6 +242,28 @@ Choice DispatchTable::best_of_all(Match match, Candidate near, const Problem& pr
   Choice choice = make(match, std::move(near), of_near.expected_us, given, near_text);
   choice.measured = false;  // alone, if at all
   return choice;
+}
+
+std::vector<Choice> DispatchTable::alternatives(const Problem& given, std::size_t most) const {
+  const Problem problem = with_depth(given);
+  if (exact(problem)) return {};
+  const auto near = nearest(problem);
+  if (!near) return {};
+  const std::uint32_t near_variant = static_cast<const Tuned*>(near->entry)->variant;
+  std::vector<Choice> others;
+  std::optional<double> chosen_us;
+  for (const Weighed& each : weigh(problem, near_variant, Policy::learnt)) {
+    if (chosen_us && (others.size() == most || each.expected_us > kWorthTrying * *chosen_us)) continue;
+    auto rival = candidate(entries_[variants_[each.variant].first], problem);
+    if (!rival) continue;
+    if (!chosen_us) {  // what choose() takes
+      chosen_us = each.expected_us;
+      continue;
+    }
+    others.push_back(make(each.variant == near_variant ? Match::nearest : Match::predicted, *std::move(rival),
+                          each.expected_us, given, ""));
+  }
+  return others;
 }
 
 Choice DispatchTable::fallback(const Problem& problem, std::string why) const {

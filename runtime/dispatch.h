@@ -99,6 +99,10 @@ class DispatchTable {
   /// that was tuned for this size has won alone on the GPU. It stays unless another one is expected to be faster.
   Choice choose(const Problem& problem, Policy policy = Policy::learnt, std::int64_t products = 1) const;
 
+  /// What else stored kernels offer for a size that was not tuned, the best first: at most `most` that choose() passed
+  /// over and that are not expected to be much slower. None for a tuned size, or where choose() falls back.
+  std::vector<Choice> alternatives(const Problem& problem, std::size_t most) const;
+
   /// The default of fallback_family(), which runs everything.
   Choice fallback(const Problem& problem, std::string why) const;
 

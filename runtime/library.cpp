@@ -11,6 +11,7 @@
 #include "runtime/device_query.h"
 #include "runtime/env.h"
 #include "runtime/gemm_call.h"
+#include "runtime/learning.h"
 #include "runtime/log.h"
 #include "runtime/ready_kernels.h"
 #include "runtime/workspaces.h"
@@ -65,6 +66,15 @@ std::string_view to_string(Match match) {
   return "fallback";
 }
 
+namespace {
+
+/// Whether a call may run another kernel than was decided: one whose time is that of its size.
+bool learns_from(const Gemm& call, const GemmCall& checked) {
+  return checked.batch == 1 && checked.fusion.is_empty() && call.workspace == nullptr && call.alpha != 0;
+}
+
+}  // namespace
+
 struct Library::Impl {
   Impl(const LibraryOptions& options, DeviceSpec device, std::optional<CUdevice> installed)
       : kernels(std::make_unique<ReadyKernels>(options, std::move(device), installed)) {
@@ -80,6 +90,7 @@ struct Library::Impl {
     const bool borrow = context == nullptr && primary->if_retained() != nullptr;
     if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(primary->if_retained()), "cuCtxSetCurrent");
     kernels.reset();
+    learning.reset();
     workspaces.reset();
     if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(nullptr), "cuCtxSetCurrent(nullptr)");
   }
@@ -95,25 +106,86 @@ struct Library::Impl {
     PrimaryContext& device_context = require_gpu();
     if (checked.empty()) return nullptr;
     const CurrentContext context(device_context);
-    const Demand demand = demand_of(checked);
-    ReadyPtr what = kernels->ready(context.get(), demand, stream);
-    const auto [at_once, needed] = portion_of(what->choice, demand, room_of(call));
+    const ReadyPtr found = kernels->ready(context.get(), demand_of(checked), stream);
+    ReadyPtr ran = found;
+    if (found->learning || found->decided) {
+      ran = run_learning(found, call, checked, context.get(), stream);
+    } else {
+      run(*found, call, checked, context.get(), stream);
+    }
+    if (record_file) found->products.fetch_add(checked.batch, std::memory_order_relaxed);
+    return ran;
+  }
+
+  void run(const Ready& what, const Gemm& call, const GemmCall& checked, CUcontext context, CUstream stream) {
+    const auto [at_once, needed] = portion_of(what.choice, demand_of(checked), room_of(call));
     if (call.workspace != nullptr && call.workspace_bytes < needed) {
       throw UsageError(fmt::format("workspace_bytes = {}: this call needs {}", call.workspace_bytes, needed));
     }
     std::optional<Workspaces::Lease> lease;
-    if (call.workspace == nullptr && needed > 0) lease.emplace(workspaces->lease(context.get(), stream, needed));
+    if (call.workspace == nullptr && needed > 0) lease.emplace(workspaces->lease(context, stream, needed));
     for (std::int64_t i = 0; i < checked.batch; i += at_once) {
       Operands operands = operands_of(checked, i);
       if (lease) operands.workspace = lease->address();
-      if (what->choice.fusion.batched) {
+      if (what.choice.fusion.batched) {
         operands.batch = Batch{std::min(at_once, checked.batch - i), checked.step_bytes};
       }
-      launch(*what->kernel, what->choice.plan, checked.problem, operands, stream);
-      if (what->finish) launch(*what->finish->kernel, what->finish->plan, checked.problem, operands, stream);
+      launch(*what.kernel, what.choice.plan, checked.problem, operands, stream);
+      if (what.finish) launch(*what.finish->kernel, what.finish->plan, checked.problem, operands, stream);
     }
-    if (record_file) what->products.fetch_add(checked.batch, std::memory_order_relaxed);
-    return what;
+  }
+
+  /// The call of a size that learns or has learnt. Returns what ran.
+  ReadyPtr run_learning(const ReadyPtr& found, const Gemm& call, const GemmCall& checked, CUcontext context,
+                        CUstream stream) {
+    const auto run_this = [&](ReadyPtr what) {
+      run(*what, call, checked, context, stream);
+      return what;
+    };
+    if (!learns_from(call, checked)) return run_this(before_learning(found));
+    if (found->decided) {
+      return run_this(has_workspace(found->choice.plan.workspace.bytes(), context, stream) ? found : found->decided);
+    }
+    LearningSize& size = *found->learning;
+    const std::int64_t number = size.calls.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (number > 1 && number < size.next_call.load(std::memory_order_relaxed)) return run_this(found);
+    if (number == 1) has_workspace(most_workspace(*found), context, stream);  // later calls need not allocate
+    Learning::Turn turn = learning->turn(size, number, stream);
+    if (turn.is_last()) kernels->settle(context, checked.problem, found);
+    if (turn.kernel() != 0) {
+      if (ReadyPtr rival = run_rival(size.rivals[turn.kernel() - 1], turn, call, checked, context, stream))
+        return rival;
+    }
+    run_this(found);
+    if (turn.kernel() == 0) turn.launched();
+    return found;
+  }
+
+  /// Null where the rival cannot run, which is no reason to refuse the call.
+  ReadyPtr run_rival(const ReadyPtr& rival, Learning::Turn& turn, const Gemm& call, const GemmCall& checked,
+                     CUcontext context, CUstream stream) {
+    try {
+      run(*rival, call, checked, context, stream);
+      turn.launched();
+      return rival;
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const Error&) {
+      return nullptr;
+    }
+  }
+
+  /// Whether the stream has so much, or gets it now. What is not there is no reason to refuse the call.
+  bool has_workspace(std::int64_t bytes, CUcontext context, CUstream stream) {
+    if (bytes == 0) return true;
+    try {
+      workspaces->lease(context, stream, static_cast<std::size_t>(bytes));
+      return true;
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const Error&) {
+      return false;
+    }
   }
 
   void write_record() noexcept {
@@ -135,6 +207,7 @@ struct Library::Impl {
   std::optional<std::string> record_file = env::get("MMTUNE_RECORD");
   std::optional<PrimaryContext> primary;  ///< none for a model
   std::unique_ptr<ReadyKernels> kernels;
+  std::unique_ptr<Learning> learning = std::make_unique<Learning>();
   std::unique_ptr<Workspaces> workspaces = std::make_unique<Workspaces>();
 };
 
@@ -174,14 +247,18 @@ void Library::enqueue(const Gemm& call, const GemmPointers& pointers, void* stre
 
 Answer Library::plan(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
-  return checked.empty() ? nothing_to_do() : impl_->kernels->planned(demand_of(checked))->answer;
+  if (checked.empty()) return nothing_to_do();
+  const ReadyPtr plan = impl_->kernels->planned(demand_of(checked));
+  return (learns_from(call, checked) ? plan : before_learning(plan))->answer;
 }
 
 std::size_t Library::workspace_bytes(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
   if (checked.empty()) return 0;
+  // Calls with a workspace of their own run what was decided.
   const Demand demand = demand_of(checked);
-  return portion_of(impl_->kernels->planned(demand)->choice, demand, kBatchWorkspace).workspace_bytes;
+  const ReadyPtr plan = before_learning(impl_->kernels->planned(demand));
+  return portion_of(plan->choice, demand, kBatchWorkspace).workspace_bytes;
 }
 
 void Library::prepare(std::span<const Gemm> calls, void* stream) {
@@ -192,7 +269,9 @@ void Library::prepare(std::span<const Gemm> calls, void* stream) {
     const CurrentContext context(primary);
     const Demand demand = demand_of(checked);
     const ReadyPtr ready = impl_->kernels->prepared(context.get(), demand);
-    const std::size_t needed = portion_of(ready->choice, demand, kBatchWorkspace).workspace_bytes;
+    if (ready->learning) impl_->learning->open();
+    const std::size_t needed = std::max(portion_of(ready->choice, demand, kBatchWorkspace).workspace_bytes,
+                                        static_cast<std::size_t>(most_workspace(*ready)));
     if (call.workspace != nullptr || needed == 0) continue;
     impl_->workspaces->lease(context.get(), static_cast<CUstream>(stream), needed);
   }

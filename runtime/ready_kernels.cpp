@@ -59,6 +59,7 @@ Demand demand_of(const GemmCall& call) {
 ReadyKernels::ReadyKernels(const LibraryOptions& options, DeviceSpec device, std::optional<CUdevice> installed)
     : compile_missing_(options.compile_missing || options.compile_untuned),
       compile_untuned_(options.compile_untuned),
+      learn_(options.learn),
       installed_(installed),
       places_(database_places(options)),
       lock_budget_(kPatienceInAll),
@@ -88,20 +89,26 @@ ReadyPtr ReadyKernels::remember(const Place& place, ReadyPtr ready) {
   return ready;
 }
 
-ReadyPtr ReadyKernels::make_ready(Choice choice, KernelCache::Kernel kernel, bool is_stopgap,
-                                  std::optional<Finish> finish) const {
+std::shared_ptr<Ready> ReadyKernels::make_ready(Choice choice, KernelCache::Kernel kernel, bool is_stopgap,
+                                                std::optional<Finish> finish) const {
   Answer answer{choice.match,         std::string(choice.family->name()),
                 choice.config.text(), choice.expected_us,
                 choice.measured,      note_.empty() ? choice.why : fmt::format("{} ({})", choice.why, note_)};
-  return std::make_shared<const Ready>(std::move(choice), std::move(answer), std::move(kernel), std::move(finish),
-                                       is_stopgap);
+  return std::make_shared<Ready>(std::move(choice), std::move(answer), std::move(kernel), std::move(finish),
+                                 is_stopgap);
 }
 
 ReadyPtr ReadyKernels::planned(const Demand& demand) {
   if (const ReadyPtr* known = ready_.find({nullptr, demand})) return *known;
   if (demand.fusion.batched) return remember({nullptr, demand}, planned_batched(demand));
-  if (!demand.fusion.is_empty()) return planned({demand.problem});
+  if (!demand.fusion.is_empty()) return before_learning(planned({demand.problem}));
   return remember({nullptr, demand}, make_ready(table_.choose(demand.problem)));
+}
+
+/// What runs without an epilogue and before anything is learnt. Not remembered: what runs will be.
+Choice ReadyKernels::chosen(const Problem& problem) const {
+  const ReadyPtr* known = ready_.find({nullptr, {problem}});
+  return known != nullptr ? before_learning(*known)->choice : table_.choose(problem);
 }
 
 /// One launch only where a call may compile it.
@@ -109,7 +116,7 @@ ReadyPtr ReadyKernels::planned_batched(const Demand& demand) {
   Choice choice = batch_choice(demand, false);
   const std::string_view obstacle = why_unbatched(choice.plan);
   if (obstacle.empty() && compile_missing_) return make_ready(with(demand.fusion, std::move(choice)));
-  return one_by_one(*planned(demand.unbatched()), obstacle.empty() ? kNotCompiled : obstacle, false);
+  return one_by_one(*before_learning(planned(demand.unbatched())), obstacle.empty() ? kNotCompiled : obstacle, false);
 }
 
 /// The kernel for all products at once, whether or not it can be batched.
@@ -224,7 +231,7 @@ ReadyPtr ReadyKernels::ready(CUcontext context, const Demand& demand, CUstream s
   if (!demand.fusion.is_empty()) return ready_fused(context, demand, stream);
   const Problem& problem = demand.problem;
   if (is_capturing(stream)) return ready_in_capture(context, problem);
-  Choice choice = planned(demand)->choice;
+  Choice choice = chosen(problem);
   const Match planned_match = choice.match;
   if (choice.match == Match::fallback && compile_untuned_) {
     if (auto pick = first_pick(demand)) choice = *std::move(pick);
@@ -236,12 +243,12 @@ ReadyPtr ReadyKernels::ready(CUcontext context, const Demand& demand, CUstream s
     return loaded;
   }
   if (loaded->choice.match != planned_match) remember({nullptr, demand}, make_ready(loaded->choice));
-  return remember({context, demand}, std::move(loaded));
+  return remember({context, demand}, with_rivals(context, problem, std::move(loaded)));
 }
 
 /// Loading would end the capture, so that only what is loaded can run.
 ReadyPtr ReadyKernels::ready_in_capture(CUcontext context, const Problem& problem) {
-  const Choice choice = planned({problem})->choice;
+  const Choice choice = chosen(problem);
   if (auto kernel = loaded(context, choice, problem)) {
     return remember({context, {problem}}, make_ready(choice, kernel));
   }
@@ -309,7 +316,7 @@ ReadyPtr ReadyKernels::ready_batched(CUcontext context, const Demand& demand, CU
       return remember({context, demand}, make_ready(choice, std::move(kernel)));
     }
   }
-  const ReadyPtr each = ready(context, demand.unbatched(), stream);
+  const ReadyPtr each = before_learning(ready(context, demand.unbatched(), stream));
   const bool is_stopgap = each->is_stopgap || (can_batch && compile_missing_ && !may_compile);
   ReadyPtr all = one_by_one(*each, why, is_stopgap);
   if (is_stopgap) {
@@ -327,7 +334,7 @@ ReadyPtr ReadyKernels::ready_in_two_kernels(CUcontext context, const Demand& dem
   const bool may_compile = compile_missing_ && !is_capturing(stream);
   auto second = finish(context, problem, fusion, may_compile ? Compile::yes : Compile::no);
   if (!second) throw Error(fmt::format("{} with {}: {}", to_string(problem), to_string(fusion), why));
-  const ReadyPtr plain = ready(context, {problem}, stream);
+  const ReadyPtr plain = before_learning(ready(context, {problem}, stream));
   Choice choice = plain->choice;
   choice.measured = false;
   choice.why += fmt::format("; {} by a second kernel, since {}", to_string(fusion), why);
@@ -376,7 +383,7 @@ ReadyPtr ReadyKernels::prepared_batched(CUcontext context, const Demand& demand)
     }
   }
   if (ready == nullptr) {
-    const ReadyPtr each = prepared(context, demand.unbatched());
+    const ReadyPtr each = before_learning(prepared(context, demand.unbatched()));
     ready = one_by_one(*each, why, each->is_stopgap);
   } else {
     prepare_fallback(context, demand.problem, Compile::no);
@@ -408,6 +415,7 @@ ReadyPtr ReadyKernels::prepared(CUcontext context, const Demand& demand) {
   if (loaded->is_stopgap) return loaded;
   // Asked for, so kept however much is remembered already.
   ready_.put({nullptr, demand}, make_ready(loaded->choice));
+  if (fusion.is_empty()) loaded = with_rivals(context, problem, std::move(loaded));
   ready_.put({context, demand}, loaded);
   return loaded;
 }

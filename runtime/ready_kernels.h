@@ -13,12 +13,14 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "runtime/append_map.h"
 #include "runtime/databases.h"
 #include "runtime/dispatch.h"
 #include "runtime/gemm_call.h"
 #include "runtime/kernel_cache.h"
+#include "runtime/learning.h"
 #include "runtime/programs.h"
 
 namespace mmtune {
@@ -59,14 +61,23 @@ struct Ready {
   std::optional<Finish> finish;                    ///< where the kernel lacks the epilogue that was asked for
   bool is_stopgap = false;                         ///< better could not be loaded just now: the next call tries again
   mutable std::atomic<std::int64_t> products = 0;  ///< that it ran, where calls are recorded
+  std::shared_ptr<LearningSize> learning;          ///< where calls are to tell whether another kernel is faster
+  std::shared_ptr<const Ready> decided;            ///< what this replaces, where calls have told
 };
 
 using ReadyPtr = std::shared_ptr<const Ready>;
+
+/// The same before anything was learnt from calls.
+inline ReadyPtr before_learning(const ReadyPtr& ready) { return ready->decided ? ready->decided : ready; }
+
+/// Workspace that suffices for whatever of its kernels a call runs.
+std::int64_t most_workspace(const Ready& ready);
 
 /// Thread safe; what is remembered is found without a lock. Must end in the context that kernels were loaded in.
 class ReadyKernels {
  public:
   static constexpr std::size_t kRemembered = 1 << 14;  ///< answers; further sizes are worked out on every call
+  static constexpr int kMostLearning = 1 << 11;        ///< sizes: each keeps some kilobytes
 
   /// Reads the databases; what is wrong with them becomes part of every answer. `installed` is the GPU that kernels are
   /// loaded on; none for a model.
@@ -83,6 +94,9 @@ class ReadyKernels {
 
   /// The same, compiled if need be.
   ReadyPtr prepared(CUcontext context, const Demand& demand);
+
+  /// Later calls of the problem run what its race, which is over, has found. `ready` is what ran before.
+  void settle(CUcontext context, const Problem& problem, const ReadyPtr& ready);
 
   /// Everything that is remembered.
   void for_each(const std::function<void(const Problem&, const Ready&)>& visit) const;
@@ -105,8 +119,10 @@ class ReadyKernels {
 
   StoredKernels load_databases();
   ReadyPtr remember(const Place& place, ReadyPtr ready);
-  ReadyPtr make_ready(Choice choice, KernelCache::Kernel kernel = nullptr, bool is_stopgap = false,
-                      std::optional<Finish> finish = {}) const;
+  std::shared_ptr<Ready> make_ready(Choice choice, KernelCache::Kernel kernel = nullptr, bool is_stopgap = false,
+                                    std::optional<Finish> finish = {}) const;
+  ReadyPtr with_rivals(CUcontext context, const Problem& problem, ReadyPtr decided);
+  std::vector<ReadyPtr> rivals_of(CUcontext context, const Problem& problem, const Ready& decided);
   KernelCache::Kernel load(CUcontext context, const Choice& choice, const Problem& problem, Compile compile);
   KernelCache::Kernel loaded(CUcontext context, const Choice& choice, const Problem& problem);
   ReadyPtr load_or_fall_back(CUcontext context, const Choice& choice, const Problem& problem, Compile compile);
@@ -125,11 +141,13 @@ class ReadyKernels {
   double model_us(const Choice& choice, const Demand& demand) const;
   std::optional<Choice> to_compile(const Demand& demand) const;
   std::optional<Choice> first_pick(const Demand& demand);
+  Choice chosen(const Problem& problem) const;
   Error nothing_to_run(const Problem& problem) const;
   void warn_of_fallback(const Problem& problem, std::string_view why);
 
   bool compile_missing_;
   bool compile_untuned_;
+  bool learn_;
   std::optional<CUdevice> installed_;
   DatabasePlaces places_;
   LockBudget lock_budget_;
@@ -141,6 +159,8 @@ class ReadyKernels {
   AppendMap<Place, ReadyPtr, PlaceHash> ready_{kRemembered};
   std::atomic<bool> warned_of_fallback_ = false;
   std::atomic<bool> forgotten_ = false;
+  std::atomic<CUcontext> learning_context_ = nullptr;  ///< the first one: events belong to a context
+  std::atomic<int> learning_sizes_ = 0;
 
   /// What tells problems apart that one program may serve where nothing is tuned.
   using Kind = std::tuple<Precision, Layout, int, int, int, bool, bool, bool, bool>;

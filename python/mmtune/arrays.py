@@ -97,16 +97,27 @@ def _from_dlpack(array):
     return Matrix((tensor.data or 0) + tensor.byte_offset, dtype, shape, strides)
 
 
+def _described(array) -> Matrix:
+    if isinstance(array, Matrix):
+        return array
+    if hasattr(array, "__dlpack__"):
+        return _from_dlpack(array)
+    if hasattr(array, "__cuda_array_interface__"):
+        return _from_interface(array.__cuda_array_interface__)
+    raise TypeError(f"{type(array).__name__}: offers neither DLPack nor __cuda_array_interface__")
+
+
 def matrix_of(array) -> Matrix:
     """The matrix behind an array, which must outlive its use. Raises TypeError for what is none."""
-    if isinstance(array, Matrix):
-        matrix = array
-    elif hasattr(array, "__dlpack__"):
-        matrix = _from_dlpack(array)
-    elif hasattr(array, "__cuda_array_interface__"):
-        matrix = _from_interface(array.__cuda_array_interface__)
-    else:
-        raise TypeError(f"{type(array).__name__}: offers neither DLPack nor __cuda_array_interface__")
+    matrix = _described(array)
     if len(matrix.shape) not in (2, 3):
         raise TypeError(f"shape {matrix.shape}: a matrix has two extents, a batch of them three")
     return matrix
+
+
+def scalar_address(array, dtype) -> int:
+    """Where the one element of an array of this type is. Raises TypeError for what is none."""
+    scalar = _described(array)
+    if any(extent != 1 for extent in scalar.shape) or scalar.dtype != dtype:
+        raise TypeError(f"shape {scalar.shape} of {scalar.dtype}: must be one element of {dtype}")
+    return scalar.address

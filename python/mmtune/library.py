@@ -4,7 +4,7 @@ import ctypes
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmtune.arrays import matrix_of
+from mmtune.arrays import matrix_of, scalar_address
 
 _SONAME = "libmmtune.so.0.1"
 
@@ -28,6 +28,7 @@ _NUMBERS = {
         "fp32 fp64 int32 fp16 bf16 fp16_fp32 bf16_fp32 tf32 int8 e4m3_bf16 e4m3_fp32 e5m2_bf16 e5m2_fp32".split()
     )
 }
+_SCALARS = {"fp64": "f64", "int32": "i32", "int8": "i32"}  # of all others f32
 _ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2}
 _BIAS_PER_ROW, _BIAS_PER_COLUMN = 1, 2
 _MATCHES = ("exact", "nearest", "predicted", "fallback")
@@ -61,7 +62,7 @@ class _Options(ctypes.Structure):
         ("device", ctypes.c_int32),
         ("compile_missing", ctypes.c_int32),
         ("compile_untuned", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("learn", ctypes.c_int32),
     ]
 
 
@@ -92,6 +93,8 @@ class _Call(ctypes.Structure):
         ("activation", ctypes.c_int32),
         ("bias", ctypes.c_int32),
         ("bias_vector", ctypes.c_void_p),
+        ("device_alpha", ctypes.c_void_p),
+        ("device_beta", ctypes.c_void_p),
     ]
 
 
@@ -168,7 +171,11 @@ def _bias(bias, c):
     raise ValueError(f"bias of shape {bias.shape}, strides {bias.strides}: must be ({m}, 1) or (1, {n}), without gaps")
 
 
-def _call(a, b, c, alpha, beta, precision, bias=None, activation=None):
+def _scalar(array, precision):
+    return None if array is None else scalar_address(array, _SCALARS.get(precision, "f32"))
+
+
+def _call(a, b, c, alpha, beta, precision, bias, activation, device_alpha, device_beta):
     a, b, c = matrix_of(a), matrix_of(b), matrix_of(c)
     (m, k), (k_of_b, n) = a.shape[-2:], b.shape[-2:]
     if k != k_of_b or c.shape[-2:] != (m, n):
@@ -186,20 +193,22 @@ def _call(a, b, c, alpha, beta, precision, bias=None, activation=None):
         ctypes.sizeof(_Call), _NUMBERS[precision or known], 0 if by_rows else 1, a_by_rows != by_rows,
         b_by_rows != by_rows, m, n, k, alpha, a.address, lda, b.address, ldb, beta, c.address, ldc, None, 0,
         _batch((a, b, c)), _step(a), _step(b), _step(c), _ACTIVATIONS[activation], *_bias(bias, c),
+        _scalar(device_alpha, known), _scalar(device_beta, known),
     )  # fmt: skip
 
 
 class Library:
     """The kernels for one GPU. Use from any thread. Close it, or leave its `with` block, once the GPU has finished."""
 
-    def __init__(self, database=None, device=-1, model=None, compile_untuned=True, path=None):
+    def __init__(self, database=None, device=-1, model=None, compile_untuned=True, path=None, learn=False):
         """`compile_untuned` lets the first call of a kind that nothing is tuned for compile a kernel, in about a second.
+        `learn` finds out on calls which of a few kernels is the fastest for sizes that were not tuned, see <mmtune.h>.
         `path` names libmmtune.so; by default the one beside this package, else where the loader searches."""
         self._handle = ctypes.c_void_p()
         self._api = _load(path)
         options = _Options(
             ctypes.sizeof(_Options), str(database).encode() if database else None, model.encode() if model else None,
-            device, 0, compile_untuned, 0,
+            device, 0, compile_untuned, learn,
         )  # fmt: skip
         self._check(self._api.mmtune_open(ctypes.byref(options), ctypes.byref(self._handle)))
 
@@ -214,21 +223,30 @@ class Library:
     def __exit__(self, *exception):
         self.close()
 
-    def gemm(self, a, b, out, alpha=1.0, beta=0.0, stream=None, precision=None, bias=None, activation=None):
+    def gemm(
+        self, a, b, out, alpha=1.0, beta=0.0, stream=None, precision=None, bias=None, activation=None,
+        device_alpha=None, device_beta=None,
+    ):  # fmt: skip
         """out = activation(alpha * a @ b + beta * out + bias), enqueued on the stream. Transposed views are not copied;
         three extents are a batch. fp32 matrices may be multiplied with precision="tf32". `bias` has the shape (m, 1) or
-        (1, n) and the type of `out`; `activation` is "relu" or "gelu", that of the error function."""
-        call = _call(a, b, out, alpha, beta, precision, bias, activation)
+        (1, n) and the type of `out`; `activation` is "relu" or "gelu", that of the error function. `device_alpha` and
+        `device_beta`, both or none, are arrays of one element that the kernel loads when it runs: of fp32, for fp64
+        matrices of fp64, for integers of int32. They must outlive that, and `alpha` and `beta` then do not count."""
+        call = _call(a, b, out, alpha, beta, precision, bias, activation, device_alpha, device_beta)
         self._check(self._api.mmtune_gemm(self._handle, ctypes.byref(call), _stream_address(stream)))
 
-    def prepare(self, a, b, out, stream=None, precision=None, bias=None, activation=None):
+    def prepare(
+        self, a, b, out, stream=None, precision=None, bias=None, activation=None, device_alpha=None, device_beta=None
+    ):
         """Loads or compiles what gemm() needs, so that it may be captured into a graph."""
-        call = _call(a, b, out, 1.0, 0.0, precision, bias, activation)
+        call = _call(a, b, out, 1.0, 0.0, precision, bias, activation, device_alpha, device_beta)
         self._check(self._api.mmtune_prepare(self._handle, ctypes.byref(call), 1, _stream_address(stream)))
 
-    def explain(self, a, b, out, precision=None, bias=None, activation=None) -> Answer:
+    def explain(
+        self, a, b, out, precision=None, bias=None, activation=None, device_alpha=None, device_beta=None
+    ) -> Answer:
         """What gemm() would run."""
-        call = _call(a, b, out, 1.0, 0.0, precision, bias, activation)
+        call = _call(a, b, out, 1.0, 0.0, precision, bias, activation, device_alpha, device_beta)
         answer = _Answer(ctypes.sizeof(_Answer))
         self._check(self._api.mmtune_explain(self._handle, ctypes.byref(call), ctypes.byref(answer)))
         return Answer(

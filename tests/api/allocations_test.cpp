@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "runtime/ready_kernels.h"
 #include "tests/api/fixture.h"
 
 namespace {
@@ -36,6 +37,46 @@ TEST_F(Allocations, ThereAreNoneInACall) {
   EXPECT_EQ(allocations, before);
   library.gemm(call, nullptr);
   EXPECT_GT(allocations, before) << "an answer has texts";
+}
+
+TEST_F(Allocations, ThereAreNoneForAsManySizesAsAreRemembered) {
+  offer_program(database(), {packed_problem(Precision::fp32, Layout::nn, 1, 1, 1), "naive", "", 1},
+                std::string(test::kIdleProgram) + "1");
+  Library library = Library::open();
+  std::vector<float> memory(ReadyKernels::kRemembered + 1);
+  const auto allocations_of_a_call = [&](std::size_t m) {
+    const int before = allocations;
+    library.enqueue(
+        {.m = static_cast<std::int64_t>(m), .n = 1, .k = 1, .a = memory.data(), .b = memory.data(), .c = memory.data()},
+        nullptr);
+    return allocations - before;
+  };
+  for (std::size_t m = 1; m <= ReadyKernels::kRemembered + 1; ++m) allocations_of_a_call(m);
+  EXPECT_EQ(allocations_of_a_call(1), 0);
+  EXPECT_EQ(allocations_of_a_call(ReadyKernels::kRemembered), 0);
+  EXPECT_GT(allocations_of_a_call(ReadyKernels::kRemembered + 1), 0);
+}
+
+TEST_F(Allocations, ThereAreNoneInACallThatLearns) {
+  const auto size = [](std::int64_t extent) {
+    return packed_problem(Precision::fp32, Layout::nn, extent, extent, extent);
+  };
+  offer(database(), {size(8), "naive", "UNROLL=4", 10}, 100);
+  offer(database(), {size(64), "naive", "UNROLL=2", 20}, 60);
+  Library library = Library::open({.learn = true});
+  std::vector<float> memory(1000);
+  const Gemm call{.m = 9, .n = 9, .k = 9, .a = memory.data(), .b = memory.data(), .c = memory.data()};
+  library.enqueue(call, nullptr);
+  const int recorded = test::fake_cuda().recorded_events;
+  int allocating_calls = 0;
+  for (int i = 0; i < 1'000'000; ++i) {
+    const int before = allocations;
+    library.enqueue(call, nullptr);
+    allocating_calls += allocations != before ? 1 : 0;
+    if (i % 64 == 0 && library.plan(call).why.find("learnt") != std::string::npos) break;
+  }
+  EXPECT_GT(test::fake_cuda().recorded_events, recorded + 20) << "calls were timed";
+  EXPECT_LE(allocating_calls, 1) << "the one that ends the learning";
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ class Batches : public test::ApiTestWith<test::NvrtcTest> {
   /// Offers a kernel as the one that won the size of batch_of().
   void tuned(std::string_view family, const char* settings, Precision precision = Precision::fp32,
              Layout layout = Layout::nn, std::int64_t size = 64) const {
-    offer(database(), {packed_problem(precision, layout, size, size, size), std::string(family), settings, 1},
-          Program::idle);
+    offer_program(database(), {packed_problem(precision, layout, size, size, size), std::string(family), settings, 1},
+                  "an idle program");
   }
 };
 

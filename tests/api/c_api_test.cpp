@@ -79,6 +79,25 @@ TEST_F(CApi, EveryMemberReachesTheCall) {
   EXPECT_EQ(again, wanted);
 }
 
+TEST_F(CApi, ALibraryLearnsIfAskedTo) {
+  offer(database(), {packed_problem(Precision::fp64, Layout::nn, 32, 32, 32), "naive", "UNROLL=2", 1});
+  std::vector<double> memory(100);
+  mmtune_call call = MMTUNE_CALL_INIT;
+  call.precision = MMTUNE_FP64;
+  call.m = call.n = call.k = 5;
+  call.a = call.b = call.c = memory.data();
+  for (const int learn : {0, 1}) {
+    mmtune_options options = MMTUNE_OPTIONS_INIT;
+    options.learn = learn;
+    mmtune_library* library = nullptr;
+    ASSERT_EQ(mmtune_open(&options, &library), MMTUNE_OK) << mmtune_last_error();
+    ASSERT_EQ(mmtune_gemm(library, &call, nullptr), MMTUNE_OK) << mmtune_last_error();
+    EXPECT_EQ(test::fake_cuda().events > 0, learn == 1);
+    mmtune_close(library);
+    EXPECT_EQ(test::fake_cuda().events, 0);
+  }
+}
+
 TEST_F(CApi, ExplainsAndCountsWorkspace) {
   mmtune_call call = MMTUNE_CALL_INIT;
   call.precision = MMTUNE_FP64;

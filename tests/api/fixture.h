@@ -23,17 +23,18 @@ class ApiTestWith : public Base {
     offer(database(), {packed_problem(precision, layout, 1, 1, 1), "naive", "", 1});
   }
 
-  enum class Program { computes, idle };
+  /// The decision's program, which pretends to take `us`, whatever was measured of it.
+  static void offer(const std::string& file, const Decision& decision, double us = 1) {
+    offer_program(file, decision, fake_program(decision.problem.precision, decision.problem.layout, us));
+  }
 
-  static void offer(const std::string& file, const Decision& decision, Program program = Program::computes) {
+  static void offer_program(const std::string& file, const Decision& decision, const std::string& program) {
     const DeviceSpec device = query_device(0);
     const CompileTarget target = compile_target(device, {90});
     const Source source = source_of(decision, device, target.compute_capability);
     Binary binary = pretended_binary(source, target);
-    if (program == Program::computes) {
-      binary.cubin = fake_program(decision.problem.precision, decision.problem.layout) + " " + source.hash;
-      binary.hash = hash_machine_code(binary.cubin);
-    }
+    binary.cubin = program + " " + source.hash;
+    binary.hash = hash_machine_code(binary.cubin);
     Store store = Store::open(file, OpenMode::read_write);
     put(store, device, decision, source.hash, binary);
   }

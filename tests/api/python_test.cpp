@@ -17,6 +17,8 @@ TEST_F(Python, ThePackageMultipliesWhatOthersAllocated) {
 #endif
   if (std::system("python3 -c 'import ctypes, dataclasses' > /dev/null 2>&1") != 0) GTEST_SKIP() << "no python3 here";
   offer(Precision::fp32);
+  // Another kernel for sizes that were not tuned.
+  offer(database(), {packed_problem(Precision::fp32, Layout::nn, 2, 2, 2), "naive", "UNROLL=2", 1}, 100);
   const std::string command =
       "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" MMTUNE_SOURCE_DIR "/python' LD_LIBRARY_PATH='" MMTUNE_FAKE_CUDA_FOLDER
       "' python3 '" MMTUNE_SOURCE_DIR "/tests/api/python_test.py' '" MMTUNE_SHARED_LIBRARY "'";

@@ -72,6 +72,18 @@ class Package(unittest.TestCase):
         answer = self.library.explain(a, b, out=c)
         self.assertEqual((answer.match, answer.family), ("nearest", "naive"))
 
+    def test_learning(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        for learn, said in ((False, "nearest tuned size"), (True, "learnt from calls")):
+            with mmtune.Library(path=PATH, learn=learn) as library:
+                for calls in range(400_000):
+                    library.gemm(a, b, out=c)
+                    if calls % 1000 == 999 and said in library.explain(a, b, out=c).why:
+                        break
+                self.assertIn(said, library.explain(a, b, out=c).why)
+                self.assertEqual("learnt from calls" in library.explain(a, b, out=c).why, learn)
+        self.assertEqual(list(c.memory)[:8], product(range(6), range(12), 2, 4, 3))
+
     def test_epilogues(self):
         a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
         with mmtune.Library(path=PATH, compile_untuned=False) as library:
@@ -84,6 +96,33 @@ class Package(unittest.TestCase):
             self.library.gemm(a, b, out=c, bias=Array((1, 4), ctype=ctypes.c_double, typestr="<f8"))
         with self.assertRaisesRegex(ValueError, "activation 'tanh'"):
             self.library.gemm(a, b, out=c, activation="tanh")
+
+    def test_scalars_on_the_device(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        alpha, beta = Array((), [2.0]), Array((1,), [3.0])
+        double = Array((), ctype=ctypes.c_double, typestr="<f8")
+        with mmtune.Library(path=PATH, compile_untuned=False) as library:
+            with self.assertRaisesRegex(mmtune.Error, "with loaded scalars.*prepare"):
+                library.gemm(a, b, out=c, device_alpha=alpha, device_beta=beta)
+            with self.assertRaisesRegex(mmtune.Error, "device_beta: null pointer, but device_alpha is given"):
+                library.gemm(a, b, out=c, device_alpha=alpha)
+            with self.assertRaisesRegex(mmtune.Error, "device_alpha: null pointer"):
+                library.explain(a, b, out=c, device_beta=beta)
+            askew = mmtune.Matrix(ctypes.addressof(beta.memory) + 2, "f32", (), ())
+            with self.assertRaisesRegex(mmtune.Error, "device_beta = 0x[0-9a-f]*: not aligned"):
+                library.prepare(a, b, out=c, device_alpha=alpha, device_beta=askew)
+            with self.assertRaisesRegex(TypeError, r"shape \(\) of f64: must be one element of f32"):
+                library.gemm(a, b, out=c, device_alpha=alpha, device_beta=double)
+            with self.assertRaisesRegex(TypeError, r"shape \(2,\) of f32"):
+                library.gemm(a, b, out=c, device_alpha=Array((2,)), device_beta=beta)
+            with self.assertRaisesRegex(TypeError, "offers neither"):
+                library.gemm(a, b, out=c, device_alpha=2.0, device_beta=3.0)
+            of_doubles = [Array(x, ctype=ctypes.c_double, typestr="<f8") for x in ((2, 3), (3, 4), (2, 4))]
+            with self.assertRaisesRegex(mmtune.Error, "fp64.*with loaded scalars"):
+                library.gemm(*of_doubles, device_alpha=double, device_beta=double)
+            tensor = Tensor(())
+            with self.assertRaisesRegex(mmtune.Error, "with loaded scalars"):
+                library.gemm(a, b, out=c, device_alpha=tensor, device_beta=tensor)
 
     def test_errors(self):
         a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))

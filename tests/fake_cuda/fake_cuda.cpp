@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <sstream>
+#include <utility>
 
 #include "tests/operands.h"
 
@@ -20,7 +21,29 @@ struct Program {
   NumberFormat a{}, b{}, c{}, scalar{};
   int bytes_a = 0, bytes_b = 0, bytes_c = 0, bytes_scalar = 0;
   bool transposes_a = false, transposes_b = false;
+  double us = 0;  ///< that it pretends to take
 };
+
+/// When it was reached, on the clock of all kernels.
+struct RecordedEvent {
+  std::atomic<double> us = 0;
+};
+
+thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+/// Of a call that a capture in the global mode forbids to every thread.
+void forbid_while_capturing() {
+  if (fake_cuda().is_capturing && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) ++fake_cuda().broken_captures;
+}
+
+/// How long a launch takes: as long as the program, or longer by a part of it that changes from launch to launch.
+double duration_us(const Program& program) {
+  static std::atomic<std::uint32_t> state = 1;
+  std::uint32_t bits = (state += 0x9e3779b9U);
+  bits = (bits ^ (bits >> 16)) * 0x85ebca6bU;
+  bits = (bits ^ (bits >> 13)) * 0xc2b2ae35U;
+  return program.us * (1 + fake_cuda().noise * (bits >> 8) / 0x1p24);
+}
 
 /// Contexts and devices are only told apart.
 int primary_contexts[8] = {};  // of each device
@@ -28,11 +51,15 @@ thread_local CUcontext current = nullptr;
 
 Program parse(const char* image) {
   Program program;
+  if (std::strncmp(image, kIdleProgram.data(), kIdleProgram.size()) == 0) {
+    program.us = std::atof(image + kIdleProgram.size());
+    return program;
+  }
   if (std::strncmp(image, kFakeProgram.data(), kFakeProgram.size()) != 0) return program;
   std::istringstream text(image + kFakeProgram.size());
   int a = 0, b = 0, c = 0, scalar = 0;
   text >> a >> b >> c >> scalar >> program.bytes_a >> program.bytes_b >> program.bytes_c >> program.bytes_scalar >>
-      program.transposes_a >> program.transposes_b;
+      program.transposes_a >> program.transposes_b >> program.us;
   program.a = static_cast<NumberFormat>(a);
   program.b = static_cast<NumberFormat>(b);
   program.c = static_cast<NumberFormat>(c);
@@ -190,18 +217,51 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char*)
 }
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void**) {
+  const auto& program = *reinterpret_cast<const Program*>(function);
+  if (program.us > 0 && program.us == fake_cuda().launch_fails_us) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   ++fake_cuda().launches;
+  fake_cuda().busy_us.fetch_add(duration_us(program));
   fake_cuda().last_stream = config->hStream;
   fake_cuda().last_layers = config->gridDimZ;
   CUdevice device = -1;
   cuCtxGetDevice(&device);
   fake_cuda().last_device = device;
-  const auto& program = *reinterpret_cast<const Program*>(function);
   if (program.computes) multiply(program, arguments);
   return CUDA_SUCCESS;
 }
-CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
-  *status = fake_cuda().is_capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  const void* captured = fake_cuda().captured_stream;
+  const bool is_captured = fake_cuda().is_capturing && (captured == nullptr || captured == stream);
+  *status = is_captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  std::swap(*mode, capture_mode);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  forbid_while_capturing();
+  *event = reinterpret_cast<CUevent>(new RecordedEvent);
+  ++fake_cuda().events;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) {
+  delete reinterpret_cast<RecordedEvent*>(event);
+  --fake_cuda().events;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream) {
+  reinterpret_cast<RecordedEvent*>(event)->us = fake_cuda().busy_us.load();
+  ++fake_cuda().recorded_events;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventQuery(CUevent) {
+  forbid_while_capturing();
+  return fake_cuda().is_behind ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+CUresult cuEventElapsedTime(float* ms, CUevent begin, CUevent end) {
+  const auto us = [](CUevent event) { return reinterpret_cast<RecordedEvent*>(event)->us.load(); };
+  *ms = static_cast<float>((us(end) - us(begin)) / 1000);
   return CUDA_SUCCESS;
 }
 CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,

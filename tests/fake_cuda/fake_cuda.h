@@ -22,6 +22,14 @@ struct FakeCuda {
   std::atomic<int> allocations = 0;       ///< of device memory
   std::atomic<int> loaded_programs = 0;   ///< so far
   std::atomic<bool> is_capturing = false;
+  std::atomic<void*> captured_stream = nullptr;  ///< where not null, the only one
+  std::atomic<int> broken_captures = 0;          ///< calls that no thread may make while another one captures
+  std::atomic<int> events = 0;                   ///< that exist
+  std::atomic<int> recorded_events = 0;          ///< so far
+  std::atomic<bool> is_behind = false;           ///< the GPU: what is asked of an event has not happened yet
+  std::atomic<double> busy_us = 0;               ///< that kernels took so far, one after the other
+  std::atomic<double> noise = 0;            ///< by which part a kernel takes longer, at most; drawn for each launch
+  std::atomic<double> launch_fails_us = 0;  ///< programs that take so long cannot be launched, if over 0
   std::atomic<void*> last_stream = nullptr;
   std::atomic<int> last_device = -1;  ///< that something was launched on
 };
@@ -31,14 +39,17 @@ FakeCuda& fake_cuda();
 /// What begins a program that the fake runs like the family naive.
 inline constexpr std::string_view kFakeProgram = "a plain loop: ";
 
-/// Such a program; images of others load and compute nothing.
-inline std::string fake_program(Precision precision, Layout layout) {
+/// Such a program, which pretends to take this long; images of others load and compute nothing.
+inline std::string fake_program(Precision precision, Layout layout, double us = 1) {
   const PrecisionTraits& types = traits(precision);
-  return fmt::format("{}{} {} {} {} {} {} {} {} {} {}", kFakeProgram, static_cast<int>(types.a.format),
+  return fmt::format("{}{} {} {} {} {} {} {} {} {} {} {}", kFakeProgram, static_cast<int>(types.a.format),
                      static_cast<int>(types.b.format), static_cast<int>(types.c.format),
                      static_cast<int>(types.scalar.format), types.a.bytes, types.b.bytes, types.c.bytes,
-                     types.scalar.bytes, static_cast<int>(transposes_a(layout)),
-                     static_cast<int>(transposes_b(layout)));
+                     types.scalar.bytes, static_cast<int>(transposes_a(layout)), static_cast<int>(transposes_b(layout)),
+                     us);
 }
+
+/// What begins a program that only takes time, which follows.
+inline constexpr std::string_view kIdleProgram = "nothing but time: ";
 
 }  // namespace mmtune::test

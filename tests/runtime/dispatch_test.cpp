@@ -128,6 +128,30 @@ TEST_F(Dispatch, TimesOfOtherSizesSayWhichKernelIsFaster) {
   EXPECT_THAT(learnt.why, HasSubstr("measured times let expect"));
 }
 
+TEST_F(Dispatch, AlternativesAreTheOtherKernelsThatAreNotMuchSlower) {
+  const std::vector<Decision> decisions{{fp32(1024, 1024, 1024), "simt", "BM=128 BN=128", 100},
+                                        {fp32(4096, 1024, 1024), "simt", "BM=128 BN=64", 400},
+                                        {fp32(1024, 4096, 1024), "simt", "BM=64 BN=128", 400},
+                                        {fp32(1024, 1024, 4096), "naive", "MAPPING=0 BX=1 BY=1", 400000}};
+  const DispatchTable dispatch = table(decisions);
+  const Problem asked = fp32(1536, 1536, 1024);
+  const Choice chosen = dispatch.choose(asked);
+  const auto others = dispatch.alternatives(asked, 3);
+  ASSERT_EQ(others.size(), 2u) << "one thread per block is not worth a try";
+  for (const Choice& other : others) {
+    EXPECT_NE(other.config, chosen.config);
+    EXPECT_EQ(other.family->name(), "simt");
+    EXPECT_EQ(other.plan.steps[0].grid.x, other.family->plan(asked, other.config, device_).steps[0].grid.x);
+    EXPECT_LE(other.expected_us, 1.5 * chosen.expected_us);
+    EXPECT_FALSE(other.binary_hash.empty());
+  }
+  EXPECT_NE(others[0].config, others[1].config);
+  ASSERT_EQ(dispatch.alternatives(asked, 1).size(), 1u);
+  EXPECT_EQ(dispatch.alternatives(asked, 1)[0].config, others[0].config) << "the best first";
+  EXPECT_TRUE(dispatch.alternatives(fp32(1024, 1024, 1024), 3).empty()) << "a tuned size has its kernel";
+  EXPECT_TRUE(dispatch.alternatives(packed_problem(Precision::fp64, Layout::nn, 9, 9, 9), 3).empty());
+}
+
 TEST_F(Dispatch, TheFastestOfManyKernelsAroundIsFound) {
   // Each of many kernels is the fastest at one size; all were measured where one that won far away is the fastest.
   StoredKernels kernels;

@@ -338,6 +338,50 @@ TEST_F(GpuLibrary, KernelThatCannotBeLoadedGivesWayToTheFallback) {
   EXPECT_THAT(answer.why, HasSubstr("could not be loaded"));
 }
 
+TEST_F(GpuLibrary, LearnsFromCallsThatAnotherKernelIsFaster) {
+  // What is stored of the plain kernel is too good to be true: on an H200 it is expected to be the faster one.
+  tune({fp32(512, 512, 512), "naive", "", 15});
+  tune({fp32(512, 512, 640), "simt", "", 20});
+  Library library = Library::open({.database = directory_.file("test.db"), .device = 0, .learn = true});
+  const Problem problem = fp32(520, 512, 512);
+  Product product(problem, {.beta = 0});
+  const Gemm call = product.call();
+  const auto has_learnt = [&] { return library.plan(call).why.find("learnt from calls") != std::string::npos; };
+  bool is_tried = false;
+  for (int i = 0; i < 100'000 && !has_learnt(); ++i) {
+    is_tried = library.gemm(call, stream_.get()).family == "simt" || is_tried;
+    if (i % 100 == 0) MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+  }
+  EXPECT_TRUE(is_tried);
+  const Answer answer = library.gemm(call, stream_.get());
+  MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+  EXPECT_EQ(answer.family, "simt") << answer.why;
+  EXPECT_THAT(answer.why, HasSubstr("learnt from calls"));
+  EXPECT_TRUE(answer.measured);
+  EXPECT_TRUE(product.is_right());
+}
+
+TEST_F(GpuLibrary, LearnsBesideACaptureOfAnotherStream) {
+  tune({fp32(512, 512, 512), "naive", "", 15});
+  tune({fp32(512, 512, 640), "simt", "", 20});
+  Library library = Library::open({.database = directory_.file("test.db"), .device = 0, .learn = true});
+  const Product product(fp32(520, 512, 512), {.beta = 0});
+  const Gemm call = product.call();
+  const Stream other = make_stream();
+  library.prepare(std::array{call}, other.get());
+  library.prepare(std::array{call}, stream_.get());
+  MMTUNE_CUDA(cuStreamBeginCapture(other.get(), CU_STREAM_CAPTURE_MODE_GLOBAL));
+  library.enqueue(call, other.get());
+  const auto has_learnt = [&] { return library.plan(call).why.find("learnt from calls") != std::string::npos; };
+  for (int i = 0; i < 100'000 && !has_learnt(); ++i) library.enqueue(call, stream_.get());
+  CUgraph captured = nullptr;
+  MMTUNE_CUDA(cuStreamEndCapture(other.get(), &captured));
+  EXPECT_NE(captured, nullptr) << "the capture goes on";
+  const Graph graph(captured);
+  MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+  EXPECT_TRUE(has_learnt());
+}
+
 /// A kernel with a workspace, which all calls of a stream share.
 class GpuLibraryWorkspace : public GpuLibrary {
  protected:

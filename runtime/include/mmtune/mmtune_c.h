@@ -87,7 +87,7 @@ typedef struct mmtune_options {
   int32_t device;
   int32_t compile_missing;  ///< 0 or 1
   int32_t compile_untuned;  ///< 0 or 1
-  int32_t reserved;         ///< 0
+  int32_t learn;            ///< 0 or 1
 } mmtune_options;
 
 #define MMTUNE_OPTIONS_INIT \
