@@ -252,7 +252,7 @@ std::vector<Choice> DispatchTable::alternatives(const Problem& given, std::size_
   const std::uint32_t near_variant = static_cast<const Tuned*>(near->entry)->variant;
   std::vector<Choice> others;
   std::optional<double> chosen_us;
-  for (const Weighed& each : weigh(problem, near_variant, Policy::learnt)) {
+  for (const Weighed& each : weigh(problem, near_variant, Policy::learnt, 1)) {
     if (chosen_us && (others.size() == most || each.expected_us > kWorthTrying * *chosen_us)) continue;
     auto rival = candidate(entries_[variants_[each.variant].first], problem);
     if (!rival) continue;
