@@ -81,8 +81,9 @@ void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
   Tuned& entry = entries_[number];
   const auto is_same = [&](std::uint32_t variant) {
     const Tuned& other = entries_[variants_[variant].first];
-    return other.problem.align == entry.problem.align && other.kernel->binary_hash == entry.kernel->binary_hash &&
-           other.kernel->config == entry.kernel->config;
+    if (other.problem.align != entry.problem.align) return false;
+    if (other.kernel == entry.kernel) return true;
+    return other.kernel->binary_hash == entry.kernel->binary_hash && other.kernel->config == entry.kernel->config;
   };
   if (const auto found = known.find(entry.kernel.get()); found != known.end() && is_same(found->second)) {
     entry.variant = found->second;

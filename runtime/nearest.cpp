@@ -51,7 +51,11 @@ NearestSizes::NearestSizes(const std::vector<Problem>& sizes, const std::vector<
   std::vector<std::uint32_t> order(sizes.size());
   std::iota(order.begin(), order.end(), 0U);
   const auto align = [&](std::uint32_t i) { return std::tuple(sizes[i].align.a, sizes[i].align.b, sizes[i].align.c); };
-  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return align(i) < align(j); });
+  const auto stands_before = [&](std::uint32_t i, std::uint32_t j) { return align(i) < align(j); };
+  if (!std::is_sorted(order.begin(), order.end(), stands_before)) {
+    std::stable_sort(order.begin(), order.end(), stands_before);
+  }
+  points_.reserve(sizes.size());
   for (const std::uint32_t i : order) {
     const auto at = static_cast<std::uint32_t>(points_.size());
     if (trees_.empty() || !(trees_.back().align == sizes[i].align)) trees_.push_back({sizes[i].align, at, at});
