@@ -147,7 +147,11 @@ std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Entry& en
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::nearest(const Problem& problem) const {
-  NearestSizes::Walk walk = group(problem).sizes.from(problem);
+  const NearestSizes& sizes = group(problem).sizes;
+  const auto first = sizes.nearest(problem);
+  if (!first) return std::nullopt;
+  if (auto found = candidate(entries_[*first], problem)) return found;
+  NearestSizes::Walk walk = sizes.from(problem);
   while (const auto number = walk.next()) {
     if (auto found = candidate(entries_[*number], problem)) return found;
   }
