@@ -24,12 +24,6 @@ Problem without_alignment(Problem problem) {
   return problem;
 }
 
-/// The model needs a loop to time.
-Problem with_depth(Problem problem) {
-  problem.k = std::max<std::int64_t>(1, problem.k);
-  return problem;
-}
-
 /// The problem as the entry's binary sees it, which was rendered for the alignment of the tuned one.
 Problem rendered_for(const Entry& entry, Problem problem) {
   problem.align = entry.problem.align;
@@ -164,7 +158,8 @@ std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const L
   const Group& all = group(problem);
   if (all.variants.size() <= kMostWeighed) return all.variants;
   std::vector<std::uint32_t> variants{near};
-  for (const std::uint32_t number : around.promising()) {
+  variants.reserve(kMostWeighed);
+  for (const std::uint32_t number : around.promising(kMostWeighed - 1)) {
     const std::uint32_t variant = all.variants[number];
     if (variant == near || !satisfies(problem.align, variants_[variant].needs)) continue;
     variants.push_back(variant);

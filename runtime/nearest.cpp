@@ -42,6 +42,7 @@ Octaves octaves_of(const Problem& problem) {
 }
 
 int unused_width(const Alignment& have, const Alignment& used) {
+  if (have == used) return 0;
   return halvings(have.a, used.a) + halvings(have.b, used.b) + halvings(have.c, used.c);
 }
 

@@ -108,8 +108,7 @@ std::optional<Choice> ReadyKernels::first_pick(const Problem& problem) {
   if (is_new) return entry->second = to_compile(problem);
   std::optional<Choice> choice = entry->second;
   if (!choice) return std::nullopt;
-  Problem timed = problem;
-  timed.k = std::max<std::int64_t>(1, timed.k);
+  const Problem timed = with_depth(problem);
   const auto plan = choice->family->legal_plan(timed, choice->config, device_);
   if (!plan) return std::nullopt;
   choice->expected_us = predict(timed, *plan, device_, 0).time_us;

@@ -121,7 +121,7 @@ class Model {
         blocks_(blocks_of(problem, cost)),
         resident_(static_cast<double>(cost.blocks_per_sm) * device.sm_count),
         cluster_(cost.cluster) {
-    cores_ = multiply_adds_per_clock(problem, work_, device);
+    cores_ = cost.multiply_adds_per_clock;
     // Kepler's schedulers issue two instructions a clock.
     const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
     clocks_per_fma_ = std::max(1 / cores_, work_.issue_slots_per_fma / issue);
@@ -172,14 +172,15 @@ class Model {
     const double iterations = blocks_.iterations * waves;
     const double cubes = cube(d.schedulers()) + cube(d.shared_memory) + cube(d.l2) + cube(d.memory) + cube(d.latency);
     const double time = iterations * std::cbrt(cubes);
-    const double issued = time * cube(d.schedulers()) / cubes / d.schedulers();
+    const double per_cube = time / cubes;
+    const double issued = per_cube * cube(d.schedulers()) / d.schedulers();
     clocks.add(Bottleneck::arithmetic, issued * d.multiply_adds);
     clocks.add(Bottleneck::instructions, issued * d.instructions);
     clocks.add(Bottleneck::idle, issued * d.idle);
-    clocks.add(Bottleneck::shared_memory, time * cube(d.shared_memory) / cubes);
-    clocks.add(Bottleneck::l2, time * cube(d.l2) / cubes);
-    clocks.add(Bottleneck::memory, time * cube(d.memory) / cubes);
-    clocks.add(Bottleneck::latency, time * cube(d.latency) / cubes);
+    clocks.add(Bottleneck::shared_memory, per_cube * cube(d.shared_memory));
+    clocks.add(Bottleneck::l2, per_cube * cube(d.l2));
+    clocks.add(Bottleneck::memory, per_cube * cube(d.memory));
+    clocks.add(Bottleneck::latency, per_cube * cube(d.latency));
     clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
   }
 
@@ -230,7 +231,7 @@ class Model {
     return (latency() + block_clocks * std::max(0.0, 1 - depth)) / std::max(1.0, depth);
   }
 
-  WorkEstimate work_;
+  const WorkEstimate& work_;
   Blocks blocks_;
   double resident_;  // blocks of a full wave
   int cluster_ = 1;
@@ -256,6 +257,11 @@ Bottleneck Prediction::bottleneck() const {
   return static_cast<Bottleneck>(std::max_element(shares.begin(), shares.end()) - shares.begin());
 }
 
+Problem with_depth(Problem problem) {
+  problem.k = std::max<std::int64_t>(1, problem.k);
+  return problem;
+}
+
 Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device) {
   return {flops(problem) / peak_tflops * 1e-6, minimal_bytes(problem) / device.memory_bandwidth_gb_s * 1e-3};
 }
@@ -267,19 +273,19 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
       occupancy(device, {.threads = threads,
                          .registers = registers_per_thread > 0 ? registers_per_thread : plan.work.registers,
                          .smem_bytes = step.smem_bytes});
-  const bool has_unit = multiply_adds_per_clock(problem, plan.work, device) > 0;
+  const double multiply_adds = multiply_adds_per_clock(problem, plan.work, device);
   return {.work = plan.work,
           .block_warps = std::ceil(static_cast<double>(threads) / device.warp_size),
           .cluster = static_cast<int>(cluster_blocks(step)),
           .steps = static_cast<int>(plan.steps.size()),
-          .blocks_per_sm = has_unit ? fit.blocks_per_sm : 0};
+          .blocks_per_sm = multiply_adds > 0 ? fit.blocks_per_sm : 0,
+          .multiply_adds_per_clock = multiply_adds};
 }
 
-Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
-                   const DeviceSpec& device) {
-  if (problem.m == 0 || problem.n == 0) return {};
-  if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
-  const Model model(problem, cost, device);
+namespace {
+
+/// Of a kernel that fits the device.
+Clocks clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device) {
   // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
   const auto workspace = static_cast<double>(workspace_bytes - cost.work.kept_bytes);
   const double rate = workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count
@@ -289,7 +295,25 @@ Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t wo
   model.add_to(clocks);
   clocks.add(Bottleneck::workspace, 2 * workspace / std::max(rate, memory_bytes_per_clock(device)));
   clocks.add(Bottleneck::launch, launch_us * device.core_clock_mhz);
+  return clocks;
+}
+
+}  // namespace
+
+Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
+                   const DeviceSpec& device) {
+  if (problem.m == 0 || problem.n == 0) return {};
+  if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
+  const Model model(problem, cost, device);
+  const Clocks clocks = clocks_of(model, cost, workspace_bytes, device);
   return {.time_us = clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
+}
+
+double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
+                  const DeviceSpec& device) {
+  if (problem.m == 0 || problem.n == 0) return 0;
+  if (cost.blocks_per_sm == 0) return std::numeric_limits<double>::infinity();
+  return clocks_of(Model(problem, cost, device), cost, workspace_bytes, device).sum() / device.core_clock_mhz;
 }
 
 Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
