@@ -14,20 +14,25 @@ Rows::~Rows() { sqlite3_reset(statement_.handle_); }
 
 bool Rows::next() { return statement_.step(); }
 
+// One look-up of the column instead of one for its type, value and size each. SQLite forbids this where several threads
+// use a connection at once, which no Store allows.
 std::optional<std::int64_t> Rows::integer(int column) const {
-  if (sqlite3_column_type(statement_.handle_, column) != SQLITE_INTEGER) return std::nullopt;
-  return sqlite3_column_int64(statement_.handle_, column);
+  sqlite3_value* value = sqlite3_column_value(statement_.handle_, column);
+  if (sqlite3_value_type(value) != SQLITE_INTEGER) return std::nullopt;
+  return sqlite3_value_int64(value);
 }
 
 std::optional<double> Rows::real(int column) const {
-  if (sqlite3_column_type(statement_.handle_, column) != SQLITE_FLOAT) return std::nullopt;
-  return sqlite3_column_double(statement_.handle_, column);
+  sqlite3_value* value = sqlite3_column_value(statement_.handle_, column);
+  if (sqlite3_value_type(value) != SQLITE_FLOAT) return std::nullopt;
+  return sqlite3_value_double(value);
 }
 
 std::optional<std::string_view> Rows::text(int column) const {
-  if (sqlite3_column_type(statement_.handle_, column) != SQLITE_TEXT) return std::nullopt;
-  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.handle_, column));
-  const int size = sqlite3_column_bytes(statement_.handle_, column);
+  sqlite3_value* value = sqlite3_column_value(statement_.handle_, column);
+  if (sqlite3_value_type(value) != SQLITE_TEXT) return std::nullopt;
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(value));
+  const int size = sqlite3_value_bytes(value);
   if (bytes == nullptr) statement_.database_->fail(SQLITE_NOMEM);
   return std::string_view(bytes, static_cast<std::size_t>(size));
 }

@@ -1,12 +1,16 @@
 // Reading all decisions for a GPU, which an application waits for when it starts.
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "db/store_impl.h"
+#include "db/whole_tables.h"
 
 namespace mmtune {
 
@@ -88,43 +92,53 @@ void add_times(Database& database, const DeviceKey& device, const ServedKernel& 
   }
 }
 
-/// Numbers of the kernels that rows name, each looked at once.
+/// The kernels that decisions name, each looked at once.
 class Kernels {
  public:
   Kernels(Database& database, const DeviceKey& device) : database_(database), device_(device) {}
 
-  /// Of the current row, whose texts begin at `column`; nothing if no mmtune writes them.
-  std::optional<std::size_t> number_of(const Rows& rows, const ServedSize& size, int column) {
-    name_.clear();
-    const Alignment& align = size.problem.align;
-    for (const int part :
-         {static_cast<int>(size.problem.precision), static_cast<int>(size.problem.layout), align.a, align.b, align.c}) {
-      name_ += static_cast<char>(part);
-    }
-    for (int text = 0; text < 3; ++text) name_.append(rows.text(column + text).value_or("")) += '\0';
-    const auto found = numbers_.find(name_);
+  /// The number of the kernel that a decision of the current row has, whose texts begin at `column` and have this
+  /// number; nothing if no mmtune writes them. The size must be sound.
+  std::optional<std::size_t> number_of(const Rows& rows, int column, std::uint32_t name, const ServedSize& size,
+                                       std::string_view binary_hash) {
+    const auto found = numbers_.find(place_of(name, size.problem));
     if (found != numbers_.end()) return found->second;
-    return numbers_.emplace(name_, add(rows, size, column)).first->second;
+    return numbers_.emplace(place_of(name, size.problem), add(rows, column, name, size, binary_hash)).first->second;
   }
 
+  std::uint32_t name_of(std::size_t kernel) const { return names_[kernel]; }
+  std::size_t size() const { return kernels_.size(); }
+  const ServedKernel& operator[](std::size_t kernel) const { return kernels_[kernel]; }
   std::vector<ServedKernel> take() { return std::move(kernels_); }
 
  private:
-  std::optional<std::size_t> add(const Rows& rows, const ServedSize& size, int column) {
+  /// Another one for each name, precision, layout and alignment.
+  static std::uint64_t place_of(std::uint32_t name, const Problem& problem) {
+    const auto bits = [](int align) {
+      return static_cast<std::uint64_t>(std::countr_zero(static_cast<unsigned>(align)));
+    };
+    const Alignment& align = problem.align;
+    return std::uint64_t{name} << 32 | static_cast<std::uint64_t>(problem.precision) << 16 |
+           static_cast<std::uint64_t>(problem.layout) << 12 | bits(align.a) << 8 | bits(align.b) << 4 | bits(align.c);
+  }
+
+  std::optional<std::size_t> add(const Rows& rows, int column, std::uint32_t name, const ServedSize& size,
+                                 std::string_view binary_hash) {
     const auto text = [&](int number) { return std::string(rows.text(column + number).value_or("")); };
     ServedKernel kernel{text(0), text(1), text(2), {}};
     const TrialKey key{device_, size.problem, kernel.family, kernel.config, kernel.source_hash, size.evidence};
     if (!fault_of(key).empty()) return std::nullopt;
-    kernel.binary = code_of(database_, kernel.source_hash, text(3));
+    kernel.binary = code_of(database_, kernel.source_hash, binary_hash);
     kernels_.push_back(std::move(kernel));
+    names_.push_back(name);
     return kernels_.size() - 1;
   }
 
   Database& database_;
   const DeviceKey& device_;
-  std::string name_;  ///< of the row at hand
-  std::unordered_map<std::string, std::optional<std::size_t>> numbers_;
+  std::unordered_map<std::uint64_t, std::optional<std::size_t>> numbers_;
   std::vector<ServedKernel> kernels_;
+  std::vector<std::uint32_t> names_;
 };
 
 bool stands_before(const ServedSize& x, const ServedSize& y) {
@@ -135,15 +149,34 @@ bool stands_before(const ServedSize& x, const ServedSize& y) {
   return rank(x) < rank(y);
 }
 
-}  // namespace
+/// Adds the size that is decided, if no value is spoilt, with the kernel that the texts of the current row name.
+void add_size(const Rows& rows, int column, std::uint32_t name, std::string_view binary_hash, ServedSize size,
+              Kernels& kernels, std::vector<ServedSize>& sizes) {
+  const auto kernel = kernels.number_of(rows, column, name, size, binary_hash);
+  if (!kernel) return;
+  size.kernel = *kernel;
+  sizes.push_back(size);
+}
 
-ServedDecisions Store::served(const DeviceKey& device) {
+/// Of sizes in their final order: a measured decision of a kernel makes its measured times count.
+std::vector<Evidence> evidence_of(const std::vector<ServedSize>& sizes, std::size_t kernels) {
+  std::vector<Evidence> evidence(kernels, Evidence::predicted);
+  for (const ServedSize& size : sizes) evidence[size.kernel] = std::min(evidence[size.kernel], size.evidence);
+  return evidence;
+}
+
+/// So many of each kernel.
+std::size_t most_times(std::size_t kernels) {
+  return std::min(kMostOfOne, kMostTimes / std::max<std::size_t>(1, kernels));
+}
+
+/// One look-up for each decision, whatever else is stored.
+ServedDecisions served_by_look_ups(Database& database, const DeviceKey& device) {
   const int first_text = static_cast<int>(columns_of<Problem>(kTable<Problem>, Images::no).size()) + 2;
-  const std::lock_guard lock(impl_->mutex);
-  Database& database = *impl_->database;
-  const Transaction snapshot(database, Transaction::Kind::read);
   Kernels kernels(database, device);
+  TextNumbers names;
   ServedDecisions served;
+  std::string name;
   Rows rows = database.query(select_served(), device);
   while (rows.next()) {
     ServedSize size;
@@ -153,19 +186,103 @@ ServedDecisions Store::served(const DeviceKey& device) {
     reader.read(size.median_us);
     if (!reader.valid() || !(size.median_us > 0) || !rule::amount(size.median_us).empty()) continue;
     if (!rule::evidence(size.evidence).empty() || !fault_of(size.problem).empty()) continue;
-    const auto kernel = kernels.number_of(rows, size, first_text);
-    if (!kernel) continue;
-    size.kernel = *kernel;
-    served.sizes.push_back(size);
+    join_texts(rows, first_text, name);
+    const std::string_view binary_hash = rows.text(first_text + 3).value_or("");
+    add_size(rows, first_text, names.number_of(name), binary_hash, size, kernels, served.sizes);
   }
-  std::sort(served.sizes.begin(), served.sizes.end(), stands_before);
+  const std::vector<Evidence> evidence = evidence_of(served.sizes, kernels.size());
+  const std::size_t most = most_times(kernels.size());
+  for (std::size_t i = 0; i < kernels.size() && most > 0; ++i) {
+    add_times(database, device, kernels[i], evidence[i], i, most, served.times);
+  }
   served.kernels = kernels.take();
-  std::vector<Evidence> evidence(served.kernels.size(), Evidence::predicted);
-  for (const ServedSize& size : served.sizes) evidence[size.kernel] = std::min(evidence[size.kernel], size.evidence);
-  const std::size_t most = std::min(kMostOfOne, kMostTimes / std::max<std::size_t>(1, served.kernels.size()));
-  for (std::size_t i = 0; i < served.kernels.size() && most > 0; ++i) {
-    add_times(database, device, served.kernels[i], evidence[i], i, most, served.times);
+  return served;
+}
+
+/// As add_times() finds them, of all kernels.
+std::vector<ServedTime> times_of(const WholeTables& tables, const Kernels& kernels,
+                                 const std::vector<Evidence>& evidence) {
+  const std::size_t most = most_times(kernels.size());
+  std::vector<std::vector<std::size_t>> of_name(tables.names().size());
+  std::vector<std::optional<std::uint32_t>> program(kernels.size());
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    of_name[kernels.name_of(i)].push_back(i);
+    if (!kernels[i].binary.hash.empty()) program[i] = tables.programs().find(kernels[i].binary.hash);
   }
+  std::vector<std::vector<ServedTime>> times(kernels.size());
+  for (auto trial = tables.trials().rbegin(); trial != tables.trials().rend(); ++trial) {
+    for (const std::size_t i : of_name[trial->name]) {
+      if (program[i] != trial->program || evidence[i] != trial->evidence || times[i].size() == most) continue;
+      if (const Problem* problem = tables.problem(trial->problem_id)) {
+        times[i].push_back({*problem, trial->median_us, i});
+      }
+    }
+  }
+  std::vector<ServedTime> all;
+  for (const std::vector<ServedTime>& of_kernel : times) all.insert(all.end(), of_kernel.begin(), of_kernel.end());
+  return all;
+}
+
+/// The same where all tables are read in the order of their rows.
+ServedDecisions served_from_whole_tables(Database& database, const DeviceKey& device, std::int64_t device_id) {
+  constexpr std::string_view kWinners =
+      "SELECT problem_id, evidence, family, config, source_hash FROM winner WHERE device_id = :device"
+      " ORDER BY problem_id, evidence";
+  constexpr int kFirstText = 2;
+  const WholeTables tables(database, device_id);
+  WholeTables::OkTrials trials(tables);
+  Kernels kernels(database, device);
+  ServedDecisions served;
+  served.sizes.reserve(tables.trials().size());
+  std::string name;
+  Rows rows = database.query(kWinners, Named{"device", device_id});
+  while (rows.next()) {
+    ServedSize size;
+    std::int64_t problem_id = 0;
+    Reader reader(rows);
+    reader.read(problem_id);
+    reader.read(size.evidence);
+    if (!reader.valid()) continue;
+    join_texts(rows, kFirstText, name);
+    const TimedTrial* trial = trials.find(problem_id, size.evidence, name);
+    const Problem* problem = tables.problem(problem_id);
+    if (trial == nullptr || problem == nullptr) continue;
+    size.problem = *problem;
+    size.median_us = trial->median_us;
+    add_size(rows, kFirstText, trial->name, tables.programs().text(trial->program), size, kernels, served.sizes);
+  }
+  served.times = times_of(tables, kernels, evidence_of(served.sizes, kernels.size()));
+  served.kernels = kernels.take();
+  return served;
+}
+
+std::optional<std::int64_t> id_of_device(Database& database, const DeviceKey& device) {
+  static const std::string statement = fmt::format("SELECT id FROM device WHERE {}", sql::matches<DeviceKey>());
+  Rows rows = database.query(statement, device);
+  return rows.next() ? rows.integer(0) : std::nullopt;
+}
+
+/// Whether many of the trials are those of decisions for the GPU, as in what `db export --winners` writes: reading this
+/// many in a row takes about as long as looking up one. Few rows are read for an answer.
+bool are_mostly_decided(Database& database, std::int64_t device_id) {
+  constexpr std::int64_t kRowsPerLookUp = 4;
+  const std::int64_t trials = database.integer("SELECT max(id) FROM trial");
+  constexpr std::string_view kStatement = "SELECT 1 FROM winner WHERE device_id = :device LIMIT 1 OFFSET :others";
+  return database.query(kStatement, Named{"device", device_id}, Named{"others", trials / kRowsPerLookUp}).next();
+}
+
+}  // namespace
+
+ServedDecisions Store::served(const DeviceKey& device) {
+  const std::lock_guard lock(impl_->mutex);
+  Database& database = *impl_->database;
+  const Transaction snapshot(database, Transaction::Kind::read);
+  const auto device_id = id_of_device(database, device);
+  if (!device_id) return {};
+  ServedDecisions served = are_mostly_decided(database, *device_id)
+                               ? served_from_whole_tables(database, device, *device_id)
+                               : served_by_look_ups(database, device);
+  std::sort(served.sizes.begin(), served.sizes.end(), stands_before);
   return served;
 }
 

@@ -49,19 +49,21 @@ StoredKernels read_database(const std::string& path, const DeviceSpec& device, c
   return kernels;
 }
 
+/// Adds those for problems that are new.
+void add(std::vector<Entry>& all, std::vector<Entry> more) {
+  if (all.empty()) return all.swap(more);
+  std::unordered_set<Problem, ProblemHash> known;
+  for (const Entry& entry : all) known.insert(entry.problem);
+  for (Entry& entry : more) {
+    if (!known.contains(entry.problem)) all.push_back(std::move(entry));
+  }
+}
+
 /// Adds what is new.
 void add(StoredKernels& all, StoredKernels more) {
-  std::unordered_set<Problem, ProblemHash> known;
-  for (const Entry& entry : all.winners) known.insert(entry.problem);
-  for (Entry& entry : more.winners) {
-    if (!known.contains(entry.problem)) all.winners.push_back(std::move(entry));
-  }
+  add(all.winners, std::move(more.winners));
+  add(all.fallbacks, std::move(more.fallbacks));
   std::move(more.times.begin(), more.times.end(), std::back_inserter(all.times));
-  std::unordered_set<Problem, ProblemHash> fallbacks;
-  for (const Entry& entry : all.fallbacks) fallbacks.insert(entry.problem);
-  for (Entry& entry : more.fallbacks) {
-    if (!fallbacks.contains(entry.problem)) all.fallbacks.push_back(std::move(entry));
-  }
   all.images.merge(std::move(more.images));
   all.unusable += more.unusable;
 }

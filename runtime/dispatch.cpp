@@ -25,12 +25,6 @@ Problem without_alignment(Problem problem) {
   return problem;
 }
 
-/// The model needs a loop to time.
-Problem with_depth(Problem problem) {
-  problem.k = std::max<std::int64_t>(1, problem.k);
-  return problem;
-}
-
 /// The problem as the entry's binary sees it, which was rendered for the alignment of the tuned one.
 Problem rendered_for(const Entry& entry, Problem problem) {
   problem.align = entry.problem.align;
@@ -82,8 +76,9 @@ void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
   Tuned& entry = entries_[number];
   const auto is_same = [&](std::uint32_t variant) {
     const Tuned& other = entries_[variants_[variant].first];
-    return other.problem.align == entry.problem.align && other.kernel->binary_hash == entry.kernel->binary_hash &&
-           other.kernel->config == entry.kernel->config;
+    if (other.problem.align != entry.problem.align) return false;
+    if (other.kernel == entry.kernel) return true;
+    return other.kernel->binary_hash == entry.kernel->binary_hash && other.kernel->config == entry.kernel->config;
   };
   if (const auto found = known.find(entry.kernel.get()); found != known.end() && is_same(found->second)) {
     entry.variant = found->second;
@@ -148,7 +143,11 @@ std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Entry& en
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::nearest(const Problem& problem) const {
-  NearestSizes::Walk walk = group(problem).sizes.from(problem);
+  const NearestSizes& sizes = group(problem).sizes;
+  const auto first = sizes.nearest(problem);
+  if (!first) return std::nullopt;
+  if (auto found = candidate(entries_[*first], problem)) return found;
+  NearestSizes::Walk walk = sizes.from(problem);
   while (const auto number = walk.next()) {
     if (auto found = candidate(entries_[*number], problem)) return found;
   }
@@ -161,7 +160,8 @@ std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const L
   const Group& all = group(problem);
   if (all.variants.size() <= kMostWeighed) return all.variants;
   std::vector<std::uint32_t> variants{near};
-  for (const std::uint32_t number : around.promising()) {
+  variants.reserve(kMostWeighed);
+  for (const std::uint32_t number : around.promising(kMostWeighed - 1)) {
     const std::uint32_t variant = all.variants[number];
     if (variant == near || !satisfies(problem.align, variants_[variant].needs)) continue;
     variants.push_back(variant);

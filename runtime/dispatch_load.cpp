@@ -142,10 +142,12 @@ StoredKernels load_kernels(Store& store, const DeviceSpec& device, const Templat
       ++kernels.unusable;
       continue;
     }
-    targets.insert(served.kernels[size.kernel].binary.target);
     // Measured and predicted decisions for a size stand beside each other.
     if (!kernels.winners.empty() && kernels.winners.back().problem == size.problem) continue;
     kernels.winners.push_back({size.problem, std::move(kernel), size.median_us, size.evidence == Evidence::measured});
+  }
+  for (std::size_t i = 0; i < served.kernels.size(); ++i) {
+    if (usable.known(i)) targets.insert(served.kernels[i].binary.target);
   }
   kernels.times.reserve(served.times.size());
   for (const ServedTime& time : served.times) {

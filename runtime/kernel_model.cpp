@@ -36,7 +36,7 @@ KernelModel::KernelModel(const Family& family, const Config& config, const Probl
 }
 
 double KernelModel::time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products) const {
-  return predict(problem, cost_, static_cast<std::int64_t>(workspace_bytes(problem)), device, products).time_us;
+  return predict_us(problem, cost_, static_cast<std::int64_t>(workspace_bytes(problem)), device, products);
 }
 
 double KernelModel::workspace_bytes(const Problem& problem) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -19,8 +20,9 @@ constexpr std::size_t kAround = 24;       // sizes that have a say
 constexpr double kCaution = 0.4;          // logarithm of caution() for a kernel that is unknown here
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
 
-constexpr std::size_t kShells = 64;    // by squared distance; all that is farther away is in the last one
-constexpr double kShellsPerUnit = 16;  // of some hundred sizes those with a say are in the first few
+constexpr std::size_t kShells = 64;   // by squared distance; all that is farther away is in the last one
+constexpr float kShellsPerUnit = 16;  // of some hundred sizes those with a say are in the first few
+constexpr float kRounding = 0.01F;    // shells: more than rounded places are off by, in all shells but the last
 
 /// In units of kReach.
 Octaves place_of(const Problem& problem) {
@@ -33,8 +35,20 @@ double squared_distance(const Octaves& x, const Octaves& y) {
   return apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
 }
 
-std::uint8_t shell_of(double squared_distance) {
-  return static_cast<std::uint8_t>(static_cast<int>(std::min(kShells - 1.0, squared_distance * kShellsPerUnit)));
+/// In which shell each of some places lies. One step for all of them after another, so that vector units do it.
+template <std::size_t count>
+std::array<float, count> shells_of(const std::array<std::array<float, count>, 3>& places,
+                                   const std::array<float, 3>& at) {
+  constexpr float kLast = kShells - 1;
+  std::array<float, count> shells;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float m = places[0][i] - at[0];
+    const float n = places[1][i] - at[1];
+    const float k = places[2][i] - at[2];
+    const float shell = (m * m + n * n + k * k) * kShellsPerUnit;
+    shells[i] = shell < kLast ? shell : kLast;
+  }
+  return shells;
 }
 
 }  // namespace
@@ -58,24 +72,43 @@ LearntTimes::LearntTimes(const std::vector<KernelTime>& times) {
     places_.push_back(place_of(measured.front()->problem));
     sizes_.push_back(std::move(size));
   }
+  // What is left over in the last block is as far away as can be.
+  Block nothing;
+  for (auto& axis : nothing.at) axis.fill(std::numeric_limits<float>::max());
+  blocks_.assign((places_.size() + kBlock - 1) / kBlock, nothing);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      blocks_[i / kBlock].at[axis][i % kBlock] = static_cast<float>(places_[i][axis]);
+    }
+  }
 }
 
 /// As many sizes as have a say, in no order. How many lie in each of a row of shells around the place tells which few
 /// are worth comparing.
 std::vector<LearntTimes::Near> LearntTimes::nearest(const Octaves& at) const {
-  std::vector<std::uint8_t> shells(places_.size());
+  const std::array<float, 3> here{static_cast<float>(at[0]), static_cast<float>(at[1]), static_cast<float>(at[2])};
+  std::vector<std::array<float, kBlock>> shells(blocks_.size());
   std::array<std::uint32_t, kShells> in_shell{};
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    shells[i] = shell_of(squared_distance(at, places_[i]));
-    ++in_shell[shells[i]];
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    shells[block] = shells_of(blocks_[block].at, here);
+    for (const float shell : shells[block]) ++in_shell[static_cast<std::size_t>(static_cast<int>(shell))];
   }
   std::size_t last = 0;
   std::size_t sizes = in_shell[0];
   while (sizes < kAround && last + 1 < kShells) sizes += in_shell[++last];
+  const float farthest = static_cast<float>(last + 1) + kRounding;
+  std::vector<std::uint32_t> found(kBlock * blocks_.size());  // written without a branch
+  std::size_t last_found = 0;
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      found[last_found] = static_cast<std::uint32_t>(block * kBlock + i);
+      last_found += shells[block][i] <= farthest ? 1 : 0;
+    }
+  }
   std::vector<Near> near;
-  near.reserve(sizes);
-  for (std::uint32_t i = 0; i < shells.size(); ++i) {
-    if (shells[i] <= last) near.push_back({squared_distance(at, places_[i]), i});
+  near.reserve(last_found);
+  for (std::size_t i = 0; i < last_found && found[i] < places_.size(); ++i) {
+    near.push_back({squared_distance(at, places_[found[i]]), found[i]});
   }
   const std::size_t count = std::min(kAround, near.size());
   std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end(),
@@ -88,7 +121,8 @@ std::vector<LearntTimes::Near> LearntTimes::nearest(const Octaves& at) const {
 
 LearntTimes::Around LearntTimes::around(const Problem& problem) const {
   Around around;
-  around.sums_.resize(kernels_);
+  around.places_.resize(kernels_);
+  around.sums_.reserve(2 * kAround);
   double weights = 0;
   for (const Near& near : nearest(place_of(problem))) {
     const double weight = 1 / ((kSoftening + near.squared_distance) * (kSoftening + near.squared_distance));
@@ -96,8 +130,12 @@ LearntTimes::Around LearntTimes::around(const Problem& problem) const {
     weights += weight;
     around.common_error_ += weight * size.common_error;
     for (const Result& result : size.results) {
-      Around::Sum& sum = around.sums_[result.kernel];
-      if (sum.weight == 0) around.measured_.push_back(result.kernel);
+      std::uint32_t& place = around.places_[result.kernel];
+      if (place == 0) {
+        around.sums_.push_back({result.kernel});
+        place = static_cast<std::uint32_t>(around.sums_.size());
+      }
+      Around::Sum& sum = around.sums_[place - 1];
       sum.weight += weight;
       sum.error += weight * result.error;
       sum.gain += weight * result.gain;
@@ -107,23 +145,29 @@ LearntTimes::Around LearntTimes::around(const Problem& problem) const {
   return around;
 }
 
+LearntTimes::Around::Sum LearntTimes::Around::sum_of(std::uint32_t kernel) const {
+  const std::uint32_t place = kernel < places_.size() ? places_[kernel] : 0;
+  return place == 0 ? Sum{} : sums_[place - 1];
+}
+
 double LearntTimes::Around::factor(std::uint32_t kernel) const {
-  const Sum sum = kernel < sums_.size() ? sums_[kernel] : Sum{};
+  const Sum sum = sum_of(kernel);
   return std::exp((sum.error + kCommonWeight * common_error_) / (sum.weight + kCommonWeight));
 }
 
 double LearntTimes::Around::caution(std::uint32_t kernel) const {
-  const Sum sum = kernel < sums_.size() ? sums_[kernel] : Sum{};
-  return std::exp(kCaution / (1 + sum.weight));
+  return std::exp(kCaution / (1 + sum_of(kernel).weight));
 }
 
-std::vector<std::uint32_t> LearntTimes::Around::promising() const {
+std::vector<std::uint32_t> LearntTimes::Around::promising(std::size_t unordered) const {
   std::vector<std::uint32_t> kernels;
-  for (const std::uint32_t kernel : measured_) {
-    if (sums_[kernel].gain > 0) kernels.push_back(kernel);
+  kernels.reserve(sums_.size());
+  for (const Sum& sum : sums_) {
+    if (sum.gain > 0) kernels.push_back(sum.kernel);
   }
+  if (kernels.size() <= unordered) return kernels;
   std::sort(kernels.begin(), kernels.end(), [&](std::uint32_t x, std::uint32_t y) {
-    return std::tuple(-sums_[x].gain, x) < std::tuple(-sums_[y].gain, y);
+    return std::tuple(-sum_of(x).gain, x) < std::tuple(-sum_of(y).gain, y);
   });
   return kernels;
 }

@@ -6,6 +6,7 @@
 // irregularly-spaced data, 1968). Where the kernel itself was not measured, what all kernels have in common remains.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -39,18 +40,22 @@ class LearntTimes {
     /// choice compares expected times multiplied by it.
     double caution(std::uint32_t kernel) const;
 
-    /// The kernels that came off best in the measured sizes around here, the most promising first.
-    std::vector<std::uint32_t> promising() const;
+    /// The kernels that came off best in the measured sizes around here, the most promising first; where there are no
+    /// more than `unordered`, in no order.
+    std::vector<std::uint32_t> promising(std::size_t unordered = 0) const;
 
    private:
     friend class LearntTimes;
     struct Sum {
+      std::uint32_t kernel = 0;
       double weight = 0;
       double error = 0;  ///< logarithms, weighted
       double gain = 0;   ///< what it loses less than a kernel that is unknown, weighted
     };
-    std::vector<Sum> sums_;                ///< by kernel
-    std::vector<std::uint32_t> measured_;  ///< kernels that have a sum
+    Sum sum_of(std::uint32_t kernel) const;
+
+    std::vector<Sum> sums_;              ///< of kernels that were measured around here
+    std::vector<std::uint32_t> places_;  ///< by kernel: 1 + that of its sum; 0: it has none
     double common_error_ = 0;
   };
   Around around(const Problem& problem) const;
@@ -73,7 +78,13 @@ class LearntTimes {
   };
   std::vector<Near> nearest(const Octaves& at) const;
 
-  std::vector<Octaves> places_;  ///< of the sizes, apart from them: every look-up goes through all of these
+  static constexpr std::size_t kBlock = 8;
+  /// Places of sizes in a row, in the order in which vector units take them.
+  struct Block {
+    std::array<std::array<float, kBlock>, 3> at;
+  };
+  std::vector<Block> blocks_;    ///< of the places, rounded: every look-up goes through all of these
+  std::vector<Octaves> places_;  ///< of the sizes
   std::vector<Size> sizes_;
   std::size_t kernels_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -19,13 +20,15 @@ int halvings(int have, int used) {
 }
 
 /// Rounds the same way for a point and for the part of a tree that it is in, which is therefore never farther away.
-double length(const Octaves& difference) {
+double squared_length(const Octaves& difference) {
   double squares = 0;
   for (std::size_t axis = 0; axis < difference.size(); ++axis) {
     squares += kWeights[axis] * difference[axis] * difference[axis];
   }
-  return std::sqrt(squares);
+  return squares;
 }
+
+double length(const Octaves& difference) { return std::sqrt(squared_length(difference)); }
 
 Octaves between(const Octaves& x, const Octaves& y) { return {x[0] - y[0], x[1] - y[1], x[2] - y[2]}; }
 
@@ -39,6 +42,7 @@ Octaves octaves_of(const Problem& problem) {
 }
 
 int unused_width(const Alignment& have, const Alignment& used) {
+  if (have == used) return 0;
   return halvings(have.a, used.a) + halvings(have.b, used.b) + halvings(have.c, used.c);
 }
 
@@ -51,7 +55,11 @@ NearestSizes::NearestSizes(const std::vector<Problem>& sizes, const std::vector<
   std::vector<std::uint32_t> order(sizes.size());
   std::iota(order.begin(), order.end(), 0U);
   const auto align = [&](std::uint32_t i) { return std::tuple(sizes[i].align.a, sizes[i].align.b, sizes[i].align.c); };
-  std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return align(i) < align(j); });
+  const auto stands_before = [&](std::uint32_t i, std::uint32_t j) { return align(i) < align(j); };
+  if (!std::is_sorted(order.begin(), order.end(), stands_before)) {
+    std::stable_sort(order.begin(), order.end(), stands_before);
+  }
+  points_.reserve(sizes.size());
   for (const std::uint32_t i : order) {
     const auto at = static_cast<std::uint32_t>(points_.size());
     if (trees_.empty() || !(trees_.back().align == sizes[i].align)) trees_.push_back({sizes[i].align, at, at});
@@ -125,6 +133,73 @@ std::optional<std::uint32_t> NearestSizes::Walk::next() {
     open(item);
   }
   return std::nullopt;
+}
+
+/// The nearest size that was found so far.
+struct NearestSizes::Search {
+  Octaves at;
+  double penalty = 0;  ///< of the tree that is searched
+  double distance = std::numeric_limits<double>::infinity();
+  std::uint32_t number = 0;
+  double squares = std::numeric_limits<double>::infinity();  ///< what is farther away in the tree is not nearer
+
+  void begin(const Tree& tree, const Alignment& have) {
+    penalty = kUnusedWidthDistance * unused_width(have, tree.align);
+    bound();
+  }
+
+  void look_at(const Point& point) {
+    const double away = squared_length(between(at, point.at));
+    if (away > squares) return;
+    const double here = std::sqrt(away) + penalty;
+    if (std::tuple(here, point.number) >= std::tuple(distance, number)) return;
+    distance = here;
+    number = point.number;
+    bound();
+  }
+
+ private:
+  /// A little more than the square, which is rounded: of equally near sizes the number counts.
+  void bound() {
+    constexpr double kMargin = 1 + 1e-12;
+    const double left = (distance - penalty) * kMargin;
+    squares = left < 0 ? -1 : left * left;
+  }
+};
+
+std::optional<std::uint32_t> NearestSizes::nearest(const Problem& problem) const {
+  if (points_.empty()) return std::nullopt;
+  Search found{.at = octaves_of(problem)};
+  for (const Tree& tree : trees_) {
+    found.begin(tree, problem.align);
+    search(tree.begin, tree.end, 0, {}, found);
+  }
+  return found.number;
+}
+
+/// `outside` is from the size to the part, along each axis.
+void NearestSizes::search(std::uint32_t begin, std::uint32_t end, int axis, const Octaves& outside,
+                          Search& found) const {
+  if (end - begin <= kLeaf) {
+    for (std::uint32_t i = begin; i < end; ++i) found.look_at(points_[i]);
+    return;
+  }
+  const auto along = static_cast<std::size_t>(axis);
+  const std::uint32_t root = begin + (end - begin) / 2;
+  const double to_root = found.at[along] - points_[root].at[along];
+  const auto search_side = [&](bool is_more, const Octaves& away) {
+    if (is_more) {
+      search(root + 1, end, next_axis(axis), away, found);
+    } else {
+      search(begin, root, next_axis(axis), away, found);
+    }
+  };
+  const bool is_more = to_root > 0;
+  search_side(is_more, outside);
+  found.look_at(points_[root]);
+  Octaves beyond = outside;
+  beyond[along] = to_root;
+  if (squared_length(beyond) <= found.squares) search_side(!is_more, beyond);
 }
 
 }  // namespace mmtune

@@ -139,8 +139,7 @@ ReadyPtr ReadyKernels::one_by_one(const Ready& each, std::string_view why, bool 
 
 /// The model's time of a choice that is not compiled yet, of each product.
 double ReadyKernels::model_us(const Choice& choice, const Demand& demand) const {
-  Problem timed = demand.problem;
-  timed.k = std::max<std::int64_t>(1, timed.k);
+  const Problem timed = with_depth(demand.problem);
   const LaunchPlan plan = choice.family->plan(timed, choice.config, device_);
   return predict(timed, plan, device_, 0, demand.products).time_us / static_cast<double>(demand.products);
 }
@@ -165,9 +164,7 @@ std::optional<Choice> ReadyKernels::first_pick(const Demand& demand) {
   if (is_new) return entry->second = to_compile(demand);
   std::optional<Choice> choice = entry->second;
   if (!choice) return std::nullopt;
-  Problem timed = problem;
-  timed.k = std::max<std::int64_t>(1, timed.k);
-  if (!choice->family->legal_plan(timed, choice->config, device_)) return std::nullopt;
+  if (!choice->family->legal_plan(with_depth(problem), choice->config, device_)) return std::nullopt;
   choice->expected_us = model_us(*choice, demand);
   choice->plan = choice->family->plan(problem, choice->config, device_);
   choice->why = "nothing is tuned for this call: what was compiled for another one";

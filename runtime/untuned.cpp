@@ -103,8 +103,7 @@ Choice choice_of(const Candidate& candidate, const Problem& problem, const Devic
 }  // namespace
 
 std::optional<Choice> untuned_choice(const Problem& given, const DeviceSpec& device, std::int64_t products) {
-  Problem problem = given;
-  problem.k = std::max<std::int64_t>(1, problem.k);  // the model needs a loop to time
+  const Problem problem = with_depth(given);
   Candidate pick;
   std::optional<std::pair<double, Candidate>> proven;
   for (const Family* family : families()) {

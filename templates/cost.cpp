@@ -152,7 +152,7 @@ class Model {
         resident_(static_cast<double>(cost.blocks_per_sm) * device.sm_count),
         cluster_(cost.cluster),
         overlap_(cost.work.fetch == Fetch::accelerator) {
-    cores_ = multiply_adds_per_clock(problem, work_, device);
+    cores_ = cost.multiply_adds_per_clock;
     // Kepler's schedulers issue two instructions a clock.
     const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
     clocks_per_fma_ = std::max(1 / cores_, work_.issue_slots_per_fma / issue);
@@ -207,14 +207,15 @@ class Model {
     const double powers =
         power(d.schedulers()) + power(d.shared_memory) + power(d.l2) + power(d.memory) + power(d.latency);
     const double time = iterations * overlap_.root(powers);
-    const double issued = time * power(d.schedulers()) / powers / d.schedulers();
+    const double per_power = time / powers;
+    const double issued = per_power * power(d.schedulers()) / d.schedulers();
     clocks.add(Bottleneck::arithmetic, issued * d.multiply_adds);
     clocks.add(Bottleneck::instructions, issued * d.instructions);
     clocks.add(Bottleneck::idle, issued * d.idle);
-    clocks.add(Bottleneck::shared_memory, time * power(d.shared_memory) / powers);
-    clocks.add(Bottleneck::l2, time * power(d.l2) / powers);
-    clocks.add(Bottleneck::memory, time * power(d.memory) / powers);
-    clocks.add(Bottleneck::latency, time * power(d.latency) / powers);
+    clocks.add(Bottleneck::shared_memory, per_power * power(d.shared_memory));
+    clocks.add(Bottleneck::l2, per_power * power(d.l2));
+    clocks.add(Bottleneck::memory, per_power * power(d.memory));
+    clocks.add(Bottleneck::latency, per_power * power(d.latency));
     if (!streams()) clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
   }
 
@@ -293,7 +294,7 @@ class Model {
     return (latency() + block_clocks * std::max(0.0, 1 - depth)) / std::max(1.0, depth);
   }
 
-  WorkEstimate work_;
+  const WorkEstimate& work_;
   Blocks blocks_;
   double resident_;  // blocks of a full wave
   int cluster_ = 1;
@@ -321,6 +322,11 @@ Bottleneck Prediction::bottleneck() const {
   return static_cast<Bottleneck>(std::max_element(shares.begin(), shares.end()) - shares.begin());
 }
 
+Problem with_depth(Problem problem) {
+  problem.k = std::max<std::int64_t>(1, problem.k);
+  return problem;
+}
+
 Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device) {
   return {flops(problem) / peak_tflops * 1e-6, minimal_bytes(problem) / device.memory_bandwidth_gb_s * 1e-3};
 }
@@ -332,27 +338,28 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
       occupancy(device, {.threads = threads,
                          .registers = registers_per_thread > 0 ? registers_per_thread : plan.work.registers,
                          .smem_bytes = step.smem_bytes});
-  const bool has_unit = multiply_adds_per_clock(problem, plan.work, device) > 0;
+  const double multiply_adds = multiply_adds_per_clock(problem, plan.work, device);
   return {.work = plan.work,
           .block_warps = std::ceil(static_cast<double>(threads) / device.warp_size),
           .cluster = static_cast<int>(cluster_blocks(step)),
           .steps = static_cast<int>(plan.steps.size()),
-          .blocks_per_sm = has_unit ? fit.blocks_per_sm : 0,
+          .blocks_per_sm = multiply_adds > 0 ? fit.blocks_per_sm : 0,
+          .multiply_adds_per_clock = multiply_adds,
           .batches = why_unbatched(plan).empty()};
 }
 
-Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
-                   std::int64_t products) {
-  if (problem.m == 0 || problem.n == 0) return {};
-  if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
-  if (products > 1 && !cost.batches) {
-    Prediction each = predict(problem, cost, workspace_bytes, device);
-    each.time_us *= static_cast<double>(products);
-    return each;
-  }
-  const Model model(problem, cost, device, static_cast<double>(products));
+namespace {
+
+/// What one launch computes of so many products.
+double products_at_once(const PlanCost& cost, std::int64_t products) {
+  return cost.batches ? static_cast<double>(products) : 1;
+}
+
+/// Of a launch of a kernel that fits the device.
+Clocks clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+                 double products) {
   // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
-  const double workspace = static_cast<double>(workspace_bytes - cost.work.kept_bytes) * static_cast<double>(products);
+  const double workspace = static_cast<double>(workspace_bytes - cost.work.kept_bytes) * products;
   const double rate = workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count
                                                                         : memory_bytes_per_clock(device);
   const double launch_us = kLaunchUs + kNextLaunchUs * (cost.steps - 1);
@@ -360,7 +367,30 @@ Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t wo
   model.add_to(clocks);
   clocks.add(Bottleneck::workspace, 2 * workspace / std::max(rate, memory_bytes_per_clock(device)));
   clocks.add(Bottleneck::launch, launch_us * device.core_clock_mhz);
-  return {.time_us = clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
+  return clocks;
+}
+
+}  // namespace
+
+Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+                   std::int64_t products) {
+  if (problem.m == 0 || problem.n == 0) return {};
+  if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
+  const double at_once = products_at_once(cost, products);
+  const Model model(problem, cost, device, at_once);
+  const Clocks clocks = clocks_of(model, cost, workspace_bytes, device, at_once);
+  const double launches = static_cast<double>(products) / at_once;
+  return {
+      .time_us = launches * clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
+}
+
+double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+                  std::int64_t products) {
+  if (problem.m == 0 || problem.n == 0) return 0;
+  if (cost.blocks_per_sm == 0) return std::numeric_limits<double>::infinity();
+  const double at_once = products_at_once(cost, products);
+  const Clocks clocks = clocks_of(Model(problem, cost, device, at_once), cost, workspace_bytes, device, at_once);
+  return static_cast<double>(products) / at_once * clocks.sum() / device.core_clock_mhz;
 }
 
 Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread,

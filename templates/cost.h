@@ -32,6 +32,9 @@ inline constexpr std::size_t kBottlenecks = 12;
 
 std::string_view to_string(Bottleneck bottleneck);
 
+/// The same problem, or where k is 0, with a k of 1: the model needs a loop to time.
+Problem with_depth(Problem problem);
+
 struct Prediction {
   double time_us = 0;
   double waves = 0;  ///< how many times the GPU is filled with blocks; the last one may be partial
@@ -55,8 +58,9 @@ struct PlanCost {
   double block_warps = 1;
   int cluster = 1;  ///< blocks
   int steps = 1;
-  int blocks_per_sm = 0;  ///< 0: none fits, or the device lacks the unit
-  bool batches = true;    ///< one launch computes several products
+  int blocks_per_sm = 0;               ///< 0: none fits, or the device lacks the unit
+  double multiply_adds_per_clock = 0;  ///< of an SM, by the unit that the kernel uses
+  bool batches = true;                 ///< one launch computes several products
 };
 
 /// Registers as for predict().
@@ -66,6 +70,10 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
 /// these extents has. `products` of the problem are computed by one launch, and the time is that of all.
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products = 1);
+
+/// Its time alone.
+double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+                  std::int64_t products = 1);
 
 /// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)
 /// plan.work.registers. The time is infinite where a block does not fit the device or the device lacks the unit that

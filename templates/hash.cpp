@@ -38,11 +38,20 @@ RepeatedBytes::RepeatedBytes(std::string bytes) : bytes_(std::move(bytes)) {
   }
 }
 
+// Side by side, since each step of one waits for its step before.
+void RepeatedBytes::find_constants(std::size_t first) {
+  std::array<Word, kAtOnce> states;
+  for (std::size_t i = 0; i < kAtOnce; ++i) states[i] = first + i;
+  for (const char byte : bytes_) {
+    for (Word& state : states) state = (state ^ static_cast<unsigned char>(byte)) * kPrime;
+  }
+  for (std::size_t i = 0; i < kAtOnce; ++i) constants_[first + i] = states[i] - (first + i) * power_;
+}
+
 void RepeatedBytes::add_to(ContentHash& hash) {
-  const Word scaled = hash.state_ * power_;
-  std::optional<Word>& constant = constants_[static_cast<std::size_t>(hash.state_ & 0xff)];
-  if (!constant) constant = hash.add_bytes(bytes_).state_ - scaled;
-  hash.state_ = scaled + *constant;
+  const auto lowest = static_cast<std::size_t>(hash.state_ & 0xff);
+  if (!constants_[lowest]) find_constants(lowest / kAtOnce * kAtOnce);
+  hash.state_ = hash.state_ * power_ + *constants_[lowest];
 }
 
 }  // namespace mmtune

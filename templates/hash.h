@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,7 +33,7 @@ class ContentHash {
 
 /// Bytes that many hashes get. One byte makes (state ^ byte) * prime of a state, where the exclusive or depends on the
 /// lowest eight bits alone, and these on no higher ones. So n bytes make state * prime^n + c, and c depends on the
-/// lowest eight bits of the state before: the bytes are gone through at most 256 times. Not thread safe.
+/// lowest eight bits of the state before: the bytes are gone through for at most 256 states. Not thread safe.
 class RepeatedBytes {
  public:
   explicit RepeatedBytes(std::string bytes);
@@ -42,6 +43,11 @@ class RepeatedBytes {
 
  private:
   using Word = ContentHash::Word;
+  static constexpr std::size_t kAtOnce = 8;
+
+  /// Of so many values of the lowest eight bits, from a multiple of that number on.
+  void find_constants(std::size_t first);
+
   std::string bytes_;
   Word power_ = 1;  ///< prime^n
   std::array<std::optional<Word>, 256> constants_;

@@ -54,9 +54,27 @@ TEST(NearestSizes, AreThoseThatLookingAtAllFinds) {
     const NearestSizes tree(sizes, numbers(count));
     for (int round = 0; round < 50; ++round) {
       const Problem problem = any();
-      EXPECT_EQ(walked(tree, problem, 40), sorted(sizes, problem, 40)) << to_string(problem) << " of " << count;
+      const std::vector<std::uint32_t> expected = sorted(sizes, problem, 40);
+      EXPECT_EQ(walked(tree, problem, 40), expected) << to_string(problem) << " of " << count;
+      EXPECT_EQ(tree.nearest(problem), expected.front()) << to_string(problem) << " of " << count;
     }
     EXPECT_EQ(walked(tree, sizes.front(), count + 1).size(), count);
+  }
+}
+
+TEST(NearestSizes, OfManyAsNearTheFirstIsTheNearest) {
+  // Few sizes, each often: equally near ones lie on all sides of a part's border.
+  std::mt19937 random(2);
+  const auto any = [&] {
+    const auto extent = [&] { return std::int64_t{1} << random() % 4; };
+    return size(extent(), extent(), extent(), random() % 2 == 0 ? Alignment{8, 8, 8} : Alignment{});
+  };
+  std::vector<Problem> sizes(2000);
+  std::generate(sizes.begin(), sizes.end(), any);
+  const NearestSizes tree(sizes, numbers(sizes.size()));
+  for (int round = 0; round < 200; ++round) {
+    const Problem problem = any();
+    EXPECT_EQ(tree.nearest(problem), sorted(sizes, problem, 1).front()) << to_string(problem);
   }
 }
 
@@ -75,6 +93,7 @@ TEST(NearestSizes, AreFartherWhereTheirKernelsMoveLess) {
 TEST(NearestSizes, MayBeNone) {
   EXPECT_TRUE(NearestSizes().empty());
   EXPECT_THAT(walked(NearestSizes({}, {}), size(1, 1, 1), 9), ElementsAre());
+  EXPECT_FALSE(NearestSizes().nearest(size(1, 1, 1)));
 }
 
 }  // namespace
