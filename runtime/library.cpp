@@ -257,8 +257,8 @@ std::size_t Library::workspace_bytes(const Gemm& call) const {
   if (checked.empty()) return 0;
   // Calls with a workspace of their own run what was decided.
   const Demand demand = demand_of(checked);
-  const ReadyPtr plan = before_learning(impl_->kernels->planned(demand));
-  return portion_of(plan->choice, demand, kBatchWorkspace).workspace_bytes;
+  const ReadyPtr plan = impl_->kernels->planned(demand);
+  return portion_of(before_learning(plan)->choice, demand, kBatchWorkspace).workspace_bytes;
 }
 
 void Library::prepare(std::span<const Gemm> calls, void* stream) {

@@ -68,7 +68,7 @@ struct Ready {
 using ReadyPtr = std::shared_ptr<const Ready>;
 
 /// The same before anything was learnt from calls.
-inline ReadyPtr before_learning(const ReadyPtr& ready) { return ready->decided ? ready->decided : ready; }
+inline const ReadyPtr& before_learning(const ReadyPtr& ready) { return ready->decided ? ready->decided : ready; }
 
 /// Workspace that suffices for whatever of its kernels a call runs.
 std::int64_t most_workspace(const Ready& ready);
