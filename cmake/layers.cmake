@@ -1,5 +1,5 @@
 # One file is no header, whatever g++ thinks of an unnamed namespace in a file that is included.
-set(together_options $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+set(together_options $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 
 # With MMTUNE_UNITY the sources of a program of tests are a few translation units.
 function(mmtune_compile_tests_together target)
