@@ -173,6 +173,14 @@ TEST(Protocol, ErrorsKeepTheirKind) {
   } catch (const DeviceError& error) {
     EXPECT_STREQ(error.what(), "why");
   }
+  try {
+    std::string message = error_message(DeviceError("a zero: 0"));
+    message[message.find("zero: 0") + 6] = '\0';
+    result_of(message);
+  } catch (const DeviceError& error) {
+    EXPECT_STREQ(error.what(), "a zero: \\x00");
+  }
+  EXPECT_THROW(result_of(error_message(Error(""))), WireError) << "which says nothing";
   EXPECT_EQ(result_of(result_message("3")), "3");
   EXPECT_THROW(result_of(encode(std::string("nothing"))), WireError);
   EXPECT_THROW(result_of(changed(Environment{}, "driver", "diverr")), WireError);

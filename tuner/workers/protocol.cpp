@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "runtime/printable.h"
 #include "templates/families.h"
 #include "templates/hash.h"
 
@@ -78,11 +79,13 @@ std::string error_message(const std::exception& error) {
 std::string result_of(std::string_view message) {
   auto answer = decode<AnswerMessage>(message);
   if (answer.error.empty()) return std::move(answer.result);
+  if (answer.words.empty()) throw WireError("an error without words");
+  const std::string words = printable_lines(answer.words);  // what() would end at a zero
   for (const ErrorKind& kind : kErrorKinds) {
-    if (answer.error == kind.name) kind.raise(answer.words);
+    if (answer.error == kind.name) kind.raise(words);
   }
   if (answer.error != kOtherError) throw WireError("unknown kind of error");
-  throw Error(answer.words);
+  throw Error(words);
 }
 
 }  // namespace mmtune

@@ -46,17 +46,17 @@ struct LibraryOptions {
   /// Lets gemm() compile, where nothing is tuned, what prepare() would: at the first call of a precision, layout,
   /// alignment and kind of extents (below 64 or not), in about a second. Other sizes of that kind run the same program.
   bool compile_untuned = false;
-  /// Finds out on the application's own calls which of a few kernels is the fastest for a size that was not tuned: up to
-  /// four, which the prediction ranks first. The first call of such a size loads them all. Later some calls are timed on
-  /// the GPU, with events that nothing waits for, and some of these run another of the kernels, each of which is right.
-  /// When enough is known the size keeps the fastest as long as the library lives, and Answer::why says so. Until then
-  /// the time that this is expected to cost stays within 1 % of that of the size's calls; docs/library.md says how that
-  /// is counted.
+  /// Finds out on the application's own calls which of a few kernels is the fastest for a size that was not tuned: up
+  /// to four, which the prediction ranks first. The first call of such a size loads them all. Later some calls are
+  /// timed on the GPU, with events that nothing waits for, and some of these run another of the kernels, each of which
+  /// is right. When enough is known the size keeps the fastest as long as the library lives, and Answer::why says so.
+  /// Until then the time that this is expected to cost stays within 1 % of that of the size's calls; docs/library.md
+  /// says how that is counted.
   ///
   /// So the same call may give other bits before and after, and on a call that tries a kernel. Tuned sizes stay as they
-  /// are, as do batches, calls with an epilogue, with device_alpha or with a workspace of their own. A call in a capture
-  /// runs what is known so far, and is neither timed nor used to try a kernel. Nothing is written to a database: times
-  /// of an application's calls are not what tuning would have measured.
+  /// are, as do batches, calls with an epilogue, with device_alpha or with a workspace of their own. A call in a
+  /// capture runs what is known so far, and is neither timed nor used to try a kernel. Nothing is written to a
+  /// database: times of an application's calls are not what tuning would have measured.
   bool learn = false;
 };
 
