@@ -87,8 +87,7 @@ void add_times(Database& database, const DeviceKey& device, const ServedKernel& 
     reader.read(time.problem);
     reader.read(time.median_us);
     time.kernel = number;
-    const bool is_time = reader.valid() && time.median_us > 0 && rule::amount(time.median_us).empty();
-    if (is_time && fault_of(time.problem).empty()) times.push_back(time);
+    if (reader.valid() && is_time(time.median_us) && fault_of(time.problem).empty()) times.push_back(time);
   }
 }
 
@@ -184,7 +183,7 @@ ServedDecisions served_by_look_ups(Database& database, const DeviceKey& device) 
     reader.read(size.problem);
     reader.read(size.evidence);
     reader.read(size.median_us);
-    if (!reader.valid() || !(size.median_us > 0) || !rule::amount(size.median_us).empty()) continue;
+    if (!reader.valid() || !is_time(size.median_us)) continue;
     if (!rule::evidence(size.evidence).empty() || !fault_of(size.problem).empty()) continue;
     join_texts(rows, first_text, name);
     const std::string_view binary_hash = rows.text(first_text + 3).value_or("");

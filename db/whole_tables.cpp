@@ -32,6 +32,8 @@ void join_texts(const Rows& rows, int first_column, std::string& name) {
   for (int text = 0; text < 3; ++text) name.append(rows.text(first_column + text).value_or("")) += '\0';
 }
 
+bool is_time(double us) { return us > 0 && rule::amount(us).empty(); }
+
 WholeTables::WholeTables(Database& database, std::int64_t device_id) {
   read_problems(database);
   read_trials(database, device_id);
@@ -74,7 +76,7 @@ void WholeTables::read_trials(Database& database, std::int64_t device_id) {
     reader.read(trial.evidence);
     reader.read(trial.is_ok);
     reader.read(trial.median_us);
-    if (!reader.valid() || !(trial.median_us > 0) || !rule::amount(trial.median_us).empty()) continue;
+    if (!reader.valid() || !is_time(trial.median_us)) continue;
     if (!rule::evidence(trial.evidence).empty()) continue;
     join_texts(rows, kFirstText, name);
     trial.name = names_.number_of(name);

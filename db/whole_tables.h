@@ -36,6 +36,9 @@ class TextNumbers {
 /// Family, configuration and source hash as one text, from three columns of the current row, put into `name`.
 void join_texts(const Rows& rows, int first_column, std::string& name);
 
+/// Whether a stored number can be how long a kernel took, in microseconds.
+bool is_time(double us);
+
 /// A trial that has a time, right or too slow, and the program that it ran.
 struct TimedTrial {
   std::int64_t problem_id = 0;

@@ -152,7 +152,7 @@ void CallRace::add(double us, std::int64_t calls) {
 void CallRace::go_on(std::int64_t calls) {
   finish_if_known();
   if (is_over_) {
-    next_call_ = calls + 1;  // for somebody to take the result
+    next_call_ = calls + 1;  // which takes the result
     return;
   }
   choose_next();

@@ -26,10 +26,10 @@ struct LearningSize {
   // Guarded by the lock of the Learning.
   CallRace race;
   std::size_t events = 0;   ///< the pair that the timed call recorded
-  bool is_settled = false;  ///< somebody was told of the result
+  bool is_settled = false;  ///< a turn has told the result
 };
 
-/// Pairs of events, and the lock of all races. Thread safe; nobody waits for another thread or for the GPU, but in
+/// Pairs of events, and the lock of all races. Thread safe; no thread waits for another one or for the GPU, but in
 /// open(). Must end in the context that it was opened in.
 class Learning {
  public:

@@ -11,6 +11,7 @@
 #include "runtime/launch.h"
 #include "templates/families.h"
 #include "tests/fused_product.h"
+#include "tests/runtime/image_on_gpu.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
 
@@ -20,39 +21,19 @@ namespace {
 using test::FusedBatch;
 using test::FusedProduct;
 
-/// Device memory with an image of all products' matrices.
-class BatchOnGpu {
- public:
-  BatchOnGpu(const FusedBatch& of, test::HostMatrix FusedProduct::*matrix, std::uintptr_t step)
-      : offset_((of.products.front().*matrix).offset_bytes()) {
-    const std::vector<char> image = of.image(matrix, step);
-    memory_ = DeviceBuffer(image.size());
-    MMTUNE_CUDA(cuMemcpyHtoD(memory_.address(), image.data(), image.size()));
-  }
-
-  CUdeviceptr address() const { return memory_.address() + offset_; }
-  void* pointer() const { return reinterpret_cast<void*>(address()); }
-
-  std::vector<char> image() const {
-    std::vector<char> image(memory_.bytes());
-    MMTUNE_CUDA(cuCtxSynchronize());
-    MMTUNE_CUDA(cuMemcpyDtoH(image.data(), memory_.address(), image.size()));
-    return image;
-  }
-
- private:
-  std::uintptr_t offset_;
-  DeviceBuffer memory_;
-};
-
 struct BatchOperandsOnGpu {
   explicit BatchOperandsOnGpu(const FusedBatch& of)
-      : a(of, &FusedProduct::a, of.step_bytes.a),
-        b(of, &FusedProduct::b, of.step_bytes.b),
-        c(of, &FusedProduct::c, of.step_bytes.c),
-        bias(of, &FusedProduct::bias, 0) {}
+      : a(on_gpu(of, &FusedProduct::a, of.step_bytes.a)),
+        b(on_gpu(of, &FusedProduct::b, of.step_bytes.b)),
+        c(on_gpu(of, &FusedProduct::c, of.step_bytes.c)),
+        bias(on_gpu(of, &FusedProduct::bias, 0)) {}
 
-  BatchOnGpu a, b, c, bias;
+  /// The matrices of all products.
+  static test::ImageOnGpu on_gpu(const FusedBatch& of, test::HostMatrix FusedProduct::*matrix, std::uintptr_t step) {
+    return {of.image(matrix, step), (of.products.front().*matrix).offset_bytes()};
+  }
+
+  test::ImageOnGpu a, b, c, bias;
 };
 
 struct BatchShape {

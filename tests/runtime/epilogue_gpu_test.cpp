@@ -12,6 +12,7 @@
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/fused_product.h"
+#include "tests/runtime/image_on_gpu.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
 
@@ -19,6 +20,7 @@ namespace mmtune {
 namespace {
 
 using test::FusedProduct;
+using test::ImageOnGpu;
 
 struct Shape {
   std::int64_t m, n, k;
@@ -108,30 +110,6 @@ TEST_P(EpilogueCases, CompileWithoutAWarning) {
   EXPECT_EQ(compilation.log.find("warning"), std::string::npos) << compilation.log;
 }
 
-/// Device memory with the image of a matrix.
-class OnGpu {
- public:
-  explicit OnGpu(const test::HostMatrix& matrix) : offset_(matrix.offset_bytes()) {
-    const std::vector<char> image = matrix.image();
-    memory_ = DeviceBuffer(image.size());
-    MMTUNE_CUDA(cuMemcpyHtoD(memory_.address(), image.data(), image.size()));
-  }
-
-  CUdeviceptr address() const { return memory_.address() + offset_; }
-  void* pointer() const { return reinterpret_cast<void*>(address()); }
-
-  std::vector<char> image() const {
-    std::vector<char> image(memory_.bytes());
-    MMTUNE_CUDA(cuCtxSynchronize());
-    MMTUNE_CUDA(cuMemcpyDtoH(image.data(), memory_.address(), image.size()));
-    return image;
-  }
-
- private:
-  std::uintptr_t offset_;
-  DeviceBuffer memory_;
-};
-
 /// A product's operands on the GPU.
 struct OnGpuProduct {
   explicit OnGpuProduct(const FusedProduct& of) : a(of.a), b(of.b), c(of.c), bias(of.bias) {
@@ -140,7 +118,7 @@ struct OnGpuProduct {
     MMTUNE_CUDA(cuMemcpyHtoD(scalars.address(), image.data(), image.size()));
   }
 
-  OnGpu a, b, c, bias;
+  ImageOnGpu a, b, c, bias;
   DeviceBuffer scalars;
 };
 
