@@ -1,13 +1,14 @@
 // Matrix multiply-accumulate by a warp (sm_75 and later): PTX ISA, Matrix Multiply-Accumulate Operation Using mma
 // Instruction. All formats are multiplied in pieces of the same shape in bytes, 16 rows of A or 16 columns of B by 32
-// bytes along k. With lane = thread % 32, g = lane / 4, t = lane % 4, a thread has of a piece
+// bytes along k; those of fp64 have PIECE_BYTES along k, 32 or 64. With lane = thread % 32, g = lane / 4, t = lane % 4, a
+// thread has of a piece
 //
 //     at[2 h + r]  of A, at[2 r + h] of B: the 4 bytes number t of half h along k, in row g + 8 r  (1, 2 or 4 bytes)
-//     at[r]        the element number t along k, in row g + 8 r                                    (fp64)
+//     at[2 h + r]  of A, at[HALVES r + h] of B: the same of elements of fp64, of which 4 are a half
 //
 // so that what one instruction takes lies in neighbouring registers, which it needs: others would first be copied. And
 // of the 16 x 8 sums that a piece of A and 8 columns of a piece of B add to, sum[2 r + c] in row g + 8 r, column
-// 2 t + c. Needs the rendered constant ARCH.
+// 2 t + c. Needs the rendered constants ARCH and PIECE_BYTES.
 #pragma once
 
 #include "mmtune/numeric.cuh"
@@ -18,7 +19,8 @@ struct Piece {
 };
 template <>
 struct Piece<double> {
-  double at[2];
+  static constexpr int HALVES = PIECE_BYTES / 32;
+  double at[2 * HALVES];
 };
 
 #define MMTUNE_MMA(SHAPE, SUM)                                                                              \
@@ -76,16 +78,25 @@ __device__ __forceinline__ void multiply_pieces(u32 (&sum)[4], const Piece<signe
 // Hopper alone multiplies 16 rows of fp64 at once.
 __device__ __forceinline__ void multiply_pieces(double (&sum)[4], const Piece<double>& a, const Piece<double>& b,
                                                 int columns) {
-  if constexpr (ARCH == 90) {
+  constexpr int HALVES = Piece<double>::HALVES;
+  const double* const right = &b.at[HALVES * columns];
+  if constexpr (ARCH == 90 && HALVES == 2) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+        : "d"(a.at[0]), "d"(a.at[1]), "d"(a.at[2]), "d"(a.at[3]), "d"(right[0]), "d"(right[1]));
+  } else if constexpr (ARCH == 90) {
     asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
                  : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
-                 : "d"(a.at[0]), "d"(a.at[1]), "d"(b.at[columns]));
+                 : "d"(a.at[0]), "d"(a.at[1]), "d"(right[0]));
   } else {
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
+    for (int i = 0; i < 2 * HALVES; ++i) {
+      const int r = i % 2;
       asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                    : "+d"(sum[2 * r]), "+d"(sum[2 * r + 1])
-                   : "d"(a.at[r]), "d"(b.at[columns]));
+                   : "d"(a.at[i]), "d"(right[i / 2]));
     }
   }
 }

@@ -2,7 +2,7 @@
 //
 // A tile lies there as it is stored, EXTENT rows or columns of C by BK: in lines along k, or along m or n. A line is
 // cut into units of 16 bytes, which are exchanged by the number of the line, so that the units that a warp reads at
-// once lie in different banks. Needs the rendered constants BK_BYTES, THREADS and ARCH.
+// once lie in different banks. Needs the rendered constants BK_BYTES, PIECE_BYTES, THREADS and ARCH.
 #pragma once
 
 #include "mmtune/access.cuh"
@@ -10,8 +10,7 @@
 #include "mmtune/index.cuh"
 #include "mmtune/mma.cuh"
 
-constexpr int UNIT = 16;         // bytes
-constexpr int PIECE_BYTES = 32;  // of a piece, along k
+constexpr int UNIT = 16;  // bytes
 
 // VECTOR: elements that may be copied at once.
 template <class Input, int EXTENT, bool ALONG_K, int VECTOR>
@@ -54,7 +53,12 @@ struct Tile {
                                shared_address(tile) + place(step * 16 + half * 8 + lane % 8, row0 / 8 + rows));
     } else if constexpr (SIZE == 8) {
 #pragma unroll
-      for (int r = 0; r < 2; ++r) piece.at[r] = *element(tile, row0 + lane / 4 + 8 * r, step * 4 + lane % 4);
+      for (int i = 0; i < PIECE_BYTES / 16; ++i) {
+        constexpr int HALVES = PIECE_BYTES / 32;
+        const int h = i / 2, r = i % 2;
+        piece.at[OF_B ? HALVES * r + h : i] =
+            *element(tile, row0 + lane / 4 + 8 * r, (step * HALVES + h) * 4 + lane % 4);
+      }
     } else {
       constexpr int IN_WORD = 4 / SIZE;
 #pragma unroll

@@ -21,6 +21,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int GROUP = 8;  // rows of tiles walked together, for reuse in L2
 [[maybe_unused]] constexpr int SPLIT = 1;  // blocks that share one tile's k
 [[maybe_unused]] constexpr int STREAM = 0;  // 1: resident blocks take tiles in turn and share those of the last wave
+[[maybe_unused]] constexpr int PIECE_BYTES = 32;
 [[maybe_unused]] constexpr int VA = 4;
 [[maybe_unused]] constexpr int VB = 4;
 [[maybe_unused]] constexpr int VC = 4;

@@ -187,7 +187,7 @@ std::vector<Case> chosen_cases() {
       {"mma_sync", Precision::fp64, kNt, "BK_BYTES=128"},
       {"mma_sync", Precision::e4m3_fp32, kNt, "BK_BYTES=32"},
       {"mma_sync", Precision::e5m2_bf16, kNn, ""},
-      {"mma_sync", Precision::fp64, kNn, "STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16 STAGES=2"},
+      {"mma_sync", Precision::fp64, kNn, "STREAM=1 BM=32 BN=32 BK_BYTES=64 WM=16 WN=16 STAGES=2"},
       {"mma_sync", Precision::fp64, kTt, "STREAM=1 BK_BYTES=128"},
       {"mma_sync", Precision::fp16, kNn, "STREAM=1 BM=32 BN=64 BK_BYTES=32 WM=16 WN=32 MIN_BLOCKS=2"},
       {"mma_sync", Precision::bf16, kTn, "STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16 STAGES=4"},

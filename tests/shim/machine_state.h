@@ -41,7 +41,7 @@ class Meeting {
 struct Warp {
   explicit Warp(int lanes) : meeting(lanes) {}
 
-  using Value = std::array<std::uint64_t, 4>;
+  using Value = std::array<std::uint64_t, 6>;
 
   Meeting meeting;
   std::array<std::array<Value, 32>, 2> values{};  ///< of every other exchange

@@ -20,15 +20,14 @@ struct MmaSync {
   static constexpr std::string_view kSummary =
       "tensor cores by instructions of a warp: cp.async stages, ldmatrix, swizzled tiles; split-K, stream-K";
 
-  static constexpr int kPieceBytes = 32;     ///< along k, that an instruction multiplies
-  static constexpr int kPieceRows = 16;      ///< and 8 columns
+  static constexpr int kPieceRows = 16;      ///< that an instruction multiplies, and 8 columns
   static constexpr int kWalkRegisters = 28;  ///< of STREAM, as ptxas reports
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
         {"BM", &Params::bm, {32, 64, 128, 256}, "rows of C per block"},
         {"BN", &Params::bn, {32, 64, 128, 256}, "columns of C per block"},
-        {"BK_BYTES", &Params::bk_bytes, {32, 64, 128}, "bytes along k per stage"},
+        {"BK_BYTES", &Params::bk_bytes, {32, 64, 128, 256}, "bytes along k per stage"},
         {"WM", &Params::wm, {16, 32, 64}, "rows of C per warp"},
         {"WN", &Params::wn, {16, 32, 64, 128}, "columns of C per warp"},
         {"STAGES", &Params::stages, {2, 3, 4, 5, 6}, "stages in shared memory"},
@@ -45,6 +44,11 @@ struct MmaSync {
 
   static int threads(const Params& p) { return 32 * (p.bm / p.wm) * (p.bn / p.wn); }
   static int element_bytes(const Problem& problem) { return traits(problem.precision).a.bytes; }
+  /// Along k, that an instruction multiplies. Of fp64 a Hopper's take 32 or 64; the sums of a large tile of a warp
+  /// leave registers for pieces of 32 alone.
+  static int piece_bytes(const Problem& problem, const Params& p) {
+    return element_bytes(problem) == 8 && p.wm * p.wn <= 1024 ? 64 : 32;
+  }
   static int bk(const Problem& problem, const Params& p) { return p.bk_bytes / element_bytes(problem); }
   static int shared_bytes(const Params& p) { return p.stages * (p.bm + p.bn) * p.bk_bytes; }
 
@@ -73,10 +77,11 @@ struct MmaSync {
     return compute_capability(device) >= 80 && align_bytes >= 4;
   }
 
-  /// Sums, two steps' pieces, units that pass through registers, addresses.
+  /// Sums, two steps' pieces, units that pass through registers, and addresses and the like, as ptxas reports.
   static int registers(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const int staged = (is_async(problem.align.a, device) ? 0 : p.bm) + (is_async(problem.align.b, device) ? 0 : p.bn);
-    return sums(problem, p) + 2 * 4 * (p.wm + p.wn) / kPieceRows + staged * p.bk_bytes / 4 / threads(p) + 40;
+    return sums(problem, p) + 2 * (piece_bytes(problem, p) / 8) * (p.wm + p.wn) / kPieceRows +
+           staged * p.bk_bytes / 4 / threads(p) + 40;
   }
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
@@ -86,6 +91,7 @@ struct MmaSync {
                "the device has tensor cores for the precision");
     rules.must(p.bm % p.wm == 0 && p.bn % p.wn == 0, "whole warps divide a tile");
     if (!rules.ok()) return;
+    rules.must(p.bk_bytes >= piece_bytes(problem, p), "a stage is whole instructions along k");
     rules.must(threads(p) >= 64 && threads(p) <= 512, "2 to 16 warps per block");
     rules.must(sums(problem, p) <= 128, "at most 128 registers of sums per thread");
     const int need = registers(problem, p, device);
@@ -98,6 +104,7 @@ struct MmaSync {
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
     rules.must(p.stream == 0 || shared_memory_allows(p, device), "STREAM needs MIN_BLOCKS blocks per SM at once");
     rules.worth(shared_memory_allows(p, device), "shared memory allows MIN_BLOCKS blocks per SM");
+    rules.worth(p.bk_bytes <= 128 || element_bytes(problem) == 8, "stages of 32 elements are deep enough");
     rules.worth(p.bm <= 32 || problem.m > p.bm / 2, "a tile is not twice as high as C");
     rules.worth(p.bn <= 32 || problem.n > p.bn / 2, "a tile is not twice as wide as C");
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
@@ -111,13 +118,11 @@ struct MmaSync {
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
     LaunchPlan plan;
-    plan.constants = {{"VA", vector_width(problem.align.a, types.a)},
-                      {"VB", vector_width(problem.align.b, types.b)},
-                      {"VC", vector_width(problem.align.c, types.c)},
-                      {"PROMOTE", promotion_stages(problem, p)},
-                      {"BLOCKS", p.stream == 1 ? resident_blocks(p, device) : 0},
-                      {"PREPARE_THREADS", kPrepareThreads},
-                      {"REDUCE_THREADS", kReduceThreads}};
+    plan.constants = {
+        {"PIECE_BYTES", piece_bytes(problem, p)},       {"VA", vector_width(problem.align.a, types.a)},
+        {"VB", vector_width(problem.align.b, types.b)}, {"VC", vector_width(problem.align.c, types.c)},
+        {"PROMOTE", promotion_stages(problem, p)},      {"BLOCKS", p.stream == 1 ? resident_blocks(p, device) : 0},
+        {"PREPARE_THREADS", kPrepareThreads},           {"REDUCE_THREADS", kReduceThreads}};
     plan.needs = problem.align;
     const Arg partial = add_partial_sums(plan, problem, p.split);
     const std::int64_t sharers = p.stream == 1 ? resident_blocks(p, device) : 0;
@@ -145,7 +150,7 @@ struct MmaSync {
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
-    const double elements = static_cast<double>(kPieceBytes) / types.a.bytes;  // of a piece, along k
+    const double elements = static_cast<double>(piece_bytes(problem, p)) / types.a.bytes;  // of a piece, along k
     const double products = p.wm * p.wn / (kPieceRows * 8.0);
     const double loads = static_cast<double>(p.wm + p.wn) / kPieceRows;
     WorkEstimate work;
@@ -160,7 +165,7 @@ struct MmaSync {
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = bk(problem, p);
-    work.k_lanes = kPieceBytes / types.a.bytes;
+    work.k_lanes = piece_bytes(problem, p) / types.a.bytes;
     work.split_k = p.split;
     work.shares_last_wave = p.stream == 1;
     work.registers = registers(problem, p, device);

@@ -1,4 +1,5 @@
-// Stands in for templates/device/mma.cuh: the same pieces, multiplied by the lanes of a warp from what all of them have.
+// Stands in for templates/device/mma.cuh: the same pieces, multiplied by the lanes of a warp from what all of them
+// have.
 #pragma once
 
 #include <string.h>
@@ -12,7 +13,8 @@ struct Piece {
 };
 template <>
 struct Piece<double> {
-  double at[2];
+  static constexpr int HALVES = PIECE_BYTES / 32;
+  double at[2 * HALVES];
 };
 
 namespace mmtune::shim {
@@ -69,15 +71,22 @@ inline void multiply_pieces(Sum (&sum)[4], const Piece<Input>& a, const Piece<In
 }
 inline void multiply_pieces(double (&sum)[4], const Piece<double>& a, const Piece<double>& b, int columns) {
   using namespace mmtune::shim;
+  constexpr int HALVES = Piece<double>::HALVES;
   struct Numbers {
-    double a[2], b;
+    double a[2 * HALVES], b[HALVES];
   };
-  const Numbers own = {{a.at[0], a.at[1]}, b.at[columns]};
+  Numbers own;
+  memcpy(own.a, a.at, sizeof(own.a));
+  memcpy(own.b, &b.at[HALVES * columns], sizeof(own.b));
   Numbers all[kLanes];
   gather(&own, all, sizeof(own));
   for (int r = 0; r < 2; ++r) {
     for (int c = 0; c < 2; ++c) {
-      for (int t = 0; t < 4; ++t) sum[2 * r + c] += all[lane() / 4 * 4 + t].a[r] * all[(2 * (lane() % 4) + c) * 4 + t].b;
+      for (int h = 0; h < HALVES; ++h) {
+        for (int t = 0; t < 4; ++t) {
+          sum[2 * r + c] += all[lane() / 4 * 4 + t].a[2 * h + r] * all[(2 * (lane() % 4) + c) * 4 + t].b[h];
+        }
+      }
     }
   }
 }
