@@ -7,14 +7,15 @@
 #include "mmtune/wgmma_tile.cuh"
 
 // Copies this block's share of an operand's tile, EXTENT rows or columns of C by BK, to all that need it.
-template <int EXTENT, int SHARERS, bool ALONG_K>
+// Lines have LINE_BYTES, and those along m or n as many elements for each of BK steps.
+template <class Input, int EXTENT, int SHARERS, bool ALONG_K, int LINE_BYTES>
 __device__ __forceinline__ void fetch_tile(unsigned target, const ProductMap* map, int position, int k0, int share,
                                            unsigned short blocks, unsigned barrier) {
   const auto copy = [&](int line, int column, int row) {
     if constexpr (SHARERS == 1) {
-      copy_box(target + line * LINE, map, barrier, column, row);
+      copy_box(target + line * LINE_BYTES, map, barrier, column, row);
     } else {
-      copy_box_to(blocks, target + line * LINE, map, barrier, column, row);
+      copy_box_to(blocks, target + line * LINE_BYTES, map, barrier, column, row);
     }
   };
   if constexpr (ALONG_K) {
@@ -24,8 +25,11 @@ __device__ __forceinline__ void fetch_tile(unsigned target, const ProductMap* ma
     for (int first = 0; first < ROWS; first += BOX) copy(share * ROWS + first, k0, position + share * ROWS + first);
   } else {
     constexpr int STEPS = BK / SHARERS;
+    constexpr int WIDTH = LINE_BYTES / sizeof(Input);
 #pragma unroll
-    for (int first = 0; first < EXTENT; first += BK) copy(first + share * STEPS, position + first, k0 + share * STEPS);
+    for (int first = 0; first < EXTENT; first += WIDTH) {
+      copy(first / WIDTH * BK + share * STEPS, position + first, k0 + share * STEPS);
+    }
   }
 }
 
@@ -47,10 +51,10 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
       barrier_wait(shared_address(&shared.empty[ring.stage]), ring.parity ^ 1);
       barrier_expect(full, (BM + BN) * LINE);
       const int k0 = (work.first_step + step) * BK;
-      fetch_tile<BM, CLUSTER_N, A_ALONG_K>(shared_address(shared.a[ring.stage]), call.map_a, work.row, k0, rank_n,
-                                           same_rows, full);
-      fetch_tile<BN, CLUSTER_M, B_ALONG_K>(shared_address(shared.b[ring.stage]), call.map_b, work.column, k0, rank_m,
-                                           same_columns, full);
+      fetch_tile<InputA, BM, CLUSTER_N, A_ALONG_K, LINE_A>(shared_address(shared.a[ring.stage]), call.map_a, work.row,
+                                                           k0, rank_n, same_rows, full);
+      fetch_tile<InputB, BN, CLUSTER_M, B_ALONG_K, LINE_B>(shared_address(shared.b[ring.stage]), call.map_b,
+                                                           work.column, k0, rank_m, same_columns, full);
       ring.advance();
     }
   }

@@ -13,23 +13,22 @@ template <bool SETS = false>
 __device__ __forceinline__ void multiply_stage(Sums& sums, unsigned rows, unsigned columns) {
   // From the steps of one instruction to those of the next: within the lines, or as many lines on.
   constexpr int ROWS_STEP = Kind::K * (Role::ROWS_ALONG_K ? LINE / BK : LINE);
-  constexpr int COLUMNS_STEP = Kind::K * (Role::COLUMNS_ALONG_K ? LINE / BK : LINE);
-  constexpr int GROUP_BYTES = 8 * LINE;
-  constexpr int NEXT_BYTES = BK * LINE;  // of lines along m or n; as many lines hold as many rows or columns
+  constexpr int COLUMNS_STEP = Kind::K * (Role::COLUMNS_ALONG_K ? LINE / BK : Role::COLUMNS_LINE);
   wgmma_fence();
 #pragma unroll
   for (int step = 0; step < BK / Kind::K; ++step) {
 #pragma unroll
     for (int f = 0; f < FRAGMENTS; ++f) {
-      const u64 a = tile_descriptor(rows + step * ROWS_STEP + f * 64 * LINE, NEXT_BYTES, GROUP_BYTES);
-      const unsigned b = columns + step * COLUMNS_STEP;
+      const u64 a = tile_descriptor<LINE>(rows + step * ROWS_STEP + f * 64 * LINE, BK);
+      const u64 b = tile_descriptor<Role::COLUMNS_LINE>(columns + step * COLUMNS_STEP, BK);
       if (SETS && step == 0) {
-        multiply_tiles<Kind, N0, false>(&sums[f][0], a, tile_descriptor(b, NEXT_BYTES, GROUP_BYTES));
+        multiply_tiles<Kind, N0, false>(&sums[f][0], a, b);
       } else {
-        multiply_tiles<Kind, N0, true>(&sums[f][0], a, tile_descriptor(b, NEXT_BYTES, GROUP_BYTES));
+        multiply_tiles<Kind, N0, true>(&sums[f][0], a, b);
       }
       if constexpr (N1 > 0) {
-        multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], a, tile_descriptor(b + N0 * LINE, NEXT_BYTES, GROUP_BYTES));
+        const u64 next = tile_descriptor<LINE>(columns + step * COLUMNS_STEP + N0 * LINE, BK);
+        multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], a, next);
       }
     }
   }
@@ -55,7 +54,7 @@ struct Rows {
           const int row = first_row + f * 64 + threadIdx.x % WARPGROUP / WARP * 16 + r * 8 + lane / 4;
           const auto element = [&](int k) {
             const unsigned char* const lines = tile + row / BK * (BK * LINE) + step * Kind::K * LINE;
-            return *reinterpret_cast<const u32*>(lines + unit_of_line(k, row % BK / 4) + row % 4 * 4);
+            return *reinterpret_cast<const u32*>(lines + unit_of_line<LINE>(k, row % BK / 4) + row % 4 * 4);
           };
           const u32 first = element(lane % 4 + (is_odd ? 4 : 0));
           const u32 second = element(lane % 4 + (is_odd ? 0 : 4));
@@ -74,9 +73,9 @@ struct Rows {
 #pragma unroll
       for (int f = 0; f < FRAGMENTS; ++f) {
         const unsigned b = columns + step * (Kind::K * (LINE / BK));
-        multiply_tiles<Kind, N0, true>(&sums[f][0], at[step][f], tile_descriptor(b, BK * LINE, 8 * LINE));
+        multiply_tiles<Kind, N0, true>(&sums[f][0], at[step][f], tile_descriptor<LINE>(b, BK));
         if constexpr (N1 > 0) {
-          const u64 next = tile_descriptor(b + N0 * LINE, BK * LINE, 8 * LINE);
+          const u64 next = tile_descriptor<LINE>(b + N0 * LINE, BK);
           multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], at[step][f], next);
         }
       }

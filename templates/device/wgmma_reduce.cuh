@@ -13,6 +13,7 @@ __device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared
   static_assert(REDUCE == 0 || SHARE % 4 == 0, "sums are handed over by the four");
   const int thread = threadIdx.x;
   const unsigned complete = shared_address(&shared.complete);
+  cluster_wait();  // the others' barriers are there
   if (thread == 0) barrier_expect(complete, (SPLIT - 1) * SHARE * CONSUMER_THREADS * 4);
   const auto place = [&](int from, int i) { return ((from * SHARE + i) / 4 * CONSUMER_THREADS + thread) * 4 + i % 4; };
 #pragma unroll

@@ -1,8 +1,8 @@
-// From the sums of wgmma.cuh to C, through lines of 128 bytes of shared memory with the 128-byte swizzle: as boxes of
-// the accelerator, or, where C is not aligned for that, by the warps themselves.
+// From the sums of wgmma.cuh to C, through lines of shared memory of 128 bytes, or of a narrower tile's width, that are
+// swizzled by as many: as boxes of the accelerator, or, where C is not aligned for that, by the warps themselves.
 //
 // A warpgroup has FRAGMENTS fragments of 64 rows, of which each thread has SUMS sums. With SWAP = 1 an instruction's
-// rows are columns of C. Needs the rendered constants SWAP and STORE_BOXES and the types Output, Accumulator and
+// rows are columns of C. Needs the rendered constants BN, SWAP and STORE_BOXES and the types Output, Accumulator and
 // Scalar.
 #pragma once
 
@@ -13,8 +13,9 @@
 constexpr int LINE = 128;       // bytes
 constexpr int WARPGROUP = 128;  // threads
 constexpr int WARP = 32;
-constexpr int STORE_COLUMNS = LINE / sizeof(Output);
-constexpr int STORE_ROWS = 16;  // of a box
+constexpr int STORE_COLUMNS = BN * sizeof(Output) < LINE ? BN : LINE / sizeof(Output);
+constexpr int STORE_LINE = STORE_COLUMNS * sizeof(Output);  // bytes of a line of C
+constexpr int STORE_ROWS = 16;                              // of a box
 // The first of the barriers of the block at which warps meet that share lines of C, one a warpgroup.
 constexpr int FIRST_STORE = 1;
 
@@ -53,24 +54,147 @@ __device__ __forceinline__ void for_each_in_c(const Target& target, int row0, in
   }
 }
 
-// Makes results of sums: alpha * sum + beta * c. C is not read where beta is 0.
-template <int FRAGMENTS, int SUMS>
+// Where unit number `unit` of 16 bytes is in a line of LINE_BYTES, swizzled by as many, in bytes from the first line
+// on.
+template <int LINE_BYTES>
+__device__ __forceinline__ int unit_of_line(int line, int unit) {
+  return line * LINE_BYTES + (unit ^ line / (LINE / LINE_BYTES) % (LINE_BYTES / 16)) * 16;
+}
+
+// Asks for COUNT lines of C from global memory, in units of 16 bytes; what C has not becomes zeros. For so many
+// threads, of which this is number `thread`.
+template <int COUNT, int THREADS_>
+__device__ __forceinline__ void fetch_lines(const Target& target, unsigned char* lines, int row0, int column0,
+                                            int thread) {
+  constexpr int UNITS = STORE_LINE / 16;
+  const int column = column0 + thread % UNITS * (16 / int(sizeof(Output)));
+#pragma unroll 1  // few registers are free here
+  for (int line = thread / UNITS; line < COUNT; line += THREADS_ / UNITS) {
+    const int row = row0 + line;
+    copy_async<16>(shared_address(lines + unit_of_line<STORE_LINE>(line, thread % UNITS)),
+                   target.C + row * target.ldc + column, row < target.m && column < target.n);
+  }
+}
+
+// What C has at a column of a line.
+__device__ __forceinline__ Accumulator in_line(const unsigned char* lines, int line, int column) {
+  const int byte = column * int(sizeof(Output));
+  const auto* const at = lines + unit_of_line<STORE_LINE>(line, byte / 16) + byte % 16;
+  return static_cast<Accumulator>(value_of(*reinterpret_cast<const Output*>(at)));
+}
+
+// SWAP = 0: adds beta * c to a warpgroup's sums. Every warp reads its 16 rows of each fragment by itself, a column of
+// lines while the next one is on its way.
+template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void add_rows(const Target& target, Accumulator beta, unsigned char (&buffers)[2][BYTES],
+                                         Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
+  const int lane = threadIdx.x % WARP;
+  const int warp = threadIdx.x % WARPGROUP / WARP;
+  const auto lines = [&](int first, int f) {
+    return buffers[first / STORE_COLUMNS % 2] + (warp * FRAGMENTS + f) * 16 * LINE;
+  };
+  const auto fetch = [&](int first) {
+#pragma unroll
+    for (int f = 0; f < FRAGMENTS; ++f) {
+      fetch_lines<16, WARP>(target, lines(first, f), row0 + warp * 16 + f * 64, column0 + first, lane);
+    }
+    commit_copies();
+  };
+  if (lane == 0) wait_stores_read<0>();
+  __syncwarp();
+  fetch(0);
+#pragma unroll
+  for (int first = 0; first < COLUMNS; first += STORE_COLUMNS) {
+    if (first + STORE_COLUMNS < COLUMNS) {
+      fetch(first + STORE_COLUMNS);
+      wait_copies<1>();
+    } else {
+      wait_copies<0>();
+    }
+    __syncwarp();
+#pragma unroll
+    for (int f = 0; f < FRAGMENTS; ++f) {
+#pragma unroll
+      for (int i = 0; i < STORE_COLUMNS / 2; ++i) {
+        const int line = lane / 4 + 8 * (i / 2 % 2);
+        sums[f][first / 2 + i] += beta * in_line(lines(first, f), line, i / 4 * 8 + 2 * (lane % 4) + i % 2);
+      }
+    }
+    __syncwarp();
+  }
+}
+
+// SWAP = 1: the same for a warpgroup together, CHUNK lines of C at a time, as store_columns() stores them.
+template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void add_columns(const Target& target, Accumulator beta, unsigned char (&buffers)[2][BYTES],
+                                            Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
+  constexpr int SIDES = 64 / STORE_COLUMNS;
+  constexpr int CHUNK = 64 / SIDES;
+  const int lane = threadIdx.x % WARP;
+  const int warp = threadIdx.x % WARPGROUP / WARP;
+  const int consumer = threadIdx.x / WARPGROUP;
+  const auto lines = [&](int first, int f) { return buffers[first / CHUNK % 2] + f * 64 * LINE; };
+  const auto fetch = [&](int first) {
+#pragma unroll
+    for (int f = 0; f < FRAGMENTS; ++f) {
+#pragma unroll
+      for (int side = 0; side < SIDES; ++side) {
+        fetch_lines<CHUNK, WARPGROUP>(target, lines(first, f) + side * CHUNK * LINE, row0 + first,
+                                      column0 + f * 64 + side * STORE_COLUMNS, threadIdx.x % WARPGROUP);
+      }
+    }
+    commit_copies();
+  };
+  if (threadIdx.x % WARPGROUP == 0) wait_stores_read<0>();
+  meet<WARPGROUP>(FIRST_STORE + consumer);
+  fetch(0);
+#pragma unroll
+  for (int first = 0; first < COLUMNS; first += CHUNK) {
+    if (first + CHUNK < COLUMNS) {
+      fetch(first + CHUNK);
+      wait_copies<1>();
+    } else {
+      wait_copies<0>();
+    }
+    meet<WARPGROUP>(FIRST_STORE + consumer);
+#pragma unroll
+    for (int f = 0; f < FRAGMENTS; ++f) {
+#pragma unroll
+      for (int i = 0; i < CHUNK / 2; ++i) {
+        if (first / 2 + i >= SUMS) continue;
+        const int line = i / 4 * 8 + 2 * (lane % 4) + i % 2;
+        const int column = warp * 16 + lane / 4 + 8 * (i / 2 % 2);
+        sums[f][first / 2 + i] +=
+            beta * in_line(lines(first, f) + column / STORE_COLUMNS * CHUNK * LINE, line, column % STORE_COLUMNS);
+      }
+    }
+    meet<WARPGROUP>(FIRST_STORE + consumer);
+  }
+}
+
+// Makes results of sums: alpha * sum + beta * c. C is not read where beta is 0, and comes by the `buffers` where it is
+// aligned for that and the sums leave registers for the way.
+template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void finish(const Target& target, Scalar alpha, Scalar beta,
-                                       Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
+                                       unsigned char (&buffers)[2][BYTES], Accumulator (&sums)[FRAGMENTS][SUMS],
+                                       int row0, int column0) {
 #pragma unroll
   for (int f = 0; f < FRAGMENTS; ++f) {
 #pragma unroll
     for (int i = 0; i < SUMS; ++i) sums[f][i] *= static_cast<Accumulator>(alpha);
   }
   if (beta == Scalar(0)) return;
-  for_each_in_c<FRAGMENTS, SUMS>(target, row0, column0, [&](int f, int i, int row, int column) {
-    sums[f][i] +=
-        static_cast<Accumulator>(beta) * static_cast<Accumulator>(value_of(target.C[row * target.ldc + column]));
-  });
+  if constexpr (!STORE_BOXES || FRAGMENTS * SUMS > 160) {
+    for_each_in_c<FRAGMENTS, SUMS>(target, row0, column0, [&](int f, int i, int row, int column) {
+      sums[f][i] +=
+          static_cast<Accumulator>(beta) * static_cast<Accumulator>(value_of(target.C[row * target.ldc + column]));
+    });
+  } else if constexpr (SWAP == 1) {
+    add_columns<COLUMNS>(target, static_cast<Accumulator>(beta), buffers, sums, row0, column0);
+  } else {
+    add_rows<COLUMNS>(target, static_cast<Accumulator>(beta), buffers, sums, row0, column0);
+  }
 }
-
-// Where unit number `unit` of 16 bytes is in a line, in bytes from the first line on.
-__device__ __forceinline__ int unit_of_line(int line, int unit) { return line * LINE + (unit ^ line % 8) * 16; }
 
 // Writes lines of shared memory to C, STORE_ROWS rows, as much as C has. For a warp.
 __device__ __forceinline__ void copy_lines(const Target& target, const unsigned char* lines, int row0, int column0) {
@@ -81,7 +205,7 @@ __device__ __forceinline__ void copy_lines(const Target& target, const unsigned 
       const int byte = x * int(sizeof(Output));
       if (row0 + line < target.m && column0 + x < target.n) {
         target.C[(row0 + line) * target.ldc + column0 + x] =
-            *reinterpret_cast<const Output*>(lines + unit_of_line(line, byte / 16) + byte % 16);
+            *reinterpret_cast<const Output*>(lines + unit_of_line<STORE_LINE>(line, byte / 16) + byte % 16);
       }
     }
   }
@@ -101,15 +225,15 @@ __device__ __forceinline__ void put_rows(unsigned char* lines, int group, const 
   if constexpr (sizeof(Result) == 2) {
     // This lane says where row lane % 8 of matrix lane / 8 lies: rows 0 to 7 and 8 to 15, then the next eight columns.
     const int line = lane / 8 % 2 * 8 + lane % 8;
-    store_matrices(shared_address(lines + unit_of_line(line, group + lane / 16)), to_pair(Result{}, sums[0], sums[1]),
-                   to_pair(Result{}, sums[2], sums[3]), to_pair(Result{}, sums[4], sums[5]),
-                   to_pair(Result{}, sums[6], sums[7]));
+    store_matrices(shared_address(lines + unit_of_line<STORE_LINE>(line, group + lane / 16)),
+                   to_pair(Result{}, sums[0], sums[1]), to_pair(Result{}, sums[2], sums[3]),
+                   to_pair(Result{}, sums[4], sums[5]), to_pair(Result{}, sums[6], sums[7]));
   } else {
 #pragma unroll
     for (int i = 0; i < 8; i += 2) {
       const int line = i / 2 % 2 * 8 + lane / 4;
       const int unit = (group + i / 4) * 2 + lane % 4 / 2;
-      *reinterpret_cast<Vector<Output, 2>*>(lines + unit_of_line(line, unit) +
+      *reinterpret_cast<Vector<Output, 2>*>(lines + unit_of_line<STORE_LINE>(line, unit) +
                                             lane % 2 * 8) = {{to_output(sums[i]), to_output(sums[i + 1])}};
     }
   }
@@ -159,7 +283,7 @@ __device__ __forceinline__ void put_columns(unsigned char* lines, int group, con
   const int warp = threadIdx.x % WARPGROUP / WARP;
   if constexpr (sizeof(Result) == 2) {
     const int line = (group + lane / 16) * 8 + lane % 8;
-    store_transposed_matrices(shared_address(lines + unit_of_line(line, warp * 2 + lane / 8 % 2)),
+    store_transposed_matrices(shared_address(lines + unit_of_line<STORE_LINE>(line, warp * 2 + lane / 8 % 2)),
                               to_pair(Result{}, sums[0], sums[1]), to_pair(Result{}, sums[2], sums[3]),
                               to_pair(Result{}, sums[4], sums[5]), to_pair(Result{}, sums[6], sums[7]));
   } else {
@@ -169,7 +293,7 @@ __device__ __forceinline__ void put_columns(unsigned char* lines, int group, con
       const int column = warp * 16 + i / 2 % 2 * 8 + lane / 4;  // of 64: two lines' width
       unsigned char* const half = lines + column / STORE_COLUMNS * CHUNK * LINE;
       const int byte = column % STORE_COLUMNS * int(sizeof(Output));
-      *reinterpret_cast<Output*>(half + unit_of_line(line, byte / 16) + byte % 16) = to_output(sums[i]);
+      *reinterpret_cast<Output*>(half + unit_of_line<STORE_LINE>(line, byte / 16) + byte % 16) = to_output(sums[i]);
     }
   }
 }

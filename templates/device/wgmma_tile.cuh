@@ -13,12 +13,14 @@ template <bool SWAPPED>
 struct Roles {
   static constexpr int ROWS = BM, COLUMNS = BN;
   static constexpr bool ROWS_ALONG_K = A_ALONG_K, COLUMNS_ALONG_K = B_ALONG_K;
+  static constexpr int COLUMNS_LINE = LINE_B;
   using Kind = Wgmma<InputA, InputB, A_ALONG_K || FROM_REGISTERS, B_ALONG_K>;
 };
 template <>
 struct Roles<true> {
   static constexpr int ROWS = BN, COLUMNS = BM;
   static constexpr bool ROWS_ALONG_K = B_ALONG_K, COLUMNS_ALONG_K = A_ALONG_K;
+  static constexpr int COLUMNS_LINE = LINE_A;
   using Kind = Wgmma<InputB, InputA, B_ALONG_K || FROM_REGISTERS, A_ALONG_K>;
 };
 using Role = Roles<SWAP == 1>;

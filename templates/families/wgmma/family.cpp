@@ -1,5 +1,6 @@
 // Hopper's tensor cores, fed by the tensor memory accelerator; see kernel.cu for the picture.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "templates/dtype.h"
@@ -23,7 +24,8 @@ struct Wgmma {
   static constexpr int kWarpRows = 16;  ///< of a fragment, that a warp has and stores
   static constexpr int kMostBox = 256;  ///< rows that the accelerator copies at once
   static constexpr int kLeastStages = 3;
-  static constexpr int kMostSums = 192;  ///< registers of sums that leave enough for everything else
+  static constexpr int kMostSums = 192;   ///< registers of sums that leave enough for everything else
+  static constexpr int kWideFetch = 256;  ///< bytes that L2 fetches at once, where rows begin at multiples of them
   static constexpr int kPackThreads = 256;
   static constexpr int kPackTile = 64;   ///< rows and columns that a block of pack() transposes
   static constexpr int kUnitBytes = 16;  ///< that a thread of pack() copies otherwise
@@ -34,7 +36,7 @@ struct Wgmma {
          &Params::bm,
          {16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256, 320},
          "rows of C per tile"},
-        {"BN", &Params::bn, {64, 128, 192, 256, 320}, "columns of C per tile"},
+        {"BN", &Params::bn, {32, 64, 128, 192, 256, 320}, "columns of C per tile"},
         {"CONSUMERS", &Params::consumers, {1, 2, 3}, "warpgroups that multiply"},
         {"PINGPONG", &Params::pingpong, {0, 1}, "1: consumers have tiles of their own and take turns to multiply"},
         {"CLUSTER_M", &Params::cluster_m, {1, 2, 4}, "blocks along m that share tiles of B"},
@@ -64,11 +66,12 @@ struct Wgmma {
   }
 
   static void tile_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
+    const PrecisionTraits& types = traits(problem.precision);
     rules.must(p.pingpong == 0 || p.consumers == 2, "PINGPONG takes two consumers");
     rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0, "a consumer has whole fragments");
-    // A tile that is contiguous along m or n consists of whole lines.
-    rules.must(a_along_k(problem, p) || p.bm % bk(problem) == 0, "lines along m are whole");
-    rules.must(b_along_k(problem, p) || p.bn % bk(problem) == 0, "lines along n are whole");
+    // A tile that is contiguous along m or n consists of whole lines, of as many bytes as a swizzle has.
+    rules.must(a_along_k(problem, p) || is_whole(p.bm * types.a.bytes, line_a(problem, p)), "lines along m are whole");
+    rules.must(b_along_k(problem, p) || is_whole(p.bn * types.b.bytes, line_b(problem, p)), "lines along n are whole");
     rules.must(p.bm % (8 * p.cluster_n) == 0 && p.bn % (8 * p.cluster_m) == 0, "blocks share groups of eight lines");
     if (!rules.ok()) return;
     const bool is_turned = p.swap == 1 && consumer_rows(p) > kFragment;
@@ -86,6 +89,9 @@ struct Wgmma {
                "blocks that add a tile's parts share no operands and no turns");
     rules.must(p.reduce == 0 || sums(p) % (4 * p.split) == 0, "a block of a cluster adds whole fours of sums");
   }
+
+  /// Whether so many bytes are lines of `line` bytes, and those can be swizzled.
+  static bool is_whole(int bytes, int line) { return std::has_single_bit(unsigned(line)) && bytes % line == 0; }
 
   static void size_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
@@ -129,6 +135,8 @@ struct Wgmma {
     return {{"STAGES", stages(p, device)},
             {"A_ALONG_K", a_along_k(problem, p)},
             {"B_ALONG_K", b_along_k(problem, p)},
+            {"LINE_A", line_a(problem, p)},
+            {"LINE_B", line_b(problem, p)},
             {"PACK_A", packs_a(problem, p)},
             {"PACK_B", packs_b(problem, p)},
             {"TURNS_A", turns_a(problem, p)},
@@ -214,8 +222,10 @@ struct Wgmma {
     gemm.cluster.x = p.reduce == 1 ? p.split : cluster(p);
     gemm.takes_turns = p.reduce == 0;
     gemm.smem_bytes = shared_bytes(p, stages(p, device));
-    const Arg map_a = add_map(plan, "A", problem, a, a_along_k(problem, p), p.bm / p.cluster_n, p.cluster_n);
-    const Arg map_b = add_map(plan, "B", problem, b, b_along_k(problem, p), p.bn / p.cluster_m, p.cluster_m);
+    const int lines_a = a_along_k(problem, p) ? p.bm : bk(problem);
+    const int lines_b = b_along_k(problem, p) ? p.bn : bk(problem);
+    const Arg map_a = add_map(plan, "A", problem, a, line_a(problem, p), lines_a / p.cluster_n);
+    const Arg map_b = add_map(plan, "B", problem, b, line_b(problem, p), lines_b / p.cluster_m);
     gemm.args = {Arg::extent(Extent::m),
                  Arg::extent(Extent::n),
                  Arg::extent(Extent::k),
@@ -226,32 +236,34 @@ struct Wgmma {
                  partial,
                  map_a,
                  map_b,
-                 map_c(plan, problem, map_a)};
+                 map_c(plan, problem, p, map_a)};
     return gemm;
   }
 
-  /// Boxes of a line: `rows` rows of C along k, or as many steps along k as each of `sharers` blocks fetches.
-  static Arg add_map(LaunchPlan& plan, std::string_view name, const Problem& problem, const Input& input, bool along_k,
-                     int rows, int sharers) {
-    const int lines = along_k ? (rows > kMostBox ? rows / 2 : rows) : bk(problem) / sharers;
+  /// Boxes one line wide, of the `lines` that a block fetches, or of half of them. Where rows begin between wide
+  /// fetches into L2, those would bring bytes of other tiles.
+  static Arg add_map(LaunchPlan& plan, std::string_view name, const Problem& problem, const Input& input,
+                     int line_bytes, int lines) {
     return plan.add_map(
         {.name = name,
          .base = input.matrix.address,
          .format = problem.precision == Precision::tf32 ? MapFormat::tf32 : bits_format(input.element_bytes),
-         .dimensions = {{input.shape.columns, bk(problem)}, {input.shape.rows, lines, input.row}},
-         .swizzle_bytes = kLine,
-         .l2_promotion_bytes = kLine});  // more would fetch bytes of other tiles, where rows begin between lines
+         .dimensions = {{input.shape.columns, line_bytes / input.element_bytes},
+                        {input.shape.rows, lines > kMostBox ? lines / 2 : lines, input.row}},
+         .swizzle_bytes = line_bytes,
+         .l2_promotion_bytes = input.shape.columns * input.element_bytes % kWideFetch == 0 ? kWideFetch : kLine});
   }
 
   /// Where C cannot be stored through a map, the kernel gets another and does not look at it.
-  static Arg map_c(LaunchPlan& plan, const Problem& problem, Arg other) {
+  static Arg map_c(LaunchPlan& plan, const Problem& problem, const Params& p, Arg other) {
     if (!stores_boxes(problem)) return other;
     const int bytes = traits(problem.precision).c.bytes;
+    const int line = line_c(problem, p);
     return plan.add_map({.name = "C",
                          .base = Arg::operand(Operand::c),
                          .format = bits_format(bytes),
-                         .dimensions = {{problem.n, kLine / bytes}, {problem.m, kWarpRows, {.rows = 1}}},
-                         .swizzle_bytes = kLine});
+                         .dimensions = {{problem.n, line / bytes}, {problem.m, kWarpRows, {.rows = 1}}},
+                         .swizzle_bytes = line});
   }
 
   static Params default_params(const Problem& problem) {

@@ -81,7 +81,7 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
     } else if constexpr (SPLIT > 1) {
       store_part(call.target, call.partial, sums, row, column, work.part);
     } else {
-      finish(call.target, call.alpha, call.beta, sums, row, column);
+      finish<Role::COLUMNS>(call.target, call.alpha, call.beta, shared.c[consumer], sums, row, column);
       if constexpr (SWAP == 1) {
         store_columns<Role::COLUMNS>(call.target, shared.c[consumer], sums, row, column, buffer);
       } else {
@@ -121,7 +121,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     barrier_init_fence();
   }
   if constexpr (SPLIT > 1 && REDUCE == 0) launch_dependents();
-  if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_sync();
+  if constexpr (CLUSTER > 1) cluster_sync();
+  if constexpr (REDUCE == 1) cluster_arrive();  // the wait is where parts are handed over: operands are fetched before
   if (threadIdx.x >= PRODUCER) {
     if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
     if (threadIdx.x < READY) {
@@ -129,6 +130,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       arrive<READY>(0);
       if (threadIdx.x == PRODUCER) produce(call, shared);
     }
+    if constexpr (REDUCE == 1) cluster_wait();
   } else {
     if constexpr (CONSUMERS > 1) take_registers<CONSUMER_REGISTERS>();
     meet<READY>(0);

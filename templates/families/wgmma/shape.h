@@ -2,6 +2,8 @@
 // how its operands lie there.
 #pragma once
 
+#include <algorithm>
+
 #include "templates/device_spec.h"
 #include "templates/dtype.h"
 #include "templates/param.h"
@@ -18,7 +20,7 @@ struct Params {
 inline constexpr int kLine = 128;       ///< bytes of a line of a tile in shared memory
 inline constexpr int kFragment = 64;    ///< rows of an instruction
 inline constexpr int kWarpgroup = 128;  ///< threads
-inline constexpr int kMostStages = 8;
+inline constexpr int kMostStages = 16;
 
 inline int bk(const Problem& problem) { return kLine / traits(problem.precision).a.bytes; }
 /// Of a tile: what an instruction's rows and its columns are parts of.
@@ -43,6 +45,13 @@ inline bool a_along_k(const Problem& problem, const Params& p) {
 }
 inline bool b_along_k(const Problem& problem, const Params& p) {
   return transposes_b(problem.layout) || turns_b(problem, p);
+}
+/// Bytes of a line of the operand's tiles: along m or n it may be narrower, where the tile is.
+inline int line_a(const Problem& problem, const Params& p) {
+  return a_along_k(problem, p) ? kLine : std::min(kLine, p.bm * traits(problem.precision).a.bytes);
+}
+inline int line_b(const Problem& problem, const Params& p) {
+  return b_along_k(problem, p) ? kLine : std::min(kLine, p.bn * traits(problem.precision).b.bytes);
 }
 inline bool rows_from_registers(const Problem& problem, const Params& p) {
   if (traits(problem.precision).a.bytes != 4) return false;
@@ -69,10 +78,14 @@ inline int shared_bytes(const Params& p, int stages) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// As many stages as fit: one block has the whole SM.
+/// As many stages as fit: one block has the whole SM, but for blocks of reduce() that wait there to begin.
 inline int stages(const Params& p, const DeviceSpec& device) {
+  constexpr int kWaiting = 4;
+  const bool is_waited_for = p.split > 1 && p.reduce == 0;
+  const std::int64_t most =
+      device.smem_per_block_optin - (is_waited_for ? kWaiting * device.smem_reserved_per_block : 0);
   int stages = kMostStages;
-  while (stages > 0 && shared_bytes(p, stages) > device.smem_per_block_optin) --stages;
+  while (stages > 0 && shared_bytes(p, stages) > most) --stages;
   return stages;
 }
 
@@ -89,6 +102,10 @@ inline bool packs_b(const Problem& problem, const Params& p) {
                          !fills_lines(stored_b(problem), traits(problem.precision).b.bytes));
 }
 inline bool stores_boxes(const Problem& problem) { return problem.align.c == 16; }
+/// Bytes of a line of C.
+inline int line_c(const Problem& problem, const Params& p) {
+  return std::min(kLine, p.bn * traits(problem.precision).c.bytes);
+}
 
 inline bool multiplies(Precision precision) {
   const Unit unit = traits(precision).unit;
