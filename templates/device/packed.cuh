@@ -75,8 +75,15 @@ constexpr bool SAME_TYPE = false;
 template <class X>
 constexpr bool SAME_TYPE<X, X> = true;
 
+#ifdef __CUDA_ARCH__
+constexpr int DEVICE_ARCH = __CUDA_ARCH__;
+#else
+constexpr int DEVICE_ARCH = 0;  // the host, in tests
+#endif
+
 #if __CUDA_ARCH__ >= 890
-// Two elements at a time. PTX ISA, Data Movement and Conversion Instructions: cvt.rn.f16x2.e4m3x2. Exact.
+// Two elements at a time. PTX ISA, Data Movement and Conversion Instructions:
+// cvt.rn.f16x2.e4m3x2. Exact.
 __device__ __forceinline__ void widen_e4m3(float (&values)[4], u32 word) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -92,31 +99,29 @@ __device__ __forceinline__ void widen_e4m3(float (&values)[4], u32 word) {
 template <class T, int N, int CHUNK, class Value>
 __device__ __forceinline__ void widen(Value (&values)[CHUNK], const Packed<T, N>& packed, int chunk) {
   static_assert(CHUNK == Packed<T, N>::CHUNK, "room for a chunk");
-#if __CUDA_ARCH__ >= 890
-  if constexpr (SAME_TYPE<T, e4m3_t> && CHUNK == 4) {
+  if constexpr (DEVICE_ARCH >= 890 && SAME_TYPE<T, e4m3_t> && CHUNK == 4) {
     widen_e4m3(values, packed.words.at[chunk]);
-    return;
-  }
-#endif
+  } else {
 #pragma unroll
-  for (int i = 0; i < CHUNK; ++i) values[i] = value_of(packed.element(chunk * CHUNK + i));
+    for (int i = 0; i < CHUNK; ++i) values[i] = value_of(packed.element(chunk * CHUNK + i));
+  }
 }
 
 // Whether chunks are multiplied as they are by add_products(), and not widened first.
 template <class X, class Y, int CHUNK>
-constexpr bool MULTIPLIES_PACKED = SAME_TYPE<X, signed char>&& SAME_TYPE<Y, signed char>&& CHUNK == 4;
+constexpr bool MULTIPLIES_PACKED = false;
+template <>
+constexpr bool MULTIPLIES_PACKED<signed char, signed char, 4> = true;
 
 // sum += the products of two chunks, element by element. Four bytes: modulo 2^32. PTX ISA, Integer Arithmetic
 // Instructions: dp4a.
 template <class X, int M, class Y, int N, class Value>
 __device__ __forceinline__ void add_products(Value& sum, const Packed<X, M>& x, const Packed<Y, N>& y, int chunk) {
   constexpr int CHUNK = Packed<X, M>::CHUNK;
-#if __CUDA_ARCH__ >= 610
-  if constexpr (MULTIPLIES_PACKED<X, Y, CHUNK>) {
+  if constexpr (DEVICE_ARCH >= 610 && MULTIPLIES_PACKED<X, Y, CHUNK>) {
     asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(x.words.at[chunk]), "r"(y.words.at[chunk]));
-    return;
-  }
-#endif
+  } else {
 #pragma unroll
-  for (int i = chunk * CHUNK; i < (chunk + 1) * CHUNK; ++i) sum += value_of(x.element(i)) * value_of(y.element(i));
+    for (int i = chunk * CHUNK; i < (chunk + 1) * CHUNK; ++i) sum += value_of(x.element(i)) * value_of(y.element(i));
+  }
 }
