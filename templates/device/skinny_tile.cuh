@@ -61,10 +61,12 @@ struct Part {
   i64 begin;
   i64 end;
 
-  __device__ __forceinline__ Part(i64 k, i64 split) {
-    const i64 share = ceil_div(ceil_div(k, BK), SPLIT) * BK;
-    begin = smaller(split * share, k);
-    end = smaller(begin + share, k);
+  __device__ __forceinline__ Part(i64 k, u32 split) : begin(0), end(k) {
+    if constexpr (SPLIT > 1) {
+      const i64 share = ceil_div(ceil_div(k, BK), SPLIT) * BK;
+      begin = smaller(split * share, k);
+      end = smaller(begin + share, k);
+    }
   }
 
   // Steps of the stage at l that exist.

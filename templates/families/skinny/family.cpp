@@ -151,7 +151,7 @@ struct Skinny {
     const int cover = covering(problem, p.side);
     rules.worth(p.few <= cover && 2 * p.few >= cover, "FEW covers the short side, or half of it");
     const int loads = p.own * p.unroll * std::max<int>(1, p.stages - 1);
-    rules.worth(loads >= 2 && loads <= (p.stages > 1 ? 16 : 8), "a thread has a few loads in flight");
+    rules.worth(loads >= 2 && loads <= (p.narrow == 1 ? 16 : 8), "a thread has a few loads in flight");
     rules.worth(shape.tile < 2 * extent(problem, p.side), "at most half of a tile is empty");
     rules.worth(p.lanes * shape.vec * shape.wide_bytes >= 64, "LANES read at least 64 neighbouring bytes");
     rules.worth(p.lanes == 32 || !shape.along_k || 2 * shape.bk * (32 / p.lanes) > problem.k,
@@ -183,18 +183,22 @@ struct Skinny {
     return plan;
   }
 
-  /// Sums, two stages of vectors, one load's values, the narrow operand's staged elements with their addresses; fitted
-  /// to what ptxas reports for this kernel.
+  /// Fitted to what ptxas reports for this kernel.
   static int registers(const Problem& problem, const Params& p, const Shape& shape) {
     const int words = accumulator_registers(problem);
-    const int vectors = (p.stages > 1 ? 1 : 2) * p.own * p.unroll * std::max(1, shape.vec * shape.wide_bytes / 4);
-    const int sums = words * shape.sums + 2 * p.own + (shape.along_k ? 32 : 20);
+    const int sums = words * shape.sums;
+    const int vectors = p.own * p.unroll * std::max(1, shape.vec * shape.wide_bytes / 4);
     if (p.narrow == 1) {
-      return sums + vectors + 2 * std::max(shape.narrow_loads, shape.narrow_elements * shape.narrow_bytes / 4);
+      const int held = shape.narrow_elements * shape.narrow_bytes / 4;
+      const int arriving = p.stages > 1 ? vectors / 4 : vectors;
+      const int others = (shape.along_k ? 32 + 6 * p.own : 36 + 4 * p.own) - (p.stages > 1 ? 0 : 6);
+      return sums + arriving + std::max(held, shape.narrow_loads) + others;
     }
+    // Two stages of vectors, one load's values, the staged elements with their addresses.
     const int widened = widening_slots(problem) * p.own * shape.vec;
     const int fragment = words * (shape.along_k ? shape.vec : shape.group);
-    return sums + vectors + widened + fragment + (words + 2) * shape.narrow_elements;
+    return sums + 2 * vectors + widened + fragment + (words + 2) * shape.narrow_elements + 2 * p.own +
+           (shape.along_k ? 32 : 20);
   }
 
   /// What a thread issues for a stage besides its loads, which an estimate counts as four.

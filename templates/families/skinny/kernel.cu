@@ -39,9 +39,9 @@ struct Stage {
 };
 
 // Multiplies stage NOW while the other one arrives.
-template <int NOW, class Narrow>
-__device__ __forceinline__ void turn(Sums& sums, Stage<Narrow> (&stages)[2], WideSource& wide, Narrow& narrow,
-                                     const Lane& at, int next_depth) {
+template <int NOW>
+__device__ __forceinline__ void turn(Sums& sums, Stage<NarrowInShared> (&stages)[2], WideSource& wide,
+                                     NarrowInShared& narrow, const Lane& at, int next_depth) {
   narrow.fetch(stages[1 - NOW].narrow, at, next_depth);
   wide.fetch(stages[1 - NOW].wide, next_depth);
 #pragma unroll
@@ -49,16 +49,29 @@ __device__ __forceinline__ void turn(Sums& sums, Stage<Narrow> (&stages)[2], Wid
   narrow.finish(1 - NOW);
 }
 
-template <class Narrow>
-__device__ __forceinline__ void multiply(Sums& sums, WideSource& wide, Narrow& narrow, const Lane& at,
+__device__ __forceinline__ void multiply(Sums& sums, WideSource& wide, NarrowInShared& narrow, const Lane& at,
                                          const Part& part) {
-  Stage<Narrow> stages[2];
+  Stage<NarrowInShared> stages[2];
   narrow.fetch(stages[0].narrow, at, part.depth(part.begin));
   wide.fetch(stages[0].wide, part.depth(part.begin));
   narrow.finish(0);
   for (i64 l = part.begin; l < part.end; l += 2 * BK) {
     turn<0>(sums, stages, wide, narrow, at, part.depth(l + BK));
     turn<1>(sums, stages, wide, narrow, at, part.depth(l + 2 * BK));
+  }
+}
+
+// One stage after the other: other warps hide that it has to arrive. Two in registers take twice as many of these, and
+// the compiler waits for one before it asks for the next.
+template <bool IS_FLAT>
+__device__ __forceinline__ void multiply(Sums& sums, WideSource& wide, NarrowInRegisters<IS_FLAT>& narrow,
+                                         const Lane& at, const Part& part) {
+  for (i64 l = part.begin; l < part.end; l += BK) {
+    Stage<NarrowInRegisters<IS_FLAT>> stage;
+    narrow.fetch(stage.narrow, at, part.depth(l));
+    wide.fetch(stage.wide, part.depth(l));
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) narrow.multiply(sums, stage.wide, stage.narrow, u, 0, at);
   }
 }
 
@@ -133,14 +146,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
 
-  // Blocks that stream the same part of the wide operand are neighbours.
+  // Blocks that stream the same part of the wide operand are neighbours. Divisions are left out where they can be: they
+  // are a good part of what comes before the first load.
   const i64 few = SIDE == 0 ? m : n;
   const i64 extent = SIDE == 0 ? n : m;
-  const u32 narrow_tiles = static_cast<u32>(ceil_div(few, FEW));
-  const u32 wide_tiles = static_cast<u32>(ceil_div(extent, TILE));
-  const i64 few0 = static_cast<i64>(blockIdx.x % narrow_tiles) * FEW;
-  const i64 wide0 = static_cast<i64>(blockIdx.x / narrow_tiles % wide_tiles) * TILE;
-  const i64 split = blockIdx.x / narrow_tiles / wide_tiles;
+  u32 tile = blockIdx.x;
+  u32 narrow_tile = 0;
+  u32 split = 0;
+  if (few > FEW) {
+    const u32 narrow_tiles = static_cast<u32>(ceil_div(few, FEW));
+    narrow_tile = tile % narrow_tiles;
+    tile /= narrow_tiles;
+  }
+  if constexpr (SPLIT > 1) {
+    const u32 wide_tiles = static_cast<u32>(ceil_div(extent, TILE));
+    split = tile / wide_tiles;
+    tile -= split * wide_tiles;
+  }
+  const i64 few0 = static_cast<i64>(narrow_tile) * FEW;
+  const i64 wide0 = static_cast<i64>(tile) * TILE;
 
   const Lane at;
   const Operand<WideInput> wide{either<SIDE == 0>(B, A), SIDE == 0 ? ldb : lda, extent, wide0};
