@@ -85,13 +85,12 @@ constexpr int DEVICE_ARCH = 0;  // the host, in tests
 // Two elements at a time. PTX ISA, Data Movement and Conversion Instructions:
 // cvt.rn.f16x2.e4m3x2. Exact.
 __device__ __forceinline__ void widen_e4m3(float (&values)[4], u32 word) {
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    asm("{ .reg .b32 both; .reg .b16 first, second; cvt.rn.f16x2.e4m3x2 both, %2; mov.b32 {first, second}, both;\n"
-        "cvt.f32.f16 %0, first; cvt.f32.f16 %1, second; }"
-        : "=f"(values[2 * half]), "=f"(values[2 * half + 1])
-        : "h"(static_cast<unsigned short>(word >> (16 * half))));
-  }
+  asm("{ .reg .b16 low, high, first, second, third, fourth; .reg .b32 pair;\n"
+      "mov.b32 {low, high}, %4;\n"
+      "cvt.rn.f16x2.e4m3x2 pair, low; mov.b32 {first, second}, pair; cvt.f32.f16 %0, first; cvt.f32.f16 %1, second;\n"
+      "cvt.rn.f16x2.e4m3x2 pair, high; mov.b32 {third, fourth}, pair; cvt.f32.f16 %2, third; cvt.f32.f16 %3, fourth; }"
+      : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
+      : "r"(word));
 }
 #endif
 

@@ -34,8 +34,8 @@ struct Skinny {
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 4}, "blocks per SM that the registers must allow"},
         {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "blocks that share one tile's k"},
         {"NARROW", &Params::narrow, {{0, "shared"}, {1, "registers"}}, "where the operand of the short side passes"},
-        {"STAGES", &Params::stages, {1, 2, 3, 4, 6, 8}, "in shared memory, by asynchronous copies; 1: in registers"},
-        {"LANES", &Params::lanes, {4, 8, 16, 32}, "lanes of a warp that read neighbouring vectors"},
+        {"STAGES", &Params::stages, {1, 2, 3, 4}, "in shared memory, by asynchronous copies; 1: in registers"},
+        {"LANES", &Params::lanes, {8, 16, 32}, "lanes of a warp that read neighbouring vectors"},
     };
     return rows;
   }
@@ -194,11 +194,10 @@ struct Skinny {
       const int others = (shape.along_k ? 32 + 6 * p.own : 36 + 4 * p.own) - (p.stages > 1 ? 0 : 6);
       return sums + arriving + std::max(held, shape.narrow_loads) + others;
     }
-    // Two stages of vectors, one load's values, the staged elements with their addresses.
+    const int staged = shape.narrow_elements;
     const int widened = widening_slots(problem) * p.own * shape.vec;
-    const int fragment = words * (shape.along_k ? shape.vec : shape.group);
-    return sums + 2 * vectors + widened + fragment + (words + 2) * shape.narrow_elements + 2 * p.own +
-           (shape.along_k ? 32 : 20);
+    if (shape.along_k) return 2 * sums + 5 * vectors / 2 + 6 * staged + (widened > 0 ? 24 + widened : 36);
+    return sums + 5 * vectors / 2 + (2 * words + 4) * staged + words * shape.group + 2 * p.own + 36;
   }
 
   /// What a thread issues for a stage besides its loads, which an estimate counts as four.
@@ -243,15 +242,17 @@ struct Skinny {
     params.side = short_side(problem);
     params.few = covering(problem, params.side);
     const bool is_along_k = along_k(problem, params.side);
+    const bool side_by_side = params.few == 1 || narrow_along_k(problem, params.side);
     if (is_along_k) {
-      params.own = 4;
+      params.own = params.few <= kFewInRegisters ? 4 : 2;
       params.unroll = 1;
       params.warps_k = 1;
     } else if (widening_slots(problem) > 0) {
       params.few = std::min<int>(params.few, 8);
     }
-    if (params.few == 1 || (params.few <= kFewInRegisters && narrow_along_k(problem, params.side))) {
+    if (side_by_side && params.few <= kFewInRegisters) {
       params.narrow = 1;
+      params.unroll = is_along_k ? 2 : 8;
       if (!is_along_k) params.lanes = 8;
     }
     return params;

@@ -38,26 +38,23 @@ struct Stage {
   WideVectors wide;
 };
 
-// Multiplies stage NOW while the other one arrives.
-template <int NOW>
-__device__ __forceinline__ void turn(Sums& sums, Stage<NarrowInShared> (&stages)[2], WideSource& wide,
-                                     NarrowInShared& narrow, const Lane& at, int next_depth) {
-  narrow.fetch(stages[1 - NOW].narrow, at, next_depth);
-  wide.fetch(stages[1 - NOW].wide, next_depth);
-#pragma unroll
-  for (int u = 0; u < UNROLL; ++u) narrow.multiply(sums, stages[NOW].wide, stages[NOW].narrow, u, NOW, at);
-  narrow.finish(1 - NOW);
-}
-
+// Multiplies one stage while the next one arrives.
 __device__ __forceinline__ void multiply(Sums& sums, WideSource& wide, NarrowInShared& narrow, const Lane& at,
                                          const Part& part) {
-  Stage<NarrowInShared> stages[2];
-  narrow.fetch(stages[0].narrow, at, part.depth(part.begin));
-  wide.fetch(stages[0].wide, part.depth(part.begin));
-  narrow.finish(0);
-  for (i64 l = part.begin; l < part.end; l += 2 * BK) {
-    turn<0>(sums, stages, wide, narrow, at, part.depth(l + BK));
-    turn<1>(sums, stages, wide, narrow, at, part.depth(l + 2 * BK));
+  Stage<NarrowInShared> stage;
+  narrow.fetch(stage.narrow, at, part.depth(part.begin));
+  wide.fetch(stage.wide, part.depth(part.begin));
+  int now = 0;
+  narrow.finish(now);
+  for (i64 l = part.begin; l < part.end; l += BK) {
+    Stage<NarrowInShared> next;
+    narrow.fetch(next.narrow, at, part.depth(l + BK));
+    wide.fetch(next.wide, part.depth(l + BK));
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) narrow.multiply(sums, stage.wide, stage.narrow, u, now, at);
+    now ^= 1;
+    narrow.finish(now);
+    stage = next;
   }
 }
 
