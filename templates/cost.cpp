@@ -216,7 +216,8 @@ class Model {
     clocks.add(Bottleneck::l2, per_power * power(d.l2));
     clocks.add(Bottleneck::memory, per_power * power(d.memory));
     clocks.add(Bottleneck::latency, per_power * power(d.latency));
-    if (!streams()) clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
+    if (!streams() && work_.meets)
+      clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
   }
 
   /// What comes before and after them: the first fetch and the store of C are covered only by other blocks of the SM.

@@ -77,8 +77,9 @@ struct WorkEstimate {
   double smem_bytes_per_fma = 0;   ///< shared memory traffic of one multiply-add
   int tile_m = 1;                  ///< rows of C per block
   int tile_n = 1;                  ///< columns of C per block
-  int tile_k = 1;                  ///< steps along k between two barriers
+  int tile_k = 1;                  ///< steps along k that a block fetches at once
   int split_k = 1;                 ///< blocks that share one tile of C
+  bool meets = true;               ///< a block's threads wait for each other after every tile_k steps
   bool persistent = false;         ///< at most as many blocks as the GPU holds take tiles in turn
   bool hides_stores = false;       ///< a tile is stored while the block multiplies the next
   bool shares_last_wave = false;   ///< all resident blocks share the tiles that do not fill a last wave

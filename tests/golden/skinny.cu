@@ -1,4 +1,4 @@
-// skinny SIDE=0 FEW=16 OWN=1 UNROLL=4 WARPS=8 WARPS_K=8 MIN_BLOCKS=1 SPLIT=1 for fp32 nn
+// skinny SIDE=0 FEW=16 OWN=1 UNROLL=4 WARPS=8 WARPS_K=8 MIN_BLOCKS=1 SPLIT=1 NARROW=0 STAGES=1 LANES=32 for fp32 nn
 #include "mmtune/numeric.cuh"
 
 using InputA = float;
@@ -19,8 +19,12 @@ using Scalar = float;
 [[maybe_unused]] constexpr int WARPS_K = 8;  // warps of a block that share the steps along k
 [[maybe_unused]] constexpr int MIN_BLOCKS = 1;  // blocks per SM that the registers must allow
 [[maybe_unused]] constexpr int SPLIT = 1;  // blocks that share one tile's k
+[[maybe_unused]] constexpr int NARROW = 0;  // where the operand of the short side passes: shared
+[[maybe_unused]] constexpr int STAGES = 1;  // in shared memory, by asynchronous copies; 1: in registers
+[[maybe_unused]] constexpr int LANES = 32;  // lanes of a warp that read neighbouring vectors
 [[maybe_unused]] constexpr bool ALONG_K = false;
 [[maybe_unused]] constexpr int VEC = 4;
+[[maybe_unused]] constexpr int NARROW_VEC = 1;
 [[maybe_unused]] constexpr int TILE = 128;
 [[maybe_unused]] constexpr int BK = 32;
 [[maybe_unused]] constexpr int REDUCE_THREADS = 256;

@@ -46,6 +46,7 @@ constexpr const char* kAsync = "LOAD=1 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4";
 constexpr const char* kTma = "LOAD=2 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4";
 constexpr const char* kStream = "STREAM=1";
 constexpr const char* kPack = "LOAD=1 STAGES=3 PACK=1";
+constexpr const char* kOwnCopies = "SIDE=1 FEW=1 OWN=1 UNROLL=1 WARPS=4 WARPS_K=4 NARROW=1 STAGES=3";
 constexpr const char* kCluster = "SPLIT=2 REDUCE=1";
 
 const Break kBreaks[] = {
@@ -115,9 +116,20 @@ const Break kBreaks[] = {
      "wait_for_previous();  // for the flags", "{}; //", "wrong result|wait for ever|never waits", Precision::fp64},
     {"partial sums that are not waited for", "skinny", "SPLIT=2", Layout::nn, kDeep, "wait_for_previous();", "",
      "never waits"},
-    {"no barrier between stages", "skinny", "SIDE=1 FEW=8", Layout::tn, kWide, "__syncthreads();\n  }\n}", "}\n}",
+    {"no barrier between stages", "skinny", "SIDE=1 FEW=8", Layout::tn, kWide,
+     "target = value_of(staged[s]);\n    }\n    __syncthreads();", "target = value_of(staged[s]);\n    }", kWrong},
+    {"no lanes' sum", "skinny", "SIDE=1 FEW=8", Layout::nn, kOdd, "value += __shfl_xor_sync(~0u, value, distance);", "",
      kWrong},
-    {"no lanes' sum", "skinny", "SIDE=1 FEW=8", Layout::nn, kOdd, "ALONG_K ? warp_sum(sums[h][j]) :", "", kWrong},
+    {"a narrow operand's steps beyond k", "skinny", "SIDE=1 FEW=1 NARROW=1", Layout::nt, kOdd, "piece * PIECE < left",
+     "left > -9999", kStray},
+    {"a row that passes for a column", "skinny", "SIDE=1 FEW=1 NARROW=1", Layout::nn, kWide, "operand.ld == 1 && ", "",
+     kWrong},
+    {"own copies that are not waited for", "skinny", kOwnCopies, Layout::nn, kDeep,
+     "wait_copies<(STAGES > 1 ? STAGES - 2 : 0)>();", "", kWrong},
+    {"a stage that is replaced too early", "skinny", kOwnCopies, Layout::nn, kDeep, "wide.start(before,",
+     "wide.start(now,", kWrong},
+    {"sums where stages still are", "skinny", kOwnCopies, Layout::nn, kDeep,
+     "if constexpr (WARPS_K > 1 && STAGES > 1) __syncthreads();", "", kWrong},
 };
 
 /// The kernel sources with the change made: in the kernel, else in the first device header that has the text.

@@ -149,6 +149,17 @@ TEST(Cost, WhatTheAcceleratorFeedsTakesLittleMoreThanTheScarcest) {
   EXPECT_EQ(predict(problem, plan, catalog_gpu("h200"), 0).bottleneck(), Bottleneck::shared_memory);
 }
 
+TEST(Cost, ThreadsThatDoNotMeetWaitAtNoBarrier) {
+  const Problem problem = square(1024);
+  LaunchPlan plan = tiled_plan(problem, 64, 64, 8, 4);
+  const auto barriers = [&](bool meets) {
+    plan.work.meets = meets;
+    return predict(problem, plan, catalog_gpu("h200"), 0).shares[static_cast<std::size_t>(Bottleneck::barriers)];
+  };
+  EXPECT_GT(barriers(true), 0);
+  EXPECT_EQ(barriers(false), 0);
+}
+
 TEST(Cost, StoresOfShallowProductsAreTheirTime) {
   const Problem problem = packed_problem(Precision::fp16, Layout::nn, 8192, 8192, 64);
   LaunchPlan plan = streamed_plan(problem, 128, 256);

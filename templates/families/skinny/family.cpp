@@ -13,13 +13,15 @@ namespace {
 
 struct Skinny {
   struct Params {
-    Param side{0}, few{1}, own{1}, unroll{4}, warps{8}, warps_k{8}, min_blocks{1}, split{1};
+    Param side{0}, few{1}, own{1}, unroll{4}, warps{8}, warps_k{8}, min_blocks{1}, split{1}, narrow{0}, stages{1},
+        lanes{32};
   };
 
   static constexpr std::string_view kName = "skinny";
   static constexpr std::string_view kSummary = "few rows or few columns: streams the large operand once; split-K";
 
-  static constexpr int kMostElements = 8;  ///< of a load; 16 of one byte would take too many registers, once widened
+  static constexpr int kMostWidened = 8;  ///< elements of a load where all are widened at once, to save registers
+  static constexpr int kVectorBytes = 16;
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -31,6 +33,9 @@ struct Skinny {
         {"WARPS_K", &Params::warps_k, {1, 2, 4, 8, 16}, "warps of a block that share the steps along k"},
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 4}, "blocks per SM that the registers must allow"},
         {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "blocks that share one tile's k"},
+        {"NARROW", &Params::narrow, {{0, "shared"}, {1, "registers"}}, "where the operand of the short side passes"},
+        {"STAGES", &Params::stages, {1, 2, 3, 4}, "in shared memory, by asynchronous copies; 1: in registers"},
+        {"LANES", &Params::lanes, {8, 16, 32}, "lanes of a warp that read neighbouring vectors"},
     };
     return rows;
   }
@@ -42,37 +47,72 @@ struct Skinny {
       along_k = Skinny::along_k(problem, p.side);
       wide_bytes = p.side == 0 ? types.b.bytes : types.a.bytes;
       narrow_bytes = p.side == 0 ? types.a.bytes : types.b.bytes;
-      vec = std::clamp((p.side == 0 ? problem.align.b : problem.align.a) / wide_bytes, 1, kMostElements);
-      const int span = 32 * vec;
-      tile = std::max(1, p.warps / p.warps_k) * p.own * (along_k ? 1 : span);
-      bk = p.warps_k * p.unroll * (along_k ? span : 1);
+      const int most = p.narrow == 0 ? kMostWidened : kVectorBytes;
+      vec = std::clamp(wide_align(problem, p.side) / wide_bytes, 1, most);
+      const int span = p.lanes * vec;
+      const int across = 32 / p.lanes;
+      tile = std::max(1, p.warps / p.warps_k) * p.own * (along_k ? across : span);
+      bk = p.warps_k * p.unroll * (along_k ? span : across);
       sums = p.own * (along_k ? 1 : vec) * p.few;
       threads = p.warps * 32;
-      many = 16 / types.accumulator.bytes;
-      group = std::min(many, along_k ? vec : p.few);
-      const int rows = along_k ? p.few : bk;
-      const int row = (along_k ? bk : p.few) + many;
       const int partial = p.warps_k > 1 ? threads / 2 * sums : p.warps * 32;
-      smem_bytes = std::max(2 * rows * row, partial) * types.accumulator.bytes;
-      narrow_per_thread = static_cast<int>(ceil_div(std::int64_t{p.few} * bk, threads));
+      const int stage = p.own * p.unroll * threads * vec * wide_bytes;
+      smem_bytes = std::max(partial * types.accumulator.bytes, p.stages > 1 ? p.stages * stage : 0);
+      if (p.narrow == 0) {
+        pass_through_shared(p, types.accumulator.bytes);
+      } else {
+        load_to_registers(problem, p);
+      }
     }
 
-    bool along_k;           ///< the wide operand is contiguous along k
-    int wide_bytes;         ///< of an element of the wide operand
-    int narrow_bytes;       ///< of an element of the narrow operand
-    int vec;                ///< elements of the wide operand per load
-    int tile;               ///< positions of the long side per block
-    int bk;                 ///< steps along k per stage
-    int sums;               ///< per thread
-    int threads;            ///< per block
-    int many;               ///< sums in 16 bytes
-    int group;              ///< values of the narrow operand that one load from shared memory brings
-    int smem_bytes;         ///< per block
-    int narrow_per_thread;  ///< elements of the narrow operand per stage
+    bool along_k;         ///< the wide operand is contiguous along k
+    int wide_bytes;       ///< of an element of the wide operand
+    int narrow_bytes;     ///< of an element of the narrow operand
+    int vec;              ///< elements of the wide operand per load
+    int tile;             ///< positions of the long side per block
+    int bk;               ///< steps along k per stage
+    int sums;             ///< per thread
+    int threads;          ///< per block
+    int smem_bytes;       ///< per block
+    int narrow_vec = 1;   ///< neighbouring elements of the narrow operand that its alignment allows to load at once
+    int narrow_elements;  ///< of the narrow operand per thread and stage
+    int narrow_loads;     ///< from global memory, likewise
+    int group = 1;        ///< values of the narrow operand that one load from shared memory brings
+
+   private:
+    void pass_through_shared(const Params& p, int accumulator_bytes) {
+      const int many = 16 / accumulator_bytes;  // sums in 16 bytes
+      group = std::min<int>(many, along_k ? vec : p.few);
+      const int rows = along_k ? p.few : bk;
+      const int row = (along_k ? bk : p.few) + many;
+      smem_bytes = std::max(smem_bytes, 2 * rows * row * accumulator_bytes);
+      narrow_elements = narrow_loads = static_cast<int>(ceil_div(std::int64_t{p.few} * bk, threads));
+    }
+
+    void load_to_registers(const Problem& problem, const Params& p) {
+      const int run = along_k ? vec : p.unroll;
+      const int most = std::min(run, kVectorBytes / narrow_bytes);
+      if (narrow_along_k(problem, p.side)) {
+        narrow_vec = std::max(1, narrow_align(problem, p.side) / narrow_bytes);
+      }
+      narrow_elements = p.few * (along_k ? p.unroll * vec : p.unroll);
+      narrow_loads = narrow_elements / (is_flat(problem, p.side) ? most : std::min(most, narrow_vec));
+    }
   };
 
   static bool along_k(const Problem& problem, int side) {
     return side == 0 ? transposes_b(problem.layout) : !transposes_a(problem.layout);
+  }
+  static bool narrow_along_k(const Problem& problem, int side) {
+    return side == 0 ? !transposes_a(problem.layout) : transposes_b(problem.layout);
+  }
+
+  static int wide_align(const Problem& problem, int side) { return side == 0 ? problem.align.b : problem.align.a; }
+  static int narrow_align(const Problem& problem, int side) { return side == 0 ? problem.align.a : problem.align.b; }
+
+  /// Whether the narrow operand is one position whose steps lie side by side though its layout does not say so.
+  static bool is_flat(const Problem& problem, int side) {
+    return !narrow_along_k(problem, side) && few(problem, side) == 1;
   }
   static std::int64_t few(const Problem& problem, int side) { return side == 0 ? problem.m : problem.n; }
   static std::int64_t extent(const Problem& problem, int side) { return side == 0 ? problem.n : problem.m; }
@@ -89,11 +129,16 @@ struct Skinny {
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     rules.must(p.warps_k <= p.warps, "WARPS_K is at most WARPS");
+    rules.must(p.narrow == 0 || p.few == 1 || narrow_along_k(problem, p.side),
+               "NARROW=registers is for an operand contiguous along k, or FEW=1");
+    rules.must(p.stages == 1 || p.narrow == 1, "STAGES above 1 go with NARROW=registers");
+    rules.must(p.stages == 1 || compute_capability(device) >= 80, "STAGES above 1 need compute capability 8.0");
+    rules.must(p.stages == 1 || wide_align(problem, p.side) >= 4, "STAGES above 1 need alignment to 4 bytes");
     if (!rules.ok()) return;
     const Shape shape(problem, p);
     const int need = registers(problem, p, shape);
     rules.must(shape.sums * accumulator_registers(problem) <= 128, "at most 128 registers of sums per thread");
-    rules.must(shape.narrow_per_thread <= 32, "at most 32 staged elements per thread");
+    rules.must(p.narrow == 1 || shape.narrow_elements <= 32, "at most 32 staged elements per thread");
     rules.must(need <= 255, "expected registers fit a thread");
     rules.must(need * shape.threads <= device.max_registers_per_block, "expected registers fit a block");
     rules.must(need * shape.threads * p.min_blocks <= device.max_registers_per_sm,
@@ -105,8 +150,12 @@ struct Skinny {
     rules.worth(p.side == short_side(problem), "SIDE is the shorter one");
     const int cover = covering(problem, p.side);
     rules.worth(p.few <= cover && 2 * p.few >= cover, "FEW covers the short side, or half of it");
-    rules.worth(p.own * p.unroll >= 2 && p.own * p.unroll <= 8, "a thread has two to eight loads in flight");
+    const int loads = p.own * p.unroll * std::max<int>(1, p.stages - 1);
+    rules.worth(loads >= 2 && loads <= (p.narrow == 1 ? 16 : 8), "a thread has a few loads in flight");
     rules.worth(shape.tile < 2 * extent(problem, p.side), "at most half of a tile is empty");
+    rules.worth(p.lanes * shape.vec * shape.wide_bytes >= 64, "LANES read at least 64 neighbouring bytes");
+    rules.worth(p.lanes == 32 || !shape.along_k || 2 * shape.bk * (32 / p.lanes) > problem.k,
+                "along k LANES is below 32 for few stages");
     rules.worth(p.split == 1 || tiles(problem, p, shape) * p.split < 16 * std::int64_t{device.sm_count},
                 "SPLIT is for fewer blocks than sixteen per SM");
     rules.worth(p.split == 1 || ceil_div(problem.k, shape.bk) >= 2 * p.split, "every split has at least two stages");
@@ -115,12 +164,10 @@ struct Skinny {
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const Shape shape(problem, p);
     LaunchPlan plan;
-    plan.constants = {{"ALONG_K", shape.along_k},
-                      {"VEC", shape.vec},
-                      {"TILE", shape.tile},
-                      {"BK", shape.bk},
-                      {"REDUCE_THREADS", kReduceThreads}};
-    (p.side == 0 ? plan.needs.b : plan.needs.a) = p.side == 0 ? problem.align.b : problem.align.a;
+    plan.constants = {{"ALONG_K", shape.along_k}, {"VEC", shape.vec}, {"NARROW_VEC", shape.narrow_vec},
+                      {"TILE", shape.tile},       {"BK", shape.bk},   {"REDUCE_THREADS", kReduceThreads}};
+    (p.side == 0 ? plan.needs.b : plan.needs.a) = wide_align(problem, p.side);
+    if (shape.narrow_vec > 1) (p.side == 0 ? plan.needs.a : plan.needs.b) = shape.narrow_vec * shape.narrow_bytes;
     const Arg partial = add_partial_sums(plan, problem, p.split);
 
     LaunchStep gemm;
@@ -136,47 +183,77 @@ struct Skinny {
     return plan;
   }
 
-  /// Sums, two stages of vectors, one load's values, the narrow operand's staged elements with their addresses; fitted
-  /// to what ptxas reports for this kernel.
+  /// Fitted to what ptxas reports for this kernel.
   static int registers(const Problem& problem, const Params& p, const Shape& shape) {
     const int words = accumulator_registers(problem);
-    const int vector_words = std::max(1, shape.vec * shape.wide_bytes / 4);
+    const int sums = words * shape.sums;
+    const int vectors = p.own * p.unroll * std::max(1, shape.vec * shape.wide_bytes / 4);
+    if (p.narrow == 1) {
+      const int held = shape.narrow_elements * shape.narrow_bytes / 4;
+      const int arriving = p.stages > 1 ? vectors / 4 : vectors;
+      const int others = (shape.along_k ? 32 + 6 * p.own : 36 + 4 * p.own) - (p.stages > 1 ? 0 : 6);
+      return sums + arriving + std::max(held, shape.narrow_loads) + others;
+    }
+    const int staged = shape.narrow_elements;
     const int widened = widening_slots(problem) * p.own * shape.vec;
-    const int fragment = words * (shape.along_k ? shape.vec : shape.group);
-    return words * shape.sums + 2 * p.own * p.unroll * vector_words + widened + fragment +
-           (words + 2) * shape.narrow_per_thread + 2 * p.own + (shape.along_k ? 32 : 20);
+    if (shape.along_k) return 2 * sums + 5 * vectors / 2 + 6 * staged + (widened > 0 ? 24 + widened : 36);
+    return sums + 5 * vectors / 2 + (2 * words + 4) * staged + words * shape.group + 2 * p.own + 36;
+  }
+
+  /// What a thread issues for a stage besides its loads, which an estimate counts as four.
+  static double issue_slots(const Problem& problem, const Params& p, const Shape& shape) {
+    const int loads = p.own * p.unroll;
+    const double fma = static_cast<double>(loads) * shape.vec * p.few;
+    const double widened = static_cast<double>(widening_slots(problem)) * loads * shape.vec;
+    if (p.narrow == 0) {
+      const double fragments = static_cast<double>(p.unroll) * (shape.along_k ? shape.vec : 1) * p.few / shape.group;
+      return fma + widened + fragments + 4 * shape.narrow_loads;
+    }
+    const PrecisionTraits& types = traits(problem.precision);
+    const bool by_fours = types.a.integer && shape.along_k && shape.wide_bytes == 1 && shape.vec >= 4;
+    if (by_fours) return fma / 4;
+    return fma + widened + widening_slots(problem) * shape.narrow_elements;
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const Shape& shape) {
     const int loads = p.own * p.unroll;
     const double fma = static_cast<double>(loads) * shape.vec * p.few;  // of a thread and stage
-    const double fragments = static_cast<double>(p.unroll) * (shape.along_k ? shape.vec : 1) * p.few / shape.group;
-    const double others = fragments + loads * (4 + widening_slots(problem) * shape.vec) + 8.0 * shape.narrow_per_thread;
     WorkEstimate work;
-    work.issue_slots_per_fma = 1 + (others + 20) / fma;
+    work.issue_slots_per_fma = (issue_slots(problem, p, shape) + 4 * (loads + shape.narrow_loads) + 20) / fma;
     work.bytes_per_k = shape.tile * shape.wide_bytes + p.few * shape.narrow_bytes;
-    work.smem_bytes_per_fma =
-        static_cast<double>(traits(problem.precision).accumulator.bytes) / (shape.along_k ? p.own : p.own * shape.vec);
+    const int value_bytes = p.narrow == 0 ? traits(problem.precision).accumulator.bytes : shape.narrow_bytes;
+    work.smem_bytes_per_fma = static_cast<double>(value_bytes) / (shape.along_k ? p.own : p.own * shape.vec);
     work.tile_m = p.side == 0 ? p.few : shape.tile;
     work.tile_n = p.side == 0 ? shape.tile : p.few;
     work.tile_k = shape.bk;
     work.split_k = p.split;
-    work.k_lanes = p.warps_k * (shape.along_k ? 32 : 1);
+    work.k_lanes = p.warps_k * (shape.along_k ? p.lanes : 32 / p.lanes);
     work.registers = registers(problem, p, shape);
-    work.bytes_in_flight = static_cast<int>(shape.bk * work.bytes_per_k);
+    work.bytes_in_flight = static_cast<int>(std::max<int>(1, p.stages - 1) * shape.bk * work.bytes_per_k);
+    if (p.stages > 1) work.fetch = Fetch::copies;
+    work.meets = p.narrow == 0;
     return work;
   }
 
+  /// Runs on every GPU, so that STAGES stays 1.
   static Params default_params(const Problem& problem) {
+    constexpr int kFewInRegisters = 4;  // beyond, what threads share is worth a barrier
     Params params;
     params.side = short_side(problem);
     params.few = covering(problem, params.side);
-    if (along_k(problem, params.side)) {
-      params.own = 4;
+    const bool is_along_k = along_k(problem, params.side);
+    const bool side_by_side = params.few == 1 || narrow_along_k(problem, params.side);
+    if (is_along_k) {
+      params.own = params.few <= kFewInRegisters ? 4 : 2;
       params.unroll = 1;
       params.warps_k = 1;
     } else if (widening_slots(problem) > 0) {
       params.few = std::min<int>(params.few, 8);
+    }
+    if (side_by_side && params.few <= kFewInRegisters) {
+      params.narrow = 1;
+      params.unroll = is_along_k ? 2 : 8;
+      if (!is_along_k) params.lanes = 8;
     }
     return params;
   }
