@@ -196,7 +196,7 @@ struct Skinny {
     }
     const int staged = shape.narrow_elements;
     const int widened = widening_slots(problem) * p.own * shape.vec;
-    if (shape.along_k) return 2 * sums + 5 * vectors / 2 + 6 * staged + (widened > 0 ? 24 + widened : 36);
+    if (shape.along_k) return 2 * sums + 5 * vectors / 2 + 11 * staged / 2 + (widened > 0 ? 24 + widened : 36);
     return sums + 5 * vectors / 2 + (2 * words + 4) * staged + words * shape.group + 2 * p.own + 36;
   }
 
