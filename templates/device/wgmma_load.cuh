@@ -43,6 +43,7 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
   for (int i = 0; i < CLUSTER_N; ++i) same_rows |= 1 << (rank_m + i * CLUSTER_M);
   const unsigned short same_columns = ((1 << CLUSTER_M) - 1) << (rank_n * CLUSTER_M);
   wait_for_previous();
+  if constexpr (CLUSTER > 1) cluster_wait();  // the others' barriers are there
   for (int turn = blockIdx.x / CLUSTER; turn < call.turns(); turn += gridDim.x / CLUSTER) {
     const Work work = call.work(turn, rank);
 #pragma unroll 1
@@ -55,6 +56,13 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
                                                            k0, rank_n, same_rows, full);
       fetch_tile<InputB, BN, CLUSTER_M, B_ALONG_K, LINE_B>(shared_address(shared.b[ring.stage]), call.map_b,
                                                            work.column, k0, rank_m, same_columns, full);
+      ring.advance();
+    }
+  }
+  if constexpr (CLUSTER > 1) {  // a block stays while others arrive at its barriers
+#pragma unroll 1
+    for (int stage = 0; stage < STAGES; ++stage) {
+      barrier_wait(shared_address(&shared.empty[ring.stage]), ring.parity ^ 1);
       ring.advance();
     }
   }

@@ -121,8 +121,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     barrier_init_fence();
   }
   if constexpr (SPLIT > 1 && REDUCE == 0) launch_dependents();
-  if constexpr (CLUSTER > 1) cluster_sync();
-  if constexpr (REDUCE == 1) cluster_arrive();  // the wait is where parts are handed over: operands are fetched before
+  if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_arrive();  // waits, where others' shared memory is first needed
   if (threadIdx.x >= PRODUCER) {
     if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
     if (threadIdx.x < READY) {
@@ -130,13 +129,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       arrive<READY>(0);
       if (threadIdx.x == PRODUCER) produce(call, shared);
     }
-    if constexpr (REDUCE == 1) cluster_wait();
+    if (REDUCE == 1 || (CLUSTER > 1 && threadIdx.x != PRODUCER)) cluster_wait();
   } else {
     if constexpr (CONSUMERS > 1) take_registers<CONSUMER_REGISTERS>();
     meet<READY>(0);
     consume(call, shared);
+    if constexpr (CLUSTER > 1) cluster_wait();
   }
-  if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_sync();  // a block stays while others write its shared memory
+  if constexpr (REDUCE == 1) cluster_sync();  // a block stays while others write its shared memory
 }
 
 // What a block of pack() copies of an operand of rows x columns: as it is, or transposed.
