@@ -123,9 +123,18 @@ TEST(Families, AgreeOnTheNamesOfAParametersValues) {
 TEST_P(EveryFamily, WhatIsProvenIsStillTried) {
   const DeviceSpec& device = catalog_gpu("h200");
   for (const Proven& each : family().proven()) {
-    const Problem problem = packed_problem(each.precision, Layout::nn, each.m, each.n, each.k);
-    const Config config = family().with_defaults(Config::parse(each.config), problem);
-    EXPECT_EQ(family().judge(problem, config, device).reason(), "") << to_string(problem) << " " << each.config;
+    std::string reasons;  // nothing says in which layout it won
+    for (const Layout layout : kAllLayouts) {
+      const Problem problem = packed_problem(each.precision, layout, each.m, each.n, each.k);
+      const Config config = family().with_defaults(Config::parse(each.config), problem);
+      const auto reason = family().judge(problem, config, device).reason();
+      if (reason.empty()) {
+        reasons.clear();
+        break;
+      }
+      reasons += fmt::format("{}: {}; ", to_string(problem), reason);
+    }
+    EXPECT_EQ(reasons, "") << each.config;
   }
 }
 

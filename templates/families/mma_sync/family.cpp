@@ -4,6 +4,7 @@
 
 #include "templates/dtype.h"
 #include "templates/families.h"
+#include "templates/families/mma_sync/proven.h"
 #include "templates/split_k.h"
 #include "templates/stream_k.h"
 #include "templates/tiling.h"
@@ -147,6 +148,8 @@ struct MmaSync {
   static int vector_width(int align_bytes, const FormatTraits& format) {
     return std::max(1, align_bytes / format.bytes);
   }
+
+  static std::span<const Proven> proven() { return kProvenMmaSync; }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);

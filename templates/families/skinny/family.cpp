@@ -5,6 +5,7 @@
 
 #include "templates/dtype.h"
 #include "templates/families.h"
+#include "templates/families/skinny/proven.h"
 #include "templates/split_k.h"
 #include "templates/tiling.h"
 
@@ -236,6 +237,8 @@ struct Skinny {
   }
 
   /// Runs on every GPU, so that STAGES stays 1.
+  static std::span<const Proven> proven() { return kProvenSkinny; }
+
   static Params default_params(const Problem& problem) {
     constexpr int kFewInRegisters = 4;  // beyond, what threads share is worth a barrier
     Params params;

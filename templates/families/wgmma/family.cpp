@@ -5,6 +5,7 @@
 
 #include "templates/dtype.h"
 #include "templates/families.h"
+#include "templates/families/wgmma/proven.h"
 #include "templates/families/wgmma/shape.h"
 #include "templates/split_k.h"
 #include "templates/tiling.h"
@@ -265,6 +266,8 @@ struct Wgmma {
                          .dimensions = {{problem.n, line / bytes}, {problem.m, kWarpRows, {.rows = 1}}},
                          .swizzle_bytes = line});
   }
+
+  static std::span<const Proven> proven() { return kProvenWgmma; }
 
   static Params default_params(const Problem& problem) {
     Params p;
