@@ -36,6 +36,8 @@ constexpr Scene kCore[] = {
     {"no depth, nothing to read", 33, 35, 0},
     {"wide", 72, 136, 40, Values::random, kBoth},
     {"wide and deep, gaps", 40, 72, 520, Values::whole, kWhole, {.padding = 16, .offset = 16}},
+    {"a wide row", 1, 80, 272, Values::random, kBoth},
+    {"a wide column", 80, 1, 272, Values::whole, kWhole},
     {"wide, no depth", 64, 72, 0, Values::whole, {.alpha = kInfinity, .beta = 2}},
 };
 

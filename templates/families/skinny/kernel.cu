@@ -1,18 +1,19 @@
 // C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C where one side of C is short: the operand of the long side (the
-// wide one) is streamed from memory once, in 16-byte loads where its alignment allows, a stage ahead in registers.
+// wide one) is streamed from memory once, in 16-byte loads where its alignment allows.
 //
 //                       SIDE = 0: few rows         SIDE = 1: few columns
 //     wide operand      B, extent n                A, extent m
 //     narrow operand    A, extent m                B, extent n
 //
 // A block makes FEW x TILE results from BK steps along k per stage; WARPS_K of its warps share the steps. A thread has
-// OWN x UNROLL vectors of VEC wide elements in flight; LANES lanes of a warp have neighbouring ones:
+// OWN x UNROLL vectors of VEC wide elements of a stage; LANES lanes of a warp have neighbouring ones:
 //
 //     wide operand contiguous     LANES lanes hold                a thread sums for FEW and    steps are shared by
 //     along k                     LANES * VEC steps               OWN positions                LANES lanes
 //     along its extent            LANES * VEC positions           OWN * VEC positions          32 / LANES lanes
 //
-// With STAGES > 1 these are copied asynchronously to shared memory, that many stages.
+// With STAGES > 1 they are copied asynchronously, that many stages, to shared memory, where only the thread itself reads
+// them; else they are loaded to registers, with NARROW = 0 a stage ahead.
 //
 // The narrow operand passes through shared memory, widened, in two stages (NARROW = 0), or every thread loads its part
 // itself (NARROW = 1). Positions beyond C are clamped or zero: they feed only results that are never stored. Steps
