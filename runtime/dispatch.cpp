@@ -84,18 +84,26 @@ void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
     entry.variant = found->second;
     return;
   }
-  std::vector<std::uint32_t>& variants = groups_[group_index(entry.problem)].variants;
-  const auto same = std::find_if(variants.begin(), variants.end(), is_same);
-  if (same != variants.end()) {
+  Group& group = groups_[group_index(entry.problem)];
+  const auto same = std::find_if(group.variants.begin(), group.variants.end(), is_same);
+  if (same != group.variants.end()) {
     entry.variant = *same;
   } else {
     entry.variant = static_cast<std::uint32_t>(variants_.size());
     const Kernel& kernel = *entry.kernel;
-    variants_.push_back({number, static_cast<std::uint32_t>(variants.size()), plan_of(entry, entry.problem).needs,
-                         KernelModel(*kernel.family, kernel.config, entry.problem, device_, kernel.registers)});
-    variants.push_back(entry.variant);
+    const KernelModel model(*kernel.family, kernel.config, entry.problem, device_, kernel.registers);
+    variants_.push_back({number, static_cast<std::uint32_t>(group.variants.size()), group.number_of(model),
+                         plan_of(entry, entry.problem).needs, entry.problem.align});
+    group.variants.push_back(entry.variant);
   }
   known[entry.kernel.get()] = entry.variant;
+}
+
+std::uint32_t DispatchTable::Group::number_of(const KernelModel& model) {
+  const auto same = std::find(models.begin(), models.end(), model);
+  const auto number = static_cast<std::uint32_t>(same - models.begin());
+  if (same == models.end()) models.push_back(model);
+  return number;
 }
 
 std::size_t DispatchTable::group_index(const Problem& problem) {
@@ -106,10 +114,13 @@ LaunchPlan DispatchTable::plan_of(const Entry& entry, const Problem& problem) co
   return entry.kernel->family->plan(rendered_for(entry, problem), entry.kernel->config, device_);
 }
 
-/// Of each of so many products of a batch.
-double DispatchTable::model_us(const Variant& variant, const Problem& problem, std::int64_t products) const {
-  return variant.model.time_us(problem, device_, products) / static_cast<double>(products) *
-         (1 + kUnusedWidthTime * unused_width(problem.align, entries_[variant.first].problem.align));
+/// By how much the kernel is slower than the model says, for it moves fewer bytes at once than the operands allow.
+double DispatchTable::slowdown(const Variant& variant, const Problem& problem) {
+  return 1 + kUnusedWidthTime * unused_width(problem.align, variant.rendered_for);
+}
+
+double DispatchTable::model_us(const Variant& variant, const Problem& problem) const {
+  return group(problem).models[variant.model].time_us(problem, device_) * slowdown(variant, problem);
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::exact(const Problem& problem) const {
@@ -170,21 +181,52 @@ std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const L
   return variants;
 }
 
-std::vector<DispatchTable::Weighed> DispatchTable::weigh(const Problem& problem, std::uint32_t near, Policy policy,
-                                                         std::int64_t products) const {
-  const LearntTimes::Around around = group(problem).times.around(problem);
+DispatchTable::Weighing DispatchTable::weigh(const Problem& problem, std::uint32_t near, Policy policy,
+                                             std::int64_t products) const {
+  const Group& all = group(problem);
+  const LearntTimes::Around around = all.times.around(problem);
+  const std::vector<std::uint32_t> numbers =
+      policy == Policy::nearest ? std::vector{near} : rivals(problem, around, near);
+  std::vector<double> times_us(all.models.size());  // of each product; 0: not asked yet
   std::vector<Weighed> weighed;
-  for (const std::uint32_t number : policy == Policy::nearest ? std::vector{near} : rivals(problem, around, near)) {
+  weighed.reserve(numbers.size());
+  for (const std::uint32_t number : numbers) {
     const Variant& variant = variants_[number];
     if (!satisfies(problem.align, variant.needs)) continue;
-    const double model = model_us(variant, problem, products);
+    double& time_us = times_us[variant.model];
+    if (time_us == 0) {
+      time_us = all.models[variant.model].time_us(problem, device_, products) / static_cast<double>(products);
+    }
+    const double model = time_us * slowdown(variant, problem);
     const double expected = model * around.factor(variant.number);
     weighed.push_back({number, expected, policy == Policy::model ? model : expected * around.caution(variant.number)});
   }
-  std::sort(weighed.begin(), weighed.end(), [](const Weighed& x, const Weighed& y) {
-    return std::tuple(x.cautious_us, x.variant) < std::tuple(y.cautious_us, y.variant);
-  });
-  return weighed;
+  return Weighing(std::move(weighed));
+}
+
+namespace {
+
+/// For heaps, whose first is the greatest.
+constexpr auto is_worse = [](const auto& x, const auto& y) {
+  return std::tuple(x.cautious_us, x.variant) > std::tuple(y.cautious_us, y.variant);
+};
+
+}  // namespace
+
+DispatchTable::Weighing::Weighing(std::vector<Weighed> kernels) : kernels_(std::move(kernels)) {
+  std::make_heap(kernels_.begin(), kernels_.end(), is_worse);
+}
+
+DispatchTable::Weighed DispatchTable::Weighing::take() {
+  std::pop_heap(kernels_.begin(), kernels_.end(), is_worse);
+  const Weighed best = kernels_.back();
+  kernels_.pop_back();
+  return best;
+}
+
+const DispatchTable::Weighed& DispatchTable::Weighing::of(std::uint32_t variant) const {
+  const auto is_it = [&](const Weighed& each) { return each.variant == variant; };
+  return *std::find_if(kernels_.begin(), kernels_.end(), is_it);
 }
 
 Choice DispatchTable::make(Match match, Candidate candidate, double expected_us, const Problem& problem,
@@ -227,11 +269,9 @@ Choice DispatchTable::best_of_all(Match match, Candidate near, const Problem& pr
                                     : fmt::format("nearest tuned size is {}", to_string(near.entry->problem));
   const std::string in_batch = products > 1 ? fmt::format(" for about {} products", products) : "";
   const std::uint32_t near_variant = static_cast<const Tuned*>(near.entry)->variant;
-  const std::vector<Weighed> weighed = weigh(problem, near_variant, policy, products);
-  const auto is_near = [&](const Weighed& each) { return each.variant == near_variant; };
-  const Weighed& of_near = *std::find_if(weighed.begin(), weighed.end(), is_near);
-  for (const Weighed& each : weighed) {
-    if (is_near(each)) break;
+  Weighing weighed = weigh(problem, near_variant, policy, products);
+  const Weighed of_near = weighed.of(near_variant);
+  for (Weighed each = weighed.take(); each.variant != near_variant; each = weighed.take()) {
     auto rival = candidate(entries_[variants_[each.variant].first], problem);
     if (!rival) continue;
     std::string why = fmt::format("{}, but {} the kernel of {} to be {:.2f} times as fast{}", near_text,
@@ -252,8 +292,10 @@ std::vector<Choice> DispatchTable::alternatives(const Problem& given, std::size_
   const std::uint32_t near_variant = static_cast<const Tuned*>(near->entry)->variant;
   std::vector<Choice> others;
   std::optional<double> chosen_us;
-  for (const Weighed& each : weigh(problem, near_variant, Policy::learnt, 1)) {
-    if (chosen_us && (others.size() == most || each.expected_us > kWorthTrying * *chosen_us)) continue;
+  Weighing weighed = weigh(problem, near_variant, Policy::learnt, 1);
+  while (others.size() < most && !weighed.empty()) {
+    const Weighed each = weighed.take();
+    if (chosen_us && each.expected_us > kWorthTrying * *chosen_us) continue;
     auto rival = candidate(entries_[variants_[each.variant].first], problem);
     if (!rival) continue;
     if (!chosen_us) {  // what choose() takes

@@ -120,14 +120,18 @@ class DispatchTable {
   struct Variant {
     std::uint32_t first = 0;   ///< entry that has it
     std::uint32_t number = 0;  ///< among the variants of its group
+    std::uint32_t model = 0;   ///< among the models of its group
     Alignment needs;
-    KernelModel model;
+    Alignment rendered_for;
   };
   struct Group {
     NearestSizes sizes;
     std::vector<std::uint32_t> variants;
-    LearntTimes times;  ///< kernels are numbered as in `variants`
+    std::vector<KernelModel> models;  ///< none twice
+    LearntTimes times;                ///< kernels are numbered as in `variants`
     std::optional<Entry> fallback;
+
+    std::uint32_t number_of(const KernelModel& model);
   };
   struct Candidate {
     const Entry* entry;
@@ -137,6 +141,17 @@ class DispatchTable {
     std::uint32_t variant = 0;
     double expected_us = 0;
     double cautious_us = 0;  ///< by which it is compared
+  };
+  /// Kernels in the order of their cautious times, as far as somebody asks for it.
+  class Weighing {
+   public:
+    explicit Weighing(std::vector<Weighed> kernels);
+    bool empty() const { return kernels_.empty(); }
+    Weighed take();                                  ///< the best that is left
+    const Weighed& of(std::uint32_t variant) const;  ///< which is left
+
+   private:
+    std::vector<Weighed> kernels_;  ///< a heap
   };
 
   static constexpr std::size_t kGroups = kAllPrecisions.size() * kAllLayouts.size();
@@ -148,7 +163,8 @@ class DispatchTable {
   void add_variant(std::uint32_t number, Variants& known);
   void learn(const std::vector<Entry>& times, const Variants& variants);
   LaunchPlan plan_of(const Entry& entry, const Problem& problem) const;
-  double model_us(const Variant& variant, const Problem& problem, std::int64_t products = 1) const;
+  static double slowdown(const Variant& variant, const Problem& problem);
+  double model_us(const Variant& variant, const Problem& problem) const;
   const Alignment& needs(const Tuned& entry) const { return variants_[entry.variant].needs; }
   std::optional<Candidate> exact(const Problem& problem) const;
   std::optional<Candidate> candidate(const Tuned& entry, const Problem& problem) const;
@@ -156,7 +172,7 @@ class DispatchTable {
   std::optional<Candidate> nearest(const Problem& problem) const;
   std::vector<std::uint32_t> rivals(const Problem& problem, const LearntTimes::Around& around,
                                     std::uint32_t near) const;
-  std::vector<Weighed> weigh(const Problem& problem, std::uint32_t near, Policy policy, std::int64_t products) const;
+  Weighing weigh(const Problem& problem, std::uint32_t near, Policy policy, std::int64_t products) const;
   Choice best_of_all(Match match, Candidate near, const Problem& problem, const Problem& given, Policy policy,
                      std::int64_t products) const;
   Choice make(Match match, Candidate candidate, double expected_us, const Problem& problem, std::string why) const;

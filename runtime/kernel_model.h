@@ -27,6 +27,9 @@ class KernelModel {
   /// About as many as a plan for these extents has.
   double workspace_bytes(const Problem& problem) const;
 
+  /// Equal ones say the same of every problem, as those of kernels do that differ in what the model does not look at.
+  friend bool operator==(const KernelModel&, const KernelModel&) = default;
+
  private:
   PlanCost cost_;
   double fixed_bytes_ = 0;                                      ///< of the workspace,
