@@ -79,9 +79,10 @@ class LearntTimes {
   std::vector<Near> nearest(const Octaves& at) const;
 
   static constexpr std::size_t kBlock = 8;
+  using Floats = std::array<float, kBlock>;
   /// Places of sizes in a row, in the order in which vector units take them.
   struct Block {
-    std::array<std::array<float, kBlock>, 3> at;
+    std::array<Floats, 3> at;
   };
   std::vector<Block> blocks_;    ///< of the places, rounded: every look-up goes through all of these
   std::vector<Octaves> places_;  ///< of the sizes
