@@ -170,64 +170,86 @@ std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const L
                                                  std::uint32_t near) const {
   const Group& all = group(problem);
   if (all.variants.size() <= kMostWeighed) return all.variants;
-  std::vector<std::uint32_t> variants{near};
-  variants.reserve(kMostWeighed);
-  for (const std::uint32_t number : around.promising(kMostWeighed - 1)) {
-    const std::uint32_t variant = all.variants[number];
-    if (variant == near || !satisfies(problem.align, variants_[variant].needs)) continue;
-    variants.push_back(variant);
-    if (variants.size() == kMostWeighed) break;
-  }
+  const auto variant_of = [&](std::uint32_t number) { return all.variants[number]; };
+  std::vector<std::uint32_t> variants = around.promising(kMostWeighed - 1, [&](std::uint32_t number) {
+    return variant_of(number) != near && satisfies(problem.align, variants_[variant_of(number)].needs);
+  });
+  std::transform(variants.begin(), variants.end(), variants.begin(), variant_of);
+  variants.push_back(near);
   return variants;
 }
 
-DispatchTable::Weighing DispatchTable::weigh(const Problem& problem, std::uint32_t near, Policy policy,
-                                             std::int64_t products) const {
-  const Group& all = group(problem);
-  const LearntTimes::Around around = all.times.around(problem);
-  const std::vector<std::uint32_t> numbers =
-      policy == Policy::nearest ? std::vector{near} : rivals(problem, around, near);
-  std::vector<double> times_us(all.models.size());  // of each product; 0: not asked yet
-  std::vector<Weighed> weighed;
-  weighed.reserve(numbers.size());
-  for (const std::uint32_t number : numbers) {
-    const Variant& variant = variants_[number];
-    if (!satisfies(problem.align, variant.needs)) continue;
-    double& time_us = times_us[variant.model];
-    if (time_us == 0) {
-      time_us = all.models[variant.model].time_us(problem, device_, products) / static_cast<double>(products);
+/// The kernels for a size in the order of their cautious times. Most are never asked for, and of these a bound will do.
+class DispatchTable::Weighing {
+ public:
+  /// `near` is always among them. The table and the problem must outlive this.
+  Weighing(const DispatchTable& table, const Problem& problem, std::uint32_t near, Policy policy, std::int64_t products)
+      : table_(table),
+        problem_(problem),
+        policy_(policy),
+        products_(products),
+        group_(table.group(problem)),
+        around_(group_.times.around(problem)),
+        times_us_(group_.models.size()) {
+    const std::vector<std::uint32_t> numbers =
+        policy == Policy::nearest ? std::vector{near} : table.rivals(problem, around_, near);
+    kernels_.reserve(numbers.size());
+    for (const std::uint32_t number : numbers) {
+      const Variant& variant = table.variants_[number];
+      if (!satisfies(problem.align, variant.needs)) continue;
+      const double least_us = group_.models[variant.model].least_us(problem, table.device_, products);
+      kernels_.push_back(weighed(number, least_us));
+      kernels_.back().is_bound = true;
     }
-    const double model = time_us * slowdown(variant, problem);
-    const double expected = model * around.factor(variant.number);
-    weighed.push_back({number, expected, policy == Policy::model ? model : expected * around.caution(variant.number)});
   }
-  return Weighing(std::move(weighed));
-}
 
-namespace {
+  bool empty() const { return kernels_.empty(); }
 
-/// For heaps, whose first is the greatest.
-constexpr auto is_worse = [](const auto& x, const auto& y) {
-  return std::tuple(x.cautious_us, x.variant) > std::tuple(y.cautious_us, y.variant);
+  /// The best that is left. Asks the model about those that may be: first about the one with the least bound.
+  Weighed take() {
+    std::iter_swap(kernels_.begin(), std::min_element(kernels_.begin(), kernels_.end(), is_better));
+    Weighed* best = nullptr;
+    for (Weighed& each : kernels_) {
+      const auto may_be_best = [&] { return best == nullptr || is_better(each, *best); };
+      if (!may_be_best()) continue;
+      if (each.is_bound) each = of(each.variant);
+      if (may_be_best()) best = &each;
+    }
+    const Weighed taken = *best;
+    *best = kernels_.back();
+    kernels_.pop_back();
+    return taken;
+  }
+
+  /// Whether or not it is left.
+  Weighed of(std::uint32_t number) {
+    const std::uint32_t model = table_.variants_[number].model;
+    if (times_us_[model] == 0) times_us_[model] = group_.models[model].time_us(problem_, table_.device_, products_);
+    return weighed(number, times_us_[model]);
+  }
+
+ private:
+  /// `model_us` is the model's time of all products.
+  Weighed weighed(std::uint32_t number, double model_us) const {
+    const Variant& variant = table_.variants_[number];
+    const double model = model_us / static_cast<double>(products_) * slowdown(variant, problem_);
+    const double expected = model * around_.factor(variant.number);
+    return {number, expected, policy_ == Policy::model ? model : expected * around_.caution(variant.number)};
+  }
+
+  static bool is_better(const Weighed& x, const Weighed& y) {
+    return std::tuple(x.cautious_us, x.variant) < std::tuple(y.cautious_us, y.variant);
+  }
+
+  const DispatchTable& table_;
+  const Problem& problem_;
+  Policy policy_;
+  std::int64_t products_;
+  const Group& group_;
+  LearntTimes::Around around_;
+  std::vector<double> times_us_;  ///< of the models; 0: not asked yet
+  std::vector<Weighed> kernels_;  ///< that are left
 };
-
-}  // namespace
-
-DispatchTable::Weighing::Weighing(std::vector<Weighed> kernels) : kernels_(std::move(kernels)) {
-  std::make_heap(kernels_.begin(), kernels_.end(), is_worse);
-}
-
-DispatchTable::Weighed DispatchTable::Weighing::take() {
-  std::pop_heap(kernels_.begin(), kernels_.end(), is_worse);
-  const Weighed best = kernels_.back();
-  kernels_.pop_back();
-  return best;
-}
-
-const DispatchTable::Weighed& DispatchTable::Weighing::of(std::uint32_t variant) const {
-  const auto is_it = [&](const Weighed& each) { return each.variant == variant; };
-  return *std::find_if(kernels_.begin(), kernels_.end(), is_it);
-}
 
 Choice DispatchTable::make(Match match, Candidate candidate, double expected_us, const Problem& problem,
                            std::string why) const {
@@ -269,7 +291,7 @@ Choice DispatchTable::best_of_all(Match match, Candidate near, const Problem& pr
                                     : fmt::format("nearest tuned size is {}", to_string(near.entry->problem));
   const std::string in_batch = products > 1 ? fmt::format(" for about {} products", products) : "";
   const std::uint32_t near_variant = static_cast<const Tuned*>(near.entry)->variant;
-  Weighing weighed = weigh(problem, near_variant, policy, products);
+  Weighing weighed(*this, problem, near_variant, policy, products);
   const Weighed of_near = weighed.of(near_variant);
   for (Weighed each = weighed.take(); each.variant != near_variant; each = weighed.take()) {
     auto rival = candidate(entries_[variants_[each.variant].first], problem);
@@ -292,7 +314,7 @@ std::vector<Choice> DispatchTable::alternatives(const Problem& given, std::size_
   const std::uint32_t near_variant = static_cast<const Tuned*>(near->entry)->variant;
   std::vector<Choice> others;
   std::optional<double> chosen_us;
-  Weighing weighed = weigh(problem, near_variant, Policy::learnt, 1);
+  Weighing weighed(*this, problem, near_variant, Policy::learnt, 1);
   while (others.size() < most && !weighed.empty()) {
     const Weighed each = weighed.take();
     if (chosen_us && each.expected_us > kWorthTrying * *chosen_us) continue;

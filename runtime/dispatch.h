@@ -141,18 +141,9 @@ class DispatchTable {
     std::uint32_t variant = 0;
     double expected_us = 0;
     double cautious_us = 0;  ///< by which it is compared
+    bool is_bound = false;   ///< the times may be longer: the model was not asked yet
   };
-  /// Kernels in the order of their cautious times, as far as somebody asks for it.
-  class Weighing {
-   public:
-    explicit Weighing(std::vector<Weighed> kernels);
-    bool empty() const { return kernels_.empty(); }
-    Weighed take();                                  ///< the best that is left
-    const Weighed& of(std::uint32_t variant) const;  ///< which is left
-
-   private:
-    std::vector<Weighed> kernels_;  ///< a heap
-  };
+  class Weighing;
 
   static constexpr std::size_t kGroups = kAllPrecisions.size() * kAllLayouts.size();
 
@@ -172,7 +163,6 @@ class DispatchTable {
   std::optional<Candidate> nearest(const Problem& problem) const;
   std::vector<std::uint32_t> rivals(const Problem& problem, const LearntTimes::Around& around,
                                     std::uint32_t near) const;
-  Weighing weigh(const Problem& problem, std::uint32_t near, Policy policy, std::int64_t products) const;
   Choice best_of_all(Match match, Candidate near, const Problem& problem, const Problem& given, Policy policy,
                      std::int64_t products) const;
   Choice make(Match match, Candidate candidate, double expected_us, const Problem& problem, std::string why) const;

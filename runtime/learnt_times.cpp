@@ -186,16 +186,25 @@ double LearntTimes::Around::caution(std::uint32_t kernel) const {
   return std::exp(kCaution / (1 + sum_of(kernel).weight));
 }
 
-std::vector<std::uint32_t> LearntTimes::Around::promising(std::size_t unordered) const {
-  std::vector<std::uint32_t> kernels;
-  kernels.reserve(sums_.size());
-  for (const Sum& sum : sums_) {
-    if (sum.gain > 0) kernels.push_back(sum.kernel);
+/// Those that gain the most; of equal ones the first.
+std::vector<std::uint32_t> LearntTimes::Around::best_of(std::vector<Promise>& promises, std::size_t most) {
+  if (promises.size() > most) {
+    std::vector<double> per_gain;
+    per_gain.reserve(promises.size());
+    for (const Promise& each : promises) per_gain.push_back(1 / each.gain);
+    const double reach = reach_of(per_gain, static_cast<int>(most), static_cast<int>(most));
+    std::erase_if(promises, [&](const Promise& each) { return 1 / each.gain > reach; });
   }
-  if (kernels.size() <= unordered) return kernels;
-  std::sort(kernels.begin(), kernels.end(), [&](std::uint32_t x, std::uint32_t y) {
-    return std::tuple(-sum_of(x).gain, x) < std::tuple(-sum_of(y).gain, y);
-  });
+  if (promises.size() > most) {
+    const auto last = promises.begin() + static_cast<std::ptrdiff_t>(most);
+    std::nth_element(promises.begin(), last, promises.end(), [](const Promise& x, const Promise& y) {
+      return std::tuple(-x.gain, x.kernel) < std::tuple(-y.gain, y.kernel);
+    });
+    promises.resize(most);
+  }
+  std::vector<std::uint32_t> kernels;
+  kernels.reserve(promises.size());
+  for (const Promise& each : promises) kernels.push_back(each.kernel);
   return kernels;
 }
 

@@ -382,6 +382,9 @@ double products_at_once(const PlanCost& cost, std::int64_t products) {
   return cost.batches ? static_cast<double>(products) : 1;
 }
 
+/// Of all steps.
+double launch_us(const PlanCost& cost) { return kLaunchUs + kNextLaunchUs * (cost.steps - 1); }
+
 /// Of a launch of a kernel that fits the device.
 template <class Sum>
 Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
@@ -391,11 +394,10 @@ Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_b
   const double memory_rate = memory_bytes_per_clock(device);
   const double rate =
       workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count : memory_rate;
-  const double launch_us = kLaunchUs + kNextLaunchUs * (cost.steps - 1);
   Sum clocks;
   model.add_to(clocks);
   clocks.add(Bottleneck::workspace, 2 * workspace / std::max(rate, memory_rate));
-  clocks.add(Bottleneck::launch, launch_us * device.core_clock_mhz);
+  clocks.add(Bottleneck::launch, launch_us(cost) * device.core_clock_mhz);
   return clocks;
 }
 
@@ -421,6 +423,16 @@ double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t wor
   const auto clocks =
       clocks_of<SumOfClocks>(Model(problem, cost, device, at_once), cost, workspace_bytes, device, at_once);
   return static_cast<double>(products) / at_once * clocks.sum() / device.core_clock_mhz;
+}
+
+// Blocks of a wave need no less than their share of the issue slots of all SMs, and a norm is no less than any of what
+// it is made of.
+double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products) {
+  if (cost.blocks_per_sm == 0) return std::numeric_limits<double>::infinity();
+  const double at_once = products_at_once(cost, products);
+  const Grid grid = grid_of(problem, cost, at_once);
+  const double clocks = grid.blocks * grid.iterations * cost.issue_clocks / cost.sm_count;
+  return static_cast<double>(products) / at_once * (clocks / device.core_clock_mhz + launch_us(cost));
 }
 
 Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread,
