@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "runtime/nearest.h"
 #include "templates/family.h"
 #include "templates/render.h"
+#include "templates/source_hashes.h"
 
 namespace mmtune {
 
@@ -61,9 +63,36 @@ struct StoredKernels {
   int unusable = 0;  ///< decisions for other kernel sources, another architecture or unknown families
 };
 
-/// Reads the decisions for this GPU, measured ones before predicted ones, what else is known of their kernels, and the
-/// binaries of the fallback. A decision counts only if `files` still render to the source that was tuned, which is
-/// looked at once for each kernel. Throws DatabaseError.
+/// What this program renders for a GPU, by hashes that are kept: whoever reads several databases has one of these. Not
+/// thread safe.
+class CurrentSources {
+ public:
+  /// Both must live as long.
+  CurrentSources(const DeviceSpec& device, const TemplateFiles& files) : device_(device), hashes_(files) {}
+
+  const DeviceSpec& device() const { return device_; }
+
+  /// Arguments as for render().
+  std::string hash(const Family& family, const Problem& problem, const Config& config, const LaunchPlan& plan,
+                   int capability) {
+    return hashes_.hash(family, problem, config, plan, capability);
+  }
+
+  /// Of the fallback's default configuration for this problem, whose extents have no meaning.
+  const std::string& fallback_hash(const Problem& problem, int capability);
+
+ private:
+  const DeviceSpec& device_;
+  SourceHashes hashes_;
+  std::map<std::tuple<Precision, Layout, int>, std::string> fallbacks_;
+};
+
+/// Reads the decisions for the sources' GPU, measured ones before predicted ones, what else is known of their kernels,
+/// and the binaries of the fallback. A decision counts only if the source that was tuned is still what would be
+/// rendered, which is looked at once for each kernel. Throws DatabaseError.
+StoredKernels load_kernels(Store& store, CurrentSources& sources);
+
+/// The same for one database.
 StoredKernels load_kernels(Store& store, const DeviceSpec& device, const TemplateFiles& files);
 
 /// A kernel for one problem and why it was chosen.

@@ -29,8 +29,8 @@ void read(Store& store) {
 
 /// What the library makes of it: kernels for sizes that are tuned, near a tuned one, and absurd.
 void dispatch(Store& store) {
-  const DispatchTable table(SampleDatabase::gpu(),
-                            load_kernels(store, SampleDatabase::gpu(), TemplateFiles::embedded()));
+  static CurrentSources sources(SampleDatabase::gpu(), TemplateFiles::embedded());
+  const DispatchTable table(SampleDatabase::gpu(), load_kernels(store, sources));
   for (const std::int64_t m : {std::int64_t{1}, std::int64_t{512}, std::int64_t{1} << 40}) {
     const Choice choice = table.choose(packed_problem(Precision::fp32, Layout::nn, m, 256, 1024));
     require(choice.family != nullptr && !choice.plan.steps.empty(), "there is always something to run");
