@@ -4,6 +4,11 @@
 #include "runtime/dispatch.h"
 #include "tests/fuzz/database.h"
 
+/// What an input frees is a few megabytes, so that no more than that has to be kept to find a use of it; the
+/// sanitizer's usual quarter of a gigabyte lies in no cache. And where memory was taken matters only once something is
+/// found: then ASAN_OPTIONS, which comes after this, asks for it.
+extern "C" const char* __asan_default_options() { return "quarantine_size_mb=16:malloc_context_size=1"; }
+
 namespace mmtune::fuzz {
 
 namespace {
