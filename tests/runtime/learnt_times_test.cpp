@@ -137,8 +137,9 @@ TEST(LearntTimes, AsManyAsAreAskedForAreThoseThatGainMost) {
   std::vector<KernelTime> times;
   for (std::uint32_t size = 0; size < 40; ++size) {
     const Problem problem = fp32_problem(extent(), extent(), extent());
-    for (std::uint32_t kernel = 0; kernel < 60; kernel += 1 + random() % 4) {
-      times.push_back({kernel, problem, 10. + random() % 8, 10});  // some gain as much as others
+    for (std::uint32_t kernel = 0; kernel < 60; kernel += 2 + 2 * (random() % 4)) {
+      const double median_us = 10 + static_cast<double>(random() % 8);
+      for (const std::uint32_t twin : {kernel, kernel + 1}) times.push_back({twin, problem, median_us, 10});
     }
   }
   const LearntTimes learnt(times);
@@ -156,6 +157,7 @@ TEST(LearntTimes, AsManyAsAreAskedForAreThoseThatGainMost) {
       best.push_back(next.front());
     }
     EXPECT_GT(best.size(), 20u);
+    for (std::size_t i = 0; i < best.size(); i += 2) EXPECT_EQ(best[i] + 1, best[i + 1]) << "of equal ones the first";
   }
 }
 
