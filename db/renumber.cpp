@@ -23,13 +23,17 @@ struct Referring {
   std::string_view order;            ///< of rows that have ids
 };
 
-/// Winners and rivals, which refer to trials, go first and come last.
-std::vector<Referring> referring_tables() {
-  return {
+/// Those that have rows. Winners and rivals, which refer to trials, go first and come last.
+std::vector<Referring> referring_tables(Database& database) {
+  std::vector<Referring> tables{
       {kTable<Decision>, row_columns<Decision>(), "1"},
       {kTable<Rival>, row_columns<Rival>(), "1"},
       {kTable<Attempt>, row_columns<Attempt>(), "started, device_id, problem_id, family, config, source_hash, boot"},
       {kTable<Trial>, row_columns<Trial>(), "created, device_id, problem_id, evidence, family, config, source_hash"}};
+  std::erase_if(tables, [&](const Referring& table) {
+    return database.integer(fmt::format("SELECT EXISTS (SELECT 1 FROM main.{})", table.name)) == 0;
+  });
+  return tables;
 }
 
 constexpr std::array kReferredTo{kTable<DeviceKey>, kTable<Problem>, kTable<Environment>};
@@ -72,9 +76,10 @@ std::int64_t put_back(Database& database, const Referring& table) {
 }
 
 /// While nothing refers to the table's rows: temp.new_<name> says which number each gets.
-void renumber_referred(Database& database, std::string_view name, const std::vector<std::string>& columns) {
+void renumber_referred(Database& database, const std::vector<Referring>& tables, std::string_view name,
+                       const std::vector<std::string>& columns) {
   std::vector<std::string> uses;
-  for (const Referring& table : referring_tables()) {
+  for (const Referring& table : tables) {
     if (refers(table, name)) uses.push_back(fmt::format("SELECT {} FROM old_{}", id_column(name), table.name));
   }
   database.exec(
@@ -104,12 +109,12 @@ void sort_binaries(Database& database) {
 
 void renumber(Database& database) {
   database.exec("PRAGMA defer_foreign_keys = ON");
-  std::vector<Referring> tables = referring_tables();
+  const std::vector<Referring> tables = referring_tables(database);
   std::int64_t dangling = 0;
   for (const Referring& table : tables) dangling += take_out(database, table);
-  renumber_referred(database, kTable<DeviceKey>, row_columns<DeviceKey>());
-  renumber_referred(database, kTable<Problem>, row_columns<Problem>());
-  renumber_referred(database, kTable<Environment>, row_columns<Environment>());
+  renumber_referred(database, tables, kTable<DeviceKey>, row_columns<DeviceKey>());
+  renumber_referred(database, tables, kTable<Problem>, row_columns<Problem>());
+  renumber_referred(database, tables, kTable<Environment>, row_columns<Environment>());
   for (auto table = tables.rbegin(); table != tables.rend(); ++table) dangling -= put_back(database, *table);
   if (dangling > 0) {
     refuse(database.path(), "damaged: rows refer to others that do not exist",

@@ -36,7 +36,8 @@ void check_pages(Database& database, std::vector<std::string>& faults) {
 /// says which row it is.
 template <Record T>
 void check_values(Database& database, std::string_view name, std::vector<std::string>& faults) {
-  Rows rows = database.query(fmt::format("SELECT {}, {}{}", name, sql::columns<T>(Images::yes), sql::from<T>()));
+  static const std::string rest = fmt::format(", {}{}", sql::columns<T>(Images::yes), sql::from<T>());
+  Rows rows = database.query(fmt::format("SELECT {}{}", name, rest));
   while (rows.next()) {
     std::string row;
     T record;

@@ -51,21 +51,23 @@ bool is_same_file(const std::string& a, const std::string& b) {
          first.st_ino == second.st_ino;
 }
 
-/// Hands over every sound row of T and counts the others.
+/// Hands over every sound row of T, without images, and counts the others.
 template <Record T, class Take>
-void for_each_row(Database& theirs, Images images, MergeReport& report, const Take& take) {
+void for_each_row(Database& theirs, MergeReport& report, const Take& take) {
   std::int64_t sound = 0;
-  Rows rows = theirs.query(fmt::format("SELECT {}{}", sql::columns<T>(images), sql::from<T>()));
+  static const std::string select = fmt::format("SELECT {}{}", sql::columns<T>(Images::no), sql::from<T>());
+  static const std::string count = fmt::format("SELECT count(*) FROM {}", kTable<T>);
+  Rows rows = theirs.query(select);
   while (rows.next()) {
-    auto record = valid_row<T>(rows, images);
+    auto record = valid_row<T>(rows);
     if (record && take(*record)) ++sound;
   }
   // Rows whose references lead nowhere are not even seen above.
-  report.rejected += theirs.integer(fmt::format("SELECT count(*) FROM {}", kTable<T>)) - sound;
+  report.rejected += theirs.integer(count) - sound;
 }
 
 void merge_trials(Database& ours, Database& theirs, bool with_code, MergeReport& report) {
-  for_each_row<Trial>(theirs, Images::no, report, [&](Trial& trial) {
+  for_each_row<Trial>(theirs, report, [&](Trial& trial) {
     if (!with_code) trial.binary_hash.clear();
     const auto present = find_trial(ours, trial.key);
     ++(present ? report.trials_kept : report.trials_added);
@@ -103,7 +105,7 @@ std::optional<Binary> with_image(Database& database, const std::string& hash) {
 /// The same hash is the same code: an image is read, and checked, only where it is missing. What else may differ is how
 /// long the compiler took.
 void merge_binaries(Database& ours, Database& theirs, MergeReport& report) {
-  for_each_row<Binary>(theirs, Images::no, report, [&](const Binary& facts) {
+  for_each_row<Binary>(theirs, report, [&](const Binary& facts) {
     const auto known = known_binary(ours, facts.hash);
     Binary best = known && compare(known->facts, facts) < 0 ? known->facts : facts;
     if (!known || !known->has_image) {
@@ -124,7 +126,7 @@ std::optional<Compiled> find_compiled(Database& database, const Compiled& key) {
 }
 
 void merge_compiled(Database& ours, Database& theirs, MergeReport& report) {
-  for_each_row<Compiled>(theirs, Images::no, report, [&](const Compiled& compiled) {
+  for_each_row<Compiled>(theirs, report, [&](const Compiled& compiled) {
     const auto rank = [](const Compiled& c) { return std::tie(c.nvrtc, c.binary_hash); };
     if (!ours.query("SELECT 1 FROM binary WHERE hash = :hash", Named{"hash", compiled.binary_hash}).next())
       return false;
@@ -140,8 +142,8 @@ void merge_decisions(Database& ours, Database& theirs, MergeReport& report) {
     add_decision(ours, {row.key, row.grounds});
     return true;
   };
-  for_each_row<Decision>(theirs, Images::no, report, take);
-  for_each_row<Rival>(theirs, Images::no, report, take);
+  for_each_row<Decision>(theirs, report, take);
+  for_each_row<Rival>(theirs, report, take);
 }
 
 /// A merge of any number of databases, all or nothing.

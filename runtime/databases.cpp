@@ -34,14 +34,14 @@ bool exists(const std::string& path) {
 }
 
 /// What one database offers; `fault` gets what is wrong with it.
-StoredKernels read_database(const std::string& path, const DeviceSpec& device, const TemplateFiles& files,
-                            LockBudget& budget, std::string& fault) {
+StoredKernels read_database(const std::string& path, CurrentSources& sources, LockBudget& budget, std::string& fault) {
   StoredKernels kernels;
   try {
     Store store = Store::open(path, OpenMode::read_only, &budget);
-    kernels = load_kernels(store, device, files);
+    kernels = load_kernels(store, sources);
     if (kernels.unusable > 0) {
-      fault = fmt::format("database {}: {} kernels for {} are of another version", path, kernels.unusable, device.name);
+      fault = fmt::format("database {}: {} kernels for {} are of another version", path, kernels.unusable,
+                          sources.device().name);
     }
   } catch (const DatabaseError& error) {
     fault = error.what();
@@ -104,11 +104,12 @@ DatabasePlaces database_places(const LibraryOptions& options) {
 StoredKernels read_databases(const DatabasePlaces& places, const DeviceSpec& device, const TemplateFiles& files,
                              LockBudget& budget, std::string& note) {
   StoredKernels kernels;
+  CurrentSources sources(device, files);
   std::vector<std::string> faults;
   for (const std::string& path : places.all()) {
     if (path == places.own && !exists(path)) continue;  // nothing was tuned yet
     std::string fault;
-    add(kernels, read_database(path, device, files, budget, fault));
+    add(kernels, read_database(path, sources, budget, fault));
     if (!fault.empty()) faults.push_back(std::move(fault));
   }
   if (faults.empty() && kernels.winners.empty()) faults.push_back(why_nothing(places.own, device));

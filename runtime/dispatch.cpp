@@ -17,8 +17,6 @@ namespace {
 
 constexpr double kUnusedWidthTime = 0.1;  // by which a kernel that moves half of the bytes at once is slower
 constexpr int kWorkspaceShare = 16;       // an untuned size gets at most this part of the memory as workspace
-constexpr std::size_t kMostWeighed = 64;  // kernels: each takes a tenth of a microsecond
-constexpr double kWorthTrying = 1.5;      // times what is chosen: what is expected to be slower is no alternative
 
 Problem without_alignment(Problem problem) {
   problem.align = {};
@@ -84,18 +82,26 @@ void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
     entry.variant = found->second;
     return;
   }
-  std::vector<std::uint32_t>& variants = groups_[group_index(entry.problem)].variants;
-  const auto same = std::find_if(variants.begin(), variants.end(), is_same);
-  if (same != variants.end()) {
+  Group& group = groups_[group_index(entry.problem)];
+  const auto same = std::find_if(group.variants.begin(), group.variants.end(), is_same);
+  if (same != group.variants.end()) {
     entry.variant = *same;
   } else {
     entry.variant = static_cast<std::uint32_t>(variants_.size());
     const Kernel& kernel = *entry.kernel;
-    variants_.push_back({number, static_cast<std::uint32_t>(variants.size()), plan_of(entry, entry.problem).needs,
-                         KernelModel(*kernel.family, kernel.config, entry.problem, device_, kernel.registers)});
-    variants.push_back(entry.variant);
+    const KernelModel model(*kernel.family, kernel.config, entry.problem, device_, kernel.registers);
+    variants_.push_back({number, static_cast<std::uint32_t>(group.variants.size()), group.number_of(model),
+                         plan_of(entry, entry.problem).needs, entry.problem.align});
+    group.variants.push_back(entry.variant);
   }
   known[entry.kernel.get()] = entry.variant;
+}
+
+std::uint32_t DispatchTable::Group::number_of(const KernelModel& model) {
+  const auto same = std::find(models.begin(), models.end(), model);
+  const auto number = static_cast<std::uint32_t>(same - models.begin());
+  if (same == models.end()) models.push_back(model);
+  return number;
 }
 
 std::size_t DispatchTable::group_index(const Problem& problem) {
@@ -106,10 +112,13 @@ LaunchPlan DispatchTable::plan_of(const Entry& entry, const Problem& problem) co
   return entry.kernel->family->plan(rendered_for(entry, problem), entry.kernel->config, device_);
 }
 
-/// Of each of so many products of a batch.
-double DispatchTable::model_us(const Variant& variant, const Problem& problem, std::int64_t products) const {
-  return variant.model.time_us(problem, device_, products) / static_cast<double>(products) *
-         (1 + kUnusedWidthTime * unused_width(problem.align, entries_[variant.first].problem.align));
+/// By how much the kernel is slower than the model says, for it moves fewer bytes at once than the operands allow.
+double DispatchTable::slowdown(const Variant& variant, const Problem& problem) {
+  return 1 + kUnusedWidthTime * unused_width(problem.align, variant.rendered_for);
+}
+
+double DispatchTable::model_us(const Variant& variant, const Problem& problem) const {
+  return group(problem).models[variant.model].time_us(problem, device_) * slowdown(variant, problem);
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::exact(const Problem& problem) const {
@@ -154,39 +163,6 @@ std::optional<DispatchTable::Candidate> DispatchTable::nearest(const Problem& pr
   return std::nullopt;
 }
 
-/// Of many those that did best around here.
-std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const LearntTimes::Around& around,
-                                                 std::uint32_t near) const {
-  const Group& all = group(problem);
-  if (all.variants.size() <= kMostWeighed) return all.variants;
-  std::vector<std::uint32_t> variants{near};
-  variants.reserve(kMostWeighed);
-  for (const std::uint32_t number : around.promising(kMostWeighed - 1)) {
-    const std::uint32_t variant = all.variants[number];
-    if (variant == near || !satisfies(problem.align, variants_[variant].needs)) continue;
-    variants.push_back(variant);
-    if (variants.size() == kMostWeighed) break;
-  }
-  return variants;
-}
-
-std::vector<DispatchTable::Weighed> DispatchTable::weigh(const Problem& problem, std::uint32_t near, Policy policy,
-                                                         std::int64_t products) const {
-  const LearntTimes::Around around = group(problem).times.around(problem);
-  std::vector<Weighed> weighed;
-  for (const std::uint32_t number : policy == Policy::nearest ? std::vector{near} : rivals(problem, around, near)) {
-    const Variant& variant = variants_[number];
-    if (!satisfies(problem.align, variant.needs)) continue;
-    const double model = model_us(variant, problem, products);
-    const double expected = model * around.factor(variant.number);
-    weighed.push_back({number, expected, policy == Policy::model ? model : expected * around.caution(variant.number)});
-  }
-  std::sort(weighed.begin(), weighed.end(), [](const Weighed& x, const Weighed& y) {
-    return std::tuple(x.cautious_us, x.variant) < std::tuple(y.cautious_us, y.variant);
-  });
-  return weighed;
-}
-
 Choice DispatchTable::make(Match match, Candidate candidate, double expected_us, const Problem& problem,
                            std::string why) const {
   const Entry& entry = *candidate.entry;
@@ -201,69 +177,6 @@ Choice DispatchTable::make(Match match, Candidate candidate, double expected_us,
   choice.measured = match == Match::exact && entry.measured;
   choice.why = std::move(why);
   return choice;
-}
-
-Choice DispatchTable::choose(const Problem& given, Policy policy, std::int64_t products) const {
-  const Problem problem = with_depth(given);
-  if (auto found = exact(problem)) {
-    if (products > 1) return best_of_all(Match::exact, *std::move(found), problem, given, policy, products);
-    const double expected_us = found->entry->median_us;
-    return make(Match::exact, *std::move(found), expected_us, given,
-                found->entry->measured ? "tuned for this size" : "chosen for this size by the model, not measured");
-  }
-  if (auto near = nearest(problem))
-    return best_of_all(Match::nearest, *std::move(near), problem, given, policy, products);
-  return fallback(given, group(problem).sizes.empty()
-                             ? fmt::format("nothing is tuned for {} {} on {}", to_string(problem.precision),
-                                           to_string(problem.layout), device_.name)
-                             : fmt::format("no tuned kernel can run {}", to_string(given)));
-}
-
-/// `near` is the candidate of the nearest tuned size that can run, or of this size: `match` says so.
-Choice DispatchTable::best_of_all(Match match, Candidate near, const Problem& problem, const Problem& given,
-                                  Policy policy, std::int64_t products) const {
-  const std::string near_text = match == Match::exact
-                                    ? "tuned for this size"
-                                    : fmt::format("nearest tuned size is {}", to_string(near.entry->problem));
-  const std::string in_batch = products > 1 ? fmt::format(" for about {} products", products) : "";
-  const std::uint32_t near_variant = static_cast<const Tuned*>(near.entry)->variant;
-  const std::vector<Weighed> weighed = weigh(problem, near_variant, policy, products);
-  const auto is_near = [&](const Weighed& each) { return each.variant == near_variant; };
-  const Weighed& of_near = *std::find_if(weighed.begin(), weighed.end(), is_near);
-  for (const Weighed& each : weighed) {
-    if (is_near(each)) break;
-    auto rival = candidate(entries_[variants_[each.variant].first], problem);
-    if (!rival) continue;
-    std::string why = fmt::format("{}, but {} the kernel of {} to be {:.2f} times as fast{}", near_text,
-                                  policy == Policy::model ? "the model expects" : "measured times let expect",
-                                  to_string(rival->entry->problem), of_near.cautious_us / each.cautious_us, in_batch);
-    return make(Match::predicted, *std::move(rival), each.expected_us, given, std::move(why));
-  }
-  Choice choice = make(match, std::move(near), of_near.expected_us, given, near_text);
-  choice.measured = false;  // alone, if at all
-  return choice;
-}
-
-std::vector<Choice> DispatchTable::alternatives(const Problem& given, std::size_t most) const {
-  const Problem problem = with_depth(given);
-  if (exact(problem)) return {};
-  const auto near = nearest(problem);
-  if (!near) return {};
-  const std::uint32_t near_variant = static_cast<const Tuned*>(near->entry)->variant;
-  std::vector<Choice> others;
-  std::optional<double> chosen_us;
-  for (const Weighed& each : weigh(problem, near_variant, Policy::learnt, 1)) {
-    if (chosen_us && (others.size() == most || each.expected_us > kWorthTrying * *chosen_us)) continue;
-    auto rival = candidate(entries_[variants_[each.variant].first], problem);
-    if (!rival) continue;
-    if (!chosen_us) {  // what choose() takes
-      chosen_us = each.expected_us;
-      continue;
-    }
-    others.push_back(make(each.variant == near_variant ? Match::nearest : Match::predicted, *std::move(rival),
-                          each.expected_us, given, ""));
-  }
-  return others;
 }
 
 Choice DispatchTable::fallback(const Problem& problem, std::string why) const {

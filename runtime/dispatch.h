@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "runtime/nearest.h"
 #include "templates/family.h"
 #include "templates/render.h"
+#include "templates/source_hashes.h"
 
 namespace mmtune {
 
@@ -61,9 +63,36 @@ struct StoredKernels {
   int unusable = 0;  ///< decisions for other kernel sources, another architecture or unknown families
 };
 
-/// Reads the decisions for this GPU, measured ones before predicted ones, what else is known of their kernels, and the
-/// binaries of the fallback. A decision counts only if `files` still render to the source that was tuned, which is
-/// looked at once for each kernel. Throws DatabaseError.
+/// What this program renders for a GPU, by hashes that are kept: whoever reads several databases has one of these. Not
+/// thread safe.
+class CurrentSources {
+ public:
+  /// Both must live as long.
+  CurrentSources(const DeviceSpec& device, const TemplateFiles& files) : device_(device), hashes_(files) {}
+
+  const DeviceSpec& device() const { return device_; }
+
+  /// Arguments as for render().
+  std::string hash(const Family& family, const Problem& problem, const Config& config, const LaunchPlan& plan,
+                   int capability) {
+    return hashes_.hash(family, problem, config, plan, capability);
+  }
+
+  /// Of the fallback's default configuration for this problem, whose extents have no meaning.
+  const std::string& fallback_hash(const Problem& problem, int capability);
+
+ private:
+  const DeviceSpec& device_;
+  SourceHashes hashes_;
+  std::map<std::tuple<Precision, Layout, int>, std::string> fallbacks_;
+};
+
+/// Reads the decisions for the sources' GPU, measured ones before predicted ones, what else is known of their kernels,
+/// and the binaries of the fallback. A decision counts only if the source that was tuned is still what would be
+/// rendered, which is looked at once for each kernel. Throws DatabaseError.
+StoredKernels load_kernels(Store& store, CurrentSources& sources);
+
+/// The same for one database.
 StoredKernels load_kernels(Store& store, const DeviceSpec& device, const TemplateFiles& files);
 
 /// A kernel for one problem and why it was chosen.
@@ -120,14 +149,18 @@ class DispatchTable {
   struct Variant {
     std::uint32_t first = 0;   ///< entry that has it
     std::uint32_t number = 0;  ///< among the variants of its group
+    std::uint32_t model = 0;   ///< among the models of its group
     Alignment needs;
-    KernelModel model;
+    Alignment rendered_for;
   };
   struct Group {
     NearestSizes sizes;
     std::vector<std::uint32_t> variants;
-    LearntTimes times;  ///< kernels are numbered as in `variants`
+    std::vector<KernelModel> models;  ///< none twice
+    LearntTimes times;                ///< kernels are numbered as in `variants`
     std::optional<Entry> fallback;
+
+    std::uint32_t number_of(const KernelModel& model);
   };
   struct Candidate {
     const Entry* entry;
@@ -137,7 +170,9 @@ class DispatchTable {
     std::uint32_t variant = 0;
     double expected_us = 0;
     double cautious_us = 0;  ///< by which it is compared
+    bool is_bound = false;   ///< the times may be longer: the model was not asked yet
   };
+  class Weighing;
 
   static constexpr std::size_t kGroups = kAllPrecisions.size() * kAllLayouts.size();
 
@@ -148,7 +183,8 @@ class DispatchTable {
   void add_variant(std::uint32_t number, Variants& known);
   void learn(const std::vector<Entry>& times, const Variants& variants);
   LaunchPlan plan_of(const Entry& entry, const Problem& problem) const;
-  double model_us(const Variant& variant, const Problem& problem, std::int64_t products = 1) const;
+  static double slowdown(const Variant& variant, const Problem& problem);
+  double model_us(const Variant& variant, const Problem& problem) const;
   const Alignment& needs(const Tuned& entry) const { return variants_[entry.variant].needs; }
   std::optional<Candidate> exact(const Problem& problem) const;
   std::optional<Candidate> candidate(const Tuned& entry, const Problem& problem) const;
@@ -156,7 +192,6 @@ class DispatchTable {
   std::optional<Candidate> nearest(const Problem& problem) const;
   std::vector<std::uint32_t> rivals(const Problem& problem, const LearntTimes::Around& around,
                                     std::uint32_t near) const;
-  std::vector<Weighed> weigh(const Problem& problem, std::uint32_t near, Policy policy, std::int64_t products) const;
   Choice best_of_all(Match match, Candidate near, const Problem& problem, const Problem& given, Policy policy,
                      std::int64_t products) const;
   Choice make(Match match, Candidate candidate, double expected_us, const Problem& problem, std::string why) const;

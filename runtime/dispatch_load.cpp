@@ -33,16 +33,13 @@ bool runs_on(std::string_view target, const DeviceSpec& device) {
 }
 
 /// Finds the fallback of the problem's precision and layout, with its machine code.
-void add_fallback(Store& store, const DeviceSpec& device, SourceHashes& hashes, const Problem& problem,
-                  const std::set<std::string>& targets, StoredKernels& kernels) {
-  const Family& family = fallback_family();
-  const Config config = family.default_config(problem);
-  const LaunchPlan plan = family.plan(problem, config, device);
+void add_fallback(Store& store, CurrentSources& sources, const Problem& problem, const std::set<std::string>& targets,
+                  StoredKernels& kernels) {
   for (const std::string& target : targets) {
-    const std::string source_hash = hashes.hash(family, problem, config, plan, capability_of(target));
-    auto binary = store.find_compiled(source_hash, target, true);
+    auto binary = store.find_compiled(sources.fallback_hash(problem, capability_of(target)), target, true);
     if (!binary) continue;
-    const Kernel kernel{&family, config, binary->hash, binary->registers};
+    const Family& family = fallback_family();
+    const Kernel kernel{&family, family.default_config(problem), binary->hash, binary->registers};
     kernels.fallbacks.push_back({problem, std::make_shared<const Kernel>(kernel), 0, false});
     kernels.images[binary->hash] = std::move(binary->cubin);
     return;
@@ -59,38 +56,39 @@ std::optional<Config> config_of(const Family& family, const TrialKey& key) {
   return std::nullopt;
 }
 
-std::string why_changed(const TrialKey& key, const DeviceSpec& device, SourceHashes& hashes, int capability) {
+std::string why_changed(const TrialKey& key, CurrentSources& sources, int capability) {
   const Family* family = find_family(key.family);
   if (family == nullptr) return fmt::format("unknown family {}", key.family);
   const auto config = config_of(*family, key);
   if (!config) return "its family has other parameters now";
-  const auto plan = family->legal_plan(key.problem, *config, device);
-  if (!plan) return std::string(family->broken_rule(key.problem, *config, device));
-  const bool same = hashes.hash(*family, key.problem, *config, *plan, capability) == key.source_hash;
+  const auto plan = family->legal_plan(key.problem, *config, sources.device());
+  if (!plan) return std::string(family->broken_rule(key.problem, *config, sources.device()));
+  const bool same = sources.hash(*family, key.problem, *config, *plan, capability) == key.source_hash;
   return same ? "" : "its kernel has changed since";
 }
 
-std::string why_unusable(const TrialKey& key, const Binary& binary, const DeviceSpec& device, SourceHashes& hashes) {
+std::string why_unusable(const TrialKey& key, const Binary& binary, CurrentSources& sources) {
   if (find_family(key.family) != nullptr) {  // else nothing else matters
     if (binary.hash.empty()) return "its machine code is not stored here: tune again";
-    if (!runs_on(binary.target, device)) return fmt::format("compiled for {}", binary.target);
+    if (!runs_on(binary.target, sources.device())) return fmt::format("compiled for {}", binary.target);
   }
-  return why_changed(key, device, hashes, capability_of(binary.target));
+  return why_changed(key, sources, capability_of(binary.target));
 }
 
 /// Those of the kernels that this program can launch, each looked at once.
 class Usable {
  public:
-  Usable(const ServedDecisions& served, const DeviceSpec& device, SourceHashes& hashes)
-      : served_(served), device_(device), hashes_(hashes), kernels_(served.kernels.size()) {}
+  Usable(const ServedDecisions& served, CurrentSources& sources)
+      : served_(served), sources_(sources), kernels_(served.kernels.size()) {}
 
   /// Null if it cannot launch that of the size.
   std::shared_ptr<const Kernel> kernel(const ServedSize& size) {
     auto& known = kernels_[size.kernel];
     if (known) return *known;
     const ServedKernel& kernel = served_.kernels[size.kernel];
-    const TrialKey key{key_of(device_), size.problem, kernel.family, kernel.config, kernel.source_hash, size.evidence};
-    if (why_unusable(key, kernel.binary, device_, hashes_).empty()) {
+    const TrialKey key{key_of(sources_.device()), size.problem, kernel.family, kernel.config,
+                       kernel.source_hash,        size.evidence};
+    if (why_unusable(key, kernel.binary, sources_).empty()) {
       known = std::make_shared<const Kernel>(Kernel{find_family(kernel.family), Config::parse(kernel.config),
                                                     kernel.binary.hash, kernel.binary.registers});
     } else if (!is_of_size(key)) {
@@ -107,34 +105,49 @@ class Usable {
   bool is_of_size(const TrialKey& key) const {
     const Family* family = find_family(key.family);
     const auto config = family != nullptr ? config_of(*family, key) : std::nullopt;
-    return config && !family->legal_plan(key.problem, *config, device_);
+    return config && !family->legal_plan(key.problem, *config, sources_.device());
   }
 
   const ServedDecisions& served_;
-  const DeviceSpec& device_;
-  SourceHashes& hashes_;
+  CurrentSources& sources_;
   std::vector<std::optional<std::shared_ptr<const Kernel>>> kernels_;
 };
 
 }  // namespace
 
 std::string why_changed(const TrialKey& key, const DeviceSpec& device, const TemplateFiles& files, int capability) {
-  SourceHashes hashes(files);
-  return why_changed(key, device, hashes, capability);
+  CurrentSources sources(device, files);
+  return why_changed(key, sources, capability);
 }
 
 std::string why_unusable(const TrialKey& key, const Binary& binary, const DeviceSpec& device,
                          const TemplateFiles& files) {
-  SourceHashes hashes(files);
-  return why_unusable(key, binary, device, hashes);
+  CurrentSources sources(device, files);
+  return why_unusable(key, binary, sources);
+}
+
+const std::string& CurrentSources::fallback_hash(const Problem& problem, int capability) {
+  const auto [entry, is_new] = fallbacks_.try_emplace({problem.precision, problem.layout, capability});
+  if (is_new) {
+    const Family& family = fallback_family();
+    const Problem any = packed_problem(problem.precision, problem.layout, 1, 1, 1);
+    const Config config = family.default_config(any);
+    entry->second = hash(family, any, config, family.plan(any, config, device_), capability);
+  }
+  return entry->second;
 }
 
 StoredKernels load_kernels(Store& store, const DeviceSpec& device, const TemplateFiles& files) {
+  CurrentSources sources(device, files);
+  return load_kernels(store, sources);
+}
+
+StoredKernels load_kernels(Store& store, CurrentSources& sources) {
+  const DeviceSpec& device = sources.device();
   StoredKernels kernels;
   std::set<std::string> targets{compile_target(device, {compute_capability(device)}).name};
   const ServedDecisions served = store.served(key_of(device));
-  SourceHashes hashes(files);
-  Usable usable(served, device, hashes);
+  Usable usable(served, sources);
   kernels.winners.reserve(served.sizes.size());
   for (const ServedSize& size : served.sizes) {
     auto kernel = usable.kernel(size);
@@ -157,7 +170,7 @@ StoredKernels load_kernels(Store& store, const DeviceSpec& device, const Templat
   }
   for (const Precision precision : kAllPrecisions) {
     for (const Layout layout : kAllLayouts) {
-      add_fallback(store, device, hashes, packed_problem(precision, layout, 1, 1, 1), targets, kernels);
+      add_fallback(store, sources, packed_problem(precision, layout, 1, 1, 1), targets, kernels);
     }
   }
   return kernels;

@@ -16,13 +16,13 @@ namespace {
 constexpr double kReach = 2;              // octaves: the unit of distances
 constexpr double kSoftening = 0.05;       // squared distance within which sizes count as one
 constexpr double kCommonWeight = 1;       // of what all kernels have in common
-constexpr std::size_t kAround = 24;       // sizes that have a say
+constexpr int kAround = 24;               // sizes that have a say
 constexpr double kCaution = 0.4;          // logarithm of caution() for a kernel that is unknown here
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
 
-constexpr std::size_t kShells = 64;   // by squared distance; all that is farther away is in the last one
-constexpr float kShellsPerUnit = 16;  // of some hundred sizes those with a say are in the first few
-constexpr float kRounding = 0.01F;    // shells: more than rounded places are off by, in all shells but the last
+constexpr std::size_t kGroups = 64;  // of sizes: enough for some more than have a say
+constexpr std::size_t kDepth = 8;    // blocks that a group has a size of, at most
+constexpr float kRounding = 1e-3F;   // more than squared distances of rounded places are off by, of them and of 1
 
 /// In units of kReach.
 Octaves place_of(const Problem& problem) {
@@ -35,20 +35,36 @@ double squared_distance(const Octaves& x, const Octaves& y) {
   return apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
 }
 
-/// In which shell each of some places lies. One step for all of them after another, so that vector units do it.
-template <std::size_t count>
-std::array<float, count> shells_of(const std::array<std::array<float, count>, 3>& places,
-                                   const std::array<float, 3>& at) {
-  constexpr float kLast = kShells - 1;
-  std::array<float, count> shells;
-  for (std::size_t i = 0; i < count; ++i) {
+/// From some places. One step for all of them after another, so that vector units do it.
+template <class Floats>
+Floats squared_distances(const std::array<Floats, 3>& places, const std::array<float, 3>& at) {
+  Floats squares;
+  for (std::size_t i = 0; i < squares.size(); ++i) {
     const float m = places[0][i] - at[0];
     const float n = places[1][i] - at[1];
     const float k = places[2][i] - at[2];
-    const float shell = (m * m + n * n + k * k) * kShellsPerUnit;
-    shells[i] = shell < kLast ? shell : kLast;
+    squares[i] = m * m + n * n + k * k;
   }
-  return shells;
+  return squares;
+}
+
+/// A squared distance within which `least` to `most` of those given lie; more only where many are equal. By halving,
+/// since no branch depends on one of them then: a processor would guess half of those wrong.
+template <class Real>
+Real reach_of(const std::vector<Real>& squares, int least, int most) {
+  constexpr int kSteps = 24;
+  Real too_near = 0;
+  Real enough = std::numeric_limits<Real>::infinity();
+  if (squares.size() <= static_cast<std::size_t>(most)) return enough;
+  Real reach = 0.25;
+  for (int step = 0; step < kSteps; ++step) {
+    int within = 0;
+    for (const Real square : squares) within += square <= reach ? 1 : 0;
+    if (within >= least && within <= most) return reach;
+    (within < least ? too_near : enough) = reach;
+    reach = std::isinf(enough) ? 4 * too_near : too_near == 0 ? enough / 4 : std::sqrt(too_near * enough);
+  }
+  return enough;
 }
 
 }  // namespace
@@ -83,46 +99,57 @@ LearntTimes::LearntTimes(const std::vector<KernelTime>& times) {
   }
 }
 
-/// As many sizes as have a say, in no order. How many lie in each of a row of shells around the place tells which few
-/// are worth comparing.
+/// As many sizes as have a say, in no order. Sizes are in groups, and where as many groups as that have one within a
+/// distance, no other size is worth comparing.
 std::vector<LearntTimes::Near> LearntTimes::nearest(const Octaves& at) const {
   const std::array<float, 3> here{static_cast<float>(at[0]), static_cast<float>(at[1]), static_cast<float>(at[2])};
-  std::vector<std::array<float, kBlock>> shells(blocks_.size());
-  std::array<std::uint32_t, kShells> in_shell{};
-  for (std::size_t block = 0; block < blocks_.size(); ++block) {
-    shells[block] = shells_of(blocks_[block].at, here);
-    for (const float shell : shells[block]) ++in_shell[static_cast<std::size_t>(static_cast<int>(shell))];
+  const std::size_t depth = std::clamp<std::size_t>(blocks_.size() * kBlock / kGroups, 1, kDepth);
+  std::vector<Floats> squares(blocks_.size());
+  std::vector<float> least;  // of each group
+  least.reserve(blocks_.size() * kBlock);
+  for (std::size_t first = 0; first < blocks_.size(); first += depth) {
+    Floats of_groups;
+    of_groups.fill(std::numeric_limits<float>::infinity());
+    for (std::size_t block = first; block < std::min(first + depth, blocks_.size()); ++block) {
+      squares[block] = squared_distances(blocks_[block].at, here);
+      for (std::size_t i = 0; i < kBlock; ++i) of_groups[i] = std::min(of_groups[i], squares[block][i]);
+    }
+    least.insert(least.end(), of_groups.begin(), of_groups.end());
   }
-  std::size_t last = 0;
-  std::size_t sizes = in_shell[0];
-  while (sizes < kAround && last + 1 < kShells) sizes += in_shell[++last];
-  const float farthest = static_cast<float>(last + 1) + kRounding;
+  float farthest = reach_of(least, kAround, kAround + kAround / 8);
+  farthest += kRounding * (1 + farthest);
   std::vector<std::uint32_t> found(kBlock * blocks_.size());  // written without a branch
   std::size_t last_found = 0;
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
     for (std::size_t i = 0; i < kBlock; ++i) {
       found[last_found] = static_cast<std::uint32_t>(block * kBlock + i);
-      last_found += shells[block][i] <= farthest ? 1 : 0;
+      last_found += squares[block][i] <= farthest ? 1 : 0;
     }
   }
   std::vector<Near> near;
+  std::vector<double> exactly;
   near.reserve(last_found);
+  exactly.reserve(last_found);
   for (std::size_t i = 0; i < last_found && found[i] < places_.size(); ++i) {
-    near.push_back({squared_distance(at, places_[found[i]]), found[i]});
+    exactly.push_back(squared_distance(at, places_[found[i]]));
+    near.push_back({exactly.back(), found[i]});
   }
-  const std::size_t count = std::min(kAround, near.size());
-  std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end(),
-                   [](const Near& x, const Near& y) {
-                     return std::tuple(x.squared_distance, x.size) < std::tuple(y.squared_distance, y.size);
-                   });
-  near.resize(count);
+  if (near.size() <= kAround) return near;
+  const double reach = reach_of(exactly, kAround, kAround);
+  std::erase_if(near, [&](const Near& each) { return each.squared_distance > reach; });
+  if (near.size() > kAround) {  // of equally near ones the first
+    std::nth_element(near.begin(), near.begin() + kAround, near.end(), [](const Near& x, const Near& y) {
+      return std::tuple(x.squared_distance, x.size) < std::tuple(y.squared_distance, y.size);
+    });
+    near.resize(kAround);
+  }
   return near;
 }
 
 LearntTimes::Around LearntTimes::around(const Problem& problem) const {
   Around around;
   around.places_.resize(kernels_);
-  around.sums_.reserve(2 * kAround);
+  around.sums_.reserve(std::size_t{2} * kAround);
   double weights = 0;
   for (const Near& near : nearest(place_of(problem))) {
     const double weight = 1 / ((kSoftening + near.squared_distance) * (kSoftening + near.squared_distance));
@@ -159,16 +186,25 @@ double LearntTimes::Around::caution(std::uint32_t kernel) const {
   return std::exp(kCaution / (1 + sum_of(kernel).weight));
 }
 
-std::vector<std::uint32_t> LearntTimes::Around::promising(std::size_t unordered) const {
-  std::vector<std::uint32_t> kernels;
-  kernels.reserve(sums_.size());
-  for (const Sum& sum : sums_) {
-    if (sum.gain > 0) kernels.push_back(sum.kernel);
+/// Those that gain the most; of equal ones the first.
+std::vector<std::uint32_t> LearntTimes::Around::best_of(std::vector<Promise>& promises, std::size_t most) {
+  if (promises.size() > most) {
+    std::vector<double> per_gain;
+    per_gain.reserve(promises.size());
+    for (const Promise& each : promises) per_gain.push_back(1 / each.gain);
+    const double reach = reach_of(per_gain, static_cast<int>(most), static_cast<int>(most));
+    std::erase_if(promises, [&](const Promise& each) { return 1 / each.gain > reach; });
   }
-  if (kernels.size() <= unordered) return kernels;
-  std::sort(kernels.begin(), kernels.end(), [&](std::uint32_t x, std::uint32_t y) {
-    return std::tuple(-sum_of(x).gain, x) < std::tuple(-sum_of(y).gain, y);
-  });
+  if (promises.size() > most) {
+    const auto last = promises.begin() + static_cast<std::ptrdiff_t>(most);
+    std::nth_element(promises.begin(), last, promises.end(), [](const Promise& x, const Promise& y) {
+      return std::tuple(-x.gain, x.kernel) < std::tuple(-y.gain, y.kernel);
+    });
+    promises.resize(most);
+  }
+  std::vector<std::uint32_t> kernels;
+  kernels.reserve(promises.size());
+  for (const Promise& each : promises) kernels.push_back(each.kernel);
   return kernels;
 }
 

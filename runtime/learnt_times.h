@@ -40,9 +40,17 @@ class LearntTimes {
     /// choice compares expected times multiplied by it.
     double caution(std::uint32_t kernel) const;
 
-    /// The kernels that came off best in the measured sizes around here, the most promising first; where there are no
-    /// more than `unordered`, in no order.
-    std::vector<std::uint32_t> promising(std::size_t unordered = 0) const;
+    /// The kernels that came off best in the measured sizes around here, of those that `is_asked_for(kernel)` says: at
+    /// most so many, in no order.
+    template <class IsAskedFor>
+    std::vector<std::uint32_t> promising(std::size_t most, const IsAskedFor& is_asked_for) const {
+      std::vector<Promise> promises;
+      promises.reserve(sums_.size());
+      for (const Sum& sum : sums_) {
+        if (sum.gain > 0 && is_asked_for(sum.kernel)) promises.push_back({sum.gain, sum.kernel});
+      }
+      return best_of(promises, most);
+    }
 
    private:
     friend class LearntTimes;
@@ -52,7 +60,12 @@ class LearntTimes {
       double error = 0;  ///< logarithms, weighted
       double gain = 0;   ///< what it loses less than a kernel that is unknown, weighted
     };
+    struct Promise {
+      double gain = 0;
+      std::uint32_t kernel = 0;
+    };
     Sum sum_of(std::uint32_t kernel) const;
+    static std::vector<std::uint32_t> best_of(std::vector<Promise>& promises, std::size_t most);
 
     std::vector<Sum> sums_;              ///< of kernels that were measured around here
     std::vector<std::uint32_t> places_;  ///< by kernel: 1 + that of its sum; 0: it has none
@@ -79,9 +92,10 @@ class LearntTimes {
   std::vector<Near> nearest(const Octaves& at) const;
 
   static constexpr std::size_t kBlock = 8;
+  using Floats = std::array<float, kBlock>;
   /// Places of sizes in a row, in the order in which vector units take them.
   struct Block {
-    std::array<std::array<float, kBlock>, 3> at;
+    std::array<Floats, 3> at;
   };
   std::vector<Block> blocks_;    ///< of the places, rounded: every look-up goes through all of these
   std::vector<Octaves> places_;  ///< of the sizes

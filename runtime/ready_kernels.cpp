@@ -139,9 +139,13 @@ ReadyPtr ReadyKernels::one_by_one(const Ready& each, std::string_view why, bool 
 
 /// The model's time of a choice that is not compiled yet, of each product.
 double ReadyKernels::model_us(const Choice& choice, const Demand& demand) const {
-  const Problem timed = with_depth(demand.problem);
-  const LaunchPlan plan = choice.family->plan(timed, choice.config, device_);
-  return predict(timed, plan, device_, 0, demand.products).time_us / static_cast<double>(demand.products);
+  return model_us(choice.family->plan(with_depth(demand.problem), choice.config, device_), demand);
+}
+
+/// The same of its plan.
+double ReadyKernels::model_us(const LaunchPlan& plan, const Demand& demand) const {
+  const double time_us = predict(with_depth(demand.problem), plan, device_, 0, demand.products).time_us;
+  return time_us / static_cast<double>(demand.products);
 }
 
 std::optional<Choice> ReadyKernels::to_compile(const Demand& demand) const {
@@ -164,9 +168,10 @@ std::optional<Choice> ReadyKernels::first_pick(const Demand& demand) {
   if (is_new) return entry->second = to_compile(demand);
   std::optional<Choice> choice = entry->second;
   if (!choice) return std::nullopt;
-  if (!choice->family->legal_plan(with_depth(problem), choice->config, device_)) return std::nullopt;
-  choice->expected_us = model_us(*choice, demand);
-  choice->plan = choice->family->plan(problem, choice->config, device_);
+  auto plan = choice->family->legal_plan(with_depth(problem), choice->config, device_);
+  if (!plan) return std::nullopt;
+  choice->expected_us = model_us(*plan, demand);
+  choice->plan = problem.k > 0 ? *std::move(plan) : choice->family->plan(problem, choice->config, device_);
   choice->why = "nothing is tuned for this call: what was compiled for another one";
   return choice;
 }

@@ -139,6 +139,7 @@ class ReadyKernels {
   std::optional<Finish> finish(CUcontext context, const Problem& problem, const Fusion& fusion, Compile compile);
   void prepare_fallback(CUcontext context, const Problem& problem, Compile compile);
   double model_us(const Choice& choice, const Demand& demand) const;
+  double model_us(const LaunchPlan& plan, const Demand& demand) const;
   std::optional<Choice> to_compile(const Demand& demand) const;
   std::optional<Choice> first_pick(const Demand& demand);
   Choice chosen(const Problem& problem) const;

@@ -19,12 +19,16 @@ bool is_name(std::string_view text) {
   });
 }
 
-WrittenSetting split_setting(std::string_view token) {
+struct SettingText {
+  std::string_view name;
+  std::string_view value;
+};
+
+/// Nothing of what is not NAME=VALUE.
+std::optional<SettingText> split_setting(std::string_view token) {
   const std::size_t equals = token.find('=');
-  if (equals == std::string_view::npos || !is_name(token.substr(0, equals))) {
-    throw UsageError(fmt::format("configuration: '{}' is not NAME=VALUE; write it like BM=128", token));
-  }
-  return {std::string(token.substr(0, equals)), std::string(token.substr(equals + 1))};
+  if (equals == std::string_view::npos || !is_name(token.substr(0, equals))) return std::nullopt;
+  return SettingText{token.substr(0, equals), token.substr(equals + 1)};
 }
 
 }  // namespace
@@ -41,11 +45,15 @@ std::vector<WrittenSetting> split_settings(std::string_view text) {
   std::size_t begin = text.find_first_not_of(kSpace);
   while (begin != std::string_view::npos) {
     const std::size_t end = std::min(text.find_first_of(kSpace, begin), text.size());
-    WrittenSetting setting = split_setting(text.substr(begin, end - begin));
-    if (std::any_of(settings.begin(), settings.end(), [&](const auto& other) { return other.name == setting.name; })) {
-      throw UsageError(fmt::format("configuration: '{}' is given twice; keep one of them", setting.name));
+    const std::string_view token = text.substr(begin, end - begin);
+    const auto setting = split_setting(token);
+    if (!setting) {
+      throw UsageError(fmt::format("configuration: '{}' is not NAME=VALUE; write it like BM=128", token));
     }
-    settings.push_back(std::move(setting));
+    if (std::any_of(settings.begin(), settings.end(), [&](const auto& other) { return other.name == setting->name; })) {
+      throw UsageError(fmt::format("configuration: '{}' is given twice; keep one of them", setting->name));
+    }
+    settings.push_back({std::string(setting->name), std::string(setting->value)});
     begin = text.find_first_not_of(kSpace, end);
   }
   return settings;
@@ -85,6 +93,22 @@ std::string Config::text() const {
     text.append(setting.name).append(1, '=').append(std::to_string(setting.value));
   }
   return text;
+}
+
+// Without a text for each setting, since every row that is read or written is asked.
+bool Config::is_text(std::string_view text) {
+  if (text.empty()) return true;
+  std::vector<std::string_view> names;
+  while (true) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const auto setting = split_setting(text.substr(0, end));
+    if (!setting || std::find(names.begin(), names.end(), setting->name) != names.end()) return false;
+    const auto value = whole_number(setting->value);
+    if (!value || fmt::format_int(*value).str() != setting->value) return false;
+    if (end == text.size()) return true;
+    names.push_back(setting->name);
+    text.remove_prefix(end + 1);
+  }
 }
 
 }  // namespace mmtune

@@ -54,6 +54,9 @@ class Config {
 
   std::string text() const;
 
+  /// Whether this is what text() says of some configuration.
+  static bool is_text(std::string_view text);
+
   friend bool operator==(const Config&, const Config&) = default;
 
  private:

@@ -52,15 +52,39 @@ struct Floors {
 
 Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device);
 
-/// What of a plan decides its time, and does not depend on the extents.
+/// What of a plan decides its time on a device, and does not depend on the extents. Equal ones take equal times.
 struct PlanCost {
-  WorkEstimate work;
-  double block_warps = 1;
-  int cluster = 1;  ///< blocks
+  Fetch fetch = Fetch::loads;
+  bool batches = true;  ///< one launch computes several products
+  bool persistent = false, hides_stores = false, shares_last_wave = false, multicasts = false;  ///< see WorkEstimate
+  bool meets = true;  ///< threads of a block wait for each other after every iteration
+  int tile_m = 1, tile_n = 1, tile_k = 1, split_k = 1;  ///< likewise
+  std::int64_t kept_bytes = 0;                          ///< likewise
   int steps = 1;
-  int blocks_per_sm = 0;               ///< 0: none fits, or the device lacks the unit
-  double multiply_adds_per_clock = 0;  ///< of an SM, by the unit that the kernel uses
-  bool batches = true;                 ///< one launch computes several products
+  int cluster = 1;        ///< blocks
+  int blocks_per_sm = 0;  ///< 0: none fits, or the device lacks the unit
+  double block_warps = 1;
+
+  // Of a block and one step of tile_k along k, an iteration.
+  double fetched_bytes = 0;
+  double operand_bytes = 0;     ///< of A and B that are multiplied, whichever block fetched them
+  double iterations_ahead = 0;  ///< that are fetched meanwhile
+  // The same in clocks of an SM,
+  double fma_clocks = 0;    ///< of multiply-adds, padding included, at the full rate,
+  double issue_clocks = 0;  ///< and of all that is issued
+  double smem_clocks = 0;   ///< of shared memory
+  double load_latency = 0;  ///< of reading operands from there
+  double fetch_clocks = 0;  ///< of device memory for all that is fetched, as if L2 had nothing of it
+
+  // Of a block's tile of C.
+  double result_bytes = 0;
+  double store_clocks = 0;  ///< of device memory
+
+  // Of the device, as this kernel uses it.
+  double sm_count = 0;            ///< that whole clusters occupy
+  double l2_bytes_per_clock = 0;  ///< of an SM while all load
+
+  friend bool operator==(const PlanCost&, const PlanCost&) = default;
 };
 
 /// Registers as for predict().
@@ -71,9 +95,12 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products = 1);
 
-/// Its time alone.
+/// Its time alone, which takes half as long to work out.
 double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                   std::int64_t products = 1);
+
+/// No more than predict_us() says, in a tenth of the time: all that is issued, at the full rate of all SMs.
+double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products = 1);
 
 /// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)
 /// plan.work.registers. The time is infinite where a block does not fit the device or the device lacks the unit that

@@ -106,7 +106,8 @@ std::string fault_of(const T& record) {
     if (!fault.empty()) return;
     fault = fault_of_value(record.*member, rules...);
     if (fault.empty()) return;
-    fault.insert(0, Record<decltype(value_type(member))> ? "." : ": ").insert(0, name);
+    // Not inserted: g++ 12 warns of a copy that is not there (gcc.gnu.org/PR105329).
+    fault = std::string(name).append(Record<decltype(value_type(member))> ? "." : ": ").append(fault);
   });
   if constexpr (requires { record.contradiction(); }) {
     if (fault.empty()) fault = record.contradiction();

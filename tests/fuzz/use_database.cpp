@@ -4,6 +4,11 @@
 #include "runtime/dispatch.h"
 #include "tests/fuzz/database.h"
 
+/// What an input frees is a few megabytes, so that no more than that has to be kept to find a use of it; the
+/// sanitizer's usual quarter of a gigabyte lies in no cache. And where memory was taken matters only once something is
+/// found: then ASAN_OPTIONS, which comes after this, asks for it.
+extern "C" const char* __asan_default_options() { return "quarantine_size_mb=16:malloc_context_size=1"; }
+
 namespace mmtune::fuzz {
 
 namespace {
@@ -29,8 +34,8 @@ void read(Store& store) {
 
 /// What the library makes of it: kernels for sizes that are tuned, near a tuned one, and absurd.
 void dispatch(Store& store) {
-  const DispatchTable table(SampleDatabase::gpu(),
-                            load_kernels(store, SampleDatabase::gpu(), TemplateFiles::embedded()));
+  static CurrentSources sources(SampleDatabase::gpu(), TemplateFiles::embedded());
+  const DispatchTable table(SampleDatabase::gpu(), load_kernels(store, sources));
   for (const std::int64_t m : {std::int64_t{1}, std::int64_t{512}, std::int64_t{1} << 40}) {
     const Choice choice = table.choose(packed_problem(Precision::fp32, Layout::nn, m, 256, 1024));
     require(choice.family != nullptr && !choice.plan.steps.empty(), "there is always something to run");

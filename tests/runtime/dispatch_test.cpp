@@ -234,13 +234,13 @@ class ManyWinners : public Dispatch {
     const auto near = std::find_if(by_distance.begin(), by_distance.end(), runs);
     if (near == by_distance.end()) return nullptr;
     const auto around = learnt.around(problem);
-    std::vector<std::uint32_t> weighed = around.promising();
-    weighed.resize(std::min<std::size_t>(63, weighed.size()));
     const auto number_of = [&](const Kernel* kernel) {
       const auto is_it = [&](const auto& each) { return each.get() == kernel; };
       return static_cast<std::uint32_t>(std::find_if(kernels_.begin(), kernels_.end(), is_it) - kernels_.begin());
     };
-    weighed.push_back(number_of((*near)->kernel.get()));
+    const std::uint32_t nearest = number_of((*near)->kernel.get());
+    auto weighed = around.promising(63, [&](std::uint32_t number) { return number != nearest; });
+    weighed.push_back(nearest);
     const Kernel* best = nullptr;
     double best_us = std::numeric_limits<double>::infinity();
     for (const std::uint32_t number : weighed) {

@@ -8,6 +8,7 @@
 
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
+#include "templates/space.h"
 
 namespace mmtune {
 namespace {
@@ -38,6 +39,33 @@ TEST(KernelModel, SaysWhatThePlanOfTheSizeWouldSay) {
           << family->name() << " " << to_string(layout);
     }
   }
+}
+
+TEST(KernelModel, ABoundIsNeverMoreThanTheTimeAndSeldomMuchLess) {
+  const DeviceSpec& device = catalog_gpu("h200");
+  int all = 0;
+  int close = 0;
+  for (const Family* family : families()) {
+    for (const Precision precision : {Precision::fp32, Precision::fp16}) {
+      const Problem middle = packed_problem(precision, Layout::nn, 2048, 2048, 2048);
+      const SearchSpace space(*family, middle, device);
+      for (const RankedConfig& ranked : space.ranked(50)) {
+        const KernelModel model(*family, space.config(ranked.number), middle, device, 96);
+        for (const auto& [m, n, k] : kSizes) {
+          for (const std::int64_t products : {1, 64}) {
+            const Problem problem = packed_problem(precision, Layout::nn, m, n, k);
+            const double least = model.least_us(problem, device, products);
+            const double time = model.time_us(problem, device, products);
+            EXPECT_LE(least, time) << family->name() << " " << space.config(ranked.number).text();
+            ++all;
+            close += least > time / 4 ? 1 : 0;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(all, 2000);
+  EXPECT_GT(close, all / 2) << "what is always far below rules nothing out";
 }
 
 TEST(KernelModel, KnowsWhatTheWorkspaceCosts) {

@@ -11,17 +11,22 @@
 namespace mmtune {
 namespace {
 
-using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+using testing::UnorderedElementsAreArray;
 
 Problem fp32_problem(std::int64_t m, std::int64_t n, std::int64_t k) {
   return packed_problem(Precision::fp32, Layout::nn, m, n, k);
+}
+
+std::vector<std::uint32_t> promising(const LearntTimes::Around& around, std::size_t most) {
+  return around.promising(most, [](std::uint32_t) { return true; });
 }
 
 TEST(LearntTimes, WithoutTimesTheModelStands) {
   const auto around = LearntTimes().around(fp32_problem(64, 64, 64));
   EXPECT_EQ(around.factor(0), 1);
   EXPECT_GT(around.caution(0), 1);
-  EXPECT_TRUE(around.promising().empty());
+  EXPECT_TRUE(promising(around, 9).empty());
 }
 
 TEST(LearntTimes, OneTimeCorrectsTheModelForAllKernelsAndSizes) {
@@ -64,9 +69,12 @@ TEST(LearntTimes, PromisingKernelsAreTheFastestOfNearSizes) {
                            {3, fp32_problem(256, 256, 256), 50, 10},
                            {0, fp32_problem(4096, 4096, 4096), 700, 700},
                            {1, fp32_problem(4096, 4096, 4096), 2000, 700}});
-  EXPECT_THAT(times.around(fp32_problem(300, 256, 256)).promising(), ElementsAre(2, 1, 0))
-      << "3 takes five times as long";
-  EXPECT_EQ(times.around(fp32_problem(4096, 4000, 4096)).promising().front(), 0u);
+  const auto around = times.around(fp32_problem(300, 256, 256));
+  EXPECT_THAT(promising(around, 1), UnorderedElementsAre(2));
+  EXPECT_THAT(promising(around, 2), UnorderedElementsAre(2, 1));
+  EXPECT_THAT(promising(around, 9), UnorderedElementsAre(2, 1, 0)) << "3 takes five times as long";
+  EXPECT_THAT(around.promising(2, [](std::uint32_t kernel) { return kernel != 2; }), UnorderedElementsAre(1, 0));
+  EXPECT_THAT(promising(times.around(fp32_problem(4096, 4000, 4096)), 1), UnorderedElementsAre(0));
 }
 
 /// What learnt_times.h says, by the formula over sizes sorted by distance.
@@ -120,6 +128,36 @@ TEST(LearntTimes, AreWhatLookingAtAllSizesSays) {
       EXPECT_NEAR(around.factor(kernel), expected.factor, 1e-9) << to_string(problem) << " of " << count;
       EXPECT_NEAR(around.caution(kernel), expected.caution, 1e-9) << to_string(problem) << " of " << count;
     }
+  }
+}
+
+TEST(LearntTimes, AsManyAsAreAskedForAreThoseThatGainMost) {
+  std::mt19937 random(4);
+  const auto extent = [&] { return static_cast<std::int64_t>(16 << random() % 8); };
+  std::vector<KernelTime> times;
+  for (std::uint32_t size = 0; size < 40; ++size) {
+    const Problem problem = fp32_problem(extent(), extent(), extent());
+    for (std::uint32_t kernel = 0; kernel < 60; kernel += 2 + 2 * (random() % 4)) {
+      const double median_us = 10 + static_cast<double>(random() % 8);
+      for (const std::uint32_t twin : {kernel, kernel + 1}) times.push_back({twin, problem, median_us, 10});
+    }
+  }
+  const LearntTimes learnt(times);
+  for (int round = 0; round < 20; ++round) {
+    const auto around = learnt.around(fp32_problem(extent(), extent(), extent()));
+    // One by one: the best of those that are left.
+    std::vector<std::uint32_t> best;
+    const auto is_left = [&](std::uint32_t kernel) {
+      return std::find(best.begin(), best.end(), kernel) == best.end();
+    };
+    while (true) {
+      EXPECT_THAT(promising(around, best.size()), UnorderedElementsAreArray(best));
+      const auto next = around.promising(1, is_left);
+      if (next.empty()) break;
+      best.push_back(next.front());
+    }
+    EXPECT_GT(best.size(), 20u);
+    for (std::size_t i = 0; i < best.size(); i += 2) EXPECT_EQ(best[i] + 1, best[i + 1]) << "of equal ones the first";
   }
 }
 
