@@ -12,8 +12,8 @@
 //     along k                     LANES * VEC steps               OWN positions                LANES lanes
 //     along its extent            LANES * VEC positions           OWN * VEC positions          32 / LANES lanes
 //
-// With STAGES > 1 they are copied asynchronously, that many stages, to shared memory, where only the thread itself reads
-// them; else they are loaded to registers, with NARROW = 0 a stage ahead.
+// With STAGES > 1 they are copied asynchronously, that many stages, to shared memory, where only the thread itself
+// reads them; else they are loaded to registers, with NARROW = 0 a stage ahead.
 //
 // The narrow operand passes through shared memory, widened, in two stages (NARROW = 0), or every thread loads its part
 // itself (NARROW = 1). Positions beyond C are clamped or zero: they feed only results that are never stored. Steps
