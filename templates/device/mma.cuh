@@ -1,7 +1,7 @@
 // Matrix multiply-accumulate by a warp (sm_75 and later): PTX ISA, Matrix Multiply-Accumulate Operation Using mma
 // Instruction. All formats are multiplied in pieces of the same shape in bytes, 16 rows of A or 16 columns of B by 32
-// bytes along k; those of fp64 have PIECE_BYTES along k, 32 or 64. With lane = thread % 32, g = lane / 4, t = lane % 4, a
-// thread has of a piece
+// bytes along k; those of fp64 have PIECE_BYTES along k, 32 or 64. With lane = thread % 32, g = lane / 4, t = lane % 4,
+// a thread has of a piece
 //
 //     at[2 h + r]  of A, at[2 r + h] of B: the 4 bytes number t of half h along k, in row g + 8 r  (1, 2 or 4 bytes)
 //     at[2 h + r]  of A, at[HALVES r + h] of B: the same of elements of fp64, of which 4 are a half
