@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -39,6 +41,14 @@ inline std::string others_at_default(std::string_view family, std::initializer_l
 inline std::size_t candidate_count(std::string_view family, std::string_view restriction) {
   const SearchSpace space(family_named(family), small_problem(), catalog_gpu("h200"), parse_restriction(restriction));
   return static_cast<std::size_t>(space.count().searched);
+}
+
+/// A constant that the plan renders; every test that asks has named one that is there.
+inline std::int64_t constant_of(const LaunchPlan& plan, std::string_view name) {
+  const auto found = std::find_if(plan.constants.begin(), plan.constants.end(),
+                                  [&](const Constant& each) { return each.name == name; });
+  if (found == plan.constants.end()) throw std::out_of_range(std::string(name));
+  return found->value;
 }
 
 }  // namespace mmtune::test

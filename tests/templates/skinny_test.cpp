@@ -11,6 +11,7 @@
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "templates/space.h"
+#include "tests/templates/settings.h"
 
 namespace mmtune {
 namespace {
@@ -19,12 +20,6 @@ const Family& skinny() { return family_named("skinny"); }
 
 Config skinny_config(std::string_view settings, const Problem& problem) {
   return skinny().with_defaults(skinny().parse(settings), problem);
-}
-
-std::int64_t skinny_constant(const LaunchPlan& plan, std::string_view name) {
-  const auto found = std::find_if(plan.constants.begin(), plan.constants.end(),
-                                  [name](const Constant& constant) { return constant.name == name; });
-  return found == plan.constants.end() ? -1 : found->value;
 }
 
 TEST(Skinny, TakesTheNarrowOperandToRegistersWhereItsStepsLieSideBySide) {
@@ -74,11 +69,11 @@ TEST(Skinny, AsksForTheAlignmentOfWhatItLoads) {
   const Problem rows = packed_problem(Precision::int8, Layout::nt, 2, 4096, 4096);
   const LaunchPlan both = plan(rows, "SIDE=0 FEW=2 NARROW=1");
   EXPECT_EQ(both.needs, (Alignment{16, 16, 1}));
-  EXPECT_EQ(skinny_constant(both, "VEC"), 16);
-  EXPECT_EQ(skinny_constant(both, "NARROW_VEC"), 16);
+  EXPECT_EQ(test::constant_of(both, "VEC"), 16);
+  EXPECT_EQ(test::constant_of(both, "NARROW_VEC"), 16);
   const LaunchPlan shared = plan(rows, "SIDE=0 FEW=2 NARROW=0");
   EXPECT_EQ(shared.needs, (Alignment{1, 16, 1}));
-  EXPECT_EQ(skinny_constant(shared, "VEC"), 8);
+  EXPECT_EQ(test::constant_of(shared, "VEC"), 8);
   const Problem column = packed_problem(Precision::bf16, Layout::nn, 4096, 1, 4096);
   EXPECT_EQ(plan(column, "SIDE=1 FEW=1 NARROW=1").needs, (Alignment{16, 1, 1}));  // the kernel looks at its address
 }
