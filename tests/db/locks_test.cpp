@@ -54,6 +54,29 @@ TEST_F(StoreTest, ALockThatIsGivenUpWithinTheBudgetIsNoFault) {
   EXPECT_TRUE(Store::open(path_, OpenMode::read_only, &budget).find(sample_trial().key));
 }
 
+TEST_F(StoreTest, AProcessThatHasJustGoneOnStopsAgain) {
+  const pid_t writer = in_child([] {
+    stop_between_writes();
+    while (true) const WriteGate gate;
+  });
+  std::this_thread::sleep_for(microseconds(50'000));
+  for (int round = 0; round < 100; ++round) {
+    kill(writer, SIGTSTP);
+    int status = 0;
+    pid_t stopped = 0;
+    for (int tries = 0; stopped == 0 && tries < 10'000; ++tries) {
+      std::this_thread::sleep_for(microseconds(1000));
+      stopped = waitpid(writer, &status, WUNTRACED | WNOHANG);
+    }
+    EXPECT_EQ(stopped, writer) << round;
+    if (stopped != writer) break;
+    EXPECT_TRUE(WIFSTOPPED(status)) << status;
+    kill(writer, SIGCONT);
+  }
+  kill(writer, SIGKILL);
+  status_of(writer);
+}
+
 TEST_F(StoreTest, AProcessThatIsStoppedKeepsNothingLocked) {
   open();
   const pid_t writer = in_child([&] {
