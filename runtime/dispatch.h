@@ -63,7 +63,7 @@ struct StoredKernels {
   int unusable = 0;  ///< decisions for other kernel sources, another architecture or unknown families
 };
 
-/// What this program renders for a GPU, by hashes that are kept: whoever reads several databases has one of these. Not
+/// What this program renders for a GPU, by hashes that are kept: one serves all databases that are read together. Not
 /// thread safe.
 class CurrentSources {
  public:

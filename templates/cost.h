@@ -57,9 +57,9 @@ struct PlanCost {
   Fetch fetch = Fetch::loads;
   bool batches = true;  ///< one launch computes several products
   bool persistent = false, hides_stores = false, shares_last_wave = false, multicasts = false;  ///< see WorkEstimate
+  int tile_m = 1, tile_n = 1, tile_k = 1, split_k = 1;                                          ///< likewise
+  std::int64_t kept_bytes = 0;                                                                  ///< likewise
   bool meets = true;  ///< threads of a block wait for each other after every iteration
-  int tile_m = 1, tile_n = 1, tile_k = 1, split_k = 1;  ///< likewise
-  std::int64_t kept_bytes = 0;                          ///< likewise
   int steps = 1;
   int cluster = 1;        ///< blocks
   int blocks_per_sm = 0;  ///< 0: none fits, or the device lacks the unit

@@ -53,8 +53,8 @@ struct Tile {
                                shared_address(tile) + place(step * 16 + half * 8 + lane % 8, row0 / 8 + rows));
     } else if constexpr (SIZE == 8) {
 #pragma unroll
-      for (int i = 0; i < PIECE_BYTES / 16; ++i) {
-        constexpr int HALVES = PIECE_BYTES / 32;
+      for (int i = 0; i < 2 * Piece<Input>::HALVES; ++i) {
+        constexpr int HALVES = Piece<Input>::HALVES;
         const int h = i / 2, r = i % 2;
         piece.at[OF_B ? HALVES * r + h : i] =
             *element(tile, row0 + lane / 4 + 8 * r, (step * HALVES + h) * 4 + lane % 4);

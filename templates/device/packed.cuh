@@ -1,8 +1,10 @@
 // Neighbouring elements as they lie in memory, in 32-bit registers until they are multiplied. The compiler takes a
-// vector of narrower elements apart where it is loaded, and so waits for it there; words it leaves alone.
+// vector of narrower elements apart where it is loaded, and so waits for it there; words it leaves alone. Needs the
+// rendered constant ARCH.
 #pragma once
 
 #include "mmtune/access.cuh"
+#include "mmtune/bytes.cuh"
 #include "mmtune/numeric.cuh"
 
 template <int BYTES>
@@ -70,35 +72,17 @@ __device__ __forceinline__ Packed<T, PIECE * PIECES> gather_packed(const T* sour
   return result;
 }
 
-template <class X, class Y>
-constexpr bool SAME_TYPE = false;
-template <class X>
-constexpr bool SAME_TYPE<X, X> = true;
-
-#ifdef __CUDA_ARCH__
-constexpr int DEVICE_ARCH = __CUDA_ARCH__;
-#else
-constexpr int DEVICE_ARCH = 0;  // the host, in tests
-#endif
-
-#if __CUDA_ARCH__ >= 890
-// Two elements at a time. PTX ISA, Data Movement and Conversion Instructions:
-// cvt.rn.f16x2.e4m3x2. Exact.
-__device__ __forceinline__ void widen_e4m3(float (&values)[4], u32 word) {
-  asm("{ .reg .b16 low, high, first, second, third, fourth; .reg .b32 pair;\n"
-      "mov.b32 {low, high}, %4;\n"
-      "cvt.rn.f16x2.e4m3x2 pair, low; mov.b32 {first, second}, pair; cvt.f32.f16 %0, first; cvt.f32.f16 %1, second;\n"
-      "cvt.rn.f16x2.e4m3x2 pair, high; mov.b32 {third, fourth}, pair; cvt.f32.f16 %2, third; cvt.f32.f16 %3, fourth; }"
-      : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
-      : "r"(word));
-}
-#endif
+// Whether chunks are widened all at once.
+template <class T, int CHUNK>
+constexpr bool WIDENS_PACKED = false;
+template <>
+constexpr bool WIDENS_PACKED<e4m3_t, 4> = ARCH >= 89;
 
 // The values of a chunk; exact.
 template <class T, int N, int CHUNK, class Value>
 __device__ __forceinline__ void widen(Value (&values)[CHUNK], const Packed<T, N>& packed, int chunk) {
   static_assert(CHUNK == Packed<T, N>::CHUNK, "room for a chunk");
-  if constexpr (DEVICE_ARCH >= 890 && SAME_TYPE<T, e4m3_t> && CHUNK == 4) {
+  if constexpr (WIDENS_PACKED<T, CHUNK>) {
     widen_e4m3(values, packed.words.at[chunk]);
   } else {
 #pragma unroll
@@ -112,13 +96,12 @@ constexpr bool MULTIPLIES_PACKED = false;
 template <>
 constexpr bool MULTIPLIES_PACKED<signed char, signed char, 4> = true;
 
-// sum += the products of two chunks, element by element. Four bytes: modulo 2^32. PTX ISA, Integer Arithmetic
-// Instructions: dp4a.
+// sum += the products of two chunks, element by element.
 template <class X, int M, class Y, int N, class Value>
 __device__ __forceinline__ void add_products(Value& sum, const Packed<X, M>& x, const Packed<Y, N>& y, int chunk) {
   constexpr int CHUNK = Packed<X, M>::CHUNK;
-  if constexpr (DEVICE_ARCH >= 610 && MULTIPLIES_PACKED<X, Y, CHUNK>) {
-    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(x.words.at[chunk]), "r"(y.words.at[chunk]));
+  if constexpr (MULTIPLIES_PACKED<X, Y, CHUNK>) {
+    add_products_of_bytes(sum, x.words.at[chunk], y.words.at[chunk]);
   } else {
 #pragma unroll
     for (int i = chunk * CHUNK; i < (chunk + 1) * CHUNK; ++i) sum += value_of(x.element(i)) * value_of(y.element(i));

@@ -118,7 +118,7 @@ struct NarrowInShared {
   }
 };
 
-// NARROW = 1. Every thread loads what it multiplies, and other warps find that in L1; nobody waits for another thread.
+// NARROW = 1. Every thread loads what it multiplies, and other warps find that in L1; no thread waits for another one.
 // IS_FLAT: the steps of a thread lie side by side though the layout does not say so, as those of a single column do.
 template <bool IS_FLAT>
 struct NarrowInRegisters {

@@ -15,7 +15,10 @@ constexpr int WARPGROUP = 128;  // threads
 constexpr int WARP = 32;
 constexpr int STORE_COLUMNS = BN * sizeof(Output) < LINE ? BN : LINE / sizeof(Output);
 constexpr int STORE_LINE = STORE_COLUMNS * sizeof(Output);  // bytes of a line of C
-constexpr int STORE_ROWS = 16;                              // of a box
+// SWAP = 1: lines side by side in a fragment's 64 columns of C, and lines one below the other that are moved at once.
+constexpr int SIDES = 64 / STORE_COLUMNS;
+constexpr int CHUNK = 64 / SIDES;
+constexpr int STORE_ROWS = 16;  // of a box
 // The first of the barriers of the block at which warps meet that share lines of C, one a warpgroup.
 constexpr int FIRST_STORE = 1;
 
@@ -128,8 +131,6 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
 template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void add_columns(const Target& target, Accumulator beta, unsigned char (&buffers)[2][BYTES],
                                             Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
-  constexpr int SIDES = 64 / STORE_COLUMNS;
-  constexpr int CHUNK = 64 / SIDES;
   const int lane = threadIdx.x % WARP;
   const int warp = threadIdx.x % WARPGROUP / WARP;
   const int consumer = threadIdx.x / WARPGROUP;
@@ -277,7 +278,7 @@ __device__ __forceinline__ void store_rows(const Target& target, unsigned char (
 
 // SWAP = 1: puts two neighbouring groups of eight columns of an instruction, which are lines, of a warp's 16 rows,
 // which are columns of C.
-template <class Result, int CHUNK>
+template <class Result>
 __device__ __forceinline__ void put_columns(unsigned char* lines, int group, const Accumulator* sums) {
   const int lane = threadIdx.x % WARP;
   const int warp = threadIdx.x % WARPGROUP / WARP;
@@ -304,8 +305,6 @@ template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void store_columns(const Target& target, unsigned char (&buffers)[2][BYTES],
                                               const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0,
                                               int& buffer) {
-  constexpr int SIDES = 64 / STORE_COLUMNS;  // lines side by side
-  constexpr int CHUNK = 64 / SIDES;          // lines one below the other
   const int warp = threadIdx.x % WARPGROUP / WARP;
   const int consumer = threadIdx.x / WARPGROUP;
   const bool stores = threadIdx.x % WARPGROUP == 0;
@@ -321,7 +320,7 @@ __device__ __forceinline__ void store_columns(const Target& target, unsigned cha
     for (int f = 0; f < FRAGMENTS; ++f) {
 #pragma unroll
       for (int j = 0; j < count / 8; j += 2) {
-        put_columns<Output, CHUNK>(lines + f * 64 * LINE, j, &sums[f][first / 2 + 4 * j]);
+        put_columns<Output>(lines + f * 64 * LINE, j, &sums[f][first / 2 + 4 * j]);
       }
     }
     if (STORE_BOXES) fence_for_accelerator();

@@ -120,7 +120,7 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Opera
 // Adds the sums of the warps that share the steps, halving their number until the first has them all.
 __device__ __forceinline__ void add_warps(Sums& sums, Shared& shared, const Lane& at) {
   const int column = at.e * 32 + threadIdx.x % 32;
-  if constexpr (WARPS_K > 1 && STAGES > 1) __syncthreads();  // nobody reads the stages any more
+  if constexpr (WARPS_K > 1 && STAGES > 1) __syncthreads();  // no thread reads the stages any more
 #pragma unroll
   for (int half = WARPS_K / 2; half > 0; half /= 2) {
     if (at.k >= half && at.k < 2 * half) {

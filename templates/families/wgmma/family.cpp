@@ -71,8 +71,8 @@ struct Wgmma {
     rules.must(p.pingpong == 0 || p.consumers == 2, "PINGPONG takes two consumers");
     rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0, "a consumer has whole fragments");
     // A tile that is contiguous along m or n consists of whole lines, of as many bytes as a swizzle has.
-    rules.must(a_along_k(problem, p) || is_whole(p.bm * types.a.bytes, line_a(problem, p)), "lines along m are whole");
-    rules.must(b_along_k(problem, p) || is_whole(p.bn * types.b.bytes, line_b(problem, p)), "lines along n are whole");
+    rules.must(a_along_k(problem, p) || is_lines(p.bm * types.a.bytes), "lines along m are whole");
+    rules.must(b_along_k(problem, p) || is_lines(p.bn * types.b.bytes), "lines along n are whole");
     rules.must(p.bm % (8 * p.cluster_n) == 0 && p.bn % (8 * p.cluster_m) == 0, "blocks share groups of eight lines");
     if (!rules.ok()) return;
     const bool is_turned = p.swap == 1 && consumer_rows(p) > kFragment;
@@ -91,8 +91,11 @@ struct Wgmma {
     rules.must(p.reduce == 0 || sums(p) % (4 * p.split) == 0, "a block of a cluster adds whole fours of sums");
   }
 
-  /// Whether so many bytes are lines of `line` bytes, and those can be swizzled.
-  static bool is_whole(int bytes, int line) { return std::has_single_bit(unsigned(line)) && bytes % line == 0; }
+  /// Whether a tile so many bytes wide is whole lines that can be swizzled.
+  static bool is_lines(int width_bytes) {
+    const int line = line_of(width_bytes);
+    return std::has_single_bit(static_cast<unsigned>(line)) && width_bytes % line == 0;
+  }
 
   static void size_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);

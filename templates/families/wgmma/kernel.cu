@@ -121,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     barrier_init_fence();
   }
   if constexpr (SPLIT > 1 && REDUCE == 0) launch_dependents();
-  if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_arrive();  // waits, where others' shared memory is first needed
+  if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_arrive();  // waited for where others' shared memory is first needed
   if (threadIdx.x >= PRODUCER) {
     if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
     if (threadIdx.x < READY) {
