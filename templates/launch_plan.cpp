@@ -24,7 +24,7 @@ const LaunchStep& main_step(const LaunchPlan& plan) {
 
 void overlap_steps(LaunchPlan& plan, const DeviceSpec& device) {
   if (compute_capability(device) < 90) return;
-  for (std::size_t i = 1; i < plan.steps.size(); ++i) plan.steps[i].overlaps_previous = true;
+  for (LaunchStep& step : plan.steps) step.overlaps_previous = true;
 }
 
 bool launches_alike(const LaunchPlan& x, const LaunchPlan& y) {

@@ -52,8 +52,8 @@ struct LaunchStep {
   /// are launched then than the GPU holds at once, which only its driver knows: how many multiprocessors may form a
   /// cluster differs from part to part of a chip. One cluster more would begin when all others have ended.
   bool takes_turns = false;
-  /// May start before the step before it has finished, since its kernel waits (templates/device/dependent.cuh). Never a
-  /// plan's first step: calls follow each other as the stream has them.
+  /// May start before the step before it has finished, or before what precedes the call on the stream has, since its
+  /// kernel waits (templates/device/dependent.cuh).
   bool overlaps_previous = false;
   std::vector<Arg> args = {};  ///< in the kernel's order
 
@@ -110,8 +110,8 @@ struct LaunchPlan {
 /// step.
 const LaunchStep& main_step(const LaunchPlan& plan);
 
-/// Lets every step but the first overlap the one before it, on GPUs that can (PTX ISA: griddepcontrol needs sm_90). For
-/// plans whose kernels all keep to what templates/device/dependent.cuh asks.
+/// Lets every step overlap the one before it, and the first what precedes the call on the stream, on GPUs that can (PTX
+/// ISA: griddepcontrol needs sm_90). For plans whose kernels all keep to what templates/device/dependent.cuh asks.
 void overlap_steps(LaunchPlan& plan, const DeviceSpec& device);
 
 /// Whether the same machine code does the same work under both plans: constants are in the code, and estimates change

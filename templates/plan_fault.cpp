@@ -164,7 +164,6 @@ std::string first_fault(std::string_view kind, const std::vector<T>& things, Nam
 
 std::string plan_fault(const LaunchPlan& plan) {
   if (plan.steps.empty()) return "there is no step";
-  if (plan.steps.front().overlaps_previous) return "the first step has none before it to overlap";
   std::set<std::string_view> names;
   const auto constant_fault = [&](const Constant& each) {
     return names.insert(each.name).second ? "" : "it is there twice";

@@ -1,10 +1,19 @@
-// Steps of a plan that overlap (LaunchStep::overlaps_previous; sm_90 and later): one lets the next start early, and
-// that one waits where it first needs what was done before it. On older GPUs nothing overlaps and both do nothing.
+// Steps that overlap (LaunchStep::overlaps_previous; sm_90 and later): each lets the next one start early, and that one
+// waits where it first needs what was done before it. On older GPUs nothing overlaps and both do nothing.
+//
+// The first step of a plan may start before what precedes the call on the stream has finished, a kernel of the
+// application or another call. It waits before it touches global memory at all, and lets nothing start before it has
+// waited, so that later steps may read operands at once.
 //
 // The wait is for the step before alone. It is one for all steps before, and what comes after a plan may rely on all of
 // them, because every step waits: at least one of its blocks, and every block before it touches what an earlier step
-// reads or writes. Such memory is no `const __restrict__` argument, which would promise that it is never written
-// meanwhile. Needs the rendered constant ARCH.
+// reads or writes. Kernels that overlap have no `__restrict__` arguments: those promise that nothing else writes the
+// memory meanwhile, so that it could be read before the wait. Needs the rendered constant ARCH.
+//
+// A step whose blocks call launch_dependents() while they compute lets blocks of the next one, which may be another
+// call's, crowd onto the SMs that have room beside them, while others stay idle: where several blocks fit an SM, the
+// last step does not call it. Blocks of what follows then start when all of its own have ended, which is still earlier
+// than without overlap.
 #pragma once
 
 // Lets the blocks of the next step start, beside the last blocks of this one, once every block has called it or ended.

@@ -27,14 +27,3 @@ __device__ __forceinline__ void pack_tile(void* shared, const Input* source, i64
       target[(k0 + y) * target_ld + first + x] = ALONG_K ? staged[x][y] : staged[y][x];
   }
 }
-
-// A pointer to what a kernel only reads. COPIED says that an earlier step may write it while the kernel already runs
-// (mmtune/dependent.cuh): then nothing may be read before the wait.
-template <class T, bool COPIED>
-struct SourceOf {
-  using type = const T* __restrict__;
-};
-template <class T>
-struct SourceOf<T, true> {
-  using type = const T*;
-};

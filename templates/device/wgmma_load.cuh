@@ -2,7 +2,6 @@
 // rendered constants.
 #pragma once
 
-#include "mmtune/dependent.cuh"
 #include "mmtune/pipeline.cuh"
 #include "mmtune/wgmma_tile.cuh"
 
@@ -42,7 +41,6 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
   unsigned short same_rows = 0;
   for (int i = 0; i < CLUSTER_N; ++i) same_rows |= 1 << (rank_m + i * CLUSTER_M);
   const unsigned short same_columns = ((1 << CLUSTER_M) - 1) << (rank_n * CLUSTER_M);
-  wait_for_previous();
   if constexpr (CLUSTER > 1) cluster_wait();  // the others' barriers are there
   for (int turn = blockIdx.x / CLUSTER; turn < call.turns(); turn += gridDim.x / CLUSTER) {
     const Work work = call.work(turn, rank);

@@ -152,7 +152,8 @@ extern "C" __global__ void negate(long long m, long long n, float* c) {
   expect_product(-2, -3);
 }
 
-/// Three steps that overlap: the first counts calls in A, late; the others wait and hand the count on to B and to C.
+/// Three steps that overlap, as calls do: the first counts calls in A, late; the others wait and hand the count on to B
+/// and to C.
 class GpuOverlap : public GpuLaunch {
  protected:
   static constexpr int kCalls = 3;
@@ -170,7 +171,7 @@ class GpuOverlap : public GpuLaunch {
     for (std::size_t i = 0; i < 3; ++i) {
       plan_.steps[i].kernel = kernels[i];
       plan_.steps[i].args = arguments[i];
-      plan_.steps[i].overlaps_previous = i > 0;
+      plan_.steps[i].overlaps_previous = true;
     }
   }
 
@@ -178,7 +179,7 @@ class GpuOverlap : public GpuLaunch {
   void expect_counted() const {
     const LoadedKernel kernel(build(R"(
 extern "C" __global__ void count(float* a) {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;\ngriddepcontrol.launch_dependents;" ::: "memory");
   const long long begin = clock64();
   while (clock64() - begin < 100000) {}
   a[threadIdx.x] += 1;
@@ -209,7 +210,7 @@ extern "C" __global__ void copy(float* b, float* c) {
   }
 };
 
-TEST_F(GpuOverlap, StepsWaitForTheOneBefore) { expect_counted(); }
+TEST_F(GpuOverlap, StepsAndCallsWaitForTheOneBefore) { expect_counted(); }
 
 TEST_F(GpuOverlap, ResidentOnesToo) {
   plan_.steps[1].resident = true;

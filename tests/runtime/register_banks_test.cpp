@@ -1,12 +1,11 @@
 // Main loops whose multiply-adds never ask one bank of the register file for three operands. A change of the source
-// that looks harmless may cost several percent that way: see docs/kernels.md.
+// that looks harmless may cost several percent that way: see docs/kernels.md. Banks and the reuse cache: Z. Jia et al.,
+// "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, arXiv:1804.06826.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <cstring>
 #include <ostream>
 #include <set>
 #include <string>
@@ -14,40 +13,23 @@
 #include <utility>
 #include <vector>
 
-#include "db/machine_code.h"
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
+#include "tests/runtime/machine_instruction.h"
 #include "tests/runtime/support.h"
 
 namespace mmtune {
 namespace {
 
-/// A machine instruction from compute capability 7.0 on, as two words. NVIDIA publishes no encoding: the fields are
-/// those that github.com/cloudcores/CuAssembler found. Banks and the reuse cache: Z. Jia et al., "Dissecting the NVIDIA
-/// Volta GPU Architecture via Microbenchmarking", 2018, arXiv:1804.06826.
-struct Instruction {
-  std::uint64_t low;
-  std::uint64_t high;
+using test::MachineInstruction;
 
-  static std::uint64_t bits(std::uint64_t word, int first, int count) {
-    return word >> first & ((std::uint64_t{1} << count) - 1);
-  }
-  /// Fused multiply-add of floats, all of them in registers.
-  bool is_multiply_add() const { return bits(low, 0, 12) == 0x223; }
-  std::array<int, 3> sources() const {
-    return {static_cast<int>(bits(low, 24, 8)), static_cast<int>(bits(low, 32, 8)), static_cast<int>(bits(high, 0, 8))};
-  }
-  /// Whether the operand is kept for the next instruction, in the same place.
-  bool keeps(int operand) const { return bits(high, 58 + operand, 1) != 0; }
-};
+/// Fused multiply-add of floats, all of them in registers.
+bool is_multiply_add(const MachineInstruction& instruction) { return instruction.opcode() == 0x223; }
 
 /// Of the one kernel among these that has any to speak of: the other is empty.
-std::vector<Instruction> main_loop(const std::string& cubin) {
-  const std::string code = std::max(machine_code_of(cubin, "gemm"), machine_code_of(cubin, "gemm_tma"),
-                                    [](const auto& x, const auto& y) { return x.size() < y.size(); });
-  std::vector<Instruction> instructions(code.size() / sizeof(Instruction));
-  std::memcpy(instructions.data(), code.data(), instructions.size() * sizeof(Instruction));
-  return instructions;
+std::vector<MachineInstruction> main_loop(const std::string& cubin) {
+  return std::max(test::machine_instructions(cubin, "gemm"), test::machine_instructions(cubin, "gemm_tma"),
+                  [](const auto& x, const auto& y) { return x.size() < y.size(); });
 }
 
 struct MultiplyAdds {
@@ -55,11 +37,11 @@ struct MultiplyAdds {
   int colliding = 0;  ///< three different registers of one bank are read, the even ones or the odd ones
 };
 
-MultiplyAdds count(const std::vector<Instruction>& program) {
+MultiplyAdds count(const std::vector<MachineInstruction>& program) {
   MultiplyAdds result;
-  const Instruction* before = nullptr;  // if that is a multiply-add
-  for (const Instruction& each : program) {
-    if (!each.is_multiply_add()) {
+  const MachineInstruction* before = nullptr;  // if that is a multiply-add
+  for (const MachineInstruction& each : program) {
+    if (!is_multiply_add(each)) {
       before = nullptr;
       continue;
     }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 
 namespace mmtune::shim {
 
@@ -69,6 +70,46 @@ void encode(CUtensorMap& map, const TensorMapLayout& layout) {
   std::memcpy(&map, &box, sizeof(box));
 }
 
+/// The operands of a call before what precedes it on the stream has written them: NaN, or -1, until then.
+class Unwritten {
+ public:
+  Unwritten(const Problem& problem, const Operands& operands) {
+    const PrecisionTraits& types = traits(problem.precision);
+    const std::int64_t products = operands.batch ? operands.batch->products : 1;
+    const Addresses steps = operands.batch ? operands.batch->step_bytes : Addresses{};
+    for (std::int64_t i = 0; i < products; ++i) {
+      const auto of_product = [&](CUdeviceptr first, CUdeviceptr step) {
+        return first + static_cast<CUdeviceptr>(i) * step;
+      };
+      add(of_product(operands.a, steps.a), stored_a(problem), operands.ld.a, types.a.bytes);
+      add(of_product(operands.b, steps.b), stored_b(problem), operands.ld.b, types.b.bytes);
+      add(of_product(operands.c, steps.c), stored_c(problem), operands.ld.c, types.c.bytes);
+    }
+    for (const Row& row : rows_) std::memset(row.address, 0xff, row.bytes.size());
+  }
+
+  void write() const {
+    for (const Row& row : rows_) std::copy(row.bytes.begin(), row.bytes.end(), row.address);
+  }
+
+ private:
+  struct Row {
+    char* address;
+    std::vector<char> bytes;
+  };
+
+  void add(CUdeviceptr address, const StoredShape& shape, std::int64_t ld, int element_bytes) {
+    if (shape.columns == 0) return;
+    for (std::int64_t row = 0; row < shape.rows; ++row) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): kernels get addresses as integers
+      char* const first = reinterpret_cast<char*>(address) + row * ld * element_bytes;
+      rows_.push_back({first, {first, first + shape.columns * element_bytes}});
+    }
+  }
+
+  std::vector<Row> rows_;
+};
+
 }  // namespace
 
 Memory::Memory(std::size_t bytes) : bytes_(bytes) {
@@ -113,8 +154,13 @@ void launch(const Program& program, const LaunchPlan& plan, const Problem& probl
   unify_empty_product(run, given);
 
   KernelArguments arguments(plan, run, given, encode);
+  std::optional<Unwritten> unwritten;
+  if (plan.steps.front().overlaps_previous) unwritten.emplace(run, given);
   const std::function<void(std::size_t)> run_until = [&](std::size_t end) {
-    if (end == 0) return;
+    if (end == 0) {
+      if (unwritten) unwritten->write();
+      return;
+    }
     const LaunchStep& step = plan.steps[end - 1];
     const auto previous = [&] { run_until(end - 1); };
     if (!step.overlaps_previous) previous();

@@ -45,7 +45,8 @@ class MatrixMemory {
   Memory memory_;
 };
 
-/// Runs the plan's steps, as launch() of runtime/launch.h does; `what` is named in reports. Throws UsageError as that
+/// Runs the plan's steps, as launch() of runtime/launch.h does, after something on the stream that writes the operands,
+/// which a first step that overlaps it must wait for; `what` is named in reports. Throws UsageError as that
 /// does, and Error for a plan with a fault or a tensor map that the driver would refuse.
 void launch(const Program& program, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
             Order order, const std::string& what);

@@ -40,7 +40,6 @@ TEST(PlanFault, AGoodPlanHasNone) { EXPECT_EQ(plan_fault(good_plan()), ""); }
 
 TEST(PlanFault, OfSteps) {
   EXPECT_EQ(fault_with([](LaunchPlan& plan) { plan.steps.clear(); }), "there is no step");
-  EXPECT_THAT(fault_with([](LaunchPlan& plan) { plan.steps[0].overlaps_previous = true; }), HasSubstr("overlap"));
   EXPECT_THAT(fault_with([](LaunchPlan& plan) { plan.steps[1].cluster.z = 0; }), HasSubstr("step gemm: "));
   EXPECT_EQ(fault_with([](LaunchPlan& plan) { plan.steps[1].grid.x = 0; }), "") << "C is empty";
 }

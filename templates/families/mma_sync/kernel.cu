@@ -287,11 +287,12 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA* __restrict__> A, i64 lda,
-         PerProduct<const InputB* __restrict__> B, i64 ldb, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
-         PerProduct<Accumulator*> partial, PerProduct<Accumulator*> sums, PerProduct<u32*> flags) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B, i64 ldb,
+         Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<Accumulator*> partial, PerProduct<Accumulator*> sums,
+         PerProduct<u32*> flags) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
+  if constexpr (STREAM == 0) wait_for_previous();  // else the second step
   if constexpr (SPLIT > 1) launch_dependents();
   const Call call{m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags};
   if constexpr (STREAM == 1) {
@@ -302,13 +303,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 }
 
 // What must be done before a gemm that shares tiles.
-extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32* __restrict__> flags) {
+extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32*> flags) {
+  wait_for_previous();
   launch_dependents();
   if constexpr (STREAM == 1) lower_flags<BLOCKS, PREPARE_THREADS>(flags);
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
            PerProduct<const Accumulator*> partial) {
   if constexpr (SPLIT > 1) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
 }

@@ -278,7 +278,6 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
 
 __device__ __forceinline__ void run(const Call& call) {
   Shared& shared = *reinterpret_cast<Shared*>(shared_memory());
-  if constexpr (SPLIT > 1 && REDUCE == 0) launch_dependents();
   if constexpr (TMA_BYTES > 0) {
     if (threadIdx.x == 0) {
       for (int s = 0; s < STAGES; ++s) barrier_init(shared_address(&shared.full[s]), 1);
@@ -286,6 +285,9 @@ __device__ __forceinline__ void run(const Call& call) {
     }
     __syncthreads();
   }
+  constexpr bool FIRST_STEP = PACK == 0 && STREAM == 0;
+  if constexpr (FIRST_STEP) wait_for_previous();
+  if constexpr (SPLIT > 1 && REDUCE == 0) launch_dependents();
   if constexpr (STREAM == 1) {
     compute_stream(call, shared);
   } else {
@@ -294,12 +296,9 @@ __device__ __forceinline__ void run(const Call& call) {
 }
 
 // A and B are the operands or, as [k][extent] in the workspace, copies of them.
-using SourceA = PerProduct<SourceOf<InputA, PACK_A>::type>;
-using SourceB = PerProduct<SourceOf<InputB, PACK_B>::type>;
-
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, SourceA A, i64 lda, SourceB B, i64 ldb, Scalar beta,
-         PerProduct<Output* __restrict__> C, i64 ldc, PerProduct<Accumulator*> partial, PerProduct<Accumulator*> sums,
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B, i64 ldb,
+         Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<Accumulator*> partial, PerProduct<Accumulator*> sums,
          PerProduct<u32*> flags) {
   if constexpr (LOAD < 2) {
     run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, nullptr, nullptr});
@@ -308,8 +307,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 
 // The same with tensor maps; the operand that passes through registers is read from its address.
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, SourceA A, i64 lda, SourceB B, i64 ldb, Scalar beta,
-             PerProduct<Output* __restrict__> C, i64 ldc, PerProduct<Accumulator*> partial,
+    gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B,
+             i64 ldb, Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<Accumulator*> partial,
              PerProduct<Accumulator*> sums, PerProduct<u32*> flags, const __grid_constant__ ProductMap map_a,
              const __grid_constant__ ProductMap map_b) {
   if constexpr (LOAD == 2) {
@@ -318,16 +317,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 }
 
 // What must be done before a gemm that shares tiles and does not pack.
-extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32* __restrict__> flags) {
+extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32*> flags) {
+  wait_for_previous();
   launch_dependents();
   if constexpr (STREAM == 1) lower_flags<BLOCKS, PREPARE_THREADS>(flags);
 }
 
 // Packs what PACK says, one tile a block: first all of A, then all of B.
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
-    pack(i64 m, i64 n, i64 k, PerProduct<const InputA* __restrict__> A, i64 lda,
-         PerProduct<const InputB* __restrict__> B, i64 ldb, PerProduct<InputA* __restrict__> copy_a, i64 copy_lda,
-         PerProduct<InputB* __restrict__> copy_b, i64 copy_ldb, PerProduct<u32* __restrict__> flags) {
+    pack(i64 m, i64 n, i64 k, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B, i64 ldb,
+         PerProduct<InputA*> copy_a, i64 copy_lda, PerProduct<InputB*> copy_b, i64 copy_ldb, PerProduct<u32*> flags) {
+  wait_for_previous();
   if constexpr (PACK == 1) {
     constexpr int BYTES = sizeof(InputA) < sizeof(InputB) ? sizeof(InputB) : sizeof(InputA);
     static_assert(PACK_TILE * (PACK_TILE + 1) * BYTES == PACK_SMEM_BYTES, "host and kernel disagree on shared memory");
@@ -347,7 +347,7 @@ extern "C" __global__ void __launch_bounds__(PACK_THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
            PerProduct<const Accumulator*> partial) {
   if constexpr (SPLIT > 1 && REDUCE == 0) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
 }

@@ -137,9 +137,9 @@ __device__ __forceinline__ void add_warps(Sums& sums, Shared& shared, const Lane
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA* __restrict__> A, i64 lda,
-         PerProduct<const InputB* __restrict__> B, i64 ldb, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
-         PerProduct<Accumulator* __restrict__> partial) {
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B, i64 ldb,
+         Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<Accumulator*> partial) {
+  wait_for_previous();
   if constexpr (SPLIT > 1) launch_dependents();
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
@@ -192,7 +192,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
            PerProduct<const Accumulator*> partial) {
   if constexpr (SPLIT > 1) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
 }

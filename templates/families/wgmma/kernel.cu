@@ -46,6 +46,7 @@
 
 // Barriers of the block besides 0, at which the stages are made known: where a consumer of PINGPONG waits for its turn.
 constexpr int FIRST_TURN = FIRST_STORE + CONSUMERS;
+constexpr bool HAS_REDUCE = SPLIT > 1 && REDUCE == 0;  // a step that follows this one
 
 __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   const int consumer = threadIdx.x / WARPGROUP;
@@ -73,7 +74,9 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
     } else {
       multiply(sums, shared, work, first_row, ring, rank);
     }
-    if (PINGPONG == 1 && turn + gridDim.x / CLUSTER < call.turns()) arrive<2 * WARPGROUP>(FIRST_TURN + 1 - consumer);
+    const bool is_last = turn + gridDim.x / CLUSTER >= call.turns();
+    if (PINGPONG == 1 && !is_last) arrive<2 * WARPGROUP>(FIRST_TURN + 1 - consumer);
+    if (!HAS_REDUCE && is_last) launch_dependents();  // a block has the SM for itself: what follows cannot crowd
     const int row = work.row + (SWAP == 1 ? 0 : first_row);
     const int column = work.column + (SWAP == 1 ? first_row : 0);
     if constexpr (REDUCE == 1) {
@@ -120,8 +123,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (REDUCE == 1) barrier_init(shared_address(&shared.complete), 1);
     barrier_init_fence();
   }
-  if constexpr (SPLIT > 1 && REDUCE == 0) launch_dependents();
   if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_arrive();  // waited for where others' shared memory is first needed
+  wait_for_previous();
+  if constexpr (HAS_REDUCE) launch_dependents();
   if (threadIdx.x >= PRODUCER) {
     if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
     if (threadIdx.x < READY) {
@@ -155,10 +159,10 @@ __device__ __forceinline__ void pack_block(i64 block, i64 rows, i64 columns, con
 
 // Copies operands to rows of whole lines: first A in `blocks_a` blocks, then B.
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
-    pack(i64 rows_a, i64 columns_a, PerProduct<const InputA* __restrict__> A, i64 lda,
-         PerProduct<InputA* __restrict__> copy_a, i64 copy_lda, i64 rows_b, i64 columns_b,
-         PerProduct<const InputB* __restrict__> B, i64 ldb, PerProduct<InputB* __restrict__> copy_b, i64 copy_ldb,
+    pack(i64 rows_a, i64 columns_a, PerProduct<const InputA*> A, i64 lda, PerProduct<InputA*> copy_a, i64 copy_lda,
+         i64 rows_b, i64 columns_b, PerProduct<const InputB*> B, i64 ldb, PerProduct<InputB*> copy_b, i64 copy_ldb,
          i64 blocks_a) {
+  wait_for_previous();
   const i64 block = blockIdx.x;
   if (PACK_A && block < blocks_a) {
     pack_block<TURNS_A, VA, InputA>(block, rows_a, columns_a, A, lda, copy_a, copy_lda);
@@ -170,7 +174,7 @@ extern "C" __global__ void __launch_bounds__(PACK_THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
-    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output* __restrict__> C, i64 ldc,
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
            PerProduct<const Accumulator*> partial) {
-  if constexpr (SPLIT > 1 && REDUCE == 0) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
+  if constexpr (HAS_REDUCE) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
 }
