@@ -99,7 +99,7 @@ TEST(BenchSizes, FilesCanBeRead) {
   };
   EXPECT_EQ(count("square"), 6u);
   EXPECT_EQ(count("between"), 8u);
-  EXPECT_EQ(count("odd"), 5u);
+  EXPECT_EQ(count("odd"), 6u);
   EXPECT_EQ(count("skinny"), 7u);
   EXPECT_EQ(count("layouts"), 2u);
 }
