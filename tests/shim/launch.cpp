@@ -56,7 +56,7 @@ void encode(CUtensorMap& map, const TensorMapLayout& layout) {
   check_as_driver(layout);
   BoxMap box;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver writes addresses as integers
-  box.address = reinterpret_cast<const unsigned char*>(layout.address);
+  box.address = reinterpret_cast<unsigned char*>(layout.address);
   box.rank = static_cast<signed char>(layout.rank);
   box.element_bytes = static_cast<signed char>(layout.element_bytes);
   box.swizzle_bytes = static_cast<short>(swizzle_bytes(layout.swizzle));
