@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <ostream>
 #include <span>
 #include <string>
@@ -248,11 +249,29 @@ std::vector<Case> all_cases() {
 /// Takes long; meant for changes of a kernel.
 bool wants_all() { return std::getenv("MMTUNE_TEST_ALL_KERNELS") != nullptr; }
 
-/// Runs the scenes that the configuration can run, each in the next order of threads; returns their number.
-int run(Stage& stage, Precision precision, Layout layout, std::span<const Scene> scenes) {
+/// A case's configuration, which is the one for each problem where the case has no settings of its own.
+class Stages {
+ public:
+  explicit Stages(const Case& of) : of_(of), family_(family_named(of.family)) {}
+
+  Stage& at(const Problem& problem) {
+    const Problem defaults = of_.config.empty() ? problem : typical(of_.precision, of_.layout);
+    Stage stage(family_, of_.config, defaults);
+    return stages_.try_emplace(stage.name(), std::move(stage)).first->second;
+  }
+
+ private:
+  const Case& of_;
+  const Family& family_;
+  std::map<std::string, Stage> stages_;
+};
+
+/// Runs the scenes that the case can run, each in the next order of threads; returns their number.
+int run(Stages& stages, Precision precision, Layout layout, std::span<const Scene> scenes) {
   int runs = 0;
   for (const Scene& scene : scenes) {
     const Product product(scene, precision, layout);
+    Stage& stage = stages.at(product.problem());
     if (!stage.can_run(product.problem())) continue;
     const std::string what = fmt::format("{} for {}: {}", stage.name(), to_string(product.problem()), scene.what);
     const auto order = static_cast<Order>(runs++ % 3);
@@ -265,20 +284,21 @@ class OnTheHost : public testing::TestWithParam<Case> {};
 
 TEST_P(OnTheHost, ComputesTheProduct) {
   const auto& [family, precision, layout, settings, is_drawn] = GetParam();
-  Stage stage(family_named(family), settings, typical(precision, layout));
+  Stages stages(GetParam());
+  const Stage& stage = stages.at(typical(precision, layout));
   const std::string beyond = stage.beyond(typical(precision, layout));
   if (!beyond.empty()) GTEST_SKIP() << beyond;
   if (is_drawn) {
     const std::vector<Scene> scenes = scenes_of_drawn(stage.family(), layout, stage.config());
-    EXPECT_EQ(run(stage, precision, layout, scenes), static_cast<int>(scenes.size()));
+    EXPECT_EQ(run(stages, precision, layout, scenes), static_cast<int>(scenes.size()));
     return;
   }
-  const int runs = run(stage, precision, layout, kCore);
+  const int runs = run(stages, precision, layout, kCore);
   EXPECT_GE(runs, static_cast<int>(kFewestScenes)) << "not every order of threads was seen";
   if (settings.empty()) {
     EXPECT_EQ(runs, std::size(kCore)) << "a default can run everything";
   }
-  if (wants_all() || (precision == shown_in(stage.family()) && settings.empty())) run(stage, precision, layout, kMore);
+  if (wants_all() || (precision == shown_in(stage.family()) && settings.empty())) run(stages, precision, layout, kMore);
 }
 
 TEST(CasesOnTheHost, ShowEveryValueOfEveryParameterAndDefaultsInEveryLayout) {

@@ -56,7 +56,7 @@ void encode(CUtensorMap& map, const TensorMapLayout& layout) {
   check_as_driver(layout);
   BoxMap box;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver writes addresses as integers
-  box.address = reinterpret_cast<const unsigned char*>(layout.address);
+  box.address = reinterpret_cast<unsigned char*>(layout.address);
   box.rank = static_cast<signed char>(layout.rank);
   box.element_bytes = static_cast<signed char>(layout.element_bytes);
   box.swizzle_bytes = static_cast<short>(swizzle_bytes(layout.swizzle));
@@ -155,7 +155,6 @@ void launch(const Program& program, const LaunchPlan& plan, const Problem& probl
 
   KernelArguments arguments(plan, run, given, encode);
   std::optional<Unwritten> unwritten;
-  if (plan.steps.front().overlaps_previous) unwritten.emplace(run, given);
   const std::function<void(std::size_t)> run_until = [&](std::size_t end) {
     if (end == 0) {
       if (unwritten) unwritten->write();
@@ -165,6 +164,8 @@ void launch(const Program& program, const LaunchPlan& plan, const Problem& probl
     const auto previous = [&] { run_until(end - 1); };
     if (!step.overlaps_previous) previous();
     const Program::Kernel kernel = program.kernel(step.kernel);
+    // Later steps start when the first one has waited, and so may read operands at once.
+    if (end == 1 && step.overlaps_previous) unwritten.emplace(run, given);
     auto addresses = arguments.addresses(step);
     const auto count = static_cast<int>(addresses.size());
     LaunchStep layers = step;
