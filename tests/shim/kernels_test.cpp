@@ -214,6 +214,11 @@ std::vector<Case> chosen_cases() {
       {"mma_sync", Precision::e4m3_fp32, kTt, "STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16"},
       {"mma_sync", Precision::e5m2_bf16, kTn, "STREAM=1 BK_BYTES=32"},
       {"mma_sync", Precision::e5m2_fp32, kNn, "STREAM=1 BK_BYTES=32 BM=32 WM=16"},
+      {"wgmma", Precision::bf16, kNn, "STREAM=1 BM=64 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kTn, "STREAM=1 BM=128 BN=64 CONSUMERS=2"},
+      {"wgmma", Precision::bf16_fp32, kTt, "STREAM=1 BM=16 BN=64 CONSUMERS=1 SWAP=1"},
+      {"wgmma", Precision::tf32, kNn, "STREAM=1 BM=64 BN=64 CONSUMERS=1 PACK=1 SWAP=0"},
+      {"wgmma", Precision::int8, kNt, "STREAM=1 BM=64 BN=128 CONSUMERS=2 SWAP=1 PACK=1"},
   };
   for (const Family* family : families()) {
     const Precision shown = shown_in(*family);
