@@ -19,7 +19,7 @@ struct KernelResources {
 
   static constexpr void fields(auto&& visit) {
     visit("kernel", &KernelResources::kernel);
-    visit("registers", &KernelResources::registers, rule::not_negative);
+    visit("registers", &KernelResources::registers, rule::registers);
     visit("spill_bytes", &KernelResources::spill_bytes, rule::not_negative);
     visit("stack_bytes", &KernelResources::stack_bytes, rule::not_negative);
     visit("static_smem_bytes", &KernelResources::static_smem_bytes, rule::not_negative);

@@ -105,7 +105,7 @@ struct Binary {
     visit("hash", &Binary::hash, rule::hash);
     visit("target", &Binary::target, rule::hash);
     visit("exact_target", &Binary::exact_target);
-    visit("registers", &Binary::registers, rule::not_negative);
+    visit("registers", &Binary::registers, rule::registers);
     visit("spill_bytes", &Binary::spill_bytes, rule::not_negative);
     visit("stack_bytes", &Binary::stack_bytes, rule::not_negative);
     visit("static_smem_bytes", &Binary::static_smem_bytes, rule::not_negative);

@@ -38,11 +38,12 @@ void bind(Function& function, const DynamicLibrary& library, const char* symbol)
   function = reinterpret_cast<Function>(library.require(symbol));
 }
 
-void refuse_old_driver(const DynamicLibrary& library) {
+/// Throws for a driver that is too old.
+int version_of(const DynamicLibrary& library) {
   decltype(&::cuDriverGetVersion) get_version = nullptr;
   bind(get_version, library, "cuDriverGetVersion");
   int version = 0;
-  if (get_version(&version) == CUDA_SUCCESS && version >= kOldestDriver) return;
+  if (get_version(&version) == CUDA_SUCCESS && version >= kOldestDriver) return version;
   throw DeviceError(fmt::format("{}: the driver supports CUDA {}, mmtune needs {}; install a newer NVIDIA driver",
                                 library.path(), version_text(version), version_text(kOldestDriver)));
 }
@@ -53,8 +54,9 @@ CudaApi load_driver() {
       {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
        "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1", "/run/opengl-driver/lib/libcuda.so.1"},
       "install the NVIDIA driver, or give this container access to the host's");
-  refuse_old_driver(library);
+  constexpr int kGraphsOverlap = 12030;
   CudaApi api;
+  api.overlaps = version_of(library) >= kGraphsOverlap;
   api.library = library.path();
   const auto bind_symbol = [&library](auto& function, std::string symbol) {
     // Drivers before 12.8 have this one under its first name only, with the same parameters.

@@ -40,7 +40,8 @@ struct CudaApi {
 #define MMTUNE_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   MMTUNE_CUDA_FUNCTIONS(MMTUNE_CUDA_MEMBER)
 #undef MMTUNE_CUDA_MEMBER
-  std::string library;  ///< the file that was loaded
+  std::string library;    ///< the file that was loaded
+  bool overlaps = false;  ///< kernels may overlap (LaunchStep::overlaps_previous): graphs know of it from CUDA 12.3 on
 };
 
 /// Loads libcuda.so.1 and initialises it on first use; afterwards immutable and free. Thread safe. Throws DeviceError

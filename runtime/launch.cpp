@@ -53,7 +53,7 @@ class LaunchConfig {
                                   static_cast<unsigned>(step.cluster.z)};
     }
     if (step.resident) add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).value.cooperative = 1;
-    if (step.overlaps_previous) {
+    if (step.overlaps_previous && cuda().overlaps) {
       add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).value.programmaticStreamSerializationAllowed = 1;
     }
     driver.gridDimX = static_cast<unsigned>(step.grid.x);

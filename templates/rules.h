@@ -33,6 +33,10 @@ struct Within {
   }
 };
 
+/// Of a thread. The register file of an SM has 65,536 on all GPUs since compute capability 5.0, for all of its threads
+/// (CUDA C++ Programming Guide, "Compute Capabilities").
+inline constexpr Within registers{0, 65536};
+
 /// One of the values of a container.
 template <class List>
 struct OneOf {

@@ -11,6 +11,7 @@
 #include "templates/dtype.h"
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
+#include "tests/random_config.h"
 #include "tests/runtime/support.h"
 
 namespace mmtune {
@@ -90,9 +91,7 @@ void add_random(const Family& family, std::vector<Compile>& cases) {
   for (int draw = 0; draw < kDraws && found < kRandomCases; ++draw) {
     const std::int64_t extent = any(std::array{1024, 1001});
     const Problem problem = packed_problem(any(kAllPrecisions), any(kAllLayouts), extent, extent, extent);
-    std::vector<Setting> settings;
-    for (const ParamInfo& param : family.params()) settings.push_back({std::string(param.name), any(param.values)});
-    Compile candidate{&family, problem, Config(std::move(settings)), &catalog_gpu(any(kGpus))};
+    Compile candidate{&family, problem, test::random_config(family, random), &catalog_gpu(any(kGpus))};
     if (!family.broken_rule(problem, candidate.config, *candidate.gpu).empty()) continue;
     const bool can_batch = why_unbatched(family.plan(problem, candidate.config, *candidate.gpu)).empty();
     candidate.fusion.batched = can_batch && found % 2 == 0;

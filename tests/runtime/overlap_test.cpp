@@ -9,6 +9,7 @@
 
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
+#include "tests/random_config.h"
 #include "tests/runtime/machine_instruction.h"
 #include "tests/runtime/support.h"
 
@@ -63,9 +64,7 @@ TEST_P(Overlap, FirstStepsTouchNoMemoryBeforeTheyWait) {
   for (int draw = 0; draw < kDraws && found < kCases; ++draw) {
     const std::int64_t extent = any(std::array{1024, 1001});
     const Problem problem = packed_problem(any(kAllPrecisions), any(kAllLayouts), extent, extent, extent);
-    std::vector<Setting> settings;
-    for (const ParamInfo& param : family.params()) settings.push_back({std::string(param.name), any(param.values)});
-    const Config config(std::move(settings));
+    const Config config = test::random_config(family, random);
     if (!family.broken_rule(problem, config, gpu_).empty()) continue;
     const LaunchPlan plan = family.plan(problem, config, gpu_);
     if (!plan.steps.front().overlaps_previous) continue;

@@ -171,6 +171,7 @@ void launch(const Program& program, const LaunchPlan& plan, const Problem& probl
     LaunchStep layers = step;
     if (given.batch) layers.grid.z *= static_cast<int>(given.batch->products);
     Launch launch{layers, [&] { kernel(addresses.data(), count); }, order, what};
+    launch.is_first = end == 1;
     if (step.overlaps_previous) launch.previous = previous;
     shim::run(launch);
   };

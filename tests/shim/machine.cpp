@@ -371,6 +371,10 @@ void wait_for_previous() {
   wait_until("the step before", 0, [] { return !previous_pending; });
 }
 
+void launch_dependents() {
+  if (launched->is_first && previous_pending) complain("the first step lets others start before it has waited");
+}
+
 int cluster_rank() {
   const Thread& thread = self();
   const auto& blocks = thread.block->cluster->blocks;

@@ -35,6 +35,7 @@ struct Launch {
   Order order = Order::forward;
   std::string what;
   std::function<void()> previous = {};  ///< runs the step before, if this one overlaps it and it has not run
+  bool is_first = false;                ///< of its plan: the step before is what precedes the call on the stream
 };
 
 /// Runs all blocks. Shared memory is checked byte by byte; the addresses of __shared__ arrays of fixed size, and what

@@ -13,9 +13,12 @@
 #include "templates/render.h"
 #include "templates/space.h"
 #include "templates/tiling.h"
+#include "tests/random_config.h"
 
 namespace mmtune {
 namespace {
+
+using test::random_config;
 
 using ::testing::IsSupersetOf;
 
@@ -40,14 +43,6 @@ std::vector<DeviceSpec> current_gpus() {
     if (compute_capability(entry.spec) >= 75) gpus.push_back(entry.spec);
   }
   return gpus;
-}
-
-Config random_config(const Family& family, std::mt19937& random) {
-  std::vector<Setting> settings;
-  for (const ParamInfo& param : family.params()) {
-    settings.push_back({std::string(param.name), param.values[random() % param.values.size()]});
-  }
-  return Config(std::move(settings));
 }
 
 class EveryFamily : public ::testing::TestWithParam<const Family*> {

@@ -111,6 +111,27 @@ class Stage {
     return c_.download();
   }
 
+  /// A and C after products that each multiply what the one before has left: C = A B, A = C B and so on, all enqueued
+  /// at once, or each when the one before has finished. A and C must be alike.
+  std::pair<std::vector<char>, std::vector<char>> run_chain(const LoadedKernel& kernel, const LaunchPlan& plan,
+                                                            bool waits) {
+    constexpr int kProducts = 24;
+    a_.upload();
+    c_.upload();
+    const DeviceBuffer workspace(static_cast<std::size_t>(plan.workspace.bytes()));
+    MMTUNE_CUDA(cuCtxSynchronize());
+    const Stream stream = make_stream();
+    Operands operands{a_.address(),         b_.address(),        c_.address(),       {a_.ld(), b_.ld(), c_.ld()},
+                      scene_.scalars.alpha, scene_.scalars.beta, workspace.address()};
+    for (int i = 0; i < kProducts; ++i) {
+      launch(kernel, plan, problem_, operands, stream.get());
+      if (waits) MMTUNE_CUDA(cuStreamSynchronize(stream.get()));
+      std::swap(operands.a, operands.c);
+    }
+    MMTUNE_CUDA(cuStreamSynchronize(stream.get()));
+    return {a_.download(), c_.download()};
+  }
+
   /// The first thing that is wrong with C, or nothing.
   std::string complaint(const std::vector<char>& image) const {
     return test::complaint(test::Judge(problem_, scene_.scalars, scene_.values != Values::random), sums_, c_, image);
@@ -237,6 +258,26 @@ TEST_P(EveryFamily, ComputesTheProductTwiceAlike) {
   }
   RecordProperty("programs", static_cast<int>(sources_.size()));
   RecordProperty("runs", static_cast<int>(performances_.size()));
+}
+
+TEST_P(EveryFamily, CallsSeeWhatTheCallBeforeWrote) {
+  const PrecisionTraits& types = traits(precision());
+  if (types.a.format != types.c.format) GTEST_SKIP() << "C is no operand of a product";
+  // Sums of 256 products of numbers within [-1, 1] are about as large as a sixteenth of them.
+  const Scene chain{"a chain", 256, 256, 256, Values::random, {.alpha = types.scalar.integer ? 1.0 : 0.1, .beta = 0}};
+  Stage stage(chain, precision(), Layout::nn);
+  test::Sampler sampler(family(), device_, 2);
+  for (const Config& config : sampler.draw(stage.problem(), kConfigs)) add(stage, config);
+  if (performances_.empty()) GTEST_SKIP() << family().name() << " has no configuration for this precision on this GPU";
+  compile();
+  if (HasFailure()) return;
+  stage.set();
+  for (const Performance& each : performances_) {
+    const LaunchPlan plan = family().plan(stage.problem(), each.config, device_);
+    const LoadedKernel& kernel = this->kernel(each, plan);
+    EXPECT_TRUE(stage.run_chain(kernel, plan, false) == stage.run_chain(kernel, plan, true))
+        << family().name() << ' ' << each.config.text();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(GpuKernels, EveryFamily,

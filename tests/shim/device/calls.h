@@ -88,6 +88,10 @@ void await_flag(const unsigned* flag);
 /// Until the step before has finished, if the plan lets this one overlap it.
 void wait_for_previous();
 
+/// The machine starts a step as early as it can anyway. But a plan's first one must have waited: those that follow read
+/// operands at once.
+void launch_dependents();
+
 /// Ends the process with a report, as the sanitizers do.
 [[noreturn]] void complain(const char* what);
 
