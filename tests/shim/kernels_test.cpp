@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "templates/families.h"
@@ -100,9 +101,18 @@ test::Sampler sampler_beside(const std::vector<Case>& cases, const Family& famil
 constexpr std::int64_t kMostThreads = 300'000;  // of a scene of a drawn configuration: a second or two
 constexpr std::size_t kFewestScenes = 3;        // one for each order of threads
 
+/// Of the scene's product, with its alignment.
+const Problem& problem_of(const Scene& scene, Precision precision, Layout layout) {
+  static std::map<std::tuple<const Scene*, Precision, Layout>, Problem> known;
+  const auto key = std::tuple(&scene, precision, layout);
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  return known.emplace(key, Product(scene, precision, layout).problem()).first->second;
+}
+
 /// Whether the configuration can run the scene, and in little time.
 bool is_short(const Scene& scene, const Family& family, Layout layout, const Config& config) {
-  const Problem problem = packed_problem(shown_in(family), layout, scene.m, scene.n, scene.k);
+  const Problem& problem = problem_of(scene, shown_in(family), layout);
   const auto plan = family.legal_plan(problem, config, device());
   if (!plan) return false;
   std::int64_t threads = 0;
