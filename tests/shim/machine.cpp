@@ -155,27 +155,40 @@ bool relent(Cluster& cluster) {
   return true;
 }
 
-/// Every block runs as far as it can get before the next one does.
-void run_cluster(Cluster& cluster, const Launch& launch, Turns& turns) {
-  std::vector<Block*> blocks;
-  const std::size_t fibers_before = fibers_in_use;
-  for (Block& block : cluster.blocks) {
-    blocks.push_back(&block);
-    for (Thread& thread : block.threads) {
-      thread.fiber = &fiber(fibers_in_use++);
-      thread.fiber->start(launch.thread);
-      block.staying.push_back(&thread);
-    }
-    turns.arrange(block.staying);
+/// Gives the threads of a block their fibers.
+void start(Block& block, const Launch& launch, Turns& turns) {
+  for (Thread& thread : block.threads) {
+    thread.fiber = &fiber(fibers_in_use++);
+    thread.fiber->start(launch.thread);
+    block.staying.push_back(&thread);
   }
-  for (turns.arrange(blocks); !blocks.empty(); turns.rearrange(blocks)) {
+  turns.arrange(block.staying);
+}
+
+/// Every block runs as far as it can get before the next one does; in random order a block even starts only when those
+/// before it can do nothing without it.
+void run_cluster(Cluster& cluster, const Launch& launch, Turns& turns) {
+  std::vector<Block*> blocks, late;
+  const std::size_t fibers_before = fibers_in_use;
+  for (Block& block : cluster.blocks) blocks.push_back(&block);
+  turns.arrange(blocks);
+  if (launch.order == Order::random) {
+    late.assign(blocks.begin() + 1, blocks.end());
+    blocks.resize(1);
+  }
+  for (Block* block : blocks) start(*block, launch, turns);
+  for (; !blocks.empty() || !late.empty(); turns.rearrange(blocks)) {
     bool progress = false;
     for (Block* block : blocks) {
       while (run_round(*block, turns)) progress = true;
       if (block->staying.empty()) end(*block);
     }
     std::erase_if(blocks, [](const Block* block) { return block->staying.empty(); });
-    if (!progress && !relent(cluster)) complain(stuck(cluster).c_str());
+    if (progress || relent(cluster)) continue;
+    if (late.empty()) complain(stuck(cluster).c_str());
+    start(*late.back(), launch, turns);
+    blocks.push_back(late.back());
+    late.pop_back();
   }
   fibers_in_use = fibers_before;
 }
@@ -252,7 +265,10 @@ void run(const Launch& launch) {
   const Extent3 clusters{step.grid.x / together.x, step.grid.y / together.y, step.grid.z / together.z};
   if (size(clusters) * size(together) != size(step.grid)) complain("the grid is no whole number of clusters");
   const Launch* const outer = std::exchange(launched, &launch);
-  const Index3 outer_grid = std::exchange(launched_grid, {static_cast<unsigned>(step.grid.x), static_cast<unsigned>(step.grid.y), static_cast<unsigned>(step.grid.z)});
+  const Index3 outer_grid = std::exchange(
+      launched_grid,
+      {static_cast<unsigned>(step.grid.x), static_cast<unsigned>(step.grid.y), static_cast<unsigned>(step.grid.z)});
+  const Range outer_stored = exchange_stored({});
   const bool outer_pending = std::exchange(previous_pending, launch.previous != nullptr);
   __sanitizer_set_death_callback(tell_where);
   std::vector<Index3> first_blocks;
@@ -271,6 +287,7 @@ void run(const Launch& launch) {
   launched = outer;
   launched_grid = outer_grid;
   previous_pending = outer_pending;
+  exchange_stored(outer_stored);
 }
 
 // What kernels call; see device/calls.h.

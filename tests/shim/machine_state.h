@@ -102,13 +102,15 @@ struct Range {
   int end = 0;
 };
 
-/// Of shared memory, from the first byte to the last one that bulk stores read, what the accelerator sees: what threads
-/// wrote before they called fence_for_accelerator().
+/// Of shared memory, from the first byte to the last one that the launch's bulk stores read, what the accelerator sees:
+/// what threads wrote before they called fence_for_accelerator().
 struct Published {
-  Range range = {};
-  std::vector<unsigned char> written = {};  ///< what the range held when it was last looked at
-  std::vector<unsigned char> seen = {};     ///< by the accelerator
-  bool has_fence = false;                   ///< of any thread
+  Published();
+
+  Range range;
+  std::vector<unsigned char> written;  ///< what the range held when it was last looked at
+  std::vector<unsigned char> seen;     ///< by the accelerator
+  bool has_fence = false;              ///< of any thread
 };
 
 struct Block;
@@ -120,12 +122,12 @@ struct Thread {
   Fiber* fiber = nullptr;
   std::function<bool()> ready = [] { return true; };  ///< whether what it waits for has happened
   const char* waits_for = "";
-  int waits_line = 0;                              ///< of the source, or 0
-  bool left = false;                               ///< the kernel
-  std::optional<unsigned> cluster_meeting = {};    ///< at which it has arrived and for which it has not waited
-  std::vector<AsyncCopy> copies;                   ///< since the last commit
-  std::deque<std::vector<AsyncCopy>> groups = {};  ///< committed, oldest first
-  std::vector<BulkStore> stores = {};              ///< since the last commit
+  int waits_line = 0;                                    ///< of the source, or 0
+  bool left = false;                                     ///< the kernel
+  std::optional<unsigned> cluster_meeting = {};          ///< at which it has arrived and for which it has not waited
+  std::vector<AsyncCopy> copies;                         ///< since the last commit
+  std::deque<std::vector<AsyncCopy>> groups = {};        ///< committed, oldest first
+  std::vector<BulkStore> stores = {};                    ///< since the last commit
   std::deque<std::vector<BulkStore>> store_groups = {};  ///< committed and not read, oldest first
   std::size_t store_groups_wanted = SIZE_MAX;            ///< that many may stay unread
   std::vector<Range> unfenced = {};                      ///< what it wrote since its last fence_for_accelerator()
@@ -152,11 +154,11 @@ struct Block {
   std::deque<BulkCopy> bulk = {};      ///< oldest first
   std::deque<RemoteStore> remote = {};
   std::vector<BulkStore> read_stores = {};  ///< whose boxes the tensors do not have
-  Published published = {};
+  Published published;
   std::array<NamedBarrier, 16> named = {};
   std::deque<Warpgroup> warpgroups = {};
   int free_registers = 0;
-  bool held = false;                   ///< until no other block can go on
+  bool held = false;  ///< until no other block can go on
 };
 
 /// Blocks that run together: a cluster, or a whole grid of resident blocks.
@@ -195,6 +197,9 @@ bool read_stores(Cluster& cluster);
 
 /// Brings the boxes to their tensors that a block has stored.
 void finish_stores(Block& block);
+
+/// For a launch: what it has stored from. Returns what that was before.
+Range exchange_stored(Range range);
 
 /// What the thread has written in its turn is its own until it calls fence_for_accelerator().
 void note_writes(Thread& thread);

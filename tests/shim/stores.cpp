@@ -12,6 +12,9 @@ namespace {
 constexpr int kChunk = 16;  // bytes that are compared at once
 constexpr std::size_t kBulkAlignment = 128;
 
+/// What blocks of the launch have stored from so far: it is the same shared variables in all of them.
+Range stored;
+
 /// Also what lies between this and what was stored before. Who wrote it is not known: that any thread has called the
 /// fence is enough.
 void cover(Block& block, Range range) {
@@ -22,6 +25,7 @@ void cover(Block& block, Range range) {
   } else {
     published.range = {std::min(before.begin, range.begin), std::max(before.end, range.end)};
   }
+  stored = published.range;
   const auto [begin, end] = published.range;
   if (before.begin == begin && before.end == end) return;
   std::vector<unsigned char> written(block.shared.get() + begin, block.shared.get() + end);
@@ -46,6 +50,11 @@ void read(Block& block, BulkStore& store) {
 }
 
 }  // namespace
+
+Range exchange_stored(Range range) { return std::exchange(stored, range); }
+
+Published::Published()
+    : range(stored), written(static_cast<std::size_t>(range.end - range.begin), 0xff), seen(written) {}
 
 void note_writes(Thread& thread) {
   Block& block = *thread.block;

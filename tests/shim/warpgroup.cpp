@@ -11,8 +11,8 @@ namespace mmtune::shim {
 
 namespace {
 
-constexpr int kRows = 64;     // of an instruction
-constexpr int kKBytes = 32;   // of an element's row or column
+constexpr int kRows = 64;    // of an instruction
+constexpr int kKBytes = 32;  // of an element's row or column
 constexpr unsigned kNan = ~0u;
 
 /// Where a tile lies in shared memory (PTX ISA, Matrix Descriptor Format and Canonical Layouts).
@@ -160,7 +160,8 @@ void Warpgroup::run(const Instruction& instruction) {
   } else {
     const Tile tile_a(block_, what.a, what.a_along_k, what.element_bytes);
     for (int i = 0; i < kRows; ++i) {
-      for (int k = 0; k < steps; ++k) what.value(tile_a.at(i, k), &a[static_cast<std::size_t>(i)][static_cast<std::size_t>(k)]);
+      for (int k = 0; k < steps; ++k)
+        what.value(tile_a.at(i, k), &a[static_cast<std::size_t>(i)][static_cast<std::size_t>(k)]);
     }
   }
 

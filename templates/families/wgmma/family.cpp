@@ -221,12 +221,14 @@ struct Wgmma {
     pack.grid.x = std::max<std::int64_t>(1, pack_blocks(a) + pack_blocks(b));
     pack.block.x = kPackThreads;
     pack.smem_bytes = pack_bytes(problem, p);
-    for (const auto& [input, operand] : {std::pair{&a, Operand::a}, std::pair{&b, Operand::b}}) {
-      const auto [rows, columns] = input->shape;
-      pack.args.insert(pack.args.end(),
-                       {Arg::number(input->is_turned ? columns : rows), Arg::number(input->is_turned ? rows : columns),
-                        Arg::operand(operand), Arg::ld(operand), input->matrix.address, input->matrix.ld});
-    }
+    // Extents, so that nothing is read where k is 0 or alpha is.
+    const auto add = [&pack](const Input& input, Operand operand, bool transposes, Extent extent) {
+      const Arg stored[] = {Arg::extent(extent), Arg::extent(Extent::k)};
+      pack.args.insert(pack.args.end(), {stored[transposes ? 1 : 0], stored[transposes ? 0 : 1], Arg::operand(operand),
+                                         Arg::ld(operand), input.matrix.address, input.matrix.ld});
+    };
+    add(a, Operand::a, transposes_a(problem.layout), Extent::m);
+    add(b, Operand::b, !transposes_b(problem.layout), Extent::n);
     pack.args.insert(pack.args.end(), {Arg::number(pack_blocks(a)), flags});
     return pack;
   }
@@ -237,9 +239,10 @@ struct Wgmma {
         ceil_div(ceil_div(problem.m, p.bm), p.cluster_m) * ceil_div(ceil_div(problem.n, p.bn), p.cluster_n) * p.split;
     LaunchStep gemm;
     // Blocks that add parts have one tile each; those that share tiles are as many as the GPU holds.
+    const std::int64_t clusters = std::max(1, device.sm_count / cluster(p));  // that take turns
     gemm.grid.x = p.reduce == 1   ? turns
                   : p.stream == 1 ? device.sm_count
-                                  : cluster(p) * std::clamp<std::int64_t>(turns, 1, device.sm_count / cluster(p));
+                                  : cluster(p) * std::clamp<std::int64_t>(turns, 1, clusters);
     gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);
     gemm.cluster.x = p.reduce == 1 ? p.split : cluster(p);

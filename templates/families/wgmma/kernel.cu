@@ -183,6 +183,7 @@ template <bool TURNS, int VECTOR, class T>
 __device__ __forceinline__ void pack_block(i64 block, i64 rows, i64 columns, const T* source, i64 ld, T* target,
                                            i64 target_ld) {
   extern __shared__ __align__(16) unsigned char staged[];
+  if (rows == 0 || columns == 0) return;  // of an empty product
   if constexpr (TURNS) {
     static_assert(PACK_TILE * (PACK_TILE + 1) * sizeof(T) == PACK_SMEM_BYTES, "host and kernel disagree");
     pack_tile<true, PACK_TILE, PACK_THREADS>(staged, source, ld, rows, columns, target, target_ld, block);

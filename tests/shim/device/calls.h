@@ -58,7 +58,8 @@ unsigned remote_address(unsigned own, int rank);
 void load_remote(void* target, unsigned remote, int bytes);
 void store_remote(unsigned remote, unsigned remote_barrier, const unsigned* words);
 
-/// One instruction of a warpgroup: adds the product of 64 rows of A and `columns` columns of B to its sums, or sets them.
+/// One instruction of a warpgroup: adds the product of 64 rows of A and `columns` columns of B to its sums, or sets
+/// them.
 struct Multiplication {
   unsigned long long a;  ///< descriptors (tile_descriptor.cuh)
   unsigned long long b;
@@ -68,8 +69,8 @@ struct Multiplication {
   bool b_along_k;     ///< else along n
   bool a_in_registers;
   bool adds;
-  bool in_integers;                                   ///< unsigned ones, else floats
-  void (*value)(const void* element, void* value);    ///< what tensor cores read of an element
+  bool in_integers;                                 ///< unsigned ones, else floats
+  void (*value)(const void* element, void* value);  ///< what tensor cores read of an element
   bool operator==(const Multiplication&) const = default;
 };
 
