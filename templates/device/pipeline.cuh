@@ -1,27 +1,9 @@
-// A ring of stages in shared memory between warps that fill it by the tensor memory accelerator and warps that use it
-// (sm_90 and later), and the moves that its two ends need. Needs cluster addresses as tma.cuh has them.
+// What the two ends of a ring of stages in shared memory need, warps that fill it by the tensor memory accelerator and
+// warps that use it (sm_90 and later). Needs cluster addresses as tma.cuh has them.
 #pragma once
 
 #include "mmtune/batch_map.cuh"
-
-// A place in a ring of STAGES stages, each of which is used again and again; parity tells rounds apart.
-template <int STAGES_>
-struct Ring {
-  int stage = 0;
-  unsigned parity = 0;
-
-  __device__ __forceinline__ void advance() {
-    if (++stage == STAGES_) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
-  __device__ __forceinline__ void advance(int steps) {
-    const int at = stage + steps;
-    parity ^= at / STAGES_ & 1;
-    stage = at % STAGES_;
-  }
-};
+#include "mmtune/ring.cuh"
 
 // Arrives at a barrier of any block of the cluster. PTX ISA: mbarrier.arrive.
 __device__ __forceinline__ void barrier_arrive_remote(unsigned remote) {

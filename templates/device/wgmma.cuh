@@ -5,12 +5,10 @@
 // Sums of a 64 x N tile: thread t of the warpgroup, lane = t % 32, has for every group j < N / 8 of columns
 //
 //     d[4 j + 2 h + c]  =  tile[16 (t / 32) + lane / 4 + 8 h][8 j + 2 (lane % 4) + c],    h, c in {0, 1}
-//
-// Tiles lie in shared memory as the accelerator writes boxes as wide as their swizzle: lines of 128 bytes in groups of
-// eight, a group at a multiple of 1024 bytes, or narrower ones alike.
 #pragma once
 
 #include "mmtune/numeric.cuh"
+#include "mmtune/tile_descriptor.cuh"
 
 // What the instruction's name says of the operands, its steps along k, and the constants behind its operands: the signs
 // of A and B, and whether they are contiguous along m or n instead of k, as 16-bit ones may be.
@@ -111,17 +109,6 @@ __device__ __forceinline__ void give_registers_back() {
 template <int REGISTERS>
 __device__ __forceinline__ void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
-}
-
-// Describes a tile at a shared memory address whose lines have LINE_BYTES, swizzled by as many. Where it is contiguous
-// along m or n and wider than a line, it has columns of `lines` lines. PTX ISA, Matrix Descriptor Format: bytes from
-// column to column and from one group of eight lines to the next, in 16 bytes, and the kind of swizzle.
-template <int LINE_BYTES>
-__device__ __forceinline__ u64 tile_descriptor(unsigned address, int lines) {
-  static_assert(LINE_BYTES == 128 || LINE_BYTES == 64 || LINE_BYTES == 32, "as swizzles are");
-  constexpr u64 SWIZZLE = LINE_BYTES == 128 ? 1 : LINE_BYTES == 64 ? 2 : 3;
-  return static_cast<u64>((address & 0x3ffffu) >> 4) | static_cast<u64>(lines * LINE_BYTES >> 4) << 16 |
-         static_cast<u64>(8 * LINE_BYTES >> 4) << 32 | SWIZZLE << 62;
 }
 
 // The instruction wants every register by its name, so each N has its text. Operands of the assembly are numbered:

@@ -42,8 +42,8 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
   for (int i = 0; i < CLUSTER_N; ++i) same_rows |= 1 << (rank_m + i * CLUSTER_M);
   const unsigned short same_columns = ((1 << CLUSTER_M) - 1) << (rank_n * CLUSTER_M);
   if constexpr (CLUSTER > 1) cluster_wait();  // the others' barriers are there
-  for (int turn = blockIdx.x / CLUSTER; turn < call.turns(); turn += gridDim.x / CLUSTER) {
-    const Work work = call.work(turn, rank);
+  for (Walk<STREAM == 1> walk(call, rank); walk.more();) {
+    const Work work = walk.next();
 #pragma unroll 1
     for (int step = 0; step < work.steps; ++step) {
       const unsigned full = shared_address(&shared.full[ring.stage]);

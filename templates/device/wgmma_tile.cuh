@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mmtune/index.cuh"
+#include "mmtune/shares.cuh"
 #include "mmtune/wgmma.cuh"
 #include "mmtune/wgmma_store.cuh"
 
@@ -48,10 +49,14 @@ static_assert(THREADS == (CONSUMERS + 1) * WARPGROUP, "host and kernel disagree 
 // What one turn of a block computes: a tile of C, or a part of its steps along k.
 struct Work {
   int row, column;  // of the tile in C
-  int part;         // of the steps along k
+  int part;         // SPLIT: of the steps along k
   int first_step;   // of BK
   int steps;
 };
+
+// STREAM: what a block adds up of a tile, and hands to others in so many sums of each thread.
+constexpr int SUMS_OF_THREAD = BM * BN / (CONSUMERS * WARPGROUP);
+using HandedSums = StoredSums<SUMS_OF_THREAD, CONSUMERS * WARPGROUP, Accumulator>;
 
 // What all turns of a call have in common. Coordinates of the accelerator are 32-bit, and so are extents here.
 struct Call {
@@ -61,23 +66,74 @@ struct Call {
   Accumulator* partial;
   const ProductMap* map_a;
   const ProductMap* map_b;
+  Accumulator* handed;  // STREAM: of every block a tile's sums that it hands over
+  u32* flags;           // STREAM: of every consumer of a block whether it has
 
   // Of tiles of a whole cluster.
   __device__ __forceinline__ int tiles_m() const { return (m + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }
   __device__ __forceinline__ int tiles_n() const { return (n + BN * CLUSTER_N - 1) / (BN * CLUSTER_N); }
-  __device__ __forceinline__ int turns() const { return tiles_m() * tiles_n() * SPLIT; }
+  __device__ __forceinline__ int tiles() const { return tiles_m() * tiles_n(); }
+  // Of a tile, along k.
+  __device__ __forceinline__ int steps() const { return (k + BK - 1) / BK; }
 
-  __device__ __forceinline__ Work work(int turn, int rank) const {
-    const TileIndex tile = tile_of_block(turn / SPLIT, tiles_m(), tiles_n(), GROUP);
-    const int steps = (k + BK - 1) / BK;
-    const int share = (steps + SPLIT - 1) / SPLIT;
+  // At most `most` steps of a tile.
+  __device__ __forceinline__ Work work(int number, int rank, int first_step, int most) const {
+    const TileIndex tile = tile_of_block(number, tiles_m(), tiles_n(), GROUP);
     Work work;
     work.row = (static_cast<int>(tile.m) * CLUSTER_M + rank % CLUSTER_M) * BM;
     work.column = (static_cast<int>(tile.n) * CLUSTER_N + rank / CLUSTER_M) * BN;
-    work.part = turn % SPLIT;
-    work.first_step = work.part * share;
-    const int left = steps - work.first_step;
-    work.steps = left > share ? share : left > 0 ? left : 0;
+    work.part = 0;
+    work.first_step = first_step;
+    const int left = steps() - first_step;
+    work.steps = left > most ? most : left > 0 ? left : 0;
     return work;
   }
+
+  __device__ __forceinline__ HandedSums handed_by(int block) const {
+    return HandedSums(handed + static_cast<i64>(block) * (BM * BN));
+  }
+};
+
+// What a block computes, one turn after the other: blocks of the grid, or clusters, take turns.
+template <bool SHARES>
+struct Walk {
+  const Call& call;
+  int rank;
+  int turn;
+
+  __device__ __forceinline__ Walk(const Call& of, int own_rank)
+      : call(of), rank(own_rank), turn(blockIdx.x / CLUSTER) {}
+
+  __device__ __forceinline__ bool more() const { return turn < call.tiles() * SPLIT; }
+
+  __device__ __forceinline__ Work next() {
+    const int share = (call.steps() + SPLIT - 1) / SPLIT;
+    const int part = turn % SPLIT;
+    Work work = call.work(turn / SPLIT, rank, part * share, share);
+    work.part = part;
+    turn += gridDim.x / CLUSTER;
+    return work;
+  }
+};
+
+// STREAM = 1: its share of the tiles that fill no wave, then whole tiles.
+template <>
+struct Walk<true> {
+  const Call& call;
+  StreamWalk walk;
+  StreamPiece piece{};  // the last one
+
+  __device__ __forceinline__ Walk(const Call& of, int)
+      : call(of), walk(of.tiles(), of.k > 0 ? of.steps() : 1, BLOCKS, blockIdx.x) {}
+
+  __device__ __forceinline__ bool more() const { return walk.more(); }
+
+  __device__ __forceinline__ Work next() {
+    piece = walk.next();
+    return call.work(static_cast<int>(piece.tile), 0, static_cast<int>(piece.first), static_cast<int>(piece.count));
+  }
+
+  // Of the last piece: whether its tile has earlier steps, and whether it has later ones, which other blocks add up.
+  __device__ __forceinline__ bool begins_elsewhere() const { return piece.first > 0; }
+  __device__ __forceinline__ bool ends_elsewhere() const { return piece.first + piece.count < walk.k_tiles; }
 };

@@ -60,6 +60,9 @@ std::vector<BatchCase> batch_cases() {
       {"skinny", kFp32, kNt, "SIDE=1 FEW=8 OWN=2 UNROLL=1 WARPS=4 WARPS_K=2", Shares::nothing, kGaps},
       {"mma_sync", kFp16, kTn, "SPLIT=2", Shares::nothing, kWide},
       {"wgmma", kFp16, kNn, "", Shares::nothing, kWide},
+      {"wgmma", Precision::bf16, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1 CLUSTER_M=2", Shares::a, kWide, kRows},
+      {"wgmma", kFp16, kNt, "BM=64 BN=64 CONSUMERS=1 SPLIT=2", Shares::b, kWide},
+      {"wgmma", Precision::tf32, kTn, "BM=64 BN=64 CONSUMERS=1 PACK=1", Shares::nothing, kGaps, kColumns},
   };
 }
 

@@ -25,6 +25,7 @@ constexpr Scene kOdd{"odd", 67, 35, 37};
 constexpr Scene kWide{"wide", 72, 136, 72};
 constexpr Scene kGaps{"gaps", 8, 6, 8, test::Values::whole, {}, {.padding = 16}};
 constexpr Scene kDeep{"deep", 67, 35, 200};
+constexpr Scene kTiles{"many tiles", 208, 272, 144};
 constexpr const char* kWrong = "wrong result: C";
 constexpr const char* kStray = "AddressSanitizer: heap-buffer-overflow";
 
@@ -48,6 +49,10 @@ constexpr const char* kStream = "STREAM=1";
 constexpr const char* kPack = "LOAD=1 STAGES=3 PACK=1";
 constexpr const char* kOwnCopies = "SIDE=1 FEW=1 OWN=1 UNROLL=1 WARPS=4 WARPS_K=4 NARROW=1 STAGES=3";
 constexpr const char* kCluster = "SPLIT=2 REDUCE=1";
+constexpr const char* kWgmma = "BM=64 BN=64 CONSUMERS=1";
+constexpr const char* kPingpong = "BM=64 BN=64 PINGPONG=1";
+constexpr const char* kMulticast = "BM=64 BN=64 CONSUMERS=1 CLUSTER_M=2";
+constexpr const char* kParts = "BM=64 BN=64 CONSUMERS=1 SPLIT=4 REDUCE=1";
 
 const Break kBreaks[] = {
     {"a load beyond the last row", "naive", "MAPPING=3 COARSE=4 UNROLL=1", Layout::nn, kOdd, "smaller(row + i, m - 1)",
@@ -80,7 +85,7 @@ const Break kBreaks[] = {
     {"a copy of a step beyond k", "simt", kAsync, Layout::tn, kOdd, "const bool valid = share.inner(s) < depth",
      "const bool valid = share.inner(s) <= depth", kStray},
     {"no wait for the accelerator", "simt", kTma, Layout::tn, kWide, "if (exists) barrier_wait",
-     "if (!exists) barrier_wait", "before its bulk copies have arrived|wrong result"},
+     "if (!exists) barrier_wait", "before its bulk copies have arrived|more arrivals|wrong result"},
     {"no fence after a barrier's initialisation", "simt", kTma, Layout::tn, kWide, "barrier_init_fence();", "",
      "without a fence"},
     {"a box from a column that is not aligned", "simt", kTma, Layout::tn, kWide,
@@ -139,6 +144,48 @@ const Break kBreaks[] = {
      "wide.start(now,", kWrong},
     {"sums where stages still are", "skinny", kOwnCopies, Layout::nn, kDeep,
      "if constexpr (WARPS_K > 1 && STAGES > 1) __syncthreads();", "", kWrong},
+    {"a stage that is refilled while it is multiplied", "wgmma", kWgmma, Layout::nn, kTiles,
+     "SWAP == 1 ? a : b);\n    wgmma_wait<1>();", "SWAP == 1 ? a : b);\n    wgmma_wait<2>();", kWrong, Precision::fp16},
+    {"sums of a warpgroup that are not waited for", "wgmma", kWgmma, Layout::tn, kTiles,
+     "ring.advance();\n  }\n  wgmma_wait<0>();", "ring.advance();\n  }", "before its multiplications", Precision::bf16},
+    {"sums that are read before they are there", "wgmma", kWgmma, Layout::nt, kTiles,
+     "wgmma_wait<0>();\n    release(shared, last, rank);\n    add(sums, part);",
+     "add(sums, part);\n    wgmma_wait<0>();\n    release(shared, last, rank);", kWrong, Precision::e4m3_bf16},
+    {"a stage that is never released", "wgmma", kWgmma, Layout::nn, kTiles,
+     "ring.advance();\n  }\n  wgmma_wait<0>();\n  release(shared, before, rank);",
+     "ring.advance();\n  }\n  wgmma_wait<0>();", "wait for ever: [0-9]+ at ", Precision::fp16},
+    {"a stage that is not waited for", "wgmma", kWgmma, Layout::nt, kTiles,
+     "barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);\n    const unsigned a", "const unsigned a",
+     "more arrivals|wrong result", Precision::e4m3_bf16},
+    {"rows in registers that are replaced too early", "wgmma", kWgmma, Layout::tt, kTiles,
+     "turn(rows[0]);\n    turn(rows[1]);", "turn(rows[0]);\n    turn(rows[0]);", kWrong, Precision::tf32},
+    {"registers without a fence", "wgmma", kWgmma, Layout::nn, kTiles, "wgmma_fence();", "",
+     "without wgmma_fence\\(\\)", Precision::fp16},
+    {"a tile read with another swizzle", "wgmma", kWgmma, Layout::nn, kTiles, "LINE_BYTES == 128 ? 1",
+     "LINE_BYTES == 128 ? 2", kWrong, Precision::fp16},
+    {"a box written with another swizzle", "wgmma", kWgmma, Layout::nn, kTiles, "line * LINE_BYTES + (unit ^ line",
+     "line * LINE_BYTES + (unit ^ 0 * line", kWrong, Precision::fp16},
+    {"no fence before a box is stored", "wgmma", kWgmma, Layout::nn, kTiles,
+     "if (STORE_BOXES) fence_for_accelerator();", "", kWrong, Precision::fp16},
+    {"a fence of the lane that stores alone", "wgmma", kWgmma, Layout::nn, kTiles,
+     "if (STORE_BOXES) fence_for_accelerator();\n    __syncwarp();",
+     "__syncwarp(); if (STORE_BOXES && lane == 0) fence_for_accelerator();", kWrong, Precision::bf16_fp32},
+    {"lines that are replaced before they are stored", "wgmma", kWgmma, Layout::nn, kTiles,
+     "if (STORE_BOXES && lane == 0) wait_stores_read<1>();", "if (STORE_BOXES && lane == 0) wait_stores_read<2>();",
+     kWrong, Precision::fp16},
+    {"shared memory that is left before it was stored", "wgmma", kWgmma, Layout::nn, kTiles,
+     "if (threadIdx.x % WARP == 0) wait_stores_read<0>();", "", "before its bulk stores", Precision::fp16},
+    {"a turn that is not passed on", "wgmma", kPingpong, Layout::nn, kTiles, "if (PINGPONG == 1 && !is_last) arrive",
+     "if (PINGPONG == 2) arrive", "wait for ever:.* at a barrier of the block", Precision::fp16},
+    {"no wait for the barriers of other blocks", "wgmma", kMulticast, Layout::nn, kTiles,
+     "if constexpr (CLUSTER > 1) cluster_wait();  // the others'", "//", "no barrier was initialised", Precision::fp16},
+    {"a stage that one block of two has released", "wgmma", kMulticast, Layout::nn, kTiles,
+     "(CLUSTER_M + CLUSTER_N - 1));", "1);", "more arrivals|wrong result", Precision::fp16},
+    {"a block that leaves while others arrive at its barriers", "wgmma", kMulticast, Layout::nn, kTiles,
+     "for (int stage = 0; stage < STAGES; ++stage) {", "for (int stage = 0; stage < 0; ++stage) {", "has left",
+     Precision::fp16},
+    {"fewer bytes announced than blocks send", "wgmma", kParts, Layout::nn, kTiles, "(SPLIT - 1) * SHARE",
+     "(SPLIT - 2) * SHARE", "before its bulk copies|wrong result", Precision::fp16},
 };
 
 /// The kernel sources with the change made: in the kernel, else in the first device header that has the text.

@@ -26,6 +26,8 @@ constexpr Scene kScenes[] = {
     {"a column", 67, 1, 31},
     {"wide gaps", 40, 72, 264, Values::whole, {.alpha = 1, .beta = 2}, {.padding = 16, .offset = 16}},
     {"no depth", 33, 40, 0, Values::whole, {.alpha = 3, .beta = 2}},
+    {"wide", 72, 136, 80, Values::whole, {.alpha = 2}},
+    {"whole lines", 24, 48, 16, Values::whole, {.alpha = -1, .beta = 1}},
 };
 
 /// Calls run(operands) and returns what is wrong with C then, or nothing.
@@ -91,6 +93,10 @@ std::vector<FusedCase> fused_cases() {
       {"mma_sync", kFp16, kTt, "BM=64 BN=32 BK_BYTES=128 WM=32 WN=16 STAGES=3 SPLIT=4"},
       {"mma_sync", kFp16, kNt, "STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16"},
       {"wgmma", kFp16, kNn, ""},
+      {"wgmma", Precision::bf16, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::bf16_fp32, kNt, "BM=64 BN=64 PINGPONG=1"},
+      {"wgmma", kFp16, kNt, "BM=64 BN=64 CONSUMERS=1 SPLIT=2"},
+      {"wgmma", kFp16, kTt, "BM=64 BN=64 CONSUMERS=1 SPLIT=2 REDUCE=1"},
   };
   std::vector<FusedCase> cases;
   for (const auto& [family, precision, layout, settings] : kKernels) {
@@ -108,6 +114,7 @@ std::vector<FusedCase> fused_cases() {
   cases.push_back({"simt", kFp32, kNn, "BM=32 BN=32 TM=4 TN=4", kLoaded});
   cases.push_back({"simt", Precision::int32, kNt, "BM=32 BN=32 TM=4 TN=4 SPLIT=4", kAll});
   cases.push_back({"mma_sync", kFp16, kTn, "", kLoaded});
+  cases.push_back({"wgmma", kFp16, kTn, "BM=64 BN=64 CONSUMERS=1", kAll});
   return cases;
 }
 
@@ -116,12 +123,13 @@ class EpilogueOnTheHost : public testing::TestWithParam<FusedCase> {};
 TEST_P(EpilogueOnTheHost, IsComputedBeforeTheRounding) {
   const auto& [name, precision, layout, settings, fusion] = GetParam();
   const Family& family = family_named(name);
-  const Config config = family.with_defaults(family.parse(settings), packed_problem(precision, layout, 16, 64, 64));
   std::map<std::string, Program> programs;
   int runs = 0;
   for (const Scene& scene : kScenes) {
     const FusedProduct product = product_of(scene, precision, layout, fusion);
     const Problem& problem = product.problem;
+    const Problem defaults = settings.empty() ? problem : packed_problem(precision, layout, 16, 64, 64);
+    const Config config = family.with_defaults(family.parse(settings), defaults);
     if (!family.broken_rule(problem, config, device()).empty()) continue;
     const LaunchPlan plan = family.plan(problem, config, device());
     const Source source = render(kernel_sources(), family, problem, config, plan, compute_capability(device()), fusion);

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "templates/families.h"
@@ -52,6 +54,13 @@ constexpr Scene kMore[] = {
     {"even gaps", 66, 34, 42, Values::whole, kWhole, {.padding = 2, .offset = 2}},
     {"narrow rows of m", 33, 48, 80, Values::whole, kWhole},
     {"narrow rows of n", 48, 33, 80, Values::random, kBoth},
+};
+
+/// What configurations run besides whose blocks take tiles in turn.
+constexpr Scene kTurns[] = {
+    {"many tiles", 208, 272, 144, Values::random, kBoth},
+    {"many tiles, deep, gaps", 272, 144, 656, Values::whole, kWhole, {.padding = 16, .offset = 16}},
+    {"many tiles, an odd width", 208, 133, 272, Values::whole, {.alpha = 1, .beta = 1}},
 };
 
 /// What configurations run that were drawn to show what no other one shows.
@@ -99,9 +108,18 @@ test::Sampler sampler_beside(const std::vector<Case>& cases, const Family& famil
 constexpr std::int64_t kMostThreads = 300'000;  // of a scene of a drawn configuration: a second or two
 constexpr std::size_t kFewestScenes = 3;        // one for each order of threads
 
+/// Of the scene's product, with its alignment.
+const Problem& problem_of(const Scene& scene, Precision precision, Layout layout) {
+  static std::map<std::tuple<const Scene*, Precision, Layout>, Problem> known;
+  const auto key = std::tuple(&scene, precision, layout);
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  return known.emplace(key, Product(scene, precision, layout).problem()).first->second;
+}
+
 /// Whether the configuration can run the scene, and in little time.
 bool is_short(const Scene& scene, const Family& family, Layout layout, const Config& config) {
-  const Problem problem = packed_problem(shown_in(family), layout, scene.m, scene.n, scene.k);
+  const Problem& problem = problem_of(scene, shown_in(family), layout);
   const auto plan = family.legal_plan(problem, config, device());
   if (!plan) return false;
   std::int64_t threads = 0;
@@ -213,6 +231,45 @@ std::vector<Case> chosen_cases() {
       {"mma_sync", Precision::e4m3_fp32, kTt, "STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16"},
       {"mma_sync", Precision::e5m2_bf16, kTn, "STREAM=1 BK_BYTES=32"},
       {"mma_sync", Precision::e5m2_fp32, kNn, "STREAM=1 BK_BYTES=32 BM=32 WM=16"},
+      {"wgmma", Precision::bf16, kNn, "STREAM=1 BM=64 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kTn, "STREAM=1 BM=128 BN=64 CONSUMERS=2"},
+      {"wgmma", Precision::bf16_fp32, kTt, "STREAM=1 BM=16 BN=64 CONSUMERS=1 SWAP=1"},
+      {"wgmma", Precision::tf32, kNn, "STREAM=1 BM=64 BN=64 CONSUMERS=1 PACK=1 SWAP=0"},
+      {"wgmma", Precision::int8, kNt, "STREAM=1 BM=64 BN=128 CONSUMERS=2 SWAP=1 PACK=1"},
+      {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=16 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1 GROUP=1"},  // A in lines of 64 bytes
+      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=48 BN=64 PINGPONG=1"},
+      {"wgmma", Precision::fp16, kNn, "BM=64 BN=32 CONSUMERS=1"},  // B and C in lines of 64 bytes
+      {"wgmma", Precision::fp16, kTn, "BM=64 BN=64 PINGPONG=1 GROUP=4"},
+      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=80 BN=128 CLUSTER_M=2"},
+      {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=96 BN=256 CLUSTER_N=4"},
+      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=112 BN=192 CONSUMERS=3"},
+      {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=144 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=160 BN=128 CLUSTER_M=2 CLUSTER_N=2"},
+      {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=176 BN=64 CONSUMERS=1 SPLIT=4"},
+      {"wgmma", Precision::fp16, kTn, "BM=192 BN=64 CONSUMERS=3 CLUSTER_M=4"},
+      {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=208 BN=64 CONSUMERS=1 SPLIT=8"},
+      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=224 BN=64 CONSUMERS=1 SPLIT=2 REDUCE=1"},
+      {"wgmma", Precision::fp16, kTt, "BM=256 BN=128 CLUSTER_N=2"},
+      {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=320 BN=64 CONSUMERS=1 GROUP=16"},
+      {"wgmma", Precision::fp16, kTt, "BM=64 BN=320 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kNn, "BM=64 BN=64 CONSUMERS=1 PACK=1"},
+      {"wgmma", Precision::fp16, kTt, "BM=64 BN=64 CONSUMERS=1 SPLIT=4 REDUCE=1"},
+      {"wgmma", Precision::fp16, kNt, "BM=128 BN=32 SPLIT=16"},
+      {"wgmma", Precision::fp16, kNn, "BM=64 BN=64 CONSUMERS=1 SPLIT=32"},
+      {"wgmma", Precision::bf16, kNn, "BM=64 BN=64 CONSUMERS=1 CLUSTER_M=2 CLUSTER_N=2"},
+      {"wgmma", Precision::bf16, kTn, "SWAP=1 BM=64 BN=128 PINGPONG=1"},
+      {"wgmma", Precision::fp16_fp32, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::bf16_fp32, kNt, "BM=64 BN=32 CONSUMERS=1"},
+      {"wgmma", Precision::tf32, kNn, ""},  // columns of C from registers
+      {"wgmma", Precision::tf32, kTn, "BM=64 BN=64 CONSUMERS=1 PACK=1"},
+      {"wgmma", Precision::tf32, kTt, "BM=64 BN=64 PINGPONG=1"},  // rows of C from registers
+      {"wgmma", Precision::tf32, kNt, "SWAP=1 BM=48 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::int8, kTn, "BM=64 BN=32 CONSUMERS=1"},
+      {"wgmma", Precision::int8, kNt, "SWAP=1 BM=48 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::e4m3_bf16, kNt, "BM=64 CONSUMERS=1"},
+      {"wgmma", Precision::e4m3_fp32, kNt, "SWAP=1 BM=32 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::e5m2_bf16, kNt, "BN=192"},  // without registers for two sums
   };
   for (const Family* family : families()) {
     const Precision shown = shown_in(*family);
@@ -221,7 +278,7 @@ std::vector<Case> chosen_cases() {
          {std::pair{Precision::fp64, kTn}, {Precision::int32, kNn}, {Precision::fp16, kNt}, {Precision::bf16, kTt}}) {
       const Problem problem = typical(precision, layout);
       const bool serves = family->legal_plan(problem, family->default_config(problem), device()).has_value();
-      if (serves) cases.push_back({family->name(), precision, layout, ""});
+      if (serves && precision != shown) cases.push_back({family->name(), precision, layout, ""});
     }
     add_missing_values(*family, cases);
   }
@@ -248,11 +305,29 @@ std::vector<Case> all_cases() {
 /// Takes long; meant for changes of a kernel.
 bool wants_all() { return std::getenv("MMTUNE_TEST_ALL_KERNELS") != nullptr; }
 
-/// Runs the scenes that the configuration can run, each in the next order of threads; returns their number.
-int run(Stage& stage, Precision precision, Layout layout, std::span<const Scene> scenes) {
+/// A case's configuration, which is the one for each problem where the case has no settings of its own.
+class Stages {
+ public:
+  explicit Stages(const Case& of) : of_(of), family_(family_named(of.family)) {}
+
+  Stage& at(const Problem& problem) {
+    const Problem defaults = of_.config.empty() ? problem : typical(of_.precision, of_.layout);
+    Stage stage(family_, of_.config, defaults);
+    return stages_.try_emplace(stage.name(), std::move(stage)).first->second;
+  }
+
+ private:
+  const Case& of_;
+  const Family& family_;
+  std::map<std::string, Stage> stages_;
+};
+
+/// Runs the scenes that the case can run, each in the next order of threads; returns their number.
+int run(Stages& stages, Precision precision, Layout layout, std::span<const Scene> scenes) {
   int runs = 0;
   for (const Scene& scene : scenes) {
     const Product product(scene, precision, layout);
+    Stage& stage = stages.at(product.problem());
     if (!stage.can_run(product.problem())) continue;
     const std::string what = fmt::format("{} for {}: {}", stage.name(), to_string(product.problem()), scene.what);
     const auto order = static_cast<Order>(runs++ % 3);
@@ -265,20 +340,23 @@ class OnTheHost : public testing::TestWithParam<Case> {};
 
 TEST_P(OnTheHost, ComputesTheProduct) {
   const auto& [family, precision, layout, settings, is_drawn] = GetParam();
-  Stage stage(family_named(family), settings, typical(precision, layout));
+  Stages stages(GetParam());
+  const Stage& stage = stages.at(typical(precision, layout));
   const std::string beyond = stage.beyond(typical(precision, layout));
   if (!beyond.empty()) GTEST_SKIP() << beyond;
   if (is_drawn) {
     const std::vector<Scene> scenes = scenes_of_drawn(stage.family(), layout, stage.config());
-    EXPECT_EQ(run(stage, precision, layout, scenes), static_cast<int>(scenes.size()));
+    EXPECT_EQ(run(stages, precision, layout, scenes), static_cast<int>(scenes.size()));
     return;
   }
-  const int runs = run(stage, precision, layout, kCore);
+  std::vector<Scene> scenes(std::begin(kCore), std::end(kCore));
+  if (stage.takes_turns(typical(precision, layout))) scenes.insert(scenes.end(), std::begin(kTurns), std::end(kTurns));
+  const int runs = run(stages, precision, layout, scenes);
   EXPECT_GE(runs, static_cast<int>(kFewestScenes)) << "not every order of threads was seen";
   if (settings.empty()) {
-    EXPECT_EQ(runs, std::size(kCore)) << "a default can run everything";
+    EXPECT_EQ(runs, static_cast<int>(scenes.size())) << "a default can run everything";
   }
-  if (wants_all() || (precision == shown_in(stage.family()) && settings.empty())) run(stage, precision, layout, kMore);
+  if (wants_all() || (precision == shown_in(stage.family()) && settings.empty())) run(stages, precision, layout, kMore);
 }
 
 TEST(CasesOnTheHost, ShowEveryValueOfEveryParameterAndDefaultsInEveryLayout) {

@@ -56,7 +56,7 @@ void encode(CUtensorMap& map, const TensorMapLayout& layout) {
   check_as_driver(layout);
   BoxMap box;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver writes addresses as integers
-  box.address = reinterpret_cast<const unsigned char*>(layout.address);
+  box.address = reinterpret_cast<unsigned char*>(layout.address);
   box.rank = static_cast<signed char>(layout.rank);
   box.element_bytes = static_cast<signed char>(layout.element_bytes);
   box.swizzle_bytes = static_cast<short>(swizzle_bytes(layout.swizzle));
@@ -155,29 +155,24 @@ void launch(const Program& program, const LaunchPlan& plan, const Problem& probl
 
   KernelArguments arguments(plan, run, given, encode);
   std::optional<Unwritten> unwritten;
-  if (plan.steps.front().overlaps_previous) unwritten.emplace(run, given);
-  const auto write_operands = [&] {
-    if (unwritten) unwritten->write();
-    unwritten.reset();
-  };
-  // A second step starts when the first has waited for the operands and not finished, or, in one of the orders, when it
-  // has finished: then the first one is seen to wait.
-  const bool first_goes_ahead = order == Order::backward;
   const std::function<void(std::size_t)> run_until = [&](std::size_t end) {
-    if (end == 0) return write_operands();
+    if (end == 0) {
+      if (unwritten) unwritten->write();
+      return;
+    }
     const LaunchStep& step = plan.steps[end - 1];
-    const bool overlaps = step.overlaps_previous && !(end == 2 && first_goes_ahead);
-    if (end > 1 && !first_goes_ahead) write_operands();
     const auto previous = [&] { run_until(end - 1); };
-    if (!overlaps) previous();
+    if (!step.overlaps_previous) previous();
     const Program::Kernel kernel = program.kernel(step.kernel);
+    // Later steps start when the first one has waited, and so may read operands at once.
+    if (end == 1 && step.overlaps_previous) unwritten.emplace(run, given);
     auto addresses = arguments.addresses(step);
     const auto count = static_cast<int>(addresses.size());
     LaunchStep layers = step;
     if (given.batch) layers.grid.z *= static_cast<int>(given.batch->products);
     Launch launch{layers, [&] { kernel(addresses.data(), count); }, order, what};
     launch.is_first = end == 1;
-    if (overlaps) launch.previous = previous;
+    if (step.overlaps_previous) launch.previous = previous;
     shim::run(launch);
   };
   run_until(plan.steps.size());

@@ -24,8 +24,11 @@ namespace {
 constexpr int kWarp = 32;
 constexpr std::size_t kSharedAlignment = 1024;  // of the widest swizzle's pattern
 constexpr std::uint64_t kSeed = 1;
+constexpr int kRegisters = 65536;    // of a multiprocessor
+constexpr int kMostRegisters = 248;  // of a thread, by eights
 
 const Launch* launched = nullptr;
+Index3 launched_grid;
 bool previous_pending = false;  // the step before has not run
 bool previous_wanted = false;   // and a thread waits for it
 Thread* current = nullptr;
@@ -108,6 +111,7 @@ bool run_round(Block& block, Turns& turns) {
     progress = true;
     current = thread;
     thread->left = thread->fiber->resume();
+    note_writes(*thread);
     current = nullptr;
   }
   std::erase_if(block.staying, [](const Thread* thread) { return thread->left; });
@@ -116,42 +120,75 @@ bool run_round(Block& block, Turns& turns) {
 
 /// The end of a block, which gives its shared memory back.
 void end(Block& block) {
-  if (!block.bulk.empty()) complain("the block ends before its bulk copies have arrived");
+  if (!block.bulk.empty() || !block.remote.empty()) complain("the block ends before its bulk copies have arrived");
+  for (const Thread& thread : block.threads) {
+    if (!thread.stores.empty() || !thread.store_groups.empty()) {
+      complain("the block ends before its bulk stores have read its shared memory");
+    }
+  }
+  for (const Warpgroup& warpgroup : block.warpgroups) {
+    if (!warpgroup.is_idle()) complain("the block ends before its multiplications");
+  }
+  finish_stores(block);
   block.shared.reset();
+}
+
+/// Lets a warpgroup multiply what it waits for; false if there is none.
+bool multiply(Cluster& cluster) {
+  for (Block& block : cluster.blocks) {
+    for (Warpgroup& warpgroup : block.warpgroups) {
+      if (warpgroup.run()) return true;
+    }
+  }
+  return false;
 }
 
 /// Lets go on what was made to wait as long as possible; false if there is nothing.
 bool relent(Cluster& cluster) {
   bool held = false;
   for (Block& block : cluster.blocks) held |= std::exchange(block.held, false);
-  if (held || deliver(cluster)) return true;
+  // Copies to shared memory come last, since what they replace shows it if it is read too late anyway.
+  if (held || multiply(cluster) || read_stores(cluster) || deliver(cluster)) return true;
   if (!previous_wanted) return false;
   previous_wanted = previous_pending = false;
   launched->previous();
   return true;
 }
 
-/// Every block runs as far as it can get before the next one does.
-void run_cluster(Cluster& cluster, const Launch& launch, Turns& turns) {
-  std::vector<Block*> blocks;
-  const std::size_t fibers_before = fibers_in_use;
-  for (Block& block : cluster.blocks) {
-    blocks.push_back(&block);
-    for (Thread& thread : block.threads) {
-      thread.fiber = &fiber(fibers_in_use++);
-      thread.fiber->start(launch.thread);
-      block.staying.push_back(&thread);
-    }
-    turns.arrange(block.staying);
+/// Gives the threads of a block their fibers.
+void start(Block& block, const Launch& launch, Turns& turns) {
+  for (Thread& thread : block.threads) {
+    thread.fiber = &fiber(fibers_in_use++);
+    thread.fiber->start(launch.thread);
+    block.staying.push_back(&thread);
   }
-  for (turns.arrange(blocks); !blocks.empty(); turns.rearrange(blocks)) {
+  turns.arrange(block.staying);
+}
+
+/// Every block runs as far as it can get before the next one does; in random order a block even starts only when those
+/// before it can do nothing without it.
+void run_cluster(Cluster& cluster, const Launch& launch, Turns& turns) {
+  std::vector<Block*> blocks, late;
+  const std::size_t fibers_before = fibers_in_use;
+  for (Block& block : cluster.blocks) blocks.push_back(&block);
+  turns.arrange(blocks);
+  if (launch.order == Order::random) {
+    late.assign(blocks.begin() + 1, blocks.end());
+    blocks.resize(1);
+  }
+  for (Block* block : blocks) start(*block, launch, turns);
+  for (; !blocks.empty() || !late.empty(); turns.rearrange(blocks)) {
     bool progress = false;
     for (Block* block : blocks) {
       while (run_round(*block, turns)) progress = true;
       if (block->staying.empty()) end(*block);
     }
     std::erase_if(blocks, [](const Block* block) { return block->staying.empty(); });
-    if (!progress && !relent(cluster)) complain(stuck(cluster).c_str());
+    if (progress || relent(cluster)) continue;
+    if (late.empty()) complain(stuck(cluster).c_str());
+    start(*late.back(), launch, turns);
+    blocks.push_back(late.back());
+    late.pop_back();
   }
   fibers_in_use = fibers_before;
 }
@@ -174,11 +211,14 @@ Block::Block(const LaunchStep& step, Cluster& of, Index3 at)
   shared.reset(static_cast<unsigned char*>(memory));
   std::memset(memory, 0xff, static_cast<std::size_t>(shared_bytes));
   for (int left = static_cast<int>(threads.size()); left > 0; left -= kWarp) warps.emplace_back(std::min(left, kWarp));
-  for (int number = 0; number < static_cast<int>(threads.size()); ++number) {
+  const int count = static_cast<int>(threads.size());
+  for (int i = 0; i < count / Warpgroup::kThreads; ++i) warpgroups.emplace_back(*this);
+  for (int number = 0; number < count; ++number) {
     Thread& thread = threads[static_cast<std::size_t>(number)];
     thread.block = this;
     thread.index = position(step.block, number);
     thread.number = number;
+    thread.registers = std::min(kRegisters / count / 8 * 8, kMostRegisters);
   }
 }
 
@@ -225,6 +265,10 @@ void run(const Launch& launch) {
   const Extent3 clusters{step.grid.x / together.x, step.grid.y / together.y, step.grid.z / together.z};
   if (size(clusters) * size(together) != size(step.grid)) complain("the grid is no whole number of clusters");
   const Launch* const outer = std::exchange(launched, &launch);
+  const Index3 outer_grid = std::exchange(
+      launched_grid,
+      {static_cast<unsigned>(step.grid.x), static_cast<unsigned>(step.grid.y), static_cast<unsigned>(step.grid.z)});
+  const Range outer_stored = exchange_stored({});
   const bool outer_pending = std::exchange(previous_pending, launch.previous != nullptr);
   __sanitizer_set_death_callback(tell_where);
   std::vector<Index3> first_blocks;
@@ -241,15 +285,51 @@ void run(const Launch& launch) {
   }
   if (previous_pending) complain("the kernel never waits for the step before, which it overlaps");
   launched = outer;
+  launched_grid = outer_grid;
   previous_pending = outer_pending;
+  exchange_stored(outer_stored);
 }
 
 // What kernels call; see device/calls.h.
 
 const Index3& thread_index() { return self().index; }
 const Index3& block_index() { return self().block->index; }
+const Index3& grid_size() { return launched_grid; }
 unsigned char* dynamic_shared() { return self().block->shared.get(); }
 void sync_threads(int line) { self().block->all.meet("__syncthreads()", line); }
+
+void sync_warp(int line) {
+  const auto number = static_cast<std::size_t>(self().number / kWarp);
+  self().block->warps[number].meeting.meet("__syncwarp()", line);
+}
+
+namespace {
+
+NamedBarrier& arrive_at(int barrier, int threads) {
+  auto& named = self().block->named;
+  if (barrier < 0 || static_cast<std::size_t>(barrier) >= named.size()) complain("a block has 16 barriers");
+  if (threads % kWarp != 0) complain("whole warps meet at barriers");
+  NamedBarrier& found = named[static_cast<std::size_t>(barrier)];
+  if (found.arrived > 0 && found.members != threads) {
+    complain(fmt::format("barrier {}: {} threads are to meet, and {}", barrier, threads, found.members).c_str());
+  }
+  found.members = threads;
+  if (++found.arrived == threads) {
+    found.arrived = 0;
+    ++found.count;
+  }
+  return found;
+}
+
+}  // namespace
+
+void arrive(int barrier, int threads) { arrive_at(barrier, threads); }
+
+void meet(int barrier, int threads) {
+  const unsigned before = self().block->named.at(static_cast<std::size_t>(barrier) % 16).count;
+  const NamedBarrier& found = arrive_at(barrier, threads);
+  wait_until("a barrier of the block", 0, [&found, before] { return found.count != before; });
+}
 
 void cluster_arrive() {
   if (launched->step.resident) complain("clusters of resident blocks are not simulated");

@@ -47,7 +47,7 @@ void run(const Launch& launch);
 struct BoxMap {
   static constexpr int kMostDimensions = 5;
 
-  const unsigned char* address = nullptr;
+  unsigned char* address = nullptr;
   long long strides[kMostDimensions] = {};  ///< bytes from neighbour to neighbour
   long long extents[kMostDimensions] = {};  ///< of the tensor, in elements
   short box[kMostDimensions] = {};          ///< in elements

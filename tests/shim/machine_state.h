@@ -1,4 +1,5 @@
-// What the parts of the machine share: machine.cpp (threads and where they meet), copies.cpp (asynchronous copies).
+// What the parts of the machine share: machine.cpp (threads and where they meet), copies.cpp (asynchronous copies),
+// stores.cpp (those from shared memory), warpgroup.cpp (tensor cores).
 #pragma once
 
 #include <array>
@@ -9,11 +10,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/shim/device/calls.h"
 #include "tests/shim/fiber.h"
 #include "tests/shim/machine.h"
+#include "tests/shim/warpgroup.h"
 
 namespace mmtune::shim {
 
@@ -36,6 +39,13 @@ class Meeting {
   int arrived_ = 0;
   int line_ = 0;
   unsigned count_ = 0;
+};
+
+/// One of the barriers of a block at which any number of its warps may meet.
+struct NamedBarrier {
+  int members = 0;  ///< of the meeting under way
+  int arrived = 0;
+  unsigned count = 0;  ///< of completed meetings
 };
 
 struct Warp {
@@ -71,6 +81,38 @@ struct BulkCopy {
   Mbarrier* barrier;
 };
 
+/// 16 bytes from another block that have not arrived.
+struct RemoteStore {
+  unsigned char* target;
+  std::array<unsigned, 4> words;
+  Mbarrier* barrier;
+};
+
+/// A box on its way from shared memory to a tensor.
+struct BulkStore {
+  unsigned source;  ///< address in shared memory
+  BoxMap map;
+  std::array<int, BoxMap::kMostDimensions> begin;
+  std::vector<unsigned char> data = {};  ///< once it was read
+};
+
+/// A range of bytes by offsets in shared memory.
+struct Range {
+  int begin = 0;
+  int end = 0;
+};
+
+/// Of shared memory, from the first byte to the last one that the launch's bulk stores read, what the accelerator sees:
+/// what threads wrote before they called fence_for_accelerator().
+struct Published {
+  Published();
+
+  Range range;
+  std::vector<unsigned char> written;  ///< what the range held when it was last looked at
+  std::vector<unsigned char> seen;     ///< by the accelerator
+  bool has_fence = false;              ///< of any thread
+};
+
 struct Block;
 
 struct Thread {
@@ -80,11 +122,16 @@ struct Thread {
   Fiber* fiber = nullptr;
   std::function<bool()> ready = [] { return true; };  ///< whether what it waits for has happened
   const char* waits_for = "";
-  int waits_line = 0;                              ///< of the source, or 0
-  bool left = false;                               ///< the kernel
-  std::optional<unsigned> cluster_meeting = {};    ///< at which it has arrived and for which it has not waited
-  std::vector<AsyncCopy> copies;                   ///< since the last commit
-  std::deque<std::vector<AsyncCopy>> groups = {};  ///< committed, oldest first
+  int waits_line = 0;                                    ///< of the source, or 0
+  bool left = false;                                     ///< the kernel
+  std::optional<unsigned> cluster_meeting = {};          ///< at which it has arrived and for which it has not waited
+  std::vector<AsyncCopy> copies;                         ///< since the last commit
+  std::deque<std::vector<AsyncCopy>> groups = {};        ///< committed, oldest first
+  std::vector<BulkStore> stores = {};                    ///< since the last commit
+  std::deque<std::vector<BulkStore>> store_groups = {};  ///< committed and not read, oldest first
+  std::size_t store_groups_wanted = SIZE_MAX;            ///< that many may stay unread
+  std::vector<Range> unfenced = {};                      ///< what it wrote since its last fence_for_accelerator()
+  int registers = 0;
 };
 
 struct Cluster;
@@ -105,7 +152,13 @@ struct Block {
   std::vector<Thread*> staying = {};   ///< threads that have not left, in the order of their turns
   std::deque<Mbarrier> barriers = {};  ///< stay where they are
   std::deque<BulkCopy> bulk = {};      ///< oldest first
-  bool held = false;                   ///< until no other block can go on
+  std::deque<RemoteStore> remote = {};
+  std::vector<BulkStore> read_stores = {};  ///< whose boxes the tensors do not have
+  Published published;
+  std::array<NamedBarrier, 16> named = {};
+  std::deque<Warpgroup> warpgroups = {};
+  int free_registers = 0;
+  bool held = false;  ///< until no other block can go on
 };
 
 /// Blocks that run together: a cluster, or a whole grid of resident blocks.
@@ -123,7 +176,35 @@ Thread& self();
 /// Suspends the running thread until `ready`.
 void wait_until(const char* what, int line, std::function<bool()> ready);
 
-/// Lets the oldest bulk copy of a block arrive; false if there is none.
+/// The bytes of a block's shared memory at a 32-bit address.
+unsigned char* shared_at(Block& block, unsigned address, int bytes);
+
+/// Where the accelerator puts the byte at this address: 16-byte chunks change places within spans of `bytes`, another
+/// way in each of as many 128-byte lines as a span has chunks (PTX ISA, "Swizzling Modes" of tensors).
+unsigned char* swizzled(unsigned char* address, int bytes);
+
+/// The map that a bulk copy names, and what all of them must keep to.
+BoxMap map_of_copy(const void* map, const int* begin, int rank);
+
+/// The element number `i` of the box that begins there; null outside of the tensor.
+unsigned char* element_of_box(const BoxMap& map, const std::array<int, BoxMap::kMostDimensions>& begin, int i);
+
+/// Lets the oldest bulk copy of a block, or what other blocks have sent it, arrive; false if there is none.
 bool deliver(Cluster& cluster);
+
+/// Reads the boxes of a group of stores that a thread waits for; false if there is none.
+bool read_stores(Cluster& cluster);
+
+/// Brings the boxes to their tensors that a block has stored.
+void finish_stores(Block& block);
+
+/// For a launch: what it has stored from. Returns what that was before.
+Range exchange_stored(Range range);
+
+/// What the thread has written in its turn is its own until it calls fence_for_accelerator().
+void note_writes(Thread& thread);
+
+/// The accelerator has written these bytes of the block's shared memory.
+void note_arrival(Block& block, const unsigned char* target, int bytes);
 
 }  // namespace mmtune::shim

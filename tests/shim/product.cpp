@@ -1,5 +1,6 @@
 #include "tests/shim/product.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "templates/gpu_catalog.h"
@@ -64,6 +65,11 @@ const DeviceSpec& device() {
 
 Source Stage::source(const Problem& problem, const LaunchPlan& plan) const {
   return render(kernel_sources(), family_, problem, config_, plan, compute_capability(device()));
+}
+
+bool Stage::takes_turns(const Problem& problem) const {
+  const LaunchPlan plan = family_.plan(problem, config_, device());
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [](const LaunchStep& step) { return step.takes_turns; });
 }
 
 std::string Stage::beyond(const Problem& problem) const {

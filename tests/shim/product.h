@@ -57,6 +57,9 @@ class Stage {
   /// Whether the configuration can run the problem.
   bool can_run(const Problem& problem) const { return family_.broken_rule(problem, config_, device()).empty(); }
 
+  /// Whether blocks take tiles in turn.
+  bool takes_turns(const Problem& problem) const;
+
   /// What keeps the configuration from running here (tests/shim/program.h); empty if nothing does.
   std::string beyond(const Problem& problem) const;
 

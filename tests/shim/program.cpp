@@ -57,7 +57,8 @@ class Folder {
   pid_t owner_;
 };
 
-/// The instructions of tensor cores and of the warps that drive them; they are not simulated.
+/// The instructions of tensor cores and of the warps that drive them; they run by stand-ins for the headers that have
+/// them, and not where another text does.
 constexpr std::string_view kBeyond[] = {"wgmma", "tcgen05", "mma.sync", "ldmatrix", "stmatrix", "setmaxnreg"};
 
 std::string without_comments(std::string_view text) {
@@ -73,34 +74,36 @@ std::string without_comments(std::string_view text) {
 /// Whether a text has this instruction, with what may follow its name.
 bool has_instruction(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
-    const bool begins = at == 0 || (std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0 && text[at - 1] != '.');
+    const char before = at == 0 ? ' ' : text[at - 1];  // part of a longer name, or of a file's
+    const bool begins = std::isalnum(static_cast<unsigned char>(before)) == 0 && before != '.' && before != '/';
     if (begins && text.substr(at + name.size(), 1) == ".") return true;
   }
   return false;
 }
 
-/// Takes the declarations of dynamic shared memory, "extern __shared__ T NAME[];", out of the text; returns the names.
-std::set<std::string> take_dynamic_shared(std::string& text) {
+/// Makes every declaration of dynamic shared memory, "extern __shared__ T NAME[];" in a line of its own, a macro that
+/// asks the machine for it.
+void replace_dynamic_shared(std::string& text) {
   constexpr std::string_view kDeclaration = "extern __shared__ ";
-  std::set<std::string> names;
   for (std::size_t at = text.find(kDeclaration); at != text.npos; at = text.find(kDeclaration, at)) {
-    const std::size_t end = text.find("[];", at);
-    if (end == text.npos) throw Error("extern __shared__: the declaration does not end with []");
+    const std::size_t begin = text.find_last_not_of(' ', at - 1) + 1, end = text.find('\n', at);
+    if (text[begin - 1] != '\n' || end < 3 || text.substr(end - 3, 3) != "[];") {
+      throw Error("extern __shared__: the declaration is no line that ends with []");
+    }
     const std::size_t name = text.rfind(' ', end) + 1;
-    names.insert(text.substr(name, end - name));
-    text.erase(at, end + 3 - at);
+    const std::string macro =
+        fmt::format("#define {} (::mmtune::shim::dynamic_shared())", text.substr(name, end - 3 - name));
+    text.replace(begin, end - begin, macro);
+    at = begin + macro.size();
   }
-  return names;
 }
 
 /// The source with what the host needs around it: dynamic shared memory is asked from the machine, and every kernel
 /// gets a function that calls it.
 std::string host_text(const Source& source, const LaunchPlan& plan) {
   std::string rendered = source.text;
+  replace_dynamic_shared(rendered);
   std::string text = "#include \"shim.h\"\n";
-  for (const std::string& name : take_dynamic_shared(rendered)) {
-    text += fmt::format("#define {} (::mmtune::shim::dynamic_shared())\n", name);
-  }
   text += fmt::format("#line 1 \"{}\"\n{}\n", source.name, rendered);
   std::set<std::string> kernels;
   for (const LaunchStep& step : plan.steps) kernels.insert(step.kernel);

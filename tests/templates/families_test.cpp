@@ -178,8 +178,9 @@ TEST_P(EveryFamily, GridCoversC) {
         continue;
       }
       // Resident blocks go on to further tiles.
+      const int* const per_sm = config.find("MIN_BLOCKS");  // one where there is no such parameter
       const std::int64_t blocks =
-          main_step(plan).resident ? *config.find("MIN_BLOCKS") * gpu.sm_count : tiles * plan.work.split_k;
+          main_step(plan).resident ? (per_sm ? *per_sm : 1) * gpu.sm_count : tiles * plan.work.split_k;
       EXPECT_EQ(main_step(plan).grid.x, blocks) << to_string(problem) << ": " << config.text();
     }
   }

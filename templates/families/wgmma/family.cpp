@@ -8,6 +8,7 @@
 #include "templates/families/wgmma/proven.h"
 #include "templates/families/wgmma/shape.h"
 #include "templates/split_k.h"
+#include "templates/stream_k.h"
 #include "templates/tiling.h"
 
 namespace mmtune {
@@ -47,6 +48,7 @@ struct Wgmma {
         {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "parts of k, whose sums are added"},
         {"PACK", &Params::pack, {0, 1}, "1: operands whose rows do not begin with a line are first copied"},
         {"REDUCE", &Params::reduce, {0, 1}, "parts are added by: 0 a second kernel, 1 a cluster of blocks"},
+        {"STREAM", &Params::stream, {0, 1}, "1: resident blocks share the tiles that fill no wave"},
     };
     return rows;
   }
@@ -89,6 +91,8 @@ struct Wgmma {
     rules.must(p.reduce == 0 || (cluster(p) == 1 && p.pingpong == 0),
                "blocks that add a tile's parts share no operands and no turns");
     rules.must(p.reduce == 0 || sums(p) % (4 * p.split) == 0, "a block of a cluster adds whole fours of sums");
+    rules.must(p.stream == 0 || (p.split == 1 && cluster(p) == 1 && p.pingpong == 0),
+               "STREAM shares tiles itself, without SPLIT, clusters and PINGPONG");
   }
 
   /// Whether a tile so many bytes wide is whole lines that can be swizzled.
@@ -114,6 +118,7 @@ struct Wgmma {
     rules.worth(p.split == 1 || tiles * (p.split / 2) < device.sm_count, "SPLIT is for few tiles");
     rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem)) >= 2 * p.split, "every part has at least two steps");
     rules.worth(p.pingpong == 0 || tiles > device.sm_count, "PINGPONG is for more tiles than SMs");
+    rules.worth(p.stream == 0 || tiles % device.sm_count != 0, "STREAM shares tiles that fill no wave");
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -123,13 +128,22 @@ struct Wgmma {
                   problem.align.c};
     const Input a = input(plan, problem, p, Operand::a);
     const Input b = input(plan, problem, p, Operand::b);
-    if (p.pack == 1) plan.steps.push_back(pack_step(problem, p, a, b));
+    const std::int64_t sharers = p.stream == 1 ? device.sm_count : 0;
+    const std::int64_t tile_bytes =
+        static_cast<std::int64_t>(p.bm) * p.bn * traits(problem.precision).accumulator.bytes;
+    const SharedSums shared = add_shared_sums(plan, sharers, tile_bytes, p.consumers);
+    if (p.pack == 1) {
+      plan.steps.push_back(pack_step(problem, p, a, b, shared.flags));
+    } else if (p.stream == 1) {
+      plan.steps.push_back(prepare_step(shared.flags));
+    }
     const Arg partial = add_partial_sums(plan, problem, p.reduce == 1 ? 1 : p.split);
-    plan.steps.push_back(gemm_step(plan, problem, p, device, a, b, partial));
+    plan.steps.push_back(gemm_step(plan, problem, p, device, a, b, partial, shared));
     if (p.split > 1 && p.reduce == 0) plan.steps.push_back(reduce_step(problem, partial));
     overlap_steps(plan, device);
     plan.may_spill = false;
     plan.work = estimate(problem, p, device);
+    plan.work.kept_bytes = shared.kept_bytes;
     return plan;
   }
 
@@ -150,6 +164,7 @@ struct Wgmma {
             {"VA", std::max(1, problem.align.a / types.a.bytes)},
             {"VB", std::max(1, problem.align.b / types.b.bytes)},
             {"STORE_BOXES", stores_boxes(problem)},
+            {"BLOCKS", p.stream == 1 ? device.sm_count : 0},
             // Of a thread; together they are what the block begins with.
             {"PRODUCER_REGISTERS", p.consumers == 3 ? 32
                                    : many_sums      ? 24
@@ -160,6 +175,7 @@ struct Wgmma {
             {"PACK_THREADS", kPackThreads},
             {"PACK_TILE", kPackTile},
             {"PACK_SMEM_BYTES", pack_bytes(problem, p)},
+            {"PREPARE_THREADS", kPrepareThreads},
             {"REDUCE_THREADS", kReduceThreads}};
   }
 
@@ -199,32 +215,38 @@ struct Wgmma {
     return turns ? kPackTile * (kPackTile + 1) * traits(problem.precision).a.bytes : 0;
   }
 
-  static LaunchStep pack_step(const Problem& problem, const Params& p, const Input& a, const Input& b) {
+  static LaunchStep pack_step(const Problem& problem, const Params& p, const Input& a, const Input& b, Arg flags) {
     LaunchStep pack;
     pack.kernel = "pack";
     pack.grid.x = std::max<std::int64_t>(1, pack_blocks(a) + pack_blocks(b));
     pack.block.x = kPackThreads;
     pack.smem_bytes = pack_bytes(problem, p);
-    for (const auto& [input, operand] : {std::pair{&a, Operand::a}, std::pair{&b, Operand::b}}) {
-      const auto [rows, columns] = input->shape;
-      pack.args.insert(pack.args.end(),
-                       {Arg::number(input->is_turned ? columns : rows), Arg::number(input->is_turned ? rows : columns),
-                        Arg::operand(operand), Arg::ld(operand), input->matrix.address, input->matrix.ld});
-    }
-    pack.args.push_back(Arg::number(pack_blocks(a)));
+    // Extents, so that nothing is read where k is 0 or alpha is.
+    const auto add = [&pack](const Input& input, Operand operand, bool transposes, Extent extent) {
+      const Arg stored[] = {Arg::extent(extent), Arg::extent(Extent::k)};
+      pack.args.insert(pack.args.end(), {stored[transposes ? 1 : 0], stored[transposes ? 0 : 1], Arg::operand(operand),
+                                         Arg::ld(operand), input.matrix.address, input.matrix.ld});
+    };
+    add(a, Operand::a, transposes_a(problem.layout), Extent::m);
+    add(b, Operand::b, !transposes_b(problem.layout), Extent::n);
+    pack.args.insert(pack.args.end(), {Arg::number(pack_blocks(a)), flags});
     return pack;
   }
 
   static LaunchStep gemm_step(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device,
-                              const Input& a, const Input& b, Arg partial) {
+                              const Input& a, const Input& b, Arg partial, const SharedSums& shared) {
     const std::int64_t turns =
         ceil_div(ceil_div(problem.m, p.bm), p.cluster_m) * ceil_div(ceil_div(problem.n, p.bn), p.cluster_n) * p.split;
     LaunchStep gemm;
-    // Blocks that add parts have one tile each.
-    gemm.grid.x = p.reduce == 1 ? turns : cluster(p) * std::clamp<std::int64_t>(turns, 1, device.sm_count / cluster(p));
+    // Blocks that add parts have one tile each; those that share tiles are as many as the GPU holds.
+    const std::int64_t clusters = std::max(1, device.sm_count / cluster(p));  // that take turns
+    gemm.grid.x = p.reduce == 1   ? turns
+                  : p.stream == 1 ? device.sm_count
+                                  : cluster(p) * std::clamp<std::int64_t>(turns, 1, clusters);
+    gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);
     gemm.cluster.x = p.reduce == 1 ? p.split : cluster(p);
-    gemm.takes_turns = p.reduce == 0;
+    gemm.takes_turns = p.reduce == 0 && p.stream == 0;
     gemm.smem_bytes = shared_bytes(p, stages(p, device));
     const int lines_a = a_along_k(problem, p) ? p.bm : bk(problem);
     const int lines_b = b_along_k(problem, p) ? p.bn : bk(problem);
@@ -240,7 +262,9 @@ struct Wgmma {
                  partial,
                  map_a,
                  map_b,
-                 map_c(plan, problem, p, map_a)};
+                 map_c(plan, problem, p, map_a),
+                 shared.tiles,
+                 shared.flags};
     return gemm;
   }
 
@@ -291,7 +315,8 @@ struct Wgmma {
     const double width = std::min(columns(p), 256);
     work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment) +
                               static_cast<double>(types.a.bytes) / p.bn + static_cast<double>(types.b.bytes) / p.bm;
-    work.persistent = p.reduce == 0;
+    work.persistent = p.reduce == 0 && p.stream == 0;
+    work.shares_last_wave = p.stream == 1;
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = bk(problem);

@@ -25,6 +25,10 @@
 // REDUCE = 1 a cluster of SPLIT blocks has the parts of one tile, and each adds an equal share of every thread's sums,
 // in the same order, which the others have written to its shared memory.
 //
+// STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
+// that fill no wave are divided among all of them along k (shares.cuh). The block that has the first steps of a tile
+// adds what the others hand over, in the order of k.
+//
 // Results pass through shared memory, in lines of 128 bytes: STORE_BOXES says whether C is aligned so
 // that the accelerator can store them while the next tile is multiplied, else the warp does.
 //
@@ -40,6 +44,7 @@
 #include "mmtune/dependent.cuh"
 #include "mmtune/pack.cuh"
 #include "mmtune/reduce.cuh"
+#include "mmtune/shares.cuh"
 #include "mmtune/wgmma_load.cuh"
 #include "mmtune/wgmma_multiply.cuh"
 #include "mmtune/wgmma_reduce.cuh"
@@ -47,6 +52,30 @@
 // Barriers of the block besides 0, at which the stages are made known: where a consumer of PINGPONG waits for its turn.
 constexpr int FIRST_TURN = FIRST_STORE + CONSUMERS;
 constexpr bool HAS_REDUCE = SPLIT > 1 && REDUCE == 0;  // a step that follows this one
+
+// STREAM = 1: hands over the sums of a tile that begins elsewhere, or adds what others hand over of this one. Whether
+// this consumer is to finish the tile.
+template <class Walk>
+__device__ __forceinline__ bool has_all_sums(const Call& call, Sums& sums, const Walk& walk, int consumer) {
+  const auto meet_consumer = [&] { meet<WARPGROUP>(FIRST_STORE + consumer); };
+  const bool is_first_thread = threadIdx.x % WARPGROUP == 0;
+  const int block = blockIdx.x;
+  if constexpr (PACK == 0) wait_for_previous();  // for the flags and what lies beside them
+  if (walk.begins_elsewhere()) {
+    call.handed_by(block).store(&sums[0][0]);
+    meet_consumer();
+    if (is_first_thread) raise_flag(call.flags + block * CONSUMERS + consumer);
+    return false;
+  }
+  if (!walk.ends_elsewhere()) return true;
+#pragma unroll 1
+  for (int giver = block + 1; walk.walk.gives(giver, walk.piece.tile); ++giver) {
+    if (is_first_thread) await_flag(call.flags + giver * CONSUMERS + consumer);
+    meet_consumer();
+    call.handed_by(giver).add_to(&sums[0][0]);
+  }
+  return true;
+}
 
 __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   const int consumer = threadIdx.x / WARPGROUP;
@@ -56,8 +85,8 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   int buffer = 0;
   bool is_mine = consumer == 1;  // the turn before the first
   if (PINGPONG == 1 && consumer == 1) arrive<2 * WARPGROUP>(FIRST_TURN);
-  for (int turn = blockIdx.x / CLUSTER; turn < call.turns(); turn += gridDim.x / CLUSTER) {
-    const Work work = call.work(turn, rank);
+  for (Walk<STREAM == 1> walk(call, rank); walk.more();) {
+    const Work work = walk.next();
     if constexpr (PINGPONG == 1) {
       is_mine = !is_mine;
       if (!is_mine) {
@@ -74,9 +103,11 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
     } else {
       multiply(sums, shared, work, first_row, ring, rank);
     }
-    const bool is_last = turn + gridDim.x / CLUSTER >= call.turns();
-    if (PINGPONG == 1 && !is_last) arrive<2 * WARPGROUP>(FIRST_TURN + 1 - consumer);
-    if (!HAS_REDUCE && is_last) launch_dependents();  // a block has the SM for itself: what follows cannot crowd
+    if (PINGPONG == 1 && walk.more()) arrive<2 * WARPGROUP>(FIRST_TURN + 1 - consumer);
+    if constexpr (STREAM == 1) {
+      if (!has_all_sums(call, sums, walk, consumer)) continue;
+    }
+    if (!HAS_REDUCE && !walk.more()) launch_dependents();  // a block has the SM for itself: what follows cannot crowd
     const int row = work.row + (SWAP == 1 ? 0 : first_row);
     const int column = work.column + (SWAP == 1 ? first_row : 0);
     if constexpr (REDUCE == 1) {
@@ -98,7 +129,8 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
          PerProduct<Accumulator*> partial, const __grid_constant__ ProductMap map_a,
-         const __grid_constant__ ProductMap map_b, const __grid_constant__ ProductMap map_c) {
+         const __grid_constant__ ProductMap map_b, const __grid_constant__ ProductMap map_c,
+         PerProduct<Accumulator*> handed, PerProduct<u32*> flags) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Call call{static_cast<int>(m),
@@ -109,7 +141,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                   {C, ldc, static_cast<int>(m), static_cast<int>(n), &map_c},
                   partial,
                   &map_a,
-                  &map_b};
+                  &map_b,
+                  handed,
+                  flags};
   constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the thread that fills stages
   constexpr int READY = PRODUCER + WARP;           // threads that must know the stages' barriers
   if (threadIdx.x == PRODUCER) {
@@ -124,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     barrier_init_fence();
   }
   if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_arrive();  // waited for where others' shared memory is first needed
-  wait_for_previous();
+  if constexpr (STREAM == 0 || PACK == 1) wait_for_previous();
   if constexpr (HAS_REDUCE) launch_dependents();
   if (threadIdx.x >= PRODUCER) {
     if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
@@ -138,6 +172,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if constexpr (CONSUMERS > 1) take_registers<CONSUMER_REGISTERS>();
     meet<READY>(0);
     consume(call, shared);
+    if constexpr (STREAM == 1) wait_for_previous();  // where there was no piece
     if constexpr (CLUSTER > 1) cluster_wait();
   }
   if constexpr (REDUCE == 1) cluster_sync();  // a block stays while others write its shared memory
@@ -148,6 +183,7 @@ template <bool TURNS, int VECTOR, class T>
 __device__ __forceinline__ void pack_block(i64 block, i64 rows, i64 columns, const T* source, i64 ld, T* target,
                                            i64 target_ld) {
   extern __shared__ __align__(16) unsigned char staged[];
+  if (rows == 0 || columns == 0) return;  // of an empty product
   if constexpr (TURNS) {
     static_assert(PACK_TILE * (PACK_TILE + 1) * sizeof(T) == PACK_SMEM_BYTES, "host and kernel disagree");
     pack_tile<true, PACK_TILE, PACK_THREADS>(staged, source, ld, rows, columns, target, target_ld, block);
@@ -157,13 +193,21 @@ __device__ __forceinline__ void pack_block(i64 block, i64 rows, i64 columns, con
   }
 }
 
+// What must be done before a gemm that shares tiles and does not pack.
+extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32*> flags) {
+  wait_for_previous();
+  launch_dependents();
+  if constexpr (STREAM == 1) lower_flags<BLOCKS * CONSUMERS, PREPARE_THREADS>(flags);
+}
+
 // Copies operands to rows of whole lines: first A in `blocks_a` blocks, then B.
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
     pack(i64 rows_a, i64 columns_a, PerProduct<const InputA*> A, i64 lda, PerProduct<InputA*> copy_a, i64 copy_lda,
          i64 rows_b, i64 columns_b, PerProduct<const InputB*> B, i64 ldb, PerProduct<InputB*> copy_b, i64 copy_ldb,
-         i64 blocks_a) {
+         i64 blocks_a, PerProduct<u32*> flags) {
   wait_for_previous();
   const i64 block = blockIdx.x;
+  if (STREAM == 1 && block == 0) lower_flags<BLOCKS * CONSUMERS, PACK_THREADS>(flags);
   if (PACK_A && block < blocks_a) {
     pack_block<TURNS_A, VA, InputA>(block, rows_a, columns_a, A, lda, copy_a, copy_lda);
   }

@@ -20,6 +20,8 @@
 
 #define threadIdx (::mmtune::shim::thread_index())
 #define blockIdx (::mmtune::shim::block_index())
+#define gridDim (::mmtune::shim::grid_size())
+#define __syncwarp() ::mmtune::shim::sync_warp(__LINE__)
 #define __syncthreads() ::mmtune::shim::sync_threads(__LINE__)
 #define __umul64hi(a, b) (::mmtune::shim::high_half(a, b))
 #define __shfl_xor_sync(mask, value, lane_mask) ::mmtune::shim::shuffle_xor(mask, value, lane_mask, __LINE__)

@@ -6,6 +6,7 @@
 
 #include "mmtune/copy.cuh"
 #include "mmtune/numeric.cuh"
+#include "tensor_core.h"
 
 template <class Input>
 struct Piece {
@@ -18,19 +19,6 @@ struct Piece<double> {
 };
 
 namespace mmtune::shim {
-
-constexpr int kLanes = 32;
-
-inline int lane() { return static_cast<int>(thread_index().x % kLanes); }
-
-// What a tensor core reads of an element: of fp32 it ignores the lower 13 bits.
-template <class Input>
-auto read_by_tensor_core(Input element) {
-  return value_of(element);
-}
-inline float read_by_tensor_core(float element) {
-  return __builtin_bit_cast(float, __builtin_bit_cast(u32, element) & ~0x1fffu);
-}
 
 // The sum of products of two words' elements.
 template <class Input, class Sum>
@@ -99,36 +87,17 @@ inline void round_piece(Piece<float>& piece) {
   }
 }
 
-namespace mmtune::shim {
-
-// Where the 32 rows begin that the lanes name.
-struct Rows {
-  unsigned at[kLanes];
-
-  explicit Rows(unsigned row) {
-    if (row % 16 != 0) complain("ldmatrix reads rows that begin at multiples of 16 bytes");
-    gather(&row, at, sizeof(row));
-  }
-  // Reads of row `row` of matrix `matrix` from byte `byte` on.
-  void read(void* target, int matrix, int row, int byte, int bytes) const {
-    const unsigned address = at[matrix * 8 + row] + static_cast<unsigned>(byte);
-    load_remote(target, remote_address(address, cluster_rank()), bytes);
-  }
-};
-
-}  // namespace mmtune::shim
-
 inline void load_matrices(u32 (&at)[4], unsigned row) {
-  const mmtune::shim::Rows rows(row);
+  const mmtune::shim::MatrixRows rows(row);
   const int lane = mmtune::shim::lane();
-  for (int matrix = 0; matrix < 4; ++matrix) rows.read(&at[matrix], matrix, lane / 4, lane % 4 * 4, 4);
+  for (int matrix = 0; matrix < 4; ++matrix) memcpy(&at[matrix], rows.find(matrix, lane / 4, lane % 4 * 4, 4), 4);
 }
 inline void load_transposed_matrices(u32 (&at)[4], unsigned row) {
-  const mmtune::shim::Rows rows(row);
+  const mmtune::shim::MatrixRows rows(row);
   const int lane = mmtune::shim::lane();
   for (int matrix = 0; matrix < 4; ++matrix) {
     unsigned short pair[2];
-    for (int i = 0; i < 2; ++i) rows.read(&pair[i], matrix, lane % 4 * 2 + i, lane / 4 * 2, 2);
+    for (int i = 0; i < 2; ++i) memcpy(&pair[i], rows.find(matrix, lane % 4 * 2 + i, lane / 4 * 2, 2), 2);
     memcpy(&at[matrix], pair, 4);
   }
 }
