@@ -26,6 +26,7 @@ constexpr Scene kWide{"wide", 72, 136, 72};
 constexpr Scene kGaps{"gaps", 8, 6, 8, test::Values::whole, {}, {.padding = 16}};
 constexpr Scene kDeep{"deep", 67, 35, 200};
 constexpr Scene kTiles{"many tiles", 208, 272, 144};
+constexpr Scene kShared{"shared tiles", 40, 72, 840};
 constexpr const char* kWrong = "wrong result: C";
 constexpr const char* kStray = "AddressSanitizer: heap-buffer-overflow";
 
@@ -52,6 +53,7 @@ constexpr const char* kCluster = "SPLIT=2 REDUCE=1";
 constexpr const char* kWgmma = "BM=64 BN=64 CONSUMERS=1";
 constexpr const char* kPingpong = "BM=64 BN=64 PINGPONG=1";
 constexpr const char* kMulticast = "BM=64 BN=64 CONSUMERS=1 CLUSTER_M=2";
+constexpr const char* kWgmmaStream = "STREAM=1 BM=64 BN=64 CONSUMERS=1";
 constexpr const char* kParts = "BM=64 BN=64 CONSUMERS=1 SPLIT=4 REDUCE=1";
 
 const Break kBreaks[] = {
@@ -175,7 +177,7 @@ const Break kBreaks[] = {
      kWrong, Precision::fp16},
     {"shared memory that is left before it was stored", "wgmma", kWgmma, Layout::nn, kTiles,
      "if (threadIdx.x % WARP == 0) wait_stores_read<0>();", "", "before its bulk stores", Precision::fp16},
-    {"a turn that is not passed on", "wgmma", kPingpong, Layout::nn, kTiles, "if (PINGPONG == 1 && !is_last) arrive",
+    {"a turn that is not passed on", "wgmma", kPingpong, Layout::nn, kTiles, "if (PINGPONG == 1 && walk.more()) arrive",
      "if (PINGPONG == 2) arrive", "wait for ever:.* at a barrier of the block", Precision::fp16},
     {"no wait for the barriers of other blocks", "wgmma", kMulticast, Layout::nn, kTiles,
      "if constexpr (CLUSTER > 1) cluster_wait();  // the others'", "//", "no barrier was initialised", Precision::fp16},
@@ -184,6 +186,13 @@ const Break kBreaks[] = {
     {"a block that leaves while others arrive at its barriers", "wgmma", kMulticast, Layout::nn, kTiles,
      "for (int stage = 0; stage < STAGES; ++stage) {", "for (int stage = 0; stage < 0; ++stage) {", "has left",
      Precision::fp16},
+    {"sums of warpgroups that are not waited for", "wgmma", kWgmmaStream, Layout::nn, kShared,
+     "await_flag(call.flags + giver * CONSUMERS + consumer);", "{}", kWrong, Precision::fp16},
+    {"a flag of a warpgroup raised too early", "wgmma", kWgmmaStream, Layout::nn, kShared,
+     "meet_consumer();\n    if (is_first_thread) raise_flag", "if (is_first_thread) raise_flag", kWrong,
+     Precision::fp16},
+    {"flags of warpgroups that are lowered too late", "wgmma", kWgmmaStream, Layout::nn, kShared,
+     "wait_for_previous();  // for the flags", "{}; //", "wrong result|wait for ever|never waits", Precision::fp16},
     {"fewer bytes announced than blocks send", "wgmma", kParts, Layout::nn, kTiles, "(SPLIT - 1) * SHARE",
      "(SPLIT - 2) * SHARE", "before its bulk copies|wrong result", Precision::fp16},
 };
