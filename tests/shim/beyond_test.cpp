@@ -56,13 +56,16 @@ TEST(BeyondTheHost, IsSaidByName) {
   }
 }
 
-TEST(BeyondTheHost, IsNoneOfTheFamiliesOfCudaCores) {
-  for (const char* name : {"naive", "reference", "simt", "skinny", "tiled", "tiled_coarsened"}) {
-    const Family& family = family_named(name);
-    const Problem problem = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
-    const Config config = family.default_config(problem);
-    const Source source = render(kernel_sources(), family, problem, config, family.plan(problem, config, device()), 90);
-    EXPECT_EQ(beyond_the_host(source, kernel_sources()), "") << name;
+TEST(BeyondTheHost, IsNoFamily) {
+  for (const Family* family : families()) {
+    for (const Precision precision : {Precision::fp32, Precision::fp16}) {
+      const Problem problem = packed_problem(precision, Layout::nn, 64, 64, 64);
+      const Config config = family->default_config(problem);
+      if (!family->broken_rule(problem, config, device()).empty()) continue;
+      const LaunchPlan plan = family->plan(problem, config, device());
+      const Source source = render(kernel_sources(), *family, problem, config, plan, 90);
+      EXPECT_EQ(beyond_the_host(source, kernel_sources()), "") << family->name();
+    }
   }
 }
 

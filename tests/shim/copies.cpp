@@ -13,7 +13,6 @@ namespace {
 constexpr unsigned kFirstAddress = 1024;  // so that 0 is no address of shared memory
 constexpr int kAddressBits = 20;          // of an address of shared memory
 constexpr std::uint64_t kMark = 0x6d62617272690000;
-constexpr std::size_t kBulkAlignment = 128;
 
 bool aligned(const void* address, std::size_t bytes) { return reinterpret_cast<std::uintptr_t>(address) % bytes == 0; }
 

@@ -57,8 +57,8 @@ void encode(CUtensorMap& map, const TensorMapLayout& layout) {
   BoxMap box;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver writes addresses as integers
   box.address = reinterpret_cast<unsigned char*>(layout.address);
-  box.rank = static_cast<signed char>(layout.rank);
-  box.element_bytes = static_cast<signed char>(layout.element_bytes);
+  box.rank = static_cast<unsigned char>(layout.rank);
+  box.element_bytes = static_cast<unsigned char>(layout.element_bytes);
   box.swizzle_bytes = static_cast<short>(swizzle_bytes(layout.swizzle));
   box.fills_with_nan = layout.fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
   for (cuuint32_t d = 0; d < layout.rank; ++d) {

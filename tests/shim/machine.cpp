@@ -21,14 +21,12 @@ namespace mmtune::shim {
 
 namespace {
 
-constexpr int kWarp = 32;
 constexpr std::size_t kSharedAlignment = 1024;  // of the widest swizzle's pattern
 constexpr std::uint64_t kSeed = 1;
 constexpr int kRegisters = 65536;    // of a multiprocessor
 constexpr int kMostRegisters = 248;  // of a thread, by eights
 
 const Launch* launched = nullptr;
-Index3 launched_grid;
 bool previous_pending = false;  // the step before has not run
 bool previous_wanted = false;   // and a thread waits for it
 Thread* current = nullptr;
@@ -223,28 +221,12 @@ Block::Block(const LaunchStep& step, Cluster& of, Index3 at)
 }
 
 Cluster::Cluster(const LaunchStep& step, const Extent3& extent, Index3 first)
-    : all(static_cast<int>(block_threads(step) * size(extent))) {
+    : grid{static_cast<unsigned>(step.grid.x), static_cast<unsigned>(step.grid.y), static_cast<unsigned>(step.grid.z)},
+      all(static_cast<int>(block_threads(step) * size(extent))) {
   for (long long i = 0; i < size(extent); ++i) {
     const Index3 at = position(extent, i);
     blocks.emplace_back(step, *this, Index3{first.x + at.x, first.y + at.y, first.z + at.z});
   }
-}
-
-unsigned Meeting::arrive(const char* what, int line) {
-  if (arrived_ > 0 && line != line_) {
-    complain(fmt::format("{} at line {}, while other threads are at line {}", what, line, line_).c_str());
-  }
-  line_ = line;
-  const unsigned meeting = count_;
-  if (++arrived_ == members_) {
-    arrived_ = 0;
-    ++count_;
-  }
-  return meeting;
-}
-
-void Meeting::wait(unsigned meeting, const char* what, int line) {
-  wait_until(what, line, [this, meeting] { return count_ != meeting; });
 }
 
 Thread& self() {
@@ -265,9 +247,6 @@ void run(const Launch& launch) {
   const Extent3 clusters{step.grid.x / together.x, step.grid.y / together.y, step.grid.z / together.z};
   if (size(clusters) * size(together) != size(step.grid)) complain("the grid is no whole number of clusters");
   const Launch* const outer = std::exchange(launched, &launch);
-  const Index3 outer_grid = std::exchange(
-      launched_grid,
-      {static_cast<unsigned>(step.grid.x), static_cast<unsigned>(step.grid.y), static_cast<unsigned>(step.grid.z)});
   const Range outer_stored = exchange_stored({});
   const bool outer_pending = std::exchange(previous_pending, launch.previous != nullptr);
   __sanitizer_set_death_callback(tell_where);
@@ -285,7 +264,6 @@ void run(const Launch& launch) {
   }
   if (previous_pending) complain("the kernel never waits for the step before, which it overlaps");
   launched = outer;
-  launched_grid = outer_grid;
   previous_pending = outer_pending;
   exchange_stored(outer_stored);
 }
@@ -294,42 +272,8 @@ void run(const Launch& launch) {
 
 const Index3& thread_index() { return self().index; }
 const Index3& block_index() { return self().block->index; }
-const Index3& grid_size() { return launched_grid; }
+const Index3& grid_size() { return self().block->cluster->grid; }
 unsigned char* dynamic_shared() { return self().block->shared.get(); }
-void sync_threads(int line) { self().block->all.meet("__syncthreads()", line); }
-
-void sync_warp(int line) {
-  const auto number = static_cast<std::size_t>(self().number / kWarp);
-  self().block->warps[number].meeting.meet("__syncwarp()", line);
-}
-
-namespace {
-
-NamedBarrier& arrive_at(int barrier, int threads) {
-  auto& named = self().block->named;
-  if (barrier < 0 || static_cast<std::size_t>(barrier) >= named.size()) complain("a block has 16 barriers");
-  if (threads % kWarp != 0) complain("whole warps meet at barriers");
-  NamedBarrier& found = named[static_cast<std::size_t>(barrier)];
-  if (found.arrived > 0 && found.members != threads) {
-    complain(fmt::format("barrier {}: {} threads are to meet, and {}", barrier, threads, found.members).c_str());
-  }
-  found.members = threads;
-  if (++found.arrived == threads) {
-    found.arrived = 0;
-    ++found.count;
-  }
-  return found;
-}
-
-}  // namespace
-
-void arrive(int barrier, int threads) { arrive_at(barrier, threads); }
-
-void meet(int barrier, int threads) {
-  const unsigned before = self().block->named.at(static_cast<std::size_t>(barrier) % 16).count;
-  const NamedBarrier& found = arrive_at(barrier, threads);
-  wait_until("a barrier of the block", 0, [&found, before] { return found.count != before; });
-}
 
 void cluster_arrive() {
   if (launched->step.resident) complain("clusters of resident blocks are not simulated");
@@ -341,45 +285,6 @@ void cluster_wait() {
   if (!self().cluster_meeting) complain("cluster_wait() without an arrival");
   self().block->cluster->all.wait(*self().cluster_meeting, "cluster_wait()", 0);
   self().cluster_meeting.reset();
-}
-
-// What the block has not done before it raised the flag comes too late for the others.
-void raise_flag() {
-  self().block->held = true;
-  wait_until("a flag that was raised", 0, [] { return true; });
-}
-
-void await_flag(const unsigned* flag) {
-  wait_until("a flag in global memory", 0, [flag] { return *flag != 0; });
-}
-
-namespace {
-
-/// What all lanes of the warp give, once they have met.
-const std::array<Warp::Value, 32>& values_of_warp(const void* value, int bytes, const char* what, int line) {
-  const int number = self().number;
-  Warp& warp = self().block->warps[static_cast<std::size_t>(number / kWarp)];
-  auto& values = warp.values[warp.meeting.count() % 2];
-  std::memcpy(&values[static_cast<std::size_t>(number % kWarp)], value, static_cast<std::size_t>(bytes));
-  warp.meeting.meet(what, line);
-  return values;
-}
-
-}  // namespace
-
-void exchange(const void* value, void* result, int bytes, int lane_mask, int line) {
-  const auto& values = values_of_warp(value, bytes, "a shuffle", line);
-  const auto lane = static_cast<std::size_t>((self().number % kWarp) ^ lane_mask);
-  std::memcpy(result, &values[lane], static_cast<std::size_t>(bytes));
-}
-
-void gather(const void* value, void* all, int bytes) {
-  const auto& values = values_of_warp(value, bytes, "an instruction of a warp", 0);
-  auto* target = static_cast<unsigned char*>(all);
-  for (const Warp::Value& each : values) {
-    std::memcpy(target, &each, static_cast<std::size_t>(bytes));
-    target += bytes;
-  }
 }
 
 void wait_for_previous() {

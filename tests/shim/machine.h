@@ -4,15 +4,21 @@
 // is read too early in at least one order. Memory that was never written holds NaN. Asynchronous copies take as long as
 // they may: their targets are NaN from the instruction on until they are waited for.
 //
+// So do multiplications of a warpgroup, which read shared memory, and copies from shared memory: when their end is
+// waited for and no thread of the cluster can do anything else. Until then sums are NaN. The accelerator sees what
+// threads wrote to shared memory before they called the fence; where it stores from for the first time in a launch, it
+// is enough that any thread has.
+//
 // A step that overlaps the one before it runs as far as it gets without that: the step before runs when no thread of
 // the first blocks can do anything but wait for it.
 //
-// A grid's blocks run one after the other, but for those of a cluster and resident ones, which run together. What a
-// kernel may not do ends the process with a report, as the address sanitizer does, with the place in the kernel's
-// source.
+// A grid's blocks run one after the other, but for those of a cluster and resident ones, which run together; in random
+// order such a block starts when those before it can do nothing without it. What a kernel may not do ends the process
+// with a report, as the address sanitizer does, with the place in the kernel's source.
 //
 // Not simulated: the order in which other threads see writes between two barriers, races between threads that write
-// the same place, and fences but for that of mbarrier.init.
+// the same place, and fences but for those of mbarrier.init, of registers before a multiplication and before the
+// accelerator stores.
 #pragma once
 
 #include <functional>
@@ -52,8 +58,8 @@ struct BoxMap {
   long long extents[kMostDimensions] = {};  ///< of the tensor, in elements
   short box[kMostDimensions] = {};          ///< in elements
   short swizzle_bytes = 0;                  ///< 0, 32, 64 or 128
-  signed char rank = 0;
-  signed char element_bytes = 0;
+  unsigned char rank = 0;
+  unsigned char element_bytes = 0;
   bool fills_with_nan = false;  ///< what lies outside
 
   int box_bytes() const;

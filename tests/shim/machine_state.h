@@ -1,5 +1,5 @@
-// What the parts of the machine share: machine.cpp (threads and where they meet), copies.cpp (asynchronous copies),
-// stores.cpp (those from shared memory), warpgroup.cpp (tensor cores).
+// What the parts of the machine share: machine.cpp (threads and their turns), meetings.cpp (where they meet),
+// copies.cpp (asynchronous copies), stores.cpp (those from shared memory), warpgroup.cpp (tensor cores).
 #pragma once
 
 #include <array>
@@ -19,6 +19,9 @@
 #include "tests/shim/warpgroup.h"
 
 namespace mmtune::shim {
+
+constexpr int kWarp = 32;
+constexpr std::size_t kBulkAlignment = 128;  // of the accelerator's boxes in shared memory
 
 /// Where a number of threads meet again and again.
 class Meeting {
@@ -166,6 +169,7 @@ struct Cluster {
   /// `extent` is its size in blocks, `first` its first block.
   Cluster(const LaunchStep& step, const Extent3& extent, Index3 first);
 
+  Index3 grid;
   Meeting all;
   std::deque<Block> blocks = {};
 };

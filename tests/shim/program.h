@@ -10,8 +10,8 @@
 
 namespace mmtune::shim {
 
-/// What keeps a source from running here, by the name of an instruction: "wgmma cannot run on the host: the GPU suite
-/// covers it". Empty if nothing does.
+/// What keeps a source from running here, by the name of an instruction of tensor cores outside of the headers that
+/// have stand-ins: "tcgen05 cannot run on the host: the GPU suite covers it". Empty if nothing does.
 std::string beyond_the_host(const Source& source, const TemplateFiles& files);
 
 /// Compiled by the compiler that built the tests, with the address and undefined-behaviour sanitizers, and loaded.

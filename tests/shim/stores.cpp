@@ -10,7 +10,6 @@ namespace mmtune::shim {
 namespace {
 
 constexpr int kChunk = 16;  // bytes that are compared at once
-constexpr std::size_t kBulkAlignment = 128;
 
 /// What blocks of the launch have stored from so far: it is the same shared variables in all of them.
 Range stored;

@@ -1,9 +1,7 @@
 #include "tests/shim/warpgroup.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 #include "tests/shim/machine_state.h"
 
@@ -12,7 +10,8 @@ namespace mmtune::shim {
 namespace {
 
 constexpr int kRows = 64;    // of an instruction
-constexpr int kKBytes = 32;  // of an element's row or column
+constexpr int kKBytes = 32;  // of a row of A or a column of B
+constexpr int kMostColumns = 256;
 constexpr unsigned kNan = ~0u;
 
 /// Where a tile lies in shared memory (PTX ISA, Matrix Descriptor Format and Canonical Layouts).
@@ -138,65 +137,52 @@ bool Warpgroup::is_idle() const { return unfinished_.empty(); }
 template <class Number>
 void Warpgroup::run(const Instruction& instruction) {
   const Multiplication& what = instruction.what;
-  const auto columns = static_cast<std::size_t>(what.columns);
-  const int steps = kKBytes / what.element_bytes;
-  static std::vector<Number> b, tile;  // for speed
-  static std::array<std::array<Number, kKBytes>, kRows> a;
-  b.resize(static_cast<std::size_t>(steps) * columns);
-  tile.resize(kRows * columns);
+  const int columns = what.columns, steps = kKBytes / what.element_bytes;
+  static Number a[kRows][kKBytes], b[kKBytes][kMostColumns], tile[kRows][kMostColumns];  // much for a stack
 
   const Tile tile_b(block_, what.b, what.b_along_k, what.element_bytes);
   for (int k = 0; k < steps; ++k) {
-    for (int j = 0; j < what.columns; ++j) what.value(tile_b.at(j, k), &b[static_cast<std::size_t>(k) * columns + j]);
+    for (int j = 0; j < columns; ++j) what.value(tile_b.at(j, k), &b[k][j]);
   }
   if (what.a_in_registers) {
     for (int thread = 0; thread < kThreads; ++thread) {
-      const unsigned* const at = instruction.operands[static_cast<std::size_t>(thread)].a;
-      for (int i = 0; i < 4; ++i) {
-        const int row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (i % 2);
-        what.value(&at[i], &a[static_cast<std::size_t>(row)][static_cast<std::size_t>(thread % 4 + i / 2 * 4)]);
-      }
+      const unsigned* const own = instruction.operands.at(static_cast<std::size_t>(thread)).a;
+      for (int i = 0; i < 4; ++i) what.value(&own[i], &a[Place(thread, i % 2 * 2).row][thread % 4 + i / 2 * 4]);
     }
   } else {
     const Tile tile_a(block_, what.a, what.a_along_k, what.element_bytes);
     for (int i = 0; i < kRows; ++i) {
-      for (int k = 0; k < steps; ++k)
-        what.value(tile_a.at(i, k), &a[static_cast<std::size_t>(i)][static_cast<std::size_t>(k)]);
+      for (int k = 0; k < steps; ++k) what.value(tile_a.at(i, k), &a[i][k]);
     }
   }
 
-  const auto sum_at = [&](int thread, int i) -> Number& {
-    const Place place(thread, i);
-    return tile[static_cast<std::size_t>(place.row) * columns + static_cast<std::size_t>(place.column)];
+  const auto for_each_sum = [&](const auto& visit) {
+    for (int thread = 0; thread < kThreads; ++thread) {
+      unsigned* const values = instruction.operands.at(static_cast<std::size_t>(thread)).sums->values.data();
+      for (int i = 0; i < columns / 2; ++i) {
+        const Place place(thread, i);
+        visit(tile[place.row][place.column], values[i]);
+      }
+    }
   };
-  for (int thread = 0; thread < kThreads; ++thread) {
-    const std::vector<unsigned>& values = instruction.operands[static_cast<std::size_t>(thread)].sums->values;
-    for (int i = 0; i < what.columns / 2; ++i) {
-      Number& sum = sum_at(thread, i);
-      sum = 0;
-      if (what.adds) std::memcpy(&sum, &values[static_cast<std::size_t>(i)], sizeof(sum));
+  for_each_sum([&](Number& sum, unsigned value) { sum = what.adds ? std::bit_cast<Number>(value) : Number(0); });
+  for (int i = 0; i < kRows; ++i) {
+    for (int k = 0; k < steps; ++k) {
+      for (int j = 0; j < columns; ++j) tile[i][j] += a[i][k] * b[k][j];
     }
   }
-  for (std::size_t i = 0; i < kRows; ++i) {
-    Number* const sums = &tile[i * columns];
-    for (std::size_t k = 0; k < static_cast<std::size_t>(steps); ++k) {
-      const Number left = a[i][k];
-      const Number* const right = &b[k * columns];
-      for (std::size_t j = 0; j < columns; ++j) sums[j] += left * right[j];
-    }
+  for_each_sum([](Number sum, unsigned& value) { value = std::bit_cast<unsigned>(sum); });
+  for (int thread = 0; thread < kThreads; ++thread)
+    show(thread, *instruction.operands.at(static_cast<std::size_t>(thread)).sums);
+}
+
+void Warpgroup::show(int thread, Sums& sums) {
+  if (--sums.pending > 0) return;
+  if (!std::all_of(sums.registers, sums.registers + sums.values.size(), [](unsigned at) { return at == kNan; })) {
+    complain("sums of an unfinished multiplication were written");
   }
-  for (int thread = 0; thread < kThreads; ++thread) {
-    Sums& sums = *instruction.operands[static_cast<std::size_t>(thread)].sums;
-    for (int i = 0; i < what.columns / 2; ++i) {
-      std::memcpy(&sums.values[static_cast<std::size_t>(i)], &sum_at(thread, i), sizeof(Number));
-    }
-    if (--sums.pending > 0) continue;
-    if (!std::all_of(sums.registers, sums.registers + sums.values.size(), [](unsigned at) { return at == kNan; })) {
-      complain("sums of an unfinished multiplication were written");
-    }
-    std::copy(sums.values.begin(), sums.values.end(), sums.registers);
-    members_[static_cast<std::size_t>(thread)].sums.remove_if([&](const Sums& each) { return &each == &sums; });
-  }
+  std::copy(sums.values.begin(), sums.values.end(), sums.registers);
+  members_[static_cast<std::size_t>(thread)].sums.remove_if([&](const Sums& each) { return &each == &sums; });
 }
 
 // What kernels call; see device/calls.h.

@@ -56,6 +56,8 @@ class Warpgroup {
   };
 
   Sums& hide(Member& member, unsigned* registers, int count);
+  /// Gives a thread its sums back after the last instruction that adds to them.
+  void show(int thread, Sums& sums);
   template <class Number>
   void run(const Instruction& instruction);
 
