@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -134,19 +135,25 @@ BENCHMARK(plan_new_size)->RangeMultiplier(10)->Range(1'000, 100'000)->Unit(bench
 constexpr std::int64_t kMostWinners = 100'000;
 
 /// A library with so many winners that knows the answers for the first of them, as after a first round of calls.
-const Library& warm_library(std::int64_t known) {
-  static std::map<std::int64_t, Library> libraries;
-  const auto found = libraries.find(known);
-  if (found != libraries.end()) return found->second;
-  const Library& library =
-      libraries.emplace(known, Library::open({.database = file_of(kMostWinners).path(), .model = "h200"}))
-          .first->second;
-  Sizes sizes(1);
-  for (std::int64_t i = 0; i < known; ++i) {
-    const Problem problem = sizes.next();
-    benchmark::DoNotOptimize(library.plan({.m = problem.m, .n = problem.n, .k = problem.k}));
+struct WarmLibrary {
+  explicit WarmLibrary(std::int64_t known)
+      : library(Library::open({.database = file_of(kMostWinners).path(), .model = "h200"})) {
+    const double before_mb = heap_mb();
+    Sizes sizes(1);
+    for (std::int64_t i = 0; i < known; ++i) {
+      const Problem problem = sizes.next();
+      benchmark::DoNotOptimize(library.plan({.m = problem.m, .n = problem.n, .k = problem.k}));
+    }
+    answers_mb = heap_mb() - before_mb;
   }
-  return library;
+
+  Library library;
+  double answers_mb = 0;
+};
+
+const WarmLibrary& warm_library(std::int64_t known) {
+  static std::map<std::int64_t, WarmLibrary> libraries;
+  return libraries.try_emplace(known, known).first->second;
 }
 
 double nanoseconds(std::chrono::steady_clock::duration time) {
@@ -157,12 +164,17 @@ double nanoseconds(std::chrono::steady_clock::duration time) {
 /// of more threads than cores most wait for a core, which is none of its time.
 void look_up(benchmark::State& state) {
   static const Library* library = nullptr;
-  if (state.thread_index() == 0) library = &warm_library(state.range(0));
-  std::vector<Gemm> calls;
+  if (state.thread_index() == 0) {
+    const WarmLibrary& warm = warm_library(state.range(0));
+    library = &warm.library;
+    state.counters["answers_mb"] = warm.answers_mb;
+  }
+  std::vector<std::array<std::int32_t, 3>> calls;
   Sizes sizes(1);
   for (std::int64_t i = 0; i < state.range(0); ++i) {
     const Problem problem = sizes.next();
-    calls.push_back({.m = problem.m, .n = problem.n, .k = problem.k});
+    const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+    calls.push_back({extent(problem.m), extent(problem.n), extent(problem.k)});
   }
   std::shuffle(calls.begin(), calls.end(), std::mt19937(static_cast<unsigned>(state.thread_index())));
   std::vector<double> times_ns;
@@ -171,9 +183,12 @@ void look_up(benchmark::State& state) {
   clock_ns.reserve(1 << 20);
   std::size_t next = 0;
   for (auto _ : state) {
+    const auto& [m, n, k] = calls[next];
+    Gemm call{.m = m, .n = n, .k = k};
+    benchmark::DoNotOptimize(call);
     const auto before = std::chrono::steady_clock::now();
     const auto begin = std::chrono::steady_clock::now();
-    benchmark::DoNotOptimize(library->workspace_bytes(calls[next]));
+    benchmark::DoNotOptimize(library->workspace_bytes(call));
     const auto end = std::chrono::steady_clock::now();
     times_ns.push_back(nanoseconds(end - begin));
     clock_ns.push_back(nanoseconds(begin - before));
