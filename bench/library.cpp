@@ -156,8 +156,8 @@ const WarmLibrary& warm_library(std::int64_t known) {
   return libraries.try_emplace(known, known).first->second;
 }
 
-double nanoseconds(std::chrono::steady_clock::duration time) {
-  return std::chrono::duration<double, std::nano>(time).count();
+float nanoseconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration<float, std::nano>(time).count();
 }
 
 /// Each thread asks for all of the sizes in another order. A look-up is timed alone, less what reading the clock takes:
@@ -177,8 +177,8 @@ void look_up(benchmark::State& state) {
     calls.push_back({extent(problem.m), extent(problem.n), extent(problem.k)});
   }
   std::shuffle(calls.begin(), calls.end(), std::mt19937(static_cast<unsigned>(state.thread_index())));
-  std::vector<double> times_ns;
-  std::vector<double> clock_ns;
+  std::vector<float> times_ns;
+  std::vector<float> clock_ns;
   times_ns.reserve(1 << 20);
   clock_ns.reserve(1 << 20);
   std::size_t next = 0;
@@ -194,12 +194,12 @@ void look_up(benchmark::State& state) {
     clock_ns.push_back(nanoseconds(begin - before));
     if (++next == calls.size()) next = 0;
   }
-  const auto quantile = [](std::vector<double>& of, std::size_t percent) {
+  const auto quantile = [](std::vector<float>& of, std::size_t percent) {
     const auto at = of.begin() + static_cast<std::ptrdiff_t>(of.size() * percent / 100);
     std::nth_element(of.begin(), at, of.end());
     return *at;
   };
-  const double clock = quantile(clock_ns, 50);
+  const float clock = quantile(clock_ns, 50);
   const auto mean = [](double value) { return benchmark::Counter(value, benchmark::Counter::kAvgThreads); };
   state.counters["p50_ns"] = mean(quantile(times_ns, 50) - clock);
   state.counters["p90_ns"] = mean(quantile(times_ns, 90) - clock);

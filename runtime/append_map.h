@@ -18,9 +18,10 @@ namespace mmtune {
 /// moved, changed or removed before the map itself; a second put of a key hides the first. `Hash` makes 64 bits of a
 /// key, of which the upper 32 count.
 ///
-/// Open addressing with linear probing (Knuth, TAOCP 3, 6.4). A table is at most half full, then one twice as large
-/// takes its place. Threads may still read the old ones, so they are kept: together they have fewer slots than the
-/// last. Entries stay where they are, in chunks, each twice as large as the one before.
+/// Open addressing with linear probing (Knuth, TAOCP 3, 6.4). A table is at most seven eighths full, since caches have
+/// room for a small one and eight slots in a row are one line; then one twice as large takes its place. Threads may
+/// still read the old ones, so they are kept: together they have fewer slots than the last. Entries stay where they
+/// are, in chunks, each twice as large as the one before.
 template <class Key, class Value, class Hash>
 class AppendMap {
  public:
@@ -45,7 +46,8 @@ class AppendMap {
   void put(Key key, Value value) {
     const std::lock_guard lock(mutex_);
     const auto number = static_cast<std::uint32_t>(size() + 1);
-    if (2 * std::size_t{number} > tables_.back()->slots.size()) add_table(2 * tables_.back()->slots.size());
+    const std::size_t slots = tables_.back()->slots.size();
+    if (number > slots / 8 * 7) add_table(2 * slots);
     const Slot slot = Slot{number} << 32 | hash_of(key);
     Table& table = *tables_.back();
     std::size_t i = table.first(hash_in(slot));

@@ -23,12 +23,6 @@ Demand demand_of(const GemmCall& call) {
 
 namespace {
 
-/// Puts a value below the bits that are there.
-template <class T>
-void append(std::uint64_t& word, T value, int bits) {
-  word = word << bits | static_cast<std::uint64_t>(value);
-}
-
 /// Takes away what was appended last.
 template <class T>
 T take(std::uint64_t& word, int bits) {
@@ -37,49 +31,20 @@ T take(std::uint64_t& word, int bits) {
   return static_cast<T>(value);
 }
 
-// Bits: of 64, the products of a batch get what is left over.
-constexpr int kEnumeration = 8;
-constexpr int kAlignment = 5;
-
 }  // namespace
-
-Place::Place(CUcontext context, const Demand& demand)
-    : context_(context), m_(demand.problem.m), n_(demand.problem.n), k_(demand.problem.k) {
-  const auto& [problem, fusion, products] = demand;
-  kind_ = static_cast<std::uint64_t>(products);
-  append(kind_, fusion.activation, kEnumeration);
-  append(kind_, fusion.bias, 2);
-  append(kind_, fusion.loads_scalars, 1);
-  append(kind_, fusion.batched, 1);
-  append(kind_, problem.precision, kEnumeration);
-  append(kind_, problem.layout, 2);
-  append(kind_, problem.align.a, kAlignment);
-  append(kind_, problem.align.b, kAlignment);
-  append(kind_, problem.align.c, kAlignment);
-}
 
 Problem Place::problem() const {
   Problem problem;
   std::uint64_t kind = kind_;
-  problem.align.c = take<int>(kind, kAlignment);
-  problem.align.b = take<int>(kind, kAlignment);
-  problem.align.a = take<int>(kind, kAlignment);
-  problem.layout = take<Layout>(kind, 2);
-  problem.precision = take<Precision>(kind, kEnumeration);
+  problem.align.c = take<int>(kind, kAlignmentBits);
+  problem.align.b = take<int>(kind, kAlignmentBits);
+  problem.align.a = take<int>(kind, kAlignmentBits);
+  problem.layout = take<Layout>(kind, kLayoutBits);
+  problem.precision = take<Precision>(kind, kPrecisionBits);
   problem.m = m_;
   problem.n = n_;
   problem.k = k_;
   return problem;
-}
-
-/// The sum of the words, each times a constant: multiplications that wait for nothing. The constants are the fractions
-/// of the square roots of 2, 3, 5, 7 and 11. No rational combination of these is 0, so that the sums of an arithmetic
-/// progression of sizes spread evenly (H. Weyl, "Über die Gleichverteilung von Zahlen mod. Eins", 1916).
-std::uint64_t PlaceHash::operator()(const Place& place) const {
-  return static_cast<std::uint64_t>(place.m_) * 0x6a09e667f3bcc908 +
-         static_cast<std::uint64_t>(place.n_) * 0xbb67ae8584caa73b +
-         static_cast<std::uint64_t>(place.k_) * 0x3c6ef372fe94f82b +
-         reinterpret_cast<std::uintptr_t>(place.context_) * 0xa54ff53a5f1d36f1 + place.kind_ * 0x510e527fade682d1;
 }
 
 Portion portion_of(const Choice& choice, const Demand& demand, std::int64_t room) {

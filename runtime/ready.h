@@ -29,11 +29,28 @@ struct Demand {
 
 Demand demand_of(const GemmCall& call);
 
-/// A demand and the context that it is to run in; null: planned, loaded nowhere. In few words, since every call hashes
-/// and compares one.
+/// A demand and the context that it is to run in; null: planned, loaded nowhere. In few words, since every call makes,
+/// hashes and compares one, which is why that is inline.
 class Place {
  public:
-  Place(CUcontext context, const Demand& demand);
+  Place(CUcontext context, const Demand& demand)
+      : context_(context),
+        m_(demand.problem.m),
+        n_(demand.problem.n),
+        k_(demand.problem.k),
+        kind_(static_cast<std::uint64_t>(demand.products)) {
+    const auto append = [this](auto value, int bits) { kind_ = kind_ << bits | static_cast<std::uint64_t>(value); };
+    const auto& [problem, fusion, products] = demand;
+    append(fusion.activation, 8);
+    append(fusion.bias, 2);
+    append(fusion.loads_scalars, 1);
+    append(fusion.batched, 1);
+    append(problem.precision, kPrecisionBits);
+    append(problem.layout, kLayoutBits);
+    append(problem.align.a, kAlignmentBits);
+    append(problem.align.b, kAlignmentBits);
+    append(problem.align.c, kAlignmentBits);
+  }
 
   Problem problem() const;
 
@@ -42,15 +59,27 @@ class Place {
  private:
   friend struct PlaceHash;
 
+  static constexpr int kPrecisionBits = 8;
+  static constexpr int kLayoutBits = 2;
+  static constexpr int kAlignmentBits = 5;
+
   CUcontext context_;
   std::int64_t m_;
   std::int64_t n_;
   std::int64_t k_;
-  std::uint64_t kind_ = 0;  ///< all else of the demand
+  std::uint64_t kind_;  ///< all else of the demand, the products above what was appended
 };
 
+/// The sum of the words, each times a constant: multiplications that wait for nothing. The constants are the fractions
+/// of the square roots of 2, 3, 5, 7 and 11. No rational combination of these is 0, so that the sums of an arithmetic
+/// progression of sizes spread evenly (H. Weyl, "Über die Gleichverteilung von Zahlen mod. Eins", 1916).
 struct PlaceHash {
-  std::uint64_t operator()(const Place& place) const;
+  std::uint64_t operator()(const Place& place) const {
+    return static_cast<std::uint64_t>(place.m_) * 0x6a09e667f3bcc908 +
+           static_cast<std::uint64_t>(place.n_) * 0xbb67ae8584caa73b +
+           static_cast<std::uint64_t>(place.k_) * 0x3c6ef372fe94f82b +
+           reinterpret_cast<std::uintptr_t>(place.context_) * 0xa54ff53a5f1d36f1 + place.kind_ * 0x510e527fade682d1;
+  }
 };
 
 /// The choice as a program with an epilogue, which no database has and whose time nobody measured.
