@@ -17,27 +17,25 @@ namespace {
 
 using Answer = std::shared_ptr<const int>;
 
-constexpr std::size_t kBuckets = 1 << 14;  // as in library.cpp
 constexpr std::int64_t kMostSizes = 1000;
 
-/// Each find() returns a copy, as the library's do: an answer may outlive its being remembered.
+/// What it has lives as long as the map, so that who finds it need not own it.
 class Appended {
  public:
   void put(const Problem& problem, Answer answer) { map_.put(problem, std::move(answer)); }
 
-  Answer find(const Problem& problem) const {
+  const int* find(const Problem& problem) const {
     const Answer* known = map_.find(problem);
-    return known == nullptr ? nullptr : *known;
+    return known == nullptr ? nullptr : known->get();
   }
 
  private:
-  AppendMap<Problem, Answer, ProblemHash> map_{kBuckets};
+  AppendMap<Problem, Answer, ProblemHash> map_;
 };
 
+/// Its find() returns a copy: once the lock is open, another answer may take the place.
 class Locked {
  public:
-  Locked() { map_.reserve(kBuckets); }
-
   void put(const Problem& problem, Answer answer) {
     const std::unique_lock lock(mutex_);
     map_.insert_or_assign(problem, std::move(answer));

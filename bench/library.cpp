@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -134,57 +135,71 @@ BENCHMARK(plan_new_size)->RangeMultiplier(10)->Range(1'000, 100'000)->Unit(bench
 constexpr std::int64_t kMostWinners = 100'000;
 
 /// A library with so many winners that knows the answers for the first of them, as after a first round of calls.
-const Library& warm_library(std::int64_t known) {
-  static std::map<std::int64_t, Library> libraries;
-  const auto found = libraries.find(known);
-  if (found != libraries.end()) return found->second;
-  const Library& library =
-      libraries.emplace(known, Library::open({.database = file_of(kMostWinners).path(), .model = "h200"}))
-          .first->second;
-  Sizes sizes(1);
-  for (std::int64_t i = 0; i < known; ++i) {
-    const Problem problem = sizes.next();
-    benchmark::DoNotOptimize(library.plan({.m = problem.m, .n = problem.n, .k = problem.k}));
+struct WarmLibrary {
+  explicit WarmLibrary(std::int64_t known)
+      : library(Library::open({.database = file_of(kMostWinners).path(), .model = "h200"})) {
+    const double before_mb = heap_mb();
+    Sizes sizes(1);
+    for (std::int64_t i = 0; i < known; ++i) {
+      const Problem problem = sizes.next();
+      benchmark::DoNotOptimize(library.plan({.m = problem.m, .n = problem.n, .k = problem.k}));
+    }
+    answers_mb = heap_mb() - before_mb;
   }
-  return library;
+
+  Library library;
+  double answers_mb = 0;
+};
+
+const WarmLibrary& warm_library(std::int64_t known) {
+  static std::map<std::int64_t, WarmLibrary> libraries;
+  return libraries.try_emplace(known, known).first->second;
 }
 
-double nanoseconds(std::chrono::steady_clock::duration time) {
-  return std::chrono::duration<double, std::nano>(time).count();
+float nanoseconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration<float, std::nano>(time).count();
 }
 
 /// Each thread asks for all of the sizes in another order. A look-up is timed alone, less what reading the clock takes:
 /// of more threads than cores most wait for a core, which is none of its time.
 void look_up(benchmark::State& state) {
   static const Library* library = nullptr;
-  if (state.thread_index() == 0) library = &warm_library(state.range(0));
-  std::vector<Gemm> calls;
+  if (state.thread_index() == 0) {
+    const WarmLibrary& warm = warm_library(state.range(0));
+    library = &warm.library;
+    state.counters["answers_mb"] = warm.answers_mb;
+  }
+  std::vector<std::array<std::int32_t, 3>> calls;
   Sizes sizes(1);
   for (std::int64_t i = 0; i < state.range(0); ++i) {
     const Problem problem = sizes.next();
-    calls.push_back({.m = problem.m, .n = problem.n, .k = problem.k});
+    const auto extent = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+    calls.push_back({extent(problem.m), extent(problem.n), extent(problem.k)});
   }
   std::shuffle(calls.begin(), calls.end(), std::mt19937(static_cast<unsigned>(state.thread_index())));
-  std::vector<double> times_ns;
-  std::vector<double> clock_ns;
+  std::vector<float> times_ns;
+  std::vector<float> clock_ns;
   times_ns.reserve(1 << 20);
   clock_ns.reserve(1 << 20);
   std::size_t next = 0;
   for (auto _ : state) {
+    const auto& [m, n, k] = calls[next];
+    Gemm call{.m = m, .n = n, .k = k};
+    benchmark::DoNotOptimize(call);
     const auto before = std::chrono::steady_clock::now();
     const auto begin = std::chrono::steady_clock::now();
-    benchmark::DoNotOptimize(library->workspace_bytes(calls[next]));
+    benchmark::DoNotOptimize(library->workspace_bytes(call));
     const auto end = std::chrono::steady_clock::now();
     times_ns.push_back(nanoseconds(end - begin));
     clock_ns.push_back(nanoseconds(begin - before));
     if (++next == calls.size()) next = 0;
   }
-  const auto quantile = [](std::vector<double>& of, std::size_t percent) {
+  const auto quantile = [](std::vector<float>& of, std::size_t percent) {
     const auto at = of.begin() + static_cast<std::ptrdiff_t>(of.size() * percent / 100);
     std::nth_element(of.begin(), at, of.end());
     return *at;
   };
-  const double clock = quantile(clock_ns, 50);
+  const float clock = quantile(clock_ns, 50);
   const auto mean = [](double value) { return benchmark::Counter(value, benchmark::Counter::kAvgThreads); };
   state.counters["p50_ns"] = mean(quantile(times_ns, 50) - clock);
   state.counters["p90_ns"] = mean(quantile(times_ns, 90) - clock);

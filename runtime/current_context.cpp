@@ -11,15 +11,16 @@ PrimaryContext::~PrimaryContext() {
 }
 
 CUcontext PrimaryContext::get() {
+  if (CUcontext retained = if_retained()) return retained;
   const std::lock_guard lock(mutex_);
-  if (context_ == nullptr) MMTUNE_CUDA(cuDevicePrimaryCtxRetain(&context_, device_));
-  return context_;
+  if (CUcontext retained = if_retained()) return retained;
+  CUcontext context = nullptr;
+  MMTUNE_CUDA(cuDevicePrimaryCtxRetain(&context, device_));
+  context_ = context;
+  return context;
 }
 
-CUcontext PrimaryContext::if_retained() {
-  const std::lock_guard lock(mutex_);
-  return context_;
-}
+CUcontext PrimaryContext::if_retained() const { return context_; }
 
 CurrentContext::CurrentContext(PrimaryContext& primary) {
   MMTUNE_CUDA(cuCtxGetCurrent(&context_));

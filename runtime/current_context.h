@@ -1,6 +1,7 @@
 // The CUDA context that a call of the library works in.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "runtime/driver.h"
@@ -18,12 +19,12 @@ class PrimaryContext {
   CUdevice device() const { return device_; }
   CUcontext get();
   /// Null before the first request.
-  CUcontext if_retained();
+  CUcontext if_retained() const;
 
  private:
   CUdevice device_;
-  std::mutex mutex_;
-  CUcontext context_ = nullptr;
+  std::mutex mutex_;                          ///< of retaining it
+  std::atomic<CUcontext> context_ = nullptr;  ///< null before
 };
 
 /// The calling thread's context; where it has none, the primary one, current while this lives.

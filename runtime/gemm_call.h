@@ -8,6 +8,11 @@
 
 namespace mmtune {
 
+/// Whether so many products of a problem have nothing to compute.
+constexpr bool is_empty(const Problem& problem, std::int64_t batch) {
+  return problem.m == 0 || problem.n == 0 || batch == 0;
+}
+
 /// Row-major, whatever the order of the caller's matrices.
 struct GemmCall {
   Problem problem;    ///< with the alignment that the operands of all products really have
@@ -17,7 +22,7 @@ struct GemmCall {
   Fusion fusion;          ///< of the epilogue, for the row-major C; batched for several products at equal distances
   GemmPointers pointers;  ///< where not empty, the operands of all products, by the names of `problem`
 
-  bool empty() const { return problem.m == 0 || problem.n == 0 || batch == 0; }
+  bool empty() const { return is_empty(problem, batch); }
 };
 
 /// Operands of product `number`, from 0 on, of a call that is not empty.

@@ -21,21 +21,6 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::int64_t kBatchWorkspace = 64 << 20;  // bytes that the library takes for a launch of several products
-
-/// What of a call is one launch of each step.
-struct Portion {
-  std::int64_t products;
-  std::size_t workspace_bytes;
-};
-
-/// As many products as have a part of `room` bytes of workspace. About: batches of similar size need the same.
-Portion portion_of(const Choice& choice, const Demand& demand, std::int64_t room) {
-  const std::int64_t most = choice.fusion.batched ? products_at_once(choice.plan, room) : 1;
-  const std::int64_t products = std::min(most, demand.products);
-  return {products, static_cast<std::size_t>(batch_workspace_bytes(choice.plan, products))};
-}
-
 std::int64_t room_of(const Gemm& call) {
   constexpr std::size_t kMost = std::size_t{1} << 60;
   return call.workspace == nullptr ? kBatchWorkspace : static_cast<std::int64_t>(std::min(call.workspace_bytes, kMost));
@@ -194,7 +179,7 @@ struct Library::Impl {
       std::vector<RecordedCalls> calls;
       kernels->for_each([&](const Problem& problem, const Ready& what) {
         const std::int64_t products = what.products.load(std::memory_order_relaxed);
-        const double seconds = static_cast<double>(products) * what.answer.expected_us * 1e-6;
+        const double seconds = static_cast<double>(products) * what.choice.expected_us * 1e-6;
         if (products > 0) calls.push_back({problem, products, seconds});
       });
       append_record(*record_file, calls);
@@ -234,7 +219,7 @@ Answer nothing_to_do() {
 
 Answer Library::gemm(const Gemm& call, void* stream) {
   const ReadyPtr ran = impl_->enqueue(call, check_call(call, CallPurpose::run), static_cast<CUstream>(stream));
-  return ran ? ran->answer : nothing_to_do();
+  return ran ? impl_->kernels->answer(*ran) : nothing_to_do();
 }
 
 void Library::enqueue(const Gemm& call, void* stream) {
@@ -249,16 +234,14 @@ Answer Library::plan(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
   if (checked.empty()) return nothing_to_do();
   const ReadyPtr plan = impl_->kernels->planned(demand_of(checked));
-  return (learns_from(call, checked) ? plan : before_learning(plan))->answer;
+  return impl_->kernels->answer(learns_from(call, checked) ? *plan : *before_learning(plan));
 }
 
 std::size_t Library::workspace_bytes(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
   if (checked.empty()) return 0;
   // Calls with a workspace of their own run what was decided.
-  const Demand demand = demand_of(checked);
-  const ReadyPtr plan = impl_->kernels->planned(demand);
-  return portion_of(before_learning(plan)->choice, demand, kBatchWorkspace).workspace_bytes;
+  return impl_->kernels->workspace_bytes(demand_of(checked));
 }
 
 void Library::prepare(std::span<const Gemm> calls, void* stream) {

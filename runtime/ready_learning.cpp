@@ -30,11 +30,11 @@ std::vector<ReadyPtr> ReadyKernels::rivals_of(CUcontext context, const Problem& 
   std::vector<ReadyPtr> rivals;
   for (Choice& choice : table_.alternatives(problem, CallRace::kMostKernels - 1)) {
     if (choice.plan.workspace.bytes() > std::max(kRivalWorkspace, decided.choice.plan.workspace.bytes())) continue;
-    choice.why = fmt::format("tried on this call, to learn whether it is faster than {} {}", decided.answer.family,
-                             decided.answer.config);
+    choice.why = fmt::format("tried on this call, to learn whether it is faster than {} {}",
+                             decided.choice.family->name(), decided.choice.config.text());
     try {
       KernelCache::Kernel kernel = load(context, choice, problem, Compile::no);
-      rivals.push_back(make_ready(std::move(choice), std::move(kernel)));
+      rivals.push_back(std::make_shared<Ready>(std::move(choice), std::move(kernel)));
     } catch (const DeviceLostError&) {
       throw;
     } catch (const Error& error) {
@@ -56,7 +56,7 @@ ReadyPtr ReadyKernels::with_rivals(CUcontext context, const Problem& problem, Re
   if (rivals.empty()) return decided;
   const std::chrono::duration<double, std::micro> loading = std::chrono::steady_clock::now() - begin;
   ++learning_sizes_;
-  auto learning = make_ready(decided->choice, decided->kernel);
+  auto learning = std::make_shared<Ready>(decided->choice, decided->kernel);
   learning->learning = std::make_shared<LearningSize>(std::move(rivals), loading.count(), ProblemHash{}(problem));
   return learning;
 }
@@ -68,19 +68,20 @@ void ReadyKernels::settle(CUcontext context, const Problem& problem, const Ready
   Choice choice = best->choice;
   choice.expected_us = race.median_us(winner);
   choice.measured = true;
-  const std::string was = fmt::format("{} {}, {}", ready->answer.family, ready->answer.config, ready->choice.why);
+  const std::string was =
+      fmt::format("{} {}, {}", ready->choice.family->name(), ready->choice.config.text(), ready->choice.why);
   choice.why = winner == 0 ? fmt::format("{}; learnt from calls: none of {} other kernels is clearly faster",
                                          ready->choice.why, ready->learning->rivals.size())
                            : fmt::format("learnt from calls: {:.2f} times as fast as what was decided: {}",
                                          race.median_us(0) / race.median_us(winner), was);
-  const auto plan = make_ready(choice);
-  const auto settled = make_ready(std::move(choice), best->kernel);
+  const auto plan = std::make_shared<Ready>(choice);
+  const auto settled = std::make_shared<Ready>(std::move(choice), best->kernel);
   if (winner != 0) {
     plan->decided = before_learning(planned({problem}));
-    settled->decided = make_ready(ready->choice, ready->kernel);
+    settled->decided = std::make_shared<Ready>(ready->choice, ready->kernel);
   }
-  ready_.put({nullptr, {problem}}, plan);
-  ready_.put({context, {problem}}, settled);
+  put(nullptr, {problem}, plan);
+  put(context, {problem}, settled);
 }
 
 }  // namespace mmtune

@@ -15,8 +15,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
+#include "templates/clocks.h"
 #include "templates/dtype.h"
 #include "templates/occupancy.h"
 
@@ -96,75 +96,6 @@ double wanted_for_one_ready(double warps) {
   return warps < kWanted.size() ? kWanted[static_cast<std::size_t>(warps)] : 1;
 }
 
-/// What one iteration of the blocks on an SM needs of each resource, in clocks.
-struct Demand {
-  double multiply_adds = 0, instructions = 0, idle = 0;  ///< of the schedulers, one after the other
-  double shared_memory = 0, l2 = 0, memory = 0, latency = 0;
-
-  double schedulers() const { return multiply_adds + instructions + idle; }
-};
-
-double cube(double x) { return x * x * x; }
-
-/// The norm of what resources need that overlap: the third, or the sixth where each has a queue of its own, so that the
-/// scarcest alone nearly is the time.
-class Overlap {
- public:
-  explicit Overlap(bool has_queues) : has_queues_(has_queues) {}
-  double power(double x) const { return has_queues_ ? cube(x) * cube(x) : cube(x); }
-  double root(double x) const { return std::cbrt(has_queues_ ? std::sqrt(x) : x); }
-  double sum_of_powers(const Demand& d) const {
-    return power(d.schedulers()) + power(d.shared_memory) + power(d.l2) + power(d.memory) + power(d.latency);
-  }
-
- private:
-  bool has_queues_;
-};
-
-/// Clocks by what they go to.
-class Clocks {
- public:
-  void add(Bottleneck to, double clocks) { by_[static_cast<std::size_t>(to)] += clocks; }
-
-  /// So many iterations. A norm of what they need lies between the sum and the largest alone; each has a share of it.
-  void add(const Overlap& overlap, const Demand& d, double iterations) {
-    const double powers = overlap.sum_of_powers(d);
-    const double per_power = iterations * overlap.root(powers) / powers;
-    const double issued = per_power * overlap.power(d.schedulers()) / d.schedulers();
-    add(Bottleneck::arithmetic, issued * d.multiply_adds);
-    add(Bottleneck::instructions, issued * d.instructions);
-    add(Bottleneck::idle, issued * d.idle);
-    add(Bottleneck::shared_memory, per_power * overlap.power(d.shared_memory));
-    add(Bottleneck::l2, per_power * overlap.power(d.l2));
-    add(Bottleneck::memory, per_power * overlap.power(d.memory));
-    add(Bottleneck::latency, per_power * overlap.power(d.latency));
-  }
-
-  double sum() const { return std::accumulate(by_.begin(), by_.end(), 0.0); }
-  std::array<double, kBottlenecks> shares() const {
-    auto shares = by_;
-    const double all = sum();
-    for (double& share : shares) share /= all;
-    return shares;
-  }
-
- private:
-  std::array<double, kBottlenecks> by_{};
-};
-
-/// Their sum alone.
-class SumOfClocks {
- public:
-  void add(Bottleneck, double clocks) { sum_ += clocks; }
-  void add(const Overlap& overlap, const Demand& d, double iterations) {
-    sum_ += iterations * overlap.root(overlap.sum_of_powers(d));
-  }
-  double sum() const { return sum_; }
-
- private:
-  double sum_ = 0;
-};
-
 class Model {
  public:
   Model(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, double products)
@@ -242,14 +173,14 @@ class Model {
   }
 
   /// Of a wave of that many blocks. A scheduler idles where others have a warp more and while none of its own is ready.
-  Demand demand(double blocks) const {
+  IterationClocks demand(double blocks) const {
     const double sms = blocks / cost_.sm_count;
     const double per_sm = std::ceil(sms);
     const double warps = per_sm * cost_.block_warps;
     const double per_scheduler = std::ceil(warps / kSchedulers);
     const double wanted = per_scheduler * kSchedulers / warps * wanted_for_one_ready(per_scheduler);
     const double l2_rate = std::min(kL2BytesPerClockAlone, cost_.l2_bytes_per_clock / std::min(1.0, sms));
-    Demand demand;
+    IterationClocks demand;
     demand.multiply_adds = per_sm * cost_.fma_clocks;
     const double issued = per_sm * cost_.issue_clocks;
     demand.instructions = issued - demand.multiply_adds;
@@ -272,7 +203,7 @@ class Model {
   }
 
   // A tile's results pass through shared memory, and nothing is multiplied meanwhile unless another consumer does.
-  void add_put(Demand& demand) const {
+  void add_put(IterationClocks& demand) const {
     const double put = 2 * cost_.result_bytes / kSmemBytesPerClock;
     const double waited = cost_.hides_stores ? 0 : put + kL2Latency;
     demand.idle += waited / std::max(1.0, grid_.iterations);

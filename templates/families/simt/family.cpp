@@ -4,6 +4,7 @@
 
 #include "templates/dtype.h"
 #include "templates/families.h"
+#include "templates/families/simt/params.h"
 #include "templates/families/simt/proven.h"
 #include "templates/split_k.h"
 #include "templates/stream_k.h"
@@ -13,10 +14,7 @@ namespace mmtune {
 namespace {
 
 struct Simt {
-  struct Params {
-    Param bm{64}, bn{64}, bk{8}, tm{8}, tn{4}, lanes_n{8}, load{0}, stages{2}, unroll{8}, order{1}, group{8},
-        min_blocks{1}, split{1}, reduce{0}, pack{0}, stream{0};
-  };
+  using Params = SimtParams;
 
   static constexpr std::string_view kName = "simt";
   static constexpr std::string_view kSummary =
@@ -42,33 +40,7 @@ struct Simt {
   static constexpr double kTile = 20;           ///< of a tile
   static constexpr double kRound = 50;          ///< of UNROLL steps along k: addresses, and the branch back
 
-  static const ParamTable<Params>& table() {
-    static const ParamTable<Params> rows = {
-        {"BM", &Params::bm, {32, 64, 96, 128, 192, 256}, "rows of C per block"},
-        {"BN", &Params::bn, {32, 64, 96, 128, 192, 256}, "columns of C per block"},
-        {"BK", &Params::bk, {8, 16, 32}, "steps along k per stage"},
-        {"TM", &Params::tm, {2, 4, 8, 16}, "rows of C per thread"},
-        {"TN", &Params::tn, {2, 4, 8, 16}, "columns of C per thread"},
-        {"LANES_N", &Params::lanes_n, {4, 8}, "threads of a warp along the columns"},
-        {"LOAD",
-         &Params::load,
-         {{0, "registers"}, {1, "cp.async"}, {2, "TMA"}},
-         "copies of an operand not contiguous along k"},
-        {"STAGES", &Params::stages, {2, 3, 4}, "tiles of A and B in shared memory"},
-        {"UNROLL", &Params::unroll, {8, 16}, "steps along k per round of unrolled code"},
-        {"ORDER",
-         &Params::order,
-         {{0, "rows"}, {1, "serpentine"}, {2, "columns"}},
-         "order of a thread's multiply-adds"},
-        {"GROUP", &Params::group, {1, 8}, "block rows walked together, for reuse in L2"},
-        {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
-        {"PACK", &Params::pack, {0, 1}, "1: operands along k or not aligned are first copied to the workspace"},
-        {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32, 64, 128, 256}, "blocks that share one tile's k"},
-        {"REDUCE", &Params::reduce, {{0, "kernel"}, {1, "cluster"}}, "what adds the sums of a split tile"},
-        {"STREAM", &Params::stream, {0, 1}, "1: resident blocks take tiles in turn and share those of the last wave"},
-    };
-    return rows;
-  }
+  static const ParamTable<Params>& table() { return simt_params(); }
 
   static int threads(const Params& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
   static bool packs_a(const Problem& problem, const Params& p) {
