@@ -70,11 +70,11 @@ TEST(Place, KeepsTheProblem) {
 }
 
 TEST(Place, HashesOfAGridOfSizesAreSpread) {
-  constexpr std::size_t kBits = 12, kSizes = 16;
+  constexpr std::size_t kBits = 12, kExtents = 16;
   std::vector<int> in_slot(std::size_t{1} << kBits);
-  for (std::int64_t m = 1; m <= std::int64_t{kSizes}; ++m) {
-    for (std::int64_t n = 1; n <= std::int64_t{kSizes}; ++n) {
-      for (std::int64_t k = 1; k <= std::int64_t{kSizes}; ++k) {
+  for (std::int64_t m = 1; m <= std::int64_t{kExtents}; ++m) {
+    for (std::int64_t n = 1; n <= std::int64_t{kExtents}; ++n) {
+      for (std::int64_t k = 1; k <= std::int64_t{kExtents}; ++k) {
         const Problem problem{Precision::fp32, Layout::nn, 256 * m, 256 * n, 256 * k, {}};
         ++in_slot[PlaceHash{}({nullptr, {problem}}) >> (64 - kBits)];
       }
