@@ -32,7 +32,7 @@ __device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared
       store_remote(theirs + place(rank, i) * 4, barrier, words);
     }
   }
-  barrier_wait(complete, 0);
+  barrier_wait(complete, 0);  // so no block leaves while others write its shared memory
 #pragma unroll
   for (int owner = 0; owner < SPLIT; ++owner) {
     if (owner != rank) continue;

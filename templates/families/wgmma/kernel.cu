@@ -175,7 +175,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if constexpr (STREAM == 1) wait_for_previous();  // where there was no piece
     if constexpr (CLUSTER > 1) cluster_wait();
   }
-  if constexpr (REDUCE == 1) cluster_sync();  // a block stays while others write its shared memory
 }
 
 // What a block of pack() copies of an operand of rows x columns: as it is, or transposed.
