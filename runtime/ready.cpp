@@ -14,15 +14,6 @@ namespace {
 
 constexpr std::int64_t kManyProducts = 1 << 16;  // more ask for no other kernels
 
-}  // namespace
-
-Demand demand_of(const GemmCall& call) {
-  const auto products = static_cast<std::uint64_t>(std::min(call.batch, kManyProducts));
-  return {call.problem, call.fusion, call.fusion.batched ? static_cast<std::int64_t>(std::bit_ceil(products)) : 1};
-}
-
-namespace {
-
 /// Takes away what was appended last.
 template <class T>
 T take(std::uint64_t& word, int bits) {
@@ -32,6 +23,11 @@ T take(std::uint64_t& word, int bits) {
 }
 
 }  // namespace
+
+Demand demand_of(const GemmCall& call) {
+  const auto products = static_cast<std::uint64_t>(std::min(call.batch, kManyProducts));
+  return {call.problem, call.fusion, call.fusion.batched ? static_cast<std::int64_t>(std::bit_ceil(products)) : 1};
+}
 
 Problem Place::problem() const {
   Problem problem;

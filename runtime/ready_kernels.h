@@ -64,13 +64,13 @@ class ReadyKernels {
  private:
   enum class Compile { no, yes };
 
-  StoredKernels load_databases();
   /// With its key it fills a cache line.
   struct Remembered {
     ReadyPtr ready;
     std::size_t workspace_bytes = 0;
   };
 
+  StoredKernels load_databases();
   ReadyPtr known(CUcontext context, const Demand& demand) const;
   void put(CUcontext context, const Demand& demand, ReadyPtr ready);
   ReadyPtr remember(CUcontext context, const Demand& demand, ReadyPtr ready);

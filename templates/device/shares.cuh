@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mmtune/copy.cuh"
+#include "mmtune/dependent.cuh"
 #include "mmtune/flag.cuh"
 #include "mmtune/index.cuh"
 #include "mmtune/numeric.cuh"
@@ -74,9 +75,17 @@ struct StreamWalk {
 };
 
 // What must be done before blocks share tiles; by one block.
-template <int BLOCKS_OF_GRID, int THREADS_OF_BLOCK>
+template <int FLAGS, int THREADS_OF_BLOCK>
 __device__ __forceinline__ void lower_flags(u32* flags) {
-  for (int block = threadIdx.x; block < BLOCKS_OF_GRID; block += THREADS_OF_BLOCK) flags[block] = 0;
+  for (int flag = threadIdx.x; flag < FLAGS; flag += THREADS_OF_BLOCK) flags[flag] = 0;
+}
+
+// The same as the first step of a plan.
+template <int FLAGS, int THREADS_OF_BLOCK>
+__device__ __forceinline__ void prepare_flags(u32* flags) {
+  wait_for_previous();
+  launch_dependents();
+  lower_flags<FLAGS, THREADS_OF_BLOCK>(flags);
 }
 
 // A block's sums outside of its registers: SIZE of every thread, stored so that each thread finds its own again and a

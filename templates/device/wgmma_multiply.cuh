@@ -4,10 +4,6 @@
 #include "mmtune/pipeline.cuh"
 #include "mmtune/wgmma_tile.cuh"
 
-// What a consumer's threads add up: as wgmma.cuh says for each fragment of 64 rows, first N0 columns, then N1.
-constexpr int SUMS = Role::COLUMNS / 2;
-using Sums = Accumulator[FRAGMENTS][SUMS];
-
 // `rows` and `columns`: the tiles whose parts are the instructions' rows and columns. SETS: the sums begin here.
 template <bool SETS = false>
 __device__ __forceinline__ void multiply_stage(Sums& sums, unsigned rows, unsigned columns) {

@@ -54,9 +54,10 @@ struct Work {
   int steps;
 };
 
-// STREAM: what a block adds up of a tile, and hands to others in so many sums of each thread.
-constexpr int SUMS_OF_THREAD = BM * BN / (CONSUMERS * WARPGROUP);
-using HandedSums = StoredSums<SUMS_OF_THREAD, CONSUMERS * WARPGROUP, Accumulator>;
+// What a consumer's threads add up: as wgmma.cuh says for each fragment of 64 rows, first N0 columns, then N1.
+constexpr int SUMS = Role::COLUMNS / 2;
+using Sums = Accumulator[FRAGMENTS][SUMS];
+using HandedSums = StoredSums<FRAGMENTS * SUMS, CONSUMERS * WARPGROUP, Accumulator>;
 
 // What all turns of a call have in common. Coordinates of the accelerator are 32-bit, and so are extents here.
 struct Call {
@@ -136,4 +137,6 @@ struct Walk<true> {
   // Of the last piece: whether its tile has earlier steps, and whether it has later ones, which other blocks add up.
   __device__ __forceinline__ bool begins_elsewhere() const { return piece.first > 0; }
   __device__ __forceinline__ bool ends_elsewhere() const { return piece.first + piece.count < walk.k_tiles; }
+  // Whether that block adds up some of them.
+  __device__ __forceinline__ bool gives(int block) const { return walk.gives(block, piece.tile); }
 };

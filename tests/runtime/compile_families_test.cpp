@@ -86,12 +86,11 @@ void add_batches(const Family& family, std::vector<Compile>& cases) {
 /// Random legal configurations, for well and for badly aligned operands; every other one for a batch, where it can be.
 void add_random(const Family& family, std::vector<Compile>& cases) {
   std::mt19937 random(1);
-  const auto any = [&](const auto& values) { return values[random() % std::size(values)]; };
   int found = 0;
   for (int draw = 0; draw < kDraws && found < kRandomCases; ++draw) {
-    const std::int64_t extent = any(std::array{1024, 1001});
-    const Problem problem = packed_problem(any(kAllPrecisions), any(kAllLayouts), extent, extent, extent);
-    Compile candidate{&family, problem, test::random_config(family, random), &catalog_gpu(any(kGpus))};
+    const Problem problem = test::random_problem(random);
+    const Config config = test::random_config(family, random);
+    Compile candidate{&family, problem, config, &catalog_gpu(kGpus[random() % std::size(kGpus)])};
     if (!family.broken_rule(problem, candidate.config, *candidate.gpu).empty()) continue;
     const bool can_batch = why_unbatched(family.plan(problem, candidate.config, *candidate.gpu)).empty();
     candidate.fusion.batched = can_batch && found % 2 == 0;

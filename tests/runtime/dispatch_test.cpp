@@ -16,11 +16,8 @@ namespace mmtune {
 namespace {
 
 using test::Decision;
+using test::fp32;
 using testing::HasSubstr;
-
-Problem fp32(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return packed_problem(Precision::fp32, Layout::nn, m, n, k);
-}
 
 class Dispatch : public testing::Test {
  protected:

@@ -17,6 +17,7 @@ namespace mmtune {
 namespace {
 
 using test::Decision;
+using test::fp32;
 using test::Product;
 using test::ProductOptions;
 using testing::HasSubstr;
@@ -48,10 +49,6 @@ class GpuLibrary : public test::GpuTest {
     MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
     EXPECT_TRUE(product.is_right()) << answer.family << ' ' << answer.config << ", " << answer.why;
     return answer;
-  }
-
-  static Problem fp32(std::int64_t m, std::int64_t n, std::int64_t k) {
-    return packed_problem(Precision::fp32, Layout::nn, m, n, k);
   }
 
   test::ScopedDirectory directory_;

@@ -9,13 +9,10 @@ namespace mmtune {
 namespace {
 
 using test::Decision;
+using test::fp32;
 
 class LoadKernels : public testing::Test {
  protected:
-  static Problem fp32(std::int64_t m, std::int64_t n, std::int64_t k) {
-    return packed_problem(Precision::fp32, Layout::nn, m, n, k);
-  }
-
   void put(const Decision& decision, const CompileTarget& target) {
     const Source source = test::source_of(decision, device_, target.compute_capability);
     test::put(store_, device_, decision, source.hash, test::pretended_binary(source, target));

@@ -74,11 +74,9 @@ class Overlap : public test::NvrtcTest, public testing::WithParamInterface<const
 TEST_P(Overlap, FirstStepsTouchNoMemoryBeforeTheyWait) {
   const Family& family = *GetParam();
   std::mt19937 random(1);
-  const auto any = [&](const auto& values) { return values[random() % std::size(values)]; };
   int found = 0;
   for (int draw = 0; draw < kDraws && found < kCases; ++draw) {
-    const std::int64_t extent = any(std::array{1024, 1001});
-    const Problem problem = packed_problem(any(kAllPrecisions), any(kAllLayouts), extent, extent, extent);
+    const Problem problem = test::random_problem(random);
     const Config config = test::random_config(family, random);
     if (!family.broken_rule(problem, config, gpu_).empty()) continue;
     const LaunchPlan plan = family.plan(problem, config, gpu_);

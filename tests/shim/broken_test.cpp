@@ -109,7 +109,7 @@ const Break kBreaks[] = {
      kWrong},
     {"a flag raised too early", "simt", kStream, Layout::nn, kDeep,
      "__syncthreads();\n      if (threadIdx.x == 0) raise_flag", "if (threadIdx.x == 0) raise_flag", kWrong},
-    {"flags that are never lowered", "simt", kStream, Layout::nn, kDeep, "flags[block] = 0", "{}", kWrong},
+    {"flags that are never lowered", "simt", kStream, Layout::nn, kDeep, "flags[flag] = 0", "{}", kWrong},
     {"packed operands that are not waited for", "simt", kPack, Layout::nt, kWide,
      "wait_for_previous();  // for the packed operands", "{}", "wrong result|never waits"},
     {"flags that are lowered too late", "simt", kStream, Layout::nn, kDeep, "wait_for_previous();  // for the flags",

@@ -24,14 +24,17 @@ void Meeting::wait(unsigned meeting, const char* what, int line) {
   wait_until(what, line, [this, meeting] { return count_ != meeting; });
 }
 
+namespace {
+
+Warp& own_warp() { return self().block->warps[static_cast<std::size_t>(self().number / kWarp)]; }
+
+}  // namespace
+
 // What kernels call.
 
 void sync_threads(int line) { self().block->all.meet("__syncthreads()", line); }
 
-void sync_warp(int line) {
-  const auto number = static_cast<std::size_t>(self().number / kWarp);
-  self().block->warps[number].meeting.meet("__syncwarp()", line);
-}
+void sync_warp(int line) { own_warp().meeting.meet("__syncwarp()", line); }
 
 namespace {
 
@@ -77,7 +80,7 @@ namespace {
 /// What all lanes of the warp give, once they have met.
 const std::array<Warp::Value, 32>& values_of_warp(const void* value, int bytes, const char* what, int line) {
   const int number = self().number;
-  Warp& warp = self().block->warps[static_cast<std::size_t>(number / kWarp)];
+  Warp& warp = own_warp();
   auto& values = warp.values[warp.meeting.count() % 2];
   std::memcpy(&values[static_cast<std::size_t>(number % kWarp)], value, static_cast<std::size_t>(bytes));
   warp.meeting.meet(what, line);

@@ -304,9 +304,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 
 // What must be done before a gemm that shares tiles.
 extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32*> flags) {
-  wait_for_previous();
-  launch_dependents();
-  if constexpr (STREAM == 1) lower_flags<BLOCKS, PREPARE_THREADS>(flags);
+  prepare_flags<BLOCKS, PREPARE_THREADS>(flags);
 }
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)

@@ -318,9 +318,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 
 // What must be done before a gemm that shares tiles and does not pack.
 extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32*> flags) {
-  wait_for_previous();
-  launch_dependents();
-  if constexpr (STREAM == 1) lower_flags<BLOCKS, PREPARE_THREADS>(flags);
+  prepare_flags<BLOCKS, PREPARE_THREADS>(flags);
 }
 
 // Packs what PACK says, one tile a block: first all of A, then all of B.

@@ -69,7 +69,7 @@ __device__ __forceinline__ bool has_all_sums(const Call& call, Sums& sums, const
   }
   if (!walk.ends_elsewhere()) return true;
 #pragma unroll 1
-  for (int giver = block + 1; walk.walk.gives(giver, walk.piece.tile); ++giver) {
+  for (int giver = block + 1; walk.gives(giver); ++giver) {
     if (is_first_thread) await_flag(call.flags + giver * CONSUMERS + consumer);
     meet_consumer();
     call.handed_by(giver).add_to(&sums[0][0]);
@@ -194,9 +194,7 @@ __device__ __forceinline__ void pack_block(i64 block, i64 rows, i64 columns, con
 
 // What must be done before a gemm that shares tiles and does not pack.
 extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32*> flags) {
-  wait_for_previous();
-  launch_dependents();
-  if constexpr (STREAM == 1) lower_flags<BLOCKS * CONSUMERS, PREPARE_THREADS>(flags);
+  prepare_flags<BLOCKS * CONSUMERS, PREPARE_THREADS>(flags);
 }
 
 // Copies operands to rows of whole lines: first A in `blocks_a` blocks, then B.
