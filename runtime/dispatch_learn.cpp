@@ -9,8 +9,8 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kMostSizes = 512;  // of a precision and layout, whose times are learnt
-constexpr double kMostLoss = 2;          // a kernel that takes so much longer than the fastest teaches nothing
+constexpr std::size_t kMostSizes = 2048;  // of a precision and layout, whose times are learnt
+constexpr double kMostLoss = 2;           // a kernel that takes so much longer than the fastest teaches nothing
 
 using Extents = std::array<std::int64_t, 3>;
 

@@ -42,6 +42,10 @@ __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator
   const int first = rank * SHARE;
 #pragma unroll
   for (int i = 0; i < SHARE; i += WIDTH) {
+    if constexpr (EXCHANGES && WIDTH == V) {
+      store_exchanged(&total[i], position, (first + i) / TN, (first + i) % TN, output);
+      continue;
+    }
     const int row = position.row((first + i) / TN);
     const int column = position.column((first + i) % TN);
     output.store<WIDTH>(output.at(row, column), &total[i], row < output.rows() ? output.columns() - column : 0);

@@ -24,11 +24,15 @@ __device__ inline void store_results(Output* c, const Accumulator* sums, Scalar 
   }
 }
 
-// Writes N partial sums of which `remaining` exist.
-template <int N, class Accumulator>
+// Writes N partial sums of which `remaining` exist, aligned as the results of store_results().
+template <int N, int ALIGNED, class Accumulator>
 __device__ inline void store_partial(Accumulator* target, const Accumulator* sums, i64 remaining) {
+  constexpr int WIDTH = ALIGNED < N ? ALIGNED : N;
 #pragma unroll
-  for (int j = 0; j < N; ++j) {
-    if (j < remaining) target[j] = sums[j];
+  for (int j = 0; j < N; j += WIDTH) {
+    Vector<Accumulator, WIDTH> group;
+#pragma unroll
+    for (int v = 0; v < WIDTH; ++v) group.at[v] = sums[j + v];
+    store_if(j < remaining, target + j, group);
   }
 }

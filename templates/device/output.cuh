@@ -29,9 +29,34 @@ struct TileOfC {
   }
 };
 
+// Whether results can only be stored one by one, or by fewer than a thread has side by side.
+constexpr bool EXCHANGES = VC < V;
+
+// V neighbouring results of the row and column `position.row(i)` and `position.column(j)`.
+__device__ __forceinline__ void store_exchanged(const Accumulator* sums, const Position& position, int i, int j,
+                                                const TileOfC& output) {
+  const Exchanged exchanged(sums);
+  const int rows = output.rows() - Exchanged::row(position, i);
+  const int columns = output.columns() - Exchanged::column(position, j);
+  Output* c = output.at(Exchanged::row(position, i), Exchanged::column(position, j));
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    output.store<1>(c, &exchanged.at[v], v * V < rows ? columns : 0);
+    c += V * output.ldc;
+  }
+}
+
 // Stores all results of a thread.
 __device__ __forceinline__ void store_tile(const Accumulator (&sum)[TM][TN], const Position& position,
                                            const TileOfC& output) {
+  if constexpr (EXCHANGES) {
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+#pragma unroll
+      for (int j = 0; j < TN; j += V) store_exchanged(&sum[i][j], position, i, j, output);
+    }
+    return;
+  }
   const int rows = output.rows() - position.row0;
   const int columns = output.columns() - position.column0;
   Output* c = output.at(position.row0, position.column0);
@@ -49,14 +74,21 @@ __device__ __forceinline__ void store_tile(const Accumulator (&sum)[TM][TN], con
 // The same for one of several parts of k: to partial[part][m][n], as they are.
 __device__ __forceinline__ void store_partial_tile(const Accumulator (&sum)[TM][TN], const Position& position,
                                                    const TileOfC& output, Accumulator* partial, int part) {
+  Accumulator* const first = partial + (part * output.m + output.first_row) * output.n + output.first_column;
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
 #pragma unroll
     for (int j = 0; j < TN; j += V) {
-      const i64 row = output.first_row + position.row(i);
-      const i64 column = output.first_column + position.column(j);
-      if (row < output.m) {
-        store_partial<V>(partial + (part * output.m + row) * output.n + column, &sum[i][j], output.n - column);
+      const Exchanged exchanged(&sum[i][j]);
+      const int row = Exchanged::row(position, i);
+      const int column = Exchanged::column(position, j);
+      const bool exists = column < output.columns();
+      Accumulator* target = first + row * output.n + column;
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const Vector<Accumulator, 1> one{{exchanged.at[v]}};
+        store_if(exists && row + v * V < output.rows(), target, one);
+        target += V * output.n;
       }
     }
   }

@@ -12,8 +12,9 @@ __device__ __forceinline__ void reduce_parts(i64 m, i64 n, Scalar alpha, Scalar 
                                              const Accumulator* partial) {
   const i64 index = static_cast<i64>(blockIdx.x) * REDUCE_THREADS + threadIdx.x;
   if (index >= m * n) return;
+  Output* const c = C + index / n * ldc + index % n;  // a division takes time, meanwhile
   wait_for_previous();
   Accumulator sum = partial[index];
   for (int part = 1; part < PARTS; ++part) sum += partial[part * m * n + index];
-  store_result(C + index / n * ldc + index % n, sum, alpha, beta);
+  store_result(c, sum, alpha, beta);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mmtune/copy.cuh"
+#include "mmtune/warp.cuh"
 
 using Value = Accumulator;  // what shared memory holds: elements are widened once, when they are staged
 
@@ -76,4 +77,27 @@ struct Position {
 
   __device__ __forceinline__ int row(int i) const { return row0 + down(i); }
   __device__ __forceinline__ int column(int j) const { return column0 + right(j); }
+};
+
+// V neighbouring results of a row, in exchange for one of each of V rows that lanes beside this one have: when these
+// lanes store, one row after the other, each store of a warp writes neighbours. As they were, it would write one of
+// every V, and sectors of 32 bytes V times.
+struct Exchanged {
+  Accumulator at[V];
+
+  __device__ __forceinline__ explicit Exchanged(const Accumulator* results) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) at[v] = results[v];
+    transpose_lanes<NEXT_ROW>(at);
+  }
+
+  // Where the first of them lies, if it was position.row(i) and position.column(j) before; V rows further down each
+  // time.
+  static __device__ __forceinline__ int row(const Position& position, int i) { return position.row(i) - turn() * V; }
+  static __device__ __forceinline__ int column(const Position& position, int j) { return position.column(j) + turn(); }
+
+ private:
+  static constexpr int NEXT_ROW = 2;  // lanes to that with the next rows, see Position
+  static_assert(LANES_M % V == 0, "as many lanes have the same columns");
+  static __device__ __forceinline__ int turn() { return threadIdx.x / NEXT_ROW % V; }
 };

@@ -42,13 +42,14 @@ struct Place {
   }
 };
 
-// Calls visit(f, i, row, column) for each of a thread's sums that has a place in C.
-template <int FRAGMENTS, int SUMS, class Visit>
+// Calls visit(f, i, row, column) for each of a thread's sums that has a place in C, or for the first of each WIDTH of
+// them.
+template <int FRAGMENTS, int SUMS, int WIDTH = 1, class Visit>
 __device__ __forceinline__ void for_each_in_c(const Target& target, int row0, int column0, const Visit& visit) {
 #pragma unroll
   for (int f = 0; f < FRAGMENTS; ++f) {
 #pragma unroll
-    for (int i = 0; i < SUMS; ++i) {
+    for (int i = 0; i < SUMS; i += WIDTH) {
       const Place place(f, i);
       const int row = row0 + place.row;
       const int column = column0 + place.column;
@@ -343,12 +344,18 @@ __device__ __forceinline__ void store_columns(const Target& target, unsigned cha
   }
 }
 
-// Writes sums to their part of partial[parts][m][n].
+// Writes sums to their part of partial[parts][m][n]: two columns of a row at once where rows of an even length have
+// them side by side.
 template <int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void store_part(const Target& target, Accumulator* partial,
                                            const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0,
                                            int part) {
-  for_each_in_c<FRAGMENTS, SUMS>(target, row0, column0, [&](int f, int i, int row, int column) {
-    partial[(static_cast<i64>(part) * target.m + row) * target.n + column] = sums[f][i];
+  constexpr int WIDTH = STORE_BOXES && SWAP == 0 ? 2 : 1;
+  for_each_in_c<FRAGMENTS, SUMS, WIDTH>(target, row0, column0, [&](int f, int i, int row, int column) {
+    Vector<Accumulator, WIDTH> group;
+#pragma unroll
+    for (int v = 0; v < WIDTH; ++v) group.at[v] = sums[f][i + v];
+    const i64 place = (static_cast<i64>(part) * target.m + row) * target.n + column;
+    *reinterpret_cast<Vector<Accumulator, WIDTH>*>(partial + place) = group;
   });
 }

@@ -62,10 +62,8 @@ class Cover {
     }
     const MeasuredKernels found = read();
     const std::vector<std::size_t> kernels = choose(found, summary);
-    if (!is_finished) {
-      summary.interrupted = measure(further(found, kernels), kFurtherShare);
-      if (summary.interrupted) return summary;
-    }
+    summary.interrupted = measure(further(found, kernels, is_finished), kFurtherShare);
+    if (summary.interrupted) return summary;
     const MeasuredKernels measured = read();  // sizes of the sample come first, so that kernels keep their numbers
     store(measured, kernels, summary);
     summary.held_out = lost_held_out(measured);
@@ -185,12 +183,13 @@ class Cover {
     return lists;
   }
 
-  /// By further size, the chosen kernels to be measured there.
-  std::vector<std::vector<Candidate>> further(const MeasuredKernels& measured,
-                                              const std::vector<std::size_t>& kernels) const {
+  /// By further size, the chosen kernels to be measured there; `only_new`: at sizes where nothing was measured yet.
+  std::vector<std::vector<Candidate>> further(const MeasuredKernels& measured, const std::vector<std::size_t>& kernels,
+                                              bool only_new) const {
     const LearntTimes learnt = learn(measured);
     std::vector<std::vector<Candidate>> lists(problems_.size());
     for (std::size_t size = options_.sample.size(); size < problems_.size(); ++size) {
+      if (only_new && !measured.times(size).empty()) continue;
       const LearntTimes::Around around = learnt.around(problems_[size]);
       std::vector<std::pair<double, std::size_t>> expected;
       for (const std::size_t kernel : kernels) {

@@ -231,7 +231,7 @@ struct Call {
         for (int j = 0; j < 2 * PIECES_N; ++j) {
           const i64 column = tile.n * BN + position.column0 + 8 * j + 2 * (lane % 4);
           if constexpr (SPLIT > 1) {
-            store_partial<2>(partial + (part * m + row) * n + column, &sums[i][j][2 * r], n - column);
+            store_partial<2, VC>(partial + (part * m + row) * n + column, &sums[i][j][2 * r], n - column);
           } else {
             store_results<2, VC>(C + row * ldc + column, &sums[i][j][2 * r], alpha, beta,
                                  static_cast<int>(smaller(n - column, 2)));

@@ -22,6 +22,7 @@ namespace {
 constexpr double kSampleTime_s = 2.4;  // of the budget, for a sample: some fifty candidates on a machine of 16 cores
 constexpr std::size_t kFewestSamples = 32;
 constexpr std::size_t kMostSamples = 256;
+constexpr std::size_t kFurther = 4;  // sizes, for each of the sample: measuring is fast where nothing is compiled
 
 struct CoverVerbOptions : SearchOptions {
   int kernels = 64;
@@ -74,7 +75,7 @@ ExitCode run_share(const CoverOptions& options, int shares) {
 
 ExitCode run_cover(const CoverVerbOptions& options) {
   const std::size_t samples = samples_of(options);
-  const auto calls = SizeDistribution::parse(options.sizes).spread(2 * samples, options.session.seed);
+  const auto calls = SizeDistribution::parse(options.sizes).spread((1 + kFurther) * samples, options.session.seed);
   const auto further = calls.begin() + static_cast<std::ptrdiff_t>(std::min(samples, calls.size()));
   CoverOptions cover_options;
   cover_options.sample = asked_problems({calls.begin(), further}, options.precisions, options.layouts);
