@@ -136,10 +136,11 @@ struct RegisterLoader {
   __device__ __forceinline__ void fetch_ahead(Accumulator (*)[ROW], int, unsigned) {}
 };
 
-// By cp.async, for an operand that lies as shared memory wants it.
-template <class Input, int EXTENT, int ROW, int VEC>
+// By cp.async; along k element by element, which transposes on the way.
+template <class Input, int EXTENT, int ROW, bool ALONG_K, int VEC>
 struct AsyncLoader {
-  using Share = ThreadShare<Input, EXTENT, false, VEC>;
+  static_assert(!ALONG_K || VEC == 1, "neighbours along k go to different rows");
+  using Share = ThreadShare<Input, EXTENT, ALONG_K, VEC>;
 
   Share share;
 
@@ -155,6 +156,7 @@ struct AsyncLoader {
       const bool valid = share.inner(s) < depth;
       copy_async<sizeof(Input) * VEC>(shared_address(share.place(tile, s)), share.take(s), valid);
     }
+    share.next_tile();
   }
 };
 
@@ -177,16 +179,21 @@ struct TmaLoader {
   }
 };
 
-// The loader for LOAD = KIND: 0 registers, 1 cp.async, 2 the tensor memory accelerator.
+// The loader for LOAD = KIND: 0 registers, 1 cp.async, 2 the tensor memory accelerator, 3 cp.async whatever the
+// operand.
 template <int KIND, class Input, int EXTENT, int ROW, bool ALONG_K, int VEC>
 struct LoaderOf {
   using type = RegisterLoader<Input, EXTENT, ROW, ALONG_K, VEC>;
 };
 template <class Input, int EXTENT, int ROW, int VEC>
 struct LoaderOf<1, Input, EXTENT, ROW, false, VEC> {
-  using type = AsyncLoader<Input, EXTENT, ROW, VEC>;
+  using type = AsyncLoader<Input, EXTENT, ROW, false, VEC>;
 };
 template <class Input, int EXTENT, int ROW, int VEC>
 struct LoaderOf<2, Input, EXTENT, ROW, false, VEC> {
   using type = TmaLoader<Input, EXTENT, ROW>;
+};
+template <class Input, int EXTENT, int ROW, bool ALONG_K, int VEC>
+struct LoaderOf<3, Input, EXTENT, ROW, ALONG_K, VEC> {
+  using type = AsyncLoader<Input, EXTENT, ROW, ALONG_K, ALONG_K ? 1 : VEC>;
 };

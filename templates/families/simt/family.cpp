@@ -31,14 +31,15 @@ struct Simt {
 
   /// Issue slots that things cost the multiply-adds beside them, set by hand to lie near measured times (as those of
   /// templates/cost.cpp).
-  static constexpr double kFragmentLoad = 2.5;  ///< of a load from shared memory
-  static constexpr double kTransposed = 8;      ///< of an element that is transposed on its way to shared memory,
-  static constexpr double kTransposedMove = 1;  ///< and of the moves that bring it; see moves in estimate()
-  static constexpr double kStaged = 0.5;        ///< of one that passes through registers as it is,
-  static constexpr double kStagedMove = 0.25;   ///< and of the moves that bring it
-  static constexpr double kAsyncMove = 0.5;     ///< of those of cp.async
-  static constexpr double kTile = 20;           ///< of a tile
-  static constexpr double kRound = 50;          ///< of UNROLL steps along k: addresses, and the branch back
+  static constexpr double kFragmentLoad = 2.5;   ///< of a load from shared memory
+  static constexpr double kTransposed = 8;       ///< of an element that is transposed on its way to shared memory,
+  static constexpr double kTransposedMove = 1;   ///< and of the moves that bring it; see moves in estimate()
+  static constexpr double kStaged = 0.5;         ///< of one that passes through registers as it is,
+  static constexpr double kStagedMove = 0.25;    ///< and of the moves that bring it
+  static constexpr double kAsyncMove = 0.5;      ///< of those of cp.async
+  static constexpr double kAsyncTransposed = 1;  ///< of those of cp.async that transpose: two have the same bank
+  static constexpr double kTile = 20;            ///< of a tile
+  static constexpr double kRound = 50;           ///< of UNROLL steps along k: addresses, and the branch back
 
   static const ParamTable<Params>& table() { return simt_params(); }
 
@@ -91,8 +92,11 @@ struct Simt {
     return (shared_bytes(problem, p) + device.smem_reserved_per_block) * blocks <= device.smem_per_sm;
   }
 
+  static bool copies_async(const Params& p) { return p.load == 1 || p.load == 3; }
+
   /// Rows and columns of a stage that pass through registers.
   static int staged_extent(const Problem& problem, const Params& p) {
+    if (p.load == 3) return 0;
     return (p.load == 0 || a_along_k(problem, p) ? p.bm : 0) + (p.load == 0 || b_along_k(problem, p) ? p.bn : 0);
   }
 
@@ -129,13 +133,15 @@ struct Simt {
   static void copy_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     rules.must(p.load > 0 || p.stages == 2, "copies through registers use two stages");
     rules.must(p.load == 0 || multiplied_as_stored(problem), "cp.async and TMA cannot widen elements on the way");
-    rules.must(p.load != 1 || compute_capability(device) >= 80, "cp.async needs compute capability 8.0");
+    rules.must(!copies_async(p) || compute_capability(device) >= 80, "cp.async needs compute capability 8.0");
     rules.must(p.load != 2 || compute_capability(device) >= 90, "TMA needs compute capability 9.0");
     rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK needs an operand that gains by it");
     rules.worth(p.pack == 0 || (p.load > 0 && std::min(problem.m, problem.n) >= 256),
                 "PACK pays where both m and n are large and copies are asynchronous");
-    rules.must(p.load == 0 || !a_along_k(problem, p) || !b_along_k(problem, p),
+    rules.must(p.load == 0 || p.load == 3 || !a_along_k(problem, p) || !b_along_k(problem, p),
                "operands contiguous along k pass through registers");
+    rules.must(p.load != 3 || a_along_k(problem, p) || b_along_k(problem, p),
+               "there is an operand that cp.async transposes");
     rules.must(p.load != 2 || a_along_k(problem, p) || packs_a(problem, p) || problem.align.a == 16,
                "TMA needs A aligned to 16 bytes");
     rules.must(p.load != 2 || b_along_k(problem, p) || packs_b(problem, p) || problem.align.b == 16,
@@ -330,7 +336,7 @@ struct Simt {
     const int words = accumulator_registers(problem);
     const double each = static_cast<double>(p.bk) * words / threads(p);
     const double staged = staged_extent(problem, p) * each;
-    const double copied = p.load == 1 ? (p.bm + p.bn) * each - staged : 0;
+    const double copied = copies_async(p) ? (p.bm + p.bn) * each - staged : 0;
     return words * (1.1 * p.tm * p.tn + 0.8 * (p.tm + p.tn)) + 2.4 * staged + 1.5 * copied + 39;
   }
 
@@ -342,10 +348,11 @@ struct Simt {
     const auto copies = [&](bool along_k, bool packed, int align, const FormatTraits& format, int extent) {
       const double moves = static_cast<double>(vector_width(kRowBytes, format)) /
                            vector_width(packed ? kRowBytes : align, format);  // where 16 bytes would be one
-      const double each = along_k       ? kTransposed + kTransposedMove * moves
-                          : p.load == 0 ? kStaged + kStagedMove * moves
-                          : p.load == 1 ? kAsyncMove * moves
-                                        : 0;
+      const double each = along_k && p.load == 3 ? kAsyncTransposed * vector_width(kRowBytes, format)
+                          : along_k              ? kTransposed + kTransposedMove * moves
+                          : p.load == 0          ? kStaged + kStagedMove * moves
+                          : copies_async(p)      ? kAsyncMove * moves
+                                                 : 0;
       return each * extent / threads(p);
     };
     const double staging = copies(a_along_k(problem, p), packs_a(problem, p), problem.align.a, types.a, p.bm) +

@@ -15,7 +15,8 @@
 //
 // An operand that is contiguous along k passes through registers, one tile ahead, and is transposed on the way. LOAD
 // says how the others reach shared memory: 0 the same way; 1 by cp.async, 2 by the tensor memory accelerator, both
-// STAGES - 1 tiles ahead.
+// STAGES - 1 tiles ahead. LOAD = 3 is 1 for all operands: those along k are copied element by element to where they
+// belong.
 //
 // PACK = 1 first copies the operands that are contiguous along k, or whose rows are not aligned to 16 bytes, into the
 // workspace as [k][extent] with aligned rows: a pass over m*k + k*n elements that lets the m*n*k part take the fast
@@ -43,6 +44,7 @@
 #include "mmtune/tma.cuh"
 
 constexpr bool CLUSTER = SPLIT > 1 && REDUCE == 1;
+constexpr bool COPIES_ASYNC = LOAD == 1 || LOAD == 3;
 
 // Padding keeps rows 16-byte aligned and moves the transposed stores of one warp to different banks.
 constexpr int A_ROW = BM + (A_ALONG_K ? WIDE : 0);
@@ -110,12 +112,12 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
   RingPosition fill = ring;  // of the tile that is fetched ahead
   const auto fetch_ahead = [&](int tile) {
     if (tile < segment.tiles) loaders.fetch_ahead(shared, fill.stage, segment.depth(tile));
-    if constexpr (LOAD == 1) commit_copies();
+    if constexpr (COPIES_ASYNC) commit_copies();
   };
   // Until all can read the tile at `ring`, if there is one.
   const auto await = [&](bool exists) {
     if (exists) loaders.finish(shared.stages, ring.stage);
-    if constexpr (LOAD == 1) wait_copies<STAGES - 2>();
+    if constexpr (COPIES_ASYNC) wait_copies<STAGES - 2>();
     if constexpr (TMA_BYTES > 0) {
       if (exists) barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
     }
@@ -300,7 +302,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B, i64 ldb,
          Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<Accumulator*> partial, PerProduct<Accumulator*> sums,
          PerProduct<u32*> flags) {
-  if constexpr (LOAD < 2) {
+  if constexpr (LOAD != 2) {
     run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, nullptr, nullptr});
   }
 }
