@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <set>
 
 #include "templates/families.h"
@@ -211,6 +212,20 @@ TEST(Guided, TriesAFewOfWhatIsProvenThen) {
   ASSERT_GT(first.size(), 12U);
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(first[i], proven[i]) << i;
   EXPECT_NE(first[12], proven[12]) << "more than half of the first round";
+}
+
+TEST(Guided, LeavesOutWhatIsProvenButExpectedToBeSlowHere) {
+  const FamilySpaces spaces = spaces_of(fp32_square(2048), "");
+  const auto ranking = spaces.ranked(std::numeric_limits<std::size_t>::max());
+  const double shortest_us = ranking.front().expected_us;
+  const auto slow = std::find_if(ranking.begin(), ranking.end(),
+                                 [&](const RankedCandidate& each) { return each.expected_us > 2.5 * shortest_us; });
+  ASSERT_NE(slow, ranking.end());
+  const CandidateNumber close = ranking[1000].number;
+  const int most_trials = effort_named("default").most_trials;
+  const auto first = make_strategy("guided", {spaces, most_trials, 1, {}, {}, {slow->number, close}})->propose();
+  ASSERT_FALSE(first.empty());
+  EXPECT_EQ(first.front(), close);
 }
 
 /// The fastest of a search in this landscape, as lessons.
