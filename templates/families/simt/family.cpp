@@ -169,8 +169,11 @@ struct Simt {
   static void split_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
     rules.worth(tiles < 2 * device.sm_count || p.split == 1, "SPLIT is for fewer tiles than two per SM");
-    rules.worth(p.split == 1 || ceil_div(problem.k, p.bk) >= 2 * p.split, "every split has at least two tiles of k");
-    rules.worth(p.split <= 8 || tiles * 8 < device.sm_count, "more than 8 splits are for very few tiles");
+    rules.worth(p.split == 1 || 2 * ceil_div(problem.k, p.bk) > p.split,
+                "more than half of the splits have tiles of k");
+    rules.worth(p.split <= 8 || tiles * 8 < device.sm_count ||
+                    tiles * p.split <= 2 * static_cast<std::int64_t>(p.min_blocks) * device.sm_count,
+                "more than 8 splits are for very few tiles, or make at most two waves");
     rules.worth(p.split <= 32 || tiles * p.split <= 2 * device.sm_count,
                 "more than 32 splits make at most two blocks per SM");
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
