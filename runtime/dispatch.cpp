@@ -15,8 +15,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr double kUnusedWidthTime = 0.1;  // by which a kernel that moves half of the bytes at once is slower
-constexpr int kWorkspaceShare = 16;       // an untuned size gets at most this part of the memory as workspace
+constexpr int kWorkspaceShare = 16;  // an untuned size gets at most this part of the memory as workspace
 
 Problem without_alignment(Problem problem) {
   problem.align = {};
@@ -91,7 +90,7 @@ void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
     const Kernel& kernel = *entry.kernel;
     const KernelModel model(*kernel.family, kernel.config, entry.problem, device_, kernel.registers);
     variants_.push_back({number, static_cast<std::uint32_t>(group.variants.size()), group.number_of(model),
-                         plan_of(entry, entry.problem).needs, entry.problem.align});
+                         plan_of(entry, entry.problem).needs});
     group.variants.push_back(entry.variant);
   }
   known[entry.kernel.get()] = entry.variant;
@@ -112,13 +111,8 @@ LaunchPlan DispatchTable::plan_of(const Entry& entry, const Problem& problem) co
   return entry.kernel->family->plan(rendered_for(entry, problem), entry.kernel->config, device_);
 }
 
-/// By how much the kernel is slower than the model says, for it moves fewer bytes at once than the operands allow.
-double DispatchTable::slowdown(const Variant& variant, const Problem& problem) {
-  return 1 + kUnusedWidthTime * unused_width(problem.align, variant.rendered_for);
-}
-
 double DispatchTable::model_us(const Variant& variant, const Problem& problem) const {
-  return group(problem).models[variant.model].time_us(problem, device_) * slowdown(variant, problem);
+  return group(problem).models[variant.model].time_us(problem, device_);
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::exact(const Problem& problem) const {

@@ -151,7 +151,6 @@ class DispatchTable {
     std::uint32_t number = 0;  ///< among the variants of its group
     std::uint32_t model = 0;   ///< among the models of its group
     Alignment needs;
-    Alignment rendered_for;
   };
   struct Group {
     NearestSizes sizes;
@@ -183,7 +182,6 @@ class DispatchTable {
   void add_variant(std::uint32_t number, Variants& known);
   void learn(const std::vector<Entry>& times, const Variants& variants);
   LaunchPlan plan_of(const Entry& entry, const Problem& problem) const;
-  static double slowdown(const Variant& variant, const Problem& problem);
   double model_us(const Variant& variant, const Problem& problem) const;
   const Alignment& needs(const Tuned& entry) const { return variants_[entry.variant].needs; }
   std::optional<Candidate> exact(const Problem& problem) const;

@@ -84,7 +84,7 @@ class DispatchTable::Weighing {
   /// `model_us` is the model's time of all products.
   Weighed weighed(std::uint32_t number, double model_us) const {
     const Variant& variant = table_.variants_[number];
-    const double model = model_us / static_cast<double>(products_) * slowdown(variant, problem_);
+    const double model = model_us / static_cast<double>(products_);
     const double expected = model * around_.factor(variant.number);
     return {number, expected, policy_ == Policy::model ? model : expected * around_.caution(variant.number)};
   }

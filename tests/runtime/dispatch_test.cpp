@@ -65,6 +65,13 @@ TEST_F(Dispatch, OtherSizeGetsTheNearestKernelWithAPlanForItsOwnExtents) {
   EXPECT_THAT(choice.why, HasSubstr("512x512x512"));
 }
 
+TEST_F(Dispatch, AKernelTakesAsLongForOperandsThatAreAlignedToMoreThanItNeeds) {
+  const auto dispatch = table({{fp32(1001, 1001, 1001), "simt", "", 100}});
+  const auto choice = dispatch.choose(fp32(1000, 1000, 1000));
+  EXPECT_EQ(choice.align.a, 4);
+  EXPECT_NEAR(choice.expected_us, 100, 5);
+}
+
 TEST_F(Dispatch, ExpectedTimeOfANearSizeScalesTheMeasuredOne) {
   const auto at = [&](double us) {
     return table({{fp32(1024, 1024, 1024), "simt", "", us}}).choose(fp32(2048, 2048, 2048)).expected_us;
