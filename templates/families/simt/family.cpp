@@ -37,7 +37,7 @@ struct Simt {
   static constexpr double kStaged = 0.5;         ///< of one that passes through registers as it is,
   static constexpr double kStagedMove = 0.25;    ///< and of the moves that bring it
   static constexpr double kAsyncMove = 0.5;      ///< of those of cp.async
-  static constexpr double kAsyncTransposed = 1;  ///< of those of cp.async that transpose: two have the same bank
+  static constexpr double kAsyncTransposed = 3;  ///< of those of cp.async that transpose: two have the same bank
   static constexpr double kTile = 20;            ///< of a tile
   static constexpr double kRound = 50;           ///< of UNROLL steps along k: addresses, and the branch back
 
