@@ -142,6 +142,9 @@ struct Simt {
                "operands contiguous along k pass through registers");
     rules.must(p.load != 3 || a_along_k(problem, p) || b_along_k(problem, p),
                "there is an operand that cp.async transposes");
+    rules.worth(p.load != 3 || (a_along_k(problem, p) && b_along_k(problem, p)) ||
+                    std::min(problem.align.a, problem.align.b) < 16,
+                "elements are copied one by one where they are not aligned, or nothing else is asynchronous");
     rules.must(p.load != 2 || a_along_k(problem, p) || packs_a(problem, p) || problem.align.a == 16,
                "TMA needs A aligned to 16 bytes");
     rules.must(p.load != 2 || b_along_k(problem, p) || packs_b(problem, p) || problem.align.b == 16,
