@@ -77,11 +77,9 @@ void DispatchTable::learn(const std::vector<Entry>& times, const Variants& varia
     for (const Times& of_size : of_some_sizes(timed[group])) {
       const double best = best_us(of_size);
       for (const auto& [extents, entry, variant] : of_size) {
-        const Problem& size = entry->problem;
-        const double model =
-            model_us(variants_[variant], packed_problem(size.precision, size.layout, size.m, size.n, size.k));
+        const double model = model_us(variants_[variant], entry->problem);
         if (entry->median_us > kMostLoss * best || !std::isfinite(model) || !(model > 0)) continue;
-        learnt.push_back({variants_[variant].number, size, entry->median_us, model});
+        learnt.push_back({variants_[variant].number, entry->problem, entry->median_us, model});
       }
     }
     groups_[group].times = LearntTimes(learnt);

@@ -44,11 +44,11 @@ __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator
   for (int i = 0; i < SHARE; i += WIDTH) {
     if constexpr (EXCHANGES && WIDTH == V) {
       store_exchanged(&total[i], position, (first + i) / TN, (first + i) % TN, output);
-      continue;
+    } else {
+      const int row = position.row((first + i) / TN);
+      const int column = position.column((first + i) % TN);
+      output.store<WIDTH>(output.at(row, column), &total[i], row < output.rows() ? output.columns() - column : 0);
     }
-    const int row = position.row((first + i) / TN);
-    const int column = position.column((first + i) % TN);
-    output.store<WIDTH>(output.at(row, column), &total[i], row < output.rows() ? output.columns() - column : 0);
   }
   cluster_wait();  // no block leaves while others read its shared memory
 }

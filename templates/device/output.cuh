@@ -55,19 +55,19 @@ __device__ __forceinline__ void store_tile(const Accumulator (&sum)[TM][TN], con
 #pragma unroll
       for (int j = 0; j < TN; j += V) store_exchanged(&sum[i][j], position, i, j, output);
     }
-    return;
-  }
-  const int rows = output.rows() - position.row0;
-  const int columns = output.columns() - position.column0;
-  Output* c = output.at(position.row0, position.column0);
+  } else {
+    const int rows = output.rows() - position.row0;
+    const int columns = output.columns() - position.column0;
+    Output* c = output.at(position.row0, position.column0);
 #pragma unroll
-  for (int i = 0; i < TM; ++i) {
-    const bool exists = Position::down(i) < rows;
+    for (int i = 0; i < TM; ++i) {
+      const bool exists = Position::down(i) < rows;
 #pragma unroll
-    for (int j = 0; j < TN; j += V) {
-      output.store<V>(c + Position::right(j), &sum[i][j], exists ? columns - Position::right(j) : 0);
+      for (int j = 0; j < TN; j += V) {
+        output.store<V>(c + Position::right(j), &sum[i][j], exists ? columns - Position::right(j) : 0);
+      }
+      c += (Position::down(i + 1) - Position::down(i)) * output.ldc;  // cheaper to compile than products
     }
-    c += (Position::down(i + 1) - Position::down(i)) * output.ldc;  // cheaper to compile than products
   }
 }
 

@@ -6,12 +6,15 @@
 #include "templates/families.h"
 #include "templates/families/simt/params.h"
 #include "templates/families/simt/proven.h"
+#include "templates/families/simt/shape.h"
 #include "templates/split_k.h"
 #include "templates/stream_k.h"
 #include "templates/tiling.h"
 
 namespace mmtune {
 namespace {
+
+using namespace simt_shape;  // NOLINT(google-build-using-namespace): what this family computes with throughout
 
 struct Simt {
   using Params = SimtParams;
@@ -24,7 +27,6 @@ struct Simt {
   /// root of its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
   static constexpr int kSlice = 1024;
 
-  static constexpr int kRowBytes = 16;           ///< that rows of a copy are multiples of, what is moved at once
   static constexpr int kPackTile = 32;           ///< rows and columns of a tile that one block of pack copies
   static constexpr int kPackThreads = 256;       ///< of a block of pack
   static constexpr double kRegisterMargin = 12;  ///< by which wanted_registers() may be short
@@ -43,21 +45,6 @@ struct Simt {
 
   static const ParamTable<Params>& table() { return simt_params(); }
 
-  static int threads(const Params& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
-  static bool packs_a(const Problem& problem, const Params& p) {
-    return p.pack == 1 && (!transposes_a(problem.layout) || problem.align.a < 16);
-  }
-  static bool packs_b(const Problem& problem, const Params& p) {
-    return p.pack == 1 && (transposes_b(problem.layout) || problem.align.b < 16);
-  }
-  /// Whether the main loop finds the operand contiguous along k.
-  static bool a_along_k(const Problem& problem, const Params& p) {
-    return !transposes_a(problem.layout) && !packs_a(problem, p);
-  }
-  static bool b_along_k(const Problem& problem, const Params& p) {
-    return transposes_b(problem.layout) && !packs_b(problem, p);
-  }
-
   /// Steps along k that are summed in one go without STREAM or SPLIT. cuBLAS takes 2048 and more of aligned operands,
   /// but far fewer of others; its error is the yardstick.
   static std::int64_t longest_sum(const Problem& problem) {
@@ -70,41 +57,6 @@ struct Simt {
   }
   static std::int64_t tile_bytes(const Problem& problem, const Params& p) {
     return static_cast<std::int64_t>(p.bm) * p.bn * traits(problem.precision).accumulator.bytes;
-  }
-
-  /// Elements one instruction moves: as many as the operand's alignment allows, but no more than the shortest BK, along
-  /// which they may lie.
-  static int vector_width(int align_bytes, const FormatTraits& format) {
-    return std::clamp(align_bytes / format.bytes, 1, 8);
-  }
-
-  static int shared_bytes(const Problem& problem, const Params& p) {
-    const int bytes = traits(problem.precision).accumulator.bytes;
-    const auto rounded = [](int size) { return (size + 127) / 128 * 128; };
-    const int pad = 16 / bytes;
-    const int stages = rounded(p.stages * p.bk * (p.bm + (a_along_k(problem, p) ? pad : 0)) * bytes) +
-                       rounded(p.stages * p.bk * (p.bn + (b_along_k(problem, p) ? pad : 0)) * bytes);
-    const int partial = p.split > 1 && p.reduce == 1 ? p.bm * p.bn * bytes : 0;
-    return std::max(stages, partial) + rounded(8 * p.stages);
-  }
-
-  static bool shared_memory_allows(const Problem& problem, const Params& p, const DeviceSpec& device, int blocks) {
-    return (shared_bytes(problem, p) + device.smem_reserved_per_block) * blocks <= device.smem_per_sm;
-  }
-
-  static bool copies_async(const Params& p) { return p.load == 1 || p.load == 3; }
-
-  /// Rows and columns of a stage that pass through registers.
-  static int staged_extent(const Problem& problem, const Params& p) {
-    if (p.load == 3) return 0;
-    return (p.load == 0 || a_along_k(problem, p) ? p.bm : 0) + (p.load == 0 || b_along_k(problem, p) ? p.bn : 0);
-  }
-
-  /// Sums, two fragments, staged vectors, addresses; fitted to what ptxas reports for this kernel.
-  static int registers(const Problem& problem, const Params& p) {
-    const int words = accumulator_registers(problem);
-    const int staged = staged_extent(problem, p) * p.bk * words / threads(p);
-    return words * (p.tm * p.tn + 2 * (p.tm + p.tn)) + staged + 36;
   }
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
@@ -138,11 +90,11 @@ struct Simt {
     rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK needs an operand that gains by it");
     rules.worth(p.pack == 0 || (p.load > 0 && std::min(problem.m, problem.n) >= 256),
                 "PACK pays where both m and n are large and copies are asynchronous");
-    rules.must(p.load == 0 || p.load == 3 || !a_along_k(problem, p) || !b_along_k(problem, p),
+    rules.must(p.load == 0 || transposes_async(p) || !a_along_k(problem, p) || !b_along_k(problem, p),
                "operands contiguous along k pass through registers");
-    rules.must(p.load != 3 || a_along_k(problem, p) || b_along_k(problem, p),
+    rules.must(!transposes_async(p) || a_along_k(problem, p) || b_along_k(problem, p),
                "there is an operand that cp.async transposes");
-    rules.worth(p.load != 3 || (a_along_k(problem, p) && b_along_k(problem, p)) ||
+    rules.worth(!transposes_async(p) || (a_along_k(problem, p) && b_along_k(problem, p)) ||
                     std::min(problem.align.a, problem.align.b) < 16,
                 "elements are copied one by one where they are not aligned, or nothing else is asynchronous");
     rules.must(p.load != 2 || a_along_k(problem, p) || packs_a(problem, p) || problem.align.a == 16,
@@ -336,16 +288,6 @@ struct Simt {
     gemm.args.insert(gemm.args.end(), {maps_a ? map_a : map_b, map_b});
   }
 
-  /// What ptxas asks for where nothing limits it; set by hand to lie near what 4500 kernels for sm_90 got.
-  /// The rules keep the coarser registers(): it decides what is a candidate, this one what becomes of it.
-  static double wanted_registers(const Problem& problem, const Params& p) {
-    const int words = accumulator_registers(problem);
-    const double each = static_cast<double>(p.bk) * words / threads(p);
-    const double staged = staged_extent(problem, p) * each;
-    const double copied = copies_async(p) ? (p.bm + p.bn) * each - staged : 0;
-    return words * (1.1 * p.tm * p.tn + 0.8 * (p.tm + p.tn)) + 2.4 * staged + 1.5 * copied + 39;
-  }
-
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
     const double fma_per_k = static_cast<double>(p.tm) * p.tn;
@@ -354,11 +296,11 @@ struct Simt {
     const auto copies = [&](bool along_k, bool packed, int align, const FormatTraits& format, int extent) {
       const double moves = static_cast<double>(vector_width(kRowBytes, format)) /
                            vector_width(packed ? kRowBytes : align, format);  // where 16 bytes would be one
-      const double each = along_k && p.load == 3 ? kAsyncTransposed * vector_width(kRowBytes, format)
-                          : along_k              ? kTransposed + kTransposedMove * moves
-                          : p.load == 0          ? kStaged + kStagedMove * moves
-                          : copies_async(p)      ? kAsyncMove * moves
-                                                 : 0;
+      const double each = along_k && transposes_async(p) ? kAsyncTransposed * vector_width(kRowBytes, format)
+                          : along_k                      ? kTransposed + kTransposedMove * moves
+                          : p.load == 0                  ? kStaged + kStagedMove * moves
+                          : copies_async(p)              ? kAsyncMove * moves
+                                                         : 0;
       return each * extent / threads(p);
     };
     const double staging = copies(a_along_k(problem, p), packs_a(problem, p), problem.align.a, types.a, p.bm) +

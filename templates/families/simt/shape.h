@@ -1,0 +1,79 @@
+// What follows from a configuration of the family `simt`: what its operands pass through on their way, and what that
+// takes of registers and shared memory.
+#pragma once
+
+#include <algorithm>
+
+#include "templates/device_spec.h"
+#include "templates/dtype.h"
+#include "templates/families/simt/params.h"
+#include "templates/problem.h"
+#include "templates/tiling.h"
+
+namespace mmtune::simt_shape {
+
+inline constexpr int kRowBytes = 16;  ///< that rows of a copy are multiples of, what is moved at once
+
+inline int threads(const SimtParams& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
+inline bool packs_a(const Problem& problem, const SimtParams& p) {
+  return p.pack == 1 && (!transposes_a(problem.layout) || problem.align.a < 16);
+}
+inline bool packs_b(const Problem& problem, const SimtParams& p) {
+  return p.pack == 1 && (transposes_b(problem.layout) || problem.align.b < 16);
+}
+/// Whether the main loop finds the operand contiguous along k.
+inline bool a_along_k(const Problem& problem, const SimtParams& p) {
+  return !transposes_a(problem.layout) && !packs_a(problem, p);
+}
+inline bool b_along_k(const Problem& problem, const SimtParams& p) {
+  return transposes_b(problem.layout) && !packs_b(problem, p);
+}
+
+/// Elements one instruction moves: as many as the operand's alignment allows, but no more than the shortest BK, along
+/// which they may lie.
+inline int vector_width(int align_bytes, const FormatTraits& format) {
+  return std::clamp(align_bytes / format.bytes, 1, 8);
+}
+
+inline int shared_bytes(const Problem& problem, const SimtParams& p) {
+  const int bytes = traits(problem.precision).accumulator.bytes;
+  const auto rounded = [](int size) { return (size + 127) / 128 * 128; };
+  const int pad = 16 / bytes;
+  const int stages = rounded(p.stages * p.bk * (p.bm + (a_along_k(problem, p) ? pad : 0)) * bytes) +
+                     rounded(p.stages * p.bk * (p.bn + (b_along_k(problem, p) ? pad : 0)) * bytes);
+  const int partial = p.split > 1 && p.reduce == 1 ? p.bm * p.bn * bytes : 0;
+  return std::max(stages, partial) + rounded(8 * p.stages);
+}
+
+inline bool shared_memory_allows(const Problem& problem, const SimtParams& p, const DeviceSpec& device, int blocks) {
+  return (shared_bytes(problem, p) + device.smem_reserved_per_block) * blocks <= device.smem_per_sm;
+}
+
+/// Whether cp.async copies operands along k, too.
+inline bool transposes_async(const SimtParams& p) { return p.load == 3; }
+inline bool copies_async(const SimtParams& p) { return p.load == 1 || transposes_async(p); }
+
+/// Rows and columns of a stage that pass through registers.
+inline int staged_extent(const Problem& problem, const SimtParams& p) {
+  if (transposes_async(p)) return 0;
+  return (p.load == 0 || a_along_k(problem, p) ? p.bm : 0) + (p.load == 0 || b_along_k(problem, p) ? p.bn : 0);
+}
+
+/// Sums, two fragments, staged vectors, addresses; fitted to what ptxas reports for this kernel.
+inline int registers(const Problem& problem, const SimtParams& p) {
+  const int words = accumulator_registers(problem);
+  const int staged = staged_extent(problem, p) * p.bk * words / threads(p);
+  return words * (p.tm * p.tn + 2 * (p.tm + p.tn)) + staged + 36;
+}
+
+/// What ptxas asks for where nothing limits it; set by hand to lie near what 4500 kernels for sm_90 got.
+/// The rules keep the coarser registers(): it decides what is a candidate, this one what becomes of it.
+inline double wanted_registers(const Problem& problem, const SimtParams& p) {
+  const int words = accumulator_registers(problem);
+  const double each = static_cast<double>(p.bk) * words / threads(p);
+  const double staged = staged_extent(problem, p) * each;
+  const double copied = copies_async(p) ? (p.bm + p.bn) * each - staged : 0;
+  return words * (1.1 * p.tm * p.tn + 0.8 * (p.tm + p.tn)) + 2.4 * staged + 1.5 * copied + 39;
+}
+
+}  // namespace mmtune::simt_shape
