@@ -15,6 +15,8 @@ mkdir -p "$folder"
 export MMTUNE_DB="$folder/cover.db"
 "$mmtune" cover --device 0 --sizes 48..8192 --budget "$budget" ${samples:+--samples "$samples"} --format csv \
   > "$folder/cover.csv" 2> "$folder/cover.txt"
+status=0
 "$mmtune" audit --device 0 --sizes 48..8192 --count "$count" --seed "$seed" --tuned "$tuned" --effort quick \
-  --format csv > "$folder/audit.csv" 2> "$folder/audit.txt"
+  --format csv > "$folder/audit.csv" 2> "$folder/audit.txt" || status=$?
 grep '^mmtune: ' "$folder/cover.txt" "$folder/audit.txt" | sed 's/^.*mmtune: //'
+exit $status

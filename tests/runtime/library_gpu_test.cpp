@@ -98,6 +98,22 @@ TEST_F(GpuLibrary, TunedKernelIsRightForOtherExtentsInEveryPrecisionAndLayout) {
   }
 }
 
+TEST_F(GpuLibrary, OperandsThatATunedKernelCopiesMayBeOthersForOtherExtents) {
+  const auto bf16 = [](std::int64_t n, std::int64_t k) {
+    return packed_problem(Precision::bf16, Layout::nn, 192, n, k);
+  };
+  const Decision copies_a{bf16(256, 72), "wgmma", "PACK=1"};
+  const Family& wgmma = family_named("wgmma");
+  if (!wgmma.broken_rule(copies_a.problem, test::config_of(copies_a, device_), device_).empty()) {
+    GTEST_SKIP() << "this GPU cannot run wgmma";
+  }
+  tune(copies_a);
+  Library library = open();
+  for (const Problem& problem : {copies_a.problem, bf16(264, 128), bf16(264, 72), bf16(264, 0)}) {
+    EXPECT_EQ(expect_right(library, problem).family, "wgmma") << to_string(problem);
+  }
+}
+
 TEST_F(GpuLibrary, PrepareCompilesTheTunedConfigurationForMisalignedOperands) {
   tune({fp32(64, 64, 64), "simt"});
   Library library = open();

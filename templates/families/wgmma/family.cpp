@@ -155,8 +155,6 @@ struct Wgmma {
             {"B_ALONG_K", b_along_k(problem, p)},
             {"LINE_A", line_a(problem, p)},
             {"LINE_B", line_b(problem, p)},
-            {"PACK_A", packs_a(problem, p)},
-            {"PACK_B", packs_b(problem, p)},
             {"TURNS_A", turns_a(problem, p)},
             {"TURNS_B", turns_b(problem, p)},
             {"FROM_REGISTERS", rows_from_registers(problem, p)},
@@ -229,7 +227,7 @@ struct Wgmma {
     };
     add(a, Operand::a, transposes_a(problem.layout), Extent::m);
     add(b, Operand::b, !transposes_b(problem.layout), Extent::n);
-    pack.args.insert(pack.args.end(), {Arg::number(pack_blocks(a)), flags});
+    pack.args.insert(pack.args.end(), {Arg::number(pack_blocks(a)), Arg::number(pack_blocks(b)), flags});
     return pack;
   }
 

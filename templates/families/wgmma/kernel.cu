@@ -197,19 +197,21 @@ extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct
   prepare_flags<BLOCKS * CONSUMERS, PREPARE_THREADS>(flags);
 }
 
-// Copies operands to rows of whole lines: first A in `blocks_a` blocks, then B.
+// Copies operands to rows of whole lines: first A in `blocks_a` blocks, then B in `blocks_b`. An operand that stays where
+// it is has none, which its rows' length decides, not this program.
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
     pack(i64 rows_a, i64 columns_a, PerProduct<const InputA*> A, i64 lda, PerProduct<InputA*> copy_a, i64 copy_lda,
          i64 rows_b, i64 columns_b, PerProduct<const InputB*> B, i64 ldb, PerProduct<InputB*> copy_b, i64 copy_ldb,
-         i64 blocks_a, PerProduct<u32*> flags) {
+         i64 blocks_a, i64 blocks_b, PerProduct<u32*> flags) {
   wait_for_previous();
   const i64 block = blockIdx.x;
   if (STREAM == 1 && block == 0) lower_flags<BLOCKS * CONSUMERS, PACK_THREADS>(flags);
-  if (PACK_A && block < blocks_a) {
-    pack_block<TURNS_A, VA, InputA>(block, rows_a, columns_a, A, lda, copy_a, copy_lda);
-  }
-  if (PACK_B && block >= blocks_a) {
-    pack_block<TURNS_B, VB, InputB>(block - blocks_a, rows_b, columns_b, B, ldb, copy_b, copy_ldb);
+  if constexpr (PACK == 1) {
+    if (block < blocks_a) {
+      pack_block<TURNS_A, VA, InputA>(block, rows_a, columns_a, A, lda, copy_a, copy_lda);
+    } else if (block < blocks_a + blocks_b) {
+      pack_block<TURNS_B, VB, InputB>(block - blocks_a, rows_b, columns_b, B, ldb, copy_b, copy_ldb);
+    }
   }
   launch_dependents();
 }

@@ -72,8 +72,12 @@ AuditTimes measured_times(Bench& bench, const Problem& problem, const std::vecto
   return times;
 }
 
-/// Rows of all sizes for which something is stored.
-std::vector<AuditRow> audit_all(const SessionOptions& session, std::size_t tuned_sizes, const AuditMeasure& measure) {
+struct Audit {
+  std::vector<AuditRow> rows;  ///< of all sizes for which something is stored
+  bool failed = false;         ///< a size was left out: it does not fit, or a kernel is wrong there
+};
+
+Audit audit_all(const SessionOptions& session, std::size_t tuned_sizes, const AuditMeasure& measure) {
   const DeviceSpec& device = session.devices.front().spec;
   Programs library(session.database, device);
   const DispatchTable table = library.table();
@@ -88,7 +92,7 @@ std::vector<AuditRow> audit_all(const SessionOptions& session, std::size_t tuned
     run_session(tuning);
     tuned_table.emplace(tuned.emplace(scratch.file("tuned.db"), device).table());
   }
-  std::vector<AuditRow> rows;
+  Audit audit;
   for (const Problem& problem : session.problems) {
     if (InterruptGuard::requested()) break;
     std::optional<Program> best;
@@ -98,18 +102,19 @@ std::vector<AuditRow> audit_all(const SessionOptions& session, std::size_t tuned
     }
     try {
       for (AuditRow& row : audit_size(problem, session.seed, table, program_of, best, measure)) {
-        rows.push_back(std::move(row));
+        audit.rows.push_back(std::move(row));
       }
     } catch (const DeviceLostError&) {
       throw;
     } catch (const Error& error) {
+      audit.failed = true;
       log::error("{}: left out: {}", to_string(problem), error.what());
     }
   }
-  return rows;
+  return audit;
 }
 
-std::vector<AuditRow> audit_gpu(const SessionOptions& session, std::size_t tuned_sizes) {
+Audit audit_gpu(const SessionOptions& session, std::size_t tuned_sizes) {
   const DeviceChoice& device = session.devices.front();
   std::optional<GpuLock> lock;
   std::optional<Nvrtc> nvrtc;
@@ -143,15 +148,14 @@ ExitCode run_audit(const AuditOptions& options) {
   if (session.devices.size() > 1) throw UsageError("--device: audit measures on one GPU; name one");
   const InterruptGuard interrupts;
   const auto tuned = static_cast<std::size_t>(options.tuned);
-  const auto rows = device.ordinal >= 0
-                        ? audit_gpu(session, tuned)
-                        : audit_all(session, tuned, [&](const Problem& problem, const std::vector<Program>& programs) {
-                            return predicted_times(problem, programs, device.spec);
-                          });
-  print(audit_table(rows), options);
-  for (const std::string& line : audit_summary(rows)) log::warning("{}", line);
+  const auto predict_all = [&](const Problem& problem, const std::vector<Program>& programs) {
+    return predicted_times(problem, programs, device.spec);
+  };
+  const Audit audit = device.ordinal >= 0 ? audit_gpu(session, tuned) : audit_all(session, tuned, predict_all);
+  print(audit_table(audit.rows), options);
+  for (const std::string& line : audit_summary(audit.rows)) log::warning("{}", line);
   if (InterruptGuard::requested()) return ExitCode::interrupted;
-  return rows.empty() ? ExitCode::no_candidate : ExitCode::done;
+  return audit.failed || audit.rows.empty() ? ExitCode::no_candidate : ExitCode::done;
 }
 
 }  // namespace
