@@ -23,6 +23,7 @@
 #include "tuner/lanes/timed_lane.h"
 #include "tuner/search/strategy.h"
 #include "tuner/text/text.h"
+#include "tuner/tune/deadlines.h"
 #include "tuner/tune/decision.h"
 #include "tuner/tune/fallbacks.h"
 #include "tuner/tune/launches.h"
@@ -94,7 +95,7 @@ class Session {
         pool_(files_, {.jobs = options.jobs,
                        .limit = milliseconds(options.compile_limit_s),
                        .start_limit = milliseconds(options.load_limit_s)}),
-        end_(Clock::now() + budget()) {
+        deadlines_(Clock::now() + budget()) {
     for (const DeviceChoice& model : models_of(options.devices)) add_model(model);
     progress_.emplace(static_cast<std::int64_t>(models_.size() * options_.problems.size()), effort_.most_trials);
   }
@@ -221,13 +222,10 @@ class Session {
     return task;
   }
 
-  /// What is left of the budget is shared evenly by the problems that are left, this one among them.
+  /// Of the task that was just taken.
   Clock::time_point deadline(const Model& model) {
     const std::lock_guard lock(mutex_);
-    const auto now = Clock::now();
-    const std::size_t problems = model.tasks.size() + 1;
-    const std::size_t lanes = std::min(model.devices.size(), problems);
-    return now + (end_ - now) / static_cast<std::int64_t>(problems) * static_cast<std::int64_t>(lanes);
+    return deadlines_.next(Clock::now(), model.tasks.size() + 1, model.devices.size());
   }
 
   std::unique_ptr<Lane> make_lane(const Model& model, const DeviceChoice& device) {
@@ -261,11 +259,13 @@ class Session {
     const TuningSetup setup{
         options_, effort_, families_, preparation, store_, compiler, model.lost, lane, [this] { return is_stopped(); },
         progress};
-    ProblemTuning tuning(setup, task.problem, task.search, deadline(model));
+    const Clock::time_point deadline_of_task = deadline(model);
+    ProblemTuning tuning(setup, task.problem, task.search, deadline_of_task);
     const Ending ending = tuning.run(favourites(model));
     const auto winner = store_.find_winner(key_of(preparation.device()), task.problem, preparation.evidence());
     progress.end(ending == Ending::decided && winner ? &*winner : nullptr);
     const std::lock_guard lock(mutex_);
+    deadlines_.ended(deadline_of_task, Clock::now());
     if (ending == Ending::failed) ++summary_.failed;
     if (ending == Ending::decided) ++summary_.tuned;
     if (ending == Ending::not_beaten) ++summary_.not_beaten;
@@ -288,13 +288,13 @@ class Session {
   Store store_;
   TemplateFiles files_;
   CompilePool pool_;
-  Clock::time_point end_;
   std::list<Model> models_;
   std::optional<RunProgress> progress_;
   std::atomic<bool> has_fault_ = false;
 
   std::mutex mutex_;  ///< of everything below, and of tasks and favourites
-  LaneTimes times_;   ///< of lanes that have ended
+  Deadlines deadlines_;
+  LaneTimes times_;  ///< of lanes that have ended
   SessionSummary summary_;
   std::exception_ptr fault_;
 };
