@@ -72,21 +72,33 @@ class SearchSpace::Outlooks {
   Map known_;
 };
 
-std::size_t SearchSpace::parts() const { return params_.empty() ? 1 : params_.front().values.size(); }
+namespace {
+
+constexpr std::size_t kFixed = 2;  // parameters whose values make a part: enough parts for all cores, of similar size
+
+}  // namespace
+
+std::size_t SearchSpace::parts() const {
+  std::size_t parts = 1;
+  for (std::size_t i = 0; i < std::min(kFixed, params_.size()); ++i) parts *= params_[i].values.size();
+  return parts;
+}
 
 void SearchSpace::for_each_branch(std::size_t part, const std::function<void(const Branch&)>& visit) const {
   if (size() == 0) return;
   std::vector<std::size_t> digits(params_.size(), 0);
   std::vector<int> values;
   for (const Axis& param : params_) values.push_back(param.values.front());
-  if (!params_.empty()) {
-    digits.front() = part;
-    values.front() = params_.front().values[part];
+  const std::size_t fixed = std::min(kFixed, params_.size());
+  for (std::size_t i = 0; i < fixed; ++i) {
+    digits[i] = part % params_[i].values.size();
+    values[i] = params_[i].values[digits[i]];
+    part /= params_[i].values.size();
   }
   Outlooks outlooks(*this);
   while (true) {
     Branch branch;
-    if (!params_.empty()) branch.reads.note(0);
+    for (std::size_t i = 0; i < fixed; ++i) branch.reads.note(i);
     branch.first = number(digits);
     branch.rules = family_.own_rules(problem_, values, device_, branch.reads);
     if (branch.rules.searched()) {
@@ -96,15 +108,15 @@ void SearchSpace::for_each_branch(std::size_t part, const std::function<void(con
     }
     visit(branch);
     // Count like an odometer, whose fastest wheel is what was read last. What was not read stands at its first value,
-    // and the first parameter stays where it is.
+    // and the part's own parameters, which come first, stay where they are.
     auto order = branch.reads.order();
-    for (; order.size() > 1; order = order.first(order.size() - 1)) {
+    for (; order.size() > fixed; order = order.first(order.size() - 1)) {
       const std::size_t wheel = order.back();
       digits[wheel] = (digits[wheel] + 1) % params_[wheel].values.size();
       values[wheel] = params_[wheel].values[digits[wheel]];
       if (digits[wheel] != 0) break;
     }
-    if (order.size() <= 1) return;
+    if (order.size() <= fixed) return;
   }
 }
 

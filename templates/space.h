@@ -78,7 +78,7 @@ class SearchSpace {
     std::vector<int> values;
   };
 
-  /// Values of the first parameter: parts that can be looked through side by side.
+  /// Combinations of values of the first parameters: parts that can be looked through side by side.
   std::size_t parts() const;
   /// Visits a part of the product, every configuration in one branch.
   void for_each_branch(std::size_t part, const std::function<void(const Branch&)>& visit) const;

@@ -1,9 +1,15 @@
 #include "templates/split_k.h"
 
+#include <bit>
+
 #include "templates/dtype.h"
 #include "templates/tiling.h"
 
 namespace mmtune {
+
+bool is_worth_splitting(int split, std::int64_t blocks, std::int64_t wave) {
+  return std::has_single_bit(static_cast<unsigned>(split)) || 10 * blocks >= 9 * ceil_div(blocks, wave) * wave;
+}
 
 Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts) {
   const std::int64_t sums = parts > 1 ? parts * problem.m * problem.n : 0;

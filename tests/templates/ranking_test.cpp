@@ -137,7 +137,7 @@ TEST(Ranking, LooksOnlyAtWhatRulesTellApart) {
   };
   const FamilyOf<Counting> family;
   SearchSpace(family, packed_problem(Precision::fp32, Layout::nn, 64, 64, 64), catalog_gpu("h200")).count();
-  EXPECT_EQ(looks, 4 * 2 + 2) << "two of three values of BM end a branch of eight configurations each";
+  EXPECT_EQ(looks, 4 * 2 + 4 * 2) << "two of three values of BM end all four branches of two configurations each";
 }
 
 }  // namespace

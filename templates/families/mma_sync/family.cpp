@@ -34,7 +34,7 @@ struct MmaSync {
         {"STAGES", &Params::stages, {2, 3, 4, 5, 6}, "stages in shared memory"},
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
         {"GROUP", &Params::group, {1, 4, 8, 16}, "rows of tiles walked together, for reuse in L2"},
-        {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "blocks that share one tile's k"},
+        {"SPLIT", &Params::split, {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32}, "blocks that share one tile's k"},
         {"STREAM", &Params::stream, {0, 1}, "1: resident blocks take tiles in turn and share those of the last wave"},
     };
     return rows;
@@ -113,6 +113,8 @@ struct MmaSync {
     rules.worth(p.split == 1 || tiles * (p.split / 2) < 2 * device.sm_count, "SPLIT is for few tiles");
     rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem, p)) >= 2 * p.split,
                 "every part has at least two stages");
+    rules.worth(p.split == 1 || is_worth_splitting(p.split, tiles * p.split, resident_blocks(p, device)),
+                kWorthSplitting);
     rules.worth(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 2, "GROUP is at most the rows of tiles");
   }
 

@@ -27,9 +27,10 @@ struct Simt {
   /// root of its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
   static constexpr int kSlice = 1024;
 
-  static constexpr int kPackTile = 32;           ///< rows and columns of a tile that one block of pack copies
-  static constexpr int kPackThreads = 256;       ///< of a block of pack
-  static constexpr double kRegisterMargin = 12;  ///< by which wanted_registers() may be short
+  static constexpr std::int64_t kFewColumns = 8;  ///< of tiles: as many share a row of A as rows of GROUP share B
+  static constexpr int kPackTile = 32;            ///< rows and columns of a tile that one block of pack copies
+  static constexpr int kPackThreads = 256;        ///< of a block of pack
+  static constexpr double kRegisterMargin = 12;   ///< by which wanted_registers() may be short
 
   /// Issue slots that things cost the multiply-adds beside them, set by hand to lie near measured times (as those of
   /// templates/cost.cpp).
@@ -45,13 +46,13 @@ struct Simt {
 
   static const ParamTable<Params>& table() { return simt_params(); }
 
-  /// Steps along k that are summed in one go without STREAM or SPLIT. cuBLAS takes 2048 and more of aligned operands,
-  /// but far fewer of others; its error is the yardstick.
-  static std::int64_t longest_sum(const Problem& problem) {
-    return std::min(problem.align.a, problem.align.b) == 16 ? 2 * kSlice : kSlice;
+  /// Steps along k that are summed in one go without STREAM. cuBLAS, whose error is the yardstick, takes 2048 and more
+  /// of aligned operands, up to 2300 of others where blocks share a tile's k, and far fewer where they do not.
+  static std::int64_t longest_sum(const Problem& problem, const Params& p) {
+    return p.split > 1 || std::min(problem.align.a, problem.align.b) == 16 ? 9 * kSlice / 4 : kSlice;
   }
 
-  /// Blocks that the GPU holds at once; what STREAM launches.
+  /// Blocks that the GPU holds at once, as far as registers say; what STREAM launches.
   static std::int64_t resident_blocks(const Params& p, const DeviceSpec& device) {
     return static_cast<std::int64_t>(p.min_blocks) * device.sm_count;
   }
@@ -131,9 +132,11 @@ struct Simt {
                 "more than 8 splits are for very few tiles, or make at most two waves");
     rules.worth(p.split <= 32 || tiles * p.split <= 2 * device.sm_count,
                 "more than 32 splits make at most two blocks per SM");
+    rules.worth(p.split == 1 || is_worth_splitting(p.split, tiles * p.split, resident_blocks(p, device)),
+                kWorthSplitting);
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
-    rules.must(p.reduce == 0 || p.split <= p.tm * p.tn, "REDUCE over a cluster gives each block sums to finish");
+    rules.must(p.reduce == 0 || p.tm * p.tn % p.split == 0, "REDUCE over a cluster gives each block as many sums");
   }
 
   static void stream_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
@@ -141,7 +144,7 @@ struct Simt {
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
     rules.must(p.stream == 0 || streams, "STREAM's flags need compute capability 7.0");
     rules.worth(p.stream == 1 || !streams || traits(problem.precision).accumulator.integer ||
-                    problem.k <= longest_sum(problem) * p.split,
+                    problem.k <= longest_sum(problem, p) * p.split,
                 "long sums are taken in slices, as STREAM and SPLIT do");
     rules.must(p.stream == 0 || shared_memory_allows(problem, p, device, p.min_blocks),
                "STREAM needs MIN_BLOCKS blocks per SM at once");
@@ -151,8 +154,9 @@ struct Simt {
 
   static void group_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const std::int64_t rows = ceil_div(problem.m, p.bm);  // with more than two no GROUP is too large
+    const std::int64_t columns = ceil_div(problem.n, p.bn);
     rules.worth(rows > 2 || p.group < 4 * rows, "GROUP is below four times the rows of tiles");
-    rules.worth(p.group > 1 || rows <= 2 || tiles_of_c(problem, p.bm, p.bn) < device.sm_count,
+    rules.worth(p.group > 1 || rows <= 2 || columns <= kFewColumns || rows * columns < device.sm_count,
                 "GROUP lets neighbours share what L2 holds");
   }
 

@@ -31,7 +31,10 @@ inline const ParamTable<SimtParams>& simt_params() {
       {"GROUP", &SimtParams::group, {1, 8}, "block rows walked together, for reuse in L2"},
       {"MIN_BLOCKS", &SimtParams::min_blocks, {1, 2, 3, 4}, "blocks per SM that the registers must allow"},
       {"PACK", &SimtParams::pack, {0, 1}, "1: operands along k or not aligned are first copied to the workspace"},
-      {"SPLIT", &SimtParams::split, {1, 2, 4, 8, 16, 32, 64, 128, 256}, "blocks that share one tile's k"},
+      {"SPLIT",
+       &SimtParams::split,
+       {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128, 256},
+       "blocks that share one tile's k"},
       {"REDUCE", &SimtParams::reduce, {{0, "kernel"}, {1, "cluster"}}, "what adds the sums of a split tile"},
       {"STREAM", &SimtParams::stream, {0, 1}, "1: resident blocks take tiles in turn and share those of the last wave"},
   };

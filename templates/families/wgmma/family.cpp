@@ -45,7 +45,7 @@ struct Wgmma {
         {"CLUSTER_N", &Params::cluster_n, {1, 2, 4}, "blocks along n that share tiles of A"},
         {"SWAP", &Params::swap, {0, 1}, "1: the 64 rows of an instruction are columns of C, its columns rows of C"},
         {"GROUP", &Params::group, {1, 4, 8, 16}, "rows of tiles walked together, for reuse in L2"},
-        {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "parts of k, whose sums are added"},
+        {"SPLIT", &Params::split, {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32}, "parts of k, whose sums are added"},
         {"PACK", &Params::pack, {0, 1}, "1: operands whose rows do not begin with a line are first copied"},
         {"REDUCE", &Params::reduce, {0, 1}, "parts are added by: 0 a second kernel, 1 a cluster of blocks"},
         {"STREAM", &Params::stream, {0, 1}, "1: resident blocks share the tiles that fill no wave"},
@@ -117,6 +117,7 @@ struct Wgmma {
                 "GROUP is at most the rows of tiles");
     rules.worth(p.split == 1 || tiles * (p.split / 2) < device.sm_count, "SPLIT is for few tiles");
     rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem)) >= 2 * p.split, "every part has at least two steps");
+    rules.worth(p.split == 1 || is_worth_splitting(p.split, tiles * p.split, device.sm_count), kWorthSplitting);
     rules.worth(p.pingpong == 0 || tiles > device.sm_count, "PINGPONG is for more tiles than SMs");
     rules.worth(p.stream == 0 || tiles % device.sm_count != 0, "STREAM shares tiles that fill no wave");
   }
