@@ -14,6 +14,7 @@
 #include "tests/runtime/image_on_gpu.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
+#include "tests/upload.h"
 
 namespace mmtune {
 namespace {
@@ -190,8 +191,8 @@ TEST_F(GpuLibraryBatch, MayBeLargerThanAGrid) {
   for (std::size_t i = 0; i < kProducts; ++i) a[i] = static_cast<float>(i);
   const float b = 3;
   const DeviceBuffer on_gpu_a(kProducts * sizeof(float)), on_gpu_b(sizeof(float)), on_gpu_c(kProducts * sizeof(float));
-  MMTUNE_CUDA(cuMemcpyHtoD(on_gpu_a.address(), a.data(), kProducts * sizeof(float)));
-  MMTUNE_CUDA(cuMemcpyHtoD(on_gpu_b.address(), &b, sizeof(b)));
+  test::upload(on_gpu_a.address(), a.data(), kProducts * sizeof(float));
+  test::upload(on_gpu_b.address(), &b, sizeof(b));
   const auto pointer = [](const DeviceBuffer& of) { return reinterpret_cast<void*>(of.address()); };
   Library library = Library::open({.device = 0});
   const Gemm call{.m = 1,

@@ -15,6 +15,7 @@
 #include "tests/runtime/image_on_gpu.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
+#include "tests/upload.h"
 
 namespace mmtune {
 namespace {
@@ -115,7 +116,7 @@ struct OnGpuProduct {
   explicit OnGpuProduct(const FusedProduct& of) : a(of.a), b(of.b), c(of.c), bias(of.bias) {
     const std::vector<char> image = of.scalars_image();
     scalars = DeviceBuffer(image.size());
-    MMTUNE_CUDA(cuMemcpyHtoD(scalars.address(), image.data(), image.size()));
+    test::upload(scalars.address(), image.data(), image.size());
   }
 
   ImageOnGpu a, b, c, bias;

@@ -6,6 +6,7 @@
 
 #include "runtime/driver.h"
 #include "tests/operands.h"
+#include "tests/upload.h"
 
 namespace mmtune::test {
 
@@ -15,7 +16,7 @@ class ImageOnGpu {
   /// `offset_bytes`: where the first element stands in the image.
   ImageOnGpu(const std::vector<char>& image, std::uintptr_t offset_bytes)
       : offset_bytes_(offset_bytes), memory_(image.size()) {
-    MMTUNE_CUDA(cuMemcpyHtoD(memory_.address(), image.data(), image.size()));
+    upload(memory_.address(), image.data(), image.size());
   }
   explicit ImageOnGpu(const HostMatrix& matrix) : ImageOnGpu(matrix.image(), matrix.offset_bytes()) {}
 

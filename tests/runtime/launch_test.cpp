@@ -8,6 +8,7 @@
 
 #include "runtime/kernel_cache.h"
 #include "tests/runtime/support.h"
+#include "tests/upload.h"
 
 namespace mmtune {
 namespace {
@@ -28,7 +29,7 @@ class FloatMatrix {
  public:
   FloatMatrix(std::int64_t elements, float first) : values_(static_cast<std::size_t>(elements)), buffer_(bytes()) {
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = first + static_cast<float>(i % 7);
-    MMTUNE_CUDA(cuMemcpyHtoD(buffer_.address(), values_.data(), bytes()));
+    test::upload(buffer_.address(), values_.data(), bytes());
   }
   CUdeviceptr address() const { return buffer_.address(); }
   const std::vector<float>& before() const { return values_; }

@@ -109,7 +109,7 @@ TEST_F(GpuLibrary, OperandsThatATunedKernelCopiesMayBeOthersForOtherExtents) {
   }
   tune(copies_a);
   Library library = open();
-  for (const Problem& problem : {copies_a.problem, bf16(264, 128), bf16(264, 72), bf16(264, 0)}) {
+  for (const Problem& problem : {copies_a.problem, bf16(264, 128), bf16(264, 72)}) {
     EXPECT_EQ(expect_right(library, problem).family, "wgmma") << to_string(problem);
   }
 }

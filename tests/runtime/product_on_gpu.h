@@ -10,6 +10,7 @@
 #include "templates/dtype.h"
 #include "tests/operands.h"
 #include "tests/runtime/support.h"
+#include "tests/upload.h"
 
 namespace mmtune::test {
 
@@ -24,7 +25,7 @@ class Matrix {
     }
     buffer_ = DeviceBuffer(values_.size() * bytes());
     const auto image = encoded();
-    MMTUNE_CUDA(cuMemcpyHtoD(buffer_.address(), image.data(), image.size()));
+    upload(buffer_.address(), image.data(), image.size());
   }
 
   std::int64_t ld() const { return ld_; }

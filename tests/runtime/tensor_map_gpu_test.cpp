@@ -5,6 +5,7 @@
 #include "runtime/launch.h"
 #include "tests/runtime/support.h"
 #include "tests/tensor_map_toy.h"
+#include "tests/upload.h"
 
 namespace mmtune {
 namespace {
@@ -24,7 +25,7 @@ TEST_P(GpuTensorMap, BringsBoxesOfThreeDimensions) {
   std::vector<float> a(static_cast<std::size_t>(problem.m * k)), c(static_cast<std::size_t>(problem.m * n));
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i + 1);
   const DeviceBuffer on_gpu_a(a.size() * sizeof(float)), on_gpu_c(c.size() * sizeof(float));
-  MMTUNE_CUDA(cuMemcpyHtoD(on_gpu_a.address(), a.data(), on_gpu_a.bytes()));
+  test::upload(on_gpu_a.address(), a.data(), on_gpu_a.bytes());
 
   const LaunchPlan plan = toy.plan(problem);
   ASSERT_EQ(plan_fault(plan), "");

@@ -172,6 +172,7 @@ std::vector<Case> chosen_cases() {
       {"simt", kFp32, kNn, "BM=96 BN=32 TM=2 TN=8 LANES_N=4 ORDER=2 GROUP=1 SPLIT=4 REDUCE=1"},
       {"simt", kFp32, kNt, "BM=32 BN=32 TM=4 TN=4 SPLIT=8 REDUCE=1"},
       {"simt", kFp32, kNn, "BM=32 TM=2 TN=4 SPLIT=8 REDUCE=1"},  // a sum of a thread for each block
+      {"simt", kFp32, kNn, "BM=32 BN=32 TM=4 TN=4 LANES_N=4 LOAD=1 STAGES=3 SPLIT=16"},  // parts without a step
       {"simt", kFp32, kTt, "BM=32 BN=32 BK=32 TM=4 TN=4 LANES_N=4 ORDER=0 UNROLL=16 SPLIT=4"},
       {"simt", kFp32, kNn, "LOAD=1 STAGES=3 BM=32 BK=16 TM=4"},
       {"simt", kFp32, kTn, "LOAD=1 STAGES=2 BM=32 BN=96 TM=4 SPLIT=2 REDUCE=1"},
@@ -259,6 +260,7 @@ std::vector<Case> chosen_cases() {
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=320 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=64 CONSUMERS=1 PACK=1"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=64 CONSUMERS=1 SPLIT=4 REDUCE=1"},
+      {"wgmma", Precision::bf16, kNn, "BM=64 BN=192 CONSUMERS=1 SPLIT=3 REDUCE=1"},
       {"wgmma", Precision::fp16, kNt, "BM=128 BN=32 SPLIT=16"},
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=64 CONSUMERS=1 SPLIT=32"},
       {"wgmma", Precision::bf16, kNn, "BM=64 BN=64 CONSUMERS=1 CLUSTER_M=2 CLUSTER_N=2"},

@@ -5,6 +5,7 @@
 
 #include "runtime/driver.h"
 #include "tests/operands.h"
+#include "tests/upload.h"
 
 namespace mmtune::test {
 
@@ -18,7 +19,7 @@ class Matrix : public HostMatrix {
   void upload() {
     const std::vector<char> values = image();
     if (memory_.bytes() != values.size()) memory_ = DeviceBuffer(values.size());
-    MMTUNE_CUDA(cuMemcpyHtoD(memory_.address(), values.data(), values.size()));
+    test::upload(memory_.address(), values.data(), values.size());
   }
 
   /// The image of what the device has now.

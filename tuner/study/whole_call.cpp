@@ -19,11 +19,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double kSamples_ms = 200;
 constexpr double kMostSamples = 9;
 
-CUdeviceptr copied(const DeviceBuffer& buffer, const std::vector<std::byte>& from) {
-  MMTUNE_CUDA(cuMemcpyHtoD(buffer.address(), from.data(), from.size()));
-  return buffer.address();
-}
-
 }  // namespace
 
 WholeCalls::WholeCalls() : stream_(make_stream()), start_(make_event()), stop_(make_event()) {}
@@ -44,6 +39,12 @@ double WholeCalls::launch_ms(const LoadedKernel& kernel, const Program& program,
   float ms = 0;
   MMTUNE_CUDA(cuEventElapsedTime(&ms, start_.get(), stop_.get()));
   return ms;
+}
+
+/// What is launched next finds it there. The default stream, for which this one does not wait, may be late with it.
+CUdeviceptr WholeCalls::copied(const DeviceBuffer& buffer, const std::vector<std::byte>& from) {
+  MMTUNE_CUDA(cuMemcpyHtoDAsync(buffer.address(), from.data(), from.size(), stream_.get()));
+  return buffer.address();
 }
 
 WholeTime WholeCalls::time(const Program& program) {

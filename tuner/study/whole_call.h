@@ -31,6 +31,7 @@ class WholeCalls {
   };
 
   void prepare(const Problem& problem);
+  CUdeviceptr copied(const DeviceBuffer& buffer, const std::vector<std::byte>& from);
   double launch_ms(const LoadedKernel& kernel, const Program& program, const Operands& operands);
 
   Stream stream_;
