@@ -8,6 +8,9 @@
 
 namespace mmtune {
 
+/// What families call the parameter that says how many blocks share a tile's k.
+inline constexpr std::string_view kSplit = "SPLIT";
+
 /// Threads of a block of the kernel reduce(), and the results that it makes; rendered as REDUCE_THREADS.
 inline constexpr int kReduceThreads = 256;
 

@@ -15,8 +15,10 @@
 namespace mmtune {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::nn, n, n, n); }
 
@@ -53,7 +55,9 @@ class Lessons : public test::StoreTest {
     return texts;
   }
 
-  std::vector<Lesson> lessons(const Problem& problem) { return nearest_stored(place(problem), preparation_, store_); }
+  std::vector<Lesson> lessons(const Problem& problem) {
+    return nearest_stored(place(problem), comparable_winners(place(problem), store_), preparation_, store_);
+  }
 
   static std::vector<std::uint16_t> digits(const Problem& problem, int tile) {
     const Config config = test::completed("tiled", settings(tile, 1));
@@ -95,6 +99,34 @@ TEST(ProvenHere, IsOfThePrecisionAndMayBeSearched) {
   const auto doubles = proven_for(packed_problem(Precision::fp64, Layout::nn, 1000, 1000, 1000));
   EXPECT_FALSE(doubles.empty());
   EXPECT_LE(doubles.size(), rows);
+}
+
+TEST(ProvenHere, WhatWonForOtherSizesHasAnotherSplit) {
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 3650, 185, 6800);
+  const FamilySpaces spaces({&family_named("simt")}, problem, catalog_gpu("h200"));
+  // 522 blocks, three for each of 174 tiles, fill the 528 places that four blocks an SM are on an H200.
+  const std::string tile =
+      "BM=64 BN=64 BK=16 TM=8 TN=8 LANES_N=8 LOAD=1 STAGES=2 UNROLL=16 ORDER=2 GROUP=8 MIN_BLOCKS=4";
+  Winner winner;
+  winner.trial.key = {{}, square(512),       "simt", test::completed("simt", tile + " SPLIT=1").text(),
+                      "", Evidence::measured};
+  const auto texts = [&](const std::vector<CandidateNumber>& numbers) {
+    std::vector<std::string> found;
+    for (const CandidateNumber each : numbers) found.push_back(spaces.candidate(each).config.text());
+    return found;
+  };
+  const std::string fitted = test::completed("simt", tile + " SPLIT=3").text();
+  EXPECT_THAT(texts(proven(spaces)), Not(Contains(fitted)));
+  EXPECT_THAT(texts(proven(spaces, {winner})), Contains(fitted));
+}
+
+TEST_F(Lessons, WhatIsDecidedForTheNearestProblemsIsProvenFirst) {
+  decide(square(900), 8);
+  decide(square(300), 16);
+  const FamilySpaces spaces({&family_named("tiled"), &family_named("simt")}, square(950), catalog_gpu("h200"));
+  const auto numbers = proven(spaces, comparable_winners(place(square(950)), store_));
+  ASSERT_GT(numbers.size(), 2U);
+  EXPECT_EQ(spaces.candidate(numbers.front()).config.text(), config(8, 1));
 }
 
 TEST_F(Lessons, TheFastestStoredAreRightAndOfTheSameSource) {

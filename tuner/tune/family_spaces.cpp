@@ -1,6 +1,9 @@
 #include "tuner/tune/family_spaces.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "templates/split_k.h"
 
 namespace mmtune {
 
@@ -86,6 +89,28 @@ std::vector<CandidateNumber> FamilySpaces::numbers(const std::vector<Candidate>&
     if (const auto known = number(each)) numbers.push_back(*known);
   }
   return numbers;
+}
+
+std::optional<CandidateNumber> FamilySpaces::fitted(Candidate candidate) const {
+  std::optional<CandidateNumber> best;
+  double best_us = std::numeric_limits<double>::infinity();
+  const auto consider = [&] {
+    const auto known = number(candidate);
+    if (!known) return;
+    const double time_us = predict_us(candidate);
+    if (time_us >= best_us) return;
+    best = known;
+    best_us = time_us;
+  };
+  consider();
+  const auto params = candidate.family->params();
+  const auto split = std::find_if(params.begin(), params.end(), [](const auto& param) { return param.name == kSplit; });
+  if (split == params.end()) return best;
+  for (const int value : split->values) {
+    candidate.config.set(static_cast<std::size_t>(split - params.begin()), value);
+    consider();
+  }
+  return best;
 }
 
 double FamilySpaces::predict_us(const Candidate& candidate) const {

@@ -38,6 +38,10 @@ class FamilySpaces final : public CandidateSpace {
   /// Of those that are.
   std::vector<CandidateNumber> numbers(const std::vector<Candidate>& candidates) const;
 
+  /// The candidate with the SPLIT that is expected to be fastest here: what did well at another size has too many or
+  /// too few blocks for this one. None if these spaces have it with no SPLIT.
+  std::optional<CandidateNumber> fitted(Candidate candidate) const;
+
   double predict_us(const Candidate& candidate) const;
 
  private:

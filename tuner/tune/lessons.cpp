@@ -9,6 +9,9 @@
 namespace mmtune {
 namespace {
 
+constexpr double kAlike = 0.5;  // octaves: what won for problems as near as this is as right here as it was there
+constexpr std::size_t kMostProven = 50;  // more than any search begins with
+
 Lesson lesson_of(const Trial& trial, const DeviceSpec& device) {
   const Candidate candidate{&family_named(trial.key.family), Config::parse(trial.key.config)};
   return {describe(candidate, trial.key.problem, device), trial.timing.median_us};
@@ -78,23 +81,34 @@ std::vector<Trial> fastest_stored(const TrialKey& place, const Preparation& prep
   return found;
 }
 
-std::vector<CandidateNumber> proven(const FamilySpaces& spaces) {
+std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vector<Winner>& decided) {
+  struct Known {
+    double octaves;
+    const Family* family;
+    std::string_view config;
+  };
   const Problem& problem = spaces.problem();
-  std::vector<std::pair<double, CandidateNumber>> found;
+  std::vector<Known> known;
   for (const SearchSpace& space : spaces.spaces()) {
-    for (const Proven& each : space.family().proven()) {
+    const Family& family = space.family();
+    for (const Proven& each : family.proven()) {
       if (each.precision != problem.precision) continue;
-      const Family& family = space.family();
-      const auto number = spaces.number({&family, family.with_defaults(Config::parse(each.config), problem)});
-      if (!number) continue;
       const Problem where = packed_problem(each.precision, problem.layout, each.m, each.n, each.k);
-      found.emplace_back(octaves_apart(problem, where), *number);
+      known.push_back({octaves_apart(problem, where), &family, each.config});
+    }
+    for (const Winner& winner : decided) {
+      const TrialKey& key = winner.trial.key;
+      if (key.family == family.name()) known.push_back({octaves_apart(problem, key.problem), &family, key.config});
     }
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  std::stable_sort(known.begin(), known.end(), [](const Known& x, const Known& y) { return x.octaves < y.octaves; });
   std::vector<CandidateNumber> numbers;
-  numbers.reserve(found.size());
-  for (const auto& [distance, number] : found) numbers.push_back(number);
+  for (const Known& each : known) {
+    if (numbers.size() == kMostProven) break;
+    const Candidate candidate{each.family, each.family->with_defaults(Config::parse(each.config), problem)};
+    const auto number = each.octaves < kAlike ? spaces.number(candidate) : spaces.fitted(candidate);
+    if (number && std::find(numbers.begin(), numbers.end(), *number) == numbers.end()) numbers.push_back(*number);
+  }
   return numbers;
 }
 
@@ -113,12 +127,13 @@ void Favourites::add(Candidate winner) {
   if (candidates_.size() > kMost) candidates_.pop_back();
 }
 
-std::vector<Lesson> nearest_stored(TrialKey place, const Preparation& preparation, Store& store) {
-  std::vector<Problem> decided;
-  for (const Winner& winner : comparable_winners(place, store)) decided.push_back(winner.trial.key.problem);
-  const auto near = nearest(place.problem, decided);
+std::vector<Lesson> nearest_stored(TrialKey place, const std::vector<Winner>& decided, const Preparation& preparation,
+                                   Store& store) {
+  std::vector<Problem> problems;
+  for (const Winner& winner : decided) problems.push_back(winner.trial.key.problem);
+  const auto near = nearest(place.problem, problems);
   if (!near) return {};
-  place.problem = decided[*near];
+  place.problem = problems[*near];
   std::vector<Lesson> lessons;
   for (const Trial& trial : fastest_stored(place, preparation, store, kLessons)) {
     lessons.push_back(lesson_of(trial, preparation.device()));

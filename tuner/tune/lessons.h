@@ -33,12 +33,13 @@ std::vector<Lesson> fastest(std::vector<Lesson> lessons);
 std::vector<Trial> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store,
                                   std::size_t most);
 
-/// What the families of these spaces have proven for the precision and may be searched here, that of the nearest
-/// problems first.
-std::vector<CandidateNumber> proven(const FamilySpaces& spaces);
-
 /// The decisions on the same GPU, of the same precision, layout and evidence.
 std::vector<Winner> comparable_winners(const TrialKey& place, Store& store);
+
+/// What won for the precision and may be searched here, that of the nearest problems first: the configurations that the
+/// spaces' families have proven, and these decisions. From problems half an octave away on they have the SPLIT that is
+/// expected to be fastest here.
+std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vector<Winner>& decided = {});
 
 /// The winners of the problems before, latest first: where the search of the next one starts.
 class Favourites {
@@ -50,7 +51,9 @@ class Favourites {
   std::vector<Candidate> candidates_;
 };
 
-/// The fastest stored trials of the decided problem nearest to this one; empty if there is none.
-std::vector<Lesson> nearest_stored(TrialKey place, const Preparation& preparation, Store& store);
+/// The fastest stored trials of the nearest of these decided problems; empty if there is none. `place` as for
+/// fastest_stored().
+std::vector<Lesson> nearest_stored(TrialKey place, const std::vector<Winner>& decided, const Preparation& preparation,
+                                   Store& store);
 
 }  // namespace mmtune

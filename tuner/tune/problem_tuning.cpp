@@ -70,9 +70,11 @@ bool ProblemTuning::search(const FamilySpaces& spaces, const std::vector<Candida
   const SessionOptions& options = setup_.options;
   const auto enough = [this] { return out_of_time(); };
   if (options.refresh) return work_through(stored_candidates(), enough);
-  const auto strategy = make_strategy(strategy_of(options, place_.evidence),
-                                      {spaces, setup_.effort.most_trials, options.seed, spaces.numbers(favourites),
-                                       nearest_stored(place_, setup_.preparation, setup_.store), proven(spaces)});
+  const std::vector<Winner> decided = comparable_winners(place_, setup_.store);
+  const auto strategy =
+      make_strategy(strategy_of(options, place_.evidence),
+                    {spaces, setup_.effort.most_trials, options.seed, spaces.numbers(favourites),
+                     nearest_stored(place_, decided, setup_.preparation, setup_.store), proven(spaces, decided)});
   return work_through(
       *strategy, [&](CandidateNumber number) { return spaces.candidate(number); }, enough);
 }
