@@ -7,6 +7,7 @@
 
 #include "templates/families.h"
 #include "tests/tuner/faults_fixture.h"
+#include "tuner/tune/family_spaces.h"
 
 namespace mmtune::test {
 namespace {
@@ -62,6 +63,18 @@ TEST_F(CutShort, WhateverTheBudgetTheDefaultIsTried) {
   run(in_no_time(options()), "");
   EXPECT_EQ(outcomes().count(default_kernel()), 1U);
   EXPECT_NE(winner(), "");
+}
+
+TEST_F(CutShort, WhateverTheBudgetWhatASearchBeginsWithIsTried) {
+  SessionOptions session = in_no_time(options());
+  session.strategy = "ranked";
+  run(session, "");
+  const auto tried = outcomes();
+  const FamilySpaces spaces({&family_named("naive"), &family_named("tiled")}, session.problems.front(),
+                            session.devices.front().spec);
+  for (const RankedCandidate& each : spaces.ranked(6)) {
+    EXPECT_EQ(tried.count(key_of(spaces.candidate(each.number))), 1U) << key_of(spaces.candidate(each.number));
+  }
 }
 
 TEST_F(CutShort, WhatCtrlCEndsDecidesNothing) {

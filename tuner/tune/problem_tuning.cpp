@@ -16,6 +16,8 @@ namespace mmtune {
 namespace {
 
 constexpr std::size_t kRefreshed = 5;  // candidates that a refresh measures again
+constexpr std::size_t kAwaited = 6;    // that a search begins with and waits for: others compile sooner and are worse
+constexpr std::chrono::seconds kPatience{10};  // beyond the deadline
 
 }  // namespace
 
@@ -76,7 +78,7 @@ bool ProblemTuning::search(const FamilySpaces& spaces, const std::vector<Candida
                     {spaces, setup_.effort.most_trials, options.seed, spaces.numbers(favourites),
                      nearest_stored(place_, decided, setup_.preparation, setup_.store), proven(spaces, decided)});
   return work_through(
-      *strategy, [&](CandidateNumber number) { return spaces.candidate(number); }, enough);
+      *strategy, [&](CandidateNumber number) { return spaces.candidate(number); }, enough, kAwaited);
 }
 
 /// The fastest, and what merged databases decided for and may be as fast.
@@ -107,12 +109,13 @@ bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, const
 }
 
 /// Every proposed candidate becomes a trial: a known one, or that of a program, which is compiled while the lane judges
-/// others. False if there was enough before the end.
+/// others. False if there was enough before the end; the first `awaited` proposals are not left out for lack of time.
 bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidate_of,
-                                 const std::function<bool()>& enough) {
+                                 const std::function<bool()>& enough, std::size_t awaited) {
   supply_.clear();
   Rounds rounds(strategy);
   std::size_t proposed = 0;
+  std::size_t on_order = 0;  // of those that are awaited
   for (;;) {
     const auto numbers = rounds.next();
     for (const CandidateNumber number : numbers) {
@@ -124,12 +127,18 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
         rounds.settle(index, note(program, *trial));
       } else {
         supply_.order(index, std::move(program));
+        if (index < awaited) ++on_order;
       }
     }
     if (!numbers.empty()) continue;
     const auto supplied = supply_.next();
     if (!supplied) return true;
-    if (enough()) return false;
+    const bool is_awaited = supplied->number < awaited;
+    if (enough()) {
+      if (on_order == 0 || setup_.stopped() || Clock::now() > deadline_ + kPatience) return false;
+      if (!is_awaited) continue;
+    }
+    if (is_awaited) --on_order;
     const double best_us = setup_.options.listed ? 0 : finals_.best_us();
     rounds.settle(supplied->number, note(supplied->program, judge_.judge(*supplied, best_us)));
   }

@@ -33,7 +33,8 @@ class ProblemTuning {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Searches until `deadline`, or a little longer where nothing was found yet. `search` is search_hash().
+  /// Searches until `deadline`, or longer where what the search begins with is not judged yet. `search` is
+  /// search_hash().
   ProblemTuning(const TuningSetup& setup, const Problem& problem, std::string search, Clock::time_point deadline);
 
   /// Failed if the problem has no valid candidate, or cannot be measured here. Throws DatabaseError, DeviceError.
@@ -51,7 +52,8 @@ class ProblemTuning {
   bool search(const FamilySpaces& spaces, const std::vector<Candidate>& favourites);
   std::vector<Candidate> stored_candidates() const;
   std::vector<Candidate> untried_defenders(const FamilySpaces& spaces) const;
-  bool work_through(Strategy& strategy, const CandidateOf& candidate_of, const std::function<bool()>& enough);
+  bool work_through(Strategy& strategy, const CandidateOf& candidate_of, const std::function<bool()>& enough,
+                    std::size_t awaited = 0);
   bool work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough);
   void judge_without_program();
   Observation set_aside(const Program& program);
