@@ -197,8 +197,8 @@ extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct
   prepare_flags<BLOCKS * CONSUMERS, PREPARE_THREADS>(flags);
 }
 
-// Copies operands to rows of whole lines: first A in `blocks_a` blocks, then B in `blocks_b`. An operand that stays where
-// it is has none, which its rows' length decides, not this program.
+// Copies operands to rows of whole lines: first A in `blocks_a` blocks, then B in `blocks_b`. An operand that stays
+// where it is has none, which its rows' length decides, not this program.
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
     pack(i64 rows_a, i64 columns_a, PerProduct<const InputA*> A, i64 lda, PerProduct<InputA*> copy_a, i64 copy_lda,
          i64 rows_b, i64 columns_b, PerProduct<const InputB*> B, i64 ldb, PerProduct<InputB*> copy_b, i64 copy_ldb,
