@@ -7,6 +7,7 @@
 //                    rounded to what holds for both
 //   all others       set by hand to lie near 9000 times of simt on an H200; no size or configuration is named. So L2 is
 //                    that of a GPU all of whose SMs load
+//   copies           likewise, near those of simt with PACK=1 at sizes of two covers (docs/measuring.md)
 //   other ways of    likewise, near the squares of a race with cuBLAS on an H200, and the stores near its 8192x8192x64
 //   fetching         (docs/measuring.md); what the accelerator fetches from L2 was measured alone
 #include "templates/cost.h"
@@ -37,6 +38,8 @@ constexpr double kClusterBytesPerClock = 24;   // of an SM, that sums over a clu
 constexpr int kGpcSms = 18;                    // of a GPC, in which a cluster lies; 16 in some of a Hopper GPU's
 constexpr double kLaunchUs = 1.9;              // of the first kernel
 constexpr double kNextLaunchUs = 0.6;          // of one that follows in the same graph: measured on an H200
+constexpr double kCopyUs = 3;                  // of one that copies operands element by element, besides,
+constexpr double kCopyBytesPerClock = 10;      // and what it reads and writes, of an SM
 
 /// What a way of fetching reaches.
 struct FetchRates {
@@ -297,6 +300,7 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
                 .tile_k = work.tile_k,
                 .split_k = work.split_k,
                 .kept_bytes = work.kept_bytes,
+                .copies_first = work.copies_first,
                 .meets = work.meets && work.fetch != Fetch::accelerator,
                 .steps = static_cast<int>(plan.steps.size()),
                 .cluster = cluster,
@@ -315,7 +319,9 @@ double products_at_once(const PlanCost& cost, std::int64_t products) {
 }
 
 /// Of all steps.
-double launch_us(const PlanCost& cost) { return kLaunchUs + kNextLaunchUs * (cost.steps - 1); }
+double launch_us(const PlanCost& cost) {
+  return kLaunchUs + kNextLaunchUs * (cost.steps - 1) + (cost.copies_first ? kCopyUs : 0);
+}
 
 /// Of a launch of a kernel that fits the device.
 template <class Sum>
@@ -328,7 +334,9 @@ Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_b
       workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count : memory_rate;
   Sum clocks;
   model.add_to(clocks);
-  clocks.add(Bottleneck::workspace, 2 * workspace / std::max(rate, memory_rate));
+  const double streamed = std::max(rate, memory_rate);
+  const double copied = cost.copies_first ? kCopyBytesPerClock * device.sm_count : streamed;
+  clocks.add(Bottleneck::workspace, 2 * workspace / std::min(streamed, copied));
   clocks.add(Bottleneck::launch, launch_us(cost) * device.core_clock_mhz);
   return clocks;
 }

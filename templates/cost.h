@@ -59,6 +59,7 @@ struct PlanCost {
   bool persistent = false, hides_stores = false, shares_last_wave = false, multicasts = false;  ///< see WorkEstimate
   int tile_m = 1, tile_n = 1, tile_k = 1, split_k = 1;                                          ///< likewise
   std::int64_t kept_bytes = 0;                                                                  ///< likewise
+  bool copies_first = false;                                                                    ///< likewise
   bool meets = true;  ///< threads of a block wait for each other after every iteration
   int steps = 1;
   int cluster = 1;        ///< blocks

@@ -330,6 +330,7 @@ struct Simt {
     work.tile_k = p.bk;
     work.split_k = p.split;
     work.shares_last_wave = p.stream == 1;
+    work.copies_first = p.pack == 1;
     work.registers = static_cast<int>(std::min(wanted, allowed));
     work.bytes_in_flight = static_cast<int>((p.stages - 1) * p.bk * work.bytes_per_k);
     return work;
