@@ -330,13 +330,13 @@ Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_b
   // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
   const double workspace = static_cast<double>(workspace_bytes - cost.kept_bytes) * products;
   const double memory_rate = memory_bytes_per_clock(device);
-  const double rate =
-      workspace <= static_cast<double>(device.l2_bytes) ? kL2BytesPerClockShared * device.sm_count : memory_rate;
+  double rate = memory_rate;
+  if (workspace <= static_cast<double>(device.l2_bytes))
+    rate = std::max(rate, kL2BytesPerClockShared * device.sm_count);
+  if (cost.copies_first) rate = std::min(rate, kCopyBytesPerClock * device.sm_count);
   Sum clocks;
   model.add_to(clocks);
-  const double streamed = std::max(rate, memory_rate);
-  const double copied = cost.copies_first ? kCopyBytesPerClock * device.sm_count : streamed;
-  clocks.add(Bottleneck::workspace, 2 * workspace / std::min(streamed, copied));
+  clocks.add(Bottleneck::workspace, 2 * workspace / rate);
   clocks.add(Bottleneck::launch, launch_us(cost) * device.core_clock_mhz);
   return clocks;
 }

@@ -1,8 +1,10 @@
 // Looking through a whole space: branch by branch, not configuration by configuration.
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <limits>
 #include <span>
+#include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -174,17 +176,20 @@ class Best {
 }  // namespace
 
 std::vector<RankedConfig> SearchSpace::ranked(std::size_t limit) const {
-  std::vector<std::future<std::vector<RankedConfig>>> futures;
-  for (std::size_t part = 0; part < parts(); ++part) {
-    futures.push_back(std::async(std::launch::async, [this, limit, part] {
-      Best best(limit);
+  std::atomic<std::size_t> next = 0;
+  const auto rank_parts = [&] {
+    Best best(limit);
+    for (std::size_t part = next++; part < parts(); part = next++) {
       for_each_branch(part, [&](const Branch& branch) {
         if (!branch.rules.searched() || !best.may_add(branch.predicted_us)) return;
         for (const std::int64_t number : numbers(branch)) best.add({number, branch.predicted_us});
       });
-      return std::move(best).sorted();
-    }));
-  }
+    }
+    return std::move(best).sorted();
+  };
+  const std::size_t threads = std::min<std::size_t>(std::max(1U, std::thread::hardware_concurrency()), parts());
+  std::vector<std::future<std::vector<RankedConfig>>> futures;
+  for (std::size_t i = 0; i < threads; ++i) futures.push_back(std::async(std::launch::async, rank_parts));
   Best best(limit);
   for (auto& future : futures) {
     for (const RankedConfig& config : future.get()) best.add(config);

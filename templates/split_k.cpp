@@ -7,8 +7,10 @@
 
 namespace mmtune {
 
-bool is_worth_splitting(int split, std::int64_t blocks, std::int64_t wave) {
-  return std::has_single_bit(static_cast<unsigned>(split)) || 10 * blocks >= 9 * ceil_div(blocks, wave) * wave;
+void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave) {
+  const std::int64_t blocks = tiles * split;
+  rules.worth(std::has_single_bit(static_cast<unsigned>(split)) || 10 * blocks >= 9 * ceil_div(blocks, wave) * wave,
+              "SPLIT is a power of two, or fills waves with blocks");
 }
 
 Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "templates/family.h"
 #include "templates/launch_plan.h"
 
 namespace mmtune {
@@ -14,10 +15,9 @@ inline constexpr std::string_view kSplit = "SPLIT";
 /// Threads of a block of the kernel reduce(), and the results that it makes; rendered as REDUCE_THREADS.
 inline constexpr int kReduceThreads = 256;
 
-/// Whether a tile's k is worth sharing among so many: as powers of two, one of which is never far from the best; as
-/// other numbers where `blocks` in all leave at most a tenth of the places free that their waves have.
-bool is_worth_splitting(int split, std::int64_t blocks, std::int64_t wave);
-inline constexpr std::string_view kWorthSplitting = "SPLIT is a power of two, or fills waves with blocks";
+/// The k of each of so many tiles is worth sharing among a power of two of blocks, one of which is never far from the
+/// best, and among another number where these leave at most a tenth of the places free that their waves have.
+void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave);
 
 /// Appends the slice for the partial sums [parts][m][n], which is empty where nothing is split.
 Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts);

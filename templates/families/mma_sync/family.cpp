@@ -113,8 +113,7 @@ struct MmaSync {
     rules.worth(p.split == 1 || tiles * (p.split / 2) < 2 * device.sm_count, "SPLIT is for few tiles");
     rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem, p)) >= 2 * p.split,
                 "every part has at least two stages");
-    rules.worth(p.split == 1 || is_worth_splitting(p.split, tiles * p.split, resident_blocks(p, device)),
-                kWorthSplitting);
+    split_rule(rules, p.split, tiles, resident_blocks(p, device));
     rules.worth(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 2, "GROUP is at most the rows of tiles");
   }
 

@@ -127,13 +127,11 @@ struct Simt {
     rules.worth(tiles < 2 * device.sm_count || p.split == 1, "SPLIT is for fewer tiles than two per SM");
     rules.worth(p.split == 1 || 2 * ceil_div(problem.k, p.bk) > p.split,
                 "more than half of the splits have tiles of k");
-    rules.worth(p.split <= 8 || tiles * 8 < device.sm_count ||
-                    tiles * p.split <= 2 * static_cast<std::int64_t>(p.min_blocks) * device.sm_count,
+    rules.worth(p.split <= 8 || tiles * 8 < device.sm_count || tiles * p.split <= 2 * resident_blocks(p, device),
                 "more than 8 splits are for very few tiles, or make at most two waves");
     rules.worth(p.split <= 32 || tiles * p.split <= 2 * device.sm_count,
                 "more than 32 splits make at most two blocks per SM");
-    rules.worth(p.split == 1 || is_worth_splitting(p.split, tiles * p.split, resident_blocks(p, device)),
-                kWorthSplitting);
+    split_rule(rules, p.split, tiles, resident_blocks(p, device));
     rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
     rules.must(p.reduce == 0 || p.tm * p.tn % p.split == 0, "REDUCE over a cluster gives each block as many sums");

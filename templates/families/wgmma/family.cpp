@@ -117,7 +117,7 @@ struct Wgmma {
                 "GROUP is at most the rows of tiles");
     rules.worth(p.split == 1 || tiles * (p.split / 2) < device.sm_count, "SPLIT is for few tiles");
     rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem)) >= 2 * p.split, "every part has at least two steps");
-    rules.worth(p.split == 1 || is_worth_splitting(p.split, tiles * p.split, device.sm_count), kWorthSplitting);
+    split_rule(rules, p.split, tiles, device.sm_count);
     rules.worth(p.pingpong == 0 || tiles > device.sm_count, "PINGPONG is for more tiles than SMs");
     rules.worth(p.stream == 0 || tiles % device.sm_count != 0, "STREAM shares tiles that fill no wave");
   }
