@@ -45,7 +45,8 @@ Candidate model_pick(const Family& family, const Problem& problem, const DeviceS
 /// Whether clusters have blocks beyond C, as those for the stacked product may.
 bool has_idle_blocks(const Problem& problem, const LaunchPlan& plan) {
   const WorkEstimate& work = plan.work;
-  return main_step(plan).grid.x > tiles_of_c(problem, work.tile_m, work.tile_n) * work.split_k;
+  const Extent3& grid = main_step(plan).grid;
+  return grid.x * grid.y > tiles_of_c(problem, work.tile_m, work.tile_n) * work.split_k;
 }
 
 /// The same for a batch, of those that suit the stacked product, or a product alone that is flat.

@@ -94,7 +94,9 @@ struct WorkEstimate {
 };
 
 struct LaunchPlan {
-  std::vector<Constant> constants;  ///< rendered beside the parameters: what host and kernel must agree on
+  /// Rendered beside the parameters: what host and kernel must agree on. One that has a parameter's name is rendered
+  /// instead of the parameter, whose value then comes with the launch: configurations that differ in it share a program.
+  std::vector<Constant> constants;
   std::vector<LaunchStep> steps;    ///< in stream order
   WorkspaceLayout workspace;
   std::vector<TensorMapSpec> maps;

@@ -71,7 +71,20 @@ std::string constant(const Constant& of, std::string_view help) {
                      help.empty() ? "" : "  // ", help);
 }
 
-std::string parameter_constants(const Family& family, const Config& config) {
+const Constant* find_constant(const LaunchPlan& plan, std::string_view name) {
+  const auto found = std::find_if(plan.constants.begin(), plan.constants.end(),
+                                  [&](const Constant& each) { return each.name == name; });
+  return found == plan.constants.end() ? nullptr : &*found;
+}
+
+/// What the source depends on: without the parameters for which the plan has other constants.
+Config rendered_settings(const Config& config, const LaunchPlan& plan) {
+  std::vector<Setting> settings = config.settings();
+  std::erase_if(settings, [&](const Setting& each) { return find_constant(plan, each.name) != nullptr; });
+  return Config(std::move(settings));
+}
+
+std::string parameter_constants(const Family& family, const Config& config, const LaunchPlan& plan) {
   std::string text;
   for (const ParamInfo& param : family.params()) {
     const int* value = config.find(param.name);
@@ -79,6 +92,7 @@ std::string parameter_constants(const Family& family, const Config& config) {
       throw Error(fmt::format("{} {}: {} has no value; complete the configuration before rendering it", family.name(),
                               config.text(), param.name));
     }
+    if (find_constant(plan, param.name) != nullptr) continue;
     const auto name = param.name_of(*value);
     text += constant({param.name, *value}, name.empty() ? param.help : fmt::format("{}: {}", param.help, name));
   }
@@ -106,13 +120,14 @@ std::string named_types(Precision precision, const Fusion& fusion) {
 /// Everything before the kernel: types and named constants.
 std::string prologue(const Family& family, const Problem& problem, const Config& config, const LaunchPlan& plan,
                      int target, const Fusion& fusion) {
-  std::string text = fmt::format("// {} {} for {} {}{}{}\n", family.name(), config.text(), to_string(problem.precision),
-                                 to_string(problem.layout), fusion.is_empty() ? "" : " with ", to_string(fusion));
+  std::string text = fmt::format("// {} {} for {} {}{}{}\n", family.name(), rendered_settings(config, plan).text(),
+                                 to_string(problem.precision), to_string(problem.layout),
+                                 fusion.is_empty() ? "" : " with ", to_string(fusion));
   text += named_types(problem.precision, fusion);
   text += constant({"ARCH", target}, "compute capability compiled for");
   text += constant({"TRANSPOSE_A", transposes_a(problem.layout)}, "A is stored as A[k,m]");
   text += constant({"TRANSPOSE_B", transposes_b(problem.layout)}, "B is stored as B[n,k]");
-  text += parameter_constants(family, config);
+  text += parameter_constants(family, config, plan);
   for (const Constant& each : plan.constants) text += constant(each, "");
   text += constant({"THREADS", block_threads(main_step(plan))}, "per block");
   text += constant({"SMEM_BYTES", main_step(plan).smem_bytes}, "dynamic shared memory per block");

@@ -41,8 +41,8 @@ class TemplateFiles {
 std::set<std::string> included_headers(std::string_view text, const TemplateFiles& files);
 
 /// A rendered program. `hash` covers the text and the device headers it can include, so that an edited kernel's old
-/// results stop matching by themselves. It holds for all extents: only precision, layout, alignment and configuration
-/// enter it.
+/// results stop matching by themselves. It holds for all extents: only precision, layout, alignment and what the launch
+/// does not say of the configuration enter it.
 struct Source {
   std::string name;  ///< "simt": program name in NVRTC's messages is the #line path
   std::string text;

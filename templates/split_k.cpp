@@ -1,6 +1,7 @@
 #include "templates/split_k.h"
 
 #include <bit>
+#include <utility>
 
 #include "templates/dtype.h"
 #include "templates/tiling.h"
@@ -18,7 +19,13 @@ Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts) {
   return plan.workspace.add("partial sums", sums * traits(problem.precision).accumulator.bytes);
 }
 
-LaunchStep reduce_step(const Problem& problem, Arg partial) {
+Arg k_tiles_of_part(const Problem& problem, int parts, int bk) {
+  return Arg::number(ceil_div(ceil_div(problem.k, bk), parts));
+}
+
+void add_reduce_step(LaunchPlan& plan, const Problem& problem, Arg partial, int parts) {
+  if (parts == 1) return;
+  plan.constants.push_back({kSplit, kSplitAtLaunch});
   LaunchStep step;
   step.kernel = "reduce";
   step.grid.x = ceil_div(problem.m * problem.n, kReduceThreads);
@@ -29,8 +36,9 @@ LaunchStep reduce_step(const Problem& problem, Arg partial) {
                Arg::scalar(Scalar::beta),
                Arg::operand(Operand::c),
                Arg::ld(Operand::c),
-               partial};
-  return step;
+               partial,
+               Arg::number(parts)};
+  plan.steps.push_back(std::move(step));
 }
 
 }  // namespace mmtune

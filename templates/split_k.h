@@ -12,6 +12,10 @@ namespace mmtune {
 /// What families call the parameter that says how many blocks share a tile's k.
 inline constexpr std::string_view kSplit = "SPLIT";
 
+/// Its value in the rendered source where the launch says how many, so that one program serves all numbers; see
+/// templates/device/split.cuh.
+inline constexpr int kSplitAtLaunch = 0;
+
 /// Threads of a block of the kernel reduce(), and the results that it makes; rendered as REDUCE_THREADS.
 inline constexpr int kReduceThreads = 256;
 
@@ -22,7 +26,11 @@ void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave);
 /// Appends the slice for the partial sums [parts][m][n], which is empty where nothing is split.
 Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts);
 
-/// reduce(m, n, alpha, beta, C, ldc, partial); see templates/device/reduce.cuh.
-LaunchStep reduce_step(const Problem& problem, Arg partial);
+/// What gemm gets to know of the parts: how many stages of `bk` steps along k each has.
+Arg k_tiles_of_part(const Problem& problem, int parts, int bk);
+
+/// Appends the step that adds more than one part: reduce(m, n, alpha, beta, C, ldc, partial, parts), see
+/// templates/device/reduce.cuh. Their number is not rendered.
+void add_reduce_step(LaunchPlan& plan, const Problem& problem, Arg partial, int parts);
 
 }  // namespace mmtune

@@ -5,6 +5,7 @@
 #include "mmtune/copy.cuh"
 #include "mmtune/index.cuh"
 #include "mmtune/packed.cuh"
+#include "mmtune/split.cuh"
 
 // Of the narrow operand, as ALONG_K says of the wide one that it is contiguous along k:
 constexpr bool NARROW_ALONG_K = SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;
@@ -61,11 +62,12 @@ struct Part {
   i64 begin;
   i64 end;
 
-  __device__ __forceinline__ Part(i64 k, u32 split) : begin(0), end(k) {
-    if constexpr (SPLIT > 1) {
-      const i64 share = ceil_div(ceil_div(k, BK), SPLIT) * BK;
-      begin = smaller(split * share, k);
-      end = smaller(begin + share, k);
+  // Part `number`; `k_tiles` is what the launch says.
+  __device__ __forceinline__ Part(i64 k, u32 number, i64 k_tiles) : begin(0), end(k) {
+    if constexpr (SPLIT == 0) {
+      const i64 length = k_tiles * BK;
+      begin = smaller(number * length, k);
+      end = smaller(begin + length, k);
     }
   }
 

@@ -9,15 +9,16 @@
 __device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared& shared, const Sums& sums, int row0,
                                                         int column0, int rank) {
   constexpr int CONSUMER_THREADS = CONSUMERS * WARPGROUP;
-  constexpr int SHARE = FRAGMENTS * SUMS / SPLIT;  // of a thread's sums
+  constexpr int PARTS = REDUCE == 1 ? SPLIT : 1;
+  constexpr int SHARE = FRAGMENTS * SUMS / PARTS;  // of a thread's sums
   static_assert(REDUCE == 0 || SHARE % 4 == 0, "sums are handed over by the four");
   const int thread = threadIdx.x;
   const unsigned complete = shared_address(&shared.complete);
   cluster_wait();  // the others' barriers are there
-  if (thread == 0) barrier_expect(complete, (SPLIT - 1) * SHARE * CONSUMER_THREADS * 4);
+  if (thread == 0) barrier_expect(complete, (PARTS - 1) * SHARE * CONSUMER_THREADS * 4);
   const auto place = [&](int from, int i) { return ((from * SHARE + i) / 4 * CONSUMER_THREADS + thread) * 4 + i % 4; };
 #pragma unroll
-  for (int owner = 0; owner < SPLIT; ++owner) {  // not rank alone, so that sums have constant indices
+  for (int owner = 0; owner < PARTS; ++owner) {  // not rank alone, so that sums have constant indices
     if (owner == rank) continue;
     const unsigned theirs = remote_address(shared_address(shared.received), owner);
     const unsigned barrier = remote_address(complete, owner);
@@ -34,14 +35,14 @@ __device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared
   }
   barrier_wait(complete, 0);  // so no block leaves while others write its shared memory
 #pragma unroll
-  for (int owner = 0; owner < SPLIT; ++owner) {
+  for (int owner = 0; owner < PARTS; ++owner) {
     if (owner != rank) continue;
 #pragma unroll
     for (int i = 0; i < SHARE; ++i) {
       const int e = owner * SHARE + i;
       Accumulator sum = 0;
 #pragma unroll
-      for (int from = 0; from < SPLIT; ++from) {
+      for (int from = 0; from < PARTS; ++from) {
         sum += from == owner ? sums[e / SUMS][e % SUMS] : shared.received[place(from, i)];
       }
       const Place at(e / SUMS, e % SUMS);

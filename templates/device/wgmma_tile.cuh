@@ -4,6 +4,7 @@
 
 #include "mmtune/index.cuh"
 #include "mmtune/shares.cuh"
+#include "mmtune/split.cuh"
 #include "mmtune/wgmma.cuh"
 #include "mmtune/wgmma_store.cuh"
 
@@ -49,7 +50,7 @@ static_assert(THREADS == (CONSUMERS + 1) * WARPGROUP, "host and kernel disagree 
 // What one turn of a block computes: a tile of C, or a part of its steps along k.
 struct Work {
   int row, column;  // of the tile in C
-  int part;         // SPLIT: of the steps along k
+  int part;         // of the steps along k
   int first_step;   // of BK
   int steps;
 };
@@ -69,6 +70,8 @@ struct Call {
   const ProductMap* map_b;
   Accumulator* handed;  // STREAM: of every block a tile's sums that it hands over
   u32* flags;           // STREAM: of every consumer of a block whether it has
+  int parts;            // of a tile's steps along k
+  int part_steps;       // of each
 
   // Of tiles of a whole cluster.
   __device__ __forceinline__ int tiles_m() const { return (m + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }
@@ -105,12 +108,12 @@ struct Walk {
   __device__ __forceinline__ Walk(const Call& of, int own_rank)
       : call(of), rank(own_rank), turn(blockIdx.x / CLUSTER) {}
 
-  __device__ __forceinline__ bool more() const { return turn < call.tiles() * SPLIT; }
+  __device__ __forceinline__ bool more() const { return turn < call.tiles() * call.parts; }
 
   __device__ __forceinline__ Work next() {
-    const int share = (call.steps() + SPLIT - 1) / SPLIT;
-    const int part = turn % SPLIT;
-    Work work = call.work(turn / SPLIT, rank, part * share, share);
+    const int tile = static_cast<u32>(turn) / static_cast<u32>(call.parts);
+    const int part = turn - tile * call.parts;
+    Work work = call.work(tile, rank, part * call.part_steps, call.part_steps);
     work.part = part;
     turn += gridDim.x / CLUSTER;
     return work;

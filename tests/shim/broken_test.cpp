@@ -109,6 +109,10 @@ const Break kBreaks[] = {
      "remote_address(shared_address(handed), r)", "remote_address(shared_address(handed), r ^ 1)", kWrong},
     {"partial sums one apart", "simt", "SPLIT=2", Layout::nn, kOdd, "Accumulator* target = first + ",
      "Accumulator* target = first + 1 + ", kStray},
+    {"a part that is not added", "simt", "SPLIT=12", Layout::nn, kDeep, "if (parts >= AT_ONCE) add_parts",
+     "if (false) add_parts", kWrong},
+    {"a part that begins where the one before does", "simt", "SPLIT=12", Layout::nn, kDeep,
+     "share.part * call.k_tiles, call.k_tiles", "share.part / 2 * call.k_tiles, call.k_tiles", kWrong},
     {"results that were exchanged once more than they are stored", "simt", "", Layout::nn, kOdd,
      "position.column(j) + turn();", "position.column(j);", kWrong},
     {"sums that are not waited for", "simt", kStream, Layout::nn, kDeep, "await_flag(call.flags + giver);", "{}",
@@ -199,8 +203,8 @@ const Break kBreaks[] = {
      Precision::fp16},
     {"flags of warpgroups that are lowered too late", "wgmma", kWgmmaStream, Layout::nn, kShared,
      "wait_for_previous();  // for the flags", "{}; //", "wrong result|wait for ever|never waits", Precision::fp16},
-    {"fewer bytes announced than blocks send", "wgmma", kParts, Layout::nn, kTiles, "(SPLIT - 1) * SHARE",
-     "(SPLIT - 2) * SHARE", "before its bulk copies|wrong result|has left", Precision::fp16},
+    {"fewer bytes announced than blocks send", "wgmma", kParts, Layout::nn, kTiles, "(PARTS - 1) * SHARE",
+     "(PARTS - 2) * SHARE", "before its bulk copies|wrong result|has left", Precision::fp16},
 };
 
 /// The kernel sources with the change made: in the kernel, else in the first device header that has the text.

@@ -206,7 +206,7 @@ TEST_P(EveryFamily, GridCoversC) {
       const int* const per_sm = config.find("MIN_BLOCKS");  // one where there is no such parameter
       const std::int64_t blocks =
           main_step(plan).resident ? (per_sm ? *per_sm : 1) * gpu.sm_count : tiles * plan.work.split_k;
-      EXPECT_EQ(main_step(plan).grid.x, blocks) << to_string(problem) << ": " << config.text();
+      EXPECT_EQ(main_step(plan).grid.x * main_step(plan).grid.y, blocks) << to_string(problem) << ": " << config.text();
     }
   }
 }

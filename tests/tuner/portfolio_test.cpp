@@ -60,6 +60,20 @@ TEST(Portfolio, ALargeLossCountsMoreThanManySmallOnes) {
   EXPECT_THAT(choose_portfolio(matrix(times), 1, 0).kernels, ElementsAre(1));
 }
 
+TEST(Portfolio, KernelsOfOneProgramCountOnce) {
+  TimeMatrix times = matrix({{10, 30, 40, 15}, {30, 10, 40, 15}, {40, 40, 10, 40}});
+  times.programs = {0, 0, 1, 2};
+  const Portfolio two = choose_portfolio(times, 2, 0);
+  EXPECT_THAT(two.kernels, UnorderedElementsAre(0, 1, 2));
+  EXPECT_EQ(two.programs, 2u);
+  EXPECT_EQ(two.mean_loss, 0);
+  const Portfolio one = choose_portfolio(times, 1, 0);
+  EXPECT_THAT(one.kernels, testing::Not(testing::Contains(2))) << "of another program";
+  EXPECT_EQ(one.programs, 1u);
+  times.programs = {};
+  EXPECT_EQ(choose_portfolio(times, 2, 0).kernels.size(), 2u);
+}
+
 TEST(Portfolio, SizesWithoutTimesCostNothing) {
   EXPECT_THAT(choose_portfolio(matrix({{kNever, kNever}}), 2, 0).kernels, IsEmpty());
   EXPECT_EQ(choose_portfolio(matrix({{kNever, kNever}}), 2, 0).mean_loss, 0);

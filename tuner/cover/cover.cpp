@@ -223,7 +223,7 @@ class Cover {
       for (const auto& [time_us, kernel] : close) is_close[kernel] = true;
     }
     const LearntTimes learnt = learn(measured);
-    TimeMatrix matrix = empty_matrix(measured.kernels().size());
+    TimeMatrix matrix = empty_matrix(measured);
     for (std::size_t size = 0; size < options_.sample.size(); ++size) {
       const LearntTimes::Around around = learnt.around(problems_[size]);
       for (std::size_t kernel = 0; kernel < is_close.size(); ++kernel) {
@@ -250,15 +250,16 @@ class Cover {
     return LearntTimes(times);
   }
 
-  TimeMatrix empty_matrix(std::size_t kernels) const {
-    TimeMatrix matrix{kernels, {}, {}};
+  TimeMatrix empty_matrix(const MeasuredKernels& measured) const {
+    const std::size_t kernels = measured.kernels().size();
+    TimeMatrix matrix{kernels, {}, {}, measured.programs()};
     for (const AskedProblem& size : options_.sample) matrix.weights.push_back(size.weight);
     matrix.time_us.assign(options_.sample.size(), std::vector<double>(kernels, kInfinity));
     return matrix;
   }
 
   std::vector<std::size_t> choose(const MeasuredKernels& measured, CoverSummary& summary) const {
-    TimeMatrix matrix = empty_matrix(measured.kernels().size());
+    TimeMatrix matrix = empty_matrix(measured);
     for (std::size_t size = 0; size < options_.sample.size(); ++size) {
       for (const auto& [kernel, time] : measured.times(size)) {
         if (time.is_ok) matrix.time_us[size][kernel] = time.median_us;
@@ -266,6 +267,7 @@ class Cover {
     }
     const Portfolio portfolio = choose_portfolio(matrix, options_.most_kernels, options_.loss);
     summary.sample = {options_.sample.size(), portfolio.mean_loss, portfolio.worst_loss};
+    summary.programs = portfolio.programs;
     return portfolio.kernels;
   }
 

@@ -15,7 +15,7 @@ struct CoverOptions {
   SessionOptions session;
   std::vector<AskedProblem> sample;
   std::vector<Problem> further;  ///< sizes where the chosen kernels are measured, so that a choice among them is learnt
-  std::size_t most_kernels = 64;
+  std::size_t most_kernels = 64;  ///< one that is launched with different values of SPLIT counts once
   double loss = 0;  ///< that ends the choice: mean, beside the fastest of all candidates: 0.01 is one percent more time
 };
 
@@ -25,6 +25,7 @@ struct Losses {
   double worst = 0;
 };
 
+/// A kernel in one of the ways to launch it.
 struct CoveringKernel {
   std::string family;
   std::string config;
@@ -36,6 +37,7 @@ struct CoveringKernel {
 
 struct CoverSummary {
   std::vector<CoveringKernel> kernels;
+  std::size_t programs = 0;  ///< that these kernels are launched from
   Losses sample;             ///< of the sizes that the kernels were chosen for
   Losses held_out;           ///< of the same sizes if a kernel is chosen for each without knowing it
   bool interrupted = false;  ///< what was measured is stored; the same run goes on from there

@@ -23,6 +23,7 @@ std::string name_of(const TrialKey& key) {
 MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, const std::vector<Problem>& problems)
     : device_(preparation.device()), problems_(problems), times_(problems.size()) {
   std::map<std::string, std::optional<std::size_t>> numbers;  // nothing: its source is not made any more
+  std::map<std::string, std::size_t> programs;                // by source
   RowFilter filter;
   filter.device = key_of(device_);
   filter.evidence = preparation.evidence();
@@ -34,12 +35,19 @@ MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, c
       const auto [known, is_new] = numbers.try_emplace(name_of(key) + key.source_hash);
       if (is_new && preparation.makes(key)) {
         known->second = kernels_.size();
-        kernels_.push_back({*candidate_of(key), key.problem.precision, key.problem.layout, key.problem.align});
+        const std::size_t program = programs.try_emplace(key.source_hash, programs.size()).first->second;
+        kernels_.push_back({*candidate_of(key), program, key.problem.precision, key.problem.layout, key.problem.align});
       }
       if (!known->second) continue;
       times_[size][*known->second] = {trial.timing.median_us, trial.outcome == Outcome::ok, std::move(trial.key)};
     }
   }
+}
+
+std::vector<std::size_t> MeasuredKernels::programs() const {
+  std::vector<std::size_t> programs;
+  for (const SampledKernel& kernel : kernels_) programs.push_back(kernel.program);
+  return programs;
 }
 
 double MeasuredKernels::best_us(std::size_t size) const {

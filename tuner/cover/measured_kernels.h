@@ -14,9 +14,10 @@
 
 namespace mmtune {
 
-/// A program for all sizes.
+/// A program for all sizes, and what its launch says of the configuration.
 struct SampledKernel {
   Candidate candidate;
+  std::size_t program = 0;  ///< a number that kernels of equal source share
   Precision precision;
   Layout layout;
   Alignment align;  ///< that it is rendered for
@@ -37,6 +38,9 @@ class MeasuredKernels {
   const std::vector<Problem>& problems() const { return problems_; }
   const std::vector<SampledKernel>& kernels() const { return kernels_; }
   const std::map<std::size_t, Time>& times(std::size_t size) const { return times_[size]; }
+
+  /// Of each kernel.
+  std::vector<std::size_t> programs() const;
 
   /// The shortest time for a size; infinite if there is none.
   double best_us(std::size_t size) const;

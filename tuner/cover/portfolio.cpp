@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace mmtune {
 
@@ -38,10 +39,16 @@ Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double lo
     }
   };
   summarise();
-  while (portfolio.kernels.size() < most && portfolio.mean_loss > loss) {
+  const auto program_of = [&](std::size_t kernel) {
+    return matrix.programs.empty() ? kernel : matrix.programs[kernel];
+  };
+  std::set<std::size_t> programs;
+  while (portfolio.mean_loss > loss) {
+    const bool is_full = programs.size() == most;
     double most_gain = 0;
     std::size_t chosen = matrix.kernels;
     for (std::size_t kernel = 0; kernel < matrix.kernels; ++kernel) {
+      if (is_full && !programs.contains(program_of(kernel))) continue;
       double gain = 0;
       for (std::size_t size = 0; size < sizes; ++size) {
         if (losses[size].empty() || !(losses[size][kernel] < now[size])) continue;
@@ -54,11 +61,13 @@ Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double lo
     }
     if (chosen == matrix.kernels) break;
     portfolio.kernels.push_back(chosen);
+    programs.insert(program_of(chosen));
     for (std::size_t size = 0; size < sizes; ++size) {
       if (!losses[size].empty()) now[size] = std::min(now[size], losses[size][chosen]);
     }
     summarise();
   }
+  portfolio.programs = programs.size();
   return portfolio;
 }
 

@@ -17,10 +17,22 @@ void ProgramSupply::order(std::size_t number, Program program) {
   } else if (const auto lost = setup_.lost.given_up(program.key.source_hash)) {
     ready_.push_back({number, std::move(program), lost->outcome,
                       fmt::format("NVRTC: no answer {} times; see `mmtune show --set-aside`", lost->losses)});
+  } else if (const Supplied* same = ready(program.key.source_hash)) {  // and not stored yet
+    program.binary = same->program.binary;
+    Supplied supplied{number, std::move(program), same->outcome, same->log};
+    ready_.push_back(std::move(supplied));
   } else {
     setup_.compiler.submit(number, program.source, target);
     compiling_.emplace(number, std::move(program));
   }
+}
+
+/// Of that source; null if there is none.
+const Supplied* ProgramSupply::ready(const std::string& source_hash) const {
+  const auto same = std::find_if(ready_.begin(), ready_.end(), [&](const Supplied& supplied) {
+    return supplied.program.key.source_hash == source_hash;
+  });
+  return same == ready_.end() ? nullptr : &*same;
 }
 
 std::optional<Supplied> ProgramSupply::next() {

@@ -39,6 +39,7 @@ class ProgramSupply {
 
  private:
   Supplied arrived(CompilePool::Result result);
+  const Supplied* ready(const std::string& source_hash) const;
 
   const TuningSetup& setup_;
   std::map<std::size_t, Program> compiling_;  ///< by number

@@ -132,14 +132,15 @@ struct MmaSync {
     const SharedSums shared = add_shared_sums(plan, sharers, tile_bytes);
     if (p.stream == 1) plan.steps.push_back(prepare_step(shared.flags));
     LaunchStep gemm;
-    gemm.grid.x = p.stream == 1 ? sharers : tiles_of_c(problem, p.bm, p.bn) * p.split;
+    gemm.grid = {.x = p.stream == 1 ? sharers : tiles_of_c(problem, p.bm, p.bn), .y = p.split};
     gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(p);
     gemm.args = blas_arguments();
-    gemm.args.insert(gemm.args.end(), {partial, shared.tiles, shared.flags});
+    gemm.args.insert(gemm.args.end(),
+                     {partial, shared.tiles, shared.flags, k_tiles_of_part(problem, p.split, bk(problem, p))});
     plan.steps.push_back(std::move(gemm));
-    if (p.split > 1) plan.steps.push_back(reduce_step(problem, partial));
+    add_reduce_step(plan, problem, partial, p.split);
     overlap_steps(plan, device);
     plan.work = estimate(problem, p, device);
     plan.work.kept_bytes = shared.kept_bytes;

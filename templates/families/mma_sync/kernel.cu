@@ -12,7 +12,7 @@
 // lie along m or n; others that do are read one by one. Where fewer than 4 bytes can be copied at once, and before
 // compute capability 8.0, operands pass through registers. What lies outside of A and B becomes zeros.
 //
-// SPLIT blocks share a tile's steps along k; their sums go to the workspace and are added by reduce() in a fixed order.
+// Blocks may share a tile's steps along k, as split.cuh says; reduce() adds their sums in a fixed order.
 //
 // STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
 // that do not fill a last wave are shared evenly by all: the block with a tile's first steps adds the others' sums to
@@ -26,6 +26,7 @@
 #include "mmtune/mma_tile.cuh"
 #include "mmtune/reduce.cuh"
 #include "mmtune/shares.cuh"
+#include "mmtune/split.cuh"
 
 using LoaderA = TileLoader<InputA, BM, !TRANSPOSE_A, VA>;
 using LoaderB = TileLoader<InputB, BN, TRANSPOSE_B, VB>;
@@ -198,9 +199,10 @@ struct Call {
   Scalar beta;
   Output* C;
   i64 ldc;
-  Accumulator* partial;  // SPLIT: [SPLIT][m][n]
+  Accumulator* partial;  // SPLIT = 0: [part][m][n]
   Accumulator* handed;   // STREAM: of every block a tile's sums that it hands over
   u32* flags;            // STREAM: whether it has
+  i64 k_tiles;           // of a part of a tile
 
   __device__ __forceinline__ HandedSums handed_by(int block) const {
     return HandedSums(handed + static_cast<i64>(block) * (BM * BN));
@@ -217,7 +219,7 @@ struct Call {
     multiply(sums, fetcher, k_length, position.row0, position.column0);
   }
 
-  // `part`: of SPLIT.
+  // `part`: of the tile's k.
   __device__ __forceinline__ void store(const Sums& sums, const TileIndex& tile, int part) const {
     const Position position;
     const int lane = threadIdx.x % 32;
@@ -230,7 +232,7 @@ struct Call {
 #pragma unroll
         for (int j = 0; j < 2 * PIECES_N; ++j) {
           const i64 column = tile.n * BN + position.column0 + 8 * j + 2 * (lane % 4);
-          if constexpr (SPLIT > 1) {
+          if constexpr (SPLIT == 0) {
             store_partial<2, VC>(partial + (part * m + row) * n + column, &sums[i][j][2 * r], n - column);
           } else {
             store_results<2, VC>(C + row * ldc + column, &sums[i][j][2 * r], alpha, beta,
@@ -244,13 +246,13 @@ struct Call {
 
 // STREAM = 0: one tile of C, or one part of its k.
 __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
-  const TileIndex tile = call.tile(blockIdx.x / SPLIT);
-  const int part = blockIdx.x % SPLIT;
-  const i64 share = ceil_div(ceil_div(call.k, BK), SPLIT) * BK;
-  const i64 k_begin = smaller(part * share, call.k);
+  const Share share = share_of_block();
+  const TileIndex tile = call.tile(share.tile);
+  const i64 k_length = call.k_tiles * BK;
+  const i64 k_begin = smaller(share.part * k_length, call.k);
   Sums sums;
-  call.sum_up(sums, shared, tile, k_begin, smaller(call.k - k_begin, share));
-  call.store(sums, tile, part);
+  call.sum_up(sums, shared, tile, k_begin, smaller(call.k - k_begin, k_length));
+  call.store(sums, tile, share.part);
 }
 
 // STREAM = 1: this block's share of tiles that are divided, then its whole tiles.
@@ -289,12 +291,13 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B, i64 ldb,
          Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<Accumulator*> partial, PerProduct<Accumulator*> sums,
-         PerProduct<u32*> flags) {
+         PerProduct<u32*> flags, i64 k_tiles) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   if constexpr (STREAM == 0) wait_for_previous();  // else the second step
-  if constexpr (SPLIT > 1) launch_dependents();
-  const Call call{m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags};
+  if constexpr (SPLIT == 0) launch_dependents();
+  const i64 k_tiles_of_block = k_tiles_of_part(ceil_div(k, BK), k_tiles);
+  const Call call{m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, k_tiles_of_block};
   if constexpr (STREAM == 1) {
     compute_stream(call, shared);
   } else {
@@ -309,6 +312,6 @@ extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
     reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
-           PerProduct<const Accumulator*> partial) {
-  if constexpr (SPLIT > 1) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
+           PerProduct<const Accumulator*> partial, i64 parts) {
+  if constexpr (SPLIT == 0) reduce_parts(m, n, alpha, beta, C, ldc, partial, static_cast<int>(parts));
 }

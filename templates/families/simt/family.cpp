@@ -28,7 +28,7 @@ struct Simt {
   static constexpr int kSlice = 1024;
 
   static constexpr std::int64_t kFewColumns = 8;  ///< of tiles: as many share a row of A as rows of GROUP share B
-  static constexpr int kPackTile = 32;            ///< rows and columns of a tile that one block of pack copies
+  static constexpr int kPackTile = 64;            ///< rows and columns of a tile that one block of pack copies
   static constexpr int kPackThreads = 256;        ///< of a block of pack
   static constexpr double kRegisterMargin = 12;   ///< by which wanted_registers() may be short
 
@@ -177,14 +177,15 @@ struct Simt {
 
     plan.steps.push_back(gemm_step(problem, p, device, a, b, sums));
     if (p.load == 2) add_maps(plan, plan.steps.back(), problem, p, a, b);
-    if (splits_to_workspace(p)) plan.steps.push_back(reduce_step(problem, sums.partial));
+    add_reduce_step(plan, problem, sums.partial, parts_in_workspace(p));
     overlap_steps(plan, device);
     plan.work = estimate(problem, p, device);
     plan.work.kept_bytes = sums.kept_bytes;
     return plan;
   }
 
-  static bool splits_to_workspace(const Params& p) { return p.split > 1 && p.reduce == 0; }
+  /// Of each tile's k, whose sums a step adds.
+  static int parts_in_workspace(const Params& p) { return p.reduce == 0 ? p.split : 1; }
 
   static std::vector<Constant> constants(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
@@ -220,7 +221,7 @@ struct Simt {
 
   static Sums add_sums(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device) {
     const std::int64_t sharers = p.stream == 1 ? resident_blocks(p, device) : 0;
-    const Arg partial = add_partial_sums(plan, problem, splits_to_workspace(p) ? p.split : 1);
+    const Arg partial = add_partial_sums(plan, problem, parts_in_workspace(p));
     const SharedSums shared = add_shared_sums(plan, sharers, 2 * tile_bytes(problem, p));
     return {.partial = partial, .tiles = shared.tiles, .flags = shared.flags, .kept_bytes = shared.kept_bytes};
   }
@@ -259,12 +260,14 @@ struct Simt {
   static LaunchStep gemm_step(const Problem& problem, const Params& p, const DeviceSpec& device, const MatrixArgs& a,
                               const MatrixArgs& b, const Sums& sums) {
     LaunchStep gemm;
-    gemm.grid.x = p.stream == 1 ? resident_blocks(p, device) : tiles_of_c(problem, p.bm, p.bn) * p.split;
+    gemm.grid.x =
+        p.stream == 1 ? resident_blocks(p, device) : tiles_of_c(problem, p.bm, p.bn) * (p.reduce == 1 ? p.split : 1);
+    gemm.grid.y = parts_in_workspace(p);
     gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(problem, p);
     gemm.args = blas_arguments(a, b);
-    gemm.args.insert(gemm.args.end(), {sums.partial, sums.tiles, sums.flags});
+    gemm.args.insert(gemm.args.end(), {sums.partial, sums.tiles, sums.flags, k_tiles_of_part(problem, p.split, p.bk)});
     if (p.reduce == 1) gemm.cluster.x = p.split;
     return gemm;
   }

@@ -22,8 +22,8 @@
 // workspace as [k][extent] with aligned rows: a pass over m*k + k*n elements that lets the m*n*k part take the fast
 // way.
 //
-// SPLIT blocks share one tile of C. They add their partial sums in a fixed order: REDUCE = 0 through the workspace and
-// the kernel reduce(), REDUCE = 1 as a cluster through distributed shared memory.
+// Blocks may share one tile of C, as split.cuh says. They add their partial sums in a fixed order: through the
+// workspace and the kernel reduce(), or as a cluster through distributed shared memory.
 //
 // STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
 // that do not fill a last wave are shared evenly by all: the block with a tile's first steps adds the others' sums to
@@ -40,10 +40,11 @@
 #include "mmtune/reduce.cuh"
 #include "mmtune/segment.cuh"
 #include "mmtune/shares.cuh"
+#include "mmtune/split.cuh"
 #include "mmtune/thread_tile.cuh"
 #include "mmtune/tma.cuh"
 
-constexpr bool CLUSTER = SPLIT > 1 && REDUCE == 1;
+constexpr bool CLUSTER = SPLIT > 1;
 constexpr bool COPIES_ASYNC = LOAD == 1 || LOAD == 3;
 
 // Padding keeps rows 16-byte aligned and moves the transposed stores of one warp to different banks.
@@ -193,9 +194,10 @@ struct Call {
   Scalar beta;
   Output* C;
   i64 ldc;
-  Accumulator* partial;  // SPLIT: [SPLIT][m][n]
+  Accumulator* partial;  // SPLIT = 0: [part][m][n]
   Accumulator* sums;     // STREAM: of every block a tile between two slices, then of every block one that it hands over
   u32* flags;            // STREAM: whether it has
+  i64 k_tiles;           // of a part of a tile
   const ProductMap* map_a;
   const ProductMap* map_b;
 
@@ -218,10 +220,9 @@ struct Call {
 
 // STREAM = 0: one tile of C, or one part of its k.
 __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
-  const int split = SPLIT > 1 ? blockIdx.x % SPLIT : 0;
-  const i64 share = ceil_div(ceil_div(call.k, BK), SPLIT);
-  const Segment segment(call.k, split * share, share);
-  const TileOfC output = call.output(blockIdx.x / SPLIT);
+  const Share share = share_of_block();
+  const Segment segment(call.k, share.part * call.k_tiles, call.k_tiles);
+  const TileOfC output = call.output(share.tile);
   Loaders loaders = call.loaders(output, segment.k_begin);
   const Position position;
   RingPosition ring;
@@ -230,8 +231,8 @@ __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
 
   if constexpr (CLUSTER) {
     reduce_cluster<SPLIT>(shared.partial, sum, position, output);
-  } else if constexpr (SPLIT > 1) {
-    store_partial_tile(sum, position, output, call.partial, split);
+  } else if constexpr (SPLIT == 0) {
+    store_partial_tile(sum, position, output, call.partial, share.part);
   } else {
     store_tile(sum, position, output);
   }
@@ -289,7 +290,7 @@ __device__ __forceinline__ void run(const Call& call) {
   }
   constexpr bool FIRST_STEP = PACK == 0 && STREAM == 0;
   if constexpr (FIRST_STEP) wait_for_previous();
-  if constexpr (SPLIT > 1 && REDUCE == 0) launch_dependents();
+  if constexpr (SPLIT == 0) launch_dependents();
   if constexpr (STREAM == 1) {
     compute_stream(call, shared);
   } else {
@@ -301,9 +302,10 @@ __device__ __forceinline__ void run(const Call& call) {
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B, i64 ldb,
          Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<Accumulator*> partial, PerProduct<Accumulator*> sums,
-         PerProduct<u32*> flags) {
+         PerProduct<u32*> flags, i64 k_tiles) {
   if constexpr (LOAD != 2) {
-    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, nullptr, nullptr});
+    const i64 k_tiles_of_block = k_tiles_of_part(ceil_div(k, BK), k_tiles);
+    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, k_tiles_of_block, nullptr, nullptr});
   }
 }
 
@@ -311,10 +313,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm_tma(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B,
              i64 ldb, Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<Accumulator*> partial,
-             PerProduct<Accumulator*> sums, PerProduct<u32*> flags, const __grid_constant__ ProductMap map_a,
-             const __grid_constant__ ProductMap map_b) {
+             PerProduct<Accumulator*> sums, PerProduct<u32*> flags, i64 k_tiles,
+             const __grid_constant__ ProductMap map_a, const __grid_constant__ ProductMap map_b) {
   if constexpr (LOAD == 2) {
-    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, &map_a, &map_b});
+    const i64 k_tiles_of_block = k_tiles_of_part(ceil_div(k, BK), k_tiles);
+    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, k_tiles_of_block, &map_a, &map_b});
   }
 }
 
@@ -348,6 +351,6 @@ extern "C" __global__ void __launch_bounds__(PACK_THREADS)
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
     reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
-           PerProduct<const Accumulator*> partial) {
-  if constexpr (SPLIT > 1 && REDUCE == 0) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
+           PerProduct<const Accumulator*> partial, i64 parts) {
+  if constexpr (SPLIT == 0) reduce_parts(m, n, alpha, beta, C, ldc, partial, static_cast<int>(parts));
 }

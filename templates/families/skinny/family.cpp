@@ -172,13 +172,13 @@ struct Skinny {
     const Arg partial = add_partial_sums(plan, problem, p.split);
 
     LaunchStep gemm;
-    gemm.grid.x = tiles(problem, p, shape) * p.split;
+    gemm.grid = {.x = tiles(problem, p, shape), .y = p.split};
     gemm.block.x = shape.threads;
     gemm.smem_bytes = shape.smem_bytes;
     gemm.args = blas_arguments();
-    gemm.args.push_back(partial);
+    gemm.args.insert(gemm.args.end(), {partial, k_tiles_of_part(problem, p.split, shape.bk)});
     plan.steps.push_back(std::move(gemm));
-    if (p.split > 1) plan.steps.push_back(reduce_step(problem, partial));
+    add_reduce_step(plan, problem, partial, p.split);
     overlap_steps(plan, device);
     plan.work = estimate(problem, p, shape);
     return plan;

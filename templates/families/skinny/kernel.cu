@@ -17,8 +17,8 @@
 //
 // The narrow operand passes through shared memory, widened, in two stages (NARROW = 0), or every thread loads its part
 // itself (NARROW = 1). Positions beyond C are clamped or zero: they feed only results that are never stored. Steps
-// beyond k are filled with zeros. SPLIT blocks share one tile's k and add their sums in a fixed order through the
-// workspace and the kernel reduce().
+// beyond k are filled with zeros. Blocks may share one tile's k, as split.cuh says, and add their sums in a fixed order
+// through the workspace and the kernel reduce().
 #include "mmtune/batch.cuh"
 #include "mmtune/dependent.cuh"
 #include "mmtune/reduce.cuh"
@@ -138,9 +138,9 @@ __device__ __forceinline__ void add_warps(Sums& sums, Shared& shared, const Lane
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B, i64 ldb,
-         Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<Accumulator*> partial) {
+         Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<Accumulator*> partial, i64 k_tiles) {
   wait_for_previous();
-  if constexpr (SPLIT > 1) launch_dependents();
+  if constexpr (SPLIT == 0) launch_dependents();
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
 
@@ -148,18 +148,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   // are a good part of what comes before the first load.
   const i64 few = SIDE == 0 ? m : n;
   const i64 extent = SIDE == 0 ? n : m;
-  u32 tile = blockIdx.x;
+  const Share share = share_of_block();
+  u32 tile = share.tile;
   u32 narrow_tile = 0;
-  u32 split = 0;
   if (few > FEW) {
     const u32 narrow_tiles = static_cast<u32>(ceil_div(few, FEW));
     narrow_tile = tile % narrow_tiles;
     tile /= narrow_tiles;
-  }
-  if constexpr (SPLIT > 1) {
-    const u32 wide_tiles = static_cast<u32>(ceil_div(extent, TILE));
-    split = tile / wide_tiles;
-    tile -= split * wide_tiles;
   }
   const i64 few0 = static_cast<i64>(narrow_tile) * FEW;
   const i64 wide0 = static_cast<i64>(tile) * TILE;
@@ -168,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const Operand<WideInput> wide{either<SIDE == 0>(B, A), SIDE == 0 ? ldb : lda, extent, wide0};
   const Operand<NarrowInput> narrow{either<SIDE == 0>(A, B), SIDE == 0 ? lda : ldb, few, few0};
   Sums sums = {};
-  multiply(sums, shared, wide, narrow, k, at, Part(k, split));
+  multiply(sums, shared, wide, narrow, k, at, Part(k, share.part, k_tiles));
   add_warps(sums, shared, at);
   if (at.k > 0) return;
 
@@ -182,8 +177,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
       if (!mine || e >= extent || few0 + j >= few) continue;
       const i64 row = SIDE == 0 ? few0 + j : e;
       const i64 column = SIDE == 0 ? e : few0 + j;
-      if constexpr (SPLIT > 1) {
-        partial[(split * m + row) * n + column] = sum;
+      if constexpr (SPLIT == 0) {
+        partial[(share.part * m + row) * n + column] = sum;
       } else {
         store_result(C + row * ldc + column, sum, alpha, beta);
       }
@@ -193,6 +188,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
     reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
-           PerProduct<const Accumulator*> partial) {
-  if constexpr (SPLIT > 1) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
+           PerProduct<const Accumulator*> partial, i64 parts) {
+  if constexpr (SPLIT == 0) reduce_parts(m, n, alpha, beta, C, ldc, partial, static_cast<int>(parts));
 }

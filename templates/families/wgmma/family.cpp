@@ -138,9 +138,10 @@ struct Wgmma {
     } else if (p.stream == 1) {
       plan.steps.push_back(prepare_step(shared.flags));
     }
-    const Arg partial = add_partial_sums(plan, problem, p.reduce == 1 ? 1 : p.split);
+    const int parts = p.reduce == 1 ? 1 : p.split;  // whose sums a step adds
+    const Arg partial = add_partial_sums(plan, problem, parts);
     plan.steps.push_back(gemm_step(plan, problem, p, device, a, b, partial, shared));
-    if (p.split > 1 && p.reduce == 0) plan.steps.push_back(reduce_step(problem, partial));
+    add_reduce_step(plan, problem, partial, parts);
     overlap_steps(plan, device);
     plan.may_spill = false;
     plan.work = estimate(problem, p, device);
@@ -263,7 +264,9 @@ struct Wgmma {
                  map_b,
                  map_c(plan, problem, p, map_a),
                  shared.tiles,
-                 shared.flags};
+                 shared.flags,
+                 Arg::number(p.split),
+                 k_tiles_of_part(problem, p.split, bk(problem))};
     return gemm;
   }
 

@@ -20,10 +20,10 @@
 // CLUSTER_M x CLUSTER_N blocks form a cluster: neighbours along m share a tile of B, along n one of A. Each fetches a
 // part of what is shared and sends it to all that need it.
 //
-// Blocks are persistent: as many as the GPU has room for take tiles in turn, in the order of index.cuh. SPLIT > 1
-// divides the steps along k; the parts' sums go to the workspace and are added by reduce() in a fixed order. With
-// REDUCE = 1 a cluster of SPLIT blocks has the parts of one tile, and each adds an equal share of every thread's sums,
-// in the same order, which the others have written to its shared memory.
+// Blocks are persistent: as many as the GPU has room for take tiles in turn, in the order of index.cuh, or parts of a
+// tile's steps along k, as split.cuh says, whose sums reduce() adds in a fixed order. With REDUCE = 1 a cluster of
+// SPLIT blocks has the parts of one tile, and each adds an equal share of every thread's sums, in the same order, which
+// the others have written to its shared memory.
 //
 // STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
 // that fill no wave are divided among all of them along k (shares.cuh). The block that has the first steps of a tile
@@ -51,7 +51,7 @@
 
 // Barriers of the block besides 0, at which the stages are made known: where a consumer of PINGPONG waits for its turn.
 constexpr int FIRST_TURN = FIRST_STORE + CONSUMERS;
-constexpr bool HAS_REDUCE = SPLIT > 1 && REDUCE == 0;  // a step that follows this one
+constexpr bool HAS_REDUCE = SPLIT == 0;  // a step that follows this one
 
 // STREAM = 1: hands over the sums of a tile that begins elsewhere, or adds what others hand over of this one. Whether
 // this consumer is to finish the tile.
@@ -112,7 +112,7 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
     const int column = work.column + (SWAP == 1 ? first_row : 0);
     if constexpr (REDUCE == 1) {
       reduce_parts_in_cluster(call, shared, sums, row, column, work.part);
-    } else if constexpr (SPLIT > 1) {
+    } else if constexpr (SPLIT == 0) {
       store_part(call.target, call.partial, sums, row, column, work.part);
     } else {
       finish<Role::COLUMNS>(call.target, call.alpha, call.beta, shared.c[consumer], sums, row, column);
@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
          PerProduct<Accumulator*> partial, const __grid_constant__ ProductMap map_a,
          const __grid_constant__ ProductMap map_b, const __grid_constant__ ProductMap map_c,
-         PerProduct<Accumulator*> handed, PerProduct<u32*> flags) {
+         PerProduct<Accumulator*> handed, PerProduct<u32*> flags, i64 parts, i64 k_tiles) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Call call{static_cast<int>(m),
@@ -143,7 +143,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                   &map_a,
                   &map_b,
                   handed,
-                  flags};
+                  flags,
+                  SPLIT == 0 ? static_cast<int>(parts) : SPLIT,
+                  static_cast<int>(k_tiles_of_part((k + BK - 1) / BK, k_tiles))};
   constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the thread that fills stages
   constexpr int READY = PRODUCER + WARP;           // threads that must know the stages' barriers
   if (threadIdx.x == PRODUCER) {
@@ -218,6 +220,6 @@ extern "C" __global__ void __launch_bounds__(PACK_THREADS)
 
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
     reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
-           PerProduct<const Accumulator*> partial) {
-  if constexpr (HAS_REDUCE) reduce_parts<SPLIT>(m, n, alpha, beta, C, ldc, partial);
+           PerProduct<const Accumulator*> partial, i64 parts) {
+  if constexpr (SPLIT == 0) reduce_parts(m, n, alpha, beta, C, ldc, partial, static_cast<int>(parts));
 }

@@ -100,7 +100,7 @@ ExitCode run_cover(const CoverVerbOptions& options) {
   print(kernels_table(summary.kernels), options);
   log::warning(
       "{}: {} kernels for {} sizes, {:.1f} % slower than the fastest of all candidates on average, {:.1f} % at worst",
-      to_string(evidence_of(cover_options.session.devices.front())), summary.kernels.size(), summary.sample.sizes,
+      to_string(evidence_of(cover_options.session.devices.front())), summary.programs, summary.sample.sizes,
       100 * summary.sample.mean, 100 * summary.sample.worst);
   log::warning(
       "other sizes: expected to be {:.1f} % slower than if tuned on average, {:.1f} % at worst ({} sizes held out)",
@@ -126,7 +126,7 @@ Verb mmtune_verb_cover() {
       "Cover",
       {{.names = "--kernels",
         .value = "NUMBER",
-        .help = "at most so many kernels, 1 to 1000",
+        .help = "at most so many kernels, 1 to 1000; with different values of SPLIT one counts once",
         .target = number_target(options->kernels, 1, 1000)},
        {.names = "--loss",
         .value = "PERCENT",

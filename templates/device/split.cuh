@@ -1,0 +1,25 @@
+// How the blocks that share a tile of C divide its steps along k. Needs the rendered constant SPLIT.
+//
+// SPLIT = 1: they do not. SPLIT > 1: so many blocks of a cluster. SPLIT = 0: as many as the launch says, whose sums go
+// to the workspace and are added by reduce(): one program for all numbers. Where a block has one part of one tile, the
+// grid's second coordinates are the parts then: a division would take a good part of what comes before the first load.
+#pragma once
+
+#include "mmtune/index.cuh"
+
+struct Share {
+  u32 tile;  // of C, by number
+  u32 part;  // of its steps along k
+};
+
+// This block's, of those that have one part of one tile each.
+__device__ __forceinline__ Share share_of_block() {
+  if constexpr (SPLIT > 1) return {blockIdx.x / SPLIT, blockIdx.x % SPLIT};
+  return {blockIdx.x, SPLIT == 0 ? blockIdx.y : 0};
+}
+
+// How many of a tile's `k_tiles` a part has; the last ones may have fewer or none. What the launch says counts where
+// SPLIT = 0.
+__device__ __forceinline__ i64 k_tiles_of_part(i64 k_tiles, i64 at_launch) {
+  return SPLIT == 0 ? at_launch : ceil_div(k_tiles, SPLIT > 1 ? SPLIT : 1);
+}
