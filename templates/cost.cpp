@@ -39,7 +39,7 @@ constexpr int kGpcSms = 18;                    // of a GPC, in which a cluster l
 constexpr double kLaunchUs = 1.9;              // of the first kernel
 constexpr double kNextLaunchUs = 0.6;          // of one that follows in the same graph: measured on an H200
 constexpr double kCopyUs = 3;                  // of one that copies operands element by element, besides,
-constexpr double kCopyBytesPerClock = 10;      // and what it reads and writes, of an SM
+constexpr double kCopyBytesPerClock = 20;      // and what it reads and writes, of an SM
 
 /// What a way of fetching reaches.
 struct FetchRates {

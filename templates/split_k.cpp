@@ -1,6 +1,8 @@
 #include "templates/split_k.h"
 
+#include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "templates/dtype.h"
@@ -23,12 +25,19 @@ Arg k_tiles_of_part(const Problem& problem, int parts, int bk) {
   return Arg::number(ceil_div(ceil_div(problem.k, bk), parts));
 }
 
+Extent3 grid_of(std::int64_t blocks, int parts) {
+  if (parts == 1) return {.x = blocks};
+  return {.x = parts, .y = static_cast<int>(std::min<std::int64_t>(blocks / parts, std::numeric_limits<int>::max()))};
+}
+
 void add_reduce_step(LaunchPlan& plan, const Problem& problem, Arg partial, int parts) {
   if (parts == 1) return;
   plan.constants.push_back({kSplit, kSplitAtLaunch});
   LaunchStep step;
   step.kernel = "reduce";
-  step.grid.x = ceil_div(problem.m * problem.n, kReduceThreads);
+  constexpr int kOwnBytes = 16;  // of a thread
+  const int own = kOwnBytes / traits(problem.precision).accumulator.bytes;
+  step.grid.x = ceil_div(problem.m * problem.n, std::int64_t{kReduceThreads} * own);
   step.block.x = kReduceThreads;
   step.args = {Arg::extent(Extent::m),
                Arg::extent(Extent::n),

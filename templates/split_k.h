@@ -16,8 +16,8 @@ inline constexpr std::string_view kSplit = "SPLIT";
 /// templates/device/split.cuh.
 inline constexpr int kSplitAtLaunch = 0;
 
-/// Threads of a block of the kernel reduce(), and the results that it makes; rendered as REDUCE_THREADS.
-inline constexpr int kReduceThreads = 256;
+/// Threads of a block of the kernel reduce(), each of which adds 16 bytes of sums; rendered as REDUCE_THREADS.
+inline constexpr int kReduceThreads = 128;
 
 /// The k of each of so many tiles is worth sharing among a power of two of blocks, one of which is never far from the
 /// best, and among another number where these leave at most a tenth of the places free that their waves have.
@@ -28,6 +28,9 @@ Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts);
 
 /// What gemm gets to know of the parts: how many stages of `bk` steps along k each has.
 Arg k_tiles_of_part(const Problem& problem, int parts, int bk);
+
+/// Of blocks that have one of so many parts of a tile each, whose sums a step adds; see templates/device/split.cuh.
+Extent3 grid_of(std::int64_t blocks, int parts);
 
 /// Appends the step that adds more than one part: reduce(m, n, alpha, beta, C, ldc, partial, parts), see
 /// templates/device/reduce.cuh. Their number is not rendered.

@@ -2,61 +2,67 @@
 // Accumulator and Scalar.
 #pragma once
 
+#include "mmtune/access.cuh"
 #include "mmtune/dependent.cuh"
 #include "mmtune/index.cuh"
 
-// Adds the next TERMS of an element's partial sums, which lie `stride` apart; all are under way at once.
-template <int TERMS>
-__device__ __forceinline__ void add_parts(Accumulator& sum, const Accumulator*& next, i64 stride) {
-  Accumulator terms[TERMS];
+// What a block adds: as many results as its threads have 16 bytes of sums.
+constexpr int REDUCE_OWN = 16 / sizeof(Accumulator);  // results of a thread
+constexpr int REDUCE_BLOCK = REDUCE_OWN * REDUCE_THREADS;
+
+// Adds the `parts` partial sums of a thread's results, partial[part][m][n], in order: the same bits every time. A
+// thread has neighbours, which are read at once, or results REDUCE_THREADS apart.
+template <bool NEIGHBOURS>
+__device__ __forceinline__ void reduce_own(i64 m, i64 n, Scalar alpha, Scalar beta, Output* C, i64 ldc,
+                                           const Accumulator* partial, int parts) {
+  constexpr int AT_ONCE = 8;  // parts under way
+  constexpr int STEP = NEIGHBOURS ? 1 : REDUCE_THREADS;
+  const i64 results = m * n;
+  const i64 first = static_cast<i64>(blockIdx.x) * REDUCE_BLOCK + threadIdx.x * (NEIGHBOURS ? REDUCE_OWN : 1);
+  Output* c[REDUCE_OWN];  // divisions take time, meanwhile
 #pragma unroll
-  for (int i = 0; i < TERMS; ++i) {
-    terms[i] = *next;
-    next += stride;
+  for (int i = 0; i < REDUCE_OWN; ++i) {
+    const i64 at = NEIGHBOURS ? first : first + i * STEP;
+    const i64 row = at / n;
+    c[i] = C + row * ldc + (at - row * n) + (NEIGHBOURS ? i : 0);
+  }
+  const Accumulator* next = partial + first;
+  wait_for_previous();
+  Accumulator sums[REDUCE_OWN] = {};
+#pragma unroll 1
+  for (; parts > 0; parts -= AT_ONCE) {
+    Accumulator terms[AT_ONCE][REDUCE_OWN];
+#pragma unroll
+    for (int p = 0; p < AT_ONCE; ++p) {
+      if constexpr (NEIGHBOURS) {
+        const auto four = load_if<REDUCE_OWN>(p < parts && first < results, next);
+#pragma unroll
+        for (int i = 0; i < REDUCE_OWN; ++i) terms[p][i] = four.at[i];
+      } else {
+#pragma unroll
+        for (int i = 0; i < REDUCE_OWN; ++i) {
+          terms[p][i] = load_if<1>(p < parts && first + i * STEP < results, next + i * STEP).at[0];
+        }
+      }
+      next += results;
+    }
+#pragma unroll
+    for (int p = 0; p < AT_ONCE; ++p) {
+#pragma unroll
+      for (int i = 0; i < REDUCE_OWN; ++i) sums[i] += terms[p][i];
+    }
   }
 #pragma unroll
-  for (int i = 0; i < TERMS; ++i) sum += terms[i];
+  for (int i = 0; i < REDUCE_OWN; ++i) {
+    if (first + i * STEP < results) store_result(c[i], sums[i], alpha, beta);
+  }
 }
 
-// Adds the partial sums of every element of C, partial[parts][m][n], in order: the same bits every time. One thread an
-// element, in blocks of REDUCE_THREADS.
 __device__ __forceinline__ void reduce_parts(i64 m, i64 n, Scalar alpha, Scalar beta, Output* C, i64 ldc,
                                              const Accumulator* partial, int parts) {
-  constexpr int AT_ONCE = 8;
-  const i64 index = static_cast<i64>(blockIdx.x) * REDUCE_THREADS + threadIdx.x;
-  if (index >= m * n) return;
-  Output* const c = C + index / n * ldc + index % n;  // a division takes time, meanwhile
-  const Accumulator* next = partial + index;
-  const i64 stride = m * n;
-  wait_for_previous();
-  Accumulator sum = static_cast<Accumulator>(-0.0);  // which changes nothing that is added to it
-#pragma unroll 1
-  for (; parts >= 2 * AT_ONCE; parts -= 2 * AT_ONCE) add_parts<2 * AT_ONCE>(sum, next, stride);
-  if (parts >= AT_ONCE) add_parts<AT_ONCE>(sum, next, stride);
-  switch (parts % AT_ONCE) {
-    case 1:
-      add_parts<1>(sum, next, stride);
-      break;
-    case 2:
-      add_parts<2>(sum, next, stride);
-      break;
-    case 3:
-      add_parts<3>(sum, next, stride);
-      break;
-    case 4:
-      add_parts<4>(sum, next, stride);
-      break;
-    case 5:
-      add_parts<5>(sum, next, stride);
-      break;
-    case 6:
-      add_parts<6>(sum, next, stride);
-      break;
-    case 7:
-      add_parts<7>(sum, next, stride);
-      break;
-    default:
-      break;
+  if (n % REDUCE_OWN == 0) {  // neighbours are in one row, and aligned
+    reduce_own<true>(m, n, alpha, beta, C, ldc, partial, parts);
+  } else {
+    reduce_own<false>(m, n, alpha, beta, C, ldc, partial, parts);
   }
-  store_result(c, sum, alpha, beta);
 }

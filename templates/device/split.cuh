@@ -1,8 +1,9 @@
 // How the blocks that share a tile of C divide its steps along k. Needs the rendered constant SPLIT.
 //
 // SPLIT = 1: they do not. SPLIT > 1: so many blocks of a cluster. SPLIT = 0: as many as the launch says, whose sums go
-// to the workspace and are added by reduce(): one program for all numbers. Where a block has one part of one tile, the
-// grid's second coordinates are the parts then: a division would take a good part of what comes before the first load.
+// to the workspace and are added by reduce(): one program for all numbers. Where a block has one part of one tile, its
+// coordinates are part and tile then: a division would take a good part of what comes before the first load. Parts of
+// a tile are neighbours, which was measured to be faster than neighbouring tiles.
 #pragma once
 
 #include "mmtune/index.cuh"
@@ -15,7 +16,8 @@ struct Share {
 // This block's, of those that have one part of one tile each.
 __device__ __forceinline__ Share share_of_block() {
   if constexpr (SPLIT > 1) return {blockIdx.x / SPLIT, blockIdx.x % SPLIT};
-  return {blockIdx.x, SPLIT == 0 ? blockIdx.y : 0};
+  if constexpr (SPLIT == 0) return {blockIdx.y, blockIdx.x};
+  return {blockIdx.x, 0};
 }
 
 // How many of a tile's `k_tiles` a part has; the last ones may have fewer or none. What the launch says counts where

@@ -132,7 +132,7 @@ struct MmaSync {
     const SharedSums shared = add_shared_sums(plan, sharers, tile_bytes);
     if (p.stream == 1) plan.steps.push_back(prepare_step(shared.flags));
     LaunchStep gemm;
-    gemm.grid = {.x = p.stream == 1 ? sharers : tiles_of_c(problem, p.bm, p.bn), .y = p.split};
+    gemm.grid = grid_of(p.stream == 1 ? sharers : tiles_of_c(problem, p.bm, p.bn) * p.split, p.split);
     gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(p);

@@ -260,9 +260,8 @@ struct Simt {
   static LaunchStep gemm_step(const Problem& problem, const Params& p, const DeviceSpec& device, const MatrixArgs& a,
                               const MatrixArgs& b, const Sums& sums) {
     LaunchStep gemm;
-    gemm.grid.x =
-        p.stream == 1 ? resident_blocks(p, device) : tiles_of_c(problem, p.bm, p.bn) * (p.reduce == 1 ? p.split : 1);
-    gemm.grid.y = parts_in_workspace(p);
+    const std::int64_t blocks = p.stream == 1 ? resident_blocks(p, device) : tiles_of_c(problem, p.bm, p.bn) * p.split;
+    gemm.grid = grid_of(blocks, parts_in_workspace(p));
     gemm.resident = p.stream == 1;
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(problem, p);

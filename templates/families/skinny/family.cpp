@@ -172,7 +172,7 @@ struct Skinny {
     const Arg partial = add_partial_sums(plan, problem, p.split);
 
     LaunchStep gemm;
-    gemm.grid = {.x = tiles(problem, p, shape), .y = p.split};
+    gemm.grid = grid_of(tiles(problem, p, shape) * p.split, p.split);
     gemm.block.x = shape.threads;
     gemm.smem_bytes = shape.smem_bytes;
     gemm.args = blas_arguments();
