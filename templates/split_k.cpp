@@ -35,9 +35,7 @@ void add_reduce_step(LaunchPlan& plan, const Problem& problem, Arg partial, int 
   plan.constants.push_back({kSplit, kSplitAtLaunch});
   LaunchStep step;
   step.kernel = "reduce";
-  constexpr int kOwnBytes = 16;  // of a thread
-  const int own = kOwnBytes / traits(problem.precision).accumulator.bytes;
-  step.grid.x = ceil_div(problem.m * problem.n, std::int64_t{kReduceThreads} * own);
+  step.grid.x = ceil_div(problem.m * problem.n, kReduceThreads);
   step.block.x = kReduceThreads;
   step.args = {Arg::extent(Extent::m),
                Arg::extent(Extent::n),

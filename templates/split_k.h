@@ -16,8 +16,8 @@ inline constexpr std::string_view kSplit = "SPLIT";
 /// templates/device/split.cuh.
 inline constexpr int kSplitAtLaunch = 0;
 
-/// Threads of a block of the kernel reduce(), each of which adds 16 bytes of sums; rendered as REDUCE_THREADS.
-inline constexpr int kReduceThreads = 128;
+/// Threads of a block of the kernel reduce(), and the results that it makes; rendered as REDUCE_THREADS.
+inline constexpr int kReduceThreads = 256;
 
 /// The k of each of so many tiles is worth sharing among a power of two of blocks, one of which is never far from the
 /// best, and among another number where these leave at most a tenth of the places free that their waves have.

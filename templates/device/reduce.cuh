@@ -2,67 +2,75 @@
 // Accumulator and Scalar.
 #pragma once
 
-#include "mmtune/access.cuh"
 #include "mmtune/dependent.cuh"
 #include "mmtune/index.cuh"
 
-// What a block adds: as many results as its threads have 16 bytes of sums.
-constexpr int REDUCE_OWN = 16 / sizeof(Accumulator);  // results of a thread
-constexpr int REDUCE_BLOCK = REDUCE_OWN * REDUCE_THREADS;
+// Where a thread finds the partial sums of its result of C, partial[part][m][n], and stores it.
+struct Reduction {
+  Output* c;
+  const Accumulator* next;  // of the parts
+  i64 stride;               // from one to the next
+  Scalar alpha, beta;
 
-// Adds the `parts` partial sums of a thread's results, partial[part][m][n], in order: the same bits every time. A
-// thread has neighbours, which are read at once, or results REDUCE_THREADS apart.
-template <bool NEIGHBOURS>
-__device__ __forceinline__ void reduce_own(i64 m, i64 n, Scalar alpha, Scalar beta, Output* C, i64 ldc,
-                                           const Accumulator* partial, int parts) {
-  constexpr int AT_ONCE = 8;  // parts under way
-  constexpr int STEP = NEIGHBOURS ? 1 : REDUCE_THREADS;
-  const i64 results = m * n;
-  const i64 first = static_cast<i64>(blockIdx.x) * REDUCE_BLOCK + threadIdx.x * (NEIGHBOURS ? REDUCE_OWN : 1);
-  Output* c[REDUCE_OWN];  // divisions take time, meanwhile
+  // The sum of the next COUNT parts and what is there already; all are under way at once.
+  template <int COUNT>
+  __device__ __forceinline__ void add(Accumulator& sum) {
+    Accumulator terms[COUNT];
 #pragma unroll
-  for (int i = 0; i < REDUCE_OWN; ++i) {
-    const i64 at = NEIGHBOURS ? first : first + i * STEP;
-    const i64 row = at / n;
-    c[i] = C + row * ldc + (at - row * n) + (NEIGHBOURS ? i : 0);
+    for (int i = 0; i < COUNT; ++i) terms[i] = next[i * stride];
+    next += COUNT * stride;
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) sum += terms[i];
   }
-  const Accumulator* next = partial + first;
+};
+
+// All of so few parts. It waits for them itself, so that a processor has found this code before they are there.
+template <int PARTS>
+__device__ __forceinline__ void reduce_few(Reduction reduction) {
   wait_for_previous();
-  Accumulator sums[REDUCE_OWN] = {};
-#pragma unroll 1
-  for (; parts > 0; parts -= AT_ONCE) {
-    Accumulator terms[AT_ONCE][REDUCE_OWN];
-#pragma unroll
-    for (int p = 0; p < AT_ONCE; ++p) {
-      if constexpr (NEIGHBOURS) {
-        const auto four = load_if<REDUCE_OWN>(p < parts && first < results, next);
-#pragma unroll
-        for (int i = 0; i < REDUCE_OWN; ++i) terms[p][i] = four.at[i];
-      } else {
-#pragma unroll
-        for (int i = 0; i < REDUCE_OWN; ++i) {
-          terms[p][i] = load_if<1>(p < parts && first + i * STEP < results, next + i * STEP).at[0];
-        }
-      }
-      next += results;
-    }
-#pragma unroll
-    for (int p = 0; p < AT_ONCE; ++p) {
-#pragma unroll
-      for (int i = 0; i < REDUCE_OWN; ++i) sums[i] += terms[p][i];
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < REDUCE_OWN; ++i) {
-    if (first + i * STEP < results) store_result(c[i], sums[i], alpha, beta);
-  }
+  Accumulator sum = {};
+  reduction.add<PARTS>(sum);
+  store_result(reduction.c, sum, reduction.alpha, reduction.beta);
 }
 
+__device__ __forceinline__ void reduce_many(Reduction reduction, int parts) {
+  constexpr int AT_ONCE = 16;
+  wait_for_previous();
+  Accumulator sum = {};
+#pragma unroll 1
+  for (; parts >= AT_ONCE; parts -= AT_ONCE) reduction.add<AT_ONCE>(sum);
+#pragma unroll 1
+  for (; parts >= 4; parts -= 4) reduction.add<4>(sum);
+#pragma unroll 1
+  for (; parts > 0; --parts) reduction.add<1>(sum);
+  store_result(reduction.c, sum, reduction.alpha, reduction.beta);
+}
+
+// Adds the partial sums of every element of C in order: the same bits every time. One thread an element, in blocks of
+// REDUCE_THREADS.
 __device__ __forceinline__ void reduce_parts(i64 m, i64 n, Scalar alpha, Scalar beta, Output* C, i64 ldc,
                                              const Accumulator* partial, int parts) {
-  if (n % REDUCE_OWN == 0) {  // neighbours are in one row, and aligned
-    reduce_own<true>(m, n, alpha, beta, C, ldc, partial, parts);
-  } else {
-    reduce_own<false>(m, n, alpha, beta, C, ldc, partial, parts);
+  const i64 index = static_cast<i64>(blockIdx.x) * REDUCE_THREADS + threadIdx.x;
+  if (index >= m * n) return;
+  const Reduction reduction{C + index / n * ldc + index % n, partial + index, m * n, alpha, beta};
+  switch (parts) {
+    case 2:
+      return reduce_few<2>(reduction);
+    case 3:
+      return reduce_few<3>(reduction);
+    case 4:
+      return reduce_few<4>(reduction);
+    case 5:
+      return reduce_few<5>(reduction);
+    case 6:
+      return reduce_few<6>(reduction);
+    case 7:
+      return reduce_few<7>(reduction);
+    case 8:
+      return reduce_few<8>(reduction);
+    case 12:
+      return reduce_few<12>(reduction);
+    default:
+      return reduce_many(reduction, parts);
   }
 }

@@ -28,7 +28,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int PROMOTE = 0;
 [[maybe_unused]] constexpr int BLOCKS = 0;
 [[maybe_unused]] constexpr int PREPARE_THREADS = 256;
-[[maybe_unused]] constexpr int REDUCE_THREADS = 128;
+[[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int THREADS = 128;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 24576;  // dynamic shared memory per block
 #line 1 "templates/families/mma_sync/kernel.cu"

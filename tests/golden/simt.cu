@@ -40,7 +40,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int PACK_THREADS = 256;
 [[maybe_unused]] constexpr int PACK_SMEM_BYTES = 16640;
 [[maybe_unused]] constexpr int PREPARE_THREADS = 256;
-[[maybe_unused]] constexpr int REDUCE_THREADS = 128;
+[[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int THREADS = 128;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 8576;  // dynamic shared memory per block
 #line 1 "templates/families/simt/kernel.cu"

@@ -27,7 +27,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int NARROW_VEC = 1;
 [[maybe_unused]] constexpr int TILE = 128;
 [[maybe_unused]] constexpr int BK = 32;
-[[maybe_unused]] constexpr int REDUCE_THREADS = 128;
+[[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int THREADS = 256;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 32768;  // dynamic shared memory per block
 #line 1 "templates/families/skinny/kernel.cu"

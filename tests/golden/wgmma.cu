@@ -42,7 +42,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int PACK_TILE = 64;
 [[maybe_unused]] constexpr int PACK_SMEM_BYTES = 0;
 [[maybe_unused]] constexpr int PREPARE_THREADS = 256;
-[[maybe_unused]] constexpr int REDUCE_THREADS = 128;
+[[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int THREADS = 384;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 230400;  // dynamic shared memory per block
 #line 1 "templates/families/wgmma/kernel.cu"
