@@ -10,6 +10,7 @@
 
 #include "templates/cost.h"
 #include "templates/families.h"
+#include "templates/split_k.h"
 
 namespace mmtune {
 
@@ -26,6 +27,12 @@ Problem without_alignment(Problem problem) {
 Problem rendered_for(const Entry& entry, Problem problem) {
   problem.align = entry.problem.align;
   return problem;
+}
+
+/// The configuration with another one's SPLIT, if that has a position.
+Config with_split_of(Config config, const Config& other, std::optional<std::size_t> position) {
+  if (position && *position < other.settings().size()) config.set(*position, other.settings()[*position].value);
+  return config;
 }
 
 // One program for all sizes and alignments of a precision and layout.
@@ -75,7 +82,8 @@ void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
     const Tuned& other = entries_[variants_[variant].first];
     if (other.problem.align != entry.problem.align) return false;
     if (other.kernel == entry.kernel) return true;
-    return other.kernel->binary_hash == entry.kernel->binary_hash && other.kernel->config == entry.kernel->config;
+    if (other.kernel->binary_hash != entry.kernel->binary_hash) return false;
+    return with_split_of(other.kernel->config, entry.kernel->config, variants_[variant].split) == entry.kernel->config;
   };
   if (const auto found = known.find(entry.kernel.get()); found != known.end() && is_same(found->second)) {
     entry.variant = found->second;
@@ -91,6 +99,7 @@ void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
     const KernelModel model(*kernel.family, kernel.config, entry.problem, device_, kernel.registers);
     variants_.push_back({number, static_cast<std::uint32_t>(group.variants.size()), group.number_of(model),
                          plan_of(entry, entry.problem).needs});
+    if (model.splits_at_launch()) variants_.back().split = split_position(*kernel.family);
     group.variants.push_back(entry.variant);
   }
   known[entry.kernel.get()] = entry.variant;
@@ -111,8 +120,14 @@ LaunchPlan DispatchTable::plan_of(const Entry& entry, const Problem& problem) co
   return entry.kernel->family->plan(rendered_for(entry, problem), entry.kernel->config, device_);
 }
 
-double DispatchTable::model_us(const Variant& variant, const Problem& problem) const {
-  return group(problem).models[variant.model].time_us(problem, device_);
+/// As the entry has it.
+double DispatchTable::model_us(const Variant& variant, const Entry& entry, const Problem& problem) const {
+  return group(problem).models[variant.model].time_us(problem, device_, 1, parts_of(variant, entry));
+}
+
+/// SPLIT where it comes with the launch, else 0.
+int DispatchTable::parts_of(const Variant& variant, const Entry& entry) {
+  return variant.split ? entry.kernel->config.settings()[*variant.split].value : 0;
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::exact(const Problem& problem) const {
@@ -129,20 +144,28 @@ std::optional<DispatchTable::Candidate> DispatchTable::exact(const Problem& prob
   if (best == nullptr) return std::nullopt;
   auto plan = best->kernel->family->legal_plan(rendered_for(*best, problem), best->kernel->config, device_);
   if (!plan) return std::nullopt;
-  return Candidate{best, *std::move(plan)};
+  return Candidate{best, best->kernel->config, *std::move(plan)};
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Tuned& entry, const Problem& problem) const {
-  return candidate(entry, needs(entry), problem);
+  return candidate(entry, entry.kernel->config, needs(entry), problem);
 }
 
-std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Entry& entry, const Alignment& needs,
-                                                                 const Problem& problem) const {
+std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Weighed& weighed, const Problem& problem) const {
+  const Variant& variant = variants_[weighed.variant];
+  const Tuned& entry = entries_[variant.first];
+  Config config = entry.kernel->config;
+  if (variant.split && weighed.parts > 0) config.set(*variant.split, weighed.parts);
+  return candidate(entry, std::move(config), variant.needs, problem);
+}
+
+std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Entry& entry, Config config,
+                                                                 const Alignment& needs, const Problem& problem) const {
   if (!satisfies(problem.align, needs)) return std::nullopt;
-  auto plan = entry.kernel->family->legal_plan(rendered_for(entry, problem), entry.kernel->config, device_);
+  auto plan = entry.kernel->family->legal_plan(rendered_for(entry, problem), config, device_);
   if (!plan) return std::nullopt;
   if (plan->workspace.bytes() > device_.memory_bytes / kWorkspaceShare) return std::nullopt;
-  return Candidate{&entry, *std::move(plan)};
+  return Candidate{&entry, std::move(config), *std::move(plan)};
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::nearest(const Problem& problem) const {
@@ -163,9 +186,10 @@ Choice DispatchTable::make(Match match, Candidate candidate, double expected_us,
   Choice choice;
   choice.match = match;
   choice.family = entry.kernel->family;
-  choice.config = entry.kernel->config;
   choice.align = entry.problem.align;
-  choice.plan = problem.k > 0 ? std::move(candidate.plan) : plan_of(entry, problem);  // the model was asked for a depth
+  choice.plan = problem.k > 0 ? std::move(candidate.plan)  // the model was asked for a depth
+                              : choice.family->plan(rendered_for(entry, problem), candidate.config, device_);
+  choice.config = std::move(candidate.config);
   choice.binary_hash = entry.kernel->binary_hash;
   choice.expected_us = expected_us;
   choice.measured = match == Match::exact && entry.measured;
@@ -194,11 +218,11 @@ std::optional<Choice> DispatchTable::recompiled(const Problem& given) const {
     const Entry& entry = entries_[*number];
     Entry adapted = entry;
     adapted.problem.align = problem.align;
-    auto found = candidate(adapted, plan_of(adapted, adapted.problem).needs, problem);
+    auto found = candidate(adapted, adapted.kernel->config, plan_of(adapted, adapted.problem).needs, problem);
     if (!found) continue;
     // What was measured, scaled as the model says.
     const Variant& variant = variants_[entries_[*number].variant];
-    const double scale = model_us(variant, problem) / model_us(variant, entry.problem);
+    const double scale = model_us(variant, entry, problem) / model_us(variant, entry, entry.problem);
     const double expected_us = std::isfinite(scale) ? entry.median_us * scale : entry.median_us;
     Choice choice = make(Match::nearest, *std::move(found), expected_us, given,
                          fmt::format("configuration of the nearest tuned size {}, compiled for this alignment",

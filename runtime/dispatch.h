@@ -145,12 +145,13 @@ class DispatchTable {
     std::uint32_t variant = 0;
     std::uint32_t next = kNone;  ///< entry in the same bucket
   };
-  /// A kernel rendered for an alignment.
+  /// A kernel rendered for an alignment; with whatever SPLIT, where that comes with the launch.
   struct Variant {
     std::uint32_t first = 0;   ///< entry that has it
     std::uint32_t number = 0;  ///< among the variants of its group
     std::uint32_t model = 0;   ///< among the models of its group
     Alignment needs;
+    std::optional<std::size_t> split = {};  ///< position of SPLIT, where it comes with the launch
   };
   struct Group {
     NearestSizes sizes;
@@ -163,10 +164,12 @@ class DispatchTable {
   };
   struct Candidate {
     const Entry* entry;
+    Config config;  ///< the entry's, but for SPLIT
     LaunchPlan plan;
   };
   struct Weighed {
     std::uint32_t variant = 0;
+    int parts = 0;  ///< SPLIT; 0: the configuration's
     double expected_us = 0;
     double cautious_us = 0;  ///< by which it is compared
     bool is_bound = false;   ///< the times may be longer: the model was not asked yet
@@ -182,11 +185,14 @@ class DispatchTable {
   void add_variant(std::uint32_t number, Variants& known);
   void learn(const std::vector<Entry>& times, const Variants& variants);
   LaunchPlan plan_of(const Entry& entry, const Problem& problem) const;
-  double model_us(const Variant& variant, const Problem& problem) const;
+  double model_us(const Variant& variant, const Entry& entry, const Problem& problem) const;
+  static int parts_of(const Variant& variant, const Entry& entry);
   const Alignment& needs(const Tuned& entry) const { return variants_[entry.variant].needs; }
   std::optional<Candidate> exact(const Problem& problem) const;
   std::optional<Candidate> candidate(const Tuned& entry, const Problem& problem) const;
-  std::optional<Candidate> candidate(const Entry& entry, const Alignment& needs, const Problem& problem) const;
+  std::optional<Candidate> candidate(const Weighed& weighed, const Problem& problem) const;
+  std::optional<Candidate> candidate(const Entry& entry, Config config, const Alignment& needs,
+                                     const Problem& problem) const;
   std::optional<Candidate> nearest(const Problem& problem) const;
   std::vector<std::uint32_t> rivals(const Problem& problem, const LearntTimes::Around& around,
                                     std::uint32_t near) const;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMostWeighed = 64;  // kernels: each takes up to a tenth of a microsecond
 constexpr double kWorthTrying = 1.5;      // times what is chosen: what is expected to be slower is no alternative
+constexpr double kSurer = 1.03;           // by so much another SPLIT than that of the nearest size must be faster
 
 }  // namespace
 
@@ -34,23 +35,24 @@ std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const L
 /// The kernels for a size in the order of their cautious times. Most are never asked for, and of these a bound will do.
 class DispatchTable::Weighing {
  public:
-  /// `near` is always among them. The table and the problem must outlive this.
-  Weighing(const DispatchTable& table, const Problem& problem, std::uint32_t near, Policy policy, std::int64_t products)
+  /// `near`'s kernel is always among them. The table, the problem and `near` must outlive this.
+  Weighing(const DispatchTable& table, const Problem& problem, const Tuned& near, Policy policy, std::int64_t products)
       : table_(table),
         problem_(problem),
+        near_(near),
         policy_(policy),
         products_(products),
         group_(table.group(problem)),
         around_(group_.times.around(problem)),
-        times_us_(group_.models.size()) {
+        modelled_(group_.models.size()) {
     const std::vector<std::uint32_t> numbers =
-        policy == Policy::nearest ? std::vector{near} : table.rivals(problem, around_, near);
+        policy == Policy::nearest ? std::vector{near.variant} : table.rivals(problem, around_, near.variant);
     kernels_.reserve(numbers.size());
     for (const std::uint32_t number : numbers) {
       const Variant& variant = table.variants_[number];
       if (!satisfies(problem.align, variant.needs)) continue;
       const double least_us = group_.models[variant.model].least_us(problem, table.device_, products);
-      kernels_.push_back(weighed(number, least_us));
+      kernels_.push_back(weighed(number, {least_us, 0}));
       kernels_.back().is_bound = true;
     }
   }
@@ -75,18 +77,42 @@ class DispatchTable::Weighing {
 
   /// Whether or not it is left.
   Weighed of(std::uint32_t number) {
-    const std::uint32_t model = table_.variants_[number].model;
-    if (times_us_[model] == 0) times_us_[model] = group_.models[model].time_us(problem_, table_.device_, products_);
-    return weighed(number, times_us_[model]);
+    const Variant& variant = table_.variants_[number];
+    Modelled& known = modelled_[variant.model];
+    if (known.us == 0) known = modelled(number);
+    return weighed(number, known);
   }
 
  private:
-  /// `model_us` is the model's time of all products.
-  Weighed weighed(std::uint32_t number, double model_us) const {
+  /// What the model says of all products, and with which SPLIT.
+  struct Modelled {
+    double us = 0;  ///< 0: not asked yet
+    int parts = 0;
+  };
+
+  /// Where the launch says SPLIT, with the one that the model expects to be the fastest.
+  Modelled modelled(std::uint32_t number) const {
     const Variant& variant = table_.variants_[number];
-    const double model = model_us / static_cast<double>(products_);
+    const KernelModel& model = group_.models[variant.model];
+    const auto with = [&](int parts) {
+      return Modelled{model.time_us(problem_, table_.device_, products_, parts), parts};
+    };
+    const bool is_near = number == near_.variant;
+    const Tuned& entry = is_near ? near_ : table_.entries_[variant.first];
+    const Modelled own = with(parts_of(variant, entry));
+    if (!variant.split || policy_ == Policy::nearest) return own;
+    const int parts =
+        model.best_parts(problem_, entry.kernel->family->params()[*variant.split].values, table_.device_, products_);
+    const Modelled best = parts > 0 ? with(parts) : own;
+    return is_near && own.us < kSurer * best.us ? own : best;
+  }
+
+  Weighed weighed(std::uint32_t number, const Modelled& modelled) const {
+    const Variant& variant = table_.variants_[number];
+    const double model = modelled.us / static_cast<double>(products_);
     const double expected = model * around_.factor(variant.number);
-    return {number, expected, policy_ == Policy::model ? model : expected * around_.caution(variant.number)};
+    return {number, modelled.parts, expected,
+            policy_ == Policy::model ? model : expected * around_.caution(variant.number)};
   }
 
   static bool is_better(const Weighed& x, const Weighed& y) {
@@ -95,12 +121,13 @@ class DispatchTable::Weighing {
 
   const DispatchTable& table_;
   const Problem& problem_;
+  const Tuned& near_;
   Policy policy_;
   std::int64_t products_;
   const Group& group_;
   LearntTimes::Around around_;
-  std::vector<double> times_us_;  ///< of the models; 0: not asked yet
-  std::vector<Weighed> kernels_;  ///< that are left
+  std::vector<Modelled> modelled_;  ///< by model
+  std::vector<Weighed> kernels_;    ///< that are left
 };
 
 Choice DispatchTable::choose(const Problem& given, Policy policy, std::int64_t products) const {
@@ -126,16 +153,23 @@ Choice DispatchTable::best_of_all(Match match, Candidate near, const Problem& pr
                                     ? "tuned for this size"
                                     : fmt::format("nearest tuned size is {}", to_string(near.entry->problem));
   const std::string in_batch = products > 1 ? fmt::format(" for about {} products", products) : "";
-  const std::uint32_t near_variant = static_cast<const Tuned*>(near.entry)->variant;
-  Weighing weighed(*this, problem, near_variant, policy, products);
-  const Weighed of_near = weighed.of(near_variant);
-  for (Weighed each = weighed.take(); each.variant != near_variant; each = weighed.take()) {
-    auto rival = candidate(entries_[variants_[each.variant].first], problem);
+  const Tuned& near_entry = *static_cast<const Tuned*>(near.entry);
+  Weighing weighed(*this, problem, near_entry, policy, products);
+  const Weighed of_near = weighed.of(near_entry.variant);
+  for (Weighed each = weighed.take(); each.variant != near_entry.variant; each = weighed.take()) {
+    auto rival = candidate(each, problem);
     if (!rival) continue;
     std::string why = fmt::format("{}, but {} the kernel of {} to be {:.2f} times as fast{}", near_text,
                                   policy == Policy::model ? "the model expects" : "measured times let expect",
                                   to_string(rival->entry->problem), of_near.cautious_us / each.cautious_us, in_batch);
     return make(Match::predicted, *std::move(rival), each.expected_us, given, std::move(why));
+  }
+  if (of_near.parts != parts_of(variants_[near_entry.variant], near_entry)) {
+    if (auto other = candidate(of_near, problem)) {
+      std::string why = fmt::format("{}, but the model expects its kernel to be faster with SPLIT={}{}", near_text,
+                                    of_near.parts, in_batch);
+      return make(Match::predicted, *std::move(other), of_near.expected_us, given, std::move(why));
+    }
   }
   Choice choice = make(match, std::move(near), of_near.expected_us, given, near_text);
   choice.measured = false;  // alone, if at all
@@ -147,21 +181,21 @@ std::vector<Choice> DispatchTable::alternatives(const Problem& given, std::size_
   if (exact(problem)) return {};
   const auto near = nearest(problem);
   if (!near) return {};
-  const std::uint32_t near_variant = static_cast<const Tuned*>(near->entry)->variant;
+  const Tuned& near_entry = *static_cast<const Tuned*>(near->entry);
   std::vector<Choice> others;
   std::optional<double> chosen_us;
-  Weighing weighed(*this, problem, near_variant, Policy::learnt, 1);
+  Weighing weighed(*this, problem, near_entry, Policy::learnt, 1);
   while (others.size() < most && !weighed.empty()) {
     const Weighed each = weighed.take();
     if (chosen_us && each.expected_us > kWorthTrying * *chosen_us) continue;
-    auto rival = candidate(entries_[variants_[each.variant].first], problem);
+    auto rival = candidate(each, problem);
     if (!rival) continue;
+    const bool is_near = each.variant == near_entry.variant && rival->config == near->config;
     if (!chosen_us) {  // what choose() takes
       chosen_us = each.expected_us;
       continue;
     }
-    others.push_back(make(each.variant == near_variant ? Match::nearest : Match::predicted, *std::move(rival),
-                          each.expected_us, given, ""));
+    others.push_back(make(is_near ? Match::nearest : Match::predicted, *std::move(rival), each.expected_us, given, ""));
   }
   return others;
 }

@@ -32,12 +32,17 @@ Times::const_iterator end_of_size(Times::const_iterator first, Times::const_iter
   return std::find_if_not(first, last, [&](const Timed& other) { return other.extents == first->extents; });
 }
 
-/// Of a variant that has several the first.
-Times first_of_each(Times::const_iterator first, Times::const_iterator last) {
+/// Of a variant that has several, with different values of SPLIT for example, the fastest; of equal ones the first.
+Times fastest_of_each(Times::const_iterator first, Times::const_iterator last) {
   Times times;
   for (auto each = first; each != last; ++each) {
     const auto is_same = [&](const Timed& other) { return other.variant == each->variant; };
-    if (std::none_of(times.begin(), times.end(), is_same)) times.push_back(*each);
+    const auto known = std::find_if(times.begin(), times.end(), is_same);
+    if (known == times.end()) {
+      times.push_back(*each);
+    } else if (each->entry->median_us < known->entry->median_us) {
+      *known = *each;
+    }
   }
   return times;
 }
@@ -51,7 +56,7 @@ std::vector<Times> of_some_sizes(const Times& times) {
   std::size_t number = 0;
   for (auto at = times.begin(); at != times.end();) {
     const auto end = end_of_size(at, times.end());
-    if (number++ % step == 0) some.push_back(first_of_each(at, end));
+    if (number++ % step == 0) some.push_back(fastest_of_each(at, end));
     at = end;
   }
   return some;
@@ -77,7 +82,7 @@ void DispatchTable::learn(const std::vector<Entry>& times, const Variants& varia
     for (const Times& of_size : of_some_sizes(timed[group])) {
       const double best = best_us(of_size);
       for (const auto& [extents, entry, variant] : of_size) {
-        const double model = model_us(variants_[variant], entry->problem);
+        const double model = model_us(variants_[variant], *entry, entry->problem);
         if (entry->median_us > kMostLoss * best || !std::isfinite(model) || !(model > 0)) continue;
         learnt.push_back({variants_[variant].number, entry->problem, entry->median_us, model});
       }

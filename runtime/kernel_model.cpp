@@ -1,6 +1,9 @@
 #include "runtime/kernel_model.h"
 
 #include <cstdint>
+#include <limits>
+
+#include "templates/split_k.h"
 
 namespace mmtune {
 
@@ -24,6 +27,7 @@ KernelModel::KernelModel(const Family& family, const Config& config, const Probl
   const auto bytes_of = [](const LaunchPlan& plan) { return static_cast<double>(plan.workspace.bytes()); };
   const LaunchPlan plan = plan_at(kExtent, kExtent, kExtent);
   cost_ = cost_of(problem, plan, device, registers);
+  splits_at_launch_ = mmtune::splits_at_launch(plan);
   const double least = bytes_of(plan);
   const double by_m = bytes_of(plan_at(2 * kExtent, kExtent, kExtent)) - least;
   const double by_n = bytes_of(plan_at(kExtent, 2 * kExtent, kExtent)) - least;
@@ -35,13 +39,41 @@ KernelModel::KernelModel(const Family& family, const Config& config, const Probl
   fixed_bytes_ = least - (bytes_per_a_ + bytes_per_b_ + bytes_per_c_) * elements;
 }
 
-double KernelModel::time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products) const {
-  return predict_us(problem, cost_, static_cast<std::int64_t>(workspace_bytes(problem)), device, products);
+double KernelModel::time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products, int parts) const {
+  const auto bytes = static_cast<std::int64_t>(workspace_bytes(problem, parts));
+  if (parts == 0) return predict_us(problem, cost_, bytes, device, products);
+  PlanCost cost = cost_;
+  cost.split_k = parts;
+  return predict_us(problem, cost, bytes, device, products);
 }
 
-double KernelModel::workspace_bytes(const Problem& problem) const {
+int KernelModel::best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
+                            std::int64_t products) const {
+  int best = 0;
+  double best_us = std::numeric_limits<double>::infinity();
+  for (const int parts : numbers) {
+    if (parts == 1 || problem.k < std::int64_t{2} * parts * cost_.tile_k) continue;
+    const double us = time_us(problem, device, products, parts);
+    if (us >= best_us) continue;
+    best = parts;
+    best_us = us;
+  }
+  return best;
+}
+
+// Fewer parts than 1 would have no fewer steps along k in all.
+double KernelModel::least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products) const {
+  if (!splits_at_launch_) return mmtune::least_us(problem, cost_, device, products);
+  PlanCost cost = cost_;
+  cost.split_k = 1;
+  return mmtune::least_us(problem, cost, device, products);
+}
+
+// What a workspace has for results are their parts.
+double KernelModel::workspace_bytes(const Problem& problem, int parts) const {
+  const double share = parts == 0 ? 1 : static_cast<double>(parts) / cost_.split_k;
   return fixed_bytes_ + bytes_per_a_ * product(problem.m, problem.k) + bytes_per_b_ * product(problem.k, problem.n) +
-         bytes_per_c_ * product(problem.m, problem.n);
+         bytes_per_c_ * share * product(problem.m, problem.n);
 }
 
 }  // namespace mmtune

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "templates/config.h"
 #include "templates/cost.h"
@@ -21,22 +22,30 @@ class KernelModel {
   KernelModel(const Family& family, const Config& config, const Problem& rendered, const DeviceSpec& device,
               int registers);
 
-  /// As predict() says of a plan for these extents; the workspace may be off by the padding of rows.
-  double time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
+  /// As predict() says of a plan for these extents; the workspace may be off by the padding of rows. `parts`: so many
+  /// blocks share a tile's k, where the launch says so; 0: as many as in the configuration.
+  double time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1, int parts = 0) const;
 
-  /// No more than time_us() says, in a tenth of the time.
-  double least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const {
-    return mmtune::least_us(problem, cost_, device, products);
-  }
+  /// No more than time_us() says of any number of parts, in a tenth of the time.
+  double least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
 
   /// About as many as a plan for these extents has.
-  double workspace_bytes(const Problem& problem) const;
+  double workspace_bytes(const Problem& problem, int parts = 0) const;
+
+  /// Whether the launch says how many blocks share a tile's k.
+  bool splits_at_launch() const { return splits_at_launch_; }
+
+  /// Where the launch says how many blocks share a tile's k: the number of these that is expected to be the fastest, of
+  /// those whose parts have two steps at least; 0 if there is none. 1 is another program's.
+  int best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
+                 std::int64_t products = 1) const;
 
   /// Equal ones say the same of every problem, as those of kernels do that differ in what the model does not look at.
   friend bool operator==(const KernelModel&, const KernelModel&) = default;
 
  private:
   PlanCost cost_;
+  bool splits_at_launch_ = false;
   double fixed_bytes_ = 0;                                      ///< of the workspace,
   double bytes_per_a_ = 0, bytes_per_b_ = 0, bytes_per_c_ = 0;  ///< and by element of the operands
 };

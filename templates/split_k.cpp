@@ -10,6 +10,18 @@
 
 namespace mmtune {
 
+bool splits_at_launch(const LaunchPlan& plan) {
+  return std::any_of(plan.constants.begin(), plan.constants.end(),
+                     [](const Constant& each) { return each.name == kSplit; });
+}
+
+std::optional<std::size_t> split_position(const Family& family) {
+  const auto params = family.params();
+  const auto split = std::find_if(params.begin(), params.end(), [](const auto& param) { return param.name == kSplit; });
+  if (split == params.end()) return std::nullopt;
+  return static_cast<std::size_t>(split - params.begin());
+}
+
 void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave) {
   const std::int64_t blocks = tiles * split;
   rules.worth(std::has_single_bit(static_cast<unsigned>(split)) || 10 * blocks >= 9 * ceil_div(blocks, wave) * wave,

@@ -1,7 +1,9 @@
 // What the plans of families have in common whose blocks share a tile's k and leave their sums to a second kernel.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "templates/family.h"
@@ -18,6 +20,12 @@ inline constexpr int kSplitAtLaunch = 0;
 
 /// Threads of a block of the kernel reduce(), and the results that it makes; rendered as REDUCE_THREADS.
 inline constexpr int kReduceThreads = 256;
+
+/// Whether the launch says how many blocks share a tile's k, so that the program serves all numbers.
+bool splits_at_launch(const LaunchPlan& plan);
+
+/// Where SPLIT stands among a family's parameters; nothing if it has none.
+std::optional<std::size_t> split_position(const Family& family);
 
 /// The k of each of so many tiles is worth sharing among a power of two of blocks, one of which is never far from the
 /// best, and among another number where these leave at most a tenth of the places free that their waves have.

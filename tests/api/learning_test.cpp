@@ -277,7 +277,7 @@ class LearningWorkspaces : public LearningCalls {
  protected:
   void SetUp() override {
     offer_program(database(), {fp32(64), "simt", "", 10}, std::string(test::kIdleProgram) + "100");
-    offer_program(database(), {fp32(256), "simt", "SPLIT=2", 20}, std::string(test::kIdleProgram) + "30");
+    offer_program(database(), {fp32(256), "simt", "PACK=1 LOAD=1", 20}, std::string(test::kIdleProgram) + "30");
   }
 
   Gemm call() { return {.m = 80, .n = 80, .k = 80, .a = memory_.data(), .b = memory_.data(), .c = memory_.data()}; }
@@ -292,13 +292,13 @@ TEST_F(LearningWorkspaces, AreAllocatedByTheFirstCall) {
   library.enqueue(call(), &stream);
   const int allocations = test::fake_cuda().allocations;
   for (int i = 0; i < kManyCalls && !has_learnt(library, call()); ++i) library.enqueue(call(), &stream);
-  EXPECT_THAT(library.gemm(call(), &stream).config, HasSubstr("SPLIT=2"));
+  EXPECT_THAT(library.gemm(call(), &stream).config, HasSubstr("PACK=1"));
   EXPECT_EQ(test::fake_cuda().allocations, allocations);
   EXPECT_EQ(library.workspace_bytes(call()), 0u) << "who brings a workspace gets what was decided";
 
   test::fake_cuda().is_capturing = true;
-  EXPECT_THAT(library.gemm(call(), &other).config, HasSubstr("SPLIT=1")) << "a capture cannot allocate";
-  EXPECT_THAT(library.gemm(call(), &stream).config, HasSubstr("SPLIT=2"));
+  EXPECT_THAT(library.gemm(call(), &other).config, HasSubstr("PACK=0")) << "a capture cannot allocate";
+  EXPECT_THAT(library.gemm(call(), &stream).config, HasSubstr("PACK=1"));
   EXPECT_EQ(test::fake_cuda().allocations, allocations);
 }
 

@@ -1,10 +1,13 @@
 #include "runtime/kernel_model.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
@@ -78,6 +81,44 @@ TEST(KernelModel, KnowsWhatTheWorkspaceCosts) {
     const KernelModel model(family, config, problem, device, 96);
     const auto bytes = static_cast<double>(family.plan(problem, config, device).workspace.bytes());
     EXPECT_NEAR(model.workspace_bytes(problem), bytes, 0.01 * bytes) << text;
+  }
+}
+
+TEST(KernelModel, SaysWhatOtherNumbersOfPartsWouldTake) {
+  struct Splitting {
+    const char* family;
+    Precision precision;
+    const char* settings;
+  };
+  const DeviceSpec& device = catalog_gpu("h200");
+  for (const auto& [name, precision, settings] :
+       {Splitting{"simt", Precision::fp32, ""}, Splitting{"mma_sync", Precision::fp16, ""},
+        Splitting{"wgmma", Precision::bf16, "BM=64 BN=64 CONSUMERS=1 "}, Splitting{"skinny", Precision::fp32, ""}}) {
+    const Family& family = family_named(name);
+    const Problem rendered = packed_problem(precision, Layout::nn, 1024, 1024, 1024);
+    const auto with = [&](int split) {
+      return family.with_defaults(family.parse(fmt::format("{}SPLIT={}", settings, split)), rendered);
+    };
+    const KernelModel model(family, with(4), rendered, device, 96);
+    EXPECT_TRUE(model.splits_at_launch()) << name;
+    EXPECT_FALSE(KernelModel(family, with(1), rendered, device, 96).splits_at_launch()) << name;
+    for (const Problem& problem : {packed_problem(precision, Layout::nn, 16, 256, 8192),
+                                   packed_problem(precision, Layout::nn, 512, 512, 4096)}) {
+      int best = 0;
+      double best_us = std::numeric_limits<double>::infinity();
+      const std::vector<int> numbers{1, 2, 4, 8, 16};
+      for (const int parts : numbers) {
+        if (parts == 1) continue;
+        const LaunchPlan plan = family.plan(problem, with(parts), device);
+        const double exact = predict(problem, plan, device, 96).time_us;
+        EXPECT_NEAR(model.time_us(problem, device, 1, parts), exact, 1e-6 * exact) << name << " " << parts;
+        EXPECT_NEAR(model.workspace_bytes(problem, parts), static_cast<double>(plan.workspace.bytes()), 256);
+        EXPECT_LE(model.least_us(problem, device), exact);
+        if (exact < best_us) best = parts, best_us = exact;
+      }
+      EXPECT_EQ(model.best_parts(problem, numbers, device), best) << name;
+      EXPECT_EQ(model.best_parts(packed_problem(precision, Layout::nn, 64, 64, 1), numbers, device), 0);
+    }
   }
 }
 

@@ -61,7 +61,7 @@ TEST(Portfolio, ALargeLossCountsMoreThanManySmallOnes) {
 }
 
 TEST(Portfolio, KernelsOfOneProgramCountOnce) {
-  TimeMatrix times = matrix({{10, 30, 40, 15}, {30, 10, 40, 15}, {40, 40, 10, 40}});
+  TimeMatrix times = matrix({{10, 30, 40, 28}, {30, 10, 40, 28}, {40, 40, 10, 40}});
   times.programs = {0, 0, 1, 2};
   const Portfolio two = choose_portfolio(times, 2, 0);
   EXPECT_THAT(two.kernels, UnorderedElementsAre(0, 1, 2));

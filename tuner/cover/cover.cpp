@@ -5,7 +5,10 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "runtime/dispatch.h"
@@ -26,12 +29,12 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view kSearched = "cover";
 constexpr std::string_view kMeasured = "covered";
 constexpr std::string_view kShared = "cover share";
-constexpr double kSearchShare = 0.75;      // of the budget, for searching each size by itself
+constexpr double kSearchShare = 0.8;       // of the budget, for searching each size by itself
 constexpr double kCrossShare = 0.4;        // of what is left then, for measuring kernels at other sizes
-constexpr double kFurtherShare = 0.9;      // of what is left then, for measuring those that were chosen
+constexpr double kFurtherShare = 0.9;      // of what is left then, for measuring them at further sizes
 constexpr double kCloseToBest = 1.04;      // a kernel this close to the fastest of a size is looked at elsewhere,
 constexpr std::size_t kMostClose = 4;      // at most so many of each size,
-constexpr double kShortlist = 1.5;         // and of all so many times as may be chosen
+constexpr double kShortlist = 1.5;         // and of all programs so many times as may be chosen
 constexpr double kPromising = 1.25;        // expected times this close to the best are measured,
 constexpr std::size_t kMostPromising = 8;  // at further sizes at most so many
 
@@ -46,7 +49,7 @@ class Cover {
         preparation_(template_files(), device_.spec, compile_target(device_.spec, {compute_capability(device_.spec)}),
                      evidence_of(device_), "") {
     for (const AskedProblem& size : options.sample) problems_.push_back(size.problem);
-    problems_.insert(problems_.end(), options.further.begin(), options.further.end());
+    for (const AskedProblem& size : options.further) problems_.push_back(size.problem);
   }
 
   CoverSummary run() {
@@ -61,11 +64,12 @@ class Cover {
       if (summary.interrupted) return summary;
     }
     const MeasuredKernels found = read();
-    const std::vector<std::size_t> kernels = choose(found, summary);
-    summary.interrupted = measure(further(found, kernels, is_finished), kFurtherShare);
+    summary.interrupted = measure(further(found, is_finished), kFurtherShare);
     if (summary.interrupted) return summary;
-    const MeasuredKernels measured = read();  // sizes of the sample come first, so that kernels keep their numbers
-    store(measured, kernels, summary);
+    const MeasuredKernels measured = read();
+    const std::set<std::size_t> programs = choose(measured);
+    store(measured, programs, summary);
+    summary.programs = programs.size();
     summary.held_out = lost_held_out(measured);
     return summary;
   }
@@ -163,49 +167,75 @@ class Cover {
     return run_session(session).interrupted;
   }
 
-  /// By size of the sample, the kernels to be measured, the most promising first.
+  /// By size of the sample, what is to be measured, the most promising first.
   std::vector<std::vector<Candidate>> listed(const MeasuredKernels& measured) const {
     const TimeMatrix expected = expected_times(measured);
-    const auto most = static_cast<std::size_t>(kShortlist * static_cast<double>(options_.most_kernels));
-    const Portfolio shortlist = choose_portfolio(expected, most, 0);
+    const std::vector<std::size_t> programs = first_of_programs(measured, shortlist(expected));
+    const LearntTimes learnt = learn(measured);
     std::vector<std::vector<Candidate>> lists(problems_.size());
     for (std::size_t size = 0; size < options_.sample.size(); ++size) {
-      std::vector<std::pair<double, std::size_t>> promising;
-      for (const std::size_t kernel : shortlist.kernels) {
-        const auto known = measured.times(size).find(kernel);
-        if (known != measured.times(size).end() && known->second.is_ok) continue;
-        const double time_us = expected.time_us[size][kernel];
-        if (time_us <= kPromising * measured.best_us(size)) promising.emplace_back(time_us, kernel);
+      for (auto& [time_us, candidate] : expected_at(size, measured, programs, learnt)) {
+        if (time_us > kPromising * measured.best_us(size)) break;
+        if (!measured.has_time(size, candidate)) lists[size].push_back(std::move(candidate));
       }
-      std::sort(promising.begin(), promising.end());
-      for (const auto& [time_us, kernel] : promising) lists[size].push_back(measured.kernels()[kernel].candidate);
     }
     return lists;
   }
 
-  /// By further size, the chosen kernels to be measured there; `only_new`: at sizes where nothing was measured yet.
-  std::vector<std::vector<Candidate>> further(const MeasuredKernels& measured, const std::vector<std::size_t>& kernels,
-                                              bool only_new) const {
+  /// By further size, what is to be measured of those that may be chosen; `only_new`: at sizes where nothing was
+  /// measured yet.
+  std::vector<std::vector<Candidate>> further(const MeasuredKernels& measured, bool only_new) const {
+    const std::vector<std::size_t> programs = first_of_programs(measured, shortlist(measured_times(measured, false)));
     const LearntTimes learnt = learn(measured);
     std::vector<std::vector<Candidate>> lists(problems_.size());
     for (std::size_t size = options_.sample.size(); size < problems_.size(); ++size) {
       if (only_new && !measured.times(size).empty()) continue;
-      const LearntTimes::Around around = learnt.around(problems_[size]);
-      std::vector<std::pair<double, std::size_t>> expected;
-      for (const std::size_t kernel : kernels) {
-        if (!measured.suits(kernel, problems_[size])) continue;
-        const double factor = around.factor(static_cast<std::uint32_t>(kernel));
-        expected.emplace_back(measured.model_us(kernel, problems_[size]) * factor, kernel);
-      }
-      std::sort(expected.begin(), expected.end());
+      auto expected = expected_at(size, measured, programs, learnt);
       expected.resize(std::min(kMostPromising, expected.size()));
-      for (const auto& [time_us, kernel] : expected) {
-        if (time_us <= kPromising * expected.front().first && !measured.times(size).contains(kernel)) {
-          lists[size].push_back(measured.kernels()[kernel].candidate);
-        }
+      for (auto& [time_us, candidate] : expected) {
+        if (time_us > kPromising * expected.front().first) break;
+        if (!measured.has_time(size, candidate)) lists[size].push_back(candidate);
       }
     }
     return lists;
+  }
+
+  /// Kernels of more programs than will be chosen.
+  std::vector<std::size_t> shortlist(const TimeMatrix& times) const {
+    return choose_portfolio(times, static_cast<std::size_t>(kShortlist * static_cast<double>(options_.most_kernels)), 0)
+        .kernels;
+  }
+
+  /// Of each of the kernels' programs one.
+  static std::vector<std::size_t> first_of_programs(const MeasuredKernels& measured,
+                                                    const std::vector<std::size_t>& kernels) {
+    std::set<std::size_t> seen;
+    std::vector<std::size_t> firsts;
+    std::copy_if(kernels.begin(), kernels.end(), std::back_inserter(firsts),
+                 [&](std::size_t kernel) { return seen.insert(measured.kernels()[kernel].program).second; });
+    return firsts;
+  }
+
+  /// What the kernels' programs are expected to take for a size, launched as suits it, the fastest first.
+  std::vector<std::pair<double, Candidate>> expected_at(std::size_t size, const MeasuredKernels& measured,
+                                                        const std::vector<std::size_t>& kernels,
+                                                        const LearntTimes& learnt) const {
+    const Problem& problem = problems_[size];
+    const LearntTimes::Around around = learnt.around(problem);
+    std::vector<std::pair<double, Candidate>> expected;
+    for (const std::size_t kernel : kernels) {
+      if (!measured.suits(kernel, problem)) continue;
+      Candidate candidate = measured.fitted(kernel, problem);
+      const double time_us = measured.model_us(candidate, problem) * factor(measured, kernel, around);
+      if (std::isfinite(time_us)) expected.emplace_back(time_us, std::move(candidate));
+    }
+    std::stable_sort(expected.begin(), expected.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    return expected;
+  }
+
+  /// Kernels of one program err alike.
+  static double factor(const MeasuredKernels& measured, std::size_t kernel, const LearntTimes::Around& around) {
+    return around.factor(static_cast<std::uint32_t>(measured.kernels()[kernel].program));
   }
 
   /// Measured times, and of what came close to the best somewhere expected ones elsewhere.
@@ -229,10 +259,12 @@ class Cover {
       for (std::size_t kernel = 0; kernel < is_close.size(); ++kernel) {
         if (!is_close[kernel] || !measured.suits(kernel, problems_[size])) continue;
         const auto known = measured.times(size).find(kernel);
-        const auto number = static_cast<std::uint32_t>(kernel);
-        matrix.time_us[size][kernel] = known != measured.times(size).end()
-                                           ? known->second.median_us
-                                           : measured.model_us(kernel, problems_[size]) * around.factor(number);
+        if (known != measured.times(size).end()) {
+          matrix.time_us[size][kernel] = known->second.median_us;
+        } else {
+          const double model_us = measured.model_us(measured.kernels()[kernel].candidate, problems_[size]);
+          matrix.time_us[size][kernel] = model_us * factor(measured, kernel, around);
+        }
       }
     }
     return matrix;
@@ -242,59 +274,92 @@ class Cover {
     std::vector<KernelTime> times;
     for (std::size_t size = 0; size < problems_.size(); ++size) {
       for (const auto& [kernel, time] : measured.times(size)) {
-        const double model_us = measured.model_us(kernel, problems_[size]);
+        const SampledKernel& sampled = measured.kernels()[kernel];
+        const double model_us = measured.model_us(sampled.candidate, problems_[size]);
         if (!std::isfinite(model_us) || !(model_us > 0)) continue;
-        times.push_back({static_cast<std::uint32_t>(kernel), problems_[size], time.median_us, model_us});
+        times.push_back({static_cast<std::uint32_t>(sampled.program), problems_[size], time.median_us, model_us});
       }
     }
     return LearntTimes(times);
   }
 
-  TimeMatrix empty_matrix(const MeasuredKernels& measured) const {
+  /// Of the sample's sizes, or of all.
+  TimeMatrix empty_matrix(const MeasuredKernels& measured, bool with_further = false) const {
     const std::size_t kernels = measured.kernels().size();
     TimeMatrix matrix{kernels, {}, {}, measured.programs()};
     for (const AskedProblem& size : options_.sample) matrix.weights.push_back(size.weight);
-    matrix.time_us.assign(options_.sample.size(), std::vector<double>(kernels, kInfinity));
+    if (with_further) {
+      for (const AskedProblem& size : options_.further) matrix.weights.push_back(size.weight);
+    }
+    matrix.time_us.assign(matrix.weights.size(), std::vector<double>(kernels, kInfinity));
     return matrix;
   }
 
-  std::vector<std::size_t> choose(const MeasuredKernels& measured, CoverSummary& summary) const {
-    TimeMatrix matrix = empty_matrix(measured);
-    for (std::size_t size = 0; size < options_.sample.size(); ++size) {
+  TimeMatrix measured_times(const MeasuredKernels& measured, bool with_further) const {
+    TimeMatrix matrix = empty_matrix(measured, with_further);
+    for (std::size_t size = 0; size < matrix.time_us.size(); ++size) {
       for (const auto& [kernel, time] : measured.times(size)) {
         if (time.is_ok) matrix.time_us[size][kernel] = time.median_us;
       }
     }
-    const Portfolio portfolio = choose_portfolio(matrix, options_.most_kernels, options_.loss);
-    summary.sample = {options_.sample.size(), portfolio.mean_loss, portfolio.worst_loss};
-    summary.programs = portfolio.programs;
-    return portfolio.kernels;
+    return matrix;
   }
 
-  /// The kernels become the decisions.
-  void store(const MeasuredKernels& measured, const std::vector<std::size_t>& kernels, CoverSummary& summary) const {
+  /// Programs that serve the further sizes too, so that sizes nobody has measured are likely to be served.
+  std::set<std::size_t> choose(const MeasuredKernels& measured) const {
+    const Portfolio portfolio = choose_portfolio(measured_times(measured, true), options_.most_kernels, options_.loss);
+    std::set<std::size_t> programs;
+    for (const std::size_t kernel : portfolio.kernels) programs.insert(measured.kernels()[kernel].program);
+    return programs;
+  }
+
+  /// What is fastest of the programs at each size becomes its decision.
+  void store(const MeasuredKernels& measured, const std::set<std::size_t>& programs, CoverSummary& summary) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
-    for (const std::size_t kernel : kernels) {
+    std::map<std::size_t, std::size_t> sizes_of;  // of the sample, by kernel
+    for (std::size_t size = 0; size < problems_.size(); ++size) {
+      const auto& times = measured.times(size);
+      auto best = times.end();
+      for (auto each = times.begin(); each != times.end(); ++each) {
+        const auto& [kernel, time] = *each;
+        if (!time.is_ok || !programs.contains(measured.kernels()[kernel].program)) continue;
+        if (best == times.end() || time.median_us < best->second.median_us) best = each;
+      }
+      const bool is_sampled = size < options_.sample.size();
+      if (is_sampled)
+        add_loss(size, measured, best == times.end() ? kInfinity : best->second.median_us, summary.sample);
+      if (best == times.end()) continue;
+      sizes_of[best->first] += is_sampled ? 1 : 0;
+      store.put_winner(best->second.key, std::string(is_sampled ? kSearched : kMeasured),
+                       static_cast<int>(times.size()));
+    }
+    finish_mean(summary.sample);
+    for (const auto& [kernel, sizes] : sizes_of) {
       const SampledKernel& each = measured.kernels()[kernel];
       summary.kernels.push_back({std::string(each.candidate.family->name()), each.candidate.config.text(),
-                                 each.precision, each.layout, each.align, 0});
+                                 each.precision, each.layout, each.align, sizes});
     }
-    for (std::size_t size = 0; size < problems_.size(); ++size) {
-      const MeasuredKernels::Time* best = nullptr;
-      std::size_t serving = 0;
-      for (std::size_t i = 0; i < kernels.size(); ++i) {
-        const auto known = measured.times(size).find(kernels[i]);
-        if (known == measured.times(size).end() || !known->second.is_ok) continue;
-        if (best != nullptr && best->median_us <= known->second.median_us) continue;
-        best = &known->second;
-        serving = i;
-      }
-      if (best == nullptr) continue;
-      const bool is_sampled = size < options_.sample.size();
-      if (is_sampled) ++summary.kernels[serving].sizes;
-      store.put_winner(best->key, std::string(is_sampled ? kSearched : kMeasured),
-                       static_cast<int>(measured.times(size).size()));
-    }
+    const auto rank = [](const CoveringKernel& kernel) {
+      const Alignment& align = kernel.align;
+      return std::tie(kernel.precision, kernel.layout, align.a, align.b, align.c, kernel.family, kernel.config);
+    };
+    std::sort(summary.kernels.begin(), summary.kernels.end(),
+              [&](const CoveringKernel& x, const CoveringKernel& y) { return rank(x) < rank(y); });
+  }
+
+  /// Of a size of the sample, beside the fastest of all candidates; nothing where none serves it.
+  void add_loss(std::size_t size, const MeasuredKernels& measured, double time_us, Losses& losses) const {
+    const double best_us = measured.best_us(size);
+    if (!std::isfinite(best_us) || !std::isfinite(time_us)) return;
+    const double loss = time_us / best_us - 1;
+    ++losses.sizes;
+    losses.weights += options_.sample[size].weight;
+    losses.mean += options_.sample[size].weight * loss;
+    losses.worst = std::max(losses.worst, loss);
+  }
+
+  static void finish_mean(Losses& losses) {
+    if (losses.weights > 0) losses.mean /= losses.weights;
   }
 
   /// Of the sizes of the sample: the decisions as the library reads them, beside the fastest of all candidates.
@@ -302,19 +367,12 @@ class Cover {
     Store store = Store::open(options_.session.database, OpenMode::read_only);
     const StoredKernels kernels = load_kernels(store, device_.spec, template_files());
     Losses losses;
-    double weights = 0;
     for (const HeldOut& each : hold_out(device_.spec, kernels)) {
       const auto size =
           static_cast<std::size_t>(std::find(problems_.begin(), problems_.end(), each.problem) - problems_.begin());
-      if (size >= options_.sample.size()) continue;
-      const double weight = options_.sample[size].weight;
-      const double loss = each.us / measured.best_us(size) - 1;
-      ++losses.sizes;
-      weights += weight;
-      losses.mean += weight * loss;
-      losses.worst = std::max(losses.worst, loss);
+      if (size < options_.sample.size()) add_loss(size, measured, each.us, losses);
     }
-    if (weights > 0) losses.mean /= weights;
+    finish_mean(losses);
     return losses;
   }
 

@@ -14,14 +14,15 @@ struct CoverOptions {
   /// Of the whole run: its budget and all else; the problems are the sample's, or a share of them.
   SessionOptions session;
   std::vector<AskedProblem> sample;
-  std::vector<Problem> further;  ///< sizes where the chosen kernels are measured, so that a choice among them is learnt
-  std::size_t most_kernels = 64;  ///< one that is launched with different values of SPLIT counts once
+  std::vector<AskedProblem> further;  ///< where those that may be chosen are measured: what serves there counts, too
+  std::size_t most_kernels = 64;      ///< one that is launched with different values of SPLIT counts once
   double loss = 0;  ///< that ends the choice: mean, beside the fastest of all candidates: 0.01 is one percent more time
 };
 
 struct Losses {
   std::size_t sizes = 0;
-  double mean = 0;
+  double weights = 0;  ///< of these sizes, all together
+  double mean = 0;     ///< weighted
   double worst = 0;
 };
 
@@ -36,7 +37,7 @@ struct CoveringKernel {
 };
 
 struct CoverSummary {
-  std::vector<CoveringKernel> kernels;
+  std::vector<CoveringKernel> kernels;  ///< that serve at least one size, by precision, layout, alignment and name
   std::size_t programs = 0;  ///< that these kernels are launched from
   Losses sample;             ///< of the sizes that the kernels were chosen for
   Losses held_out;           ///< of the same sizes if a kernel is chosen for each without knowing it
@@ -47,9 +48,9 @@ struct CoverSummary {
 /// elements. Kernels for what lies between would each serve few sizes.
 Problem sampled_problem(const Problem& problem);
 
-/// Searches every size of the sample, measures what did well where else it may do well, chooses the kernels, measures
-/// them at further sizes and stores which of them serves what as decisions. For GPUs of one model, or one model. Throws
-/// what run_session throws.
+/// Searches every size of the sample, measures what did well where else it may do well, and the best of that at further
+/// sizes, chooses the kernels that serve all of these and stores which of them serves what as decisions. For GPUs of
+/// one model, or one model. Throws what run_session throws.
 CoverSummary cover(const CoverOptions& options);
 
 /// The first part of that for one of `shares` shares: searches the session's problems, which takes most of the time,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "templates/cost.h"
+#include "templates/split_k.h"
 
 namespace mmtune {
 
@@ -30,13 +31,15 @@ MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, c
   for (std::size_t size = 0; size < problems_.size(); ++size) {
     filter.problem = problems_[size];
     for (Trial& trial : store.trials(filter)) {
-      if (!has_time(trial.outcome)) continue;
+      if (!mmtune::has_time(trial.outcome)) continue;
       const TrialKey& key = trial.key;
       const auto [known, is_new] = numbers.try_emplace(name_of(key) + key.source_hash);
       if (is_new && preparation.makes(key)) {
         known->second = kernels_.size();
         const std::size_t program = programs.try_emplace(key.source_hash, programs.size()).first->second;
         kernels_.push_back({*candidate_of(key), program, key.problem.precision, key.problem.layout, key.problem.align});
+        const Candidate& candidate = kernels_.back().candidate;
+        models_.emplace_back(*candidate.family, candidate.config, key.problem, device_, 0);
       }
       if (!known->second) continue;
       times_[size][*known->second] = {trial.timing.median_us, trial.outcome == Outcome::ok, std::move(trial.key)};
@@ -63,8 +66,23 @@ bool MeasuredKernels::suits(std::size_t kernel, const Problem& problem) const {
   return sampled.precision == problem.precision && sampled.layout == problem.layout && sampled.align == problem.align;
 }
 
-double MeasuredKernels::model_us(std::size_t kernel, const Problem& problem) const {
-  const Candidate& candidate = kernels_[kernel].candidate;
+Candidate MeasuredKernels::fitted(std::size_t kernel, const Problem& problem) const {
+  Candidate candidate = kernels_[kernel].candidate;
+  if (!models_[kernel].splits_at_launch()) return candidate;
+  const std::size_t split = *split_position(*candidate.family);
+  const int parts = models_[kernel].best_parts(problem, candidate.family->params()[split].values, device_);
+  if (parts > 0) candidate.config.set(split, parts);
+  return candidate;
+}
+
+bool MeasuredKernels::has_time(std::size_t size, const Candidate& candidate) const {
+  return std::any_of(times_[size].begin(), times_[size].end(), [&](const auto& time) {
+    const Candidate& known = kernels_[time.first].candidate;
+    return known.family == candidate.family && known.config == candidate.config;
+  });
+}
+
+double MeasuredKernels::model_us(const Candidate& candidate, const Problem& problem) const {
   const auto plan = candidate.family->legal_plan(problem, candidate.config, device_);
   return plan ? predict(problem, *plan, device_, 0).time_us : std::numeric_limits<double>::infinity();
 }

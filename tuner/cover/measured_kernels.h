@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "db/store.h"
+#include "runtime/kernel_model.h"
 #include "tuner/cover/portfolio.h"
 #include "tuner/lanes/candidate.h"
 #include "tuner/tune/preparation.h"
@@ -42,19 +43,27 @@ class MeasuredKernels {
   /// Of each kernel.
   std::vector<std::size_t> programs() const;
 
+  /// A kernel's program as it should be launched for a problem that it suits: with the SPLIT that the model expects to
+  /// be the fastest, where that comes with the launch.
+  Candidate fitted(std::size_t kernel, const Problem& problem) const;
+
+  /// Whether a candidate has a time for a size.
+  bool has_time(std::size_t size, const Candidate& candidate) const;
+
   /// The shortest time for a size; infinite if there is none.
   double best_us(std::size_t size) const;
 
   /// Whether a kernel is one for problems like this.
   bool suits(std::size_t kernel, const Problem& problem) const;
 
-  /// The model's time, infinite where the kernel cannot run.
-  double model_us(std::size_t kernel, const Problem& problem) const;
+  /// The model's time, infinite where the candidate cannot run.
+  double model_us(const Candidate& candidate, const Problem& problem) const;
 
  private:
   DeviceSpec device_;
   std::vector<Problem> problems_;
   std::vector<SampledKernel> kernels_;
+  std::vector<KernelModel> models_;                 ///< of the kernels
   std::vector<std::map<std::size_t, Time>> times_;  ///< by size, then by kernel
 };
 

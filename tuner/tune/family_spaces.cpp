@@ -103,11 +103,10 @@ std::optional<CandidateNumber> FamilySpaces::fitted(Candidate candidate) const {
     best_us = time_us;
   };
   consider();
-  const auto params = candidate.family->params();
-  const auto split = std::find_if(params.begin(), params.end(), [](const auto& param) { return param.name == kSplit; });
-  if (split == params.end()) return best;
-  for (const int value : split->values) {
-    candidate.config.set(static_cast<std::size_t>(split - params.begin()), value);
+  const auto split = split_position(*candidate.family);
+  if (!split) return best;
+  for (const int value : candidate.family->params()[*split].values) {
+    candidate.config.set(*split, value);
     consider();
   }
   return best;

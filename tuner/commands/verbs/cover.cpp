@@ -79,9 +79,8 @@ ExitCode run_cover(const CoverVerbOptions& options) {
   const auto further = calls.begin() + static_cast<std::ptrdiff_t>(std::min(samples, calls.size()));
   CoverOptions cover_options;
   cover_options.sample = asked_problems({calls.begin(), further}, options.precisions, options.layouts);
-  for (const AskedProblem& asked : asked_problems({further, calls.end()}, options.precisions, options.layouts)) {
-    cover_options.further.push_back(sampled_problem(asked.problem));
-  }
+  cover_options.further = asked_problems({further, calls.end()}, options.precisions, options.layouts);
+  for (AskedProblem& asked : cover_options.further) asked.problem = sampled_problem(asked.problem);
   std::vector<Problem> problems;
   for (AskedProblem& asked : cover_options.sample) {
     asked.problem = sampled_problem(asked.problem);
