@@ -95,9 +95,10 @@ struct WorkEstimate {
 
 struct LaunchPlan {
   /// Rendered beside the parameters: what host and kernel must agree on. One that has a parameter's name is rendered
-  /// instead of the parameter, whose value then comes with the launch: configurations that differ in it share a program.
+  /// instead of the parameter, whose value then comes with the launch: configurations that differ in it share a
+  /// program.
   std::vector<Constant> constants;
-  std::vector<LaunchStep> steps;    ///< in stream order
+  std::vector<LaunchStep> steps;  ///< in stream order
   WorkspaceLayout workspace;
   std::vector<TensorMapSpec> maps;
   Alignment needs{1, 1, 1};   ///< what the operands' alignment must satisfy

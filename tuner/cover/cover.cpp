@@ -169,12 +169,11 @@ class Cover {
 
   /// By size of the sample, what is to be measured, the most promising first.
   std::vector<std::vector<Candidate>> listed(const MeasuredKernels& measured) const {
-    const TimeMatrix expected = expected_times(measured);
-    const std::vector<std::size_t> programs = first_of_programs(measured, shortlist(expected));
+    const std::vector<std::size_t> kernels = shortlist(measured, expected_times(measured));
     const LearntTimes learnt = learn(measured);
     std::vector<std::vector<Candidate>> lists(problems_.size());
     for (std::size_t size = 0; size < options_.sample.size(); ++size) {
-      for (auto& [time_us, candidate] : expected_at(size, measured, programs, learnt)) {
+      for (auto& [time_us, candidate] : expected_at(size, measured, kernels, learnt)) {
         if (time_us > kPromising * measured.best_us(size)) break;
         if (!measured.has_time(size, candidate)) lists[size].push_back(std::move(candidate));
       }
@@ -185,12 +184,12 @@ class Cover {
   /// By further size, what is to be measured of those that may be chosen; `only_new`: at sizes where nothing was
   /// measured yet.
   std::vector<std::vector<Candidate>> further(const MeasuredKernels& measured, bool only_new) const {
-    const std::vector<std::size_t> programs = first_of_programs(measured, shortlist(measured_times(measured, false)));
+    const std::vector<std::size_t> kernels = shortlist(measured, measured_times(measured, false));
     const LearntTimes learnt = learn(measured);
     std::vector<std::vector<Candidate>> lists(problems_.size());
     for (std::size_t size = options_.sample.size(); size < problems_.size(); ++size) {
       if (only_new && !measured.times(size).empty()) continue;
-      auto expected = expected_at(size, measured, programs, learnt);
+      auto expected = expected_at(size, measured, kernels, learnt);
       expected.resize(std::min(kMostPromising, expected.size()));
       for (auto& [time_us, candidate] : expected) {
         if (time_us > kPromising * expected.front().first) break;
@@ -200,20 +199,14 @@ class Cover {
     return lists;
   }
 
-  /// Kernels of more programs than will be chosen.
-  std::vector<std::size_t> shortlist(const TimeMatrix& times) const {
-    return choose_portfolio(times, static_cast<std::size_t>(kShortlist * static_cast<double>(options_.most_kernels)), 0)
-        .kernels;
-  }
-
-  /// Of each of the kernels' programs one.
-  static std::vector<std::size_t> first_of_programs(const MeasuredKernels& measured,
-                                                    const std::vector<std::size_t>& kernels) {
-    std::set<std::size_t> seen;
-    std::vector<std::size_t> firsts;
-    std::copy_if(kernels.begin(), kernels.end(), std::back_inserter(firsts),
-                 [&](std::size_t kernel) { return seen.insert(measured.kernels()[kernel].program).second; });
-    return firsts;
+  /// A kernel of each program of those that serve the sizes best, more of them than will be chosen.
+  std::vector<std::size_t> shortlist(const MeasuredKernels& measured, const TimeMatrix& times) const {
+    const auto most = static_cast<std::size_t>(kShortlist * static_cast<double>(options_.most_kernels));
+    std::set<std::size_t> programs;
+    std::vector<std::size_t> kernels = choose_portfolio(times, most, 0).kernels;
+    std::erase_if(kernels,
+                  [&](std::size_t kernel) { return !programs.insert(measured.kernels()[kernel].program).second; });
+    return kernels;
   }
 
   /// What the kernels' programs are expected to take for a size, launched as suits it, the fastest first.

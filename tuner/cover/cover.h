@@ -38,10 +38,10 @@ struct CoveringKernel {
 
 struct CoverSummary {
   std::vector<CoveringKernel> kernels;  ///< that serve at least one size, by precision, layout, alignment and name
-  std::size_t programs = 0;  ///< that these kernels are launched from
-  Losses sample;             ///< of the sizes that the kernels were chosen for
-  Losses held_out;           ///< of the same sizes if a kernel is chosen for each without knowing it
-  bool interrupted = false;  ///< what was measured is stored; the same run goes on from there
+  std::size_t programs = 0;             ///< that these kernels are launched from
+  Losses sample;                        ///< of the sizes that the kernels were chosen for
+  Losses held_out;                      ///< of the same sizes if a kernel is chosen for each without knowing it
+  bool interrupted = false;             ///< what was measured is stored; the same run goes on from there
 };
 
 /// The problem as kernels are rendered for when they are to serve many: an operand is aligned to 16 bytes, or to its

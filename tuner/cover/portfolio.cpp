@@ -45,19 +45,19 @@ Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double lo
   std::set<std::size_t> programs;
   while (portfolio.mean_loss > loss) {
     const bool is_full = programs.size() == most;
+    std::vector<double> gains(matrix.kernels);
+    for (std::size_t size = 0; size < sizes; ++size) {
+      for (std::size_t kernel = 0; kernel < losses[size].size(); ++kernel) {
+        if (!(losses[size][kernel] < now[size])) continue;
+        gains[kernel] += matrix.weights[size] * (cost_of(now[size]) - cost_of(losses[size][kernel]));
+      }
+    }
     double most_gain = 0;
     std::size_t chosen = matrix.kernels;
     for (std::size_t kernel = 0; kernel < matrix.kernels; ++kernel) {
-      if (is_full && !programs.contains(program_of(kernel))) continue;
-      double gain = 0;
-      for (std::size_t size = 0; size < sizes; ++size) {
-        if (losses[size].empty() || !(losses[size][kernel] < now[size])) continue;
-        gain += matrix.weights[size] * (cost_of(now[size]) - cost_of(losses[size][kernel]));
-      }
-      if (gain > most_gain) {
-        most_gain = gain;
-        chosen = kernel;
-      }
+      if (gains[kernel] <= most_gain || (is_full && !programs.contains(program_of(kernel)))) continue;
+      most_gain = gains[kernel];
+      chosen = kernel;
     }
     if (chosen == matrix.kernels) break;
     portfolio.kernels.push_back(chosen);
