@@ -134,9 +134,9 @@ Choice DispatchTable::choose(const Problem& given, Policy policy, std::int64_t p
   const Problem problem = with_depth(given);
   if (auto found = exact(problem)) {
     if (products > 1) return best_of_all(Match::exact, *std::move(found), problem, given, policy, products);
-    const double expected_us = found->entry->median_us;
-    return make(Match::exact, *std::move(found), expected_us, given,
-                found->entry->measured ? "tuned for this size" : "chosen for this size by the model, not measured");
+    const Entry& entry = *found->entry;
+    return make(Match::exact, *std::move(found), entry.median_us, given,
+                entry.measured ? "tuned for this size" : "chosen for this size by the model, not measured");
   }
   if (auto near = nearest(problem))
     return best_of_all(Match::nearest, *std::move(near), problem, given, policy, products);

@@ -91,13 +91,15 @@ TEST(KernelModel, SaysWhatOtherNumbersOfPartsWouldTake) {
     const char* settings;
   };
   const DeviceSpec& device = catalog_gpu("h200");
-  for (const auto& [name, precision, settings] :
+  for (const Splitting& each :
        {Splitting{"simt", Precision::fp32, ""}, Splitting{"mma_sync", Precision::fp16, ""},
         Splitting{"wgmma", Precision::bf16, "BM=64 BN=64 CONSUMERS=1 "}, Splitting{"skinny", Precision::fp32, ""}}) {
+    const std::string_view name = each.family;
+    const Precision precision = each.precision;
     const Family& family = family_named(name);
     const Problem rendered = packed_problem(precision, Layout::nn, 1024, 1024, 1024);
     const auto with = [&](int split) {
-      return family.with_defaults(family.parse(fmt::format("{}SPLIT={}", settings, split)), rendered);
+      return family.with_defaults(family.parse(fmt::format("{}SPLIT={}", each.settings, split)), rendered);
     };
     const KernelModel model(family, with(4), rendered, device, 96);
     EXPECT_TRUE(model.splits_at_launch()) << name;
