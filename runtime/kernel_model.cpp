@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "templates/split_k.h"
 
@@ -59,6 +60,15 @@ int KernelModel::best_parts(const Problem& problem, std::span<const int> numbers
     best_us = us;
   }
   return best;
+}
+
+Config KernelModel::fitted(const Family& family, Config config, const Problem& problem, const DeviceSpec& device,
+                           std::int64_t products) const {
+  if (!splits_at_launch_) return config;
+  const std::size_t split = *split_position(family);
+  const int parts = best_parts(problem, family.params()[split].values, device, products);
+  if (parts > 0) config.set(split, parts);
+  return config;
 }
 
 // Fewer parts than 1 would have no fewer steps along k in all.

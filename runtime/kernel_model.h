@@ -40,6 +40,10 @@ class KernelModel {
   int best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
                  std::int64_t products = 1) const;
 
+  /// The kernel's configuration with the best of its family's numbers of parts as SPLIT; as it is where there is none.
+  Config fitted(const Family& family, Config config, const Problem& problem, const DeviceSpec& device,
+                std::int64_t products = 1) const;
+
   /// Equal ones say the same of every problem, as those of kernels do that differ in what the model does not look at.
   friend bool operator==(const KernelModel&, const KernelModel&) = default;
 

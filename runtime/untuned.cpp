@@ -68,7 +68,7 @@ Candidate model_pick(const Family& family, const Problem& problem, const DeviceS
   return pick;
 }
 
-/// The family's proven configuration of the nearest problem that can run this one.
+/// The family's proven configuration of the nearest problem that can run this one, with the SPLIT that suits this one.
 std::optional<std::pair<double, Candidate>> nearest_proven(const Family& family, const Problem& problem,
                                                            const DeviceSpec& device, std::int64_t products) {
   std::optional<std::pair<double, Candidate>> nearest;
@@ -79,6 +79,8 @@ std::optional<std::pair<double, Candidate>> nearest_proven(const Family& family,
     const double away = distance(problem, where);
     if (nearest && nearest->first <= away) continue;
     Config config = family.with_defaults(Config::parse(each.config), problem);
+    if (!family.broken_rule(problem, config, device).empty()) continue;
+    config = KernelModel(family, config, problem, device, 0).fitted(family, config, problem, device, products);
     const auto plan = family.legal_plan(problem, config, device);
     if (!plan) continue;
     const double model_us = predict(problem, *plan, device, 0, products).time_us;

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "runtime/kernel_model.h"
 #include "runtime/log.h"
 #include "templates/cost.h"
 #include "templates/gpu_catalog.h"
@@ -44,6 +45,21 @@ TEST(Untuned, WhatIsProvenGoesBeforeTheModel) {
   EXPECT_THAT(choice->why, HasSubstr("proven elsewhere"));
   EXPECT_EQ(choice->match, Match::predicted);
   EXPECT_GT(choice->expected_us, 0);
+}
+
+TEST(Untuned, WhatIsProvenHasTheSplitThatSuitsTheSize) {
+  const DeviceSpec device = catalog_gpu("h200");
+  int split = 0;
+  for (const auto& [m, n, k] : {std::array{160, 140, 3000}, {500, 450, 600}, {600, 250, 5000}, {3000, 160, 5000}}) {
+    const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, k);
+    const auto choice = untuned_choice(problem, device);
+    ASSERT_TRUE(choice) << to_string(problem);
+    const KernelModel model(*choice->family, choice->config, problem, device, 0);
+    if (choice->why.find("proven elsewhere") == std::string::npos || !model.splits_at_launch()) continue;
+    EXPECT_EQ(choice->config, model.fitted(*choice->family, choice->config, problem, device)) << to_string(problem);
+    ++split;
+  }
+  EXPECT_GT(split, 0) << "or nothing was asked";
 }
 
 class Prepare : public test::ApiTestWith<test::NvrtcTest> {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "templates/cost.h"
-#include "templates/split_k.h"
 
 namespace mmtune {
 
@@ -67,12 +66,8 @@ bool MeasuredKernels::suits(std::size_t kernel, const Problem& problem) const {
 }
 
 Candidate MeasuredKernels::fitted(std::size_t kernel, const Problem& problem) const {
-  Candidate candidate = kernels_[kernel].candidate;
-  if (!models_[kernel].splits_at_launch()) return candidate;
-  const std::size_t split = *split_position(*candidate.family);
-  const int parts = models_[kernel].best_parts(problem, candidate.family->params()[split].values, device_);
-  if (parts > 0) candidate.config.set(split, parts);
-  return candidate;
+  const auto& [family, config] = kernels_[kernel].candidate;
+  return {family, models_[kernel].fitted(*family, config, problem, device_)};
 }
 
 bool MeasuredKernels::has_time(std::size_t size, const Candidate& candidate) const {
