@@ -13,15 +13,16 @@ struct Share {
   u32 part;  // of its steps along k
 };
 
+constexpr u32 CLUSTER_PARTS = SPLIT > 1 ? SPLIT : 1;  // of a tile, whose blocks form a cluster
+
 // This block's, of those that have one part of one tile each.
 __device__ __forceinline__ Share share_of_block() {
-  if constexpr (SPLIT > 1) return {blockIdx.x / SPLIT, blockIdx.x % SPLIT};
   if constexpr (SPLIT == 0) return {blockIdx.y, blockIdx.x};
-  return {blockIdx.x, 0};
+  return {blockIdx.x / CLUSTER_PARTS, blockIdx.x % CLUSTER_PARTS};
 }
 
 // How many of a tile's `k_tiles` a part has; the last ones may have fewer or none. What the launch says counts where
 // SPLIT = 0.
 __device__ __forceinline__ i64 k_tiles_of_part(i64 k_tiles, i64 at_launch) {
-  return SPLIT == 0 ? at_launch : ceil_div(k_tiles, SPLIT > 1 ? SPLIT : 1);
+  return SPLIT == 0 ? at_launch : ceil_div(k_tiles, CLUSTER_PARTS);
 }
