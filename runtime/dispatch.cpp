@@ -155,17 +155,17 @@ std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Weighed& 
   const Variant& variant = variants_[weighed.variant];
   const Tuned& entry = entries_[variant.first];
   Config config = entry.kernel->config;
-  if (variant.split && weighed.parts > 0) config.set(*variant.split, weighed.parts);
-  return candidate(entry, std::move(config), variant.needs, problem);
+  if (variant.split) config.set(*variant.split, weighed.parts);
+  return candidate(entry, config, variant.needs, problem);
 }
 
-std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Entry& entry, Config config,
+std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Entry& entry, const Config& config,
                                                                  const Alignment& needs, const Problem& problem) const {
   if (!satisfies(problem.align, needs)) return std::nullopt;
   auto plan = entry.kernel->family->legal_plan(rendered_for(entry, problem), config, device_);
   if (!plan) return std::nullopt;
   if (plan->workspace.bytes() > device_.memory_bytes / kWorkspaceShare) return std::nullopt;
-  return Candidate{&entry, std::move(config), *std::move(plan)};
+  return Candidate{&entry, config, *std::move(plan)};
 }
 
 std::optional<DispatchTable::Candidate> DispatchTable::nearest(const Problem& problem) const {

@@ -191,7 +191,7 @@ class DispatchTable {
   std::optional<Candidate> exact(const Problem& problem) const;
   std::optional<Candidate> candidate(const Tuned& entry, const Problem& problem) const;
   std::optional<Candidate> candidate(const Weighed& weighed, const Problem& problem) const;
-  std::optional<Candidate> candidate(const Entry& entry, Config config, const Alignment& needs,
+  std::optional<Candidate> candidate(const Entry& entry, const Config& config, const Alignment& needs,
                                      const Problem& problem) const;
   std::optional<Candidate> nearest(const Problem& problem) const;
   std::vector<std::uint32_t> rivals(const Problem& problem, const LearntTimes::Around& around,

@@ -99,12 +99,15 @@ class DispatchTable::Weighing {
     };
     const bool is_near = number == near_.variant;
     const Tuned& entry = is_near ? near_ : table_.entries_[variant.first];
-    const Modelled own = with(parts_of(variant, entry));
-    if (!variant.split || policy_ == Policy::nearest) return own;
+    const int own_parts = parts_of(variant, entry);
+    if (!variant.split || policy_ == Policy::nearest) return with(own_parts);
     const int parts =
         model.best_parts(problem_, entry.kernel->family->params()[*variant.split].values, table_.device_, products_);
-    const Modelled best = parts > 0 ? with(parts) : own;
-    return is_near && own.us < kSurer * best.us ? own : best;
+    if (parts == 0) return with(own_parts);
+    const Modelled best = with(parts);
+    if (!is_near) return best;
+    const Modelled own = with(own_parts);
+    return own.us < kSurer * best.us ? own : best;
   }
 
   Weighed weighed(std::uint32_t number, const Modelled& modelled) const {

@@ -65,11 +65,11 @@ TEST(Portfolio, KernelsOfOneProgramCountOnce) {
   times.programs = {0, 0, 1, 2};
   const Portfolio two = choose_portfolio(times, 2, 0);
   EXPECT_THAT(two.kernels, UnorderedElementsAre(0, 1, 2));
-  EXPECT_EQ(two.programs, 2u);
+  EXPECT_EQ(two.programs.size(), 2u);
   EXPECT_EQ(two.mean_loss, 0);
   const Portfolio one = choose_portfolio(times, 1, 0);
   EXPECT_THAT(one.kernels, testing::Not(testing::Contains(2))) << "of another program";
-  EXPECT_EQ(one.programs, 1u);
+  EXPECT_EQ(one.programs.size(), 1u);
   times.programs = {};
   EXPECT_EQ(choose_portfolio(times, 2, 0).kernels.size(), 2u);
 }

@@ -169,8 +169,8 @@ class Cover {
 
   /// By size of the sample, what is to be measured, the most promising first.
   std::vector<std::vector<Candidate>> listed(const MeasuredKernels& measured) const {
-    const std::vector<std::size_t> kernels = shortlist(measured, expected_times(measured));
     const LearntTimes learnt = learn(measured);
+    const std::vector<std::size_t> kernels = shortlist(measured, expected_times(measured, learnt));
     std::vector<std::vector<Candidate>> lists(problems_.size());
     for (std::size_t size = 0; size < options_.sample.size(); ++size) {
       for (auto& [time_us, candidate] : expected_at(size, measured, kernels, learnt)) {
@@ -232,7 +232,7 @@ class Cover {
   }
 
   /// Measured times, and of what came close to the best somewhere expected ones elsewhere.
-  TimeMatrix expected_times(const MeasuredKernels& measured) const {
+  TimeMatrix expected_times(const MeasuredKernels& measured, const LearntTimes& learnt) const {
     std::vector<bool> is_close(measured.kernels().size());
     for (std::size_t size = 0; size < options_.sample.size(); ++size) {
       std::vector<std::pair<double, std::size_t>> close;
@@ -245,7 +245,6 @@ class Cover {
       close.resize(std::min(kMostClose, close.size()));
       for (const auto& [time_us, kernel] : close) is_close[kernel] = true;
     }
-    const LearntTimes learnt = learn(measured);
     TimeMatrix matrix = empty_matrix(measured);
     for (std::size_t size = 0; size < options_.sample.size(); ++size) {
       const LearntTimes::Around around = learnt.around(problems_[size]);
@@ -300,10 +299,7 @@ class Cover {
 
   /// Programs that serve the further sizes too, so that sizes nobody has measured are likely to be served.
   std::set<std::size_t> choose(const MeasuredKernels& measured) const {
-    const Portfolio portfolio = choose_portfolio(measured_times(measured, true), options_.most_kernels, options_.loss);
-    std::set<std::size_t> programs;
-    for (const std::size_t kernel : portfolio.kernels) programs.insert(measured.kernels()[kernel].program);
-    return programs;
+    return choose_portfolio(measured_times(measured, true), options_.most_kernels, options_.loss).programs;
   }
 
   /// What is fastest of the programs at each size becomes its decision.

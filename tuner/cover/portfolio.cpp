@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 namespace mmtune {
 
@@ -42,9 +41,8 @@ Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double lo
   const auto program_of = [&](std::size_t kernel) {
     return matrix.programs.empty() ? kernel : matrix.programs[kernel];
   };
-  std::set<std::size_t> programs;
   while (portfolio.mean_loss > loss) {
-    const bool is_full = programs.size() == most;
+    const bool is_full = portfolio.programs.size() == most;
     std::vector<double> gains(matrix.kernels);
     for (std::size_t size = 0; size < sizes; ++size) {
       for (std::size_t kernel = 0; kernel < losses[size].size(); ++kernel) {
@@ -55,19 +53,18 @@ Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double lo
     double most_gain = 0;
     std::size_t chosen = matrix.kernels;
     for (std::size_t kernel = 0; kernel < matrix.kernels; ++kernel) {
-      if (gains[kernel] <= most_gain || (is_full && !programs.contains(program_of(kernel)))) continue;
+      if (gains[kernel] <= most_gain || (is_full && !portfolio.programs.contains(program_of(kernel)))) continue;
       most_gain = gains[kernel];
       chosen = kernel;
     }
     if (chosen == matrix.kernels) break;
     portfolio.kernels.push_back(chosen);
-    programs.insert(program_of(chosen));
+    portfolio.programs.insert(program_of(chosen));
     for (std::size_t size = 0; size < sizes; ++size) {
       if (!losses[size].empty()) now[size] = std::min(now[size], losses[size][chosen]);
     }
     summarise();
   }
-  portfolio.programs = programs.size();
   return portfolio;
 }
 

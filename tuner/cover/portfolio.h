@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <vector>
 
 namespace mmtune {
@@ -16,7 +17,7 @@ struct TimeMatrix {
 
 struct Portfolio {
   std::vector<std::size_t> kernels;  ///< in the order of what each adds
-  std::size_t programs = 0;          ///< that these kernels are launched from
+  std::set<std::size_t> programs;    ///< that these kernels are launched from
   double mean_loss = 0;              ///< over the sizes, weighted: 0.01 is one percent more time than with all kernels
   double worst_loss = 0;
 };
