@@ -8,6 +8,8 @@
 //   all others       set by hand to lie near 9000 times of simt on an H200; no size or configuration is named. So L2 is
 //                    that of a GPU all of whose SMs load
 //   copies           likewise, near those of simt with PACK=1 at sizes of two covers (docs/measuring.md)
+//   launches, sums   fitted to 12349 times of simt at 1250 sizes of a cover on an H200: what a launch, a part and a
+//   of parts, stores byte add (docs/measuring.md)
 //   other ways of    likewise, near the squares of a race with cuBLAS on an H200, and the stores near its 8192x8192x64
 //   fetching         (docs/measuring.md); what the accelerator fetches from L2 was measured alone
 #include "templates/cost.h"
@@ -20,26 +22,31 @@
 #include "templates/clocks.h"
 #include "templates/dtype.h"
 #include "templates/occupancy.h"
+#include "templates/split_k.h"
 
 namespace mmtune {
 
 namespace {
 
-constexpr double kSchedulers = 4;              // of an SM
-constexpr double kReady = 0.85;                // probability that a warp of unrolled multiply-adds can issue
-constexpr double kSmemBytesPerClock = 128;     // of an SM
-constexpr double kL2BytesPerClockAlone = 64;   // of an SM while few others load
-constexpr double kL2BytesPerClockShared = 25;  // of an SM while all load
-constexpr double kSmemLatency = 40;            // clocks from a load to its use
-constexpr double kL2Latency = 500;             // clocks
-constexpr double kMemoryLatency = 600;         // clocks
-constexpr double kBarrierLatency = 40;         // clocks
-constexpr double kClusterBytesPerClock = 24;   // of an SM, that sums over a cluster
-constexpr int kGpcSms = 18;                    // of a GPC, in which a cluster lies; 16 in some of a Hopper GPU's
-constexpr double kLaunchUs = 1.9;              // of the first kernel
-constexpr double kNextLaunchUs = 0.6;          // of one that follows in the same graph: measured on an H200
-constexpr double kCopyUs = 3;                  // of one that copies operands element by element, besides,
-constexpr double kCopyBytesPerClock = 20;      // and what it reads and writes, of an SM
+constexpr double kSchedulers = 4;               // of an SM
+constexpr double kReady = 0.85;                 // probability that a warp of unrolled multiply-adds can issue
+constexpr double kSmemBytesPerClock = 128;      // of an SM
+constexpr double kL2BytesPerClockAlone = 64;    // of an SM while few others load
+constexpr double kL2BytesPerClockShared = 25;   // of an SM while all load
+constexpr double kSmemLatency = 40;             // clocks from a load to its use
+constexpr double kL2Latency = 500;              // clocks
+constexpr double kMemoryLatency = 600;          // clocks
+constexpr double kBarrierLatency = 40;          // clocks
+constexpr double kClusterBytesPerClock = 24;    // of an SM, that sums over a cluster
+constexpr int kGpcSms = 18;                     // of a GPC, in which a cluster lies; 16 in some of a Hopper GPU's
+constexpr double kLaunchUs = 1.65;              // of the first kernel
+constexpr double kNextLaunchUs = 0.6;           // of one that follows in the same graph: measured on an H200
+constexpr double kCopyUs = 3;                   // of one that copies operands element by element, besides,
+constexpr double kCopyBytesPerClock = 20;       // and what it reads and writes, of an SM
+constexpr int kAligned = 16;                    // bytes, of rows that are stored at full speed
+constexpr int kPartsAtOnce = 8;                 // that a thread reads of a sum before it waits for any,
+constexpr double kPartClocks = 60;              // and of each part more
+constexpr double kUnalignedBytesPerClock = 16;  // of an SM, besides, of results whose rows are not aligned
 
 /// What a way of fetching reaches.
 struct FetchRates {
@@ -302,6 +309,7 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
                 .kept_bytes = work.kept_bytes,
                 .copies_first = work.copies_first,
                 .meets = work.meets && work.fetch != Fetch::accelerator,
+                .adds_parts = splits_at_launch(plan),
                 .steps = static_cast<int>(plan.steps.size()),
                 .cluster = cluster,
                 .blocks_per_sm = fit.blocks_per_sm,
@@ -323,10 +331,18 @@ double launch_us(const PlanCost& cost) {
   return kLaunchUs + kNextLaunchUs * (cost.steps - 1) + (cost.copies_first ? kCopyUs : 0);
 }
 
+/// What it takes besides to store the results of one product, or one part of them, where rows are not aligned.
+double unaligned_store_clocks(const Problem& problem, const PlanCost& cost, const DeviceSpec& device) {
+  if (cost.fetch == Fetch::accelerator || problem.align.c >= kAligned) return 0;
+  const double bytes =
+      static_cast<double>(problem.m) * static_cast<double>(problem.n) * traits(problem.precision).c.bytes;
+  return bytes / (kUnalignedBytesPerClock * device.sm_count);
+}
+
 /// Of a launch of a kernel that fits the device.
 template <class Sum>
-Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
-              double products) {
+Sum clocks_of(const Model& model, const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
+              const DeviceSpec& device, double products) {
   // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
   const double workspace = static_cast<double>(workspace_bytes - cost.kept_bytes) * products;
   const double memory_rate = memory_bytes_per_clock(device);
@@ -334,8 +350,11 @@ Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_b
   if (workspace <= static_cast<double>(device.l2_bytes))
     rate = std::max(rate, kL2BytesPerClockShared * device.sm_count);
   if (cost.copies_first) rate = std::min(rate, kCopyBytesPerClock * device.sm_count);
+  const int parts = cost.adds_parts ? cost.split_k : 1;
   Sum clocks;
   model.add_to(clocks);
+  clocks.add(Bottleneck::edges, products * parts * unaligned_store_clocks(problem, cost, device));
+  clocks.add(Bottleneck::exchange, std::max(0, parts - kPartsAtOnce) * kPartClocks);
   clocks.add(Bottleneck::workspace, 2 * workspace / rate);
   clocks.add(Bottleneck::launch, launch_us(cost) * device.core_clock_mhz);
   return clocks;
@@ -349,7 +368,7 @@ Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t wo
   if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
   const double at_once = products_at_once(cost, products);
   const Model model(problem, cost, device, at_once);
-  const auto clocks = clocks_of<Clocks>(model, cost, workspace_bytes, device, at_once);
+  const auto clocks = clocks_of<Clocks>(model, problem, cost, workspace_bytes, device, at_once);
   const double launches = static_cast<double>(products) / at_once;
   return {
       .time_us = launches * clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
@@ -361,7 +380,7 @@ double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t wor
   if (cost.blocks_per_sm == 0) return std::numeric_limits<double>::infinity();
   const double at_once = products_at_once(cost, products);
   const auto clocks =
-      clocks_of<SumOfClocks>(Model(problem, cost, device, at_once), cost, workspace_bytes, device, at_once);
+      clocks_of<SumOfClocks>(Model(problem, cost, device, at_once), problem, cost, workspace_bytes, device, at_once);
   return static_cast<double>(products) / at_once * clocks.sum() / device.core_clock_mhz;
 }
 

@@ -60,7 +60,8 @@ struct PlanCost {
   int tile_m = 1, tile_n = 1, tile_k = 1, split_k = 1;                                          ///< likewise
   std::int64_t kept_bytes = 0;                                                                  ///< likewise
   bool copies_first = false;                                                                    ///< likewise
-  bool meets = true;  ///< threads of a block wait for each other after every iteration
+  bool meets = true;        ///< threads of a block wait for each other after every iteration
+  bool adds_parts = false;  ///< a step adds the sums of the blocks that share a tile's k
   int steps = 1;
   int cluster = 1;        ///< blocks
   int blocks_per_sm = 0;  ///< 0: none fits, or the device lacks the unit
