@@ -84,8 +84,8 @@ const Break kBreaks[] = {
      "if constexpr (COPIES_ASYNC) wait_copies<STAGES - 2>();", "", kWrong},
     {"pointers that stay between a tile's rows", "simt", kAsync, Layout::tn, kOdd, "if (!ALONG_K) next += step",
      "if (ALONG_K) next += step", kWrong},
-    {"a copy of a step beyond k", "simt", kAsync, Layout::tn, kOdd, "const bool valid = share.inner(s) < depth",
-     "const bool valid = share.inner(s) <= depth", kStray},
+    {"a copy of a step beyond k", "simt", kAsync, Layout::tn, kOdd, "* Share::kSteps < depth;",
+     "* Share::kSteps <= depth;", kStray},
     {"copies that stay at the first tile", "simt", "LOAD=3 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4", Layout::nn, kOdd,
      "copy_async<sizeof(Input) * VEC>(shared_address(share.place(tile, s)), share.take(s), valid);\n    }\n"
      "    share.next_tile();",
