@@ -43,7 +43,7 @@ constexpr double kLaunchUs = 1.65;              // of the first kernel
 constexpr double kNextLaunchUs = 0.6;           // of one that follows in the same graph: measured on an H200
 constexpr double kCopyUs = 3;                   // of one that copies operands element by element, besides,
 constexpr double kCopyBytesPerClock = 20;       // and what it reads and writes, of an SM
-constexpr int kAligned = 16;                    // bytes, of rows that are stored at full speed
+constexpr int kStoreAlign = 16;                 // bytes, of rows that are stored at full speed
 constexpr int kPartsAtOnce = 8;                 // that a thread reads of a sum before it waits for any,
 constexpr double kPartClocks = 60;              // and of each part more
 constexpr double kUnalignedBytesPerClock = 16;  // of an SM, besides, of results whose rows are not aligned
@@ -333,7 +333,7 @@ double launch_us(const PlanCost& cost) {
 
 /// What it takes besides to store the results of one product, or one part of them, where rows are not aligned.
 double unaligned_store_clocks(const Problem& problem, const PlanCost& cost, const DeviceSpec& device) {
-  if (cost.fetch == Fetch::accelerator || problem.align.c >= kAligned) return 0;
+  if (cost.fetch == Fetch::accelerator || problem.align.c >= kStoreAlign) return 0;
   const double bytes =
       static_cast<double>(problem.m) * static_cast<double>(problem.n) * traits(problem.precision).c.bytes;
   return bytes / (kUnalignedBytesPerClock * device.sm_count);
