@@ -117,6 +117,10 @@ class Model {
     const double fetched = grid_.blocks * grid_.iterations * cost.fetched_bytes;
     memory_share_ = std::min(1.0, operand_traffic(problem, cost, device, grid_) / std::max(1.0, fetched));
     latency_ = kL2Latency + memory_share_ * (kMemoryLatency - kL2Latency);
+    if (!streams() && problem.align.c < kStoreAlign) {
+      const double results = static_cast<double>(problem.m) * static_cast<double>(problem.n) * products;
+      unaligned_clocks_ = results * traits(problem.precision).c.bytes / (kUnalignedBytesPerClock * device.sm_count);
+    }
   }
 
   double waves() const { return waves_; }
@@ -138,6 +142,13 @@ class Model {
     if (full > 0) add_waves(resident_, full);
     if (rest > 0) add_waves(rest, 1);
     if (streams()) add_streamed_edges(clocks);
+  }
+
+  /// What results take besides: to be stored where rows are not aligned, and in parts, to be added.
+  void add_results_to(auto& clocks) const {
+    const int parts = cost_.adds_parts ? cost_.split_k : 1;
+    clocks.add(Bottleneck::edges, parts * unaligned_clocks_);
+    clocks.add(Bottleneck::exchange, std::max(0, parts - kPartsAtOnce) * kPartClocks);
   }
 
  private:
@@ -232,8 +243,9 @@ class Model {
   Overlap overlap_;
   double resident_;  // blocks of a full wave
   double waves_;
-  double memory_share_ = 0;  // of fetched bytes, that come from device memory
-  double latency_ = 0;       // of a fetch
+  double memory_share_ = 0;      // of fetched bytes, that come from device memory
+  double latency_ = 0;           // of a fetch
+  double unaligned_clocks_ = 0;  // of the results, or of a part of them
 };
 
 }  // namespace
@@ -284,6 +296,34 @@ void add_iteration(PlanCost& cost, const Problem& problem, const WorkEstimate& w
   if (!(rate > 0)) cost.blocks_per_sm = 0;
 }
 
+/// What one launch computes of so many products.
+double products_at_once(const PlanCost& cost, std::int64_t products) {
+  return cost.batches ? static_cast<double>(products) : 1;
+}
+
+/// Of all steps.
+double launch_us(const PlanCost& cost) {
+  return kLaunchUs + kNextLaunchUs * (cost.steps - 1) + (cost.copies_first ? kCopyUs : 0);
+}
+
+/// Of a launch of a kernel that fits the device.
+template <class Sum>
+Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+              double products) {
+  // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
+  const double workspace = static_cast<double>(workspace_bytes - cost.kept_bytes) * products;
+  double rate = memory_bytes_per_clock(device);
+  if (workspace <= static_cast<double>(device.l2_bytes))
+    rate = std::max(rate, kL2BytesPerClockShared * device.sm_count);
+  if (cost.copies_first) rate = std::min(rate, kCopyBytesPerClock * device.sm_count);
+  Sum clocks;
+  model.add_to(clocks);
+  model.add_results_to(clocks);
+  clocks.add(Bottleneck::workspace, 2 * workspace / rate);
+  clocks.add(Bottleneck::launch, launch_us(cost) * device.core_clock_mhz);
+  return clocks;
+}
+
 }  // namespace
 
 PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
@@ -319,56 +359,13 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
   return cost;
 }
 
-namespace {
-
-/// What one launch computes of so many products.
-double products_at_once(const PlanCost& cost, std::int64_t products) {
-  return cost.batches ? static_cast<double>(products) : 1;
-}
-
-/// Of all steps.
-double launch_us(const PlanCost& cost) {
-  return kLaunchUs + kNextLaunchUs * (cost.steps - 1) + (cost.copies_first ? kCopyUs : 0);
-}
-
-/// What it takes besides to store the results of one product, or one part of them, where rows are not aligned.
-double unaligned_store_clocks(const Problem& problem, const PlanCost& cost, const DeviceSpec& device) {
-  if (cost.fetch == Fetch::accelerator || problem.align.c >= kStoreAlign) return 0;
-  const double bytes =
-      static_cast<double>(problem.m) * static_cast<double>(problem.n) * traits(problem.precision).c.bytes;
-  return bytes / (kUnalignedBytesPerClock * device.sm_count);
-}
-
-/// Of a launch of a kernel that fits the device.
-template <class Sum>
-Sum clocks_of(const Model& model, const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
-              const DeviceSpec& device, double products) {
-  // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
-  const double workspace = static_cast<double>(workspace_bytes - cost.kept_bytes) * products;
-  const double memory_rate = memory_bytes_per_clock(device);
-  double rate = memory_rate;
-  if (workspace <= static_cast<double>(device.l2_bytes))
-    rate = std::max(rate, kL2BytesPerClockShared * device.sm_count);
-  if (cost.copies_first) rate = std::min(rate, kCopyBytesPerClock * device.sm_count);
-  const int parts = cost.adds_parts ? cost.split_k : 1;
-  Sum clocks;
-  model.add_to(clocks);
-  clocks.add(Bottleneck::edges, products * parts * unaligned_store_clocks(problem, cost, device));
-  clocks.add(Bottleneck::exchange, std::max(0, parts - kPartsAtOnce) * kPartClocks);
-  clocks.add(Bottleneck::workspace, 2 * workspace / rate);
-  clocks.add(Bottleneck::launch, launch_us(cost) * device.core_clock_mhz);
-  return clocks;
-}
-
-}  // namespace
-
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products) {
   if (problem.m == 0 || problem.n == 0) return {};
   if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
   const double at_once = products_at_once(cost, products);
   const Model model(problem, cost, device, at_once);
-  const auto clocks = clocks_of<Clocks>(model, problem, cost, workspace_bytes, device, at_once);
+  const auto clocks = clocks_of<Clocks>(model, cost, workspace_bytes, device, at_once);
   const double launches = static_cast<double>(products) / at_once;
   return {
       .time_us = launches * clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
@@ -380,7 +377,7 @@ double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t wor
   if (cost.blocks_per_sm == 0) return std::numeric_limits<double>::infinity();
   const double at_once = products_at_once(cost, products);
   const auto clocks =
-      clocks_of<SumOfClocks>(Model(problem, cost, device, at_once), problem, cost, workspace_bytes, device, at_once);
+      clocks_of<SumOfClocks>(Model(problem, cost, device, at_once), cost, workspace_bytes, device, at_once);
   return static_cast<double>(products) / at_once * clocks.sum() / device.core_clock_mhz;
 }
 
