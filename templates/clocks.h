@@ -20,38 +20,28 @@ struct IterationClocks {
 
 inline double cube(double x) { return x * x * x; }
 
-/// The norm of what resources need that overlap: the third, or the sixth where each has a queue of its own, so that the
-/// scarcest alone nearly is the time.
-class Overlap {
- public:
-  explicit Overlap(bool has_queues) : has_queues_(has_queues) {}
-  double power(double x) const { return has_queues_ ? cube(x) * cube(x) : cube(x); }
-  double root(double x) const { return std::cbrt(has_queues_ ? std::sqrt(x) : x); }
-  double sum_of_powers(const IterationClocks& d) const {
-    return power(d.schedulers()) + power(d.shared_memory) + power(d.l2) + power(d.memory) + power(d.latency);
-  }
-
- private:
-  bool has_queues_;
-};
+/// A norm of what resources need that overlap lies between the sum and the largest alone: the third.
+inline double sum_of_cubes(const IterationClocks& d) {
+  return cube(d.schedulers()) + cube(d.shared_memory) + cube(d.l2) + cube(d.memory) + cube(d.latency);
+}
 
 /// Clocks by what they go to.
 class Clocks {
  public:
   void add(Bottleneck to, double clocks) { by_[static_cast<std::size_t>(to)] += clocks; }
 
-  /// So many iterations. A norm of what they need lies between the sum and the largest alone; each has a share of it.
-  void add(const Overlap& overlap, const IterationClocks& d, double iterations) {
-    const double powers = overlap.sum_of_powers(d);
-    const double per_power = iterations * overlap.root(powers) / powers;
-    const double issued = per_power * overlap.power(d.schedulers()) / d.schedulers();
+  /// So many iterations. Each resource has a share of the norm.
+  void add(const IterationClocks& d, double iterations) {
+    const double cubes = sum_of_cubes(d);
+    const double per_cube = iterations * std::cbrt(cubes) / cubes;
+    const double issued = per_cube * cube(d.schedulers()) / d.schedulers();
     add(Bottleneck::arithmetic, issued * d.multiply_adds);
     add(Bottleneck::instructions, issued * d.instructions);
     add(Bottleneck::idle, issued * d.idle);
-    add(Bottleneck::shared_memory, per_power * overlap.power(d.shared_memory));
-    add(Bottleneck::l2, per_power * overlap.power(d.l2));
-    add(Bottleneck::memory, per_power * overlap.power(d.memory));
-    add(Bottleneck::latency, per_power * overlap.power(d.latency));
+    add(Bottleneck::shared_memory, per_cube * cube(d.shared_memory));
+    add(Bottleneck::l2, per_cube * cube(d.l2));
+    add(Bottleneck::memory, per_cube * cube(d.memory));
+    add(Bottleneck::latency, per_cube * cube(d.latency));
   }
 
   double sum() const { return std::accumulate(by_.begin(), by_.end(), 0.0); }
@@ -70,10 +60,9 @@ class Clocks {
 class SumOfClocks {
  public:
   void add(Bottleneck, double clocks) { sum_ += clocks; }
-  void add(const Overlap& overlap, const IterationClocks& d, double iterations) {
-    sum_ += iterations * overlap.root(overlap.sum_of_powers(d));
-  }
+  void add(const IterationClocks& d, double iterations) { sum_ += iterations * std::cbrt(sum_of_cubes(d)); }
   double sum() const { return sum_; }
+  static std::array<double, kBottlenecks> shares() { return {}; }
 
  private:
   double sum_ = 0;

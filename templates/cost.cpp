@@ -1,17 +1,5 @@
 // The time of one step along k, BK or tile_k deep, is what the scarcest of five resources needs, softened because they
-// overlap imperfectly; how often it is taken follows from waves of blocks. Rates and latencies:
-//   instructions     CUDA C++ Programming Guide, "Arithmetic Instructions"; four schedulers issue a warp a clock each
-//   shared memory    ibid., "Shared Memory" of any compute capability: 32 banks of 4 bytes a clock
-//   device memory    Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, and Luo et
-//                    al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking", 2024,
-//                    rounded to what holds for both
-//   all others       set by hand to lie near 9000 times of simt on an H200; no size or configuration is named. So L2 is
-//                    that of a GPU all of whose SMs load
-//   copies           likewise, near those of simt with PACK=1 at sizes of two covers (docs/measuring.md)
-//   launches, sums   fitted to 12349 times of simt at 1250 sizes of a cover on an H200: what a launch, a part and a
-//   of parts, stores byte add (docs/measuring.md)
-//   other ways of    likewise, near the squares of a race with cuBLAS on an H200, and the stores near its 8192x8192x64
-//   fetching         (docs/measuring.md); what the accelerator fetches from L2 was measured alone
+// overlap imperfectly; how often it is taken follows from waves of blocks.
 #include "templates/cost.h"
 
 #include <algorithm>
@@ -20,49 +8,12 @@
 #include <limits>
 
 #include "templates/clocks.h"
+#include "templates/cost_rates.h"
 #include "templates/dtype.h"
-#include "templates/occupancy.h"
-#include "templates/split_k.h"
 
 namespace mmtune {
 
 namespace {
-
-constexpr double kSchedulers = 4;               // of an SM
-constexpr double kReady = 0.85;                 // probability that a warp of unrolled multiply-adds can issue
-constexpr double kSmemBytesPerClock = 128;      // of an SM
-constexpr double kL2BytesPerClockAlone = 64;    // of an SM while few others load
-constexpr double kL2BytesPerClockShared = 25;   // of an SM while all load
-constexpr double kSmemLatency = 40;             // clocks from a load to its use
-constexpr double kL2Latency = 500;              // clocks
-constexpr double kMemoryLatency = 600;          // clocks
-constexpr double kBarrierLatency = 40;          // clocks
-constexpr double kClusterBytesPerClock = 24;    // of an SM, that sums over a cluster
-constexpr int kGpcSms = 18;                     // of a GPC, in which a cluster lies; 16 in some of a Hopper GPU's
-constexpr double kLaunchUs = 1.65;              // of the first kernel
-constexpr double kNextLaunchUs = 0.6;           // of one that follows in the same graph: measured on an H200
-constexpr double kCopyUs = 3;                   // of one that copies operands element by element, besides,
-constexpr double kCopyBytesPerClock = 20;       // and what it reads and writes, of an SM
-constexpr int kStoreAlign = 16;                 // bytes, of rows that are stored at full speed
-constexpr int kPartsAtOnce = 8;                 // that a thread reads of a sum before it waits for any,
-constexpr double kPartClocks = 60;              // and of each part more
-constexpr double kUnalignedBytesPerClock = 16;  // of an SM, besides, of results whose rows are not aligned
-
-/// What a way of fetching reaches.
-struct FetchRates {
-  double l2_bytes_per_clock;  ///< of an SM while all load
-  double read_share;          ///< of the bandwidth of device memory; 1: what it falls short is in other constants
-  double store_share;         ///< likewise
-};
-constexpr std::array<FetchRates, kFetches> kFetchRates{{
-    {kL2BytesPerClockShared, 1, 1},
-    {45, 1, 0.66},
-    {58, 0.9, 0.66},
-}};
-
-double memory_bytes_per_clock(const DeviceSpec& device) {
-  return device.memory_bandwidth_gb_s * 1e3 / device.core_clock_mhz;
-}
 
 /// The work of a grid, for so many products.
 struct Grid {
@@ -72,10 +23,24 @@ struct Grid {
 };
 
 Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
-  const auto tiles = [](std::int64_t extent, double tile) { return std::ceil(static_cast<double>(extent) / tile); };
+  const auto tiles = [](std::int64_t extent, double tile, int cluster = 1) {
+    return std::ceil(static_cast<double>(extent) / (tile * cluster)) * cluster;
+  };
+  const double tiles_m = tiles(problem.m, cost.tile_m, cost.cluster_m);
+  const double tiles_n = tiles(problem.n, cost.tile_n, cost.cluster_n);
   return {.products = products,
-          .blocks = tiles(problem.m, cost.tile_m) * tiles(problem.n, cost.tile_n) * cost.split_k * products,
+          .blocks = tiles_m * tiles_n * cost.split_k * products,
           .iterations = tiles(problem.k, static_cast<double>(cost.tile_k) * cost.split_k)};
+}
+
+/// Of a block and an iteration, what L2 delivers in the time that lines take which lie in two.
+double straddling_bytes(const Problem& problem, const PlanCost& cost) {
+  const PrecisionTraits& types = traits(problem.precision);
+  const auto straddles = [](const StoredShape& shape, const FormatTraits& format) {
+    return shape.columns * format.bytes % kL2Line != 0;
+  };
+  return kStraddle * ((straddles(stored_a(problem), types.a) ? cost.in_place_a : 0) +
+                      (straddles(stored_b(problem), types.b) ? cost.in_place_b : 0));
 }
 
 // Bytes of A and B that device memory delivers. The blocks of one wave cover a roughly square patch of C and fetch its
@@ -111,7 +76,7 @@ class Model {
   Model(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, double products)
       : cost_(cost),
         grid_(grid_of(problem, cost, products)),
-        overlap_(cost.fetch == Fetch::accelerator),
+        straddling_bytes_(straddling_bytes(problem, cost)),
         resident_(cost.blocks_per_sm * cost.sm_count),
         waves_(grid_.blocks / resident_) {
     const double fetched = grid_.blocks * grid_.iterations * cost.fetched_bytes;
@@ -163,7 +128,7 @@ class Model {
   /// All iterations of so many waves of that many blocks.
   void add_work(auto& clocks, double blocks, double waves) const {
     const double iterations = grid_.iterations * waves;
-    clocks.add(overlap_, demand(blocks), iterations);
+    clocks.add(demand(blocks), iterations);
     if (cost_.meets) clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
   }
 
@@ -182,8 +147,8 @@ class Model {
     const double tiles = std::ceil(waves_);
     clocks.add(Bottleneck::edges,
                (cost_.persistent ? 1 : tiles) * latency_ + kL2Latency + cost_.result_bytes / cost_.l2_bytes_per_clock);
-    clocks.add(Bottleneck::exchange,
-               cost_.multicasts ? (cost_.cluster > 1 ? kL2Latency : 0) : tiles * cluster_clocks(1));
+    const bool shares_fetches = cost_.cluster_m * cost_.cluster_n > 1;
+    clocks.add(Bottleneck::exchange, shares_fetches ? kL2Latency : tiles * cluster_clocks(1));
   }
 
   double blocks_per_sm(double blocks) const { return std::ceil(blocks / cost_.sm_count); }
@@ -208,7 +173,7 @@ class Model {
     demand.idle = issued * (wanted - 1);
     demand.shared_memory = per_sm * cost_.smem_clocks;
     // What the accelerator sends to several SMs arrives at each of them.
-    demand.l2 = per_sm * (streams() ? cost_.operand_bytes : cost_.fetched_bytes) / l2_rate;
+    demand.l2 = per_sm * ((streams() ? cost_.operand_bytes : cost_.fetched_bytes) + straddling_bytes_) / l2_rate;
     demand.memory = blocks * memory_share_ * cost_.fetch_clocks + stored_meanwhile(blocks, per_sm);
     if (streams()) add_put(demand);
     demand.latency = std::max(cost_.load_latency, exposed_latency(demand.schedulers() / per_sm));
@@ -240,13 +205,55 @@ class Model {
 
   const PlanCost& cost_;
   Grid grid_;
-  Overlap overlap_;
+  double straddling_bytes_;
   double resident_;  // blocks of a full wave
   double waves_;
   double memory_share_ = 0;      // of fetched bytes, that come from device memory
   double latency_ = 0;           // of a fetch
   double unaligned_clocks_ = 0;  // of the results, or of a part of them
 };
+
+/// What one launch computes of so many products.
+double products_at_once(const PlanCost& cost, std::int64_t products) {
+  return cost.batches ? static_cast<double>(products) : 1;
+}
+
+/// Of all steps.
+double launch_us(const PlanCost& cost) {
+  const FetchRates& rates = rates_of(cost.fetch);
+  return rates.launch_us + kNextLaunchUs * (cost.steps - 1) + (cost.copies_first ? rates.copy_us : 0);
+}
+
+/// Of a launch of a kernel that fits the device.
+template <class Sum>
+Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+              double products) {
+  // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
+  const double workspace = static_cast<double>(workspace_bytes - cost.kept_bytes) * products;
+  double rate = memory_bytes_per_clock(device);
+  if (workspace <= static_cast<double>(device.l2_bytes))
+    rate = std::max(rate, kL2BytesPerClockShared * device.sm_count);
+  if (cost.copies_first) rate = std::min(rate, rates_of(cost.fetch).copy_bytes_per_clock * device.sm_count);
+  Sum clocks;
+  model.add_to(clocks);
+  model.add_results_to(clocks);
+  clocks.add(Bottleneck::workspace, 2 * workspace / rate);
+  clocks.add(Bottleneck::launch, launch_us(cost) * device.core_clock_mhz);
+  return clocks;
+}
+
+template <class Sum>
+Prediction predict_by(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
+                      const DeviceSpec& device, std::int64_t products) {
+  if (problem.m == 0 || problem.n == 0) return {};
+  if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
+  const double at_once = products_at_once(cost, products);
+  const Model model(problem, cost, device, at_once);
+  const auto clocks = clocks_of<Sum>(model, cost, workspace_bytes, device, at_once);
+  const double launches = static_cast<double>(products) / at_once;
+  return {
+      .time_us = launches * clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
+}
 
 }  // namespace
 
@@ -270,115 +277,14 @@ Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& devi
   return {flops(problem) / peak_tflops * 1e-6, minimal_bytes(problem) / device.memory_bandwidth_gb_s * 1e-3};
 }
 
-namespace {
-
-/// What an iteration costs.
-void add_iteration(PlanCost& cost, const Problem& problem, const WorkEstimate& work, const DeviceSpec& device) {
-  const PrecisionTraits& types = traits(problem.precision);
-  const Unit unit = work.unit.value_or(core_unit(problem.precision));
-  const double rate = work.by_warps ? warp_fma_per_clock_per_sm(device, unit) : fma_per_clock_per_sm(device, unit);
-  // Kepler's schedulers issue two instructions a clock.
-  const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
-  const double fma = static_cast<double>(work.tile_m) * work.tile_n * work.tile_k;
-  cost.fetched_bytes = work.bytes_per_k * work.tile_k;
-  cost.operand_bytes = static_cast<double>(work.tile_k) * (work.tile_m * types.a.bytes + work.tile_n * types.b.bytes);
-  cost.iterations_ahead =
-      work.bytes_in_flight / (work.fetch == Fetch::accelerator ? cost.operand_bytes : cost.fetched_bytes);
-  cost.fma_clocks = fma / rate;
-  cost.issue_clocks = fma * std::max(1 / rate, work.issue_slots_per_fma / issue);
-  cost.smem_clocks = fma * work.smem_bytes_per_fma / kSmemBytesPerClock;
-  cost.load_latency = work.tile_k * kSmemLatency / work.k_lanes;
-  const FetchRates& rates = kFetchRates[static_cast<std::size_t>(work.fetch)];
-  cost.fetch_clocks = cost.fetched_bytes / memory_bytes_per_clock(device) / rates.read_share;
-  cost.result_bytes = static_cast<double>(work.tile_m) * work.tile_n * types.c.bytes;
-  cost.store_clocks = cost.result_bytes / memory_bytes_per_clock(device) / rates.store_share;
-  cost.l2_bytes_per_clock = rates.l2_bytes_per_clock;
-  if (!(rate > 0)) cost.blocks_per_sm = 0;
-}
-
-/// What one launch computes of so many products.
-double products_at_once(const PlanCost& cost, std::int64_t products) {
-  return cost.batches ? static_cast<double>(products) : 1;
-}
-
-/// Of all steps.
-double launch_us(const PlanCost& cost) {
-  return kLaunchUs + kNextLaunchUs * (cost.steps - 1) + (cost.copies_first ? kCopyUs : 0);
-}
-
-/// Of a launch of a kernel that fits the device.
-template <class Sum>
-Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
-              double products) {
-  // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
-  const double workspace = static_cast<double>(workspace_bytes - cost.kept_bytes) * products;
-  double rate = memory_bytes_per_clock(device);
-  if (workspace <= static_cast<double>(device.l2_bytes))
-    rate = std::max(rate, kL2BytesPerClockShared * device.sm_count);
-  if (cost.copies_first) rate = std::min(rate, kCopyBytesPerClock * device.sm_count);
-  Sum clocks;
-  model.add_to(clocks);
-  model.add_results_to(clocks);
-  clocks.add(Bottleneck::workspace, 2 * workspace / rate);
-  clocks.add(Bottleneck::launch, launch_us(cost) * device.core_clock_mhz);
-  return clocks;
-}
-
-}  // namespace
-
-PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
-  const WorkEstimate& work = plan.work;
-  const LaunchStep& step = main_step(plan);
-  const auto threads = static_cast<int>(block_threads(step));
-  const Occupancy fit =
-      occupancy(device, {.threads = threads,
-                         .registers = registers_per_thread > 0 ? registers_per_thread : work.registers,
-                         .smem_bytes = step.smem_bytes});
-  const auto cluster = static_cast<int>(cluster_blocks(step));
-  const int clustered_sms = kGpcSms / cluster * cluster;  // of a GPC, what whole clusters occupy
-  PlanCost cost{.fetch = work.fetch,
-                .batches = why_unbatched(plan).empty(),
-                .persistent = work.persistent,
-                .hides_stores = work.hides_stores,
-                .shares_last_wave = work.shares_last_wave,
-                .multicasts = work.multicasts,
-                .tile_m = work.tile_m,
-                .tile_n = work.tile_n,
-                .tile_k = work.tile_k,
-                .split_k = work.split_k,
-                .kept_bytes = work.kept_bytes,
-                .copies_first = work.copies_first,
-                .meets = work.meets && work.fetch != Fetch::accelerator,
-                .adds_parts = splits_at_launch(plan),
-                .steps = static_cast<int>(plan.steps.size()),
-                .cluster = cluster,
-                .blocks_per_sm = fit.blocks_per_sm,
-                .block_warps = std::ceil(static_cast<double>(threads) / device.warp_size),
-                .sm_count = static_cast<double>(device.sm_count) * clustered_sms / kGpcSms};
-  add_iteration(cost, problem, work, device);
-  return cost;
-}
-
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products) {
-  if (problem.m == 0 || problem.n == 0) return {};
-  if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
-  const double at_once = products_at_once(cost, products);
-  const Model model(problem, cost, device, at_once);
-  const auto clocks = clocks_of<Clocks>(model, cost, workspace_bytes, device, at_once);
-  const double launches = static_cast<double>(products) / at_once;
-  return {
-      .time_us = launches * clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
+  return predict_by<Clocks>(problem, cost, workspace_bytes, device, products);
 }
 
 double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                   std::int64_t products) {
-  if (problem.m == 0 || problem.n == 0) return 0;
-  if (cost.blocks_per_sm == 0) return std::numeric_limits<double>::infinity();
-  const double at_once = products_at_once(cost, products);
-  const auto clocks =
-      clocks_of<SumOfClocks>(Model(problem, cost, device, at_once), cost, workspace_bytes, device, at_once);
-  return static_cast<double>(products) / at_once * clocks.sum() / device.core_clock_mhz;
+  return predict_by<SumOfClocks>(problem, cost, workspace_bytes, device, products).time_us;
 }
 
 // Blocks of a wave need no less than their share of the issue slots of all SMs, and a norm is no less than any of what

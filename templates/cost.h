@@ -55,11 +55,11 @@ Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& devi
 /// What of a plan decides its time on a device, and does not depend on the extents. Equal ones take equal times.
 struct PlanCost {
   Fetch fetch = Fetch::loads;
-  bool batches = true;  ///< one launch computes several products
-  bool persistent = false, hides_stores = false, shares_last_wave = false, multicasts = false;  ///< see WorkEstimate
-  int tile_m = 1, tile_n = 1, tile_k = 1, split_k = 1;                                          ///< likewise
-  std::int64_t kept_bytes = 0;                                                                  ///< likewise
-  bool copies_first = false;                                                                    ///< likewise
+  bool batches = true;                                                      ///< one launch computes several products
+  bool persistent = false, hides_stores = false, shares_last_wave = false;  ///< see WorkEstimate
+  int tile_m = 1, tile_n = 1, tile_k = 1, split_k = 1, cluster_m = 1, cluster_n = 1;  ///< likewise
+  std::int64_t kept_bytes = 0;                                                        ///< likewise
+  bool copies_first = false;                                                          ///< likewise
   bool meets = true;        ///< threads of a block wait for each other after every iteration
   bool adds_parts = false;  ///< a step adds the sums of the blocks that share a tile's k
   int steps = 1;
@@ -69,8 +69,9 @@ struct PlanCost {
 
   // Of a block and one step of tile_k along k, an iteration.
   double fetched_bytes = 0;
-  double operand_bytes = 0;     ///< of A and B that are multiplied, whichever block fetched them
-  double iterations_ahead = 0;  ///< that are fetched meanwhile
+  double in_place_a = 0, in_place_b = 0;  ///< of these, see WorkEstimate
+  double operand_bytes = 0;               ///< of A and B that are multiplied, whichever block fetched them
+  double iterations_ahead = 0;            ///< that are fetched meanwhile
   // The same in clocks of an SM,
   double fma_clocks = 0;    ///< of multiply-adds, padding included, at the full rate,
   double issue_clocks = 0;  ///< and of all that is issued

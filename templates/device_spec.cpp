@@ -25,9 +25,9 @@ int fma_per_clock_per_sm(const DeviceSpec& device, Unit unit) {
 }
 
 double warp_fma_per_clock_per_sm(const DeviceSpec& device, Unit unit) {
-  constexpr double kOfWarpgroups = 0.62;
   const bool has_faster = compute_capability(device) == 90 && (sums_in_fp32(unit) || unit == Unit::tensor_int8);
-  return (has_faster ? kOfWarpgroups : 1) * fma_per_clock_per_sm(device, unit);
+  const double share = !has_faster ? 1 : unit == Unit::tensor_fp8 ? 0.3 : 0.62;
+  return share * fma_per_clock_per_sm(device, unit);
 }
 
 double peak_tflops(const DeviceSpec& device, Unit unit) {

@@ -74,6 +74,8 @@ struct WorkEstimate {
   bool by_warps = false;           ///< its instructions are a warp's: see warp_fma_per_clock_per_sm()
   double issue_slots_per_fma = 1;  ///< instructions a thread issues per multiply-add; below 1 only on tensor cores
   double bytes_per_k = 0;          ///< bytes one block fetches from L2 or memory for one step along k
+  double in_place_a = 0;           ///< of these, what is fetched line by line of A's own rows, wherever they begin
+  double in_place_b = 0;           ///< likewise
   double smem_bytes_per_fma = 0;   ///< shared memory traffic of one multiply-add
   int tile_m = 1;                  ///< rows of C per block
   int tile_n = 1;                  ///< columns of C per block
@@ -88,7 +90,8 @@ struct WorkEstimate {
   /// Steps along k of one result that are taken at once: by threads that share them, or by one instruction.
   int k_lanes = 1;
   Fetch fetch = Fetch::loads;
-  bool multicasts = false;  ///< blocks of a cluster fetch for each other; else they add their sums
+  int cluster_m = 1;        ///< tiles along m whose blocks fetch for each other, a cluster; other clusters add sums
+  int cluster_n = 1;        ///< likewise
   int registers = 32;       ///< expected registers per thread, before the compiler has spoken
   int bytes_in_flight = 0;  ///< per block, while it computes: what hides the latency of memory
 };

@@ -125,7 +125,6 @@ LaunchPlan streamed_plan(const Problem& problem, int bm, int bn) {
   plan.work.bytes_in_flight = 128 * 1024;
   plan.work.fetch = Fetch::accelerator;
   plan.work.persistent = true;
-  plan.work.multicasts = true;
   plan.work.registers = 168;
   plan.steps[0].block.x = 384;
   plan.steps[0].smem_bytes = 200'000;
@@ -134,13 +133,14 @@ LaunchPlan streamed_plan(const Problem& problem, int bm, int bn) {
 
 Problem fp16_square(std::int64_t n) { return packed_problem(Precision::fp16, Layout::nn, n, n, n); }
 
-TEST(Cost, WhatTheAcceleratorFeedsTakesLittleMoreThanTheScarcest) {
+// On an H200 the best kernel takes 1402 us where arithmetic alone would take 1027 (bench/results/nvidia-h200).
+TEST(Cost, WhatTheAcceleratorFeedsTakesAThirdMoreThanTheScarcest) {
   const Problem problem = fp16_square(8192);
   LaunchPlan plan = streamed_plan(problem, 128, 256);
   const double streamed = time_us(problem, plan);
   const double arithmetic_us = flops(problem) / peak_tflops(catalog_gpu("h200"), Unit::tensor_fp16) * 1e-6;
-  EXPECT_GT(streamed, arithmetic_us);
-  EXPECT_LT(streamed, 1.2 * arithmetic_us);
+  EXPECT_GT(streamed, 1.25 * arithmetic_us);
+  EXPECT_LT(streamed, 1.45 * arithmetic_us);
   plan.work.fetch = Fetch::loads;
   EXPECT_GT(time_us(problem, plan), 1.1 * streamed);
   plan.work.fetch = Fetch::accelerator;
@@ -175,10 +175,42 @@ TEST(Cost, BlocksThatShareOperandsHandOverNoSums) {
   LaunchPlan plan = streamed_plan(problem, 128, 256);
   const double alone = time_us(problem, plan);
   plan.steps[0].cluster.x = 2;
+  plan.work.cluster_m = 2;
   const double sharing = time_us(problem, plan);
   EXPECT_NEAR(sharing, alone, 0.01 * alone) << "each SM still gets all of what it multiplies";
-  plan.work.multicasts = false;
+  plan.work.cluster_m = 1;
   EXPECT_GT(time_us(problem, plan), 1.02 * sharing);
+}
+
+TEST(Cost, ClustersThatReachBeyondCComputeNothingThere) {
+  LaunchPlan plan = streamed_plan(fp16_square(2048), 128, 256);
+  plan.steps[0].cluster.x = 4;
+  plan.work.cluster_m = 4;
+  const auto time = [&](std::int64_t tiles) {
+    return time_us(packed_problem(Precision::fp16, Layout::nn, tiles * 128, 7 * 256, 2048), plan);
+  };
+  EXPECT_NEAR(time(16), time(13), 0.01 * time(16)) << "13 tiles take the clusters of 16";
+  EXPECT_GT(time(17), 1.5 * time(16)) << "and more than are there at once";
+}
+
+TEST(Cost, RowsThatBeginBetweenLinesTakeLongerFromL2) {
+  LaunchPlan plan = streamed_plan(fp16_square(4096), 128, 128);
+  plan.work.in_place_a = plan.work.in_place_b = plan.work.bytes_per_k / 2;
+  const Problem aligned = packed_problem(Precision::fp16, Layout::nn, 3000, 3008, 3008);
+  const Problem straddling = packed_problem(Precision::fp16, Layout::nn, 3000, 3000, 3000);
+  EXPECT_GT(time_us(straddling, plan), 1.1 * time_us(aligned, plan));
+  plan.work.in_place_a = plan.work.in_place_b = 0;  // copies have rows of whole lines
+  EXPECT_NEAR(time_us(straddling, plan), time_us(aligned, plan), 0.01 * time_us(aligned, plan));
+}
+
+TEST(Cost, PartsOfASumAreOfTheAccumulatorsType) {
+  const Problem problem = packed_problem(Precision::fp16, Layout::nn, 256, 256, 16384);
+  LaunchPlan plan = streamed_plan(problem, 64, 64);
+  const auto result_bytes = [&](int split) {
+    plan.work.split_k = split;
+    return cost_of(problem, plan, catalog_gpu("h200"), 0).result_bytes;
+  };
+  EXPECT_EQ(result_bytes(8), 2 * result_bytes(1));
 }
 
 TEST(Cost, StreamedKernelsWithoutDepthHaveFiniteTimes) {

@@ -37,6 +37,13 @@ TEST(Portfolio, EndsWithTheLossOrTheNumberOrWhenNothingIsGained) {
   EXPECT_THAT(choose_portfolio(matrix({{10, 10}}), 9, 0).kernels, testing::SizeIs(1));
 }
 
+TEST(Portfolio, WhatServesBetterThanTheFirstOnesIsAdded) {
+  const auto times = matrix({{10, 11, 12, 20}, {30, 20, 21, 10}});
+  EXPECT_THAT(choose_portfolio(times, 3, 0, {1}).kernels, ElementsAre(1, 3, 0));
+  EXPECT_THAT(choose_portfolio(times, 2, 0, {0, 1}).kernels, ElementsAre(0, 1)) << "there is no room for another";
+  EXPECT_THAT(choose_portfolio(times, 3, 0, {0, 3}).kernels, ElementsAre(0, 3));
+}
+
 TEST(Portfolio, SizesThatNoOtherKernelServesAreServed) {
   const auto times = matrix({{10, kNever}, {10, kNever}, {10, kNever}, {kNever, 70}});
   EXPECT_THAT(choose_portfolio(times, 2, 0).kernels, UnorderedElementsAre(0, 1));

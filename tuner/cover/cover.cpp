@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "runtime/dispatch.h"
-#include "runtime/learnt_times.h"
 #include "runtime/log.h"
 #include "runtime/template_files.h"
 #include "templates/dtype.h"
+#include "tuner/cover/expected_times.h"
 #include "tuner/cover/hold_out.h"
 #include "tuner/cover/measured_kernels.h"
 
@@ -169,71 +169,73 @@ class Cover {
 
   /// By size of the sample, what is to be measured, the most promising first.
   std::vector<std::vector<Candidate>> listed(const MeasuredKernels& measured) const {
-    const LearntTimes learnt = learn(measured);
-    const std::vector<std::size_t> kernels = shortlist(measured, expected_times(measured, learnt));
+    const ExpectedTimes expected(measured);
+    const std::vector<std::size_t> kernels = shortlist(measured, expected_times(measured, expected));
     std::vector<std::vector<Candidate>> lists(problems_.size());
     for (std::size_t size = 0; size < options_.sample.size(); ++size) {
-      for (auto& [time_us, candidate] : expected_at(size, measured, kernels, learnt)) {
-        if (time_us > kPromising * measured.best_us(size)) break;
-        if (!measured.has_time(size, candidate)) lists[size].push_back(std::move(candidate));
+      for (ExpectedTime& each : expected.at(size, kernels)) {
+        if (each.time_us > kPromising * measured.best_us(size)) break;
+        if (!measured.has_time(size, each.candidate)) lists[size].push_back(std::move(each.candidate));
       }
     }
     return lists;
   }
 
   /// By further size, what is to be measured of those that may be chosen; `only_new`: at sizes where nothing was
-  /// measured yet.
+  /// measured yet. A small sample needs few kernels, so that there is room for others that may do well at these sizes.
   std::vector<std::vector<Candidate>> further(const MeasuredKernels& measured, bool only_new) const {
-    const std::vector<std::size_t> kernels = shortlist(measured, measured_times(measured, false));
-    const LearntTimes learnt = learn(measured);
+    const ExpectedTimes expected(measured);
+    const std::vector<std::size_t> proven = shortlist(measured, measured_times(measured, false));
+    const std::vector<std::size_t> kernels = shortlist(measured, cautious_times(measured, expected, proven), proven);
     std::vector<std::vector<Candidate>> lists(problems_.size());
     for (std::size_t size = options_.sample.size(); size < problems_.size(); ++size) {
       if (only_new && !measured.times(size).empty()) continue;
-      auto expected = expected_at(size, measured, kernels, learnt);
-      expected.resize(std::min(kMostPromising, expected.size()));
-      for (auto& [time_us, candidate] : expected) {
-        if (time_us > kPromising * expected.front().first) break;
-        if (!measured.has_time(size, candidate)) lists[size].push_back(candidate);
+      std::vector<ExpectedTime> promising = expected.at(size, kernels);
+      promising.resize(std::min(kMostPromising, promising.size()));
+      for (const ExpectedTime& each : promising) {
+        if (each.time_us > kPromising * promising.front().time_us) break;
+        if (!measured.has_time(size, each.candidate)) lists[size].push_back(each.candidate);
       }
     }
     return lists;
   }
 
-  /// A kernel of each program of those that serve the sizes best, more of them than will be chosen.
-  std::vector<std::size_t> shortlist(const MeasuredKernels& measured, const TimeMatrix& times) const {
+  /// The first ones, and a kernel of each program of those that serve the sizes best beside them, more than will be
+  /// chosen.
+  std::vector<std::size_t> shortlist(const MeasuredKernels& measured, const TimeMatrix& times,
+                                     const std::vector<std::size_t>& first = {}) const {
     const auto most = static_cast<std::size_t>(kShortlist * static_cast<double>(options_.most_kernels));
-    std::set<std::size_t> programs;
-    std::vector<std::size_t> kernels = choose_portfolio(times, most, 0).kernels;
-    std::erase_if(kernels,
-                  [&](std::size_t kernel) { return !programs.insert(measured.kernels()[kernel].program).second; });
+    std::vector<std::size_t> kernels = choose_portfolio(times, most, 0, first).kernels;
+    keep_one_of_each_program(measured, kernels);
     return kernels;
   }
 
-  /// What the kernels' programs are expected to take for a size, launched as suits it, the fastest first.
-  std::vector<std::pair<double, Candidate>> expected_at(std::size_t size, const MeasuredKernels& measured,
-                                                        const std::vector<std::size_t>& kernels,
-                                                        const LearntTimes& learnt) const {
-    const Problem& problem = problems_[size];
-    const LearntTimes::Around around = learnt.around(problem);
-    std::vector<std::pair<double, Candidate>> expected;
-    for (const std::size_t kernel : kernels) {
-      if (!measured.suits(kernel, problem)) continue;
-      Candidate candidate = measured.fitted(kernel, problem);
-      const double time_us = measured.model_us(candidate, problem) * factor(measured, kernel, around);
-      if (std::isfinite(time_us)) expected.emplace_back(time_us, std::move(candidate));
-    }
-    std::stable_sort(expected.begin(), expected.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
-    return expected;
+  /// The first.
+  static void keep_one_of_each_program(const MeasuredKernels& measured, std::vector<std::size_t>& kernels) {
+    std::set<std::size_t> programs;
+    std::erase_if(kernels,
+                  [&](std::size_t kernel) { return !programs.insert(measured.kernels()[kernel].program).second; });
   }
 
-  /// Kernels of one program err alike.
-  static double factor(const MeasuredKernels& measured, std::size_t kernel, const LearntTimes::Around& around) {
-    return around.factor(static_cast<std::uint32_t>(measured.kernels()[kernel].program));
+  /// Expected with caution at the further sizes: of the first kernels, and of one of every other program.
+  TimeMatrix cautious_times(const MeasuredKernels& measured, const ExpectedTimes& expected,
+                            const std::vector<std::size_t>& first) const {
+    std::vector<std::size_t> kernels = first;
+    kernels.resize(first.size() + measured.kernels().size());
+    std::iota(kernels.begin() + static_cast<std::ptrdiff_t>(first.size()), kernels.end(), std::size_t{0});
+    keep_one_of_each_program(measured, kernels);
+    TimeMatrix matrix = empty_matrix(measured, true);
+    for (std::size_t size = options_.sample.size(); size < problems_.size(); ++size) {
+      for (const ExpectedTime& each : expected.at(size, kernels)) {
+        matrix.time_us[size][each.kernel] = each.cautious_us;
+      }
+    }
+    return matrix;
   }
 
   /// Measured times, and of what came close to the best somewhere expected ones elsewhere.
-  TimeMatrix expected_times(const MeasuredKernels& measured, const LearntTimes& learnt) const {
-    std::vector<bool> is_close(measured.kernels().size());
+  TimeMatrix expected_times(const MeasuredKernels& measured, const ExpectedTimes& expected) const {
+    std::set<std::size_t> close_to_best;
     for (std::size_t size = 0; size < options_.sample.size(); ++size) {
       std::vector<std::pair<double, std::size_t>> close;
       for (const auto& [kernel, time] : measured.times(size)) {
@@ -243,36 +245,17 @@ class Cover {
       }
       std::sort(close.begin(), close.end());
       close.resize(std::min(kMostClose, close.size()));
-      for (const auto& [time_us, kernel] : close) is_close[kernel] = true;
+      for (const auto& [time_us, kernel] : close) close_to_best.insert(kernel);
     }
+    const std::vector<std::size_t> kernels(close_to_best.begin(), close_to_best.end());
     TimeMatrix matrix = empty_matrix(measured);
     for (std::size_t size = 0; size < options_.sample.size(); ++size) {
-      const LearntTimes::Around around = learnt.around(problems_[size]);
-      for (std::size_t kernel = 0; kernel < is_close.size(); ++kernel) {
-        if (!is_close[kernel] || !measured.suits(kernel, problems_[size])) continue;
-        const auto known = measured.times(size).find(kernel);
-        if (known != measured.times(size).end()) {
-          matrix.time_us[size][kernel] = known->second.median_us;
-        } else {
-          const double model_us = measured.model_us(measured.kernels()[kernel].candidate, problems_[size]);
-          matrix.time_us[size][kernel] = model_us * factor(measured, kernel, around);
-        }
+      for (const ExpectedTime& each : expected.at(size, kernels)) matrix.time_us[size][each.kernel] = each.time_us;
+      for (const auto& [kernel, time] : measured.times(size)) {
+        if (close_to_best.contains(kernel)) matrix.time_us[size][kernel] = time.median_us;
       }
     }
     return matrix;
-  }
-
-  LearntTimes learn(const MeasuredKernels& measured) const {
-    std::vector<KernelTime> times;
-    for (std::size_t size = 0; size < problems_.size(); ++size) {
-      for (const auto& [kernel, time] : measured.times(size)) {
-        const SampledKernel& sampled = measured.kernels()[kernel];
-        const double model_us = measured.model_us(sampled.candidate, problems_[size]);
-        if (!std::isfinite(model_us) || !(model_us > 0)) continue;
-        times.push_back({static_cast<std::uint32_t>(sampled.program), problems_[size], time.median_us, model_us});
-      }
-    }
-    return LearntTimes(times);
   }
 
   /// Of the sample's sizes, or of all.

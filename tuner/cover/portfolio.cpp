@@ -15,7 +15,8 @@ double cost_of(double loss) { return loss + kSquareCost * loss * loss; }
 
 }  // namespace
 
-Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double loss) {
+Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double loss,
+                           const std::vector<std::size_t>& first) {
   const std::size_t sizes = matrix.time_us.size();
   std::vector<std::vector<double>> losses(sizes);
   std::vector<double> now(sizes, kMostLoss);
@@ -37,12 +38,21 @@ Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double lo
       portfolio.worst_loss = std::max(portfolio.worst_loss, now[size]);
     }
   };
-  summarise();
   const auto program_of = [&](std::size_t kernel) {
     return matrix.programs.empty() ? kernel : matrix.programs[kernel];
   };
+  const auto add = [&](std::size_t kernel) {
+    portfolio.kernels.push_back(kernel);
+    portfolio.programs.insert(program_of(kernel));
+    for (std::size_t size = 0; size < sizes; ++size) {
+      if (!losses[size].empty()) now[size] = std::min(now[size], losses[size][kernel]);
+    }
+    summarise();
+  };
+  summarise();
+  for (const std::size_t kernel : first) add(kernel);
   while (portfolio.mean_loss > loss) {
-    const bool is_full = portfolio.programs.size() == most;
+    const bool is_full = portfolio.programs.size() >= most;
     std::vector<double> gains(matrix.kernels);
     for (std::size_t size = 0; size < sizes; ++size) {
       for (std::size_t kernel = 0; kernel < losses[size].size(); ++kernel) {
@@ -58,12 +68,7 @@ Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double lo
       chosen = kernel;
     }
     if (chosen == matrix.kernels) break;
-    portfolio.kernels.push_back(chosen);
-    portfolio.programs.insert(program_of(chosen));
-    for (std::size_t size = 0; size < sizes; ++size) {
-      if (!losses[size].empty()) now[size] = std::min(now[size], losses[size][chosen]);
-    }
-    summarise();
+    add(chosen);
   }
   return portfolio;
 }

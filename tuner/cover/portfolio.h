@@ -22,11 +22,12 @@ struct Portfolio {
   double worst_loss = 0;
 };
 
-/// Adds the kernel that lowers the losses most, one after the other, until their mean is `loss` or no other is of use
-/// among those of at most `most` programs: kernels of one program differ in what its launch says, and cost nothing
-/// more. Every size that a kernel can run gets one as long as there is room. Large losses count more than in
-/// proportion, so that no size pays for many others. The greedy choice is within a factor of the best of its length (G.
-/// Nemhauser, L. Wolsey, M. Fisher, An analysis of approximations for maximizing submodular set functions, 1978).
-Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double loss);
+/// Adds to the first ones the kernel that lowers the losses most, one after the other, until their mean is `loss` or no
+/// other is of use among those of at most `most` programs: kernels of one program differ in what its launch says, and
+/// cost nothing more. Every size that a kernel can run gets one as long as there is room. Large losses count more than
+/// in proportion, so that no size pays for many others. The greedy choice is within a factor of the best of its length
+/// (G. Nemhauser, L. Wolsey, M. Fisher, An analysis of approximations for maximizing submodular set functions, 1978).
+Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double loss,
+                           const std::vector<std::size_t>& first = {});
 
 }  // namespace mmtune

@@ -23,6 +23,9 @@ struct MmaSync {
 
   static constexpr int kPieceRows = 16;      ///< that an instruction multiplies, and 8 columns
   static constexpr int kWalkRegisters = 28;  ///< of STREAM, as ptxas reports
+  /// Instructions that take as long as a unit of at most 4 bytes on its way to shared memory: set to lie near times of
+  /// odd sizes on an H200.
+  static constexpr double kNarrowUnitSlots = 28;
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -76,6 +79,15 @@ struct MmaSync {
   /// Whether cp.async copies the operand; otherwise it passes through registers.
   static bool is_async(int align_bytes, const DeviceSpec& device) {
     return compute_capability(device) >= 80 && align_bytes >= 4;
+  }
+
+  /// Units of operands that are copied by at most 4 bytes, for each multiply-add.
+  static double narrow_units(const Problem& problem, const Params& p) {
+    const auto share = [](int align_bytes, const FormatTraits& format) {
+      return align_bytes > 4 ? 0 : 1.0 / vector_width(align_bytes, format);
+    };
+    const PrecisionTraits& types = traits(problem.precision);
+    return share(problem.align.a, types.a) / p.bn + share(problem.align.b, types.b) / p.bm;
   }
 
   /// Sums, two steps' pieces, units that pass through registers, and addresses and the like, as ptxas reports.
@@ -162,8 +174,11 @@ struct MmaSync {
     work.unit = types.unit;
     work.by_warps = true;
     // Of a thread and piece along k; a thread's share of an instruction's products is 4 for each element along k.
-    work.issue_slots_per_fma = (products + 2 * loads + 8) / (products * 4 * elements);
-    work.bytes_per_k = static_cast<double>(p.bm) * types.a.bytes + static_cast<double>(p.bn) * types.b.bytes;
+    work.issue_slots_per_fma =
+        (products + 2 * loads + 8) / (products * 4 * elements) + kNarrowUnitSlots * narrow_units(problem, p);
+    work.in_place_a = static_cast<double>(p.bm) * types.a.bytes;
+    work.in_place_b = static_cast<double>(p.bn) * types.b.bytes;
+    work.bytes_per_k = work.in_place_a + work.in_place_b;
     work.smem_bytes_per_fma = static_cast<double>(p.wm + p.wn) * types.a.bytes / (p.wm * p.wn) +
                               static_cast<double>(p.bm + p.bn) * types.a.bytes / (p.bm * p.bn);  // read and written
     if (std::min(problem.align.a, problem.align.b) == 16 && is_async(16, device)) work.fetch = Fetch::copies;

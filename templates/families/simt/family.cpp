@@ -33,7 +33,7 @@ struct Simt {
   static constexpr double kRegisterMargin = 12;   ///< by which wanted_registers() may be short
 
   /// Issue slots that things cost the multiply-adds beside them, set by hand to lie near measured times (as those of
-  /// templates/cost.cpp).
+  /// templates/cost_rates.h).
   static constexpr double kFragmentLoad = 2.5;   ///< of a load from shared memory
   static constexpr double kTransposed = 8;       ///< of an element that is transposed on its way to shared memory,
   static constexpr double kTransposedMove = 1;   ///< and of the moves that bring it; see moves in estimate()

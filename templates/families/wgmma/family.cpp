@@ -311,8 +311,11 @@ struct Wgmma {
     WorkEstimate work;
     work.unit = types.unit;
     work.issue_slots_per_fma = 0.01;  // one instruction multiplies a whole fragment
-    work.bytes_per_k = static_cast<double>(p.bm) / p.cluster_n * types.a.bytes +
-                       static_cast<double>(p.bn) / p.cluster_m * types.b.bytes;
+    const double bytes_a = static_cast<double>(p.bm) / p.cluster_n * types.a.bytes;
+    const double bytes_b = static_cast<double>(p.bn) / p.cluster_m * types.b.bytes;
+    work.bytes_per_k = bytes_a + bytes_b;
+    work.in_place_a = packs_a(problem, p) ? 0 : bytes_a;
+    work.in_place_b = packs_b(problem, p) ? 0 : bytes_b;
     // An instruction reads the steps of 64 rows and of its columns, which the accelerator has written.
     const double width = std::min(columns(p), 256);
     work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment) +
@@ -324,7 +327,9 @@ struct Wgmma {
     work.tile_k = bk(problem);
     work.k_lanes = bk(problem);  // the sums wait for no instruction of the same stage
     work.fetch = Fetch::accelerator;
-    work.multicasts = p.reduce == 0;
+    work.copies_first = p.pack == 1;
+    work.cluster_m = p.cluster_m;
+    work.cluster_n = p.cluster_n;
     work.hides_stores = p.pingpong == 1;
     work.split_k = p.split;
     work.registers = p.consumers == 1 ? sums(p) + 40 : p.consumers == 2 ? 168 : 128;

@@ -1,0 +1,37 @@
+// What programs are expected to take for sizes where they were not measured.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/learnt_times.h"
+#include "tuner/cover/measured_kernels.h"
+
+namespace mmtune {
+
+/// A kernel's program, launched as suits a size.
+struct ExpectedTime {
+  double time_us = 0;
+  double cautious_us = 0;  ///< longer, the less is known around the size
+  std::size_t kernel = 0;
+  Candidate candidate;
+};
+
+/// As a library expects them: the model's times, corrected by what was measured. Must not outlive the kernels.
+class ExpectedTimes {
+ public:
+  explicit ExpectedTimes(const MeasuredKernels& measured);
+
+  /// Of those kernels that can run a size, the fastest first.
+  std::vector<ExpectedTime> at(std::size_t size, const std::vector<std::size_t>& kernels) const;
+
+ private:
+  /// Its errors are learnt as its program's.
+  std::uint32_t program_of(std::size_t kernel) const;
+
+  const MeasuredKernels& measured_;
+  LearntTimes learnt_;
+};
+
+}  // namespace mmtune
