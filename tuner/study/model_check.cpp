@@ -91,13 +91,10 @@ class TimesReader {
                         return family.with_defaults(family.parse(text), time.problem);
                       })};
     time.measured_us = number("mmtune_us", 1e12);
-    DeviceSpec device = device_;
-    if (!cell("sm_clock_mhz").empty())
-      device.core_clock_mhz = static_cast<int>(std::lround(number("sm_clock_mhz", 1e5)));
-    if (!family.judge(time.problem, time.candidate.config, device).ok()) {
-      refuse("config", fmt::format("{} does not run it; name the device that was measured", device.name));
+    if (!family.judge(time.problem, time.candidate.config, device_).ok()) {
+      refuse("config", fmt::format("{} does not run it; name the device that was measured", device_.name));
     }
-    time.prediction = predict(time.problem, family.plan(time.problem, time.candidate.config, device), device, 0);
+    time.prediction = predict(time.problem, family.plan(time.problem, time.candidate.config, device_), device_, 0);
     return time;
   }
 

@@ -22,10 +22,9 @@ struct CheckedTime {
   double error() const { return prediction.time_us / measured_us - 1; }
 };
 
-/// Of a device at the line's SM clock, where the file has a column `sm_clock_mhz` and the line a value, else at its
-/// boost clock. Lines without a time are left out. Throws what read_text_file() throws, and UsageError for a file
-/// without one of the columns precision, layout, m, n, k, mmtune_us, family and config, and for a line that says
-/// something that does not exist.
+/// Of a device at its boost clock, as whoever asks the model. Lines without a time are left out. Throws what
+/// read_text_file() throws, and UsageError for a file without one of the columns precision, layout, m, n, k, mmtune_us,
+/// family and config, and for a line that says something that does not exist.
 std::vector<CheckedTime> checked_times(const std::string& path, const DeviceSpec& device);
 
 /// Of all lines of a precision and a family.

@@ -25,7 +25,7 @@ struct MmaSync {
   static constexpr int kWalkRegisters = 28;  ///< of STREAM, as ptxas reports
   /// Instructions that take as long as a unit of at most 4 bytes on its way to shared memory: set to lie near times of
   /// odd sizes on an H200.
-  static constexpr double kNarrowUnitSlots = 28;
+  static constexpr double kNarrowUnitSlots = 25;
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -176,12 +176,16 @@ struct MmaSync {
     // Of a thread and piece along k; a thread's share of an instruction's products is 4 for each element along k.
     work.issue_slots_per_fma =
         (products + 2 * loads + 8) / (products * 4 * elements) + kNarrowUnitSlots * narrow_units(problem, p);
-    work.in_place_a = static_cast<double>(p.bm) * types.a.bytes;
-    work.in_place_b = static_cast<double>(p.bn) * types.b.bytes;
-    work.bytes_per_k = work.in_place_a + work.in_place_b;
+    const double bytes_a = static_cast<double>(p.bm) * types.a.bytes;
+    const double bytes_b = static_cast<double>(p.bn) * types.b.bytes;
+    work.bytes_per_k = bytes_a + bytes_b;
     work.smem_bytes_per_fma = static_cast<double>(p.wm + p.wn) * types.a.bytes / (p.wm * p.wn) +
                               static_cast<double>(p.bm + p.bn) * types.a.bytes / (p.bm * p.bn);  // read and written
-    if (std::min(problem.align.a, problem.align.b) == 16 && is_async(16, device)) work.fetch = Fetch::copies;
+    if (std::min(problem.align.a, problem.align.b) == 16 && is_async(16, device)) {
+      work.fetch = Fetch::copies;
+      work.in_place_a = bytes_a;
+      work.in_place_b = bytes_b;
+    }
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = bk(problem, p);
