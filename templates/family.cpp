@@ -14,13 +14,13 @@ namespace {
 
 using Measure = std::int64_t (*)(const LaunchPlan&, const DeviceSpec&);
 
-enum class Unit { count, bytes };
+enum class Amount { count, bytes };
 
 /// A resource that a plan must not use more of than the device has.
 struct Limit {
   std::string_view reason;
   std::string_view resource;  ///< as in "needs 2048 threads per block"
-  Unit unit;
+  Amount unit;
   Measure needed;
   Measure allowed;
 };
@@ -43,32 +43,32 @@ std::int64_t registers_per_block(const LaunchPlan& plan, const DeviceSpec& devic
 
 // Grid limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 constexpr std::array kLimits{
-    Limit{"the block has no more threads than the device allows", "threads per block", Unit::count,
+    Limit{"the block has no more threads than the device allows", "threads per block", Amount::count,
           [](const LaunchPlan& plan, const DeviceSpec&) { return most_threads(plan); },
           [](const LaunchPlan&, const DeviceSpec& device) -> std::int64_t { return device.max_threads_per_block; }},
-    Limit{"shared memory fits the device", "of shared memory", Unit::bytes,
+    Limit{"shared memory fits the device", "of shared memory", Amount::bytes,
           [](const LaunchPlan& plan, const DeviceSpec&) {
             return most(plan, [](const LaunchStep& step) { return step.smem_bytes; });
           },
           [](const LaunchPlan&, const DeviceSpec& device) {
             return std::min(device.smem_per_block_optin, device.smem_per_sm - device.smem_reserved_per_block);
           }},
-    Limit{"the estimated registers fit a thread", "registers per thread", Unit::count,
+    Limit{"the estimated registers fit a thread", "registers per thread", Amount::count,
           [](const LaunchPlan& plan, const DeviceSpec&) -> std::int64_t { return plan.work.registers; },
           [](const LaunchPlan&, const DeviceSpec& device) -> std::int64_t { return device.max_registers_per_thread; }},
-    Limit{"the estimated registers fit a block", "registers per block", Unit::count, registers_per_block,
+    Limit{"the estimated registers fit a block", "registers per block", Amount::count, registers_per_block,
           [](const LaunchPlan&, const DeviceSpec& device) -> std::int64_t { return device.max_registers_per_block; }},
-    Limit{"the grid's x extent is at most 2^31-1", "blocks along x", Unit::count,
+    Limit{"the grid's x extent is at most 2^31-1", "blocks along x", Amount::count,
           [](const LaunchPlan& plan, const DeviceSpec&) {
             return most(plan, [](const LaunchStep& step) { return step.grid.x; });
           },
           [](const LaunchPlan&, const DeviceSpec&) -> std::int64_t { return 2147483647; }},
-    Limit{"the grid's y and z extents are at most 65535", "blocks along y or z", Unit::count,
+    Limit{"the grid's y and z extents are at most 65535", "blocks along y or z", Amount::count,
           [](const LaunchPlan& plan, const DeviceSpec&) {
             return most(plan, [](const LaunchStep& step) { return std::max(step.grid.y, step.grid.z); });
           },
           [](const LaunchPlan&, const DeviceSpec&) -> std::int64_t { return 65535; }},
-    Limit{"the cluster has no more blocks than the device allows", "blocks per cluster", Unit::count,
+    Limit{"the cluster has no more blocks than the device allows", "blocks per cluster", Amount::count,
           [](const LaunchPlan& plan, const DeviceSpec&) { return most(plan, cluster_blocks); },
           [](const LaunchPlan&, const DeviceSpec& device) -> std::int64_t { return device.max_cluster_size; }},
 };
@@ -83,8 +83,8 @@ bool whole_clusters(const LaunchPlan& plan) {
   });
 }
 
-std::string amount(std::int64_t value, Unit unit) {
-  if (unit == Unit::count) return fmt::format("{}", value);
+std::string amount(std::int64_t value, Amount unit) {
+  if (unit == Amount::count) return fmt::format("{}", value);
   return value % 1024 == 0 ? fmt::format("{} KiB", value / 1024) : fmt::format("{:.1f} KiB", value / 1024.0);
 }
 
