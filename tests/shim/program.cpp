@@ -119,7 +119,7 @@ std::string host_text(const Source& source, const LaunchPlan& plan) {
 /// Throws Error with what the compiler said.
 void compile(const fs::path& source, const fs::path& library, const fs::path& headers) {
   std::vector<std::string> words = {
-      MMTUNE_SHIM_COMPILER, "-std=c++20", "-O1", "-g1", "-fPIC", "-shared", "-nostdlib",
+      MMTUNE_SHIM_COMPILER, "-std=c++20", "-Og", "-g1", "-fPIC", "-shared", "-nostdlib",
       // What is not in it is in this program, and one library's symbols must not stand in for another's.
       "-fvisibility=hidden",
       // Vectors are read where elements were written.
