@@ -10,6 +10,7 @@
 #include "templates/clocks.h"
 #include "templates/cost_rates.h"
 #include "templates/dtype.h"
+#include "templates/tiling.h"
 
 namespace mmtune {
 
@@ -36,11 +37,8 @@ Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
 /// Of a block and an iteration, what L2 delivers in the time that lines take which lie in two.
 double straddling_bytes(const Problem& problem, const PlanCost& cost) {
   const PrecisionTraits& types = traits(problem.precision);
-  const auto straddles = [](const StoredShape& shape, const FormatTraits& format) {
-    return shape.columns * format.bytes % kL2Line != 0;
-  };
-  return kStraddle * ((straddles(stored_a(problem), types.a) ? cost.in_place_a : 0) +
-                      (straddles(stored_b(problem), types.b) ? cost.in_place_b : 0));
+  return kStraddle * ((fills_lines(stored_a(problem), types.a.bytes) ? 0 : cost.in_place_a) +
+                      (fills_lines(stored_b(problem), types.b.bytes) ? 0 : cost.in_place_b));
 }
 
 // Bytes of A and B that device memory delivers. The blocks of one wave cover a roughly square patch of C and fetch its

@@ -37,7 +37,6 @@ inline constexpr double kBarrierLatency = 40;         // clocks
 inline constexpr double kClusterBytesPerClock = 24;   // of an SM, that sums over a cluster
 inline constexpr int kGpcSms = 18;                    // of a GPC, in which a cluster lies; 16 in some of a Hopper GPU's
 inline constexpr double kNextLaunchUs = 0.6;          // of one that follows in the same graph: measured on an H200
-inline constexpr int kL2Line = 128;                   // bytes that L2 delivers at once
 inline constexpr double kStraddle = 0.7;              // of a line's time, that one takes more whose bytes lie in two
 inline constexpr int kStoreAlign = 16;                // bytes, of rows that are stored at full speed
 inline constexpr int kPartsAtOnce = 8;                // that a thread reads of a sum before it waits for any,
@@ -50,13 +49,31 @@ struct FetchRates {
   double read_share;            ///< of the bandwidth of device memory; 1: what it falls short is in other constants
   double store_share;           ///< likewise
   double launch_us;             ///< of the first kernel
-  double copy_us;               ///< of one that copies operands element by element first, besides,
+  double copy_us;               ///< of one that first copies operands, besides,
   double copy_bytes_per_clock;  ///< and what it reads and writes, of an SM
 };
 inline constexpr std::array<FetchRates, kFetches> kFetchRates{{
-    {kL2BytesPerClockShared, 1, 1, 1.65, 3, 20},
-    {45, 1, 0.66, 1.65, 3, 20},
-    {58, 0.76, 0.73, 1.2, 1.4, 14},
+    // loads, through registers
+    {.l2_bytes_per_clock = kL2BytesPerClockShared,
+     .read_share = 1,
+     .store_share = 1,
+     .launch_us = 1.65,
+     .copy_us = 3,
+     .copy_bytes_per_clock = 20},
+    // copies by threads
+    {.l2_bytes_per_clock = 45,
+     .read_share = 1,
+     .store_share = 0.66,
+     .launch_us = 1.65,
+     .copy_us = 3,
+     .copy_bytes_per_clock = 20},
+    // the accelerator
+    {.l2_bytes_per_clock = 58,
+     .read_share = 0.76,
+     .store_share = 0.73,
+     .launch_us = 1.2,
+     .copy_us = 1.4,
+     .copy_bytes_per_clock = 14},
 }};
 
 inline const FetchRates& rates_of(Fetch fetch) { return kFetchRates[static_cast<std::size_t>(fetch)]; }

@@ -86,7 +86,7 @@ struct WorkEstimate {
   bool hides_stores = false;       ///< a tile is stored while the block multiplies the next
   bool shares_last_wave = false;   ///< all resident blocks share the tiles that do not fill a last wave
   std::int64_t kept_bytes = 0;     ///< of the workspace, that blocks use again and again and L2 keeps
-  bool copies_first = false;       ///< a step copies operands to the workspace, element by element
+  bool copies_first = false;       ///< a step copies operands to the workspace
   /// Steps along k of one result that are taken at once: by threads that share them, or by one instruction.
   int k_lanes = 1;
   Fetch fetch = Fetch::loads;

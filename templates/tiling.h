@@ -16,6 +16,13 @@ constexpr std::int64_t tiles_of_c(const Problem& problem, int tile_m, int tile_n
   return ceil_div(problem.m, tile_m) * ceil_div(problem.n, tile_n);
 }
 
+inline constexpr int kMemoryLine = 128;  ///< bytes that L2 delivers at once
+
+/// Whether a row of the operand is a whole number of lines, so that no line of a tile straddles two of global memory.
+constexpr bool fills_lines(const StoredShape& shape, int element_bytes) {
+  return shape.columns * element_bytes % kMemoryLine == 0;
+}
+
 /// Bytes of A and B that a block fetches for one step along k, if its L1 cache or shared memory serves all reuse: an
 /// operand that is contiguous along k uses every byte of its 32-byte sectors in later steps, the other may not.
 inline double fetched_bytes_per_k(const Problem& problem, int tile_m, int tile_n) {

@@ -133,7 +133,8 @@ LaunchPlan streamed_plan(const Problem& problem, int bm, int bn) {
 
 Problem fp16_square(std::int64_t n) { return packed_problem(Precision::fp16, Layout::nn, n, n, n); }
 
-// On an H200 the best kernel takes 1402 us where arithmetic alone would take 1027 (bench/results/nvidia-h200).
+// On an H200 the fastest takes 1474 us where arithmetic alone would take 1028 (bench/results/nvidia-h200/
+// tensor_trials.csv.xz).
 TEST(Cost, WhatTheAcceleratorFeedsTakesAThirdMoreThanTheScarcest) {
   const Problem problem = fp16_square(8192);
   LaunchPlan plan = streamed_plan(problem, 128, 256);

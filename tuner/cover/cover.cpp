@@ -185,8 +185,10 @@ class Cover {
   /// measured yet. A small sample needs few kernels, so that there is room for others that may do well at these sizes.
   std::vector<std::vector<Candidate>> further(const MeasuredKernels& measured, bool only_new) const {
     const ExpectedTimes expected(measured);
-    const std::vector<std::size_t> proven = shortlist(measured, measured_times(measured, false));
-    const std::vector<std::size_t> kernels = shortlist(measured, cautious_times(measured, expected, proven), proven);
+    std::vector<std::size_t> kernels = shortlist(measured, measured_times(measured, false));
+    if (kernels.size() < most_listed()) {
+      kernels = shortlist(measured, cautious_times(measured, expected, kernels), kernels);
+    }
     std::vector<std::vector<Candidate>> lists(problems_.size());
     for (std::size_t size = options_.sample.size(); size < problems_.size(); ++size) {
       if (only_new && !measured.times(size).empty()) continue;
@@ -200,12 +202,16 @@ class Cover {
     return lists;
   }
 
+  /// Programs that may be on a shortlist.
+  std::size_t most_listed() const {
+    return static_cast<std::size_t>(kShortlist * static_cast<double>(options_.most_kernels));
+  }
+
   /// The first ones, and a kernel of each program of those that serve the sizes best beside them, more than will be
   /// chosen.
   std::vector<std::size_t> shortlist(const MeasuredKernels& measured, const TimeMatrix& times,
                                      const std::vector<std::size_t>& first = {}) const {
-    const auto most = static_cast<std::size_t>(kShortlist * static_cast<double>(options_.most_kernels));
-    std::vector<std::size_t> kernels = choose_portfolio(times, most, 0, first).kernels;
+    std::vector<std::size_t> kernels = choose_portfolio(times, most_listed(), 0, first).kernels;
     keep_one_of_each_program(measured, kernels);
     return kernels;
   }

@@ -52,13 +52,14 @@ class TimesReader {
     throw UsageError(fmt::format("{}: {} '{}'; {}", row_.place, name, excerpt(cell(name)), remedy));
   }
 
-  /// Between 0, itself left out, and `most`.
-  double number(std::string_view name, double most) const {
-    const std::string_view text = cell(name);
+  double measured_us() const {
+    constexpr std::string_view kName = "mmtune_us";
+    constexpr double kMost = 1e12;
+    const std::string_view text = cell(kName);
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_number = error == std::errc{} && end == text.data() + text.size();
-    if (!is_number || !(value > 0) || value > most) refuse(name, fmt::format("write a number up to {:g}", most));
+    if (!is_number || !(value > 0) || value > kMost) refuse(kName, fmt::format("write a number up to {:g}", kMost));
     return value;
   }
 
@@ -90,7 +91,7 @@ class TimesReader {
     time.candidate = {&family, parsed("config", [&](std::string_view text) {
                         return family.with_defaults(family.parse(text), time.problem);
                       })};
-    time.measured_us = number("mmtune_us", 1e12);
+    time.measured_us = measured_us();
     if (!family.judge(time.problem, time.candidate.config, device_).ok()) {
       refuse("config", fmt::format("{} does not run it; name the device that was measured", device_.name));
     }

@@ -91,10 +91,6 @@ inline int stages(const Params& p, const DeviceSpec& device) {
   return stages;
 }
 
-/// Whether a row of the operand is a whole number of lines, so that none of them straddles two of global memory.
-inline bool fills_lines(const StoredShape& shape, int element_bytes) {
-  return shape.columns * element_bytes % kLine == 0;
-}
 inline bool packs_a(const Problem& problem, const Params& p) {
   return p.pack == 1 && (problem.align.a < 16 || turns_a(problem, p) ||
                          !fills_lines(stored_a(problem), traits(problem.precision).a.bytes));
