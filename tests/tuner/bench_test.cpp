@@ -1,5 +1,5 @@
 // Comparisons with an opponent: statistics, table and refusals on any machine, a whole comparison on a GPU.
-#include "tuner/study/bench.h"
+#include "tuner/compare/bench.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
-#include "tuner/study/bench_table.h"
-#include "tuner/study/cublas.h"
+#include "tuner/compare/bench_table.h"
+#include "tuner/compare/cublas.h"
 #include "tuner/text/sizes.h"
 #include "tuner/workers/gpu_lock.h"
 

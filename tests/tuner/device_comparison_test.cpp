@@ -1,5 +1,5 @@
 // Two sides of a comparison, made of trials that are told.
-#include "tuner/study/device_comparison.h"
+#include "tuner/replay/device_comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // A kernel in files of its own.
-#include "tuner/study/exported_kernel.h"
+#include "tuner/export/exported_kernel.h"
 
 #include <gmock/gmock.h>
 
@@ -10,7 +10,7 @@
 #include "templates/gpu_catalog.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
-#include "tuner/study/local_compiler.h"
+#include "tuner/inspect/local_compiler.h"
 
 namespace mmtune {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "templates/gpu_catalog.h"
 #include "test_paths.h"
-#include "tuner/study/model_check.h"
+#include "tuner/replay/model_check.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {

@@ -8,9 +8,9 @@
 #include "templates/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/samples.h"
-#include "tuner/study/block_use.h"
-#include "tuner/study/local_compiler.h"
-#include "tuner/study/study.h"
+#include "tuner/documents/study.h"
+#include "tuner/inspect/block_use.h"
+#include "tuner/inspect/local_compiler.h"
 
 namespace mmtune {
 namespace {

@@ -1,5 +1,5 @@
 // Files of other autotuners as spaces to search.
-#include "tuner/study/measured_space.h"
+#include "tuner/replay/measured_space.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -14,8 +14,8 @@
 #include "db/store.h"
 #include "templates/gpu_catalog.h"
 #include "tests/tuner/cli_fixture.h"
-#include "tuner/study/search_curve.h"
-#include "tuner/study/t4_results.h"
+#include "tuner/export/t4_results.h"
+#include "tuner/replay/search_curve.h"
 
 namespace mmtune {
 namespace {

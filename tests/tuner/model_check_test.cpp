@@ -1,5 +1,5 @@
 // The analytic model against files of measured times.
-#include "tuner/study/model_check.h"
+#include "tuner/replay/model_check.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

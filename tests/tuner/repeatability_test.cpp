@@ -1,4 +1,4 @@
-#include "tuner/study/repeatability.h"
+#include "tuner/compare/repeatability.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

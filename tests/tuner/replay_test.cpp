@@ -1,5 +1,5 @@
 // Strategies on results that are known beforehand.
-#include "tuner/study/replay.h"
+#include "tuner/replay/replay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

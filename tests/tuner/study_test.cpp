@@ -1,5 +1,5 @@
 // The documents' cases, what becomes of them on a model, and how results are kept and laid out.
-#include "tuner/study/study.h"
+#include "tuner/documents/study.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/tuner/cli_fixture.h"
-#include "tuner/study/study_file.h"
-#include "tuner/study/study_table.h"
+#include "tuner/documents/study_file.h"
+#include "tuner/documents/study_table.h"
 
 namespace mmtune {
 namespace {

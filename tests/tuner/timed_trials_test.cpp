@@ -1,5 +1,5 @@
 // Stored times as models are held against, and how good a model is.
-#include "tuner/study/timed_trials.h"
+#include "tuner/replay/timed_trials.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/tuner/cli_fixture.h"
-#include "tuner/study/explanation.h"
-#include "tuner/study/model_quality.h"
+#include "tuner/inspect/explanation.h"
+#include "tuner/replay/model_quality.h"
 
 namespace mmtune {
 namespace {

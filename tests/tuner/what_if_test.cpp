@@ -1,5 +1,5 @@
 // Whole searches told from a database that is real: no GPU, no compiler.
-#include "tuner/study/what_if.h"
+#include "tuner/replay/what_if.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

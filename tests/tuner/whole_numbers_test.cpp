@@ -1,5 +1,5 @@
 // The check of a study's products, and its loops on the host.
-#include "tuner/study/whole_numbers.h"
+#include "tuner/documents/whole_numbers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // mmtune audit: how well the library serves sizes that were not tuned.
-#include "tuner/study/audit.h"
+#include "tuner/compare/audit.h"
 
 #include <fmt/format.h>
 #include <mmtune/error.h>
@@ -14,9 +14,9 @@
 #include "templates/families.h"
 #include "tuner/commands/search_options.h"
 #include "tuner/commands/verb.h"
+#include "tuner/compare/bench.h"
+#include "tuner/compare/cublas.h"
 #include "tuner/cover/size_sample.h"
-#include "tuner/study/bench.h"
-#include "tuner/study/cublas.h"
 #include "tuner/text/temporary_directory.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/interrupt.h"

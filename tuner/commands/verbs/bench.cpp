@@ -1,5 +1,5 @@
 // mmtune bench: the tuned kernels against another implementation, in one interleaved run.
-#include "tuner/study/bench.h"
+#include "tuner/compare/bench.h"
 
 #include <fmt/format.h>
 #include <mmtune/error.h>
@@ -12,8 +12,8 @@
 #include "runtime/template_files.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
-#include "tuner/study/bench_table.h"
-#include "tuner/study/cublas.h"
+#include "tuner/compare/bench_table.h"
+#include "tuner/compare/cublas.h"
 #include "tuner/text/sizes.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/installed_gpus.h"

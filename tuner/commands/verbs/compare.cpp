@@ -9,7 +9,7 @@
 #include "runtime/log.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
-#include "tuner/study/device_comparison.h"
+#include "tuner/replay/device_comparison.h"
 #include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
 #include "tuner/workers/installed_gpus.h"

@@ -7,9 +7,9 @@
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
-#include "tuner/study/explanation.h"
-#include "tuner/study/local_compiler.h"
-#include "tuner/study/timed_trials.h"
+#include "tuner/inspect/explanation.h"
+#include "tuner/inspect/local_compiler.h"
+#include "tuner/replay/timed_trials.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {

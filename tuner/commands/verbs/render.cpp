@@ -13,7 +13,7 @@
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
-#include "tuner/study/exported_kernel.h"
+#include "tuner/export/exported_kernel.h"
 #include "tuner/text/files.h"
 #include "tuner/workers/installed_gpus.h"
 

@@ -1,5 +1,5 @@
 // mmtune repeatability: tune several times from scratch and say how far the winners are the same.
-#include "tuner/study/repeatability.h"
+#include "tuner/compare/repeatability.h"
 
 #include <fmt/format.h>
 #include <mmtune/error.h>

@@ -1,5 +1,5 @@
 // mmtune study: every table of the source documents on this GPU, with the published figures beside it.
-#include "tuner/study/study.h"
+#include "tuner/documents/study.h"
 
 #include <fmt/format.h>
 #include <mmtune/error.h>
@@ -13,8 +13,8 @@
 #include "runtime/template_files.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
-#include "tuner/study/study_file.h"
-#include "tuner/study/study_table.h"
+#include "tuner/documents/study_file.h"
+#include "tuner/documents/study_table.h"
 #include "tuner/text/files.h"
 #include "tuner/text/progress.h"
 #include "tuner/workers/gpu_lock.h"

@@ -16,7 +16,7 @@
 #include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
 #include "tuner/devices/device_choice.h"
-#include "tuner/study/what_if.h"
+#include "tuner/replay/what_if.h"
 #include "tuner/text/files.h"
 #include "tuner/text/sizes.h"
 #include "tuner/text/text.h"

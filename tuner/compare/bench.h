@@ -1,0 +1,56 @@
+// A tuned kernel against an opponent: the same operands, the same clocks, calls interleaved in random order.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/trial.h"
+#include "runtime/nvml.h"
+#include "runtime/nvrtc.h"
+#include "tuner/compare/opponent.h"
+#include "tuner/lanes/program.h"
+#include "tuner/measure/testbed.h"
+#include "tuner/race/ratio.h"
+
+namespace mmtune {
+
+struct Comparison {
+  /// How a side did. The error is |C - exact| / |exact| in the Frobenius norm on random operands.
+  struct Side {
+    Timing timing;
+    double error = 0;
+  };
+
+  Side ours;
+  std::vector<std::optional<Side>> theirs;  ///< in the order of Opponent::entries(); nothing where it has no algorithm
+  std::optional<std::size_t> best;          ///< the fastest of theirs
+  std::optional<Ratio> ratio;               ///< against the fastest of theirs
+  std::optional<double> sm_clock_mhz;       ///< mean while racing
+  std::optional<double> power_w;            ///< likewise, of the whole card
+  int throttle = 0;                         ///< bits of Throttle: what held the clocks down while racing
+};
+
+/// Compares on one GPU, whose context must be current and stay so, and whose lock (tuner/workers/gpu_lock.h) the caller
+/// has. Not thread safe.
+class Bench {
+ public:
+  /// `rounds` of 0: as many as fit the time for a problem, at least 15. `nvrtc` and `opponent` must outlive it.
+  Bench(const DeviceSpec& device, const Nvrtc& nvrtc, CompileTarget target, Opponent& opponent, int rounds);
+
+  /// Checks our kernel, then both sides' errors, picks the fastest algorithm of each of the opponent's entries, and
+  /// races these against ours. Throws Error if a side computes something else, OutOfMemoryError, DeviceError.
+  Comparison compare(const Problem& problem, const Program& ours) { return compare(problem, {&ours, 1}).front(); }
+
+  /// The same for several kernels of ours in one race, in their order.
+  std::vector<Comparison> compare(const Problem& problem, std::span<const Program> ours);
+
+ private:
+  Opponent& opponent_;
+  int rounds_;
+  Nvml nvml_;
+  Testbed testbed_;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,165 @@
+#include "tuner/inspect/block_use.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "templates/occupancy_steps.h"
+#include "tuner/inspect/local_compiler.h"
+
+namespace mmtune {
+namespace {
+
+/// What a row of the table is made of.
+struct Line {
+  const BlockUse& use;
+  Occupancy fit;
+  Waves waves;
+  std::string next;
+};
+
+Line line_of(const BlockUse& use) {
+  Line line{use, occupancy(use.device, use.block), {}, ""};
+  line.waves = waves_of(use.device, line.fit, use.grid_blocks);
+  if (const auto step = next_step(use.device, use.block)) line.next = to_string(*step);
+  return line;
+}
+
+Cell whole(std::int64_t number) { return number; }
+
+Cell blocks_by(const Line& line, OccupancyLimit limit) {
+  const int blocks = line.fit.allowed_by(limit);
+  return blocks == kUnlimitedBlocks ? Cell() : whole(blocks);
+}
+
+std::string line_size(const Line& line) {
+  const auto& problem = line.use.problem;
+  return problem ? fmt::format("{}x{}x{}", problem->m, problem->n, problem->k) : "";
+}
+
+Cell waves_cell(const Line& line, double value, int digits) {
+  return line.use.grid_blocks > 0 ? Cell(Real{value, digits}) : Cell();
+}
+
+using LineColumns = std::vector<CellOf<Line>>;
+
+/// `names` are those of threads, registers, shared memory, blocks per SM, limit, warps and occupancy.
+void add_occupancy(LineColumns& columns, const std::array<const char*, 7>& names, double occupancy_unit, int digits) {
+  columns.push_back({{names[0], kRight}, [](const Line& l) { return whole(l.use.block.threads); }});
+  columns.push_back({{names[1], kRight}, [](const Line& l) { return whole(l.use.block.registers); }});
+  columns.push_back({{names[2], kRight}, [](const Line& l) { return whole(l.use.block.smem_bytes); }});
+  columns.push_back({{names[3], kRight}, [](const Line& l) { return whole(l.fit.blocks_per_sm); }});
+  columns.push_back({{names[4]}, [](const Line& l) { return std::string(to_string(l.fit.tightest)); }});
+  columns.push_back({{names[5], kRight}, [](const Line& l) { return whole(l.fit.warps_per_sm); }});
+  columns.push_back({{names[6], kRight}, [occupancy_unit, digits](const Line& l) {
+                       return Real{occupancy_unit * l.fit.share, digits};
+                     }});
+}
+
+LineColumns full_line_columns() {
+  LineColumns columns{{{"device"}, [](const Line& l) { return l.use.device.name; }}};
+  add_occupancy(columns, {"threads", "registers", "smem_bytes", "blocks_per_sm", "limit", "active_warps", "occupancy"},
+                1, 4);
+  for (const auto& [name, limit] : {std::pair{"blocks_by_threads", OccupancyLimit::threads},
+                                    {"blocks_by_registers", OccupancyLimit::registers},
+                                    {"blocks_by_smem", OccupancyLimit::shared_memory},
+                                    {"blocks_by_limit", OccupancyLimit::blocks}}) {
+    columns.push_back({{name}, [limit](const Line& l) { return blocks_by(l, limit); }});
+  }
+  columns.push_back({{"size"}, line_size});
+  columns.push_back({{"kernel"}, [](const Line& l) { return l.use.kernel; }});
+  columns.push_back(
+      {{"grid_blocks"}, [](const Line& l) { return l.use.grid_blocks > 0 ? whole(l.use.grid_blocks) : Cell(); }});
+  columns.push_back({{"waves"}, [](const Line& l) { return waves_cell(l, l.waves.waves, 4); }});
+  columns.push_back({{"tail"}, [](const Line& l) { return waves_cell(l, l.waves.tail, 4); }});
+  columns.push_back({{"next_step"}, [](const Line& l) { return l.next; }});
+  return columns;
+}
+
+/// Columns of kernels only where there are some.
+LineColumns friendly_line_columns(bool has_kernels) {
+  LineColumns columns{{{"device"}, [](const Line& l) { return l.use.device.name; }}};
+  if (has_kernels) {
+    columns.push_back({{"size", kRight}, line_size});
+    columns.push_back({{"kernel", Align::left, Fit::wraps}, [](const Line& l) { return l.use.kernel; }});
+  }
+  add_occupancy(columns, {"threads", "regs", "smem B", "blocks/SM", "limit", "warps", "occ %"}, 100, 0);
+  columns.push_back({{"blocks by threads/regs/smem/SM"}, [](const Line& l) {
+                       const auto text = [&](OccupancyLimit limit) {
+                         const int blocks = l.fit.allowed_by(limit);
+                         return blocks == kUnlimitedBlocks ? std::string("-") : fmt::format("{}", blocks);
+                       };
+                       return fmt::format("{}/{}/{}/{}", text(OccupancyLimit::threads), text(OccupancyLimit::registers),
+                                          text(OccupancyLimit::shared_memory), text(OccupancyLimit::blocks));
+                     }});
+  if (has_kernels) {
+    columns.push_back({{"waves", kRight}, [](const Line& l) { return waves_cell(l, l.waves.waves, 2); }});
+    columns.push_back({{"tail %", kRight}, [](const Line& l) { return waves_cell(l, 100 * l.waves.tail, 0); }});
+  }
+  columns.push_back({{"what would raise it", Align::left, Fit::wraps}, [](const Line& l) { return l.next; }});
+  return columns;
+}
+
+Tone line_tone(const Line& line) { return line.fit.blocks_per_sm == 0 ? Tone::bad : Tone::plain; }
+
+std::string name_of(const BlockUse& use) {
+  return fmt::format("{}{}{}", use.device.name, use.kernel.empty() ? "" : ", ", use.kernel);
+}
+
+}  // namespace
+
+BlockUse block_use_of(const Program& program, const DeviceSpec& device) {
+  const LaunchStep& step = main_step(program.plan);
+  return {.device = device,
+          .block = {.threads = static_cast<int>(block_threads(step)),
+                    .registers = registers_of(program),
+                    .smem_bytes = step.smem_bytes + program.binary.static_smem_bytes},
+          .problem = program.key.problem,
+          .kernel = key_of(program.candidate),
+          .grid_blocks = step.grid.x * step.grid.y * step.grid.z,
+          .is_compiled = !program.binary.hash.empty()};
+}
+
+Table occupancy_table(const std::vector<BlockUse>& uses, Format format) {
+  std::vector<Line> lines;
+  bool has_kernels = false;
+  for (const BlockUse& use : uses) {
+    lines.push_back(line_of(use));
+    has_kernels = has_kernels || !use.kernel.empty();
+  }
+  const bool full = format == Format::csv || format == Format::json;
+  return table_of(full ? full_line_columns() : friendly_line_columns(has_kernels), lines, line_tone);
+}
+
+std::vector<Chart> occupancy_charts(const std::vector<BlockUse>& uses) {
+  struct Kind {
+    const char* label;
+    OccupancyLimit varied;
+    std::int64_t here;
+  };
+  std::vector<Chart> charts;
+  if (uses.empty()) return charts;
+  const BlockResources& first = uses.front().block;
+  for (const Kind& kind : {Kind{"threads per block", OccupancyLimit::threads, first.threads},
+                           {"registers per thread", OccupancyLimit::registers, first.registers},
+                           {"bytes of shared memory per block", OccupancyLimit::shared_memory, first.smem_bytes}}) {
+    Chart chart{.title = fmt::format("Occupancy against {}", kind.label),
+                .x_label = kind.label,
+                .y_label = "active warps per SM",
+                .series = {},
+                .mark_x = static_cast<double>(kind.here),
+                .stepped = true};
+    for (const BlockUse& use : uses) {
+      Series series{name_of(use), {}};
+      for (const auto& [amount, warps] : occupancy_curve(use.device, use.block, kind.varied)) {
+        series.points.emplace_back(static_cast<double>(amount), warps);
+      }
+      chart.series.push_back(std::move(series));
+    }
+    charts.push_back(std::move(chart));
+  }
+  return charts;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,174 @@
+#include "tuner/replay/model_check.h"
+
+#include <fmt/format.h>
+#include <mmtune/error.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "templates/families.h"
+#include "tuner/race/quantile.h"
+#include "tuner/text/size_file.h"
+#include "tuner/text/sizes.h"
+#include "tuner/text/text.h"
+
+namespace mmtune {
+namespace {
+
+/// The lines of a file, by the names of its columns.
+class TimesReader {
+ public:
+  TimesReader(const std::string& path, const DeviceSpec& device)
+      : file_(path, fmt::format("--check '{}'", excerpt(path))), device_(device) {
+    for (const std::string_view name : {"precision", "layout", "m", "n", "k", "mmtune_us", "family", "config"}) {
+      if (!file_.column(name)) {
+        throw UsageError(
+            fmt::format("--check '{}': it has no column '{}'; name a file that mmtune bench --format csv wrote",
+                        excerpt(path), name));
+      }
+    }
+  }
+
+  std::vector<CheckedTime> all() {
+    std::vector<CheckedTime> times;
+    while (auto row = file_.next()) {
+      row_ = std::move(*row);
+      if (!cell("mmtune_us").empty()) times.push_back(time());
+    }
+    return times;
+  }
+
+ private:
+  std::string_view cell(std::string_view name) const {
+    const auto column = file_.column(name);
+    return column && *column < row_.cells.size() ? row_.cells[*column] : std::string_view{};
+  }
+
+  [[noreturn]] void refuse(std::string_view name, std::string_view remedy) const {
+    throw UsageError(fmt::format("{}: {} '{}'; {}", row_.place, name, excerpt(cell(name)), remedy));
+  }
+
+  double measured_us() const {
+    constexpr std::string_view kName = "mmtune_us";
+    constexpr double kMost = 1e12;
+    const std::string_view text = cell(kName);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_number = error == std::errc{} && end == text.data() + text.size();
+    if (!is_number || !(value > 0) || value > kMost) refuse(kName, fmt::format("write a number up to {:g}", kMost));
+    return value;
+  }
+
+  std::int64_t extent(std::string_view name) const {
+    const auto value = parse_whole(cell(name));
+    if (!value || *value < 1 || *value > kMaxExtent)
+      refuse(name, fmt::format("write a number from 1 to {}", kMaxExtent));
+    return static_cast<std::int64_t>(*value);
+  }
+
+  template <class Parse>
+  auto parsed(std::string_view name, Parse parse) const {
+    try {
+      return parse(cell(name));
+    } catch (const Error& error) {
+      throw UsageError(fmt::format("{}: {}", row_.place, error.what()));
+    }
+  }
+
+  CheckedTime time() const {
+    const auto precision = parse_precision(cell("precision"));
+    if (!precision) refuse("precision", "write one that mmtune tune --help names");
+    const auto layout = parse_layout(cell("layout"));
+    if (!layout) refuse("layout", "write nn, nt, tn or tt");
+    CheckedTime time;
+    time.set = cell("set");
+    time.problem = packed_problem(*precision, *layout, extent("m"), extent("n"), extent("k"));
+    const Family& family = *parsed("family", [](std::string_view name) { return &family_named(name); });
+    time.candidate = {&family, parsed("config", [&](std::string_view text) {
+                        return family.with_defaults(family.parse(text), time.problem);
+                      })};
+    time.measured_us = measured_us();
+    if (!family.judge(time.problem, time.candidate.config, device_).ok()) {
+      refuse("config", fmt::format("{} does not run it; name the device that was measured", device_.name));
+    }
+    time.prediction = predict(time.problem, family.plan(time.problem, time.candidate.config, device_), device_, 0);
+    return time;
+  }
+
+  SizeFile file_;
+  SizeFile::Row row_;
+  DeviceSpec device_;
+};
+
+std::vector<double> sizes_of_errors(const std::vector<const CheckedTime*>& times) {
+  std::vector<double> sizes;
+  for (const CheckedTime* time : times) sizes.push_back(std::abs(time->error()));
+  std::sort(sizes.begin(), sizes.end());
+  return sizes;
+}
+
+ModelError error_of(const std::vector<const CheckedTime*>& times) {
+  const CheckedTime& worst = **std::max_element(times.begin(), times.end(), [](const auto* x, const auto* y) {
+    return std::abs(x->error()) < std::abs(y->error());
+  });
+  std::array<int, kBottlenecks> named{};
+  for (const CheckedTime* time : times) ++named[static_cast<std::size_t>(time->prediction.bottleneck())];
+  return {.precision = worst.problem.precision,
+          .family = std::string(worst.candidate.family->name()),
+          .rows = static_cast<int>(times.size()),
+          .median_error = quantile(sizes_of_errors(times), 0.5),
+          .worst_error = worst.error(),
+          .worst = worst.problem,
+          .bottleneck = static_cast<Bottleneck>(std::max_element(named.begin(), named.end()) - named.begin())};
+}
+
+}  // namespace
+
+std::vector<CheckedTime> checked_times(const std::string& path, const DeviceSpec& device) {
+  return TimesReader(path, device).all();
+}
+
+std::vector<ModelError> model_errors(const std::vector<CheckedTime>& times) {
+  std::map<std::pair<Precision, std::string_view>, std::vector<const CheckedTime*>> groups;
+  for (const CheckedTime& time : times) {
+    groups[{time.problem.precision, time.candidate.family->name()}].push_back(&time);
+  }
+  std::vector<ModelError> errors;
+  for (const auto& [key, members] : groups) errors.push_back(error_of(members));
+  return errors;
+}
+
+Table error_table(const std::vector<ModelError>& rows, Format format) {
+  using Row = ModelError;
+  const bool full = format == Format::csv || format == Format::json;
+  const auto share = [full](double error) { return full ? Real{error, 4} : Real{100 * error, 1}; };
+  std::vector<CellOf<Row>> columns{
+      {{"precision"}, [](const Row& r) { return std::string(to_string(r.precision)); }},
+      {{"family"}, [](const Row& r) { return r.family; }},
+      {{"rows", kRight}, [](const Row& r) { return std::int64_t{r.rows}; }},
+      {{full ? "median_error" : "median, %", kRight}, [share](const Row& r) { return share(r.median_error); }},
+      {{full ? "worst_error" : "worst, %", kRight}, [share](const Row& r) { return share(r.worst_error); }},
+  };
+  if (full) {
+    columns.push_back({{"worst_m", kRight}, [](const Row& r) { return r.worst.m; }});
+    columns.push_back({{"worst_n", kRight}, [](const Row& r) { return r.worst.n; }});
+    columns.push_back({{"worst_k", kRight}, [](const Row& r) { return r.worst.k; }});
+  } else {
+    columns.push_back({{"of"}, [](const Row& r) { return to_string(Size{r.worst.m, r.worst.n, r.worst.k}); }});
+  }
+  columns.push_back({{"bottleneck"}, [](const Row& r) { return std::string(to_string(r.bottleneck)); }});
+  return table_of(columns, rows, [](const Row&) { return Tone::plain; });
+}
+
+std::string error_summary(const std::vector<CheckedTime>& times) {
+  std::vector<const CheckedTime*> all;
+  for (const CheckedTime& time : times) all.push_back(&time);
+  return fmt::format("the model is off by {:.1f} % (median of {} times)", 100 * quantile(sizes_of_errors(all), 0.5),
+                     times.size());
+}
+
+}  // namespace mmtune

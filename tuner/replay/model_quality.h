@@ -1,0 +1,31 @@
+// How good the analytic model is: its times against stored ones.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "templates/device_spec.h"
+#include "tuner/replay/timed_trials.h"
+#include "tuner/text/report.h"
+
+namespace mmtune {
+
+/// Of one problem. A loss is by which share a choice is slower than the fastest stored trial.
+struct ModelQuality {
+  Problem problem;
+  int configurations = 0;     ///< that have a time
+  double spearman = 0;        ///< rank correlation of their predicted and their stored times
+  double loss_first = 0;      ///< of the one that the model expects most of
+  double loss_best_of_8 = 0;  ///< of the fastest of the eight that it expects most of
+};
+
+/// Of a problem with at least one trial that was right; before anything is compiled, as a search sees it.
+ModelQuality quality_of(const TimedProblem& problem, const DeviceSpec& device);
+
+/// csv and json: precision,m,n,k,configurations,spearman,loss_first,loss_best_of_8.
+Table quality_table(const std::vector<ModelQuality>& rows, Format format);
+
+/// Geometric means over the problems: "first 4.2 %, best of eight 0.8 % slower than the best of 6 problems".
+std::string quality_summary(const std::vector<ModelQuality>& rows);
+
+}  // namespace mmtune

@@ -1,0 +1,70 @@
+#include "tuner/replay/search_curve.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "tuner/replay/replay.h"
+
+namespace mmtune {
+namespace {
+
+constexpr int kFirstPoint = 25;
+constexpr std::size_t kAtOnce = 1;  // nothing is gained by judging several: each is known at once
+
+std::vector<int> places(int most_evaluations) {
+  std::vector<int> places;
+  for (int place = kFirstPoint; place < most_evaluations; place *= 2) places.push_back(place);
+  places.push_back(most_evaluations);
+  return places;
+}
+
+}  // namespace
+
+std::vector<CurvePoint> search_curve(const MeasuredSpace& space, const std::string& strategy, std::uint64_t seed,
+                                     int most_evaluations) {
+  StrategySetup setup{space, most_evaluations, seed};
+  setup.at_once = kAtOnce;
+  setup.is_thrifty = false;
+  const auto search = make_strategy(strategy, setup);
+  const auto recall = [&](CandidateNumber number) { return Recollection{space.candidate(number).observation, 0}; };
+  const Replay done = replay(*search, recall, kUnlimited_s, kAtOnce);
+  std::vector<CurvePoint> points;
+  for (const int place : places(most_evaluations)) {
+    const std::size_t steps = std::min(static_cast<std::size_t>(place), done.steps.size());
+    const double best_us = steps == 0 ? 0 : done.steps[steps - 1].best_us;
+    points.push_back({strategy, seed, place, best_us > 0 ? space.best_us() / best_us : 0});
+  }
+  return points;
+}
+
+Table curve_points_table(const std::string& cache, const std::vector<CurvePoint>& points) {
+  Table table({{"cache"}, {"strategy"}, {"seed"}, {"evaluations"}, {"share_of_best"}});
+  for (const auto& [strategy, seed, evaluations, share] : points) {
+    table.add({cache, strategy, static_cast<std::int64_t>(seed), std::int64_t{evaluations}, Real{share, 4}});
+  }
+  return table;
+}
+
+Table curve_summary(const std::string& cache, const std::vector<CurvePoint>& points) {
+  std::map<std::pair<std::string, int>, std::vector<double>> shares;
+  for (const CurvePoint& each : points) shares[{each.strategy, each.evaluations}].push_back(each.share_of_best);
+  Table table({{"cache"},
+               {"strategy"},
+               {"evaluations", kRight},
+               {"seeds", kRight},
+               {"mean", kRight},
+               {"lowest", kRight},
+               {"lower_quartile", kRight},
+               {"median", kRight}});
+  for (auto& [key, each] : shares) {
+    std::sort(each.begin(), each.end());
+    const double mean = std::accumulate(each.begin(), each.end(), 0.0) / static_cast<double>(each.size());
+    table.add({cache, key.first, std::int64_t{key.second}, static_cast<std::int64_t>(each.size()), Real{mean, 4},
+               Real{each.front(), 4}, Real{each[each.size() / 4], 4}, Real{each[each.size() / 2], 4}});
+  }
+  return table;
+}
+
+}  // namespace mmtune

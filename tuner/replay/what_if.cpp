@@ -1,0 +1,232 @@
+#include "tuner/replay/what_if.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "db/store.h"
+#include "templates/families.h"
+#include "tuner/replay/latest_trials.h"
+#include "tuner/tune/lessons.h"
+#include "tuner/tune/preparation.h"
+
+namespace mmtune {
+namespace {
+
+/// The stored trials of one problem that lie in the searched space.
+class StoredTrials {
+ public:
+  StoredTrials(Store& store, const DeviceKey& device, const FamilySpaces& spaces) {
+    RowFilter filter;
+    filter.device = device;
+    filter.problem = spaces.problem();
+    trials_ = latest_trials(store.trials(filter), [&](const Trial& trial) {
+      return spaces.number({find_family(trial.key.family), Config::parse(trial.key.config)});
+    });
+  }
+
+  const Trial* find(CandidateNumber candidate) const {
+    const auto known = trials_.find(candidate);
+    return known == trials_.end() ? nullptr : &known->second;
+  }
+
+  int count() const { return static_cast<int>(trials_.size()); }
+
+  double best_us() const {
+    double best = 0;
+    for (const auto& [candidate, trial] : trials_) {
+      const double time = trial.timing.median_us;
+      if (trial.outcome == Outcome::ok && (best == 0 || time < best)) best = time;
+    }
+    return best;
+  }
+
+ private:
+  std::map<CandidateNumber, Trial> trials_;
+};
+
+/// Compile times, each source's once.
+class CompileTimes {
+ public:
+  CompileTimes(Store& store, int jobs) : store_(store), jobs_(jobs) {}
+
+  double seconds(const Trial& trial) {
+    if (!counted_.insert(trial.key.source_hash).second) return 0;
+    const auto [known, is_new] = known_ms_.try_emplace(trial.binary_hash, 0);
+    if (is_new && !trial.binary_hash.empty()) {
+      if (const auto binary = store_.find_binary(trial.binary_hash)) known->second = binary->compile_ms;
+    }
+    return known->second / 1000 / jobs_;
+  }
+
+  void start_again() { counted_.clear(); }
+
+ private:
+  Store& store_;
+  int jobs_;
+  std::set<std::string> counted_;
+  std::map<std::string, double> known_ms_;  // by binary
+};
+
+double sampling_seconds(const Timing& timing) {
+  const int samples = timing.samples + 1;  // one warms up
+  return timing.median_us * samples * std::max(1, timing.calls_per_sample) * 1e-6;
+}
+
+int jobs_of(const SessionOptions& options) {
+  return options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+double gap_percent(const WhatIf& each) {
+  if (!each.replay.best || each.stored_best_us == 0) return kUnknown;
+  return 100 * (each.replay.last().best_us / each.stored_best_us - 1);
+}
+
+Real time_cell(double time_us) { return {time_us > 0 ? time_us : kUnknown, 3}; }
+
+std::vector<Cell> identity(const WhatIf& each, const std::string& strategy) {
+  const Problem& problem = each.problem;
+  return {
+      strategy, static_cast<std::int64_t>(each.seed), std::string(to_string(problem.precision)), problem.m, problem.n,
+      problem.k};
+}
+
+std::vector<Cell> progress(std::size_t trials, const ReplayStep& step) {
+  return {static_cast<std::int64_t>(trials), Real{step.seconds, 3}, time_cell(step.best_us)};
+}
+
+std::vector<Cell> joined(std::vector<Cell> cells, const std::vector<Cell>& more) {
+  cells.insert(cells.end(), more.begin(), more.end());
+  return cells;
+}
+
+Table full_table(const std::vector<WhatIf>& replays, const std::string& strategy) {
+  Table table({{"strategy"},
+               {"seed"},
+               {"precision"},
+               {"m"},
+               {"n"},
+               {"k"},
+               {"trials"},
+               {"seconds"},
+               {"best_us"},
+               {"exhaustive_us"},
+               {"exhaustive_trials"}});
+  for (const WhatIf& each : replays) {
+    const Replay& replay = each.replay;
+    const auto cells = joined(identity(each, strategy), progress(replay.steps.size(), replay.last()));
+    table.add(joined(cells, {time_cell(each.stored_best_us), std::int64_t{each.stored}}));
+  }
+  return table;
+}
+
+Table friendly_table(const std::vector<WhatIf>& replays, const std::string& strategy) {
+  Table table({{"problem"},
+               {"strategy"},
+               {"seed", kRight},
+               {"trials", kRight},
+               {"of stored", kRight},
+               {"unknown", kRight},
+               {"s", kRight},
+               {"best µs", kRight},
+               {"best stored µs", kRight},
+               {"gap %", kRight}});
+  for (const WhatIf& each : replays) {
+    const ReplayStep last = each.replay.last();
+    const double gap = gap_percent(each);
+    table.add({to_string(each.problem), strategy, static_cast<std::int64_t>(each.seed),
+               static_cast<std::int64_t>(each.replay.steps.size()), std::int64_t{each.stored},
+               std::int64_t{each.replay.unknown}, Real{last.seconds, 1}, time_cell(last.best_us),
+               time_cell(each.stored_best_us), Real{gap, 2}},
+              gap > 2 ? Tone::caution : Tone::plain);
+  }
+  return table;
+}
+
+/// A problem's space, what is known of it, and what a replay learns from that.
+class KnownProblem {
+ public:
+  KnownProblem(const SessionOptions& options, const Problem& problem, Store& store)
+      : spaces_(searched_families(options.families), problem, options.devices.front().spec, options.only),
+        stored_(store, key_of(options.devices.front().spec), spaces_) {}
+
+  const FamilySpaces& spaces() const { return spaces_; }
+  const StoredTrials& stored() const { return stored_; }
+  std::vector<Lesson> lessons() const { return fastest(lessons_); }
+  void forget() { lessons_.clear(); }
+
+  std::optional<Recollection> recall(CandidateNumber candidate, CompileTimes& compiling) {
+    const Trial* trial = stored_.find(candidate);
+    if (trial == nullptr) return std::nullopt;
+    if (trial->outcome == Outcome::ok) lessons_.push_back({spaces_.describe(candidate), trial->timing.median_us});
+    return Recollection{observation_of(*trial), compiling.seconds(*trial) + sampling_seconds(trial->timing)};
+  }
+
+ private:
+  FamilySpaces spaces_;
+  StoredTrials stored_;
+  std::vector<Lesson> lessons_;
+};
+
+/// One session.
+std::vector<WhatIf> replay_session(const SessionOptions& options, std::uint64_t seed, std::vector<KnownProblem>& known,
+                                   CompileTimes& compiling) {
+  std::vector<WhatIf> replays;
+  Favourites favourites;
+  std::vector<Problem> searched;
+  const int most_trials = effort_named(options.effort).most_trials;
+  double left_s = options.budget_s > 0 ? options.budget_s : kUnlimited_s;
+  for (KnownProblem& each : known) {
+    const auto near = nearest(each.spaces().problem(), searched);
+    const auto lessons = near ? known[*near].lessons() : std::vector<Lesson>{};
+    const auto strategy =
+        make_strategy(strategy_of(options, Evidence::measured),
+                      {each.spaces(), most_trials, seed, each.spaces().numbers(favourites.candidates()), lessons});
+    searched.push_back(each.spaces().problem());
+    const auto recall = [&](CandidateNumber candidate) { return each.recall(candidate, compiling); };
+    Replay done = replay(*strategy, recall, left_s / static_cast<double>(known.size() - replays.size()));
+    if (done.best) favourites.add(each.spaces().candidate(*done.best));
+    left_s -= done.last().seconds;
+    replays.push_back({each.spaces().problem(), seed, std::move(done), each.stored().best_us(), each.stored().count()});
+  }
+  return replays;
+}
+
+}  // namespace
+
+std::vector<WhatIf> what_if(const SessionOptions& options, const std::vector<std::uint64_t>& seeds) {
+  Store store = Store::open(options.database, OpenMode::read_only);
+  std::vector<KnownProblem> known;
+  for (const Problem& problem : options.problems) known.emplace_back(options, problem, store);
+  std::vector<WhatIf> replays;
+  CompileTimes compiling(store, jobs_of(options));
+  for (const std::uint64_t seed : seeds) {
+    compiling.start_again();
+    for (KnownProblem& each : known) each.forget();
+    for (WhatIf& each : replay_session(options, seed, known, compiling)) replays.push_back(std::move(each));
+  }
+  return replays;
+}
+
+Table what_if_table(const std::vector<WhatIf>& replays, const std::string& strategy, Format format) {
+  return format == Format::csv || format == Format::json ? full_table(replays, strategy)
+                                                         : friendly_table(replays, strategy);
+}
+
+Table curve_table(const std::vector<WhatIf>& replays, const std::string& strategy) {
+  Table table({{"strategy"}, {"seed"}, {"precision"}, {"m"}, {"n"}, {"k"}, {"trials"}, {"seconds"}, {"best_us"}});
+  for (const WhatIf& each : replays) {
+    const auto& steps = each.replay.steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const bool is_news = i == 0 || steps[i].best_us != steps[i - 1].best_us || i + 1 == steps.size();
+      if (is_news) table.add(joined(identity(each, strategy), progress(i + 1, steps[i])));
+    }
+  }
+  return table;
+}
+
+}  // namespace mmtune
