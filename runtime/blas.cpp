@@ -185,8 +185,10 @@ extern "C" {
 
 mmtuneStatus_t mmtuneCreate(mmtuneHandle_t* handle) {
   if (handle != nullptr) *handle = nullptr;
-  return status_of(
-      [&] { required(handle, "handle") = new mmtuneContext{{mmtune::Library::open({.compile_untuned = true})}}; });
+  return status_of([&] {
+    mmtuneHandle_t& created = required(handle, "handle");
+    created = new mmtuneContext{{mmtune::Library::open({.compile_untuned = true})}};
+  });
 }
 
 mmtuneStatus_t mmtuneDestroy(mmtuneHandle_t handle) {

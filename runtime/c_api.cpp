@@ -108,7 +108,10 @@ extern "C" {
 
 mmtune_status mmtune_open(const mmtune_options* options, mmtune_library** library) {
   if (library != nullptr) *library = nullptr;
-  return status_of([&] { required(library, "library") = new mmtune_library{Library::open(options_of(options))}; });
+  return status_of([&] {
+    mmtune_library*& opened = required(library, "library");
+    opened = new mmtune_library{Library::open(options_of(options))};
+  });
 }
 
 void mmtune_close(mmtune_library* library) { delete library; }

@@ -2,10 +2,13 @@
 
 #include <mmtune/error.h>
 
+#include <cstddef>
 #include <exception>
 #include <new>
 #include <string>
 #include <string_view>
+
+#include "runtime/printable.h"
 
 namespace mmtune {
 
@@ -13,9 +16,23 @@ namespace {
 
 thread_local std::string last_error_text;
 
+constexpr std::size_t kMostBytes = 2000;  ///< a message has some hundred, unless it quotes what a program was given
+
+/// Up to `most` bytes of a printable text, its beginning and its end, in whole characters.
+std::string shortened(std::string text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const auto is_inside = [&](std::size_t place) { return (static_cast<unsigned char>(text[place]) & 0xc0) == 0x80; };
+  constexpr std::string_view kGap = " … ";
+  std::size_t end = (most - kGap.size()) / 2;
+  std::size_t next = text.size() - end;
+  while (is_inside(end)) --end;
+  while (next < text.size() && is_inside(next)) ++next;
+  return text.replace(end, next - end, kGap);
+}
+
 mmtune_status failed(mmtune_status status, std::string_view text) noexcept {
   try {
-    last_error_text = text;
+    last_error_text = shortened(printable(text), kMostBytes);
   } catch (...) {  // the status alone must do
     last_error_text.clear();
   }

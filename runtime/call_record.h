@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "templates/problem.h"
 
 namespace mmtune {
+
+/// What such a file begins with.
+inline constexpr std::string_view kRecordHeading = "precision,layout,m,n,k,count,seconds";
 
 /// Calls of one problem.
 struct RecordedCalls {
@@ -16,10 +20,11 @@ struct RecordedCalls {
   double seconds = 0;  ///< on the GPU, of all of them together; what was expected of their kernels, not measured
 };
 
-/// Adds the rows `precision,layout,m,n,k,count,seconds` to a CSV file, the longest time first, behind a header if it is
-/// empty. Problems that differ in alignment alone become one row; rows of equal shape that several libraries or
-/// processes have added count together. Throws Error if the file cannot be written, or is another one: one that does
-/// not begin with this header is left as it is.
+/// Adds rows with the columns of kRecordHeading to a CSV file, the longest time first, behind that heading if it is
+/// empty: all of them or, where there is no room, none. Problems that differ in alignment alone become one row; rows of
+/// equal shape that several libraries or processes have added count together. A row at the end that was cut short is
+/// marked as such. Waits at most 50 ms for others that append. Throws Error if the file cannot be written, stays
+/// locked, or is another one: one that does not begin with the heading is left as it is.
 void append_record(const std::string& path, const std::vector<RecordedCalls>& calls);
 
 }  // namespace mmtune

@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <mmtune/blas.h>
 #include <mmtune/mmtune_c.h>
 
 #include <thread>
@@ -112,6 +113,29 @@ TEST_F(CApi, ExplainsAndCountsWorkspace) {
   ASSERT_EQ(mmtune_workspace_bytes(library_, &call, &bytes), MMTUNE_OK);
   EXPECT_EQ(bytes, 0u);
   EXPECT_EQ(mmtune_prepare(library_, &call, 1, nullptr), MMTUNE_OK) << mmtune_last_error();
+}
+
+TEST_F(CApi, MessagesAreOneShortPrintableLine) {
+  mmtune_options options = MMTUNE_OPTIONS_INIT;
+  const std::string model = "h2\n\x1b[31m00" + std::string(1 << 20, 'x');
+  options.model = model.c_str();
+  mmtune_library* library = nullptr;
+  EXPECT_EQ(mmtune_open(&options, &library), MMTUNE_USAGE_ERROR);
+  const std::string text = mmtune_last_error();
+  EXPECT_THAT(text, HasSubstr("h2\\x0a\\x1b[31m00xxx"));
+  EXPECT_THAT(text, HasSubstr("xxx … xxx"));
+  EXPECT_LE(text.size(), 2000u);
+}
+
+TEST_F(CApi, NowhereToPutALibraryOpensNone) {
+  mmtune_options options = MMTUNE_OPTIONS_INIT;
+  options.model = "no such GPU";  // which opening one would complain about
+  EXPECT_EQ(mmtune_open(&options, nullptr), MMTUNE_USAGE_ERROR);
+  EXPECT_THAT(mmtune_last_error(), StrEq("library: null pointer"));
+  const int before = test::fake_cuda().devices.exchange(0);
+  EXPECT_EQ(mmtuneCreate(nullptr), MMTUNE_USAGE_ERROR) << "not for want of a GPU";
+  test::fake_cuda().devices = before;
+  EXPECT_THAT(mmtune_last_error(), StrEq("handle: null pointer"));
 }
 
 TEST_F(CApi, WhatIsWrongIsAStatusAndAMessage) {

@@ -1,6 +1,11 @@
 // MMTUNE_RECORD: what an application multiplied.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -69,6 +74,68 @@ TEST_F(Record, AnotherFileIsLeftAsItIs) {
   EXPECT_THROW(
       append_record(directory_.file("none/calls.csv"), {{packed_problem(Precision::fp32, Layout::nn, 1, 2, 3), 1, 1}}),
       Error);
+}
+
+/// No file of this process grows beyond so many bytes.
+class FileLimit {
+ public:
+  explicit FileLimit(std::size_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+};
+
+TEST_F(Record, WhatDoesNotFitIsNotBegun) {
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 200, 300);
+  for (const std::size_t room : {0, 1, 20, 36, 40, 60}) {
+    const FileLimit limit(room);
+    EXPECT_THROW(append_record(path(), {{problem, 2, 0.5}}), Error);
+    EXPECT_EQ(text_of(path()), "") << room;
+  }
+  append_record(path(), {{problem, 2, 0.5}});
+  const std::string before = text_of(path());
+  for (const std::size_t more : {0, 1, 10, 25}) {
+    const FileLimit limit(before.size() + more);
+    EXPECT_THROW(append_record(path(), {{problem, 1, 0.25}}), Error);
+    EXPECT_EQ(text_of(path()), before) << more;
+  }
+}
+
+TEST_F(Record, ARowThatWasCutShortIsMarked) {
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1, 2, 3);
+  std::ofstream(path()) << kRecordHeading << "\nfp32,nn,100,200,30";
+  append_record(path(), {{problem, 2, 0.5}});
+  EXPECT_EQ(text_of(path()), std::string(kRecordHeading) + "\nfp32,nn,100,200,30 (cut short)\nfp32,nn,1,2,3,2,0.5\n");
+  std::ofstream(path()) << kRecordHeading.substr(0, 7);
+  append_record(path(), {{problem, 2, 0.5}});
+  EXPECT_EQ(text_of(path()), std::string(kRecordHeading) + "\nfp32,nn,1,2,3,2,0.5\n") << "a heading cut short";
+}
+
+TEST_F(Record, AFileThatStaysLockedIsNotWaitedFor) {
+  const int file = open(path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(flock(file, LOCK_EX), 0);
+  try {
+    append_record(path(), {{packed_problem(Precision::fp32, Layout::nn, 1, 2, 3), 2, 0.5}});
+    ADD_FAILURE() << "it was locked";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("kept it locked for 50 ms"));
+  }
+  std::thread unlock([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    close(file);
+  });
+  append_record(path(), {{packed_problem(Precision::fp32, Layout::nn, 1, 2, 3), 2, 0.5}});
+  unlock.join();
+  EXPECT_THAT(text_of(path()), HasSubstr("\nfp32,nn,1,2,3,2,0.5\n"));
 }
 
 TEST_F(Record, AFileThatCannotBeWrittenStopsNoApplication) {

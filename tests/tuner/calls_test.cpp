@@ -73,6 +73,21 @@ TEST_F(Calls, FaultsNameTheLineAndTheCause) {
   EXPECT_THAT(fault("m,n,k\n"), HasSubstr("holds no sizes"));
 }
 
+TEST_F(Calls, DamagedRowsOfARecordAreLeftOut) {
+  const std::string whole = "precision,layout,m,n,k,count,seconds\nfp32,nn,64,32,16,100,0.5\n";
+  const auto one = ElementsAre(WeightedSize{{64, 32, 16}, Precision::fp32, Layout::nn, 0.5});
+  const std::string row = "bf16,tn,1024,512,256,20,12.5";
+  for (std::size_t bytes = 1; bytes <= row.size(); ++bytes) {
+    const std::string cut = row.substr(0, bytes);
+    SCOPED_TRACE(cut);
+    EXPECT_THAT(read(whole + cut), one) << "the file ends there";
+    EXPECT_THAT(read(whole + cut + "fp32,nn,8,8,8,1,1\n"), one) << "another row was appended to it";
+    EXPECT_THAT(read(whole + cut + " (cut short)\n"), one) << "the library saw it";
+    EXPECT_EQ(parse_sizes("@" + file(whole + cut)), std::vector({Size{64, 32, 16}}));
+  }
+  EXPECT_THAT(fault("precision,layout,m,n,k,count,seconds\n" + row), HasSubstr("holds no sizes"));
+}
+
 TEST_F(Calls, AreFilesWithCountsOrSeconds) {
   EXPECT_TRUE(are_calls(file("precision,layout,m,n,k,count,seconds\n")));
   EXPECT_TRUE(are_calls(file("m,n,k,count\n")));

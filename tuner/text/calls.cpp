@@ -103,8 +103,15 @@ std::vector<WeightedSize> read_calls(const std::string& path) {
   const CallColumns columns = columns_of(file, path);
   std::vector<WeightedSize> calls;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, int, int>, std::size_t> known;
-  while (auto row = file.next()) {
-    const WeightedSize call = CallRow(*std::move(row), columns).call();
+  while (const auto row = file.next()) {
+    WeightedSize call;
+    try {
+      call = CallRow(*row, columns).call();
+    } catch (const UsageError&) {
+      if (!file.is_record()) throw;
+      file.leave_out(*row);
+      continue;
+    }
     if (std::min({call.size.m, call.size.n, call.size.k}) == 0) continue;
     const auto format = [](const auto& each) { return each ? static_cast<int>(*each) : -1; };
     const auto [found, is_new] = known.try_emplace(

@@ -30,7 +30,8 @@ struct WeightedSize {
 
 /// The heaviest first, each product once, with the weights of all its lines. Throws UsageError that names the file, the
 /// line and what is wrong: a column that is missing, what is no extent, precision or layout, a weight below 0, no
-/// products, more than kMaxSizes of them, or what read_text_file() refuses.
+/// products, more than kMaxSizes of them, or what read_text_file() refuses. Of a record of calls (SizeFile::is_record)
+/// wrong rows are left out, with a warning.
 std::vector<WeightedSize> read_calls(const std::string& path);
 
 /// Whether it is a file, and no pipe, whose heading names a column count or seconds. Throws what read_text_file()

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <utility>
 
+#include "runtime/call_record.h"
+#include "runtime/log.h"
 #include "tuner/text/files.h"
 #include "tuner/text/text.h"
 
@@ -19,22 +21,45 @@ SizeFile::SizeFile(const std::string& path, std::string_view what)
   const bool is_heading = !line.empty() && std::isalpha(static_cast<unsigned char>(line.front())) != 0;
   if (is_heading) {
     heading_ = split(line, ',');
+    is_record_ = line == kRecordHeading;
   } else {
     first_ = line;
   }
 }
 
 std::optional<SizeFile::Row> SizeFile::next() {
-  const std::string_view first = std::exchange(first_, {});
-  const std::string_view line = first.empty() ? next_line() : first;
-  if (line.empty()) return std::nullopt;
-  return Row{fmt::format("{}:{}", path_, number_), split(line, ',')};
+  while (true) {
+    const std::string_view first = std::exchange(first_, {});
+    const std::string_view line = first.empty() ? next_line() : first;
+    if (line.empty()) {
+      say_what_was_left_out();
+      return std::nullopt;
+    }
+    Row row{fmt::format("{}:{}", path_, number_), split(line, ',')};
+    if (is_whole(row)) return row;
+    leave_out(row);
+  }
+}
+
+bool SizeFile::is_whole(const Row& row) const {
+  return !is_record_ || (is_ended_ && row.cells.size() == heading_.size());
+}
+
+void SizeFile::leave_out(const Row& row) {
+  if (left_out_++ == 0) first_left_out_ = row.place;
+}
+
+void SizeFile::say_what_was_left_out() const {
+  if (left_out_ == 0) return;
+  log::warning("size file {}: a damaged row, left out{}; correct or remove it to lose this warning", first_left_out_,
+               left_out_ == 1 ? "" : fmt::format(" like {} more", left_out_ - 1));
 }
 
 /// Empty at the end.
 std::string_view SizeFile::next_line() {
   while (!rest_.empty()) {
     const std::string_view whole = rest_.substr(0, rest_.find('\n'));
+    is_ended_ = whole.size() < rest_.size();
     rest_.remove_prefix(std::min(rest_.size(), whole.size() + 1));
     ++number_;
     const std::string_view line = trim(whole);

@@ -12,6 +12,10 @@ namespace mmtune {
 
 /// Empty lines and those that begin with # are left out. The first of the others is the heading if it begins with a
 /// letter.
+///
+/// A record of calls, which the library appends to (runtime/call_record.h), may have been damaged by a full disk or a
+/// process that was killed: of such a file next() leaves out rows with too few or too many cells and one without the
+/// end of its line, whose last number may be cut short. A warning at the end says how many were left out.
 class SizeFile {
  public:
   struct Row {
@@ -34,11 +38,18 @@ class SizeFile {
   /// Where the heading has the columns m, n and k; nothing if one is missing.
   std::optional<std::array<std::size_t, 3>> extents() const;
 
+  bool is_record() const { return is_record_; }
+
   /// One row after the other; nothing at the end.
   std::optional<Row> next();
 
+  /// The row that next() gave is damaged in another way, and counts among those left out.
+  void leave_out(const Row& row);
+
  private:
   std::string_view next_line();
+  bool is_whole(const Row& row) const;
+  void say_what_was_left_out() const;
 
   std::string path_;
   std::string text_;
@@ -46,6 +57,10 @@ class SizeFile {
   int number_ = 0;          ///< of the current line
   std::string_view first_;  ///< the first row, until it is asked for
   std::vector<std::string_view> heading_;
+  bool is_record_ = false;
+  bool is_ended_ = true;      ///< the current line, by a line break
+  std::size_t left_out_ = 0;  ///< rows
+  std::string first_left_out_;
 };
 
 }  // namespace mmtune

@@ -165,8 +165,8 @@ MMTUNE_API mmtune_status mmtune_explain(const mmtune_library* library, const mmt
 /// Library::workspace_bytes().
 MMTUNE_API mmtune_status mmtune_workspace_bytes(const mmtune_library* library, const mmtune_call* call, size_t* bytes);
 
-/// What was wrong with the last call of the calling thread that failed: object, cause and remedy on one line. "" if
-/// none has; valid until another fails.
+/// What was wrong with the last call of the calling thread that failed: object, cause and remedy on one printable line
+/// of at most 2000 bytes. "" if none has; valid until another fails.
 MMTUNE_API const char* mmtune_last_error(void);
 
 /// "usage error"; "unknown status" for any other number.
