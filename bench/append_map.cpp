@@ -1,6 +1,6 @@
 // What a call of the library pays for finding the answer that it worked out before: AppendMap against an unordered_map
 // behind a shared_mutex, for one size that all threads ask for, and for a thousand.
-#include "runtime/append_map.h"
+#include "runtime/call/append_map.h"
 
 #include <benchmark/benchmark.h>
 
@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/dispatch.h"
+#include "runtime/choose/dispatch.h"
 
 namespace mmtune {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/driver.h"
+#include "runtime/gpu/driver.h"
 #include "templates/dtype.h"
 
 namespace mmtune {

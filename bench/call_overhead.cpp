@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/driver.h"
+#include "runtime/gpu/driver.h"
 
 namespace mmtune {
 namespace {

@@ -21,7 +21,7 @@
 
 #include "db/machine_code.h"
 #include "db/store.h"
-#include "runtime/dispatch.h"
+#include "runtime/choose/dispatch.h"
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "templates/space.h"

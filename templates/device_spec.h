@@ -1,4 +1,4 @@
-// The limits and rates of one GPU: read from the driver (runtime/device_query.h) or from the catalogue
+// The limits and rates of one GPU: read from the driver (runtime/gpu/device_query.h) or from the catalogue
 // (templates/gpu_catalog.h), never assumed. Pure data; rules, occupancy and the cost model read it.
 #pragma once
 

@@ -1,5 +1,5 @@
-// How a configuration is launched for one problem, as plain data: runtime/launch.cpp turns it into driver calls, so a
-// family needs no CUDA header, and tests read it like a table.
+// How a configuration is launched for one problem, as plain data: runtime/gpu/launch.cpp turns it into driver calls, so
+// a family needs no CUDA header, and tests read it like a table.
 #pragma once
 
 #include <concepts>

@@ -63,7 +63,7 @@ std::string type_names(Precision precision);
 /// Renders a complete, legal configuration. `plan` is the family's for it, whose constants are rendered; `target` is
 /// the compute capability that will be compiled for (ARCH in the kernel). With an
 /// epilogue or loaded scalars, the program does what these say to every result before it is rounded, and its alpha and
-/// beta are those of KernelScalar (runtime/arguments.h); for a batch, its addresses are those of KernelAddress. The
+/// beta are those of KernelScalar (runtime/gpu/arguments.h); for a batch, its addresses are those of KernelAddress. The
 /// plan of a program for a batch must be one that can_batch(). Thread safe.
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
               const LaunchPlan& plan, int target, const Fusion& fusion = {});

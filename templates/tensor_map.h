@@ -1,5 +1,5 @@
-// Tensor maps for the tensor memory accelerator (sm_90 and later) as data; runtime/arguments.h makes of them what the
-// driver takes. Limits: CUDA driver API, cuTensorMapEncodeTiled.
+// Tensor maps for the tensor memory accelerator (sm_90 and later) as data; runtime/gpu/arguments.h makes of them what
+// the driver takes. Limits: CUDA driver API, cuTensorMapEncodeTiled.
 #pragma once
 
 #include <cstdint>

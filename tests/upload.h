@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "runtime/driver.h"
+#include "runtime/gpu/driver.h"
 
 namespace mmtune::test {
 

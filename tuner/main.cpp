@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "db/write_gate.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "tuner/commands/command_line.h"
 #include "tuner/version.h"
 

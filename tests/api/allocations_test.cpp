@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "runtime/ready_kernels.h"
+#include "runtime/call/ready_kernels.h"
 #include "tests/api/fixture.h"
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "runtime/gemm_call.h"
+#include "runtime/call/gemm_call.h"
 #include "tests/api/fixture.h"
 
 namespace mmtune {

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "db/sqlite.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "tests/api/fixture.h"
 
 namespace mmtune {

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/driver.h"
+#include "runtime/gpu/driver.h"
 #include "tests/api/fixture.h"
 
 namespace mmtune {

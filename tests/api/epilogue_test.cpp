@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-#include "runtime/gemm_call.h"
+#include "runtime/call/gemm_call.h"
 #include "tests/api/fixture.h"
 
 namespace mmtune {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device_query.h"
+#include "runtime/gpu/device_query.h"
 #include "tests/fake_cuda/fake_cuda.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"

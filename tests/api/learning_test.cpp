@@ -4,7 +4,7 @@
 #include <array>
 #include <thread>
 
-#include "runtime/call_race.h"
+#include "runtime/learn/call_race.h"
 #include "tests/api/fixture.h"
 
 namespace mmtune {

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <thread>
 
-#include "runtime/call_record.h"
+#include "runtime/call/call_record.h"
 #include "tests/api/fixture.h"
 
 namespace mmtune {

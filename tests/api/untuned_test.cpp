@@ -1,12 +1,12 @@
 // Sizes, layouts and precisions that were never tuned.
-#include "runtime/untuned.h"
+#include "runtime/choose/untuned.h"
 
 #include <gmock/gmock.h>
 
 #include <array>
 
-#include "runtime/kernel_model.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
+#include "runtime/choose/kernel_model.h"
 #include "templates/cost.h"
 #include "templates/gpu_catalog.h"
 #include "tests/api/fixture.h"

@@ -1,5 +1,5 @@
 // The rest of the driver's functions that mmtune looks for: all say that they are not supported.
-#include "runtime/driver.h"
+#include "runtime/gpu/driver.h"
 
 #define MMTUNE_TEXT(text) #text
 #define MMTUNE_SYMBOL(name) MMTUNE_TEXT(name)

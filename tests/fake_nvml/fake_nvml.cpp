@@ -1,4 +1,4 @@
-// Functions of NVML's API, as far as runtime/nvml.cpp uses them; numbers are those of the API's reference.
+// Functions of NVML's API, as far as runtime/gpu/nvml.cpp uses them; numbers are those of the API's reference.
 #include <cstring>
 
 #include "tests/fake_nvml/answers.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "db/store.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "templates/render.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "db/trial.h"
-#include "runtime/driver.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
+#include "runtime/gpu/driver.h"
 #include "tests/fuzz/fuzz.h"
 #include "tuner/commands/options.h"
 

@@ -1,7 +1,7 @@
 #include <array>
 #include <numeric>
 
-#include "runtime/dispatch.h"
+#include "runtime/choose/dispatch.h"
 #include "tests/fuzz/database.h"
 
 /// What an input frees is a few megabytes, so that no more than that has to be kept to find a use of it; the

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "db/store.h"
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/nvrtc.h"
 #include "templates/families.h"
 #include "templates/render.h"
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "runtime/device_query.h"
-#include "runtime/driver.h"
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/device_query.h"
+#include "runtime/gpu/driver.h"
+#include "runtime/gpu/nvrtc.h"
 
 namespace mmtune::test {
 

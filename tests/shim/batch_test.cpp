@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/launch.h"
+#include "runtime/gpu/launch.h"
 #include "templates/families.h"
 #include "tests/fused_product.h"
 #include "tests/shim/product.h"

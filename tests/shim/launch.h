@@ -1,10 +1,10 @@
-// From a launch plan to the simulated machine: what runtime/launch.h is for a GPU.
+// From a launch plan to the simulated machine: what runtime/gpu/launch.h is for a GPU.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "runtime/arguments.h"
+#include "runtime/gpu/arguments.h"
 #include "tests/operands.h"
 #include "tests/shim/machine.h"
 #include "tests/shim/program.h"
@@ -45,8 +45,8 @@ class MatrixMemory {
   Memory memory_;
 };
 
-/// Runs the plan's steps, as launch() of runtime/launch.h does, after something on the stream that writes the operands,
-/// which a first step that overlaps it must wait for; `what` is named in reports. Throws UsageError as that
+/// Runs the plan's steps, as launch() of runtime/gpu/launch.h does, after something on the stream that writes the
+/// operands, which a first step that overlaps it must wait for; `what` is named in reports. Throws UsageError as that
 /// does, and Error for a plan with a fault or a tensor map that the driver would refuse.
 void launch(const Program& program, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
             Order order, const std::string& what);

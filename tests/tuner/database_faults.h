@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "db/store.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "templates/gpu_catalog.h"
 #include "test_paths.h"
 #include "tests/db/samples.h"

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/template_files.h"
+#include "runtime/base/template_files.h"
 #include "templates/families.h"
 #include "templates/gpu_catalog.h"
 #include "tests/runtime/support.h"

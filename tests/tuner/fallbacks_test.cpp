@@ -1,6 +1,6 @@
 #include "tuner/tune/fallbacks.h"
 
-#include "runtime/dispatch.h"
+#include "runtime/choose/dispatch.h"
 #include "templates/gpu_catalog.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"

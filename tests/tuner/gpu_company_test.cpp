@@ -6,7 +6,7 @@
 #include <set>
 
 #include "db/store.h"
-#include "runtime/nvml.h"
+#include "runtime/gpu/nvml.h"
 #include "templates/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"

@@ -5,7 +5,7 @@
 #include <mmtune/error.h>
 
 #include "db/store.h"
-#include "runtime/driver.h"
+#include "runtime/gpu/driver.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/templates/settings.h"

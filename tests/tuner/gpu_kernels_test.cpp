@@ -7,8 +7,8 @@
 #include <memory>
 #include <tuple>
 
-#include "runtime/launch.h"
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/launch.h"
+#include "runtime/gpu/nvrtc.h"
 #include "templates/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/matrices.h"

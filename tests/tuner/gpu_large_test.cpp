@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/launch.h"
+#include "runtime/gpu/launch.h"
 #include "templates/families.h"
 #include "tests/runtime/support.h"
 #include "tuner/measure/check_kernels.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/launch.h"
+#include "runtime/gpu/launch.h"
 #include "templates/families.h"
 #include "templates/occupancy.h"
 #include "tests/runtime/support.h"

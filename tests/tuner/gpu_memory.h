@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <thread>
 
-#include "runtime/driver.h"
+#include "runtime/gpu/driver.h"
 
 namespace mmtune::test {
 

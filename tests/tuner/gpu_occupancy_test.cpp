@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/launch.h"
+#include "runtime/gpu/launch.h"
 #include "templates/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/samples.h"

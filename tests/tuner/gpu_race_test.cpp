@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/nvml.h"
+#include "runtime/gpu/nvml.h"
 #include "templates/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/edited_kernel.h"

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "db/store.h"
-#include "runtime/device_query.h"
-#include "runtime/nvml.h"
+#include "runtime/gpu/device_query.h"
+#include "runtime/gpu/nvml.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 

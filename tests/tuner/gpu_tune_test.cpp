@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "db/store.h"
-#include "runtime/driver.h"
+#include "runtime/gpu/driver.h"
 #include "templates/render.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"

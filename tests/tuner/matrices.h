@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/driver.h"
+#include "runtime/gpu/driver.h"
 #include "tests/operands.h"
 #include "tests/upload.h"
 

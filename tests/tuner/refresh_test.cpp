@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "db/store.h"
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/nvrtc.h"
 #include "templates/render.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"

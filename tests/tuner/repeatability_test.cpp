@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/nvrtc.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tests/tuner/faults_fixture.h"
 

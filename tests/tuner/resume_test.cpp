@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "db/store.h"
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/nvrtc.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/templates/settings.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 
 namespace mmtune {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "runtime/env.h"
+#include "runtime/base/env.h"
 #include "tuner/commands/help.h"
 
 namespace mmtune {

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/env.h"
-#include "runtime/log.h"
+#include "runtime/base/env.h"
+#include "runtime/base/log.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {

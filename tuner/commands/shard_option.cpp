@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "runtime/env.h"
-#include "runtime/log.h"
+#include "runtime/base/env.h"
+#include "runtime/base/log.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "runtime/template_files.h"
+#include "runtime/base/template_files.h"
 #include "templates/families.h"
 #include "tuner/commands/trials.h"
 #include "tuner/workers/installed_gpus.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/dispatch.h"
+#include "runtime/choose/dispatch.h"
 #include "tuner/lanes/program.h"
 #include "tuner/text/report.h"
 

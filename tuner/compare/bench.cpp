@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "tuner/lanes/race_rounds.h"
 #include "tuner/race/quantile.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "db/trial.h"
-#include "runtime/nvml.h"
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/nvml.h"
+#include "runtime/gpu/nvrtc.h"
 #include "tuner/compare/opponent.h"
 #include "tuner/lanes/program.h"
 #include "tuner/measure/testbed.h"

@@ -26,8 +26,8 @@ std::vector<std::string> cublas_candidates(const std::string& name, const std::v
 #include <optional>
 #include <utility>
 
-#include "runtime/arguments.h"
-#include "runtime/dynamic_library.h"
+#include "runtime/base/dynamic_library.h"
+#include "runtime/gpu/arguments.h"
 #include "templates/dtype.h"
 
 namespace mmtune {

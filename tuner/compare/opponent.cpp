@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "runtime/template_files.h"
+#include "runtime/base/template_files.h"
 #include "templates/families.h"
 
 namespace mmtune {

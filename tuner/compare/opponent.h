@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/nvrtc.h"
 #include "templates/device_spec.h"
 #include "templates/problem.h"
 #include "tuner/measure/call.h"

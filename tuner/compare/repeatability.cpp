@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "db/store.h"
-#include "runtime/log.h"
-#include "runtime/template_files.h"
+#include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
 #include "templates/families.h"
 #include "tuner/text/temporary_directory.h"
 #include "tuner/tune/preparation.h"

@@ -11,9 +11,9 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/dispatch.h"
-#include "runtime/log.h"
-#include "runtime/template_files.h"
+#include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
+#include "runtime/choose/dispatch.h"
 #include "templates/dtype.h"
 #include "tuner/cover/expected_times.h"
 #include "tuner/cover/hold_out.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/learnt_times.h"
+#include "runtime/choose/learnt_times.h"
 #include "tuner/cover/measured_kernels.h"
 
 namespace mmtune {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/dispatch.h"
+#include "runtime/choose/dispatch.h"
 
 namespace mmtune {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "db/store.h"
-#include "runtime/kernel_model.h"
+#include "runtime/choose/kernel_model.h"
 #include "tuner/cover/portfolio.h"
 #include "tuner/lanes/candidate.h"
 #include "tuner/tune/preparation.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "runtime/nearest.h"
+#include "runtime/choose/nearest.h"
 #include "tuner/cover/hold_out.h"
 
 namespace mmtune {

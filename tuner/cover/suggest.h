@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "runtime/dispatch.h"
+#include "runtime/choose/dispatch.h"
 #include "tuner/cover/size_sample.h"
 
 namespace mmtune {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "templates/gpu_catalog.h"
 #include "tuner/text/text.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/dispatch.h"
+#include "runtime/choose/dispatch.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/documents/documents.h"
 #include "tuner/inspect/local_compiler.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/launch.h"
+#include "runtime/gpu/launch.h"
 #include "tuner/lanes/program.h"
 
 namespace mmtune {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/arguments.h"
+#include "runtime/gpu/arguments.h"
 #include "templates/dtype.h"
 #include "tuner/text/joined.h"
 

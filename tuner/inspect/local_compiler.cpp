@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include "runtime/log.h"
-#include "runtime/template_files.h"
+#include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
 
 namespace mmtune {
 namespace {

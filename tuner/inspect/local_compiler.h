@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/nvrtc.h"
 #include "tuner/lanes/program.h"
 #include "tuner/tune/preparation.h"
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/nvml.h"
+#include "runtime/gpu/nvml.h"
 #include "tuner/lanes/lane.h"
 #include "tuner/lanes/race_rounds.h"
 #include "tuner/measure/conditions.h"

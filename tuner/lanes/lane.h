@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "db/trial.h"
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/nvrtc.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/lanes/program.h"
 #include "tuner/measure/verdict.h"

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "runtime/launch.h"
+#include "runtime/gpu/launch.h"
 
 namespace mmtune {
 

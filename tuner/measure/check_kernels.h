@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/driver.h"
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/driver.h"
+#include "runtime/gpu/nvrtc.h"
 #include "templates/error_bound.h"
 #include "templates/problem.h"
 #include "templates/render.h"

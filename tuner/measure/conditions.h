@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "db/trial.h"
-#include "runtime/nvml.h"
+#include "runtime/gpu/nvml.h"
 
 namespace mmtune {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "db/trial.h"
-#include "runtime/driver.h"
+#include "runtime/gpu/driver.h"
 #include "tuner/measure/call.h"
 #include "tuner/measure/check_kernels.h"
 #include "tuner/measure/conditions.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/nvrtc.h"
 #include "templates/device_spec.h"
 #include "tuner/measure/check_kernels.h"
 #include "tuner/measure/measure.h"

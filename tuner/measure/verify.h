@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/driver.h"
+#include "runtime/gpu/driver.h"
 #include "tuner/measure/call.h"
 #include "tuner/measure/check_kernels.h"
 #include "tuner/measure/verdict.h"

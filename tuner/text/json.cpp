@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "runtime/printable.h"
+#include "runtime/base/printable.h"
 
 namespace mmtune {
 namespace {

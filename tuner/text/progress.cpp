@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "runtime/log.h"
-#include "runtime/printable.h"
+#include "runtime/base/log.h"
+#include "runtime/base/printable.h"
 #include "tuner/text/terminal.h"
 
 namespace mmtune {

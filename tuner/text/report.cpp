@@ -10,8 +10,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "runtime/env.h"
-#include "runtime/printable.h"
+#include "runtime/base/env.h"
+#include "runtime/base/printable.h"
 #include "tuner/text/files.h"
 #include "tuner/text/json.h"
 #include "tuner/text/terminal.h"

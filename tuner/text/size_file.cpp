@@ -6,8 +6,8 @@
 #include <cctype>
 #include <utility>
 
-#include "runtime/call_record.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
+#include "runtime/call/call_record.h"
 #include "tuner/text/files.h"
 #include "tuner/text/text.h"
 

@@ -13,9 +13,9 @@ namespace mmtune {
 /// Empty lines and those that begin with # are left out. The first of the others is the heading if it begins with a
 /// letter.
 ///
-/// A record of calls, which the library appends to (runtime/call_record.h), may have been damaged by a full disk or a
-/// process that was killed: of such a file next() leaves out rows with too few or too many cells and one without the
-/// end of its line, whose last number may be cut short. A warning at the end says how many were left out.
+/// A record of calls, which the library appends to (runtime/call/call_record.h), may have been damaged by a full disk
+/// or a process that was killed: of such a file next() leaves out rows with too few or too many cells and one without
+/// the end of its line, whose last number may be cut short. A warning at the end says how many were left out.
 class SizeFile {
  public:
   struct Row {

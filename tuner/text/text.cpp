@@ -6,7 +6,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "runtime/printable.h"
+#include "runtime/base/printable.h"
 
 namespace mmtune {
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "templates/families.h"
 
 namespace mmtune {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "tuner/tune/launches.h"
 
 namespace mmtune {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "templates/families.h"
 #include "tuner/tune/launches.h"
 

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 
 namespace mmtune {
 namespace {

@@ -19,9 +19,10 @@ Lesson lesson_of(const Trial& trial, const DeviceSpec& device) {
 
 }  // namespace
 
-// The library picks kernels by another distance (runtime/nearest.h): that one orders kernels by how well they run here,
-// to which every extent adds, k less than the others, and alignment too; this one orders problems by how much a search
-// of one says about the other, where programs are the same and the extent that differs most decides what limits them.
+// The library picks kernels by another distance (runtime/choose/nearest.h): that one orders kernels by how well they
+// run here, to which every extent adds, k less than the others, and alignment too; this one orders problems by how much
+// a search of one says about the other, where programs are the same and the extent that differs most decides what
+// limits them.
 double octaves_apart(const Problem& x, const Problem& y) {
   const auto octaves = [](std::int64_t a, std::int64_t b) {
     const auto log = [](std::int64_t extent) {

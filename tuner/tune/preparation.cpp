@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/dispatch.h"
+#include "runtime/choose/dispatch.h"
 #include "templates/families.h"
 #include "templates/occupancy.h"
 

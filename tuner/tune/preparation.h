@@ -2,7 +2,7 @@
 #pragma once
 
 #include "db/trial.h"
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/nvrtc.h"
 #include "tuner/lanes/program.h"
 
 namespace mmtune {

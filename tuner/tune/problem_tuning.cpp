@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "templates/families.h"
 #include "tuner/search/rounds.h"
 #include "tuner/tune/launches.h"

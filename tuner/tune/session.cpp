@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "db/store.h"
-#include "runtime/log.h"
-#include "runtime/template_files.h"
+#include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
 #include "templates/render.h"
 #include "tuner/lanes/lane.h"
 #include "tuner/lanes/timed_lane.h"

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "runtime/driver.h"
-#include "runtime/nvml.h"
+#include "runtime/gpu/driver.h"
+#include "runtime/gpu/nvml.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "db/trial.h"
-#include "runtime/dispatch.h"
+#include "runtime/choose/dispatch.h"
 
 namespace mmtune {
 

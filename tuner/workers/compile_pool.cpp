@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "tuner/workers/worker_process.h"
 
 namespace mmtune {

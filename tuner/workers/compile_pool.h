@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "db/trial.h"
-#include "runtime/nvrtc.h"
+#include "runtime/gpu/nvrtc.h"
 #include "tuner/workers/process.h"
 
 namespace mmtune {

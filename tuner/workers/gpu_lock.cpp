@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 
 namespace mmtune {
 namespace {

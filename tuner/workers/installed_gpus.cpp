@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "templates/gpu_catalog.h"
 #include "tuner/workers/worker_process.h"
 

@@ -15,7 +15,7 @@
 #include <fstream>
 #include <thread>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 
 extern char** environ;
 

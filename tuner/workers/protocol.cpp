@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "runtime/printable.h"
+#include "runtime/base/printable.h"
 #include "templates/families.h"
 #include "templates/hash.h"
 

@@ -8,10 +8,10 @@
 #include <new>
 #include <optional>
 
-#include "runtime/device_query.h"
-#include "runtime/driver.h"
-#include "runtime/log.h"
-#include "runtime/template_files.h"
+#include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
+#include "runtime/gpu/device_query.h"
+#include "runtime/gpu/driver.h"
 #include "tuner/workers/channel.h"
 #include "tuner/workers/process.h"
 #include "tuner/workers/protocol.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "db/launch_record.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "templates/cost.h"
 #include "tuner/workers/worker_process.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 
 namespace mmtune {
 namespace {

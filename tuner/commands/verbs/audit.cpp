@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "db/store.h"
-#include "runtime/env.h"
-#include "runtime/log.h"
-#include "runtime/template_files.h"
+#include "runtime/base/env.h"
+#include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
 #include "templates/cost.h"
 #include "templates/families.h"
 #include "tuner/commands/search_options.h"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "tuner/commands/search_options.h"
 #include "tuner/commands/shard_option.h"
 #include "tuner/commands/verb.h"

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "db/store.h"
-#include "runtime/log.h"
-#include "runtime/nvrtc.h"
-#include "runtime/template_files.h"
+#include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
+#include "runtime/gpu/nvrtc.h"
 #include "templates/families.h"
 #include "templates/render.h"
 #include "tuner/commands/options.h"

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/device_query.h"
-#include "runtime/driver.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
+#include "runtime/gpu/device_query.h"
+#include "runtime/gpu/driver.h"
 #include "templates/gpu_catalog.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"

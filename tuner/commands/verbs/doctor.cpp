@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "db/store.h"
-#include "runtime/device_query.h"
-#include "runtime/driver.h"
-#include "runtime/env.h"
-#include "runtime/nvrtc.h"
+#include "runtime/base/env.h"
+#include "runtime/gpu/device_query.h"
+#include "runtime/gpu/driver.h"
+#include "runtime/gpu/nvrtc.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/version.h"

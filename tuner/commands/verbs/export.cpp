@@ -8,9 +8,9 @@
 #include <set>
 
 #include "db/store.h"
-#include "runtime/dispatch.h"
-#include "runtime/log.h"
-#include "runtime/template_files.h"
+#include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
+#include "runtime/choose/dispatch.h"
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"

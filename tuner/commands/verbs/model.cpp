@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "db/store.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/replay/model_check.h"

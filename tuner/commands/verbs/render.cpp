@@ -6,9 +6,9 @@
 
 #include <memory>
 
-#include "runtime/log.h"
-#include "runtime/nvrtc.h"
-#include "runtime/template_files.h"
+#include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
+#include "runtime/gpu/nvrtc.h"
 #include "templates/families.h"
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"

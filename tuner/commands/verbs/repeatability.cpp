@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "tuner/commands/search_options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/workers/interrupt.h"

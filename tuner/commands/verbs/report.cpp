@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "db/store.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"

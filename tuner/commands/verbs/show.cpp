@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "db/store.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "templates/families.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/selection.h"

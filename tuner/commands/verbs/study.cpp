@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "db/store.h"
-#include "runtime/driver.h"
-#include "runtime/log.h"
-#include "runtime/template_files.h"
+#include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
+#include "runtime/gpu/driver.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/documents/study_file.h"

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "db/store.h"
-#include "runtime/log.h"
-#include "runtime/template_files.h"
+#include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/cover/size_sample.h"

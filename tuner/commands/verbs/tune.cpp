@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "db/store.h"
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 #include "templates/space.h"
 #include "tuner/commands/search_options.h"
 #include "tuner/commands/shard_option.h"

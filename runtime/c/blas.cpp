@@ -1,0 +1,288 @@
+// <mmtune/blas.h> over <mmtune/mmtune.h>.
+#include <fmt/format.h>
+#include <mmtune/blas.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+
+#include "runtime/c/c_library.h"
+#include "runtime/c/c_status.h"
+#include "runtime/call/gemm_call.h"
+
+using mmtune::Gemm;
+using mmtune::Precision;
+using mmtune::required;
+using mmtune::status_of;
+using mmtune::UsageError;
+
+struct mmtuneContext {
+  mmtune_library base;
+  void* stream = nullptr;
+  void* workspace = nullptr;
+  size_t workspace_bytes = 0;
+};
+
+namespace {
+
+/// What alpha and beta are, and how freely products are rounded.
+enum class Compute { f16, f32, f32_fast, f64, i32 };
+
+Compute compute_of(mmtuneComputeType_t type) {
+  switch (type) {
+    case MMTUNE_BLAS_COMPUTE_16F:
+    case MMTUNE_BLAS_COMPUTE_16F_PEDANTIC:
+      return Compute::f16;
+    case MMTUNE_BLAS_COMPUTE_32F:
+    case MMTUNE_BLAS_COMPUTE_32F_PEDANTIC:
+      return Compute::f32;
+    case MMTUNE_BLAS_COMPUTE_32F_FAST_16F:
+    case MMTUNE_BLAS_COMPUTE_32F_FAST_16BF:
+    case MMTUNE_BLAS_COMPUTE_32F_FAST_TF32:
+      return Compute::f32_fast;
+    case MMTUNE_BLAS_COMPUTE_64F:
+    case MMTUNE_BLAS_COMPUTE_64F_PEDANTIC:
+      return Compute::f64;
+    case MMTUNE_BLAS_COMPUTE_32I:
+    case MMTUNE_BLAS_COMPUTE_32I_PEDANTIC:
+      return Compute::i32;
+    default:
+      throw UsageError(fmt::format("computeType = {}: unknown; use a MMTUNE_BLAS_COMPUTE_…", type));
+  }
+}
+
+struct Combination {
+  mmtuneDataType_t input;
+  mmtuneDataType_t output;
+  Compute compute;
+  Precision precision;
+};
+
+constexpr Combination kCombinations[] = {
+    {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32, Precision::fp32},
+    {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32_fast, Precision::tf32},
+    {MMTUNE_BLAS_R_64F, MMTUNE_BLAS_R_64F, Compute::f64, Precision::fp64},
+    {MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_16F, Compute::f16, Precision::fp16},
+    {MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_16F, Compute::f32, Precision::fp16},
+    {MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_32F, Compute::f32, Precision::fp16_fp32},
+    {MMTUNE_BLAS_R_16BF, MMTUNE_BLAS_R_16BF, Compute::f32, Precision::bf16},
+    {MMTUNE_BLAS_R_16BF, MMTUNE_BLAS_R_32F, Compute::f32, Precision::bf16_fp32},
+    {MMTUNE_BLAS_R_8I, MMTUNE_BLAS_R_32I, Compute::i32, Precision::int8},
+    {MMTUNE_BLAS_R_32I, MMTUNE_BLAS_R_32I, Compute::i32, Precision::int32},
+    {MMTUNE_BLAS_R_8F_E4M3, MMTUNE_BLAS_R_16BF, Compute::f32, Precision::e4m3_bf16},
+    {MMTUNE_BLAS_R_8F_E4M3, MMTUNE_BLAS_R_32F, Compute::f32, Precision::e4m3_fp32},
+    {MMTUNE_BLAS_R_8F_E5M2, MMTUNE_BLAS_R_16BF, Compute::f32, Precision::e5m2_bf16},
+    {MMTUNE_BLAS_R_8F_E5M2, MMTUNE_BLAS_R_32F, Compute::f32, Precision::e5m2_fp32},
+};
+
+Precision precision_of(mmtuneDataType_t a, mmtuneDataType_t b, mmtuneDataType_t c, Compute compute) {
+  const auto found =
+      std::find_if(std::begin(kCombinations), std::end(kCombinations), [&](const Combination& combination) {
+        return a == b && combination.input == a && combination.output == c && combination.compute == compute;
+      });
+  if (found != std::end(kCombinations)) return found->precision;
+  throw UsageError(
+      fmt::format("Atype = {}, Btype = {}, Ctype = {} with this computeType: no such product here; docs/library.md "
+                  "lists those that exist",
+                  a, b, c));
+}
+
+/// IEEE 754 binary16.
+double from_fp16(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 0x1f;
+  const int fraction = bits & 0x3ff;
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  if (exponent == 0x1f) return fraction != 0 ? std::nan("") : sign * INFINITY;
+  return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
+}
+
+template <class T>
+T value_at(const void* pointer) {
+  T value;
+  std::memcpy(&value, pointer, sizeof(T));
+  return value;
+}
+
+double scalar(const void* pointer, std::string_view name, Compute compute) {
+  if (pointer == nullptr) throw UsageError(fmt::format("{}: null pointer; pass a number of the host", name));
+  switch (compute) {
+    case Compute::f16:
+      return from_fp16(value_at<std::uint16_t>(pointer));
+    case Compute::f64:
+      return value_at<double>(pointer);
+    case Compute::i32:
+      return value_at<std::int32_t>(pointer);
+    case Compute::f32:
+    case Compute::f32_fast:
+      break;
+  }
+  return value_at<float>(pointer);
+}
+
+/// Real matrices: a conjugate transpose is a transpose.
+bool is_transposed(mmtuneOperation_t operation, std::string_view name) {
+  if (operation == MMTUNE_BLAS_OP_N) return false;
+  if (operation == MMTUNE_BLAS_OP_T || operation == MMTUNE_BLAS_OP_C) return true;
+  throw UsageError(fmt::format("{} = {}: use MMTUNE_BLAS_OP_N, MMTUNE_BLAS_OP_T or MMTUNE_BLAS_OP_C", name, operation));
+}
+
+/// The arguments that all functions have, in their order.
+struct Shape {
+  mmtuneOperation_t transa, transb;
+  int m, n, k;
+};
+
+struct Input {
+  const void* address;
+  int ld;
+  long long stride = 0;
+};
+
+struct Output {
+  void* address;
+  int ld;
+  long long stride = 0;
+};
+
+struct Scalars {
+  const void* alpha;
+  const void* beta;
+};
+
+mmtuneStatus_t run(mmtuneHandle_t handle, const Shape& shape, const Scalars& scalars, const Input& a, const Input& b,
+                   const Output& c, int batch, Precision precision, Compute compute) {
+  return status_of([&] {
+    mmtuneContext& context = required(handle, "handle");
+    Gemm call;
+    call.precision = precision;
+    call.order = mmtune::Order::column_major;
+    call.layout = mmtune::layout_of(is_transposed(shape.transa, "transa"), is_transposed(shape.transb, "transb"));
+    call.m = shape.m;
+    call.n = shape.n;
+    call.k = shape.k;
+    call.alpha = scalar(scalars.alpha, "alpha", compute);
+    call.a = a.address;
+    call.lda = a.ld;
+    call.stride_a = a.stride;
+    call.b = b.address;
+    call.ldb = b.ld;
+    call.stride_b = b.stride;
+    call.beta = scalar(scalars.beta, "beta", compute);
+    call.c = c.address;
+    call.ldc = c.ld;
+    call.stride_c = c.stride;
+    call.batch = batch;
+    call.workspace = context.workspace;
+    call.workspace_bytes = context.workspace_bytes;
+    context.base.library.enqueue(call, context.stream);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+mmtuneStatus_t mmtuneCreate(mmtuneHandle_t* handle) {
+  if (handle != nullptr) *handle = nullptr;
+  return status_of([&] {
+    mmtuneHandle_t& created = required(handle, "handle");
+    created = new mmtuneContext{{mmtune::Library::open({.compile_untuned = true})}};
+  });
+}
+
+mmtuneStatus_t mmtuneDestroy(mmtuneHandle_t handle) {
+  delete handle;
+  return MMTUNE_BLAS_SUCCESS;
+}
+
+mmtuneStatus_t mmtuneSetStream(mmtuneHandle_t handle, void* stream) {
+  return status_of([&] { required(handle, "handle").stream = stream; });
+}
+
+mmtuneStatus_t mmtuneGetStream(mmtuneHandle_t handle, void** stream) {
+  return status_of([&] { required(stream, "stream") = required(handle, "handle").stream; });
+}
+
+mmtuneStatus_t mmtuneSetWorkspace(mmtuneHandle_t handle, void* workspace, size_t bytes) {
+  return status_of([&] {
+    required(handle, "handle").workspace = workspace;
+    handle->workspace_bytes = bytes;
+  });
+}
+
+mmtune_library* mmtuneGetLibrary(mmtuneHandle_t handle) { return handle == nullptr ? nullptr : &handle->base; }
+
+const char* mmtuneGetStatusString(mmtuneStatus_t status) { return mmtune_status_text(status); }
+
+mmtuneStatus_t mmtuneSgemm(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb, int m, int n,
+                           int k, const float* alpha, const float* A, int lda, const float* B, int ldb,
+                           const float* beta, float* C, int ldc) {
+  return run(handle, {transa, transb, m, n, k}, {alpha, beta}, {A, lda}, {B, ldb}, {C, ldc}, 1, Precision::fp32,
+             Compute::f32);
+}
+
+mmtuneStatus_t mmtuneDgemm(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb, int m, int n,
+                           int k, const double* alpha, const double* A, int lda, const double* B, int ldb,
+                           const double* beta, double* C, int ldc) {
+  return run(handle, {transa, transb, m, n, k}, {alpha, beta}, {A, lda}, {B, ldb}, {C, ldc}, 1, Precision::fp64,
+             Compute::f64);
+}
+
+mmtuneStatus_t mmtuneHgemm(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb, int m, int n,
+                           int k, const void* alpha, const void* A, int lda, const void* B, int ldb, const void* beta,
+                           void* C, int ldc) {
+  return run(handle, {transa, transb, m, n, k}, {alpha, beta}, {A, lda}, {B, ldb}, {C, ldc}, 1, Precision::fp16,
+             Compute::f16);
+}
+
+mmtuneStatus_t mmtuneGemmEx(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb, int m, int n,
+                            int k, const void* alpha, const void* A, mmtuneDataType_t Atype, int lda, const void* B,
+                            mmtuneDataType_t Btype, int ldb, const void* beta, void* C, mmtuneDataType_t Ctype, int ldc,
+                            mmtuneComputeType_t computeType, int algo) {
+  return mmtuneGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B, Btype, ldb, 0, beta, C,
+                                    Ctype, ldc, 0, 1, computeType, algo);
+}
+
+mmtuneStatus_t mmtuneSgemmStridedBatched(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb,
+                                         int m, int n, int k, const float* alpha, const float* A, int lda,
+                                         long long strideA, const float* B, int ldb, long long strideB,
+                                         const float* beta, float* C, int ldc, long long strideC, int batchCount) {
+  return run(handle, {transa, transb, m, n, k}, {alpha, beta}, {A, lda, strideA}, {B, ldb, strideB}, {C, ldc, strideC},
+             batchCount, Precision::fp32, Compute::f32);
+}
+
+mmtuneStatus_t mmtuneDgemmStridedBatched(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb,
+                                         int m, int n, int k, const double* alpha, const double* A, int lda,
+                                         long long strideA, const double* B, int ldb, long long strideB,
+                                         const double* beta, double* C, int ldc, long long strideC, int batchCount) {
+  return run(handle, {transa, transb, m, n, k}, {alpha, beta}, {A, lda, strideA}, {B, ldb, strideB}, {C, ldc, strideC},
+             batchCount, Precision::fp64, Compute::f64);
+}
+
+mmtuneStatus_t mmtuneHgemmStridedBatched(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb,
+                                         int m, int n, int k, const void* alpha, const void* A, int lda,
+                                         long long strideA, const void* B, int ldb, long long strideB, const void* beta,
+                                         void* C, int ldc, long long strideC, int batchCount) {
+  return run(handle, {transa, transb, m, n, k}, {alpha, beta}, {A, lda, strideA}, {B, ldb, strideB}, {C, ldc, strideC},
+             batchCount, Precision::fp16, Compute::f16);
+}
+
+mmtuneStatus_t mmtuneGemmStridedBatchedEx(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb,
+                                          int m, int n, int k, const void* alpha, const void* A, mmtuneDataType_t Atype,
+                                          int lda, long long strideA, const void* B, mmtuneDataType_t Btype, int ldb,
+                                          long long strideB, const void* beta, void* C, mmtuneDataType_t Ctype, int ldc,
+                                          long long strideC, int batchCount, mmtuneComputeType_t computeType,
+                                          int /*algo*/) {
+  Precision precision{};
+  Compute compute{};
+  const mmtuneStatus_t known = status_of([&] {
+    compute = compute_of(computeType);
+    precision = precision_of(Atype, Btype, Ctype, compute);
+  });
+  if (known != MMTUNE_BLAS_SUCCESS) return known;
+  return run(handle, {transa, transb, m, n, k}, {alpha, beta}, {A, lda, strideA}, {B, ldb, strideB}, {C, ldc, strideC},
+             batchCount, precision, compute);
+}
+
+}  // extern "C"

@@ -1,0 +1,63 @@
+#include "runtime/call/kernel_cache.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+
+namespace mmtune {
+
+namespace {
+
+std::string steps_of(const LaunchPlan& plan) {
+  std::string text;
+  for (const LaunchStep& step : plan.steps) {
+    text += fmt::format("{} smem={} cluster={};", step.kernel, step.smem_bytes, cluster_blocks(step));
+  }
+  return text;
+}
+
+}  // namespace
+
+KernelCache::Kernel KernelCache::get(CUcontext context, const std::string& hash, const LaunchPlan& plan,
+                                     const std::function<std::string()>& cubin) {
+  const Key key{context, hash, steps_of(plan)};
+  std::promise<Kernel> promise;
+  std::shared_future<Kernel> known;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [entry, inserted] = kernels_.try_emplace(key);
+    if (inserted) {
+      entry->second = promise.get_future().share();
+    } else {
+      known = entry->second;
+    }
+  }
+  if (known.valid()) return known.get();
+
+  try {
+    auto kernel = std::make_shared<const LoadedKernel>(cubin(), plan);
+    promise.set_value(kernel);
+    return kernel;
+  } catch (...) {
+    {
+      const std::lock_guard lock(mutex_);
+      kernels_.erase(key);
+    }
+    promise.set_exception(std::current_exception());
+    throw;
+  }
+}
+
+KernelCache::Kernel KernelCache::find(CUcontext context, const std::string& hash, const LaunchPlan& plan) {
+  std::shared_future<Kernel> known;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = kernels_.find({context, hash, steps_of(plan)});
+    if (entry != kernels_.end()) known = entry->second;
+  }
+  const bool is_loaded = known.valid() && known.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  return is_loaded ? known.get() : nullptr;
+}
+
+}  // namespace mmtune

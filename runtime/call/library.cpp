@@ -1,0 +1,263 @@
+#include <fmt/format.h>
+#include <mmtune/mmtune.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/env.h"
+#include "runtime/base/log.h"
+#include "runtime/call/call_record.h"
+#include "runtime/call/gemm_call.h"
+#include "runtime/call/ready_kernels.h"
+#include "runtime/gpu/current_context.h"
+#include "runtime/gpu/device_query.h"
+#include "runtime/gpu/workspaces.h"
+#include "runtime/learn/learning.h"
+#include "templates/gpu_catalog.h"
+
+namespace mmtune {
+
+namespace {
+
+std::int64_t room_of(const Gemm& call) {
+  constexpr std::size_t kMost = std::size_t{1} << 60;
+  return call.workspace == nullptr ? kBatchWorkspace : static_cast<std::int64_t>(std::min(call.workspace_bytes, kMost));
+}
+
+/// The device of the calling thread's context, or 0.
+int current_device() {
+  CUcontext context = nullptr;
+  if (gpu_count() > 0) MMTUNE_CUDA(cuCtxGetCurrent(&context));
+  CUdevice device = 0;
+  if (context != nullptr) MMTUNE_CUDA(cuCtxGetDevice(&device));
+  return device;
+}
+
+}  // namespace
+
+std::string_view to_string(Match match) {
+  switch (match) {
+    case Match::exact:
+      return "exact";
+    case Match::nearest:
+      return "nearest";
+    case Match::predicted:
+      return "predicted";
+    case Match::fallback:
+      break;
+  }
+  return "fallback";
+}
+
+namespace {
+
+/// Whether a call may run another kernel than was decided: one whose time is that of its size.
+bool learns_from(const Gemm& call, const GemmCall& checked) {
+  return checked.batch == 1 && checked.fusion.is_empty() && call.workspace == nullptr && call.alpha != 0;
+}
+
+}  // namespace
+
+struct Library::Impl {
+  Impl(const LibraryOptions& options, DeviceSpec device, std::optional<CUdevice> installed)
+      : kernels(std::make_unique<ReadyKernels>(options, std::move(device), installed)) {
+    if (installed) primary.emplace(*installed);
+  }
+
+  ~Impl() {
+    write_record();
+    if (!primary) return;
+    // Modules are unloaded in their context.
+    CUcontext context = nullptr;
+    check_in_destructor(cuda().cuCtxGetCurrent(&context), "cuCtxGetCurrent(&context)");
+    const bool borrow = context == nullptr && primary->if_retained() != nullptr;
+    if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(primary->if_retained()), "cuCtxSetCurrent");
+    kernels.reset();
+    learning.reset();
+    workspaces.reset();
+    if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(nullptr), "cuCtxSetCurrent(nullptr)");
+  }
+
+  PrimaryContext& require_gpu() {
+    if (primary) return *primary;
+    throw DeviceError(fmt::format("{} is not installed: this library only plans; open one without a model to run",
+                                  kernels->device().name));
+  }
+
+  /// Null where there is nothing to compute.
+  ReadyPtr enqueue(const Gemm& call, const GemmCall& checked, CUstream stream) {
+    PrimaryContext& device_context = require_gpu();
+    if (checked.empty()) return nullptr;
+    const CurrentContext context(device_context);
+    const ReadyPtr found = kernels->ready(context.get(), demand_of(checked), stream);
+    ReadyPtr ran = found;
+    if (found->learning || found->decided) {
+      ran = run_learning(found, call, checked, context.get(), stream);
+    } else {
+      run(*found, call, checked, context.get(), stream);
+    }
+    if (record_file) found->products.fetch_add(checked.batch, std::memory_order_relaxed);
+    return ran;
+  }
+
+  void run(const Ready& what, const Gemm& call, const GemmCall& checked, CUcontext context, CUstream stream) {
+    const auto [at_once, needed] = portion_of(what.choice, demand_of(checked), room_of(call));
+    if (call.workspace != nullptr && call.workspace_bytes < needed) {
+      throw UsageError(fmt::format("workspace_bytes = {}: this call needs {}", call.workspace_bytes, needed));
+    }
+    std::optional<Workspaces::Lease> lease;
+    if (call.workspace == nullptr && needed > 0) lease.emplace(workspaces->lease(context, stream, needed));
+    for (std::int64_t i = 0; i < checked.batch; i += at_once) {
+      Operands operands = operands_of(checked, i);
+      if (lease) operands.workspace = lease->address();
+      if (what.choice.fusion.batched) {
+        operands.batch = Batch{std::min(at_once, checked.batch - i), checked.step_bytes};
+      }
+      launch(*what.kernel, what.choice.plan, checked.problem, operands, stream);
+      if (what.finish) launch(*what.finish->kernel, what.finish->plan, checked.problem, operands, stream);
+    }
+  }
+
+  /// The call of a size that learns or has learnt. Returns what ran.
+  ReadyPtr run_learning(const ReadyPtr& found, const Gemm& call, const GemmCall& checked, CUcontext context,
+                        CUstream stream) {
+    const auto run_this = [&](ReadyPtr what) {
+      run(*what, call, checked, context, stream);
+      return what;
+    };
+    if (!learns_from(call, checked)) return run_this(before_learning(found));
+    if (found->decided) {
+      return run_this(has_workspace(found->choice.plan.workspace.bytes(), context, stream) ? found : found->decided);
+    }
+    LearningSize& size = *found->learning;
+    const std::int64_t number = size.calls.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (number > 1 && number < size.next_call.load(std::memory_order_relaxed)) return run_this(found);
+    if (number == 1) has_workspace(most_workspace(*found), context, stream);  // later calls need not allocate
+    Learning::Turn turn = learning->turn(size, number, stream);
+    if (turn.is_last()) kernels->settle(context, checked.problem, found);
+    if (turn.kernel() != 0) {
+      if (ReadyPtr rival = run_rival(size.rivals[turn.kernel() - 1], turn, call, checked, context, stream))
+        return rival;
+    }
+    run_this(found);
+    if (turn.kernel() == 0) turn.launched();
+    return found;
+  }
+
+  /// Null where the rival cannot run, which is no reason to refuse the call.
+  ReadyPtr run_rival(const ReadyPtr& rival, Learning::Turn& turn, const Gemm& call, const GemmCall& checked,
+                     CUcontext context, CUstream stream) {
+    try {
+      run(*rival, call, checked, context, stream);
+      turn.launched();
+      return rival;
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const Error&) {
+      return nullptr;
+    }
+  }
+
+  /// Whether the stream has so much, or gets it now. What is not there is no reason to refuse the call.
+  bool has_workspace(std::int64_t bytes, CUcontext context, CUstream stream) {
+    if (bytes == 0) return true;
+    try {
+      workspaces->lease(context, stream, static_cast<std::size_t>(bytes));
+      return true;
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  void write_record() noexcept {
+    if (!record_file) return;
+    try {
+      std::vector<RecordedCalls> calls;
+      kernels->for_each([&](const Problem& problem, const Ready& what) {
+        const std::int64_t products = what.products.load(std::memory_order_relaxed);
+        const double seconds = static_cast<double>(products) * what.choice.expected_us * 1e-6;
+        if (products > 0) calls.push_back({problem, products, seconds});
+      });
+      append_record(*record_file, calls);
+      if (kernels->has_forgotten()) log::warning("MMTUNE_RECORD={}: some calls are not in it", *record_file);
+    } catch (const std::exception& error) {
+      log::warning("{}", error.what());
+    }
+  }
+
+  std::optional<std::string> record_file = env::get("MMTUNE_RECORD");
+  std::optional<PrimaryContext> primary;  ///< none for a model
+  std::unique_ptr<ReadyKernels> kernels;
+  std::unique_ptr<Learning> learning = std::make_unique<Learning>();
+  std::unique_ptr<Workspaces> workspaces = std::make_unique<Workspaces>();
+};
+
+Library Library::open(const LibraryOptions& options) {
+  if (!options.model.empty()) return Library(std::make_unique<Impl>(options, catalog_gpu(options.model), std::nullopt));
+  const int ordinal = options.device == kCurrentDevice ? current_device() : options.device;
+  return Library(std::make_unique<Impl>(options, query_device(ordinal), device_at(ordinal)));
+}
+
+Library::Library(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Library::Library(Library&&) noexcept = default;
+Library& Library::operator=(Library&&) noexcept = default;
+Library::~Library() = default;
+
+namespace {
+
+Answer nothing_to_do() {
+  Answer answer;
+  answer.why = "there is nothing to compute";
+  return answer;
+}
+
+}  // namespace
+
+Answer Library::gemm(const Gemm& call, void* stream) {
+  const ReadyPtr ran = impl_->enqueue(call, check_call(call, CallPurpose::run), static_cast<CUstream>(stream));
+  return ran ? impl_->kernels->answer(*ran) : nothing_to_do();
+}
+
+void Library::enqueue(const Gemm& call, void* stream) {
+  impl_->enqueue(call, check_call(call, CallPurpose::run), static_cast<CUstream>(stream));
+}
+
+void Library::enqueue(const Gemm& call, const GemmPointers& pointers, void* stream) {
+  impl_->enqueue(call, check_call(call, pointers), static_cast<CUstream>(stream));
+}
+
+Answer Library::plan(const Gemm& call) const {
+  const GemmCall checked = check_call(call, CallPurpose::plan);
+  if (checked.empty()) return nothing_to_do();
+  const ReadyPtr plan = impl_->kernels->planned(demand_of(checked));
+  return impl_->kernels->answer(learns_from(call, checked) ? *plan : *before_learning(plan));
+}
+
+std::size_t Library::workspace_bytes(const Gemm& call) const {
+  const GemmCall checked = check_call(call, CallPurpose::plan);
+  if (checked.empty()) return 0;
+  // Calls with a workspace of their own run what was decided.
+  return impl_->kernels->workspace_bytes(demand_of(checked));
+}
+
+void Library::prepare(std::span<const Gemm> calls, void* stream) {
+  PrimaryContext& primary = impl_->require_gpu();
+  for (const Gemm& call : calls) {
+    const GemmCall checked = check_call(call, CallPurpose::plan);
+    if (checked.empty()) continue;
+    const CurrentContext context(primary);
+    const Demand demand = demand_of(checked);
+    const ReadyPtr ready = impl_->kernels->prepared(context.get(), demand);
+    if (ready->learning) impl_->learning->open();
+    const std::size_t needed = std::max(portion_of(ready->choice, demand, kBatchWorkspace).workspace_bytes,
+                                        static_cast<std::size_t>(most_workspace(*ready)));
+    if (call.workspace != nullptr || needed == 0) continue;
+    impl_->workspaces->lease(context.get(), static_cast<CUstream>(stream), needed);
+  }
+}
+
+}  // namespace mmtune

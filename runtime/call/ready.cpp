@@ -1,0 +1,61 @@
+#include "runtime/call/ready.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "runtime/gpu/launch.h"
+
+namespace mmtune {
+
+namespace {
+
+constexpr std::int64_t kManyProducts = 1 << 16;  // more ask for no other kernels
+
+/// Takes away what was appended last.
+template <class T>
+T take(std::uint64_t& word, int bits) {
+  const std::uint64_t value = word & ((std::uint64_t{1} << bits) - 1);
+  word >>= bits;
+  return static_cast<T>(value);
+}
+
+}  // namespace
+
+Demand demand_of(const GemmCall& call) {
+  const auto products = static_cast<std::uint64_t>(std::min(call.batch, kManyProducts));
+  return {call.problem, call.fusion, call.fusion.batched ? static_cast<std::int64_t>(std::bit_ceil(products)) : 1};
+}
+
+Problem Place::problem() const {
+  Problem problem;
+  std::uint64_t kind = kind_;
+  problem.align.c = take<int>(kind, kAlignmentBits);
+  problem.align.b = take<int>(kind, kAlignmentBits);
+  problem.align.a = take<int>(kind, kAlignmentBits);
+  problem.layout = take<Layout>(kind, kLayoutBits);
+  problem.precision = take<Precision>(kind, kPrecisionBits);
+  problem.m = m_;
+  problem.n = n_;
+  problem.k = k_;
+  return problem;
+}
+
+Portion portion_of(const Choice& choice, const Demand& demand, std::int64_t room) {
+  const std::int64_t most = choice.fusion.batched ? products_at_once(choice.plan, room) : 1;
+  const std::int64_t products = std::min(most, demand.products);
+  return {products, static_cast<std::size_t>(batch_workspace_bytes(choice.plan, products))};
+}
+
+Choice with(const Fusion& fusion, Choice choice) {
+  if (choice.fusion == fusion) return choice;
+  choice.fusion = fusion;
+  choice.binary_hash.clear();
+  choice.measured = false;
+  choice.why += fmt::format("; compiled with {}", to_string(fusion));
+  return choice;
+}
+
+}  // namespace mmtune

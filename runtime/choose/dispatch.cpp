@@ -1,0 +1,236 @@
+#include "runtime/choose/dispatch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "templates/cost.h"
+#include "templates/families.h"
+#include "templates/split_k.h"
+
+namespace mmtune {
+
+namespace {
+
+constexpr int kWorkspaceShare = 16;  // an untuned size gets at most this part of the memory as workspace
+
+Problem without_alignment(Problem problem) {
+  problem.align = {};
+  return problem;
+}
+
+/// The problem as the entry's binary sees it, which was rendered for the alignment of the tuned one.
+Problem rendered_for(const Entry& entry, Problem problem) {
+  problem.align = entry.problem.align;
+  return problem;
+}
+
+/// The configuration with another one's SPLIT, if that has a position.
+Config with_split_of(Config config, const Config& other, std::optional<std::size_t> position) {
+  if (position && *position < other.settings().size()) config.set(*position, other.settings()[*position].value);
+  return config;
+}
+
+// One program for all sizes and alignments of a precision and layout.
+Entry unstored_fallback(const Problem& problem) {
+  const Problem any = packed_problem(problem.precision, problem.layout, 1, 1, 1);
+  const Family& family = fallback_family();
+  return {any, std::make_shared<const Kernel>(Kernel{&family, family.default_config(any), "", 0}), 0, false};
+}
+
+}  // namespace
+
+std::size_t ProblemHash::operator()(const Problem& problem) const {
+  // One multiplication a value, by the odd constant nearest to 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4).
+  std::uint64_t hash = 0;
+  for (const std::int64_t value :
+       {problem.m, problem.n, problem.k, std::int64_t{problem.align.a} << 10 | problem.align.b << 5 | problem.align.c,
+        static_cast<std::int64_t>(problem.precision) << 2 | static_cast<std::int64_t>(problem.layout)}) {
+    hash = (std::rotl(hash, 23) ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15ULL;
+  }
+  return hash ^ (hash >> 32);
+}
+
+DispatchTable::DispatchTable(DeviceSpec device, StoredKernels kernels) : device_(std::move(device)) {
+  for (Entry& fallback : kernels.fallbacks) groups_[group_index(fallback.problem)].fallback = std::move(fallback);
+  std::array<std::vector<Problem>, kGroups> problems;
+  std::array<std::vector<std::uint32_t>, kGroups> numbers;
+  std::unordered_map<const Kernel*, std::uint32_t> variants;
+  entries_.reserve(kernels.winners.size());
+  buckets_.assign(std::max<std::size_t>(1, kernels.winners.size()), kNone);
+  for (Entry& winner : kernels.winners) {
+    const auto number = static_cast<std::uint32_t>(entries_.size());
+    const std::size_t group = group_index(winner.problem);
+    problems[group].push_back(winner.problem);
+    numbers[group].push_back(number);
+    std::uint32_t& first = buckets_[bucket_of(without_alignment(winner.problem))];
+    entries_.push_back({std::move(winner), 0, std::exchange(first, number)});
+    add_variant(number, variants);
+  }
+  for (std::size_t i = 0; i < kGroups; ++i) groups_[i].sizes = NearestSizes(problems[i], numbers[i]);
+  learn(kernels.times, variants);
+}
+
+/// `known` are the variants of kernels that came before.
+void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
+  Tuned& entry = entries_[number];
+  const auto is_same = [&](std::uint32_t variant) {
+    const Tuned& other = entries_[variants_[variant].first];
+    if (other.problem.align != entry.problem.align) return false;
+    if (other.kernel == entry.kernel) return true;
+    if (other.kernel->binary_hash != entry.kernel->binary_hash) return false;
+    return with_split_of(other.kernel->config, entry.kernel->config, variants_[variant].split) == entry.kernel->config;
+  };
+  if (const auto found = known.find(entry.kernel.get()); found != known.end() && is_same(found->second)) {
+    entry.variant = found->second;
+    return;
+  }
+  Group& group = groups_[group_index(entry.problem)];
+  const auto same = std::find_if(group.variants.begin(), group.variants.end(), is_same);
+  if (same != group.variants.end()) {
+    entry.variant = *same;
+  } else {
+    entry.variant = static_cast<std::uint32_t>(variants_.size());
+    const Kernel& kernel = *entry.kernel;
+    const KernelModel model(*kernel.family, kernel.config, entry.problem, device_, kernel.registers);
+    variants_.push_back({number, static_cast<std::uint32_t>(group.variants.size()), group.number_of(model),
+                         plan_of(entry, entry.problem).needs});
+    if (model.splits_at_launch()) variants_.back().split = split_position(*kernel.family);
+    group.variants.push_back(entry.variant);
+  }
+  known[entry.kernel.get()] = entry.variant;
+}
+
+std::uint32_t DispatchTable::Group::number_of(const KernelModel& model) {
+  const auto same = std::find(models.begin(), models.end(), model);
+  const auto number = static_cast<std::uint32_t>(same - models.begin());
+  if (same == models.end()) models.push_back(model);
+  return number;
+}
+
+std::size_t DispatchTable::group_index(const Problem& problem) {
+  return static_cast<std::size_t>(problem.precision) * kAllLayouts.size() + static_cast<std::size_t>(problem.layout);
+}
+
+LaunchPlan DispatchTable::plan_of(const Entry& entry, const Problem& problem) const {
+  return entry.kernel->family->plan(rendered_for(entry, problem), entry.kernel->config, device_);
+}
+
+/// As the entry has it.
+double DispatchTable::model_us(const Variant& variant, const Entry& entry, const Problem& problem) const {
+  return group(problem).models[variant.model].time_us(problem, device_, 1, parts_of(variant, entry));
+}
+
+/// SPLIT where it comes with the launch, else 0.
+int DispatchTable::parts_of(const Variant& variant, const Entry& entry) {
+  return variant.split ? entry.kernel->config.settings()[*variant.split].value : 0;
+}
+
+std::optional<DispatchTable::Candidate> DispatchTable::exact(const Problem& problem) const {
+  const Problem shape = without_alignment(problem);
+  const Tuned* best = nullptr;
+  const auto rank = [&](const Tuned& tuned) {
+    return std::tuple(unused_width(problem.align, tuned.problem.align), tuned.median_us, &tuned);
+  };
+  for (std::uint32_t i = buckets_[bucket_of(shape)]; i != kNone; i = entries_[i].next) {
+    const Tuned& entry = entries_[i];
+    if (without_alignment(entry.problem) != shape || !satisfies(problem.align, needs(entry))) continue;
+    if (best == nullptr || rank(entry) < rank(*best)) best = &entry;
+  }
+  if (best == nullptr) return std::nullopt;
+  auto plan = best->kernel->family->legal_plan(rendered_for(*best, problem), best->kernel->config, device_);
+  if (!plan) return std::nullopt;
+  return Candidate{best, best->kernel->config, *std::move(plan)};
+}
+
+std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Tuned& entry, const Problem& problem) const {
+  return candidate(entry, entry.kernel->config, needs(entry), problem);
+}
+
+std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Weighed& weighed, const Problem& problem) const {
+  const Variant& variant = variants_[weighed.variant];
+  const Tuned& entry = entries_[variant.first];
+  Config config = entry.kernel->config;
+  if (variant.split) config.set(*variant.split, weighed.parts);
+  return candidate(entry, config, variant.needs, problem);
+}
+
+std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Entry& entry, const Config& config,
+                                                                 const Alignment& needs, const Problem& problem) const {
+  if (!satisfies(problem.align, needs)) return std::nullopt;
+  auto plan = entry.kernel->family->legal_plan(rendered_for(entry, problem), config, device_);
+  if (!plan) return std::nullopt;
+  if (plan->workspace.bytes() > device_.memory_bytes / kWorkspaceShare) return std::nullopt;
+  return Candidate{&entry, config, *std::move(plan)};
+}
+
+std::optional<DispatchTable::Candidate> DispatchTable::nearest(const Problem& problem) const {
+  const NearestSizes& sizes = group(problem).sizes;
+  const auto first = sizes.nearest(problem);
+  if (!first) return std::nullopt;
+  if (auto found = candidate(entries_[*first], problem)) return found;
+  NearestSizes::Walk walk = sizes.from(problem);
+  while (const auto number = walk.next()) {
+    if (auto found = candidate(entries_[*number], problem)) return found;
+  }
+  return std::nullopt;
+}
+
+Choice DispatchTable::make(Match match, Candidate candidate, double expected_us, const Problem& problem,
+                           std::string why) const {
+  const Entry& entry = *candidate.entry;
+  Choice choice;
+  choice.match = match;
+  choice.family = entry.kernel->family;
+  choice.align = entry.problem.align;
+  choice.plan = problem.k > 0 ? std::move(candidate.plan)  // the model was asked for a depth
+                              : choice.family->plan(rendered_for(entry, problem), candidate.config, device_);
+  choice.config = std::move(candidate.config);
+  choice.binary_hash = entry.kernel->binary_hash;
+  choice.expected_us = expected_us;
+  choice.measured = match == Match::exact && entry.measured;
+  choice.why = std::move(why);
+  return choice;
+}
+
+Choice DispatchTable::fallback(const Problem& problem, std::string why) const {
+  const auto& stored = group(problem).fallback;
+  const Entry entry = stored ? *stored : unstored_fallback(problem);
+  Choice choice;
+  choice.family = entry.kernel->family;
+  choice.config = entry.kernel->config;
+  choice.align = entry.problem.align;
+  choice.plan = plan_of(entry, problem);
+  choice.binary_hash = entry.kernel->binary_hash;
+  choice.expected_us = predict(with_depth(problem), choice.plan, device_, entry.kernel->registers).time_us;
+  choice.why = std::move(why);
+  return choice;
+}
+
+std::optional<Choice> DispatchTable::recompiled(const Problem& given) const {
+  const Problem problem = with_depth(given);
+  NearestSizes::Walk walk = group(problem).sizes.from(problem);
+  while (const auto number = walk.next()) {
+    const Entry& entry = entries_[*number];
+    Entry adapted = entry;
+    adapted.problem.align = problem.align;
+    auto found = candidate(adapted, adapted.kernel->config, plan_of(adapted, adapted.problem).needs, problem);
+    if (!found) continue;
+    // What was measured, scaled as the model says.
+    const Variant& variant = variants_[entries_[*number].variant];
+    const double scale = model_us(variant, entry, problem) / model_us(variant, entry, entry.problem);
+    const double expected_us = std::isfinite(scale) ? entry.median_us * scale : entry.median_us;
+    Choice choice = make(Match::nearest, *std::move(found), expected_us, given,
+                         fmt::format("configuration of the nearest tuned size {}, compiled for this alignment",
+                                     to_string(entry.problem)));
+    choice.binary_hash.clear();
+    return choice;
+  }
+  return std::nullopt;
+}
+
+}  // namespace mmtune

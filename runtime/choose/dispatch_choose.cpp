@@ -1,0 +1,206 @@
+// Which of the kernels that can run a size is expected to be the fastest.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "runtime/choose/dispatch.h"
+#include "templates/cost.h"
+
+namespace mmtune {
+
+namespace {
+
+constexpr std::size_t kMostWeighed = 64;  // kernels: each takes up to a tenth of a microsecond
+constexpr double kWorthTrying = 1.5;      // times what is chosen: what is expected to be slower is no alternative
+constexpr double kSurer = 1.03;           // by so much another SPLIT than that of the nearest size must be faster
+
+}  // namespace
+
+/// Of many those that did best around here.
+std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const LearntTimes::Around& around,
+                                                 std::uint32_t near) const {
+  const Group& all = group(problem);
+  if (all.variants.size() <= kMostWeighed) return all.variants;
+  const auto variant_of = [&](std::uint32_t number) { return all.variants[number]; };
+  std::vector<std::uint32_t> variants = around.promising(kMostWeighed - 1, [&](std::uint32_t number) {
+    return variant_of(number) != near && satisfies(problem.align, variants_[variant_of(number)].needs);
+  });
+  std::transform(variants.begin(), variants.end(), variants.begin(), variant_of);
+  variants.push_back(near);
+  return variants;
+}
+
+/// The kernels for a size in the order of their cautious times. Most are never asked for, and of these a bound will do.
+class DispatchTable::Weighing {
+ public:
+  /// `near`'s kernel is always among them. The table, the problem and `near` must outlive this.
+  Weighing(const DispatchTable& table, const Problem& problem, const Tuned& near, Policy policy, std::int64_t products)
+      : table_(table),
+        problem_(problem),
+        near_(near),
+        policy_(policy),
+        products_(products),
+        group_(table.group(problem)),
+        around_(group_.times.around(problem)),
+        modelled_(group_.models.size()) {
+    const std::vector<std::uint32_t> numbers =
+        policy == Policy::nearest ? std::vector{near.variant} : table.rivals(problem, around_, near.variant);
+    kernels_.reserve(numbers.size());
+    for (const std::uint32_t number : numbers) {
+      const Variant& variant = table.variants_[number];
+      if (!satisfies(problem.align, variant.needs)) continue;
+      const double least_us = group_.models[variant.model].least_us(problem, table.device_, products);
+      kernels_.push_back(weighed(number, {least_us, 0}));
+      kernels_.back().is_bound = true;
+    }
+  }
+
+  bool empty() const { return kernels_.empty(); }
+
+  /// The best that is left. Asks the model about those that may be: first about the one with the least bound.
+  Weighed take() {
+    std::iter_swap(kernels_.begin(), std::min_element(kernels_.begin(), kernels_.end(), is_better));
+    Weighed* best = nullptr;
+    for (Weighed& each : kernels_) {
+      const auto may_be_best = [&] { return best == nullptr || is_better(each, *best); };
+      if (!may_be_best()) continue;
+      if (each.is_bound) each = of(each.variant);
+      if (may_be_best()) best = &each;
+    }
+    const Weighed taken = *best;
+    *best = kernels_.back();
+    kernels_.pop_back();
+    return taken;
+  }
+
+  /// Whether or not it is left.
+  Weighed of(std::uint32_t number) {
+    const Variant& variant = table_.variants_[number];
+    Modelled& known = modelled_[variant.model];
+    if (known.us == 0) known = modelled(number);
+    return weighed(number, known);
+  }
+
+ private:
+  /// What the model says of all products, and with which SPLIT.
+  struct Modelled {
+    double us = 0;  ///< 0: not asked yet
+    int parts = 0;
+  };
+
+  /// Where the launch says SPLIT, with the one that the model expects to be the fastest.
+  Modelled modelled(std::uint32_t number) const {
+    const Variant& variant = table_.variants_[number];
+    const KernelModel& model = group_.models[variant.model];
+    const auto with = [&](int parts) {
+      return Modelled{model.time_us(problem_, table_.device_, products_, parts), parts};
+    };
+    const bool is_near = number == near_.variant;
+    const Tuned& entry = is_near ? near_ : table_.entries_[variant.first];
+    const int own_parts = parts_of(variant, entry);
+    if (!variant.split || policy_ == Policy::nearest) return with(own_parts);
+    const int parts =
+        model.best_parts(problem_, entry.kernel->family->params()[*variant.split].values, table_.device_, products_);
+    if (parts == 0) return with(own_parts);
+    const Modelled best = with(parts);
+    if (!is_near) return best;
+    const Modelled own = with(own_parts);
+    return own.us < kSurer * best.us ? own : best;
+  }
+
+  Weighed weighed(std::uint32_t number, const Modelled& modelled) const {
+    const Variant& variant = table_.variants_[number];
+    const double model = modelled.us / static_cast<double>(products_);
+    const double expected = model * around_.factor(variant.number);
+    return {number, modelled.parts, expected,
+            policy_ == Policy::model ? model : expected * around_.caution(variant.number)};
+  }
+
+  static bool is_better(const Weighed& x, const Weighed& y) {
+    return std::tuple(x.cautious_us, x.variant) < std::tuple(y.cautious_us, y.variant);
+  }
+
+  const DispatchTable& table_;
+  const Problem& problem_;
+  const Tuned& near_;
+  Policy policy_;
+  std::int64_t products_;
+  const Group& group_;
+  LearntTimes::Around around_;
+  std::vector<Modelled> modelled_;  ///< by model
+  std::vector<Weighed> kernels_;    ///< that are left
+};
+
+Choice DispatchTable::choose(const Problem& given, Policy policy, std::int64_t products) const {
+  const Problem problem = with_depth(given);
+  if (auto found = exact(problem)) {
+    if (products > 1) return best_of_all(Match::exact, *std::move(found), problem, given, policy, products);
+    const Entry& entry = *found->entry;
+    return make(Match::exact, *std::move(found), entry.median_us, given,
+                entry.measured ? "tuned for this size" : "chosen for this size by the model, not measured");
+  }
+  if (auto near = nearest(problem))
+    return best_of_all(Match::nearest, *std::move(near), problem, given, policy, products);
+  return fallback(given, group(problem).sizes.empty()
+                             ? fmt::format("nothing is tuned for {} {} on {}", to_string(problem.precision),
+                                           to_string(problem.layout), device_.name)
+                             : fmt::format("no tuned kernel can run {}", to_string(given)));
+}
+
+/// `near` is the candidate of the nearest tuned size that can run, or of this size: `match` says so.
+Choice DispatchTable::best_of_all(Match match, Candidate near, const Problem& problem, const Problem& given,
+                                  Policy policy, std::int64_t products) const {
+  const std::string near_text = match == Match::exact
+                                    ? "tuned for this size"
+                                    : fmt::format("nearest tuned size is {}", to_string(near.entry->problem));
+  const std::string in_batch = products > 1 ? fmt::format(" for about {} products", products) : "";
+  const Tuned& near_entry = *static_cast<const Tuned*>(near.entry);
+  Weighing weighed(*this, problem, near_entry, policy, products);
+  const Weighed of_near = weighed.of(near_entry.variant);
+  for (Weighed each = weighed.take(); each.variant != near_entry.variant; each = weighed.take()) {
+    auto rival = candidate(each, problem);
+    if (!rival) continue;
+    std::string why = fmt::format("{}, but {} the kernel of {} to be {:.2f} times as fast{}", near_text,
+                                  policy == Policy::model ? "the model expects" : "measured times let expect",
+                                  to_string(rival->entry->problem), of_near.cautious_us / each.cautious_us, in_batch);
+    return make(Match::predicted, *std::move(rival), each.expected_us, given, std::move(why));
+  }
+  if (of_near.parts != parts_of(variants_[near_entry.variant], near_entry)) {
+    if (auto other = candidate(of_near, problem)) {
+      std::string why = fmt::format("{}, but the model expects its kernel to be faster with SPLIT={}{}", near_text,
+                                    of_near.parts, in_batch);
+      return make(Match::predicted, *std::move(other), of_near.expected_us, given, std::move(why));
+    }
+  }
+  Choice choice = make(match, std::move(near), of_near.expected_us, given, near_text);
+  choice.measured = false;  // alone, if at all
+  return choice;
+}
+
+std::vector<Choice> DispatchTable::alternatives(const Problem& given, std::size_t most) const {
+  const Problem problem = with_depth(given);
+  if (exact(problem)) return {};
+  const auto near = nearest(problem);
+  if (!near) return {};
+  const Tuned& near_entry = *static_cast<const Tuned*>(near->entry);
+  std::vector<Choice> others;
+  std::optional<double> chosen_us;
+  Weighing weighed(*this, problem, near_entry, Policy::learnt, 1);
+  while (others.size() < most && !weighed.empty()) {
+    const Weighed each = weighed.take();
+    if (chosen_us && each.expected_us > kWorthTrying * *chosen_us) continue;
+    auto rival = candidate(each, problem);
+    if (!rival) continue;
+    const bool is_near = each.variant == near_entry.variant && rival->config == near->config;
+    if (!chosen_us) {  // what choose() takes
+      chosen_us = each.expected_us;
+      continue;
+    }
+    others.push_back(make(is_near ? Match::nearest : Match::predicted, *std::move(rival), each.expected_us, given, ""));
+  }
+  return others;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,211 @@
+#include "runtime/choose/learnt_times.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace mmtune {
+
+namespace {
+
+// The least loss on 7000 times of fp32 kernels at 170 sizes on an H200, each size left out in turn.
+constexpr double kReach = 2;              // octaves: the unit of distances
+constexpr double kSoftening = 0.05;       // squared distance within which sizes count as one
+constexpr double kCommonWeight = 1;       // of what all kernels have in common
+constexpr int kAround = 24;               // sizes that have a say
+constexpr double kCaution = 0.4;          // logarithm of caution() for a kernel that is unknown here
+const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
+
+constexpr std::size_t kGroups = 64;  // of sizes: enough for some more than have a say
+constexpr std::size_t kDepth = 8;    // blocks that a group has a size of, at most
+constexpr float kRounding = 1e-3F;   // more than squared distances of rounded places are off by, of them and of 1
+
+/// In units of kReach.
+Octaves place_of(const Problem& problem) {
+  const Octaves at = octaves_of(problem);
+  return {at[0] / kReach, at[1] / kReach, at[2] / kReach};
+}
+
+double squared_distance(const Octaves& x, const Octaves& y) {
+  const Octaves apart{x[0] - y[0], x[1] - y[1], x[2] - y[2]};
+  return apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
+}
+
+/// From some places. One step for all of them after another, so that vector units do it.
+template <class Floats>
+Floats squared_distances(const std::array<Floats, 3>& places, const std::array<float, 3>& at) {
+  Floats squares;
+  for (std::size_t i = 0; i < squares.size(); ++i) {
+    const float m = places[0][i] - at[0];
+    const float n = places[1][i] - at[1];
+    const float k = places[2][i] - at[2];
+    squares[i] = m * m + n * n + k * k;
+  }
+  return squares;
+}
+
+/// A squared distance within which `least` to `most` of those given lie; more only where many are equal. By halving,
+/// since no branch depends on one of them then: a processor would guess half of those wrong.
+template <class Real>
+Real reach_of(const std::vector<Real>& squares, int least, int most) {
+  constexpr int kSteps = 24;
+  Real too_near = 0;
+  Real enough = std::numeric_limits<Real>::infinity();
+  if (squares.size() <= static_cast<std::size_t>(most)) return enough;
+  Real reach = 0.25;
+  for (int step = 0; step < kSteps; ++step) {
+    int within = 0;
+    for (const Real square : squares) within += square <= reach ? 1 : 0;
+    if (within >= least && within <= most) return reach;
+    (within < least ? too_near : enough) = reach;
+    reach = std::isinf(enough) ? 4 * too_near : too_near == 0 ? enough / 4 : std::sqrt(too_near * enough);
+  }
+  return enough;
+}
+
+}  // namespace
+
+LearntTimes::LearntTimes(const std::vector<KernelTime>& times) {
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::vector<const KernelTime*>> by_size;
+  for (const KernelTime& time : times) {
+    by_size[{time.problem.m, time.problem.n, time.problem.k}].push_back(&time);
+    kernels_ = std::max<std::size_t>(kernels_, time.kernel + std::size_t{1});
+  }
+  for (const auto& [extents, measured] : by_size) {
+    const auto is_faster = [](const KernelTime* x, const KernelTime* y) { return x->median_us < y->median_us; };
+    const double best_us = (*std::min_element(measured.begin(), measured.end(), is_faster))->median_us;
+    Size size;
+    for (const KernelTime* time : measured) {
+      const double error = std::log(time->median_us / time->model_us);
+      const double gain = std::max(0.0, kUnknownLoss - std::log(time->median_us / best_us));
+      size.results.push_back({time->kernel, error, gain});
+      size.common_error += error / static_cast<double>(measured.size());
+    }
+    places_.push_back(place_of(measured.front()->problem));
+    sizes_.push_back(std::move(size));
+  }
+  // What is left over in the last block is as far away as can be.
+  Block nothing;
+  for (auto& axis : nothing.at) axis.fill(std::numeric_limits<float>::max());
+  blocks_.assign((places_.size() + kBlock - 1) / kBlock, nothing);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      blocks_[i / kBlock].at[axis][i % kBlock] = static_cast<float>(places_[i][axis]);
+    }
+  }
+}
+
+/// As many sizes as have a say, in no order. Sizes are in groups, and where as many groups as that have one within a
+/// distance, no other size is worth comparing.
+std::vector<LearntTimes::Near> LearntTimes::nearest(const Octaves& at) const {
+  const std::array<float, 3> here{static_cast<float>(at[0]), static_cast<float>(at[1]), static_cast<float>(at[2])};
+  const std::size_t depth = std::clamp<std::size_t>(blocks_.size() * kBlock / kGroups, 1, kDepth);
+  std::vector<Floats> squares(blocks_.size());
+  std::vector<float> least;  // of each group
+  least.reserve(blocks_.size() * kBlock);
+  for (std::size_t first = 0; first < blocks_.size(); first += depth) {
+    Floats of_groups;
+    of_groups.fill(std::numeric_limits<float>::infinity());
+    for (std::size_t block = first; block < std::min(first + depth, blocks_.size()); ++block) {
+      squares[block] = squared_distances(blocks_[block].at, here);
+      for (std::size_t i = 0; i < kBlock; ++i) of_groups[i] = std::min(of_groups[i], squares[block][i]);
+    }
+    least.insert(least.end(), of_groups.begin(), of_groups.end());
+  }
+  float farthest = reach_of(least, kAround, kAround + kAround / 8);
+  farthest += kRounding * (1 + farthest);
+  std::vector<std::uint32_t> found(kBlock * blocks_.size());  // written without a branch
+  std::size_t last_found = 0;
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      found[last_found] = static_cast<std::uint32_t>(block * kBlock + i);
+      last_found += squares[block][i] <= farthest ? 1 : 0;
+    }
+  }
+  std::vector<Near> near;
+  std::vector<double> exactly;
+  near.reserve(last_found);
+  exactly.reserve(last_found);
+  for (std::size_t i = 0; i < last_found && found[i] < places_.size(); ++i) {
+    exactly.push_back(squared_distance(at, places_[found[i]]));
+    near.push_back({exactly.back(), found[i]});
+  }
+  if (near.size() <= kAround) return near;
+  const double reach = reach_of(exactly, kAround, kAround);
+  std::erase_if(near, [&](const Near& each) { return each.squared_distance > reach; });
+  if (near.size() > kAround) {  // of equally near ones the first
+    std::nth_element(near.begin(), near.begin() + kAround, near.end(), [](const Near& x, const Near& y) {
+      return std::tuple(x.squared_distance, x.size) < std::tuple(y.squared_distance, y.size);
+    });
+    near.resize(kAround);
+  }
+  return near;
+}
+
+LearntTimes::Around LearntTimes::around(const Problem& problem) const {
+  Around around;
+  around.places_.resize(kernels_);
+  around.sums_.reserve(std::size_t{2} * kAround);
+  double weights = 0;
+  for (const Near& near : nearest(place_of(problem))) {
+    const double weight = 1 / ((kSoftening + near.squared_distance) * (kSoftening + near.squared_distance));
+    const Size& size = sizes_[near.size];
+    weights += weight;
+    around.common_error_ += weight * size.common_error;
+    for (const Result& result : size.results) {
+      std::uint32_t& place = around.places_[result.kernel];
+      if (place == 0) {
+        around.sums_.push_back({result.kernel});
+        place = static_cast<std::uint32_t>(around.sums_.size());
+      }
+      Around::Sum& sum = around.sums_[place - 1];
+      sum.weight += weight;
+      sum.error += weight * result.error;
+      sum.gain += weight * result.gain;
+    }
+  }
+  if (weights > 0) around.common_error_ /= weights;
+  return around;
+}
+
+LearntTimes::Around::Sum LearntTimes::Around::sum_of(std::uint32_t kernel) const {
+  const std::uint32_t place = kernel < places_.size() ? places_[kernel] : 0;
+  return place == 0 ? Sum{} : sums_[place - 1];
+}
+
+double LearntTimes::Around::factor(std::uint32_t kernel) const {
+  const Sum sum = sum_of(kernel);
+  return std::exp((sum.error + kCommonWeight * common_error_) / (sum.weight + kCommonWeight));
+}
+
+double LearntTimes::Around::caution(std::uint32_t kernel) const {
+  return std::exp(kCaution / (1 + sum_of(kernel).weight));
+}
+
+/// Those that gain the most; of equal ones the first.
+std::vector<std::uint32_t> LearntTimes::Around::best_of(std::vector<Promise>& promises, std::size_t most) {
+  if (promises.size() > most) {
+    std::vector<double> per_gain;
+    per_gain.reserve(promises.size());
+    for (const Promise& each : promises) per_gain.push_back(1 / each.gain);
+    const double reach = reach_of(per_gain, static_cast<int>(most), static_cast<int>(most));
+    std::erase_if(promises, [&](const Promise& each) { return 1 / each.gain > reach; });
+  }
+  if (promises.size() > most) {
+    const auto last = promises.begin() + static_cast<std::ptrdiff_t>(most);
+    std::nth_element(promises.begin(), last, promises.end(), [](const Promise& x, const Promise& y) {
+      return std::tuple(-x.gain, x.kernel) < std::tuple(-y.gain, y.kernel);
+    });
+    promises.resize(most);
+  }
+  std::vector<std::uint32_t> kernels;
+  kernels.reserve(promises.size());
+  for (const Promise& each : promises) kernels.push_back(each.kernel);
+  return kernels;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,126 @@
+#include "runtime/choose/untuned.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "runtime/choose/nearest.h"
+#include "templates/cost.h"
+#include "templates/families.h"
+#include "templates/space.h"
+#include "templates/tiling.h"
+
+namespace mmtune {
+
+namespace {
+
+constexpr double kProvenIsWorth = 1.5;  // proven is worth more than a model's word for less
+constexpr std::size_t kLookedAt = 256;  // configurations of a family, for a batch
+constexpr std::int64_t kFlat = 64;      // rows below which a product alone asks for other kernels than the stacked one
+
+struct Candidate {
+  const Family* family = nullptr;
+  Config config;
+  double model_us = std::numeric_limits<double>::infinity();
+};
+
+/// A product with about as many tiles as all products of a batch have: they lie one below the other.
+Problem stacked(Problem problem, std::int64_t products) {
+  constexpr std::int64_t kManyRows = 1 << 20;  // beyond, further waves make no difference
+  problem.m = std::max(problem.m, std::min(kManyRows, problem.m * std::min(products, kManyRows)));
+  return problem;
+}
+
+/// The family's configuration that the model expects to be the fastest; infinitely slow if it has none.
+Candidate model_pick(const Family& family, const Problem& problem, const DeviceSpec& device) {
+  const SearchSpace space(family, problem, device);
+  const auto ranked = space.ranked(1);
+  if (ranked.empty()) return {};
+  return {&family, space.config(ranked.front().number), ranked.front().predicted_us};
+}
+
+/// Whether clusters have blocks beyond C, as those for the stacked product may.
+bool has_idle_blocks(const Problem& problem, const LaunchPlan& plan) {
+  const WorkEstimate& work = plan.work;
+  const Extent3& grid = main_step(plan).grid;
+  return grid.x * grid.y > tiles_of_c(problem, work.tile_m, work.tile_n) * work.split_k;
+}
+
+/// The same for a batch, of those that suit the stacked product, or a product alone that is flat.
+Candidate model_pick(const Family& family, const Problem& problem, const DeviceSpec& device, std::int64_t products) {
+  if (products == 1) return model_pick(family, problem, device);
+  Candidate pick;
+  std::vector<Problem> ranked_for{stacked(problem, products)};
+  if (problem.m < kFlat) ranked_for.push_back(problem);
+  for (const Problem& each_for : ranked_for) {
+    const SearchSpace space(family, each_for, device);
+    for (const RankedConfig& each : space.ranked(kLookedAt)) {
+      Config config = space.config(each.number);
+      const auto plan = family.legal_plan(problem, config, device);
+      if (!plan || has_idle_blocks(problem, *plan)) continue;
+      const double model_us = predict(problem, *plan, device, 0, products).time_us;
+      if (model_us < pick.model_us) pick = {&family, std::move(config), model_us};
+    }
+  }
+  return pick;
+}
+
+/// The family's proven configuration of the nearest problem that can run this one, with the SPLIT that suits this one.
+std::optional<std::pair<double, Candidate>> nearest_proven(const Family& family, const Problem& problem,
+                                                           const DeviceSpec& device, std::int64_t products) {
+  std::optional<std::pair<double, Candidate>> nearest;
+  for (const Proven& each : family.proven()) {
+    if (each.precision != problem.precision) continue;
+    Problem where = problem;
+    std::tie(where.m, where.n, where.k) = std::tie(each.m, each.n, each.k);
+    const double away = distance(problem, where);
+    if (nearest && nearest->first <= away) continue;
+    Config config = family.with_defaults(Config::parse(each.config), problem);
+    if (!family.broken_rule(problem, config, device).empty()) continue;
+    config = KernelModel(family, config, problem, device, 0).fitted(family, config, problem, device, products);
+    const auto plan = family.legal_plan(problem, config, device);
+    if (!plan) continue;
+    const double model_us = predict(problem, *plan, device, 0, products).time_us;
+    nearest.emplace(away, Candidate{&family, std::move(config), model_us});
+  }
+  return nearest;
+}
+
+Choice choice_of(const Candidate& candidate, const Problem& problem, const DeviceSpec& device, std::int64_t products,
+                 std::string_view what) {
+  Choice choice;
+  choice.match = Match::predicted;
+  choice.family = candidate.family;
+  choice.config = candidate.config;
+  choice.align = problem.align;
+  choice.plan = candidate.family->plan(problem, candidate.config, device);
+  choice.expected_us = candidate.model_us / static_cast<double>(products);
+  choice.why = fmt::format("nothing is tuned for {} {} on {}: {}, compiled for this call", to_string(problem.precision),
+                           to_string(problem.layout), device.name, what);
+  return choice;
+}
+
+}  // namespace
+
+std::optional<Choice> untuned_choice(const Problem& given, const DeviceSpec& device, std::int64_t products) {
+  const Problem problem = with_depth(given);
+  Candidate pick;
+  std::optional<std::pair<double, Candidate>> proven;
+  for (const Family* family : families()) {
+    if (!family->competes()) continue;
+    Candidate own = model_pick(*family, problem, device, products);
+    if (own.model_us < pick.model_us) pick = std::move(own);
+    auto near = nearest_proven(*family, problem, device, products);
+    if (near && (!proven || near->first < proven->first)) proven = std::move(near);
+  }
+  if (proven && proven->second.model_us <= pick.model_us * kProvenIsWorth) {
+    return choice_of(proven->second, given, device, products, "a configuration that is proven elsewhere");
+  }
+  if (pick.family == nullptr) return std::nullopt;
+  return choice_of(pick, given, device, products, "what the model expects to be the fastest");
+}
+
+}  // namespace mmtune

@@ -1,0 +1,48 @@
+// The CUDA context that a call of the library works in.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "runtime/gpu/driver.h"
+
+namespace mmtune {
+
+/// A device's primary context, which the CUDA runtime uses too; retained when it is first asked for. Thread safe.
+class PrimaryContext {
+ public:
+  explicit PrimaryContext(CUdevice device) : device_(device) {}
+  ~PrimaryContext();
+  PrimaryContext(const PrimaryContext&) = delete;
+  PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+  CUdevice device() const { return device_; }
+  CUcontext get();
+  /// Null before the first request.
+  CUcontext if_retained() const;
+
+ private:
+  CUdevice device_;
+  std::mutex mutex_;                          ///< of retaining it
+  std::atomic<CUcontext> context_ = nullptr;  ///< null before
+};
+
+/// The calling thread's context; where it has none, the primary one, current while this lives.
+class CurrentContext {
+ public:
+  explicit CurrentContext(PrimaryContext& primary);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+  CUcontext get() const { return context_; }
+
+ private:
+  CUcontext context_ = nullptr;
+  bool restore_ = false;
+};
+
+/// Throws UsageError unless the current context belongs to this device.
+void require_context_of(CUdevice device);
+
+}  // namespace mmtune

@@ -1,0 +1,69 @@
+// From a launch plan to driver calls.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/gpu/driver.h"
+#include "templates/launch_plan.h"
+
+namespace mmtune {
+
+/// Several products at equal distances.
+struct Batch {
+  std::int64_t products = 1;
+  Addresses step_bytes;  ///< from the operands of a product to those of the next
+};
+
+/// Operands on the device. `alpha` and `beta` are converted to the precision's scalar type; for int32 they must be
+/// integers in range.
+struct Operands {
+  CUdeviceptr a = 0;
+  CUdeviceptr b = 0;
+  CUdeviceptr c = 0;
+  LeadingDimensions ld;
+  double alpha = 1;
+  double beta = 0;
+  CUdeviceptr workspace = 0;      ///< LaunchPlan::workspace as one piece, 256-byte aligned
+  CUdeviceptr bias = 0;           ///< of programs that were rendered with one: m or n elements in the format of C
+  CUdeviceptr alpha_address = 0;  ///< of programs that load their scalars, for which alpha and beta do not count
+  CUdeviceptr beta_address = 0;
+  std::optional<Batch> batch = {};  ///< of programs for a batch, and of no others
+};
+
+/// A loaded program with one function per distinct step of its plan, its limits raised to what the plan needs.
+class LoadedKernel {
+ public:
+  /// Throws DeviceError if the image cannot be loaded or the plan exceeds what the driver allows.
+  LoadedKernel(const std::string& cubin, const LaunchPlan& plan);
+
+  CUfunction function(std::size_t step) const { return steps_[step].function; }
+  /// Along x: the step's grid, or fewer blocks where these take turns and the GPU holds no more of their clusters.
+  std::int64_t blocks(const LaunchPlan& plan, std::size_t step) const;
+
+ private:
+  struct Step {
+    CUfunction function = nullptr;
+    std::int64_t most_blocks = 0;  ///< along x
+  };
+
+  Module module_;
+  std::vector<Step> steps_;
+};
+
+/// Most products that one launch of the program can have, which is for a batch, with a workspace of so many bytes: each
+/// has a part of its own. At least 1, for which plan.workspace.bytes() are needed.
+std::int64_t products_at_once(const LaunchPlan& plan, std::int64_t workspace_bytes);
+
+/// Bytes of workspace for so many of them.
+std::int64_t batch_workspace_bytes(const LaunchPlan& plan, std::int64_t products);
+
+/// Enqueues the plan's steps on the stream. Empty outputs launch nothing; alpha = 0 and k = 0 both run with
+/// both zero, so that A and B are not read, as BLAS has it, and C becomes beta * C whatever alpha is. Does not
+/// synchronise or allocate on the GPU; may be captured into a graph. The context of the kernel must be current. Throws
+/// UsageError for operands that check_operands refuses. Of a batch there may be at most products_at_once().
+void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const Operands& operands,
+            CUstream stream);
+
+}  // namespace mmtune

@@ -1,0 +1,140 @@
+#include "runtime/gpu/nvml.h"
+
+#include <mmtune/error.h>
+
+#include <utility>
+
+#include "db/trial.h"
+#include "runtime/base/dynamic_library.h"
+#include "runtime/base/log.h"
+
+namespace mmtune {
+
+namespace {
+
+// From the NVML API reference; its header is not part of every toolkit.
+using Device = struct nvmlDevice_st*;
+using Result = int;
+constexpr Result kSuccess = 0;
+constexpr Result kInsufficientSize = 7;
+constexpr int kClockGraphics = 0;
+constexpr int kClockSm = 1;
+constexpr int kClockMemory = 2;
+
+}  // namespace
+
+/// NVML initialised, and a GPU's handle in it.
+struct Nvml::Session {
+  Session(const std::string& uuid, const std::vector<std::string>& libraries)
+      : library_(DynamicLibrary::open("NVML", libraries, "it is part of NVIDIA's driver")) {
+    // The sensors may each be missing; they are null then.
+    set(clock, library_.find("nvmlDeviceGetClockInfo"));
+    set(application_clock, library_.find("nvmlDeviceGetApplicationsClock"));
+    set(highest_clock, library_.find("nvmlDeviceGetMaxClockInfo"));
+    set(power, library_.find("nvmlDeviceGetPowerUsage"));
+    set(power_limit, library_.find("nvmlDeviceGetEnforcedPowerLimit"));
+    set(reasons, library_.find("nvmlDeviceGetCurrentClocksThrottleReasons"));
+    set(running, library_.find("nvmlDeviceGetComputeRunningProcesses"));
+    set(shut_down, library_.require("nvmlShutdown"));
+    Result (*init)() = nullptr;
+    Result (*by_uuid)(const char*, Device*) = nullptr;
+    set(init, library_.require("nvmlInit_v2"));
+    set(by_uuid, library_.require("nvmlDeviceGetHandleByUUID"));
+    if (init() != kSuccess) throw DeviceError("NVML cannot be initialised; check the driver with nvidia-smi");
+    if (by_uuid(uuid.c_str(), &device) != kSuccess) {
+      shut_down();
+      throw DeviceError("NVML does not know GPU " + uuid + "; check the driver with nvidia-smi");
+    }
+  }
+  ~Session() { shut_down(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Device device = nullptr;
+  Result (*shut_down)() = nullptr;
+  Result (*clock)(Device, int, unsigned*) = nullptr;
+  Result (*application_clock)(Device, int, unsigned*) = nullptr;
+  Result (*highest_clock)(Device, int, unsigned*) = nullptr;
+  Result (*power)(Device, unsigned*) = nullptr;
+  Result (*power_limit)(Device, unsigned*) = nullptr;
+  Result (*reasons)(Device, unsigned long long*) = nullptr;
+  Result (*running)(Device, unsigned*, void*) = nullptr;
+
+ private:
+  template <class Function>
+  static void set(Function*& function, void* address) {
+    function = reinterpret_cast<Function*>(address);
+  }
+
+  DynamicLibrary library_;
+};
+
+namespace {
+
+/// The value of a query that fills in its last argument; nothing if it fails or is missing.
+template <class T, class Function, class Gpu, class... Args>
+std::optional<T> ask(Function* function, Gpu device, Args... args) {
+  T value{};
+  if (function == nullptr || function(device, args..., &value) != kSuccess) return std::nullopt;
+  return value;
+}
+
+std::optional<int> whole(std::optional<unsigned> value) {
+  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+}
+
+std::optional<double> watts(std::optional<unsigned> milliwatts) {
+  return milliwatts ? std::optional(*milliwatts / 1000.0) : std::nullopt;
+}
+
+}  // namespace
+
+Nvml::Nvml(const std::string& uuid) : Nvml(uuid, {"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"}) {}
+
+Nvml::Nvml(const std::string& uuid, const std::vector<std::string>& libraries) {
+  try {
+    session_ = std::make_shared<const Session>(uuid, libraries);
+  } catch (const DeviceError& error) {
+    log::debug("clocks and power are unknown: {}", error.what());
+  }
+}
+
+std::optional<int> Nvml::sm_clock_mhz() const {
+  if (!session_) return std::nullopt;
+  return whole(ask<unsigned>(session_->clock, session_->device, kClockSm));
+}
+
+std::optional<int> Nvml::memory_clock_mhz() const {
+  if (!session_) return std::nullopt;
+  return whole(ask<unsigned>(session_->clock, session_->device, kClockMemory));
+}
+
+std::optional<int> Nvml::clock_limit_mhz() const {
+  if (!session_) return std::nullopt;
+  const auto set = whole(ask<unsigned>(session_->application_clock, session_->device, kClockGraphics));
+  return set ? set : whole(ask<unsigned>(session_->highest_clock, session_->device, kClockSm));
+}
+
+std::optional<double> Nvml::power_w() const {
+  return session_ ? watts(ask<unsigned>(session_->power, session_->device)) : std::nullopt;
+}
+
+std::optional<double> Nvml::power_limit_w() const {
+  return session_ ? watts(ask<unsigned>(session_->power_limit, session_->device)) : std::nullopt;
+}
+
+int Nvml::throttle() const {
+  const auto bits =
+      session_ ? ask<unsigned long long>(session_->reasons, session_->device) : std::optional<unsigned long long>();
+  return static_cast<int>(bits.value_or(0) & kThrottleMask);
+}
+
+std::optional<int> Nvml::processes() const {
+  if (!session_ || session_->running == nullptr) return std::nullopt;
+  unsigned count = 0;  // with no room for details only the count comes back
+  const Result result = session_->running(session_->device, &count, nullptr);
+  if (result != kSuccess && result != kInsufficientSize) return std::nullopt;
+  return static_cast<int>(count);
+}
+
+}  // namespace mmtune

@@ -1,0 +1,78 @@
+// A program whose launch says how many blocks share a tile's k runs other sizes with what suits them.
+#include <gmock/gmock.h>
+
+#include "runtime/choose/dispatch.h"
+#include "templates/gpu_catalog.h"
+#include "tests/runtime/stored_kernels.h"
+
+namespace mmtune {
+namespace {
+
+using test::fp32;
+using testing::HasSubstr;
+
+constexpr const char* kTile = "BM=64 BN=64 BK=16 TM=4 TN=8 REDUCE=0 SPLIT=";
+
+class DispatchSplit : public testing::Test {
+ protected:
+  /// One program for all values of SPLIT over 1.
+  Entry entry(const Problem& problem, int split, double median_us) const {
+    const Config config = test::config_of({problem, "simt", kTile + std::to_string(split), median_us}, device_);
+    const Kernel kernel{&family_named("simt"), config, split > 1 ? "parts" : "whole", 64};
+    return {problem, std::make_shared<const Kernel>(kernel), median_us, true};
+  }
+
+  static int split_of(const Choice& choice) { return *choice.config.find("SPLIT"); }
+
+  DeviceSpec device_ = catalog_gpu("h200");
+  const Problem deep_ = fp32(128, 128, 8192);  // four tiles
+  const DispatchTable table_{device_, {{entry(deep_, 32, 20)}, {}, {}, {}, 0}};
+};
+
+TEST_F(DispatchSplit, ATunedSizeKeepsItsOwn) {
+  const Choice choice = table_.choose(deep_);
+  EXPECT_EQ(choice.match, Match::exact);
+  EXPECT_EQ(split_of(choice), 32);
+}
+
+TEST_F(DispatchSplit, AnotherSizeGetsWhatSuitsIt) {
+  const Choice choice = table_.choose(fp32(512, 512, 8192));  // 64 tiles
+  EXPECT_EQ(choice.match, Match::predicted);
+  EXPECT_GT(split_of(choice), 1) << "another program's";
+  EXPECT_LE(split_of(choice), 16);
+  EXPECT_EQ(choice.binary_hash, "parts");
+  EXPECT_EQ(choice.plan.steps, choice.family->plan(fp32(512, 512, 8192), choice.config, device_).steps);
+  EXPECT_THAT(choice.why, HasSubstr("nearest tuned size is fp32 nn 128x128x8192"));
+  EXPECT_THAT(choice.why, HasSubstr("SPLIT=" + std::to_string(split_of(choice))));
+}
+
+TEST_F(DispatchSplit, NoPartIsWithoutWork) {
+  const Choice choice = table_.choose(fp32(128, 128, 64));
+  EXPECT_EQ(split_of(choice), 2);
+}
+
+TEST_F(DispatchSplit, TheNearestSizesKernelAsItIsHasItsOwn) {
+  EXPECT_EQ(split_of(table_.choose(fp32(512, 512, 8192), Policy::nearest)), 32);
+}
+
+TEST_F(DispatchSplit, WhatIsAboutAsGoodStays) {
+  for (const int split : {6, 8, 12}) {
+    const DispatchTable table(device_, {{entry(fp32(512, 512, 8192), split, 100)}, {}, {}, {}, 0});
+    EXPECT_EQ(split_of(table.choose(fp32(512, 512, 8000))), split);
+  }
+}
+
+TEST_F(DispatchSplit, OneProgramIsOneKernelHoweverItIsLaunched) {
+  const DispatchTable table(device_, {{entry(deep_, 32, 20), entry(fp32(512, 512, 8192), 8, 100)}, {}, {}, {}, 0});
+  const Choice choice = table.choose(fp32(256, 256, 8192));
+  EXPECT_TRUE(table.alternatives(fp32(256, 256, 8192), 5).empty());
+  EXPECT_EQ(choice.binary_hash, "parts");
+}
+
+TEST_F(DispatchSplit, AProgramWithoutPartsIsNotLaunchedWithSome) {
+  const DispatchTable table(device_, {{entry(fp32(1024, 1024, 1024), 1, 50)}, {}, {}, {}, 0});
+  EXPECT_EQ(split_of(table.choose(fp32(128, 128, 8192))), 1);
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,128 @@
+#include "runtime/choose/kernel_model.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "templates/families.h"
+#include "templates/gpu_catalog.h"
+#include "templates/space.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::array<std::array<std::int64_t, 3>, 6> kSizes{
+    {{64, 64, 64}, {48, 8192, 333}, {4097, 60, 8191}, {1000, 1000, 8192}, {5000, 5000, 5000}, {8, 16384, 4096}}};
+
+/// By how much the model of the kernel differs from that of a plan at most, as a share.
+double worst_error(const Family& family, const Config& config, const Problem& rendered) {
+  const DeviceSpec& device = catalog_gpu("h200");
+  const KernelModel model(family, config, rendered, device, 96);
+  double worst = 0;
+  for (const auto& [m, n, k] : kSizes) {
+    Problem problem = rendered;
+    problem.m = m, problem.n = n, problem.k = k;
+    const double exact = predict(problem, family.plan(problem, config, device), device, 96).time_us;
+    worst = std::max(worst, std::abs(model.time_us(problem, device) / exact - 1));
+  }
+  return worst;
+}
+
+TEST(KernelModel, SaysWhatThePlanOfTheSizeWouldSay) {
+  for (const Family* family : families()) {
+    for (const Layout layout : kAllLayouts) {
+      const Problem problem = packed_problem(Precision::fp32, layout, 1024, 1024, 1024);
+      if (!family->legal_plan(problem, family->default_config(problem), catalog_gpu("h200"))) continue;
+      EXPECT_LT(worst_error(*family, family->default_config(problem), problem), 1e-6)
+          << family->name() << " " << to_string(layout);
+    }
+  }
+}
+
+TEST(KernelModel, ABoundIsNeverMoreThanTheTimeAndSeldomMuchLess) {
+  const DeviceSpec& device = catalog_gpu("h200");
+  int all = 0;
+  int close = 0;
+  for (const Family* family : families()) {
+    for (const Precision precision : {Precision::fp32, Precision::fp16}) {
+      const Problem middle = packed_problem(precision, Layout::nn, 2048, 2048, 2048);
+      const SearchSpace space(*family, middle, device);
+      for (const RankedConfig& ranked : space.ranked(50)) {
+        const KernelModel model(*family, space.config(ranked.number), middle, device, 96);
+        for (const auto& [m, n, k] : kSizes) {
+          for (const std::int64_t products : {1, 64}) {
+            const Problem problem = packed_problem(precision, Layout::nn, m, n, k);
+            const double least = model.least_us(problem, device, products);
+            const double time = model.time_us(problem, device, products);
+            EXPECT_LE(least, time) << family->name() << " " << space.config(ranked.number).text();
+            ++all;
+            close += least > time / 4 ? 1 : 0;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(all, 2000);
+  EXPECT_GT(close, all / 2) << "what is always far below rules nothing out";
+}
+
+TEST(KernelModel, KnowsWhatTheWorkspaceCosts) {
+  const Family& family = family_named("simt");
+  const DeviceSpec& device = catalog_gpu("h200");
+  const Problem problem = packed_problem(Precision::fp32, Layout::nn, 1001, 999, 1003);
+  for (const char* text : {"SPLIT=16", "PACK=1 LOAD=1", "PACK=1 LOAD=1 STREAM=1 MIN_BLOCKS=2", "STREAM=1"}) {
+    const Config config = family.complete(family.parse(text), problem, device);
+    EXPECT_LT(worst_error(family, config, problem), 1e-3) << text << ": rows of copies are padded";
+    const KernelModel model(family, config, problem, device, 96);
+    const auto bytes = static_cast<double>(family.plan(problem, config, device).workspace.bytes());
+    EXPECT_NEAR(model.workspace_bytes(problem), bytes, 0.01 * bytes) << text;
+  }
+}
+
+TEST(KernelModel, SaysWhatOtherNumbersOfPartsWouldTake) {
+  struct Splitting {
+    const char* family;
+    Precision precision;
+    const char* settings;
+  };
+  const DeviceSpec& device = catalog_gpu("h200");
+  for (const Splitting& each :
+       {Splitting{"simt", Precision::fp32, ""}, Splitting{"mma_sync", Precision::fp16, ""},
+        Splitting{"wgmma", Precision::bf16, "BM=64 BN=64 CONSUMERS=1 "}, Splitting{"skinny", Precision::fp32, ""}}) {
+    const std::string_view name = each.family;
+    const Precision precision = each.precision;
+    const Family& family = family_named(name);
+    const Problem rendered = packed_problem(precision, Layout::nn, 1024, 1024, 1024);
+    const auto with = [&](int split) {
+      return family.with_defaults(family.parse(fmt::format("{}SPLIT={}", each.settings, split)), rendered);
+    };
+    const KernelModel model(family, with(4), rendered, device, 96);
+    EXPECT_TRUE(model.splits_at_launch()) << name;
+    EXPECT_FALSE(KernelModel(family, with(1), rendered, device, 96).splits_at_launch()) << name;
+    for (const Problem& problem : {packed_problem(precision, Layout::nn, 16, 256, 8192),
+                                   packed_problem(precision, Layout::nn, 512, 512, 4096)}) {
+      int best = 0;
+      double best_us = std::numeric_limits<double>::infinity();
+      const std::vector<int> numbers{1, 2, 4, 8, 16};
+      for (const int parts : numbers) {
+        if (parts == 1) continue;
+        const LaunchPlan plan = family.plan(problem, with(parts), device);
+        const double exact = predict(problem, plan, device, 96).time_us;
+        EXPECT_NEAR(model.time_us(problem, device, 1, parts), exact, 1e-6 * exact) << name << " " << parts;
+        EXPECT_NEAR(model.workspace_bytes(problem, parts), static_cast<double>(plan.workspace.bytes()), 256);
+        EXPECT_LE(model.least_us(problem, device), exact);
+        if (exact < best_us) best = parts, best_us = exact;
+      }
+      EXPECT_EQ(model.best_parts(problem, numbers, device), best) << name;
+      EXPECT_EQ(model.best_parts(packed_problem(precision, Layout::nn, 64, 64, 1), numbers, device), 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mmtune
