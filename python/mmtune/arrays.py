@@ -13,6 +13,7 @@ class Matrix:
     dtype: str  # "f32", "bf16", "e4m3", ...
     shape: Tuple[int, ...]  # (rows, columns) or (batch, rows, columns)
     strides: Tuple[int, ...]  # in elements, as long as the shape
+    read_only: bool = False
 
 
 def _packed_strides(shape):
@@ -36,8 +37,16 @@ def _from_interface(interface):
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
     size = int(typestr[2:])
-    elements = _packed_strides(shape) if strides is None else tuple(stride // size for stride in strides)
-    return Matrix(interface["data"][0], dtype, shape, elements)
+    if interface.get("mask") is not None:
+        raise TypeError("a masked array: pass one without a mask")
+    if strides is None:
+        elements = _packed_strides(shape)
+    elif any(stride % size for stride in strides):
+        raise ValueError(f"strides {tuple(strides)} in bytes: no multiples of the {size} bytes of an element")
+    else:
+        elements = tuple(stride // size for stride in strides)
+    address, read_only = interface["data"]
+    return Matrix(address or 0, dtype, shape, elements, bool(read_only))
 
 
 # -- DLPack ------------------------------------------------------------------------------------------------------------
@@ -107,9 +116,13 @@ def _described(array) -> Matrix:
     raise TypeError(f"{type(array).__name__}: offers neither DLPack nor __cuda_array_interface__")
 
 
-def matrix_of(array) -> Matrix:
-    """The matrix behind an array, which must outlive its use. Raises TypeError for what is none."""
-    matrix = _described(array)
+def matrix_of(array, name="array") -> Matrix:
+    """The matrix behind an array, which must outlive its use. Raises TypeError for what is none, ValueError for strides
+    that are no multiples of an element; `name` is what messages call it."""
+    try:
+        matrix = _described(array)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
     if len(matrix.shape) not in (2, 3):
         raise TypeError(f"shape {matrix.shape}: a matrix has two extents, a batch of them three")
     return matrix

@@ -1,6 +1,7 @@
 """libmmtune.so through ctypes: the functions of <mmtune/mmtune_c.h>."""
 
 import ctypes
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,6 +111,16 @@ class _Answer(ctypes.Structure):
     ]
 
 
+def _text(value, name):
+    """As C has it, whose texts end at a NUL."""
+    if not value:
+        return None
+    text = os.fsencode(value)
+    if b"\0" in text:
+        raise ValueError(f"{name} {value!r}: has a NUL in it")
+    return text
+
+
 def _load(path):
     if path is None:
         beside = Path(__file__).parent / _SONAME
@@ -130,19 +141,29 @@ def _stream_address(stream):
     """A stream of PyTorch or CuPy, its address, or None for the default one."""
     for name in ("cuda_stream", "ptr"):
         if hasattr(stream, name):
-            return getattr(stream, name)
-    return stream
+            stream = getattr(stream, name)
+            break
+    if stream is None or (type(stream) is int and 0 <= stream < 2**64):
+        return stream
+    raise TypeError(f"stream: {stream!r} is none; pass one of PyTorch or CuPy, its address, or None")
+
+
+def _refuse(matrix, name, why):
+    raise ValueError(f"{name}: shape {matrix.shape}, strides {matrix.strides} in elements: {why}")
 
 
 def _placed(matrix, name):
-    """Whether the rows of a matrix, or else its columns, are contiguous, and how far these are apart."""
+    """Whether the rows of a matrix, or else its columns, are contiguous, and how far these are apart. Refuses all that is
+    neither, and lines that overlap. The stride of an extent of 1 says nothing, and no stride of an empty matrix does."""
     rows, columns = matrix.shape[-2:]
     down, across = matrix.strides[-2:]
-    if columns <= 1 or across == 1:
+    if rows <= 0 or columns <= 0:
+        return True, max(1, columns)
+    if (columns == 1 or across == 1) and (rows == 1 or down >= columns):
         return True, max(columns, down if rows > 1 else 0)
-    if rows <= 1 or down == 1:
-        return False, max(rows, across)
-    raise ValueError(f"{name}: strides {matrix.strides} in elements: rows or columns must be contiguous")
+    if (rows == 1 or down == 1) and (columns == 1 or across >= rows):
+        return False, max(rows, across if columns > 1 else 0)
+    _refuse(matrix, name, "neither rows nor columns are contiguous without overlap; pass a copy")
 
 
 def _batch(matrices):
@@ -152,15 +173,35 @@ def _batch(matrices):
     return counts.pop() if counts else 1
 
 
-def _step(matrix):
-    return matrix.strides[0] if len(matrix.shape) == 3 else 0
+def _step(matrix, name):
+    """How far the matrices of a batch are apart; 0 for one that all products share."""
+    if len(matrix.shape) == 2 or matrix.shape[0] <= 1 or 0 in matrix.shape:
+        return 0
+    if matrix.strides[0] < 0:
+        _refuse(matrix, name, "a batch goes forward; pass a copy")
+    return matrix.strides[0]
+
+
+def _check_results(c, batch):
+    """Refuses results that cannot be written, or that overlap."""
+    if c.read_only:
+        raise ValueError("out: is read-only; pass one that may be written")
+    if batch < 2 or 0 in c.shape:
+        return
+    by_rows, distance = _placed(c, "out")
+    lines, length = c.shape[-2:] if by_rows else c.shape[:-3:-1]
+    step = _step(c, "out")
+    are_behind = step >= (lines - 1) * distance + length
+    are_beside = step >= length and (batch - 1) * step + length <= distance
+    if not are_behind and not are_beside:
+        _refuse(c, "out", f"the {batch} results would overlap")
 
 
 def _bias(bias, c):
     """Kind and address of a bias of shape (m, 1) or (1, n)."""
     if bias is None:
         return 0, None
-    bias = matrix_of(bias)
+    bias = matrix_of(bias, "bias")
     m, n = c.shape[-2:]
     if bias.dtype != c.dtype:
         raise TypeError(f"bias of {bias.dtype}: its elements must be those of the results, {c.dtype}")
@@ -176,7 +217,7 @@ def _scalar(array, precision):
 
 
 def _call(a, b, c, alpha, beta, precision, bias, activation, device_alpha, device_beta):
-    a, b, c = matrix_of(a), matrix_of(b), matrix_of(c)
+    a, b, c = matrix_of(a, "a"), matrix_of(b, "b"), matrix_of(c, "out")
     (m, k), (k_of_b, n) = a.shape[-2:], b.shape[-2:]
     if k != k_of_b or c.shape[-2:] != (m, n):
         raise ValueError(f"shapes {a.shape}, {b.shape} and {c.shape}: these are not those of a product")
@@ -187,12 +228,14 @@ def _call(a, b, c, alpha, beta, precision, bias, activation, device_alpha, devic
         raise ValueError(f"precision {precision}: these matrices are those of {known}")
     if activation not in _ACTIVATIONS:
         raise ValueError(f"activation {activation!r}: must be one of {list(_ACTIVATIONS)}")
-    by_rows, ldc = _placed(c, "c")
+    batch = _batch((a, b, c))
+    _check_results(c, batch)
+    by_rows, ldc = _placed(c, "out")
     (a_by_rows, lda), (b_by_rows, ldb) = _placed(a, "a"), _placed(b, "b")
     return _Call(
         ctypes.sizeof(_Call), _NUMBERS[precision or known], 0 if by_rows else 1, a_by_rows != by_rows,
         b_by_rows != by_rows, m, n, k, alpha, a.address, lda, b.address, ldb, beta, c.address, ldc, None, 0,
-        _batch((a, b, c)), _step(a), _step(b), _step(c), _ACTIVATIONS[activation], *_bias(bias, c),
+        batch, _step(a, "a"), _step(b, "b"), _step(c, "out"), _ACTIVATIONS[activation], *_bias(bias, c),
         _scalar(device_alpha, known), _scalar(device_beta, known),
     )  # fmt: skip
 
@@ -206,9 +249,11 @@ class Library:
         `path` names libmmtune.so; by default the one beside this package, else where the loader searches."""
         self._handle = ctypes.c_void_p()
         self._api = _load(path)
+        if not -1 <= device < 2**31:
+            raise ValueError(f"device {device}: give the number of a CUDA device, or -1 for the current one")
         options = _Options(
-            ctypes.sizeof(_Options), str(database).encode() if database else None, model.encode() if model else None,
-            device, 0, compile_untuned, learn,
+            ctypes.sizeof(_Options), _text(database, "database"), _text(model, "model"), device, 0,
+            compile_untuned, learn,
         )  # fmt: skip
         self._check(self._api.mmtune_open(ctypes.byref(options), ctypes.byref(self._handle)))
 

@@ -9,22 +9,34 @@
 namespace mmtune {
 namespace {
 
-class Python : public test::ApiTest {};
+/// Runs a file of this folder, with the package and the driver that pretends.
+class Python : public test::ApiTest {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "Python cannot load what was built with sanitizers";
+#endif
+    if (std::system("python3 -c 'import ctypes, dataclasses' > /dev/null 2>&1") != 0) GTEST_SKIP() << "no python3 here";
+    offer(Precision::fp32);
+  }
+
+  static void run(const std::string& file) {
+    const std::string command = "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" MMTUNE_SOURCE_DIR
+                                "/python' LD_LIBRARY_PATH='" MMTUNE_FAKE_CUDA_FOLDER "' python3 '" MMTUNE_SOURCE_DIR
+                                "/tests/api/" +
+                                file + "' '" MMTUNE_SHARED_LIBRARY "'";
+    const int status = std::system(command.c_str());
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command;
+  }
+};
 
 TEST_F(Python, ThePackageMultipliesWhatOthersAllocated) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "Python cannot load what was built with sanitizers";
-#endif
-  if (std::system("python3 -c 'import ctypes, dataclasses' > /dev/null 2>&1") != 0) GTEST_SKIP() << "no python3 here";
-  offer(Precision::fp32);
   // Another kernel for sizes that were not tuned.
   offer(database(), {packed_problem(Precision::fp32, Layout::nn, 2, 2, 2), "naive", "UNROLL=2", 1}, 100);
-  const std::string command =
-      "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" MMTUNE_SOURCE_DIR "/python' LD_LIBRARY_PATH='" MMTUNE_FAKE_CUDA_FOLDER
-      "' python3 '" MMTUNE_SOURCE_DIR "/tests/api/python_test.py' '" MMTUNE_SHARED_LIBRARY "'";
-  const int status = std::system(command.c_str());
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command;
+  run("python_test.py");
 }
+
+TEST_F(Python, EveryViewIsMultipliedAsItIsOrRefused) { run("python_test_views.py"); }
 
 }  // namespace
 }  // namespace mmtune
