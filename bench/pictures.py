@@ -132,8 +132,8 @@ def against_cublas(folder):
 
     picture = Picture()
     picture.heading("fp32 against cuBLAS",
-                    "Time of the better of cublasGemmEx and cublasLt's best of eight, divided by mmtune's: right of 1 mmtune is "
-                    "faster")
+                    "Speed of mmtune over that of the better of cublasGemmEx and cublasLt's best of eight: right of 1 mmtune "
+                    "is faster")
     top = picture.y
     for before, row in zip([None] + rows, rows):
         if before and before["set"] != row["set"]:

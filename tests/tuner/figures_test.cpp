@@ -128,7 +128,7 @@ TEST(Figures, WhatTheModelIsOffByIsWhatItIsOffByNow) {
     }
     return " |";
   };
-  const std::string page = content("docs/measuring.md");
+  const std::string page = content("docs/lab/2026-11-24-model.md");
   for (const ModelError& all : model_errors(times)) {
     if (all.family != "mma_sync" && all.family != "wgmma") continue;
     EXPECT_THAT(page,
@@ -152,7 +152,7 @@ TEST(Figures, SearchesOfAPublishedSpaceAreThoseOfTheFile) {
   for (const Row& row : rows("bench/results/search_public.csv")) {
     shares[row.at("strategy")][std::stoi(row.at("evaluations"))].push_back(number(row, "share_of_best"));
   }
-  const std::string page = content("docs/measuring.md");
+  const std::string page = content("docs/lab/2026-11-23-search.md");
   for (const auto& [strategy, name] :
        std::map<std::string, std::string>{{"guided", "`guided`"},
                                           {"random", "`random`"},
