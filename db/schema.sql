@@ -110,8 +110,8 @@ CREATE INDEX trial_by_binary ON trial (binary_hash, device_id, problem_id) WHERE
 
 -- Launches that are running on a GPU now, and those that ended their worker or the machine. A row is written before the
 -- launch, in the transaction of the trial before, and removed by the launch's own trial unless that is crashed or
--- timed_out. What is left of another boot crashed the machine: one row is a kill; several were a race of which nobody
--- knows who it was, and get killed = 2. Rows are not merged.
+-- timed_out. Rows that are left of another boot crashed the machine. One such row is a kill. Several were a race, in which
+-- no candidate can be blamed; they get killed = 2. Rows are not merged.
 CREATE TABLE attempt (
   id             INTEGER PRIMARY KEY,
   device_id      INTEGER NOT NULL REFERENCES device (id),
@@ -121,7 +121,7 @@ CREATE TABLE attempt (
   source_hash    TEXT NOT NULL,
   environment_id INTEGER NOT NULL REFERENCES environment (id),
   boot           TEXT NOT NULL,     -- of the machine: Linux's boot_id
-  killed         INTEGER NOT NULL,  -- 0: running; 1: ended its worker or the machine
+  killed         INTEGER NOT NULL,  -- 0: running; 1: ended its worker or the machine; 2: in a race when the machine crashed
   started        TEXT NOT NULL
 ) STRICT;
 
