@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/gpu/driver.h"
-#include "templates/dtype.h"
+#include "templates/problem/dtype.h"
 
 namespace mmtune {
 namespace {

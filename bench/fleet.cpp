@@ -24,7 +24,7 @@
 
 #include "db/machine_code.h"
 #include "db/store.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tuner/tune/shares.h"
 
 extern char** environ;

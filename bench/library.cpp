@@ -22,9 +22,9 @@
 #include "db/machine_code.h"
 #include "db/store.h"
 #include "runtime/choose/dispatch.h"
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
-#include "templates/space.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "templates/space/space.h"
 
 namespace mmtune {
 namespace {

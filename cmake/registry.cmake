@@ -30,7 +30,7 @@ ${entries}  };
   target_sources(${target} PRIVATE ${output})
 endfunction()
 
-# mmtune_family_registry(TARGET FOLDER…): the list behind templates/families.h, of the folders' subfolders that hold a
+# mmtune_family_registry(TARGET FOLDER…): the list behind templates/family/families.h, of the folders' subfolders that hold a
 # family.cpp.
 function(mmtune_family_registry target)
   set(names)
@@ -43,7 +43,7 @@ function(mmtune_family_registry target)
     endforeach()
   endforeach()
   list(SORT names)
-  mmtune_generate_list(${target} templates/families.h families "const Family*" "const Family& mmtune_family_@()"
+  mmtune_generate_list(${target} templates/family/families.h families "const Family*" "const Family& mmtune_family_@()"
                        "&mmtune_family_@()" ${names})
 endfunction()
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "templates/hash.h"
+#include "templates/base/hash.h"
 
 namespace mmtune {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "templates/fields.h"
-#include "templates/rules.h"
+#include "templates/base/fields.h"
+#include "templates/base/rules.h"
 
 namespace mmtune {
 

@@ -1,4 +1,5 @@
-// Between rows and value types: binding, reading and writing of whatever has a list of its fields (templates/fields.h).
+// Between rows and value types: binding, reading and writing of whatever has a list of its fields
+// (templates/base/fields.h).
 #pragma once
 
 #include <fmt/format.h>

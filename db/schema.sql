@@ -9,7 +9,7 @@
 --               SQLite before 3.51.3 can corrupt a file when a checkpoint meets a writer that resets the log.
 -- Writers       Every write is one BEGIN IMMEDIATE transaction, so that waiting for a lock cannot fail half-way.
 -- Trust         Rows hold typed values only, never source text or compiler flags. Every row is validated when it is
---               read (templates/rules.h); a row with values that no mmtune writes counts as absent. Views, triggers and
+--               read (templates/base/rules.h); a row with values that no mmtune writes counts as absent. Views, triggers and
 --               virtual tables are refused.
 -- Frozen        Names and enum numbers (mmtune/types.h, db/trial.h) are never changed or given a second meaning.
 -- Units         *_us microseconds per call, *_ms milliseconds, *_bytes bytes, *_mhz MHz; times of day are UTC,

@@ -90,9 +90,10 @@ class Store {
   const std::string& path() const;
 
   /// Writes a trial and, if given, its binary (which then is what its source compiled to), in one durable transaction;
-  /// replaces the row with the same key. Refuses what it would not read back (templates/rules.h); cuts notes over 1 MiB
-  /// and stores an error share that is NaN as infinite. A binary without image keeps the stored image. A trial ends the
-  /// attempt at it: one that crashed or timed_out there has killed. `next`, if given, begins in the same transaction.
+  /// replaces the row with the same key. Refuses what it would not read back (templates/base/rules.h); cuts notes over
+  /// 1 MiB and stores an error share that is NaN as infinite. A binary without image keeps the stored image. A trial
+  /// ends the attempt at it: one that crashed or timed_out there has killed. `next`, if given, begins in the same
+  /// transaction.
   void put(const Trial& trial, const Binary* binary = nullptr, const LaunchRecord* next = nullptr);
 
   /// Many at once, all or nothing.

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "templates/device_spec.h"
-#include "templates/fields.h"
-#include "templates/problem.h"
-#include "templates/rules.h"
+#include "templates/base/fields.h"
+#include "templates/base/rules.h"
+#include "templates/gpu/device_spec.h"
+#include "templates/problem/problem.h"
 
 namespace mmtune {
 

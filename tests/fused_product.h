@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "templates/fusion.h"
+#include "templates/problem/fusion.h"
 #include "tests/operands.h"
 
 namespace mmtune::test {

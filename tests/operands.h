@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "templates/dtype.h"
-#include "templates/error_bound.h"
-#include "templates/problem.h"
+#include "templates/problem/dtype.h"
+#include "templates/problem/error_bound.h"
+#include "templates/problem/problem.h"
 
 namespace mmtune::test {
 
@@ -236,7 +236,7 @@ struct Scalars {
   double beta = 0;
 };
 
-/// Judges elements of C by what they should be and by the bound of templates/error_bound.h, or bit for bit.
+/// Judges elements of C by what they should be and by the bound of templates/problem/error_bound.h, or bit for bit.
 class Judge {
  public:
   Judge(const Problem& problem, Scalars scalars, bool exact)

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "templates/dtype.h"
-#include "templates/family.h"
+#include "templates/family/family.h"
+#include "templates/problem/dtype.h"
 
 namespace mmtune::test {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "templates/launch_plan.h"
+#include "templates/plan/launch_plan.h"
 
 namespace mmtune::test {
 

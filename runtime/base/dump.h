@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "templates/render.h"
+#include "templates/family/render.h"
 
 namespace mmtune {
 

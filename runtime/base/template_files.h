@@ -1,7 +1,7 @@
 // Where kernel sources come from.
 #pragma once
 
-#include "templates/render.h"
+#include "templates/family/render.h"
 
 namespace mmtune {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "templates/dtype.h"
+#include "templates/problem/dtype.h"
 
 namespace mmtune {
 

@@ -4,7 +4,7 @@
 #include <mmtune/mmtune.h>
 
 #include "runtime/gpu/launch.h"
-#include "templates/fusion.h"
+#include "templates/problem/fusion.h"
 
 namespace mmtune {
 

@@ -15,7 +15,7 @@
 #include "runtime/gpu/device_query.h"
 #include "runtime/gpu/workspaces.h"
 #include "runtime/learn/learning.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 
 namespace mmtune {
 

@@ -11,7 +11,7 @@
 #include "runtime/base/template_files.h"
 #include "runtime/choose/untuned.h"
 #include "runtime/gpu/current_context.h"
-#include "templates/cost.h"
+#include "templates/model/cost.h"
 
 namespace mmtune {
 

@@ -8,9 +8,9 @@
 #include <tuple>
 #include <utility>
 
-#include "templates/cost.h"
-#include "templates/families.h"
-#include "templates/split_k.h"
+#include "templates/family/families.h"
+#include "templates/family/split_k.h"
+#include "templates/model/cost.h"
 
 namespace mmtune {
 

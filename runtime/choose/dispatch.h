@@ -20,9 +20,9 @@
 #include "runtime/choose/kernel_model.h"
 #include "runtime/choose/learnt_times.h"
 #include "runtime/choose/nearest.h"
-#include "templates/family.h"
-#include "templates/render.h"
-#include "templates/source_hashes.h"
+#include "templates/family/family.h"
+#include "templates/family/render.h"
+#include "templates/family/source_hashes.h"
 
 namespace mmtune {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "runtime/choose/dispatch.h"
-#include "templates/cost.h"
+#include "templates/model/cost.h"
 
 namespace mmtune {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "runtime/choose/dispatch.h"
-#include "templates/families.h"
-#include "templates/source_hashes.h"
+#include "templates/family/families.h"
+#include "templates/family/source_hashes.h"
 
 namespace mmtune {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "templates/split_k.h"
+#include "templates/family/split_k.h"
 
 namespace mmtune {
 

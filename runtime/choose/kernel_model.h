@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <span>
 
-#include "templates/config.h"
-#include "templates/cost.h"
-#include "templates/device_spec.h"
-#include "templates/family.h"
-#include "templates/problem.h"
+#include "templates/base/config.h"
+#include "templates/family/family.h"
+#include "templates/gpu/device_spec.h"
+#include "templates/model/cost.h"
+#include "templates/problem/problem.h"
 
 namespace mmtune {
 

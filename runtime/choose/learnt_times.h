@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/choose/nearest.h"
-#include "templates/problem.h"
+#include "templates/problem/problem.h"
 
 namespace mmtune {
 

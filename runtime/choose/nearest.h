@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "templates/problem.h"
+#include "templates/problem/problem.h"
 
 namespace mmtune {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "runtime/choose/nearest.h"
-#include "templates/cost.h"
-#include "templates/families.h"
-#include "templates/space.h"
-#include "templates/tiling.h"
+#include "templates/family/families.h"
+#include "templates/model/cost.h"
+#include "templates/problem/tiling.h"
+#include "templates/space/space.h"
 
 namespace mmtune {
 

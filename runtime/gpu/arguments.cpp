@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "templates/dtype.h"
+#include "templates/problem/dtype.h"
 
 namespace mmtune {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/gpu/launch.h"
-#include "templates/dtype.h"
+#include "templates/problem/dtype.h"
 
 namespace mmtune {
 

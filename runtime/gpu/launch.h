@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/gpu/driver.h"
-#include "templates/launch_plan.h"
+#include "templates/plan/launch_plan.h"
 
 namespace mmtune {
 

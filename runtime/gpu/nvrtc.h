@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "db/machine_code.h"
-#include "templates/device_spec.h"
-#include "templates/render.h"
+#include "templates/family/render.h"
+#include "templates/gpu/device_spec.h"
 
 namespace mmtune {
 

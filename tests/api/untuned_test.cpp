@@ -7,8 +7,8 @@
 
 #include "runtime/base/log.h"
 #include "runtime/choose/kernel_model.h"
-#include "templates/cost.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "templates/model/cost.h"
 #include "tests/api/fixture.h"
 
 namespace mmtune {

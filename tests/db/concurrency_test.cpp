@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "db/sqlite.h"
-#include "templates/config.h"
+#include "templates/base/config.h"
 #include "tests/db/fixtures.h"
 
 namespace mmtune::test {

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "templates/dtype.h"
-#include "templates/problem.h"
+#include "templates/problem/dtype.h"
+#include "templates/problem/problem.h"
 
 namespace mmtune::test {
 

@@ -1,5 +1,5 @@
 // The text form of a configuration: --config arguments and database values.
-#include "templates/config.h"
+#include "templates/base/config.h"
 
 #include <algorithm>
 

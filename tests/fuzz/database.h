@@ -10,9 +10,9 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
-#include "templates/render.h"
+#include "templates/family/families.h"
+#include "templates/family/render.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/db/samples.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/sqlite_memory.h"

@@ -1,5 +1,5 @@
 // The --device list, on a machine that pretends to have two equal GPUs and another one.
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/fuzz/fuzz.h"
 #include "tuner/devices/device_choice.h"
 

@@ -1,7 +1,7 @@
 // The text form of a restricted search: --only "BM=128,256 TM=16".
 #include <fmt/ranges.h>
 
-#include "templates/space.h"
+#include "templates/space/space.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

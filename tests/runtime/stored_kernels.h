@@ -10,8 +10,8 @@
 
 #include "db/store.h"
 #include "runtime/gpu/nvrtc.h"
-#include "templates/families.h"
-#include "templates/render.h"
+#include "templates/family/families.h"
+#include "templates/family/render.h"
 
 namespace mmtune::test {
 

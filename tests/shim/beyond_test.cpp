@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/shim/product.h"
 
 namespace mmtune::shim {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/shim/product.h"
 
 namespace mmtune::shim {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/fused_product.h"
 #include "tests/shim/product.h"
 

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <utility>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/shim/product.h"
 #include "tests/tuner/samples.h"
 

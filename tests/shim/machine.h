@@ -25,7 +25,7 @@
 #include <string>
 #include <string_view>
 
-#include "templates/launch_plan.h"
+#include "templates/plan/launch_plan.h"
 
 namespace mmtune::shim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "test_paths.h"
 
 namespace mmtune::shim {

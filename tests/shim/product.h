@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "templates/family.h"
+#include "templates/family/family.h"
 #include "tests/shim/launch.h"
 
 namespace mmtune::shim {

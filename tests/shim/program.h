@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "templates/launch_plan.h"
-#include "templates/render.h"
+#include "templates/family/render.h"
+#include "templates/plan/launch_plan.h"
 
 namespace mmtune::shim {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "db/store.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/db/samples.h"
 #include "tests/tuner/cli_fixture.h"
 

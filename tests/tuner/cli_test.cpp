@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "test_paths.h"
 #include "tests/tuner/cli_fixture.h"
 

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <thread>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/tuner/faults_fixture.h"
 #include "tuner/tune/family_spaces.h"
 

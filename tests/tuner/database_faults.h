@@ -13,11 +13,11 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "test_paths.h"
 #include "tests/db/samples.h"
 #include "tests/runtime/stored_kernels.h"
-#include "tests/templates/settings.h"
+#include "tests/templates/family/settings.h"
 #include "tests/tuner/cli_fixture.h"
 
 namespace mmtune {

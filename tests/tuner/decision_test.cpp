@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
-#include "templates/hash.h"
+#include "templates/base/hash.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/db/fixtures.h"
-#include "tests/templates/settings.h"
+#include "tests/templates/family/settings.h"
 
 namespace mmtune {
 namespace {

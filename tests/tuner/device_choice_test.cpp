@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "templates/render.h"
+#include "templates/family/render.h"
 #include "test_paths.h"
 
 namespace mmtune::test {

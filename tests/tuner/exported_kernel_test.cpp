@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/template_files.h"
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/inspect/local_compiler.h"

@@ -1,7 +1,7 @@
 #include "tuner/tune/fallbacks.h"
 
 #include "runtime/choose/dispatch.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
 

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "db/store.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"
-#include "tests/templates/settings.h"
+#include "tests/templates/family/settings.h"
 #include "tests/tuner/faulty_worker.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/session.h"

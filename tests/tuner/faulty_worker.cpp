@@ -19,8 +19,8 @@
 #include <sstream>
 #include <thread>
 
-#include "templates/gpu_catalog.h"
-#include "templates/hash.h"
+#include "templates/base/hash.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tuner/workers/process.h"
 #include "tuner/workers/protocol.h"
 #include "tuner/workers/worker_process.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "test_paths.h"
 #include "tuner/replay/model_check.h"
 #include "tuner/text/text.h"

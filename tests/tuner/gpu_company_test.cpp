@@ -7,7 +7,7 @@
 
 #include "db/store.h"
 #include "runtime/gpu/nvml.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/lanes/lane.h"

@@ -9,7 +9,7 @@
 
 #include "runtime/gpu/launch.h"
 #include "runtime/gpu/nvrtc.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/matrices.h"
 #include "tests/tuner/samples.h"

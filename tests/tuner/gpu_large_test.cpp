@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/gpu/launch.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/runtime/support.h"
 #include "tuner/measure/check_kernels.h"
 

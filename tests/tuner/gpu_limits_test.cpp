@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "runtime/gpu/launch.h"
-#include "templates/families.h"
-#include "templates/occupancy.h"
+#include "templates/family/families.h"
+#include "templates/gpu/occupancy.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/samples.h"
 

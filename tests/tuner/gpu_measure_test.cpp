@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/runtime/support.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/verify.h"

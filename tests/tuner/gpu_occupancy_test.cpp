@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "runtime/gpu/launch.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/samples.h"
 #include "tuner/documents/study.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "runtime/gpu/nvml.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/edited_kernel.h"
 #include "tuner/lanes/lane.h"

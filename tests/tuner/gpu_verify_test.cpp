@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
-#include "templates/dtype.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
+#include "templates/problem/dtype.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/edited_kernel.h"
 #include "tuner/lanes/lane.h"

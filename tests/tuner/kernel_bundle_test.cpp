@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "db/store.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/fake_cuda/fake_cuda.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/tuner/cli_fixture.h"

@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/tuner/faults_fixture.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/installed_gpus.h"

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <string>
 
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/db/fixtures.h"
-#include "tests/templates/settings.h"
+#include "tests/templates/family/settings.h"
 
 namespace mmtune {
 namespace {

@@ -12,7 +12,7 @@
 #include <fstream>
 
 #include "db/store.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/export/t4_results.h"
 #include "tuner/replay/search_curve.h"

@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "test_paths.h"
 #include "tuner/workers/protocol.h"
 

@@ -8,8 +8,8 @@
 
 #include <fstream>
 
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/tuner/cli_fixture.h"
 
 namespace mmtune {

@@ -8,8 +8,8 @@
 #include <random>
 #include <string>
 
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 
 namespace mmtune {
 namespace {

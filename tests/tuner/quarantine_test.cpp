@@ -10,7 +10,7 @@
 #include <functional>
 #include <thread>
 
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/tuner/faults_fixture.h"
 
 namespace mmtune::test {

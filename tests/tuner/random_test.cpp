@@ -5,8 +5,8 @@
 #include <limits>
 #include <set>
 
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tuner/search/strategy.h"
 #include "tuner/tune/family_spaces.h"
 

@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tuner/search/strategy.h"
 #include "tuner/tune/family_spaces.h"
 

@@ -10,7 +10,7 @@
 
 #include "db/store.h"
 #include "runtime/gpu/nvrtc.h"
-#include "templates/render.h"
+#include "templates/family/render.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"

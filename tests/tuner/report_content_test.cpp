@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "templates/gpu_catalog.h"
-#include "templates/occupancy.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "templates/gpu/occupancy.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/report/content.h"
 #include "tuner/report/page.h"

@@ -21,7 +21,7 @@
 #include "runtime/gpu/nvrtc.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"
-#include "tests/templates/settings.h"
+#include "tests/templates/family/settings.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tests/tuner/faults_fixture.h"
 #include "tests/tuner/gpu_memory.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "templates/family.h"
+#include "templates/family/family.h"
 
 namespace mmtune::test {
 

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "db/store.h"
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
-#include "tests/templates/settings.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "tests/templates/family/settings.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/tune/preparation.h"
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 
 namespace mmtune {
 namespace {

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <set>
 
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/documents/study_file.h"
 #include "tuner/documents/study_table.h"

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/cover/hold_out.h"
 

@@ -8,9 +8,9 @@
 #include <array>
 #include <cmath>
 
-#include "templates/cost.h"
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "templates/model/cost.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/inspect/explanation.h"
 #include "tuner/replay/model_quality.h"

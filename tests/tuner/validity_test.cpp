@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/runtime/stored_kernels.h"
 
 namespace mmtune {

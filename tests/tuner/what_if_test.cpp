@@ -7,10 +7,10 @@
 #include <sstream>
 
 #include "db/store.h"
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/db/samples.h"
-#include "tests/templates/settings.h"
+#include "tests/templates/family/settings.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tuner/tune/family_spaces.h"
 

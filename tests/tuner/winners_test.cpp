@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 
 namespace mmtune {
 namespace {

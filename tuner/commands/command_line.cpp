@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "templates/names.h"
+#include "templates/base/names.h"
 #include "tuner/commands/help.h"
 #include "tuner/text/files.h"
 #include "tuner/text/text.h"

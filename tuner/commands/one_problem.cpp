@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "db/store.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tuner/text/sizes.h"
 
 namespace mmtune {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "templates/device_spec.h"
-#include "templates/problem.h"
+#include "templates/gpu/device_spec.h"
+#include "templates/problem/problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/lanes/candidate.h"
 

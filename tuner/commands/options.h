@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "templates/space.h"
+#include "templates/space/space.h"
 #include "tuner/commands/verb.h"
 #include "tuner/text/report.h"
 

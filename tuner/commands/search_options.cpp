@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tuner/cover/size_sample.h"
 #include "tuner/search/strategy.h"
 #include "tuner/text/text.h"

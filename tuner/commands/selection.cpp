@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 
 namespace mmtune {
 

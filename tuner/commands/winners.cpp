@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "runtime/base/template_files.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tuner/commands/trials.h"
 #include "tuner/workers/installed_gpus.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "templates/problem.h"
+#include "templates/problem/problem.h"
 #include "tuner/compare/bench.h"
 #include "tuner/text/report.h"
 

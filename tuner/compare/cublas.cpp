@@ -28,7 +28,7 @@ std::vector<std::string> cublas_candidates(const std::string& name, const std::v
 
 #include "runtime/base/dynamic_library.h"
 #include "runtime/gpu/arguments.h"
-#include "templates/dtype.h"
+#include "templates/problem/dtype.h"
 
 namespace mmtune {
 namespace {

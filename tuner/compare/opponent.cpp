@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "runtime/base/template_files.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 
 namespace mmtune {
 namespace {

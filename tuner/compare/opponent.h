@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "runtime/gpu/nvrtc.h"
-#include "templates/device_spec.h"
-#include "templates/problem.h"
+#include "templates/gpu/device_spec.h"
+#include "templates/problem/problem.h"
 #include "tuner/measure/call.h"
 
 namespace mmtune {

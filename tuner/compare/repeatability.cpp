@@ -12,7 +12,7 @@
 #include "db/store.h"
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tuner/text/temporary_directory.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/workers/compile_pool.h"

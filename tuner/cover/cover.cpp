@@ -14,7 +14,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
 #include "runtime/choose/dispatch.h"
-#include "templates/dtype.h"
+#include "templates/problem/dtype.h"
 #include "tuner/cover/expected_times.h"
 #include "tuner/cover/hold_out.h"
 #include "tuner/cover/measured_kernels.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "templates/cost.h"
+#include "templates/model/cost.h"
 
 namespace mmtune {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "templates/problem.h"
+#include "templates/problem/problem.h"
 #include "tuner/text/calls.h"
 
 namespace mmtune {

@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "runtime/base/log.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {

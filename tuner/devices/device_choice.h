@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "db/trial.h"
-#include "templates/device_spec.h"
+#include "templates/gpu/device_spec.h"
 
 namespace mmtune {
 

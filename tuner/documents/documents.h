@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "templates/problem.h"
+#include "templates/problem/problem.h"
 
 namespace mmtune {
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "templates/cost.h"
-#include "templates/families.h"
-#include "templates/space.h"
+#include "templates/family/families.h"
+#include "templates/model/cost.h"
+#include "templates/space/space.h"
 #include "tuner/documents/whole_call.h"
 #include "tuner/documents/whole_numbers.h"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "templates/gpu_catalog.h"
-#include "templates/occupancy_steps.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "templates/gpu/occupancy_steps.h"
 #include "tuner/documents/study_table.h"
 #include "tuner/inspect/block_use.h"
 

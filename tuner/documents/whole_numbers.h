@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "templates/dtype.h"
-#include "templates/problem.h"
+#include "templates/problem/dtype.h"
+#include "templates/problem/problem.h"
 
 namespace mmtune {
 

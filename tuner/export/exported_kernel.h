@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "templates/device_spec.h"
-#include "templates/render.h"
+#include "templates/family/render.h"
+#include "templates/gpu/device_spec.h"
 #include "tuner/lanes/program.h"
 
 namespace mmtune {

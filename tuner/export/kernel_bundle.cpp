@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/gpu/arguments.h"
-#include "templates/dtype.h"
+#include "templates/problem/dtype.h"
 #include "tuner/text/joined.h"
 
 namespace mmtune {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "templates/device_spec.h"
-#include "templates/launch_plan.h"
+#include "templates/gpu/device_spec.h"
+#include "templates/plan/launch_plan.h"
 
 namespace mmtune {
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "templates/config.h"
+#include "templates/base/config.h"
 #include "tuner/replay/latest_trials.h"
 #include "tuner/text/json.h"
 

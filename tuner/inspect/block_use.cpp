@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "templates/occupancy_steps.h"
+#include "templates/gpu/occupancy_steps.h"
 #include "tuner/inspect/local_compiler.h"
 
 namespace mmtune {

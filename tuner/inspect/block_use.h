@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "templates/occupancy.h"
+#include "templates/gpu/occupancy.h"
 #include "tuner/lanes/program.h"
 #include "tuner/text/chart.h"
 #include "tuner/text/report.h"

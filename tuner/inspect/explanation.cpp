@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "templates/cost.h"
-#include "templates/occupancy_steps.h"
+#include "templates/gpu/occupancy_steps.h"
+#include "templates/model/cost.h"
 #include "tuner/inspect/block_use.h"
 #include "tuner/inspect/local_compiler.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 
 namespace mmtune {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "db/trial.h"
-#include "templates/family.h"
+#include "templates/family/family.h"
 
 namespace mmtune {
 

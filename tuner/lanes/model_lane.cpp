@@ -1,5 +1,5 @@
 // The lane for a GPU that is not installed.
-#include "templates/cost.h"
+#include "templates/model/cost.h"
 #include "tuner/lanes/lane.h"
 #include "tuner/version.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "db/trial.h"
-#include "templates/launch_plan.h"
-#include "templates/render.h"
+#include "templates/family/render.h"
+#include "templates/plan/launch_plan.h"
 #include "tuner/lanes/candidate.h"
 
 namespace mmtune {

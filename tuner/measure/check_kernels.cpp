@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "templates/hash.h"
+#include "templates/base/hash.h"
 
 namespace mmtune {
 

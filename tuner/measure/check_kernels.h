@@ -7,9 +7,9 @@
 
 #include "runtime/gpu/driver.h"
 #include "runtime/gpu/nvrtc.h"
-#include "templates/error_bound.h"
-#include "templates/problem.h"
-#include "templates/render.h"
+#include "templates/family/render.h"
+#include "templates/problem/error_bound.h"
+#include "templates/problem/problem.h"
 
 namespace mmtune {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "templates/dtype.h"
+#include "templates/problem/dtype.h"
 #include "tuner/race/quantile.h"
 
 namespace mmtune {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/gpu/nvrtc.h"
-#include "templates/device_spec.h"
+#include "templates/gpu/device_spec.h"
 #include "tuner/measure/check_kernels.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/verify.h"

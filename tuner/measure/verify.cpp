@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
-#include "templates/dtype.h"
-#include "templates/error_bound.h"
+#include "templates/problem/dtype.h"
+#include "templates/problem/error_bound.h"
 #include "tuner/measure/measure.h"
 
 namespace mmtune {

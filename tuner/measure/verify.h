@@ -2,7 +2,7 @@
 //
 // Two sets of operands: small whole numbers, whose results must agree bit for bit with the exact sums and so show any
 // wrong index; and random numbers with alpha and beta, whose errors must stay within a
-// bound (templates/error_bound.h). Every buffer lies between
+// bound (templates/problem/error_bound.h). Every buffer lies between
 // guard zones filled with 0xff (a NaN), C is poisoned the same way, and its leading dimension is padded. What a kernel
 // does to memory that is not its own, operands included, is found and made good, so that no other kernel pays for it.
 #pragma once

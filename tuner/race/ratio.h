@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "templates/fields.h"
-#include "templates/rules.h"
+#include "templates/base/fields.h"
+#include "templates/base/rules.h"
 
 namespace mmtune {
 

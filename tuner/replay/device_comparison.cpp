@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "templates/cost.h"
-#include "templates/occupancy.h"
+#include "templates/gpu/occupancy.h"
+#include "templates/model/cost.h"
 
 namespace mmtune {
 namespace {

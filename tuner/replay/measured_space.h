@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "templates/neighbours.h"
+#include "templates/space/neighbours.h"
 #include "tuner/search/strategy.h"
 
 namespace mmtune {

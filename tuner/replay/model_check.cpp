@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tuner/race/quantile.h"
 #include "tuner/text/size_file.h"
 #include "tuner/text/sizes.h"

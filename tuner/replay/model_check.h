@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "templates/cost.h"
-#include "templates/device_spec.h"
+#include "templates/gpu/device_spec.h"
+#include "templates/model/cost.h"
 #include "tuner/lanes/candidate.h"
 #include "tuner/text/report.h"
 

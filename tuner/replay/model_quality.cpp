@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "templates/cost.h"
+#include "templates/model/cost.h"
 
 namespace mmtune {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "templates/device_spec.h"
+#include "templates/gpu/device_spec.h"
 #include "tuner/replay/timed_trials.h"
 #include "tuner/text/report.h"
 

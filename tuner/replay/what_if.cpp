@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "db/store.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tuner/replay/latest_trials.h"
 #include "tuner/tune/lessons.h"
 #include "tuner/tune/preparation.h"

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "templates/occupancy_steps.h"
+#include "templates/gpu/occupancy_steps.h"
 #include "tuner/report/why.h"
 #include "tuner/version.h"
 #include "tuner/workers/installed_gpus.h"

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "db/trial.h"
-#include "templates/cost.h"
-#include "templates/occupancy.h"
+#include "templates/gpu/occupancy.h"
+#include "templates/model/cost.h"
 
 namespace mmtune {
 

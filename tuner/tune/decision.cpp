@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "templates/families.h"
-#include "templates/hash.h"
+#include "templates/base/hash.h"
+#include "templates/family/families.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
 

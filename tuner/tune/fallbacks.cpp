@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 
 namespace mmtune {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "templates/cost.h"
-#include "templates/space.h"
+#include "templates/model/cost.h"
+#include "templates/space/space.h"
 #include "tuner/lanes/candidate.h"
 #include "tuner/search/space.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tuner/tune/launches.h"
 
 namespace mmtune {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 
 namespace mmtune {
 namespace {

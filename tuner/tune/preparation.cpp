@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "runtime/choose/dispatch.h"
-#include "templates/families.h"
-#include "templates/occupancy.h"
+#include "templates/family/families.h"
+#include "templates/gpu/occupancy.h"
 
 namespace mmtune {
 

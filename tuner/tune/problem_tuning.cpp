@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tuner/search/rounds.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"

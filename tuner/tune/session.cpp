@@ -18,7 +18,7 @@
 #include "db/store.h"
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
-#include "templates/render.h"
+#include "templates/family/render.h"
 #include "tuner/lanes/lane.h"
 #include "tuner/lanes/timed_lane.h"
 #include "tuner/search/strategy.h"

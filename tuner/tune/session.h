@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "templates/problem.h"
-#include "templates/space.h"
+#include "templates/problem/problem.h"
+#include "templates/space/space.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/lanes/candidate.h"
 

@@ -6,7 +6,7 @@
 #include <queue>
 #include <utility>
 
-#include "templates/cost.h"
+#include "templates/model/cost.h"
 #include "tuner/search/strategy.h"
 
 namespace mmtune {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "templates/problem.h"
+#include "templates/problem/problem.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/tune/session.h"
 

@@ -4,7 +4,7 @@
 #include <mmtune/error.h>
 
 #include "runtime/base/log.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tuner/workers/worker_process.h"
 
 namespace mmtune {

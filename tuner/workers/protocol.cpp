@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "runtime/base/printable.h"
-#include "templates/families.h"
-#include "templates/hash.h"
+#include "templates/base/hash.h"
+#include "templates/family/families.h"
 
 namespace mmtune {
 namespace {

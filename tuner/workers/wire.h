@@ -13,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "templates/fields.h"
+#include "templates/base/fields.h"
 
 namespace mmtune {
 

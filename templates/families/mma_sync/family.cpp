@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "templates/dtype.h"
-#include "templates/families.h"
 #include "templates/families/mma_sync/proven.h"
-#include "templates/split_k.h"
-#include "templates/stream_k.h"
-#include "templates/tiling.h"
+#include "templates/family/families.h"
+#include "templates/family/split_k.h"
+#include "templates/family/stream_k.h"
+#include "templates/problem/dtype.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune {
 namespace {

@@ -1,6 +1,6 @@
 // One thread per element of C or per small square of elements, without shared memory; see kernel.cu for the picture.
-#include "templates/families.h"
-#include "templates/tiling.h"
+#include "templates/family/families.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune {
 namespace {

@@ -1,6 +1,6 @@
 // The yardstick that other families are compared with: sums in double, or modulo 2^32; see kernel.cu.
-#include "templates/families.h"
-#include "templates/tiling.h"
+#include "templates/family/families.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune {
 namespace {

@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "templates/dtype.h"
-#include "templates/families.h"
 #include "templates/families/simt/params.h"
 #include "templates/families/simt/proven.h"
 #include "templates/families/simt/shape.h"
-#include "templates/split_k.h"
-#include "templates/stream_k.h"
-#include "templates/tiling.h"
+#include "templates/family/families.h"
+#include "templates/family/split_k.h"
+#include "templates/family/stream_k.h"
+#include "templates/problem/dtype.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune {
 namespace {
@@ -33,7 +33,7 @@ struct Simt {
   static constexpr double kRegisterMargin = 12;   ///< by which wanted_registers() may be short
 
   /// Issue slots that things cost the multiply-adds beside them, set by hand to lie near measured times (as those of
-  /// templates/cost_rates.h).
+  /// templates/model/cost_rates.h).
   static constexpr double kFragmentLoad = 2.5;   ///< of a load from shared memory
   static constexpr double kTransposed = 8;       ///< of an element that is transposed on its way to shared memory,
   static constexpr double kTransposedMove = 1;   ///< and of the moves that bring it; see moves in estimate()

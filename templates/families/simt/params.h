@@ -1,7 +1,7 @@
 // The parameters of the family simt: names, values and what they mean.
 #pragma once
 
-#include "templates/param.h"
+#include "templates/family/family.h"
 
 namespace mmtune {
 

@@ -3,11 +3,11 @@
 #include <bit>
 #include <utility>
 
-#include "templates/dtype.h"
-#include "templates/families.h"
 #include "templates/families/skinny/proven.h"
-#include "templates/split_k.h"
-#include "templates/tiling.h"
+#include "templates/family/families.h"
+#include "templates/family/split_k.h"
+#include "templates/problem/dtype.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune {
 namespace {

@@ -1,6 +1,6 @@
 // Square tiles in shared memory, one element of C per thread; see kernel.cu for the picture.
-#include "templates/families.h"
-#include "templates/tiling.h"
+#include "templates/family/families.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune {
 namespace {

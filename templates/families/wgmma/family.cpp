@@ -3,13 +3,13 @@
 #include <bit>
 #include <utility>
 
-#include "templates/dtype.h"
-#include "templates/families.h"
 #include "templates/families/wgmma/proven.h"
 #include "templates/families/wgmma/shape.h"
-#include "templates/split_k.h"
-#include "templates/stream_k.h"
-#include "templates/tiling.h"
+#include "templates/family/families.h"
+#include "templates/family/split_k.h"
+#include "templates/family/stream_k.h"
+#include "templates/problem/dtype.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "templates/family.h"
+#include "templates/family/family.h"
 
 namespace mmtune {
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "templates/device_spec.h"
-#include "templates/dtype.h"
-#include "templates/param.h"
-#include "templates/problem.h"
-#include "templates/tiling.h"
+#include "templates/family/param.h"
+#include "templates/gpu/device_spec.h"
+#include "templates/problem/dtype.h"
+#include "templates/problem/problem.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune::wgmma_shape {
 

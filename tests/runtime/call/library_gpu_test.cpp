@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "templates/dtype.h"
+#include "templates/problem/dtype.h"
 #include "tests/runtime/call/product_on_gpu.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "db/sqlite.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
 

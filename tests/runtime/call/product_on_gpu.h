@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "templates/dtype.h"
+#include "templates/problem/dtype.h"
 #include "tests/operands.h"
 #include "tests/runtime/support.h"
 #include "tests/upload.h"

@@ -7,9 +7,9 @@
 #include <limits>
 #include <random>
 
-#include "templates/cost.h"
-#include "templates/gpu_catalog.h"
-#include "templates/space.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "templates/model/cost.h"
+#include "templates/space/space.h"
 #include "tests/runtime/stored_kernels.h"
 
 namespace mmtune {

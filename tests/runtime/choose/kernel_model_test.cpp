@@ -9,9 +9,9 @@
 #include <limits>
 #include <vector>
 
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
-#include "templates/space.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "templates/space/space.h"
 
 namespace mmtune {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/choose/dispatch.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/runtime/stored_kernels.h"
 
 namespace mmtune {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/gpu/launch.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tests/fused_product.h"
 #include "tests/runtime/gpu/image_on_gpu.h"
 #include "tests/runtime/stored_kernels.h"

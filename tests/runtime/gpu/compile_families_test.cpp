@@ -8,9 +8,9 @@
 #include <random>
 #include <thread>
 
-#include "templates/dtype.h"
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "templates/problem/dtype.h"
 #include "tests/random_config.h"
 #include "tests/runtime/support.h"
 

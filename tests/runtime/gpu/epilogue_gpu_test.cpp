@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/gpu/launch.h"
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/fused_product.h"
 #include "tests/runtime/gpu/image_on_gpu.h"
 #include "tests/runtime/stored_kernels.h"

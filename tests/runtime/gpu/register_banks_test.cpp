@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "templates/families.h"
-#include "templates/gpu_catalog.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/runtime/gpu/machine_instruction.h"
 #include "tests/runtime/support.h"
 

@@ -9,7 +9,7 @@
 #include "runtime/base/log.h"
 #include "runtime/gpu/device_query.h"
 #include "runtime/gpu/driver.h"
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/workers/installed_gpus.h"

@@ -1,12 +1,12 @@
 // mmtune families: what the kernel families are, and what can be set of one.
-#include "templates/families.h"
+#include "templates/family/families.h"
 
 #include <fmt/format.h>
 
 #include <memory>
 #include <optional>
 
-#include "templates/gpu_catalog.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 

@@ -7,7 +7,7 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/inspect/block_use.h"

@@ -1,5 +1,5 @@
 // mmtune render: exactly the source that NVRTC gets for a configuration, or how it is launched.
-#include "templates/render.h"
+#include "templates/family/render.h"
 
 #include <fmt/format.h>
 #include <mmtune/error.h>
@@ -9,7 +9,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
 #include "runtime/gpu/nvrtc.h"
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"

@@ -1,9 +1,9 @@
 // mmtune space: how many configurations a family has for a size, and which rules leave out the others.
-#include "templates/space.h"
+#include "templates/space/space.h"
 
 #include <memory>
 
-#include "templates/families.h"
+#include "templates/family/families.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/text/sizes.h"

@@ -10,7 +10,7 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
-#include "templates/space.h"
+#include "templates/space/space.h"
 #include "tuner/commands/search_options.h"
 #include "tuner/commands/shard_option.h"
 #include "tuner/commands/verb.h"

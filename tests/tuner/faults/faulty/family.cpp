@@ -1,6 +1,6 @@
 // One thread per element of C, and a fault to be chosen. For tests: no installed program has this family.
-#include "templates/families.h"
-#include "templates/tiling.h"
+#include "templates/family/families.h"
+#include "templates/problem/tiling.h"
 #include "tests/tuner/faults/faults.h"
 
 namespace mmtune {

@@ -1,0 +1,63 @@
+#include "templates/family/split_k.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include "templates/problem/dtype.h"
+#include "templates/problem/tiling.h"
+
+namespace mmtune {
+
+bool splits_at_launch(const LaunchPlan& plan) {
+  return std::any_of(plan.constants.begin(), plan.constants.end(),
+                     [](const Constant& each) { return each.name == kSplit; });
+}
+
+std::optional<std::size_t> split_position(const Family& family) {
+  const auto params = family.params();
+  const auto split = std::find_if(params.begin(), params.end(), [](const auto& param) { return param.name == kSplit; });
+  if (split == params.end()) return std::nullopt;
+  return static_cast<std::size_t>(split - params.begin());
+}
+
+void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave) {
+  const std::int64_t blocks = tiles * split;
+  rules.worth(std::has_single_bit(static_cast<unsigned>(split)) || 10 * blocks >= 9 * ceil_div(blocks, wave) * wave,
+              "SPLIT is a power of two, or fills waves with blocks");
+}
+
+Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts) {
+  const std::int64_t sums = parts > 1 ? parts * problem.m * problem.n : 0;
+  return plan.workspace.add("partial sums", sums * traits(problem.precision).accumulator.bytes);
+}
+
+Arg k_tiles_of_part(const Problem& problem, int parts, int bk) {
+  return Arg::number(ceil_div(ceil_div(problem.k, bk), parts));
+}
+
+Extent3 grid_of(std::int64_t blocks, int parts) {
+  if (parts == 1) return {.x = blocks};
+  return {.x = parts, .y = static_cast<int>(std::min<std::int64_t>(blocks / parts, std::numeric_limits<int>::max()))};
+}
+
+void add_reduce_step(LaunchPlan& plan, const Problem& problem, Arg partial, int parts) {
+  if (parts == 1) return;
+  plan.constants.push_back({kSplit, kSplitAtLaunch});
+  LaunchStep step;
+  step.kernel = "reduce";
+  step.grid.x = ceil_div(problem.m * problem.n, kReduceThreads);
+  step.block.x = kReduceThreads;
+  step.args = {Arg::extent(Extent::m),
+               Arg::extent(Extent::n),
+               Arg::scalar(Scalar::alpha),
+               Arg::scalar(Scalar::beta),
+               Arg::operand(Operand::c),
+               Arg::ld(Operand::c),
+               partial,
+               Arg::number(parts)};
+  plan.steps.push_back(std::move(step));
+}
+
+}  // namespace mmtune

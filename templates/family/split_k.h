@@ -1,0 +1,47 @@
+// What the plans of families have in common whose blocks share a tile's k and leave their sums to a second kernel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "templates/family/family.h"
+#include "templates/plan/launch_plan.h"
+
+namespace mmtune {
+
+/// What families call the parameter that says how many blocks share a tile's k.
+inline constexpr std::string_view kSplit = "SPLIT";
+
+/// Its value in the rendered source where the launch says how many, so that one program serves all numbers; see
+/// templates/device/split.cuh.
+inline constexpr int kSplitAtLaunch = 0;
+
+/// Threads of a block of the kernel reduce(), and the results that it makes; rendered as REDUCE_THREADS.
+inline constexpr int kReduceThreads = 256;
+
+/// Whether the launch says how many blocks share a tile's k, so that the program serves all numbers.
+bool splits_at_launch(const LaunchPlan& plan);
+
+/// Where SPLIT stands among a family's parameters; nothing if it has none.
+std::optional<std::size_t> split_position(const Family& family);
+
+/// The k of each of so many tiles is worth sharing among a power of two of blocks, one of which is never far from the
+/// best, and among another number where these leave at most a tenth of the places free that their waves have.
+void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave);
+
+/// Appends the slice for the partial sums [parts][m][n], which is empty where nothing is split.
+Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts);
+
+/// What gemm gets to know of the parts: how many stages of `bk` steps along k each has.
+Arg k_tiles_of_part(const Problem& problem, int parts, int bk);
+
+/// Of blocks that have one of so many parts of a tile each, whose sums a step adds; see templates/device/split.cuh.
+Extent3 grid_of(std::int64_t blocks, int parts);
+
+/// Appends the step that adds more than one part: reduce(m, n, alpha, beta, C, ldc, partial, parts), see
+/// templates/device/reduce.cuh. Their number is not rendered.
+void add_reduce_step(LaunchPlan& plan, const Problem& problem, Arg partial, int parts);
+
+}  // namespace mmtune

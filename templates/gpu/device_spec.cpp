@@ -1,0 +1,56 @@
+#include "templates/gpu/device_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "templates/gpu/architectures.h"
+
+namespace mmtune {
+
+namespace {
+
+/// Products that GeForce GPUs' tensor cores add to fp32 sums at half rate.
+bool sums_in_fp32(Unit unit) {
+  return unit == Unit::tensor_tf32 || unit == Unit::tensor_fp16 || unit == Unit::tensor_bf16 ||
+         unit == Unit::tensor_fp8;
+}
+
+}  // namespace
+
+int fma_per_clock_per_sm(const DeviceSpec& device, Unit unit) {
+  const int rate = nearest_architecture(compute_capability(device)).rates[static_cast<std::size_t>(unit)];
+  const bool halved = sums_in_fp32(unit) && device.name.find("GeForce") != std::string::npos;
+  return halved ? rate / 2 : rate;
+}
+
+double warp_fma_per_clock_per_sm(const DeviceSpec& device, Unit unit) {
+  const bool has_faster = compute_capability(device) == 90 && (sums_in_fp32(unit) || unit == Unit::tensor_int8);
+  const double share = !has_faster ? 1 : unit == Unit::tensor_fp8 ? 0.3 : 0.62;
+  return share * fma_per_clock_per_sm(device, unit);
+}
+
+double peak_tflops(const DeviceSpec& device, Unit unit) {
+  return 2.0 * fma_per_clock_per_sm(device, unit) * device.sm_count * device.core_clock_mhz * 1e6 / 1e12;
+}
+
+double peak_tflops(const DeviceSpec& device, Precision precision) {
+  const Unit unit = traits(precision).unit;
+  return peak_tflops(device, fma_per_clock_per_sm(device, unit) > 0 ? unit : core_unit(precision));
+}
+
+CompileTarget compile_target(const DeviceSpec& device, const std::vector<int>& supported) {
+  const int wanted = compute_capability(device);
+  CompileTarget target;
+  for (const int cc : supported) {
+    if (cc / 10 == device.cc_major && cc <= wanted) target.compute_capability = cc;
+  }
+  if (target.compute_capability == 0 && !supported.empty()) {
+    target.compute_capability = *std::min_element(supported.begin(), supported.end());
+  }
+  target.exact = target.compute_capability == wanted;
+  target.name = fmt::format("sm_{}{}", target.compute_capability, target.compute_capability >= 90 ? "a" : "");
+  return target;
+}
+
+}  // namespace mmtune

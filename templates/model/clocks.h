@@ -1,0 +1,71 @@
+// Sums of clocks by what they go to, of which some overlap: what templates/model/cost.cpp makes a time of.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+#include "templates/model/cost.h"
+
+namespace mmtune {
+
+/// What one iteration of the blocks on an SM needs of each resource, in clocks.
+struct IterationClocks {
+  double multiply_adds = 0, instructions = 0, idle = 0;  ///< of the schedulers, one after the other
+  double shared_memory = 0, l2 = 0, memory = 0, latency = 0;
+
+  double schedulers() const { return multiply_adds + instructions + idle; }
+};
+
+inline double cube(double x) { return x * x * x; }
+
+/// A norm of what resources need that overlap lies between the sum and the largest alone: the third.
+inline double sum_of_cubes(const IterationClocks& d) {
+  return cube(d.schedulers()) + cube(d.shared_memory) + cube(d.l2) + cube(d.memory) + cube(d.latency);
+}
+
+/// Clocks by what they go to.
+class Clocks {
+ public:
+  void add(Bottleneck to, double clocks) { by_[static_cast<std::size_t>(to)] += clocks; }
+
+  /// So many iterations. Each resource has a share of the norm.
+  void add(const IterationClocks& d, double iterations) {
+    const double cubes = sum_of_cubes(d);
+    const double per_cube = iterations * std::cbrt(cubes) / cubes;
+    const double issued = per_cube * cube(d.schedulers()) / d.schedulers();
+    add(Bottleneck::arithmetic, issued * d.multiply_adds);
+    add(Bottleneck::instructions, issued * d.instructions);
+    add(Bottleneck::idle, issued * d.idle);
+    add(Bottleneck::shared_memory, per_cube * cube(d.shared_memory));
+    add(Bottleneck::l2, per_cube * cube(d.l2));
+    add(Bottleneck::memory, per_cube * cube(d.memory));
+    add(Bottleneck::latency, per_cube * cube(d.latency));
+  }
+
+  double sum() const { return std::accumulate(by_.begin(), by_.end(), 0.0); }
+  std::array<double, kBottlenecks> shares() const {
+    auto shares = by_;
+    const double all = sum();
+    for (double& share : shares) share /= all;
+    return shares;
+  }
+
+ private:
+  std::array<double, kBottlenecks> by_{};
+};
+
+/// Their sum alone.
+class SumOfClocks {
+ public:
+  void add(Bottleneck, double clocks) { sum_ += clocks; }
+  void add(const IterationClocks& d, double iterations) { sum_ += iterations * std::cbrt(sum_of_cubes(d)); }
+  double sum() const { return sum_; }
+  static std::array<double, kBottlenecks> shares() { return {}; }
+
+ private:
+  double sum_ = 0;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,304 @@
+// The time of one step along k, BK or tile_k deep, is what the scarcest of five resources needs, softened because they
+// overlap imperfectly; how often it is taken follows from waves of blocks.
+#include "templates/model/cost.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "templates/model/clocks.h"
+#include "templates/model/cost_rates.h"
+#include "templates/problem/dtype.h"
+#include "templates/problem/tiling.h"
+
+namespace mmtune {
+
+namespace {
+
+/// The work of a grid, for so many products.
+struct Grid {
+  double products;
+  double blocks;      ///< of all products
+  double iterations;  ///< of a block: tiles along k
+};
+
+Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
+  const auto tiles = [](std::int64_t extent, double tile, int cluster = 1) {
+    return std::ceil(static_cast<double>(extent) / (tile * cluster)) * cluster;
+  };
+  const double tiles_m = tiles(problem.m, cost.tile_m, cost.cluster_m);
+  const double tiles_n = tiles(problem.n, cost.tile_n, cost.cluster_n);
+  return {.products = products,
+          .blocks = tiles_m * tiles_n * cost.split_k * products,
+          .iterations = tiles(problem.k, static_cast<double>(cost.tile_k) * cost.split_k)};
+}
+
+/// Of a block and an iteration, what L2 delivers in the time that lines take which lie in two.
+double straddling_bytes(const Problem& problem, const PlanCost& cost) {
+  const PrecisionTraits& types = traits(problem.precision);
+  return kStraddle * ((fills_lines(stored_a(problem), types.a.bytes) ? 0 : cost.in_place_a) +
+                      (fills_lines(stored_b(problem), types.b.bytes) ? 0 : cost.in_place_b));
+}
+
+// Bytes of A and B that device memory delivers. The blocks of one wave cover a roughly square patch of C and fetch its
+// two edges once; the next wave finds nothing of them in L2 unless both operands fit. Products have nothing in common.
+double operand_traffic(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, const Grid& grid) {
+  const PrecisionTraits& types = traits(problem.precision);
+  const auto k = static_cast<double>(problem.k);
+  const double unique = static_cast<double>(problem.m * types.a.bytes + problem.n * types.b.bytes) * k;
+  if (unique <= static_cast<double>(device.l2_bytes)) return grid.products * unique;
+  const double resident = static_cast<double>(cost.blocks_per_sm) * device.sm_count;
+  const double blocks = grid.blocks / grid.products;
+  const double patch = std::min(blocks, resident) / cost.split_k * cost.tile_m * cost.tile_n;
+  const double edges = std::ceil(blocks / resident) * std::sqrt(patch) * k * (types.a.bytes + types.b.bytes);
+  return grid.products * std::max(unique, std::min(edges, blocks * grid.iterations * cost.fetched_bytes));
+}
+
+/// How many warps have to be there for one to be ready, of so many for each scheduler: of many one always is.
+double wanted_for_one_ready(double warps) {
+  static constexpr auto kWanted = [] {
+    std::array<double, 32> wanted{};
+    double none_ready = 1;  // probability
+    for (std::size_t i = 1; i < wanted.size(); ++i) {
+      none_ready *= 1 - kReady;
+      wanted[i] = 1 / (1 - none_ready);
+    }
+    return wanted;
+  }();
+  return warps < kWanted.size() ? kWanted[static_cast<std::size_t>(warps)] : 1;
+}
+
+class Model {
+ public:
+  Model(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, double products)
+      : cost_(cost),
+        grid_(grid_of(problem, cost, products)),
+        straddling_bytes_(straddling_bytes(problem, cost)),
+        resident_(cost.blocks_per_sm * cost.sm_count),
+        waves_(grid_.blocks / resident_) {
+    const double fetched = grid_.blocks * grid_.iterations * cost.fetched_bytes;
+    memory_share_ = std::min(1.0, operand_traffic(problem, cost, device, grid_) / std::max(1.0, fetched));
+    latency_ = kL2Latency + memory_share_ * (kMemoryLatency - kL2Latency);
+    if (!streams() && problem.align.c < kStoreAlign) {
+      const double results = static_cast<double>(problem.m) * static_cast<double>(problem.n) * products;
+      unaligned_clocks_ = results * traits(problem.precision).c.bytes / (kUnalignedBytesPerClock * device.sm_count);
+    }
+  }
+
+  double waves() const { return waves_; }
+
+  /// Of the whole grid: full waves, then what is left spread over the SMs.
+  void add_to(auto& clocks) const {
+    const double full = std::floor(waves_);
+    const double rest = grid_.blocks - full * resident_;
+    if (cost_.shares_last_wave) {
+      add_work(clocks, resident_, waves_);
+      add_edges(clocks, resident_, std::ceil(waves_));
+      if (rest > 0) clocks.add(Bottleneck::exchange, hand_over_clocks(rest));
+      return;
+    }
+    const auto add_waves = [&](double blocks, double times) {
+      add_work(clocks, blocks, times);
+      if (!streams()) add_edges(clocks, blocks, times);
+    };
+    if (full > 0) add_waves(resident_, full);
+    if (rest > 0) add_waves(rest, 1);
+    if (streams()) add_streamed_edges(clocks);
+  }
+
+  /// What results take besides: to be stored where rows are not aligned, and in parts, to be added.
+  void add_results_to(auto& clocks) const {
+    const int parts = cost_.adds_parts ? cost_.split_k : 1;
+    clocks.add(Bottleneck::edges, parts * unaligned_clocks_);
+    clocks.add(Bottleneck::exchange, std::max(0, parts - kPartsAtOnce) * kPartClocks);
+  }
+
+ private:
+  // Every block writes the sums of one tile, and reads those of another, through L2. Those that share a tile wait for
+  // each other in turn.
+  double hand_over_clocks(double tiles) const {
+    const double sharers = std::min(resident_ / tiles, grid_.iterations);
+    const double at_once = 2 * (cost_.blocks_per_sm * cost_.result_bytes / kL2BytesPerClockShared + kL2Latency);
+    return at_once + std::max(0.0, sharers - 1) * (2 * kL2Latency + cost_.result_bytes / kL2BytesPerClockShared);
+  }
+
+  /// All iterations of so many waves of that many blocks.
+  void add_work(auto& clocks, double blocks, double waves) const {
+    const double iterations = grid_.iterations * waves;
+    clocks.add(demand(blocks), iterations);
+    if (cost_.meets) clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
+  }
+
+  /// What comes before and after them: the first fetch and the store of C are covered only by other blocks of the SM.
+  void add_edges(auto& clocks, double blocks, double waves) const {
+    const double per_sm = blocks_per_sm(blocks);
+    clocks.add(Bottleneck::edges, waves * (latency_ + blocks * cost_.store_clocks) / per_sm);
+    clocks.add(Bottleneck::exchange, waves * cluster_clocks(per_sm));
+  }
+
+  bool streams() const { return cost_.fetch == Fetch::accelerator; }
+
+  /// Where the accelerator fetches a tile while the one before is multiplied: the first fetch, and the store of the
+  /// last tile, which L2 takes.
+  void add_streamed_edges(auto& clocks) const {
+    const double tiles = std::ceil(waves_);
+    clocks.add(Bottleneck::edges,
+               (cost_.persistent ? 1 : tiles) * latency_ + kL2Latency + cost_.result_bytes / cost_.l2_bytes_per_clock);
+    const bool shares_fetches = cost_.cluster_m * cost_.cluster_n > 1;
+    clocks.add(Bottleneck::exchange, shares_fetches ? kL2Latency : tiles * cluster_clocks(1));
+  }
+
+  double blocks_per_sm(double blocks) const { return std::ceil(blocks / cost_.sm_count); }
+
+  // Blocks of a cluster wait for each other twice and add their sums through each other's shared memory.
+  double cluster_clocks(double per_sm) const {
+    return cost_.cluster == 1 ? 0 : 2 * kL2Latency + per_sm * cost_.result_bytes / kClusterBytesPerClock;
+  }
+
+  /// Of a wave of that many blocks. A scheduler idles where others have a warp more and while none of its own is ready.
+  IterationClocks demand(double blocks) const {
+    const double sms = blocks / cost_.sm_count;
+    const double per_sm = std::ceil(sms);
+    const double warps = per_sm * cost_.block_warps;
+    const double per_scheduler = std::ceil(warps / kSchedulers);
+    const double wanted = per_scheduler * kSchedulers / warps * wanted_for_one_ready(per_scheduler);
+    const double l2_rate = std::min(kL2BytesPerClockAlone, cost_.l2_bytes_per_clock / std::min(1.0, sms));
+    IterationClocks demand;
+    demand.multiply_adds = per_sm * cost_.fma_clocks;
+    const double issued = per_sm * cost_.issue_clocks;
+    demand.instructions = issued - demand.multiply_adds;
+    demand.idle = issued * (wanted - 1);
+    demand.shared_memory = per_sm * cost_.smem_clocks;
+    // What the accelerator sends to several SMs arrives at each of them.
+    demand.l2 = per_sm * ((streams() ? cost_.operand_bytes : cost_.fetched_bytes) + straddling_bytes_) / l2_rate;
+    demand.memory = blocks * memory_share_ * cost_.fetch_clocks + stored_meanwhile(blocks, per_sm);
+    if (streams()) add_put(demand);
+    demand.latency = std::max(cost_.load_latency, exposed_latency(demand.schedulers() / per_sm));
+    return demand;
+  }
+
+  // The store of C, of an iteration: of all tiles but a block's last, or where no block takes another tile, of those
+  // that other blocks of the SM cover. Through registers none is (fitted so).
+  double stored_meanwhile(double blocks, double per_sm) const {
+    if (cost_.fetch == Fetch::loads) return 0;
+    const double share = 1 - 1 / (streams() ? std::ceil(waves_) : per_sm);
+    return blocks * cost_.store_clocks * share / std::max(1.0, grid_.iterations);
+  }
+
+  // A tile's results pass through shared memory, and nothing is multiplied meanwhile unless another consumer does.
+  void add_put(IterationClocks& demand) const {
+    const double put = 2 * cost_.result_bytes / kSmemBytesPerClock;
+    const double waited = cost_.hides_stores ? 0 : put + kL2Latency;
+    demand.idle += waited / std::max(1.0, grid_.iterations);
+    demand.shared_memory += std::max(put, waited) / std::max(1.0, grid_.iterations);
+  }
+
+  // With so many iterations in flight a fetch has that many iterations' time; without any, a block waits, then
+  // computes.
+  double exposed_latency(double block_clocks) const {
+    const double ahead = cost_.iterations_ahead;
+    return (latency_ + block_clocks * std::max(0.0, 1 - ahead)) / std::max(1.0, ahead);
+  }
+
+  const PlanCost& cost_;
+  Grid grid_;
+  double straddling_bytes_;
+  double resident_;  // blocks of a full wave
+  double waves_;
+  double memory_share_ = 0;      // of fetched bytes, that come from device memory
+  double latency_ = 0;           // of a fetch
+  double unaligned_clocks_ = 0;  // of the results, or of a part of them
+};
+
+/// What one launch computes of so many products.
+double products_at_once(const PlanCost& cost, std::int64_t products) {
+  return cost.batches ? static_cast<double>(products) : 1;
+}
+
+/// Of all steps.
+double launch_us(const PlanCost& cost) {
+  const FetchRates& rates = rates_of(cost.fetch);
+  return rates.launch_us + kNextLaunchUs * (cost.steps - 1) + (cost.copies_first ? rates.copy_us : 0);
+}
+
+/// Of a launch of a kernel that fits the device.
+template <class Sum>
+Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+              double products) {
+  // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
+  const double workspace = static_cast<double>(workspace_bytes - cost.kept_bytes) * products;
+  double rate = memory_bytes_per_clock(device);
+  if (workspace <= static_cast<double>(device.l2_bytes))
+    rate = std::max(rate, kL2BytesPerClockShared * device.sm_count);
+  if (cost.copies_first) rate = std::min(rate, rates_of(cost.fetch).copy_bytes_per_clock * device.sm_count);
+  Sum clocks;
+  model.add_to(clocks);
+  model.add_results_to(clocks);
+  clocks.add(Bottleneck::workspace, 2 * workspace / rate);
+  clocks.add(Bottleneck::launch, launch_us(cost) * device.core_clock_mhz);
+  return clocks;
+}
+
+template <class Sum>
+Prediction predict_by(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes,
+                      const DeviceSpec& device, std::int64_t products) {
+  if (problem.m == 0 || problem.n == 0) return {};
+  if (cost.blocks_per_sm == 0) return {.time_us = std::numeric_limits<double>::infinity()};
+  const double at_once = products_at_once(cost, products);
+  const Model model(problem, cost, device, at_once);
+  const auto clocks = clocks_of<Sum>(model, cost, workspace_bytes, device, at_once);
+  const double launches = static_cast<double>(products) / at_once;
+  return {
+      .time_us = launches * clocks.sum() / device.core_clock_mhz, .waves = model.waves(), .shares = clocks.shares()};
+}
+
+}  // namespace
+
+std::string_view to_string(Bottleneck bottleneck) {
+  constexpr std::array<std::string_view, kBottlenecks> kNames{
+      "arithmetic", "instructions", "idle",  "shared memory", "L2",        "memory",
+      "latency",    "barriers",     "edges", "exchange",      "workspace", "launch"};
+  return kNames[static_cast<std::size_t>(bottleneck)];
+}
+
+Bottleneck Prediction::bottleneck() const {
+  return static_cast<Bottleneck>(std::max_element(shares.begin(), shares.end()) - shares.begin());
+}
+
+Problem with_depth(Problem problem) {
+  problem.k = std::max<std::int64_t>(1, problem.k);
+  return problem;
+}
+
+Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device) {
+  return {flops(problem) / peak_tflops * 1e-6, minimal_bytes(problem) / device.memory_bandwidth_gb_s * 1e-3};
+}
+
+Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+                   std::int64_t products) {
+  return predict_by<Clocks>(problem, cost, workspace_bytes, device, products);
+}
+
+double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+                  std::int64_t products) {
+  return predict_by<SumOfClocks>(problem, cost, workspace_bytes, device, products).time_us;
+}
+
+// Blocks of a wave need no less than their share of the issue slots of all SMs, and a norm is no less than any of what
+// it is made of.
+double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products) {
+  if (cost.blocks_per_sm == 0) return std::numeric_limits<double>::infinity();
+  const double at_once = products_at_once(cost, products);
+  const Grid grid = grid_of(problem, cost, at_once);
+  const double clocks = grid.blocks * grid.iterations * cost.issue_clocks / cost.sm_count;
+  return static_cast<double>(products) / at_once * (clocks / device.core_clock_mhz + launch_us(cost));
+}
+
+Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread,
+                   std::int64_t products) {
+  return predict(problem, cost_of(problem, plan, device, registers_per_thread), plan.workspace.bytes(), device,
+                 products);
+}
+
+}  // namespace mmtune

@@ -1,0 +1,115 @@
+// The analytic model: a predicted time from a launch plan and a GPU's limits. It ranks candidates before they are
+// compiled, serves sizes that were never tuned and GPUs that are not there. Predicted, and called so wherever it shows.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "templates/gpu/device_spec.h"
+#include "templates/plan/launch_plan.h"
+#include "templates/problem/problem.h"
+
+namespace mmtune {
+
+/// What time goes to.
+enum class Bottleneck {
+  arithmetic,     ///< multiply-adds at the full rate
+  instructions,   ///< everything else that the main loop issues
+  idle,           ///< schedulers without a warp, or without one that is ready
+  shared_memory,  ///< its bandwidth
+  l2,             ///< its bandwidth
+  memory,         ///< the bandwidth of device memory
+  latency,        ///< waiting for a fetch or for the step before
+  barriers,       ///< between two tiles along k
+  edges,          ///< the first fetch of a block and the store of its results
+  exchange,       ///< sums that blocks hand to each other
+  workspace,      ///< what one kernel writes for the next
+  launch,
+};
+inline constexpr std::size_t kBottlenecks = 12;
+
+std::string_view to_string(Bottleneck bottleneck);
+
+/// The same problem, or where k is 0, with a k of 1: the model needs a loop to time.
+Problem with_depth(Problem problem);
+
+struct Prediction {
+  double time_us = 0;
+  double waves = 0;  ///< how many times the GPU is filled with blocks; the last one may be partial
+  std::array<double, kBottlenecks> shares{};  ///< of the time, by Bottleneck; zeros where the time is 0 or infinite
+
+  Bottleneck bottleneck() const;  ///< the largest share
+};
+
+/// What no kernel can be faster than: the operations at a unit's peak, and the operands and C moved once each at the
+/// bandwidth of device memory. Infinite where the rate is 0.
+struct Floors {
+  double arithmetic_us = 0;
+  double memory_us = 0;
+};
+
+Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device);
+
+/// What of a plan decides its time on a device, and does not depend on the extents. Equal ones take equal times.
+struct PlanCost {
+  Fetch fetch = Fetch::loads;
+  bool batches = true;                                                      ///< one launch computes several products
+  bool persistent = false, hides_stores = false, shares_last_wave = false;  ///< see WorkEstimate
+  int tile_m = 1, tile_n = 1, tile_k = 1, split_k = 1, cluster_m = 1, cluster_n = 1;  ///< likewise
+  std::int64_t kept_bytes = 0;                                                        ///< likewise
+  bool copies_first = false;                                                          ///< likewise
+  bool meets = true;        ///< threads of a block wait for each other after every iteration
+  bool adds_parts = false;  ///< a step adds the sums of the blocks that share a tile's k
+  int steps = 1;
+  int cluster = 1;        ///< blocks
+  int blocks_per_sm = 0;  ///< 0: none fits, or the device lacks the unit
+  double block_warps = 1;
+
+  // Of a block and one step of tile_k along k, an iteration.
+  double fetched_bytes = 0;
+  double in_place_a = 0, in_place_b = 0;  ///< of these, see WorkEstimate
+  double operand_bytes = 0;               ///< of A and B that are multiplied, whichever block fetched them
+  double iterations_ahead = 0;            ///< that are fetched meanwhile
+  // The same in clocks of an SM,
+  double fma_clocks = 0;    ///< of multiply-adds, padding included, at the full rate,
+  double issue_clocks = 0;  ///< and of all that is issued
+  double smem_clocks = 0;   ///< of shared memory
+  double load_latency = 0;  ///< of reading operands from there
+  double fetch_clocks = 0;  ///< of device memory for all that is fetched, as if L2 had nothing of it
+
+  // Of a block's tile of C.
+  double result_bytes = 0;
+  double store_clocks = 0;  ///< of device memory
+
+  // Of the device, as this kernel uses it.
+  double sm_count = 0;            ///< that whole clusters occupy
+  double l2_bytes_per_clock = 0;  ///< of an SM while all load
+
+  friend bool operator==(const PlanCost&, const PlanCost&) = default;
+};
+
+/// Registers as for predict().
+PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread);
+
+/// For the extents of a problem that differs from the plan's in nothing else. `workspace_bytes` are all that a plan for
+/// these extents has. `products` of the problem are computed by one launch, and the time is that of all.
+Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+                   std::int64_t products = 1);
+
+/// Its time alone, which takes half as long to work out.
+double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
+                  std::int64_t products = 1);
+
+/// No more than predict_us() says, in a tenth of the time: all that is issued, at the full rate of all SMs.
+double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, std::int64_t products = 1);
+
+/// Registers and the occupancy that follows are the compiler's where they are known, else (registers_per_thread = 0)
+/// plan.work.registers. The time is infinite where a block does not fit the device or the device lacks the unit that
+/// the kernel uses, and 0 for an empty C. A program that cannot be one for a batch, see why_unbatched(), is launched
+/// once for each of the products.
+Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread,
+                   std::int64_t products = 1);
+
+}  // namespace mmtune

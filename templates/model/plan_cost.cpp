@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <cmath>
+
+#include "templates/family/split_k.h"
+#include "templates/gpu/occupancy.h"
+#include "templates/model/cost.h"
+#include "templates/model/cost_rates.h"
+#include "templates/problem/dtype.h"
+
+namespace mmtune {
+
+namespace {
+
+/// What an iteration costs.
+void add_iteration(PlanCost& cost, const Problem& problem, const WorkEstimate& work, const DeviceSpec& device) {
+  const PrecisionTraits& types = traits(problem.precision);
+  const Unit unit = work.unit.value_or(core_unit(problem.precision));
+  const double rate = work.by_warps ? warp_fma_per_clock_per_sm(device, unit) : fma_per_clock_per_sm(device, unit);
+  // Kepler's schedulers issue two instructions a clock.
+  const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
+  const double fma = static_cast<double>(work.tile_m) * work.tile_n * work.tile_k;
+  cost.fetched_bytes = work.bytes_per_k * work.tile_k;
+  cost.in_place_a = work.in_place_a * work.tile_k;
+  cost.in_place_b = work.in_place_b * work.tile_k;
+  cost.operand_bytes = static_cast<double>(work.tile_k) * (work.tile_m * types.a.bytes + work.tile_n * types.b.bytes);
+  cost.iterations_ahead =
+      work.bytes_in_flight / (work.fetch == Fetch::accelerator ? cost.operand_bytes : cost.fetched_bytes);
+  cost.fma_clocks = fma / rate;
+  cost.issue_clocks = fma * std::max(1 / rate, work.issue_slots_per_fma / issue);
+  cost.smem_clocks = fma * work.smem_bytes_per_fma / kSmemBytesPerClock;
+  cost.load_latency = work.tile_k * kSmemLatency / work.k_lanes;
+  const FetchRates& rates = rates_of(work.fetch);
+  cost.fetch_clocks = cost.fetched_bytes / memory_bytes_per_clock(device) / rates.read_share;
+  const int result_bytes = work.split_k > 1 ? types.accumulator.bytes : types.c.bytes;
+  cost.result_bytes = static_cast<double>(work.tile_m) * work.tile_n * result_bytes;
+  cost.store_clocks = cost.result_bytes / memory_bytes_per_clock(device) / rates.store_share;
+  cost.l2_bytes_per_clock = rates.l2_bytes_per_clock;
+  if (!(rate > 0)) cost.blocks_per_sm = 0;
+}
+
+}  // namespace
+
+PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread) {
+  const WorkEstimate& work = plan.work;
+  const LaunchStep& step = main_step(plan);
+  const auto threads = static_cast<int>(block_threads(step));
+  const Occupancy fit =
+      occupancy(device, {.threads = threads,
+                         .registers = registers_per_thread > 0 ? registers_per_thread : work.registers,
+                         .smem_bytes = step.smem_bytes});
+  const auto cluster = static_cast<int>(cluster_blocks(step));
+  const int clustered_sms = kGpcSms / cluster * cluster;  // of a GPC, what whole clusters occupy
+  PlanCost cost{.fetch = work.fetch,
+                .batches = why_unbatched(plan).empty(),
+                .persistent = work.persistent,
+                .hides_stores = work.hides_stores,
+                .shares_last_wave = work.shares_last_wave,
+                .tile_m = work.tile_m,
+                .tile_n = work.tile_n,
+                .tile_k = work.tile_k,
+                .split_k = work.split_k,
+                .cluster_m = work.cluster_m,
+                .cluster_n = work.cluster_n,
+                .kept_bytes = work.kept_bytes,
+                .copies_first = work.copies_first,
+                .meets = work.meets && work.fetch != Fetch::accelerator,
+                .adds_parts = splits_at_launch(plan),
+                .steps = static_cast<int>(plan.steps.size()),
+                .cluster = cluster,
+                .blocks_per_sm = fit.blocks_per_sm,
+                .block_warps = std::ceil(static_cast<double>(threads) / device.warp_size),
+                .sm_count = static_cast<double>(device.sm_count) * clustered_sms / kGpcSms};
+  add_iteration(cost, problem, work, device);
+  return cost;
+}
+
+}  // namespace mmtune

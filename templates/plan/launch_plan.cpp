@@ -1,0 +1,63 @@
+#include "templates/plan/launch_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mmtune {
+
+namespace {
+
+std::int64_t product(const Extent3& extent) { return extent.x * extent.y * extent.z; }
+
+}  // namespace
+
+Arg LaunchPlan::add_map(TensorMapSpec map) {
+  maps.push_back(std::move(map));
+  return Arg::map(maps.size() - 1);
+}
+
+const LaunchStep& main_step(const LaunchPlan& plan) {
+  const auto found = std::find_if(plan.steps.begin(), plan.steps.end(),
+                                  [](const LaunchStep& step) { return step.kernel.starts_with("gemm"); });
+  return found == plan.steps.end() ? plan.steps.front() : *found;
+}
+
+void overlap_steps(LaunchPlan& plan, const DeviceSpec& device) {
+  if (compute_capability(device) < 90) return;
+  for (LaunchStep& step : plan.steps) step.overlaps_previous = true;
+}
+
+bool launches_alike(const LaunchPlan& x, const LaunchPlan& y) {
+  return x.steps == y.steps && x.workspace == y.workspace && x.maps == y.maps;
+}
+
+std::string_view why_unbatched(const LaunchPlan& plan) {
+  for (const LaunchStep& step : plan.steps) {
+    if (step.resident) return "its blocks wait for each other";
+    if (step.grid.z > 1) return "its grid has layers of its own";
+  }
+  const auto is_of_matrices = [](const TensorMapSpec& map) { return map.dimensions.size() == 2; };
+  if (!std::all_of(plan.maps.begin(), plan.maps.end(), is_of_matrices)) return "its tensor maps are of no matrices";
+  return "";
+}
+
+std::int64_t block_threads(const LaunchStep& step) { return product(step.block); }
+
+std::int64_t cluster_blocks(const LaunchStep& step) { return product(step.cluster); }
+
+std::vector<Arg> blas_arguments(const MatrixArgs& a, const MatrixArgs& b) {
+  const MatrixArgs c = stored(Operand::c);
+  return {Arg::extent(Extent::m),
+          Arg::extent(Extent::n),
+          Arg::extent(Extent::k),
+          Arg::scalar(Scalar::alpha),
+          a.address,
+          a.ld,
+          b.address,
+          b.ld,
+          Arg::scalar(Scalar::beta),
+          c.address,
+          c.ld};
+}
+
+}  // namespace mmtune

@@ -1,0 +1,154 @@
+// How a configuration is launched for one problem, as plain data: runtime/gpu/launch.cpp turns it into driver calls, so
+// a family needs no CUDA header, and tests read it like a table.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "templates/gpu/device_spec.h"
+#include "templates/plan/arg.h"
+#include "templates/plan/tensor_map.h"
+#include "templates/plan/workspace_layout.h"
+#include "templates/problem/problem.h"
+
+namespace mmtune {
+
+/// A constant of the rendered source: an int or a bool.
+struct Constant {
+  std::string_view name;  ///< a literal
+  std::int64_t value = 0;
+  bool is_bool = false;
+
+  Constant(std::string_view named, std::int64_t number) : name(named), value(number) {}
+  template <std::same_as<bool> Bool>
+  Constant(std::string_view named, Bool holds) : name(named), value(holds), is_bool(true) {}
+};
+
+/// Blocks or threads per dimension.
+struct Extent3 {
+  std::int64_t x = 1;
+  int y = 1;
+  int z = 1;
+
+  friend bool operator==(const Extent3&, const Extent3&) = default;
+};
+
+/// One kernel launch. Block size and shared memory depend on the configuration alone, never on the extents. The source
+/// gets those of the main step as THREADS and SMEM_BYTES; another step's, if its kernel wants to know them, are
+/// constants of the plan that start with its kernel's name: PACK_THREADS, PACK_SMEM_BYTES.
+struct LaunchStep {
+  std::string kernel = "gemm";  ///< extern "C" name in the rendered source
+  Extent3 grid = {};            ///< blocks
+  Extent3 block = {};           ///< threads
+  Extent3 cluster = {};         ///< blocks that form a cluster; divides the grid
+  int smem_bytes = 0;           ///< dynamic shared memory
+  bool resident = false;        ///< blocks wait for each other: all must fit the GPU at once, or the launch fails
+  /// Blocks take work in turn until nothing is left, so that any smaller number along x does the same. No more clusters
+  /// are launched then than the GPU holds at once, which only its driver knows: how many multiprocessors may form a
+  /// cluster differs from part to part of a chip. One cluster more would begin when all others have ended.
+  bool takes_turns = false;
+  /// May start before the step before it has finished, or before what precedes the call on the stream has, since its
+  /// kernel waits (templates/device/dependent.cuh).
+  bool overlaps_previous = false;
+  std::vector<Arg> args = {};  ///< in the kernel's order
+
+  friend bool operator==(const LaunchStep&, const LaunchStep&) = default;
+};
+
+/// How A and B come to a block.
+enum class Fetch {
+  loads,        ///< through registers, or by copies of a few bytes a thread
+  copies,       ///< by asynchronous copies of 16 bytes a thread
+  accelerator,  ///< by the tensor memory accelerator, while tensor cores multiply what came before
+};
+inline constexpr std::size_t kFetches = 3;
+
+/// What a configuration costs, as far as it can be told without running it; templates/model/cost.h makes a time of it.
+struct WorkEstimate {
+  std::optional<Unit> unit;        ///< what multiplies; by default core_unit() of the precision
+  bool by_warps = false;           ///< its instructions are a warp's: see warp_fma_per_clock_per_sm()
+  double issue_slots_per_fma = 1;  ///< instructions a thread issues per multiply-add; below 1 only on tensor cores
+  double bytes_per_k = 0;          ///< bytes one block fetches from L2 or memory for one step along k
+  double in_place_a = 0;           ///< of these, what is fetched line by line of A's own rows, wherever they begin
+  double in_place_b = 0;           ///< likewise
+  double smem_bytes_per_fma = 0;   ///< shared memory traffic of one multiply-add
+  int tile_m = 1;                  ///< rows of C per block
+  int tile_n = 1;                  ///< columns of C per block
+  int tile_k = 1;                  ///< steps along k that a block fetches at once
+  int split_k = 1;                 ///< blocks that share one tile of C
+  bool meets = true;               ///< a block's threads wait for each other after every tile_k steps
+  bool persistent = false;         ///< at most as many blocks as the GPU holds take tiles in turn
+  bool hides_stores = false;       ///< a tile is stored while the block multiplies the next
+  bool shares_last_wave = false;   ///< all resident blocks share the tiles that do not fill a last wave
+  std::int64_t kept_bytes = 0;     ///< of the workspace, that blocks use again and again and L2 keeps
+  bool copies_first = false;       ///< a step copies operands to the workspace
+  /// Steps along k of one result that are taken at once: by threads that share them, or by one instruction.
+  int k_lanes = 1;
+  Fetch fetch = Fetch::loads;
+  int cluster_m = 1;        ///< tiles along m whose blocks fetch for each other, a cluster; other clusters add sums
+  int cluster_n = 1;        ///< likewise
+  int registers = 32;       ///< expected registers per thread, before the compiler has spoken
+  int bytes_in_flight = 0;  ///< per block, while it computes: what hides the latency of memory
+};
+
+struct LaunchPlan {
+  /// Rendered beside the parameters: what host and kernel must agree on. One that has a parameter's name is rendered
+  /// instead of the parameter, whose value then comes with the launch: configurations that differ in it share a
+  /// program.
+  std::vector<Constant> constants;
+  std::vector<LaunchStep> steps;  ///< in stream order
+  WorkspaceLayout workspace;
+  std::vector<TensorMapSpec> maps;
+  Alignment needs{1, 1, 1};   ///< what the operands' alignment must satisfy
+  bool deterministic = true;  ///< the same call gives the same bits
+  bool may_spill = true;      ///< false: a program whose registers spill is not worth a launch
+  WorkEstimate work;
+
+  /// Appends a tensor map and returns the argument that names it.
+  Arg add_map(TensorMapSpec map);
+};
+
+/// The step that multiplies: the first whose kernel's name starts with "gemm", else the first. The plan must have a
+/// step.
+const LaunchStep& main_step(const LaunchPlan& plan);
+
+/// Lets every step overlap the one before it, and the first what precedes the call on the stream, on GPUs that can (PTX
+/// ISA: griddepcontrol needs sm_90). For plans whose kernels all keep to what templates/device/dependent.cuh asks.
+void overlap_steps(LaunchPlan& plan, const DeviceSpec& device);
+
+/// Whether the same machine code does the same work under both plans: constants are in the code, and estimates change
+/// nothing.
+bool launches_alike(const LaunchPlan& x, const LaunchPlan& y);
+
+/// What keeps the plan's program from being rendered for a batch (Fusion::batched), as "its blocks wait for each
+/// other"; empty if nothing does.
+std::string_view why_unbatched(const LaunchPlan& plan);
+
+/// Threads of one block.
+std::int64_t block_threads(const LaunchStep& step);
+
+/// Blocks of one cluster.
+std::int64_t cluster_blocks(const LaunchStep& step);
+
+/// A matrix that a kernel reads: an operand, or a copy of one in the workspace.
+struct MatrixArgs {
+  Arg address;
+  Arg ld;
+};
+constexpr MatrixArgs stored(Operand operand) { return {Arg::operand(operand), Arg::ld(operand)}; }
+
+/// The arguments of a kernel that takes everything a BLAS gemm takes:
+/// gemm(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc).
+std::vector<Arg> blas_arguments(const MatrixArgs& a = stored(Operand::a), const MatrixArgs& b = stored(Operand::b));
+
+/// The first thing in a plan that no launch could make sense of, as "step gemm: argument 11: slice 3 of 2": what names
+/// nothing, a tensor map beyond the accelerator's limits, a constant that says otherwise than its step. Empty for a
+/// good plan. What depends on the device is left to check_common_limits.
+std::string plan_fault(const LaunchPlan& plan);
+
+}  // namespace mmtune

@@ -1,0 +1,41 @@
+// How the memory is divided that the steps of a plan share besides the operands.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "templates/plan/arg.h"
+
+namespace mmtune {
+
+struct WorkspaceSlice {
+  std::string_view name;  ///< a literal, for messages
+  std::int64_t bytes = 0;
+  std::int64_t alignment = 1;     ///< bytes, a power of two
+  std::int64_t offset_bytes = 0;  ///< from the start of the workspace
+
+  friend bool operator==(const WorkspaceSlice&, const WorkspaceSlice&) = default;
+};
+
+/// Named slices, one behind the other; kernels get the addresses of those that their steps name. This is the one place
+/// that knows offsets.
+class WorkspaceLayout {
+ public:
+  static constexpr std::int64_t kAlignment = 256;  ///< of the workspace's address, and the most a slice may ask for
+
+  /// Appends a slice and returns the argument that names it. It may be empty: then it takes no place and has no
+  /// address.
+  Arg add(std::string_view name, std::int64_t bytes, std::int64_t alignment = kAlignment);
+
+  const std::vector<WorkspaceSlice>& slices() const { return slices_; }
+  std::int64_t bytes() const { return bytes_; }
+
+  friend bool operator==(const WorkspaceLayout&, const WorkspaceLayout&) = default;
+
+ private:
+  std::vector<WorkspaceSlice> slices_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace mmtune

@@ -1,0 +1,52 @@
+// Arithmetic that the plans of several families share.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "templates/problem/dtype.h"
+#include "templates/problem/problem.h"
+
+namespace mmtune {
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Tiles of tile_m x tile_n elements that cover C.
+constexpr std::int64_t tiles_of_c(const Problem& problem, int tile_m, int tile_n) {
+  return ceil_div(problem.m, tile_m) * ceil_div(problem.n, tile_n);
+}
+
+inline constexpr int kMemoryLine = 128;  ///< bytes that L2 delivers at once
+
+/// Whether a row of the operand is a whole number of lines, so that no line of a tile straddles two of global memory.
+constexpr bool fills_lines(const StoredShape& shape, int element_bytes) {
+  return shape.columns * element_bytes % kMemoryLine == 0;
+}
+
+/// Bytes of A and B that a block fetches for one step along k, if its L1 cache or shared memory serves all reuse: an
+/// operand that is contiguous along k uses every byte of its 32-byte sectors in later steps, the other may not.
+inline double fetched_bytes_per_k(const Problem& problem, int tile_m, int tile_n) {
+  constexpr int kSectorBytes = 32;
+  const PrecisionTraits& types = traits(problem.precision);
+  const int a = tile_m * types.a.bytes;
+  const int b = tile_n * types.b.bytes;
+  return (transposes_a(problem.layout) ? std::max(kSectorBytes, a) : a) +
+         (transposes_b(problem.layout) ? b : std::max(kSectorBytes, b));
+}
+
+/// Whether A and B are stored as the accumulator's bits, and can be copied to where a kernel multiplies them.
+inline bool multiplied_as_stored(const Problem& problem) {
+  const PrecisionTraits& types = traits(problem.precision);
+  return same_bits(types.a, types.accumulator) && same_bits(types.b, types.accumulator);
+}
+
+/// Instructions that turn an element into an arithmetic type: 16-bit formats are widened.
+inline int widening_slots(const Problem& problem) { return multiplied_as_stored(problem) ? 0 : 1; }
+
+/// Bytes of shared memory that reading one element of A or B takes: banks have four.
+inline int bank_bytes(const FormatTraits& format) { return std::max(4, format.bytes); }
+
+/// 32-bit registers of one accumulator.
+inline int accumulator_registers(const Problem& problem) { return traits(problem.precision).accumulator.bytes / 4; }
+
+}  // namespace mmtune

@@ -1,0 +1,85 @@
+// How the families of tensor cores lay out their tiles.
+#include <gtest/gtest.h>
+
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "tests/templates/family/settings.h"
+
+namespace mmtune::test {
+namespace {
+
+const TensorMapSpec& map_named(const LaunchPlan& plan, std::string_view name) {
+  for (const TensorMapSpec& map : plan.maps) {
+    if (map.name == name) return map;
+  }
+  throw std::out_of_range(std::string(name));
+}
+
+LaunchPlan plan_of(std::string_view family, const Problem& problem, std::string_view settings) {
+  const Family& of = family_named(family);
+  const Config config = of.with_defaults(of.parse(settings), problem);
+  EXPECT_EQ(of.broken_rule(problem, config, catalog_gpu("h200")), "") << settings;
+  return of.plan(problem, config, catalog_gpu("h200"));
+}
+
+constexpr std::string_view kNarrow = "BM=64 BN=32 CONSUMERS=1 SWAP=0 GROUP=1";
+
+TEST(Wgmma, NarrowTilesAreContiguousInNarrowLines) {
+  const LaunchPlan across = plan_of("wgmma", packed_problem(Precision::bf16, Layout::nn, 64, 4096, 4096), kNarrow);
+  const TensorMapSpec& b = map_named(across, "B");
+  EXPECT_EQ(b.swizzle_bytes, 64);
+  EXPECT_EQ(b.dimensions[0].box, 32);  // columns of C
+  EXPECT_EQ(b.dimensions[1].box, 64);  // steps along k
+  EXPECT_EQ(map_named(across, "A").swizzle_bytes, 128);
+  EXPECT_EQ(map_named(across, "C").swizzle_bytes, 64);
+  EXPECT_EQ(map_named(across, "C").dimensions[0].box, 32);
+
+  const LaunchPlan along = plan_of("wgmma", packed_problem(Precision::bf16, Layout::nt, 64, 4096, 4096), kNarrow);
+  EXPECT_EQ(map_named(along, "B").swizzle_bytes, 128);
+  EXPECT_EQ(map_named(along, "B").dimensions[0].box, 64);
+  EXPECT_EQ(map_named(along, "B").dimensions[1].box, 32);
+}
+
+TEST(Wgmma, ALineThatNoSwizzleHasIsNoTile) {
+  const Family& wgmma = family_named("wgmma");
+  const auto broken = [&](Layout layout, std::string_view settings) {
+    const Problem problem = packed_problem(Precision::bf16, layout, 4096, 4096, 4096);
+    return wgmma.broken_rule(problem, wgmma.with_defaults(wgmma.parse(settings), problem), catalog_gpu("h200"));
+  };
+  constexpr std::string_view kLineOf96Bytes = "BM=48 BN=64 CONSUMERS=1 SWAP=1";
+  EXPECT_EQ(broken(Layout::tn, kLineOf96Bytes), "lines along m are whole");
+  EXPECT_EQ(broken(Layout::nn, kLineOf96Bytes), "");
+  EXPECT_EQ(broken(Layout::tn, "BM=32 BN=64 CONSUMERS=1 SWAP=1"), "");
+}
+
+TEST(Wgmma, FetchesWidelyWhereRowsAreAlignedToThat) {
+  const auto fetched = [](std::int64_t k) {
+    return map_named(plan_of("wgmma", packed_problem(Precision::bf16, Layout::nn, 1024, 1024, k), ""), "A")
+        .l2_promotion_bytes;
+  };
+  EXPECT_EQ(fetched(1024), 256);
+  EXPECT_EQ(fetched(1000), 128);
+  EXPECT_EQ(fetched(1088), 128);  // rows of 2176 bytes, 8.5 times 256
+}
+
+TEST(Wgmma, BlocksThatWaitFindRoomBesideItsOwn) {
+  const Problem deep = packed_problem(Precision::bf16, Layout::nn, 256, 256, 16384);
+  const LaunchPlan plan = plan_of("wgmma", deep, "BM=64 BN=64 CONSUMERS=1 SPLIT=8 GROUP=1");
+  ASSERT_EQ(plan.steps.size(), 2U);
+  const DeviceSpec& device = catalog_gpu("h200");
+  EXPECT_GE(device.smem_per_sm - plan.steps[0].smem_bytes,
+            device.smem_reserved_per_block * 5);  // its own and those of four that add parts
+  EXPECT_GT(constant_of(plan, "STAGES"), 8);
+}
+
+TEST(MmaSync, StepsOfFp64AreAsDeepAsRegistersAllow) {
+  const Problem problem = packed_problem(Precision::fp64, Layout::nn, 4096, 4096, 4096);
+  EXPECT_EQ(constant_of(plan_of("mma_sync", problem, "BM=64 BN=64 WM=32 WN=32 BK_BYTES=128"), "PIECE_BYTES"), 64);
+  EXPECT_EQ(constant_of(plan_of("mma_sync", problem, "BM=128 BN=128 WM=64 WN=32 BK_BYTES=128"), "PIECE_BYTES"), 32);
+  const Family& family = family_named("mma_sync");
+  const Config short_stage = family.with_defaults(family.parse("BM=64 BN=64 WM=32 WN=32 BK_BYTES=32"), problem);
+  EXPECT_EQ(family.broken_rule(problem, short_stage, catalog_gpu("h200")), "a stage is whole instructions along k");
+}
+
+}  // namespace
+}  // namespace mmtune::test
