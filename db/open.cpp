@@ -79,6 +79,13 @@ void check_file(const std::string& path, Trust trust) {
   }
   if (S_ISLNK(status.st_mode)) refuse(path, "it is a symbolic link", "name the file itself");
   if (!S_ISREG(status.st_mode)) refuse(path, "it is no regular file", "name another file");
+  // SQLite takes a file that is shorter than its header for an empty database. One whose creation was interrupted has a
+  // journal, by which SQLite makes it empty.
+  constexpr off_t kSmallestPage = 512;
+  if (status.st_size > 0 && status.st_size < kSmallestPage && access((path + "-journal").c_str(), F_OK) != 0) {
+    refuse(path, fmt::format("no SQLite database, with {} bytes", status.st_size),
+           "name another file; this one was left as it is");
+  }
   if (trust == Trust::foreign) return;
   if (!is_trusted_owner(status.st_uid)) {
     refuse(path, "it belongs to another user", "merge from it into a database of your own");

@@ -165,6 +165,10 @@ class Store {
   /// Reads every page and every row. Faults of the file are reported, not thrown.
   CheckReport check();
 
+  /// Throws what merge_from() throws for the first of these that cannot be read, before there is a database to merge
+  /// them into.
+  static void require_mergeable(const std::vector<std::string>& paths);
+
   /// Adds everything from other databases, whose values are all suspect; from all of them or, if one cannot be read,
   /// from none. Idempotent and order-free, to the numbers of the rows: the same files, at once or one after another,
   /// give an empty database the same contents. Of two trials with the same key the better verified one stays (a fault

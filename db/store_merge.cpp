@@ -188,6 +188,10 @@ class Merge {
 
 }  // namespace
 
+void Store::require_mergeable(const std::vector<std::string>& paths) {
+  for (const std::string& other : paths) open_database(other, OpenMode::read_only, Trust::foreign);
+}
+
 MergeReport Store::merge_from(const std::vector<std::string>& paths, ForeignCode code) {
   const std::lock_guard lock(impl_->mutex);
   for (const std::string& other : paths) {

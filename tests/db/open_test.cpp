@@ -98,6 +98,14 @@ TEST_F(OpenTest, RefusesWhatIsNoDatabase) {
   EXPECT_THROW(Store::open(pipe, OpenMode::read_only), DatabaseError);
 }
 
+// SQLite takes them for empty databases, and would write over them.
+TEST_F(OpenTest, FileShorterThanAPageIsLeftAsItIs) {
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{24}, std::size_t{25}, std::size_t{511}}) {
+    write_file(std::string(bytes, 'x'));
+    expect_refused(path_, "no SQLite database");
+  }
+}
+
 TEST_F(OpenTest, RefusesOtherApplicationsFiles) {
   run_raw(path_, "CREATE TABLE notes (text TEXT)");
   expect_refused(path_, "another application");

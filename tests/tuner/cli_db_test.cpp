@@ -108,6 +108,15 @@ TEST_F(CliDb, MergesAnyNumberOfFiles) {
   EXPECT_EQ(mmtune("db merge").code, 2);
 }
 
+TEST_F(CliDb, MergeOfAMissingFileLeavesNoDatabaseBehind) {
+  for (const auto* other : {"missing.db", "new.db"}) {
+    const auto merge = mmtune(fmt::format("db merge --db '{}' '{}'", path("new.db"), path(other)));
+    EXPECT_EQ(merge.code, 5);
+    EXPECT_THAT(merge.err, AllOf(HasSubstr(other), HasSubstr("does not exist"), HasSubstr("; ")));
+    EXPECT_FALSE(std::filesystem::exists(path("new.db"))) << other;
+  }
+}
+
 TEST_F(CliDb, ExportsWinnersAlone) {
   EXPECT_EQ(mmtune(fmt::format("db export --winners '{}'", path("winners.db"))).code, 0);
   EXPECT_EQ(mmtune(fmt::format("db check --format csv --db '{}'", path("winners.db"))).out,

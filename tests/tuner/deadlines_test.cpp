@@ -1,16 +1,21 @@
 #include "tuner/tune/deadlines.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <vector>
 
 namespace mmtune {
 namespace {
 
 using namespace std::chrono_literals;
 using Clock = Deadlines::Clock;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 TEST(Deadlines, ShareWhatIsLeft) {
   const Clock::time_point begin{};
-  const Deadlines deadlines(begin + 100s);
+  Deadlines deadlines(begin + 100s);
   EXPECT_EQ(deadlines.next(begin, 10, 1), begin + 10s);
   EXPECT_EQ(deadlines.next(begin + 60s, 4, 1), begin + 70s);
   EXPECT_EQ(deadlines.next(begin, 10, 2), begin + 20s) << "two at once";
@@ -31,6 +36,49 @@ TEST(Deadlines, LeaveTheLastProblemsAsMuchTimeAsTheOthers) {
     deadlines.ended(deadline, now);
   }
   EXPECT_LE(now, end + 300ms);
+}
+
+TEST(Deadlines, GiveTheFirstProblemWhatTheOthersGet) {
+  const Clock::time_point begin{};
+  Deadlines deadlines(begin + 100s, 4s);
+  EXPECT_EQ(deadlines.next(begin, 10, 1), begin + 6s);
+  deadlines.ended(begin + 6s, begin + 10s);
+  EXPECT_EQ(deadlines.next(begin + 10s, 9, 1), begin + 16s);
+}
+
+// As of 24 sizes in 110 s, where the races of the large ones at the end took longer than those before.
+TEST(Deadlines, TheLastProblemGetsWhatTheFirstGotWhateverTheOthersTook) {
+  constexpr int kProblems = 24;
+  const Clock::time_point begin{};
+  Deadlines deadlines(begin + 110s, 1500ms);
+  Clock::time_point now = begin;
+  std::vector<Clock::duration> searches;
+  for (int i = 0; i < kProblems; ++i) {
+    const Clock::time_point deadline = deadlines.next(now, static_cast<std::size_t>(kProblems - i), 1);
+    searches.push_back(deadline - now);
+    now = deadline + (i < 16 ? 1500ms : 3000ms);
+    deadlines.ended(deadline, now);
+  }
+  EXPECT_GE(std::chrono::duration<double>(searches.back()).count(),
+            std::chrono::duration<double>(searches.front()).count() - 0.5)
+      << "less by no more than the races are longer on average";
+  EXPECT_LT(now - begin, 120s);
+}
+
+TEST(Deadlines, RunThatCannotKeepItsBudgetSaysSo) {
+  EXPECT_EQ(budget_shortfall(60, 24, 1, 2.0), "");
+  EXPECT_EQ(budget_shortfall(0, 24, 1, 2.0), "") << "no budget";
+  EXPECT_THAT(budget_shortfall(20, 46, 1, 2.0), AllOf(HasSubstr("46 problems"), HasSubstr("92 s"), HasSubstr("; ")));
+  EXPECT_EQ(budget_shortfall(50, 46, 2, 2.0), "") << "two at once";
+  EXPECT_EQ(budget_excess(20, 22), "");
+  EXPECT_EQ(budget_excess(0, 84), "");
+  EXPECT_THAT(budget_excess(20, 84), AllOf(HasSubstr("20s"), HasSubstr("84 s"), HasSubstr("; ")));
+}
+
+TEST(Deadlines, LeastTimeOfAProblemIsThatOfItsFirstCandidates) {
+  EXPECT_GT(least_problem_s(true, 2), least_problem_s(false, 2)) << "a race";
+  EXPECT_GT(least_problem_s(false, 2), least_problem_s(false, 16));
+  EXPECT_EQ(least_problem_s(false, 0), least_problem_s(false, 1));
 }
 
 TEST(Deadlines, AreNotMovedByProblemsThatEndBefore) {

@@ -14,6 +14,7 @@
 namespace mmtune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -100,6 +101,21 @@ TEST_F(Cli, CompareTakesDatabasesAndModels) {
   EXPECT_THAT(model.out, HasSubstr("Tesla T4"));
   EXPECT_EQ(mmtune("compare model:t4 model:a100").code, 4);
   EXPECT_EQ(mmtune("compare model:t4 nowhere.db").code, 5);
+}
+
+TEST_F(Cli, CompareOfADatabaseWithNothingToCompareIsNoInternalError) {
+  Store::open(path("empty.db"), OpenMode::read_write);
+  const auto empty = mmtune("compare '" + path("empty.db") + "' model:t4");
+  EXPECT_EQ(empty.code, 4);
+  EXPECT_THAT(empty.err, AllOf(HasSubstr("empty.db"), HasSubstr("no winner"), HasSubstr("; run mmtune tune")));
+  Store unknown = Store::open(path("unknown.db"), OpenMode::read_write);
+  Trial trial = timed_trial(catalog_gpu("h200"), "TILE=16 UNROLL=16", 300, 0);
+  trial.key.device.name = "GPU of nobody";
+  unknown.put(trial);
+  unknown.put_winner(trial.key, "search", 1);
+  const auto gpu = mmtune("compare '" + path("unknown.db") + "' model:t4");
+  EXPECT_EQ(gpu.code, 4);
+  EXPECT_THAT(gpu.err, AllOf(HasSubstr("GPU of nobody"), HasSubstr("not known here")));
 }
 
 }  // namespace

@@ -74,6 +74,46 @@ TEST_F(Files, NothingIsOverwrittenUnlessForced) {
   write_text_file("/dev/null", "a device", false);
 }
 
+TEST_F(Files, AreThereTogetherOrNotAtAll) {
+  {
+    NewFiles files(false);
+    files.add(path("a"), "first");
+    EXPECT_THROW(files.add(path("no/such/folder"), "second"), Error);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(path("")));
+  NewFiles files(false);
+  files.add(path("a"), "first");
+  files.add(path("b"), "second");
+  EXPECT_FALSE(std::filesystem::exists(path("a"))) << "not before all are whole";
+  files.publish();
+  EXPECT_EQ(content(path("a")) + content(path("b")), "firstsecond");
+}
+
+TEST_F(Files, FileThatDoesNotFitLeavesWhatWasThere) {
+  const Result made = mmtune("tune --device model:t4 --sizes 16 --family tiled --effort quick");
+  if (made.code == 3) GTEST_SKIP() << made.err;
+  file_with("old.html", "what was there");
+  for (const auto* name : {"new.html", "old.html"}) {
+    const Result cut = shell(fmt::format("trap '' XFSZ; ulimit -f 8; MMTUNE_DB='{}' '{}' report -o '{}' --force",
+                                         path("default.db"), MMTUNE_BINARY, path(name)));
+    EXPECT_EQ(cut.code, 1);
+    EXPECT_THAT(cut.err, AllOf(HasSubstr(name), HasSubstr("cannot be written"), HasSubstr("; check")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("new.html")));
+  EXPECT_EQ(content(path("old.html")), "what was there");
+  for (const auto& each : std::filesystem::directory_iterator(path(""))) {
+    EXPECT_FALSE(each.path().string().ends_with(".part")) << each.path();
+  }
+}
+
+TEST_F(Files, LinkStaysALink) {
+  file_with("real", "old");
+  std::filesystem::create_symlink(path("real"), path("link"));
+  write_text_file(path("link"), "new", true);
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(content(path("real")), "new");
+}
+
 TEST_F(Files, DatabaseIsNeverOverwritten) {
   const std::string database("SQLite format 3\0 and more", 24);
   file_with("data", database);

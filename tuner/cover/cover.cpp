@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "tuner/cover/expected_times.h"
 #include "tuner/cover/hold_out.h"
 #include "tuner/cover/measured_kernels.h"
+#include "tuner/tune/deadlines.h"
 
 namespace mmtune {
 namespace {
@@ -57,6 +59,8 @@ class Cover {
     const std::vector<Problem> open = in_state(State::open, problems_of_sample());
     const std::vector<Problem> searched = in_state(State::searched, problems_of_sample());
     const bool is_finished = open.empty() && searched.empty();
+    const Clock::time_point begin = Clock::now();
+    say_shortfall(open.size(), options_.session.budget_s);
     if (!is_finished) {  // else the kernels are only chosen anew
       const double missing = static_cast<double>(open.size()) / static_cast<double>(open.size() + searched.size());
       spend((1 - missing) * searching_s());
@@ -71,13 +75,18 @@ class Cover {
     store(measured, programs, summary);
     summary.programs = programs.size();
     summary.held_out = lost_held_out(measured);
+    say_excess(options_.session.budget_s, begin);
     return summary;
   }
 
   /// The first part of a run for the sizes of the session.
   SessionSummary search_share(int shares) {
     const std::vector<Problem> open = in_state(State::open, options_.session.problems);
-    const SessionSummary summary = search(open, searching_s() / shares);
+    const double budget_s = searching_s() / shares;
+    const Clock::time_point begin = Clock::now();
+    say_shortfall(open.size(), budget_s);
+    const SessionSummary summary = search(open, budget_s);
+    say_excess(budget_s, begin);
     if (!summary.interrupted) hand_on(open);
     return summary;
   }
@@ -96,6 +105,22 @@ class Cover {
   MeasuredKernels read() const {
     Store store = Store::open(options_.session.database, OpenMode::read_only);
     return {store, preparation_, problems_};
+  }
+
+  static void say(const std::string& words) {
+    if (!words.empty()) log::warning("{}", words);
+  }
+
+  /// What is measured beside the searches takes its time from theirs.
+  void say_shortfall(std::size_t searches, double budget_s) const {
+    const SessionOptions& session = options_.session;
+    const int jobs = session.jobs > 0 ? session.jobs : static_cast<int>(std::thread::hardware_concurrency());
+    const double least_s = least_problem_s(preparation_.evidence() == Evidence::measured, jobs);
+    say(budget_shortfall(budget_s, searches, session.devices.size(), least_s));
+  }
+
+  static void say_excess(double budget_s, Clock::time_point begin) {
+    say(budget_excess(budget_s, std::chrono::duration<double>(Clock::now() - begin).count()));
   }
 
   /// Of the budget, for searching all sizes of the sample.
@@ -136,6 +161,7 @@ class Cover {
     SessionOptions session = options_.session;
     session.problems = problems;
     session.budget_s = at_least_a_second(budget_s);
+    session.is_part = true;
     return run_session(session);
   }
 
@@ -160,6 +186,7 @@ class Cover {
     }
     if (session.problems.empty()) return false;
     session.budget_s = at_least_a_second(share * left_s());
+    session.is_part = true;
     session.listed = [&](const Problem& problem) {
       const auto size = std::find(problems_.begin(), problems_.end(), problem) - problems_.begin();
       return lists[static_cast<std::size_t>(size)];

@@ -14,6 +14,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "tuner/text/file_descriptor.h"
 
@@ -22,6 +24,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 constexpr std::chrono::seconds kLongestRead{10};
+constexpr mode_t kPermissions = 0777;
 
 FileDescriptor open_file(const std::string& path, int flags) {
   return FileDescriptor(open(path.c_str(), flags | O_CLOEXEC, 0666));
@@ -45,6 +48,29 @@ bool is_database(int file) {
   std::array<char, kMagic.size()> head{};
   const auto got = pread(file, head.data(), head.size(), 0);
   return got == static_cast<ssize_t>(head.size()) && std::string_view(head.data(), head.size()) == kMagic;
+}
+
+[[noreturn]] void refuse_writing(const std::string& path) {
+  throw Error(fmt::format("'{}' cannot be written: {}; check the folder and the disk", path, std::strerror(errno)));
+}
+
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const auto count = write(file, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+/// The file that a symbolic link leads to, so that writing leaves the link.
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  if (error) throw UsageError(fmt::format("'{}' is a link that leads nowhere; name a file to write to", path));
+  return target.string();
 }
 
 }  // namespace
@@ -91,19 +117,42 @@ void check_writable(const std::string& path, bool force) {
   }
 }
 
+NewFiles::~NewFiles() {
+  for (const Partial& each : partials_) unlink(each.path.c_str());
+}
+
+void NewFiles::add(const std::string& path, std::string_view text) {
+  check_writable(path, force_);
+  struct stat status {};
+  const bool exists = stat(path.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode)) {
+    const FileDescriptor file = open_file(path, O_WRONLY);
+    if (!file || !write_all(file.get(), text)) refuse_writing(path);
+    return;
+  }
+  const std::string target = behind_links(path);
+  const std::string partial = fmt::format("{}.{}.part", target, getpid());
+  unlink(partial.c_str());  // of a process that was killed
+  const FileDescriptor file = open_file(partial, O_WRONLY | O_CREAT | O_EXCL);
+  if (!file) refuse_writing(path);
+  partials_.push_back({partial, target});
+  if (exists) fchmod(file.get(), status.st_mode & kPermissions);
+  if (!write_all(file.get(), text) || fsync(file.get()) != 0) refuse_writing(path);
+}
+
+void NewFiles::publish() {
+  while (!partials_.empty()) {
+    const auto& [path, target] = partials_.front();
+    check_writable(target, force_);  // another process may have written it since
+    if (rename(path.c_str(), target.c_str()) != 0) refuse_writing(target);
+    partials_.erase(partials_.begin());
+  }
+}
+
 void write_text_file(const std::string& path, std::string_view text, bool force) {
-  check_writable(path, force);
-  const bool is_new = access(path.c_str(), F_OK) != 0;
-  const FileDescriptor file = open_file(path, O_WRONLY | O_CREAT | (is_new ? O_EXCL : O_TRUNC));
-  bool written = static_cast<bool>(file);
-  while (written && !text.empty()) {
-    const auto count = write(file.get(), text.data(), text.size());
-    written = count > 0 || (count < 0 && errno == EINTR);
-    if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
-  }
-  if (!written) {
-    throw Error(fmt::format("'{}' cannot be written: {}; check the folder and the disk", path, std::strerror(errno)));
-  }
+  NewFiles files(force);
+  files.add(path, text);
+  files.publish();
 }
 
 }  // namespace mmtune

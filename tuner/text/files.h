@@ -1,8 +1,10 @@
 // What the program reads from the user's files, and writes to stdout and to files.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mmtune {
 
@@ -17,8 +19,32 @@ std::string read_text_file(const std::string& path, std::string_view what);
 /// Throws UsageError if write_text_file() would refuse to write there.
 void check_writable(const std::string& path, bool force);
 
-/// Writes a file. One that exists is refused unless `force`, a database also then; devices and pipes are written to.
-/// Throws UsageError, and Error where it cannot be written.
+/// Files that belong together: all get their names when all are whole and on disk, or none does, unless the process is
+/// killed while it names them. One that exists is refused unless `force`, a database also then; devices and pipes are
+/// written to at once. Throws UsageError, and Error where a file cannot be written.
+class NewFiles {
+ public:
+  explicit NewFiles(bool force) : force_(force) {}
+  /// Removes what was not published.
+  ~NewFiles();
+  NewFiles(const NewFiles&) = delete;
+  NewFiles& operator=(const NewFiles&) = delete;
+
+  void add(const std::string& path, std::string_view text);
+
+  /// In the order in which they were added.
+  void publish();
+
+ private:
+  struct Partial {
+    std::string path;  ///< beside the target
+    std::string target;
+  };
+  bool force_;
+  std::vector<Partial> partials_;  ///< that have no name yet
+};
+
+/// The same for one file.
 void write_text_file(const std::string& path, std::string_view text, bool force);
 
 }  // namespace mmtune

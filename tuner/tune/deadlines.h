@@ -1,31 +1,49 @@
-// When the searches of problems that share a budget end.
+// When the searches of problems that share a budget end, and whether a run can keep it.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace mmtune {
 
-/// Gives every problem the same time, also the last ones: what problems take beyond their deadline, for a race and for
-/// compilations that nothing could be measured without, is expected of the others, too. Not thread safe.
+/// Gives every problem the same time, also the last ones: what problems take beyond their deadline, for operands, for a
+/// race and for compilations that nothing could be measured without, is expected of the others, too. No problem gets
+/// less than its part of the whole budget, so that the last do not pay for those that took longer than expected: the
+/// run does. A function of the clock's readings that it is given. Not thread safe.
 class Deadlines {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Deadlines(Clock::time_point end) : end_(end) {}
+  /// `expected_overtime` is assumed of a problem until one has ended.
+  explicit Deadlines(Clock::time_point end, Clock::duration expected_overtime = {})
+      : end_(end), expected_overtime_(expected_overtime) {}
 
   /// Of a problem that begins now: `problems` are left, this one among them, and `lanes` of them are worked on at once.
-  /// Now, if there is no time left.
-  Clock::time_point next(Clock::time_point now, std::size_t problems, std::size_t lanes) const;
+  /// Now, if there is no time for it.
+  Clock::time_point next(Clock::time_point now, std::size_t problems, std::size_t lanes);
 
   /// A problem of that deadline has ended.
   void ended(Clock::time_point deadline, Clock::time_point now);
 
  private:
-  Clock::time_point end_;          ///< of the budget
-  Clock::duration overtime_ = {};  ///< of all problems that have ended together
+  Clock::time_point end_;  ///< of the budget
+  Clock::duration expected_overtime_;
+  std::optional<Clock::duration> part_;  ///< of the whole budget, for one problem
+  Clock::duration overtime_ = {};        ///< of all problems that have ended together
   std::int64_t problems_ended_ = 0;
 };
+
+/// The seconds that a problem takes at least, however small its budget: the first candidates are compiled by so many
+/// processes, and those that were right race. For predictions there is no race.
+double least_problem_s(bool is_measured, int compile_jobs);
+
+/// What to say before a run that is not expected to keep its budget; empty for one that is, and without a budget.
+std::string budget_shortfall(double budget_s, std::size_t problems, std::size_t lanes, double least_problem_s);
+
+/// What to say after a run that took clearly longer than its budget; empty for one that did not, and without a budget.
+std::string budget_excess(double budget_s, double took_s);
 
 }  // namespace mmtune

@@ -15,8 +15,7 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kRefreshed = 5;  // candidates that a refresh measures again
-constexpr std::size_t kAwaited = 6;    // that a search begins with and waits for: others compile sooner and are worse
+constexpr std::size_t kRefreshed = 5;          // candidates that a refresh measures again
 constexpr std::chrono::seconds kPatience{10};  // beyond the deadline
 
 }  // namespace
@@ -36,7 +35,9 @@ ProblemTuning::ProblemTuning(const TuningSetup& setup, const Problem& problem, s
 Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
   Ending ending = Ending::failed;
   try {
+    const Clock::time_point begin = Clock::now();
     setup_.lane.begin(problem_);
+    deadline_ += Clock::now() - begin;  // operands of large problems take seconds, which are not the search's
     ending = setup_.options.listed ? measure(setup_.options.listed(problem_)) : tune(favourites);
   } catch (const OutOfMemoryError& error) {
     log::error("{}: does not fit on this GPU, skipped: {}", to_string(problem_), error.what());

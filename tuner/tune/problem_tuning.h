@@ -27,6 +27,9 @@ enum class Ending {
   stopped,
 };
 
+/// Candidates that a search begins with and waits for, however late it is: others compile sooner and are worse.
+inline constexpr std::size_t kAwaited = 6;
+
 /// Every candidate becomes a trial: the supply makes it a program, the judge says what becomes of that, the finals find
 /// the winner. For one use by one thread.
 class ProblemTuning {

@@ -32,6 +32,7 @@
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/problem_tuning.h"
 #include "tuner/tune/run_progress.h"
+#include "tuner/tune/shares.h"
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/interrupt.h"
@@ -46,6 +47,8 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(std::llround(1000 * seconds));
 }
 
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
 struct Task {
   Problem problem;
   std::string search;  ///< search_hash()
@@ -53,11 +56,16 @@ struct Task {
 
 /// A GPU model, or a prediction of one: its devices share the problems.
 struct Model {
-  Model(Preparation made, Store& store, std::chrono::milliseconds limit)
-      : preparation(std::move(made)), lost(store, preparation, limit) {}
+  Model(Preparation made, Store& store, std::chrono::milliseconds limit, Clock::time_point end)
+      : preparation(std::move(made)), lost(store, preparation, limit), deadlines(end, expected_race(preparation)) {}
+
+  static std::chrono::milliseconds expected_race(const Preparation& preparation) {
+    return milliseconds(preparation.evidence() == Evidence::measured ? kExpectedRace_s : 0);
+  }
 
   Preparation preparation;
   LostCompiles lost;
+  Deadlines deadlines;
   std::vector<DeviceChoice> devices;
   std::deque<Task> tasks;  ///< that no device has taken yet
   Favourites favourites;
@@ -95,7 +103,7 @@ class Session {
         pool_(files_, {.jobs = options.jobs,
                        .limit = milliseconds(options.compile_limit_s),
                        .start_limit = milliseconds(options.load_limit_s)}),
-        deadlines_(Clock::now() + budget()) {
+        begin_(Clock::now()) {
     for (const DeviceChoice& model : models_of(options.devices)) add_model(model);
     progress_.emplace(static_cast<std::int64_t>(models_.size() * options_.problems.size()), effort_.most_trials);
   }
@@ -107,9 +115,11 @@ class Session {
       store_fallbacks(options_.problems, model.preparation, compiler, store_);
       list_tasks(model);
     }
+    if (!options_.is_part) say(shortfall());
     run_lanes();
     if (fault_) std::rethrow_exception(fault_);
     say_times();
+    if (!options_.is_part) say(budget_excess(options_.budget_s, seconds_since(begin_)));
     summary_.interrupted = InterruptGuard::requested();
     return summary_;
   }
@@ -120,6 +130,25 @@ class Session {
     return milliseconds(options_.budget_s > 0 ? options_.budget_s : kNoBudget_s);
   }
 
+  bool any_measured() const {
+    return std::any_of(options_.devices.begin(), options_.devices.end(),
+                       [](const DeviceChoice& device) { return evidence_of(device) == Evidence::measured; });
+  }
+
+  static void say(const std::string& words) {
+    if (!words.empty()) log::warning("{}", words);
+  }
+
+  /// Models work side by side, and share the processes that compile.
+  std::string shortfall() const {
+    std::size_t problems = 0, lanes = 0;
+    for (const Model& model : models_) {
+      problems += model.tasks.size();
+      lanes += std::min(model.devices.size(), model.tasks.size());
+    }
+    return budget_shortfall(options_.budget_s, problems, lanes, least_problem_s(any_measured(), pool_.jobs()));
+  }
+
   void add_model(const DeviceChoice& first) {
     const CompileTarget target = compile_target(first.spec, pool_.compiler().supported);
     if (!target.exact) {
@@ -128,7 +157,7 @@ class Session {
     }
     Model& model =
         models_.emplace_back(Preparation(files_, first.spec, target, evidence_of(first), pool_.compiler().version),
-                             store_, milliseconds(options_.compile_limit_s));
+                             store_, milliseconds(options_.compile_limit_s), begin_ + budget());
     for (const DeviceChoice& device : options_.devices) {
       if (is_same_model(device, first)) model.devices.push_back(device);
     }
@@ -159,6 +188,7 @@ class Session {
       return false;
     }
     if (winner->trial.environment.nvrtc != preparation.nvrtc()) return false;
+    if (!preparation.makes(winner->trial.key)) return false;  // a row of elsewhere may have another kernel's hash
     return store_.find_compiled(winner->trial.key.source_hash, preparation.target().name, true).has_value();
   }
 
@@ -223,9 +253,9 @@ class Session {
   }
 
   /// Of the task that was just taken.
-  Clock::time_point deadline(const Model& model) {
+  Clock::time_point deadline(Model& model) {
     const std::lock_guard lock(mutex_);
-    return deadlines_.next(Clock::now(), model.tasks.size() + 1, model.devices.size());
+    return model.deadlines.next(Clock::now(), model.tasks.size() + 1, model.devices.size());
   }
 
   std::unique_ptr<Lane> make_lane(const Model& model, const DeviceChoice& device) {
@@ -265,7 +295,7 @@ class Session {
     const auto winner = store_.find_winner(key_of(preparation.device()), task.problem, preparation.evidence());
     progress.end(ending == Ending::decided && winner ? &*winner : nullptr);
     const std::lock_guard lock(mutex_);
-    deadlines_.ended(deadline_of_task, Clock::now());
+    model.deadlines.ended(deadline_of_task, Clock::now());
     if (ending == Ending::failed) ++summary_.failed;
     if (ending == Ending::decided) ++summary_.tuned;
     if (ending == Ending::not_beaten) ++summary_.not_beaten;
@@ -288,13 +318,13 @@ class Session {
   Store store_;
   TemplateFiles files_;
   CompilePool pool_;
+  const Clock::time_point begin_;
   std::list<Model> models_;
   std::optional<RunProgress> progress_;
   std::atomic<bool> has_fault_ = false;
 
-  std::mutex mutex_;  ///< of everything below, and of tasks and favourites
-  Deadlines deadlines_;
-  LaneTimes times_;  ///< of lanes that have ended
+  std::mutex mutex_;  ///< of everything below, and of tasks, deadlines and favourites
+  LaneTimes times_;   ///< of lanes that have ended
   SessionSummary summary_;
   std::exception_ptr fault_;
 };

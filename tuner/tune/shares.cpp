@@ -12,7 +12,6 @@
 namespace mmtune {
 namespace {
 
-constexpr double kRace_s = 2.5;
 constexpr double kTrial_s = 0.015;  // compiling and checking, beside what the GPU needs
 constexpr double kCalls = 8;        // at peak rates, that a trial takes of the GPU's time
 
@@ -57,7 +56,7 @@ std::int64_t expected_tuning_ms(const SessionOptions& options, const DeviceChoic
     trial_s += gpu_s;
   }
   constexpr double kMost_s = 1e9;
-  return std::llround(1e3 * std::min(kMost_s, kRace_s + trials * trial_s));
+  return std::llround(1e3 * std::min(kMost_s, kExpectedRace_s + trials * trial_s));
 }
 
 std::vector<int> distribute(const std::vector<ExpectedWork>& work, int count) {

@@ -72,6 +72,9 @@ class CompilePool {
 
   const CompilerFacts& compiler() const { return compiler_; }
 
+  /// Processes that compile at once.
+  int jobs() const { return options_.jobs; }
+
   /// Until now.
   CompileStats times() const;
 

@@ -26,8 +26,8 @@ bool is_device(const std::string& name) {
   return name == "auto" || name.starts_with("model:") || parse_whole(name).has_value();
 }
 
-/// The GPU with most decisions in a database. Throws Error where it has none, or one that is not known.
-DeviceSpec main_device(Store& store) {
+/// The GPU with most decisions in a database. Where it has none, or one that is not known, nothing, and says so.
+std::optional<DeviceSpec> main_device(Store& store) {
   std::optional<DeviceKey> best;
   std::size_t most = 0;
   for (const DeviceKey& key : store.devices()) {
@@ -38,23 +38,30 @@ DeviceSpec main_device(Store& store) {
     most = winners;
     best = key;
   }
-  if (!best) throw Error(fmt::format("{}: no winner in it to compare; run mmtune tune", store.path()));
-  if (const auto device = known_gpu(*best)) return *device;
-  throw Error(fmt::format("{}: limits of its GPU '{}' are not known here", store.path(), best->name));
+  const auto device = best ? known_gpu(*best) : std::nullopt;
+  if (!best) {
+    log::error("{}: no winner in it to compare; run mmtune tune --db on it", store.path());
+  } else if (!device) {
+    log::error("{}: the limits of its GPU '{}' are not known here; compare it on a machine with that GPU", store.path(),
+               best->name);
+  }
+  return device;
 }
 
 /// A device, with what the default database has of it, or a database, with the GPU that it has most decisions of.
-Side side_of(const std::string& name, const Options& options) {
+/// Nothing for a database without one, which is said.
+std::optional<Side> side_of(const std::string& name, const Options& options) {
   if (!is_device(name)) {
     Store store = Store::open(name, OpenMode::read_only);
-    const DeviceSpec device = main_device(store);
-    return {fmt::format("{} ({})", name, device.name), device, timed_problems(store, key_of(device))};
+    const auto device = main_device(store);
+    if (!device) return std::nullopt;
+    return Side{fmt::format("{} ({})", name, device->name), *device, timed_problems(store, key_of(*device))};
   }
   const DeviceSpec device = choose_device(name).spec;
   const auto path = database_path(options);
-  if (options.database.empty() && !database_exists(path)) return {device.name, device, {}};
+  if (options.database.empty() && !database_exists(path)) return Side{device.name, device, {}};
   Store store = Store::open(path, OpenMode::read_only);
-  return {device.name, device, timed_problems(store, key_of(device))};
+  return Side{device.name, device, timed_problems(store, key_of(device))};
 }
 
 /// What either side has trials of, as far as the options name it; A's first.
@@ -75,7 +82,9 @@ std::vector<Problem> problems_of(const CompareOptions& options, const Side& a, c
 }
 
 ExitCode compare(const CompareOptions& options) {
-  const Side a = side_of(options.a, options), b = side_of(options.b, options);
+  const auto side_a = side_of(options.a, options), side_b = side_of(options.b, options);
+  if (!side_a || !side_b) return ExitCode::no_candidate;
+  const Side &a = *side_a, &b = *side_b;
   std::vector<SideBySide> rows;
   for (const Problem& problem : problems_of(options, a, b)) {
     if (auto row = compare_sides(a, b, problem)) {

@@ -64,6 +64,7 @@ ExitCode check(const DbOptions& options) {
 
 ExitCode merge(const DbOptions& options) {
   const auto code = options.with_code ? ForeignCode::take : ForeignCode::compile_again;
+  Store::require_mergeable(options.others);
   const auto report = Store::open(database_path(options), OpenMode::read_write).merge_from(options.others, code);
   for (const Problem& problem : report.near_ties) {
     log::warning("{}: decided otherwise elsewhere, and the samples leave open which is faster", to_string(problem));

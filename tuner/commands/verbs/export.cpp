@@ -56,12 +56,13 @@ ExitCode export_kernel(const ExportOptions& options) {
     throw DeviceError(
         fmt::format("NVRTC {} cannot compile for {}; install a newer CUDA toolkit", nvrtc.version(), device.spec.name));
   }
-  write_text_file(options.name + ".cu", self_contained(program.source, template_files()), options.force);
-  write_text_file(options.name + ".cubin", program.binary.cubin, options.force);
-  write_text_file(options.name + ".json", launch_json(program, device.spec), options.force);
+  NewFiles files(options.force);
+  files.add(options.name + ".cu", self_contained(program.source, template_files()));
+  files.add(options.name + ".cubin", program.binary.cubin);
+  files.add(options.name + ".json", launch_json(program, device.spec));
   const BundledProduct product{problem, program.plan, key_of(candidate), file_name(options.name) + ".cubin"};
-  write_text_file(options.name + ".h", bundle_header({product}, device.spec, identifier(file_name(options.name))),
-                  options.force);
+  files.add(options.name + ".h", bundle_header({product}, device.spec, identifier(file_name(options.name))));
+  files.publish();
   log::info("{0}.cu, {0}.cubin, {0}.json and {0}.h: {1} for {2}", options.name, key_of(candidate), to_string(problem));
   return ExitCode::done;
 }
@@ -87,6 +88,7 @@ ExitCode export_bundle(const ExportOptions& options) {
   std::filesystem::create_directories(options.bundle, error);
   if (error) throw UsageError(fmt::format("--bundle '{}': {}", options.bundle, error.message()));
   const auto file = [&](const std::string& name) { return options.bundle + '/' + name; };
+  NewFiles files(options.force);
   std::set<std::string> written;
   std::vector<BundledProduct> products;
   for (const auto& [problem, kernel, time_us, measured] : winners) {
@@ -96,9 +98,10 @@ ExitCode export_bundle(const ExportOptions& options) {
     if (!written.insert(kernel->binary_hash).second) continue;
     const auto binary = store.find_binary(kernel->binary_hash);
     if (!binary) throw DatabaseError(fmt::format("{}: has lost machine code; run `mmtune db check`", store.path()));
-    write_text_file(file(products.back().file), binary->cubin, options.force);
+    files.add(file(products.back().file), binary->cubin);
   }
-  write_text_file(file("mmtune_bundle.h"), bundle_header(products, device, "mmtune_bundle"), options.force);
+  files.add(file("mmtune_bundle.h"), bundle_header(products, device, "mmtune_bundle"));
+  files.publish();
   log::info("{}: {} sizes, {} kernels", file("mmtune_bundle.h"), winners.size(), written.size());
   return ExitCode::done;
 }
