@@ -93,7 +93,7 @@ inline double decode(NumberFormat format, std::uint64_t bits) {
 
 enum class Values {
   whole,   ///< -3 to 3: sums are exact in every format
-  random,  ///< with all bits that the format has, between -1 and 1; all integers of the format
+  random,  ///< all bits that the format has, between -1 and 1; all integers of the format
   nan,
 };
 
@@ -108,8 +108,8 @@ inline double draw(const FormatTraits& format, Values values, std::mt19937_64& r
 
 /// Elements, so that the alignment of addresses and of rows can be spoilt.
 struct Gaps {
-  int padding = 0;  ///< between the rows
-  int offset = 0;   ///< before the first
+  int padding = 0;  ///< the elements between the rows
+  int offset = 0;   ///< the elements before the first
 };
 
 /// A stored matrix. An image of it is what memory holds, gaps included.

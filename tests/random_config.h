@@ -14,7 +14,7 @@
 
 namespace mmtune::test {
 
-/// Of any precision and layout, with extents that align operands well or badly.
+/// A problem of any precision and layout, with extents that align operands well or badly.
 inline Problem random_problem(std::mt19937& random) {
   const auto any = [&](const auto& values) { return values[random() % std::size(values)]; };
   const std::int64_t extent = any(std::array{1024, 1001});

@@ -30,7 +30,7 @@ Gemm batch_of(std::int64_t products, std::int64_t size = 64) {
 
 struct Launched {
   int launches = 0;
-  unsigned layers = 0;  ///< of the last one
+  unsigned layers = 0;  ///< the layers of blocks of the last launch
 
   friend bool operator==(const Launched&, const Launched&) = default;
   friend void PrintTo(const Launched& of, std::ostream* out) { *out << of.launches << " by " << of.layers; }

@@ -129,7 +129,7 @@ TEST_F(CApi, MessagesAreOneShortPrintableLine) {
 
 TEST_F(CApi, NowhereToPutALibraryOpensNone) {
   mmtune_options options = MMTUNE_OPTIONS_INIT;
-  options.model = "no such GPU";  // which opening one would complain about
+  options.model = "no such GPU";  // Opening a library would complain about this name.
   EXPECT_EQ(mmtune_open(&options, nullptr), MMTUNE_USAGE_ERROR);
   EXPECT_THAT(mmtune_last_error(), StrEq("library: null pointer"));
   const int before = test::fake_cuda().devices.exchange(0);

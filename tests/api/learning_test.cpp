@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr std::int64_t kSize = 5;               // not tuned
+constexpr std::int64_t kSize = 5;               // a size that is not tuned
 constexpr std::int64_t kManyCalls = 2'000'000;  // more than any size needs, however long loading took
 
 Problem fp32(std::int64_t size) { return packed_problem(Precision::fp32, Layout::nn, size, size, size); }
@@ -229,7 +229,7 @@ TEST_F(LearningCalls, ChangeNothingForBatchesAndOthersThatDoNotLearn) {
 TEST_F(LearningCalls, OfManySizesLearnSideBySide) {
   offer_two(100, 60);
   Library library = open();
-  test::fake_cuda().is_behind = true;  // so that more calls are timed at once than there are events
+  test::fake_cuda().is_behind = true;  // More calls are then timed at once than there are events.
   std::vector<Gemm> calls;
   for (std::int64_t k = 1; k <= 24; ++k) {
     calls.push_back(operands_.call(4));

@@ -25,7 +25,7 @@ constexpr int kRows = 8;
 
 /// What parent and children tell each other.
 struct Signals {
-  std::atomic<int> readers_waiting{0};  ///< that looked for the file and found none
+  std::atomic<int> readers_waiting{0};  ///< the readers that looked for the file and found none
   std::atomic<bool> start{false};       ///< writing
   std::atomic<bool> written{false};     ///< all of it
 };

@@ -16,7 +16,7 @@ std::string type_of() {
   return std::is_same_v<Value, std::string> ? "TEXT" : "INTEGER";
 }
 
-/// By "trial.samples" the type, of the columns of T itself.
+/// The types of the columns of T itself, by names like "trial.samples".
 template <Record T>
 void add_columns(std::string_view table, std::map<std::string, std::string>& types) {
   T::fields([&]<class... Rules>(std::string_view name, auto member, const Rules&...) {

@@ -302,7 +302,7 @@ TEST_F(StoreTest, OfAKernelsManyTimesTheLatestAreServed) {
   std::vector<Trial> trials;
   for (int i = 0; i < 600; ++i) {
     trials.push_back(sample_trial());
-    trials.back().key.problem.m = 8 * (1 + i * 7 % 600);  // in another order than they are stored
+    trials.back().key.problem.m = 8 * (1 + i * 7 % 600);  // The order is another than that of storing.
     trials.back().timing.median_us = i + 1;
     if (i == 590) trials.back().outcome = Outcome::wrong_result;
   }

@@ -21,7 +21,7 @@ struct Program {
   NumberFormat a{}, b{}, c{}, scalar{};
   int bytes_a = 0, bytes_b = 0, bytes_c = 0, bytes_scalar = 0;
   bool transposes_a = false, transposes_b = false;
-  double us = 0;  ///< that it pretends to take
+  double us = 0;  ///< the time that it pretends to take
 };
 
 /// When it was reached, on the clock of all kernels.
@@ -31,7 +31,7 @@ struct RecordedEvent {
 
 thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-/// Of a call that a capture in the global mode forbids to every thread.
+/// The result of a call that a capture in the global mode forbids to every thread.
 void forbid_while_capturing() {
   if (fake_cuda().is_capturing && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) ++fake_cuda().broken_captures;
 }
@@ -46,7 +46,7 @@ double duration_us(const Program& program) {
 }
 
 /// Contexts and devices are only told apart.
-int primary_contexts[8] = {};  // of each device
+int primary_contexts[8] = {};  // one for each device
 thread_local CUcontext current = nullptr;
 
 Program parse(const char* image) {

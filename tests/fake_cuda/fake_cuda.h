@@ -19,19 +19,19 @@ struct FakeCuda {
   std::atomic<int> devices = 1;  ///< up to 8
   std::atomic<int> launches = 0;
   std::atomic<unsigned> last_layers = 0;  ///< blocks along z of the last launch
-  std::atomic<int> allocations = 0;       ///< of device memory
+  std::atomic<int> allocations = 0;       ///< the allocations of device memory
   std::atomic<int> loaded_programs = 0;   ///< so far
   std::atomic<bool> is_capturing = false;
-  std::atomic<void*> captured_stream = nullptr;  ///< where not null, the only one
+  std::atomic<void*> captured_stream = nullptr;  ///< the only stream that is captured, where not null
   std::atomic<int> broken_captures = 0;          ///< calls that no thread may make while another one captures
-  std::atomic<int> events = 0;                   ///< that exist
+  std::atomic<int> events = 0;                   ///< the events that exist
   std::atomic<int> recorded_events = 0;          ///< so far
   std::atomic<bool> is_behind = false;           ///< the GPU: what is asked of an event has not happened yet
-  std::atomic<double> busy_us = 0;               ///< that kernels took so far, one after the other
-  std::atomic<double> noise = 0;            ///< by which part a kernel takes longer, at most; drawn for each launch
+  std::atomic<double> busy_us = 0;               ///< the time that kernels took so far, one after the other
+  std::atomic<double> noise = 0;            ///< the largest part by which a kernel takes longer; drawn for each launch
   std::atomic<double> launch_fails_us = 0;  ///< programs that take so long cannot be launched, if over 0
   std::atomic<void*> last_stream = nullptr;
-  std::atomic<int> last_device = -1;  ///< that something was launched on
+  std::atomic<int> last_device = -1;  ///< the last device that something was launched on
 };
 
 FakeCuda& fake_cuda();

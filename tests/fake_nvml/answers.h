@@ -14,7 +14,7 @@ struct NvmlAnswers {
   int power_limit_mw = 700'000;
   int reasons = 0;
   int processes = 1;
-  int sessions = 0;  ///< that were started and not shut down
+  int sessions = 0;  ///< the sessions that were started and not shut down
 };
 
 inline constexpr const char* kFakeGpu = "GPU-fake";

@@ -59,7 +59,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* bits) {
   return answer(mmtune_fake_answers.reasons, bits);
 }
 
-/// As the real one: with too little room only the count comes back, and an error.
+/// Answers as the real one does: with too little room only the count comes back, and an error.
 int nvmlDeviceGetComputeRunningProcesses(void*, unsigned* count, void*) {
   const unsigned room = *count;
   const int result = answer(mmtune_fake_answers.processes, count);

@@ -76,7 +76,7 @@ class SampleDatabase {
   }
 
   std::string bytes_;
-  std::string empty_;  ///< of a new database
+  std::string empty_;  ///< the bytes of a new database
 };
 
 inline const SampleDatabase& sample() {

@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read_as<RequestMessage>(message);
     try {
       result_of(message);
-    } catch (const Error& error) {  // whose words are those of a worker
+    } catch (const Error& error) {  // The words of such an error are those of a worker.
       fuzz::require(*error.what() != '\0', "a refusal says something");
     }
   } catch (const ChannelError& error) {

@@ -13,14 +13,14 @@ namespace mmtune::fuzz {
 
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 30;  // of addresses: pages that are not touched cost nothing
+constexpr std::size_t kBlock = std::size_t{1} << 30;  // an amount of addresses: pages that are not touched cost nothing
 constexpr std::size_t kUnit = 16;                     // alignment; what stands before a piece, and what lies behind it
 
 char* block = nullptr;
 std::size_t taken = 0;
 std::size_t pieces = 0;
 
-/// Which way memory is taken says nothing of the input.
+/// The way in which memory is taken says nothing of the input.
 #define MMTUNE_UNTRACED __attribute__((no_sanitize("coverage")))
 
 MMTUNE_UNTRACED std::size_t rounded(std::size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }

@@ -5,7 +5,7 @@
 
 namespace mmtune::fuzz {
 
-/// From now on SQLite, which nothing may have used before, takes its memory from one block, one piece behind the other.
+/// Makes SQLite, which nothing may have used before, take its memory from one block, one piece behind the other.
 /// Pieces that are given back and what lies between pieces are poisoned, so that the address sanitizer finds their use.
 /// For one thread.
 void serve_sqlite();

@@ -36,7 +36,7 @@ class ScopedDirectory {
   std::filesystem::path path_;
 };
 
-/// Of packed operands as they are stored.
+/// The problem of packed operands as they are stored.
 inline Problem fp32(std::int64_t m, std::int64_t n, std::int64_t k) {
   return packed_problem(Precision::fp32, Layout::nn, m, n, k);
 }

@@ -1,4 +1,4 @@
-// That the simulated machine finds what it is there for: kernels that were broken on purpose end with a report or give
+// The simulated machine finds what it is there for: kernels that were broken on purpose end with a report or give
 // a wrong result.
 #include <gtest/gtest.h>
 #include <mmtune/error.h>

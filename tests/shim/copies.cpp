@@ -10,13 +10,14 @@ namespace mmtune::shim {
 
 namespace {
 
-constexpr unsigned kFirstAddress = 1024;  // so that 0 is no address of shared memory
-constexpr int kAddressBits = 20;          // of an address of shared memory
+constexpr unsigned kFirstAddress = 1024;  // 0 is no address of shared memory
+constexpr int kAddressBits = 20;          // the bits of an address of shared memory
 constexpr std::uint64_t kMark = 0x6d62617272690000;
 
 bool aligned(const void* address, std::size_t bytes) { return reinterpret_cast<std::uintptr_t>(address) % bytes == 0; }
 
-/// Of any block of the cluster; the number of the block stands above the bits of an address of shared memory.
+/// An address in any block of the cluster; the number of the block stands above the bits of an address of shared
+/// memory.
 Block& block_at(unsigned remote) {
   auto& blocks = self().block->cluster->blocks;
   const unsigned number = remote >> kAddressBits;
@@ -49,7 +50,7 @@ void arrive_at(Mbarrier& barrier) {
   complete_if_done(barrier);
 }
 
-/// From now on the target holds NaN.
+/// Fills the target with NaN.
 void start(Block& block, BulkCopy copy, unsigned target, unsigned barrier) {
   const int bytes = copy.map.box_bytes();
   copy.target = shared_at(block, target, bytes);

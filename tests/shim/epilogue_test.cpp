@@ -59,7 +59,7 @@ struct FusedCase {
   std::string_view family;
   Precision precision;
   Layout layout;
-  std::string_view settings;  ///< that are not the default
+  std::string_view settings;  ///< the settings that are not the default
   Fusion fusion;
 };
 

@@ -75,7 +75,7 @@ struct Case {
   Precision precision;
   Layout layout;
   std::string config;     ///< what is not the default
-  bool is_drawn = false;  ///< and not chosen
+  bool is_drawn = false;  ///< whether it is drawn and not chosen
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& of) {
@@ -105,10 +105,10 @@ test::Sampler sampler_beside(const std::vector<Case>& cases, const Family& famil
   return sampler;
 }
 
-constexpr std::int64_t kMostThreads = 300'000;  // of a scene of a drawn configuration: a second or two
+constexpr std::int64_t kMostThreads = 300'000;  // the most threads of a drawn configuration's scene: a second or two
 constexpr std::size_t kFewestScenes = 3;        // one for each order of threads
 
-/// Of the scene's product, with its alignment.
+/// The problem of the scene's product, with its alignment.
 const Problem& problem_of(const Scene& scene, Precision precision, Layout layout) {
   static std::map<std::tuple<const Scene*, Precision, Layout>, Problem> known;
   const auto key = std::tuple(&scene, precision, layout);
@@ -275,7 +275,7 @@ std::vector<Case> chosen_cases() {
       {"wgmma", Precision::int8, kNt, "SWAP=1 BM=48 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::e4m3_bf16, kNt, "BM=64 CONSUMERS=1"},
       {"wgmma", Precision::e4m3_fp32, kNt, "SWAP=1 BM=32 BN=64 CONSUMERS=1"},
-      {"wgmma", Precision::e5m2_bf16, kNt, "BN=192"},  // without registers for two sums
+      {"wgmma", Precision::e5m2_bf16, kNt, "BN=192"},  // It has no registers for two sums.
   };
   for (const Family* family : families()) {
     const Precision shown = shown_in(*family);
@@ -293,7 +293,7 @@ std::vector<Case> chosen_cases() {
 
 /// Every value of every parameter, in every precision and layout.
 std::vector<Case> all_cases() {
-  constexpr int kConfigs = 6;  // besides those that show a value for the first time
+  constexpr int kConfigs = 6;  // configurations besides those that show a value for the first time
   std::vector<Case> cases;
   for (const Family* family : families()) {
     test::Sampler sampler(*family, device(), 1);

@@ -34,7 +34,7 @@ class MatrixMemory {
  public:
   explicit MatrixMemory(const test::HostMatrix& matrix);
 
-  /// Of the first element.
+  /// The address of the first element.
   CUdeviceptr address() const { return memory_.address() + matrix_.offset_bytes() - matrix_.used_bytes().first; }
 
   /// The image of what the memory holds. From then on gaps may be touched.

@@ -21,18 +21,18 @@ namespace mmtune::shim {
 
 namespace {
 
-constexpr std::size_t kSharedAlignment = 1024;  // of the widest swizzle's pattern
+constexpr std::size_t kSharedAlignment = 1024;  // the alignment of the widest swizzle's pattern
 constexpr std::uint64_t kSeed = 1;
-constexpr int kRegisters = 65536;    // of a multiprocessor
-constexpr int kMostRegisters = 248;  // of a thread, by eights
+constexpr int kRegisters = 65536;    // the registers of a multiprocessor
+constexpr int kMostRegisters = 248;  // the registers of a thread, by eights
 
 const Launch* launched = nullptr;
 bool previous_pending = false;  // the step before has not run
-bool previous_wanted = false;   // and a thread waits for it
+bool previous_wanted = false;   // whether a thread waits for the step before
 Thread* current = nullptr;
 std::size_t fibers_in_use = 0;
 
-/// Which thread of what a report is about.
+/// Says which thread of which block a report is about.
 void tell_where() {
   if (launched == nullptr) return;
   fmt::print(stderr, "shim: while running {}, kernel {}, in {} order", launched->what, launched->step.kernel,

@@ -41,7 +41,7 @@ struct Launch {
   Order order = Order::forward;
   std::string what;
   std::function<void()> previous = {};  ///< runs the step before, if this one overlaps it and it has not run
-  bool is_first = false;                ///< of its plan: the step before is what precedes the call on the stream
+  bool is_first = false;  ///< the first step of its plan: the step before is what precedes the call on the stream
 };
 
 /// Runs all blocks. Shared memory is checked byte by byte; the addresses of __shared__ arrays of fixed size, and what
@@ -55,8 +55,8 @@ struct BoxMap {
 
   unsigned char* address = nullptr;
   long long strides[kMostDimensions] = {};  ///< bytes from neighbour to neighbour
-  long long extents[kMostDimensions] = {};  ///< of the tensor, in elements
-  short box[kMostDimensions] = {};          ///< in elements
+  long long extents[kMostDimensions] = {};  ///< the extents of the tensor, in elements
+  short box[kMostDimensions] = {};          ///< the extents of the box, in elements
   short swizzle_bytes = 0;                  ///< 0, 32, 64 or 128
   unsigned char rank = 0;
   unsigned char element_bytes = 0;

@@ -21,7 +21,7 @@
 namespace mmtune::shim {
 
 constexpr int kWarp = 32;
-constexpr std::size_t kBulkAlignment = 128;  // of the accelerator's boxes in shared memory
+constexpr std::size_t kBulkAlignment = 128;  // the alignment of the accelerator's boxes in shared memory
 
 /// Where a number of threads meet again and again.
 class Meeting {
@@ -35,7 +35,7 @@ class Meeting {
   unsigned arrive(const char* what, int line);
   void wait(unsigned meeting, const char* what, int line);
 
-  unsigned count() const { return count_; }  ///< of completed meetings
+  unsigned count() const { return count_; }  ///< the number of completed meetings
 
  private:
   int members_;
@@ -46,9 +46,9 @@ class Meeting {
 
 /// One of the barriers of a block at which any number of its warps may meet.
 struct NamedBarrier {
-  int members = 0;  ///< of the meeting under way
+  int members = 0;  ///< the members of the meeting under way
   int arrived = 0;
-  unsigned count = 0;  ///< of completed meetings
+  unsigned count = 0;  ///< the number of completed meetings
 };
 
 struct Warp {
@@ -57,7 +57,7 @@ struct Warp {
   using Value = std::array<std::uint64_t, 6>;
 
   Meeting meeting;
-  std::array<std::array<Value, 32>, 2> values{};  ///< of every other exchange
+  std::array<std::array<Value, 32>, 2> values{};  ///< the values of every other exchange
 };
 
 /// A copy by cp.async that has not arrived.
@@ -70,8 +70,8 @@ struct AsyncCopy {
 /// An mbarrier; its 8 bytes of shared memory hold its number.
 struct Mbarrier {
   int count;        ///< arrivals that complete a phase
-  int missing;      ///< of the current phase
-  long long bytes;  ///< that were announced and have not come
+  int missing;      ///< the arrivals that the current phase still lacks
+  long long bytes;  ///< the bytes that were announced and have not come
   unsigned phase;   ///< completed ones
   bool fenced;      ///< known to the unit that copies
 };
@@ -80,7 +80,7 @@ struct Mbarrier {
 struct BulkCopy {
   unsigned char* target;
   BoxMap map;
-  std::array<int, BoxMap::kMostDimensions> begin;  ///< of the box
+  std::array<int, BoxMap::kMostDimensions> begin;  ///< where the box begins
   Mbarrier* barrier;
 };
 
@@ -112,8 +112,8 @@ struct Published {
 
   Range range;
   std::vector<unsigned char> written;  ///< what the range held when it was last looked at
-  std::vector<unsigned char> seen;     ///< by the accelerator
-  bool has_fence = false;              ///< of any thread
+  std::vector<unsigned char> seen;     ///< what the accelerator sees
+  bool has_fence = false;              ///< whether any thread has called the fence
 };
 
 struct Block;
@@ -121,18 +121,18 @@ struct Block;
 struct Thread {
   Block* block = nullptr;
   Index3 index;
-  int number = 0;  ///< in the block
+  int number = 0;  ///< its number in the block
   Fiber* fiber = nullptr;
   std::function<bool()> ready = [] { return true; };  ///< whether what it waits for has happened
   const char* waits_for = "";
-  int waits_line = 0;                                    ///< of the source, or 0
-  bool left = false;                                     ///< the kernel
-  std::optional<unsigned> cluster_meeting = {};          ///< at which it has arrived and for which it has not waited
-  std::vector<AsyncCopy> copies;                         ///< since the last commit
+  int waits_line = 0;                                    ///< the line of the source, or 0
+  bool left = false;                                     ///< whether it has left the kernel
+  std::optional<unsigned> cluster_meeting = {};          ///< where it has arrived and has not waited yet
+  std::vector<AsyncCopy> copies;                         ///< what was begun since the last commit
   std::deque<std::vector<AsyncCopy>> groups = {};        ///< committed, oldest first
-  std::vector<BulkStore> stores = {};                    ///< since the last commit
+  std::vector<BulkStore> stores = {};                    ///< what was begun since the last commit
   std::deque<std::vector<BulkStore>> store_groups = {};  ///< committed and not read, oldest first
-  std::size_t store_groups_wanted = SIZE_MAX;            ///< that many may stay unread
+  std::size_t store_groups_wanted = SIZE_MAX;            ///< how many may stay unread
   std::vector<Range> unfenced = {};                      ///< what it wrote since its last fence_for_accelerator()
   int registers = 0;
 };
@@ -156,12 +156,12 @@ struct Block {
   std::deque<Mbarrier> barriers = {};  ///< stay where they are
   std::deque<BulkCopy> bulk = {};      ///< oldest first
   std::deque<RemoteStore> remote = {};
-  std::vector<BulkStore> read_stores = {};  ///< whose boxes the tensors do not have
+  std::vector<BulkStore> read_stores = {};  ///< the stores whose boxes the tensors do not have
   Published published;
   std::array<NamedBarrier, 16> named = {};
   std::deque<Warpgroup> warpgroups = {};
   int free_registers = 0;
-  bool held = false;  ///< until no other block can go on
+  bool held = false;  ///< held until no other block can go on
 };
 
 /// Blocks that run together: a cluster, or a whole grid of resident blocks.

@@ -36,7 +36,7 @@ void write_file(const fs::path& path, std::string_view text) {
   if (!(file << text)) throw Error(fmt::format("{}: cannot be written", path.string()));
 }
 
-/// Of this process; removed at its end unless a report ends it.
+/// A folder of this process; removed at its end unless a report ends it.
 class Folder {
  public:
   Folder() : path_((fs::path(MMTUNE_SHIM_FOLDER) / "XXXXXX").string()), owner_(getpid()) {

@@ -9,8 +9,8 @@ namespace mmtune::shim {
 
 namespace {
 
-constexpr int kRows = 64;    // of an instruction
-constexpr int kKBytes = 32;  // of a row of A or a column of B
+constexpr int kRows = 64;    // the rows of an instruction
+constexpr int kKBytes = 32;  // the bytes of a row of A or a column of B
 constexpr int kMostColumns = 256;
 constexpr unsigned kNan = ~0u;
 
@@ -47,8 +47,8 @@ class Tile {
 
   Block& block_;
   unsigned address_;
-  int column_bytes_;  ///< from one column of lines to the next
-  int group_bytes_;   ///< from eight lines to the next
+  int column_bytes_;  ///< the distance from one column of lines to the next
+  int group_bytes_;   ///< the distance from eight lines to the next
   int line_bytes_;
   bool along_k_;
   int element_bytes_;

@@ -21,7 +21,7 @@ class Warpgroup {
 
   explicit Warpgroup(Block& block) : block_(block) {}
 
-  /// Of a thread, by its number in the warpgroup: as calls.h has them.
+  /// What calls.h has, of a thread by its number in the warpgroup.
   void multiply(int thread, const Multiplication& what, unsigned* sums, const unsigned* a);
   void fence(int thread) { members_[static_cast<std::size_t>(thread)].is_fenced = true; }
   void commit(int thread);
@@ -46,7 +46,7 @@ class Warpgroup {
   struct Instruction {
     Multiplication what;
     std::array<Operands, kThreads> operands;
-    int threads;  ///< that have come to it
+    int threads;  ///< the threads that have come to it
   };
   struct Member {
     bool is_fenced = false;             ///< its registers, since it last waited

@@ -50,7 +50,7 @@ TEST_F(CliStreams, TerminalThatCloses) {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   ASSERT_GE(terminal, 0);
   ASSERT_EQ(grantpt(terminal) + unlockpt(terminal), 0);
-  const int stream = open(ptsname(terminal), O_RDWR | O_NOCTTY);  // for the program
+  const int stream = open(ptsname(terminal), O_RDWR | O_NOCTTY);  // the stream of the program
   ASSERT_GE(stream, 0);
   std::thread reader([terminal] {
     // Until there is a bar, which the program wants to clear at its end.

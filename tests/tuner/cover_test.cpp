@@ -87,7 +87,7 @@ TEST_F(CoverOfShares, MergedTheyGiveTheKernelsOfOneProcess) {
   }
   EXPECT_EQ(searched, 8u) << "each size of the sample in one share";
   ASSERT_EQ(merge("shard-*.db").code, 0);
-  const Result all = cover("fleet.db", "none --effort full");  // which a search would go on with
+  const Result all = cover("fleet.db", "none --effort full");  // A search would go on with more effort.
   ASSERT_EQ(all.code, 0) << all.err;
   EXPECT_EQ(all.out, one.out);
   EXPECT_EQ(decisions("fleet.db"), decisions("one.db"));

@@ -32,7 +32,7 @@ TEST(Deadlines, LeaveTheLastProblemsAsMuchTimeAsTheOthers) {
     if (i > 0) {
       EXPECT_NEAR(std::chrono::duration<double>(deadline - now).count(), 0.7, 0.01) << i;
     }
-    now = deadline + 300ms;  // for a race
+    now = deadline + 300ms;  // A race takes so long beyond it.
     deadlines.ended(deadline, now);
   }
   EXPECT_LE(now, end + 300ms);

@@ -1,4 +1,5 @@
-// Which finalists race and which wins, with a lane whose placings the test invents and a database that is real.
+// Tests of which finalists race and which wins, with a lane whose placings the test invents and a database that is
+// real.
 #include "tuner/tune/decision.h"
 
 #include <gmock/gmock.h>

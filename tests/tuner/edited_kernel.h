@@ -22,8 +22,8 @@ struct Edit {
   std::string_view from, to;
 };
 
-/// Beside an edit that lets the thread of C[0,0] count: `i + row + j + column == 0 && atomicAdd(&launches, 1u) >= 3` is
-/// true for it from the fourth launch on.
+/// A condition beside an edit that lets the thread of C[0,0] count: `i + row + j + column == 0 && atomicAdd(&launches,
+/// 1u) >= 3` is true for it from the fourth launch on.
 inline constexpr Edit kLaunchCounter{"extern \"C\"", "__device__ unsigned launches = 0;\nextern \"C\""};
 
 /// One in C[0,0] too many from the fourth launch on.

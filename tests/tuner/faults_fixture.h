@@ -96,7 +96,7 @@ class FaultsTest : public testing::Test {
   /// How many there are of options().
   static std::size_t candidates() { return candidate_count("tiled", kOthers); }
 
-  /// Of this test alone and of processes that it forks, so that no other test waits for it.
+  /// The UUID of a GPU of this test alone and of processes that it forks, so that no other test waits for its lock.
   std::string gpu_uuid(int number) const { return fmt::format("GPU-test-{}-{}", process_, number); }
 
   static SessionSummary run(const SessionOptions& options, const std::string& faults) {

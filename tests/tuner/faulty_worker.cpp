@@ -100,7 +100,7 @@ class FaultsOfTheRun {
     if (is("hang")) hang();
     if (is("abort")) std::abort();
     if (is("segfault")) {
-      std::signal(SIGSEGV, SIG_DFL);  // also where a sanitizer wants it
+      std::signal(SIGSEGV, SIG_DFL);  // a sanitizer may want this signal
       std::raise(SIGSEGV);
     }
     if (is("exit")) _exit(3);

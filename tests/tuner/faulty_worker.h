@@ -38,7 +38,7 @@ WorkerParts faulty_parts(const std::string& faults);
 /// The GPU that it pretends to be.
 DeviceSpec pretended_gpu();
 
-/// As long as candidate has no fault.
+/// The time that a candidate without a fault is pretended to take.
 double pretended_us(const std::string& candidate);
 
 }  // namespace mmtune::test

@@ -37,7 +37,7 @@ std::vector<std::string> lines(const std::string& name) {
 
 using Row = std::map<std::string, std::string, std::less<>>;
 
-/// Of a table without quoted cells, by the names of its columns.
+/// The rows of a table without quoted cells, by the names of its columns.
 std::vector<Row> rows(const std::string& name) {
   const auto all = lines(name);
   std::vector<Row> rows;
@@ -92,7 +92,7 @@ TEST(Figures, TheExtremesAreNamed) {
 }
 
 TEST(Figures, TheTableOfTensorCoresIsTheRaceWithCublas) {
-  std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // by precision and set
+  std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // the ratios by precision and set
   for (const Row& row : rows("bench/results/nvidia-h200/tensor_vs_cublas.csv")) {
     if (!row.at("ratio").empty()) ratios[row.at("precision")][row.at("set")].push_back(number(row, "ratio"));
   }
@@ -148,7 +148,7 @@ TEST(Figures, AWholeRunLeavesWhatIsSaid) {
 }
 
 TEST(Figures, SearchesOfAPublishedSpaceAreThoseOfTheFile) {
-  std::map<std::string, std::map<int, std::vector<double>>> shares;  // by strategy and evaluations
+  std::map<std::string, std::map<int, std::vector<double>>> shares;  // the shares by strategy and evaluations
   for (const Row& row : rows("bench/results/search_public.csv")) {
     shares[row.at("strategy")][std::stoi(row.at("evaluations"))].push_back(number(row, "share_of_best"));
   }

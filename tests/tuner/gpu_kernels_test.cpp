@@ -26,7 +26,7 @@ using test::Scalars;
 using test::Values;
 
 constexpr int kConfigs = 6;     // drawn for each layout, besides those that show new values
-constexpr int kComplaints = 8;  // after which a test gives up
+constexpr int kComplaints = 8;  // the number of complaints after which a test gives up
 
 struct Scene {
   const char* what;
@@ -89,7 +89,7 @@ class Stage {
   const Problem& problem() const { return problem_; }
   std::string what() const { return fmt::format("{}: {}", scene_.what, to_string(problem_)); }
 
-  /// To be called once, before run().
+  /// Must be called once, before run().
   void set() {
     a_.upload();
     b_.upload();
@@ -231,7 +231,7 @@ class EveryFamily : public test::GpuTest, public testing::WithParamInterface<std
   DeviceSpec device_;
   CompileTarget target_;
   std::vector<std::unique_ptr<Stage>> stages_;
-  std::vector<Performance> performances_;  ///< in the order of the stages
+  std::vector<Performance> performances_;  ///< one for each stage, in their order
   std::map<std::string, Source> sources_;
   std::map<std::string, std::string> programs_;
   std::map<std::string, std::unique_ptr<LoadedKernel>> kernels_;

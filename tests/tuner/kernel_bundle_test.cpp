@@ -43,7 +43,7 @@ class KernelBundle : public Cli {
   }
 };
 
-/// With the names of bundles.
+/// A fixture with the names of bundles.
 constexpr std::string_view kProgram = R"(
 #include "mmtune_bundle.h"
 #include <cstdio>

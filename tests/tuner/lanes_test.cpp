@@ -44,7 +44,7 @@ TEST_F(Lanes, EqualGpusShareTheProblemsAndWorkAtTheSameTime) {
   const auto summary = run(both, "meet@" + path("meet") + ";log@" + path("log"));
   EXPECT_EQ(summary.tuned, 4);
   EXPECT_EQ(winners().size(), 4U);
-  std::map<std::string, std::set<std::string>> problems;  // of each GPU
+  std::map<std::string, std::set<std::string>> problems;  // the problems of each GPU
   for (const Trial& trial : trials()) {
     EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
     problems[trial.environment.device_uuid].insert(to_string(trial.key.problem));

@@ -1,4 +1,4 @@
-// Only workers touch CUDA: what the program itself loads, as the dynamic linker tells it.
+// Only workers touch CUDA: the dynamic linker tells what the program itself loads.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

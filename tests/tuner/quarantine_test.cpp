@@ -172,7 +172,7 @@ TEST_F(Quarantine, IsOfAGpuModelAndOfAKernelAsItIs) {
   again.retune = true;
   EXPECT_FALSE(runs_the_bad_one(again, ""));
 
-  SessionOptions other_model = again;  // for which the source is the same
+  SessionOptions other_model = again;  // The source is the same for it.
   other_model.devices[0].spec = catalog_gpu("h100");
   other_model.devices[0].spec.uuid = gpu_uuid(1);
   EXPECT_TRUE(runs_the_bad_one(other_model, ""));

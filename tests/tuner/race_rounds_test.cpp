@@ -1,4 +1,5 @@
-// Which finalist runs when in a race, and what becomes of disturbed rounds, with sensors that NVML pretends to have.
+// Tests of which finalist runs when in a race, and what becomes of disturbed rounds, with sensors that NVML pretends to
+// have.
 #include "tuner/lanes/race_rounds.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +48,7 @@ class RaceRounds : public ::testing::Test {
 
   test::NvmlAnswers& nvml_answers_ = test::fake_nvml();
   Nvml nvml_{test::kFakeGpu, {MMTUNE_FAKE_NVML}};
-  std::vector<std::vector<std::size_t>> orders_;  ///< of each round
+  std::vector<std::vector<std::size_t>> orders_;  ///< the order of each round
 };
 
 TEST_F(RaceRounds, EachRunsOnceARound) {

@@ -50,8 +50,8 @@ TEST(Ratio, PairsTimesOfTheSameRound) {
 
 TEST(Ratio, RanksAreThoseOfTheBinomialDistribution) {
   EXPECT_EQ(interval_rank(12, 0.0002), 0U);   // 2^-12 = 0.000244
-  EXPECT_EQ(interval_rank(12, 0.00025), 1U);  // of 0 heads
-  EXPECT_EQ(interval_rank(12, 0.004), 2U);    // of at most 1 head: 13 / 4096 = 0.00317
+  EXPECT_EQ(interval_rank(12, 0.00025), 1U);  // the rank of 0 heads
+  EXPECT_EQ(interval_rank(12, 0.004), 2U);    // the rank of at most 1 head: 13 / 4096 = 0.00317
   EXPECT_EQ(interval_rank(0, 0.5), 0U);
 }
 

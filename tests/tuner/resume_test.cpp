@@ -79,7 +79,7 @@ class Resume : public Cli {
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     const std::string out = path("stdout"), err = path(err_file);
-    std::filesystem::remove(err);  // that of the run before says nothing of this one
+    std::filesystem::remove(err);  // The file of the run before says nothing of this one.
     const pid_t child = fork();
     if (child != 0) return child;
     constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;

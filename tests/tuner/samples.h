@@ -85,7 +85,7 @@ class Sampler {
     return Config(std::move(settings));
   }
 
-  /// Of many configurations with this value the one that shows most for the first time.
+  /// The one of many configurations with this value that shows most for the first time.
   std::optional<std::pair<Problem, Config>> most_telling(std::size_t position, int value,
                                                          const std::vector<Problem>& problems, const Accepts& accepts) {
     constexpr int kDraws = 1000;

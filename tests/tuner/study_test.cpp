@@ -93,7 +93,7 @@ TEST_F(StudyOnAModel, AFileKeepsWhatIsKnown) {
   const std::string file = path("study.csv");
   const StudyResult result = on_model.run(what);
   StudyFile(file).add(result);
-  std::ofstream(file, std::ios::app) << "s0,1 by size,3000,sha";  // as a writer leaves it that is killed
+  std::ofstream(file, std::ios::app) << "s0,1 by size,3000,sha";  // what a writer leaves that is killed
   StudyFile again(file);
   const auto known = again.find(what, result.gpu);
   ASSERT_TRUE(known);

@@ -31,14 +31,14 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view kSearched = "cover";
 constexpr std::string_view kMeasured = "covered";
 constexpr std::string_view kShared = "cover share";
-constexpr double kSearchShare = 0.8;       // of the budget, for searching each size by itself
-constexpr double kCrossShare = 0.4;        // of what is left then, for measuring kernels at other sizes
-constexpr double kFurtherShare = 0.9;      // of what is left then, for measuring them at further sizes
-constexpr double kCloseToBest = 1.04;      // a kernel this close to the fastest of a size is looked at elsewhere,
-constexpr std::size_t kMostClose = 4;      // at most so many of each size,
-constexpr double kShortlist = 1.5;         // and of all programs so many times as may be chosen
-constexpr double kPromising = 1.25;        // expected times this close to the best are measured,
-constexpr std::size_t kMostPromising = 8;  // at further sizes at most so many
+constexpr double kSearchShare = 0.8;   // the part of the budget for searching each size by itself
+constexpr double kCrossShare = 0.4;    // the part of the rest for measuring kernels at other sizes
+constexpr double kFurtherShare = 0.9;  // the part of what is then left for measuring them at further sizes
+constexpr double kCloseToBest = 1.04;  // a kernel this close to the fastest of a size is looked at elsewhere
+constexpr std::size_t kMostClose = 4;  // the most such kernels of each size
+constexpr double kShortlist = 1.5;   // the most programs that are looked at, as a multiple of those that may be chosen
+constexpr double kPromising = 1.25;  // a kernel whose expected time is this close to the best is measured
+constexpr std::size_t kMostPromising = 8;  // the most kernels that are measured at a further size
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -61,7 +61,7 @@ class Cover {
     const bool is_finished = open.empty() && searched.empty();
     const Clock::time_point begin = Clock::now();
     say_shortfall(open.size(), options_.session.budget_s);
-    if (!is_finished) {  // else the kernels are only chosen anew
+    if (!is_finished) {  // A finished cover only chooses its kernels anew.
       const double missing = static_cast<double>(open.size()) / static_cast<double>(open.size() + searched.size());
       spend((1 - missing) * searching_s());
       summary.interrupted = search(open, missing * searching_s()).interrupted || cross();
@@ -94,7 +94,7 @@ class Cover {
  private:
   enum class State {
     open,
-    searched,  ///< by a share
+    searched,  ///< a share of the cover has searched it
     covered,
   };
 
@@ -123,10 +123,10 @@ class Cover {
     say(budget_excess(budget_s, std::chrono::duration<double>(Clock::now() - begin).count()));
   }
 
-  /// Of the budget, for searching all sizes of the sample.
+  /// The part of the budget for searching all sizes of the sample, in seconds.
   double searching_s() const { return kSearchShare * options_.session.budget_s; }
 
-  /// Others have taken so much of the budget.
+  /// What other runs have taken of the budget, in seconds.
   void spend(double time_s) {
     begin_ -= std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_s));
   }
@@ -194,7 +194,7 @@ class Cover {
     return run_session(session).interrupted;
   }
 
-  /// By size of the sample, what is to be measured, the most promising first.
+  /// What is to be measured, the most promising first, for each size of the sample.
   std::vector<std::vector<Candidate>> listed(const MeasuredKernels& measured) const {
     const ExpectedTimes expected(measured);
     const std::vector<std::size_t> kernels = shortlist(measured, expected_times(measured, expected));
@@ -208,7 +208,7 @@ class Cover {
     return lists;
   }
 
-  /// By further size, what is to be measured of those that may be chosen; `only_new`: at sizes where nothing was
+  /// What is to be measured of those that may be chosen, for each further size; `only_new`: at sizes where nothing was
   /// measured yet. A small sample needs few kernels, so that there is room for others that may do well at these sizes.
   std::vector<std::vector<Candidate>> further(const MeasuredKernels& measured, bool only_new) const {
     const ExpectedTimes expected(measured);
@@ -291,7 +291,7 @@ class Cover {
     return matrix;
   }
 
-  /// Of the sample's sizes, or of all.
+  /// A matrix without times, of the sample's sizes or of all.
   TimeMatrix empty_matrix(const MeasuredKernels& measured, bool with_further = false) const {
     const std::size_t kernels = measured.kernels().size();
     TimeMatrix matrix{kernels, {}, {}, measured.programs()};
@@ -321,7 +321,7 @@ class Cover {
   /// What is fastest of the programs at each size becomes its decision.
   void store(const MeasuredKernels& measured, const std::set<std::size_t>& programs, CoverSummary& summary) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
-    std::map<std::size_t, std::size_t> sizes_of;  // of the sample, by kernel
+    std::map<std::size_t, std::size_t> sizes_of;  // how many sizes of the sample each kernel serves
     for (std::size_t size = 0; size < problems_.size(); ++size) {
       const auto& times = measured.times(size);
       auto best = times.end();
@@ -352,7 +352,7 @@ class Cover {
               [&](const CoveringKernel& x, const CoveringKernel& y) { return rank(x) < rank(y); });
   }
 
-  /// Of a size of the sample, beside the fastest of all candidates; nothing where none serves it.
+  /// Adds what a size of the sample loses beside the fastest of all candidates; nothing where no kernel serves it.
   void add_loss(std::size_t size, const MeasuredKernels& measured, double time_us, Losses& losses) const {
     const double best_us = measured.best_us(size);
     if (!std::isfinite(best_us) || !std::isfinite(time_us)) return;
@@ -367,7 +367,8 @@ class Cover {
     if (losses.weights > 0) losses.mean /= losses.weights;
   }
 
-  /// Of the sizes of the sample: the decisions as the library reads them, beside the fastest of all candidates.
+  /// What the sizes of the sample lose by the decisions as the library reads them, beside the fastest of all
+  /// candidates.
   Losses lost_held_out(const MeasuredKernels& measured) const {
     Store store = Store::open(options_.session.database, OpenMode::read_only);
     const StoredKernels kernels = load_kernels(store, device_.spec, template_files());

@@ -11,17 +11,17 @@
 namespace mmtune {
 
 struct CoverOptions {
-  /// Of the whole run: its budget and all else; the problems are the sample's, or a share of them.
+  /// The options of the whole run, its budget among them. The problems are the sample's, or a share of them.
   SessionOptions session;
   std::vector<AskedProblem> sample;
-  std::vector<AskedProblem> further;  ///< where those that may be chosen are measured: what serves there counts, too
-  std::size_t most_kernels = 64;      ///< one that is launched with different values of SPLIT counts once
-  double loss = 0;  ///< that ends the choice: mean, beside the fastest of all candidates: 0.01 is one percent more time
+  std::vector<AskedProblem> further;  ///< sizes at which kernels that may be chosen are measured, too
+  std::size_t most_kernels = 64;      ///< the most kernels; one with several values of SPLIT counts once
+  double loss = 0;  ///< the choice ends at this mean loss beside the fastest candidates; 0.01 is one percent more time
 };
 
 struct Losses {
   std::size_t sizes = 0;
-  double weights = 0;  ///< of these sizes, all together
+  double weights = 0;  ///< the sum of the weights of these sizes
   double mean = 0;     ///< weighted
   double worst = 0;
 };
@@ -33,15 +33,15 @@ struct CoveringKernel {
   Precision precision;
   Layout layout;
   Alignment align;
-  std::size_t sizes = 0;  ///< of the sample, that it serves
+  std::size_t sizes = 0;  ///< the number of sizes of the sample that it serves
 };
 
 struct CoverSummary {
-  std::vector<CoveringKernel> kernels;  ///< that serve at least one size, by precision, layout, alignment and name
-  std::size_t programs = 0;             ///< that these kernels are launched from
-  Losses sample;                        ///< of the sizes that the kernels were chosen for
-  Losses held_out;                      ///< of the same sizes if a kernel is chosen for each without knowing it
-  bool interrupted = false;             ///< what was measured is stored; the same run goes on from there
+  std::vector<CoveringKernel> kernels;  ///< those that serve at least one size, in order of their names
+  std::size_t programs = 0;             ///< the number of programs that these kernels are launched from
+  Losses sample;                        ///< the losses of the sizes that the kernels were chosen for
+  Losses held_out;           ///< the losses of the same sizes if a kernel is chosen for each without knowing it
+  bool interrupted = false;  ///< what was measured is stored; the same run goes on from there
 };
 
 /// The problem as kernels are rendered for when they are to serve many: an operand is aligned to 16 bytes, or to its

@@ -18,12 +18,12 @@ struct ExpectedTime {
   Candidate candidate;
 };
 
-/// As a library expects them: the model's times, corrected by what was measured. Must not outlive the kernels.
+/// Times as a library expects them: the model's, corrected by what was measured. Must not outlive the kernels.
 class ExpectedTimes {
  public:
   explicit ExpectedTimes(const MeasuredKernels& measured);
 
-  /// Of those kernels that can run a size, the fastest first.
+  /// The expected times of those kernels that can run a size, the fastest first.
   std::vector<ExpectedTime> at(std::size_t size, const std::vector<std::size_t>& kernels) const;
 
  private:

@@ -46,7 +46,7 @@ std::vector<HeldOut> hold_out(const DeviceSpec& device, const StoredKernels& ker
   std::vector<HeldOut> held_out;
   for (std::size_t part = 0; part < kParts; ++part) {
     StoredKernels known;
-    std::vector<Entry> times;  // of the sizes that are left out
+    std::vector<Entry> times;  // the times at the sizes that are left out
     for (const Entry& winner : kernels.winners) {
       (parts.is_in(winner.problem, part) ? times : known.winners).push_back(winner);
     }

@@ -10,8 +10,8 @@ namespace mmtune {
 /// A decided size, and the kernel that is chosen for it without its decision.
 struct HeldOut {
   Problem problem;
-  double us = 0;          ///< that this kernel takes
-  double decided_us = 0;  ///< that the decided one takes
+  double us = 0;          ///< the time that this kernel takes
+  double decided_us = 0;  ///< the time that the decided one takes
 };
 
 /// Leaves out all decided sizes, one part of them after the other. Sizes at which the chosen kernel was not measured

@@ -21,7 +21,7 @@ struct SampledKernel {
   std::size_t program = 0;  ///< a number that kernels of equal source share
   Precision precision;
   Layout layout;
-  Alignment align;  ///< that it is rendered for
+  Alignment align;  ///< the alignment that it is rendered for
 };
 
 /// Kernels are numbered in the order in which they are found, sizes as the problems are.
@@ -40,7 +40,7 @@ class MeasuredKernels {
   const std::vector<SampledKernel>& kernels() const { return kernels_; }
   const std::map<std::size_t, Time>& times(std::size_t size) const { return times_[size]; }
 
-  /// Of each kernel.
+  /// The number of the program of each kernel.
   std::vector<std::size_t> programs() const;
 
   /// A kernel's program as it should be launched for a problem that it suits: with the SPLIT that the model expects to
@@ -63,8 +63,8 @@ class MeasuredKernels {
   DeviceSpec device_;
   std::vector<Problem> problems_;
   std::vector<SampledKernel> kernels_;
-  std::vector<KernelModel> models_;                 ///< of the kernels
-  std::vector<std::map<std::size_t, Time>> times_;  ///< by size, then by kernel
+  std::vector<KernelModel> models_;                 ///< one for each kernel
+  std::vector<std::map<std::size_t, Time>> times_;  ///< times by size, then by kernel
 };
 
 }  // namespace mmtune

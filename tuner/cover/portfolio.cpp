@@ -9,7 +9,7 @@ namespace mmtune {
 namespace {
 
 constexpr double kMostLoss = 9;    // what a size loses that no kernel serves
-constexpr double kSquareCost = 4;  // of a loss: from a quarter on its square counts more than itself
+constexpr double kSquareCost = 4;  // the weight of the square of a loss: from a quarter on it counts more than the loss
 
 double cost_of(double loss) { return loss + kSquareCost * loss * loss; }
 

@@ -10,14 +10,14 @@ namespace mmtune {
 /// Times of kernels for sizes; infinite where a kernel cannot run or was not measured.
 struct TimeMatrix {
   std::size_t kernels = 0;
-  std::vector<double> weights;               ///< of sizes, over 0
-  std::vector<std::vector<double>> time_us;  ///< by size, then by kernel
-  std::vector<std::size_t> programs = {};    ///< by kernel, the number of its program; empty: each has its own
+  std::vector<double> weights;               ///< one for each size, over 0
+  std::vector<std::vector<double>> time_us;  ///< times by size, then by kernel
+  std::vector<std::size_t> programs = {};    ///< the number of each kernel's program; empty: each has its own
 };
 
 struct Portfolio {
-  std::vector<std::size_t> kernels;  ///< in the order of what each adds
-  std::set<std::size_t> programs;    ///< that these kernels are launched from
+  std::vector<std::size_t> kernels;  ///< the chosen kernels, in the order of what each adds
+  std::set<std::size_t> programs;    ///< the programs that these kernels are launched from
   double mean_loss = 0;              ///< over the sizes, weighted: 0.01 is one percent more time than with all kernels
   double worst_loss = 0;
 };

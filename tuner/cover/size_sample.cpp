@@ -86,10 +86,10 @@ SizeDistribution SizeDistribution::parse(std::string_view text) {
   return distribution;
 }
 
-// Between limits: the additive recurrence whose steps are powers of the root of x^4 = x + 1, shifted by the seed; its
-// points lie evenly in three dimensions however many there are (M. Roberts, The unreasonable effectiveness of
-// quasirandom sequences, 2018). They are stretched beyond the limits, so that one of four lies on a face: what is
-// learnt between sizes holds better than what is learnt of one side.
+// The points between limits are the additive recurrence whose steps are powers of the root of x^4 = x + 1, shifted by
+// the seed; its points lie evenly in three dimensions however many there are (M. Roberts, The unreasonable
+// effectiveness of quasirandom sequences, 2018). They are stretched beyond the limits, so that one of four lies on a
+// face: what is learnt between sizes holds better than what is learnt of one side.
 std::vector<WeightedSize> SizeDistribution::spread(std::size_t count, std::uint64_t seed) const {
   if (!list_.empty())
     return {list_.begin(), list_.begin() + static_cast<std::ptrdiff_t>(std::min(count, list_.size()))};

@@ -1,4 +1,4 @@
-// Which products an application may ask for, and samples of them.
+// The distribution of products that an application may ask for, and samples of it.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace mmtune {
 /// Sizes between two limits, or those of a list with how much each matters.
 class SizeDistribution {
  public:
-  /// For the help of an option.
+  /// The notation, for the help of an option.
   static constexpr const char* kNotation =
       "48..8192 for all extents, 48..8192x16..64x1..4096 for m, n and k, or @FILE: calls with weights";
 
@@ -32,13 +32,13 @@ class SizeDistribution {
   /// many are the same as fewer. Every third one has extents that are multiples of 8, as far as the ranges have such.
   std::vector<WeightedSize> spread(std::size_t count, std::uint64_t seed) const;
 
-  /// As likely as an application may ask for them, and half of them with extents that are multiples of 8. All weigh 1.
+  /// Products drawn as an application may ask for them, half of them with extents that are multiples of 8. All weigh 1.
   std::vector<WeightedSize> draw(std::size_t count, std::uint64_t seed) const;
 
  private:
   Size at(const std::array<double, 3>& place, bool multiples) const;
 
-  std::array<Range, 3> ranges_{};   ///< of m, n and k, if there is no list
+  std::array<Range, 3> ranges_{};   ///< the ranges of m, n and k, if there is no list
   std::vector<WeightedSize> list_;  ///< the heaviest first
 };
 
@@ -48,7 +48,7 @@ struct AskedProblem {
   double weight = 1;
 };
 
-/// Of packed operands. A product whose precision or layout is not named is of all of these.
+/// The problems of packed operands. A product that names no precision or layout becomes one for each of these.
 std::vector<AskedProblem> asked_problems(const std::vector<WeightedSize>& calls,
                                          const std::vector<Precision>& precisions, const std::vector<Layout>& layouts);
 

@@ -15,10 +15,10 @@ namespace mmtune {
 namespace {
 
 constexpr double kReach = 1;           // octaves at which a decision teaches half as much
-constexpr double kLossOfFallback = 2;  // of a size that the fallback serves
-constexpr double kLeastLoss = 0.02;    // of a size that is as far away as the others from each other
-constexpr double kUnknownLoss = 0.25;  // where nothing was held out
-constexpr double kMostScale = 3;       // of a loss, for sizes that are farther away from all others
+constexpr double kLossOfFallback = 2;  // the loss of a size that the fallback serves
+constexpr double kLeastLoss = 0.02;    // the loss of a size that is as far away as the others are from each other
+constexpr double kUnknownLoss = 0.25;  // the loss where nothing was held out
+constexpr double kMostScale = 3;       // the largest factor of a loss, for sizes that are farther away from all others
 constexpr double kSoftening = 0.01;
 
 double squared_distance(const Octaves& x, const Octaves& y) {
@@ -97,7 +97,7 @@ std::vector<Asked> expectations(const DeviceSpec& device, const StoredKernels& k
   return asked;
 }
 
-/// Of what `other` has at stake, the share that tuning `tuned` takes away.
+/// The share of the loss of `other` that tuning `tuned` takes away.
 double taught(const Asked& tuned, const Asked& other) {
   if (!are_alike(other.suggestion.problem, tuned.suggestion.problem)) return 0;
   return 1 / (1 + std::pow(squared_distance(tuned.at, other.at), 2) * 16);

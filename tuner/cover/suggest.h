@@ -1,4 +1,4 @@
-// Which sizes are worth tuning next.
+// The sizes that are worth tuning next.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace mmtune {
 struct Suggestion {
   Problem problem;
   Match match = Match::fallback;  ///< how it is served now
-  double expected_us = 0;         ///< of the kernel that serves it now
+  double expected_us = 0;         ///< the time of the kernel that serves it now
   double loss = 0;                ///< expected, beside tuning it: 0.1 is a tenth more time
   double gain = 0;                ///< share of the loss of all sizes that tuning it takes away: that of near ones, too
 };

@@ -103,7 +103,7 @@ class GpuLane final : public Lane {
   }
 
  private:
-  /// Not for every candidate: to ask takes a millisecond, and only an administrator changes them.
+  /// Reads the limits once and not for every candidate: it takes a millisecond, and only an administrator changes them.
   void read_limits() {
     clock_limit_mhz_ = nvml_.clock_limit_mhz().value_or(0);
     power_limit_w_ = nvml_.power_limit_w().value_or(0);

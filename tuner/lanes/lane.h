@@ -1,5 +1,5 @@
-// Where candidates are judged: an installed GPU, or the analytic model of one that is not there. A lane is used by one
-// thread; there is one lane per GPU, so two measurements never share it.
+// A lane is where candidates are judged: an installed GPU, or the analytic model of one that is not there. A lane is
+// used by one thread; there is one lane per GPU, so two measurements never share it.
 #pragma once
 
 #include <mmtune/error.h>

@@ -13,8 +13,8 @@ struct Program {
   Candidate candidate;
   LaunchPlan plan;
   Source source;
-  TrialKey key;   ///< of the trial that becomes of it
-  Binary binary;  ///< with its cubin, once compiled
+  TrialKey key;   ///< the key of the trial that becomes of it
+  Binary binary;  ///< what it compiled to, with its cubin
 };
 
 }  // namespace mmtune

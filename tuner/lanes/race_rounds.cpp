@@ -7,7 +7,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kRoundsInAnyCase = 5;  // also where time is up
+constexpr std::size_t kRoundsInAnyCase = 5;  // rounds that are run even where time is up
 
 void run_round(RoundsRun& rounds, const RunFinalist& run, std::mt19937_64& generator) {
   const std::vector<std::size_t> running = rounds.race.running();

@@ -14,7 +14,7 @@ namespace mmtune {
 /// One run of a finalist.
 struct RaceSample {
   double time_us = 0;
-  Reading reading;  ///< of the sensors while it ran
+  Reading reading;  ///< what the sensors said while it ran
 };
 
 /// Lets this finalist run once. Processes are to be counted where asked for, which takes time: once a round.
@@ -22,7 +22,7 @@ using RunFinalist = std::function<RaceSample(std::size_t finalist, bool count_pr
 
 struct RoundsRun {
   Race race;
-  std::vector<Conditions> conditions;  ///< of each finalist's samples that counted
+  std::vector<Conditions> conditions;  ///< the conditions of each finalist's samples that counted
 };
 
 /// Rounds until the race is over, or until time is up after a few rounds that counted. In each round every finalist

@@ -7,7 +7,7 @@
 
 namespace mmtune {
 
-/// Where the time of a lane goes.
+/// What the time of a lane goes to.
 struct LaneTimes {
   double judging_s = 0;  ///< checks and samples of single programs
   double racing_s = 0;

@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 16384;  // the kernels stride over what is beyond
-constexpr std::int64_t kSumBlocks = 1024;    // of squares() and fingerprint(), whose blocks leave sums behind
-constexpr std::size_t kMostRanges = 16;      // whose fingerprints are taken at once
+constexpr std::int64_t kSumBlocks = 1024;    // blocks of squares() and fingerprint(), each of which leaves a sum behind
+constexpr std::size_t kMostRanges = 16;      // the most ranges whose fingerprints are taken at once
 
 template <std::size_t N>
 void launch_linear(CUfunction function, std::int64_t blocks, int block_x, int block_y, std::array<void*, N> arguments,

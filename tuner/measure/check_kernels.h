@@ -59,8 +59,8 @@ class CheckKernels {
   double relative_error(const Problem& problem, CUdeviceptr exact, CUdeviceptr c, std::int64_t ldc,
                         CUstream stream) const;
 
-  /// For each range 64 bits that depend on every bit and its place: equal for equal memory, and for
-  /// different memory with probability 2^-64. Waits for the results.
+  /// A fingerprint of 64 bits for each range, which depends on every bit and its place: equal for equal memory, and
+  /// for different memory with probability 2^-64. Waits for the results.
   std::vector<std::uint64_t> fingerprints(const std::vector<Range>& ranges, CUstream stream) const;
 
   /// Fills what lies between the columns and the leading dimension of C[m, ld] with 0xff.
@@ -71,7 +71,7 @@ class CheckKernels {
 
  private:
   Module module_;
-  std::array<CUfunction, 3> fill_;  ///< by Role
+  std::array<CUfunction, 3> fill_;  ///< one for each Role
   CUfunction reference_sums_;
   CUfunction compare_;
   CUfunction squares_;

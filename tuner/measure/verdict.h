@@ -11,8 +11,8 @@ namespace mmtune {
 struct Verdict {
   Outcome outcome = Outcome::ok;
   std::string note;           ///< why it failed
-  Timing timing;              ///< if ok or too slow
-  double error_share = 0;     ///< of the allowed bound, on random operands
+  Timing timing;              ///< the time, if the outcome is ok or too_slow
+  double error_share = 0;     ///< the largest error as a share of the allowed bound, on random operands
   bool deterministic = true;  ///< every result that was compared had the same bits; if ok
 
   static constexpr void fields(auto&& visit) {

@@ -84,9 +84,9 @@ class Verifier {
   /// Operands, their guard zones, and the exact results.
   void fill(const Data& data) const;
   void fill_all() const;
-  /// Of everything that only the verifier writes.
+  /// The fingerprints of everything that only the verifier writes.
   std::vector<std::uint64_t> fingerprints() const;
-  /// Whether any of that was written; makes it good.
+  /// Whether something else has written any of that; repairs it.
   bool repair_data() const;
   CUdeviceptr workspace(const LaunchPlan& plan);
   Verdict judge(const Data& data, double alpha, double beta, std::int64_t ldc, const ErrorBound& bound);
@@ -105,8 +105,8 @@ class Verifier {
   Data random_;
   GuardedBuffer c_;
   DeviceBuffer c0_;
-  std::vector<std::uint64_t> fingerprints_;  ///< as they must stay
-  std::vector<GuardedBuffer> workspace_;     ///< none or one, as large as any plan needed so far
+  std::vector<std::uint64_t> fingerprints_;  ///< the fingerprints as they must stay
+  std::vector<GuardedBuffer> workspace_;     ///< no buffer or one, as large as any plan needed so far
   DeviceBuffer damaged_;
 };
 

@@ -1,4 +1,5 @@
-// Which finalist wins a race, and when that is known: a sequential test over samples, without a GPU or a clock.
+// The race decides which finalist wins, and when that is known: a sequential test over samples, without a GPU or a
+// clock.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 namespace mmtune {
 
 struct RaceRules {
-  std::size_t least_rounds = 12;  ///< before anything is decided
+  std::size_t least_rounds = 12;  ///< the fewest rounds before anything is decided
   std::size_t most_rounds = 60;
   std::size_t most_repeats = 8;  ///< disturbed rounds that are run again; later ones count
   double error = 0.01;           ///< probability that the race drops the finalist that is truly fastest
@@ -25,12 +26,12 @@ enum class Standing : int {
   leader = 0,
   tied = 1,       ///< surely less than RaceRules::tie times slower
   undecided = 2,  ///< neither tied nor slower beyond doubt
-  slower = 3,     ///< beyond doubt
+  slower = 3,     ///< slower beyond doubt
 };
 
 struct Placing {
   Standing standing = Standing::undecided;
-  Ratio ratio;  ///< of its times to the leader's; of a dropped finalist as when it was dropped
+  Ratio ratio;  ///< its times over the leader's; of a dropped finalist as when it was dropped
 
   static constexpr void fields(auto&& visit) {
     visit("standing", &Placing::standing, rule::Within{0, 3});
@@ -47,7 +48,7 @@ static_assert(kListsAllMembers<Placing>);
 /// (union bound), with independent rounds of any distribution.
 class Race {
  public:
-  /// At least one finalist.
+  /// Begins a race of at least one finalist.
   explicit Race(std::size_t finalists, const RaceRules& rules = {});
 
   bool over() const { return over_; }
@@ -62,11 +63,11 @@ class Race {
   /// Rounds that counted.
   std::size_t rounds() const { return rounds_; }
 
-  /// Of each finalist the times of the rounds that counted; at least one round.
+  /// The times of each finalist in the rounds that counted; there must have been one.
   const std::vector<std::vector<double>>& samples_us() const { return samples_us_; }
 
-  /// As of the last look; before the first all but the leader are undecided. May be asked for at any time after the
-  /// first round, as when time is up.
+  /// The placings at the last look; before the first all but the leader are undecided. May be asked for at any time
+  /// after the first round, as when time is up.
   std::vector<Placing> placings() const;
 
  private:

@@ -13,8 +13,8 @@ double median_of_sorted(std::span<const double> values) {
 }
 
 std::size_t interval_rank(std::size_t n, double tail) {
-  double probability = std::exp2(-static_cast<double>(n));  // of exactly j heads in n throws
-  double below = probability;                               // of at most j
+  double probability = std::exp2(-static_cast<double>(n));  // the probability of exactly j heads in n throws
+  double below = probability;                               // the probability of at most j heads
   std::size_t j = 0;
   while (below <= tail) {
     ++j;

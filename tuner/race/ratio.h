@@ -27,7 +27,7 @@ struct Ratio {
 };
 static_assert(kListsAllMembers<Ratio>);
 
-/// Of at least one value, in ascending order.
+/// The median of at least one value, in ascending order.
 double median_of_sorted(std::span<const double> values);
 
 /// The largest j with P(Binomial(n, 1/2) < j) <= tail; 0 if there is none. The median of a distribution lies below the

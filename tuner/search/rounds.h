@@ -17,7 +17,7 @@ class Rounds {
   /// While the oldest round waits for its slowest compilation, the others keep compilers busy.
   static constexpr std::size_t kUnderWay = 4;
 
-  /// At most so many rounds are under way; with 1 the strategy knows all of one before it proposes the next.
+  /// At most `most_under_way` rounds are under way; with 1 the strategy knows all of one before it proposes the next.
   explicit Rounds(Strategy& strategy, std::size_t most_under_way = kUnderWay)
       : strategy_(strategy), most_under_way_(most_under_way) {}
 
@@ -36,7 +36,7 @@ class Rounds {
   };
   struct Round {
     std::vector<Entry> entries;
-    std::size_t open = 0;  ///< not settled yet
+    std::size_t open = 0;  ///< the number of candidates that are not settled yet
   };
 
   void begin(const std::vector<CandidateNumber>& candidates);

@@ -15,14 +15,14 @@ using CandidateNumber = std::int64_t;
 /// What candidates are compared by.
 struct Features {
   std::string_view group;             ///< candidates of one group have the same parameters; outlives all spaces
-  std::vector<std::uint16_t> digits;  ///< for each parameter of the group the position of the value in its table
-  std::vector<double> shares;         ///< of the expected time, by what it goes to; as many for all candidates, or none
+  std::vector<std::uint16_t> digits;  ///< the position of each parameter's value in its table
+  std::vector<double> shares;         ///< what the expected time goes to; as many for all candidates, or none
 };
 
 /// What is known of a candidate before it is judged.
 struct Description {
   Features features;
-  double expected_us = 0;  ///< of a model; 0 where there is none
+  double expected_us = 0;  ///< the time that a model expects; 0 where there is none
 };
 
 /// A candidate and what a model expects of it.

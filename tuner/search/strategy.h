@@ -13,7 +13,7 @@ namespace mmtune {
 /// How much to try. Names are those of --effort.
 struct Effort {
   std::string_view name;
-  int most_trials;  ///< for one problem
+  int most_trials;  ///< the most trials for one problem
 };
 
 /// Throws UsageError that lists the known ones.
@@ -25,7 +25,7 @@ struct Observation {
   enum class Kind {
     timed,
     too_slow,  ///< abandoned; time_us is a first idea
-    failed,    ///< without a time
+    failed,    ///< it has no time
   };
   Kind kind = Kind::failed;
   double time_us = 0;
@@ -55,13 +55,13 @@ struct StrategySetup {
   int most_trials;
   std::uint64_t seed = 1;
   std::vector<CandidateNumber> favourites = {};  ///< winners of spaces like this one: tried first
-  std::vector<Lesson> lessons = {};              ///< of a space like this one
+  std::vector<Lesson> lessons = {};              ///< what was learnt in a space like this one
   std::vector<CandidateNumber> proven = {};      ///< winners elsewhere, nearest first: a few of them come then
-  std::size_t at_once = 8;                       ///< as many as are judged together: a round has no more
+  std::size_t at_once = 8;                       ///< how many candidates are judged together: a round has no more
   bool is_thrifty = true;                        ///< ends early where the space is small or a trial takes long
 };
 
-/// By the name of --strategy. Throws UsageError that lists the known ones.
+/// The strategy with a name of --strategy. Throws UsageError that lists the known ones.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategySetup& setup);
 const std::vector<std::string_view>& strategy_names();
 

@@ -9,17 +9,17 @@ namespace mmtune {
 namespace {
 
 // Standard deviations of what the model misses, as logarithms of time: most likely for 1800 times of an H200.
-constexpr double kGroup = 0.2;           // by all of a group; not among the 1800, which are of one
-constexpr double kPart = 0.03;           // in the time that goes to one thing
-constexpr double kOneParameter = 0.005;  // by all with a parameter's value
-constexpr double kCombination = 0.059;   // by candidates that differ little
-constexpr double kOwn = 0.009;           // by one candidate: what the compiler makes of it
-constexpr double kUnmodelled = 0.8;      // by all that a model would have known, where there is none
-constexpr double kStep = 0.04;           // how fast likeness fades with each step in a parameter's table,
-constexpr double kMix = 0.8;             // and with the share of the time that goes to other things;
-constexpr double kLongStep = 0.3;        // without a model, with the distance in steps
-constexpr double kFailure = 0.6;         // of the expected speed, at which a failure counts
-constexpr double kLeastSpeed = 1e-3;     // so that every speed has a logarithm
+constexpr double kGroup = 0.2;           // an error that all of a group share; not among the 1800, which are of one
+constexpr double kPart = 0.03;           // an error of the time that goes to one thing
+constexpr double kOneParameter = 0.005;  // an error that all with a parameter's value share
+constexpr double kCombination = 0.059;   // an error that candidates share which differ little
+constexpr double kOwn = 0.009;           // an error of one candidate: what the compiler makes of it
+constexpr double kUnmodelled = 0.8;      // the spread of what a model would have known, where there is none
+constexpr double kStep = 0.04;           // how fast likeness fades with each step in a parameter's table
+constexpr double kMix = 0.8;             // how fast likeness fades with the share of the time that goes to other things
+constexpr double kLongStep = 0.3;        // how fast likeness fades with the distance in steps, without a model
+constexpr double kFailure = 0.6;         // the part of the expected speed at which a failure counts
+constexpr double kLeastSpeed = 1e-3;     // a floor, so that every speed has a logarithm
 
 double square(double x) { return x * x; }
 
@@ -158,7 +158,8 @@ double Surrogate::expected(std::size_t candidate) const {
 double Surrogate::deviation(std::size_t candidate) const { return std::sqrt(candidates_[candidate].variance); }
 
 double Surrogate::improvement(std::size_t candidate, double best_log_time) const {
-  const double scale = std::exp(best_log_time - reference(candidates_[candidate]));  // to multiples of the best's speed
+  // Speeds are multiples of that of the best.
+  const double scale = std::exp(best_log_time - reference(candidates_[candidate]));
   const double sigma = scale * deviation(candidate);
   if (sigma == 0) return 0;
   constexpr double kInverseRootTwoPi = 0.3989422804014327;

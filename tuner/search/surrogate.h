@@ -54,8 +54,8 @@ class Surrogate {
     std::size_t candidate;
     double pivot;
     Kind kind = Kind::open;
-    double log_time = 0;    ///< of a timed one
-    double speed = 0;       ///< of a failed one: what it counts as
+    double log_time = 0;    ///< the logarithm of its time, if it was timed
+    double speed = 0;       ///< the speed that it counts as, if it failed
     double innovation = 0;  ///< what was not expected, in standard deviations
   };
 

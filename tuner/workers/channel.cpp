@@ -34,7 +34,8 @@ std::size_t body_bytes(const std::string& header) {
   return bytes;
 }
 
-/// For poll(); at least one try, also after the deadline, so that what has come by then still counts.
+/// The timeout for poll(). There is at least one try, also after the deadline, so that what has come by then still
+/// counts.
 int milliseconds_until(Deadline deadline) {
   constexpr std::chrono::milliseconds kLongestWait = std::chrono::hours(1);
   const auto now = std::chrono::steady_clock::now();

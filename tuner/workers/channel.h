@@ -35,7 +35,7 @@ class Channel {
  public:
   explicit Channel(FileDescriptor socket) : socket_(std::move(socket)) {}
 
-  /// Both throw ChannelError. Deadline::max() waits for ever.
+  /// These two throw ChannelError. Deadline::max() waits for ever.
   void send(std::string_view message, Deadline deadline);
   std::string receive(Deadline deadline);
 

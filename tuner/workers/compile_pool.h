@@ -39,16 +39,16 @@ static_assert(kListsAllMembers<CompilerFacts>);
 
 struct CompilePoolOptions {
   int jobs = 0;                                       ///< processes that compile at once; 0: one per core
-  std::chrono::milliseconds limit{60'000};            ///< for one source
-  std::chrono::milliseconds start_limit{60'000};      ///< for a worker to load NVRTC
-  std::int64_t memory_bytes = std::int64_t{4} << 30;  ///< for one source; few need a tenth of a GiB
+  std::chrono::milliseconds limit{60'000};            ///< the longest time for one source
+  std::chrono::milliseconds start_limit{60'000};      ///< the longest time for a worker to load NVRTC
+  std::int64_t memory_bytes = std::int64_t{4} << 30;  ///< the longest time for one source; few need a tenth of a GiB
   std::string program = kThisProgram;                 ///< what the workers run
 };
 
 /// What a pool has compiled.
 struct CompileStats {
   std::int64_t sources = 0;
-  double seconds = 0;  ///< of all its processes together
+  double seconds = 0;  ///< the time of all its processes together
 };
 
 /// The version of the NVRTC that is found here, asked for by a worker; empty without one.
@@ -59,7 +59,7 @@ class CompilePool {
  public:
   struct Result {
     std::size_t ticket = 0;
-    Outcome outcome = Outcome::ok;  ///< or compile_failed; timed_out or crashed if that is what the compiler did
+    Outcome outcome = Outcome::ok;  ///< ok, compile_failed, or what the compiler did: timed_out or crashed
     Compilation compilation;        ///< its log says why it failed
   };
 
@@ -75,7 +75,7 @@ class CompilePool {
   /// Processes that compile at once.
   int jobs() const { return options_.jobs; }
 
-  /// Until now.
+  /// The times until now.
   CompileStats times() const;
 
  private:
@@ -104,7 +104,7 @@ class CompilePool {
   CompilePoolOptions options_;
   std::string headers_;  ///< hash of those that sources are rendered for
   CompilerFacts compiler_;
-  mutable std::mutex mutex_;  ///< of everything below, and of the queues
+  mutable std::mutex mutex_;  ///< guards everything below, and the queues
   std::condition_variable_any wake_worker_;
   std::condition_variable wake_owners_;
   std::deque<JobPointer> waiting_;

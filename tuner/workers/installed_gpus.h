@@ -10,8 +10,8 @@
 
 namespace mmtune {
 
-/// In the order of their numbers. Throws DeviceError as the driver does, and where that takes longer than `limit`: many
-/// GPUs without persistence mode take long to wake up.
+/// The installed GPUs, in the order of their numbers. Throws DeviceError as the driver does, and where that takes
+/// longer than `limit`: many GPUs without persistence mode take long to wake up.
 std::vector<DeviceSpec> installed_gpus(std::chrono::milliseconds limit = std::chrono::minutes(2));
 
 /// choose_device() and choose_devices() of tuner/devices/device_choice.h among the installed GPUs.

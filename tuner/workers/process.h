@@ -16,7 +16,8 @@ inline constexpr const char* kThisProgram = "/proc/self/exe";
 /// The descriptor of a child's end of the channel.
 inline constexpr int kChannelDescriptor = 3;
 
-/// For one thread. It must outlive the thread that made it only where the child may then die (see stay_with_parent).
+/// A child process, to be used by one thread. It must outlive the thread that made it only where the child may then die
+/// (see stay_with_parent).
 class Process {
  public:
   /// `channel` becomes the child's kChannelDescriptor. The child reads nothing, what it prints goes to stderr, and
@@ -46,11 +47,11 @@ class Process {
 /// memory is short, and leaves no core file. Ends it at once if `parent` is gone already.
 void stay_with_parent(pid_t parent);
 
-/// From here on the calling thread lets all others of the machine go first: its niceness is 10 at least.
+/// Lets all other threads of the machine go before the calling one from here on: its niceness is 10 at least.
 void give_way();
 
-/// From here on this process may map so many bytes beyond what it maps now, or as many as the user's own limit allows;
-/// more is refused to it. Can be called again.
+/// Limits this process, from here on, to so many bytes beyond what it maps now, or as many as the user's own limit
+/// allows; more is refused to it. Can be called again.
 void limit_memory(std::int64_t more_bytes);
 
 }  // namespace mmtune

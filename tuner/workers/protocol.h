@@ -56,7 +56,7 @@ struct CompileRequest {
   static constexpr std::string_view kVerb = "compile";
   Source source;
   CompileTarget target;
-  std::int64_t memory_bytes = 0;  ///< that compiling may take
+  std::int64_t memory_bytes = 0;  ///< the most memory that compiling may take
 
   static constexpr void fields(auto&& visit) {
     visit("source", &CompileRequest::source);

@@ -49,7 +49,7 @@ class Service {
   CompilerFacts answer(const CompilerRequest&) const { return parts_.compiler(); }
 
   Compilation answer(const CompileRequest& request) const {
-    give_way();  // to those that measure
+    give_way();  // processes that measure go first
     limit_memory(request.memory_bytes);
     try {
       return parts_.compile(request.source, request.target);

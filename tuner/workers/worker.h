@@ -21,7 +21,7 @@ struct WorkerParts {
   std::function<Compilation(const Source&, const CompileTarget&)> compile;
 };
 
-/// With the installed driver and NVRTC, which is loaded when it is first needed.
+/// The parts with the installed driver, and NVRTC, which is loaded when it is first needed.
 WorkerParts real_parts();
 
 /// Serves the parent on kChannelDescriptor until that closes it, or the worker is of no more use. `arguments` are those

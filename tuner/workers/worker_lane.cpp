@@ -16,8 +16,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kLaunches = 12;      // of a candidate that is judged
-constexpr int kRaceLaunches = 20;  // of a finalist with long launches: the least rounds, some repeated, and late checks
+constexpr int kLaunches = 12;      // the launches of a candidate that is judged
+constexpr int kRaceLaunches = 20;  // a finalist with long launches has the least rounds, some repeated, and late checks
 constexpr double kSlowest = 100;   // times what the peak rates allow: a launch that takes longer has no end
 constexpr int kMostBegins = 2;     // attempts to prepare a problem before it counts as unmeasurable
 
@@ -190,7 +190,7 @@ class WorkerLane final : public Lane {
     }
   }
 
-  /// To the beginning of a problem that was given up.
+  /// Takes the answer to the beginning of a problem that was given up, and drops it.
   void skip_answer() {
     try {
       worker_->receive<BeginRequest>(begin_limit_);

@@ -21,11 +21,12 @@ struct Canary {
 struct WorkerLaneOptions {
   DeviceChoice device;
   CompileTarget target;
-  std::optional<Canary> canary;                    ///< without one every GPU counts as healthy
-  std::chrono::milliseconds limit{10'000};         ///< for a candidate, beyond what its work can take
-  std::chrono::milliseconds start_limit{120'000};  ///< for a driver that wakes up and a context
-  std::chrono::milliseconds begin_limit{60'000};   ///< for a problem's operands, and for a race, beyond their work
-  std::string program = kThisProgram;              ///< what the worker runs
+  std::optional<Canary> canary;  ///< the kernel that is known to work; without one every GPU counts as healthy
+  std::chrono::milliseconds limit{10'000};         ///< the longest time for a candidate, beyond what its work can take
+  std::chrono::milliseconds start_limit{120'000};  ///< the longest time for a driver that wakes up and a context
+  std::chrono::milliseconds begin_limit{
+      60'000};                         ///< the longest time for a problem's operands, and for a race, beyond their work
+  std::string program = kThisProgram;  ///< what the worker runs
 };
 
 /// What a candidate may take: `limit`, and as long as a dozen launches that are a hundred times slower than the GPU's

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kGrace{5000};  // for a process that has closed its channel to end by itself
+constexpr milliseconds kGrace{5000};  // how long a process that has closed its channel may take to end by itself
 
 std::vector<std::string> arguments(const std::string& label) {
   return {"worker", label, std::to_string(getpid()), std::to_string(static_cast<int>(log::level()))};

@@ -17,14 +17,14 @@ class WorkerLost : public Error {
  public:
   WorkerLost(Outcome outcome, const std::string& what) : Error(what), outcome_(outcome) {}
 
-  /// Of what the worker was doing: crashed or timed_out.
+  /// The outcome of what the worker was doing: crashed or timed_out.
   Outcome outcome() const { return outcome_; }
 
  private:
   Outcome outcome_;
 };
 
-/// For one thread, but for interrupt(), which must live as long as the worker is used.
+/// A worker, to be used by one thread, but for interrupt(), which must live as long as the worker is used.
 class WorkerProcess {
  public:
   /// Starts `program` as a worker. `label` is shown by the list of processes. Throws Error.

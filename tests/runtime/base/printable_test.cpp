@@ -24,9 +24,9 @@ TEST(Printable, CharactersThatChangeTheDirectionAreWrittenOut) {
 TEST(Printable, BytesThatAreNoUtf8AreWrittenOut) {
   EXPECT_EQ(printable("\xff\x9b"), "\\xff\\x9b");
   EXPECT_EQ(printable("\xc2"), "\\xc2");                             // cut off
-  EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");                    // not the shortest form
+  EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");                    // This is not the shortest form.
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
-  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond U+10FFFF
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // This is beyond U+10FFFF.
 }
 
 TEST(Printable, FirstCharacter) {

@@ -15,7 +15,7 @@ namespace {
 struct Colliding {
   std::uint64_t operator()(int key) const { return ~std::uint64_t{0} << 32 | static_cast<std::uint64_t>(key) << 60; }
 };
-/// As many different ones as there are keys.
+/// A hash that has as many different values as there are keys.
 struct Spread {
   std::uint64_t operator()(int key) const { return static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15; }
 };

@@ -306,7 +306,7 @@ TEST_F(GpuLibraryWorkspace, StreamsAndThreadsDoNotDisturbEachOther) {
   for (int i = 0; i < kThreads * kCalls; ++i) products.push_back(std::make_unique<Product>(problem_, ProductOptions{}));
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
-    threads.emplace_back([&, thread] {  // without a context of its own
+    threads.emplace_back([&, thread] {  // Such a thread has no context of its own.
       const CUstream stream = thread % 2 == 0 ? stream_.get() : other.get();
       for (int i = 0; i < kCalls; ++i) library.gemm(products[thread * kCalls + i]->call(), stream);
     });

@@ -73,8 +73,8 @@ class Matrix {
 struct ProductOptions {
   double alpha = 1;
   double beta = 1;
-  int padding = 0;  ///< of the rows, in elements
-  int offset = 0;   ///< of the addresses, in elements
+  int padding = 0;  ///< the padding of the rows, in elements
+  int offset = 0;   ///< the offset of the addresses, in elements
 };
 
 /// Operands on the device, the call over them and the result that it must have.

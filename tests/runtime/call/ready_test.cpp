@@ -80,7 +80,7 @@ TEST(Place, HashesOfAGridOfSizesAreSpread) {
       }
     }
   }
-  // As many as slots: by chance 37 % of these stay empty, and the fullest has 6 or 7.
+  // There are as many as slots: by chance 37 % of these stay empty, and the fullest has 6 or 7.
   EXPECT_LT(std::count(in_slot.begin(), in_slot.end(), 0), 0.45 * static_cast<double>(in_slot.size()));
   EXPECT_LE(*std::max_element(in_slot.begin(), in_slot.end()), 10);
 }

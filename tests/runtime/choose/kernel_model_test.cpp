@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<std::array<std::int64_t, 3>, 6> kSizes{
     {{64, 64, 64}, {48, 8192, 333}, {4097, 60, 8191}, {1000, 1000, 8192}, {5000, 5000, 5000}, {8, 16384, 4096}}};
 
-/// By how much the model of the kernel differs from that of a plan at most, as a share.
+/// The largest share by which the model of the kernel differs from that of a plan.
 double worst_error(const Family& family, const Config& config, const Problem& rendered) {
   const DeviceSpec& device = catalog_gpu("h200");
   const KernelModel model(family, config, rendered, device, 96);

@@ -57,7 +57,7 @@ struct BatchCase {
   std::string_view family;
   Precision precision;
   Layout layout;
-  std::string_view settings;  ///< that are not the default
+  std::string_view settings;  ///< the settings that are not the default
 };
 
 std::ostream& operator<<(std::ostream& out, const BatchCase& of) {

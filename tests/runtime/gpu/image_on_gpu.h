@@ -20,7 +20,7 @@ class ImageOnGpu {
   }
   explicit ImageOnGpu(const HostMatrix& matrix) : ImageOnGpu(matrix.image(), matrix.offset_bytes()) {}
 
-  /// Of the first element.
+  /// The address of the first element.
   CUdeviceptr address() const { return memory_.address() + offset_bytes_; }
   void* pointer() const { return reinterpret_cast<void*>(address()); }
 

@@ -242,7 +242,7 @@ TEST_F(GpuLaunch, LaunchesNoMoreClustersThanFitWhereBlocksTakeTurns) {
   plan_.steps[0].cluster = {4, 1, 1};
   plan_.steps[0].grid = {4096, 1, 1};
   plan_.steps[0].block = {1024, 1, 1};
-  plan_.steps[0].smem_bytes = 100'000;  // so that a multiprocessor has one or two blocks
+  plan_.steps[0].smem_bytes = 100'000;  // A multiprocessor then has one or two blocks.
   plan_.steps[0].args = {Arg::operand(Operand::c)};
   const std::string cubin = build(R"(
 extern "C" __global__ void gemm(float* c) {

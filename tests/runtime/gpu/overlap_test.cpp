@@ -19,7 +19,7 @@ namespace {
 
 using test::MachineInstruction;
 
-// Of compute capability 9.0, as NVRTC's machine code of such instructions has them.
+// Instructions of compute capability 9.0, as NVRTC's machine code has them.
 bool is_wait(const MachineInstruction& instruction) { return instruction.opcode() == 0x82e; }  // griddepcontrol.wait
 bool is_access(const MachineInstruction& instruction) {
   switch (instruction.opcode()) {

@@ -26,7 +26,7 @@ using test::MachineInstruction;
 /// Fused multiply-add of floats, all of them in registers.
 bool is_multiply_add(const MachineInstruction& instruction) { return instruction.opcode() == 0x223; }
 
-/// Of the one kernel among these that has any to speak of: the other is empty.
+/// The instructions of the one kernel among these that has any to speak of: the other is empty.
 std::vector<MachineInstruction> main_loop(const std::string& cubin) {
   return std::max(test::machine_instructions(cubin, "gemm"), test::machine_instructions(cubin, "gemm_tma"),
                   [](const auto& x, const auto& y) { return x.size() < y.size(); });
@@ -39,7 +39,7 @@ struct MultiplyAdds {
 
 MultiplyAdds count(const std::vector<MachineInstruction>& program) {
   MultiplyAdds result;
-  const MachineInstruction* before = nullptr;  // if that is a multiply-add
+  const MachineInstruction* before = nullptr;  // the instruction before, if that is a multiply-add
   for (const MachineInstruction& each : program) {
     if (!is_multiply_add(each)) {
       before = nullptr;

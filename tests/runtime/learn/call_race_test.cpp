@@ -86,7 +86,7 @@ double drawn(std::uint64_t x, std::uint64_t y) {
   return static_cast<double>((bits ^ (bits >> 31)) >> 11) / 0x1p53;
 }
 
-/// With noise that only makes longer: up to `part` longer, and one call of 50 three times as long.
+/// A time with noise that only makes it longer: up to `part` longer, and one call of 50 three times as long.
 Times noisy(std::vector<double> us, double part, std::uint64_t seed) {
   return [us = std::move(us), part, seed](std::size_t kernel, std::int64_t call) {
     const auto number = static_cast<std::uint64_t>(call);
@@ -94,7 +94,7 @@ Times noisy(std::vector<double> us, double part, std::uint64_t seed) {
   };
 }
 
-/// Of orders of 11 and 11 samples, the part in which those of the first are so small that at most `lost` pairs are
+/// The part of all orders of 11 and 11 samples in which those of the first are so small that at most `lost` pairs are
 /// lost.
 double chance_of_lost_pairs(std::size_t lost) {
   // ways[i][j][u]: orders of i and j samples with u pairs in which the first's is larger.

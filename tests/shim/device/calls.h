@@ -10,7 +10,7 @@ struct Index3 {
   unsigned z = 0;
 };
 
-// Of the thread that runs.
+// The calls of the thread that runs.
 const Index3& thread_index();
 const Index3& block_index();
 const Index3& grid_size();
@@ -64,9 +64,9 @@ struct Multiplication {
   unsigned long long a;  ///< descriptors (tile_descriptor.cuh)
   unsigned long long b;
   int columns;
-  int element_bytes;  ///< of A and B; an instruction has 32 bytes of them along k
-  bool a_along_k;     ///< else along m
-  bool b_along_k;     ///< else along n
+  int element_bytes;  ///< the size of an element of A and B; an instruction has 32 bytes of them along k
+  bool a_along_k;     ///< false: along m
+  bool b_along_k;     ///< false: along n
   bool a_in_registers;
   bool adds;
   bool in_integers;                                 ///< unsigned ones, else floats

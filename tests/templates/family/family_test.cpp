@@ -168,7 +168,7 @@ TEST(Family, CompletesWithDefaultsAsFarAsTheyGoWithWhatIsGiven) {
 
 TEST(Family, CompletesWithinTheLimitsOfTheGpu) {
   DeviceSpec small = catalog_gpu("h200");
-  small.max_threads_per_block = 256;  // of BM * BN / 4
+  small.max_threads_per_block = 256;  // A block has BM * BN / 4 threads.
   EXPECT_EQ(completed("BM=32", small), "BM=32 BN=32 WIDTH=1");
   EXPECT_THAT(error_of("BN=64", small), HasSubstr("needs 512 threads per block, device allows 256"));
 }

@@ -186,7 +186,7 @@ TEST(SourceHashesTest, AreThoseOfRenderedSources) {
   const DeviceSpec& device = catalog_gpu("h200");
   std::size_t compared = 0;
   for (const Family* family : families()) {
-    for (const std::int64_t extent : {1024, 1001}) {  // of another alignment
+    for (const std::int64_t extent : {1024, 1001}) {  // These extents have different alignments.
       for (const Layout layout : kAllLayouts) {
         const Problem problem = packed_problem(Precision::fp32, layout, extent, extent, extent);
         const Config config = family->default_config(problem);

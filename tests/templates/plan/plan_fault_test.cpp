@@ -74,7 +74,7 @@ TEST(PlanFault, OfSlices) {
 TEST(PlanFault, OfTensorMaps) {
   const struct {
     const char* fault;
-    std::function<void(TensorMapSpec&)> change;  // of the map over the copy
+    std::function<void(TensorMapSpec&)> change;  // what is changed in the map over the copy
   } cases[] = {
       {"0 dimensions", [](TensorMapSpec& map) { map.dimensions.clear(); }},
       {"6 dimensions",

@@ -11,7 +11,7 @@ namespace mmtune::test {
 
 struct KernelFault {
   std::string_view name;            ///< a constant in kernel.cu
-  std::optional<Outcome> expected;  ///< on a GPU; none: what chance makes of it
+  std::optional<Outcome> expected;  ///< the outcome on a GPU; none: what chance makes of it
   std::string_view describe;        ///< what the kernel does
 };
 

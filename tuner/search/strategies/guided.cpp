@@ -17,27 +17,27 @@ namespace mmtune {
 namespace {
 
 constexpr std::size_t kRanked = 100000;     // how far down the model's list candidates may come from
-constexpr std::size_t kCandidates = 10000;  // of a larger space, at the start
-constexpr std::size_t kDrawn = 20000;       // and where no model says which
+constexpr std::size_t kCandidates = 10000;  // the candidates of a larger space that are looked at first
+constexpr std::size_t kDrawn = 20000;       // as many where no model says which
 constexpr std::size_t kRounds = 16;  // a round is a sixteenth of all trials at most: what is learnt can still be used
 constexpr std::size_t kLeastRound = 2;
-constexpr std::size_t kFirstRound = 3;  // times as many, half of which may be proven elsewhere:
+constexpr std::size_t kFirstRound = 3;  // the first round is so many times as large; half of it may be proven
 constexpr double kProvenReach = 2;      // times the shortest expected time; of 222 winners on an H200 none had over 1.7
-constexpr std::size_t kClimbers = 4;    // whose neighbours join in after a round,
-constexpr double kClose = 0.01;         // and those so close to the best, as logarithms of time, whose neighbours are
-constexpr double kReach = 0.02;         // tried if expected to be so close,
-constexpr double kLastReach = 0.05;     // or so close at the end:
-constexpr std::size_t kLastPart = 6;    // in the last sixth of all trials
-constexpr double kSpaceShare = 0.05;    // of a small space less than this is tried,
-constexpr double kTrialUs = 65e3;       // of the GPU's time that a trial may take on average,
-constexpr double kCalls = 6;            // which calls the candidate so often;
-constexpr std::size_t kFewest = 20;     // but this many in any case
+constexpr std::size_t kClimbers = 4;    // the number of fastest candidates whose neighbours join in after a round
+constexpr double kClose = 0.01;         // how close to the best, as logarithm of time, neighbours are tried
+constexpr double kReach = 0.02;         // the logarithm of time within which such a neighbour must be expected
+constexpr double kLastReach = 0.05;     // the same at the end of the search
+constexpr std::size_t kLastPart = 6;    // the end is the last sixth of all trials
+constexpr double kSpaceShare = 0.05;    // the largest share of a small space that is tried
+constexpr double kTrialUs = 65e3;       // the time of the GPU that a trial may take on average
+constexpr double kCalls = 6;            // how often a trial calls the candidate
+constexpr std::size_t kFewest = 20;     // the fewest trials in any case
 constexpr double kLuck = 0.005;         // how much seeds differ about a candidate, as a logarithm of time
 constexpr double kCuriosity = 3;        // standard deviations that a first trial may turn out faster
 constexpr double kLeastDeviation = 1e-6;
 constexpr CandidateNumber kElsewhere = -1;
 constexpr double kNone = -std::numeric_limits<double>::infinity();
-constexpr double kShortestUs = 1e-3;  // so that an empty problem has a logarithm too
+constexpr double kShortestUs = 1e-3;  // a floor, so that the time of an empty problem has a logarithm too
 
 class Guided final : public Strategy {
  public:
@@ -216,9 +216,10 @@ class Guided final : public Strategy {
     return chosen;
   }
 
-  /// At first what says most about where the model errs, of what may be fast (a confidence bound: N. Srinivas et al.,
-  /// Gaussian Process Optimization in the Bandit Setting, ICML 2010); then what is expected to improve on the best, and
-  /// where that is nothing at all, what takes the fewest standard deviations to.
+  /// How much is expected of trying a candidate. At first that is how much it says about where the model errs, among
+  /// those that may be fast (a confidence bound: N. Srinivas et al., Gaussian Process Optimization in the Bandit
+  /// Setting, ICML 2010). Then it is by how much it is expected to improve on the best, and where that is nothing for
+  /// all of them, how few standard deviations it lies behind the best.
   double promise_of(std::size_t candidate) const {
     const double deviation = surrogate_.deviation(candidate);
     if (measured_.empty()) return kCuriosity * deviation - surrogate_.expected(candidate);
@@ -235,11 +236,11 @@ class Guided final : public Strategy {
   std::size_t trials_ = 0;
   bool started_ = false;
   Surrogate surrogate_;
-  std::vector<CandidateNumber> candidates_;  // by their indices in the surrogate
+  std::vector<CandidateNumber> candidates_;  // the candidates by their indices in the surrogate
   std::vector<bool> tried_;
-  std::unordered_map<CandidateNumber, std::size_t> indices_;  // of the candidates of this space
+  std::unordered_map<CandidateNumber, std::size_t> indices_;  // the indices of the candidates of this space
   std::vector<std::size_t> first_;                            // favourites, before anything else
-  std::unordered_set<std::size_t> climbed_;                   // whose neighbours have joined
+  std::unordered_set<std::size_t> climbed_;                   // the candidates whose neighbours have joined
   std::vector<std::pair<double, std::size_t>> measured_;
 };
 

@@ -1,6 +1,6 @@
-// In the order of the model until a few candidates in a row are no better than the best. For times that are the model's
-// own: only what a compiler says, registers and spills, is left to be learnt, and what the model ranks first says
-// enough of that.
+// A strategy that proposes in the order of the model, until a few candidates in a row are no better than the best. It
+// is for times that are the model's own: only what a compiler says, registers and spills, is left to be learnt, and
+// what the model ranks first says enough of that.
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -11,8 +11,8 @@ namespace mmtune {
 namespace {
 
 constexpr std::size_t kRanked = 10000;  // how far down the list candidates may come from
-constexpr std::size_t kPatience = 20;   // so many times fewer than all trials may be no better, one after another,
-constexpr std::size_t kLeast = 2;       // but this many in any case
+constexpr std::size_t kPatience = 20;   // the search ends when a twentieth of all trials in a row is no better
+constexpr std::size_t kLeast = 2;       // the fewest such trials
 
 class Ranked final : public Strategy {
  public:
