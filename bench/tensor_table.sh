@@ -16,7 +16,7 @@ if [ $# = 0 ]; then
     for set in square between odd skinny; do set -- "$@" "$precision:nn:$set"; done
     set -- "$@" "$precision:all:layouts"
   done
-  for precision in int8 e4m3_bf16; do # of which cuBLAS takes the layout nt alone
+  for precision in int8 e4m3_bf16; do # cuBLAS takes only the layout nt of these
     for set in square between odd skinny layouts; do set -- "$@" "$precision:nt:$set"; done
   done
 fi
@@ -33,7 +33,7 @@ run() {
   shift
   "$mmtune" "$verb" --device 0 --precision "$precision" --layout "$layout" --sizes "@$sizes/$set.txt" "$@" 2>> "$log"
 }
-first_line=1 # of the next block's table: one header is enough
+first_line=1 # where the next table begins: one header is enough
 for block in "$@"; do
   precision=${block%%:*}
   set=${block##*:}

@@ -78,5 +78,5 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libsqlite3-dev") # to link the static library
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libsqlite3-dev") # needed to link the static library
 include(CPack)

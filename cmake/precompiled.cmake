@@ -4,7 +4,7 @@ if(CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
-# Of what is precompiled g++ does not know any more that it is a library's: it warns of code that it inlines from there,
+# g++ does not know any more that precompiled code is a library's: it warns of code that it inlines from there,
 # wrongly with g++ 12. A build without precompiled headers still has these warnings.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
   target_compile_options(mmtune_options INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow

@@ -22,7 +22,7 @@ first_with() {
   done | grep .
 }
 
-# Where the loader would find libnvrtc.
+# The places where the loader would find libnvrtc.
 loader_directories() {
   echo "${LD_LIBRARY_PATH:-}" | tr : '\n'
   /sbin/ldconfig -p 2> /dev/null | sed -n 's|.*libnvrtc\.so.* => \(.*\)/.*|\1|p'

@@ -1,7 +1,7 @@
 # Holds the links of all pages: a relative link names a file, and what follows its # is a heading of that page.
 # Anchors are made as GitHub makes them: lower case, blanks become hyphens, other signs than letters, digits, hyphens and
 # underscores go.
-cmake_policy(SET CMP0057 NEW)  # if(… IN_LIST …)
+cmake_policy(SET CMP0057 NEW)  # allows if(… IN_LIST …)
 file(GLOB pages ${SOURCE}/*.md)
 file(GLOB_RECURSE more ${SOURCE}/docs/*.md ${SOURCE}/db/*.md ${SOURCE}/examples/*.md ${SOURCE}/tests/*.md ${SOURCE}/bench/*.md)
 list(APPEND pages ${more})
@@ -24,7 +24,7 @@ foreach(page ${pages})
   get_filename_component(folder ${page} DIRECTORY)
   file(READ ${page} text)
   string(REPLACE "](" "@link(" text "${text}")
-  string(REGEX REPLACE "[][;]" "," text "${text}")  # which would end elements of a list, or join them
+  string(REGEX REPLACE "[][;]" "," text "${text}")  # these would end elements of a list, or join them
   string(REGEX MATCHALL "@link\\([^() ]+\\)" found "${text}")
   foreach(link ${found})
     string(REGEX REPLACE "^@link\\((.*)\\)$" "\\1" link "${link}")

@@ -15,7 +15,7 @@ foreach(layer templates db runtime tuner)
   file(GLOB folders LIST_DIRECTORIES yes RELATIVE ${SOURCE}/${layer} ${SOURCE}/${layer}/*)
   set(flat ${folders})
   list(FILTER flat INCLUDE REGEX "\\.(h|cpp)$")
-  list(REMOVE_ITEM flat main.cpp version.h) # of the program itself
+  list(REMOVE_ITEM flat main.cpp version.h) # files of the program itself
   foreach(file IN LISTS flat)
     report_fault("${layer}/${file}: is in no room; move it to the one whose question it answers")
   endforeach()

@@ -11,7 +11,7 @@ foreach(component runtime development)
                   COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 endforeach()
 
-# By find_package().
+# The package is found by find_package().
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=${CONFIG}
                         -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_C_COMPILER=${CC}
                         -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_CXX_FLAGS=${flags}
@@ -32,7 +32,7 @@ if(NOT symbols MATCHES "mmtune_open" OR symbols MATCHES "fmt::|mmtune::Store|mmt
   message(FATAL_ERROR "${shared}: shows\n${symbols}")
 endif()
 
-# By pkg-config, wherever the files were installed to.
+# It is found by pkg-config, wherever the files were installed to.
 find_program(PKG_CONFIG pkg-config)
 file(GLOB_RECURSE found ${WORK}/installed/mmtune.pc)
 get_filename_component(directory ${found} DIRECTORY)

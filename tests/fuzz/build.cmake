@@ -13,7 +13,7 @@ if(failure)
   return()
 endif()
 
-# As the preset does it; its build directory and generator are the developer's.
+# This does what the preset does; its build directory and generator are the developer's.
 execute_process(COMMAND ${CMAKE_COMMAND} --preset fuzz -S ${SOURCE} -B ${BUILD} -G ${GENERATOR}
                         -DCMAKE_CXX_COMPILER=${CLANG} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DMMTUNE_UNITY=yes
                 WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
