@@ -313,7 +313,7 @@ class Cover {
     return matrix;
   }
 
-  /// Programs that serve the further sizes too, so that sizes nobody has measured are likely to be served.
+  /// Programs that serve the further sizes too, so that sizes that were not measured are likely to be served.
   std::set<std::size_t> choose(const MeasuredKernels& measured) const {
     return choose_portfolio(measured_times(measured, true), options_.most_kernels, options_.loss).programs;
   }

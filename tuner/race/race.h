@@ -17,7 +17,7 @@ struct RaceRules {
   std::size_t most_rounds = 60;
   std::size_t most_repeats = 8;  ///< disturbed rounds that are run again; later ones count
   double error = 0.01;           ///< probability that the race drops the finalist that is truly fastest
-  double noise = 1.003;          ///< what another run may find instead of 1: docs/measuring.md
+  double noise = 1.003;          ///< what another run may find instead of 1: docs/lab/2026-11-22-noise.md
   double tie = 1.005;            ///< no more than this times slower, for certain, is a tie
 };
 

@@ -1,5 +1,6 @@
 // Configurations of `simt` that won somewhere, by problem: fp32 and others on an NVIDIA H200 with NVRTC 13.0
-// (bench/results/nvidia-h200 and the exhaustive runs of docs/measuring.md). Several of a problem were about as fast.
+// (bench/results/nvidia-h200 and the exhaustive runs of docs/lab/2026-11-23-search.md). Several of a problem were about
+// as fast.
 #pragma once
 
 #include <array>

@@ -19,7 +19,7 @@ namespace {
 
 // sm_75, 80, 86, 89, 90a, 100a, 120a.
 constexpr std::string_view kGpus[] = {"t4", "a100", "rtx3090", "rtx4090", "h200", "b200", "rtx5090"};
-constexpr int kRandomCases = 15;  // per family, or as many as are legal among so many draws:
+constexpr int kRandomCases = 15;  // random cases of each family, or as many as are legal among the draws below
 constexpr int kDraws = 20000;
 
 struct Compile {

@@ -1,6 +1,7 @@
 // Main loops whose multiply-adds never ask one bank of the register file for three operands. A change of the source
-// that looks harmless may cost several percent that way: see docs/kernels.md. Banks and the reuse cache: Z. Jia et al.,
-// "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, arXiv:1804.06826.
+// that looks harmless may cost several percent that way: see docs/lab/2026-11-24-kernel-variants.md. Banks and the
+// reuse cache: Z. Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018,
+// arXiv:1804.06826.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
