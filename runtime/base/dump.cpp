@@ -20,8 +20,8 @@ namespace mmtune {
 namespace {
 
 struct KindName {
-  std::string_view word;       ///< in MMTUNE_DUMP
-  std::string_view extension;  ///< of the file
+  std::string_view word;       ///< the word in MMTUNE_DUMP
+  std::string_view extension;  ///< the extension of the file
 };
 
 /// In the order of Dump::Kind.

@@ -8,12 +8,12 @@
 
 namespace mmtune {
 
-/// Which files to write. Immutable after creation, so usable from any thread.
+/// The files to write. Immutable after creation, so usable from any thread.
 class Dump {
  public:
   enum class Kind { src, ptx, log, cubin };
 
-  /// From MMTUNE_DUMP and MMTUNE_DUMP_DIR. Throws UsageError naming a word that is no kind.
+  /// What MMTUNE_DUMP and MMTUNE_DUMP_DIR say. Throws UsageError naming a word that is no kind.
   static Dump from_environment();
 
   bool wants(Kind kind) const;

@@ -10,11 +10,11 @@ namespace mmtune {
 /// The character that a text begins with.
 struct Character {
   char32_t value = 0;     ///< its code point; the byte where that is no UTF-8
-  std::size_t bytes = 1;  ///< that it takes
+  std::size_t bytes = 1;  ///< the bytes that it takes
   bool valid = true;      ///< UTF-8: shortest form, no surrogate
 };
 
-/// Of a text that is not empty.
+/// The first character of a text that is not empty.
 Character first_character(std::string_view text);
 
 /// Whether a character acts on a terminal instead of being seen: controls (U+0000 to U+001F, U+007F to U+009F), line

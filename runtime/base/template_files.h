@@ -1,4 +1,4 @@
-// Where kernel sources come from.
+// The place that kernel sources come from.
 #pragma once
 
 #include "templates/family/render.h"

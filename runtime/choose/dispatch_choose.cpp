@@ -1,4 +1,4 @@
-// Which of the kernels that can run a size is expected to be the fastest.
+// The choice of the kernel that is expected to be the fastest, among those that can run a size.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::size_t kMostWeighed = 64;  // kernels: each takes up to a tenth of a microsecond
 constexpr double kWorthTrying = 1.5;      // times what is chosen: what is expected to be slower is no alternative
-constexpr double kSurer = 1.03;           // by so much another SPLIT than that of the nearest size must be faster
+constexpr double kSurer = 1.03;           // another SPLIT than that of the nearest size must be faster by so much
 
 }  // namespace
 
-/// Of many those that did best around here.
+/// Where there are many kernels, those that did best around here.
 std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const LearntTimes::Around& around,
                                                  std::uint32_t near) const {
   const Group& all = group(problem);
@@ -90,7 +90,7 @@ class DispatchTable::Weighing {
     int parts = 0;
   };
 
-  /// Where the launch says SPLIT, with the one that the model expects to be the fastest.
+  /// The kernel with the SPLIT that the model expects to be the fastest, where the launch says it.
   Modelled modelled(std::uint32_t number) const {
     const Variant& variant = table_.variants_[number];
     const KernelModel& model = group_.models[variant.model];
@@ -129,8 +129,8 @@ class DispatchTable::Weighing {
   std::int64_t products_;
   const Group& group_;
   LearntTimes::Around around_;
-  std::vector<Modelled> modelled_;  ///< by model
-  std::vector<Weighed> kernels_;    ///< that are left
+  std::vector<Modelled> modelled_;  ///< one for each model
+  std::vector<Weighed> kernels_;    ///< the kernels that are left
 };
 
 Choice DispatchTable::choose(const Problem& given, Policy policy, std::int64_t products) const {

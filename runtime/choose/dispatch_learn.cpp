@@ -9,7 +9,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kMostSizes = 2048;  // of a precision and layout, whose times are learnt
+constexpr std::size_t kMostSizes = 2048;  // the most sizes of a precision and layout whose times are learnt
 constexpr double kMostLoss = 2;           // a kernel that takes so much longer than the fastest teaches nothing
 
 using Extents = std::array<std::int64_t, 3>;
@@ -27,12 +27,13 @@ double best_us(const Times& times) {
   return std::min_element(times.begin(), times.end(), is_faster)->entry->median_us;
 }
 
-/// Where the next size begins in times that are sorted.
+/// The place where the next size begins in times that are sorted.
 Times::const_iterator end_of_size(Times::const_iterator first, Times::const_iterator last) {
   return std::find_if_not(first, last, [&](const Timed& other) { return other.extents == first->extents; });
 }
 
-/// Of a variant that has several, with different values of SPLIT for example, the fastest; of equal ones the first.
+/// The fastest time of each variant that has several, with different values of SPLIT for example; of equal ones the
+/// first.
 Times fastest_of_each(Times::const_iterator first, Times::const_iterator last) {
   Times times;
   for (auto each = first; each != last; ++each) {
@@ -47,7 +48,7 @@ Times fastest_of_each(Times::const_iterator first, Times::const_iterator last) {
   return times;
 }
 
-/// Of as many sizes as are spread evenly over all, which the times are sorted by.
+/// The times of a number of sizes that are spread evenly over all; the times are sorted by size.
 std::vector<Times> of_some_sizes(const Times& times) {
   std::size_t sizes = 0;
   for (auto at = times.begin(); at != times.end(); at = end_of_size(at, times.end())) ++sizes;
@@ -64,7 +65,7 @@ std::vector<Times> of_some_sizes(const Times& times) {
 
 }  // namespace
 
-// From the tuned sizes and from others; of a great many sizes from some.
+// Learns from the tuned sizes and from others; of a great many sizes from some.
 void DispatchTable::learn(const std::vector<Entry>& times, const Variants& variants) {
   std::array<Times, kGroups> timed;
   const auto add = [&](const Entry& entry, std::uint32_t variant) {

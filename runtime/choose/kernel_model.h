@@ -17,13 +17,13 @@ class KernelModel {
  public:
   KernelModel() = default;
 
-  /// Of a configuration rendered for this precision, layout and alignment; extents have no meaning. Registers are the
-  /// compiler's, per thread.
+  /// The model of a configuration rendered for this precision, layout and alignment; extents have no meaning. Registers
+  /// are the compiler's, per thread.
   KernelModel(const Family& family, const Config& config, const Problem& rendered, const DeviceSpec& device,
               int registers);
 
-  /// As predict() says of a plan for these extents; the workspace may be off by the padding of rows. `parts`: so many
-  /// blocks share a tile's k, where the launch says so; 0: as many as in the configuration.
+  /// The time that predict() says of a plan for these extents; the workspace may be off by the padding of rows.
+  /// `parts`: so many blocks share a tile's k, where the launch says so; 0: as many as in the configuration.
   double time_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1, int parts = 0) const;
 
   /// No more than time_us() says of any number of parts, in a tenth of the time.
@@ -50,8 +50,9 @@ class KernelModel {
  private:
   PlanCost cost_;
   bool splits_at_launch_ = false;
-  double fixed_bytes_ = 0;                                      ///< of the workspace,
-  double bytes_per_a_ = 0, bytes_per_b_ = 0, bytes_per_c_ = 0;  ///< and by element of the operands
+  double fixed_bytes_ = 0;  ///< the bytes of the workspace that no extent changes
+  double bytes_per_a_ = 0, bytes_per_b_ = 0,
+         bytes_per_c_ = 0;  ///< the bytes of the workspace by element of the operands
 };
 
 }  // namespace mmtune

@@ -15,12 +15,12 @@ namespace {
 // The least loss on 7000 times of fp32 kernels at 170 sizes on an H200, each size left out in turn.
 constexpr double kReach = 2;              // octaves: the unit of distances
 constexpr double kSoftening = 0.05;       // squared distance within which sizes count as one
-constexpr double kCommonWeight = 1;       // of what all kernels have in common
+constexpr double kCommonWeight = 1;       // the weight of what all kernels have in common
 constexpr int kAround = 24;               // sizes that have a say
 constexpr double kCaution = 0.4;          // logarithm of caution() for a kernel that is unknown here
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
 
-constexpr std::size_t kGroups = 64;  // of sizes: enough for some more than have a say
+constexpr std::size_t kGroups = 64;  // groups of sizes: enough for some more than have a say
 constexpr std::size_t kDepth = 8;    // blocks that a group has a size of, at most
 constexpr float kRounding = 1e-3F;   // more than squared distances of rounded places are off by, of them and of 1
 
@@ -35,7 +35,7 @@ double squared_distance(const Octaves& x, const Octaves& y) {
   return apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
 }
 
-/// From some places. One step for all of them after another, so that vector units do it.
+/// The distances from some places. One step is taken for all of them after another, so that vector units do it.
 template <class Floats>
 Floats squared_distances(const std::array<Floats, 3>& places, const std::array<float, 3>& at) {
   Floats squares;
@@ -99,13 +99,13 @@ LearntTimes::LearntTimes(const std::vector<KernelTime>& times) {
   }
 }
 
-/// As many sizes as have a say, in no order. Sizes are in groups, and where as many groups as that have one within a
+/// The sizes that have a say, in no order. Sizes are in groups, and where as many groups as that have one within a
 /// distance, no other size is worth comparing.
 std::vector<LearntTimes::Near> LearntTimes::nearest(const Octaves& at) const {
   const std::array<float, 3> here{static_cast<float>(at[0]), static_cast<float>(at[1]), static_cast<float>(at[2])};
   const std::size_t depth = std::clamp<std::size_t>(blocks_.size() * kBlock / kGroups, 1, kDepth);
   std::vector<Floats> squares(blocks_.size());
-  std::vector<float> least;  // of each group
+  std::vector<float> least;  // the least distance of each group
   least.reserve(blocks_.size() * kBlock);
   for (std::size_t first = 0; first < blocks_.size(); first += depth) {
     Floats of_groups;
@@ -137,7 +137,7 @@ std::vector<LearntTimes::Near> LearntTimes::nearest(const Octaves& at) const {
   if (near.size() <= kAround) return near;
   const double reach = reach_of(exactly, kAround, kAround);
   std::erase_if(near, [&](const Near& each) { return each.squared_distance > reach; });
-  if (near.size() > kAround) {  // of equally near ones the first
+  if (near.size() > kAround) {  // The first of equally near ones stay.
     std::nth_element(near.begin(), near.begin() + kAround, near.end(), [](const Near& x, const Near& y) {
       return std::tuple(x.squared_distance, x.size) < std::tuple(y.squared_distance, y.size);
     });

@@ -24,7 +24,7 @@ struct KernelTime {
   double model_us = 0;   ///< the model's time of the same, over 0 and finite
 };
 
-/// Of kernels of one precision and layout. Immutable, so usable from any thread.
+/// What was learnt of kernels of one precision and layout. Immutable, so usable from any thread.
 class LearntTimes {
  public:
   LearntTimes() = default;
@@ -33,11 +33,11 @@ class LearntTimes {
   /// What is known around one size. Must not outlive the times.
   class Around {
    public:
-    /// By what the model's time of this kernel is to be multiplied.
+    /// The factor by which the model's time of this kernel is to be multiplied.
     double factor(std::uint32_t kernel) const;
 
-    /// At least 1: by how much slower the kernel may be than expected, the less of it was measured around here. A
-    /// choice compares expected times multiplied by it.
+    /// A factor of at least 1: by how much slower the kernel may be than expected, the less of it was measured around
+    /// here. A choice compares expected times multiplied by it.
     double caution(std::uint32_t kernel) const;
 
     /// The kernels that came off best in the measured sizes around here, of those that `is_asked_for(kernel)` says: at
@@ -67,8 +67,8 @@ class LearntTimes {
     Sum sum_of(std::uint32_t kernel) const;
     static std::vector<std::uint32_t> best_of(std::vector<Promise>& promises, std::size_t most);
 
-    std::vector<Sum> sums_;              ///< of kernels that were measured around here
-    std::vector<std::uint32_t> places_;  ///< by kernel: 1 + that of its sum; 0: it has none
+    std::vector<Sum> sums_;              ///< the sums of kernels that were measured around here
+    std::vector<std::uint32_t> places_;  ///< the place of each kernel's sum, from 1; 0: it has none
     double common_error_ = 0;
   };
   Around around(const Problem& problem) const;
@@ -97,8 +97,8 @@ class LearntTimes {
   struct Block {
     std::array<Floats, 3> at;
   };
-  std::vector<Block> blocks_;    ///< of the places, rounded: every look-up goes through all of these
-  std::vector<Octaves> places_;  ///< of the sizes
+  std::vector<Block> blocks_;    ///< the places, rounded: every look-up goes through all of these
+  std::vector<Octaves> places_;  ///< the places of the sizes
   std::vector<Size> sizes_;
   std::size_t kernels_ = 0;
 };

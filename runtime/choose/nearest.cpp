@@ -12,8 +12,8 @@ namespace mmtune {
 namespace {
 
 constexpr Octaves kWeights{1, 1, 0.5};        // k changes how long a tile takes, less which is best
-constexpr double kUnusedWidthDistance = 0.5;  // of a kernel that moves half of the bytes at once it could
-constexpr std::uint32_t kLeaf = 8;            // so few points are looked at one by one
+constexpr double kUnusedWidthDistance = 0.5;  // a kernel's that moves half of the bytes at once that it could
+constexpr std::uint32_t kLeaf = 8;            // points that are few enough to be looked at one by one
 
 int halvings(int have, int used) {
   return std::max(0, std::countr_zero(static_cast<unsigned>(have)) - std::countr_zero(static_cast<unsigned>(used)));
@@ -138,7 +138,7 @@ std::optional<std::uint32_t> NearestSizes::Walk::next() {
 /// The nearest size that was found so far.
 struct NearestSizes::Search {
   Octaves at;
-  double penalty = 0;  ///< of the tree that is searched
+  double penalty = 0;  ///< the penalty of the tree that is searched
   double distance = std::numeric_limits<double>::infinity();
   std::uint32_t number = 0;
   double squares = std::numeric_limits<double>::infinity();  ///< what is farther away in the tree is not nearer

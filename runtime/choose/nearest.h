@@ -1,4 +1,4 @@
-// Which tuned sizes are near another one.
+// The search for tuned sizes that are near another one.
 #pragma once
 
 #include <array>
@@ -43,12 +43,12 @@ class NearestSizes {
     /// A size, or a part of a tree, none of which is nearer.
     struct Item {
       double distance = 0;
-      std::uint32_t number = 0;  ///< of a size
-      std::uint32_t begin = 0;   ///< of a part: its points
+      std::uint32_t number = 0;  ///< the number of a size
+      std::uint32_t begin = 0;   ///< where the points of a part begin
       std::uint32_t end = 0;     ///< 0: a size
       int axis = 0;
       double penalty = 0;
-      std::array<double, 3> outside{};  ///< from the problem to the part, along each axis
+      std::array<double, 3> outside{};  ///< the distance from the problem to the part, along each axis
     };
     static bool is_later(const Item& x, const Item& y);
     void push(const Item& item);
@@ -80,7 +80,7 @@ class NearestSizes {
   void sort(std::uint32_t begin, std::uint32_t end, int axis);
   void search(std::uint32_t begin, std::uint32_t end, int axis, const Octaves& outside, Search& found) const;
 
-  std::vector<Point> points_;  ///< of each tree: what is less along an axis, the root, what is more; and so on
+  std::vector<Point> points_;  ///< each tree in order: what is less along an axis, the root, what is more
   std::vector<Tree> trees_;
 };
 

@@ -29,7 +29,7 @@ struct Candidate {
 
 /// A product with about as many tiles as all products of a batch have: they lie one below the other.
 Problem stacked(Problem problem, std::int64_t products) {
-  constexpr std::int64_t kManyRows = 1 << 20;  // beyond, further waves make no difference
+  constexpr std::int64_t kManyRows = 1 << 20;  // beyond so many rows further waves make no difference
   problem.m = std::max(problem.m, std::min(kManyRows, problem.m * std::min(products, kManyRows)));
   return problem;
 }

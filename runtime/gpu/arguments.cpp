@@ -103,7 +103,7 @@ CUtensorMapL2promotion map_l2_promotion(int bytes) {
 
 constexpr cuuint64_t kMapUnit = 16;  // bytes, of addresses and strides
 
-/// By Operand.
+/// The addresses by Operand.
 std::array<CUdeviceptr, 3> addresses_of(const Operands& operands) { return {operands.a, operands.b, operands.c}; }
 Addresses batch_steps(const Operands& operands) { return operands.batch ? operands.batch->step_bytes : Addresses{}; }
 std::array<KernelAddress, 3> kernel_addresses(const Operands& operands) {
@@ -133,7 +133,7 @@ std::int64_t step_of(const TensorMapSpec& spec, const LaunchPlan& plan, const Op
                                               : workspace_step(plan);
 }
 
-/// Of one element, as the driver accepts it.
+/// Makes the layout one of a single element, as the driver accepts it.
 void stand_on(TensorMapLayout& layout, CUdeviceptr valid) {
   layout.address = valid / kMapUnit * kMapUnit;
   layout.extents.fill(1);

@@ -30,7 +30,7 @@ void unify_empty_product(Problem& problem, Operands& operands);
 /// An address as a kernel gets it. A plain program reads `first` alone, one for a batch all of this: it is the type
 /// BatchAddress of templates/device/batch.cuh.
 struct KernelAddress {
-  CUdeviceptr first = 0;  ///< of the first product
+  CUdeviceptr first = 0;  ///< the address of the first product
   std::int64_t step = 0;  ///< bytes from a product's to that of the next
 };
 static_assert(offsetof(KernelAddress, step) == 8 && sizeof(KernelAddress) == 16, "as kernels read it");
@@ -49,9 +49,9 @@ struct TensorMapLayout {
   int element_bytes = 4;
   CUdeviceptr address = 0;
   cuuint32_t rank = 1;
-  std::array<cuuint64_t, 5> extents{};  ///< in elements, at least 1 as the driver demands
-  std::array<cuuint64_t, 4> strides{};  ///< in bytes, of the second dimension and those that follow
-  std::array<cuuint32_t, 5> box{};      ///< in elements
+  std::array<cuuint64_t, 5> extents{};  ///< the extents in elements, at least 1 as the driver demands
+  std::array<cuuint64_t, 4> strides{};  ///< the strides in bytes, from the second dimension on
+  std::array<cuuint32_t, 5> box{};      ///< the extents of the box, in elements
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
   CUtensorMapL2promotion l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_NONE;
   CUtensorMapFloatOOBfill fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
@@ -68,7 +68,7 @@ TensorMapLayout tensor_map(const TensorMapSpec& spec, const LaunchPlan& plan, co
 class ScalarArgument {
  public:
   ScalarArgument(const FormatTraits& format, double value);
-  /// Where it is loaded from.
+  /// The address that it is loaded from.
   explicit ScalarArgument(CUdeviceptr place) { value_.place = place; }
   void* address() { return &value_; }
 
@@ -88,10 +88,10 @@ struct KernelScalar {
 
   ScalarArgument number;
   CUdeviceptr first;      ///< address of C
-  std::int64_t ld;        ///< of C, at least 1
+  std::int64_t ld;        ///< the leading dimension of C, at least 1
   std::uint64_t inverse;  ///< floor((2^64 - 1) / ld) where there is a bias, which alone asks for a result's place
   CUdeviceptr bias;
-  std::int64_t step;  ///< from the C of a product to that of the next, in bytes; programs for a batch alone read it
+  std::int64_t step;  ///< bytes from the C of a product to that of the next; only programs for a batch read it
 };
 static_assert(offsetof(KernelScalar, first) == 8 && sizeof(KernelScalar) == 48, "as kernels read it");
 
@@ -107,7 +107,7 @@ class KernelArguments {
   KernelArguments(const KernelArguments&) = delete;
   KernelArguments& operator=(const KernelArguments&) = delete;
 
-  /// Where the values of a step's arguments are, in its order. Valid as long as this lives; to be read only.
+  /// The addresses of the values of a step's arguments, in its order. Valid as long as this lives; to be read only.
   std::pmr::vector<void*> addresses(const LaunchStep& step);
 
  private:

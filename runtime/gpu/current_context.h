@@ -23,7 +23,7 @@ class PrimaryContext {
 
  private:
   CUdevice device_;
-  std::mutex mutex_;                          ///< of retaining it
+  std::mutex mutex_;                          ///< guards retaining it
   std::atomic<CUcontext> context_ = nullptr;  ///< null before
 };
 

@@ -50,7 +50,8 @@ const CudaApi& cuda();
 
 /// Throws what `result` calls for; `call` is the call's text.
 void check(CUresult result, const char* call);
-/// For destructors: logs a warning instead; errors that check() has had to report before are only worth a debug line.
+/// A check for destructors: it logs a warning instead; errors that check() has had to report before are only worth a
+/// debug line.
 void check_in_destructor(CUresult result, const char* call) noexcept;
 
 /// MMTUNE_CUDA(cuMemFree(p)): calls through cuda() and checks.
@@ -128,7 +129,7 @@ class DeviceBuffer {
 };
 
 Stream make_stream();  ///< does not wait for the default stream
-Event make_event();    ///< with timing
+Event make_event();    ///< an event that can time
 /// Whether what is enqueued becomes part of a graph.
 bool is_capturing(CUstream stream);
 /// An ELF image or PTX. Throws DeviceError with the driver's log.

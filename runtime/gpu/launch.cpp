@@ -123,7 +123,7 @@ std::int64_t LoadedKernel::blocks(const LaunchPlan& plan, std::size_t step) cons
 }
 
 std::int64_t products_at_once(const LaunchPlan& plan, std::int64_t workspace_bytes) {
-  constexpr std::int64_t kMostLayers = 65535;  // of a grid: CUDA C++ Programming Guide, "Compute Capabilities"
+  constexpr std::int64_t kMostLayers = 65535;  // in a grid: CUDA C++ Programming Guide, "Compute Capabilities"
   const std::int64_t step = workspace_step(plan);
   return step == 0 ? kMostLayers : std::clamp<std::int64_t>(workspace_bytes / step, 1, kMostLayers);
 }

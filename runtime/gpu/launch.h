@@ -1,4 +1,4 @@
-// From a launch plan to driver calls.
+// The way from a launch plan to driver calls.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace mmtune {
 /// Several products at equal distances.
 struct Batch {
   std::int64_t products = 1;
-  Addresses step_bytes;  ///< from the operands of a product to those of the next
+  Addresses step_bytes;  ///< the distance from the operands of a product to those of the next
 };
 
 /// Operands on the device. `alpha` and `beta` are converted to the precision's scalar type; for int32 they must be
@@ -26,10 +26,10 @@ struct Operands {
   double alpha = 1;
   double beta = 0;
   CUdeviceptr workspace = 0;      ///< LaunchPlan::workspace as one piece, 256-byte aligned
-  CUdeviceptr bias = 0;           ///< of programs that were rendered with one: m or n elements in the format of C
-  CUdeviceptr alpha_address = 0;  ///< of programs that load their scalars, for which alpha and beta do not count
+  CUdeviceptr bias = 0;           ///< for programs that were rendered with one: m or n elements in the format of C
+  CUdeviceptr alpha_address = 0;  ///< for programs that load their scalars: alpha and beta then do not count
   CUdeviceptr beta_address = 0;
-  std::optional<Batch> batch = {};  ///< of programs for a batch, and of no others
+  std::optional<Batch> batch = {};  ///< given for programs for a batch, and for no others
 };
 
 /// A loaded program with one function per distinct step of its plan, its limits raised to what the plan needs.

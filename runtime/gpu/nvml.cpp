@@ -12,7 +12,7 @@ namespace mmtune {
 
 namespace {
 
-// From the NVML API reference; its header is not part of every toolkit.
+// These declarations follow the NVML API reference; its header is not part of every toolkit.
 using Device = struct nvmlDevice_st*;
 using Result = int;
 constexpr Result kSuccess = 0;
@@ -131,7 +131,7 @@ int Nvml::throttle() const {
 
 std::optional<int> Nvml::processes() const {
   if (!session_ || session_->running == nullptr) return std::nullopt;
-  unsigned count = 0;  // with no room for details only the count comes back
+  unsigned count = 0;  // With no room for details only the count comes back.
   const Result result = session_->running(session_->device, &count, nullptr);
   if (result != kSuccess && result != kInsufficientSize) return std::nullopt;
   return static_cast<int>(count);

@@ -15,9 +15,9 @@ namespace mmtune {
 /// A compilation's result. It failed if `cubin` is empty; then `log` says why.
 struct Compilation {
   std::string cubin;
-  std::string ptx;        ///< only if asked for (MMTUNE_DUMP)
+  std::string ptx;        ///< the PTX, only if asked for (MMTUNE_DUMP)
   std::string log;        ///< never lost, also on success
-  std::string code_hash;  ///< of machine code and launch metadata: equal hash, equal kernel
+  std::string code_hash;  ///< the hash of machine code and launch metadata: equal hash, equal kernel
   std::vector<KernelResources> kernels;
   double compile_ms = 0;
 

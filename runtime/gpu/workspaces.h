@@ -34,8 +34,8 @@ class Workspaces {
     std::unique_lock<std::mutex> lock_;
   };
 
-  /// At least `bytes`, which are over 0, for the current context. Throws OutOfMemoryError, or Error if it has to
-  /// allocate while the stream is captured.
+  /// A workspace of at least `bytes`, which are over 0, for the current context. Throws OutOfMemoryError, or Error if
+  /// it has to allocate while the stream is captured.
   Lease lease(CUcontext context, CUstream stream, std::size_t bytes);
 
  private:

@@ -100,7 +100,7 @@ double CallRace::spent_us() const {
   return is_timing_ ? us + expected_extra_us(next_) : us;
 }
 
-/// As long as its longest sample.
+/// A rival is expected to take as long as its longest sample.
 double CallRace::expected_extra_us(std::size_t kernel) const {
   if (kernel == 0) return 0;
   const double longest_us = runners_[kernel].longest_us;
@@ -152,7 +152,7 @@ void CallRace::add(double us, std::int64_t calls) {
 void CallRace::go_on(std::int64_t calls) {
   finish_if_known();
   if (is_over_) {
-    next_call_ = calls + 1;  // which takes the result
+    next_call_ = calls + 1;  // The next call takes the result.
     return;
   }
   choose_next();

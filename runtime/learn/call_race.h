@@ -1,5 +1,5 @@
-// Which of a few kernels is the fastest for one size, found out on an application's own calls: a function of samples
-// and counts, without a GPU or a clock. Every rule and constant of it is here and in call_race.cpp.
+// The race that finds out which of a few kernels is the fastest for one size, on an application's own calls: a function
+// of samples and counts, without a GPU or a clock. Every rule and constant of it is here and in call_race.cpp.
 //
 // Kernel 0 is the one that was decided; the others are its rivals. Three samples of kernel 0 say what a call takes.
 // Then kernels are sampled in rounds, each of which has one sample of every kernel that still runs, in random order and
@@ -23,15 +23,16 @@ class CallRace {
  public:
   static constexpr std::size_t kMostKernels = 4;
   static constexpr std::size_t kRounds = 11;
-  /// Of kRounds * kRounds pairs of samples, those in which a rival that replaces kernel 0 may be the slower one. So few
-  /// or fewer are as likely as 0.9 % where the two do not differ, whatever the distribution of their times (H. B. Mann,
-  /// D. R. Whitney, On a test of whether one of two random variables is stochastically larger than the other, 1947).
+  /// The most of kRounds * kRounds pairs of samples in which a rival that replaces kernel 0 may be the slower one. So
+  /// few or fewer are as likely as 0.9 % where the two do not differ, whatever the distribution of their times (H. B.
+  /// Mann, D. R. Whitney, On a test of whether one of two random variables is stochastically larger than the other,
+  /// 1947).
   static constexpr std::size_t kMostLostPairs = 25;
-  static constexpr double kWorth = 0.98;  ///< and its median is at most this part of that of kernel 0
+  static constexpr double kWorth = 0.98;  ///< the largest part of kernel 0's median that its median may be
 
-  static constexpr double kShare = 0.01;       ///< of the time of a size's calls that learning may cost
-  static constexpr double kTimingUs = 5;       ///< that a timed call takes longer, on host and GPU: assumed, generously
-  static constexpr double kLookUs = 1;         ///< of looking in vain whether a timed call has finished: assumed, too
+  static constexpr double kShare = 0.01;  ///< the part of the time of a size's calls that learning may cost
+  static constexpr double kTimingUs = 5;  ///< what timing adds to a call, on host and GPU: assumed, generously
+  static constexpr double kLookUs = 1;  ///< the time of looking in vain whether a timed call has finished: assumed, too
   static constexpr double kShortestUs = 1;     ///< what a call takes at least, as long as none was timed
   static constexpr double kUnknownTimes = 10;  ///< a rival that has not run counts as so many times slower
 
@@ -43,7 +44,7 @@ class CallRace {
   /// The kernel that the size keeps; 0 before the race is over.
   std::size_t winner() const { return winner_; }
 
-  /// Of the samples in rounds; 0 where there are none.
+  /// The median of the samples in rounds; 0 where there are none.
   double median_us(std::size_t kernel) const;
 
   /// The number of the call, from 1 on, up to which there is nothing to do: neither to look nor to time.
@@ -76,8 +77,8 @@ class CallRace {
   double earned_us(std::int64_t calls) const;
 
  private:
-  static constexpr std::size_t kFirstSamples = 3;  ///< of kernel 0 alone
-  static constexpr std::size_t kLeastRounds = 3;   ///< before a rival is dropped
+  static constexpr std::size_t kFirstSamples = 3;  ///< samples of kernel 0 alone
+  static constexpr std::size_t kLeastRounds = 3;   ///< rounds before a rival is dropped
   static constexpr std::uint64_t kJitter = 8;      ///< calls by which the next one may come later
 
   struct Runner {
@@ -102,7 +103,7 @@ class CallRace {
   std::vector<Runner> runners_;
   double loading_us_;
   std::uint64_t state_;
-  double shortest_us_ = 0;  ///< of kernel 0; 0: none was timed
+  double shortest_us_ = 0;  ///< the shortest time of kernel 0; 0: none was timed
   double fixed_us_ = 0;     ///< spent on timing, looking and loading
   std::size_t first_samples_ = 0;
   std::size_t next_ = 0;  ///< kernel that is timed next, or now

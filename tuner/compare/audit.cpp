@@ -46,7 +46,7 @@ std::vector<AuditRow> audit_size(const Problem& problem, std::uint64_t seed, con
                                  const AuditMeasure& measure) {
   std::vector<AuditRow> rows;
   std::vector<Program> programs;
-  std::vector<std::size_t> measured;  // by row, the program
+  std::vector<std::size_t> measured;  // the program of each row
   const auto add = [&](std::string_view policy, std::string_view match, double expected_us, const Program& program) {
     AuditRow row;
     row.policy = policy;

@@ -25,7 +25,7 @@ struct AuditRow {
   std::string config;
   double expected_us = 0;
   double us = 0;
-  std::optional<double> tuned_us;   ///< where the size was tuned too
+  std::optional<double> tuned_us;   ///< the time of the tuned kernel, where the size was tuned too
   std::optional<double> cublas_us;  ///< the faster of its entries
 };
 

@@ -17,16 +17,16 @@ namespace {
 
 constexpr int kLeastRounds = 15;
 constexpr int kMostRounds = 45;
-constexpr double kRace_us = 0.8e6;    // for all rounds, if that makes kLeastRounds
-constexpr int kSelectionSamples = 3;  // of each algorithm of an entry, the fastest of which races;
-constexpr double kOutclassed = 1.1;   // fewer of one that is this many times slower than the fastest before it
+constexpr double kRace_us = 0.8e6;    // the time for all rounds, if that makes kLeastRounds
+constexpr int kSelectionSamples = 3;  // samples of each algorithm of an entry, the fastest of which races
+constexpr double kOutclassed = 1.1;   // an algorithm that is so many times slower than the fastest before it gets fewer
 constexpr double kNonsense = 0.05;    // no rounding makes an error this large
 
 /// A call that races.
 struct RacingCall {
   Call call;
   double error = 0;
-  std::size_t entry = 0;  ///< of the opponent, if it is one of theirs
+  std::size_t entry = 0;  ///< the entry of the opponent, if it is one of theirs
 };
 
 /// Makes a call for the first time and takes its error. `name` is for the message of an Error.
@@ -70,7 +70,7 @@ std::optional<RacingCall> select(Testbed& testbed, const std::vector<Call>& algo
   return best;
 }
 
-/// As many as take the time of a race together.
+/// The number of rounds that take the time of a race together.
 int rounds_that_fit(std::vector<Stopwatch>& watches) {
   double round_us = 0;
   for (Stopwatch& watch : watches) round_us += watch.sample_us() * watch.calls_per_sample();

@@ -24,7 +24,7 @@ struct Comparison {
   };
 
   Side ours;
-  std::vector<std::optional<Side>> theirs;  ///< in the order of Opponent::entries(); nothing where it has no algorithm
+  std::vector<std::optional<Side>> theirs;  ///< one for each of Opponent::entries(); nothing where it has no algorithm
   std::optional<std::size_t> best;          ///< the fastest of theirs
   std::optional<Ratio> ratio;               ///< against the fastest of theirs
   std::optional<double> sm_clock_mhz;       ///< mean while racing

@@ -25,7 +25,7 @@ double their_error(const BenchRow& row) {
   return comparison.best ? comparison.theirs[*comparison.best]->error : kUnknown;
 }
 
-/// With as many decimals as four significant digits take.
+/// The number with as many decimals as four significant digits take.
 Real significant(double value) {
   const bool ordinary = std::isfinite(value) && value > 0;
   return {value, ordinary ? std::clamp(3 - static_cast<int>(std::floor(std::log10(value))), 0, 30) : 0};

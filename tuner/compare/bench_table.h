@@ -16,7 +16,7 @@ struct BenchRow {
   Problem problem;
   std::string family;
   std::string config;
-  double peak_tflops = 0;  ///< of the GPU in this precision
+  double peak_tflops = 0;  ///< the peak of the GPU in this precision
   Comparison comparison;
 };
 

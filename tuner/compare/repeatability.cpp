@@ -26,7 +26,7 @@ namespace {
 /// The winners of one problem.
 struct Winners {
   std::vector<Program> programs;    ///< each once
-  std::vector<std::size_t> chosen;  ///< by the runs
+  std::vector<std::size_t> chosen;  ///< the kernels that the runs have chosen
 };
 
 /// What the runs leave behind, and where their winners meet.

@@ -13,11 +13,11 @@ namespace mmtune {
 /// What several runs made of one size. The reference is the winner that most runs chose among those that the final race
 /// found equal to the fastest: as fast as it within 1 %, and not slower beyond doubt.
 struct Repeats {
-  int runs = 0;           ///< that had a winner
-  int same = 0;           ///< whose winner is the reference
-  int ties = 0;           ///< whose winner is another one, equal to the fastest
-  int flips = 0;          ///< whose winner is slower
-  double worst_loss = 0;  ///< of a flip: by which share it is slower than the fastest; 0.01 is one percent
+  int runs = 0;           ///< the runs that had a winner
+  int same = 0;           ///< the runs whose winner is the reference
+  int ties = 0;           ///< the runs whose winner is another one, equal to the fastest
+  int flips = 0;          ///< the runs whose winner is slower
+  double worst_loss = 0;  ///< the share by which the slowest flip is slower than the fastest; 0.01 is one percent
 };
 
 /// `chosen`: for every run the index of its winner in `placings`, those of all different winners in the final race.

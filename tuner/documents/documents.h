@@ -23,7 +23,7 @@ struct StudyCase {
   std::string family;  ///< a kernel family; kHostFamily: a loop on one core of the host; kTunedFamily: the best known
   std::string config;  ///< complete; of a loop on the host its name
   std::optional<double> published_kernel_ms = {};
-  std::optional<double> published_total_ms = {};  ///< with allocation and copies
+  std::optional<double> published_total_ms = {};  ///< the time with allocation and copies
 };
 
 inline constexpr std::string_view kHostFamily = "host";
@@ -32,7 +32,7 @@ inline constexpr std::string_view kTunedFamily = "tuned";
 struct StudyDocument {
   std::string_view name;  ///< "s0"
   std::string_view title;
-  std::string_view gpu;  ///< that its figures are of; empty: none is named
+  std::string_view gpu;  ///< the GPU of its figures; empty: none is named
 };
 
 const std::vector<StudyDocument>& study_documents();

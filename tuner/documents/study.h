@@ -14,7 +14,7 @@
 
 namespace mmtune {
 
-/// Where a study's time comes from.
+/// The origin of a study's time.
 enum class Origin {
   measured,
   extrapolated,  ///< measured for a smaller problem, times the ratio of operations
@@ -24,11 +24,11 @@ enum class Origin {
 std::string_view to_string(Origin origin);
 
 struct StudyResult {
-  StudyCase what;   ///< of a tuned kernel with the family and configuration that were taken
-  std::string gpu;  ///< also of a loop on the host, which has no other name
+  StudyCase what;   ///< the case; of a tuned kernel with the family and configuration that were taken
+  std::string gpu;  ///< the GPU, also of a loop on the host, which has no other name
   Origin origin = Origin::measured;
-  double kernel_ms = kUnknown_ms;  ///< of a loop on the host its time
-  double total_ms = kUnknown_ms;   ///< with allocation and copies
+  double kernel_ms = kUnknown_ms;  ///< the kernel's time, or that of a loop on the host
+  double total_ms = kUnknown_ms;   ///< the time with allocation and copies
   std::string note;                ///< how a tuned kernel was found, or why there is no time
 
   static constexpr double kUnknown_ms = std::numeric_limits<double>::quiet_NaN();

@@ -14,7 +14,7 @@ double or_unknown(const std::optional<double>& value) { return value.value_or(St
 
 double gflops(const Problem& problem, double ms) { return flops(problem) / ms * 1e-6; }
 
-/// Of the kernel, or of all where only that was published.
+/// Whether the time of all counts and not that of the kernel: only the first was published.
 bool counts_total(const StudyCase& what) { return what.published_total_ms && !what.published_kernel_ms; }
 
 Tone result_tone(const StudyResult& result) {
@@ -103,14 +103,14 @@ Table laid_out(const std::vector<StudyResult>& results) {
   return table;
 }
 
-/// Of the time that the document is about.
+/// The time that the document is about.
 double published_ms(const StudyCase& what) {
   return or_unknown(counts_total(what) ? what.published_total_ms : what.published_kernel_ms);
 }
 
 double found_ms(const StudyResult& result) { return counts_total(result.what) ? result.total_ms : result.kernel_ms; }
 
-/// Where the rows of a table are on a chart's x axis.
+/// The places of a table's rows on a chart's x axis.
 class RowPlaces {
  public:
   explicit RowPlaces(Names rows) : rows_(std::move(rows)) {

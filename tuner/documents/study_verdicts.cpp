@@ -23,7 +23,7 @@ class Times {
     }
   }
 
-  /// Of the kernel, or of all; NaN where it is missing.
+  /// The time of the kernel, or of all; NaN where it is missing.
   double operator()(std::string_view row, std::string_view column, bool total = false) const {
     for (const StudyResult* each : results_) {
       if (each->what.row == row && each->what.column == column) return total ? each->total_ms : each->kernel_ms;

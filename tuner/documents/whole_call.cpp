@@ -15,7 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// As many launches as take kSamples_ms, within these bounds; the first one warms up unless it is the only one.
+// There are as many launches as take kSamples_ms, within these bounds; the first one warms up unless it is the only
+// one.
 constexpr double kSamples_ms = 200;
 constexpr double kMostSamples = 9;
 

@@ -36,7 +36,7 @@ class WholeCalls {
 
   Stream stream_;
   Event start_, stop_;
-  std::optional<Matrices> matrices_;  ///< of the last problem: the next is often the same
+  std::optional<Matrices> matrices_;  ///< the matrices of the last problem: the next is often the same
 };
 
 }  // namespace mmtune

@@ -14,8 +14,8 @@ namespace mmtune {
 struct BundledProduct {
   Problem problem;
   LaunchPlan plan;
-  std::string title;  ///< for people: "tiled TILE=32"
-  std::string file;   ///< of its machine code, beside the header
+  std::string title;  ///< a name for people: "tiled TILE=32"
+  std::string file;   ///< the file of its machine code, beside the header
 };
 
 /// A header for C++17 that launches these on the GPU, and declares everything in this namespace.

@@ -19,11 +19,11 @@ struct BlockUse {
   BlockResources block;
   std::optional<Problem> problem = {};  ///< nothing: a block by itself
   std::string kernel = {};              ///< "tiled TILE=16 UNROLL=16"; empty: a block by itself
-  std::int64_t grid_blocks = 0;         ///< of the step that multiplies
+  std::int64_t grid_blocks = 0;         ///< the blocks of the step that multiplies
   bool is_compiled = true;              ///< false: registers are what the family expects
 };
 
-/// Of the step that multiplies.
+/// The block use of the step that multiplies.
 BlockUse block_use_of(const Program& program, const DeviceSpec& device);
 
 /// csv and json: device,threads,registers,smem_bytes,blocks_per_sm,limit,active_warps,occupancy; behind them the blocks

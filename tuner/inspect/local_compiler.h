@@ -30,7 +30,7 @@ class LocalCompiler {
  private:
   const Nvrtc* nvrtc_;
   Preparation preparation_;
-  std::map<std::string, Binary> binaries_;  ///< by the source's hash
+  std::map<std::string, Binary> binaries_;  ///< the binaries by the hash of their sources
 };
 
 /// Registers of a thread: the compiler's, or what the family expects of a program that was not compiled.

@@ -1,4 +1,4 @@
-// Which of the stored trials of one problem count.
+// The stored trials of one problem that count.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace mmtune {
 
-/// Of the trials of one problem the measured ones if there are any, else all; of several with the same key the latest,
+/// The measured trials of one problem if there are any, else all; of several with the same key the latest,
 /// by key. `key_of` gives an optional key; a trial without one is left out.
 template <typename KeyOf>
 auto latest_trials(std::vector<Trial> trials, const KeyOf& key_of) {

@@ -13,8 +13,8 @@ namespace mmtune {
 
 /// One configuration and what it came to.
 struct MeasuredCandidate {
-  std::vector<std::string> values;  ///< of each parameter
-  Observation observation;          ///< not Kind::too_slow
+  std::vector<std::string> values;  ///< the value of each parameter
+  Observation observation;          ///< what was observed, never Kind::too_slow
 };
 
 /// Without a model: all candidates are expected to take equally long. They are numbered from 0 as they are given; which
@@ -39,8 +39,8 @@ class MeasuredSpace final : public CandidateSpace {
  private:
   std::string name_;
   std::vector<MeasuredCandidate> candidates_;
-  std::vector<Digits> digits_;      ///< by number
-  std::vector<std::size_t> sizes_;  ///< of each parameter's table
+  std::vector<Digits> digits_;      ///< the digits of each candidate, by its number
+  std::vector<std::size_t> sizes_;  ///< the size of each parameter's table
   std::map<Digits, CandidateNumber> numbers_;
 };
 

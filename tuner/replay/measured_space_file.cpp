@@ -132,7 +132,7 @@ class Reader {
   }
 
   std::string what_;
-  std::vector<std::string> names_;  ///< of the parameters
+  std::vector<std::string> names_;  ///< the names of the parameters
   std::vector<MeasuredCandidate> candidates_;
 };
 

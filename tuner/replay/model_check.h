@@ -22,17 +22,17 @@ struct CheckedTime {
   double error() const { return prediction.time_us / measured_us - 1; }
 };
 
-/// Of a device at its boost clock, as whoever asks the model. Lines without a time are left out. Throws what
-/// read_text_file() throws, and UsageError for a file without one of the columns precision, layout, m, n, k, mmtune_us,
-/// family and config, and for a line that says something that does not exist.
+/// The times of a file beside what the model expects of a device at its boost clock. Lines without a time are left out.
+/// Throws what read_text_file() throws, and UsageError for a file without one of the columns precision, layout, m, n,
+/// k, mmtune_us, family and config, and for a line that says something that does not exist.
 std::vector<CheckedTime> checked_times(const std::string& path, const DeviceSpec& device);
 
-/// Of all lines of a precision and a family.
+/// The errors of all lines of a precision and a family.
 struct ModelError {
   Precision precision;
   std::string family;
   int rows = 0;
-  double median_error = 0;  ///< of the errors without their signs, as shares of the measured times
+  double median_error = 0;  ///< the median of the errors without their signs, as shares of the measured times
   double worst_error = 0;   ///< positive: the model expects more
   Problem worst;
   Bottleneck bottleneck;  ///< what the model names most often

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kFirstFew = 8;
 
-/// Of the whole time, so that a loss of nothing counts as 1.
+/// The geometric mean of losses, taken of the whole times, so that a loss of nothing counts as 1.
 double geometric_mean(const std::vector<ModelQuality>& rows, double ModelQuality::*loss) {
   double sum = 0;
   for (const ModelQuality& row : rows) sum += std::log1p(row.*loss);

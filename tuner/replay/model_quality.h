@@ -10,16 +10,16 @@
 
 namespace mmtune {
 
-/// Of one problem. A loss is by which share a choice is slower than the fastest stored trial.
+/// The quality for one problem. A loss is by which share a choice is slower than the fastest stored trial.
 struct ModelQuality {
   Problem problem;
-  int configurations = 0;     ///< that have a time
+  int configurations = 0;     ///< the configurations that have a time
   double spearman = 0;        ///< rank correlation of their predicted and their stored times
-  double loss_first = 0;      ///< of the one that the model expects most of
-  double loss_best_of_8 = 0;  ///< of the fastest of the eight that it expects most of
+  double loss_first = 0;      ///< the loss of the one that the model expects most of
+  double loss_best_of_8 = 0;  ///< the loss of the fastest of the eight that it expects most of
 };
 
-/// Of a problem with at least one trial that was right; before anything is compiled, as a search sees it.
+/// The quality for a problem with at least one trial that was right; before anything is compiled, as a search sees it.
 ModelQuality quality_of(const TimedProblem& problem, const DeviceSpec& device);
 
 /// csv and json: precision,m,n,k,configurations,spearman,loss_first,loss_best_of_8.

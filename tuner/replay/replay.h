@@ -23,7 +23,7 @@ using Recall = std::function<std::optional<Recollection>(CandidateNumber)>;
 
 /// How far a search was after a trial.
 struct ReplayStep {
-  double seconds = 0;  ///< of all trials up to here
+  double seconds = 0;  ///< the time of all trials up to here
   double best_us = 0;  ///< 0: none was right yet
 };
 
@@ -39,7 +39,7 @@ struct Replay {
 inline constexpr double kUnlimited_s = std::numeric_limits<double>::infinity();
 
 /// Lets a strategy propose and learn until it has enough, or one was right and the known trials took over `budget_s`.
-/// So many rounds are under way as in a session unless told otherwise.
+/// As many rounds are under way as in a session unless told otherwise.
 Replay replay(Strategy& strategy, const Recall& recall, double budget_s = kUnlimited_s,
               std::size_t rounds_under_way = Rounds::kUnderWay);
 

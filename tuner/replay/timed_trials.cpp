@@ -32,7 +32,7 @@ TimedProblem timed_problem(const Problem& problem, std::vector<Trial> trials) {
   return timed;
 }
 
-/// From 1; equal values share the mean of theirs.
+/// The ranks, from 1; equal values share the mean of theirs.
 std::vector<double> ranks_of(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

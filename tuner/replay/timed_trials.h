@@ -10,7 +10,7 @@
 namespace mmtune {
 
 struct TimedTrial {
-  Candidate candidate;  ///< of a family and with values that this program has
+  Candidate candidate;  ///< the candidate, of a family and with values that this program has
   Trial trial;          ///< ok or too slow
 };
 
@@ -23,7 +23,7 @@ struct TimedProblem {
   const TimedTrial* best() const;
 };
 
-/// Of a GPU in a database, by precision, layout and extents. Of a problem with measured trials only these.
+/// The trials of a GPU in a database, by precision, layout and extents. Of a problem with measured trials only these.
 std::vector<TimedProblem> timed_problems(Store& store, const DeviceKey& device);
 
 /// Spearman's rank correlation of two lists of the same length: 1 where they have the same order, -1 where they have

@@ -16,7 +16,7 @@ struct WhatIf {
   Problem problem;
   std::uint64_t seed = 0;
   Replay replay;
-  double stored_best_us = 0;  ///< of all stored trials in the searched space; 0: none was right
+  double stored_best_us = 0;  ///< the best of all stored trials in the searched space; 0: none was right
   int stored = 0;             ///< how many these are
 };
 
