@@ -12,7 +12,7 @@ namespace mmtune {
 namespace {
 
 constexpr Octaves kWeights{1, 1, 0.5};        // k changes how long a tile takes, less which is best
-constexpr double kUnusedWidthDistance = 0.5;  // a kernel's that moves half of the bytes at once that it could
+constexpr double kUnusedWidthDistance = 0.5;  // where half of the possible bytes move at once
 constexpr std::uint32_t kLeaf = 8;            // points that are few enough to be looked at one by one
 
 int halvings(int have, int used) {
