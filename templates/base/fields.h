@@ -115,7 +115,7 @@ std::string fault_of(const T& record) {
   return fault;
 }
 
-/// By the fields in the order of their list.
+/// The order by the fields, in the order of their list.
 template <Record T>
 std::partial_ordering compare(const T& a, const T& b) {
   std::partial_ordering order = std::partial_ordering::equivalent;

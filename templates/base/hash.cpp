@@ -21,7 +21,7 @@ std::string count_bytes(std::uint64_t count) {
 }
 
 ContentHash& ContentHash::add_bytes(std::string_view bytes) {
-  Word state = state_;  // which the bytes may not alias
+  Word state = state_;  // a copy that the bytes may not alias
   for (const char byte : bytes) state = (state ^ static_cast<unsigned char>(byte)) * kPrime;
   state_ = state;
   return *this;

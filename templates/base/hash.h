@@ -38,14 +38,14 @@ class RepeatedBytes {
  public:
   explicit RepeatedBytes(std::string bytes);
 
-  /// As hash.add_bytes() of them.
+  /// Does what hash.add_bytes() of the bytes does.
   void add_to(ContentHash& hash);
 
  private:
   using Word = ContentHash::Word;
   static constexpr std::size_t kAtOnce = 8;
 
-  /// Of so many values of the lowest eight bits, from a multiple of that number on.
+  /// Finds the constants of so many values of the lowest eight bits, from a multiple of that number on.
   void find_constants(std::size_t first);
 
   std::string bytes_;

@@ -15,15 +15,15 @@ inline constexpr auto not_negative = [](auto value) -> std::string_view {
   return value >= 0 ? "" : "negative or no number";
 };
 
-/// Of what may be no number at all, as the error of a result that is NaN.
+/// The rule of what may be no number at all, as the error of a result that is NaN.
 inline constexpr auto not_below_0 = [](double value) -> std::string_view { return value < 0 ? "negative" : ""; };
 
-/// Of a time, a rate or another quantity that is measured.
+/// The rule of a time, a rate or another quantity that is measured.
 inline constexpr auto amount = [](double value) -> std::string_view {
   return std::isfinite(value) && value >= 0 ? "" : "negative or no finite number";
 };
 
-/// Both limits are allowed.
+/// The rule of a range; both limits are allowed.
 struct Within {
   double least;
   double most;
@@ -33,8 +33,8 @@ struct Within {
   }
 };
 
-/// Of a thread. The register file of an SM has 65,536 on all GPUs since compute capability 5.0, for all of its threads
-/// (CUDA C++ Programming Guide, "Compute Capabilities").
+/// The rule of a thread's registers. The register file of an SM has 65,536 on all GPUs since compute capability 5.0,
+/// for all of its threads (CUDA C++ Programming Guide, "Compute Capabilities").
 inline constexpr Within registers{0, 65536};
 
 /// One of the values of a container.

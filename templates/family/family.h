@@ -26,7 +26,7 @@ struct ParamInfo {
   std::string_view name;                ///< "BM": constant in the rendered source, key in the text form; never rename
   std::vector<int> values;              ///< what the search may try, ascending; stored in databases
   std::string_view help;                ///< "rows of C per block"
-  std::vector<std::string_view> names;  ///< of the values, in their order: "coalesced"; empty where numbers say it all
+  std::vector<std::string_view> names;  ///< names of the values, in order: "coalesced"; empty where numbers say it all
 
   /// The value of the table that is written so, as a number or by its name; nothing if there is none.
   std::optional<int> value_of(std::string_view text) const;
@@ -62,7 +62,7 @@ using ParamTable = std::vector<ParamRow<Params>>;
 
 /// What a family asks of a configuration.
 struct RuleInfo {
-  bool is_must = false;  ///< else what makes it worth a trial
+  bool is_must = false;  ///< false: it says what is worth a trial
   std::string_view sentence;
 
   friend bool operator==(const RuleInfo&, const RuleInfo&) = default;
@@ -72,13 +72,13 @@ struct RuleInfo {
 /// is a fixed sentence, so that configurations can be counted by it; explain() says the numbers for one of them.
 class Rules {
  public:
-  /// Which rules are asked: all, or only those of must().
+  /// The rules that are asked: all, or only those of must().
   enum class Scope { all, musts };
 
   /// The first rule that does not hold closes `reads`: what is looked at later does not change that verdict.
   explicit Rules(Reads* reads = nullptr, Scope scope = Scope::all) : reads_(reads), scope_(scope) {}
 
-  /// For lists of rules: each goes to `list` instead of being judged.
+  /// Makes a list of rules: each goes to `list` instead of being judged.
   explicit Rules(std::vector<RuleInfo>& list) : list_(&list) {}
 
   /// What a configuration needs in order to run and to be right: "TM divides BM".
@@ -153,7 +153,7 @@ class Family {
   /// All rules in the order in which they are asked: the family's own, then the limits that hold for every family.
   virtual std::vector<RuleInfo> all_rules(const Problem& problem, const DeviceSpec& device) const = 0;
 
-  /// For enumerations: the family's own rules and the plan for values in table order. Which of them mattered is noted
+  /// The family's own rules and the plan for values in table order, for enumerations. Which of them mattered is noted
   /// in `reads`. The common limits are left to the caller.
   virtual Rules own_rules(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
                           Reads& reads) const = 0;
@@ -164,7 +164,7 @@ class Family {
   /// the family can.
   virtual Config default_config(const Problem& problem) const = 0;
 
-  /// Where a search may begin. Other tables, problems or GPUs may not allow what is listed.
+  /// The configurations that a search may begin with. Other tables, problems or GPUs may not allow what is listed.
   virtual std::span<const Proven> proven() const { return {}; }
 
   /// Whether the search may propose it. The reference is a yardstick, not a competitor.

@@ -8,8 +8,8 @@
 
 namespace mmtune {
 
-/// Which parameters a computation read, in the order of their first reading. Repeated with the same values for these it
-/// takes the same course, whatever the others are: that is how an enumeration passes over whole branches (space.h)
+/// The parameters that a computation read, in the order of their first reading. Repeated with the same values for these
+/// it takes the same course, whatever the others are: that is how an enumeration passes over whole branches (space.h)
 /// without being told which rule depends on what.
 class Reads {
  public:

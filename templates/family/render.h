@@ -1,4 +1,5 @@
-// From a configuration to what NVRTC gets: named constants and types, then the family's kernel.cu, then nothing else.
+// The way from a configuration to what NVRTC gets: named constants and types, then the family's kernel.cu, then nothing
+// else.
 #pragma once
 
 #include <map>

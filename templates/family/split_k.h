@@ -24,7 +24,7 @@ inline constexpr int kReduceThreads = 256;
 /// Whether the launch says how many blocks share a tile's k, so that the program serves all numbers.
 bool splits_at_launch(const LaunchPlan& plan);
 
-/// Where SPLIT stands among a family's parameters; nothing if it has none.
+/// The place of SPLIT among a family's parameters; nothing if it has none.
 std::optional<std::size_t> split_position(const Family& family);
 
 /// The k of each of so many tiles is worth sharing among a power of two of blocks, one of which is never far from the
@@ -37,7 +37,8 @@ Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts);
 /// What gemm gets to know of the parts: how many stages of `bk` steps along k each has.
 Arg k_tiles_of_part(const Problem& problem, int parts, int bk);
 
-/// Of blocks that have one of so many parts of a tile each, whose sums a step adds; see templates/device/split.cuh.
+/// The grid of blocks that have one of so many parts of a tile each, whose sums a step adds; see
+/// templates/device/split.cuh.
 Extent3 grid_of(std::int64_t blocks, int parts);
 
 /// Appends the step that adds more than one part: reduce(m, n, alpha, beta, C, ldc, partial, parts), see

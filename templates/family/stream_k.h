@@ -9,8 +9,8 @@ namespace mmtune {
 /// Threads of the one block of the kernel prepare(), rendered as PREPARE_THREADS.
 inline constexpr int kPrepareThreads = 256;
 
-/// Where resident blocks leave sums for each other, and flags that say so. What they have in the workspace is used
-/// again and again.
+/// The places where resident blocks leave sums for each other, and flags that say so. What they have in the workspace
+/// is used again and again.
 struct SharedSums {
   Arg tiles, flags;
   std::int64_t kept_bytes = 0;

@@ -15,8 +15,8 @@ struct Architecture {
   int blocks_per_sm;
   int registers_per_thread;
   int smem_per_sm_kib;
-  int smem_per_block_kib;  ///< after opting in
-  int smem_reserved_kib;   ///< that the system keeps of every block's share
+  int smem_per_block_kib;  ///< the most after opting in
+  int smem_reserved_kib;   ///< what the system keeps of every block's share
   int max_cluster_size;
   std::array<int, kUnits> rates;  ///< multiply-adds a clock and SM, dense, by Unit; 0: it has no such unit
 };

@@ -13,7 +13,7 @@
 namespace mmtune {
 
 struct DeviceSpec {
-  std::string name;        ///< as the driver says it: "NVIDIA H200"
+  std::string name;        ///< the name as the driver says it: "NVIDIA H200"
   std::string uuid;        ///< empty for a catalogue entry
   bool installed = false;  ///< false: every result is a prediction
 

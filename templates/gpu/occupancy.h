@@ -19,17 +19,17 @@ struct BlockResources {
 };
 
 enum class OccupancyLimit { threads, blocks, registers, shared_memory, none };
-inline constexpr std::size_t kOccupancyLimits = 4;  ///< without none
+inline constexpr std::size_t kOccupancyLimits = 4;  ///< the limits, without none
 
 std::string_view to_string(OccupancyLimit limit);
 
 struct Occupancy {
   int blocks_per_sm = 0;  ///< 0: the block does not fit at all
   int warps_per_sm = 0;
-  double share = 0;                                ///< of the warps an SM can hold, 0 to 1
+  double share = 0;                                ///< the share of the warps that an SM can hold, 0 to 1
   OccupancyLimit limit = OccupancyLimit::none;     ///< what binds first; none: the SM is full
   OccupancyLimit tightest = OccupancyLimit::none;  ///< the same, also of a full SM
-  std::array<int, kOccupancyLimits> blocks_by{};   ///< that each limit alone allows; kUnlimitedBlocks: any number
+  std::array<int, kOccupancyLimits> blocks_by{};   ///< what each limit alone allows; kUnlimitedBlocks: any number
 
   int allowed_by(OccupancyLimit one) const { return blocks_by[static_cast<std::size_t>(one)]; }
 };

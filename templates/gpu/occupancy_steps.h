@@ -31,7 +31,7 @@ std::optional<OccupancyStep> next_step(const DeviceSpec& device, const BlockReso
 std::string to_string(const OccupancyStep& step);
 
 struct OccupancyPoint {
-  std::int64_t amount = 0;  ///< of the resource that varies
+  std::int64_t amount = 0;  ///< the amount of the resource that varies
   int warps_per_sm = 0;
 };
 

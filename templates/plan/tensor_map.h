@@ -32,7 +32,7 @@ struct MapStride {
 struct MapDimension {
   std::int64_t extent = 0;  ///< elements; where one is 0, nothing is read or written through the map
   int box = 0;              ///< elements of a box, 1 to 256
-  MapStride stride = {};    ///< not of the first dimension, whose elements lie side by side; a multiple of 16 bytes
+  MapStride stride = {};    ///< a multiple of 16 bytes; not of the first dimension, whose elements lie side by side
 
   friend bool operator==(const MapDimension&, const MapDimension&) = default;
 };
@@ -42,7 +42,7 @@ struct MapDimension {
 struct TensorMapSpec {
   std::string_view name;                      ///< a literal, for messages
   Arg base = {};                              ///< Arg::operand or Arg::slice: where the first element is
-  MapFormat format = MapFormat::bits32;       ///< of an element
+  MapFormat format = MapFormat::bits32;       ///< the format of an element
   std::vector<MapDimension> dimensions = {};  ///< one to five, the contiguous one first
   int swizzle_bytes = 0;  ///< 0, 32, 64 or 128: the XOR pattern of 16-byte chunks in shared memory, as wide as a box
   bool fills_with_nan = false;   ///< what lies outside arrives as NaN

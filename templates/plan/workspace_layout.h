@@ -13,7 +13,7 @@ struct WorkspaceSlice {
   std::string_view name;  ///< a literal, for messages
   std::int64_t bytes = 0;
   std::int64_t alignment = 1;     ///< bytes, a power of two
-  std::int64_t offset_bytes = 0;  ///< from the start of the workspace
+  std::int64_t offset_bytes = 0;  ///< the offset from the start of the workspace
 
   friend bool operator==(const WorkspaceSlice&, const WorkspaceSlice&) = default;
 };
@@ -22,7 +22,7 @@ struct WorkspaceSlice {
 /// that knows offsets.
 class WorkspaceLayout {
  public:
-  static constexpr std::int64_t kAlignment = 256;  ///< of the workspace's address, and the most a slice may ask for
+  static constexpr std::int64_t kAlignment = 256;  ///< that of the workspace's address; no slice may ask for more
 
   /// Appends a slice and returns the argument that names it. It may be empty: then it takes no place and has no
   /// address.

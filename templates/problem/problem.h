@@ -16,9 +16,9 @@ namespace mmtune {
 /// What operands can be aligned to, in bytes.
 inline constexpr std::array kAlignments{1, 2, 4, 8, 16};
 
-/// For each operand the largest power of two, at most 16, that divides its address, its leading dimension and its
-/// contiguous extent, all in bytes. A kernel that moves v bytes at once needs v here; the contiguous extent is part
-/// of it so that no vector ever straddles the edge of a matrix.
+/// The alignment of each operand: the largest power of two, at most 16, that divides its address, its leading dimension
+/// and its contiguous extent, all in bytes. A kernel that moves v bytes at once needs v here; the contiguous extent is
+/// part of it so that no vector ever straddles the edge of a matrix.
 struct Alignment {
   int a = 16;
   int b = 16;

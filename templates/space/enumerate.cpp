@@ -19,7 +19,7 @@ struct SearchSpace::Branch {
   std::int64_t first = 0;  ///< number of the configuration whose other parameters have their first values
   Reads reads;
   Rules rules;
-  double predicted_us = 0;  ///< of what is worth trying
+  double predicted_us = 0;  ///< the time of what is worth trying
 };
 
 /// What the common limits and the model say of plans. Each plan is made once, however many values of parameters that
@@ -70,7 +70,7 @@ class SearchSpace::Outlooks {
   }
 
   const SearchSpace& space_;
-  std::vector<std::size_t> read_;  ///< by the plans so far
+  std::vector<std::size_t> read_;  ///< what the plans so far have read
   Map known_;
 };
 

@@ -1,4 +1,4 @@
-// Which configurations differ little: steps in the tables of their parameters.
+// Configurations that differ little: steps in the tables of their parameters.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace mmtune {
 
-/// For each parameter the position of its value in its table.
+/// The position of each parameter's value in its table.
 using Digits = std::vector<std::size_t>;
 
 /// What is next to `digits` among what is `allowed`, each once: one parameter moves by one place in its table, or one

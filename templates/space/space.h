@@ -18,7 +18,7 @@ struct SpaceCount {
   std::int64_t total = 0;
   std::int64_t searched = 0;
   std::map<std::string_view, std::int64_t> removed;    ///< cannot run, by the reason of Rules::must
-  std::map<std::string_view, std::int64_t> not_worth;  ///< not tried, by the reason of Rules::worth
+  std::map<std::string_view, std::int64_t> not_worth;  ///< those that are not tried, by the reason of Rules::worth
 };
 
 /// A smaller space: only these values of these parameters ("BM=128,256 TM=16"). Parameters that a family lacks do not
@@ -31,7 +31,7 @@ Restriction parse_restriction(std::string_view text);
 
 /// A configuration of a space and what the model expects of it.
 struct RankedConfig {
-  std::int64_t number = 0;  ///< for SearchSpace::config
+  std::int64_t number = 0;  ///< the number for SearchSpace::config
   double predicted_us = 0;
 };
 
@@ -50,7 +50,8 @@ class SearchSpace {
   /// parameter fastest.
   std::int64_t size() const;
   Config config(std::int64_t number) const;
-  /// None if the configuration is not complete, in table order, with values of the table. Rules do not matter.
+  /// The number of a configuration; none if it is not complete, in table order, with values of the table. Rules do not
+  /// matter.
   std::optional<std::int64_t> number(const Config& config) const;
 
   /// The `limit` configurations of the space with the shortest predicted times; equals in table order.
@@ -83,14 +84,14 @@ class SearchSpace {
   /// Visits a part of the product, every configuration in one branch.
   void for_each_branch(std::size_t part, const std::function<void(const Branch&)>& visit) const;
   std::int64_t number(const std::vector<std::size_t>& digits) const;
-  /// Of the configurations of a branch.
+  /// The numbers of the configurations of a branch.
   std::vector<std::int64_t> numbers(const Branch& branch) const;
 
   const Family& family_;
   Problem problem_;
   DeviceSpec device_;
   std::vector<Axis> params_;
-  std::vector<std::int64_t> strides_;  ///< from a configuration's number to that with a parameter's next value
+  std::vector<std::int64_t> strides_;  ///< how far a parameter's next value is from a configuration's number
 };
 
 }  // namespace mmtune

@@ -37,7 +37,7 @@ struct Reference {
     constexpr double kSums = static_cast<double>(kTile) / kRows;
     const PrecisionTraits& types = traits(problem.precision);
     const bool in_double = !types.accumulator.integer;
-    const double loads = 1 + 1 / kSums;  // from shared memory, per multiply-add
+    const double loads = 1 + 1 / kSums;  // the loads from shared memory per multiply-add
     WorkEstimate work;
     if (in_double) work.unit = Unit::core_fp64;
     work.issue_slots_per_fma = 2 + loads * (in_double ? 2 : 1);

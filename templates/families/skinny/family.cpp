@@ -67,8 +67,8 @@ struct Skinny {
     }
 
     bool along_k;         ///< the wide operand is contiguous along k
-    int wide_bytes;       ///< of an element of the wide operand
-    int narrow_bytes;     ///< of an element of the narrow operand
+    int wide_bytes;       ///< the bytes of an element of the wide operand
+    int narrow_bytes;     ///< the bytes of an element of the narrow operand
     int vec;              ///< elements of the wide operand per load
     int tile;             ///< positions of the long side per block
     int bk;               ///< steps along k per stage
@@ -76,8 +76,8 @@ struct Skinny {
     int threads;          ///< per block
     int smem_bytes;       ///< per block
     int narrow_vec = 1;   ///< neighbouring elements of the narrow operand that its alignment allows to load at once
-    int narrow_elements;  ///< of the narrow operand per thread and stage
-    int narrow_loads;     ///< from global memory, likewise
+    int narrow_elements;  ///< the elements of the narrow operand per thread and stage
+    int narrow_loads;     ///< the loads of these from global memory
     int group = 1;        ///< values of the narrow operand that one load from shared memory brings
 
    private:
@@ -218,7 +218,7 @@ struct Skinny {
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const Shape& shape) {
     const int loads = p.own * p.unroll;
-    const double fma = static_cast<double>(loads) * shape.vec * p.few;  // of a thread and stage
+    const double fma = static_cast<double>(loads) * shape.vec * p.few;  // the multiply-adds of a thread and stage
     WorkEstimate work;
     work.issue_slots_per_fma = (issue_slots(problem, p, shape) + 4 * (loads + shape.narrow_loads) + 20) / fma;
     work.bytes_per_k = shape.tile * shape.wide_bytes + p.few * shape.narrow_bytes;
@@ -240,7 +240,7 @@ struct Skinny {
   static std::span<const Proven> proven() { return kProvenSkinny; }
 
   static Params default_params(const Problem& problem) {
-    constexpr int kFewInRegisters = 4;  // beyond, what threads share is worth a barrier
+    constexpr int kFewInRegisters = 4;  // beyond so many, what threads share is worth a barrier
     Params params;
     params.side = short_side(problem);
     params.few = covering(problem, params.side);

@@ -58,7 +58,7 @@ struct TiledCoarsened {
 
   static WorkEstimate estimate(const Problem& problem, const Params& p) {
     const double lanes = std::min(32, p.tile * p.tile);
-    const double loads = 1.0 / p.cm + 1.0 / p.cn;  // from shared memory, per multiply-add
+    const double loads = 1.0 / p.cm + 1.0 / p.cn;  // the loads from shared memory per multiply-add
     WorkEstimate work;
     work.issue_slots_per_fma =
         1 + loads * (1 + widening_slots(problem) + 12.0 / p.tile) + 3.0 / (p.unroll * p.cm * p.cn);

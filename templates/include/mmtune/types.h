@@ -33,7 +33,7 @@ inline constexpr std::array kAllPrecisions{
     Precision::e4m3_fp32, Precision::e5m2_bf16, Precision::e5m2_fp32,
 };
 
-/// Where none is named.
+/// The precision where none is named.
 inline constexpr Precision kDefaultPrecision = Precision::fp32;
 
 /// op(A) and op(B), in that order; `n` is as stored, `t` is transposed.
