@@ -1,4 +1,5 @@
-# Holds the links of all pages: a relative link names a file, and what follows its # is a heading of that page.
+# Holds the links of all pages: a relative link names a file, and what follows its # is a heading of that page. A page
+# that a source names exists too.
 # Anchors are made as GitHub makes them: lower case, blanks become hyphens, other signs than letters, digits, hyphens and
 # underscores go.
 cmake_policy(SET CMP0057 NEW)  # allows if(… IN_LIST …)
@@ -51,3 +52,17 @@ endforeach()
 if(links LESS 50)
   message(FATAL_ERROR "only ${links} relative links were found in the pages; the search for them is broken")
 endif()
+
+foreach(folder bench cmake db examples python runtime scripts templates tests tuner)
+  file(GLOB_RECURSE found RELATIVE ${SOURCE} ${SOURCE}/${folder}/*.h ${SOURCE}/${folder}/*.cpp ${SOURCE}/${folder}/*.cu
+       ${SOURCE}/${folder}/*.cuh ${SOURCE}/${folder}/*.py ${SOURCE}/${folder}/*.sh ${SOURCE}/${folder}/*.cmake)
+  foreach(source ${found})
+    file(STRINGS ${SOURCE}/${source} lines ENCODING UTF-8 REGEX "docs/[a-z0-9/-]+[.]md")
+    foreach(line IN LISTS lines)
+      string(REGEX MATCH "docs/[a-z0-9/-]+[.]md" page "${line}")
+      if(NOT page STREQUAL "" AND NOT EXISTS ${SOURCE}/${page})
+        message(SEND_ERROR "${source}: there is no ${page}")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
