@@ -1,4 +1,4 @@
-// From a launch plan to the simulated machine: what runtime/gpu/launch.h is for a GPU.
+// The way from a launch plan to the simulated machine: what runtime/gpu/launch.h is for a GPU.
 #pragma once
 
 #include <string>

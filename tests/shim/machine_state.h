@@ -105,7 +105,7 @@ struct Range {
   int end = 0;
 };
 
-/// Of shared memory, from the first byte to the last one that the launch's bulk stores read, what the accelerator sees:
+/// What the accelerator sees of shared memory, from the first byte to the last one that the launch's bulk stores read:
 /// what threads wrote before they called fence_for_accelerator().
 struct Published {
   Published();

@@ -21,8 +21,8 @@ class Program {
   /// Calls a kernel with the arguments at these addresses, for one thread.
   using Kernel = void (*)(void** arguments, int count);
 
-  /// Of the source's kernels, those that the plan launches can be run. Throws Error with the compiler's messages,
-  /// or with what is beyond the host.
+  /// Makes those of the source's kernels that the plan launches ready to run. Throws Error with the compiler's
+  /// messages, or with what is beyond the host.
   Program(const Source& source, const LaunchPlan& plan, const TemplateFiles& files);
 
   /// Throws Error if the plan named no such kernel.

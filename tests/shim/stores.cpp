@@ -14,8 +14,8 @@ constexpr int kChunk = 16;  // bytes that are compared at once
 /// What blocks of the launch have stored from so far: it is the same shared variables in all of them.
 Range stored;
 
-/// Also what lies between this and what was stored before. Who wrote it is not known: that any thread has called the
-/// fence is enough.
+/// Covers the range, and what lies between it and what was stored before. Its writer is not known: that any thread has
+/// called the fence is enough.
 void cover(Block& block, Range range) {
   Published& published = block.published;
   const Range before = published.range;

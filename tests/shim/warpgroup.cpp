@@ -29,7 +29,7 @@ class Tile {
     if ((descriptor >> 49 & 7) != 0) complain("a tile with a base offset is not simulated");
   }
 
-  /// Of the row or column number `i` of an operand, at a step along k.
+  /// The bytes of the row or column number `i` of an operand, at a step along k.
   const unsigned char* at(int i, int k) const {
     const int line = along_k_ ? i : k;
     const int byte = (along_k_ ? k : i) * element_bytes_;

@@ -51,7 +51,7 @@ class Cli : public ::testing::Test {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
   }
 
-  /// From now on in this test, what the program leaves behind becomes a child of this process: see
+  /// Makes what the program leaves behind, from now on in this test, a child of this process: see
   /// expect_no_process_left().
   static void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 

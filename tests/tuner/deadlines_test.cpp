@@ -46,7 +46,7 @@ TEST(Deadlines, GiveTheFirstProblemWhatTheOthersGet) {
   EXPECT_EQ(deadlines.next(begin + 10s, 9, 1), begin + 16s);
 }
 
-// As of 24 sizes in 110 s, where the races of the large ones at the end took longer than those before.
+// This is a run of 24 sizes in 110 s, where the races of the large ones at the end took longer than those before.
 TEST(Deadlines, TheLastProblemGetsWhatTheFirstGotWhateverTheOthersTook) {
   constexpr int kProblems = 24;
   const Clock::time_point begin{};

@@ -104,7 +104,7 @@ class FaultsTest : public testing::Test {
     return run_session(options);
   }
 
-  /// Of a configuration of `tiled`, for target_.
+  /// The source of a configuration of `tiled`, for target_.
   Source source(const char* config) const {
     const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target_, Evidence::measured, "13.0");
     return preparation.source(family_named("tiled"), small_problem(), completed("tiled", config));
@@ -142,7 +142,7 @@ class FaultsTest : public testing::Test {
     return root.string();
   }
 
-  /// Of a file in the test's folder; none if there is no such file.
+  /// The lines of a file in the test's folder; none if there is no such file.
   std::vector<std::string> lines(const std::string& name) const {
     std::vector<std::string> found;
     std::ifstream file(path(name));
@@ -175,7 +175,7 @@ class FaultsTest : public testing::Test {
     return names;
   }
 
-  /// Of the first problem that is decided; empty if none is.
+  /// The winner of the first problem that is decided; empty if none is.
   std::string winner() const {
     const auto winners = Store::open(path("test.db"), OpenMode::read_only).winners();
     return winners.empty() ? "" : name_of(winners.front().trial);

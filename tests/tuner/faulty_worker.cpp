@@ -81,7 +81,7 @@ class FaultsOfTheRun {
     return false;
   }
 
-  /// From here on the GPU is broken, if the test wants that.
+  /// Breaks the GPU from here on, if the test wants that.
   void break_gpu() const {
     for (const char* defect : {"dead", "miscounts", "gone"}) {
       if (!file(defect).empty()) std::ofstream(file(defect)) << "broken";

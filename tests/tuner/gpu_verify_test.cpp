@@ -136,7 +136,7 @@ TEST_F(GpuVerify, PassesSoundKernelsOfEveryPrecisionAndLayout) {
 }
 
 TEST_F(GpuVerify, PassesResultsBelowTheNormalNumbers) {
-  // Of single products in [-1, 1] some are so small that rounding them to 16 bits costs more than its share of them.
+  // Some single products in [-1, 1] are so small that rounding them to 16 bits costs more than its share of them.
   for (const Precision precision : kAllPrecisions) {
     const Problem problem = packed_problem(precision, Layout::nn, 512, 512, 1);
     const Verdict verdict = judge(TemplateFiles::embedded(), family_named("naive"), problem);

@@ -29,7 +29,7 @@ class KernelBundle : public Cli {
     test::put(store, device, decision, source.hash, binary);
   }
 
-  /// By a program over the header in the folder gemm.
+  /// Expects right products of a program over the header in the folder gemm.
   void expect_products(std::string_view program) const {
     std::ofstream(path("main.cpp")) << program;
     const Result compiled = shell(fmt::format(

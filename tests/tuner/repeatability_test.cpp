@@ -27,7 +27,7 @@ TEST(Repeats, AllTheSame) {
 }
 
 TEST(Repeats, TheReferenceIsTheMostFrequentOfTheFastest) {
-  // Which of two equal winners the last race sees ahead is chance.
+  // It is chance which of two equal winners the last race sees ahead.
   const Repeats repeats = count_repeats({0, 1, 1, 1}, {kLeader, kTied});
   EXPECT_EQ(repeats.same, 3);
   EXPECT_EQ(repeats.ties, 1);
@@ -80,7 +80,7 @@ TEST_F(Repeatability, RefusesWhatItCannotTellApart) {
 /// Runs on a pretended GPU that try other candidates each, and so have other winners.
 class LastRace : public test::FaultsTest {
  protected:
-  /// With seeds that differ `random` ends in winners that do.
+  /// What comes of several runs: with seeds that differ `random` ends in winners that do.
   std::vector<RepeatedProblem> repeat(const std::string& faults, bool vary_seed = true) const {
     const test::ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
     RepeatOptions repeat{.session = options(), .runs = 3, .vary_seed = vary_seed};

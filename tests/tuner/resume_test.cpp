@@ -109,7 +109,7 @@ class Resume : public Cli {
     return status;
   }
 
-  /// None where a kill left no file, or one with nothing in it.
+  /// The database; none where a kill left no file, or one with nothing in it.
   std::optional<Store> database() const {
     if (!std::filesystem::exists(path("default.db"))) return std::nullopt;
     try {

@@ -23,7 +23,7 @@ constexpr const char* kVariables[] = {
     "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP", "SLURM_PROCID",
     "SLURM_NTASKS",        "SLURM_JOB_ID",           "SLURM_STEP_ID",        "JOB_COMPLETION_INDEX",  "MMTUNE_SHARDS"};
 
-/// Of these variables alone.
+/// The share that is chosen where these variables alone are set.
 ChosenShare chosen(const std::vector<std::pair<const char*, const char*>>& variables) {
   std::list<ScopedEnv> scopes;
   for (const char* each : kVariables) scopes.emplace_back(each, nullptr);

@@ -308,7 +308,7 @@ TEST(Cost, BlocksThatShareATileHandOverOneAfterTheOther) {
     plan.work.shares_last_wave = true;
     return time_us(problem, plan);
   };
-  // As many multiply-adds in one tile and in a hundred.
+  // There are as many multiply-adds in one tile as in a hundred.
   EXPECT_GT(streamed_us(64, 102'400), 5 * streamed_us(6400, 1024));
   EXPECT_LT(streamed_us(64, 102'400), 1000) << "345 to 440 us on an H200";
 }
