@@ -44,8 +44,6 @@ install(TARGETS mmtune mmtune_shared mmtune_runtime mmtune_db mmtune_templates m
 install(DIRECTORY templates/include/mmtune runtime/include/mmtune
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
 install(EXPORT mmtuneTargets NAMESPACE mmtune:: DESTINATION ${MMTUNE_PACKAGE_DIR} COMPONENT development)
-install(DIRECTORY python/mmtune DESTINATION ${CMAKE_INSTALL_DATADIR}/mmtune/python COMPONENT runtime
-  FILES_MATCHING PATTERN "*.py")
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/mmtuneConfig.cmake.in
   ${PROJECT_BINARY_DIR}/generated/mmtuneConfig.cmake INSTALL_DESTINATION ${MMTUNE_PACKAGE_DIR})

@@ -20,7 +20,8 @@ int main(void) {
   }
   for (int i = 0; i < kSize * kSize; ++i) a[i] = i;
   for (int i = 0; i < kSize; ++i) b[i * kSize + i] = 2;
-  if (cudaMalloc((void**)&device_a, sizeof a) != cudaSuccess || cudaMalloc((void**)&device_b, sizeof b) != cudaSuccess ||
+  if (cudaMalloc((void**)&device_a, sizeof a) != cudaSuccess ||
+      cudaMalloc((void**)&device_b, sizeof b) != cudaSuccess ||
       cudaMalloc((void**)&device_c, sizeof c) != cudaSuccess) {
     return 1;
   }

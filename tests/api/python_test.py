@@ -60,11 +60,56 @@ class Package(unittest.TestCase):
         self.assertEqual(list(c.memory)[:16], wanted)
 
     def test_dlpack(self):
-        a, b, c = Tensor((2, 3)), Tensor((3, 4)), Tensor((2, 4))
-        self.library.gemm(a, b, out=c)
-        self.assertEqual(list(c.memory)[:8], product(range(6), range(12), 2, 4, 3))
-        with self.assertRaisesRegex(TypeError, "device type 1"):
-            self.library.gemm(a, Tensor((3, 4), device=1), out=c)
+        wanted = product(range(6), range(12), 2, 4, 3)
+        for kind in (Tensor, VersionedTensor, ExchangedTensor):
+            a, b, c = kind((2, 3)), kind((3, 4)), kind((2, 4))
+            for _ in range(3):  # how a type is read is remembered
+                self.assertIs(self.library.gemm(a, b, out=c), c)
+            self.assertEqual(list(c.memory)[:8], wanted)
+            with self.assertRaisesRegex(TypeError, "b: memory of DLPack device type 1"):
+                self.library.gemm(a, kind((3, 4), device=1), out=c)
+            with self.assertRaisesRegex(ValueError, "a and out: on the devices 0 and 1"):
+                self.library.gemm(a, b, out=kind((2, 4), device_id=1))
+        self.library.gemm(ReadOnlyTensor((2, 3)), b, out=c)
+        with self.assertRaisesRegex(ValueError, "out: is read-only"):
+            self.library.gemm(a, b, out=ReadOnlyTensor((2, 4)))
+        with self.assertRaisesRegex(TypeError, "a: DLPack version 1, or a copy"):
+            self.library.gemm(CopiedTensor((2, 3)), b, out=c)
+
+    def test_results_that_the_package_allocates(self):
+        out = self.library.gemm(ExchangedTensor((2, 3)), ExchangedTensor((3, 4)))
+        self.assertEqual(list(out.memory)[:8], product(range(6), range(12), 2, 4, 3))
+        with self.assertRaisesRegex(TypeError, "out: not given, and nobody knows how to allocate a Tensor"):
+            self.library.gemm(Tensor((2, 3)), Tensor((3, 4)))
+
+    def test_results_on_what_is_read(self):
+        a = Array((4, 4))
+        with self.assertRaisesRegex(ValueError, "out: lies on a, which the product reads"):
+            self.library.gemm(a, Array((4, 4)), out=a)
+        with self.assertRaisesRegex(ValueError, "out: lies on b"):
+            self.library.gemm(Array((4, 4)), a, out=a)
+
+    def test_arguments(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        for message, arguments, named in (
+            ("unexpected argument 'beat'", (a, b, c), {"beat": 1}),
+            ("twice the argument 'a'", (a, b, c), {"a": a}),
+            ("misses the argument 'b'", (a,), {"out": c}),
+            ("takes 11 arguments but 12", (a,) * 12, {}),
+        ):
+            with self.assertRaisesRegex(TypeError, message):
+                self.library.gemm(*arguments, **named)
+
+    def test_closed(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        library = mmtune.Library(path=PATH)
+        library.close()
+        library.close()
+        for method in (library.gemm, library.prepare, library.explain):
+            with self.assertRaisesRegex(mmtune.Error, "is closed"):
+                method(a, b, out=c)
+        with self.assertRaisesRegex(mmtune.Error, "nowhere.so.*set LD_LIBRARY_PATH"):
+            mmtune.Library(path="nowhere.so")
 
     def test_explain_and_prepare(self):
         a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
@@ -113,7 +158,7 @@ class Package(unittest.TestCase):
                 library.prepare(a, b, out=c, device_alpha=alpha, device_beta=askew)
             with self.assertRaisesRegex(TypeError, r"shape \(\) of f64: must be one element of f32"):
                 library.gemm(a, b, out=c, device_alpha=alpha, device_beta=double)
-            with self.assertRaisesRegex(TypeError, r"shape \(2,\) of f32"):
+            with self.assertRaisesRegex(TypeError, r"device_alpha: shape \(2,\) of f32"):
                 library.gemm(a, b, out=c, device_alpha=Array((2,)), device_beta=beta)
             with self.assertRaisesRegex(TypeError, "offers neither"):
                 library.gemm(a, b, out=c, device_alpha=2.0, device_beta=3.0)
@@ -138,23 +183,98 @@ class Package(unittest.TestCase):
             mmtune.Library(model="nothing", path=PATH)
 
 
-class Tensor(Array):
-    """The same by DLPack."""
+class DlTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
 
-    def __init__(self, shape, device=2):
+
+class DlVersioned(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", DlTensor),
+    ]
+
+
+View = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DlTensor))
+
+
+class DlExchange(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("previous", ctypes.c_void_p),
+        ("others", ctypes.c_void_p * 3),
+        ("view", View),
+        ("current_stream", ctypes.c_void_p),
+    ]
+
+
+def capsule(structure, name):
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(ctypes.addressof(structure), name, None)
+
+
+class Tensor(Array):
+    """The same by DLPack, of the first kind."""
+
+    def __init__(self, shape, device=2, device_id=0):
         super().__init__(shape)
         del self.__cuda_array_interface__
         self.shape = (ctypes.c_int64 * len(shape))(*shape)
-        self.description = mmtune.arrays._DLManagedTensor()
-        tensor = self.description.tensor
-        tensor.data, tensor.device_type, tensor.ndim = ctypes.addressof(self.memory), device, len(shape)
-        tensor.code, tensor.bits, tensor.lanes, tensor.shape = 2, 32, 1, self.shape
+        self.tensor = DlTensor(ctypes.addressof(self.memory), device, device_id, len(shape), 2, 32, 1, self.shape)
 
     def __dlpack__(self, stream):
         assert stream == -1
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        return new(ctypes.addressof(self.description), b"dltensor", None)
+        return capsule(self.tensor, b"dltensor")
+
+
+class VersionedTensor(Tensor):
+    flags = 0
+
+    def __dlpack__(self, stream, max_version):
+        assert stream == -1 and max_version[0] == 1
+        self.versioned = DlVersioned(1, 1, None, None, self.flags, self.tensor)
+        return capsule(self.versioned, b"dltensor_versioned")
+
+
+class ReadOnlyTensor(VersionedTensor):
+    flags = 1
+
+
+class CopiedTensor(VersionedTensor):
+    flags = 2
+
+
+class ExchangedTensor(Tensor):
+    """By DLPack's C exchange, which nothing else may stand in for."""
+
+    __dlpack__ = None
+
+    def new_empty(self, shape):
+        return ExchangedTensor(shape)
+
+    @View
+    def view(self, tensor):
+        tensor[0] = self.tensor
+        return 0
+
+    exchange = DlExchange(1, 3, None, (ctypes.c_void_p * 3)(), view, None)
+    __dlpack_c_exchange_api__ = capsule(exchange, b"dlpack_exchange_api")
 
 
 if __name__ == "__main__":

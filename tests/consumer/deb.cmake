@@ -10,7 +10,10 @@ execute_process(COMMAND ${CPACK} -G DEB -C ${CONFIG} --config ${BUILD}/CPackConf
 file(GLOB package ${WORK}/*.deb)
 execute_process(COMMAND ${DPKG_DEB} --contents ${package} OUTPUT_VARIABLE contents COMMAND_ERROR_IS_FATAL ANY)
 set(wanted include/mmtune/mmtune_c.h include/mmtune/blas.h libmmtune_runtime.a libmmtune.so.${VERSION} pkgconfig/mmtune.pc
-           cmake/mmtune/mmtuneConfig.cmake python/mmtune/__init__.py)
+           cmake/mmtune/mmtuneConfig.cmake)
+if(EXISTS ${BUILD}/python)
+  list(APPEND wanted python3/dist-packages/mmtune/__init__.py python3/dist-packages/mmtune/_native.abi3.so)
+endif()
 if(TUNER)
   list(APPEND wanted bin/mmtune man/man1/mmtune.1)
 endif()

@@ -32,6 +32,14 @@ if(NOT symbols MATCHES "mmtune_open" OR symbols MATCHES "fmt::|mmtune::Store|mmt
   message(FATAL_ERROR "${shared}: shows\n${symbols}")
 endif()
 
+# The Python package finds it, too.
+if(EXISTS ${BUILD}/python AND NOT SANITIZE)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
+                          PYTHONPATH=${WORK}/installed/lib/python3/dist-packages
+                          python3 -c "import mmtune; mmtune.Library(model='h200').close()"
+                  WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)
+endif()
+
 # It is found by pkg-config, wherever the files were installed to.
 find_program(PKG_CONFIG pkg-config)
 file(GLOB_RECURSE found ${WORK}/installed/mmtune.pc)

@@ -1,0 +1,38 @@
+# The target `wheel`: build/wheel/mmtune-….whl for pip, from the objects of this build. SQLite is linked in, since another
+# one of the same name may be in the process first, of another version. {fmt}, which Debian has as a shared library only,
+# comes along: its name says its interface.
+if(NOT TARGET mmtune_python OR NOT TARGET mmtune_cli)
+  return()
+endif()
+find_library(MMTUNE_SQLITE_ARCHIVE libsqlite3.a)
+if(NOT MMTUNE_SQLITE_ARCHIVE)
+  message(STATUS "Wheel: no libsqlite3.a, so there is no target wheel")
+  return()
+endif()
+
+set(tree ${PROJECT_BINARY_DIR}/wheel/tree/mmtune)
+set(linked ${MMTUNE_SQLITE_ARCHIVE} $<TARGET_FILE:fmt::fmt> ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS} m)
+
+add_library(mmtune_wheel_library SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:mmtune_templates> $<TARGET_OBJECTS:mmtune_db>
+                                                         $<TARGET_OBJECTS:mmtune_runtime>)
+set_target_properties(mmtune_wheel_library PROPERTIES OUTPUT_NAME mmtune SOVERSION ${MMTUNE_SOVERSION} LINKER_LANGUAGE CXX
+  LIBRARY_OUTPUT_DIRECTORY ${tree}/lib BUILD_RPATH "$ORIGIN" LINK_DEPENDS ${symbols})
+target_link_options(mmtune_wheel_library PRIVATE -s -Wl,--version-script=${symbols} -Wl,--as-needed)
+target_link_libraries(mmtune_wheel_library PRIVATE ${linked})
+
+add_executable(mmtune_wheel_program EXCLUDE_FROM_ALL tuner/main.cpp)
+set_target_properties(mmtune_wheel_program PROPERTIES OUTPUT_NAME mmtune RUNTIME_OUTPUT_DIRECTORY ${tree}/bin
+                      BUILD_RPATH "$ORIGIN/../lib")
+target_include_directories(mmtune_wheel_program PRIVATE $<TARGET_PROPERTY:mmtune_tuner,INTERFACE_INCLUDE_DIRECTORIES>)
+target_compile_features(mmtune_wheel_program PRIVATE cxx_std_20)
+target_link_options(mmtune_wheel_program PRIVATE -s -Wl,--as-needed)
+target_link_libraries(mmtune_wheel_program PRIVATE $<TARGET_FILE:mmtune_tuner> $<TARGET_FILE:mmtune_runtime>
+                                                   $<TARGET_FILE:mmtune_db> $<TARGET_FILE:mmtune_templates> ${linked})
+add_dependencies(mmtune_wheel_program mmtune_tuner)
+
+add_custom_target(wheel VERBATIM
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/python/make_wheel.py --tree ${PROJECT_BINARY_DIR}/wheel/tree
+          --modules ${PROJECT_SOURCE_DIR}/python/mmtune --native $<TARGET_FILE:mmtune_python>
+          --shared $<TARGET_FILE:fmt::fmt> --license ${PROJECT_SOURCE_DIR}/LICENSE --version ${PROJECT_VERSION}
+          --output ${PROJECT_BINARY_DIR}/wheel)
+add_dependencies(wheel mmtune_wheel_library mmtune_wheel_program mmtune_python)

@@ -1,0 +1,33 @@
+"""Where the library and the program are: beside this package in a wheel, around it where mmtune is installed or built."""
+
+import shutil
+import sysconfig
+from pathlib import Path
+
+from mmtune import _native
+
+SONAME = "libmmtune.so.0.1"
+_HERE = Path(__file__).resolve().parent
+_LEVELS = 4  # PREFIX/lib/python3/dist-packages/mmtune
+
+
+def _around(folders, name):
+    for parent in (_HERE, *list(_HERE.parents)[:_LEVELS]):
+        for folder in folders:
+            if (parent / folder / name).is_file():
+                return str(parent / folder / name)
+    return None
+
+
+def find_library():
+    """The file of libmmtune.so, or its name, for the loader to search."""
+    multiarch = sysconfig.get_config_var("MULTIARCH") or "lib"
+    return _around(("lib", "lib64", f"lib/{multiarch}", multiarch, ""), SONAME) or SONAME
+
+
+def find_program():
+    """The file of the program mmtune. Raises Error where there is none."""
+    program = _around(("bin", ""), "mmtune") or shutil.which("mmtune")
+    if program is None:
+        raise _native.Error("mmtune: the program is neither beside the package nor on the PATH; add its directory to PATH")
+    return program

@@ -1,0 +1,49 @@
+"""Libraries by device, for products that mmtune serves or passes on to the package that asks."""
+
+import atexit
+import threading
+
+from mmtune.library import Library
+
+# Flags of Library._serve: native/serve.c.
+LINEAR = 1  # a has any extents, b is transposed
+ONLY_FASTER = 2  # pass on what is not expected to be faster
+TF32 = 4  # of fp32 matrices
+ONLY_COUNT = 8  # pass on everything
+ACTIVATIONS = {None: 0, "relu": 1 << 4, "gelu": 2 << 4}
+
+_libraries = {}  # by the device's number
+_retired = []  # whose kernels captured graphs may still launch
+_lock = threading.Lock()
+
+
+def library(device):
+    """The library of a device, opened when it is first asked for."""
+    found = _libraries.get(device)
+    if found is None:
+        with _lock:
+            found = _libraries.get(device)
+            if found is None:
+                found = _libraries[device] = Library(device=device)
+    return found
+
+
+def reload():
+    """Lets later calls see what was tuned meanwhile. Old libraries stay open."""
+    with _lock:
+        _retired.extend(_libraries.values())
+        _libraries.clear()
+
+
+def served(device=None):
+    """What became of the calls of all libraries, or of those of a device that serve now: rows of native/serve.c."""
+    if device is not None:
+        return library(device)._served()
+    return [row for each in (*_retired, *_libraries.values()) for row in each._served()]
+
+
+@atexit.register
+def _close():
+    """What MMTUNE_RECORD wants is written when a library is closed."""
+    for each in (*_retired, *_libraries.values()):
+        each.close()

@@ -1,0 +1,49 @@
+"""What was served and what was passed on."""
+
+from dataclasses import dataclass
+
+from mmtune import _serving
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What became of the calls of one shape, as the kernels see it: row-major."""
+
+    precision: str
+    layout: str
+    m: int
+    n: int
+    k: int
+    batch: int
+    epilogue: str  # "bias, relu"; "" for a plain product
+    served: int  # calls
+    passed: int  # calls that PyTorch computed
+    reason: str  # of the last that was passed on
+    message: str  # what the library said, where the reason is "refused"
+    expected_us: float  # time of one product on the GPU, without the epilogue; 0 where nobody asked
+
+
+class Report(list):
+    """A list of Shape; printed, a table."""
+
+    def __str__(self):
+        lines = ["precision  layout       m       n       k  batch   served   passed  epilogue, reason"]
+        for each in self:
+            words = ", ".join(filter(None, (each.epilogue, each.reason, each.message)))
+            lines.append(
+                f"{each.precision:<10} {each.layout:<6} {each.m:7} {each.n:7} {each.k:7} {each.batch:6} {each.served:8}"
+                f" {each.passed:8}  {words}"
+            )
+        return "\n".join(line.rstrip() for line in lines)
+
+
+def report():
+    """What was served and passed on so far, those first that came most often. Calls of one shape that differ in strides
+    or alignment are counted together."""
+    merged = {}
+    for *shape, bias, activation, served, passed, reason, message, expected_us in _serving.served():
+        key = (*shape, ", ".join(filter(None, ("bias" if bias else "", activation))))
+        old = merged.get(key, (0, 0, "", "", 0.0))
+        merged[key] = (old[0] + served, old[1] + passed, reason or old[2], message or old[3], expected_us or old[4])
+    shapes = [Shape(*key, *counts) for key, counts in merged.items()]
+    return Report(sorted(shapes, key=lambda shape: -(shape.served + shape.passed)))

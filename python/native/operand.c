@@ -1,0 +1,353 @@
+// Reads the arrays of other packages.
+#include <string.h>
+
+#include "native.h"
+
+const FormatTraits kFormats[kFormatCount] = {
+    {"f32", 4, 2, "<f4"}, {"f64", 8, 2, "<f8"}, {"f16", 2, 2, "<f2"},  {"bf16", 2, 4, NULL},
+    {"i32", 4, 0, "<i4"}, {"i8", 1, 0, "|i1"},  {"e4m3", 1, 10, NULL}, {"e5m2", 1, 12, NULL},
+};
+
+// DLPack 1.1, https://dmlc.github.io/dlpack/latest/c_api.html; the exchange table is that of version 1.3.
+typedef struct DlTensor {
+  void* data;
+  int32_t device_type;
+  int32_t device;
+  int32_t rank;
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+  int64_t* shape;
+  int64_t* strides;  // null: packed
+  uint64_t byte_offset;
+} DlTensor;
+
+typedef struct DlVersioned {
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(struct DlVersioned*);
+  uint64_t flags;
+  DlTensor tensor;
+} DlVersioned;
+
+typedef struct DlExchange {
+  uint32_t major, minor;
+  struct DlExchange* previous;
+  void* make;
+  void* own;
+  void* give;
+  int (*view)(void* object, DlTensor* tensor);  // borrows; may be null
+  void* current_stream;
+} DlExchange;
+
+enum { kDlCuda = 2, kDlCudaManaged = 13, kDlReadOnly = 1, kDlCopied = 2 };
+
+/// How arrays of a type are read.
+typedef enum Way { kExchange, kVersioned, kUnversioned, kInterface, kDescribed, kNone } Way;
+
+typedef struct Reader {
+  PyObject* type;
+  Way way;
+  int (*view)(void* object, DlTensor* tensor);
+} Reader;
+
+enum { kMostReaders = 16 };
+static Reader readers[kMostReaders];  // of the types seen first, and of the last one
+static int reader_count = 0;
+
+PyObject* tuple_of(const int64_t* values, int count) {
+  PyObject* tuple = PyTuple_New(count);
+  for (int i = 0; tuple != NULL && i < count; ++i) PyTuple_SetItem(tuple, i, PyLong_FromLongLong(values[i]));
+  return tuple;
+}
+
+void refuse_view(const Operand* operand, const char* why) {
+  PyObject* shape = tuple_of(operand->shape, operand->rank);
+  PyObject* strides = tuple_of(operand->strides, operand->rank);
+  PyErr_Format(PyExc_ValueError, "%s: shape %R, strides %R in elements: %s", operand->name, shape, strides, why);
+  Py_XDECREF(shape);
+  Py_XDECREF(strides);
+}
+
+static bool set_rank(Operand* operand, int64_t rank) {
+  if (rank >= 0 && rank <= kMostExtents) {
+    operand->rank = (int)rank;
+    return true;
+  }
+  PyErr_Format(PyExc_TypeError, "%s: %lld extents: a matrix has two, a batch of them three", operand->name,
+               (long long)rank);
+  return false;
+}
+
+static bool check_shape(const Operand* operand) {
+  for (int i = 0; i < operand->rank; ++i) {
+    if (operand->shape[i] < 0) {
+      refuse_view(operand, "an extent cannot be negative");
+      return false;
+    }
+  }
+  return true;
+}
+
+static void set_packed(Operand* operand) {
+  int64_t product = 1;
+  for (int i = operand->rank - 1; i >= 0; --i) {
+    operand->strides[i] = product;
+    if (__builtin_mul_overflow(product, operand->shape[i], &product)) product = 0;
+  }
+}
+
+static bool read_tensor(const DlTensor* tensor, Operand* operand) {
+  if (tensor->device_type != kDlCuda && tensor->device_type != kDlCudaManaged) {
+    PyErr_Format(PyExc_TypeError, "%s: memory of DLPack device type %d: pass device memory of a CUDA GPU",
+                 operand->name, (int)tensor->device_type);
+    return false;
+  }
+  int format = 0;
+  while (format < kFormatCount &&
+         (kFormats[format].code != tensor->code || 8 * kFormats[format].bytes != tensor->bits)) {
+    ++format;
+  }
+  if (format == kFormatCount || tensor->lanes != 1) {
+    PyErr_Format(PyExc_TypeError, "%s: elements of DLPack type %d with %d bits: no matrix product of these exists",
+                 operand->name, (int)tensor->code, (int)tensor->bits);
+    return false;
+  }
+  if (!set_rank(operand, tensor->rank)) return false;
+  operand->format = (Format)format;
+  operand->address = (uintptr_t)tensor->data + tensor->byte_offset;
+  operand->device = tensor->device_type == kDlCuda ? tensor->device : kUnknownDevice;
+  const size_t bytes = (size_t)operand->rank * sizeof(int64_t);
+  if (bytes > 0) memcpy(operand->shape, tensor->shape, bytes);
+  if (tensor->strides == NULL) {
+    set_packed(operand);
+  } else if (bytes > 0) {
+    memcpy(operand->strides, tensor->strides, bytes);
+  }
+  return check_shape(operand);
+}
+
+/// The tuple's numbers, which are `count` where that is not negative; returns how many, or -1.
+static int read_tuple(PyObject* tuple, const char* name, int count, int64_t* values) {
+  const Py_ssize_t size = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : -1;
+  if (size < 0 || size > kMostExtents || (count >= 0 && size != count)) {
+    PyErr_Format(PyExc_TypeError, "%s: %R: no tuple with a number for each extent", name, tuple);
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    values[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+    if (values[i] == -1 && PyErr_Occurred()) return -1;
+  }
+  return (int)size;
+}
+
+static bool read_address(PyObject* number, Operand* operand) {
+  if (number != Py_None) operand->address = (uintptr_t)PyLong_AsUnsignedLongLong(number);
+  return !PyErr_Occurred();
+}
+
+/// A borrowed item of a dictionary; null where it is missing or None.
+static PyObject* item(PyObject* dictionary, const char* key) {
+  PyObject* value = PyDict_GetItemString(dictionary, key);
+  return value == Py_None ? NULL : value;
+}
+
+static bool find_format(PyObject* name, bool by_typestr, Operand* operand) {
+  for (int format = 0; format < kFormatCount; ++format) {
+    const char* known = by_typestr ? kFormats[format].typestr : kFormats[format].name;
+    if (known != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, known) == 0) {
+      operand->format = (Format)format;
+      return true;
+    }
+  }
+  PyErr_Format(PyExc_TypeError, "%s: elements of type %S: no matrix product of these exists", operand->name, name);
+  return false;
+}
+
+static bool read_byte_strides(PyObject* strides, Operand* operand) {
+  const int bytes = kFormats[operand->format].bytes;
+  if (read_tuple(strides, operand->name, operand->rank, operand->strides) < 0) return false;
+  for (int i = 0; i < operand->rank; ++i) {
+    if (operand->strides[i] % bytes != 0) {
+      PyErr_Format(PyExc_ValueError, "%s: strides %R in bytes: no multiples of the %d bytes of an element",
+                   operand->name, strides, bytes);
+      return false;
+    }
+  }
+  for (int i = 0; i < operand->rank; ++i) operand->strides[i] /= bytes;
+  return true;
+}
+
+// https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
+static bool read_interface(PyObject* interface, Operand* operand) {
+  PyObject* data = PyDict_Check(interface) ? item(interface, "data") : NULL;
+  PyObject* shape = data == NULL ? NULL : item(interface, "shape");
+  PyObject* typestr = data == NULL ? NULL : item(interface, "typestr");
+  if (shape == NULL || typestr == NULL || !PyTuple_Check(data) || PyTuple_Size(data) != 2) {
+    PyErr_Format(PyExc_TypeError, "%s: __cuda_array_interface__ without data, shape or typestr", operand->name);
+    return false;
+  }
+  if (item(interface, "mask") != NULL) {
+    PyErr_Format(PyExc_TypeError, "%s: a masked array: pass one without a mask", operand->name);
+    return false;
+  }
+  const int rank = read_tuple(shape, operand->name, -1, operand->shape);
+  if (rank < 0 || !set_rank(operand, rank) || !find_format(typestr, true, operand)) return false;
+  if (!read_address(PyTuple_GetItem(data, 0), operand)) return false;
+  operand->read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) != 0;
+  PyObject* strides = item(interface, "strides");
+  if (strides == NULL) {
+    set_packed(operand);
+  } else if (!read_byte_strides(strides, operand)) {
+    return false;
+  }
+  return check_shape(operand);
+}
+
+static bool read_described(PyObject* matrix, Operand* operand) {
+  PyObject* address = PyObject_GetAttrString(matrix, "address");
+  PyObject* dtype = PyObject_GetAttrString(matrix, "dtype");
+  PyObject* shape = PyObject_GetAttrString(matrix, "shape");
+  PyObject* strides = PyObject_GetAttrString(matrix, "strides");
+  PyObject* read_only = PyObject_GetAttrString(matrix, "read_only");
+  bool read = false;
+  if (address != NULL && dtype != NULL && shape != NULL && strides != NULL && read_only != NULL) {
+    operand->rank = read_tuple(shape, operand->name, -1, operand->shape);
+    read = operand->rank >= 0 && read_tuple(strides, operand->name, operand->rank, operand->strides) >= 0 &&
+           find_format(dtype, false, operand) && read_address(address, operand) && check_shape(operand);
+    operand->read_only = PyObject_IsTrue(read_only) != 0;
+  }
+  Py_XDECREF(address);
+  Py_XDECREF(dtype);
+  Py_XDECREF(shape);
+  Py_XDECREF(strides);
+  Py_XDECREF(read_only);
+  return read;
+}
+
+/// array.__dlpack__(stream=-1), which asks for no synchronisation, of version 1 if `versioned`.
+static PyObject* dlpack_capsule(PyObject* array, bool versioned) {
+  PyObject* method = PyObject_GetAttrString(array, "__dlpack__");
+  PyObject* none = PyTuple_New(0);
+  PyObject* named = versioned ? Py_BuildValue("{s:i,s:(ii)}", "stream", -1, "max_version", 1, 1)
+                              : Py_BuildValue("{s:i}", "stream", -1);
+  PyObject* capsule = method == NULL || none == NULL || named == NULL ? NULL : PyObject_Call(method, none, named);
+  Py_XDECREF(method);
+  Py_XDECREF(none);
+  Py_XDECREF(named);
+  return capsule;
+}
+
+/// The capsule, which is not renamed, frees the description with itself; the memory stays the array's.
+static bool read_capsule(PyObject* capsule, Operand* operand) {
+  if (PyCapsule_IsValid(capsule, "dltensor")) return read_tensor(PyCapsule_GetPointer(capsule, "dltensor"), operand);
+  DlVersioned* versioned = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+  if (versioned == NULL) return false;
+  if (versioned->major != 1 || (versioned->flags & kDlCopied) != 0) {
+    PyErr_Format(PyExc_TypeError, "%s: DLPack version %d, or a copy: pass an array whose memory others may use",
+                 operand->name, (int)versioned->major);
+    return false;
+  }
+  operand->read_only = (versioned->flags & kDlReadOnly) != 0;
+  return read_tensor(&versioned->tensor, operand);
+}
+
+static bool has_attribute(PyObject* object, const char* name) {
+  PyObject* value = PyObject_GetAttrString(object, name);
+  PyErr_Clear();
+  Py_XDECREF(value);
+  return value != NULL;
+}
+
+static Reader reader_for(PyObject* array) {
+  Reader reader = {(PyObject*)Py_TYPE(array), kNone, NULL};
+  PyObject* capsule = PyObject_GetAttrString(reader.type, "__dlpack_c_exchange_api__");
+  if (capsule != NULL && PyCapsule_IsValid(capsule, "dlpack_exchange_api")) {
+    const DlExchange* table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+    while (table != NULL && table->major != 1) table = table->previous;
+    if (table != NULL) reader.view = table->view;
+  }
+  PyErr_Clear();
+  Py_XDECREF(capsule);
+  if (reader.view != NULL) {
+    reader.way = kExchange;
+  } else if (has_attribute(reader.type, "_is_mmtune_matrix")) {
+    reader.way = kDescribed;
+  } else if (has_attribute(array, "__dlpack__")) {
+    reader.way = kVersioned;
+  } else if (has_attribute(array, "__cuda_array_interface__")) {
+    reader.way = kInterface;
+  }
+  return reader;
+}
+
+static Reader* find_reader(PyObject* array) {
+  PyObject* type = (PyObject*)Py_TYPE(array);
+  for (int i = 0; i < reader_count; ++i) {
+    if (readers[i].type == type) return &readers[i];
+  }
+  static Reader unread;
+  const Reader reader = reader_for(array);
+  if (reader.way == kNone) {
+    unread = reader;
+    return &unread;
+  }
+  Reader* place = &readers[reader_count < kMostReaders ? reader_count++ : kMostReaders - 1];
+  PyObject* replaced = place->type;
+  *place = reader;
+  Py_INCREF(type);
+  Py_XDECREF(replaced);
+  return place;
+}
+
+static bool read_by_interface(PyObject* array, Operand* operand) {
+  PyObject* interface = PyObject_GetAttrString(array, "__cuda_array_interface__");
+  const bool read = interface != NULL && read_interface(interface, operand);
+  Py_XDECREF(interface);
+  return read;
+}
+
+static bool read_by_dlpack(PyObject* array, Way way, bool writes, Operand* operand) {
+  PyObject* capsule = dlpack_capsule(array, way == kVersioned);
+  if (capsule == NULL && way == kVersioned && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    capsule = dlpack_capsule(array, false);
+    way = kUnversioned;
+    if (capsule != NULL) find_reader(array)->way = way;
+  }
+  if (capsule == NULL) return false;
+  const bool read = read_capsule(capsule, operand);
+  Py_DECREF(capsule);
+  if (read && writes && way == kUnversioned) {
+    Operand other = {.name = operand->name};
+    if (read_by_interface(array, &other)) operand->read_only = other.read_only;
+    PyErr_Clear();
+  }
+  return read;
+}
+
+bool read_operand(PyObject* array, const char* name, bool writes, Operand* operand) {
+  operand->name = name;
+  operand->address = 0;
+  operand->device = kUnknownDevice;
+  operand->read_only = false;
+  const Reader reader = *find_reader(array);
+  switch (reader.way) {
+    case kExchange: {
+      DlTensor tensor;
+      return reader.view(array, &tensor) == 0 && read_tensor(&tensor, operand);
+    }
+    case kVersioned:
+    case kUnversioned:
+      return read_by_dlpack(array, reader.way, writes, operand);
+    case kInterface:
+      return read_by_interface(array, operand);
+    case kDescribed:
+      return read_described(array, operand);
+    case kNone:
+      break;
+  }
+  PyErr_Format(PyExc_TypeError, "%s: %R: offers neither DLPack nor __cuda_array_interface__", name,
+               (PyObject*)Py_TYPE(array));
+  return false;
+}

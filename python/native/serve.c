@@ -1,0 +1,244 @@
+// Products for frameworks that can also do them themselves: each is run, or passed on with a reason. What became of
+// each shape is counted.
+#include <stdlib.h>
+#include <string.h>
+
+#include "native.h"
+
+/// What a caller asks for: numbers of mmtune/_serve.py.
+enum { kLinear = 1, kOnlyFaster = 2, kTf32 = 4, kOnlyCount = 8, kActivationShift = 4 };
+
+static const char kViews[] = "views";           // or formats, or shapes
+static const char kUntuned[] = "untuned";       // and only what is expected to be faster may run
+static const char kRefused[] = "refused";       // by the library: the message says why
+static const char kCounted[] = "only counted";  // nothing may run
+static const char kTooMany[] = "too many shapes";
+
+/// A kind of call: all that decides which kernel runs.
+typedef struct Shape {
+  mmtune_call key;  ///< of no addresses but what they are aligned to; struct_size 0: no shape yet
+  bool decided;
+  const char* why_not;  ///< why it is not expected to be faster; null: it is
+  double expected_us;
+  int64_t served;
+  int64_t passed;
+  const char* reason;  ///< of the last that was passed on
+  PyObject* message;   ///< what the library last said, or null
+} Shape;
+
+enum { kPlaces = 4096, kMostShapes = 3072 };
+
+struct Shapes {
+  int count;
+  Shape places[kPlaces];
+};
+
+static uint64_t hash_of(const mmtune_call* key) {
+  uint64_t words[sizeof(mmtune_call) / sizeof(uint64_t)], hash = 0;
+  memcpy(words, key, sizeof(words));
+  for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); ++i) hash = (hash ^ words[i]) * 0x9E3779B97F4A7C15u;
+  return hash ^ (hash >> 32);
+}
+
+/// What an address is aligned to, as far as kernels ask: 16 bytes.
+static const void* alignment_of(const void* address) { return (const void*)((uintptr_t)address & 15u); }
+
+static mmtune_call key_of(const mmtune_call* call) {
+  mmtune_call key = *call;
+  key.alpha = key.beta = 0;
+  key.a = alignment_of(call->a), key.b = alignment_of(call->b);
+  key.c = (void*)alignment_of(call->c);
+  key.bias_vector = alignment_of(call->bias_vector);
+  return key;
+}
+
+/// Null, with no exception, where there are too many.
+static Shape* find_shape(Library* self, const mmtune_call* call) {
+  if (self->shapes == NULL) self->shapes = calloc(1, sizeof(Shapes));
+  if (self->shapes == NULL) return NULL;
+  const mmtune_call key = key_of(call);
+  Shapes* shapes = self->shapes;
+  for (uint64_t place = hash_of(&key);; ++place) {
+    Shape* shape = &shapes->places[place % kPlaces];
+    if (memcmp(&shape->key, &key, sizeof(key)) == 0) return shape;
+    if (shape->key.struct_size != 0) continue;
+    if (shapes->count == kMostShapes) return NULL;
+    ++shapes->count;
+    shape->key = key;
+    return shape;
+  }
+}
+
+/// What is compared with cuBLAS: one product, nothing after it.
+static mmtune_call plain(const mmtune_call* call) {
+  mmtune_call one = *call;
+  one.batch = 1;
+  one.stride_a = one.stride_b = one.stride_c = 0;
+  one.activation = MMTUNE_NO_ACTIVATION;
+  one.bias = MMTUNE_NO_BIAS;
+  one.bias_vector = NULL;
+  return one;
+}
+
+/// Whether a call is expected to be faster than cuBLAS: tuned for just this size.
+static void decide(const Library* self, const mmtune_call* call, Shape* shape) {
+  mmtune_answer answer = MMTUNE_ANSWER_INIT;
+  const mmtune_call one = plain(call);
+  shape->decided = true;
+  shape->why_not = kRefused;
+  if (self->api.explain(self->handle, &one, &answer) != MMTUNE_OK) return;
+  shape->expected_us = answer.expected_us;
+  shape->why_not = answer.match == MMTUNE_EXACT && answer.measured ? NULL : kUntuned;
+}
+
+/// Makes two extents of several: all but the last become the rows. Only views of one distance between rows.
+static bool flatten(Operand* operand) {
+  const int last = operand->rank - 1;
+  if (last < 0) return false;
+  int64_t rows = 1, stride = 0;
+  for (int i = last - 1; i >= 0; --i) {
+    if (operand->shape[i] == 1) continue;
+    if (rows == 1) {
+      stride = operand->strides[i];
+    } else if (operand->strides[i] != rows * stride) {
+      return false;
+    }
+    rows *= operand->shape[i];
+  }
+  operand->shape[1] = operand->shape[last], operand->strides[1] = operand->strides[last];
+  operand->shape[0] = rows, operand->strides[0] = stride;
+  operand->rank = 2;
+  return true;
+}
+
+static void transpose(Operand* operand) {
+  const int64_t rows = operand->shape[0], stride = operand->strides[0];
+  operand->shape[0] = operand->shape[1], operand->strides[0] = operand->strides[1];
+  operand->shape[1] = rows, operand->strides[1] = stride;
+}
+
+enum { kFlags, kA, kB, kBias, kOut, kAlpha, kBeta, kStream, kAllocate, kServeArguments };
+
+/// Reads and describes the call; false with an exception where that is impossible.
+static bool read_call(PyObject* const* arguments, long flags, mmtune_call* call) {
+  Product product;
+  if (!read_operand(arguments[kA], "a", false, &product.a) || !read_operand(arguments[kB], "b", false, &product.b) ||
+      !read_operand(arguments[kOut], "out", true, &product.c)) {
+    return false;
+  }
+  product.bias.rank = 0;
+  if (arguments[kBias] != Py_None && !read_operand(arguments[kBias], "bias", false, &product.bias)) return false;
+  product.alpha = PyFloat_AsDouble(arguments[kAlpha]);
+  product.beta = PyFloat_AsDouble(arguments[kBeta]);
+  product.precision = (flags & kTf32) != 0 && product.a.format == kF32 ? "tf32" : NULL;
+  product.activation = (mmtune_activation)(flags >> kActivationShift);
+  product.device_alpha = product.device_beta = NULL;
+  if (PyErr_Occurred()) return false;
+  if ((flags & kLinear) != 0) {
+    if (!flatten(&product.a) || !flatten(&product.c) || product.b.rank != 2) {
+      PyErr_SetString(PyExc_ValueError, "views that are no matrices");
+      return false;
+    }
+    transpose(&product.b);
+  }
+  if (arguments[kBias] != Py_None && product.bias.rank == 0) {
+    PyErr_SetString(PyExc_ValueError, "bias: a number");
+    return false;
+  }
+  return call_of(&product, call);
+}
+
+/// Device memory for the call from the framework's allocator, which knows what a capture may use. A new reference, kept
+/// until the call is enqueued; null without an exception where none is needed.
+static bool allocate_workspace(const Library* self, PyObject* allocate, mmtune_call* call, PyObject** kept) {
+  *kept = NULL;
+  if (allocate == Py_None || self->api.workspace_bytes(self->handle, call, &call->workspace_bytes) != MMTUNE_OK ||
+      call->workspace_bytes == 0) {
+    call->workspace_bytes = 0;
+    return true;
+  }
+  PyObject* bytes = PyLong_FromSize_t(call->workspace_bytes);
+  *kept = bytes == NULL ? NULL : PyObject_CallFunctionObjArgs(allocate, bytes, NULL);
+  Py_XDECREF(bytes);
+  Operand memory;
+  if (*kept == NULL || !read_operand(*kept, "workspace", true, &memory)) return false;
+  call->workspace = (void*)memory.address;
+  return true;
+}
+
+static PyObject* pass(Shape* shape, const char* reason) {
+  if (shape != NULL) {
+    ++shape->passed;
+    shape->reason = reason;
+  }
+  return PyUnicode_FromString(reason);
+}
+
+/// A library that lost its GPU ends the program's work; all else the framework may do better.
+static PyObject* refused(const Library* self, Shape* shape, mmtune_status status) {
+  if (status == MMTUNE_DEVICE_LOST) return raise_status(self, status);
+  if (shape != NULL) {
+    Py_XDECREF(shape->message);
+    shape->message = PyUnicode_FromString(self->api.last_error());
+  }
+  PyErr_Clear();
+  return pass(shape, kRefused);
+}
+
+PyObject* library_serve(PyObject* object, PyObject* const* arguments, Py_ssize_t count) {
+  Library* self = (Library*)object;
+  if (count != kServeArguments) return PyErr_Format(PyExc_TypeError, "_serve: %zd arguments", count);
+  const long flags = PyLong_AsLong(arguments[kFlags]);
+  void* stream = NULL;
+  mmtune_call call;
+  if (PyErr_Occurred() || !is_open(self) || !read_stream(arguments[kStream], &stream)) return NULL;
+  if (!read_call(arguments, flags, &call)) {
+    PyErr_Clear();
+    return pass(NULL, kViews);
+  }
+  Shape* shape = find_shape(self, &call);
+  if ((flags & (kOnlyFaster | kOnlyCount)) != 0) {
+    if (shape == NULL) return pass(NULL, kTooMany);
+    if (!shape->decided) decide(self, &call, shape);
+    if ((flags & kOnlyCount) != 0) return pass(shape, kCounted);
+    if (shape->why_not != NULL) return pass(shape, shape->why_not);
+  }
+  PyObject* workspace;
+  if (!allocate_workspace(self, arguments[kAllocate], &call, &workspace)) {
+    Py_XDECREF(workspace);
+    return NULL;
+  }
+  const mmtune_status status = enqueue(self, &call, stream);
+  Py_XDECREF(workspace);
+  if (status != MMTUNE_OK) return refused(self, shape, status);
+  if (shape != NULL) ++shape->served;
+  Py_RETURN_NONE;
+}
+
+/// (precision, layout, m, n, k, batch, bias, activation, served, passed, reason, message, expected_us), row-major.
+static PyObject* row_of(const Shape* shape) {
+  static const char* const kLayouts[] = {"nn", "nt", "tn", "tt"};
+  static const char* const kActivations[] = {"", "relu", "gelu"};
+  const mmtune_call* key = &shape->key;
+  const bool by_rows = key->order == MMTUNE_ROW_MAJOR;
+  const int left = by_rows ? key->transpose_a : key->transpose_b, right = by_rows ? key->transpose_b : key->transpose_a;
+  return Py_BuildValue("ssLLLLOsLLsOd", precision_name(key->precision), kLayouts[2 * left + right],
+                       (long long)(by_rows ? key->m : key->n), (long long)(by_rows ? key->n : key->m),
+                       (long long)key->k, (long long)key->batch, key->bias != MMTUNE_NO_BIAS ? Py_True : Py_False,
+                       kActivations[key->activation], (long long)shape->served, (long long)shape->passed,
+                       shape->reason == NULL ? "" : shape->reason, shape->message == NULL ? Py_None : shape->message,
+                       shape->expected_us);
+}
+
+PyObject* library_served(PyObject* object, PyObject* none) {
+  (void)none;
+  const Shapes* shapes = ((Library*)object)->shapes;
+  PyObject* list = PyList_New(0);
+  for (int i = 0; list != NULL && shapes != NULL && i < kPlaces; ++i) {
+    if (shapes->places[i].key.struct_size == 0) continue;
+    PyObject* row = row_of(&shapes->places[i]);
+    if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
+    Py_XDECREF(row);
+  }
+  return list;
+}
