@@ -10,7 +10,7 @@
 #include "runtime/base/log.h"
 #include "runtime/call/call_record.h"
 #include "runtime/call/gemm_call.h"
-#include "runtime/call/ready_kernels.h"
+#include "runtime/call/route_loader.h"
 #include "runtime/gpu/current_context.h"
 #include "runtime/gpu/device_query.h"
 #include "runtime/gpu/workspaces.h"
@@ -62,7 +62,7 @@ bool learns_from(const Gemm& call, const GemmCall& checked) {
 
 struct Library::Impl {
   Impl(const LibraryOptions& options, DeviceSpec device, std::optional<CUdevice> installed)
-      : kernels(std::make_unique<ReadyKernels>(options, std::move(device), installed)) {
+      : routes(std::make_unique<RouteLoader>(options, std::move(device), installed)) {
     if (installed) primary.emplace(*installed);
   }
 
@@ -74,7 +74,7 @@ struct Library::Impl {
     check_in_destructor(cuda().cuCtxGetCurrent(&context), "cuCtxGetCurrent(&context)");
     const bool borrow = context == nullptr && primary->if_retained() != nullptr;
     if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(primary->if_retained()), "cuCtxSetCurrent");
-    kernels.reset();
+    routes.reset();
     learning.reset();
     workspaces.reset();
     if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(nullptr), "cuCtxSetCurrent(nullptr)");
@@ -83,27 +83,39 @@ struct Library::Impl {
   PrimaryContext& require_gpu() {
     if (primary) return *primary;
     throw DeviceError(fmt::format("{} is not installed: this library only plans; open one without a model to run",
-                                  kernels->device().name));
+                                  routes->device().name));
   }
 
+  /// One call on its way: what was asked for, and where it runs.
+  struct Running {
+    const Gemm& call;
+    const GemmCall& checked;
+    const Demand& demand;
+    CUcontext context;
+    CUstream stream;
+  };
+
   /// Null where there is nothing to compute.
-  ReadyPtr enqueue(const Gemm& call, const GemmCall& checked, CUstream stream) {
+  LoadedRoutePtr enqueue(const Gemm& call, const GemmCall& checked, CUstream stream) {
     PrimaryContext& device_context = require_gpu();
     if (checked.empty()) return nullptr;
     const CurrentContext context(device_context);
-    const ReadyPtr found = kernels->ready(context.get(), demand_of(checked), stream);
-    ReadyPtr ran = found;
-    if (found->learning || found->decided) {
-      ran = run_learning(found, call, checked, context.get(), stream);
+    const Demand demand = demand_of(checked);
+    const LoadedRoutePtr route = routes->loaded(context.get(), demand, stream);
+    const Running running{call, checked, demand, context.get(), stream};
+    LoadedRoutePtr ran = route;
+    if (route->has_lessons()) {
+      ran = run_learning(route, running);
     } else {
-      run(*found, call, checked, context.get(), stream);
+      run(*route, running);
     }
-    if (record_file) found->products.fetch_add(checked.batch, std::memory_order_relaxed);
+    if (record_file) route->products.fetch_add(checked.batch, std::memory_order_relaxed);
     return ran;
   }
 
-  void run(const Ready& what, const Gemm& call, const GemmCall& checked, CUcontext context, CUstream stream) {
-    const auto [at_once, needed] = portion_of(what.choice, demand_of(checked), room_of(call));
+  void run(const LoadedRoute& route, const Running& running) {
+    const auto& [call, checked, demand, context, stream] = running;
+    const auto [at_once, needed] = portion_of(route.choice, demand, room_of(call));
     if (call.workspace != nullptr && call.workspace_bytes < needed) {
       throw UsageError(fmt::format("workspace_bytes = {}: this call needs {}", call.workspace_bytes, needed));
     }
@@ -112,59 +124,63 @@ struct Library::Impl {
     for (std::int64_t i = 0; i < checked.batch; i += at_once) {
       Operands operands = operands_of(checked, i);
       if (lease) operands.workspace = lease->address();
-      if (what.choice.fusion.batched) {
+      if (route.choice.fusion.batched) {
         operands.batch = Batch{std::min(at_once, checked.batch - i), checked.step_bytes};
       }
-      launch(*what.kernel, what.choice.plan, checked.problem, operands, stream);
-      if (what.finish) launch(*what.finish->kernel, what.finish->plan, checked.problem, operands, stream);
+      launch(*route.kernel, route.choice.plan, checked.problem, operands, stream);
+      if (route.finish) launch(*route.finish->kernel, route.finish->plan, checked.problem, operands, stream);
     }
+  }
+
+  LoadedRoutePtr run_this(LoadedRoutePtr route, const Running& running) {
+    run(*route, running);
+    return route;
   }
 
   /// The call of a size that learns or has learnt. Returns what ran.
-  ReadyPtr run_learning(const ReadyPtr& found, const Gemm& call, const GemmCall& checked, CUcontext context,
-                        CUstream stream) {
-    const auto run_this = [&](ReadyPtr what) {
-      run(*what, call, checked, context, stream);
-      return what;
-    };
-    if (!learns_from(call, checked)) return run_this(before_learning(found));
-    if (found->decided) {
-      return run_this(has_workspace(found->choice.plan.workspace.bytes(), context, stream) ? found : found->decided);
+  LoadedRoutePtr run_learning(const LoadedRoutePtr& route, const Running& running) {
+    if (!learns_from(running.call, running.checked)) return run_this(before_learning(route), running);
+    if (const auto* learner = std::get_if<std::unique_ptr<Learner>>(&route->lessons)) {
+      return run_learner(route, **learner, running);
     }
-    LearningSize& size = *found->learning;
-    const std::int64_t number = size.calls.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (number > 1 && number < size.next_call.load(std::memory_order_relaxed)) return run_this(found);
-    if (number == 1) has_workspace(most_workspace(*found), context, stream);  // later calls need not allocate
-    Learning::Turn turn = learning->turn(size, number, stream);
-    if (turn.is_last()) kernels->settle(context, checked.problem, found);
-    if (turn.kernel() != 0) {
-      if (ReadyPtr rival = run_rival(size.rivals[turn.kernel() - 1], turn, call, checked, context, stream))
-        return rival;
-    }
-    run_this(found);
-    if (turn.kernel() == 0) turn.launched();
-    return found;
+    const bool has_room = has_workspace(route->choice.plan.workspace.bytes(), running);
+    return run_this(has_room ? route : before_learning(route), running);
   }
 
-  /// Null where the rival cannot run, which is no reason to refuse the call.
-  ReadyPtr run_rival(const ReadyPtr& rival, Learning::Turn& turn, const Gemm& call, const GemmCall& checked,
-                     CUcontext context, CUstream stream) {
+  LoadedRoutePtr run_learner(const LoadedRoutePtr& route, Learner& learner, const Running& running) {
+    LearningSize& size = learner.size;
+    const std::int64_t number = size.calls.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (number > 1 && number < size.next_call.load(std::memory_order_relaxed)) return run_this(route, running);
+    if (number == 1) has_workspace(most_workspace(*route), running);  // so that later calls need not allocate
+    Learning::Turn turn = learning->turn(size, number, running.stream);
+    if (turn.is_last()) routes->settle(running.context, running.checked.problem, route);
+    if (turn.kernel() != 0) {
+      const LoadedRoutePtr& rival = learner.rivals[turn.kernel() - 1];
+      if (runs(*rival, turn, running)) return rival;
+    }
+    run(*route, running);
+    if (turn.kernel() == 0) turn.launched();
+    return route;
+  }
+
+  /// False where the rival cannot run, which is no reason to refuse the call.
+  bool runs(const LoadedRoute& rival, Learning::Turn& turn, const Running& running) {
     try {
-      run(*rival, call, checked, context, stream);
+      run(rival, running);
       turn.launched();
-      return rival;
+      return true;
     } catch (const DeviceLostError&) {
       throw;
     } catch (const Error&) {
-      return nullptr;
+      return false;
     }
   }
 
   /// Whether the stream has so much, or gets it now. What is not there is no reason to refuse the call.
-  bool has_workspace(std::int64_t bytes, CUcontext context, CUstream stream) {
+  bool has_workspace(std::int64_t bytes, const Running& running) {
     if (bytes == 0) return true;
     try {
-      workspaces->lease(context, stream, static_cast<std::size_t>(bytes));
+      workspaces->lease(running.context, running.stream, static_cast<std::size_t>(bytes));
       return true;
     } catch (const DeviceLostError&) {
       throw;
@@ -177,13 +193,13 @@ struct Library::Impl {
     if (!record_file) return;
     try {
       std::vector<RecordedCalls> calls;
-      kernels->for_each([&](const Problem& problem, const Ready& what) {
-        const std::int64_t products = what.products.load(std::memory_order_relaxed);
-        const double seconds = static_cast<double>(products) * what.choice.expected_us * 1e-6;
+      routes->memory().for_each([&](const Problem& problem, const LoadedRoute& route) {
+        const std::int64_t products = route.products.load(std::memory_order_relaxed);
+        const double seconds = static_cast<double>(products) * route.choice.expected_us * 1e-6;
         if (products > 0) calls.push_back({problem, products, seconds});
       });
       append_record(*record_file, calls);
-      if (kernels->has_forgotten()) log::warning("MMTUNE_RECORD={}: some calls are not in it", *record_file);
+      if (routes->memory().has_forgotten()) log::warning("MMTUNE_RECORD={}: some calls are not in it", *record_file);
     } catch (const std::exception& error) {
       log::warning("{}", error.what());
     }
@@ -191,7 +207,7 @@ struct Library::Impl {
 
   std::optional<std::string> record_file = env::get("MMTUNE_RECORD");
   std::optional<PrimaryContext> primary;  ///< none for a model
-  std::unique_ptr<ReadyKernels> kernels;
+  std::unique_ptr<RouteLoader> routes;
   std::unique_ptr<Learning> learning = std::make_unique<Learning>();
   std::unique_ptr<Workspaces> workspaces = std::make_unique<Workspaces>();
 };
@@ -218,8 +234,8 @@ Answer nothing_to_do() {
 }  // namespace
 
 Answer Library::gemm(const Gemm& call, void* stream) {
-  const ReadyPtr ran = impl_->enqueue(call, check_call(call, CallPurpose::run), static_cast<CUstream>(stream));
-  return ran ? impl_->kernels->answer(*ran) : nothing_to_do();
+  const LoadedRoutePtr ran = impl_->enqueue(call, check_call(call, CallPurpose::run), static_cast<CUstream>(stream));
+  return ran ? impl_->routes->answer(ran->choice) : nothing_to_do();
 }
 
 void Library::enqueue(const Gemm& call, void* stream) {
@@ -233,15 +249,15 @@ void Library::enqueue(const Gemm& call, const GemmPointers& pointers, void* stre
 Answer Library::plan(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
   if (checked.empty()) return nothing_to_do();
-  const ReadyPtr plan = impl_->kernels->planned(demand_of(checked));
-  return impl_->kernels->answer(learns_from(call, checked) ? *plan : *before_learning(plan));
+  const PlannedRoutePtr plan = impl_->routes->planned(demand_of(checked));
+  return impl_->routes->answer((learns_from(call, checked) ? plan : before_learning(plan))->choice);
 }
 
 std::size_t Library::workspace_bytes(const Gemm& call) const {
   const GemmCall checked = check_call(call, CallPurpose::plan);
   if (checked.empty()) return 0;
   // Calls with a workspace of their own run what was decided.
-  return impl_->kernels->workspace_bytes(demand_of(checked));
+  return impl_->routes->workspace_bytes(demand_of(checked));
 }
 
 void Library::prepare(std::span<const Gemm> calls, void* stream) {
@@ -251,10 +267,10 @@ void Library::prepare(std::span<const Gemm> calls, void* stream) {
     if (checked.empty()) continue;
     const CurrentContext context(primary);
     const Demand demand = demand_of(checked);
-    const ReadyPtr ready = impl_->kernels->prepared(context.get(), demand);
-    if (ready->learning) impl_->learning->open();
-    const std::size_t needed = std::max(portion_of(ready->choice, demand, kBatchWorkspace).workspace_bytes,
-                                        static_cast<std::size_t>(most_workspace(*ready)));
+    const LoadedRoutePtr route = impl_->routes->prepared(context.get(), demand);
+    if (std::holds_alternative<std::unique_ptr<Learner>>(route->lessons)) impl_->learning->open();
+    const std::size_t needed = std::max(portion_of(route->choice, demand, kBatchWorkspace).workspace_bytes,
+                                        static_cast<std::size_t>(most_workspace(*route)));
     if (call.workspace != nullptr || needed == 0) continue;
     impl_->workspaces->lease(context.get(), static_cast<CUstream>(stream), needed);
   }

@@ -38,11 +38,6 @@ bool may_be_capturing(CUstream stream) {
 
 }  // namespace
 
-LearningSize::LearningSize(std::vector<std::shared_ptr<const Ready>> others, double loading_us, std::uint64_t seed)
-    : rivals(std::move(others)), race(1 + rivals.size(), loading_us, seed) {
-  next_call = race.next_call();
-}
-
 // -- one call --------------------------------------------------------------------------------------------------------
 
 Learning::Turn::Turn(Turn&& other) noexcept

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -13,14 +13,14 @@
 
 namespace mmtune {
 
-struct Ready;
-
 /// A size whose kernel is not settled yet.
 struct LearningSize {
-  /// `others` are kernels 1 and up of the race; kernel 0 is the one that was decided.
-  LearningSize(std::vector<std::shared_ptr<const Ready>> others, double loading_us, std::uint64_t seed);
+  /// Arguments as for CallRace.
+  LearningSize(std::size_t kernels, double loading_us, std::uint64_t seed)
+      : next_call(0), race(kernels, loading_us, seed) {
+    next_call = race.next_call();
+  }
 
-  const std::vector<std::shared_ptr<const Ready>> rivals;
   std::atomic<std::int64_t> calls = 0;
   std::atomic<std::int64_t> next_call;  ///< the race's, for threads that only look whether it has come
 

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "runtime/call/ready_kernels.h"
+#include "runtime/call/route_memory.h"
 #include "tests/api/fixture.h"
 
 namespace {
@@ -43,7 +43,7 @@ TEST_F(Allocations, ThereAreNoneForAsManySizesAsAreRemembered) {
   offer_program(database(), {packed_problem(Precision::fp32, Layout::nn, 1, 1, 1), "naive", "", 1},
                 std::string(test::kIdleProgram) + "1");
   Library library = Library::open();
-  std::vector<float> memory(ReadyKernels::kRemembered + 1);
+  std::vector<float> memory(RouteMemory::kRemembered + 1);
   const auto allocations_of_a_call = [&](std::size_t m) {
     const int before = allocations;
     library.enqueue(
@@ -51,10 +51,10 @@ TEST_F(Allocations, ThereAreNoneForAsManySizesAsAreRemembered) {
         nullptr);
     return allocations - before;
   };
-  for (std::size_t m = 1; m <= ReadyKernels::kRemembered + 1; ++m) allocations_of_a_call(m);
+  for (std::size_t m = 1; m <= RouteMemory::kRemembered + 1; ++m) allocations_of_a_call(m);
   EXPECT_EQ(allocations_of_a_call(1), 0);
-  EXPECT_EQ(allocations_of_a_call(ReadyKernels::kRemembered), 0);
-  EXPECT_GT(allocations_of_a_call(ReadyKernels::kRemembered + 1), 0);
+  EXPECT_EQ(allocations_of_a_call(RouteMemory::kRemembered), 0);
+  EXPECT_GT(allocations_of_a_call(RouteMemory::kRemembered + 1), 0);
 }
 
 TEST_F(Allocations, ThereAreNoneInACallThatLearns) {

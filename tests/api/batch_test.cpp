@@ -4,6 +4,9 @@
 #include <mmtune/blas.h>
 
 #include <array>
+#include <atomic>
+#include <thread>
+#include <vector>
 
 #include "runtime/call/gemm_call.h"
 #include "tests/api/fixture.h"
@@ -127,6 +130,32 @@ TEST_F(Batches, WithoutACompilerAreALaunchForEachProduct) {
   const Answer answer = library.gemm(batch_of(3), nullptr);
   EXPECT_THAT(answer.why, HasSubstr("MMTUNE_NVRTC"));
   EXPECT_EQ(library.plan(batch_of(3)).why, answer.why);
+}
+
+TEST_F(Batches, WithoutACompilerManyThreadsPrepareAndRunTheSameOnes) {
+  const test::ScopedEnv no_compiler("MMTUNE_NVRTC", "/nowhere/libnvrtc.so");
+  Library library = Library::open();
+  library.enqueue(batch_of(1), nullptr);
+  constexpr int kThreads = 4, kSizes = 500, kProducts = 3;
+  const int before = test::fake_cuda().launches;
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  const auto start = [&](const auto& what) {
+    threads.emplace_back([&failures, what] {
+      try {
+        for (int size = 1; size <= kSizes; ++size) what(batch_of(kProducts, size));
+      } catch (const Error&) {
+        ++failures;
+      }
+    });
+  };
+  for (int i = 0; i < kThreads; ++i) {
+    start([&library](const Gemm& call) { library.prepare(std::array{call}); });
+    start([&library](const Gemm& call) { library.enqueue(call, nullptr); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(test::fake_cuda().launches - before, kThreads * kSizes * kProducts);
 }
 
 TEST_F(Batches, WithAnEpilogueAreOneLaunchToo) {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/call/kernel_cache.h"
+#include "runtime/gpu/kernel_cache.h"
 #include "tests/runtime/support.h"
 #include "tests/upload.h"
 
@@ -324,6 +324,28 @@ TEST(KernelCache, FailureReachesTheCallerAndIsNotKept) {
   EXPECT_THROW(cache.get(nullptr, "hash", LaunchPlan{}, failing), DeviceError);
   EXPECT_THROW(cache.get(nullptr, "hash", LaunchPlan{}, failing), DeviceError);
   EXPECT_EQ(calls, 2);
+}
+
+TEST(KernelCache, AFailureIsNothingThatIsFound) {
+  KernelCache cache;
+  std::atomic<bool> is_over = false;
+  std::thread failing([&] {
+    for (int i = 0; i < 20'000; ++i) {
+      EXPECT_THROW(cache.get(nullptr, "hash", LaunchPlan{}, []() -> std::string { throw DeviceError("no program"); }),
+                   DeviceError);
+    }
+    is_over = true;
+  });
+  int failures = 0;
+  while (!is_over) {
+    try {
+      cache.find(nullptr, "hash", LaunchPlan{});
+    } catch (const DeviceError&) {
+      ++failures;
+    }
+  }
+  failing.join();
+  EXPECT_EQ(failures, 0);
 }
 
 }  // namespace

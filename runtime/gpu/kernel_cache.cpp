@@ -1,4 +1,4 @@
-#include "runtime/call/kernel_cache.h"
+#include "runtime/gpu/kernel_cache.h"
 
 #include <fmt/format.h>
 
@@ -40,24 +40,21 @@ KernelCache::Kernel KernelCache::get(CUcontext context, const std::string& hash,
     promise.set_value(kernel);
     return kernel;
   } catch (...) {
-    {
-      const std::lock_guard lock(mutex_);
-      kernels_.erase(key);
-    }
+    // Under the lock, so that find() never meets a failure.
+    const std::lock_guard lock(mutex_);
+    kernels_.erase(key);
     promise.set_exception(std::current_exception());
     throw;
   }
 }
 
 KernelCache::Kernel KernelCache::find(CUcontext context, const std::string& hash, const LaunchPlan& plan) {
-  std::shared_future<Kernel> known;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto entry = kernels_.find({context, hash, steps_of(plan)});
-    if (entry != kernels_.end()) known = entry->second;
-  }
-  const bool is_loaded = known.valid() && known.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  return is_loaded ? known.get() : nullptr;
+  const Key key{context, hash, steps_of(plan)};
+  const std::lock_guard lock(mutex_);
+  const auto entry = kernels_.find(key);
+  if (entry == kernels_.end()) return nullptr;
+  const bool is_loaded = entry->second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  return is_loaded ? entry->second.get() : nullptr;
 }
 
 }  // namespace mmtune

@@ -1,18 +1,13 @@
-#include "runtime/call/ready.h"
-
-#include <fmt/format.h>
+#include "runtime/call/demand.h"
 
 #include <algorithm>
 #include <bit>
-#include <utility>
-
-#include "runtime/gpu/launch.h"
 
 namespace mmtune {
 
 namespace {
 
-constexpr std::int64_t kManyProducts = 1 << 16;  // more ask for no other kernels
+constexpr std::int64_t kManyProducts = 1 << 16;  // larger batches ask for no other kernels
 
 /// Takes away what was appended last.
 template <class T>
@@ -29,7 +24,7 @@ Demand demand_of(const GemmCall& call) {
   return {call.problem, call.fusion, call.fusion.batched ? static_cast<std::int64_t>(std::bit_ceil(products)) : 1};
 }
 
-Problem Place::problem() const {
+Problem DemandKey::problem() const {
   Problem problem;
   std::uint64_t kind = kind_;
   problem.align.c = take<int>(kind, kAlignmentBits);
@@ -41,21 +36,6 @@ Problem Place::problem() const {
   problem.n = n_;
   problem.k = k_;
   return problem;
-}
-
-Portion portion_of(const Choice& choice, const Demand& demand, std::int64_t room) {
-  const std::int64_t most = choice.fusion.batched ? products_at_once(choice.plan, room) : 1;
-  const std::int64_t products = std::min(most, demand.products);
-  return {products, static_cast<std::size_t>(batch_workspace_bytes(choice.plan, products))};
-}
-
-Choice with(const Fusion& fusion, Choice choice) {
-  if (choice.fusion == fusion) return choice;
-  choice.fusion = fusion;
-  choice.binary_hash.clear();
-  choice.measured = false;
-  choice.why += fmt::format("; compiled with {}", to_string(fusion));
-  return choice;
 }
 
 }  // namespace mmtune

@@ -1,4 +1,4 @@
-#include "runtime/call/ready.h"
+#include "runtime/call/demand.h"
 
 #include <gtest/gtest.h>
 
@@ -47,36 +47,36 @@ std::vector<Demand> different_demands() {
   return demands;
 }
 
-TEST(Place, TellsDemandsAndContextsApart) {
+TEST(DemandKey, TellsDemandsAndContextsApart) {
   const std::vector<Demand> demands = different_demands();
   const auto context = reinterpret_cast<CUcontext>(std::uintptr_t{0x7f0000001000});
-  std::vector<Place> places;
+  std::vector<DemandKey> keys;
   for (const Demand& demand : demands) {
-    places.push_back({nullptr, demand});
-    places.push_back({context, demand});
+    keys.push_back({nullptr, demand});
+    keys.push_back({context, demand});
   }
   std::set<std::uint64_t> hashes;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    for (std::size_t j = 0; j < places.size(); ++j) EXPECT_EQ(places[i] == places[j], i == j) << i << " " << j;
-    hashes.insert(PlaceHash{}(places[i]) >> 32);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    for (std::size_t j = 0; j < keys.size(); ++j) EXPECT_EQ(keys[i] == keys[j], i == j) << i << " " << j;
+    hashes.insert(DemandHash{}(keys[i]) >> 32);
   }
-  EXPECT_EQ(hashes.size(), places.size());
+  EXPECT_EQ(hashes.size(), keys.size());
 }
 
-TEST(Place, KeepsTheProblem) {
+TEST(DemandKey, KeepsTheProblem) {
   for (const Demand& demand : different_demands()) {
-    EXPECT_EQ(Place(nullptr, demand).problem(), demand.problem) << to_string(demand.problem);
+    EXPECT_EQ(DemandKey(nullptr, demand).problem(), demand.problem) << to_string(demand.problem);
   }
 }
 
-TEST(Place, HashesOfAGridOfSizesAreSpread) {
+TEST(DemandKey, HashesOfAGridOfSizesAreSpread) {
   constexpr std::size_t kBits = 12, kExtents = 16;
   std::vector<int> in_slot(std::size_t{1} << kBits);
   for (std::int64_t m = 1; m <= std::int64_t{kExtents}; ++m) {
     for (std::int64_t n = 1; n <= std::int64_t{kExtents}; ++n) {
       for (std::int64_t k = 1; k <= std::int64_t{kExtents}; ++k) {
         const Problem problem{Precision::fp32, Layout::nn, 256 * m, 256 * n, 256 * k, {}};
-        ++in_slot[PlaceHash{}({nullptr, {problem}}) >> (64 - kBits)];
+        ++in_slot[DemandHash{}({nullptr, {problem}}) >> (64 - kBits)];
       }
     }
   }
