@@ -24,7 +24,7 @@ struct KindName {
   std::string_view extension;  ///< the extension of the file
 };
 
-/// In the order of Dump::Kind.
+/// The kinds, in the order of Dump::Kind.
 constexpr std::array<KindName, 4> kKinds = {{{"src", "cu"}, {"ptx", "ptx"}, {"log", "log"}, {"cubin", "cubin"}}};
 
 /// Follows no link: names can be foretold, and the directory may be one that others write to. False with errno.

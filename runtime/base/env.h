@@ -15,7 +15,7 @@ struct Switch {
   std::string_view help;
 };
 
-/// For `mmtune doctor` and docs/env.md.
+/// The table, for `mmtune doctor` and docs/env.md.
 std::span<const Switch> switches();
 
 /// The value of a listed switch, or nothing if unset or empty, or if the process runs with raised privileges

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kNames = {"silent", "error", "warning", "info", "debug"};
 
 void print(std::string_view line) {
-  // On a terminal a bar may stand in the line, of which the cursor is at the beginning.
+  // On a terminal the cursor is at the beginning of the line, in which a bar may stand.
   static const std::string_view clear = isatty(STDERR_FILENO) == 1 ? "\033[K" : "";
   // Names and notes may come from a foreign file. A compiler's log has lines.
   const std::string text = fmt::format("{}mmtune: {}\n", clear, printable_lines(line));

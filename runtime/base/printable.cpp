@@ -28,7 +28,7 @@ Lead lead_of(unsigned char byte) {
   if (byte >= 0xc0 && byte < 0xe0) return {1, byte & 0x1fu, 0x80};
   if (byte >= 0xe0 && byte < 0xf0) return {2, byte & 0x0fu, 0x800};
   if (byte >= 0xf0 && byte < 0xf8) return {3, byte & 0x07u, 0x10000};
-  return {4, 0, 0};  // more than any character has
+  return {4, 0, 0};  // no character has so many bytes
 }
 
 template <class Stays>

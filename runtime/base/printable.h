@@ -25,7 +25,7 @@ bool is_control(char32_t character);
 /// The text with every control character written out, "\x1b" or "\u202e", and every byte that is no UTF-8.
 std::string printable(std::string_view text);
 
-/// The same, but line breaks and tabs stay.
+/// The same, in which line breaks and tabs stay.
 std::string printable_lines(std::string_view text);
 
 }  // namespace mmtune

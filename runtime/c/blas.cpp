@@ -1,4 +1,4 @@
-// <mmtune/blas.h> over <mmtune/mmtune.h>.
+// The functions of <mmtune/blas.h>, by those of <mmtune/mmtune.h>.
 #include <fmt/format.h>
 #include <mmtune/blas.h>
 
@@ -26,7 +26,7 @@ struct mmtuneContext {
 
 namespace {
 
-/// What alpha and beta are, and how freely products are rounded.
+/// The type of alpha and beta, and how freely products are rounded.
 enum class Compute { f16, f32, f32_fast, f64, i32 };
 
 Compute compute_of(mmtuneComputeType_t type) {
@@ -88,7 +88,7 @@ Precision precision_of(mmtuneDataType_t a, mmtuneDataType_t b, mmtuneDataType_t 
                   a, b, c));
 }
 
-/// IEEE 754 binary16.
+/// The value of an IEEE 754 binary16.
 double from_fp16(std::uint16_t bits) {
   const int exponent = bits >> 10 & 0x1f;
   const int fraction = bits & 0x3ff;
@@ -120,7 +120,7 @@ double scalar(const void* pointer, std::string_view name, Compute compute) {
   return value_at<float>(pointer);
 }
 
-/// Real matrices: a conjugate transpose is a transpose.
+/// Matrices are real, so that a conjugate transpose is a transpose.
 bool is_transposed(mmtuneOperation_t operation, std::string_view name) {
   if (operation == MMTUNE_BLAS_OP_N) return false;
   if (operation == MMTUNE_BLAS_OP_T || operation == MMTUNE_BLAS_OP_C) return true;

@@ -1,4 +1,4 @@
-// <mmtune/mmtune_c.h> over <mmtune/mmtune.h>.
+// The functions of <mmtune/mmtune_c.h>, by those of <mmtune/mmtune.h>.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -19,7 +19,7 @@ using mmtune::UsageError;
 
 namespace {
 
-// The numbers of C are those of C++.
+// The enumerators of C have the numbers of those of C++.
 static_assert(MMTUNE_FP32 == static_cast<int>(mmtune::Precision::fp32));
 static_assert(MMTUNE_E5M2_FP32 == static_cast<int>(mmtune::kAllPrecisions.back()));
 static_assert(MMTUNE_E5M2_FP32 + 1 == mmtune::kAllPrecisions.size());
@@ -32,7 +32,7 @@ static_assert(MMTUNE_NEAREST == static_cast<int>(mmtune::Match::nearest));
 static_assert(MMTUNE_PREDICTED == static_cast<int>(mmtune::Match::predicted));
 static_assert(MMTUNE_FALLBACK == static_cast<int>(mmtune::Match::fallback));
 
-/// The struct of a program that may be older: the members that it does not have are those of `defaults`. Every version
+/// The struct of a program that may be older: the members that it lacks are those of `defaults`. Every version
 /// of a struct ends where `oldest_bytes` says or behind it.
 template <class T>
 T completed(const T* given, T defaults, std::size_t oldest_bytes, std::string_view name) {

@@ -1,4 +1,4 @@
-// What is behind the opaque handles of C.
+// The types behind the opaque handles of C.
 #pragma once
 
 #include <mmtune/error.h>
@@ -14,7 +14,7 @@ struct mmtune_library {
 
 namespace mmtune {
 
-/// What a pointer that must be given points to. Throws UsageError naming it if it is null.
+/// The object of a pointer that must not be null. Throws UsageError naming it if it is null.
 template <class T>
 T& required(T* pointer, std::string_view name) {
   if (pointer == nullptr) throw UsageError(std::string(name) + ": null pointer");

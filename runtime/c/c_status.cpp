@@ -16,9 +16,10 @@ namespace {
 
 thread_local std::string last_error_text;
 
-constexpr std::size_t kMostBytes = 2000;  ///< a message has some hundred, unless it quotes what a program was given
+constexpr std::size_t kMostBytes =
+    2000;  ///< the most bytes of a message; only what quotes a program's input comes near
 
-/// Up to `most` bytes of a printable text, its beginning and its end, in whole characters.
+/// A printable text, or its beginning and its end in whole characters, of at most `most` bytes.
 std::string shortened(std::string text, std::size_t most) {
   if (text.size() <= most) return text;
   const auto is_inside = [&](std::size_t place) { return (static_cast<unsigned char>(text[place]) & 0xc0) == 0x80; };
@@ -33,7 +34,7 @@ std::string shortened(std::string text, std::size_t most) {
 mmtune_status failed(mmtune_status status, std::string_view text) noexcept {
   try {
     last_error_text = shortened(printable(text), kMostBytes);
-  } catch (...) {  // the status alone must do
+  } catch (...) {  // The status alone must do.
     last_error_text.clear();
   }
   return status;

@@ -42,7 +42,7 @@ class AppendMap {
     }
   }
 
-  /// Fewer than 2^31 times.
+  /// Hides an earlier value of the key. May be called fewer than 2^31 times.
   void put(Key key, Value value) {
     const std::lock_guard lock(mutex_);
     const auto number = static_cast<std::uint32_t>(size() + 1);
@@ -91,7 +91,7 @@ class AppendMap {
     std::size_t first(std::uint32_t hash) const { return hash >> shift; }
     std::size_t next(std::size_t i) const { return (i + 1) & (slots.size() - 1); }
 
-    std::vector<std::atomic<Slot>> slots;  ///< as many as a power of two
+    std::vector<std::atomic<Slot>> slots;  ///< a power of two of them
     int shift;
   };
 
@@ -117,7 +117,7 @@ class AppendMap {
     chunk.push_back(std::move(entry));
   }
 
-  /// With what is in the last one. Threads see it when it is complete.
+  /// Adds a table with what is in the last one, which threads see when it is complete.
   void add_table(std::size_t size) {
     auto table = std::make_unique<Table>(size);
     if (!tables_.empty()) {
@@ -132,9 +132,9 @@ class AppendMap {
     table_.store(tables_.back().get(), std::memory_order_release);
   }
 
-  std::atomic<const Table*> table_ = nullptr;      ///< the last
-  std::array<const Entry*, kChunks> begins_ = {};  ///< of the chunks; written before a slot names an entry of it
-  mutable std::mutex mutex_;                       ///< of all that follows
+  std::atomic<const Table*> table_ = nullptr;      ///< the last of `tables_`
+  std::array<const Entry*, kChunks> begins_ = {};  ///< the chunks' first entries, written before a slot names one
+  mutable std::mutex mutex_;                       ///< guards all that follows
   std::vector<std::unique_ptr<Table>> tables_;
   std::array<std::vector<Entry>, kChunks> chunks_;
   std::atomic<std::size_t> size_ = 0;

@@ -22,10 +22,10 @@ namespace {
 
 const std::string kHeader = std::string(kRecordHeading) + "\n";
 
-/// An application that ends does not wait longer for another one.
+/// The longest time that an application that ends waits for another one.
 constexpr std::chrono::milliseconds kLockPatience{50};
 
-/// What a row that was cut short is ended with, so that no reader takes its last number for a whole one.
+/// The end that a row gets that was cut short, so that no reader takes its last number for a whole one.
 constexpr std::string_view kCutShort = " (cut short)\n";
 
 [[noreturn]] void refuse(const std::string& path, std::string_view cause,
@@ -33,7 +33,7 @@ constexpr std::string_view kCutShort = " (cut short)\n";
   throw Error(fmt::format("MMTUNE_RECORD={}: {}; {}", path, cause, remedy));
 }
 
-/// Closes the file, whatever happens.
+/// A file that is closed whatever happens.
 class File {
  public:
   explicit File(const std::string& path)
@@ -44,7 +44,7 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  /// Others that append wait for this one.
+  /// Takes the lock of the file, for which others that append wait.
   void lock() const {
     const auto give_up = std::chrono::steady_clock::now() + kLockPatience;
     while (flock(file_, LOCK_EX | LOCK_NB) != 0) {
@@ -68,7 +68,7 @@ class File {
     if (ftruncate(file_, 0) != 0) refuse(path_, std::strerror(errno));
   }
 
-  /// All of it or nothing.
+  /// Writes all of the text or nothing.
   void append(std::string_view text) const {
     const off_t before = size();
     while (!text.empty()) {
@@ -98,7 +98,7 @@ class File {
   int file_;
 };
 
-/// By shape, the longest time first; those of one time in an order of their own.
+/// Puts the longest time first; calls of equal times are in the order of their shapes.
 std::vector<RecordedCalls> by_shape(const std::vector<RecordedCalls>& calls) {
   std::unordered_map<Problem, RecordedCalls, ProblemHash> shapes;
   for (const RecordedCalls& each : calls) {
@@ -127,7 +127,7 @@ void append_record(const std::string& path, const std::vector<RecordedCalls>& ca
   file.lock();
   std::string beginning = file.beginning();
   if (beginning.size() < kHeader.size() && kHeader.starts_with(beginning)) {
-    file.clear();  // of a heading that was cut short nothing is lost
+    file.clear();  // a heading that was cut short holds no calls
     beginning.clear();
   }
   if (!beginning.empty() && beginning != kHeader) refuse(path, "the file is not a record of calls");

@@ -10,14 +10,14 @@
 
 namespace mmtune {
 
-/// What such a file begins with.
+/// The first line of such a file.
 inline constexpr std::string_view kRecordHeading = "precision,layout,m,n,k,count,seconds";
 
 /// Calls of one problem.
 struct RecordedCalls {
   Problem problem;
   std::int64_t count = 0;
-  double seconds = 0;  ///< on the GPU, of all of them together; what was expected of their kernels, not measured
+  double seconds = 0;  ///< GPU time of all of them together, as expected of their kernels, not measured
 };
 
 /// Adds rows with the columns of kRecordHeading to a CSV file, the longest time first, behind that heading if it is

@@ -17,7 +17,7 @@ namespace mmtune {
 
 namespace {
 
-/// A file beside the library; empty if it is not there.
+/// The path of a file beside the library; empty if there is no such file.
 std::string shipped_database() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&database_places), &info) == 0 || info.dli_fname == nullptr) return "";
@@ -33,7 +33,7 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, unreadable) || unreadable;
 }
 
-/// What one database offers; `fault` gets what is wrong with it.
+/// The kernels of one database; `fault` gets what is wrong with it.
 StoredKernels read_database(const std::string& path, CurrentSources& sources, LockBudget& budget, std::string& fault) {
   StoredKernels kernels;
   try {
@@ -49,7 +49,7 @@ StoredKernels read_database(const std::string& path, CurrentSources& sources, Lo
   return kernels;
 }
 
-/// Adds those for problems that are new.
+/// Adds the entries for problems that `all` does not have yet.
 void add(std::vector<Entry>& all, std::vector<Entry> more) {
   if (all.empty()) return all.swap(more);
   std::unordered_set<Problem, ProblemHash> known;
@@ -71,7 +71,7 @@ void add(StoredKernels& all, StoredKernels more) {
 /// Why the user's own database offers nothing, where nothing is wrong with it; empty if it is not to be looked at.
 std::string why_nothing(const std::string& own, const DeviceSpec& device) {
   try {
-    if (own.empty()) env::default_database();  // says why there is none
+    if (own.empty()) env::default_database();  // throws what says why there is none
   } catch (const DatabaseError& error) {
     return error.what();
   }
@@ -107,7 +107,7 @@ StoredKernels read_databases(const DatabasePlaces& places, const DeviceSpec& dev
   CurrentSources sources(device, files);
   std::vector<std::string> faults;
   for (const std::string& path : places.all()) {
-    if (path == places.own && !exists(path)) continue;  // nothing was tuned yet
+    if (path == places.own && !exists(path)) continue;  // nothing has been tuned yet
     std::string fault;
     add(kernels, read_database(path, sources, budget, fault));
     if (!fault.empty()) faults.push_back(std::move(fault));

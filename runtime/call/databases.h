@@ -12,22 +12,24 @@
 namespace mmtune {
 
 struct DatabasePlaces {
-  std::string own;     ///< LibraryOptions::database, MMTUNE_DB, the user's; empty where there is no place for it
+  std::string own;     ///< LibraryOptions::database, else MMTUNE_DB, else the user's; empty where there is no place
   std::string system;  ///< MMTUNE_SYSTEM_DB, else the file mmtune-system.db beside the library; empty if there is none
 
-  /// Those that are named, the one that counts first first.
+  /// The paths that are not empty, in the order in which they count.
   std::vector<std::string> all() const;
 };
 
-/// The file that this code was loaded from is the library, or the program that it is linked into.
+/// The places for these options. "Beside the library" is beside the file that this code was loaded from: the library,
+/// or the program that it is linked into.
 DatabasePlaces database_places(const LibraryOptions& options);
 
-/// What all databases offer this device; for a problem or a fallback that several have, the first one counts. Nothing
-/// wrong with a database may stop an application: `note` gets what is, in one line, which was logged as a warning too.
+/// The kernels that all databases offer this device; for a problem or a fallback that several have, the first one
+/// counts. No fault of a database may stop an application: `note` gets the faults, in one line, which was logged as a
+/// warning too.
 StoredKernels read_databases(const DatabasePlaces& places, const DeviceSpec& device, const TemplateFiles& files,
                              LockBudget& budget, std::string& note);
 
-/// "mmtune --device auto --sizes 512 --db FILE".
+/// The command that tunes these sizes, as "mmtune --device auto --sizes 512 --db FILE".
 std::string tune_command(std::string_view sizes, const std::string& database);
 
 }  // namespace mmtune

@@ -37,19 +37,19 @@ void check_extent(std::string_view name, std::int64_t value) {
 
 /// A matrix as the caller names it.
 struct Given {
-  std::string_view name;  ///< of its address; that of the leading dimension is ld…
+  std::string_view name;  ///< the argument of its address, as "a"; that of the leading dimension is "lda"
   const void* address;
   std::int64_t ld;
   std::int64_t stride;
   std::span<const void* const> addresses;
 };
 
-/// Where a matrix of a checked call is.
+/// The place of a matrix of a checked call in memory.
 struct Placed {
   std::int64_t ld = 0;
   std::uintptr_t address = 0;
   std::uintptr_t step_bytes = 0;
-  std::uintptr_t low_bits = 0;  ///< of all addresses: what these are aligned to, all are
+  std::uintptr_t low_bits = 0;  ///< the bits of all addresses together: aligned to what all are aligned to
 };
 
 std::int64_t leading_dimension(const Given& given, const StoredShape& shape, Order order) {
@@ -86,7 +86,7 @@ void check_stride(const Given& given, std::int64_t batch) {
                                given.stride, batch));
 }
 
-/// Products one behind the other, or beside each other within the rows.
+/// Throws unless the results lie one behind the other, or beside each other within the rows.
 void check_results_apart(const Given& c, const StoredShape& shape, std::int64_t ld, std::int64_t batch) {
   if (batch < 2 || shape.rows == 0 || shape.columns == 0) return;
   const bool are_behind = c.stride >= (shape.rows - 1) * ld + shape.columns;
@@ -117,7 +117,7 @@ Placed place(const Given& given, const StoredShape& shape, const FormatTraits& f
 /// A column-major matrix is the row-major matrix of its transpose: C' = op(B)' op(A)', and op() stays what it was.
 Layout exchanged(Layout layout) { return layout_of(transposes_b(layout), transposes_a(layout)); }
 
-/// As the row-major C has it.
+/// The bias of the row-major C.
 Bias exchanged(Bias bias) {
   if (bias == Bias::none) return bias;
   return bias == Bias::per_row ? Bias::per_column : Bias::per_row;
@@ -140,7 +140,7 @@ void check_epilogue(const Epilogue& epilogue, const FormatTraits& format, Precis
   }
 }
 
-/// Whether alpha and beta are on the device.
+/// Whether alpha and beta are in device memory.
 bool loads_scalars(const Gemm& call) {
   if ((call.device_alpha == nullptr) != (call.device_beta == nullptr)) {
     throw UsageError(fmt::format("device_{}: null pointer, but device_{} is given; pass both or none",
@@ -181,7 +181,7 @@ GemmCall check_call(const Gemm& call, CallPurpose purpose, const GemmPointers& p
   const bool has_bias = call.epilogue.bias != Bias::none;
   check_epilogue(call.epilogue, types.c, call.precision);
   problem.align = alignment_of(problem, {at_a.ld, at_b.ld, at_c.ld}, {at_a.low_bits, at_b.low_bits, at_c.low_bits});
-  // In one piece: every call comes through here, and filling it with zeros before takes a tenth of a look-up.
+  // Built in one expression: every call comes here, and filling it with zeros first takes a tenth of a look-up.
   return {problem,
           {at_a.address,
            at_b.address,

@@ -8,27 +8,27 @@
 
 namespace mmtune {
 
-/// Whether so many products of a problem have nothing to compute.
+/// Whether a problem, or a batch of it, has nothing to compute.
 constexpr bool is_empty(const Problem& problem, std::int64_t batch) {
   return problem.m == 0 || problem.n == 0 || batch == 0;
 }
 
-/// Row-major, whatever the order of the caller's matrices.
+/// A call in row-major order, whatever the order of the caller's matrices.
 struct GemmCall {
-  Problem problem;    ///< with the alignment that the operands of all products really have
-  Operands operands;  ///< of the first product
+  Problem problem;    ///< the problem, with the alignment that the operands of all products really have
+  Operands operands;  ///< the operands of the first product
   std::int64_t batch = 1;
-  Addresses step_bytes;   ///< from a product's operands to those of the next
-  Fusion fusion;          ///< of the epilogue, for the row-major C; batched for several products at equal distances
-  GemmPointers pointers;  ///< where not empty, the operands of all products, by the names of `problem`
+  Addresses step_bytes;   ///< the distances from a product's operands to those of the next
+  Fusion fusion;          ///< the epilogue, of the row-major C; batched for several products at equal distances
+  GemmPointers pointers;  ///< the operands of all products, by the names of `problem`, or empty
 
   bool empty() const { return is_empty(problem, batch); }
 };
 
-/// Operands of product `number`, from 0 on, of a call that is not empty.
+/// The operands of product `number`, from 0 on, of a call that is not empty.
 Operands operands_of(const GemmCall& call, std::int64_t number);
 
-/// By whether A and B are transposed.
+/// The layout in which A and B are transposed or not.
 constexpr Layout layout_of(bool a, bool b) {
   if (a) return b ? Layout::tt : Layout::tn;
   return b ? Layout::nt : Layout::nn;
@@ -39,7 +39,7 @@ enum class CallPurpose {
   plan,  ///< they may be null
 };
 
-/// Throws UsageError naming the argument that is wrong.
+/// The call as the runtime sees it. Throws UsageError naming the argument that is wrong.
 GemmCall check_call(const Gemm& call, CallPurpose purpose);
 
 /// The same for running a batch of pointers, which must outlive what is returned.

@@ -26,7 +26,7 @@ std::int64_t room_of(const Gemm& call) {
   return call.workspace == nullptr ? kBatchWorkspace : static_cast<std::int64_t>(std::min(call.workspace_bytes, kMost));
 }
 
-/// The device of the calling thread's context, or 0.
+/// The number of the device of the calling thread's context, or 0.
 int current_device() {
   CUcontext context = nullptr;
   if (gpu_count() > 0) MMTUNE_CUDA(cuCtxGetCurrent(&context));
@@ -53,7 +53,7 @@ std::string_view to_string(Match match) {
 
 namespace {
 
-/// Whether a call may run another kernel than was decided: one whose time is that of its size.
+/// Whether a call may run another kernel than was decided: whether its time is that of its size.
 bool learns_from(const Gemm& call, const GemmCall& checked) {
   return checked.batch == 1 && checked.fusion.is_empty() && call.workspace == nullptr && call.alpha != 0;
 }
@@ -69,7 +69,7 @@ struct Library::Impl {
   ~Impl() {
     write_record();
     if (!primary) return;
-    // Modules are unloaded in their context.
+    // Modules must be unloaded in their context.
     CUcontext context = nullptr;
     check_in_destructor(cuda().cuCtxGetCurrent(&context), "cuCtxGetCurrent(&context)");
     const bool borrow = context == nullptr && primary->if_retained() != nullptr;
@@ -86,7 +86,7 @@ struct Library::Impl {
                                   routes->device().name));
   }
 
-  /// One call on its way: what was asked for, and where it runs.
+  /// A call that runs: what was asked for, and where.
   struct Running {
     const Gemm& call;
     const GemmCall& checked;

@@ -44,7 +44,7 @@ std::string Programs::compile_finish(const Problem& problem, const Fusion& fusio
   return compiled(compiler, target, source, fmt::format("{} for {}", to_string(fusion), to_string(problem.precision)));
 }
 
-/// `what` names the program in messages.
+/// The machine code of a source. `what` names the program in messages.
 std::string Programs::compiled(const Nvrtc& compiler, const CompileTarget& target, const Source& source,
                                const std::string& what) const {
   Compilation compilation = compiler.compile(source, files_, target);

@@ -12,7 +12,7 @@
 
 namespace mmtune {
 
-/// Thread safe.
+/// The machine code of kernels. Thread safe.
 class Programs {
  public:
   /// `budget` limits how long the database's locks are waited for and must live as long.
@@ -21,7 +21,7 @@ class Programs {
 
   const TemplateFiles& files() const { return files_; }
 
-  /// Keeps machine code that is to be there also while the database is locked. Before the first call of stored().
+  /// Keeps machine code that is to be there also while the database is locked. To be called before stored().
   void keep(std::map<std::string, std::string> images) { kept_ = std::move(images); }
 
   /// The image of a stored binary, of the first database that has it. Throws DatabaseError if none has it any more, or
@@ -44,7 +44,7 @@ class Programs {
   DeviceSpec device_;
   TemplateFiles files_;
   LockBudget& budget_;
-  std::map<std::string, std::string> kept_;  ///< by binary hash
+  std::map<std::string, std::string> kept_;  ///< machine code by its hash
   std::mutex mutex_;
   std::optional<Nvrtc> nvrtc_;
 };

@@ -98,18 +98,6 @@ RouteLoader::Taken RouteLoader::take(CUcontext context, const Demand& demand, co
   return taken;
 }
 
-/// The kernel of a part that the table decides for, or what was planned or prepared for it.
-Choice RouteLoader::decided(const Demand& part, Purpose purpose) const {
-  const PlannedRoutePtr plan = memory_.planned(part);
-  if (plan != nullptr && plan->choice.fusion == part.fusion) {
-    return purpose == Purpose::prepare ? plan->choice : before_learning(plan)->choice;
-  }
-  if (part.fusion.batched || part.fusion.is_empty()) {
-    return table_.choose(part.problem, Policy::learnt, part.products);
-  }
-  return decided({part.problem}, Purpose::run);
-}
-
 /// What is compiled where nothing stored can run a part.
 std::optional<Choice> RouteLoader::to_compile(const Demand& part, const Permission& permission) {
   if (permission.purpose == Purpose::prepare) return picks_.best(part.problem, part.products);
@@ -118,21 +106,27 @@ std::optional<Choice> RouteLoader::to_compile(const Demand& part, const Permissi
   return picks_.first_of_kind(part.problem, part.products);
 }
 
-/// The kernel of a route. A plan leaves an epilogue out that nothing was prepared for.
+/// The kernel of a route: what was planned or prepared, or else what the table decides. A plan leaves an epilogue out
+/// that nothing was prepared for.
 void RouteLoader::choose(const Route& route, const Permission& permission, const Reasons& reasons, Taken& taken) {
-  const Demand& part = route.part;
+  const auto& [problem, fusion, products] = route.part;
   if (route.is_fallback) {
-    taken.choice = table_.fallback(part.problem, reasons.fallback);
+    taken.choice = table_.fallback(problem, reasons.fallback);
     taken.is_unplanned = !taken.is_untuned;
   } else {
-    taken.choice = decided(part, permission.purpose);
+    PlannedRoutePtr plan = memory_.planned(route.part);
+    if (plan == nullptr && !fusion.batched && !fusion.is_empty()) plan = memory_.planned({problem});
+    const bool is_planned = plan != nullptr && (!fusion.batched || plan->choice.fusion.batched);
+    const bool may_be_learnt = permission.purpose == Purpose::prepare && fusion.is_empty();
+    taken.choice = is_planned ? (may_be_learnt ? plan : before_learning(plan))->choice
+                              : table_.choose(problem, Policy::measured, products);
     taken.is_untuned = taken.choice.match == Match::fallback;
     if (taken.is_untuned) {
-      if (auto pick = to_compile(part, permission)) taken.choice = *std::move(pick);
+      if (auto pick = to_compile(route.part, permission)) taken.choice = *std::move(pick);
     }
     taken.is_unplanned = taken.is_untuned && taken.choice.match != Match::fallback;
   }
-  if (permission.purpose != Purpose::plan || part.fusion.batched) add_fusion(part.fusion, taken.choice);
+  if (permission.purpose != Purpose::plan || fusion.batched) add_fusion(fusion, taken.choice);
 }
 
 std::optional<RouteLoader::Obstacle> RouteLoader::load(CUcontext context, const Demand& part,

@@ -82,7 +82,6 @@ class RouteLoader {
 
   StoredKernels load_databases();
   Taken take(CUcontext context, const Demand& demand, const Permission& permission);
-  Choice decided(const Demand& part, Purpose purpose) const;
   std::optional<Choice> to_compile(const Demand& part, const Permission& permission);
   void choose(const Route& route, const Permission& permission, const Reasons& reasons, Taken& taken);
   std::optional<Obstacle> load(CUcontext context, const Demand& part, const Permission& permission, Taken& taken);

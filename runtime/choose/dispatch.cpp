@@ -72,7 +72,7 @@ DispatchTable::DispatchTable(DeviceSpec device, StoredKernels kernels) : device_
     add_variant(number, variants);
   }
   for (std::size_t i = 0; i < kGroups; ++i) groups_[i].sizes = NearestSizes(problems[i], numbers[i]);
-  learn(kernels.times, variants);
+  add_times(kernels.times, variants);
 }
 
 /// `known` are the variants of kernels that came before.
@@ -130,7 +130,7 @@ int DispatchTable::parts_of(const Variant& variant, const Entry& entry) {
   return variant.split ? entry.kernel->config.settings()[*variant.split].value : 0;
 }
 
-std::optional<DispatchTable::Candidate> DispatchTable::exact(const Problem& problem) const {
+std::optional<DispatchTable::Runnable> DispatchTable::exact(const Problem& problem) const {
   const Problem shape = without_alignment(problem);
   const Tuned* best = nullptr;
   const auto rank = [&](const Tuned& tuned) {
@@ -144,52 +144,52 @@ std::optional<DispatchTable::Candidate> DispatchTable::exact(const Problem& prob
   if (best == nullptr) return std::nullopt;
   auto plan = best->kernel->family->legal_plan(rendered_for(*best, problem), best->kernel->config, device_);
   if (!plan) return std::nullopt;
-  return Candidate{best, best->kernel->config, *std::move(plan)};
+  return Runnable{best, best->kernel->config, *std::move(plan)};
 }
 
-std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Tuned& entry, const Problem& problem) const {
-  return candidate(entry, entry.kernel->config, needs(entry), problem);
+std::optional<DispatchTable::Runnable> DispatchTable::runnable(const Tuned& entry, const Problem& problem) const {
+  return runnable(entry, entry.kernel->config, needs(entry), problem);
 }
 
-std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Weighed& weighed, const Problem& problem) const {
+std::optional<DispatchTable::Runnable> DispatchTable::runnable(const Weighed& weighed, const Problem& problem) const {
   const Variant& variant = variants_[weighed.variant];
   const Tuned& entry = entries_[variant.first];
   Config config = entry.kernel->config;
   if (variant.split) config.set(*variant.split, weighed.parts);
-  return candidate(entry, config, variant.needs, problem);
+  return runnable(entry, config, variant.needs, problem);
 }
 
-std::optional<DispatchTable::Candidate> DispatchTable::candidate(const Entry& entry, const Config& config,
-                                                                 const Alignment& needs, const Problem& problem) const {
+std::optional<DispatchTable::Runnable> DispatchTable::runnable(const Entry& entry, const Config& config,
+                                                               const Alignment& needs, const Problem& problem) const {
   if (!satisfies(problem.align, needs)) return std::nullopt;
   auto plan = entry.kernel->family->legal_plan(rendered_for(entry, problem), config, device_);
   if (!plan) return std::nullopt;
   if (plan->workspace.bytes() > device_.memory_bytes / kWorkspaceShare) return std::nullopt;
-  return Candidate{&entry, config, *std::move(plan)};
+  return Runnable{&entry, config, *std::move(plan)};
 }
 
-std::optional<DispatchTable::Candidate> DispatchTable::nearest(const Problem& problem) const {
+std::optional<DispatchTable::Runnable> DispatchTable::nearest(const Problem& problem) const {
   const NearestSizes& sizes = group(problem).sizes;
   const auto first = sizes.nearest(problem);
   if (!first) return std::nullopt;
-  if (auto found = candidate(entries_[*first], problem)) return found;
+  if (auto found = runnable(entries_[*first], problem)) return found;
   NearestSizes::Walk walk = sizes.from(problem);
   while (const auto number = walk.next()) {
-    if (auto found = candidate(entries_[*number], problem)) return found;
+    if (auto found = runnable(entries_[*number], problem)) return found;
   }
   return std::nullopt;
 }
 
-Choice DispatchTable::make(Match match, Candidate candidate, double expected_us, const Problem& problem,
+Choice DispatchTable::make(Match match, Runnable runnable, double expected_us, const Problem& problem,
                            std::string why) const {
-  const Entry& entry = *candidate.entry;
+  const Entry& entry = *runnable.entry;
   Choice choice;
   choice.match = match;
   choice.family = entry.kernel->family;
   choice.align = entry.problem.align;
-  choice.plan = problem.k > 0 ? std::move(candidate.plan)  // the model was asked for a depth
-                              : choice.family->plan(rendered_for(entry, problem), candidate.config, device_);
-  choice.config = std::move(candidate.config);
+  choice.plan = problem.k > 0 ? std::move(runnable.plan)  // the model was asked for a depth
+                              : choice.family->plan(rendered_for(entry, problem), runnable.config, device_);
+  choice.config = std::move(runnable.config);
   choice.binary_hash = entry.kernel->binary_hash;
   choice.expected_us = expected_us;
   choice.measured = match == Match::exact && entry.measured;
@@ -218,7 +218,7 @@ std::optional<Choice> DispatchTable::recompiled(const Problem& given) const {
     const Entry& entry = entries_[*number];
     Entry adapted = entry;
     adapted.problem.align = problem.align;
-    auto found = candidate(adapted, adapted.kernel->config, plan_of(adapted, adapted.problem).needs, problem);
+    auto found = runnable(adapted, adapted.kernel->config, plan_of(adapted, adapted.problem).needs, problem);
     if (!found) continue;
     // What was measured, scaled as the model says.
     const Variant& variant = variants_[entries_[*number].variant];

@@ -18,7 +18,7 @@
 
 #include "db/store.h"
 #include "runtime/choose/kernel_model.h"
-#include "runtime/choose/learnt_times.h"
+#include "runtime/choose/measured_times.h"
 #include "runtime/choose/nearest.h"
 #include "templates/family/family.h"
 #include "templates/family/render.h"
@@ -111,9 +111,9 @@ struct Choice {
 
 /// By what a kernel is chosen for a size that was not tuned.
 enum class Policy {
-  learnt,   ///< the shortest expected time: the model's, corrected by what was measured; what a library does
-  model,    ///< the shortest time of the model, of all kernels
-  nearest,  ///< the kernel of the nearest tuned size
+  measured,  ///< the shortest expected time: the model's, corrected by what was measured; what a library does
+  model,     ///< the shortest time of the model, of all kernels
+  nearest,   ///< the kernel of the nearest tuned size
 };
 
 /// Immutable, so usable from any thread.
@@ -126,7 +126,7 @@ class DispatchTable {
   ///
   /// For a batch of `products` all kernels are weighed in any case, as programs for a batch where they can be: a kernel
   /// that was tuned for this size has won alone on the GPU. It stays unless another one is expected to be faster.
-  Choice choose(const Problem& problem, Policy policy = Policy::learnt, std::int64_t products = 1) const;
+  Choice choose(const Problem& problem, Policy policy = Policy::measured, std::int64_t products = 1) const;
 
   /// What else stored kernels offer for a size that was not tuned, the best first: at most `most` that choose() passed
   /// over and that are not expected to be much slower. None for a tuned size, or where choose() falls back.
@@ -157,12 +157,12 @@ class DispatchTable {
     NearestSizes sizes;
     std::vector<std::uint32_t> variants;
     std::vector<KernelModel> models;  ///< none twice
-    LearntTimes times;                ///< kernels are numbered as in `variants`
+    MeasuredTimes times;              ///< kernels are numbered as in `variants`
     std::optional<Entry> fallback;
 
     std::uint32_t number_of(const KernelModel& model);
   };
-  struct Candidate {
+  struct Runnable {
     const Entry* entry;
     Config config;  ///< the entry's, but for SPLIT
     LaunchPlan plan;
@@ -183,22 +183,22 @@ class DispatchTable {
   using Variants = std::unordered_map<const Kernel*, std::uint32_t>;  ///< of the kernels of entries
   std::size_t bucket_of(const Problem& shape) const { return ProblemHash{}(shape) % buckets_.size(); }
   void add_variant(std::uint32_t number, Variants& known);
-  void learn(const std::vector<Entry>& times, const Variants& variants);
+  void add_times(const std::vector<Entry>& times, const Variants& variants);
   LaunchPlan plan_of(const Entry& entry, const Problem& problem) const;
   double model_us(const Variant& variant, const Entry& entry, const Problem& problem) const;
   static int parts_of(const Variant& variant, const Entry& entry);
   const Alignment& needs(const Tuned& entry) const { return variants_[entry.variant].needs; }
-  std::optional<Candidate> exact(const Problem& problem) const;
-  std::optional<Candidate> candidate(const Tuned& entry, const Problem& problem) const;
-  std::optional<Candidate> candidate(const Weighed& weighed, const Problem& problem) const;
-  std::optional<Candidate> candidate(const Entry& entry, const Config& config, const Alignment& needs,
-                                     const Problem& problem) const;
-  std::optional<Candidate> nearest(const Problem& problem) const;
-  std::vector<std::uint32_t> rivals(const Problem& problem, const LearntTimes::Around& around,
+  std::optional<Runnable> exact(const Problem& problem) const;
+  std::optional<Runnable> runnable(const Tuned& entry, const Problem& problem) const;
+  std::optional<Runnable> runnable(const Weighed& weighed, const Problem& problem) const;
+  std::optional<Runnable> runnable(const Entry& entry, const Config& config, const Alignment& needs,
+                                   const Problem& problem) const;
+  std::optional<Runnable> nearest(const Problem& problem) const;
+  std::vector<std::uint32_t> rivals(const Problem& problem, const MeasuredTimes::Around& around,
                                     std::uint32_t near) const;
-  Choice best_of_all(Match match, Candidate near, const Problem& problem, const Problem& given, Policy policy,
+  Choice best_of_all(Match match, Runnable near, const Problem& problem, const Problem& given, Policy policy,
                      std::int64_t products) const;
-  Choice make(Match match, Candidate candidate, double expected_us, const Problem& problem, std::string why) const;
+  Choice make(Match match, Runnable runnable, double expected_us, const Problem& problem, std::string why) const;
 
   DeviceSpec device_;
   std::vector<Tuned> entries_;

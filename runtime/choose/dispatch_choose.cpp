@@ -19,7 +19,7 @@ constexpr double kSurer = 1.03;           // another SPLIT than that of the near
 }  // namespace
 
 /// Where there are many kernels, those that did best around here.
-std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const LearntTimes::Around& around,
+std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const MeasuredTimes::Around& around,
                                                  std::uint32_t near) const {
   const Group& all = group(problem);
   if (all.variants.size() <= kMostWeighed) return all.variants;
@@ -128,7 +128,7 @@ class DispatchTable::Weighing {
   Policy policy_;
   std::int64_t products_;
   const Group& group_;
-  LearntTimes::Around around_;
+  MeasuredTimes::Around around_;
   std::vector<Modelled> modelled_;  ///< one for each model
   std::vector<Weighed> kernels_;    ///< the kernels that are left
 };
@@ -149,8 +149,8 @@ Choice DispatchTable::choose(const Problem& given, Policy policy, std::int64_t p
                              : fmt::format("no tuned kernel can run {}", to_string(given)));
 }
 
-/// `near` is the candidate of the nearest tuned size that can run, or of this size: `match` says so.
-Choice DispatchTable::best_of_all(Match match, Candidate near, const Problem& problem, const Problem& given,
+/// `near` is the kernel of the nearest tuned size that can run, or of this size: `match` says so.
+Choice DispatchTable::best_of_all(Match match, Runnable near, const Problem& problem, const Problem& given,
                                   Policy policy, std::int64_t products) const {
   const std::string near_text = match == Match::exact
                                     ? "tuned for this size"
@@ -160,7 +160,7 @@ Choice DispatchTable::best_of_all(Match match, Candidate near, const Problem& pr
   Weighing weighed(*this, problem, near_entry, policy, products);
   const Weighed of_near = weighed.of(near_entry.variant);
   for (Weighed each = weighed.take(); each.variant != near_entry.variant; each = weighed.take()) {
-    auto rival = candidate(each, problem);
+    auto rival = runnable(each, problem);
     if (!rival) continue;
     std::string why = fmt::format("{}, but {} the kernel of {} to be {:.2f} times as fast{}", near_text,
                                   policy == Policy::model ? "the model expects" : "measured times let expect",
@@ -168,7 +168,7 @@ Choice DispatchTable::best_of_all(Match match, Candidate near, const Problem& pr
     return make(Match::predicted, *std::move(rival), each.expected_us, given, std::move(why));
   }
   if (of_near.parts != parts_of(variants_[near_entry.variant], near_entry)) {
-    if (auto other = candidate(of_near, problem)) {
+    if (auto other = runnable(of_near, problem)) {
       std::string why = fmt::format("{}, but the model expects its kernel to be faster with SPLIT={}{}", near_text,
                                     of_near.parts, in_batch);
       return make(Match::predicted, *std::move(other), of_near.expected_us, given, std::move(why));
@@ -187,11 +187,11 @@ std::vector<Choice> DispatchTable::alternatives(const Problem& given, std::size_
   const Tuned& near_entry = *static_cast<const Tuned*>(near->entry);
   std::vector<Choice> others;
   std::optional<double> chosen_us;
-  Weighing weighed(*this, problem, near_entry, Policy::learnt, 1);
+  Weighing weighed(*this, problem, near_entry, Policy::measured, 1);
   while (others.size() < most && !weighed.empty()) {
     const Weighed each = weighed.take();
     if (chosen_us && each.expected_us > kWorthTrying * *chosen_us) continue;
-    auto rival = candidate(each, problem);
+    auto rival = runnable(each, problem);
     if (!rival) continue;
     const bool is_near = each.variant == near_entry.variant && rival->config == near->config;
     if (!chosen_us) {  // what choose() takes

@@ -21,7 +21,7 @@ constexpr double kProvenIsWorth = 1.5;  // proven is worth more than a model's w
 constexpr std::size_t kLookedAt = 256;  // configurations of a family, for a batch
 constexpr std::int64_t kFlat = 64;      // rows below which a product alone asks for other kernels than the stacked one
 
-struct Candidate {
+struct Pick {
   const Family* family = nullptr;
   Config config;
   double model_us = std::numeric_limits<double>::infinity();
@@ -35,7 +35,7 @@ Problem stacked(Problem problem, std::int64_t products) {
 }
 
 /// The family's configuration that the model expects to be the fastest; infinitely slow if it has none.
-Candidate model_pick(const Family& family, const Problem& problem, const DeviceSpec& device) {
+Pick model_pick(const Family& family, const Problem& problem, const DeviceSpec& device) {
   const SearchSpace space(family, problem, device);
   const auto ranked = space.ranked(1);
   if (ranked.empty()) return {};
@@ -50,9 +50,9 @@ bool has_idle_blocks(const Problem& problem, const LaunchPlan& plan) {
 }
 
 /// The same for a batch, of those that suit the stacked product, or a product alone that is flat.
-Candidate model_pick(const Family& family, const Problem& problem, const DeviceSpec& device, std::int64_t products) {
+Pick model_pick(const Family& family, const Problem& problem, const DeviceSpec& device, std::int64_t products) {
   if (products == 1) return model_pick(family, problem, device);
-  Candidate pick;
+  Pick pick;
   std::vector<Problem> ranked_for{stacked(problem, products)};
   if (problem.m < kFlat) ranked_for.push_back(problem);
   for (const Problem& each_for : ranked_for) {
@@ -69,9 +69,9 @@ Candidate model_pick(const Family& family, const Problem& problem, const DeviceS
 }
 
 /// The family's proven configuration of the nearest problem that can run this one, with the SPLIT that suits this one.
-std::optional<std::pair<double, Candidate>> nearest_proven(const Family& family, const Problem& problem,
-                                                           const DeviceSpec& device, std::int64_t products) {
-  std::optional<std::pair<double, Candidate>> nearest;
+std::optional<std::pair<double, Pick>> nearest_proven(const Family& family, const Problem& problem,
+                                                      const DeviceSpec& device, std::int64_t products) {
+  std::optional<std::pair<double, Pick>> nearest;
   for (const Proven& each : family.proven()) {
     if (each.precision != problem.precision) continue;
     Problem where = problem;
@@ -84,20 +84,20 @@ std::optional<std::pair<double, Candidate>> nearest_proven(const Family& family,
     const auto plan = family.legal_plan(problem, config, device);
     if (!plan) continue;
     const double model_us = predict(problem, *plan, device, 0, products).time_us;
-    nearest.emplace(away, Candidate{&family, std::move(config), model_us});
+    nearest.emplace(away, Pick{&family, std::move(config), model_us});
   }
   return nearest;
 }
 
-Choice choice_of(const Candidate& candidate, const Problem& problem, const DeviceSpec& device, std::int64_t products,
+Choice choice_of(const Pick& pick, const Problem& problem, const DeviceSpec& device, std::int64_t products,
                  std::string_view what) {
   Choice choice;
   choice.match = Match::predicted;
-  choice.family = candidate.family;
-  choice.config = candidate.config;
+  choice.family = pick.family;
+  choice.config = pick.config;
   choice.align = problem.align;
-  choice.plan = candidate.family->plan(problem, candidate.config, device);
-  choice.expected_us = candidate.model_us / static_cast<double>(products);
+  choice.plan = pick.family->plan(problem, pick.config, device);
+  choice.expected_us = pick.model_us / static_cast<double>(products);
   choice.why = fmt::format("nothing is tuned for {} {} on {}: {}, compiled for this call", to_string(problem.precision),
                            to_string(problem.layout), device.name, what);
   return choice;
@@ -107,11 +107,11 @@ Choice choice_of(const Candidate& candidate, const Problem& problem, const Devic
 
 std::optional<Choice> untuned_choice(const Problem& given, const DeviceSpec& device, std::int64_t products) {
   const Problem problem = with_depth(given);
-  Candidate pick;
-  std::optional<std::pair<double, Candidate>> proven;
+  Pick pick;
+  std::optional<std::pair<double, Pick>> proven;
   for (const Family* family : families()) {
     if (!family->competes()) continue;
-    Candidate own = model_pick(*family, problem, device, products);
+    Pick own = model_pick(*family, problem, device, products);
     if (own.model_us < pick.model_us) pick = std::move(own);
     auto near = nearest_proven(*family, problem, device, products);
     if (near && (!proven || near->first < proven->first)) proven = std::move(near);

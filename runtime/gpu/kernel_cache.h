@@ -25,11 +25,11 @@ class KernelCache {
   Kernel get(CUcontext context, const std::string& hash, const LaunchPlan& plan,
              const std::function<std::string()>& cubin);
 
-  /// The same if it is loaded already, else null.
+  /// The kernel if it is loaded already, else null: also while get() is loading it, and where that fails.
   Kernel find(CUcontext context, const std::string& hash, const LaunchPlan& plan);
 
  private:
-  /// Context, program, and what LoadedKernel takes from a plan.
+  /// The context, the program, and what LoadedKernel takes from a plan.
   using Key = std::tuple<CUcontext, std::string, std::string>;
 
   std::mutex mutex_;

@@ -1,5 +1,5 @@
-// LibraryOptions::learn: times calls on the GPU and hands the times to the races of their sizes
-// (runtime/learn/call_race.h).
+// Learning from calls (LibraryOptions::learn): times calls on the GPU and hands the times to the races of their sizes,
+// which are in runtime/learn/call_race.h. Which kernels a size tries is in runtime/call/learners.h.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct LearningSize {
   }
 
   std::atomic<std::int64_t> calls = 0;
-  std::atomic<std::int64_t> next_call;  ///< the race's, for threads that only look whether it has come
+  std::atomic<std::int64_t> next_call;  ///< that of the race, for threads that only look whether it has come
 
   // Guarded by the lock of the Learning.
   CallRace race;
@@ -37,7 +37,7 @@ class Learning {
   /// What one call does for the race of its size. While a timed call is enqueued no other one is.
   class Turn {
    public:
-    /// Nothing: the call runs what was decided.
+    /// A turn to do nothing: the call runs what was decided.
     Turn() = default;
     Turn(Turn&& other) noexcept;
     Turn(const Turn&) = delete;
@@ -56,7 +56,7 @@ class Learning {
 
    private:
     friend class Learning;
-    Learning* owner_ = nullptr;  ///< of a timed call
+    Learning* owner_ = nullptr;  ///< the owner of the events of a timed call
     LearningSize* size_ = nullptr;
     std::unique_lock<std::mutex> lock_;
     CUstream stream_ = nullptr;
@@ -86,7 +86,7 @@ class Learning {
 
   std::mutex mutex_;
   std::vector<Pair> pairs_;
-  std::vector<std::size_t> free_;  ///< of the pairs
+  std::vector<std::size_t> free_;  ///< the pairs that no timed call has
   bool is_open_ = false;
 };
 

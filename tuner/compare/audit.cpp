@@ -14,7 +14,7 @@ namespace mmtune {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, Policy>, 3> kPolicies{
-    {{"nearest", Policy::nearest}, {"model", Policy::model}, {"learnt", Policy::learnt}}};
+    {{"nearest", Policy::nearest}, {"model", Policy::model}, {"learnt", Policy::measured}}};
 
 Real optional_us(const std::optional<double>& us) { return {us.value_or(std::numeric_limits<double>::quiet_NaN()), 3}; }
 

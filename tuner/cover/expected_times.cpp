@@ -16,12 +16,12 @@ ExpectedTimes::ExpectedTimes(const MeasuredKernels& measured) : measured_(measur
       times.push_back({program_of(kernel), problem, time.median_us, model_us});
     }
   }
-  learnt_ = LearntTimes(times);
+  learnt_ = MeasuredTimes(times);
 }
 
 std::vector<ExpectedTime> ExpectedTimes::at(std::size_t size, const std::vector<std::size_t>& kernels) const {
   const Problem& problem = measured_.problems()[size];
-  const LearntTimes::Around around = learnt_.around(problem);
+  const MeasuredTimes::Around around = learnt_.around(problem);
   std::vector<ExpectedTime> expected;
   for (const std::size_t kernel : kernels) {
     if (!measured_.suits(kernel, problem)) continue;

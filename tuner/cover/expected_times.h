@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/choose/learnt_times.h"
+#include "runtime/choose/measured_times.h"
 #include "tuner/cover/measured_kernels.h"
 
 namespace mmtune {
@@ -31,7 +31,7 @@ class ExpectedTimes {
   std::uint32_t program_of(std::size_t kernel) const;
 
   const MeasuredKernels& measured_;
-  LearntTimes learnt_;
+  MeasuredTimes learnt_;
 };
 
 }  // namespace mmtune

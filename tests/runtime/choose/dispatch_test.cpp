@@ -87,7 +87,7 @@ TEST_F(Dispatch, ForABatchTheKernelOfALoneProductStandsBack) {
   const auto alone = dispatch.choose(fp32(64, 64, 64));
   EXPECT_EQ(alone.match, Match::exact);
   EXPECT_EQ(*alone.config.find("SPLIT"), 4);
-  const auto many = dispatch.choose(fp32(64, 64, 64), Policy::learnt, 1024);
+  const auto many = dispatch.choose(fp32(64, 64, 64), Policy::measured, 1024);
   EXPECT_EQ(many.match, Match::predicted);
   EXPECT_EQ(*many.config.find("SPLIT"), 1);
   EXPECT_THAT(many.why, HasSubstr("for about 1024 products"));
@@ -96,7 +96,7 @@ TEST_F(Dispatch, ForABatchTheKernelOfALoneProductStandsBack) {
 
 TEST_F(Dispatch, ForABatchTheTunedKernelStaysWhereNoneIsFaster) {
   const auto dispatch = table({{fp32(512, 512, 512), "simt", "BM=64 BN=64", 70}, {fp32(64, 64, 64), "naive", "", 30}});
-  const auto choice = dispatch.choose(fp32(512, 512, 512), Policy::learnt, 256);
+  const auto choice = dispatch.choose(fp32(512, 512, 512), Policy::measured, 256);
   EXPECT_EQ(choice.match, Match::exact);
   EXPECT_EQ(choice.family->name(), "simt");
   EXPECT_EQ(choice.why, "tuned for this size");
@@ -228,7 +228,7 @@ class ManyWinners : public Dispatch {
   }
 
   /// The kernel with the shortest cautious time of all that are weighed, by a plan for each.
-  const Kernel* plain_choice(const LearntTimes& learnt, const Problem& problem) const {
+  const Kernel* plain_choice(const MeasuredTimes& learnt, const Problem& problem) const {
     std::vector<const Entry*> by_distance;
     for (const Entry& entry : stored_.winners) by_distance.push_back(&entry);
     std::stable_sort(by_distance.begin(), by_distance.end(), [&](const Entry* x, const Entry* y) {
@@ -267,7 +267,7 @@ TEST_F(ManyWinners, AChoiceIsThatOfPlansForAllThatAreWeighed) {
     const auto number = static_cast<std::uint32_t>(i % kernels_.size());
     times.push_back({number, entry.problem, entry.median_us, model_us(*entry.kernel, entry.problem)});
   }
-  const LearntTimes learnt(times);
+  const MeasuredTimes learnt(times);
   const DispatchTable table(device_, stored_);
   int not_nearest = 0;
   for (int round = 0; round < 300; ++round) {

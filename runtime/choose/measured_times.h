@@ -24,11 +24,11 @@ struct KernelTime {
   double model_us = 0;   ///< the model's time of the same, over 0 and finite
 };
 
-/// What was learnt of kernels of one precision and layout. Immutable, so usable from any thread.
-class LearntTimes {
+/// What was measured of kernels of one precision and layout. Immutable, so usable from any thread.
+class MeasuredTimes {
  public:
-  LearntTimes() = default;
-  explicit LearntTimes(const std::vector<KernelTime>& times);
+  MeasuredTimes() = default;
+  explicit MeasuredTimes(const std::vector<KernelTime>& times);
 
   /// What is known around one size. Must not outlive the times.
   class Around {
@@ -53,7 +53,7 @@ class LearntTimes {
     }
 
    private:
-    friend class LearntTimes;
+    friend class MeasuredTimes;
     struct Sum {
       std::uint32_t kernel = 0;
       double weight = 0;

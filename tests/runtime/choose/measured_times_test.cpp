@@ -1,4 +1,4 @@
-#include "runtime/choose/learnt_times.h"
+#include "runtime/choose/measured_times.h"
 
 #include <gmock/gmock.h>
 
@@ -18,27 +18,28 @@ Problem fp32_problem(std::int64_t m, std::int64_t n, std::int64_t k) {
   return packed_problem(Precision::fp32, Layout::nn, m, n, k);
 }
 
-std::vector<std::uint32_t> promising(const LearntTimes::Around& around, std::size_t most) {
+std::vector<std::uint32_t> promising(const MeasuredTimes::Around& around, std::size_t most) {
   return around.promising(most, [](std::uint32_t) { return true; });
 }
 
-TEST(LearntTimes, WithoutTimesTheModelStands) {
-  const auto around = LearntTimes().around(fp32_problem(64, 64, 64));
+TEST(MeasuredTimes, WithoutTimesTheModelStands) {
+  const auto around = MeasuredTimes().around(fp32_problem(64, 64, 64));
   EXPECT_EQ(around.factor(0), 1);
   EXPECT_GT(around.caution(0), 1);
   EXPECT_TRUE(promising(around, 9).empty());
 }
 
-TEST(LearntTimes, OneTimeCorrectsTheModelForAllKernelsAndSizes) {
-  const LearntTimes times({{0, fp32_problem(512, 512, 512), 30, 20}});
+TEST(MeasuredTimes, OneTimeCorrectsTheModelForAllKernelsAndSizes) {
+  const MeasuredTimes times({{0, fp32_problem(512, 512, 512), 30, 20}});
   for (const auto& problem : {fp32_problem(512, 512, 512), fp32_problem(8192, 64, 300)}) {
     EXPECT_NEAR(times.around(problem).factor(0), 1.5, 1e-12);
     EXPECT_NEAR(times.around(problem).factor(7), 1.5, 1e-12) << "of a kernel that was not measured";
   }
 }
 
-TEST(LearntTimes, ErrorsOfNearSizesCountMost) {
-  const LearntTimes times({{0, fp32_problem(256, 256, 256), 20, 10}, {0, fp32_problem(4096, 4096, 4096), 1000, 1000}});
+TEST(MeasuredTimes, ErrorsOfNearSizesCountMost) {
+  const MeasuredTimes times(
+      {{0, fp32_problem(256, 256, 256), 20, 10}, {0, fp32_problem(4096, 4096, 4096), 1000, 1000}});
   const double near_first = times.around(fp32_problem(256, 256, 288)).factor(0);
   const double between = times.around(fp32_problem(1024, 1024, 1024)).factor(0);
   const double near_second = times.around(fp32_problem(4096, 4096, 3800)).factor(0);
@@ -47,28 +48,28 @@ TEST(LearntTimes, ErrorsOfNearSizesCountMost) {
   EXPECT_NEAR(near_second, 1, 0.02);
 }
 
-TEST(LearntTimes, KernelsOfOneSizeHaveErrorsOfTheirOwn) {
-  const LearntTimes times({{0, fp32_problem(256, 256, 256), 20, 10}, {1, fp32_problem(256, 256, 256), 10, 10}});
+TEST(MeasuredTimes, KernelsOfOneSizeHaveErrorsOfTheirOwn) {
+  const MeasuredTimes times({{0, fp32_problem(256, 256, 256), 20, 10}, {1, fp32_problem(256, 256, 256), 10, 10}});
   const auto around = times.around(fp32_problem(256, 256, 256));
   EXPECT_NEAR(around.factor(0), 2, 0.01);
   EXPECT_NEAR(around.factor(1), 1, 0.01);
 }
 
-TEST(LearntTimes, WhatIsFarAwayOrUnknownIsChosenWithCaution) {
-  const LearntTimes times({{0, fp32_problem(256, 256, 256), 20, 10}, {1, fp32_problem(8192, 8192, 8192), 10, 10}});
+TEST(MeasuredTimes, WhatIsFarAwayOrUnknownIsChosenWithCaution) {
+  const MeasuredTimes times({{0, fp32_problem(256, 256, 256), 20, 10}, {1, fp32_problem(8192, 8192, 8192), 10, 10}});
   const auto around = times.around(fp32_problem(256, 256, 256));
   EXPECT_LT(around.caution(0), 1.01);
   EXPECT_GT(around.caution(1), 1.4);
   EXPECT_GE(around.caution(2), around.caution(1));
 }
 
-TEST(LearntTimes, PromisingKernelsAreTheFastestOfNearSizes) {
-  const LearntTimes times({{0, fp32_problem(256, 256, 256), 20, 10},
-                           {1, fp32_problem(256, 256, 256), 11, 10},
-                           {2, fp32_problem(256, 256, 256), 10, 10},
-                           {3, fp32_problem(256, 256, 256), 50, 10},
-                           {0, fp32_problem(4096, 4096, 4096), 700, 700},
-                           {1, fp32_problem(4096, 4096, 4096), 2000, 700}});
+TEST(MeasuredTimes, PromisingKernelsAreTheFastestOfNearSizes) {
+  const MeasuredTimes times({{0, fp32_problem(256, 256, 256), 20, 10},
+                             {1, fp32_problem(256, 256, 256), 11, 10},
+                             {2, fp32_problem(256, 256, 256), 10, 10},
+                             {3, fp32_problem(256, 256, 256), 50, 10},
+                             {0, fp32_problem(4096, 4096, 4096), 700, 700},
+                             {1, fp32_problem(4096, 4096, 4096), 2000, 700}});
   const auto around = times.around(fp32_problem(300, 256, 256));
   EXPECT_THAT(promising(around, 1), UnorderedElementsAre(2));
   EXPECT_THAT(promising(around, 2), UnorderedElementsAre(2, 1));
@@ -77,7 +78,7 @@ TEST(LearntTimes, PromisingKernelsAreTheFastestOfNearSizes) {
   EXPECT_THAT(promising(times.around(fp32_problem(4096, 4000, 4096)), 1), UnorderedElementsAre(0));
 }
 
-/// What learnt_times.h says, by the formula over sizes sorted by distance.
+/// What measured_times.h says, by the formula over sizes sorted by distance.
 struct Plain {
   double factor;
   double caution;
@@ -111,7 +112,7 @@ Plain plain(const std::vector<KernelTime>& times, const Problem& problem, std::u
           std::exp(0.4 / (1 + weight_of_kernel))};
 }
 
-TEST(LearntTimes, AreWhatLookingAtAllSizesSays) {
+TEST(MeasuredTimes, AreWhatLookingAtAllSizesSays) {
   std::mt19937 random(3);
   const auto extent = [&] { return static_cast<std::int64_t>(8 << random() % 9) + static_cast<int>(random() % 64); };
   for (const std::size_t count : {1, 24, 25, 500}) {
@@ -119,7 +120,7 @@ TEST(LearntTimes, AreWhatLookingAtAllSizesSays) {
     for (std::uint32_t i = 0; i < count; ++i) {
       times.push_back({i % 7, fp32_problem(extent(), extent(), extent()), 10. + random() % 10, 10});
     }
-    const LearntTimes learnt(times);
+    const MeasuredTimes learnt(times);
     for (int round = 0; round < 100; ++round) {
       const Problem problem = round == 0 ? fp32_problem(1, 1, 1 << 24) : fp32_problem(extent(), extent(), extent());
       const auto around = learnt.around(problem);
@@ -131,7 +132,7 @@ TEST(LearntTimes, AreWhatLookingAtAllSizesSays) {
   }
 }
 
-TEST(LearntTimes, AsManyAsAreAskedForAreThoseThatGainMost) {
+TEST(MeasuredTimes, AsManyAsAreAskedForAreThoseThatGainMost) {
   std::mt19937 random(4);
   const auto extent = [&] { return static_cast<std::int64_t>(16 << random() % 8); };
   std::vector<KernelTime> times;
@@ -142,7 +143,7 @@ TEST(LearntTimes, AsManyAsAreAskedForAreThoseThatGainMost) {
       for (const std::uint32_t twin : {kernel, kernel + 1}) times.push_back({twin, problem, median_us, 10});
     }
   }
-  const LearntTimes learnt(times);
+  const MeasuredTimes learnt(times);
   for (int round = 0; round < 20; ++round) {
     const auto around = learnt.around(fp32_problem(extent(), extent(), extent()));
     // One by one: the best of those that are left.

@@ -9,7 +9,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kMostSizes = 2048;  // the most sizes of a precision and layout whose times are learnt
+constexpr std::size_t kMostSizes = 2048;  // the most sizes of a precision and layout whose times are used
 constexpr double kMostLoss = 2;           // a kernel that takes so much longer than the fastest teaches nothing
 
 using Extents = std::array<std::int64_t, 3>;
@@ -66,7 +66,7 @@ std::vector<Times> of_some_sizes(const Times& times) {
 }  // namespace
 
 // Learns from the tuned sizes and from others; of a great many sizes from some.
-void DispatchTable::learn(const std::vector<Entry>& times, const Variants& variants) {
+void DispatchTable::add_times(const std::vector<Entry>& times, const Variants& variants) {
   std::array<Times, kGroups> timed;
   const auto add = [&](const Entry& entry, std::uint32_t variant) {
     const Problem& problem = entry.problem;
@@ -79,16 +79,16 @@ void DispatchTable::learn(const std::vector<Entry>& times, const Variants& varia
   for (std::size_t group = 0; group < kGroups; ++group) {
     std::stable_sort(timed[group].begin(), timed[group].end(),
                      [](const Timed& x, const Timed& y) { return x.extents < y.extents; });
-    std::vector<KernelTime> learnt;
+    std::vector<KernelTime> kept;
     for (const Times& of_size : of_some_sizes(timed[group])) {
       const double best = best_us(of_size);
       for (const auto& [extents, entry, variant] : of_size) {
         const double model = model_us(variants_[variant], *entry, entry->problem);
         if (entry->median_us > kMostLoss * best || !std::isfinite(model) || !(model > 0)) continue;
-        learnt.push_back({variants_[variant].number, entry->problem, entry->median_us, model});
+        kept.push_back({variants_[variant].number, entry->problem, entry->median_us, model});
       }
     }
-    groups_[group].times = LearntTimes(learnt);
+    groups_[group].times = MeasuredTimes(kept);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/choose/learnt_times.h"
+#include "runtime/choose/measured_times.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@ namespace mmtune {
 namespace {
 
 // The least loss on 7000 times of fp32 kernels at 170 sizes on an H200, each size left out in turn.
-constexpr double kReach = 2;              // octaves: the unit of distances
+constexpr double kDistanceUnit = 2;       // octaves: the unit of distances
 constexpr double kSoftening = 0.05;       // squared distance within which sizes count as one
 constexpr double kCommonWeight = 1;       // the weight of what all kernels have in common
 constexpr int kAround = 24;               // sizes that have a say
@@ -24,10 +24,10 @@ constexpr std::size_t kGroups = 64;  // groups of sizes: enough for some more th
 constexpr std::size_t kDepth = 8;    // blocks that a group has a size of, at most
 constexpr float kRounding = 1e-3F;   // more than squared distances of rounded places are off by, of them and of 1
 
-/// In units of kReach.
+/// In units of kDistanceUnit.
 Octaves place_of(const Problem& problem) {
   const Octaves at = octaves_of(problem);
-  return {at[0] / kReach, at[1] / kReach, at[2] / kReach};
+  return {at[0] / kDistanceUnit, at[1] / kDistanceUnit, at[2] / kDistanceUnit};
 }
 
 double squared_distance(const Octaves& x, const Octaves& y) {
@@ -69,7 +69,7 @@ Real reach_of(const std::vector<Real>& squares, int least, int most) {
 
 }  // namespace
 
-LearntTimes::LearntTimes(const std::vector<KernelTime>& times) {
+MeasuredTimes::MeasuredTimes(const std::vector<KernelTime>& times) {
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::vector<const KernelTime*>> by_size;
   for (const KernelTime& time : times) {
     by_size[{time.problem.m, time.problem.n, time.problem.k}].push_back(&time);
@@ -101,7 +101,7 @@ LearntTimes::LearntTimes(const std::vector<KernelTime>& times) {
 
 /// The sizes that have a say, in no order. Sizes are in groups, and where as many groups as that have one within a
 /// distance, no other size is worth comparing.
-std::vector<LearntTimes::Near> LearntTimes::nearest(const Octaves& at) const {
+std::vector<MeasuredTimes::Near> MeasuredTimes::nearest(const Octaves& at) const {
   const std::array<float, 3> here{static_cast<float>(at[0]), static_cast<float>(at[1]), static_cast<float>(at[2])};
   const std::size_t depth = std::clamp<std::size_t>(blocks_.size() * kBlock / kGroups, 1, kDepth);
   std::vector<Floats> squares(blocks_.size());
@@ -146,7 +146,7 @@ std::vector<LearntTimes::Near> LearntTimes::nearest(const Octaves& at) const {
   return near;
 }
 
-LearntTimes::Around LearntTimes::around(const Problem& problem) const {
+MeasuredTimes::Around MeasuredTimes::around(const Problem& problem) const {
   Around around;
   around.places_.resize(kernels_);
   around.sums_.reserve(std::size_t{2} * kAround);
@@ -172,22 +172,22 @@ LearntTimes::Around LearntTimes::around(const Problem& problem) const {
   return around;
 }
 
-LearntTimes::Around::Sum LearntTimes::Around::sum_of(std::uint32_t kernel) const {
+MeasuredTimes::Around::Sum MeasuredTimes::Around::sum_of(std::uint32_t kernel) const {
   const std::uint32_t place = kernel < places_.size() ? places_[kernel] : 0;
   return place == 0 ? Sum{} : sums_[place - 1];
 }
 
-double LearntTimes::Around::factor(std::uint32_t kernel) const {
+double MeasuredTimes::Around::factor(std::uint32_t kernel) const {
   const Sum sum = sum_of(kernel);
   return std::exp((sum.error + kCommonWeight * common_error_) / (sum.weight + kCommonWeight));
 }
 
-double LearntTimes::Around::caution(std::uint32_t kernel) const {
+double MeasuredTimes::Around::caution(std::uint32_t kernel) const {
   return std::exp(kCaution / (1 + sum_of(kernel).weight));
 }
 
 /// Those that gain the most; of equal ones the first.
-std::vector<std::uint32_t> LearntTimes::Around::best_of(std::vector<Promise>& promises, std::size_t most) {
+std::vector<std::uint32_t> MeasuredTimes::Around::best_of(std::vector<Promise>& promises, std::size_t most) {
   if (promises.size() > most) {
     std::vector<double> per_gain;
     per_gain.reserve(promises.size());
