@@ -40,6 +40,13 @@ typedef struct Operand {
 /// asks whether it may be written. All functions that return bool return false with a Python exception set.
 bool read_operand(PyObject* array, const char* name, bool writes, Operand* operand);
 
+/// Refuse more extents than an operand has room for, and negative ones.
+bool set_rank(Operand* operand, int64_t rank);
+bool check_shape(const Operand* operand);
+
+/// Gives the operand the strides of rows without gaps.
+void set_packed(Operand* operand);
+
 /// Sets an exception "NAME: shape (…), strides (…) in elements: WHY".
 void refuse_view(const Operand* operand, const char* why);
 

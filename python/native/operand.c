@@ -1,46 +1,10 @@
 // Reads the arrays of other packages.
-#include <string.h>
-
-#include "native.h"
+#include "dlpack.h"
 
 const FormatTraits kFormats[kFormatCount] = {
     {"f32", 4, 2, "<f4"}, {"f64", 8, 2, "<f8"}, {"f16", 2, 2, "<f2"},  {"bf16", 2, 4, NULL},
     {"i32", 4, 0, "<i4"}, {"i8", 1, 0, "|i1"},  {"e4m3", 1, 10, NULL}, {"e5m2", 1, 12, NULL},
 };
-
-// DLPack 1.1, https://dmlc.github.io/dlpack/latest/c_api.html; the exchange table is that of version 1.3.
-typedef struct DlTensor {
-  void* data;
-  int32_t device_type;
-  int32_t device;
-  int32_t rank;
-  uint8_t code;
-  uint8_t bits;
-  uint16_t lanes;
-  int64_t* shape;
-  int64_t* strides;  // null: packed
-  uint64_t byte_offset;
-} DlTensor;
-
-typedef struct DlVersioned {
-  uint32_t major, minor;
-  void* context;
-  void (*deleter)(struct DlVersioned*);
-  uint64_t flags;
-  DlTensor tensor;
-} DlVersioned;
-
-typedef struct DlExchange {
-  uint32_t major, minor;
-  struct DlExchange* previous;
-  void* make;
-  void* own;
-  void* give;
-  int (*view)(void* object, DlTensor* tensor);  // borrows; may be null
-  void* current_stream;
-} DlExchange;
-
-enum { kDlCuda = 2, kDlCudaManaged = 13, kDlReadOnly = 1, kDlCopied = 2 };
 
 /// How arrays of a type are read.
 typedef enum Way { kExchange, kVersioned, kUnversioned, kInterface, kDescribed, kNone } Way;
@@ -48,7 +12,7 @@ typedef enum Way { kExchange, kVersioned, kUnversioned, kInterface, kDescribed, 
 typedef struct Reader {
   PyObject* type;
   Way way;
-  int (*view)(void* object, DlTensor* tensor);
+  DlView view;
 } Reader;
 
 enum { kMostReaders = 16 };
@@ -69,7 +33,7 @@ void refuse_view(const Operand* operand, const char* why) {
   Py_XDECREF(strides);
 }
 
-static bool set_rank(Operand* operand, int64_t rank) {
+bool set_rank(Operand* operand, int64_t rank) {
   if (rank >= 0 && rank <= kMostExtents) {
     operand->rank = (int)rank;
     return true;
@@ -79,7 +43,7 @@ static bool set_rank(Operand* operand, int64_t rank) {
   return false;
 }
 
-static bool check_shape(const Operand* operand) {
+bool check_shape(const Operand* operand) {
   for (int i = 0; i < operand->rank; ++i) {
     if (operand->shape[i] < 0) {
       refuse_view(operand, "an extent cannot be negative");
@@ -89,42 +53,12 @@ static bool check_shape(const Operand* operand) {
   return true;
 }
 
-static void set_packed(Operand* operand) {
+void set_packed(Operand* operand) {
   int64_t product = 1;
   for (int i = operand->rank - 1; i >= 0; --i) {
     operand->strides[i] = product;
     if (__builtin_mul_overflow(product, operand->shape[i], &product)) product = 0;
   }
-}
-
-static bool read_tensor(const DlTensor* tensor, Operand* operand) {
-  if (tensor->device_type != kDlCuda && tensor->device_type != kDlCudaManaged) {
-    PyErr_Format(PyExc_TypeError, "%s: memory of DLPack device type %d: pass device memory of a CUDA GPU",
-                 operand->name, (int)tensor->device_type);
-    return false;
-  }
-  int format = 0;
-  while (format < kFormatCount &&
-         (kFormats[format].code != tensor->code || 8 * kFormats[format].bytes != tensor->bits)) {
-    ++format;
-  }
-  if (format == kFormatCount || tensor->lanes != 1) {
-    PyErr_Format(PyExc_TypeError, "%s: elements of DLPack type %d with %d bits: no matrix product of these exists",
-                 operand->name, (int)tensor->code, (int)tensor->bits);
-    return false;
-  }
-  if (!set_rank(operand, tensor->rank)) return false;
-  operand->format = (Format)format;
-  operand->address = (uintptr_t)tensor->data + tensor->byte_offset;
-  operand->device = tensor->device_type == kDlCuda ? tensor->device : kUnknownDevice;
-  const size_t bytes = (size_t)operand->rank * sizeof(int64_t);
-  if (bytes > 0) memcpy(operand->shape, tensor->shape, bytes);
-  if (tensor->strides == NULL) {
-    set_packed(operand);
-  } else if (bytes > 0) {
-    memcpy(operand->strides, tensor->strides, bytes);
-  }
-  return check_shape(operand);
 }
 
 /// The tuple's numbers, which are `count` where that is not negative; returns how many, or -1.
@@ -225,33 +159,6 @@ static bool read_described(PyObject* matrix, Operand* operand) {
   return read;
 }
 
-/// array.__dlpack__(stream=-1), which asks for no synchronisation, of version 1 if `versioned`.
-static PyObject* dlpack_capsule(PyObject* array, bool versioned) {
-  PyObject* method = PyObject_GetAttrString(array, "__dlpack__");
-  PyObject* none = PyTuple_New(0);
-  PyObject* named = versioned ? Py_BuildValue("{s:i,s:(ii)}", "stream", -1, "max_version", 1, 1)
-                              : Py_BuildValue("{s:i}", "stream", -1);
-  PyObject* capsule = method == NULL || none == NULL || named == NULL ? NULL : PyObject_Call(method, none, named);
-  Py_XDECREF(method);
-  Py_XDECREF(none);
-  Py_XDECREF(named);
-  return capsule;
-}
-
-/// The capsule, which is not renamed, frees the description with itself; the memory stays the array's.
-static bool read_capsule(PyObject* capsule, Operand* operand) {
-  if (PyCapsule_IsValid(capsule, "dltensor")) return read_tensor(PyCapsule_GetPointer(capsule, "dltensor"), operand);
-  DlVersioned* versioned = PyCapsule_GetPointer(capsule, "dltensor_versioned");
-  if (versioned == NULL) return false;
-  if (versioned->major != 1 || (versioned->flags & kDlCopied) != 0) {
-    PyErr_Format(PyExc_TypeError, "%s: DLPack version %d, or a copy: pass an array whose memory others may use",
-                 operand->name, (int)versioned->major);
-    return false;
-  }
-  operand->read_only = (versioned->flags & kDlReadOnly) != 0;
-  return read_tensor(&versioned->tensor, operand);
-}
-
 static bool has_attribute(PyObject* object, const char* name) {
   PyObject* value = PyObject_GetAttrString(object, name);
   PyErr_Clear();
@@ -262,11 +169,7 @@ static bool has_attribute(PyObject* object, const char* name) {
 static Reader reader_for(PyObject* array) {
   Reader reader = {(PyObject*)Py_TYPE(array), kNone, NULL};
   PyObject* capsule = PyObject_GetAttrString(reader.type, "__dlpack_c_exchange_api__");
-  if (capsule != NULL && PyCapsule_IsValid(capsule, "dlpack_exchange_api")) {
-    const DlExchange* table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
-    while (table != NULL && table->major != 1) table = table->previous;
-    if (table != NULL) reader.view = table->view;
-  }
+  if (capsule != NULL) reader.view = exchange_view(capsule);
   PyErr_Clear();
   Py_XDECREF(capsule);
   if (reader.view != NULL) {

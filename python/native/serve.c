@@ -111,41 +111,74 @@ static bool flatten(Operand* operand) {
   return true;
 }
 
+static void swap(int64_t* a, int64_t* b) {
+  const int64_t kept = *a;
+  *a = *b, *b = kept;
+}
+
+/// Exchanges the last two extents.
 static void transpose(Operand* operand) {
-  const int64_t rows = operand->shape[0], stride = operand->strides[0];
-  operand->shape[0] = operand->shape[1], operand->strides[0] = operand->strides[1];
-  operand->shape[1] = rows, operand->strides[1] = stride;
+  const int last = operand->rank - 1;
+  swap(&operand->shape[last - 1], &operand->shape[last]);
+  swap(&operand->strides[last - 1], &operand->strides[last]);
 }
 
 enum { kFlags, kA, kB, kBias, kOut, kAlpha, kBeta, kStream, kAllocate, kServeArguments };
 
-/// Reads and describes the call; false with an exception where that is impossible.
-static bool read_call(PyObject* const* arguments, long flags, mmtune_call* call) {
+/// Formats whose products frameworks have, too.
+static bool is_common(Format format) { return format == kF32 || format == kF64 || format == kF16 || format == kBf16; }
+
+/// Packed results that are not allocated yet: their extents are those of `a`, but for the last one.
+static void describe_results(const Operand* a, int64_t columns, Operand* out) {
+  *out = *a;
+  out->name = "out";
+  out->address = 0;
+  out->shape[out->rank - 1] = columns;
+  set_packed(out);
+}
+
+/// Reads and describes the call; false, mostly with an exception, where that is impossible. `results` are those that
+/// the framework is to allocate, if it has not.
+static bool read_call(PyObject* const* arguments, long flags, mmtune_call* call, Operand* results) {
   Product product;
   if (!read_operand(arguments[kA], "a", false, &product.a) || !read_operand(arguments[kB], "b", false, &product.b) ||
-      !read_operand(arguments[kOut], "out", true, &product.c)) {
+      !is_common(product.a.format) || product.a.rank == 0 || product.b.rank < 2) {
     return false;
   }
   product.bias.rank = 0;
-  if (arguments[kBias] != Py_None && !read_operand(arguments[kBias], "bias", false, &product.bias)) return false;
+  if (arguments[kBias] != Py_None &&
+      (!read_operand(arguments[kBias], "bias", false, &product.bias) || product.bias.rank == 0)) {
+    return false;
+  }
+  if ((flags & kLinear) != 0) transpose(&product.b);
+  if (arguments[kOut] == Py_None) {
+    describe_results(&product.a, product.b.shape[product.b.rank - 1], &product.c);
+    *results = product.c;
+  } else if (!read_operand(arguments[kOut], "out", true, &product.c)) {
+    return false;
+  }
   product.alpha = PyFloat_AsDouble(arguments[kAlpha]);
   product.beta = PyFloat_AsDouble(arguments[kBeta]);
   product.precision = (flags & kTf32) != 0 && product.a.format == kF32 ? "tf32" : NULL;
   product.activation = (mmtune_activation)(flags >> kActivationShift);
   product.device_alpha = product.device_beta = NULL;
   if (PyErr_Occurred()) return false;
-  if ((flags & kLinear) != 0) {
-    if (!flatten(&product.a) || !flatten(&product.c) || product.b.rank != 2) {
-      PyErr_SetString(PyExc_ValueError, "views that are no matrices");
-      return false;
-    }
-    transpose(&product.b);
+  if ((flags & kLinear) != 0 && (product.b.rank != 2 || !flatten(&product.a) || !flatten(&product.c))) return false;
+  return call_of(&product, call) && call->m > 0 && call->n > 0 && call->k > 0 && call->batch > 0;
+}
+
+/// a.new_empty(shape), a new reference.
+static PyObject* allocate_results(PyObject* a, const Operand* results, mmtune_call* call) {
+  PyObject* shape = tuple_of(results->shape, results->rank);
+  PyObject* out = shape == NULL ? NULL : PyObject_CallMethod(a, "new_empty", "(O)", shape);
+  Py_XDECREF(shape);
+  Operand allocated;
+  if (out != NULL && read_operand(out, "out", true, &allocated)) {
+    call->c = (void*)allocated.address;
+    return out;
   }
-  if (arguments[kBias] != Py_None && product.bias.rank == 0) {
-    PyErr_SetString(PyExc_ValueError, "bias: a number");
-    return false;
-  }
-  return call_of(&product, call);
+  Py_XDECREF(out);
+  return NULL;
 }
 
 /// Device memory for the call from the framework's allocator, which knows what a capture may use. A new reference, kept
@@ -185,24 +218,18 @@ static PyObject* refused(const Library* self, Shape* shape, mmtune_status status
   return pass(shape, kRefused);
 }
 
-PyObject* library_serve(PyObject* object, PyObject* const* arguments, Py_ssize_t count) {
-  Library* self = (Library*)object;
-  if (count != kServeArguments) return PyErr_Format(PyExc_TypeError, "_serve: %zd arguments", count);
-  const long flags = PyLong_AsLong(arguments[kFlags]);
-  void* stream = NULL;
-  mmtune_call call;
-  if (PyErr_Occurred() || !is_open(self) || !read_stream(arguments[kStream], &stream)) return NULL;
-  if (!read_call(arguments, flags, &call)) {
-    PyErr_Clear();
-    return pass(NULL, kViews);
-  }
-  Shape* shape = find_shape(self, &call);
-  if ((flags & (kOnlyFaster | kOnlyCount)) != 0) {
-    if (shape == NULL) return pass(NULL, kTooMany);
-    if (!shape->decided) decide(self, &call, shape);
-    if ((flags & kOnlyCount) != 0) return pass(shape, kCounted);
-    if (shape->why_not != NULL) return pass(shape, shape->why_not);
-  }
+/// Why the call may not run, or null. Counts it where it may not.
+static const char* why_not(const Library* self, const mmtune_call* call, long flags, Shape* shape) {
+  if ((flags & (kOnlyFaster | kOnlyCount)) == 0) return NULL;
+  if (shape == NULL) return kTooMany;
+  if (!shape->decided) decide(self, call, shape);
+  return (flags & kOnlyCount) != 0 ? kCounted : shape->why_not;
+}
+
+/// Enqueues the described call; `out` is returned where that works.
+static PyObject* run(Library* self, const mmtune_call* described, PyObject* const* arguments, void* stream,
+                     PyObject* out, Shape* shape) {
+  mmtune_call call = *described;
   PyObject* workspace;
   if (!allocate_workspace(self, arguments[kAllocate], &call, &workspace)) {
     Py_XDECREF(workspace);
@@ -212,7 +239,31 @@ PyObject* library_serve(PyObject* object, PyObject* const* arguments, Py_ssize_t
   Py_XDECREF(workspace);
   if (status != MMTUNE_OK) return refused(self, shape, status);
   if (shape != NULL) ++shape->served;
-  Py_RETURN_NONE;
+  Py_INCREF(out);
+  return out;
+}
+
+PyObject* library_serve(PyObject* object, PyObject* const* arguments, Py_ssize_t count) {
+  Library* self = (Library*)object;
+  if (count != kServeArguments) return PyErr_Format(PyExc_TypeError, "_serve: %zd arguments", count);
+  const long flags = PyLong_AsLong(arguments[kFlags]);
+  void* stream = NULL;
+  mmtune_call call;
+  Operand results;
+  if (PyErr_Occurred() || !is_open(self) || !read_stream(arguments[kStream], &stream)) return NULL;
+  if (!read_call(arguments, flags, &call, &results)) {
+    PyErr_Clear();
+    return pass(NULL, kViews);
+  }
+  Shape* shape = find_shape(self, &call);
+  const char* reason = why_not(self, &call, flags, shape);
+  if (reason != NULL) return pass(shape, reason);
+  if (arguments[kOut] != Py_None) return run(self, &call, arguments, stream, arguments[kOut], shape);
+  PyObject* out = allocate_results(arguments[kA], &results, &call);
+  if (out == NULL) return NULL;
+  PyObject* result = run(self, &call, arguments, stream, out, shape);
+  Py_DECREF(out);
+  return result;
 }
 
 /// (precision, layout, m, n, k, batch, bias, activation, served, passed, reason, message, expected_us), row-major.

@@ -1,10 +1,12 @@
 """The Python package on a driver that pretends, whose device memory is that of the host: python_test.py LIBRARY."""
 
 import ctypes
+import math
 import sys
 import unittest
 
 import mmtune
+from mmtune import _serving
 
 PATH = sys.argv.pop()
 
@@ -81,6 +83,52 @@ class Package(unittest.TestCase):
         self.assertEqual(list(out.memory)[:8], product(range(6), range(12), 2, 4, 3))
         with self.assertRaisesRegex(TypeError, "out: not given, and nobody knows how to allocate a Tensor"):
             self.library.gemm(Tensor((2, 3)), Tensor((3, 4)))
+
+    def serve(self, flags, a, b, bias=None, out=None, alpha=1.0, beta=0.0, allocate=None):
+        return self.library._serve(flags, a, b, bias, out, alpha, beta, 0, allocate)
+
+    def test_serving_frameworks(self):
+        a, b = ExchangedTensor((2, 3)), ExchangedTensor((3, 4))
+        wanted = product(range(6), range(12), 2, 4, 3)
+        out = self.serve(0, a, b)
+        self.assertEqual((list(out.shape), list(out.memory)[:8]), ([2, 4], wanted))
+        self.assertIs(self.serve(0, a, b, out=out, alpha=2.0, beta=-1.0), out)
+        self.assertEqual(list(out.memory)[:8], wanted)
+        self.assertEqual(self.serve(_serving.ONLY_FASTER, a, b), "untuned")
+        self.assertEqual(self.serve(_serving.ONLY_COUNT, a, b), "only counted")
+        tuned = [ExchangedTensor((2, 2)) for _ in range(2)]
+        self.assertEqual(list(self.serve(_serving.ONLY_FASTER, *tuned).memory)[:4], product(range(4), range(4), 2, 2, 2))
+        rows = {row[1:5]: row[8:11] for row in self.library._served()}
+        self.assertEqual(rows, {("nn", 2, 4, 3): (2, 2, "only counted"), ("nn", 2, 2, 2): (1, 0, "")})
+
+    def test_serving_layers(self):
+        weight = ExchangedTensor((4, 3))  # its transpose is multiplied
+        transposed = [column * 3 + row for row in range(3) for column in range(4)]
+        for lead in ((), (1,), (2,), (2, 1, 2)):
+            x = ExchangedTensor((*lead, 3))
+            out = self.serve(_serving.LINEAR, x, weight)
+            rows = math.prod(lead)
+            self.assertEqual(list(out.shape), [*lead, 4])
+            self.assertEqual(list(out.memory)[: rows * 4], product(range(rows * 3), transposed, rows, 4, 3))
+        self.assertEqual({row[1:5] for row in self.library._served()}, {("nt", m, 4, 3) for m in (1, 2, 4)})
+
+    def test_what_is_passed_on_to_frameworks(self):
+        a, b = ExchangedTensor((2, 3)), ExchangedTensor((3, 4))
+        for pair in (
+            (a, a), (a, ExchangedTensor((3, 4), device=1)), (a, ExchangedTensor((3, 4), device_id=1)), (a, [1]),
+            (ExchangedTensor((0, 3)), b), (ExchangedTensor((2, 0)), ExchangedTensor((0, 4))), (ExchangedTensor((3,)), b),
+            (a, ExchangedTensor((3,))), (a, ExchangedTensor(())),
+        ):  # fmt: skip
+            self.assertEqual(self.serve(0, *pair), "views")
+        self.assertEqual(self.serve(0, a, b, bias=ExchangedTensor((3,))), "views")
+        self.assertEqual(self.serve(0, a, b, out=ExchangedTensor((2, 3))), "views")
+        self.assertEqual(self.serve(0, a, b, out=a), "views")
+        self.assertEqual(self.library._served(), [])
+        with mmtune.Library(path=PATH, compile_untuned=False) as library:
+            relu = _serving.ACTIVATIONS["relu"]
+            self.assertEqual(library._serve(relu, a, b, None, None, 1.0, 0.0, 0, None), "refused")
+            ((*_, reason, message, _us),) = library._served()
+            self.assertRegex(message, "prepare")
 
     def test_results_on_what_is_read(self):
         a = Array((4, 4))

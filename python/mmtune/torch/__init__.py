@@ -13,6 +13,8 @@ says more.
 from mmtune.torch.functions import addmm, bmm, linear, matmul
 from mmtune.torch.overrides import disable, enable, enabled
 from mmtune.torch.reports import report
-from mmtune.torch.tuning import tune
+from mmtune.torch.tuning import tune, use_toolkit_of_torch
 
 __all__ = ["addmm", "bmm", "disable", "enable", "enabled", "linear", "matmul", "report", "tune"]
+
+use_toolkit_of_torch()

@@ -7,17 +7,16 @@ from mmtune.torch.operators import ops, plain_linear
 
 _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter)
 _dispatch_modes = torch._C._len_torch_dispatch_stack
+_autocasts, _records = torch.is_autocast_enabled, torch.is_grad_enabled
 _transforms = torch._C._functorch.peek_interpreter_stack
 
 
 def _is_watched(*tensors):
     """Whether autograd, autocast, a compiler, a mode or a subclass has a say. The dispatcher, which knows all of them, would
     take as long to ask as the rest of the call."""
-    if torch.compiler.is_compiling() or torch.is_autocast_enabled("cuda"):
+    if torch.compiler.is_compiling() or _autocasts("cuda") or _dispatch_modes() or _transforms() is not None:
         return True
-    if _dispatch_modes() or _transforms() is not None:
-        return True
-    records = torch.is_grad_enabled()
+    records = _records()
     for each in tensors:
         if type(each) not in _PLAIN_TYPES or not each.is_cuda or (records and each.requires_grad) or each.is_neg():
             return True
@@ -58,7 +57,7 @@ def linear(input, weight, bias=None, activation=None):
     approximate="none". Bias and activation are computed before the only rounding of the result."""
     if activation not in (None, "relu", "gelu"):
         raise ValueError(f"activation {activation!r}: must be None, 'relu' or 'gelu'")
-    if _is_watched(input, weight) or (bias is not None and _is_watched(bias)):
+    if _is_watched(input, weight) if bias is None else _is_watched(input, weight, bias):
         return ops.linear(input, weight, bias, activation)
     result = serving.linear(input, weight, bias, activation)
     return plain_linear(input, weight, bias, activation) if result is None else result

@@ -39,41 +39,23 @@ def _returning(name):
     return call
 
 
-def _fits(out, a, b):
-    return (
-        a.is_cuda and a.dtype in serving.TYPES and out.dtype is a.dtype is b.dtype and out.dim() == a.dim() == b.dim()
-        and out.shape == (*a.shape[:-1], b.size(-1)) and out.numel() > 0
-    )  # fmt: skip
-
-
 def _writing(name):
-    """The kernel for aten::NAME.out, which compiled programs call: mm or bmm."""
-    original = _original(f"{name}.out")
+    """The kernel for aten::NAME.out, which compiled programs call."""
+    original, served = _original(f"{name}.out"), getattr(serving, name)
 
-    def call(keys, a, b, *, out):
-        if _fits(out, a, b) and serving.serve(_flags, a, b, None, out):
+    def call(keys, *arguments, out, **named):
+        if served(*arguments, **named, flags=_flags, out=out) is not None:
             return out
-        return original(keys, a, b, out=out)
-
-    return call
-
-
-def _writing_addmm():
-    original = _original("addmm.out")
-
-    def call(keys, input, a, b, *, beta=1, alpha=1, out):
-        if _fits(out, a, b) and input.dtype is a.dtype and beta == 1 and serving.is_row(input, b):
-            if serving.serve(_flags, a, b, input.view(-1), out, float(alpha)):
-                return out
-        return original(keys, input, a, b, beta=beta, alpha=alpha, out=out)
+        return original(keys, *arguments, **named, out=out)
 
     return call
 
 
 def _kernels():
-    kernels = {name: _returning(name) for name in ("mm", "bmm", "addmm")}
+    names = ("mm", "bmm", "addmm")
+    kernels = {name: _returning(name) for name in names}
     if _get_kernel is not None:
-        kernels.update({"mm.out": _writing("mm"), "bmm.out": _writing("bmm"), "addmm.out": _writing_addmm()})
+        kernels.update({f"{name}.out": _writing(name) for name in names})
     return kernels
 
 

@@ -1,5 +1,6 @@
 """From a model to tuned sizes."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -14,6 +15,19 @@ from mmtune.torch.overrides import enabled
 from mmtune.torch.reports import report
 
 _HEADING = "precision,layout,m,n,k,count,seconds"  # of MMTUNE_RECORD
+
+
+def use_toolkit_of_torch():
+    """Names the folder of NVRTC and cuBLAS that came with PyTorch, where nothing else does: most users of its packages have
+    no toolkit. Processes that this one starts see it, too."""
+    named = ("MMTUNE_CUDA_PATH", "MMTUNE_NVRTC", "CUDA_HOME", "CUDA_PATH")
+    package = importlib.util.find_spec("nvidia")
+    if any(map(os.environ.get, named)) or os.path.exists("/usr/local/cuda") or package is None:
+        return
+    for folder in package.submodule_search_locations or ():
+        for library in sorted(Path(folder).glob("*/lib/libnvrtc.so*")):
+            os.environ["MMTUNE_CUDA_PATH"] = str(library.parent)
+            return
 
 
 def _tensors(value):
@@ -39,11 +53,11 @@ def _step(model, inputs):
         torch.autograd.grad(results, parameters, [torch.ones_like(each) for each in results], allow_unused=True)
 
 
-def _recorded(model, inputs):
+def _recorded(step):
     """The shapes of a step: precision, layout, m, n, k, and how many products and seconds."""
     before = {_shape(each): each.served + each.passed for each in report()}
     with enabled(only_count=True):
-        _step(model, inputs)
+        step()
     rows = []
     for each in report():
         count = (each.served + each.passed - before.get(_shape(each), 0)) * each.batch
@@ -56,15 +70,15 @@ def _shape(each):
     return (each.precision, each.layout, each.m, each.n, each.k, each.batch, each.epilogue)
 
 
-def tune(model, example_inputs, budget="2m", database=None, step=None):
+def tune(model=None, example_inputs=(), budget="2m", database=None, step=None):
     """Tunes the sizes of a step of `model` on the current device: model(*example_inputs), and backward if it is training.
     `step`, a function without arguments, is run instead where it is given. The tuner is a process of its own, needs up to
-    `budget` ("90s", "2m", "1h"), writes what it finds to `database`, by default the user's, and prints its progress; its
-    results are used from then on. Buffers that the model updates in a forward step are updated once. Returns how many sizes
+    `budget` ("90s", "2m", "1h"), writes what it finds to `database`, by default the user's, and prints its progress. Then
+    it compares what it found with cuBLAS. Results are used from then on. Buffers that the model updates in a forward step are updated once. Returns how many sizes
     there were. Raises subprocess.CalledProcessError where the tuner fails, after it has said why."""
     if isinstance(example_inputs, (torch.Tensor, str)) or not isinstance(example_inputs, (tuple, list)):
         example_inputs = (example_inputs,)
-    rows = _recorded(model, example_inputs) if step is None else _recorded(lambda: step(), ())
+    rows = _recorded(step or (lambda: _step(model, example_inputs)))
     if not rows:
         return 0
     device = torch.cuda.current_device()
@@ -73,9 +87,11 @@ def tune(model, example_inputs, budget="2m", database=None, step=None):
     with tempfile.TemporaryDirectory() as folder:
         calls = Path(folder) / "calls.csv"
         calls.write_text("\n".join([_HEADING, *(",".join(map(str, row)) for row in rows), ""]))
-        command = [find_program(), "tune", "--device", str(device), "--sizes", f"@{calls}", "--budget", budget]
+        sizes = ["--device", str(device), "--sizes", f"@{calls}"]
         if database is not None:
-            command += ["--db", os.fspath(database)]
-        subprocess.run(command, check=True, stdout=sys.stderr)
+            sizes += ["--db", os.fspath(database)]
+        subprocess.run([find_program(), "tune", *sizes, "--budget", budget], check=True, stdout=sys.stderr)
+        # Without cuBLAS there is nothing to compare with, and what was tuned is served.
+        subprocess.run([find_program(), "bench", *sizes], stdout=sys.stderr)
     _serving.reload()
     return len(rows)
