@@ -30,16 +30,9 @@ target_link_libraries(mmtune_wheel_program PRIVATE $<TARGET_FILE:mmtune_tuner> $
                                                    $<TARGET_FILE:mmtune_db> $<TARGET_FILE:mmtune_templates> ${linked})
 add_dependencies(mmtune_wheel_program mmtune_tuner)
 
-set(stand_in "")
-if(TARGET mmtune_cublas) # beside the program, where `mmtune run` looks first
-  set(stand_in --beside-program $<TARGET_FILE:mmtune_cublas>)
-endif()
 add_custom_target(wheel VERBATIM
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/python/make_wheel.py --tree ${PROJECT_BINARY_DIR}/wheel/tree
           --modules ${PROJECT_SOURCE_DIR}/python/mmtune --native $<TARGET_FILE:mmtune_python>
           --shared $<TARGET_FILE:fmt::fmt> --license ${PROJECT_SOURCE_DIR}/LICENSE --version ${PROJECT_VERSION}
-          --output ${PROJECT_BINARY_DIR}/wheel ${stand_in})
+          --output ${PROJECT_BINARY_DIR}/wheel)
 add_dependencies(wheel mmtune_wheel_library mmtune_wheel_program mmtune_python)
-if(TARGET mmtune_cublas)
-  add_dependencies(wheel mmtune_cublas)
-endif()

@@ -75,7 +75,6 @@ def main():
     parser.add_argument("--modules", type=Path, required=True, help="folder of the package's .py files")
     parser.add_argument("--native", type=Path, required=True)
     parser.add_argument("--shared", type=Path, action="append", default=[], help="library that comes along")
-    parser.add_argument("--beside-program", type=Path, action="append", default=[], help="file for mmtune/bin")
     parser.add_argument("--license", type=Path, required=True)
     parser.add_argument("--version", required=True)
     parser.add_argument("--output", type=Path, required=True, help="folder")
@@ -86,8 +85,8 @@ def main():
         soname = re.search(r"\(SONAME\).*\[(.+?)\]", subprocess.run(
             ["readelf", "-dW", library], check=True, capture_output=True, text=True).stdout).group(1)  # fmt: skip
         shutil.copyfile(library, package / "lib" / soname)
-    for file, folder in ((options.native, package), *((file, package / "bin") for file in options.beside_program)):
-        subprocess.run(["strip", "--strip-unneeded", "-o", folder / file.name, file], check=True)
+    stripped = package / options.native.name
+    subprocess.run(["strip", "--strip-unneeded", "-o", stripped, options.native], check=True)
     binaries = [file for file in sorted(package.rglob("*")) if file.is_file() and not file.is_symlink() and is_elf(file)]
     check_links(binaries)
     tag = f"cp310-abi3-manylinux_2_{max(_OLDEST_GLIBC, *map(oldest_glibc, binaries))}_x86_64"
