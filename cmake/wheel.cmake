@@ -1,7 +1,7 @@
 # The target `wheel`: build/wheel/mmtune-….whl for pip, from the objects of this build. SQLite is linked in, since another
 # one of the same name may be in the process first, of another version. {fmt}, which Debian has as a shared library only,
 # comes along: its name says its interface.
-if(NOT TARGET mmtune_python OR NOT TARGET mmtune_cli)
+if(NOT TARGET mmtune_python OR NOT TARGET mmtune_cli OR MMTUNE_SANITIZE)
   return()
 endif()
 find_library(MMTUNE_SQLITE_ARCHIVE libsqlite3.a)
