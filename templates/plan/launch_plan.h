@@ -55,7 +55,7 @@ struct LaunchStep {
   /// May start before the step before it has finished, or before what precedes the call on the stream has, since its
   /// kernel waits (templates/device/dependent.cuh).
   bool overlaps_previous = false;
-  std::vector<Arg> args = {};  ///< in the kernel's order
+  std::vector<Arg> args = {};  ///< in the kernel's order, each with the name that its parameter has there
 
   friend bool operator==(const LaunchStep&, const LaunchStep&) = default;
 };

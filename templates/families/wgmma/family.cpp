@@ -222,14 +222,23 @@ struct Wgmma {
     pack.block.x = kPackThreads;
     pack.smem_bytes = pack_bytes(problem, p);
     // Extents, so that nothing is read where k is 0 or alpha is.
-    const auto add = [&pack](const Input& input, Operand operand, bool transposes, Extent extent) {
-      const Arg stored[] = {Arg::extent(extent), Arg::extent(Extent::k)};
-      pack.args.insert(pack.args.end(), {stored[transposes ? 1 : 0], stored[transposes ? 0 : 1], Arg::operand(operand),
-                                         Arg::ld(operand), input.matrix.address, input.matrix.ld});
-    };
-    add(a, Operand::a, transposes_a(problem.layout), Extent::m);
-    add(b, Operand::b, !transposes_b(problem.layout), Extent::n);
-    pack.args.insert(pack.args.end(), {Arg::number(pack_blocks(a)), Arg::number(pack_blocks(b)), flags});
+    const Arg m = Arg::extent(Extent::m), n = Arg::extent(Extent::n), k = Arg::extent(Extent::k);
+    const bool a_is_k_m = transposes_a(problem.layout), b_is_n_k = transposes_b(problem.layout);
+    pack.args = {(a_is_k_m ? k : m).as("rows_a"),
+                 (a_is_k_m ? m : k).as("columns_a"),
+                 Arg::operand(Operand::a),
+                 Arg::ld(Operand::a),
+                 a.matrix.address.as("copy_a"),
+                 a.matrix.ld.as("copy_lda"),
+                 (b_is_n_k ? n : k).as("rows_b"),
+                 (b_is_n_k ? k : n).as("columns_b"),
+                 Arg::operand(Operand::b),
+                 Arg::ld(Operand::b),
+                 b.matrix.address.as("copy_b"),
+                 b.matrix.ld.as("copy_ldb"),
+                 Arg::number(pack_blocks(a)).as("blocks_a"),
+                 Arg::number(pack_blocks(b)).as("blocks_b"),
+                 flags};
     return pack;
   }
 
@@ -260,12 +269,12 @@ struct Wgmma {
                  Arg::operand(Operand::c),
                  Arg::ld(Operand::c),
                  partial,
-                 map_a,
-                 map_b,
-                 map_c(plan, problem, p, map_a),
-                 shared.tiles,
+                 map_a.as("map_a"),
+                 map_b.as("map_b"),
+                 map_c(plan, problem, p, map_a).as("map_c"),
+                 shared.tiles.as("handed"),
                  shared.flags,
-                 Arg::number(p.split),
+                 Arg::number(p.split).as("parts"),
                  k_tiles_of_part(problem, p.split, bk(problem))};
     return gemm;
   }
