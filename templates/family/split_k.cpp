@@ -10,11 +10,6 @@
 
 namespace mmtune {
 
-bool splits_at_launch(const LaunchPlan& plan) {
-  return std::any_of(plan.constants.begin(), plan.constants.end(),
-                     [](const Constant& each) { return each.name == kSplit; });
-}
-
 std::optional<std::size_t> split_position(const Family& family) {
   const auto params = family.params();
   const auto split = std::find_if(params.begin(), params.end(), [](const auto& param) { return param.name == kSplit; });

@@ -129,6 +129,16 @@ bool launches_alike(const LaunchPlan& x, const LaunchPlan& y);
 /// other"; empty if nothing does.
 std::string_view why_unbatched(const LaunchPlan& plan);
 
+/// What families call the parameter that says how many blocks share a tile's k.
+inline constexpr std::string_view kSplit = "SPLIT";
+
+/// Its value in the rendered source where the launch says how many, so that one program serves all numbers; see
+/// templates/device/split.cuh.
+inline constexpr int kSplitAtLaunch = 0;
+
+/// Whether the launch says how many blocks share a tile's k, so that the program serves all numbers.
+bool splits_at_launch(const LaunchPlan& plan);
+
 /// Threads of one block.
 std::int64_t block_threads(const LaunchStep& step);
 

@@ -8,6 +8,7 @@
 #include "templates/family/families.h"
 #include "templates/family/split_k.h"
 #include "templates/family/stream_k.h"
+#include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
 
@@ -317,9 +318,10 @@ struct Wgmma {
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
+    const ModelNumbers& numbers = model_numbers(device);
     WorkEstimate work;
     work.unit = types.unit;
-    work.issue_slots_per_fma = 0.01;  // one instruction multiplies a whole fragment
+    work.issue_slots_per_fma = numbers.wgmma_issue_slots;
     const double bytes_a = static_cast<double>(p.bm) / p.cluster_n * types.a.bytes;
     const double bytes_b = static_cast<double>(p.bn) / p.cluster_m * types.b.bytes;
     work.bytes_per_k = bytes_a + bytes_b;
@@ -341,7 +343,8 @@ struct Wgmma {
     work.cluster_n = p.cluster_n;
     work.hides_stores = p.pingpong == 1;
     work.split_k = p.split;
-    work.registers = p.consumers == 1 ? sums(p) + 40 : p.consumers == 2 ? 168 : 128;
+    const int allowed = device.max_registers_per_block / threads(p) / 8 * 8;  // of several consumers, all
+    work.registers = p.consumers == 1 ? sums(p) + whole(numbers.wgmma_registers) : allowed;
     work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);
     return work;
   }
