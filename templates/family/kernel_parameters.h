@@ -22,7 +22,7 @@ struct KernelDeclaration {
   std::vector<KernelParameter> parameters;
 };
 
-/// Of every `extern "C" __global__` function of the text, in its order.
+/// The declarations of all `extern "C" __global__` functions of the text, in its order.
 std::vector<KernelDeclaration> declared_kernels(std::string_view text);
 
 /// The first thing in which the plan's steps and the declarations differ, as "parameter 12 of gemm is 'flags', the plan

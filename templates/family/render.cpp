@@ -232,7 +232,7 @@ Source render(const TemplateFiles& files, const Family& family, const Problem& p
 }
 
 LaunchPlan finish_plan(const Problem& problem) {
-  constexpr int kThreads = 256;                  // of a block
+  constexpr int kThreads = 256;                  // threads of a block
   constexpr std::int64_t kMostBlocks = 1 << 16;  // many times what any GPU holds at once
   const std::int64_t blocks =
       std::clamp<std::int64_t>((problem.m * problem.n + kThreads - 1) / kThreads, 1, kMostBlocks);

@@ -19,8 +19,8 @@ namespace {
 /// The work of a grid, for so many products.
 struct Grid {
   double products;
-  double blocks;      ///< of all products
-  double iterations;  ///< of a block: tiles along k
+  double blocks;      ///< the blocks of all products
+  double iterations;  ///< a block's tiles along k
 };
 
 Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
@@ -34,7 +34,7 @@ Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
           .iterations = tiles(problem.k, static_cast<double>(cost.tile_k) * cost.split_k)};
 }
 
-/// Of a block and an iteration, what L2 delivers in the time that lines take which lie in two.
+/// The bytes that L2 delivers in the time that a block loses in an iteration to lines which lie in two.
 double straddling_bytes(const Problem& problem, const PlanCost& cost, const ModelNumbers& numbers) {
   const PrecisionTraits& types = traits(problem.precision);
   return numbers.straddle * ((fills_lines(stored_a(problem), types.a.bytes) ? 0 : cost.in_place_a) +
@@ -85,7 +85,7 @@ class Model {
 
   double waves() const { return waves_; }
 
-  /// Of the whole grid: full waves, then what is left spread over the SMs.
+  /// Adds what the whole grid takes: full waves, then what is left spread over the SMs.
   void add_to(auto& clocks) const {
     const double full = std::floor(waves_);
     const double rest = grid_.blocks - full * resident_;
@@ -157,7 +157,8 @@ class Model {
                : 2 * numbers_.l2_latency + per_sm * cost_.result_bytes / numbers_.cluster_bytes_per_clock;
   }
 
-  /// Of a wave of that many blocks. A scheduler idles where others have a warp more and while none of its own is ready.
+  /// What an iteration of a wave of that many blocks takes. A scheduler idles where others have a warp more and while
+  /// none of its own is ready.
   IterationClocks demand(double blocks) const {
     const double sms = blocks / cost_.sm_count;
     const double per_sm = std::ceil(sms);
@@ -181,7 +182,7 @@ class Model {
   }
 
   // The store of C, of an iteration: of all tiles but a block's last, or where no block takes another tile, of those
-  // that other blocks of the SM cover. Through registers none is (fitted so).
+  // that other blocks of the SM cover. Results that pass through registers are not stored meanwhile, as times say.
   double stored_meanwhile(double blocks, double per_sm) const {
     if (cost_.fetch == Fetch::loads) return 0;
     const double share = 1 - 1 / (streams() ? std::ceil(waves_) : per_sm);
@@ -209,9 +210,9 @@ class Model {
   double straddling_bytes_;
   double resident_;  // blocks of a full wave
   double waves_;
-  double memory_share_ = 0;      // of fetched bytes, that come from device memory
-  double latency_ = 0;           // of a fetch
-  double unaligned_clocks_ = 0;  // of the results, or of a part of them
+  double memory_share_ = 0;      // the share of fetched bytes that come from device memory
+  double latency_ = 0;           // clocks of a fetch
+  double unaligned_clocks_ = 0;  // what storing unaligned results, or a part of them, takes
 };
 
 /// What one launch computes of so many products.
@@ -219,13 +220,13 @@ double products_at_once(const PlanCost& cost, std::int64_t products) {
   return cost.batches ? static_cast<double>(products) : 1;
 }
 
-/// Of all steps.
+/// The time that launching all steps takes.
 double launch_us(const PlanCost& cost, const ModelNumbers& numbers) {
   const FetchRates rates = rates_of(numbers, cost.fetch);
   return rates.launch_us + numbers.next_launch_us * (cost.steps - 1) + (cost.copies_first ? rates.copy_us : 0);
 }
 
-/// Of a launch of a kernel that fits the device.
+/// The clocks of a launch of a kernel that fits the device.
 template <class Sum>
 Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
               double products) {

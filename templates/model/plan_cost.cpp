@@ -49,7 +49,7 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
                          .smem_bytes = step.smem_bytes});
   const auto cluster = static_cast<int>(cluster_blocks(step));
   const int gpc_sms = whole(model_numbers(device).gpc_sms);
-  const int clustered_sms = gpc_sms / cluster * cluster;  // of a GPC, what whole clusters occupy
+  const int clustered_sms = gpc_sms / cluster * cluster;  // the SMs of a GPC that whole clusters occupy
   PlanCost cost{.fetch = work.fetch,
                 .batches = why_unbatched(plan).empty(),
                 .persistent = work.persistent,

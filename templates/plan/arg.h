@@ -19,8 +19,8 @@ struct Arg {
   enum class Kind : std::uint8_t {
     operand,  ///< the address of A, B or C
     ld,       ///< the leading dimension of A, B or C in elements, 64-bit signed
-    extent,   ///< of the problem, 64-bit signed
-    scalar,   ///< in the precision's scalar type (templates/problem/dtype.h)
+    extent,   ///< an extent of the problem, 64-bit signed
+    scalar,   ///< alpha or beta in the precision's scalar type (templates/problem/dtype.h)
     slice,    ///< the address of a slice of the workspace; null where the slice is empty
     map,      ///< a tensor map, to be passed as `const __grid_constant__ ProductMap`
     number,   ///< a 64-bit signed integer that the plan knows
@@ -39,7 +39,7 @@ struct Arg {
   static constexpr Arg map(std::size_t index) { return {Kind::map, static_cast<std::int64_t>(index)}; }
   static constexpr Arg number(std::int64_t number) { return {Kind::number, number}; }
 
-  /// The same value for the parameter of that name, a literal.
+  /// This value as the argument for the parameter of that name, a literal.
   constexpr Arg as(std::string_view name) const { return {kind, value, name}; }
 
   /// Which one of its kind: a position in plan.workspace.slices(), plan.maps, or in the order of the enum.

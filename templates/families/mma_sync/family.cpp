@@ -165,14 +165,15 @@ struct MmaSync {
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
-    const double elements = static_cast<double>(piece_bytes(problem, p)) / types.a.bytes;  // of a piece, along k
+    const double elements = static_cast<double>(piece_bytes(problem, p)) / types.a.bytes;  // a piece has them along k
     const double products = p.wm * p.wn / (kPieceRows * kPieceColumns);
     const double loads = static_cast<double>(p.wm + p.wn) / kPieceRows;
     const ModelNumbers& numbers = model_numbers(device);
     WorkEstimate work;
     work.unit = types.unit;
     work.by_warps = true;
-    // Of a thread and piece along k; a thread's share of an instruction's products is 4 for each element along k.
+    // What a thread issues for a piece along k, by its multiply-adds: a thread's share of an instruction's products is
+    // 4 for each element along k.
     work.issue_slots_per_fma =
         (products + numbers.mma_load_slots * loads + numbers.mma_piece_slots) / (products * 4 * elements) +
         numbers.mma_narrow_unit_slots * narrow_units(problem, p);

@@ -94,7 +94,7 @@ struct Naive {
   }
 
   /// Sums, one step's operands and their addresses; then as many loads in advance as unrolling asks for and as the size
-  /// of the block leaves room for. From what ptxas reports.
+  /// of the block leaves room for.
   static int registers(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const ModelNumbers& numbers = model_numbers(device);
     if (in_local_memory(p)) return whole(numbers.naive_local_registers);

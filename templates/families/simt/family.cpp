@@ -28,9 +28,10 @@ struct Simt {
   /// root of its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
   static constexpr int kSlice = 1024;
 
-  static constexpr std::int64_t kFewColumns = 8;  ///< of tiles: as many share a row of A as rows of GROUP share B
-  static constexpr int kPackTile = 64;            ///< rows and columns of a tile that one block of pack copies
-  static constexpr int kPackThreads = 256;        ///< of a block of pack
+  /// Columns of tiles: as many share a row of A as rows of GROUP share B.
+  static constexpr std::int64_t kFewColumns = 8;
+  static constexpr int kPackTile = 64;      ///< rows and columns of a tile that one block of pack copies
+  static constexpr int kPackThreads = 256;  ///< threads of a block of pack
 
   static const ParamTable<Params>& table() { return simt_params(); }
 
@@ -173,7 +174,7 @@ struct Simt {
     return plan;
   }
 
-  /// Of each tile's k, whose sums a step adds.
+  /// The parts of each tile's k whose sums a step adds.
   static int parts_in_workspace(const Params& p) { return p.reduce == 0 ? p.split : 1; }
 
   static std::vector<Constant> constants(const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -205,7 +206,7 @@ struct Simt {
   /// its slices and those that it hands over, and a flag.
   struct Sums {
     Arg partial, tiles, flags;
-    std::int64_t kept_bytes;  ///< that STREAM uses again and again
+    std::int64_t kept_bytes;  ///< what STREAM uses again and again of it
   };
 
   static Sums add_sums(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -215,7 +216,7 @@ struct Simt {
     return {.partial = partial, .tiles = shared.tiles, .flags = shared.flags, .kept_bytes = shared.kept_bytes};
   }
 
-  /// Of a tile, whose rows are spread over the banks.
+  /// Shared memory for a tile, whose rows are spread over the banks.
   static int pack_bytes(const Problem& problem) {
     const PrecisionTraits& types = traits(problem.precision);
     return kPackTile * (kPackTile + 1) * std::max(types.a.bytes, types.b.bytes);
