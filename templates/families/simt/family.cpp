@@ -296,11 +296,9 @@ struct Simt {
     work.issue_slots_per_fma = 1 + (numbers.simt_fragment_slots * fragment_loads + staging +
                                     numbers.simt_tile_slots / p.bk + numbers.simt_round_slots / p.unroll) /
                                        fma_per_k;
-    // The main loop takes longer where it does not turn, walks slices of tiles, is longer than the instruction cache,
-    // or spills, which begins a little before registers run out.
-    if (p.order == 0) work.issue_slots_per_fma *= numbers.simt_straight_factor;
+    // The main loop takes longer where it walks slices of tiles, or spills, which begins a little before registers run
+    // out.
     if (p.stream == 1) work.issue_slots_per_fma *= numbers.simt_stream_factor;
-    if (fma_per_k * p.unroll > numbers.simt_long_loop) work.issue_slots_per_fma *= numbers.simt_long_factor;
     const double wanted = wanted_registers(problem, p, numbers);
     const double allowed =
         std::min(device.max_registers_per_thread, device.max_registers_per_sm / (threads(p) * p.min_blocks) / 8 * 8);
