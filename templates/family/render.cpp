@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "templates/base/hash.h"
+#include "templates/family/kernel_parameters.h"
 #include "templates/family/source_hashes.h"
 #include "templates/problem/dtype.h"
 
@@ -152,6 +153,13 @@ std::string own_fusion(const Family& family, const TemplateFiles& files) {
   return files.has(path) ? with_its_name(path, files) : "";
 }
 
+/// What a plan passes must be what its kernels expect. Throws Error for kernels that it does not fit.
+void require_arguments(const std::string& path, std::string_view kernels, const LaunchPlan& plan) {
+  if (const std::string fault = argument_fault(plan, declared_kernels(kernels)); !fault.empty()) {
+    throw Error(fmt::format("{}: {}; kernel and plan must name the same arguments in the same order", path, fault));
+  }
+}
+
 void require_launchable(const Family& family, const Config& config, const LaunchPlan& plan) {
   if (const std::string fault = plan_fault(plan); !fault.empty()) {
     throw std::logic_error(fmt::format("{} {}: its plan cannot be launched: {}", family.name(), config.text(), fault));
@@ -212,6 +220,8 @@ std::set<std::string> included_headers(std::string_view text, const TemplateFile
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
               const LaunchPlan& plan, int target, const Fusion& fusion) {
   require_launchable(family, config, plan);
+  const std::string kernel = file_of(family, "kernel.cu");
+  require_arguments(kernel, files.text(kernel), plan);
   Source source;
   source.name = family.name();
   source.text = prologue(family, problem, config, plan, target, fusion);
@@ -222,7 +232,7 @@ Source render(const TemplateFiles& files, const Family& family, const Problem& p
 }
 
 LaunchPlan finish_plan(const Problem& problem) {
-  constexpr int kThreads = 256;                  // of a block
+  constexpr int kThreads = 256;                  // threads of a block
   constexpr std::int64_t kMostBlocks = 1 << 16;  // many times what any GPU holds at once
   const std::int64_t blocks =
       std::clamp<std::int64_t>((problem.m * problem.n + kThreads - 1) / kThreads, 1, kMostBlocks);
@@ -231,7 +241,7 @@ LaunchPlan finish_plan(const Problem& problem) {
   finish.grid.x = blocks;
   finish.block.x = kThreads;
   finish.args = {Arg::extent(Extent::m),   Arg::extent(Extent::n), Arg::scalar(Scalar::beta),
-                 Arg::operand(Operand::c), Arg::ld(Operand::c),    Arg::number(blocks * kThreads)};
+                 Arg::operand(Operand::c), Arg::ld(Operand::c),    Arg::number(blocks * kThreads).as("threads")};
   LaunchPlan plan;
   plan.constants = {{"FINISH_THREADS", kThreads}};
   plan.steps = {finish};
@@ -239,12 +249,14 @@ LaunchPlan finish_plan(const Problem& problem) {
 }
 
 Source render_finish(const TemplateFiles& files, const Problem& problem, int target, const Fusion& fusion) {
+  const LaunchPlan plan = finish_plan(problem);
+  require_arguments("templates/device/finish.cuh", files.device_headers().at("mmtune/finish.cuh"), plan);
   Source source;
   source.name = "finish";
   source.text = fmt::format("// {} for {}\n", to_string(fusion), to_string(problem.precision));
   source.text += named_types(problem.precision, fusion);
   source.text += constant({"ARCH", target}, "compute capability compiled for");
-  for (const Constant& each : finish_plan(problem).constants) source.text += constant(each, "");
+  for (const Constant& each : plan.constants) source.text += constant(each, "");
   source.text += "#include \"mmtune/finish.cuh\"\n";
   source.hash = hash_of(source.text, files);
   return source;

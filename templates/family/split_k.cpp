@@ -10,11 +10,6 @@
 
 namespace mmtune {
 
-bool splits_at_launch(const LaunchPlan& plan) {
-  return std::any_of(plan.constants.begin(), plan.constants.end(),
-                     [](const Constant& each) { return each.name == kSplit; });
-}
-
 std::optional<std::size_t> split_position(const Family& family) {
   const auto params = family.params();
   const auto split = std::find_if(params.begin(), params.end(), [](const auto& param) { return param.name == kSplit; });
@@ -30,11 +25,11 @@ void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave) 
 
 Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts) {
   const std::int64_t sums = parts > 1 ? parts * problem.m * problem.n : 0;
-  return plan.workspace.add("partial sums", sums * traits(problem.precision).accumulator.bytes);
+  return plan.workspace.add("partial sums", sums * traits(problem.precision).accumulator.bytes).as("partial");
 }
 
 Arg k_tiles_of_part(const Problem& problem, int parts, int bk) {
-  return Arg::number(ceil_div(ceil_div(problem.k, bk), parts));
+  return Arg::number(ceil_div(ceil_div(problem.k, bk), parts)).as("k_tiles");
 }
 
 Extent3 grid_of(std::int64_t blocks, int parts) {
@@ -56,7 +51,7 @@ void add_reduce_step(LaunchPlan& plan, const Problem& problem, Arg partial, int 
                Arg::operand(Operand::c),
                Arg::ld(Operand::c),
                partial,
-               Arg::number(parts)};
+               Arg::number(parts).as("parts")};
   plan.steps.push_back(std::move(step));
 }
 

@@ -11,18 +11,8 @@
 
 namespace mmtune {
 
-/// What families call the parameter that says how many blocks share a tile's k.
-inline constexpr std::string_view kSplit = "SPLIT";
-
-/// Its value in the rendered source where the launch says how many, so that one program serves all numbers; see
-/// templates/device/split.cuh.
-inline constexpr int kSplitAtLaunch = 0;
-
 /// Threads of a block of the kernel reduce(), and the results that it makes; rendered as REDUCE_THREADS.
 inline constexpr int kReduceThreads = 256;
-
-/// Whether the launch says how many blocks share a tile's k, so that the program serves all numbers.
-bool splits_at_launch(const LaunchPlan& plan);
 
 /// The place of SPLIT among a family's parameters; nothing if it has none.
 std::optional<std::size_t> split_position(const Family& family);

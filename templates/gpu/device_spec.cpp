@@ -24,12 +24,6 @@ int fma_per_clock_per_sm(const DeviceSpec& device, Unit unit) {
   return halved ? rate / 2 : rate;
 }
 
-double warp_fma_per_clock_per_sm(const DeviceSpec& device, Unit unit) {
-  const bool has_faster = compute_capability(device) == 90 && (sums_in_fp32(unit) || unit == Unit::tensor_int8);
-  const double share = !has_faster ? 1 : unit == Unit::tensor_fp8 ? 0.3 : 0.62;
-  return share * fma_per_clock_per_sm(device, unit);
-}
-
 double peak_tflops(const DeviceSpec& device, Unit unit) {
   return 2.0 * fma_per_clock_per_sm(device, unit) * device.sm_count * device.core_clock_mhz * 1e6 / 1e12;
 }

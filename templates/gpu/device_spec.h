@@ -79,11 +79,6 @@ constexpr int compute_capability(const DeviceSpec& device) { return 10 * device.
 /// Blackwell: "with FP32 accumulate").
 int fma_per_clock_per_sm(const DeviceSpec& device, Unit unit);
 
-/// The same by instructions of a warp, mma.sync. Of compute capability 9.0 the peak is that of wgmma, a warpgroup's
-/// instruction, where there is one; a warp's reach 62 % of it (Luo et al., "Benchmarking and Dissecting the Nvidia
-/// Hopper GPU Architecture via Microbenchmarking", 2024), of 8-bit floating point about 30 %, as times on an H200 say.
-double warp_fma_per_clock_per_sm(const DeviceSpec& device, Unit unit);
-
 /// Operations a second at the boost clock, multiply-adds counted as two, in 1e12.
 double peak_tflops(const DeviceSpec& device, Unit unit);
 

@@ -12,7 +12,7 @@ namespace mmtune {
 
 /// What one iteration of the blocks on an SM needs of each resource, in clocks.
 struct IterationClocks {
-  double multiply_adds = 0, instructions = 0, idle = 0;  ///< of the schedulers, one after the other
+  double multiply_adds = 0, instructions = 0, idle = 0;  ///< the schedulers' clocks, one after the other
   double shared_memory = 0, l2 = 0, memory = 0, latency = 0;
 
   double schedulers() const { return multiply_adds + instructions + idle; }

@@ -19,8 +19,8 @@ namespace {
 /// The work of a grid, for so many products.
 struct Grid {
   double products;
-  double blocks;      ///< of all products
-  double iterations;  ///< of a block: tiles along k
+  double blocks;      ///< the blocks of all products
+  double iterations;  ///< a block's tiles along k
 };
 
 Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
@@ -34,11 +34,11 @@ Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
           .iterations = tiles(problem.k, static_cast<double>(cost.tile_k) * cost.split_k)};
 }
 
-/// Of a block and an iteration, what L2 delivers in the time that lines take which lie in two.
-double straddling_bytes(const Problem& problem, const PlanCost& cost) {
+/// The bytes that L2 delivers in the time that a block loses in an iteration to lines which lie in two.
+double straddling_bytes(const Problem& problem, const PlanCost& cost, const ModelNumbers& numbers) {
   const PrecisionTraits& types = traits(problem.precision);
-  return kStraddle * ((fills_lines(stored_a(problem), types.a.bytes) ? 0 : cost.in_place_a) +
-                      (fills_lines(stored_b(problem), types.b.bytes) ? 0 : cost.in_place_b));
+  return numbers.straddle * ((fills_lines(stored_a(problem), types.a.bytes) ? 0 : cost.in_place_a) +
+                             (fills_lines(stored_b(problem), types.b.bytes) ? 0 : cost.in_place_b));
 }
 
 // Bytes of A and B that device memory delivers. The blocks of one wave cover a roughly square patch of C and fetch its
@@ -56,39 +56,36 @@ double operand_traffic(const Problem& problem, const PlanCost& cost, const Devic
 }
 
 /// How many warps have to be there for one to be ready, of so many for each scheduler: of many one always is.
-double wanted_for_one_ready(double warps) {
-  static constexpr auto kWanted = [] {
-    std::array<double, 32> wanted{};
-    double none_ready = 1;  // probability
-    for (std::size_t i = 1; i < wanted.size(); ++i) {
-      none_ready *= 1 - kReady;
-      wanted[i] = 1 / (1 - none_ready);
-    }
-    return wanted;
-  }();
-  return warps < kWanted.size() ? kWanted[static_cast<std::size_t>(warps)] : 1;
+double wanted_for_one_ready(double warps, double ready) {
+  constexpr double kMany = 32;
+  if (warps >= kMany) return 1;
+  double none_ready = 1;  // probability
+  for (int i = 0; i < static_cast<int>(warps); ++i) none_ready *= 1 - ready;
+  return 1 / (1 - none_ready);
 }
 
 class Model {
  public:
   Model(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, double products)
       : cost_(cost),
+        numbers_(model_numbers(device)),
         grid_(grid_of(problem, cost, products)),
-        straddling_bytes_(straddling_bytes(problem, cost)),
+        straddling_bytes_(straddling_bytes(problem, cost, numbers_)),
         resident_(cost.blocks_per_sm * cost.sm_count),
         waves_(grid_.blocks / resident_) {
     const double fetched = grid_.blocks * grid_.iterations * cost.fetched_bytes;
     memory_share_ = std::min(1.0, operand_traffic(problem, cost, device, grid_) / std::max(1.0, fetched));
-    latency_ = kL2Latency + memory_share_ * (kMemoryLatency - kL2Latency);
-    if (!streams() && problem.align.c < kStoreAlign) {
+    latency_ = numbers_.l2_latency + memory_share_ * (numbers_.memory_latency - numbers_.l2_latency);
+    if (!streams() && problem.align.c < numbers_.store_align) {
       const double results = static_cast<double>(problem.m) * static_cast<double>(problem.n) * products;
-      unaligned_clocks_ = results * traits(problem.precision).c.bytes / (kUnalignedBytesPerClock * device.sm_count);
+      unaligned_clocks_ =
+          results * traits(problem.precision).c.bytes / (numbers_.unaligned_bytes_per_clock * device.sm_count);
     }
   }
 
   double waves() const { return waves_; }
 
-  /// Of the whole grid: full waves, then what is left spread over the SMs.
+  /// Adds what the whole grid takes: full waves, then what is left spread over the SMs.
   void add_to(auto& clocks) const {
     const double full = std::floor(waves_);
     const double rest = grid_.blocks - full * resident_;
@@ -111,7 +108,7 @@ class Model {
   void add_results_to(auto& clocks) const {
     const int parts = cost_.adds_parts ? cost_.split_k : 1;
     clocks.add(Bottleneck::edges, parts * unaligned_clocks_);
-    clocks.add(Bottleneck::exchange, std::max(0, parts - kPartsAtOnce) * kPartClocks);
+    clocks.add(Bottleneck::exchange, std::max(0.0, parts - numbers_.parts_at_once) * numbers_.part_clocks);
   }
 
  private:
@@ -119,15 +116,17 @@ class Model {
   // each other in turn.
   double hand_over_clocks(double tiles) const {
     const double sharers = std::min(resident_ / tiles, grid_.iterations);
-    const double at_once = 2 * (cost_.blocks_per_sm * cost_.result_bytes / kL2BytesPerClockShared + kL2Latency);
-    return at_once + std::max(0.0, sharers - 1) * (2 * kL2Latency + cost_.result_bytes / kL2BytesPerClockShared);
+    const double at_once =
+        2 * (cost_.blocks_per_sm * cost_.result_bytes / numbers_.l2_bytes_per_clock + numbers_.l2_latency);
+    return at_once +
+           std::max(0.0, sharers - 1) * (2 * numbers_.l2_latency + cost_.result_bytes / numbers_.l2_bytes_per_clock);
   }
 
   /// All iterations of so many waves of that many blocks.
   void add_work(auto& clocks, double blocks, double waves) const {
     const double iterations = grid_.iterations * waves;
     clocks.add(demand(blocks), iterations);
-    if (cost_.meets) clocks.add(Bottleneck::barriers, iterations * kBarrierLatency / blocks_per_sm(blocks));
+    if (cost_.meets) clocks.add(Bottleneck::barriers, iterations * numbers_.barrier_latency / blocks_per_sm(blocks));
   }
 
   /// What comes before and after them: the first fetch and the store of C are covered only by other blocks of the SM.
@@ -143,27 +142,31 @@ class Model {
   /// last tile, which L2 takes.
   void add_streamed_edges(auto& clocks) const {
     const double tiles = std::ceil(waves_);
-    clocks.add(Bottleneck::edges,
-               (cost_.persistent ? 1 : tiles) * latency_ + kL2Latency + cost_.result_bytes / cost_.l2_bytes_per_clock);
+    clocks.add(Bottleneck::edges, (cost_.persistent ? 1 : tiles) * latency_ + numbers_.l2_latency +
+                                      cost_.result_bytes / cost_.l2_bytes_per_clock);
     const bool shares_fetches = cost_.cluster_m * cost_.cluster_n > 1;
-    clocks.add(Bottleneck::exchange, shares_fetches ? kL2Latency : tiles * cluster_clocks(1));
+    clocks.add(Bottleneck::exchange, shares_fetches ? numbers_.l2_latency : tiles * cluster_clocks(1));
   }
 
   double blocks_per_sm(double blocks) const { return std::ceil(blocks / cost_.sm_count); }
 
   // Blocks of a cluster wait for each other twice and add their sums through each other's shared memory.
   double cluster_clocks(double per_sm) const {
-    return cost_.cluster == 1 ? 0 : 2 * kL2Latency + per_sm * cost_.result_bytes / kClusterBytesPerClock;
+    return cost_.cluster == 1
+               ? 0
+               : 2 * numbers_.l2_latency + per_sm * cost_.result_bytes / numbers_.cluster_bytes_per_clock;
   }
 
-  /// Of a wave of that many blocks. A scheduler idles where others have a warp more and while none of its own is ready.
+  /// What an iteration of a wave of that many blocks takes. A scheduler idles where others have a warp more and while
+  /// none of its own is ready.
   IterationClocks demand(double blocks) const {
     const double sms = blocks / cost_.sm_count;
     const double per_sm = std::ceil(sms);
     const double warps = per_sm * cost_.block_warps;
-    const double per_scheduler = std::ceil(warps / kSchedulers);
-    const double wanted = per_scheduler * kSchedulers / warps * wanted_for_one_ready(per_scheduler);
-    const double l2_rate = std::min(kL2BytesPerClockAlone, cost_.l2_bytes_per_clock / std::min(1.0, sms));
+    const double per_scheduler = std::ceil(warps / numbers_.schedulers);
+    const double wanted =
+        per_scheduler * numbers_.schedulers / warps * wanted_for_one_ready(per_scheduler, numbers_.ready);
+    const double l2_rate = std::min(numbers_.l2_bytes_per_clock_alone, cost_.l2_bytes_per_clock / std::min(1.0, sms));
     IterationClocks demand;
     demand.multiply_adds = per_sm * cost_.fma_clocks;
     const double issued = per_sm * cost_.issue_clocks;
@@ -179,7 +182,7 @@ class Model {
   }
 
   // The store of C, of an iteration: of all tiles but a block's last, or where no block takes another tile, of those
-  // that other blocks of the SM cover. Through registers none is (fitted so).
+  // that other blocks of the SM cover. Results that pass through registers are not stored meanwhile, as times say.
   double stored_meanwhile(double blocks, double per_sm) const {
     if (cost_.fetch == Fetch::loads) return 0;
     const double share = 1 - 1 / (streams() ? std::ceil(waves_) : per_sm);
@@ -188,8 +191,8 @@ class Model {
 
   // A tile's results pass through shared memory, and nothing is multiplied meanwhile unless another consumer does.
   void add_put(IterationClocks& demand) const {
-    const double put = 2 * cost_.result_bytes / kSmemBytesPerClock;
-    const double waited = cost_.hides_stores ? 0 : put + kL2Latency;
+    const double put = 2 * cost_.result_bytes / numbers_.smem_bytes_per_clock;
+    const double waited = cost_.hides_stores ? 0 : put + numbers_.l2_latency;
     demand.idle += waited / std::max(1.0, grid_.iterations);
     demand.shared_memory += std::max(put, waited) / std::max(1.0, grid_.iterations);
   }
@@ -202,13 +205,14 @@ class Model {
   }
 
   const PlanCost& cost_;
+  const ModelNumbers& numbers_;
   Grid grid_;
   double straddling_bytes_;
   double resident_;  // blocks of a full wave
   double waves_;
-  double memory_share_ = 0;      // of fetched bytes, that come from device memory
-  double latency_ = 0;           // of a fetch
-  double unaligned_clocks_ = 0;  // of the results, or of a part of them
+  double memory_share_ = 0;      // the share of fetched bytes that come from device memory
+  double latency_ = 0;           // clocks of a fetch
+  double unaligned_clocks_ = 0;  // what storing unaligned results, or a part of them, takes
 };
 
 /// What one launch computes of so many products.
@@ -216,27 +220,28 @@ double products_at_once(const PlanCost& cost, std::int64_t products) {
   return cost.batches ? static_cast<double>(products) : 1;
 }
 
-/// Of all steps.
-double launch_us(const PlanCost& cost) {
-  const FetchRates& rates = rates_of(cost.fetch);
-  return rates.launch_us + kNextLaunchUs * (cost.steps - 1) + (cost.copies_first ? rates.copy_us : 0);
+/// The time that launching all steps takes.
+double launch_us(const PlanCost& cost, const ModelNumbers& numbers) {
+  const FetchRates rates = rates_of(numbers, cost.fetch);
+  return rates.launch_us + numbers.next_launch_us * (cost.steps - 1) + (cost.copies_first ? rates.copy_us : 0);
 }
 
-/// Of a launch of a kernel that fits the device.
+/// The clocks of a launch of a kernel that fits the device.
 template <class Sum>
 Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
               double products) {
   // Further steps stream the workspace, written by one and read by the next, through L2 as far as that holds it.
   const double workspace = static_cast<double>(workspace_bytes - cost.kept_bytes) * products;
+  const ModelNumbers& numbers = model_numbers(device);
   double rate = memory_bytes_per_clock(device);
   if (workspace <= static_cast<double>(device.l2_bytes))
-    rate = std::max(rate, kL2BytesPerClockShared * device.sm_count);
-  if (cost.copies_first) rate = std::min(rate, rates_of(cost.fetch).copy_bytes_per_clock * device.sm_count);
+    rate = std::max(rate, numbers.l2_bytes_per_clock * device.sm_count);
+  if (cost.copies_first) rate = std::min(rate, rates_of(numbers, cost.fetch).copy_bytes_per_clock * device.sm_count);
   Sum clocks;
   model.add_to(clocks);
   model.add_results_to(clocks);
   clocks.add(Bottleneck::workspace, 2 * workspace / rate);
-  clocks.add(Bottleneck::launch, launch_us(cost) * device.core_clock_mhz);
+  clocks.add(Bottleneck::launch, launch_us(cost, numbers) * device.core_clock_mhz);
   return clocks;
 }
 
@@ -292,7 +297,8 @@ double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& 
   const double at_once = products_at_once(cost, products);
   const Grid grid = grid_of(problem, cost, at_once);
   const double clocks = grid.blocks * grid.iterations * cost.issue_clocks / cost.sm_count;
-  return static_cast<double>(products) / at_once * (clocks / device.core_clock_mhz + launch_us(cost));
+  return static_cast<double>(products) / at_once *
+         (clocks / device.core_clock_mhz + launch_us(cost, model_numbers(device)));
 }
 
 Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread,

@@ -32,13 +32,14 @@ inline constexpr std::size_t kBottlenecks = 12;
 
 std::string_view to_string(Bottleneck bottleneck);
 
-/// The same problem, or where k is 0, with a k of 1: the model needs a loop to time.
+/// The problem itself, or the one with a k of 1 where k is 0: the model needs a loop to time.
 Problem with_depth(Problem problem);
 
 struct Prediction {
   double time_us = 0;
   double waves = 0;  ///< how many times the GPU is filled with blocks; the last one may be partial
-  std::array<double, kBottlenecks> shares{};  ///< of the time, by Bottleneck; zeros where the time is 0 or infinite
+  /// Shares of the time, by Bottleneck; zeros where the time is 0 or infinite.
+  std::array<double, kBottlenecks> shares{};
 
   Bottleneck bottleneck() const;  ///< the largest share
 };
@@ -67,24 +68,24 @@ struct PlanCost {
   int blocks_per_sm = 0;  ///< 0: none fits, or the device lacks the unit
   double block_warps = 1;
 
-  // Of a block and one step of tile_k along k, an iteration.
+  // What a block takes for one step of tile_k along k, an iteration.
   double fetched_bytes = 0;
-  double in_place_a = 0, in_place_b = 0;  ///< of these, see WorkEstimate
-  double operand_bytes = 0;               ///< of A and B that are multiplied, whichever block fetched them
-  double iterations_ahead = 0;            ///< that are fetched meanwhile
-  // The same in clocks of an SM,
-  double fma_clocks = 0;    ///< of multiply-adds, padding included, at the full rate,
-  double issue_clocks = 0;  ///< and of all that is issued
-  double smem_clocks = 0;   ///< of shared memory
-  double load_latency = 0;  ///< of reading operands from there
-  double fetch_clocks = 0;  ///< of device memory for all that is fetched, as if L2 had nothing of it
+  double in_place_a = 0, in_place_b = 0;  ///< the part of these bytes that WorkEstimate calls so
+  double operand_bytes = 0;               ///< bytes of A and B that are multiplied, whichever block fetched them
+  double iterations_ahead = 0;            ///< iterations that are fetched meanwhile
+  // What an iteration takes in clocks of an SM.
+  double fma_clocks = 0;    ///< multiply-adds, padding included, at the full rate
+  double issue_clocks = 0;  ///< all that is issued
+  double smem_clocks = 0;   ///< shared memory
+  double load_latency = 0;  ///< reading operands from shared memory
+  double fetch_clocks = 0;  ///< device memory for all that is fetched, as if L2 had nothing of it
 
-  // Of a block's tile of C.
+  // What a block's tile of C takes.
   double result_bytes = 0;
-  double store_clocks = 0;  ///< of device memory
+  double store_clocks = 0;  ///< clocks of device memory
 
-  // Of the device, as this kernel uses it.
-  double sm_count = 0;            ///< that whole clusters occupy
+  // The device as this kernel uses it.
+  double sm_count = 0;            ///< SMs that whole clusters occupy
   double l2_bytes_per_clock = 0;  ///< of an SM while all load
 
   friend bool operator==(const PlanCost&, const PlanCost&) = default;

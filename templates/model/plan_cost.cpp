@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "templates/family/split_k.h"
 #include "templates/gpu/occupancy.h"
 #include "templates/model/cost.h"
 #include "templates/model/cost_rates.h"
@@ -16,8 +15,8 @@ void add_iteration(PlanCost& cost, const Problem& problem, const WorkEstimate& w
   const PrecisionTraits& types = traits(problem.precision);
   const Unit unit = work.unit.value_or(core_unit(problem.precision));
   const double rate = work.by_warps ? warp_fma_per_clock_per_sm(device, unit) : fma_per_clock_per_sm(device, unit);
-  // Kepler's schedulers issue two instructions a clock.
-  const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
+  const ModelNumbers& numbers = model_numbers(device);
+  const double issue = device.warp_size * numbers.schedulers * numbers.issues;
   const double fma = static_cast<double>(work.tile_m) * work.tile_n * work.tile_k;
   cost.fetched_bytes = work.bytes_per_k * work.tile_k;
   cost.in_place_a = work.in_place_a * work.tile_k;
@@ -27,9 +26,9 @@ void add_iteration(PlanCost& cost, const Problem& problem, const WorkEstimate& w
       work.bytes_in_flight / (work.fetch == Fetch::accelerator ? cost.operand_bytes : cost.fetched_bytes);
   cost.fma_clocks = fma / rate;
   cost.issue_clocks = fma * std::max(1 / rate, work.issue_slots_per_fma / issue);
-  cost.smem_clocks = fma * work.smem_bytes_per_fma / kSmemBytesPerClock;
-  cost.load_latency = work.tile_k * kSmemLatency / work.k_lanes;
-  const FetchRates& rates = rates_of(work.fetch);
+  cost.smem_clocks = fma * work.smem_bytes_per_fma / numbers.smem_bytes_per_clock;
+  cost.load_latency = work.tile_k * numbers.smem_latency / work.k_lanes;
+  const FetchRates rates = rates_of(numbers, work.fetch);
   cost.fetch_clocks = cost.fetched_bytes / memory_bytes_per_clock(device) / rates.read_share;
   const int result_bytes = work.split_k > 1 ? types.accumulator.bytes : types.c.bytes;
   cost.result_bytes = static_cast<double>(work.tile_m) * work.tile_n * result_bytes;
@@ -49,7 +48,8 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
                          .registers = registers_per_thread > 0 ? registers_per_thread : work.registers,
                          .smem_bytes = step.smem_bytes});
   const auto cluster = static_cast<int>(cluster_blocks(step));
-  const int clustered_sms = kGpcSms / cluster * cluster;  // of a GPC, what whole clusters occupy
+  const int gpc_sms = whole(model_numbers(device).gpc_sms);
+  const int clustered_sms = gpc_sms / cluster * cluster;  // the SMs of a GPC that whole clusters occupy
   PlanCost cost{.fetch = work.fetch,
                 .batches = why_unbatched(plan).empty(),
                 .persistent = work.persistent,
@@ -69,7 +69,7 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
                 .cluster = cluster,
                 .blocks_per_sm = fit.blocks_per_sm,
                 .block_warps = std::ceil(static_cast<double>(threads) / device.warp_size),
-                .sm_count = static_cast<double>(device.sm_count) * clustered_sms / kGpcSms};
+                .sm_count = static_cast<double>(device.sm_count) * clustered_sms / gpc_sms};
   add_iteration(cost, problem, work, device);
   return cost;
 }

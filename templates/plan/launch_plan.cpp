@@ -41,6 +41,11 @@ std::string_view why_unbatched(const LaunchPlan& plan) {
   return "";
 }
 
+bool splits_at_launch(const LaunchPlan& plan) {
+  return std::any_of(plan.constants.begin(), plan.constants.end(),
+                     [](const Constant& each) { return each.name == kSplit; });
+}
+
 std::int64_t block_threads(const LaunchStep& step) { return product(step.block); }
 
 std::int64_t cluster_blocks(const LaunchStep& step) { return product(step.cluster); }
@@ -51,10 +56,10 @@ std::vector<Arg> blas_arguments(const MatrixArgs& a, const MatrixArgs& b) {
           Arg::extent(Extent::n),
           Arg::extent(Extent::k),
           Arg::scalar(Scalar::alpha),
-          a.address,
-          a.ld,
-          b.address,
-          b.ld,
+          a.address.as("A"),
+          a.ld.as("lda"),
+          b.address.as("B"),
+          b.ld.as("ldb"),
           Arg::scalar(Scalar::beta),
           c.address,
           c.ld};

@@ -55,7 +55,7 @@ struct LaunchStep {
   /// May start before the step before it has finished, or before what precedes the call on the stream has, since its
   /// kernel waits (templates/device/dependent.cuh).
   bool overlaps_previous = false;
-  std::vector<Arg> args = {};  ///< in the kernel's order
+  std::vector<Arg> args = {};  ///< the kernel's arguments in its order, each with its parameter's name
 
   friend bool operator==(const LaunchStep&, const LaunchStep&) = default;
 };
@@ -63,8 +63,8 @@ struct LaunchStep {
 /// How A and B come to a block.
 enum class Fetch {
   loads,        ///< through registers, or by copies of a few bytes a thread
-  copies,       ///< by asynchronous copies of 16 bytes a thread
-  accelerator,  ///< by the tensor memory accelerator, while tensor cores multiply what came before
+  copies,       ///< asynchronous copies of 16 bytes a thread
+  accelerator,  ///< the tensor memory accelerator, while tensor cores multiply what came before
 };
 inline constexpr std::size_t kFetches = 3;
 
@@ -74,19 +74,19 @@ struct WorkEstimate {
   bool by_warps = false;           ///< its instructions are a warp's: see warp_fma_per_clock_per_sm()
   double issue_slots_per_fma = 1;  ///< instructions a thread issues per multiply-add; below 1 only on tensor cores
   double bytes_per_k = 0;          ///< bytes one block fetches from L2 or memory for one step along k
-  double in_place_a = 0;           ///< of these, what is fetched line by line of A's own rows, wherever they begin
-  double in_place_b = 0;           ///< likewise
-  double smem_bytes_per_fma = 0;   ///< shared memory traffic of one multiply-add
-  int tile_m = 1;                  ///< rows of C per block
-  int tile_n = 1;                  ///< columns of C per block
-  int tile_k = 1;                  ///< steps along k that a block fetches at once
-  int split_k = 1;                 ///< blocks that share one tile of C
-  bool meets = true;               ///< a block's threads wait for each other after every tile_k steps
-  bool persistent = false;         ///< at most as many blocks as the GPU holds take tiles in turn
-  bool hides_stores = false;       ///< a tile is stored while the block multiplies the next
-  bool shares_last_wave = false;   ///< all resident blocks share the tiles that do not fill a last wave
-  std::int64_t kept_bytes = 0;     ///< of the workspace, that blocks use again and again and L2 keeps
-  bool copies_first = false;       ///< a step copies operands to the workspace
+  double in_place_a = 0;  ///< the part of them that is fetched line by line of A's own rows, wherever they begin
+  double in_place_b = 0;  ///< likewise
+  double smem_bytes_per_fma = 0;  ///< shared memory traffic of one multiply-add
+  int tile_m = 1;                 ///< rows of C per block
+  int tile_n = 1;                 ///< columns of C per block
+  int tile_k = 1;                 ///< steps along k that a block fetches at once
+  int split_k = 1;                ///< blocks that share one tile of C
+  bool meets = true;              ///< a block's threads wait for each other after every tile_k steps
+  bool persistent = false;        ///< at most as many blocks as the GPU holds take tiles in turn
+  bool hides_stores = false;      ///< a tile is stored while the block multiplies the next
+  bool shares_last_wave = false;  ///< all resident blocks share the tiles that do not fill a last wave
+  std::int64_t kept_bytes = 0;    ///< bytes of the workspace that blocks use again and again and L2 keeps
+  bool copies_first = false;      ///< a step copies operands to the workspace
   /// Steps along k of one result that are taken at once: by threads that share them, or by one instruction.
   int k_lanes = 1;
   Fetch fetch = Fetch::loads;
@@ -101,7 +101,7 @@ struct LaunchPlan {
   /// instead of the parameter, whose value then comes with the launch: configurations that differ in it share a
   /// program.
   std::vector<Constant> constants;
-  std::vector<LaunchStep> steps;  ///< in stream order
+  std::vector<LaunchStep> steps;  ///< the steps in stream order
   WorkspaceLayout workspace;
   std::vector<TensorMapSpec> maps;
   Alignment needs{1, 1, 1};   ///< what the operands' alignment must satisfy
@@ -128,6 +128,16 @@ bool launches_alike(const LaunchPlan& x, const LaunchPlan& y);
 /// What keeps the plan's program from being rendered for a batch (Fusion::batched), as "its blocks wait for each
 /// other"; empty if nothing does.
 std::string_view why_unbatched(const LaunchPlan& plan);
+
+/// What families call the parameter that says how many blocks share a tile's k.
+inline constexpr std::string_view kSplit = "SPLIT";
+
+/// Its value in the rendered source where the launch says how many, so that one program serves all numbers; see
+/// templates/device/split.cuh.
+inline constexpr int kSplitAtLaunch = 0;
+
+/// Whether the launch says how many blocks share a tile's k, so that the program serves all numbers.
+bool splits_at_launch(const LaunchPlan& plan);
 
 /// Threads of one block.
 std::int64_t block_threads(const LaunchStep& step);

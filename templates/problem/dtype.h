@@ -15,7 +15,7 @@ enum class NumberFormat { f32, f64, i32, u32, f16, bf16, i8, e4m3, e5m2 };
 
 struct FormatTraits {
   NumberFormat format;
-  std::string_view type;  ///< in rendered sources; device/numeric.cuh declares it and its conversions
+  std::string_view type;  ///< its name in rendered sources; device/numeric.cuh declares it and its conversions
   int bytes;
   bool integer;     ///< whole numbers, exact modulo 2^(8 bytes)
   double roundoff;  ///< unit roundoff, half the distance from 1 to the next number; 0 for integers
@@ -29,8 +29,8 @@ constexpr bool same_bits(const FormatTraits& x, const FormatTraits& y) {
 
 /// How products are summed, as far as errors follow from it: see templates/problem/error_bound.h.
 struct Arithmetic {
-  double factor_roundoff = 0;  ///< of rounding a factor before it is multiplied; 0: it enters as it is stored
-  double sum_roundoff = 0;     ///< of one addition to a sum, twice the unit roundoff where it truncates; 0: none
+  double factor_roundoff = 0;  ///< the rounding of a factor before it is multiplied; 0: it enters as it is stored
+  double sum_roundoff = 0;     ///< that of one addition to a sum, twice the unit roundoff where it truncates; 0: none
   int sum_steps = 1;           ///< steps along k whose exact products one addition takes in
   int promotion_steps = 0;  ///< steps along k after which a sum is added to one in the accumulator's format; 0: never
 };
@@ -58,7 +58,7 @@ struct PrecisionTraits {
   FormatTraits accumulator;  ///< partial sums
   FormatTraits scalar;       ///< alpha and beta, also as kernel arguments
   Arithmetic arithmetic;     ///< what a kernel may do at most to its sums
-  Unit unit;                 ///< whose rate is the peak
+  Unit unit;                 ///< the unit whose rate is the peak
 };
 
 /// Never fails: every Precision has traits.

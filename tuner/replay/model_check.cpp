@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
@@ -24,10 +25,14 @@ class TimesReader {
  public:
   TimesReader(const std::string& path, const DeviceSpec& device)
       : file_(path, fmt::format("--check '{}'", excerpt(path))), device_(device) {
-    for (const std::string_view name : {"precision", "layout", "m", "n", "k", "mmtune_us", "family", "config"}) {
+    if (file_.column("median_us")) time_column_ = "median_us";
+    const std::initializer_list<std::string_view> needed = {"precision", "layout",     "m",      "n",
+                                                            "k",         time_column_, "family", "config"};
+    for (const std::string_view name : needed) {
       if (!file_.column(name)) {
         throw UsageError(
-            fmt::format("--check '{}': it has no column '{}'; name a file that mmtune bench --format csv wrote",
+            fmt::format("--check '{}': it has no column '{}'; name a file that mmtune bench --format csv or "
+                        "mmtune show --trials --format csv wrote",
                         excerpt(path), name));
       }
     }
@@ -37,7 +42,7 @@ class TimesReader {
     std::vector<CheckedTime> times;
     while (auto row = file_.next()) {
       row_ = std::move(*row);
-      if (!cell("mmtune_us").empty()) times.push_back(time());
+      if (is_measured()) times.push_back(time());
     }
     return times;
   }
@@ -48,18 +53,26 @@ class TimesReader {
     return column && *column < row_.cells.size() ? row_.cells[*column] : std::string_view{};
   }
 
+  /// Of the trials of a database, those that were right and measured.
+  bool is_measured() const {
+    const auto says = [this](std::string_view name, std::string_view value) {
+      return !file_.column(name) || cell(name) == value;
+    };
+    return !cell(time_column_).empty() && says("outcome", "ok") && says("source", "measured");
+  }
+
   [[noreturn]] void refuse(std::string_view name, std::string_view remedy) const {
     throw UsageError(fmt::format("{}: {} '{}'; {}", row_.place, name, excerpt(cell(name)), remedy));
   }
 
   double measured_us() const {
-    constexpr std::string_view kName = "mmtune_us";
     constexpr double kMost = 1e12;
-    const std::string_view text = cell(kName);
+    const std::string_view text = cell(time_column_);
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_number = error == std::errc{} && end == text.data() + text.size();
-    if (!is_number || !(value > 0) || value > kMost) refuse(kName, fmt::format("write a number up to {:g}", kMost));
+    if (!is_number || !(value > 0) || value > kMost)
+      refuse(time_column_, fmt::format("write a number up to {:g}", kMost));
     return value;
   }
 
@@ -100,6 +113,7 @@ class TimesReader {
   }
 
   SizeFile file_;
+  std::string_view time_column_ = "mmtune_us";
   SizeFile::Row row_;
   DeviceSpec device_;
 };

@@ -1,4 +1,4 @@
-// The analytic model against a file of measured times: what `mmtune bench --format csv` wrote.
+// The analytic model against a file of measured times: what `mmtune bench` or `mmtune show --trials` wrote as csv.
 #pragma once
 
 #include <string>

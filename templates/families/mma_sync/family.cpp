@@ -6,6 +6,7 @@
 #include "templates/family/families.h"
 #include "templates/family/split_k.h"
 #include "templates/family/stream_k.h"
+#include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
 
@@ -21,11 +22,8 @@ struct MmaSync {
   static constexpr std::string_view kSummary =
       "tensor cores by instructions of a warp: cp.async stages, ldmatrix, swizzled tiles; split-K, stream-K";
 
-  static constexpr int kPieceRows = 16;      ///< that an instruction multiplies, and 8 columns
-  static constexpr int kWalkRegisters = 28;  ///< of STREAM, as ptxas reports
-  /// Instructions that take as long as a unit of at most 4 bytes on its way to shared memory: set to lie near times of
-  /// odd sizes on an H200.
-  static constexpr double kNarrowUnitSlots = 25;
+  static constexpr int kPieceRows = 16;  ///< that an instruction multiplies
+  static constexpr double kPieceColumns = 8;
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -94,7 +92,7 @@ struct MmaSync {
   static int registers(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const int staged = (is_async(problem.align.a, device) ? 0 : p.bm) + (is_async(problem.align.b, device) ? 0 : p.bn);
     return sums(problem, p) + 2 * (piece_bytes(problem, p) / 8) * (p.wm + p.wn) / kPieceRows +
-           staged * p.bk_bytes / 4 / threads(p) + 40;
+           staged * p.bk_bytes / 4 / threads(p) + whole(model_numbers(device).mma_registers);
   }
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
@@ -167,15 +165,18 @@ struct MmaSync {
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
-    const double elements = static_cast<double>(piece_bytes(problem, p)) / types.a.bytes;  // of a piece, along k
-    const double products = p.wm * p.wn / (kPieceRows * 8.0);
+    const double elements = static_cast<double>(piece_bytes(problem, p)) / types.a.bytes;  // a piece has them along k
+    const double products = p.wm * p.wn / (kPieceRows * kPieceColumns);
     const double loads = static_cast<double>(p.wm + p.wn) / kPieceRows;
+    const ModelNumbers& numbers = model_numbers(device);
     WorkEstimate work;
     work.unit = types.unit;
     work.by_warps = true;
-    // Of a thread and piece along k; a thread's share of an instruction's products is 4 for each element along k.
+    // What a thread issues for a piece along k, by its multiply-adds: a thread's share of an instruction's products is
+    // 4 for each element along k.
     work.issue_slots_per_fma =
-        (products + 2 * loads + 8) / (products * 4 * elements) + kNarrowUnitSlots * narrow_units(problem, p);
+        (products + numbers.mma_load_slots * loads + numbers.mma_piece_slots) / (products * 4 * elements) +
+        numbers.mma_narrow_unit_slots * narrow_units(problem, p);
     const double bytes_a = static_cast<double>(p.bm) * types.a.bytes;
     const double bytes_b = static_cast<double>(p.bn) * types.b.bytes;
     work.bytes_per_k = bytes_a + bytes_b;
@@ -197,7 +198,7 @@ struct MmaSync {
       // Its walk from tile to tile takes some more. And where more than MIN_BLOCKS blocks would fit, no more are
       // launched.
       const int least = device.max_registers_per_sm / (threads(p) * (p.min_blocks + 1)) + 1;
-      work.registers = std::min(255, std::max(work.registers + kWalkRegisters, least));
+      work.registers = std::min(255, std::max(work.registers + whole(numbers.mma_walk_registers), least));
     }
     work.bytes_in_flight = (p.stages - 1) * (p.bm + p.bn) * p.bk_bytes;
     return work;

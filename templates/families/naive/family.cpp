@@ -1,5 +1,6 @@
 // One thread per element of C or per small square of elements, without shared memory; see kernel.cu for the picture.
 #include "templates/family/families.h"
+#include "templates/model/numbers.h"
 #include "templates/problem/tiling.h"
 
 namespace mmtune {
@@ -73,14 +74,17 @@ struct Naive {
     const int lines_a = lines(rows, transposes_a(problem.layout), p.coarse * types.a.bytes);
     const int lines_b = lines(columns, !transposes_b(problem.layout), p.coarse * types.b.bytes);
     const double loads = 2.0 / p.coarse;  // per multiply-add
+    const ModelNumbers& numbers = model_numbers(device);
     const bool local = in_local_memory(p);
 
     WorkEstimate work;
-    work.issue_slots_per_fma = 1 + loads * (2 + widening_slots(problem)) + (local ? 6 : 3.0 / (p.unroll * p.coarse));
+    work.issue_slots_per_fma = 1 + loads * (numbers.naive_load_slots + widening_slots(problem)) +
+                               (local ? numbers.naive_local_slots : numbers.naive_turn_slots / (p.unroll * p.coarse));
     work.bytes_per_k = fetched_bytes_per_k(problem, tile_m(p), tile_n(p));
     // L1 serves one line a clock, as it does a whole row of shared memory; sums in local memory go there and back.
+    constexpr double kLine = kMemoryLine, kThereAndBack = 2 * sizeof(int);
     work.smem_bytes_per_fma =
-        128.0 * (lines_a + lines_b) / (p.coarse * lanes) + (local ? 8.0 * accumulator_registers(problem) : 0);
+        kLine * (lines_a + lines_b) / (p.coarse * lanes) + (local ? kThereAndBack * accumulator_registers(problem) : 0);
     work.tile_m = tile_m(p);
     work.tile_n = tile_n(p);
     work.tile_k = p.unroll;
@@ -90,12 +94,14 @@ struct Naive {
   }
 
   /// Sums, one step's operands and their addresses; then as many loads in advance as unrolling asks for and as the size
-  /// of the block leaves room for. From what ptxas reports.
+  /// of the block leaves room for.
   static int registers(const Problem& problem, const Params& p, const DeviceSpec& device) {
-    if (in_local_memory(p)) return 32;
+    const ModelNumbers& numbers = model_numbers(device);
+    if (in_local_memory(p)) return whole(numbers.naive_local_registers);
     const int words = accumulator_registers(problem);
-    const int needed = 28 + words * p.coarse * (p.coarse + 1) + 4 * p.coarse;
-    const int in_advance = std::min(64, words * p.coarse * (2 * p.unroll - 1));
+    const int needed =
+        whole(numbers.naive_registers + words * p.coarse * (p.coarse + 1) + numbers.naive_row_registers * p.coarse);
+    const int in_advance = std::min(whole(numbers.naive_ahead_registers), words * p.coarse * (2 * p.unroll - 1));
     const int allowed = std::min(device.max_registers_per_thread, device.max_registers_per_block / (p.bx * p.by));
     return std::max(needed, std::min(needed + in_advance, allowed));
   }

@@ -8,6 +8,7 @@
 #include "templates/family/families.h"
 #include "templates/family/split_k.h"
 #include "templates/family/stream_k.h"
+#include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
 
@@ -27,22 +28,10 @@ struct Simt {
   /// root of its length, so that s slices leave 1/sqrt(s) of it; each costs a pass of the tile through L2.
   static constexpr int kSlice = 1024;
 
-  static constexpr std::int64_t kFewColumns = 8;  ///< of tiles: as many share a row of A as rows of GROUP share B
-  static constexpr int kPackTile = 64;            ///< rows and columns of a tile that one block of pack copies
-  static constexpr int kPackThreads = 256;        ///< of a block of pack
-  static constexpr double kRegisterMargin = 12;   ///< by which wanted_registers() may be short
-
-  /// Issue slots that things cost the multiply-adds beside them, set by hand to lie near measured times (as those of
-  /// templates/model/cost_rates.h).
-  static constexpr double kFragmentLoad = 2.5;   ///< of a load from shared memory
-  static constexpr double kTransposed = 8;       ///< of an element that is transposed on its way to shared memory,
-  static constexpr double kTransposedMove = 1;   ///< and of the moves that bring it; see moves in estimate()
-  static constexpr double kStaged = 0.5;         ///< of one that passes through registers as it is,
-  static constexpr double kStagedMove = 0.25;    ///< and of the moves that bring it
-  static constexpr double kAsyncMove = 0.5;      ///< of those of cp.async
-  static constexpr double kAsyncTransposed = 3;  ///< of those of cp.async that transpose: two have the same bank
-  static constexpr double kTile = 20;            ///< of a tile
-  static constexpr double kRound = 50;           ///< of UNROLL steps along k: addresses, and the branch back
+  /// Columns of tiles: as many share a row of A as rows of GROUP share B.
+  static constexpr std::int64_t kFewColumns = 8;
+  static constexpr int kPackTile = 64;      ///< rows and columns of a tile that one block of pack copies
+  static constexpr int kPackThreads = 256;  ///< threads of a block of pack
 
   static const ParamTable<Params>& table() { return simt_params(); }
 
@@ -106,13 +95,14 @@ struct Simt {
 
   static void register_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const int block = threads(p);
-    const int need = registers(problem, p);
+    const ModelNumbers& numbers = model_numbers(device);
+    const int need = registers(problem, p, numbers);
     rules.must(need <= 255, "expected registers fit a thread");
     rules.must(need * block * p.min_blocks <= device.max_registers_per_sm, "registers allow MIN_BLOCKS blocks per SM");
     rules.worth(p.min_blocks == 4 || need * block * 2 * (p.min_blocks + 1) > device.max_registers_per_sm,
                 "MIN_BLOCKS uses at least half of the registers");
     // With room for one block more than MIN_BLOCKS says, the compiler makes the same program.
-    const double wanted = wanted_registers(problem, p) + kRegisterMargin;
+    const double wanted = wanted_registers(problem, p, numbers) + numbers.simt_wanted_margin;
     rules.worth(p.stream == 1 || p.min_blocks == 4 ||
                     wanted * block * (p.min_blocks + 1) > device.max_registers_per_sm ||
                     !shared_memory_allows(problem, p, device, p.min_blocks + 1),
@@ -184,7 +174,7 @@ struct Simt {
     return plan;
   }
 
-  /// Of each tile's k, whose sums a step adds.
+  /// The parts of each tile's k whose sums a step adds.
   static int parts_in_workspace(const Params& p) { return p.reduce == 0 ? p.split : 1; }
 
   static std::vector<Constant> constants(const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -216,7 +206,7 @@ struct Simt {
   /// its slices and those that it hands over, and a flag.
   struct Sums {
     Arg partial, tiles, flags;
-    std::int64_t kept_bytes;  ///< that STREAM uses again and again
+    std::int64_t kept_bytes;  ///< what STREAM uses again and again of it
   };
 
   static Sums add_sums(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -226,7 +216,7 @@ struct Simt {
     return {.partial = partial, .tiles = shared.tiles, .flags = shared.flags, .kept_bytes = shared.kept_bytes};
   }
 
-  /// Of a tile, whose rows are spread over the banks.
+  /// Shared memory for a tile, whose rows are spread over the banks.
   static int pack_bytes(const Problem& problem) {
     const PrecisionTraits& types = traits(problem.precision);
     return kPackTile * (kPackTile + 1) * std::max(types.a.bytes, types.b.bytes);
@@ -242,18 +232,9 @@ struct Simt {
     pack.grid.x = std::max<std::int64_t>(1, ceil_div(problem.k, kPackTile) * extents);
     pack.block.x = kPackThreads;
     pack.smem_bytes = pack_bytes(problem);
-    pack.args = {Arg::extent(Extent::m),
-                 Arg::extent(Extent::n),
-                 Arg::extent(Extent::k),
-                 Arg::operand(Operand::a),
-                 Arg::ld(Operand::a),
-                 Arg::operand(Operand::b),
-                 Arg::ld(Operand::b),
-                 a.address,
-                 a.ld,
-                 b.address,
-                 b.ld,
-                 flags};
+    pack.args = {Arg::extent(Extent::m), Arg::extent(Extent::n),   Arg::extent(Extent::k), Arg::operand(Operand::a),
+                 Arg::ld(Operand::a),    Arg::operand(Operand::b), Arg::ld(Operand::b),    a.address.as("copy_a"),
+                 a.ld.as("copy_lda"),    b.address.as("copy_b"),   b.ld.as("copy_ldb"),    flags};
     return pack;
   }
 
@@ -289,41 +270,44 @@ struct Simt {
     const Arg map_a = maps_a ? add("A", a, types.a.bytes, problem.m, p.bm) : Arg{};
     const Arg map_b = maps_b ? add("B", b, types.b.bytes, problem.n, p.bn) : map_a;
     gemm.kernel = "gemm_tma";
-    gemm.args.insert(gemm.args.end(), {maps_a ? map_a : map_b, map_b});
+    gemm.args.insert(gemm.args.end(), {(maps_a ? map_a : map_b).as("map_a"), map_b.as("map_b")});
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
+    const ModelNumbers& numbers = model_numbers(device);
     const double fma_per_k = static_cast<double>(p.tm) * p.tn;
     const double vector = std::min<int>({16 / types.accumulator.bytes, p.tm, p.tn});
     const double fragment_loads = (p.tm + p.tn) / vector;
     const auto copies = [&](bool along_k, bool packed, int align, const FormatTraits& format, int extent) {
       const double moves = static_cast<double>(vector_width(kRowBytes, format)) /
                            vector_width(packed ? kRowBytes : align, format);  // where 16 bytes would be one
-      const double each = along_k && transposes_async(p) ? kAsyncTransposed * vector_width(kRowBytes, format)
-                          : along_k                      ? kTransposed + kTransposedMove * moves
-                          : p.load == 0                  ? kStaged + kStagedMove * moves
-                          : copies_async(p)              ? kAsyncMove * moves
-                                                         : 0;
+      const double each = along_k && transposes_async(p)
+                              ? numbers.simt_async_transposed_slots * vector_width(kRowBytes, format)
+                          : along_k         ? numbers.simt_transposed_slots + numbers.simt_transposed_move_slots * moves
+                          : p.load == 0     ? numbers.simt_staged_slots + numbers.simt_staged_move_slots * moves
+                          : copies_async(p) ? numbers.simt_async_move_slots * moves
+                                            : 0;
       return each * extent / threads(p);
     };
     const double staging = copies(a_along_k(problem, p), packs_a(problem, p), problem.align.a, types.a, p.bm) +
                            copies(b_along_k(problem, p), packs_b(problem, p), problem.align.b, types.b, p.bn);
     WorkEstimate work;
-    work.issue_slots_per_fma =
-        1 + (kFragmentLoad * fragment_loads + staging + kTile / p.bk + kRound / p.unroll) / fma_per_k;
-    // Also set by hand: what it costs the main loop not to turn, to walk slices of tiles, to be longer than the
-    // instruction cache, and to spill, which begins a little before registers run out.
-    if (p.order == 0) work.issue_slots_per_fma *= 1.02;
-    if (p.stream == 1) work.issue_slots_per_fma *= 1.06;
-    if (fma_per_k * p.unroll > 1024) work.issue_slots_per_fma *= 1.03;
-    const double wanted = wanted_registers(problem, p);
+    work.issue_slots_per_fma = 1 + (numbers.simt_fragment_slots * fragment_loads + staging +
+                                    numbers.simt_tile_slots / p.bk + numbers.simt_round_slots / p.unroll) /
+                                       fma_per_k;
+    // The main loop takes longer where it walks slices of tiles, or spills, which begins a little before registers run
+    // out.
+    if (p.stream == 1) work.issue_slots_per_fma *= numbers.simt_stream_factor;
+    const double wanted = wanted_registers(problem, p, numbers);
     const double allowed =
         std::min(device.max_registers_per_thread, device.max_registers_per_sm / (threads(p) * p.min_blocks) / 8 * 8);
-    work.issue_slots_per_fma *= 1 + 0.004 * std::max(0.0, wanted + 5 - allowed);
+    work.issue_slots_per_fma *=
+        1 + numbers.simt_spill_factor * std::max(0.0, wanted + numbers.simt_spill_margin - allowed);
     work.bytes_per_k = p.bm * types.a.bytes + p.bn * types.b.bytes;
-    // Threads of a warp share rows and columns, so that some of their loads are served at once (fitted).
-    const double served = vector * types.accumulator.bytes < 16 ? 0.3 : 0.5;
+    // Threads of a warp share rows and columns, so that some of their loads are served at once.
+    const bool is_narrow = vector * types.accumulator.bytes < 16;
+    const double served = is_narrow ? numbers.simt_served_narrow : numbers.simt_served_wide;
     work.smem_bytes_per_fma = served * (p.tm + p.tn) * types.accumulator.bytes / fma_per_k;
     work.tile_m = p.bm;
     work.tile_n = p.bn;

@@ -6,13 +6,14 @@
 
 #include "templates/families/simt/params.h"
 #include "templates/gpu/device_spec.h"
+#include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/problem.h"
 #include "templates/problem/tiling.h"
 
 namespace mmtune::simt_shape {
 
-inline constexpr int kRowBytes = 16;  ///< that rows of a copy are multiples of, what is moved at once
+inline constexpr int kRowBytes = 16;  ///< what is moved at once; rows of a copy are multiples of it
 
 inline int threads(const SimtParams& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
 inline bool packs_a(const Problem& problem, const SimtParams& p) {
@@ -60,20 +61,21 @@ inline int staged_extent(const Problem& problem, const SimtParams& p) {
 }
 
 /// Sums, two fragments, staged vectors, addresses; fitted to what ptxas reports for this kernel.
-inline int registers(const Problem& problem, const SimtParams& p) {
+inline int registers(const Problem& problem, const SimtParams& p, const ModelNumbers& numbers) {
   const int words = accumulator_registers(problem);
   const int staged = staged_extent(problem, p) * p.bk * words / threads(p);
-  return words * (p.tm * p.tn + 2 * (p.tm + p.tn)) + staged + 36;
+  return words * (p.tm * p.tn + 2 * (p.tm + p.tn)) + staged + whole(numbers.simt_registers);
 }
 
-/// What ptxas asks for where nothing limits it; set by hand to lie near what 4500 kernels for sm_90 got.
-/// The rules keep the coarser registers(): it decides what is a candidate, this one what becomes of it.
-inline double wanted_registers(const Problem& problem, const SimtParams& p) {
+/// What ptxas asks for where nothing limits it. The rules keep the coarser registers(): it decides what is a candidate,
+/// this one what becomes of it.
+inline double wanted_registers(const Problem& problem, const SimtParams& p, const ModelNumbers& numbers) {
   const int words = accumulator_registers(problem);
   const double each = static_cast<double>(p.bk) * words / threads(p);
   const double staged = staged_extent(problem, p) * each;
   const double copied = copies_async(p) ? (p.bm + p.bn) * each - staged : 0;
-  return words * (1.1 * p.tm * p.tn + 0.8 * (p.tm + p.tn)) + 2.4 * staged + 1.5 * copied + 39;
+  return words * (numbers.simt_wanted_sum * p.tm * p.tn + numbers.simt_wanted_fragment * (p.tm + p.tn)) +
+         numbers.simt_wanted_staged * staged + numbers.simt_wanted_copied * copied + numbers.simt_wanted_registers;
 }
 
 }  // namespace mmtune::simt_shape

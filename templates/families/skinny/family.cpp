@@ -6,6 +6,7 @@
 #include "templates/families/skinny/proven.h"
 #include "templates/family/families.h"
 #include "templates/family/split_k.h"
+#include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
 
@@ -137,7 +138,8 @@ struct Skinny {
     rules.must(p.stages == 1 || wide_align(problem, p.side) >= 4, "STAGES above 1 need alignment to 4 bytes");
     if (!rules.ok()) return;
     const Shape shape(problem, p);
-    const int need = registers(problem, p, shape);
+    const ModelNumbers& numbers = model_numbers(device);
+    const int need = registers(problem, p, shape, numbers);
     rules.must(shape.sums * accumulator_registers(problem) <= 128, "at most 128 registers of sums per thread");
     rules.must(p.narrow == 1 || shape.narrow_elements <= 32, "at most 32 staged elements per thread");
     rules.must(need <= 255, "expected registers fit a thread");
@@ -180,35 +182,45 @@ struct Skinny {
     plan.steps.push_back(std::move(gemm));
     add_reduce_step(plan, problem, partial, p.split);
     overlap_steps(plan, device);
-    plan.work = estimate(problem, p, shape);
+    plan.work = estimate(problem, p, shape, model_numbers(device));
     return plan;
   }
 
   /// Fitted to what ptxas reports for this kernel.
-  static int registers(const Problem& problem, const Params& p, const Shape& shape) {
+  static int registers(const Problem& problem, const Params& p, const Shape& shape, const ModelNumbers& numbers) {
     const int words = accumulator_registers(problem);
     const int sums = words * shape.sums;
     const int vectors = p.own * p.unroll * std::max(1, shape.vec * shape.wide_bytes / 4);
     if (p.narrow == 1) {
       const int held = shape.narrow_elements * shape.narrow_bytes / 4;
-      const int arriving = p.stages > 1 ? vectors / 4 : vectors;
-      const int others = (shape.along_k ? 32 + 6 * p.own : 36 + 4 * p.own) - (p.stages > 1 ? 0 : 6);
-      return sums + arriving + std::max(held, shape.narrow_loads) + others;
+      const int arriving = p.stages > 1 ? whole(numbers.skinny_arriving_share * vectors) : vectors;
+      const double others = shape.along_k
+                                ? numbers.skinny_k_registers + numbers.skinny_k_own_registers * p.own
+                                : numbers.skinny_across_registers + numbers.skinny_across_own_registers * p.own;
+      const double saved = p.stages > 1 ? 0 : numbers.skinny_unstaged_registers;
+      return sums + arriving + std::max(held, shape.narrow_loads) + whole(others - saved);
     }
     const int staged = shape.narrow_elements;
     const int widened = widening_slots(problem) * p.own * shape.vec;
-    if (shape.along_k) return 2 * sums + 5 * vectors / 2 + 11 * staged / 2 + (widened > 0 ? 24 + widened : 36);
-    return sums + 5 * vectors / 2 + (2 * words + 4) * staged + words * shape.group + 2 * p.own + 36;
+    const int loaded = whole(numbers.skinny_vector_registers * vectors);
+    if (shape.along_k) {
+      const double others = widened > 0 ? numbers.skinny_shared_k_widened + widened : numbers.skinny_shared_k_registers;
+      return whole(numbers.skinny_shared_k_sums * sums) + loaded + whole(numbers.skinny_shared_k_staged * staged) +
+             whole(others);
+    }
+    const double of_staged = numbers.skinny_shared_staged_words * words + numbers.skinny_shared_staged;
+    const double others = numbers.skinny_shared_own * p.own + numbers.skinny_shared_registers;
+    return sums + loaded + whole(of_staged * staged) + words * shape.group + whole(others);
   }
 
-  /// What a thread issues for a stage besides its loads, which an estimate counts as four.
-  static double issue_slots(const Problem& problem, const Params& p, const Shape& shape) {
+  /// What a thread issues for a stage besides its loads.
+  static double issue_slots(const Problem& problem, const Params& p, const Shape& shape, const ModelNumbers& numbers) {
     const int loads = p.own * p.unroll;
     const double fma = static_cast<double>(loads) * shape.vec * p.few;
     const double widened = static_cast<double>(widening_slots(problem)) * loads * shape.vec;
     if (p.narrow == 0) {
       const double fragments = static_cast<double>(p.unroll) * (shape.along_k ? shape.vec : 1) * p.few / shape.group;
-      return fma + widened + fragments + 4 * shape.narrow_loads;
+      return fma + widened + fragments + numbers.skinny_shared_slots * shape.narrow_loads;
     }
     const PrecisionTraits& types = traits(problem.precision);
     const bool by_fours = types.a.integer && shape.along_k && shape.wide_bytes == 1 && shape.vec >= 4;
@@ -216,11 +228,14 @@ struct Skinny {
     return fma + widened + widening_slots(problem) * shape.narrow_elements;
   }
 
-  static WorkEstimate estimate(const Problem& problem, const Params& p, const Shape& shape) {
+  static WorkEstimate estimate(const Problem& problem, const Params& p, const Shape& shape,
+                               const ModelNumbers& numbers) {
     const int loads = p.own * p.unroll;
     const double fma = static_cast<double>(loads) * shape.vec * p.few;  // the multiply-adds of a thread and stage
     WorkEstimate work;
-    work.issue_slots_per_fma = (issue_slots(problem, p, shape) + 4 * (loads + shape.narrow_loads) + 20) / fma;
+    work.issue_slots_per_fma = (issue_slots(problem, p, shape, numbers) +
+                                numbers.skinny_load_slots * (loads + shape.narrow_loads) + numbers.skinny_stage_slots) /
+                               fma;
     work.bytes_per_k = shape.tile * shape.wide_bytes + p.few * shape.narrow_bytes;
     const int value_bytes = p.narrow == 0 ? traits(problem.precision).accumulator.bytes : shape.narrow_bytes;
     work.smem_bytes_per_fma = static_cast<double>(value_bytes) / (shape.along_k ? p.own : p.own * shape.vec);
@@ -229,7 +244,7 @@ struct Skinny {
     work.tile_k = shape.bk;
     work.split_k = p.split;
     work.k_lanes = p.warps_k * (shape.along_k ? p.lanes : 32 / p.lanes);
-    work.registers = registers(problem, p, shape);
+    work.registers = registers(problem, p, shape, numbers);
     work.bytes_in_flight = static_cast<int>(std::max<int>(1, p.stages - 1) * shape.bk * work.bytes_per_k);
     if (p.stages > 1) work.fetch = Fetch::copies;
     work.meets = p.narrow == 0;

@@ -1,5 +1,6 @@
 // Square tiles in shared memory, one element of C per thread; see kernel.cu for the picture.
 #include "templates/family/families.h"
+#include "templates/model/numbers.h"
 #include "templates/problem/tiling.h"
 
 namespace mmtune {
@@ -25,7 +26,7 @@ struct Tiled {
     rules.must(p.tile % p.unroll == 0, "UNROLL divides TILE");
   }
 
-  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec&) {
+  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     LaunchStep gemm;
     gemm.grid.x = tiles_of_c(problem, p.tile, p.tile);
     gemm.block = {p.tile, p.tile, 1};
@@ -33,7 +34,7 @@ struct Tiled {
     gemm.args = blas_arguments();
     LaunchPlan plan;
     plan.steps = {gemm};
-    plan.work = estimate(problem, p);
+    plan.work = estimate(problem, p, model_numbers(device));
     return plan;
   }
 
@@ -45,10 +46,11 @@ struct Tiled {
     return p.tile * (row_a * types.a.bytes + row_b * types.b.bytes);
   }
 
-  static WorkEstimate estimate(const Problem& problem, const Params& p) {
+  static WorkEstimate estimate(const Problem& problem, const Params& p, const ModelNumbers& numbers) {
     const double lanes = std::min(32, p.tile * p.tile);
     WorkEstimate work;
-    work.issue_slots_per_fma = 3 + 2 * widening_slots(problem) + 3.0 / p.unroll + 24.0 / p.tile;
+    work.issue_slots_per_fma = numbers.tiled_step_slots + 2 * widening_slots(problem) +
+                               numbers.tiled_turn_slots / p.unroll + numbers.tiled_tile_slots / p.tile;
     work.bytes_per_k = fetched_bytes_per_k(problem, p.tile, p.tile);
     // A warp's load occupies at least one row of banks, however few threads it has and however narrow its elements.
     const PrecisionTraits& types = traits(problem.precision);
@@ -56,7 +58,7 @@ struct Tiled {
     work.tile_m = p.tile;
     work.tile_n = p.tile;
     work.tile_k = p.tile;
-    work.registers = 30 + 2 * accumulator_registers(problem);
+    work.registers = whole(numbers.tiled_registers) + 2 * accumulator_registers(problem);
     work.bytes_in_flight = static_cast<int>(p.tile * work.bytes_per_k);
     return work;
   }

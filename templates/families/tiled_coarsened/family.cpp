@@ -1,5 +1,6 @@
 // Square tiles in shared memory, several elements of C per thread; see kernel.cu for the picture.
 #include "templates/family/families.h"
+#include "templates/model/numbers.h"
 #include "templates/problem/tiling.h"
 
 namespace mmtune {
@@ -35,7 +36,7 @@ struct TiledCoarsened {
     rules.must(p.cm * p.cn > 1, "a coarsened thread owns more than one element");
   }
 
-  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec&) {
+  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     LaunchStep gemm;
     gemm.grid.x = tiles_of_c(problem, p.cm * p.tile, p.cn * p.tile);
     gemm.block = {p.tile, p.tile, 1};
@@ -44,7 +45,7 @@ struct TiledCoarsened {
     LaunchPlan plan;
     plan.steps = {gemm};
     plan.constants = {{"BM", p.cm * p.tile}, {"BN", p.cn * p.tile}};
-    plan.work = estimate(problem, p);
+    plan.work = estimate(problem, p, model_numbers(device));
     return plan;
   }
 
@@ -56,12 +57,12 @@ struct TiledCoarsened {
     return p.tile * (p.cm * row_a * types.a.bytes + row_b * types.b.bytes);
   }
 
-  static WorkEstimate estimate(const Problem& problem, const Params& p) {
+  static WorkEstimate estimate(const Problem& problem, const Params& p, const ModelNumbers& numbers) {
     const double lanes = std::min(32, p.tile * p.tile);
     const double loads = 1.0 / p.cm + 1.0 / p.cn;  // the loads from shared memory per multiply-add
     WorkEstimate work;
-    work.issue_slots_per_fma =
-        1 + loads * (1 + widening_slots(problem) + 12.0 / p.tile) + 3.0 / (p.unroll * p.cm * p.cn);
+    work.issue_slots_per_fma = 1 + loads * (1 + widening_slots(problem) + numbers.coarsened_tile_slots / p.tile) +
+                               numbers.coarsened_turn_slots / (p.unroll * p.cm * p.cn);
     work.bytes_per_k = fetched_bytes_per_k(problem, p.cm * p.tile, p.cn * p.tile);
     // A warp's load occupies at least one row of banks, however few threads it has and however narrow its elements.
     const PrecisionTraits& types = traits(problem.precision);
@@ -71,7 +72,7 @@ struct TiledCoarsened {
     work.tile_m = p.cm * p.tile;
     work.tile_n = p.cn * p.tile;
     work.tile_k = p.tile;
-    work.registers = 36 + accumulator_registers(problem) * (p.cm * p.cn + p.cm + p.cn);
+    work.registers = whole(numbers.coarsened_registers) + accumulator_registers(problem) * (p.cm * p.cn + p.cm + p.cn);
     work.bytes_in_flight = static_cast<int>(p.tile * work.bytes_per_k);
     return work;
   }

@@ -8,6 +8,7 @@
 #include "templates/family/families.h"
 #include "templates/family/split_k.h"
 #include "templates/family/stream_k.h"
+#include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
 
@@ -23,14 +24,14 @@ struct Wgmma {
   static constexpr std::string_view kSummary =
       "Hopper's tensor cores: warpgroup multiplication from a TMA pipeline, clusters with multicast, persistent blocks";
 
-  static constexpr int kWarpRows = 16;  ///< of a fragment, that a warp has and stores
+  static constexpr int kWarpRows = 16;  ///< rows of a fragment that a warp has and stores
   static constexpr int kMostBox = 256;  ///< rows that the accelerator copies at once
   static constexpr int kLeastStages = 3;
   static constexpr int kMostSums = 192;   ///< registers of sums that leave enough for everything else
   static constexpr int kWideFetch = 256;  ///< bytes that L2 fetches at once, where rows begin at multiples of them
   static constexpr int kPackThreads = 256;
   static constexpr int kPackTile = 64;   ///< rows and columns that a block of pack() transposes
-  static constexpr int kUnitBytes = 16;  ///< that a thread of pack() copies otherwise
+  static constexpr int kUnitBytes = 16;  ///< what a thread of pack() copies at once, but where it transposes
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -138,7 +139,7 @@ struct Wgmma {
     } else if (p.stream == 1) {
       plan.steps.push_back(prepare_step(shared.flags));
     }
-    const int parts = p.reduce == 1 ? 1 : p.split;  // whose sums a step adds
+    const int parts = p.reduce == 1 ? 1 : p.split;  // the parts whose sums a step adds
     const Arg partial = add_partial_sums(plan, problem, parts);
     plan.steps.push_back(gemm_step(plan, problem, p, device, a, b, partial, shared));
     add_reduce_step(plan, problem, partial, parts);
@@ -165,7 +166,7 @@ struct Wgmma {
             {"VB", std::max(1, problem.align.b / types.b.bytes)},
             {"STORE_BOXES", stores_boxes(problem)},
             {"BLOCKS", p.stream == 1 ? device.sm_count : 0},
-            // Of a thread; together they are what the block begins with.
+            // Registers of a thread; together they are what the block begins with.
             {"PRODUCER_REGISTERS", p.consumers == 3 ? 32
                                    : many_sums      ? 24
                                                     : 40},
@@ -181,7 +182,7 @@ struct Wgmma {
 
   /// An operand as the main loop finds it: stored, or copied to rows of whole lines.
   struct Input {
-    StoredShape shape;  ///< of the copy, where it is one
+    StoredShape shape;  ///< the shape of the copy, where it is one
     int element_bytes;
     bool is_copy;
     bool is_turned;  ///< the copy is transposed
@@ -202,14 +203,14 @@ struct Wgmma {
     return {shape, bytes, true, turns, {copy, Arg::number(row_bytes / bytes)}, {.bytes = row_bytes}};
   }
 
-  /// Of pack(), for an operand.
+  /// The blocks of pack() for an operand.
   static std::int64_t pack_blocks(const Input& input) {
     if (!input.is_copy) return 0;
     if (!input.is_turned) return ceil_div(input.shape.rows * (input.row.bytes / kUnitBytes), kPackThreads);
     return ceil_div(input.shape.rows, kPackTile) * ceil_div(input.shape.columns, kPackTile);
   }
 
-  /// Of a tile that is transposed, whose rows are spread over the banks.
+  /// Shared memory for a tile that is transposed, whose rows are spread over the banks.
   static int pack_bytes(const Problem& problem, const Params& p) {
     const bool turns = p.pack == 1 && (turns_a(problem, p) || turns_b(problem, p));
     return turns ? kPackTile * (kPackTile + 1) * traits(problem.precision).a.bytes : 0;
@@ -222,14 +223,23 @@ struct Wgmma {
     pack.block.x = kPackThreads;
     pack.smem_bytes = pack_bytes(problem, p);
     // Extents, so that nothing is read where k is 0 or alpha is.
-    const auto add = [&pack](const Input& input, Operand operand, bool transposes, Extent extent) {
-      const Arg stored[] = {Arg::extent(extent), Arg::extent(Extent::k)};
-      pack.args.insert(pack.args.end(), {stored[transposes ? 1 : 0], stored[transposes ? 0 : 1], Arg::operand(operand),
-                                         Arg::ld(operand), input.matrix.address, input.matrix.ld});
-    };
-    add(a, Operand::a, transposes_a(problem.layout), Extent::m);
-    add(b, Operand::b, !transposes_b(problem.layout), Extent::n);
-    pack.args.insert(pack.args.end(), {Arg::number(pack_blocks(a)), Arg::number(pack_blocks(b)), flags});
+    const Arg m = Arg::extent(Extent::m), n = Arg::extent(Extent::n), k = Arg::extent(Extent::k);
+    const bool a_is_k_m = transposes_a(problem.layout), b_is_n_k = transposes_b(problem.layout);
+    pack.args = {(a_is_k_m ? k : m).as("rows_a"),
+                 (a_is_k_m ? m : k).as("columns_a"),
+                 Arg::operand(Operand::a),
+                 Arg::ld(Operand::a),
+                 a.matrix.address.as("copy_a"),
+                 a.matrix.ld.as("copy_lda"),
+                 (b_is_n_k ? n : k).as("rows_b"),
+                 (b_is_n_k ? k : n).as("columns_b"),
+                 Arg::operand(Operand::b),
+                 Arg::ld(Operand::b),
+                 b.matrix.address.as("copy_b"),
+                 b.matrix.ld.as("copy_ldb"),
+                 Arg::number(pack_blocks(a)).as("blocks_a"),
+                 Arg::number(pack_blocks(b)).as("blocks_b"),
+                 flags};
     return pack;
   }
 
@@ -239,7 +249,7 @@ struct Wgmma {
         ceil_div(ceil_div(problem.m, p.bm), p.cluster_m) * ceil_div(ceil_div(problem.n, p.bn), p.cluster_n) * p.split;
     LaunchStep gemm;
     // Blocks that add parts have one tile each; those that share tiles are as many as the GPU holds.
-    const std::int64_t clusters = std::max(1, device.sm_count / cluster(p));  // that take turns
+    const std::int64_t clusters = std::max(1, device.sm_count / cluster(p));  // the clusters that take turns
     gemm.grid.x = p.reduce == 1   ? turns
                   : p.stream == 1 ? device.sm_count
                                   : cluster(p) * std::clamp<std::int64_t>(turns, 1, clusters);
@@ -260,12 +270,12 @@ struct Wgmma {
                  Arg::operand(Operand::c),
                  Arg::ld(Operand::c),
                  partial,
-                 map_a,
-                 map_b,
-                 map_c(plan, problem, p, map_a),
-                 shared.tiles,
+                 map_a.as("map_a"),
+                 map_b.as("map_b"),
+                 map_c(plan, problem, p, map_a).as("map_c"),
+                 shared.tiles.as("handed"),
                  shared.flags,
-                 Arg::number(p.split),
+                 Arg::number(p.split).as("parts"),
                  k_tiles_of_part(problem, p.split, bk(problem))};
     return gemm;
   }
@@ -308,9 +318,10 @@ struct Wgmma {
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
+    const ModelNumbers& numbers = model_numbers(device);
     WorkEstimate work;
     work.unit = types.unit;
-    work.issue_slots_per_fma = 0.01;  // one instruction multiplies a whole fragment
+    work.issue_slots_per_fma = numbers.wgmma_issue_slots;
     const double bytes_a = static_cast<double>(p.bm) / p.cluster_n * types.a.bytes;
     const double bytes_b = static_cast<double>(p.bn) / p.cluster_m * types.b.bytes;
     work.bytes_per_k = bytes_a + bytes_b;
@@ -332,7 +343,8 @@ struct Wgmma {
     work.cluster_n = p.cluster_n;
     work.hides_stores = p.pingpong == 1;
     work.split_k = p.split;
-    work.registers = p.consumers == 1 ? sums(p) + 40 : p.consumers == 2 ? 168 : 128;
+    const int allowed = device.max_registers_per_block / threads(p) / 8 * 8;  // several consumers use them all
+    work.registers = p.consumers == 1 ? sums(p) + whole(numbers.wgmma_registers) : allowed;
     work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);
     return work;
   }

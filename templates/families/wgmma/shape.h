@@ -23,7 +23,7 @@ inline constexpr int kWarpgroup = 128;  ///< threads
 inline constexpr int kMostStages = 16;
 
 inline int bk(const Problem& problem) { return kLine / traits(problem.precision).a.bytes; }
-/// Of a tile: what an instruction's rows and its columns are parts of.
+/// The extents of a tile that an instruction's rows and its columns are parts of.
 inline int rows(const Params& p) { return p.swap == 1 ? p.bn : p.bm; }
 inline int columns(const Params& p) { return p.swap == 1 ? p.bm : p.bn; }
 inline int consumer_rows(const Params& p) { return p.pingpong == 1 ? rows(p) : rows(p) / p.consumers; }
@@ -39,7 +39,7 @@ inline bool turns_b(const Problem& problem, const Params& p) {
   const int bytes = traits(problem.precision).b.bytes;
   return !transposes_b(problem.layout) && bytes != 2 && (bytes != 4 || p.swap == 0);
 }
-/// As the main loop finds them.
+/// Whether the main loop finds the operand contiguous along k.
 inline bool a_along_k(const Problem& problem, const Params& p) {
   return !transposes_a(problem.layout) || turns_a(problem, p);
 }

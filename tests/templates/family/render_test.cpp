@@ -25,13 +25,18 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+constexpr std::string_view kToyKernel =
+    "#include \"mmtune/copy.cuh\"\n// ü \"\\n\"\n"
+    "extern \"C\" __global__ void gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* A, i64 lda, const InputB* B, "
+    "i64 ldb, Scalar beta, Output* C, i64 ldc) {}\n";
+
 /// A source tree with one kernel and three device headers, one of which nothing includes.
 class Render : public ::testing::Test {
  protected:
   Render() {
     std::string pattern = (fs::temp_directory_path() / "mmtune_render_XXXXXX").string();
     root_ = mkdtemp(pattern.data());
-    write("templates/families/toy/kernel.cu", "#include \"mmtune/copy.cuh\"\nkernel ü \"\\n\"\n");
+    write("templates/families/toy/kernel.cu", kToyKernel);
     write("templates/device/numeric.cuh", "#pragma once\n#include \"mmtune/half.cuh\"\n");
     write("templates/device/half.cuh", "half\n");
     write("templates/device/copy.cuh", "copy\n");
@@ -69,8 +74,7 @@ TEST_F(Render, NamesTypesAndConstants) {
 }
 
 TEST_F(Render, EndsWithTheKernelUnderItsOwnName) {
-  EXPECT_THAT(rendered().text, EndsWith("\n#line 1 \"templates/families/toy/kernel.cu\"\n"
-                                        "#include \"mmtune/copy.cuh\"\nkernel ü \"\\n\"\n"));
+  EXPECT_THAT(rendered().text, EndsWith("\n#line 1 \"templates/families/toy/kernel.cu\"\n" + std::string(kToyKernel)));
 }
 
 TEST_F(Render, HashFollowsWhatIsCompiled) {
@@ -160,6 +164,15 @@ TEST_F(Render, HoldsForAllExtents) {
 }
 
 TEST_F(Render, AnIncompleteConfigurationIsAnError) { EXPECT_THROW(rendered("BM=64"), Error); }
+
+TEST_F(Render, AKernelThatExpectsOtherArgumentsIsAnError) {
+  std::string text(kToyKernel);
+  text.replace(text.find("i64 m, i64 n"), 12, "i64 n, i64 m");
+  write("templates/families/toy/kernel.cu", text);
+  EXPECT_THAT([&] { rendered(); },
+              ::testing::ThrowsMessage<Error>(
+                  HasSubstr("templates/families/toy/kernel.cu: parameter 0 of gemm is 'n', the plan passes 'm'; ")));
+}
 
 TEST_F(Render, MissingFilesAreNamed) {
   const TemplateFiles files = TemplateFiles::from_directory(root_.string());

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "templates/gpu/gpu_catalog.h"
+#include "templates/model/cost_rates.h"
 
 namespace mmtune {
 namespace {

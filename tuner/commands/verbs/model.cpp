@@ -10,6 +10,7 @@
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/replay/model_check.h"
+#include "tuner/replay/model_fit.h"
 #include "tuner/replay/model_quality.h"
 #include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
@@ -23,6 +24,8 @@ struct ModelOptions : Options {
   int least = 16;
   std::string check;
   std::string sets;
+  bool fit = false;
+  bool numbers = false;
 };
 
 /// Nothing wanted is an error, as it is without a file.
@@ -34,17 +37,28 @@ ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const
     return !is_wanted(options.precisions, problem.precision) || !is_wanted(options.layouts, problem.layout) ||
            !is_wanted(sizes, Size{problem.m, problem.n, problem.k}) || !is_wanted(sets, std::string_view(time.set));
   });
-  print(error_table(model_errors(times), options.format), options);
   if (times.empty()) {
+    print(error_table({}, options.format), options);
     log::error("--check '{}': no line is of what was asked for; leave options out", options.check);
     return ExitCode::no_candidate;
   }
+  if (options.fit) {
+    const ModelFit fit = fit_numbers(times, device);
+    print(fit_table(fit, device, options.format), options);
+    log::write(log::Level::warning, fit_summary(fit));
+    return ExitCode::done;
+  }
+  print(error_table(model_errors(times), options.format), options);
   log::write(log::Level::warning, error_summary(times));
   return ExitCode::done;
 }
 
 ExitCode model(const ModelOptions& options) {
   const auto device = choose_device(options.device);
+  if (options.numbers) {
+    print(numbers_table(device.spec, options.format), options);
+    return ExitCode::done;
+  }
   const auto sizes = options.sizes.empty() ? std::vector<Size>{} : parse_sizes(options.sizes);
   if (!options.check.empty()) return check_file(options, device.spec, sizes);
   Store store = Store::open(database_path(options), OpenMode::read_only);
@@ -79,7 +93,9 @@ Verb mmtune_verb_model() {
             .group = VerbGroup::results,
             .help = "How good the analytic model is, held against stored times",
             .examples = {"mmtune model --device model:h200", "mmtune model --device 0 --sizes 256..8192 --format csv",
-                         "mmtune model --device model:h200 --check bench.csv --sets square,odd"},
+                         "mmtune model --device model:h200 --check bench.csv --sets square,odd",
+                         "mmtune model --device model:h200 --check trials.csv --fit",
+                         "mmtune model --device model:h200 --numbers"},
             .run = [options] { return model(*options); }};
   auto sizes = sizes_option(options->sizes);
   sizes.required = false;
@@ -90,15 +106,24 @@ Verb mmtune_verb_model() {
                          .help = "sizes with fewer measured configurations are left out",
                          .target = number_target(options->least, 2, 1 << 20)},
                         database_option(*options)});
-  verb.add("Files", {{.names = "--check",
-                      .value = "FILE",
-                      .help = "times are those of a file that mmtune bench --format csv wrote, and not the database's",
-                      .target = file_target(options->check)},
-                     {.names = "--sets",
-                      .value = "LIST",
-                      .help = "only lines of these sets",
-                      .target = list_target(options->sets),
-                      .needs = "--check"}});
+  verb.add("Files",
+           {{.names = "--check",
+             .value = "FILE",
+             .help = "times are those of a file that mmtune bench or mmtune show --trials wrote with --format csv, and "
+                     "not the database's",
+             .target = file_target(options->check)},
+            {.names = "--sets",
+             .value = "LIST",
+             .help = "only lines of these sets",
+             .target = list_target(options->sets),
+             .needs = "--check"},
+            {.names = "--fit",
+             .help = "set the model's fitted numbers anew by these times, and print those that change",
+             .target = flag_target(options->fit),
+             .needs = "--check"}});
+  verb.add("Output", {{.names = "--numbers",
+                       .help = "print the model's numbers for the device, each with its unit and source",
+                       .target = flag_target(options->numbers)}});
   add_output_options(verb, *options);
   return verb;
 }

@@ -1,0 +1,93 @@
+#include "templates/model/numbers.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+namespace mmtune {
+
+namespace {
+
+constexpr NumberSource kIssue{NumberOrigin::specification, "CUDA C++ Programming Guide, Arithmetic Instructions"};
+constexpr NumberSource kKepler{NumberOrigin::specification,
+                               "NVIDIA's white paper on GK110: dual issue; since Maxwell one instruction a clock"};
+constexpr NumberSource kBanks{NumberOrigin::specification,
+                              "CUDA C++ Programming Guide, Shared Memory: 32 banks of 4 bytes a clock"};
+constexpr NumberSource kGpc{NumberOrigin::specification, "NVIDIA's white paper on Hopper: up to 18 SMs in a GPC"};
+constexpr NumberSource kPapers{
+    NumberOrigin::paper,
+    "Jia et al., Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking, 2018, and "
+    "Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via "
+    "Microbenchmarking, 2024, rounded to what holds for both"};
+constexpr NumberSource kLuo{NumberOrigin::paper,
+                            "Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via "
+                            "Microbenchmarking, 2024"};
+constexpr NumberSource kLaunches{NumberOrigin::measured, "on an H200: docs/lab/2026-11-24-model.md"};
+constexpr NumberSource kAccelerator{NumberOrigin::measured, "on an H200: docs/lab/2026-11-24-model.md"};
+constexpr NumberSource kSimtTimes{NumberOrigin::fitted,
+                                  "by hand, near 9000 times of simt on an H200: docs/lab/2026-11-24-model.md"};
+constexpr NumberSource kCoverTimes{NumberOrigin::fitted,
+                                   "12349 times of simt on an H200: bench/results/nvidia-h200/cover_trials.csv.xz"};
+constexpr NumberSource kTensorTimes{NumberOrigin::fitted,
+                                    "9442 times on an H200: bench/results/nvidia-h200/tensor_trials.csv.xz"};
+constexpr NumberSource kPackTimes{NumberOrigin::fitted,
+                                  "by hand, near times on an H200: bench/results/nvidia-h200/pack_trials.csv"};
+constexpr NumberSource kCounted{NumberOrigin::counted, "instructions of the kernel's text"};
+constexpr NumberSource kPtxas{NumberOrigin::compiled, "near what ptxas reports for sm_90"};
+
+thread_local const ModelNumbers* numbers_in_use = nullptr;
+
+ModelNumbers numbers_of(int compute_capability) {
+  ModelNumbers numbers;
+  for (const ModelNumber& row : model_number_rows()) numbers.*row.member = row.value_for(compute_capability).value;
+  return numbers;
+}
+
+/// Ascending by the compute capability that they hold from.
+std::vector<std::pair<int, ModelNumbers>> all_architectures() {
+  std::set<int> begins{0};
+  for (const ModelNumber& row : model_number_rows()) {
+    for (const NumberValue& each : row.values) begins.insert(each.from);
+  }
+  std::vector<std::pair<int, ModelNumbers>> all;
+  for (const int begin : begins) all.emplace_back(begin, numbers_of(begin));
+  return all;
+}
+
+}  // namespace
+
+std::string_view to_string(NumberOrigin origin) {
+  constexpr std::array<std::string_view, 6> kNames{"specification", "paper",   "measured",
+                                                   "fitted",        "counted", "compiled"};
+  return kNames[static_cast<std::size_t>(origin)];
+}
+
+const NumberValue& ModelNumber::value_for(int compute_capability) const {
+  const auto newer = std::find_if(values.begin(), values.end(),
+                                  [&](const NumberValue& each) { return each.from > compute_capability; });
+  return newer == values.begin() ? values.front() : *(newer - 1);
+}
+
+const std::vector<ModelNumber>& model_number_rows() {
+  static const std::vector<ModelNumber> rows = {
+#define MMTUNE_NUMBER(name, unit, source, meaning, ...) \
+  {#name, unit, source, meaning, &ModelNumbers::name, {__VA_ARGS__}},
+#include "templates/model/numbers.def"
+#undef MMTUNE_NUMBER
+  };
+  return rows;
+}
+
+const ModelNumbers& model_numbers(const DeviceSpec& device) {
+  if (numbers_in_use != nullptr) return *numbers_in_use;
+  static const std::vector<std::pair<int, ModelNumbers>> all = all_architectures();
+  const auto newer = std::find_if(all.begin(), all.end(),
+                                  [cc = compute_capability(device)](const auto& each) { return each.first > cc; });
+  return newer == all.begin() ? all.front().second : (newer - 1)->second;
+}
+
+UseModelNumbers::UseModelNumbers(const ModelNumbers& numbers) { numbers_in_use = &numbers; }
+UseModelNumbers::~UseModelNumbers() { numbers_in_use = nullptr; }
+
+}  // namespace mmtune
