@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
 
 TEST(Options, PrecisionsInTheOrderGivenOnce) {
   EXPECT_THAT(parse_precisions("fp16,fp32,fp16"), ElementsAre(Precision::fp16, Precision::fp32));
@@ -18,7 +19,7 @@ TEST(Options, PrecisionsInTheOrderGivenOnce) {
 TEST(Options, Layouts) {
   EXPECT_THAT(parse_layouts("tn, nn"), ElementsAre(Layout::tn, Layout::nn));
   EXPECT_THROW(parse_layouts("nn,"), UsageError);
-  EXPECT_THROW(parse_layouts("NN"), UsageError);
+  EXPECT_THAT(parse_layouts("NN,tT"), ElementsAre(Layout::nn, Layout::tt));
 }
 
 TEST(Options, UnknownNameIsListedWithTheKnownOnes) {
@@ -27,8 +28,20 @@ TEST(Options, UnknownNameIsListedWithTheKnownOnes) {
     FAIL() << "fp33 was accepted";
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
-                 "--precision 'fp33': unknown; write one of fp32, fp64, int32, fp16, bf16, fp16_fp32, bf16_fp32, tf32, "
+                 "--precision 'fp33': unknown; did you mean 'fp32'? write one of fp32, fp64, int32, fp16, bf16, "
+                 "fp16_fp32, bf16_fp32, tf32, "
                  "int8, e4m3_bf16, e4m3_fp32, e5m2_bf16, e5m2_fp32");
+  }
+}
+
+TEST(Options, NamesOfOtherProgramsLeadToOurs) {
+  for (const auto& [text, ours] : {std::pair("fp8", "'e4m3_bf16'"), {"Half", "'fp16'"}, {"float", "'fp32'"}}) {
+    try {
+      parse_precisions(text);
+      FAIL() << text;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(std::string("did you mean ") + ours)) << text;
+    }
   }
 }
 
