@@ -25,6 +25,7 @@ constexpr std::array kSwitches{
     Switch{"MMTUNE_LOG", "warning", "lines on stderr: silent, error, warning, info or debug"},
     Switch{"MMTUNE_SHARDS", "", "how many shares the problems of `tune` have, where JOB_COMPLETION_INDEX says which"},
     Switch{"NO_COLOR", "", "if set, no colours on a terminal"},
+    Switch{"COLUMNS", "those of the terminal", "how wide tables are, also in a pipe or a file"},
     Switch{"HOME", "", "where ~/.local/share is"},
     Switch{"XDG_DATA_HOME", "~/.local/share", "where the database is, if it is an absolute path"},
     Switch{"CUDA_HOME", "", "directory of the CUDA toolkit, after MMTUNE_CUDA_PATH"},

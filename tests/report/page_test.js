@@ -35,6 +35,21 @@ const kBenchmark =
   'square,fp32,nn,512,512,512,20.000,16.000,,0.8000,0.7900,0.8100,simt,BM=32\n';
 const kOpponentTflops = [(2 * 256 ** 3) / 7.5e6, (2 * 512 ** 3) / 16e6];
 
+/** Two tiles of two kernels at two sizes, as a table of `mmtune study` has them. */
+const kKernels = [
+  ['simple', 'naive'],
+  ['coarsened', 'tiled_coarsened'],
+];
+const studyRows = (n, tile) =>
+  kKernels.map(
+    ([column, family]) =>
+      `s1,1 kernels by size and tile,${n} tile ${tile},${column},int32,${n},${n},${n},${family},${n * tile}\n`,
+  );
+const kStudy = [
+  'document,table,row,column,precision,m,n,k,family,gflops\n',
+  ...[256, 1024].flatMap((n) => [16, 32].flatMap((tile) => studyRows(n, tile))),
+].join('');
+
 function makeReport() {
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
@@ -56,7 +71,9 @@ function makeReport() {
   tune('model:h200', '256,512,256x64x512');
   tune('model:a100', '256,512');
   writeFileSync(join(work, 'gemm.csv'), kBenchmark);
-  mmtune('report', '-q', '-o', report, '--bench', `h200=${join(work, 'gemm.csv')}`);
+  writeFileSync(join(work, 'tiles.csv'), kStudy);
+  const file = (name) => `h200=${join(work, name)}`;
+  mmtune('report', '-q', '-o', report, '--bench', file('gemm.csv'), '--study', file('tiles.csv'));
   assert.ok(statSync(report).size < kLargestReport, `the report has ${statSync(report).size} bytes`);
   return JSON.parse(mmtune('show', '--format', 'json'));
 }
@@ -80,10 +97,15 @@ async function withPage(browser, options, check) {
   await context.close();
 }
 
-const kCharts = { speed: 2, roofline: 2, heatmap: 2, occupancy: 2, curves: 3, trace: 2 };
+/** Charts of each section where one GPU is shown, and where another stands beside it. */
+const kAlone = { speed: 1, roofline: 1, heatmap: 1, occupancy: 1, curves: 3, trace: 1, study: 1 };
+const kBeside = { speed: 2, roofline: 2, heatmap: 2, occupancy: 2, curves: 3, trace: 2, study: 1 };
 
-async function checkDrawn(page) {
-  for (const [section, charts] of Object.entries(kCharts)) {
+const showBeside = (page) =>
+  page.locator('#controls').getByLabel('beside').selectOption({ label: 'NVIDIA A100-SXM4-80GB' });
+
+async function checkDrawn(page, expected) {
+  for (const [section, charts] of Object.entries(expected)) {
     const drawn = await page.$$eval(`#${section} .stage svg`, (all) =>
       all.map((svg) => ({ width: svg.getBoundingClientRect().width, shapes: svg.querySelectorAll('path').length })),
     );
@@ -105,7 +127,7 @@ async function checkWinners(page, stored) {
   const shown = await page.$$eval('#winners figure', (figures) =>
     figures.flatMap((figure) =>
       [...figure.querySelectorAll('tr.winner')].map((row) => ({
-        gpu: figure.querySelector('h3').textContent,
+        gpu: figure.querySelector('h3').textContent.split(':')[0],
         ...Object.fromEntries([...row.cells].map((cell) => [cell.dataset.label, cell.textContent])),
         why: row.nextElementSibling.textContent,
       })),
@@ -247,6 +269,50 @@ async function checkExports(page) {
   assert.match(await save(/CSV/), /^series,m,n,k,tflops,.*\nmmtune \(predicted\),256,/);
 }
 
+/** What is predicted is called so, and a measured ratio to cuBLAS is not said of it. */
+async function checkEvidence(page) {
+  assert.match(await page.locator('.notice').textContent(), /all of these times come from the model/);
+  assert.doesNotMatch(await page.locator('.tiles').textContent(), /cuBLAS/);
+  assert.match(await page.locator('.tiles').textContent(), /fastest, predicted/);
+  for (const section of ['speed', 'roofline', 'heatmap', 'occupancy', 'trace', 'winners'])
+    assert.match(await page.locator(`#${section} h3`).first().textContent(), /predicted/, section);
+  const legend = (await page.locator('#speed svg text').allTextContents()).join('|');
+  assert.match(legend, /mmtune, predicted/);
+  assert.match(legend, /cuBLAS, measured/);
+}
+
+const labelsOf = (page, section) =>
+  page.locator(`#${section} .stage`).first().locator('svg text').allTextContents();
+
+/** Axes have a label at every step, colours span the values, studies have names for people. */
+async function checkReadable(page) {
+  const powers = (await labelsOf(page, 'roofline'))
+    .filter((text) => /^(1\/)?\d+$/.test(text))
+    .map((text) => Math.log2(text.startsWith('1/') ? 1 / Number(text.slice(2)) : Number(text)))
+    .filter(Number.isInteger);
+  const steps = powers.slice(1).map((power, i) => power - powers[i]);
+  assert.ok(powers.length >= 10, powers.join(' '));
+  const upwards = steps.filter((step) => step > 0); // those of one axis, then those of the other
+  assert.ok(
+    upwards.every((step) => step === upwards[0] || step === upwards.at(-1)),
+    steps.join(' '),
+  );
+
+  const cells = (await tableOf(page, 'heatmap', 0)).map((row) => Number(row.best_tflops));
+  const ends = (await labelsOf(page, 'heatmap')).map(parseFloat);
+  for (const end of [Math.min(...cells), Math.max(...cells)])
+    assert.ok(ends.some((shown) => Math.abs(shown - end) <= 0.006 * end), `${end} in ${ends.join(' ')}`);
+
+  const title = await page.locator('#study h3').first().textContent();
+  assert.equal(title, 'Thread coarsening (s1): kernels by size and tile');
+  const study = (await labelsOf(page, 'study')).join('|');
+  for (const text of ['simple, tile 16', 'coarsened, tile 32', 'size: m = n = k'])
+    assert.ok(study.includes(text), study);
+  assert.ok(!study.includes('…') && !study.includes('gflops'), study);
+  const hidden = await page.$$eval('#winners .across', (all) => all.map((box) => box.scrollHeight - box.clientHeight));
+  assert.ok(hidden.length && hidden.every((pixels) => pixels <= 0), 'the winners are cut');
+}
+
 async function checkChoices(page) {
   await page.locator('#controls').getByLabel('beside').selectOption('none');
   assert.equal(await page.locator('#speed .stage svg').count(), 1);
@@ -268,7 +334,12 @@ const browser = await chromium.launch({ executablePath: browserPath, args: ['--n
 const keep = (page, name) => page.screenshot({ path: join(work, `${name}.png`), fullPage: true });
 
 await withPage(browser, { colorScheme: 'light' }, async (page) => {
-  await checkDrawn(page);
+  await checkDrawn(page, kAlone);
+  assert.match(await page.locator('#speed h3').first().textContent(), /H200/, 'it has most results');
+  await checkEvidence(page);
+  await checkReadable(page);
+  await showBeside(page);
+  await checkDrawn(page, kBeside);
   await keep(page, 'light');
   assert.ok((await luminance(page)) > 700);
   await checkWinners(page, stored);
@@ -280,14 +351,16 @@ await withPage(browser, { colorScheme: 'light' }, async (page) => {
   await checkChoices(page);
 });
 await withPage(browser, { colorScheme: 'dark' }, async (page) => {
-  await checkDrawn(page);
+  await checkDrawn(page, kAlone);
   await keep(page, 'dark');
   assert.ok((await luminance(page)) < 150);
   await page.locator('#controls').getByLabel('Theme').selectOption('light');
   assert.ok((await luminance(page)) > 700);
 });
 await withPage(browser, { viewport: { width: 390, height: 844 } }, async (page) => {
-  await checkDrawn(page);
+  await checkDrawn(page, kAlone);
+  await showBeside(page);
+  await checkDrawn(page, kBeside);
   await keep(page, 'phone');
   await checkWinners(page, stored);
 });
@@ -295,7 +368,7 @@ await withPage(browser, { colorScheme: 'dark' }, async (page) => {
   await page.pdf({ path: join(work, 'print.pdf') });
   await page.emulateMedia({ media: 'print' });
   assert.equal(await page.locator('#controls').isVisible(), false);
-  await checkDrawn(page);
+  await checkDrawn(page, kAlone);
 });
 await browser.close();
 console.log('The report is drawn as it should be.');

@@ -123,7 +123,7 @@ TEST_F(Cli, ShowWithoutResultsSaysWhatToRun) {
                          "occupancy,error_share,gpu,driver,nvrtc,commit,sm_clock_mhz,throttle,co_tenants,disturbed,"
                          "deterministic,state,reason,q1_us,"));
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 1);
-  EXPECT_THAT(result.err, HasSubstr("mmtune --device auto --sizes 256..8192"));
+  EXPECT_THAT(result.err, HasSubstr("no results; run mmtune tune --sizes 256..8192"));
 }
 
 TEST_F(Cli, SpaceAccountsForEveryConfiguration) {

@@ -12,6 +12,7 @@
 namespace mmtune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -123,6 +124,57 @@ TEST(DeviceChoice, TheDriverIsAskedOnceAndOnlyIfNeedBe) {
   EXPECT_EQ(times, 0);
   choose_devices("0,1,2", count);
   EXPECT_EQ(times, 1);
+}
+
+StoredGpuQuery results_of(std::vector<DeviceKey> keys) {
+  return [keys = std::move(keys)] { return StoredGpus{"some.db", keys}; };
+}
+
+/// What the refusal of "auto" says without a GPU and with results of these.
+std::string refusal(std::vector<DeviceKey> keys) {
+  try {
+    choose_described_device("auto", no_gpus, results_of(std::move(keys)));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(DeviceChoice, WithoutAGpuTheOneWithResultsIsMeant) {
+  const DeviceKey t4 = key_of(catalog_gpu("t4"));
+  const auto device = choose_described_device("auto", no_gpus, results_of({t4}));
+  EXPECT_EQ(key_of(device.spec), t4);
+  EXPECT_EQ(device.ordinal, -1);
+  EXPECT_EQ(key_of(choose_described_devices("auto", no_gpus, results_of({t4})).at(0).spec), t4);
+  EXPECT_EQ(choose_described_device("auto", three_gpus, results_of({t4})).ordinal, 0) << "an installed one goes first";
+  EXPECT_EQ(choose_described_device("auto", no_gpus).spec.name, catalog_gpu("h200").name);
+}
+
+TEST(DeviceChoice, OfSeveralWithResultsOneMustBeNamed) {
+  const DeviceKey t4 = key_of(catalog_gpu("t4")), h200 = key_of(catalog_gpu("h200"));
+  EXPECT_THAT(refusal({t4, h200}), AllOf(HasSubstr("some.db has results of"), HasSubstr("(model:t4)"),
+                                         HasSubstr("NVIDIA H200 (model:h200); name one")));
+  auto stranger = t4;
+  stranger.name = "No Such Card";
+  EXPECT_THAT(refusal({stranger}), AllOf(HasSubstr("No Such Card"), HasSubstr("model:NAME")));
+}
+
+TEST(DeviceChoice, AModelWithoutItsPrefixIsRecognised) {
+  for (const auto& [text, meant] : {std::pair("h200", "'model:h200'"), {"H100", "'model:h100"}, {"AUTO", "'auto'"}}) {
+    try {
+      choose_device(text, no_gpus);
+      FAIL() << text;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(std::string("did you mean ") + meant)) << text;
+    }
+  }
+}
+
+TEST(DeviceChoice, WhatMeasuresNothingHasNoLinesAboutMeasuring) {
+  testing::internal::CaptureStderr();
+  choose_described_device("auto", no_gpus);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "mmtune: no GPU is installed: this is for model:h200; --device names another\n");
 }
 
 TEST(DeviceChoice, EqualCardsAreOneModelAndPredictionsAnother) {

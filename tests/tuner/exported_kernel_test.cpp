@@ -2,6 +2,7 @@
 #include "tuner/export/exported_kernel.h"
 
 #include <gmock/gmock.h>
+#include <mmtune/error.h>
 
 #include <nlohmann/json.hpp>
 
@@ -38,13 +39,29 @@ TEST_F(ExportedKernel, CompilesAloneToTheSameMachineCode) {
   }
 }
 
+TEST(KernelName, NoNameBreaksTheHeaderOrLeadsElsewhere) {
+  for (const auto* name : {"gemm", "gemm_4096", "out/gemm-4096.v2", "/tmp/out/4096"}) {
+    EXPECT_NO_THROW(check_kernel_name(name)) << name;
+  }
+  for (const auto* name :
+       {"a\"b", "a\nb", "a b", "../gemm", "out/../../gemm", "..", ".hidden", "out/", "-x", "gemm\\", "\xc3\xa4"}) {
+    try {
+      check_kernel_name(name);
+      FAIL() << name;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("letters, digits")) << name;
+    }
+  }
+}
+
 TEST_F(Cli, ExportsAKernelWithItsLaunch) {
   const std::string arguments =
       fmt::format("export --size 512x256x1024 --device model:h200 --kernel '{}'", path("gemm"));
   const Result untuned = mmtune(arguments);
   if (untuned.code == 3) GTEST_SKIP() << untuned.err;
   EXPECT_EQ(untuned.code, 2);
-  EXPECT_THAT(untuned.err, HasSubstr("has no winner for NVIDIA H200; run mmtune tune --sizes 512x256x1024"));
+  EXPECT_THAT(untuned.err,
+              HasSubstr("has no winner for NVIDIA H200; run mmtune tune --device model:h200 --sizes 512x256x1024"));
   const Result result = mmtune(arguments + " --family wgmma --precision bf16 --config SPLIT=2");
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(content(path("gemm.cu")), HasSubstr("extern \"C\" __global__"));

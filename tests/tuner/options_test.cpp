@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
 
 TEST(Options, PrecisionsInTheOrderGivenOnce) {
   EXPECT_THAT(parse_precisions("fp16,fp32,fp16"), ElementsAre(Precision::fp16, Precision::fp32));
@@ -18,7 +19,7 @@ TEST(Options, PrecisionsInTheOrderGivenOnce) {
 TEST(Options, Layouts) {
   EXPECT_THAT(parse_layouts("tn, nn"), ElementsAre(Layout::tn, Layout::nn));
   EXPECT_THROW(parse_layouts("nn,"), UsageError);
-  EXPECT_THROW(parse_layouts("NN"), UsageError);
+  EXPECT_THAT(parse_layouts("NN,tT"), ElementsAre(Layout::nn, Layout::tt));
 }
 
 TEST(Options, UnknownNameIsListedWithTheKnownOnes) {
@@ -26,11 +27,22 @@ TEST(Options, UnknownNameIsListedWithTheKnownOnes) {
     parse_precisions("fp32,fp33");
     FAIL() << "fp33 was accepted";
   } catch (const UsageError& error) {
-    std::string expected = "--precision 'fp33': unknown; write one of fp32";
+    std::string expected = "--precision 'fp33': unknown; did you mean 'fp32'? write one of fp32";
     for (const Precision precision : kAllPrecisions) {
       if (precision != Precision::fp32) expected.append(", ").append(to_string(precision));
     }
     EXPECT_EQ(error.what(), expected);
+  }
+}
+
+TEST(Options, NamesOfOtherProgramsLeadToOurs) {
+  for (const auto& [text, ours] : {std::pair("fp8", "'e4m3_bf16'"), {"Half", "'fp16'"}, {"float", "'fp32'"}}) {
+    try {
+      parse_precisions(text);
+      FAIL() << text;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(std::string("did you mean ") + ours)) << text;
+    }
   }
 }
 

@@ -8,14 +8,18 @@ namespace mmtune {
 namespace {
 
 TEST(Progress, Line) {
-  EXPECT_EQ(progress_line(3, 6, 42, "simt", 80), "[##########..........]  50%  3/6  ETA 0:42  simt");
-  EXPECT_EQ(progress_line(0, 6, 42, "", 80), "[....................]   0%  0/6  ETA ?  ");
-  EXPECT_EQ(progress_line(1, 101, 100, "", 80).substr(22), "   1%  1/101  ETA 2:46:40  ");
-  EXPECT_EQ(progress_line(3, 6, 42, "simt", 10).size(), 10U);
+  EXPECT_EQ(progress_line(ProgressState::of(3, 6), 42, "simt", 80), "[##########..........]  50%  3/6  ETA 0:42  simt");
+  EXPECT_EQ(progress_line(ProgressState::of(0, 6), 42, "", 80), "[....................]   0%  0/6  ETA ?  ");
+  EXPECT_EQ(progress_line(ProgressState::of(1, 101), 100, "", 80).substr(22), "   1%  1/101  ETA 2:46:40  ");
+  EXPECT_EQ(progress_line(ProgressState::of(3, 6), 42, "simt", 10).size(), 10U);
+}
+
+TEST(Progress, NothingIsPromisedWhereTheShareIsAGuess) {
+  EXPECT_EQ(progress_line({1, 4, 0.5, false}, 42, "", 80), "[##########..........]  50%  1/4  ETA ?  ");
 }
 
 TEST(Progress, NoteCannotSteerATerminal) {
-  const auto line = progress_line(1, 2, 1, "a\u202eb\033c", 100);
+  const auto line = progress_line(ProgressState::of(1, 2), 1, "a\u202eb\033c", 100);
   EXPECT_TRUE(line.ends_with("a\\u202eb\\x1bc")) << line;
 }
 
@@ -26,7 +30,7 @@ std::string printed_at(log::Level level) {
   testing::internal::CaptureStderr();
   {
     Progress progress;
-    progress.update(1, 2, "first");
+    progress.update(ProgressState::of(1, 2), "first");
   }
   log::set_level(before);
   return testing::internal::GetCapturedStderr();

@@ -62,6 +62,43 @@ TEST(Report, TableIsAsWideAsTheTerminal) {
   }
 }
 
+TEST(Report, HeadingsAreBrokenAndSpareColumnsLeaveANarrowTable) {
+  Table table({{"size", Align::right},
+               {"shared memory B", Align::right},
+               {"config", Align::left, Fit::wraps},
+               {"regs", Align::right, Fit::spare}});
+  table.add({"4096", "230400", "BM=128 BN=256 BK=64", "168"});
+  EXPECT_EQ(table.text(Format::table, {.wide = false, .width = 39}),
+            "size  shared  config               regs\n"
+            "      memory\n"
+            "           B\n"
+            "4096  230400  BM=128 BN=256 BK=64   168\n");
+  EXPECT_EQ(table.text(Format::table, {.wide = false, .width = 33}),
+            "size  shared  config\n"
+            "      memory\n"
+            "           B\n"
+            "4096  230400  BM=128 BN=256 BK=64\n"
+            "(--wide also shows regs)\n");
+  EXPECT_EQ(table.text(Format::table, {.wide = false, .width = 24}),
+            "size  shared  config\n"
+            "      memory\n"
+            "           B\n"
+            "4096  230400  BM=128\n"
+            "              BN=256\n"
+            "              BK=64\n"
+            "(--wide also shows regs)\n");
+}
+
+TEST(Report, LineBreaksOfAColumnThatWrapsAreLineBreaks) {
+  Table table({{"outcome"}, {"note", Align::left, Fit::wraps}});
+  table.add({"compile_failed", "a.cu(3): error\n    int x\n1 error\x1b"});
+  EXPECT_EQ(table.text(Format::table),
+            "outcome         note\n"
+            "compile_failed  a.cu(3): error\n"
+            "                    int x\n"
+            "                1 error\\x1b\n");
+}
+
 TEST(Report, TableWithoutRowsHasItsHeading) {
   EXPECT_EQ(Table({{"size"}, {"type", Align::left, Fit::shared}}).text(Format::table, {.wide = false, .width = 5}),
             "size  type\n");

@@ -181,6 +181,29 @@ TEST(Verbs, WhatCannotBeReadNamesTheWordAndTheRemedy) {
   }
 }
 
+/// What the program says of these words.
+std::string refusal_of(const std::vector<std::string>& arguments) {
+  try {
+    parse_command_line(verbs(), "", arguments);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Verbs, WhatIsMissingHasTheNameOfTheHelpPage) {
+  EXPECT_THAT(refusal_of({"compare", "model:t4"}), HasSubstr("SIDE: missing; write mmtune compare SIDE SIDE"));
+  EXPECT_THAT(refusal_of({"db", "merge"}), HasSubstr("FILE: missing; write mmtune db merge FILE"));
+  EXPECT_THAT(refusal_of({"explain", "1024"}), HasSubstr("'1024' is not expected here; write --size 1024"));
+  EXPECT_THAT(refusal_of({"completion", "tcsh"}), AllOf(HasSubstr("SHELL 'tcsh'"), HasSubstr("bash, zsh, fish")));
+}
+
+TEST(Verbs, ChoicesMayBeWrittenInCapitals) {
+  Toy toy;
+  EXPECT_EQ(toy.read({"--choice", "TWO"}), "");
+  EXPECT_EQ(toy.choice, "two");
+}
+
 TEST(Verbs, NumbersThatDoNotFitAreRefused) {
   for (const auto* text : {"1", "6", "-3", "+3", "3.0", "0x3", " 3", "3 ", "", "4294967299", "x"}) {
     EXPECT_THAT(Toy().read({"--number", text}), AllOf(HasSubstr("--number"), HasSubstr("from 2 to 5"))) << text;

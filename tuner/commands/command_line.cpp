@@ -56,7 +56,7 @@ class Reader {
         read_one(argument);
       }
       check_combination();
-      for (const auto& [option, text] : given_) option->target.take(name_of(*option), text);
+      for (const auto& [option, text] : given_) option->target.take(shown_name(*option), text);
       return true;
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{}; see {} --help", error.what(), path_));
@@ -97,8 +97,19 @@ class Reader {
     throw UsageError(fmt::format("unknown option '{}'{}", excerpt(name), question));
   }
 
+  /// What may be meant by a word that is the value of no option: that of the first one that must be given.
+  std::string remedy_of(const std::string& text) const {
+    for (const Option& option : verb_.options) {
+      if (option.required && !is_argument(option)) {
+        return fmt::format("; write {} {}", name_of(option), excerpt(text));
+      }
+    }
+    return arguments_.empty() ? fmt::format("; values follow an option: {} {}", path_, synopsis(verb_))
+                              : fmt::format("; write {} {}", path_, synopsis(verb_));
+  }
+
   void give_argument(const std::string& text) {
-    if (places_.empty()) throw UsageError(fmt::format("'{}' is not expected here", excerpt(text)));
+    if (places_.empty()) throw UsageError(fmt::format("'{}' is not expected here{}", excerpt(text), remedy_of(text)));
     const Option& option = *places_.front();
     if (!option.repeatable) places_ = places_.subspan(1);
     given_.emplace_back(&option, text);
@@ -131,9 +142,11 @@ class Reader {
     for (const Option& option : verb_.options) {
       const std::string name = name_of(option);
       if (!names.contains(name)) {
-        const auto usage = is_argument(option) ? option.value : fmt::format("{} {}", name, option.value);
-        if (option.required) throw UsageError(fmt::format("{}: missing; write {}", name, usage));
-        continue;
+        if (!option.required) continue;
+        if (is_argument(option)) {
+          throw UsageError(fmt::format("{}: missing; write {} {}", option.value, path_, synopsis(verb_)));
+        }
+        throw UsageError(fmt::format("{0}: missing; write {0} {1}", name, option.value));
       }
       if (!option.needs.empty() && !names.contains(option.needs)) {
         throw UsageError(fmt::format("{}: only together with {}", name, option.needs));
@@ -167,7 +180,7 @@ std::function<ExitCode()> parse_verb(const Verb& verb, const std::string& path, 
   }
   const auto names = shown_names(verb.verbs);
   if (arguments.empty()) {
-    throw UsageError(fmt::format("{0}: what of {1}; see {0} --help", path, fmt::join(names, ", ")));
+    throw UsageError(fmt::format("{0}: write one of {1} behind it; see {0} --help", path, fmt::join(names, ", ")));
   }
   const std::string& first = arguments.front();
   if (asks_for_help(first)) return page(help_page(verb, path));

@@ -40,6 +40,11 @@ std::string names_of(const std::vector<Verb>& verbs) {
 
 bool names_a_file(const Option& option) { return option.value == "FILE"; }
 
+/// The values that a shell offers.
+const std::vector<std::string>& offered(const Option& option) {
+  return option.target.choices.empty() ? option.target.offered : option.target.choices;
+}
+
 std::string replaced(std::string_view text, char letter, std::string_view by) {
   std::string result;
   for (const char c : text) {
@@ -52,7 +57,7 @@ std::string replaced(std::string_view text, char letter, std::string_view by) {
   return result;
 }
 
-/// Within single quotes of bash and zsh.
+/// The text as it stands within single quotes of bash and zsh.
 std::string shell_quoted(std::string_view text) { return replaced(text, '\'', R"('\'')"); }
 
 // -- bash
@@ -70,33 +75,52 @@ std::string bash_script(const std::vector<Verb>& verbs) {
     std::vector<std::string> names{"--help"};
     for (const Option& option : verb->options) {
       if (is_argument(option)) {
-        names.insert(names.end(), option.target.choices.begin(), option.target.choices.end());
+        names.insert(names.end(), offered(option).begin(), offered(option).end());
         continue;
       }
       for (const std::string& name : names_of(option)) {
         names.push_back(name);
         if (is_flag(option)) continue;
         const auto reply =
-            names_a_file(option) ? "compgen -f" : fmt::format("compgen -W '{}'", fmt::join(option.target.choices, " "));
+            names_a_file(option) ? "compgen -f" : fmt::format("compgen -W '{}'", fmt::join(offered(option), " "));
         values += fmt::format("    '{} {}') COMPREPLY=($({} -- \"$word\")); return ;;\n", path, name, reply);
       }
     }
     options += fmt::format("    '{}') words='{}' ;;\n", path, fmt::join(names, " "));
   }
   return fmt::format(R"(# Completes mmtune in bash. Generated.
-_mmtune() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words='' verb=''
-  [[ $COMP_CWORD -gt 1 || $word == -* ]] && verb=${{COMP_WORDS[1]}}
+# Offers what the last of these words may go on with.
+_mmtune_offer() {{
+  local given=("$@") count=$(($# - 1)) words='' verb=''
+  local word=${{given[count]}} before=${{given[count-1]}}
+  [[ $count -gt 1 || $word == -* ]] && verb=${{given[1]}}
   [[ $verb == -* ]] && verb={}
   case $verb in
     '') words='{} --help --version' ;;
 {}  esac
-  [[ -n $words && -n $verb && $COMP_CWORD -gt 2 ]] && verb+=" ${{COMP_WORDS[2]}}"
+  [[ -n $words && -n $verb && $count -gt 2 ]] && verb+=" ${{given[2]}}"
   case "$verb $before" in
 {}  esac
   case $verb in
 {}  esac
   COMPREPLY=($(compgen -W "$words" -- "$word"))
+}}
+# Bash breaks words at a colon and at an equals sign: "model:h200" comes as three, and only the last is replaced.
+_mmtune() {{
+  local given=() each
+  for each in "${{COMP_WORDS[@]:0:COMP_CWORD+1}}"; do
+    if [[ ${{#given[@]}} -gt 0 && ( $each == : || ${{given[-1]}} == *: ) ]]; then
+      given[-1]+=$each
+    elif [[ ${{#given[@]}} -gt 0 && ${{given[-1]}} == '=' ]]; then
+      given[-1]=$each
+    else
+      given+=("$each")
+    fi
+  done
+  [[ ${{given[-1]}} == '=' ]] && given[-1]=''
+  _mmtune_offer "${{given[@]}}"
+  local word=${{given[-1]}}
+  [[ $word == *:* && $COMP_WORDBREAKS == *:* ]] && COMPREPLY=("${{COMPREPLY[@]#"${{word%:*}}:"}}")
 }}
 complete -o default -F _mmtune mmtune
 )",
@@ -115,7 +139,8 @@ std::string zsh_option(const Option& option) {
   }
   std::string action;
   if (names_a_file(option)) action = "_files";
-  if (!option.target.choices.empty()) action = fmt::format("({})", fmt::join(option.target.choices, " "));
+  if (!offered(option).empty())
+    action = fmt::format("({})", replaced(fmt::format("{}", fmt::join(offered(option), " ")), ':', "\\:"));
   const auto value = is_flag(option) ? "" : fmt::format(":{}:{}", option.value, action);
   if (is_argument(option)) return fmt::format(" '{}'", shell_quoted(value));
   std::string text;
@@ -196,7 +221,7 @@ std::string fish_option(const std::string& condition, const Option& option) {
     text += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2)) : fmt::format(" -s {}", name.substr(1));
   }
   if (!is_flag(option)) text += names_a_file(option) ? " -r -F" : " -x";
-  if (!option.target.choices.empty()) text += fmt::format(" -a '{}'", fmt::join(option.target.choices, " "));
+  if (!offered(option).empty()) text += fmt::format(" -a '{}'", fmt::join(offered(option), " "));
   return text + fmt::format(" -d '{}'\n", fish_quoted(option.help));
 }
 

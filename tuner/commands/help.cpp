@@ -2,17 +2,25 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
+#include "tuner/text/terminal.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kWidth = 100;  // of a page, in columns
+/// The width of a page in columns: that of the terminal as far as it can be read.
+std::size_t page_width() {
+  constexpr std::size_t kLeast = 60, kMost = 100;
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  return columns == 0 ? kMost : std::clamp(columns, kLeast, kMost);
+}
+
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kTermWidth = 26;
 
@@ -23,7 +31,7 @@ std::string entry(const std::string& term, std::string_view meaning) {
   std::string text = fmt::format("{:{}}{:<{}}", "", kIndent, term, kTermWidth);
   const std::string margin(kIndent + kTermWidth, ' ');
   if (width_of(term) + 2 > kTermWidth) text += '\n' + margin;
-  return fmt::format("{}{}\n", text, fmt::join(wrapped(meaning, kWidth - margin.size()), '\n' + margin));
+  return fmt::format("{}{}\n", text, fmt::join(wrapped(meaning, page_width() - margin.size()), '\n' + margin));
 }
 
 /// "-v, --verbose", "--sizes, --size SIZES", "FAMILY".

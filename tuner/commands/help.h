@@ -11,7 +11,7 @@ namespace mmtune {
 /// What the program is for, its verbs, and how to go on.
 std::string help_page(const std::vector<Verb>& verbs);
 
-/// Of one verb; `path` is how it is called: "mmtune db prune".
+/// The page of one verb; `path` is how it is called: "mmtune db prune".
 std::string help_page(const Verb& verb, const std::string& path);
 
 inline constexpr std::string_view kPurpose =

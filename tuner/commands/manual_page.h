@@ -9,7 +9,7 @@
 
 namespace mmtune {
 
-/// In the language of man(7).
+/// The page in the language of man(7).
 std::string manual_page(const std::vector<Verb>& verbs, std::string_view version);
 
 }  // namespace mmtune

@@ -7,6 +7,7 @@
 
 #include "db/store.h"
 #include "templates/family/families.h"
+#include "tuner/commands/described_device.h"
 #include "tuner/text/sizes.h"
 
 namespace mmtune {
@@ -43,8 +44,8 @@ Candidate one_candidate(const std::string& family, const std::string& config, co
   if (!may_be_missing || database_exists(path)) {
     if (const auto candidate = stored_winner(path, problem, key_of(device))) return *candidate;
   }
-  throw UsageError(fmt::format("{}: {} has no winner for {}; run mmtune tune --sizes {}x{}x{}, or name --family",
-                               to_string(problem), path, device.name, problem.m, problem.n, problem.k));
+  throw UsageError(fmt::format("{}: {} has no winner for {}; run mmtune tune {}, or name --family", to_string(problem),
+                               path, device.name, tune_options(options.device, problem)));
 }
 
 }  // namespace mmtune

@@ -1,4 +1,4 @@
-// For verbs that look at a single problem, and at one kernel for it.
+// The problem, and the kernel, of verbs that look at a single one.
 #pragma once
 
 #include <string>

@@ -9,6 +9,7 @@
 #include <limits>
 #include <system_error>
 
+#include "templates/base/names.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -35,6 +36,8 @@ std::string name_of(const Option& option) {
   const auto found = std::find_if(names.begin(), names.end(), is_long);
   return found == names.end() ? names.front() : *found;
 }
+
+std::string shown_name(const Option& option) { return is_argument(option) ? option.value : name_of(option); }
 
 Target text_target(std::string& target) {
   return {[&target](std::string_view, const std::string& text) { target = text; }, target};
@@ -83,12 +86,20 @@ Target duration_target(double& target_s) { return parsed_target(target_s, parse_
 
 Target choice_target(std::string& target, const std::vector<std::string>& choices) {
   const auto take = [&target, choices](std::string_view name, const std::string& text) {
-    if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
-      throw UsageError(fmt::format("{} '{}': unknown; write one of {}", name, excerpt(text), fmt::join(choices, ", ")));
-    }
-    target = text;
+    const std::vector<std::string_view> known(choices.begin(), choices.end());
+    const auto named = [&](std::string_view choice) { return equal_ignoring_case(choice, text); };
+    const auto found = std::find_if(known.begin(), known.end(), named);
+    if (found == known.end()) refuse_choice(name, text, known, nearest_name(text, known));
+    target = *found;
   };
   return {take, target, choices};
+}
+
+void refuse_choice(std::string_view option, std::string_view text, const std::vector<std::string_view>& known,
+                   std::string_view likely) {
+  const std::string question = likely.empty() ? "" : fmt::format("did you mean '{}'? ", likely);
+  throw UsageError(
+      fmt::format("{} '{}': unknown; {}write one of {}", option, excerpt(text), question, fmt::join(known, ", ")));
 }
 
 double parse_duration_s(std::string_view text) {

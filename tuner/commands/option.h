@@ -16,6 +16,7 @@ struct Target {
   std::function<void(std::string_view name, const std::string& text)> take;
   std::string initial = {};               ///< the value without the option, as it would be written; empty: none to show
   std::vector<std::string> choices = {};  ///< all that can be written; empty: anything that `take` accepts
+  std::vector<std::string> offered = {};  ///< what shells offer where there are no choices: the usual values
 };
 
 struct Option {
@@ -32,8 +33,10 @@ struct Option {
 
 /// "-v", "--verbose".
 std::vector<std::string> names_of(const Option& option);
-/// The name for messages: the first long one.
+/// The first long name.
 std::string name_of(const Option& option);
+/// What messages call it: the name of an option, the value of an argument as on the help page.
+std::string shown_name(const Option& option);
 inline bool is_argument(const Option& option) { return !option.names.starts_with('-'); }
 inline bool is_flag(const Option& option) { return option.value.empty(); }
 
@@ -60,8 +63,12 @@ Target number_target(std::uint64_t& target);
 /// "60", "60s", "5m" or "1h". The default is not shown.
 Target duration_target(double& target_s);
 
-/// One of these texts.
+/// One of these texts, in any case of letters.
 Target choice_target(std::string& target, const std::vector<std::string>& choices);
+
+/// Throws UsageError: the option has no such choice, and `likely`, unless that is empty, may be the one that is meant.
+[[noreturn]] void refuse_choice(std::string_view option, std::string_view text,
+                                const std::vector<std::string_view>& known, std::string_view likely);
 
 /// What `parse` makes of the text; `initial` is the text of the default.
 template <class Value, class Parse>

@@ -12,6 +12,9 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/log.h"
+#include "templates/base/names.h"
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -20,14 +23,25 @@ namespace {
 template <class T>
 using Choices = std::vector<std::pair<std::string_view, T>>;
 
+/// Names that other programs have for a precision, and ours.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"float", "fp32"},       {"single", "fp32"},    {"float32", "fp32"},  {"double", "fp64"}, {"float64", "fp64"},
+    {"half", "fp16"},        {"float16", "fp16"},   {"bfloat16", "bf16"}, {"int", "int32"},   {"fp8", "e4m3_bf16"},
+    {"float8", "e4m3_bf16"}, {"e4m3", "e4m3_bf16"}, {"e5m2", "e5m2_bf16"}};
+
+/// The value of this name, in any case of letters. Throws UsageError that says which one may be meant.
 template <class T>
 T choose(std::string_view option, std::string_view text, const Choices<T>& choices) {
-  std::string known;
+  std::vector<std::string_view> known;
   for (const auto& [name, value] : choices) {
-    if (name == text) return value;
-    known += known.empty() ? std::string(name) : fmt::format(", {}", name);
+    if (equal_ignoring_case(name, text)) return value;
+    known.push_back(name);
   }
-  throw UsageError(fmt::format("{} '{}': unknown; write one of {}", option, excerpt(text), known));
+  for (const auto& [other, ours] : kOtherNames) {
+    const bool is_ours = std::find(known.begin(), known.end(), ours) != known.end();
+    if (is_ours && equal_ignoring_case(other, text)) refuse_choice(option, text, known, ours);
+  }
+  refuse_choice(option, text, known, nearest_name(text, known));
 }
 
 /// A comma-separated list of names, or "all".
@@ -89,13 +103,22 @@ Target value_target(T& target, const Choices<T>& choices) {
 
 }  // namespace
 
+Target family_target(std::string& family) {
+  Target target = text_target(family);
+  for (const Family* each : families()) target.offered.emplace_back(each->name());
+  return target;
+}
+
 Option family_argument(std::string& family) {
-  return {
-      .names = "family", .value = "FAMILY", .help = "a kernel family", .target = text_target(family), .required = true};
+  return {.names = "family",
+          .value = "FAMILY",
+          .help = "a kernel family",
+          .target = family_target(family),
+          .required = true};
 }
 
 std::vector<Option> kernel_options(std::string& family, std::string& config, std::string meaning) {
-  return {{.names = "--family", .value = "FAMILY", .help = std::move(meaning), .target = text_target(family)},
+  return {{.names = "--family", .value = "FAMILY", .help = std::move(meaning), .target = family_target(family)},
           {.names = "--config",
            .value = "CONFIG",
            .help = "\"NAME=VALUE …\"; what is missing gets its default",
@@ -112,11 +135,18 @@ Option sizes_option(std::string& sizes) {
           .repeatable = true};
 }
 
+Target device_target(std::string& device) {
+  Target target = text_target(device);
+  target.offered.emplace_back("auto");
+  for (const CatalogEntry& entry : gpu_catalog()) target.offered.push_back(fmt::format("model:{}", entry.key));
+  return target;
+}
+
 Option device_option(Options& options) {
   return {.names = "--device",
           .value = "DEVICE",
           .help = "auto, the number of a GPU, or model:NAME (see mmtune devices)",
-          .target = text_target(options.device)};
+          .target = device_target(options.device)};
 }
 
 Option wait_option(double& wait_s) {

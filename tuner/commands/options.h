@@ -24,12 +24,17 @@ struct Options : Output {
 
 /// Options that write to what they are given, which must outlive the parsing; what it holds before is the default.
 
+/// A target of --family, for which shells offer the families.
+Target family_target(std::string& family);
+
 /// The argument FAMILY, and --sizes: both required.
 Option family_argument(std::string& family);
 /// --family and --config of one kernel. `meaning` says what naming a family does.
 std::vector<Option> kernel_options(std::string& family, std::string& config, std::string meaning);
 Option sizes_option(std::string& sizes);
 Option device_option(Options& options);
+/// A target of --device, for which shells offer "auto" and the models.
+Target device_target(std::string& device);
 Option database_option(Options& options);
 /// --wait, for verbs that measure.
 Option wait_option(double& wait_s);

@@ -73,7 +73,7 @@ void add_search_options(Verb& verb, SearchOptions& options) {
   verb.add("Search", {{.names = "--family",
                        .value = "LIST",
                        .help = "kernel families to search, separated by commas (default: all)",
-                       .target = text_target(options.families)},
+                       .target = family_target(options.families)},
                       restriction_option(session.only),
                       {.names = "--strategy",
                        .value = "NAME",

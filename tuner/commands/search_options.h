@@ -23,7 +23,7 @@ void add_search_options(Verb& verb, SearchOptions& options);
 /// UsageError, DeviceError.
 SessionOptions plan(const SearchOptions& options);
 
-/// The same for these problems instead of those of --sizes.
+/// The same plan for these problems instead of those of --sizes.
 SessionOptions plan(const SearchOptions& options, std::vector<Problem> problems);
 
 }  // namespace mmtune

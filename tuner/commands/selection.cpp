@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "templates/gpu/gpu_catalog.h"
 
@@ -14,10 +15,12 @@ std::vector<Option> selection_options(Options& options) {
   const auto gpu_name = [](const std::string& text) {
     return text.starts_with("model:") ? catalog_gpu(text.substr(6)).name : text;
   };
+  Target device = parsed_target(options.device, gpu_name);
+  device.offered = device_target(options.device).offered;
   std::vector<Option> list{{.names = "--device",
                             .value = "NAME",
                             .help = "only GPUs whose name contains this; model:NAME is that model's name",
-                            .target = parsed_target(options.device, gpu_name)}};
+                            .target = std::move(device)}};
   for (Option& option : problem_options(options)) list.push_back(std::move(option));
   return list;
 }

@@ -40,7 +40,7 @@ std::int64_t number(std::string_view name, std::string_view needed_by) {
   return *value;
 }
 
-/// Of all indices of the array `--array=FIRST-LAST:STEP`.
+/// The share of a task among all indices of the array `--array=FIRST-LAST:STEP`.
 std::optional<Place> array_task() {
   constexpr std::string_view kId = "SLURM_ARRAY_TASK_ID";
   const auto id = number(kId);
@@ -56,7 +56,8 @@ std::optional<Place> array_task() {
   return Place{(*id - first) / step, count, fmt::format("{} {}", kId, *id)};
 }
 
-/// Of what srun has started at once. In a batch script the number of tasks is what the job may start.
+/// The share of a task among those that srun has started at once. In a batch script the number of tasks is what the job
+/// may start.
 std::optional<Place> task_of_step() {
   const std::int64_t count = number("SLURM_NTASKS").value_or(1);
   const auto index = number("SLURM_PROCID");

@@ -59,7 +59,17 @@ TrialColumns full_trial_columns() {
   };
 }
 
-TrialColumns friendly_trial_columns() {
+/// The beginning of a note, with its line breaks.
+std::string note_of(const Trial& trial, bool is_whole) {
+  constexpr std::size_t kLines = 6;
+  const std::string_view note = trim(trial.note);
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < kLines && end != note.npos; ++i) end = note.find('\n', end == 0 ? 0 : end + 1);
+  if (is_whole || end == note.npos) return std::string(note);
+  return fmt::format("{}\n… (--wide shows all of it)", note.substr(0, end));
+}
+
+TrialColumns friendly_trial_columns(bool is_wide) {
   return {
       {{"size", kRight},
        [](const Trial& t) { return fmt::format("{}x{}x{}", t.key.problem.m, t.key.problem.n, t.key.problem.k); }},
@@ -79,12 +89,12 @@ TrialColumns friendly_trial_columns() {
        [](const Trial& t) {
          return Real{tflops(t), 2};
        }},
-      {{"occ %", kRight},
+      {{"occ %", kRight, Fit::spare},
        [](const Trial& t) {
          return Real{100 * t.occupancy, 0};
        }},
       {{"gpu", Align::left, Fit::shared}, [](const Trial& t) { return t.key.device.name; }},
-      {{"note", Align::left, Fit::wraps}, [](const Trial& t) { return excerpt(t.note); }},
+      {{"note", Align::left, Fit::wraps}, [is_wide](const Trial& t) { return note_of(t, is_wide); }},
   };
 }
 
@@ -99,10 +109,10 @@ double error_share(const Trial& trial) {
   return trial.key.evidence == Evidence::measured && trial.outcome == Outcome::ok ? trial.error_share : kUnknown;
 }
 
-Table trials_table(std::vector<Trial> trials, Format format) {
+Table trials_table(std::vector<Trial> trials, const Output& output) {
   std::sort(trials.begin(), trials.end(), [](const Trial& x, const Trial& y) { return order_of(x) < order_of(y); });
-  const bool full = format == Format::csv || format == Format::json;
-  return table_of(full ? full_trial_columns() : friendly_trial_columns(), trials, trial_tone);
+  const bool full = output.format == Format::csv || output.format == Format::json;
+  return table_of(full ? full_trial_columns() : friendly_trial_columns(output.wide), trials, trial_tone);
 }
 
 }  // namespace mmtune

@@ -8,12 +8,12 @@
 
 namespace mmtune {
 
-/// Of the permitted error. NaN for a prediction, which computed nothing, and for what was not right.
+/// The share of the permitted error. NaN for a prediction, which computed nothing, and for what was not right.
 double error_share(const Trial& trial);
 
 /// Problem by problem, in each those that were right first, by time. csv and json:
 /// precision,layout,m,n,k,family,config,source,outcome,median_us,tflops,smem_bytes,occupancy,error_share,deterministic,
 /// gpu,created,note.
-Table trials_table(std::vector<Trial> trials, Format format);
+Table trials_table(std::vector<Trial> trials, const Output& output);
 
 }  // namespace mmtune

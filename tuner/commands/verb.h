@@ -47,7 +47,7 @@ struct Verb {
 
 using VerbMaker = Verb (*)();
 
-/// In the order of the files' names. Generated.
+/// The makers in the order of the files' names. Generated.
 const std::vector<VerbMaker>& verb_makers();
 
 /// All verbs, in the order of the help page. Each call makes new ones, whose options have their defaults.

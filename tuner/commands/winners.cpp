@@ -183,13 +183,13 @@ WinnerColumns friendly_columns(bool is_brief) {
        [](const Line& l) {
          return Real{100 * l.peak_share, 1};
        }},
-      {{"regs", kRight}, [](const Line& l) { return whole(l.winner.binary.registers); }},
-      {{"smem B", kRight}, [](const Line& l) { return l.trial().smem_bytes; }},
-      {{"occ %", kRight},
+      {{"regs", kRight, Fit::spare}, [](const Line& l) { return whole(l.winner.binary.registers); }},
+      {{"smem B", kRight, Fit::spare}, [](const Line& l) { return l.trial().smem_bytes; }},
+      {{"occ %", kRight, Fit::spare},
        [](const Line& l) {
          return Real{100 * l.trial().occupancy, 0};
        }},
-      {{"error", kRight},
+      {{"error", kRight, Fit::spare},
        [](const Line& l) {
          return Real{error_share(l.trial()), 4};
        }},

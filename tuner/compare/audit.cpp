@@ -82,14 +82,14 @@ std::vector<AuditRow> audit_size(const Problem& problem, std::uint64_t seed, con
 Table audit_table(const std::vector<AuditRow>& rows) {
   Table table({{"policy"},
                {"seed", kRight},
-               {"precision"},
-               {"layout"},
+               {"precision", Align::left, Fit::shared},
+               {"layout", Align::left, Fit::shared},
                {"m", kRight},
                {"n", kRight},
                {"k", kRight},
                {"match"},
                {"family"},
-               {"config"},
+               {"config", Align::left, Fit::wraps},
                {"us", kRight},
                {"tuned_us", kRight},
                {"cublas_us", kRight}});

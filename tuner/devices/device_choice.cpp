@@ -1,12 +1,14 @@
 #include "tuner/devices/device_choice.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mmtune/error.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "runtime/base/log.h"
+#include "templates/base/names.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tuner/text/text.h"
 
@@ -22,7 +24,10 @@ DeviceChoice model(std::string_view key) {
   return choice;
 }
 
-DeviceChoice automatic(const GpuQuery& query) {
+/// What stands in for an installed GPU; `reason` says why there is none.
+using Absent = std::function<DeviceChoice(const std::string& reason)>;
+
+DeviceChoice automatic(const GpuQuery& query, const Absent& absent) {
   std::string reason = "the driver offers no GPU";
   try {
     if (const auto gpus = query(); !gpus.empty()) return {gpus.front(), 0};
@@ -31,9 +36,46 @@ DeviceChoice automatic(const GpuQuery& query) {
   } catch (const DeviceError& error) {
     reason = error.what();
   }
+  return absent(reason);
+}
+
+DeviceChoice model_to_tune_for(const std::string& reason) {
   log::warning("NO GPU: {}", reason);
   log::warning("planning for model:{} instead: nothing is measured, every time is predicted", kFallbackModel);
   return model(kFallbackModel);
+}
+
+const CatalogEntry* catalog_entry(const DeviceKey& key) {
+  const auto& catalog = gpu_catalog();
+  const auto found =
+      std::find_if(catalog.begin(), catalog.end(), [&](const CatalogEntry& each) { return key_of(each.spec) == key; });
+  return found == catalog.end() ? nullptr : &*found;
+}
+
+/// "NVIDIA H200 (model:h200)"; the name alone of a GPU that the catalogue does not know.
+std::string text_of(const DeviceKey& key) {
+  const CatalogEntry* entry = catalog_entry(key);
+  return entry == nullptr ? excerpt(key.name) : fmt::format("{} ({}{})", entry->spec.name, kModelPrefix, entry->key);
+}
+
+DeviceChoice model_with_results(const StoredGpus& stored) {
+  if (stored.keys.empty()) {
+    log::warning("no GPU is installed: this is for {}{}; --device names another", kModelPrefix, kFallbackModel);
+    return model(kFallbackModel);
+  }
+  if (stored.keys.size() == 1) {
+    if (const CatalogEntry* entry = catalog_entry(stored.keys.front())) return model(entry->key);
+  }
+  std::vector<std::string> names;
+  for (const DeviceKey& key : stored.keys) names.push_back(text_of(key));
+  const auto* const remedy = names.size() > 1 ? "name one with --device"
+                                              : "its limits are not known here: name a GPU with --device model:NAME";
+  throw UsageError(fmt::format("--device auto: no GPU is installed, and {} has results of {}; {}",
+                               excerpt(stored.database), fmt::join(names, ", "), remedy));
+}
+
+Absent model_to_describe(const StoredGpuQuery& stored) {
+  return [&stored](const std::string&) { return model_with_results(stored ? stored() : StoredGpus{}); };
 }
 
 DeviceChoice installed(int ordinal, const GpuQuery& query) {
@@ -52,27 +94,34 @@ std::vector<DeviceChoice> all_installed(const GpuQuery& query) {
   return devices;
 }
 
-}  // namespace
+/// "did you mean 'model:h200'? "; empty where no name is near.
+std::string question(std::string_view text) {
+  std::vector<std::string_view> known{"auto"};
+  for (const CatalogEntry& entry : gpu_catalog()) known.push_back(entry.key);
+  const std::string_view nearest = nearest_name(text, known);
+  if (nearest.empty()) return "";
+  return fmt::format("did you mean '{}{}'? ", nearest == "auto" ? "" : kModelPrefix, nearest);
+}
 
-DeviceChoice choose_device(std::string_view text, const GpuQuery& query) {
-  if (text == "auto") return automatic(query);
+DeviceChoice choose(std::string_view text, const GpuQuery& query, const Absent& absent) {
+  if (text == "auto") return automatic(query, absent);
   if (text.starts_with(kModelPrefix)) return model(text.substr(kModelPrefix.size()));
   int ordinal = -1;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
   if (failure != std::errc{} || end != text.data() + text.size() || ordinal < 0) {
-    throw UsageError(
-        fmt::format("--device '{}': write auto, a GPU's number, or model:NAME; see mmtune devices", excerpt(text)));
+    throw UsageError(fmt::format("--device '{}': {}write auto, a GPU's number, or model:NAME; see mmtune devices",
+                                 excerpt(text), question(text)));
   }
   return installed(ordinal, query);
 }
 
-std::vector<DeviceChoice> choose_devices(std::string_view text, const GpuQuery& query) {
+std::vector<DeviceChoice> choose_list(std::string_view text, const GpuQuery& query, const Absent& absent) {
   if (text == "all") return all_installed(query);
   std::optional<std::vector<DeviceSpec>> gpus;
   const auto query_once = [&] { return gpus ? *gpus : gpus.emplace(query()); };
   std::vector<DeviceChoice> devices;
   for (const auto part : split(text, ',')) {
-    const DeviceChoice device = choose_device(part, query_once);
+    const DeviceChoice device = choose(part, query_once, absent);
     const bool is_known = std::any_of(devices.begin(), devices.end(), [&](const DeviceChoice& known) {
       return known.ordinal == device.ordinal && is_same_model(known, device);
     });
@@ -82,6 +131,25 @@ std::vector<DeviceChoice> choose_devices(std::string_view text, const GpuQuery& 
     devices.push_back(device);
   }
   return devices;
+}
+
+}  // namespace
+
+DeviceChoice choose_device(std::string_view text, const GpuQuery& query) {
+  return choose(text, query, model_to_tune_for);
+}
+
+DeviceChoice choose_described_device(std::string_view text, const GpuQuery& query, const StoredGpuQuery& stored) {
+  return choose(text, query, model_to_describe(stored));
+}
+
+std::vector<DeviceChoice> choose_devices(std::string_view text, const GpuQuery& query) {
+  return choose_list(text, query, model_to_tune_for);
+}
+
+std::vector<DeviceChoice> choose_described_devices(std::string_view text, const GpuQuery& query,
+                                                   const StoredGpuQuery& stored) {
+  return choose_list(text, query, model_to_describe(stored));
 }
 
 bool is_same_model(const DeviceChoice& x, const DeviceChoice& y) {

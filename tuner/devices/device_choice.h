@@ -24,9 +24,23 @@ using GpuQuery = std::function<std::vector<DeviceSpec>()>;
 /// a GPU that does not exist, naming those that do.
 DeviceChoice choose_device(std::string_view text, const GpuQuery& query);
 
+/// The GPUs that a database has results of.
+struct StoredGpus {
+  std::string database;  ///< its path, for messages
+  std::vector<DeviceKey> keys;
+};
+using StoredGpuQuery = std::function<StoredGpus()>;
+
+/// The device of a verb that measures nothing. "auto" where there is no driver or no GPU: the one GPU of the catalogue
+/// that `stored` has results of; UsageError that names them where it has several, or one that the catalogue does not
+/// know; where it has none, or there is no query, model:h200, with one line on stderr.
+DeviceChoice choose_described_device(std::string_view text, const GpuQuery& query, const StoredGpuQuery& stored = {});
+
 /// "all": every installed GPU. Else one or more as for choose_device(), separated by commas, none twice. Asks for the
 /// installed GPUs once at most.
 std::vector<DeviceChoice> choose_devices(std::string_view text, const GpuQuery& query);
+std::vector<DeviceChoice> choose_described_devices(std::string_view text, const GpuQuery& query,
+                                                   const StoredGpuQuery& stored = {});
 
 /// The first device of each model: cards that share results, measured and predicted apart.
 std::vector<DeviceChoice> models_of(const std::vector<DeviceChoice>& devices);

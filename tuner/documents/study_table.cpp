@@ -212,7 +212,7 @@ Table study_rows(const std::vector<StudyResult>& results) {
       {{"n", kRight}, [](const Row& r) { return r.what.problem.n; }},
       {{"k", kRight}, [](const Row& r) { return r.what.problem.k; }},
       {{"family"}, [](const Row& r) { return r.what.family; }},
-      {{"config"}, [](const Row& r) { return r.what.config; }},
+      {{"config", Align::left, Fit::wraps}, [](const Row& r) { return r.what.config; }},
       {{"origin"}, [](const Row& r) { return std::string(to_string(r.origin)); }},
       {{"kernel_ms", kRight}, [ms](const Row& r) { return ms(r.kernel_ms); }},
       {{"total_ms", kRight}, [ms](const Row& r) { return ms(r.total_ms); }},

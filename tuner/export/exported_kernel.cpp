@@ -1,7 +1,11 @@
 #include "tuner/export/exported_kernel.h"
 
 #include <fmt/format.h>
+#include <mmtune/error.h>
 
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -9,6 +13,7 @@
 
 #include "tuner/text/joined.h"
 #include "tuner/text/json.h"
+#include "tuner/text/text.h"
 
 namespace mmtune {
 
@@ -64,6 +69,22 @@ std::string text_of(const WorkspaceSlice& slice) {
 }
 
 }  // namespace
+
+void check_kernel_name(const std::string& name) {
+  const std::filesystem::path path(name);
+  const std::string file = path.filename().string();
+  const auto is_letter_or_digit = [](unsigned char c) { return c < 0x80 && std::isalnum(c) != 0; };
+  const auto is_allowed = [&](char c) { return is_letter_or_digit(c) || c == '_' || c == '-' || c == '.'; };
+  const bool leads_up = std::find(path.begin(), path.end(), "..") != path.end();
+  if (!leads_up && !file.empty() && is_letter_or_digit(file.front()) &&
+      std::all_of(file.begin(), file.end(), is_allowed)) {
+    return;
+  }
+  throw UsageError(
+      fmt::format("--kernel '{}': write a name of letters, digits, '_', '-' and '.' that begins with a letter or a "
+                  "digit, in a folder without '..'",
+                  excerpt(name)));
+}
 
 std::string self_contained(const Source& source, const TemplateFiles& files) {
   std::string all;

@@ -79,13 +79,13 @@ LineColumns full_line_columns() {
 
 /// Columns of kernels only where there are some.
 LineColumns friendly_line_columns(bool has_kernels) {
-  LineColumns columns{{{"device"}, [](const Line& l) { return l.use.device.name; }}};
+  LineColumns columns{{{"device", Align::left, Fit::wraps}, [](const Line& l) { return l.use.device.name; }}};
   if (has_kernels) {
     columns.push_back({{"size", kRight}, line_size});
     columns.push_back({{"kernel", Align::left, Fit::wraps}, [](const Line& l) { return l.use.kernel; }});
   }
   add_occupancy(columns, {"threads", "regs", "smem B", "blocks/SM", "limit", "warps", "occ %"}, 100, 0);
-  columns.push_back({{"blocks by threads/regs/smem/SM"}, [](const Line& l) {
+  columns.push_back({{"blocks by threads, regs, smem, SM", Align::left, Fit::spare}, [](const Line& l) {
                        const auto text = [&](OccupancyLimit limit) {
                          const int blocks = l.fit.allowed_by(limit);
                          return blocks == kUnlimitedBlocks ? std::string("-") : fmt::format("{}", blocks);
@@ -94,8 +94,9 @@ LineColumns friendly_line_columns(bool has_kernels) {
                                           text(OccupancyLimit::shared_memory), text(OccupancyLimit::blocks));
                      }});
   if (has_kernels) {
-    columns.push_back({{"waves", kRight}, [](const Line& l) { return waves_cell(l, l.waves.waves, 2); }});
-    columns.push_back({{"tail %", kRight}, [](const Line& l) { return waves_cell(l, 100 * l.waves.tail, 0); }});
+    columns.push_back({{"waves", kRight, Fit::spare}, [](const Line& l) { return waves_cell(l, l.waves.waves, 2); }});
+    columns.push_back(
+        {{"tail %", kRight, Fit::spare}, [](const Line& l) { return waves_cell(l, 100 * l.waves.tail, 0); }});
   }
   columns.push_back({{"what would raise it", Align::left, Fit::wraps}, [](const Line& l) { return l.next; }});
   return columns;

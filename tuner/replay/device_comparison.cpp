@@ -125,8 +125,8 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
   };
   const auto us = [](double value) { return Real{value, 3}; };
   std::vector<CellOf<Row>> columns;
-  columns.push_back(
-      {{"precision", kLeft, Fit::shared}, [](const Row& r) { return std::string(to_string(r.problem.precision)); }});
+  columns.push_back({{name("precision", "type"), kLeft, Fit::shared},
+                     [](const Row& r) { return std::string(to_string(r.problem.precision)); }});
   columns.push_back(
       {{"layout", kLeft, Fit::shared}, [](const Row& r) { return std::string(to_string(r.problem.layout)); }});
   columns.push_back({{"m", kRight}, [](const Row& r) { return r.problem.m; }});
@@ -144,13 +144,17 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
   add_side("b", b, &Row::winner_b, &Row::time_b);
   columns.push_back({{name("a_on_b_us", "first's winner there, µs"), kRight},
                      [us](const Row& r) { return us(r.a_on_b ? r.a_on_b->time_us : NAN); }});
-  columns.push_back({{name("verdict", "slower by")}, [](const Row& r) { return r.verdict(); }});
-  columns.push_back({{name("limit_a", "its limit")}, [](const Row& r) { return r.limit_a; }});
-  columns.push_back({{name("limit_b", "and there")}, [](const Row& r) { return r.limit_b; }});
-  columns.push_back({{"configurations", kRight}, [](const Row& r) { return std::int64_t{r.common}; }});
-  columns.push_back({{"spearman", kRight}, [](const Row& r) { return Real{r.spearman, 3}; }});
-  columns.push_back({{name("speed_ratio", "speed"), kRight}, [](const Row& r) { return Real{r.speed_ratio(), 3}; }});
-  columns.push_back({{name("peak_ratio", "peak"), kRight}, [](const Row& r) { return Real{r.peak_ratio, 3}; }});
+  columns.push_back({{name("verdict", "slower by"), kLeft, Fit::wraps}, [](const Row& r) { return r.verdict(); }});
+  columns.push_back({{name("limit_a", "its limit"), kLeft, Fit::spare}, [](const Row& r) { return r.limit_a; }});
+  columns.push_back({{name("limit_b", "and there"), kLeft, Fit::spare}, [](const Row& r) { return r.limit_b; }});
+  columns.push_back({{"configurations", kRight, Fit::spare}, [](const Row& r) { return std::int64_t{r.common}; }});
+  columns.push_back({{"spearman", kRight, Fit::spare}, [](const Row& r) { return Real{r.spearman, 3}; }});
+  columns.push_back({{name("speed_ratio", "speed"), kRight, Fit::spare}, [](const Row& r) {
+                       return Real{r.speed_ratio(), 3};
+                     }});
+  columns.push_back({{name("peak_ratio", "peak"), kRight, Fit::spare}, [](const Row& r) {
+                       return Real{r.peak_ratio, 3};
+                     }});
   return table_of(columns, rows, [](const Row&) { return Tone::plain; });
 }
 

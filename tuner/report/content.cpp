@@ -63,7 +63,7 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-/// What rows of other tables name by a number.
+/// The things that rows of other tables name by a number.
 struct Subjects {
   Numbering<DeviceKey> devices;
   Numbering<Problem> problems;
@@ -254,7 +254,7 @@ std::string curve_text(const DeviceSpec& device, const BlockResources& block, Oc
   return text;
 }
 
-/// Once for winners whose blocks take the same, as those of one kernel do.
+/// The curves, once for winners whose blocks take the same, as those of one kernel do.
 Table curves_table(const std::vector<Winner>& winners, const KnownDevices& known, const Reasons& reasons,
                    Subjects& subjects) {
   Table table = table_with(

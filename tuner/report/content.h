@@ -38,11 +38,11 @@ struct ReportContent {
   std::vector<ReportFile> files;
 };
 
-/// So many trials of a page are less than a megabyte.
+/// The trials of a page that are less than a megabyte.
 inline constexpr std::size_t kMostReportTrials = 10'000;
 
-/// With at most `most` trials (and one for each that was the best so far): of more, the fastest half of those that may
-/// be shown and an even sample of the others.
+/// The content with at most `most` trials (and one for each that was the best so far): of more, the fastest half of
+/// those that may be shown and an even sample of the others.
 std::string report_json(const ReportContent& content, std::size_t most = kMostReportTrials);
 
 }  // namespace mmtune

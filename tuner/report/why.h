@@ -18,7 +18,7 @@ struct Why {
   Prediction prediction;    ///< of the whole plan
 };
 
-/// Nothing where the family or one of its values exists no more, or where the configuration cannot run there.
+/// The reasons; nothing where the family or one of its values is gone, or where the configuration cannot run there.
 std::optional<Why> why_of(const Winner& winner, const DeviceSpec& device);
 
 }  // namespace mmtune

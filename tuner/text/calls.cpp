@@ -40,7 +40,7 @@ CallColumns columns_of(const SizeFile& file, const std::string& path) {
   return columns;
 }
 
-/// One line of products.
+/// The products of one line.
 class CallRow {
  public:
   CallRow(SizeFile::Row row, const CallColumns& columns)

@@ -12,7 +12,7 @@
 namespace mmtune {
 namespace {
 
-/// From values to places between 0 and 1.
+/// The scale from values to places between 0 and 1.
 struct Axis {
   double low = 0;
   double high = 1;
@@ -169,7 +169,7 @@ std::string x_label_at(double x, const std::string& text, const Page& page, doub
                      page.bottom() + 18 + lower, escaped(text));
 }
 
-/// Every second one is lower where they are too long to stand side by side.
+/// The labels; every second one is lower where they are too long to stand side by side.
 std::string category_names(const Chart& chart, const Page& page) {
   constexpr double kLetter = 6.5, kLine = 15;
   const double room = kPlotWidth / static_cast<double>(chart.categories.size());

@@ -32,7 +32,7 @@ class NewFiles {
 
   void add(const std::string& path, std::string_view text);
 
-  /// In the order in which they were added.
+  /// The files in the order in which they were added.
   void publish();
 
  private:

@@ -34,7 +34,7 @@ class Json {
   /// The first member of this name; null if there is none, or this is no object.
   const Json* find(std::string_view name) const;
 
-  /// As it is written, without blanks: tells values apart.
+  /// The value as it is written, without blanks: it tells values apart.
   std::string written() const;
 
  private:

@@ -32,13 +32,14 @@ void put(const std::string& text) {
 
 }  // namespace
 
-std::string progress_line(std::int64_t done, std::int64_t total, double elapsed_s, std::string_view note, int width) {
+std::string progress_line(const ProgressState& state, double elapsed_s, std::string_view note, int width) {
   constexpr int kBarWidth = 20;
-  const double share = total > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0) : 1.0;
+  const double share = std::clamp(state.share, 0.0, 1.0);
   const auto filled = static_cast<std::size_t>(share * kBarWidth);
-  const auto eta = share > 0 ? clock_text(elapsed_s * (1 - share) / share) : "?";
-  auto line = fmt::format("[{}{}] {:3.0f}%  {}/{}  ETA {}  {}", std::string(filled, '#'),
-                          std::string(kBarWidth - filled, '.'), 100 * share, done, total, eta, printable(note));
+  const auto eta = share > 0 && state.is_known ? clock_text(elapsed_s * (1 - share) / share) : "?";
+  auto line =
+      fmt::format("[{}{}] {:3.0f}%  {}/{}  ETA {}  {}", std::string(filled, '#'), std::string(kBarWidth - filled, '.'),
+                  100 * share, state.done, state.total, eta, printable(note));
   line.resize(std::min(line.size(), static_cast<std::size_t>(std::max(width, 0))));
   return line;
 }
@@ -49,12 +50,12 @@ Progress::~Progress() {
   if (terminal_ && is_shown()) put(std::string(kClearLine));
 }
 
-void Progress::update(std::int64_t done, std::int64_t total, std::string_view note) {
+void Progress::update(const ProgressState& state, std::string_view note) {
   constexpr std::size_t kNoWidth = 1000;
   const auto now = Clock::now();
   if (now < next_ || !is_shown()) return;
   const std::size_t columns = terminal_columns(STDERR_FILENO);
-  const auto line = progress_line(done, total, std::chrono::duration<double>(now - start_).count(), note,
+  const auto line = progress_line(state, std::chrono::duration<double>(now - start_).count(), note,
                                   static_cast<int>(columns > 1 ? columns - 1 : kNoWidth));
   // On a terminal the cursor goes back, so that whatever is printed next overwrites the bar.
   put(terminal_ ? fmt::format("{}{}\r", kClearLine, line) : line + '\n');

@@ -8,8 +8,19 @@
 
 namespace mmtune {
 
+struct ProgressState {
+  std::int64_t done = 0;
+  std::int64_t total = 0;
+  double share = 0;      ///< of the work, 0 to 1
+  bool is_known = true;  ///< whether the share is good for an estimate of the time that is left
+
+  static ProgressState of(std::int64_t done, std::int64_t total) {
+    return {done, total, total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 1};
+  }
+};
+
 /// "[#####.....] 50%  3/6  ETA 0:42  note", at most `width` columns wide.
-std::string progress_line(std::int64_t done, std::int64_t total, double elapsed_s, std::string_view note, int width);
+std::string progress_line(const ProgressState& state, double elapsed_s, std::string_view note, int width);
 
 /// A bar as wide as the terminal that redraws itself there, else a line every 10 s; nothing where warnings are not
 /// shown either. That stderr cannot be written is no error. Not thread safe.
@@ -21,7 +32,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   /// `note` says what is being done: "fp32 nn 1024x1024x1024".
-  void update(std::int64_t done, std::int64_t total, std::string_view note);
+  void update(const ProgressState& state, std::string_view note);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -71,21 +71,76 @@ struct AlignedColumn {
 
 constexpr std::string_view kGap = "  ";
 
-/// Takes from the widest columns that may wrap until the table has this width, or they would be hard to read.
-void narrow(std::vector<AlignedColumn>& columns, std::size_t width) {
-  constexpr std::size_t kLeast = 20;
-  std::size_t total = kGap.size() * (columns.size() - std::min<std::size_t>(columns.size(), 1));
-  for (const AlignedColumn& each : columns) total += each.width;
-  while (total > width) {
-    AlignedColumn* widest = nullptr;
-    for (AlignedColumn& each : columns) {
-      const bool may_wrap = each.column.fit == Fit::wraps && each.width > kLeast;
-      if (may_wrap && (widest == nullptr || each.width > widest->width)) widest = &each;
-    }
-    if (widest == nullptr) return;
-    --widest->width;
-    --total;
+std::vector<std::string_view> pieces_of(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  for (auto end = text.find(separator); end != text.npos; end = text.find(separator)) {
+    pieces.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
   }
+  pieces.push_back(text);
+  return pieces;
+}
+
+/// The width of the longest line of a text, or of its longest word.
+std::size_t longest(std::string_view text, char separator) {
+  std::size_t width = 0;
+  for (const auto piece : pieces_of(text, separator)) width = std::max(width, width_of(piece));
+  return width;
+}
+
+/// The least width of a column: a heading is broken at its blanks, cells only of a column that wraps, down to
+/// `wrapped` columns, or more that a word needs.
+std::size_t least_width(const AlignedColumn& column, std::size_t wrapped) {
+  constexpr std::size_t kWord = 16, kHeadingWord = 10;  // what is longer is broken in a column that wraps
+  std::size_t cells = 0, word = wrapped, heading = longest(column.cells.front(), ' ');
+  for (std::size_t i = 1; i < column.cells.size(); ++i) {
+    cells = std::max(cells, longest(column.cells[i], '\n'));
+    if (column.column.fit == Fit::wraps) word = std::max(word, std::min(longest(column.cells[i], ' '), kWord));
+  }
+  if (column.column.fit == Fit::wraps) {
+    cells = std::min(cells, word);
+    heading = std::min(heading, kHeadingWord);
+  }
+  return std::min(column.width, std::max(cells, heading));
+}
+
+template <class WidthOf>
+std::size_t total_width(const std::vector<AlignedColumn>& columns, const WidthOf& width_of_column) {
+  std::size_t total = columns.empty() ? 0 : kGap.size() * (columns.size() - 1);
+  for (const AlignedColumn& each : columns) total += width_of_column(each);
+  return total;
+}
+
+/// Makes the columns that can be narrowed most narrower, until the table has this width or no column can.
+void narrow(std::vector<AlignedColumn>& columns, std::size_t width, std::size_t wrapped) {
+  std::vector<std::size_t> least;
+  for (const AlignedColumn& each : columns) least.push_back(least_width(each, wrapped));
+  for (std::size_t total = total_width(columns, [](const auto& each) { return each.width; }); total > width; --total) {
+    std::size_t widest = 0;
+    for (std::size_t i = 1; i < columns.size(); ++i) {
+      if (columns[i].width - least[i] > columns[widest].width - least[widest]) widest = i;
+    }
+    if (columns[widest].width == least[widest]) return;
+    --columns[widest].width;
+  }
+}
+
+/// Fits the table into the width: spare columns leave it until what wraps is easy to read, then that wraps more.
+/// Returns the names of those that left.
+std::vector<std::string> fit(std::vector<AlignedColumn>& columns, std::size_t width) {
+  constexpr std::size_t kReadable = 20, kLeast = 8;
+  std::vector<std::string> left;
+  const auto is_spare = [](const AlignedColumn& each) { return each.column.fit == Fit::spare; };
+  const auto readable = [](const AlignedColumn& each) { return least_width(each, kReadable); };
+  while (total_width(columns, readable) > width) {
+    const auto last = std::find_if(columns.rbegin(), columns.rend(), is_spare);
+    if (last == columns.rend()) break;
+    left.insert(left.begin(), last->column.name);
+    columns.erase(std::next(last).base());
+  }
+  narrow(columns, width, kReadable);
+  narrow(columns, width, kLeast);
+  return left;
 }
 
 /// The lines of row `row`: 0 is the heading.
@@ -93,7 +148,10 @@ std::vector<std::string> lines_of(const std::vector<AlignedColumn>& columns, std
   std::vector<std::vector<std::string>> pieces;
   std::size_t count = 1;
   for (const AlignedColumn& each : columns) {
-    pieces.push_back(wrapped(each.cells[row], each.width));
+    std::vector<std::string>& lines = pieces.emplace_back();
+    for (const auto line : pieces_of(each.cells[row], '\n')) {
+      for (std::string& piece : wrapped(line, each.width)) lines.push_back(std::move(piece));
+    }
     count = std::max(count, pieces.back().size());
   }
   std::vector<std::string> lines;
@@ -178,11 +236,12 @@ std::string Table::aligned(const TableLayout& layout) const {
       continue;
     }
     AlignedColumn column{{printable(columns_[i].name)}, 0, columns_[i]};
-    for (const Row& row : rows_) column.cells.push_back(printable(cell_text(row.cells[i])));
-    for (const std::string& cell : column.cells) column.width = std::max(column.width, width_of(cell));
+    auto* const text_of = columns_[i].fit == Fit::wraps ? printable_lines : printable;
+    for (const Row& row : rows_) column.cells.push_back(text_of(cell_text(row.cells[i])));
+    for (const std::string& cell : column.cells) column.width = std::max(column.width, longest(cell, '\n'));
     shown.push_back(std::move(column));
   }
-  if (layout.width > 0) narrow(shown, layout.width);
+  const auto left = layout.width > 0 ? fit(shown, layout.width) : std::vector<std::string>{};
   auto text = shared.empty() ? "" : fmt::format("{}\n", fmt::join(shared, ", "));
   for (std::size_t i = 0; i <= rows_.size(); ++i) {
     const std::string_view style = i == 0 ? kBold : escape(rows_[i - 1].tone);
@@ -190,6 +249,7 @@ std::string Table::aligned(const TableLayout& layout) const {
       text += layout.color && !style.empty() ? fmt::format("{}{}{}\n", style, line, kReset) : line + '\n';
     }
   }
+  if (!left.empty()) text += fmt::format("(--wide also shows {})\n", fmt::join(left, ", "));
   return text;
 }
 
@@ -231,6 +291,7 @@ std::string Table::markdown() const {
 }
 
 void print(const Table& table, const Output& output) {
+  if (output.format == Format::table && table.row_count() == 0) return;
   const bool automatic = isatty(STDOUT_FILENO) == 1 && !env::get("NO_COLOR");
   const bool colored = output.color == ColorMode::always || (output.color == ColorMode::automatic && automatic);
   const std::size_t width = output.wide ? 0 : terminal_columns(STDOUT_FILENO);

@@ -32,6 +32,7 @@ inline constexpr Align kRight = Align::right;
 enum class Fit {
   whole,
   wraps,   ///< its cells go on in further lines where the terminal is too narrow
+  spare,   ///< it leaves the table where the terminal is too narrow, the last one first; a line says so
   shared,  ///< it leaves the table where all rows say the same, which is said once above them
 };
 
@@ -113,7 +114,7 @@ struct Output {
   bool wide = false;                       ///< whole tables, however wide the terminal is
 };
 
-/// Prints to stdout. Throws Error where that cannot be written.
+/// Prints to stdout; of a table for people without rows nothing. Throws Error where that cannot be written.
 void print(const Table& table, const Output& output);
 
 }  // namespace mmtune

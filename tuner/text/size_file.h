@@ -40,7 +40,7 @@ class SizeFile {
 
   bool is_record() const { return is_record_; }
 
-  /// One row after the other; nothing at the end.
+  /// The next row; nothing at the end.
   std::optional<Row> next();
 
   /// The row that next() gave is damaged in another way, and counts among those left out.

@@ -2,9 +2,15 @@
 
 #include <sys/ioctl.h>
 
+#include "runtime/base/env.h"
+#include "tuner/text/text.h"
+
 namespace mmtune {
 
 std::size_t terminal_columns(int stream) {
+  constexpr std::size_t kMost = 10'000;  // more is no width of anything
+  const auto columns = parse_whole(env::get("COLUMNS").value_or(""));
+  if (columns && *columns > 0 && *columns <= kMost) return *columns;
   winsize size{};
   return ioctl(stream, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

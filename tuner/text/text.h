@@ -9,7 +9,7 @@
 
 namespace mmtune {
 
-/// Without the blanks, tabs and carriage returns at both ends.
+/// The text without the blanks, tabs and carriage returns at both ends.
 std::string_view trim(std::string_view text);
 
 /// The trimmed pieces between separators; always at least one, pieces may be empty.
@@ -18,10 +18,12 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 /// A whole number of decimal digits alone that fits 64 bits; nothing for any other text.
 std::optional<std::uint64_t> parse_whole(std::string_view text);
 
+bool equal_ignoring_case(std::string_view x, std::string_view y);
+
 /// The beginning of a text, printable, for a message about it.
 std::string excerpt(std::string_view text);
 
-/// Columns that UTF-8 text takes, for text without wide characters.
+/// The columns that UTF-8 text takes, if it has no wide characters.
 std::size_t width_of(std::string_view text);
 
 /// The text in lines of at most `width` columns, at least one line, broken at blanks where there are any.

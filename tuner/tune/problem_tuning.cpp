@@ -12,6 +12,7 @@
 #include "tuner/tune/fallbacks.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
+#include "tuner/tune/run_progress.h"
 
 namespace mmtune {
 namespace {
@@ -173,6 +174,7 @@ Observation ProblemTuning::set_aside(const Program& program) {
 /// What the search may learn of it.
 std::optional<Observation> ProblemTuning::note(const Program& program, const Trial& trial) {
   tried_.insert(key_of(program.candidate));
+  if (first_failure_.empty() && trial.outcome != Outcome::ok) first_failure_ = failure_line(trial);
   if (is_lost_compile(trial)) (setup_.lost.is_tried_again(trial.key.source_hash) ? is_cut_ : is_limited_) = true;
   if (!finals_.add(program, trial)) return std::nullopt;
   return observation_of(trial);
@@ -196,8 +198,16 @@ Ending ProblemTuning::decide(const FamilySpaces& spaces) {
 }
 
 Ending ProblemTuning::fail() const {
-  log::error("{}: no valid candidate among {}; see `mmtune space` and the database for the reasons",
-             to_string(problem_), tried_.size());
+  if (first_failure_.empty()) {
+    log::error("{}: no valid candidate among {}; see `mmtune space` for the rules that exclude configurations",
+               to_string(problem_), tried_.size());
+  } else {
+    log::error(
+        "{}: no valid candidate among {}, the first because of {}; see all with mmtune show --trials --sizes "
+        "{}x{}x{} --precision {} --layout {} --db {}",
+        to_string(problem_), tried_.size(), first_failure_, problem_.m, problem_.n, problem_.k,
+        to_string(problem_.precision), to_string(problem_.layout), setup_.options.database);
+  }
   return Ending::failed;
 }
 

@@ -80,8 +80,9 @@ class ProblemTuning {
   std::unordered_set<std::string> tried_;  ///< key_of() the candidates that came to something
   std::unordered_set<std::string> anew_;   ///< those whose stored trials do not count
   int set_aside_ = 0;                      ///< candidates
-  bool is_cut_ = false;      ///< the search ended before its time, or lost a compile that is worth another try
-  bool is_limited_ = false;  ///< a source was given up that may compile if it gets more time
+  bool is_cut_ = false;        ///< the search ended before its time, or lost a compile that is worth another try
+  bool is_limited_ = false;    ///< a source was given up that may compile if it gets more time
+  std::string first_failure_;  ///< failure_line() of the first candidate that is not valid
   Candidate winner_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace mmtune {
 
-/// A bar, a line for each problem that ends. For several threads.
+/// A bar that counts problems, and a line for each problem that ends. For several threads.
 class RunProgress {
  public:
   /// The search of one problem. For one thread.
@@ -28,6 +28,9 @@ class RunProgress {
     Search(RunProgress& progress, const Problem& problem, std::int64_t expected)
         : progress_(progress), problem_(problem), expected_(expected) {}
 
+    /// The share of this problem's work that is done.
+    double share() const;
+
     RunProgress& progress_;
     Problem problem_;
     std::int64_t expected_;  ///< trials; a few more have to be beaten
@@ -35,7 +38,7 @@ class RunProgress {
   };
 
   /// Problems that have not begun are expected to take `each` trials.
-  RunProgress(std::int64_t problems, std::int64_t each) : problems_left_(problems), each_(each) {}
+  RunProgress(std::int64_t problems, std::int64_t each) : problems_(problems), each_(each) {}
 
   /// A problem that needs no search.
   void skip();
@@ -43,24 +46,24 @@ class RunProgress {
   /// A problem of at most so many trials.
   Search begin(const Problem& problem, std::int64_t most);
 
-  /// Trials: those that were judged, and those that are expected in all.
-  struct Count {
-    std::int64_t done = 0;
-    std::int64_t total = 0;
-  };
-  Count count() const;
+  /// Problems that have ended, of those that need a search. Only the end of a problem may make the share smaller.
+  ProgressState state() const;
 
  private:
-  Count trials() const { return {done_, begun_ + problems_left_ * each_}; }
+  ProgressState state_of_all() const;
   void show(const Problem& problem, double best_us);
 
   mutable std::mutex mutex_;
   Progress shown_;
-  std::int64_t problems_left_;  ///< that have not begun
-  std::int64_t each_;           ///< trials that these will take: as many as that which ended last
-  std::int64_t begun_ = 0;      ///< trials of those that have begun or ended
-  std::int64_t done_ = 0;       ///< trials
+  std::int64_t problems_;   ///< that need a search
+  std::int64_t each_;       ///< trials that the next one will take: as many as that which ended last
+  std::int64_t ended_ = 0;  ///< problems
+  double open_ = 0;         ///< of the problems that have begun, the sum of the shares that are done
 };
+
+/// "compile_failed: templates/families/simt/kernel.cu(12): error: …": what became of a candidate that is not valid, and
+/// the first error of its note, or the first line.
+std::string failure_line(const Trial& trial);
 
 /// "1024x1024x1024 fp32 nn: 44.6 TFLOP/s, best of 170 candidates".
 std::string result_line(const Winner& winner);

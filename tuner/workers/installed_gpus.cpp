@@ -27,6 +27,14 @@ DeviceChoice choose_device(std::string_view text) { return choose_device(text, a
 
 std::vector<DeviceChoice> choose_devices(std::string_view text) { return choose_devices(text, ask_worker); }
 
+DeviceChoice choose_described_device(std::string_view text, const StoredGpuQuery& stored) {
+  return choose_described_device(text, ask_worker, stored);
+}
+
+std::vector<DeviceChoice> choose_described_devices(std::string_view text, const StoredGpuQuery& stored) {
+  return choose_described_devices(text, ask_worker, stored);
+}
+
 std::optional<DeviceSpec> installed_gpu(const DeviceKey& key) {
   try {
     for (const DeviceSpec& spec : installed_gpus()) {

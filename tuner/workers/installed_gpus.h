@@ -14,9 +14,11 @@ namespace mmtune {
 /// longer than `limit`: many GPUs without persistence mode take long to wake up.
 std::vector<DeviceSpec> installed_gpus(std::chrono::milliseconds limit = std::chrono::minutes(2));
 
-/// choose_device() and choose_devices() of tuner/devices/device_choice.h among the installed GPUs.
+/// The functions of tuner/devices/device_choice.h with these names, among the installed GPUs.
 DeviceChoice choose_device(std::string_view text);
 std::vector<DeviceChoice> choose_devices(std::string_view text);
+DeviceChoice choose_described_device(std::string_view text, const StoredGpuQuery& stored = {});
+std::vector<DeviceChoice> choose_described_devices(std::string_view text, const StoredGpuQuery& stored = {});
 
 /// An installed GPU that results with this key hold for. Never throws.
 std::optional<DeviceSpec> installed_gpu(const DeviceKey& key);

@@ -54,7 +54,7 @@ class Programs {
   DeviceSpec device_;
 };
 
-/// What the model says: for GPUs that are not there.
+/// The times by the model, for GPUs that are not there.
 AuditTimes predicted_times(const Problem& problem, const std::vector<Program>& programs, const DeviceSpec& device) {
   AuditTimes times;
   for (const Program& program : programs) {

@@ -43,7 +43,12 @@ double parse_percent(std::string_view text) {
 std::string align_text(const Alignment& align) { return fmt::format("a{}b{}c{}", align.a, align.b, align.c); }
 
 Table kernels_table(const std::vector<CoveringKernel>& kernels) {
-  Table table({{"precision"}, {"layout"}, {"align"}, {"family"}, {"config"}, {"sizes", Align::right}});
+  Table table({{"precision", Align::left, Fit::shared},
+               {"layout", Align::left, Fit::shared},
+               {"align"},
+               {"family"},
+               {"config", Align::left, Fit::wraps},
+               {"sizes", Align::right}});
   for (const CoveringKernel& kernel : kernels) {
     table.add({std::string(to_string(kernel.precision)), std::string(to_string(kernel.layout)),
                align_text(kernel.align), kernel.family, kernel.config, static_cast<std::int64_t>(kernel.sizes)});

@@ -75,7 +75,7 @@ std::vector<DeviceProperty> properties_of(const DeviceSpec& spec) {
 
 /// Everything about the devices that are named.
 ExitCode describe(const Options& options) {
-  Table table({{"device"}, {"property"}, {"value", Align::right}, {"unit"}});
+  Table table({{"device", Align::left, Fit::shared}, {"property"}, {"value", Align::right}, {"unit"}});
   for (const DeviceChoice& device : choose_devices(options.device)) {
     auto properties = properties_of(device.spec);
     if (device.ordinal >= 0) {
@@ -88,15 +88,19 @@ ExitCode describe(const Options& options) {
 }
 
 ExitCode list_devices(const Options& options) {
+  const bool full = options.format == Format::csv || options.format == Format::json;
+  const auto column = [full](const char* persistent, const char* friendly) {
+    return Column{full ? persistent : friendly, kRight};
+  };
   Table table({{"device"},
-               {"name"},
-               {"compute_capability", kRight},
-               {"sms", kRight},
-               {"smem_block_kib", kRight},
-               {"smem_sm_kib", kRight},
-               {"l2_mib", kRight},
-               {"peak_fp32_tflops", kRight},
-               {"bandwidth_gb_s", kRight}});
+               {"name", Align::left, Fit::wraps},
+               column("compute_capability", "CC"),
+               column("sms", "SMs"),
+               column("smem_block_kib", "smem KiB a block"),
+               column("smem_sm_kib", "smem KiB an SM"),
+               column("l2_mib", "L2 MiB"),
+               column("peak_fp32_tflops", "fp32 TFLOP/s"),
+               column("bandwidth_gb_s", "GB/s")});
   add_installed(table);
   for (const auto& entry : gpu_catalog()) add_row(table, fmt::format("model:{}", entry.key), entry.spec);
   print(table, options);
@@ -117,7 +121,7 @@ Verb mmtune_verb_devices() {
   verb.add("Options", {{.names = "--device",
                         .value = "LIST",
                         .help = "everything about these: auto, numbers of GPUs and model:NAME with commas, or all",
-                        .target = text_target(options->device)}});
+                        .target = device_target(options->device)}});
   add_output_options(verb, *options);
   return verb;
 }

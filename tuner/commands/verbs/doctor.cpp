@@ -65,7 +65,7 @@ bool examine_nvrtc(Table& table) {
   }
 }
 
-/// Whether there is none yet, or it can be used.
+/// Adds the state of the database; false where it cannot be used.
 bool examine_database(Table& table, const Options& options) {
   try {
     const auto path = database_path(options);

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "db/store.h"
+#include "tuner/commands/described_device.h"
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/inspect/explanation.h"
 #include "tuner/inspect/local_compiler.h"
 #include "tuner/replay/timed_trials.h"
-#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
 namespace {
@@ -34,7 +34,7 @@ std::vector<TimedTrial> stored_trials(const ExplainOptions& options, const Probl
 
 ExitCode explain_kernel(const ExplainOptions& options) {
   const auto problem = one_problem(options.size, options);
-  const auto device = choose_device(options.device);
+  const auto device = described_device(options);
   const auto candidate = one_candidate(options.family, options.config, problem, device.spec, options);
   const auto nvrtc = nvrtc_if_installed();
   LocalCompiler compiler(device.spec, evidence_of(device), nvrtc ? &*nvrtc : nullptr);

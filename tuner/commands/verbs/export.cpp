@@ -11,6 +11,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
 #include "runtime/choose/dispatch.h"
+#include "tuner/commands/described_device.h"
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
@@ -19,7 +20,7 @@
 #include "tuner/inspect/local_compiler.h"
 #include "tuner/text/files.h"
 #include "tuner/text/sizes.h"
-#include "tuner/workers/installed_gpus.h"
+#include "tuner/text/text.h"
 
 namespace mmtune {
 namespace {
@@ -45,9 +46,10 @@ std::string identifier(const std::string& name) {
 }
 
 ExitCode export_kernel(const ExportOptions& options) {
+  check_kernel_name(options.name);
   if (options.size.empty()) throw UsageError("--kernel: needs --size, the problem that it is for");
   const Problem problem = one_problem(options.size, options);
-  const DeviceChoice device = choose_device(options.device);
+  const DeviceChoice device = described_device(options);
   const Candidate candidate = one_candidate(options.family, options.config, problem, device.spec, options);
   const Nvrtc nvrtc = Nvrtc::load();
   LocalCompiler compiler(device.spec, evidence_of(device), &nvrtc);
@@ -63,7 +65,10 @@ ExitCode export_kernel(const ExportOptions& options) {
   const BundledProduct product{problem, program.plan, key_of(candidate), file_name(options.name) + ".cubin"};
   files.add(options.name + ".h", bundle_header({product}, device.spec, identifier(file_name(options.name))));
   files.publish();
-  log::info("{0}.cu, {0}.cubin, {0}.json and {0}.h: {1} for {2}", options.name, key_of(candidate), to_string(problem));
+  log::warning("{0}.cu, {0}.cubin, {0}.json and {0}.h: {1} for {2} on {3}", options.name, key_of(candidate),
+               to_string(problem), device.spec.name);
+  log::warning("next: include {0}.h, which says how it is used, or: nvcc -std=c++17 -arch={1} -cubin {0}.cu",
+               options.name, program.binary.target);
   return ExitCode::done;
 }
 
@@ -73,7 +78,7 @@ bool is_chosen(const ExportOptions& options, const std::vector<Size>& sizes, con
 }
 
 ExitCode export_bundle(const ExportOptions& options) {
-  const DeviceSpec device = choose_device(options.device).spec;
+  const DeviceSpec device = described_device(options).spec;
   const auto sizes = options.size.empty() ? std::vector<Size>{} : parse_sizes(options.size);
   auto store = Store::open(database_path(options), OpenMode::read_only);
   std::vector<Entry> winners = load_kernels(store, device, template_files()).winners;
@@ -102,12 +107,18 @@ ExitCode export_bundle(const ExportOptions& options) {
   }
   files.add(file("mmtune_bundle.h"), bundle_header(products, device, "mmtune_bundle"));
   files.publish();
-  log::info("{}: {} sizes, {} kernels", file("mmtune_bundle.h"), winners.size(), written.size());
+  log::warning("{}: {} for {}, with {} in .cubin files beside it", file("mmtune_bundle.h"),
+               counted(std::ssize(winners), "size"), device.name, counted(std::ssize(written), "kernel"));
+  log::warning("next: include it, which says how it is used, and compile with -I{} -lcuda", options.bundle);
   return ExitCode::done;
 }
 
 ExitCode export_code(const ExportOptions& options) {
-  if (options.name.empty() == options.bundle.empty()) throw UsageError("export: needs one of --kernel and --bundle");
+  if (options.name.empty() == options.bundle.empty()) {
+    throw UsageError(
+        "export: write --kernel NAME for one kernel with its source, or --bundle DIR for all stored winners; see "
+        "mmtune export --help");
+  }
   return options.bundle.empty() ? export_kernel(options) : export_bundle(options);
 }
 

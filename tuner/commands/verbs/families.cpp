@@ -17,7 +17,7 @@ struct FamiliesOptions : Options {
   std::string family;
 };
 
-/// What defaults and rules are listed for. Sentences of rules are the same for all problems and GPUs.
+/// The problem that defaults and rules are listed for. Sentences of rules are the same for all problems and GPUs.
 Problem usual_problem() { return packed_problem(kDefaultPrecision, Layout::nn, 1024, 1024, 1024); }
 const DeviceSpec& usual_gpu() { return catalog_gpu("h200"); }
 

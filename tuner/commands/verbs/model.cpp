@@ -7,6 +7,7 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
+#include "tuner/commands/described_device.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/replay/model_check.h"
@@ -14,7 +15,6 @@
 #include "tuner/replay/model_quality.h"
 #include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
-#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
 namespace {
@@ -28,7 +28,7 @@ struct ModelOptions : Options {
   bool numbers = false;
 };
 
-/// Nothing wanted is an error, as it is without a file.
+/// A file without a wanted line is an error, as a database without one is.
 ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const std::vector<Size>& sizes) {
   auto times = checked_times(options.check, device);
   const auto sets = options.sets.empty() ? std::vector<std::string_view>{} : split(options.sets, ',');
@@ -54,7 +54,7 @@ ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const
 }
 
 ExitCode model(const ModelOptions& options) {
-  const auto device = choose_device(options.device);
+  const auto device = described_device(options);
   if (options.numbers) {
     print(numbers_table(device.spec, options.format), options);
     return ExitCode::done;

@@ -8,13 +8,13 @@
 #include "db/store.h"
 #include "runtime/base/log.h"
 #include "templates/family/families.h"
+#include "tuner/commands/described_device.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/inspect/block_use.h"
 #include "tuner/inspect/local_compiler.h"
 #include "tuner/text/files.h"
 #include "tuner/text/sizes.h"
-#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
 namespace {
@@ -35,12 +35,14 @@ struct OccupancyOptions : Options {
   int smem_bytes = 0;
 };
 
-/// Where exactly one of the three ways to name a block was used.
+/// Throws UsageError unless exactly one of the three ways to name a block was used.
 void check_ways(const OccupancyOptions& options) {
   const int ways = (options.family.empty() ? 0 : 1) + (options.best ? 1 : 0) + (options.threads > 0 ? 1 : 0);
   if (ways != 1) {
     throw UsageError(
-        "occupancy: say what of, with one of --threads (and --registers, --smem), --family (and --config), --best");
+        "occupancy: name a block with --threads (and --registers, --smem), a kernel with --family (and --config), or "
+        "the "
+        "stored winners with --best");
   }
   if (options.best && options.sizes.empty()) throw UsageError("--best: say which sizes' winners, with --sizes");
 }
@@ -89,8 +91,8 @@ std::vector<Kernel> kernels_of(const OccupancyOptions& options, const std::vecto
     if (family != nullptr) {
       kernels.push_back({problem, family, Config::parse(winner->trial.key.config)});
     } else {
-      log::error("{}: no winner in {}; run mmtune tune --device {} --sizes {}x{}x{}", to_string(problem), store.path(),
-                 options.device, problem.m, problem.n, problem.k);
+      log::error("{}: no winner in {}; run mmtune tune {}", to_string(problem), store.path(),
+                 tune_options(options.device, problem));
     }
   }
   return kernels;
@@ -131,7 +133,7 @@ std::vector<BlockUse> uses_of(const OccupancyOptions& options, const std::vector
 ExitCode show_occupancy(const OccupancyOptions& options) {
   check_ways(options);
   if (!options.svg.empty()) check_writable(options.svg, options.force);
-  const auto devices = choose_devices(options.device);
+  const auto devices = described_devices(options);
   const auto uses = uses_of(options, devices);
   print(occupancy_table(uses, options.format), options);
   if (options.curves) {
@@ -178,7 +180,7 @@ Verb mmtune_verb_occupancy() {
                         {.names = "--device",
                          .value = "LIST",
                          .help = "auto, numbers of GPUs and model:NAME with commas, or all",
-                         .target = text_target(options->device)}});
+                         .target = device_target(options->device)}});
   verb.add("Problems", problem_options(*options));
   verb.add(
       "Curves",

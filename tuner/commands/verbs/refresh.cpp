@@ -6,6 +6,7 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
+#include "tuner/commands/described_device.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
@@ -66,7 +67,10 @@ void print_again(const Stock& stock, const RefreshOptions& options, const Device
 }
 
 ExitCode refresh(const RefreshOptions& options) {
-  const auto device = choose_device(options.device);
+  const auto device = described_device(options);
+  if (device.ordinal < 0 && options.device == "auto") {
+    log::warning("NO GPU: nothing is measured; only predicted times of {} are refreshed", device.spec.name);
+  }
   const Stock stock = take_stock(options, device);
   SessionSummary summary;
   if (!options.dry_run && !stock.to_refresh.empty()) {

@@ -41,7 +41,7 @@ ExitCode render_source(const RenderOptions& options) {
   const auto& family = family_named(options.family);
   const auto problem = one_problem(options.size, options);
   const auto given = family.parse(options.config);
-  const auto device = choose_device(options.device);
+  const auto device = choose_described_device(options.device);
   const auto config = family.complete(given, problem, device.spec);
   const auto plan = family.legal_plan(problem, config, device.spec);
   if (!plan) throw UsageError(explain(family, problem, config, device.spec));

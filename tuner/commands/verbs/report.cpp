@@ -94,7 +94,7 @@ ExitCode report(const ReportOptions& options) {
   check_report_page();
   check_writable(options.output, options.force);
   write_text_file(options.output, report_page(report_json(content_of(options))), options.force);
-  log::info("{}: written; open it with a browser", options.output);
+  log::warning("{}: written; open it with a browser", options.output);
   return ExitCode::done;
 }
 

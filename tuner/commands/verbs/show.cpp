@@ -1,7 +1,12 @@
 // mmtune show: the best kernel of every size in the database, or every candidate.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "db/store.h"
 #include "runtime/base/log.h"
@@ -12,6 +17,7 @@
 #include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
 #include "tuner/text/sizes.h"
+#include "tuner/text/text.h"
 #include "tuner/workers/compile_pool.h"
 
 namespace mmtune {
@@ -50,18 +56,42 @@ std::optional<Store> store_of(const Options& options) {
   return Store::open(path, OpenMode::read_only);
 }
 
-void warn_of_nothing(const Options& options) {
-  log::warning("{}: no results that match; run mmtune --device auto --sizes 256..8192 to get some",
-               database_path(options));
+/// "NVIDIA H200: fp32 nn, bf16 nn": what there is to choose from.
+std::string contents_of(Store& store) {
+  std::map<std::string, std::set<std::string>> types;
+  for (const Winner& winner : store.winners()) {
+    const auto& [precision, layout] = std::pair(winner.trial.key.problem.precision, winner.trial.key.problem.layout);
+    types[winner.trial.key.device.name].insert(fmt::format("{} {}", to_string(precision), to_string(layout)));
+  }
+  std::vector<std::string> gpus;
+  for (const auto& [gpu, its] : types) gpus.push_back(fmt::format("{}: {}", excerpt(gpu), fmt::join(its, ", ")));
+  return fmt::format("{}", fmt::join(gpus, "; "));
 }
 
-std::vector<Winner> selected(const ShowOptions& options) {
-  const Selection selection(options);
-  auto store = store_of(options);
-  if (!store) return {};
-  auto winners = store->winners();
-  std::erase_if(winners, [&](const Winner& winner) { return !selection.has(winner.trial.key); });
-  return best_evidence(std::move(winners));
+/// The command that would get what was asked for.
+std::string tune_command(const ShowOptions& options) {
+  std::string text =
+      fmt::format("mmtune tune --sizes {}", options.sizes.empty() ? "256..8192" : excerpt(options.sizes));
+  const auto add = [&text](const char* option, const auto& values) {
+    if (values.empty()) return;
+    text += fmt::format(" {} ", option);
+    for (const auto value : values) text += fmt::format("{}{}", text.ends_with(' ') ? "" : ",", to_string(value));
+  };
+  add("--precision", options.precisions);
+  add("--layout", options.layouts);
+  if (!options.family.empty()) text += fmt::format(" --family {}", options.family);
+  if (!options.database.empty()) text += fmt::format(" --db {}", excerpt(options.database));
+  return text;
+}
+
+/// Says why there is nothing.
+ExitCode show_nothing(const ShowOptions& options, std::optional<Store>& store, const Table& empty) {
+  const std::string contents = store ? contents_of(*store) : "";
+  log::warning("{}: {}; run {}", database_path(options),
+               contents.empty() ? "no results" : fmt::format("no results that match; it has {}", contents),
+               tune_command(options));
+  print(empty, options);
+  return ExitCode::done;
 }
 
 ExitCode show_trials(const ShowOptions& options) {
@@ -69,27 +99,31 @@ ExitCode show_trials(const ShowOptions& options) {
   auto store = store_of(options);
   auto trials = store ? store->trials() : std::vector<Trial>{};
   std::erase_if(trials, [&](const Trial& trial) { return !selection.has(trial.key); });
-  if (trials.empty()) warn_of_nothing(options);
-  print(trials_table(std::move(trials), options.format), options);
+  if (trials.empty()) return show_nothing(options, store, trials_table({}, options));
+  print(trials_table(std::move(trials), options), options);
   return ExitCode::done;
 }
 
 ExitCode show(const ShowOptions& options) {
-  const auto winners = selected(options);
-  if (winners.empty()) warn_of_nothing(options);
+  const Selection selection(options);
+  auto store = store_of(options);
+  auto winners = store ? store->winners() : std::vector<Winner>{};
+  std::erase_if(winners, [&](const Winner& winner) { return !selection.has(winner.trial.key); });
+  winners = best_evidence(std::move(winners));
+  if (winners.empty()) return show_nothing(options, store, winners_table({}, {}, options));
   print(winners_table(winners, states_of(winners, installed_compiler()), options), options);
   return ExitCode::done;
 }
 
 ExitCode show_suspects(const ShowOptions& options) {
   Table table({{"gpu"},
-               {"driver"},
+               {"driver", Align::left, Fit::wraps},
                {"family"},
                {"config", Align::left, Fit::wraps},
                {"kills", Align::right},
                {"set_aside", Align::right},
                {"last"},
-               {"source_hash"}});
+               {"source_hash", Align::left, Fit::spare}});
   Store store = Store::open(database_path(options), OpenMode::read_only);
   for (const Suspect& each : store.suspects()) {
     if (!contains_in_any_case(each.device.name, options.device)) continue;
@@ -105,6 +139,7 @@ ExitCode show_suspects(const ShowOptions& options) {
                std::int64_t{is_set_aside ? 1 : 0}, each.last, each.source_hash},
               is_set_aside ? Tone::bad : Tone::caution);
   }
+  if (table.row_count() == 0) log::warning("{}: no candidate ended its process or the machine", store.path());
   print(table, options);
   return ExitCode::done;
 }
@@ -133,7 +168,7 @@ Verb mmtune_verb_show() {
                        {.names = "--family",
                         .value = "FAMILY",
                         .help = "only results of this kernel family",
-                        .target = text_target(options->family)}});
+                        .target = family_target(options->family)}});
   auto sizes = sizes_option(options->sizes);
   sizes.required = false;
   verb.add("Options", {std::move(sizes)});

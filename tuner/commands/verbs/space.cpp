@@ -33,7 +33,7 @@ ExitCode space(const SpaceOptions& options) {
   const auto& family = family_named(options.family);
   const auto sizes = parse_sizes(options.sizes);
   check_restriction(options.only, {&family});
-  const auto device = choose_device(options.device);
+  const auto device = choose_described_device(options.device);
   Table table({{"precision", Align::left, Fit::shared},
                {"layout", Align::left, Fit::shared},
                {"m", kRight},

@@ -59,7 +59,7 @@ std::vector<StudyResult> run_cases(const std::vector<StudyCase>& cases, Study& s
   Progress progress;
   for (const StudyCase& each : cases) {
     if (InterruptGuard::requested()) break;
-    progress.update(static_cast<std::int64_t>(results.size()), static_cast<std::int64_t>(cases.size()),
+    progress.update(ProgressState::of(std::ssize(results), std::ssize(cases)),
                     fmt::format("{} {} {} {}", each.document, each.table, each.row, each.column));
     auto known = file != nullptr ? file->find(each, gpu) : std::nullopt;
     results.push_back(known ? std::move(*known) : study.run(each));

@@ -7,10 +7,10 @@
 #include "db/store.h"
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
+#include "tuner/commands/described_device.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/cover/size_sample.h"
-#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
 namespace {
@@ -45,7 +45,7 @@ Table suggestions_table(const std::vector<Suggestion>& suggestions) {
 ExitCode run_suggest(const SuggestOptions& options) {
   const auto calls = SizeDistribution::parse(options.sizes).spread(kSizes, kSeed);
   const auto asked = asked_problems(calls, options.precisions, options.layouts);
-  const DeviceSpec device = choose_device(options.device).spec;
+  const DeviceSpec device = described_device(options).spec;
   Store store = Store::open(database_path(options), OpenMode::read_only);
   const StoredKernels kernels = load_kernels(store, device, template_files());
   const auto suggestions = suggest(device, kernels, asked, static_cast<std::size_t>(options.count));

@@ -5,7 +5,13 @@
 // {columns, rows}: what the chart shows, for CSV and for readers.
 import * as echarts from 'echarts/core';
 import { CustomChart, HeatmapChart, LineChart, ScatterChart } from 'echarts/charts';
-import { GridComponent, MarkLineComponent, TooltipComponent, VisualMapComponent } from 'echarts/components';
+import {
+  GridComponent,
+  LegendComponent,
+  MarkLineComponent,
+  TooltipComponent,
+  VisualMapComponent,
+} from 'echarts/components';
 import { LabelLayout } from 'echarts/features';
 import { SVGRenderer } from 'echarts/renderers';
 import { download, element, plainTable } from './elements.js';
@@ -18,6 +24,7 @@ echarts.use([
   LineChart,
   ScatterChart,
   GridComponent,
+  LegendComponent,
   MarkLineComponent,
   TooltipComponent,
   VisualMapComponent,
@@ -50,11 +57,56 @@ export function axis(look, name, more = {}) {
   };
 }
 
+/** A logarithmic axis with a label and a line at every power of two, or as many octaves apart as there is room for. */
+export function octaves(look, name, [min, max], pixels, more = {}) {
+  const kLabel = more.vertical ? 28 : 52; // pixels that a label takes
+  const count = Math.log2(max / min);
+  const step = [1, 2, 3, 4, 5, 6, 8, 10].find((each) => (count / each) * kLabel <= pixels) ?? 12;
+  const first = Math.ceil(Math.log2(min) / step - 1e-9) * step;
+  const ticks = [];
+  for (let power = first; 2 ** power <= max * (1 + 1e-9); power += step) ticks.push(2 ** power);
+  return axis(look, name, {
+    type: 'log',
+    logBase: 2,
+    min,
+    max,
+    ...more,
+    axisTick: { show: false, customValues: ticks },
+    splitLine: { show: true, lineStyle: { color: look.grid, width: 1 }, customValues: ticks },
+    axisLabel: { customValues: ticks, hideOverlap: false, ...more.axisLabel },
+  });
+}
+
+/** A legend in lines above the chart, so that no label covers a line, and how high it is. */
+export function legendAbove(look, names) {
+  const kLine = 22, kIcon = 46, kLetter = 7;
+  let lines = 1;
+  let used = 0;
+  for (const name of names) {
+    const width = kIcon + kLetter * name.length;
+    if (used > 0 && used + width > look.width) [lines, used] = [lines + 1, 0];
+    used += width;
+  }
+  return {
+    height: lines * kLine,
+    legend: {
+      data: names,
+      top: 0,
+      left: 0,
+      itemGap: 14,
+      itemWidth: 28,
+      itemHeight: 9,
+      selectedMode: false,
+      textStyle: { color: look.ink, fontSize: 12 },
+    },
+  };
+}
+
 /** The end of a linear axis that begins at 0: a round number above all values. */
 export function roundTop(values) {
   const value = 1.05 * Math.max(...values);
   const unit = value > 0 ? 10 ** Math.floor(Math.log10(value)) : 1;
-  return Math.max(Math.ceil(value / unit), 1) * unit;
+  return [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8].find((step) => step * unit >= value) * unit || 10 * unit;
 }
 
 function tooltipOf(params) {

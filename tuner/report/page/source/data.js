@@ -32,6 +32,13 @@ export const sizeText = (problem) => (isSquare(problem) ? `${problem.m}` : `${pr
 
 export const typeText = (problem) => `${problem.precision} ${problem.layout}`;
 
+/** Where the times of these runs come from, for a title: ", predicted", or nothing where all are measured. */
+export function evidenceText(runs) {
+  const predicted = runs.filter((run) => run.evidence === 'predicted').length;
+  if (predicted === 0) return '';
+  return predicted === runs.length ? ', predicted' : ', measured and predicted';
+}
+
 /** A setting of a configuration as "TILE=16 CM=2". */
 export const configText = (run) =>
   Object.entries(run.config)

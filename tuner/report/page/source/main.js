@@ -37,7 +37,13 @@ function problemsOf(state) {
   return [...found].sort((a, b) => edge(a) - edge(b));
 }
 
-const state = { devices: data.devices.slice(0, 2), family: null, x: null, y: null };
+/** The GPU that has most results. */
+function mainDevice() {
+  const results = (device) => data.winners.filter((winner) => winner.device === device).length;
+  return data.devices.reduce((most, device) => (results(device) > results(most) ? device : most));
+}
+
+const state = { devices: [mainDevice()], family: null, x: null, y: null };
 
 /** What is shown exists, whatever was changed. */
 function settle() {
@@ -59,23 +65,30 @@ function masthead() {
   const { about } = data;
   const dates = data.winners.map((winner) => winner.created.slice(0, 10)).sort();
   const period = dates.length ? (dates[0] === dates.at(-1) ? dates[0] : `${dates[0]} to ${dates.at(-1)}`) : '';
-  const best = data.winners.reduce((top, winner) => (winner.tflops > (top?.tflops ?? 0) ? winner : top), null);
-  const shares = data.winners
+  const measured = data.winners.filter((winner) => winner.evidence === 'measured');
+  const predicted = data.winners.filter((winner) => winner.evidence === 'predicted');
+  const shown = measured.length ? measured : predicted;
+  const source = measured.length ? '' : ', predicted';
+  const best = shown.reduce((top, winner) => (winner.tflops > (top?.tflops ?? 0) ? winner : top), null);
+  const shares = shown
     .map((winner) => winner.peakShare)
     .filter((value) => value !== null)
     .sort((a, b) => a - b);
-  const ratios = data.benchmarks.map((row) => row.ratio).filter((ratio) => ratio > 0);
-  const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
+  // What was measured says nothing of kernels whose times are predicted.
+  const isMeasured = ({ device }) => measured.some((winner) => winner.device === device);
+  const races = data.benchmarks.filter((row) => row.ratio > 0 && isMeasured(row));
+  const mean = Math.exp(races.reduce((sum, row) => sum + Math.log(row.ratio), 0) / races.length);
   const tiles = [
     ['decided', count(data.winners.length, 'problem')],
     ['tried', count(about.trials, 'trial')],
-    ...(best ? [['fastest', `${digits(best.tflops)} TFLOP/s`]] : []),
-    ...(shares.length ? [['median of the peak', percent(shares[Math.floor(shares.length / 2)], 0)]] : []),
-    ...(ratios.length
-      ? [[`against ${data.benchmarks[0].rival}`, `${digits(mean)} ×, ${count(ratios.length, 'problem')}`]]
+    ...(best ? [[`fastest${source}`, `${digits(best.tflops)} TFLOP/s`]] : []),
+    ...(shares.length
+      ? [[`median of the peak${source}`, percent(shares[Math.floor(shares.length / 2)], 0)]]
+      : []),
+    ...(races.length
+      ? [[`against ${races[0].rival}, measured`, `${digits(mean)} ×, ${count(races.length, 'problem')}`]]
       : []),
   ];
-  const predicted = data.winners.some((winner) => winner.evidence === 'predicted');
   document.getElementById('masthead').replaceChildren(
     element(
       'h1',
@@ -87,12 +100,15 @@ function masthead() {
       { class: 'where' },
       [about.database, period, `mmtune ${about.version} (${about.commit})`].filter(Boolean).join(' · '),
     ),
-    predicted
+    predicted.length
       ? element(
           'p',
           { class: 'notice' },
           element('b', {}, 'Predicted: '),
-          'some or all of these times come from the model of a GPU, not from a measurement.',
+          measured.length
+            ? `${predicted.length} of these ${count(data.winners.length, 'time')}`
+            : 'all of these times',
+          ' come from the model of a GPU, not from a measurement. Titles say where that is so.',
         )
       : '',
     element(
@@ -161,7 +177,6 @@ function legend(entries) {
   const mark = ({ name, color, symbol }) => {
     const shapes = {
       circle: 'M5 0 A5 5 0 1 0 5 10 A5 5 0 1 0 5 0 Z',
-      rect: 'M0 0 H10 V10 H0 Z',
       triangle: 'M5 0 L10 10 H0 Z',
       diamond: 'M5 0 L10 5 L5 10 L0 5 Z',
     };

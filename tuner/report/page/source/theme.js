@@ -25,16 +25,28 @@ const themes = {
 
 export const symbols = [
   'circle',
-  'rect',
+  'path://M0 0 H10 V10 H0 Z',
   'triangle',
   'diamond',
   'path://M0 3 L3 0 L5 2 L7 0 L10 3 L8 5 L10 7 L7 10 L5 8 L3 10 L0 7 L2 5 Z',
   'path://M0 4 H4 V0 H6 V4 H10 V6 H6 V10 H4 V6 H0 Z',
-  'pin',
+  'path://M0 0 H10 L5 10 Z',
+  'path://M5 0 L10 4 L8 10 H2 L0 4 Z',
 ];
 export const star = 'path://M5 0 L6.2 3.6 L10 3.8 L7 6.1 L8.1 10 L5 7.8 L1.9 10 L3 6.1 L0 3.8 L3.8 3.6 Z';
 export const cross = 'path://M1 0 L5 4 L9 0 L10 1 L6 5 L10 9 L9 10 L5 6 L1 10 L0 9 L4 5 L0 1 Z';
 export const dashes = ['solid', [7, 4], [2, 3], [9, 3, 2, 3]];
+
+/** Of the series of this number: no two of the first 56 agree in colour and symbol. */
+export const styleAt = (look, index) => ({
+  color: look.series[index % look.series.length],
+  symbol: symbols[index % symbols.length],
+  dash: dashes[index % dashes.length],
+});
+
+/** So many marks overlap: the more there are, the smaller and the more transparent they are. */
+export const markOf = (count) =>
+  count > 300 ? { size: 5, opacity: 0.4 } : count > 60 ? { size: 7, opacity: 0.6 } : { size: 9, opacity: 0.85 };
 
 const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');
 let chosen = 'auto';

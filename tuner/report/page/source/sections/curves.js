@@ -2,7 +2,7 @@
 import { axis } from '../chart.js';
 import { configText, sizeText, typeText } from '../data.js';
 import { bytes, percent } from '../format.js';
-import { dashes, star, symbols } from '../theme.js';
+import { star, styleAt } from '../theme.js';
 import { winnerOf } from './search.js';
 
 /** What a block takes of an SM: its column, what it is called, and how an amount is written and drawn. */
@@ -21,13 +21,6 @@ const kResources = [
 const winnersOf = (data, state) =>
   state.devices.map((device) => winnerOf(data, device, state)).filter((winner) => winner?.curves);
 
-/** The same for a GPU in all three charts. */
-const styleOf = (look, index) => ({
-  color: look.series[index],
-  symbol: symbols[index],
-  dash: dashes[index % dashes.length],
-});
-
 function tip(winner, resource, amount, warps, title) {
   return [
     [title],
@@ -39,7 +32,7 @@ function tip(winner, resource, amount, warps, title) {
 }
 
 function seriesOf(look, winner, index, resource) {
-  const style = styleOf(look, index);
+  const style = styleAt(look, index);
   const curve = winner.curves[resource.column];
   const here = winner[resource.column] ?? 0;
   const { name } = winner.device;
@@ -116,7 +109,7 @@ export const curves = {
     'How many warps would an SM hold if a block of the winner took more or less of one thing, and as much as now of ' +
     'the others? ★ is the winner as it is. Where a curve is 0 no such block can run.',
   legend: (data, state, look) =>
-    winnersOf(data, state).map((winner, index) => ({ name: winner.device.name, ...styleOf(look, index) })),
+    winnersOf(data, state).map((winner, index) => ({ name: winner.device.name, ...styleAt(look, index) })),
   charts(data, state) {
     const winners = winnersOf(data, state);
     if (!winners.length) return [];

@@ -62,8 +62,8 @@ function tipOf(cell, x, y, top) {
   ];
 }
 
-function option(look, cells, axes, top, winner) {
-  const shade = (speed) => speed / top;
+function option(look, cells, axes, [least, top], winner) {
+  const shade = (speed) => (top > least ? (speed - least) / (top - least) : 1);
   const isWinner = (cell) => Boolean(cell.best && isRun(cell.best, winner));
   const item = (cell) => {
     const speed = cell.best?.tflops;
@@ -71,9 +71,13 @@ function option(look, cells, axes, top, winner) {
     return {
       value: [axes.xs.indexOf(cell.x), axes.ys.indexOf(cell.y), speed ?? 0],
       tip: tipOf(cell, axes.x, axes.y, top),
-      itemStyle: wins ? { borderColor: look.ink, borderWidth: 3 } : { borderColor: look.surface, borderWidth: 2 },
+      visualMap: speed !== undefined,
+      itemStyle: {
+        ...(speed === undefined ? { color: look.grid } : {}),
+        ...(wins ? { borderColor: look.ink, borderWidth: 3 } : { borderColor: look.surface, borderWidth: 2 }),
+      },
       label: {
-        color: look.heatInk[speed && shade(speed) > 0.5 ? 1 : 0],
+        color: speed === undefined ? look.ink : look.heatInk[shade(speed) > 0.5 ? 1 : 0],
         formatter: speed ? `${digits(speed)}${wins ? ' ★' : ''}` : '×',
       },
     };
@@ -85,14 +89,14 @@ function option(look, cells, axes, top, winner) {
     xAxis: axis(look, axes.x, { type: 'category', data: axes.xs, splitLine: { show: false } }),
     yAxis: axis(look, axes.y, { vertical: true, type: 'category', data: axes.ys, splitLine: { show: false } }),
     visualMap: {
-      min: 0,
+      min: least,
       max: top,
       orient: 'horizontal',
       left: 'center',
       bottom: 0,
       itemWidth: 12,
       itemHeight: Math.min(220, look.width / 2),
-      text: [`${digits(top)} TFLOP/s`, '0'],
+      text: [`${digits(top)} TFLOP/s`, digits(least)],
       textStyle: { color: look.quiet },
       inRange: { color: look.heat },
       calculable: false,
@@ -106,7 +110,8 @@ export const heatmap = {
   title: 'Two parameters',
   text:
     'Which values go together? Each cell has the fastest trial with these two values, whatever the others are, in ' +
-    'TFLOP/s; ★ marks the winner, × that no trial was right. Empty cells were not tried.',
+    'TFLOP/s, the colours from the slowest to the fastest of them; ★ marks the winner, × on grey that no trial was ' +
+    'right. Empty cells were not tried.',
   controls(data, state, change) {
     const { families, family, parameters, x, y } = selection(data, state);
     if (!family) return [];
@@ -124,12 +129,13 @@ export const heatmap = {
     const panels = panelsOf(data, state, (panel) => ({ ...panel, cells: cellsOf(of(panel), x, y) }));
     const cells = panels.flatMap((panel) => panel.cells);
     const axes = { x, y, xs: inOrder(cells.map((cell) => cell.x)), ys: inOrder(cells.map((cell) => cell.y)) };
-    const top = Math.max(...cells.map((cell) => cell.best?.tflops ?? 0));
+    const speeds = cells.flatMap((cell) => (cell.best ? [cell.best.tflops] : []));
+    const range = speeds.length ? [Math.min(...speeds), Math.max(...speeds)] : [0, 1];
     return panels.map((panel) => ({
       title: `${titleOf(panel)}, ${family}`,
       file: `${fileOf('heatmap', panel)}_${family}_${x}_${y}`,
       height: 140 + 44 * axes.ys.length,
-      option: (look) => option(look, panel.cells, axes, top, panel.winner),
+      option: (look) => option(look, panel.cells, axes, range, panel.winner),
       table: {
         columns: [x, y, 'best_tflops', 'trials', 'config'],
         rows: panel.cells.map((cell) => [

@@ -1,10 +1,20 @@
 // Does occupancy explain speed?
 import { axis, roundTop } from '../chart.js';
-import { familyLegend, fileOf, isRun, panelsOf, styleOf, titleOf, trialTable, trialTip } from './search.js';
-import { star } from '../theme.js';
+import { familyLegendWithWinner, fileOf, isRun, panelsOf, styleOf, titleOf, trialTable, trialTip } from './search.js';
+import { markOf, star } from '../theme.js';
+
+/** How far the marks of equal occupancy are spread, in percent of the warps. */
+const kSpread = 2;
+
+/** Where a trial stands: beside others of its occupancy, by its order, so that each is seen. */
+function place(trial) {
+  const golden = (trial.order * 0.618034) % 1;
+  return Math.min(Math.max(100 * trial.occupancy + kSpread * (golden - 0.5), 0), 100);
+}
 
 function option(look, data, { trials, winner }, top) {
-  const point = (trial) => ({ value: [100 * trial.occupancy, trial.tflops], tip: trialTip(trial, winner) });
+  const point = (trial) => ({ value: [place(trial), trial.tflops], tip: trialTip(trial, winner) });
+  const { size, opacity } = markOf(trials.length);
   const families = [...new Set(trials.map((trial) => trial.family))];
   const series = families.map((family) => {
     const style = styleOf(data, look, family);
@@ -12,8 +22,8 @@ function option(look, data, { trials, winner }, top) {
       type: 'scatter',
       name: family,
       symbol: style.symbol,
-      symbolSize: 8,
-      itemStyle: { color: style.color, opacity: 0.65 },
+      symbolSize: size,
+      itemStyle: { color: style.color, opacity },
       data: trials.filter((trial) => trial.family === family && !isRun(trial, winner)).map(point),
     };
   });
@@ -24,8 +34,7 @@ function option(look, data, { trials, winner }, top) {
     symbol: star,
     symbolSize: 20,
     itemStyle: { color: look.ink, borderColor: look.surface, borderWidth: 1 },
-    label: { show: true, position: 'top', formatter: 'winner', color: look.ink, fontWeight: 600 },
-    data: best.map(point),
+    data: best.map((trial) => ({ ...point(trial), value: [100 * trial.occupancy, trial.tflops] })),
     z: 5,
   });
   return {
@@ -41,8 +50,8 @@ export const occupancy = {
   title: 'Occupancy against speed',
   text:
     'Do more warps on an SM make a kernel faster? Every right trial of the size. Fast kernels often need many ' +
-    'registers, and so leave room for few warps.',
-  legend: familyLegend,
+    'registers, and so leave room for few warps. Marks of equal occupancy are spread a little to the sides.',
+  legend: familyLegendWithWinner,
   charts(data, state) {
     const panels = panelsOf(data, state, (panel) => ({
       ...panel,

@@ -1,10 +1,12 @@
 // What bounds each size: arithmetic or memory?
-import { axis } from '../chart.js';
-import { sizeText } from '../data.js';
+import { octaves } from '../chart.js';
+import { evidenceText, sizeText } from '../data.js';
 import { digits, percent } from '../format.js';
-import { dashes, symbols } from '../theme.js';
+import { markOf, styleAt } from '../theme.js';
 
 const intensity = (problem) => problem.flops / problem.bytes;
+
+const kHeight = 420;
 
 /** The precisions of the winners in all charts, which share colours and symbols. */
 const precisionsOf = (data, state) => [
@@ -31,16 +33,26 @@ const roof = ({ device, problem }, operationsPerByte) =>
 const ridge = (device, precision) => (device.peaks[precision] * 1000) / device.memory_bandwidth_gb_s;
 
 const power = (value, round) => 2 ** round(Math.log2(value));
-const logLabel = (value) => (value >= 1 || value === 0 ? `${value}` : digits(value, 2));
+const logLabel = (value) => (value >= 1 ? `${value}` : `1/${Math.round(1 / value)}`);
 
+/** The peaks that are drawn, with the precisions that have them. */
+function peaksOf(device, winners, precisions) {
+  const peaks = new Map();
+  for (const precision of precisions) {
+    if (!winners.some((winner) => winner.problem.precision === precision)) continue;
+    const peak = device.peaks[precision];
+    peaks.set(peak, [...(peaks.get(peak) ?? []), precision]);
+  }
+  return peaks;
+}
+
+/** A roof for each precision; the peak that several share is written once, to the right of the lines. */
 function roofs(look, device, winners, precisions, range) {
   const start = Math.max(range.left, (range.bottom * 1000) / device.memory_bandwidth_gb_s);
-  return precisions.flatMap((precision, index) => {
-    if (!winners.some((winner) => winner.problem.precision === precision)) return [];
-    const peak = device.peaks[precision];
-    const color = look.series[index];
-    return [
-      {
+  return [...peaksOf(device, winners, precisions)].flatMap(([peak, names]) =>
+    names.map((precision) => {
+      const { color, dash } = styleAt(look, precisions.indexOf(precision));
+      return {
         type: 'line',
         name: `roof of ${precision}`,
         symbol: 'none',
@@ -50,52 +62,59 @@ function roofs(look, device, winners, precisions, range) {
           [ridge(device, precision), peak],
           [range.right, peak],
         ],
-        lineStyle: { color, width: 2, type: dashes[index % dashes.length] },
+        lineStyle: { color, width: 2, type: dash },
         endLabel: {
-          show: true,
-          formatter: `${precision}\n${digits(peak)}`,
-          color,
-          fontSize: 12,
-          lineHeight: 15,
+          show: precision === names[0],
+          formatter: look.narrow ? digits(peak) : `${digits(peak)} ${names.join(', ')}`,
+          color: names.length > 1 ? look.ink : color,
+          fontSize: 11,
           fontWeight: 600,
         },
         labelLayout: { moveOverlap: 'shiftY' },
-      },
-    ];
-  });
+      };
+    }),
+  );
 }
+
+/** Room for the labels on the right. */
+const labelRoom = (look, device, winners, precisions) =>
+  look.narrow
+    ? 44
+    : 50 + 7 * Math.max(...[...peaksOf(device, winners, precisions).values()].map((names) => names.join(', ').length));
 
 function option(look, device, winners, precisions, range) {
   const series = roofs(look, device, winners, precisions, range);
   precisions.forEach((precision, index) => {
+    const { color, symbol } = styleAt(look, index);
+    const shown = winners.filter((winner) => winner.problem.precision === precision);
+    const { size, opacity } = markOf(shown.length);
     series.push({
       type: 'scatter',
       name: precision,
-      symbol: symbols[index],
-      symbolSize: 10,
-      itemStyle: { color: look.series[index], opacity: 0.85 },
-      data: winners
-        .filter((winner) => winner.problem.precision === precision)
-        .map((winner) => ({ value: [intensity(winner.problem), winner.tflops], tip: tip(winner) })),
+      symbol,
+      symbolSize: size,
+      itemStyle: { color, opacity },
+      data: shown.map((winner) => ({ value: [intensity(winner.problem), winner.tflops], tip: tip(winner) })),
+      z: shown.length > 100 ? 2 : 3,
     });
   });
+  const grid = { left: 52, right: labelRoom(look, device, winners, precisions), top: 34, bottom: 48 };
   return {
-    grid: { left: 52, right: 64, top: 34, bottom: 48 },
-    xAxis: axis(look, 'operations per byte that must move', {
-      type: 'log',
-      logBase: 2,
-      min: range.left,
-      max: range.right,
-      axisLabel: { formatter: logLabel },
-    }),
-    yAxis: axis(look, `TFLOP/s; the slope is memory at ${digits(device.memory_bandwidth_gb_s / 1000)} TB/s`, {
-      vertical: true,
-      type: 'log',
-      logBase: 2,
-      min: range.bottom,
-      max: range.top,
-      axisLabel: { formatter: logLabel },
-    }),
+    grid,
+    xAxis: octaves(
+      look,
+      'operations per byte that must move',
+      [range.left, range.right],
+      look.width - grid.left - grid.right,
+      { axisLabel: { formatter: logLabel } },
+    ),
+    yAxis: octaves(
+      look,
+      `TFLOP/s; the slope is memory at ${digits(device.memory_bandwidth_gb_s / 1000)} TB/s`,
+      [range.bottom, range.top],
+      kHeight - grid.top - grid.bottom,
+      { vertical: true, axisLabel: { formatter: logLabel } },
+    ),
     series,
   };
 }
@@ -107,7 +126,7 @@ export const roofline = {
     'Is a size bound by arithmetic or by memory, and how far below that bound is its kernel? Every winner, at the ' +
     'operations that it does for each byte that must cross device memory at least once.',
   legend: (data, state, look) =>
-    precisionsOf(data, state).map((name, index) => ({ name, color: look.series[index], symbol: symbols[index] })),
+    precisionsOf(data, state).map((name, index) => ({ name, ...styleAt(look, index) })),
   charts(data, state) {
     const panels = state.devices
       .filter((device) => device.memory_bandwidth_gb_s)
@@ -124,8 +143,9 @@ export const roofline = {
       top: power(Math.max(...all.map((winner) => winner.peak)) * 1.2, Math.ceil),
     };
     return panels.map(({ device, winners }) => ({
-      title: device.name,
+      title: `${device.name}${evidenceText(winners)}`,
       file: `roofline_${device.number}`,
+      height: kHeight,
       option: (look) => option(look, device, winners, precisionsOf(data, state), range),
       table: {
         columns: ['precision', 'layout', 'm', 'n', 'k', 'operations_per_byte', 'tflops', 'roof_tflops'],

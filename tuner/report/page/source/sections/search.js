@@ -1,10 +1,14 @@
 // What the sections about one search share: the trials of a size on a GPU, and how families are told apart.
-import { configText, sizeText, typeText } from '../data.js';
+import { configText, evidenceText, sizeText, typeText } from '../data.js';
 import { digits, percent, time } from '../format.js';
-import { symbols } from '../theme.js';
+import { star, styleAt } from '../theme.js';
 
-export const trialsOf = (data, device, state) =>
-  data.trials.filter((trial) => trial.device === device && trial.problem.name === state.problem);
+/** Measured ones, or predicted ones where none is measured: the two never share a chart. */
+export function trialsOf(data, device, state) {
+  const all = data.trials.filter((trial) => trial.device === device && trial.problem.name === state.problem);
+  const measured = all.filter((trial) => trial.evidence === 'measured');
+  return measured.length ? measured : all;
+}
 
 export const winnerOf = (data, device, state) =>
   data.winners.find((winner) => winner.device === device && winner.problem.name === state.problem);
@@ -21,16 +25,13 @@ export function panelsOf(data, state, chart) {
 }
 
 export const titleOf = ({ device, trials }) =>
-  `${device.name}: ${sizeText(trials[0].problem)} ${typeText(trials[0].problem)}`;
+  `${device.name}: ${sizeText(trials[0].problem)} ${typeText(trials[0].problem)}${evidenceText(trials)}`;
 
 export const fileOf = (what, { device, trials }) =>
   `${what}_${device.number}_${trials[0].problem.name.replaceAll(/[^a-z0-9]+/gi, '_')}`;
 
 /** A colour and a symbol for each family, the same in all charts. */
-export function styleOf(data, look, family) {
-  const index = data.families.indexOf(family);
-  return { color: look.series[index % look.series.length], symbol: symbols[index % symbols.length] };
-}
+export const styleOf = (data, look, family) => styleAt(look, data.families.indexOf(family));
 
 /** The families among the trials that are shown. */
 export function familyLegend(data, state, look) {
@@ -39,6 +40,12 @@ export function familyLegend(data, state, look) {
     .filter((family) => shown.has(family))
     .map((family) => ({ name: family, ...styleOf(data, look, family) }));
 }
+
+/** The same with the star that marks the winner. */
+export const familyLegendWithWinner = (data, state, look) => [
+  ...familyLegend(data, state, look),
+  { name: 'winner', color: look.ink, symbol: star },
+];
 
 export function trialTip(trial, winner) {
   return [

@@ -1,11 +1,14 @@
 // How fast is each size, and how far from the peak and from cuBLAS?
-import { axis, roundTop } from '../chart.js';
-import { configText, edge, isSquare, sizeText, tflops } from '../data.js';
+import { axis, legendAbove, octaves, roundTop } from '../chart.js';
+import { configText, edge, evidenceText, isSquare, sizeText, tflops } from '../data.js';
 import { digits, percent, time } from '../format.js';
-import { dashes, symbols } from '../theme.js';
+import { markOf, styleAt } from '../theme.js';
 
 /** So little beyond a power of two is still drawn at the end of the axis. */
 const kRounding = 0.01;
+
+/** Of more winners only those that are cubes have whiskers. */
+const kMostWhiskers = 60;
 
 /** A vertical line from the upper to the lower quartile of the samples. */
 function whisker(look, color) {
@@ -54,54 +57,65 @@ function theirTip(row) {
 const bySize = (a, b) => edge(a.problem) - edge(b.problem);
 
 function lineSeries(look, name, index, runs, item) {
-  const color = look.series[index];
+  const { color, symbol, dash } = styleAt(look, index);
   return {
     type: 'line',
     name,
     data: runs.map(item),
-    symbol: symbols[index],
-    symbolSize: 9,
+    symbol,
+    symbolSize: 8,
     showAllSymbol: true,
-    lineStyle: { color, width: 2, type: dashes[index] },
+    lineStyle: { color, width: 2, type: dash },
     itemStyle: { color },
-    endLabel: { show: true, formatter: name, color, fontSize: 13, fontWeight: 600, distance: 8 },
-    labelLayout: { moveOverlap: 'shiftY' },
-    z: 3 - index,
+    z: 5 - index,
   };
 }
 
 function pointSeries(look, name, index, runs, item) {
+  const { color, symbol } = styleAt(look, index);
+  const { size, opacity } = markOf(runs.length);
   return {
     type: 'scatter',
     name,
     data: runs.map(item),
-    symbol: symbols[index],
-    symbolSize: 9,
-    itemStyle: { color: look.surface, borderColor: look.series[index], borderWidth: 2 },
-    z: 3,
+    symbol,
+    symbolSize: size,
+    itemStyle: { color: 'transparent', borderColor: color, borderWidth: size > 8 ? 2 : 1, opacity },
+    z: 2,
   };
 }
+
+/** Our winners by where their times come from, each with its name and the number of its style. */
+const groupsOf = (winners) =>
+  ['measured', 'predicted']
+    .map((evidence, i) => ({
+      name: evidence === 'measured' ? 'mmtune' : 'mmtune, predicted',
+      style: 2 * i,
+      runs: winners.filter((winner) => winner.evidence === evidence),
+    }))
+    .filter(({ runs }) => runs.length);
 
 function option(look, winners, benchmarks, peak, top) {
   const ours = (winner) => ({ value: [edge(winner.problem), winner.tflops], tip: ourTip(winner) });
   const theirs = (row) => ({ value: [edge(row.problem), tflops(row.problem, row.opponent_us)], tip: theirTip(row) });
   const square = (run) => isSquare(run.problem);
   const other = (run) => !isSquare(run.problem);
-  const series = [lineSeries(look, 'mmtune', 0, winners.filter(square), ours)];
-  series.push({
-    type: 'custom',
-    name: 'quartiles',
-    renderItem: whisker(look, look.series[0]),
-    data: winners.map(({ problem, q1_us, q3_us }) => [edge(problem), tflops(problem, q3_us), tflops(problem, q1_us)]),
-    encode: { x: 0, y: [1, 2] },
-    silent: true,
-    z: 2,
-  });
-  const rival = benchmarks[0]?.rival;
-  if (rival) series.push(lineSeries(look, rival, 1, benchmarks.filter(square), theirs));
-  if (winners.some(other)) series.push(pointSeries(look, 'mmtune, other shapes', 0, winners.filter(other), ours));
-  if (benchmarks.some(other))
-    series.push(pointSeries(look, `${rival}, other shapes`, 1, benchmarks.filter(other), theirs));
+  const series = [];
+  for (const { name, style, runs } of groupsOf(winners)) {
+    if (runs.some(square)) series.push(lineSeries(look, name, style, runs.filter(square), ours));
+    if (runs.some(other)) series.push(pointSeries(look, `${name}, other shapes`, style, runs.filter(other), ours));
+  }
+  if (benchmarks.length) {
+    const anyPredicted = winners.some((winner) => winner.evidence === 'predicted');
+    const rival = `${benchmarks[0].rival}${anyPredicted ? ', measured' : ''}`;
+    series.push(lineSeries(look, rival, 1, benchmarks.filter(square), theirs));
+    if (benchmarks.some(other))
+      series.push(pointSeries(look, `${rival}, other shapes`, 1, benchmarks.filter(other), theirs));
+  }
+  const { legend, height } = legendAbove(
+    look,
+    series.map(({ name }) => name),
+  );
   if (peak) {
     series[0].markLine = {
       silent: true,
@@ -111,17 +125,30 @@ function option(look, winners, benchmarks, peak, top) {
       label: { position: 'insideStartTop', formatter: `peak ${digits(peak)} TFLOP/s`, color: look.quiet, fontSize: 12 },
     };
   }
+  const measured = winners.filter((winner) => winner.evidence === 'measured');
+  const drawn = measured.length > kMostWhiskers ? measured.filter(square) : measured;
+  series.push({
+    type: 'custom',
+    name: 'quartiles',
+    renderItem: whisker(look, look.series[0]),
+    data: drawn.map(({ problem, q1_us, q3_us }) => [edge(problem), tflops(problem, q3_us), tflops(problem, q1_us)]),
+    encode: { x: 0, y: [1, 2] },
+    silent: true,
+    z: 2,
+  });
   const powers = [...winners, ...benchmarks].map((run) => Math.log2(edge(run.problem)));
   const first = Math.floor(Math.min(...powers) + kRounding);
   const last = Math.max(Math.ceil(Math.max(...powers) - kRounding), first + 1);
+  const grid = { left: 46, right: 28, top: 34 + height, bottom: 48 };
   return {
-    grid: { left: 46, right: 76, top: 34, bottom: 48 },
-    xAxis: axis(look, 'size: edge of the cube with as many multiply-adds', {
-      type: 'log',
-      logBase: 2,
-      min: 2 ** first,
-      max: 2 ** last,
-    }),
+    legend,
+    grid,
+    xAxis: octaves(
+      look,
+      'size: edge of the cube with as many multiply-adds',
+      [2 ** first, 2 ** last],
+      look.width - grid.left - grid.right,
+    ),
     yAxis: axis(look, 'TFLOP/s', { vertical: true, type: 'value', min: 0, max: top }),
     series,
   };
@@ -152,7 +179,7 @@ export const speed = {
     ]);
     const top = roundTop(speeds);
     return panels.map(({ device, winners, benchmarks }) => ({
-      title: `${device.name}: ${state.precision} ${state.layout}`,
+      title: `${device.name}: ${state.precision} ${state.layout}${evidenceText(winners)}`,
       file: `speed_${device.number}_${state.precision}_${state.layout}`,
       option: (look) => option(look, winners, benchmarks, device.peaks[state.precision], top),
       table: {

@@ -1,6 +1,6 @@
 // How did the search get there?
 import { axis, roundTop } from '../chart.js';
-import { cross } from '../theme.js';
+import { cross, markOf } from '../theme.js';
 import { familyLegend, fileOf, panelsOf, styleOf, titleOf, trialTable, trialTip } from './search.js';
 import { digits } from '../format.js';
 
@@ -22,7 +22,7 @@ function bestLine(look, trials, winner) {
     symbol: 'emptyCircle',
     symbolSize: (value, { dataIndex }) => (dataIndex < steps.length ? 9 : 0),
     showAllSymbol: true,
-    lineStyle: { color: look.ink, width: 2 },
+    lineStyle: { color: look.ink, width: 2, opacity: 0.7 },
     itemStyle: { color: look.ink },
     endLabel: {
       show: steps.length > 0,
@@ -39,14 +39,15 @@ function bestLine(look, trials, winner) {
 function option(look, data, { trials, winner }, top) {
   const right = trials.filter((trial) => trial.tflops !== null);
   const failed = trials.filter((trial) => trial.tflops === null);
+  const { size, opacity } = markOf(right.length);
   const series = [...new Set(right.map((trial) => trial.family))].map((family) => {
     const style = styleOf(data, look, family);
     return {
       type: 'scatter',
       name: family,
       symbol: style.symbol,
-      symbolSize: 7,
-      itemStyle: { color: style.color, opacity: 0.65 },
+      symbolSize: size,
+      itemStyle: { color: style.color, opacity },
       data: right
         .filter((trial) => trial.family === family)
         .map((trial) => ({ value: [trial.order, trial.tflops], tip: trialTip(trial, winner) })),

@@ -1,5 +1,5 @@
 // Which kernel won each size, and why?
-import { configText, differences, edge, sizeText, typeText } from '../data.js';
+import { configText, differences, edge, evidenceText, sizeText } from '../data.js';
 import { csv, digits, percent, time } from '../format.js';
 import { download, element } from '../elements.js';
 
@@ -48,7 +48,6 @@ const remarks = (winner) => [
 
 const columns = [
   { name: 'Size', of: (winner) => sizeText(winner.problem), key: (winner) => edge(winner.problem), number: true },
-  { name: 'Type', of: (winner) => typeText(winner.problem) },
   { name: 'Family', of: (winner) => winner.family },
   { name: 'TFLOP/s', of: (winner) => digits(winner.tflops, 4), key: (winner) => winner.tflops, number: true },
   { name: 'Time', of: (winner) => time(winner.median_us), key: (winner) => winner.median_us, number: true },
@@ -157,8 +156,11 @@ const csvTable = (winners) => ({
   ]),
 });
 
+/** So many rows are shown at first. */
+const kFirstRows = 40;
+
 /** The table of one GPU, sorted by a column; a click on a heading sorts by that. */
-function tableOf(winners, sort, resort) {
+function tableOf(winners, sort, most, resort) {
   const shown = columns.filter((column) => !column.optional || winners.some(column.optional));
   const by = shown.find((column) => column.name === sort.name) ?? shown[0];
   const key = by.key ?? by.of;
@@ -191,7 +193,7 @@ function tableOf(winners, sort, resort) {
     'table',
     { class: 'winners' },
     element('thead', {}, element('tr', {}, shown.map(heading))),
-    element('tbody', {}, sorted.flatMap(row)),
+    element('tbody', {}, sorted.slice(0, most).flatMap(row)),
   );
 }
 
@@ -199,22 +201,44 @@ export const winners = {
   id: 'winners',
   title: 'Winners, and why',
   text:
-    'Which kernel does each size get, and what explains its speed? Floors and occupancy follow from limits and from ' +
+    'Which kernel does each size of the chosen type get, and what explains its speed? Floors and occupancy follow from limits and from ' +
     'what the compiler reported; shares of the time are the model’s estimate, not a measurement.',
   draw(host, data, state) {
     host.replaceChildren();
     for (const device of state.devices) {
-      const list = data.winners.filter((winner) => winner.device === device);
+      const list = data.winners.filter(
+        ({ device: of, problem }) =>
+          of === device && problem.precision === state.precision && problem.layout === state.layout,
+      );
       if (!list.length) continue;
       const box = element('div', {
-        class: 'scroll',
+        class: 'across',
         tabindex: 0,
         role: 'region',
         'aria-label': `Winners on ${device.name}`,
       });
-      const draw = (sort) => box.replaceChildren(tableOf(list, sort, draw));
-      draw({ name: 'Size', down: false });
-      const save = () => download(`winners_${device.number}.csv`, 'text/csv', csv(csvTable(list)));
+      let most = kFirstRows;
+      let order = { name: 'Size', down: false };
+      const draw = (sort) => {
+        order = sort;
+        box.replaceChildren(tableOf(list, order, most, draw));
+      };
+      draw(order);
+      const all = element(
+        'button',
+        {
+          type: 'button',
+          class: 'more',
+          click: () => {
+            most = list.length;
+            draw(order);
+            all.remove();
+          },
+        },
+        `Show all ${list.length} sizes`,
+      );
+      const type = `${state.precision}_${state.layout}`;
+      const save = () => download(`winners_${device.number}_${type}.csv`, 'text/csv', csv(csvTable(list)));
       host.append(
         element(
           'figure',
@@ -222,7 +246,7 @@ export const winners = {
           element(
             'figcaption',
             {},
-            element('h3', {}, device.name),
+            element('h3', {}, `${device.name}: ${state.precision} ${state.layout}${evidenceText(list)}`),
             element(
               'span',
               { class: 'exports' },
@@ -234,6 +258,7 @@ export const winners = {
             ),
           ),
           box,
+          list.length > kFirstRows ? all : null,
         ),
       );
     }

@@ -1,0 +1,38 @@
+#include "tuner/commands/described_device.h"
+
+#include <fmt/format.h>
+
+#include "db/store.h"
+#include "tuner/workers/installed_gpus.h"
+
+namespace mmtune {
+namespace {
+
+StoredGpuQuery stored_gpus(const Options& options) {
+  return [&options] {
+    StoredGpus stored{database_path(options), {}};
+    if (database_exists(stored.database)) stored.keys = Store::open(stored.database, OpenMode::read_only).devices();
+    return stored;
+  };
+}
+
+}  // namespace
+
+DeviceChoice described_device(const Options& options) {
+  return choose_described_device(options.device, stored_gpus(options));
+}
+
+std::vector<DeviceChoice> described_devices(const Options& options) {
+  return choose_described_devices(options.device, stored_gpus(options));
+}
+
+std::string tune_options(std::string_view device, const Problem& problem) {
+  std::string text;
+  if (device != "auto") text += fmt::format("--device {} ", device);
+  text += fmt::format("--sizes {}x{}x{}", problem.m, problem.n, problem.k);
+  if (problem.precision != kDefaultPrecision) text += fmt::format(" --precision {}", to_string(problem.precision));
+  if (problem.layout != Layout::nn) text += fmt::format(" --layout {}", to_string(problem.layout));
+  return text;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,20 @@
+// The GPU that a verb is about which measures nothing.
+#pragma once
+
+#include <vector>
+
+#include "tuner/commands/options.h"
+#include "tuner/devices/device_choice.h"
+
+namespace mmtune {
+
+/// What --device means, see choose_described_device(): the database is asked for its GPUs where that is "auto". One
+/// that does not exist has none. Throws UsageError, DeviceError, DatabaseError.
+DeviceChoice described_device(const Options& options);
+std::vector<DeviceChoice> described_devices(const Options& options);
+
+/// The options of `mmtune tune` that name this problem: "--device model:t4 --sizes 512x512x512 --precision bf16".
+/// `device` is the text of --device.
+std::string tune_options(std::string_view device, const Problem& problem);
+
+}  // namespace mmtune
