@@ -1,5 +1,5 @@
 -- The mmtune database: what was tried, what it compiled to, and what won. This file creates a new database and is the
--- document of the format, version 5.
+-- document of the format, version 6.
 --
 -- Header        PRAGMA application_id = 0x6d6d7475 ("mmtu"), PRAGMA user_version = the version of this file. Both are
 --               set in the transaction that runs this file. A step between versions is one file of db/migrations/.
@@ -153,6 +153,7 @@ CREATE TABLE winner (
   search      TEXT NOT NULL,     -- hash of what was searched
   candidates  INTEGER NOT NULL,  -- trials behind the decision
   decided     TEXT NOT NULL,
+  cublas_ratio REAL NOT NULL DEFAULT 0,  -- how many times as long cuBLAS took, by `mmtune bench`; 0: not compared
   PRIMARY KEY (device_id, problem_id, evidence),
   FOREIGN KEY (device_id, problem_id, evidence, family, config, source_hash)
     REFERENCES trial (device_id, problem_id, evidence, family, config, source_hash)
@@ -171,6 +172,7 @@ CREATE TABLE rival (
   search      TEXT NOT NULL,
   candidates  INTEGER NOT NULL,
   decided     TEXT NOT NULL,
+  cublas_ratio REAL NOT NULL DEFAULT 0,
   near_tie    INTEGER NOT NULL,  -- the samples leave open whether it is as fast as the winner: to be raced
   PRIMARY KEY (device_id, problem_id, evidence, family, config, source_hash),
   FOREIGN KEY (device_id, problem_id, evidence, family, config, source_hash)
