@@ -17,6 +17,8 @@ constexpr std::array kSwitches{
     Switch{"MMTUNE_SYSTEM_DB", "mmtune-system.db beside the library",
            "database that the library reads after the user's, and never writes"},
     Switch{"MMTUNE_RECORD", "nothing", "file that the library adds the shapes of its calls to when it is closed"},
+    Switch{"MMTUNE_CUBLAS_REPORT", "nothing", "file that the stand-in for cuBLAS adds its counts to when a program ends"},
+    Switch{"NVIDIA_TF32_OVERRIDE", "", "of cuBLAS: if set, its stand-in leaves fp32 and tf32 to it"},
     Switch{"MMTUNE_NVRTC", "searched", "file of libnvrtc; no other is tried"},
     Switch{"MMTUNE_CUDA_PATH", "searched", "directory of the CUDA toolkit or of NVIDIA's pip packages' libraries"},
     Switch{"MMTUNE_TEMPLATE_DIR", "embedded", "source tree to read kernel templates from instead of the built-in ones"},

@@ -1,0 +1,51 @@
+# `cpack` makes a Debian package of everything.
+#
+# It is one package: a database's decisions count only where the program that tunes and the library that serves render
+# the same sources, so that parts of different versions would be of no use to each other. The component `debian` is what
+# lies elsewhere there than under any other prefix, or nowhere else: documents, examples, and Python's packages.
+set(MMTUNE_HOMEPAGE "" CACHE STRING "Address of a page about mmtune, for packages")
+set(MMTUNE_MAINTAINER "mmtune contributors <root@localhost>" CACHE STRING "Who is asked about packages: name <address>")
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT ${MMTUNE_MAINTAINER})
+set(CPACK_PACKAGE_HOMEPAGE_URL ${MMTUNE_HOMEPAGE})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "code-generating autotuner for GPU matrix multiplication")
+set(CPACK_PACKAGE_DESCRIPTION "Finds the fastest matrix-multiplication kernel for each size on an NVIDIA GPU and remembers it in a database, from which a library serves programs in C, C++ and Python. Programs that call cuBLAS need not be changed: `mmtune run` stands in for it.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL runtime development tools debian)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS python3)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libsqlite3-dev") # to link the static library
+
+set(debian ${PROJECT_BINARY_DIR}/generated/debian)
+file(READ ${PROJECT_SOURCE_DIR}/LICENSE MMTUNE_LICENSE)
+string(REGEX REPLACE "^.*(Permission is hereby)" "\\1" MMTUNE_LICENSE "${MMTUNE_LICENSE}")
+string(REGEX REPLACE "\n\n" "\n.\n" MMTUNE_LICENSE "${MMTUNE_LICENSE}")
+string(REGEX REPLACE "\n$" "" MMTUNE_LICENSE "${MMTUNE_LICENSE}")
+string(REGEX REPLACE "\n" "\n " MMTUNE_LICENSE " ${MMTUNE_LICENSE}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/debian/copyright.in ${debian}/copyright @ONLY)
+string(TIMESTAMP MMTUNE_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC) # SOURCE_DATE_EPOCH, if that is set
+configure_file(${PROJECT_SOURCE_DIR}/cmake/debian/changelog.in ${debian}/changelog.Debian @ONLY)
+configure_file(${PROJECT_SOURCE_DIR}/CHANGELOG.md ${debian}/CHANGELOG.md COPYONLY)
+set(documents ${debian}/copyright ${PROJECT_SOURCE_DIR}/README.md)
+find_program(MMTUNE_GZIP gzip)
+if(MMTUNE_GZIP)
+  foreach(text changelog.Debian CHANGELOG.md)
+    execute_process(COMMAND ${MMTUNE_GZIP} -9nf ${debian}/${text} COMMAND_ERROR_IS_FATAL ANY)
+    list(APPEND documents ${debian}/${text}.gz)
+  endforeach()
+endif()
+install(FILES ${documents} DESTINATION share/doc/mmtune COMPONENT debian EXCLUDE_FROM_ALL)
+install(DIRECTORY docs DESTINATION share/doc/mmtune COMPONENT debian EXCLUDE_FROM_ALL PATTERN lab EXCLUDE)
+install(DIRECTORY examples DESTINATION share/doc/mmtune COMPONENT debian EXCLUDE_FROM_ALL)
+install(PROGRAMS examples/shard.sh DESTINATION share/mmtune COMPONENT debian EXCLUDE_FROM_ALL)
+install(DIRECTORY python/mmtune DESTINATION lib/python3/dist-packages COMPONENT debian EXCLUDE_FROM_ALL
+        FILES_MATCHING PATTERN "*.py")
+include(CPack)
