@@ -14,6 +14,8 @@
 #include "tuner/commands/verb.h"
 #include "tuner/compare/bench_table.h"
 #include "tuner/compare/cublas.h"
+#include "tuner/cover/size_sample.h"
+#include "tuner/text/calls.h"
 #include "tuner/text/sizes.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/installed_gpus.h"
@@ -37,6 +39,13 @@ struct Task {
 std::vector<Task> tasks_of(const BenchOptions& options) {
   std::vector<Task> tasks;
   for (const auto& text : options.sizes) {
+    if (text.starts_with('@') && are_calls(text.substr(1))) {
+      for (const AskedProblem& asked :
+           asked_problems(read_calls(text.substr(1)), options.precisions, options.layouts)) {
+        tasks.push_back({set_name(text), asked.problem});
+      }
+      continue;
+    }
     const auto sizes = parse_sizes(text);
     for (const auto precision : options.precisions) {
       for (const auto& size : sizes) {
