@@ -1,5 +1,5 @@
-// The parts of fmt that are not in its headers. They are compiled into the stand-in, which is loaded before the libraries
-// of any program and must not bring any of its own along.
+// The parts of fmt that are not in its headers. They are compiled into the stand-in, which is loaded before the
+// libraries of any program and must not bring any of its own along.
 #include <fmt/format-inl.h>
 
 #include <locale>
