@@ -3,7 +3,8 @@
 Records what the programs multiply, tunes it (MMTUNE_PICKUP_BUDGET, 60s), compares with cuBLAS (`mmtune bench`), and times
 each product plainly and under `mmtune run`, in processes that take turns. Products of PyTorch and CuPy are timed on the
 GPU, as calls of a graph or between events, those of the C program on the host.
-Columns: program,what,plain_us,mmtune_us,ratio,served,passed; the last two are calls of the product's shape.
+Columns: program,what,plain_us,mmtune_us,ratio,served,passed; the last two are calls with the product's extents, in any
+order.
 """
 
 import csv

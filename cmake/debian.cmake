@@ -4,7 +4,7 @@
 # the same sources, so that parts of different versions would be of no use to each other. The component `debian` is what
 # lies elsewhere there than under any other prefix, or nowhere else: documents, examples, and Python's packages.
 set(MMTUNE_HOMEPAGE "" CACHE STRING "Address of a page about mmtune, for packages")
-set(MMTUNE_MAINTAINER "mmtune contributors <root@localhost>" CACHE STRING "Who is asked about packages: name <address>")
+set(MMTUNE_MAINTAINER "mmtune contributors <nobody@mmtune.invalid>" CACHE STRING "Who is asked about packages: name <address>")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT ${MMTUNE_MAINTAINER})
 set(CPACK_PACKAGE_HOMEPAGE_URL ${MMTUNE_HOMEPAGE})
@@ -31,6 +31,11 @@ string(REGEX REPLACE "\n\n" "\n.\n" MMTUNE_LICENSE "${MMTUNE_LICENSE}")
 string(REGEX REPLACE "\n$" "" MMTUNE_LICENSE "${MMTUNE_LICENSE}")
 string(REGEX REPLACE "\n" "\n " MMTUNE_LICENSE " ${MMTUNE_LICENSE}")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/debian/copyright.in ${debian}/copyright @ONLY)
+file(WRITE ${debian}/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian}/triggers)
+# Without a MMTUNE_MAINTAINER there is no address, and the domain says so.
+file(WRITE ${debian}/mmtune "mmtune: bogus-mail-host *\nmmtune: bogus-mail-host-in-debian-changelog *\n")
+install(FILES ${debian}/mmtune DESTINATION share/lintian/overrides COMPONENT debian EXCLUDE_FROM_ALL)
 string(TIMESTAMP MMTUNE_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC) # SOURCE_DATE_EPOCH, if that is set
 configure_file(${PROJECT_SOURCE_DIR}/cmake/debian/changelog.in ${debian}/changelog.Debian @ONLY)
 configure_file(${PROJECT_SOURCE_DIR}/CHANGELOG.md ${debian}/CHANGELOG.md COPYONLY)

@@ -84,6 +84,7 @@ def torch_products(with_compile):
 
 def cupy_products():
     import cupy
+    import cupy.cublas
 
     cupy.random.seed(7)
     results = {}
