@@ -2,7 +2,7 @@
 #
 # It is one package: a database's decisions count only where the program that tunes and the library that serves render
 # the same sources, so that parts of different versions would be of no use to each other. The component `debian` is what
-# lies elsewhere there than under any other prefix, or nowhere else: documents, examples, and Python's packages.
+# lies nowhere under any other prefix: documents and examples.
 set(MMTUNE_HOMEPAGE "" CACHE STRING "Address of a page about mmtune, for packages")
 set(MMTUNE_MAINTAINER "mmtune contributors <nobody@mmtune.invalid>" CACHE STRING "Who is asked about packages: name <address>")
 set(CPACK_GENERATOR DEB)
@@ -51,6 +51,4 @@ install(FILES ${documents} DESTINATION share/doc/mmtune COMPONENT debian EXCLUDE
 install(DIRECTORY docs DESTINATION share/doc/mmtune COMPONENT debian EXCLUDE_FROM_ALL PATTERN lab EXCLUDE)
 install(DIRECTORY examples DESTINATION share/doc/mmtune COMPONENT debian EXCLUDE_FROM_ALL)
 install(PROGRAMS examples/shard.sh DESTINATION share/mmtune COMPONENT debian EXCLUDE_FROM_ALL)
-install(DIRECTORY python/mmtune DESTINATION lib/python3/dist-packages COMPONENT debian EXCLUDE_FROM_ALL
-        FILES_MATCHING PATTERN "*.py")
 include(CPack)
