@@ -169,7 +169,7 @@ def main(mmtune):
             found = counts(report)
             for what, us in ours[0].items():
                 before = min(each[what] for each in plain)
-                out.writerow([name, what, f"{before:.3f}", f"{us:.3f}", f"{before / us:.3f}", *counts_of(what, found)])
+                out.writerow([f"mmtune run: {name}", what, f"{before:.3f}", f"{us:.3f}", f"{before / us:.3f}", *counts_of(what, found)])
             sys.stdout.flush()
 
 

@@ -15,10 +15,10 @@ namespace mmtune {
 
 namespace {
 
-/// An application that ends does not wait longer for another one.
+/// The longest time that an application that ends waits for another one.
 constexpr std::chrono::milliseconds kLockPatience{50};
 
-/// What a row that was cut short is ended with, so that no reader takes its last number for a whole one.
+/// The end that a row gets that was cut short, so that no reader takes its last number for a whole one.
 constexpr std::string_view kCutShort = " (cut short)\n";
 
 /// The file of a switch: "MMTUNE_RECORD=calls.csv".
@@ -27,7 +27,7 @@ constexpr std::string_view kCutShort = " (cut short)\n";
   throw Error(fmt::format("{}: {}; {}", file, cause, remedy));
 }
 
-/// Closes the file, whatever happens.
+/// A file that is closed whatever happens.
 class File {
  public:
   File(std::string_view what, const std::string& path)
@@ -39,7 +39,7 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  /// Others that append wait for this one.
+  /// Takes the lock of the file, for which others that append wait.
   void lock() const {
     const auto give_up = std::chrono::steady_clock::now() + kLockPatience;
     while (flock(file_, LOCK_EX | LOCK_NB) != 0) {
