@@ -4,7 +4,7 @@
 #     mmtune::shared   libmmtune.so with all of them, which shows the public functions alone
 #
 # Installed with a package config, so that find_package(mmtune) gives the same targets, and with mmtune.pc and
-# mmtune-static.pc. `cpack` makes a package of program and library.
+# mmtune-static.pc.
 include(CMakePackageConfigHelpers)
 
 add_library(mmtune INTERFACE)
@@ -41,6 +41,7 @@ set(MMTUNE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/mmtune)
 install(TARGETS mmtune mmtune_shared mmtune_runtime mmtune_db mmtune_templates mmtune_cuda_headers EXPORT mmtuneTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
+install(TARGETS mmtune_cublas LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
 install(DIRECTORY templates/include/mmtune runtime/include/mmtune
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
 install(EXPORT mmtuneTargets NAMESPACE mmtune:: DESTINATION ${MMTUNE_PACKAGE_DIR} COMPONENT development)
@@ -65,16 +66,6 @@ function(mmtune_pkg_config name)
 endfunction()
 mmtune_pkg_config(mmtune shared "" "-lmmtune")
 mmtune_pkg_config(mmtune-static static "Requires: fmt sqlite3 zlib"
-                  "-lmmtune_runtime -lmmtune_db -lmmtune_templates -ldl -pthread")
+                  "-lmmtune_runtime -lmmtune_db -lmmtune_templates -lstdc++ -lm -ldl -pthread") # gcc links it, too
 
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_CONTACT "mmtune contributors")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
-set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libsqlite3-dev, zlib1g-dev") # needed to link the static library
-include(CPack)
+include(debian)

@@ -31,8 +31,9 @@ target_link_libraries(mmtune_wheel_program PRIVATE $<TARGET_FILE:mmtune_tuner> $
 add_dependencies(mmtune_wheel_program mmtune_tuner)
 
 add_custom_target(wheel VERBATIM
+  COMMAND ${CMAKE_STRIP} -o ${tree}/lib/libmmtune_cublas.so $<TARGET_FILE:mmtune_cublas>
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/python/make_wheel.py --tree ${PROJECT_BINARY_DIR}/wheel/tree
           --modules ${PROJECT_SOURCE_DIR}/python/mmtune --native $<TARGET_FILE:mmtune_python>
           --shared $<TARGET_FILE:fmt::fmt> --license ${PROJECT_SOURCE_DIR}/LICENSE --version ${PROJECT_VERSION}
           --output ${PROJECT_BINARY_DIR}/wheel)
-add_dependencies(wheel mmtune_wheel_library mmtune_wheel_program mmtune_python)
+add_dependencies(wheel mmtune_wheel_library mmtune_wheel_program mmtune_python mmtune_cublas)

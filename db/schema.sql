@@ -155,6 +155,7 @@ CREATE TABLE winner (
   search      TEXT NOT NULL,     -- hash of what was searched
   candidates  INTEGER NOT NULL,  -- trials behind the decision
   decided     TEXT NOT NULL,
+  cublas_ratio REAL NOT NULL DEFAULT 0,  -- how many times as long cuBLAS took, by `mmtune bench`; 0: not compared
   PRIMARY KEY (device_id, problem_id, evidence),
   FOREIGN KEY (device_id, problem_id, evidence, family, config, source_hash)
     REFERENCES trial (device_id, problem_id, evidence, family, config, source_hash)
@@ -173,6 +174,7 @@ CREATE TABLE rival (
   search      TEXT NOT NULL,
   candidates  INTEGER NOT NULL,
   decided     TEXT NOT NULL,
+  cublas_ratio REAL NOT NULL DEFAULT 0,
   near_tie    INTEGER NOT NULL,  -- the samples leave open whether it is as fast as the winner: to be raced
   PRIMARY KEY (device_id, problem_id, evidence, family, config, source_hash),
   FOREIGN KEY (device_id, problem_id, evidence, family, config, source_hash)

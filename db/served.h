@@ -21,7 +21,8 @@ struct ServedSize {
   Problem problem;
   Evidence evidence = Evidence::measured;
   double median_us = 0;
-  std::size_t kernel = 0;  ///< of ServedDecisions::kernels
+  double cublas_ratio = 0;  ///< how many times as long cuBLAS takes; 0: unknown
+  std::size_t kernel = 0;   ///< of ServedDecisions::kernels
 };
 
 /// What a kernel took for a size, decided for it or not.

@@ -208,8 +208,22 @@ void Store::put_winner(const TrialKey& key, const std::string& search, int candi
   const auto trial = find_trial(database, key);
   if (!trial || trial->outcome != Outcome::ok) refuse_row(database, "winner", "its trial is not stored as ok");
   forget_rivals(database, key);
-  write_row(database, Decision{key, {trial->timing.median_us, search, candidates, utc_now()}});
+  const auto before = find_decision(database, key);
+  const double cublas_ratio = before && compare(before->key, key) == 0 ? before->grounds.cublas_ratio : 0;
+  write_row(database, Decision{key, {trial->timing.median_us, search, candidates, utc_now(), cublas_ratio}});
   transaction.commit();
+}
+
+bool Store::put_cublas_ratio(const TrialKey& decided, double ratio) {
+  const std::lock_guard lock(impl_->mutex);
+  Database& database = *impl_->database;
+  Transaction transaction(database, Transaction::Kind::write);
+  auto decision = find_decision(database, decided);
+  if (!decision || compare(decision->key, decided) != 0) return false;
+  decision->grounds.cublas_ratio = ratio;
+  write_row(database, *decision);
+  transaction.commit();
+  return true;
 }
 
 std::optional<Winner> Store::find_winner(const DeviceKey& device, const Problem& problem, Evidence evidence) {

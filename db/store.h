@@ -162,6 +162,10 @@ class Store {
   /// How much machine code prune() would drop as that of candidates that lost.
   std::int64_t count_losing_code(const std::vector<std::string>& kept_sources);
 
+  /// Notes how many times as long cuBLAS takes as this kernel, if it is what is decided for its problem; false if
+  /// another one is. The ratio stays until another kernel is decided for.
+  bool put_cublas_ratio(const TrialKey& decided, double ratio);
+
   /// The decision for this problem, without the cubin; nothing if its trial is no longer ok. The binary is what its
   /// source compiled to last; `binary.hash` is empty where that is not stored with its machine code, as after merging
   /// another user's database.

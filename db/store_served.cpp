@@ -21,7 +21,8 @@ namespace {
 /// index is walked in its order.
 const std::string& select_served() {
   static const std::string statement = fmt::format(
-      "SELECT {}, winner.evidence, trial.median_us, winner.family, winner.config, winner.source_hash, trial.binary_hash"
+      "SELECT {}, winner.evidence, trial.median_us, winner.cublas_ratio, winner.family, winner.config, "
+      "winner.source_hash, trial.binary_hash"
       " FROM device CROSS JOIN winner ON winner.device_id = device.id CROSS JOIN problem ON problem.id ="
       " winner.problem_id CROSS JOIN trial ON {} AND trial.outcome = 0 WHERE {}",
       sql::columns<Problem>(), sql::same<TrialKey>("winner", "trial"), sql::matches<DeviceKey>());
@@ -165,7 +166,7 @@ std::size_t most_times(std::size_t kernels) {
 
 /// Reads by one look-up for each decision, whatever else is stored.
 ServedDecisions served_by_look_ups(Database& database, const DeviceKey& device) {
-  const int first_text = static_cast<int>(columns_of<Problem>(kTable<Problem>, Images::no).size()) + 2;
+  const int first_text = static_cast<int>(columns_of<Problem>(kTable<Problem>, Images::no).size()) + 3;
   Kernels kernels(database, device);
   TextNumbers names;
   ServedDecisions served;
@@ -177,6 +178,7 @@ ServedDecisions served_by_look_ups(Database& database, const DeviceKey& device) 
     reader.read(size.problem);
     reader.read(size.evidence);
     reader.read(size.median_us);
+    reader.read(size.cublas_ratio);
     if (!reader.valid() || !is_time(size.median_us)) continue;
     if (!rule::evidence(size.evidence).empty() || !fault_of(size.problem).empty()) continue;
     join_texts(rows, first_text, name);
@@ -219,9 +221,9 @@ std::vector<ServedTime> times_of(const WholeTables& tables, const Kernels& kerne
 /// The same where all tables are read in the order of their rows.
 ServedDecisions served_from_whole_tables(Database& database, const DeviceKey& device, std::int64_t device_id) {
   constexpr std::string_view kWinners =
-      "SELECT problem_id, evidence, family, config, source_hash FROM winner WHERE device_id = :device"
+      "SELECT problem_id, evidence, cublas_ratio, family, config, source_hash FROM winner WHERE device_id = :device"
       " ORDER BY problem_id, evidence";
-  constexpr int kFirstText = 2;
+  constexpr int kFirstText = 3;
   const WholeTables tables(database, device_id);
   WholeTables::OkTrials trials(tables);
   Kernels kernels(database, device);
@@ -235,6 +237,7 @@ ServedDecisions served_from_whole_tables(Database& database, const DeviceKey& de
     Reader reader(rows);
     reader.read(problem_id);
     reader.read(size.evidence);
+    reader.read(size.cublas_ratio);
     if (!reader.valid()) continue;
     join_texts(rows, kFirstText, name);
     const TimedTrial* trial = trials.find(problem_id, size.evidence, name);

@@ -32,12 +32,15 @@ struct Grounds {
   std::string search;    ///< hash of what was searched
   int candidates = 0;    ///< trials behind the decision
   std::string decided;   ///< UTC, ISO 8601
+  /// How many times as long cuBLAS took as the kernel where `mmtune bench` compared them; 0: it did not.
+  double cublas_ratio = 0;
 
   static constexpr void fields(auto&& visit) {
     visit("median_us", &Grounds::median_us, rule::amount);
     visit("search", &Grounds::search, rule::label);
     visit("candidates", &Grounds::candidates, rule::not_negative);
     visit("decided", &Grounds::decided, rule::utc_time);
+    visit("cublas_ratio", &Grounds::cublas_ratio, rule::amount);
   }
   std::string_view contradiction() const { return median_us > 0 ? "" : "median_us: not over 0"; }
 };

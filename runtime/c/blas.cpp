@@ -22,6 +22,8 @@ struct mmtuneContext {
   void* stream = nullptr;
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
+  mmtunePointerMode_t pointer_mode = MMTUNE_BLAS_POINTER_MODE_HOST;
+  mmtuneMath_t math_mode = MMTUNE_BLAS_DEFAULT_MATH;
 };
 
 namespace {
@@ -51,6 +53,8 @@ Compute compute_of(mmtuneComputeType_t type) {
       throw UsageError(fmt::format("computeType = {}: unknown; use a MMTUNE_BLAS_COMPUTE_…", type));
   }
 }
+
+constexpr mmtuneMath_t kMathMask = 15;  // what stands above it are flags
 
 struct Combination {
   mmtuneDataType_t input;
@@ -120,6 +124,20 @@ double scalar(const void* pointer, std::string_view name, Compute compute) {
   return value_at<float>(pointer);
 }
 
+/// Alpha and beta, wherever they are.
+void set_scalars(Gemm& call, const void* alpha, const void* beta, mmtunePointerMode_t mode, Compute compute) {
+  if (mode == MMTUNE_BLAS_POINTER_MODE_HOST) {
+    call.alpha = scalar(alpha, "alpha", compute);
+    call.beta = scalar(beta, "beta", compute);
+    return;
+  }
+  if (compute == Compute::f16) {
+    throw UsageError("alpha and beta are fp16 on the device: kernels read float there; use a compute type 32F");
+  }
+  call.device_alpha = &required(static_cast<const char*>(alpha), "alpha");
+  call.device_beta = &required(static_cast<const char*>(beta), "beta");
+}
+
 /// Matrices are real, so that a conjugate transpose is a transpose.
 bool is_transposed(mmtuneOperation_t operation, std::string_view name) {
   if (operation == MMTUNE_BLAS_OP_N) return false;
@@ -155,20 +173,20 @@ mmtuneStatus_t run(mmtuneHandle_t handle, const Shape& shape, const Scalars& sca
   return status_of([&] {
     mmtuneContext& context = required(handle, "handle");
     Gemm call;
-    call.precision = precision;
+    const bool as_tf32 = (context.math_mode & kMathMask) == MMTUNE_BLAS_TF32_TENSOR_OP_MATH;
+    call.precision = precision == Precision::fp32 && as_tf32 ? Precision::tf32 : precision;
     call.order = mmtune::Order::column_major;
     call.layout = mmtune::layout_of(is_transposed(shape.transa, "transa"), is_transposed(shape.transb, "transb"));
     call.m = shape.m;
     call.n = shape.n;
     call.k = shape.k;
-    call.alpha = scalar(scalars.alpha, "alpha", compute);
+    set_scalars(call, scalars.alpha, scalars.beta, context.pointer_mode, compute);
     call.a = a.address;
     call.lda = a.ld;
     call.stride_a = a.stride;
     call.b = b.address;
     call.ldb = b.ld;
     call.stride_b = b.stride;
-    call.beta = scalar(scalars.beta, "beta", compute);
     call.c = c.address;
     call.ldc = c.ld;
     call.stride_c = c.stride;
@@ -211,6 +229,36 @@ mmtuneStatus_t mmtuneSetWorkspace(mmtuneHandle_t handle, void* workspace, size_t
   });
 }
 
+mmtuneStatus_t mmtuneSetPointerMode(mmtuneHandle_t handle, mmtunePointerMode_t mode) {
+  return status_of([&] {
+    if (mode != MMTUNE_BLAS_POINTER_MODE_HOST && mode != MMTUNE_BLAS_POINTER_MODE_DEVICE) {
+      throw UsageError(fmt::format("mode = {}: use a MMTUNE_BLAS_POINTER_MODE_…", mode));
+    }
+    required(handle, "handle").pointer_mode = mode;
+  });
+}
+
+mmtuneStatus_t mmtuneGetPointerMode(mmtuneHandle_t handle, mmtunePointerMode_t* mode) {
+  return status_of([&] { required(mode, "mode") = required(handle, "handle").pointer_mode; });
+}
+
+mmtuneStatus_t mmtuneSetMathMode(mmtuneHandle_t handle, mmtuneMath_t mode) {
+  return status_of([&] {
+    const mmtuneMath_t math = mode & ~MMTUNE_BLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+    if (math < MMTUNE_BLAS_DEFAULT_MATH || math > MMTUNE_BLAS_TF32_TENSOR_OP_MATH) {
+      throw UsageError(
+          fmt::format("mode = {}: no such math mode here; use MMTUNE_BLAS_DEFAULT_MATH or "
+                      "MMTUNE_BLAS_TF32_TENSOR_OP_MATH",
+                      mode));
+    }
+    required(handle, "handle").math_mode = mode;
+  });
+}
+
+mmtuneStatus_t mmtuneGetMathMode(mmtuneHandle_t handle, mmtuneMath_t* mode) {
+  return status_of([&] { required(mode, "mode") = required(handle, "handle").math_mode; });
+}
+
 mmtune_library* mmtuneGetLibrary(mmtuneHandle_t handle) { return handle == nullptr ? nullptr : &handle->base; }
 
 const char* mmtuneGetStatusString(mmtuneStatus_t status) { return mmtune_status_text(status); }
@@ -239,7 +287,7 @@ mmtuneStatus_t mmtuneHgemm(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtu
 mmtuneStatus_t mmtuneGemmEx(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb, int m, int n,
                             int k, const void* alpha, const void* A, mmtuneDataType_t Atype, int lda, const void* B,
                             mmtuneDataType_t Btype, int ldb, const void* beta, void* C, mmtuneDataType_t Ctype, int ldc,
-                            mmtuneComputeType_t computeType, int algo) {
+                            mmtuneComputeType_t computeType, mmtuneGemmAlgo_t algo) {
   return mmtuneGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B, Btype, ldb, 0, beta, C,
                                     Ctype, ldc, 0, 1, computeType, algo);
 }
@@ -273,7 +321,7 @@ mmtuneStatus_t mmtuneGemmStridedBatchedEx(mmtuneHandle_t handle, mmtuneOperation
                                           int lda, long long strideA, const void* B, mmtuneDataType_t Btype, int ldb,
                                           long long strideB, const void* beta, void* C, mmtuneDataType_t Ctype, int ldc,
                                           long long strideC, int batchCount, mmtuneComputeType_t computeType,
-                                          int /*algo*/) {
+                                          mmtuneGemmAlgo_t /*algo*/) {
   Precision precision{};
   Compute compute{};
   const mmtuneStatus_t known = status_of([&] {

@@ -142,13 +142,20 @@ mmtune_status mmtune_prepare(mmtune_library* library, const mmtune_call* calls, 
 
 mmtune_status mmtune_explain(const mmtune_library* library, const mmtune_call* call, mmtune_answer* answer) {
   return status_of([&] {
-    const mmtune_answer empty = completed(answer, mmtune_answer MMTUNE_ANSWER_INIT, sizeof(mmtune_answer), "answer");
+    const std::size_t bytes =
+        completed(answer, mmtune_answer MMTUNE_ANSWER_INIT, offsetof(mmtune_answer, cublas_ratio), "answer")
+            .struct_size;
     thread_local Answer kept;
     kept = required(library, "library").library.plan(gemm_of(call_of(call)));
-    *answer = {empty.struct_size,   static_cast<mmtune_match>(kept.match),
-               kept.measured,       kept.expected_us,
-               kept.family.c_str(), kept.config.c_str(),
-               kept.why.c_str()};
+    const mmtune_answer full = {bytes,
+                                static_cast<mmtune_match>(kept.match),
+                                kept.measured,
+                                kept.expected_us,
+                                kept.family.c_str(),
+                                kept.config.c_str(),
+                                kept.why.c_str(),
+                                kept.cublas_ratio};
+    std::memcpy(answer, &full, bytes);
   });
 }
 

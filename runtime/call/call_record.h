@@ -20,11 +20,9 @@ struct RecordedCalls {
   double seconds = 0;  ///< GPU time of all of them together, as expected of their kernels, not measured
 };
 
-/// Adds rows with the columns of kRecordHeading to a CSV file, the longest time first, behind that heading if it is
-/// empty: all of them or, where there is no room, none. Problems that differ in alignment alone become one row; rows of
-/// equal shape that several libraries or processes have added count together. A row at the end that was cut short is
-/// marked as such. Waits at most 50 ms for others that append. Throws Error if the file cannot be written, stays
-/// locked, or is another one: one that does not begin with the heading is left as it is.
+/// Adds rows with the columns of kRecordHeading to a CSV file, the longest time first, as append_whole_rows() does.
+/// Problems that differ in alignment alone become one row; rows of equal shape that several libraries or processes have
+/// added count together. Throws what that throws.
 void append_record(const std::string& path, const std::vector<RecordedCalls>& calls);
 
 }  // namespace mmtune

@@ -57,7 +57,8 @@ StoredKernels RouteLoader::load_databases() {
 Answer RouteLoader::answer(const Choice& choice) const {
   return {choice.match,         std::string(choice.family->name()),
           choice.config.text(), choice.expected_us,
-          choice.measured,      note_.empty() ? choice.why : fmt::format("{} ({})", choice.why, note_)};
+          choice.measured,      note_.empty() ? choice.why : fmt::format("{} ({})", choice.why, note_),
+          choice.cublas_ratio};
 }
 
 // -- taking a route --------------------------------------------------------------------------------------------------

@@ -193,6 +193,7 @@ Choice DispatchTable::make(Match match, Runnable runnable, double expected_us, c
   choice.binary_hash = entry.kernel->binary_hash;
   choice.expected_us = expected_us;
   choice.measured = match == Match::exact && entry.measured;
+  choice.cublas_ratio = match == Match::exact ? entry.cublas_ratio : 0;
   choice.why = std::move(why);
   return choice;
 }

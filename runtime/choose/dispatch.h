@@ -43,7 +43,8 @@ struct Entry {
   Problem problem;
   std::shared_ptr<const Kernel> kernel;  ///< sizes that have one in common share it
   double median_us = 0;
-  bool measured = false;  ///< else median_us is the model's
+  bool measured = false;    ///< else median_us is the model's
+  double cublas_ratio = 0;  ///< as Answer has it
 };
 
 /// Why this program does not make the row's source any more, as "its kernel has changed since"; empty if it does.
@@ -106,6 +107,7 @@ struct Choice {
   Fusion fusion = {};       ///< that it has to be compiled with; no stored program has any
   double expected_us = 0;   ///< of one product, on average of a batch
   bool measured = false;
+  double cublas_ratio = 0;  ///< as Answer has it
   std::string why;
 };
 

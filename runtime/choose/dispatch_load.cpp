@@ -157,7 +157,8 @@ StoredKernels load_kernels(Store& store, CurrentSources& sources) {
     }
     // Measured and predicted decisions for a size stand beside each other.
     if (!kernels.winners.empty() && kernels.winners.back().problem == size.problem) continue;
-    kernels.winners.push_back({size.problem, std::move(kernel), size.median_us, size.evidence == Evidence::measured});
+    kernels.winners.push_back(
+        {size.problem, std::move(kernel), size.median_us, size.evidence == Evidence::measured, size.cublas_ratio});
   }
   for (std::size_t i = 0; i < served.kernels.size(); ++i) {
     if (usable.known(i)) targets.insert(served.kernels[i].binary.target);

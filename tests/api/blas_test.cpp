@@ -141,6 +141,48 @@ TEST_F(Blas, StreamAndWorkspaceStayWithTheHandle) {
   EXPECT_NE(mmtuneGetLibrary(handle_), nullptr);
 }
 
+TEST_F(Blas, AMathModeMakesTf32OfFp32) {
+  offer(Precision::tf32, Layout::nn);
+  create();
+  const float one = 1, zero = 0, a = 3, b = 4;
+  float c = 0;
+  mmtuneMath_t mode = -1;
+  EXPECT_EQ(mmtuneGetMathMode(handle_, &mode), MMTUNE_BLAS_STATUS_SUCCESS);
+  EXPECT_EQ(mode, MMTUNE_BLAS_DEFAULT_MATH);
+  const auto multiply = [&] { return mmtuneSgemm(handle_, 0, 0, 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1); };
+  const mmtuneMath_t tf32 = MMTUNE_BLAS_TF32_TENSOR_OP_MATH | MMTUNE_BLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+  ASSERT_EQ(mmtuneSetMathMode(handle_, tf32), MMTUNE_BLAS_STATUS_SUCCESS);
+  const int programs = test::fake_cuda().loaded_programs;
+  EXPECT_EQ(multiply(), MMTUNE_BLAS_STATUS_SUCCESS) << mmtune_last_error();
+  EXPECT_EQ(c, 12);
+  EXPECT_EQ(test::fake_cuda().loaded_programs, programs + 1) << "that of tf32";
+  EXPECT_EQ(mmtuneSetMathMode(handle_, 9), MMTUNE_BLAS_STATUS_INVALID_VALUE);
+  EXPECT_THAT(mmtune_last_error(), HasSubstr("mode = 9"));
+  EXPECT_EQ(mmtuneGetMathMode(handle_, &mode), MMTUNE_BLAS_STATUS_SUCCESS);
+  EXPECT_EQ(mode, tf32);
+}
+
+TEST_F(Blas, APointerModeSaysWhereAlphaAndBetaAre) {
+  offer(Precision::fp32);
+  create();
+  const float one = 1, zero = 0, a = 3, b = 4;
+  float c = 0;
+  EXPECT_EQ(mmtuneSetPointerMode(handle_, 2), MMTUNE_BLAS_STATUS_INVALID_VALUE);
+  ASSERT_EQ(mmtuneSetPointerMode(handle_, MMTUNE_BLAS_POINTER_MODE_DEVICE), MMTUNE_BLAS_STATUS_SUCCESS);
+  mmtunePointerMode_t mode = -1;
+  EXPECT_EQ(mmtuneGetPointerMode(handle_, &mode), MMTUNE_BLAS_STATUS_SUCCESS);
+  EXPECT_EQ(mode, MMTUNE_BLAS_POINTER_MODE_DEVICE);
+  EXPECT_EQ(mmtuneSgemm(handle_, 0, 0, 1, 1, 1, nullptr, &a, 1, &b, 1, &zero, &c, 1), MMTUNE_USAGE_ERROR);
+  const std::uint16_t half = 0x3c00;
+  EXPECT_EQ(mmtuneHgemm(handle_, 0, 0, 1, 1, 1, &half, &half, 1, &half, 1, &half, &c, 1), MMTUNE_USAGE_ERROR);
+  EXPECT_THAT(mmtune_last_error(), HasSubstr("fp16 on the device"));
+  // The kernel with scalars of the device is compiled, or without NVRTC the call says that it cannot be.
+  const mmtuneStatus_t status = mmtuneSgemm(handle_, 0, 0, 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1);
+  EXPECT_TRUE(status == MMTUNE_BLAS_STATUS_SUCCESS ||
+              std::string(mmtune_last_error()).find("NVRTC") != std::string::npos)
+      << mmtune_last_error();
+}
+
 TEST_F(Blas, NamesWhatIsWrong) {
   create();
   const float one = 1;

@@ -109,6 +109,7 @@ TEST_F(CApi, ExplainsAndCountsWorkspace) {
   EXPECT_THAT(answer.family, StrEq("naive"));
   EXPECT_THAT(answer.why, HasSubstr("nearest tuned size is fp64 nn 1x1x1"));
   EXPECT_GT(answer.expected_us, 0);
+  EXPECT_EQ(answer.cublas_ratio, 0);
   std::size_t bytes = 1;
   ASSERT_EQ(mmtune_workspace_bytes(library_, &call, &bytes), MMTUNE_OK);
   EXPECT_EQ(bytes, 0u);
@@ -174,6 +175,15 @@ TEST_F(CApi, StructsOfOtherVersionsAreToldApart) {
   call.struct_size = sizeof(call) + 8;
   EXPECT_EQ(mmtune_gemm(library_, &call, nullptr), MMTUNE_USAGE_ERROR);
   EXPECT_THAT(mmtune_last_error(), HasSubstr("newer"));
+
+  call = MMTUNE_CALL_INIT;
+  call.precision = MMTUNE_FP64;
+  mmtune_answer answer = MMTUNE_ANSWER_INIT;
+  answer.struct_size = offsetof(mmtune_answer, cublas_ratio);
+  answer.cublas_ratio = 7;
+  EXPECT_EQ(mmtune_explain(library_, &call, &answer), MMTUNE_OK) << mmtune_last_error();
+  EXPECT_EQ(answer.struct_size, offsetof(mmtune_answer, cublas_ratio));
+  EXPECT_EQ(answer.cublas_ratio, 7) << "an older program has no such member";
 }
 
 TEST_F(CApi, SaysItsVersionAndStatuses) {

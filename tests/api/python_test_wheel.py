@@ -44,7 +44,8 @@ class Wheel(unittest.TestCase):
             (record,) = (name for name in archive.namelist() if name.endswith("/RECORD"))
             listed = [line.split(",")[0] for line in archive.read(record).decode().splitlines()]
             self.assertEqual(sorted(listed), sorted(archive.namelist()))
-            for part in ("mmtune/bin/mmtune", "mmtune/lib/libmmtune.so.0.1", "mmtune/_native.abi3.so", "mmtune/torch/__init__.py"):
+            for part in ("mmtune/bin/mmtune", "mmtune/lib/libmmtune.so.0.1", "mmtune/lib/libmmtune_cublas.so",
+                         "mmtune/_native.abi3.so", "mmtune/torch/__init__.py"):
                 self.assertIn(part, listed)
 
     def test_program(self):

@@ -10,7 +10,8 @@ execute_process(COMMAND ${CPACK} -G DEB -C ${CONFIG} --config ${BUILD}/CPackConf
 file(GLOB package ${WORK}/*.deb)
 execute_process(COMMAND ${DPKG_DEB} --contents ${package} OUTPUT_VARIABLE contents COMMAND_ERROR_IS_FATAL ANY)
 set(wanted include/mmtune/mmtune_c.h include/mmtune/blas.h libmmtune_runtime.a libmmtune.so.${VERSION} pkgconfig/mmtune.pc
-           cmake/mmtune/mmtuneConfig.cmake)
+           cmake/mmtune/mmtuneConfig.cmake libmmtune_cublas.so doc/mmtune/copyright doc/mmtune/README.md
+           doc/mmtune/examples/04_from_c.c share/mmtune/shard.sh)
 if(EXISTS ${BUILD}/python)
   list(APPEND wanted python3/dist-packages/mmtune/__init__.py python3/dist-packages/mmtune/_native.abi3.so)
 endif()
@@ -25,4 +26,13 @@ endforeach()
 execute_process(COMMAND ${DPKG_DEB} --field ${package} Depends OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
 if(NOT needed MATCHES "libsqlite3")
   message(FATAL_ERROR "${package}: depends on ${needed}, where SQLite is missing")
+endif()
+
+find_program(LINTIAN lintian)
+if(LINTIAN)
+  execute_process(COMMAND ${LINTIAN} --allow-root --fail-on error --display-level error ${package}
+                  RESULT_VARIABLE faults OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(faults)
+    message(FATAL_ERROR "${package}: lintian says\n${said}")
+  endif()
 endif()

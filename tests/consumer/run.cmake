@@ -57,4 +57,8 @@ foreach(package mmtune mmtune-static)
                           -Wl,-rpath,${libraries}
                   COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND ${WORK}/bin/by_${package} WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CC} ${flags} ${SOURCE}/main.c -o ${WORK}/bin/in_c_by_${package} ${options}
+                          -Wl,-rpath,${libraries}
+                  COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${WORK}/bin/in_c_by_${package} WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()

@@ -66,7 +66,9 @@ class FleetMerge : public StoreTest {
         if (trial.outcome == Outcome::ok) right.push_back(trial);
       }
       if (right.empty()) continue;
-      store.put_winner(right[static_cast<std::size_t>(draw(static_cast<int>(right.size())))].key, name, draw(3));
+      const TrialKey& key = right[static_cast<std::size_t>(draw(static_cast<int>(right.size())))].key;
+      store.put_winner(key, name, draw(3));
+      if (draw(2) == 0) store.put_cublas_ratio(key, 1 + draw(3));
     }
     run_raw(path, fmt::format("UPDATE winner SET decided = '2031-04-0{}T06:07:08Z'", 1 + draw(3)));
     return path;

@@ -30,6 +30,7 @@ void expect_same(const ServedDecisions& a, const ServedDecisions& b) {
     EXPECT_EQ(a.sizes[i].evidence, b.sizes[i].evidence);
     EXPECT_EQ(a.sizes[i].median_us, b.sizes[i].median_us);
     EXPECT_EQ(a.sizes[i].kernel, b.sizes[i].kernel);
+    EXPECT_EQ(a.sizes[i].cublas_ratio, b.sizes[i].cublas_ratio);
   }
   ASSERT_EQ(a.times.size(), b.times.size());
   for (std::size_t i = 0; i < a.times.size(); ++i) {
@@ -71,6 +72,7 @@ class Served : public StoreTest {
     store.put(trials, binaries);
     for (const Trial& trial : store.trials()) {
       if (trial.outcome == Outcome::ok) store.put_winner(trial.key, "", 1);
+      if (random_() % 2 == 0) store.put_cublas_ratio(trial.key, 0.5 + static_cast<double>(random_() % 8) / 8);
     }
     // Found to be wrong or slower, measured anew or of other code since.
     std::vector<Trial> later;
@@ -125,6 +127,22 @@ TEST_F(Served, ACrowdHidesNoDecision) {
   std::vector<double> served;
   for (const ServedSize& size : store.served(device).sizes) served.push_back(size.median_us);
   EXPECT_THAT(served, ::testing::UnorderedElementsAreArray(times));
+}
+
+TEST_F(Served, ARatioToCublasIsThatOfTheDecidedKernel) {
+  Store store = Store::open_image("", OpenMode::read_write);
+  Trial other = sample_trial(1);
+  other.key.problem = sample_trial().key.problem;
+  store.put({sample_trial(), other}, {});
+  const auto ratio = [&] { return store.served(other.key.device).sizes.at(0).cublas_ratio; };
+  store.put_winner(other.key, "", 1);
+  EXPECT_EQ(ratio(), 0);
+  EXPECT_FALSE(store.put_cublas_ratio(sample_trial().key, 3)) << "another kernel is decided for";
+  EXPECT_TRUE(store.put_cublas_ratio(other.key, 1.25));
+  store.put_winner(other.key, "again", 2);
+  EXPECT_EQ(ratio(), 1.25);
+  store.put_winner(sample_trial().key, "", 1);
+  EXPECT_EQ(ratio(), 0);
 }
 
 TEST_F(Served, AnUnknownGpuGetsNothing) {

@@ -4,8 +4,8 @@
 // What is the same: order and meaning of arguments, numbers of the constants (those of the CUDA headers are accepted
 // too), calls that return before the GPU has finished, on the stream of mmtuneSetStream(). What differs:
 //
-//   - alpha and beta are on the host, and so are arrays of addresses for a batch: instead of mmtuneSgemmBatched and the
-//     like there is mmtune_gemm_pointers() in <mmtune/mmtune_c.h>.
+//   - Arrays of addresses for a batch are on the host: instead of mmtuneSgemmBatched and the like there is
+//     mmtune_gemm_pointers() in <mmtune/mmtune_c.h>.
 //   - Sums of fp16 and bf16 are fp32, also where a compute type asks for less. Reduced-precision forms of fp32 run as
 //     tf32.
 //   - A handle may be used by any thread at any time, once its stream and workspace are set.
@@ -20,9 +20,18 @@ extern "C" {
 #endif
 
 typedef struct mmtuneContext* mmtuneHandle_t;
-typedef int32_t mmtuneStatus_t;  ///< a mmtune_status; MMTUNE_BLAS_SUCCESS if all is well
+typedef int32_t mmtuneStatus_t;  ///< a mmtune_status, of which each has a name of cuBLAS here
 
-enum { MMTUNE_BLAS_SUCCESS = MMTUNE_OK };
+enum {
+  MMTUNE_BLAS_SUCCESS = MMTUNE_OK,
+  MMTUNE_BLAS_STATUS_SUCCESS = MMTUNE_OK,
+  MMTUNE_BLAS_STATUS_INVALID_VALUE = MMTUNE_USAGE_ERROR,
+  MMTUNE_BLAS_STATUS_NOT_INITIALIZED = MMTUNE_DEVICE_ERROR,
+  MMTUNE_BLAS_STATUS_EXECUTION_FAILED = MMTUNE_DEVICE_LOST,
+  MMTUNE_BLAS_STATUS_ALLOC_FAILED = MMTUNE_OUT_OF_MEMORY,
+  MMTUNE_BLAS_STATUS_INTERNAL_ERROR = MMTUNE_DATABASE_ERROR,
+  MMTUNE_BLAS_STATUS_NOT_SUPPORTED = MMTUNE_NOTHING_TO_RUN,
+};
 
 typedef int32_t mmtuneOperation_t;  ///< cublasOperation_t
 enum { MMTUNE_BLAS_OP_N = 0, MMTUNE_BLAS_OP_T = 1, MMTUNE_BLAS_OP_C = 2 };
@@ -54,6 +63,26 @@ enum {
   MMTUNE_BLAS_COMPUTE_32F_FAST_TF32 = 77,
 };
 
+typedef int32_t mmtunePointerMode_t;  ///< cublasPointerMode_t
+enum { MMTUNE_BLAS_POINTER_MODE_HOST = 0, MMTUNE_BLAS_POINTER_MODE_DEVICE = 1 };
+
+typedef int32_t mmtuneMath_t;  ///< cublasMath_t
+enum {
+  MMTUNE_BLAS_DEFAULT_MATH = 0,
+  MMTUNE_BLAS_TENSOR_OP_MATH = 1,  ///< as the default: fp32 is not rounded to fp16
+  MMTUNE_BLAS_PEDANTIC_MATH = 2,   ///< as the default, which never computes in less than was asked for
+  MMTUNE_BLAS_TF32_TENSOR_OP_MATH = 3,
+  MMTUNE_BLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16,  ///< added to the others; sums are never rounded to less
+};
+
+typedef int32_t mmtuneGemmAlgo_t;  ///< cublasGemmAlgo_t; none counts
+enum {
+  MMTUNE_BLAS_GEMM_DFALT = -1,
+  MMTUNE_BLAS_GEMM_DEFAULT = -1,
+  MMTUNE_BLAS_GEMM_DFALT_TENSOR_OP = 99,
+  MMTUNE_BLAS_GEMM_DEFAULT_TENSOR_OP = 99,
+};
+
 /// For the device of the calling thread's context. The handle's stream is the default one.
 MMTUNE_API mmtuneStatus_t mmtuneCreate(mmtuneHandle_t* handle);
 /// As mmtune_close().
@@ -62,6 +91,13 @@ MMTUNE_API mmtuneStatus_t mmtuneSetStream(mmtuneHandle_t handle, void* stream);
 MMTUNE_API mmtuneStatus_t mmtuneGetStream(mmtuneHandle_t handle, void** stream);
 /// Device memory for all later calls, aligned to 256 bytes; null: the library's own.
 MMTUNE_API mmtuneStatus_t mmtuneSetWorkspace(mmtuneHandle_t handle, void* workspace, size_t bytes);
+/// Where alpha and beta are: by default on the host. Those on the device are float, double or int32_t, which the kernel
+/// reads when it runs: Gemm::device_alpha.
+MMTUNE_API mmtuneStatus_t mmtuneSetPointerMode(mmtuneHandle_t handle, mmtunePointerMode_t mode);
+MMTUNE_API mmtuneStatus_t mmtuneGetPointerMode(mmtuneHandle_t handle, mmtunePointerMode_t* mode);
+/// With MMTUNE_BLAS_TF32_TENSOR_OP_MATH products of fp32 run as tf32.
+MMTUNE_API mmtuneStatus_t mmtuneSetMathMode(mmtuneHandle_t handle, mmtuneMath_t mode);
+MMTUNE_API mmtuneStatus_t mmtuneGetMathMode(mmtuneHandle_t handle, mmtuneMath_t* mode);
 /// To prepare() or explain() calls; it lives as long as the handle.
 MMTUNE_API mmtune_library* mmtuneGetLibrary(mmtuneHandle_t handle);
 /// A name for the status; mmtune_last_error() says what was wrong.
@@ -81,7 +117,8 @@ MMTUNE_API mmtuneStatus_t mmtuneHgemm(mmtuneHandle_t handle, mmtuneOperation_t t
 MMTUNE_API mmtuneStatus_t mmtuneGemmEx(mmtuneHandle_t handle, mmtuneOperation_t transa, mmtuneOperation_t transb, int m,
                                        int n, int k, const void* alpha, const void* A, mmtuneDataType_t Atype, int lda,
                                        const void* B, mmtuneDataType_t Btype, int ldb, const void* beta, void* C,
-                                       mmtuneDataType_t Ctype, int ldc, mmtuneComputeType_t computeType, int algo);
+                                       mmtuneDataType_t Ctype, int ldc, mmtuneComputeType_t computeType,
+                                       mmtuneGemmAlgo_t algo);
 
 MMTUNE_API mmtuneStatus_t mmtuneSgemmStridedBatched(mmtuneHandle_t handle, mmtuneOperation_t transa,
                                                     mmtuneOperation_t transb, int m, int n, int k, const float* alpha,
@@ -104,7 +141,7 @@ MMTUNE_API mmtuneStatus_t mmtuneGemmStridedBatchedEx(mmtuneHandle_t handle, mmtu
                                                      const void* B, mmtuneDataType_t Btype, int ldb, long long strideB,
                                                      const void* beta, void* C, mmtuneDataType_t Ctype, int ldc,
                                                      long long strideC, int batchCount, mmtuneComputeType_t computeType,
-                                                     int algo);
+                                                     mmtuneGemmAlgo_t algo);
 
 #ifdef __cplusplus
 }

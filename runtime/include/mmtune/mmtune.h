@@ -126,6 +126,9 @@ struct Answer {
   double expected_us = 0;  ///< time on the GPU, without an epilogue's part; of a batch, of one product on average
   bool measured = false;   ///< whether expected_us was measured for this size; else the model had a part in it
   std::string why;         ///< one line for people
+  /// How many times as long cuBLAS took as the kernel that was tuned for this size, by `mmtune bench`: of the plain
+  /// product. 0: they were not compared, or another kernel runs.
+  double cublas_ratio = 0;
 };
 
 /// Every function may be called from any thread at any time. What a call throws leaves C alone unless it is a

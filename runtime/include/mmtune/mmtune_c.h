@@ -135,10 +135,11 @@ typedef struct mmtune_answer {
   const char* family;
   const char* config;
   const char* why;
+  double cublas_ratio;
 } mmtune_answer;
 
 #define MMTUNE_ANSWER_INIT \
-  { sizeof(mmtune_answer), MMTUNE_FALLBACK, 0, 0.0, NULL, NULL, NULL }
+  { sizeof(mmtune_answer), MMTUNE_FALLBACK, 0, 0.0, NULL, NULL, NULL, 0.0 }
 
 typedef struct mmtune_library mmtune_library;
 

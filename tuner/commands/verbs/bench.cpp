@@ -14,6 +14,8 @@
 #include "tuner/commands/verb.h"
 #include "tuner/compare/bench_table.h"
 #include "tuner/compare/cublas.h"
+#include "tuner/cover/size_sample.h"
+#include "tuner/text/calls.h"
 #include "tuner/text/sizes.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/installed_gpus.h"
@@ -37,6 +39,13 @@ struct Task {
 std::vector<Task> tasks_of(const BenchOptions& options) {
   std::vector<Task> tasks;
   for (const auto& text : options.sizes) {
+    if (text.starts_with('@') && are_calls(text.substr(1))) {
+      for (const AskedProblem& asked :
+           asked_problems(read_calls(text.substr(1)), options.precisions, options.layouts)) {
+        tasks.push_back({set_name(text), asked.problem});
+      }
+      continue;
+    }
     const auto sizes = parse_sizes(text);
     for (const auto precision : options.precisions) {
       for (const auto& size : sizes) {
@@ -112,6 +121,22 @@ void say_result(const BenchRow& row, std::string_view opponent) {
   log::warning("{} {}: {}", row.set, to_string(row.problem), result);
 }
 
+struct Compared {
+  TrialKey ours;
+  double ratio = 0;
+};
+
+/// What the library's stand-in for cuBLAS goes by.
+void store_ratios(const std::vector<Compared>& all, const std::string& database) {
+  if (all.empty()) return;
+  try {
+    Store store = Store::open(database, OpenMode::read_write);
+    for (const Compared& each : all) store.put_cublas_ratio(each.ours, each.ratio);
+  } catch (const DatabaseError& error) {
+    log::warning("the ratios to cuBLAS are not stored: {}", error.what());
+  }
+}
+
 std::unique_ptr<Opponent> make_opponent(const BenchOptions& options, const Nvrtc& nvrtc, const DeviceSpec& device,
                                         const CompileTarget& target) {
   if (options.opponent == "naive") return make_naive_opponent(nvrtc, device, target);
@@ -133,6 +158,7 @@ ExitCode bench(const BenchOptions& options) {
   log::warning("{} against {}", to_string(device), opponent->description());
 
   std::vector<BenchRow> rows;
+  std::vector<Compared> compared;
   bool failed = false;
   for (const auto& [set, problem] : tasks) {
     if (InterruptGuard::requested()) break;
@@ -141,6 +167,7 @@ ExitCode bench(const BenchOptions& options) {
       rows.push_back({set, problem, std::string(ours.candidate.family->name()), ours.candidate.config.text(),
                       peak_tflops(device.spec, problem.precision), measure.compare(problem, ours)});
       say_result(rows.back(), opponent->name());
+      if (const auto& ratio = rows.back().comparison.ratio) compared.push_back({ours.key, ratio->median});
     } catch (const DeviceLostError&) {
       throw;
     } catch (const DatabaseError&) {
@@ -150,6 +177,7 @@ ExitCode bench(const BenchOptions& options) {
       log::error("{} {}: {}", set, to_string(problem), error.what());
     }
   }
+  if (options.opponent == "cublas") store_ratios(compared, database_path(options));
   print(bench_table(rows, opponent->name(), opponent->entries(), options.format), options);
   for (const auto& line : bench_summary(rows)) log::warning("{}", line);
   if (InterruptGuard::requested()) return ExitCode::interrupted;
@@ -162,7 +190,7 @@ Verb mmtune_verb_bench() {
   auto options = std::make_shared<BenchOptions>();
   Verb verb{.name = "bench",
             .group = VerbGroup::results,
-            .help = "Compare the tuned kernels with another implementation",
+            .help = "Compare the tuned kernels with another implementation; ratios to cuBLAS are stored",
             .examples = {"mmtune bench --device 0 --sizes 256..8192",
                          "mmtune bench --device 0 --sizes @bench/sizes/square.txt --vs naive --format csv"},
             .run = [options] { return bench(*options); }};

@@ -96,7 +96,7 @@ ExitCode export_bundle(const ExportOptions& options) {
   NewFiles files(options.force);
   std::set<std::string> written;
   std::vector<BundledProduct> products;
-  for (const auto& [problem, kernel, time_us, measured] : winners) {
+  for (const auto& [problem, kernel, time_us, measured, cublas_ratio] : winners) {
     products.push_back({problem, kernel->family->plan(problem, kernel->config, device),
                         fmt::format("{} {}", kernel->family->name(), kernel->config.text()),
                         kernel->binary_hash + ".cubin"});

@@ -1,0 +1,30 @@
+// The workspaces that a program has given its cuBLAS handles: what cuBLAS does not tell.
+#pragma once
+
+#include <cstddef>
+
+#include "preload/cublas_abi.h"
+
+namespace mmtune {
+
+/// Device memory; none if `address` is null.
+struct HandleWorkspace {
+  void* address = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// After a call that succeeded: cublasSetWorkspace; cublasSetStream or cublasDestroy, which take it back, with none.
+/// Thread safe.
+void set_workspace(cublas::Handle handle, const HandleWorkspace& workspace) noexcept;
+
+HandleWorkspace workspace_of(cublas::Handle handle) noexcept;
+
+/// Where a call has its workspace from.
+struct WorkspaceOfCall {
+  cublas::Handle handle = nullptr;  ///< whose it is
+  HandleWorkspace own = {};         ///< without a handle: of this call alone
+
+  HandleWorkspace get() const noexcept { return handle != nullptr ? workspace_of(handle) : own; }
+};
+
+}  // namespace mmtune

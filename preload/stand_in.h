@@ -1,0 +1,89 @@
+// What stands in for cuBLAS in a process: decides for every shape once who serves it, and counts.
+#pragma once
+
+#include <cuda.h>
+#include <mmtune/mmtune.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "preload/handle_workspaces.h"
+#include "preload/product.h"
+#include "runtime/call/append_map.h"
+#include "templates/problem/problem.h"
+
+namespace mmtune {
+
+/// What decides who serves a call, in the calling thread's CUDA context.
+struct ShapeKey {
+  CUcontext context = nullptr;
+  Problem problem;             ///< row-major, with the alignment of this call
+  std::uint64_t products = 1;  ///< rounded up to a power of two: what is decided for about as many holds
+  Activation activation = Activation::none;
+  Bias bias = Bias::none;  ///< of the rows and columns of cuBLAS's C
+
+  friend bool operator==(const ShapeKey&, const ShapeKey&) = default;
+};
+
+struct ShapeKeyHash {
+  std::uint64_t operator()(const ShapeKey& key) const;
+};
+
+/// Who serves calls of a shape, and how many there were. Counted by all threads.
+struct Shape {
+  Library* library = nullptr;
+  std::optional<Passed> passed;     ///< nothing: mmtune serves them
+  std::size_t workspace_bytes = 0;  ///< that a call needs
+  double expected_us = 0;           ///< of one product, by mmtune
+  double cublas_ratio = 0;          ///< as Answer has it
+  std::atomic<std::int64_t> served_calls = 0;
+  std::atomic<std::int64_t> served_products = 0;
+  std::atomic<std::int64_t> passed_calls = 0;
+  std::atomic<std::int64_t> passed_products = 0;
+};
+
+/// Thread safe. Nothing of it throws; that of a process lives as long as that.
+class StandIn {
+ public:
+  StandIn();
+
+  /// That of this process, made at the first call. Its report is written when the process ends by exit().
+  static StandIn& instance();
+
+  /// Whether this is a child of a process that had one: CUDA does not work there, and locks may be held for ever.
+  static bool is_in_child() noexcept;
+
+  /// Enqueues the call and returns true, or leaves everything as it is: then cuBLAS is to be called. `workspace` is the
+  /// caller's own, which may be too small.
+  bool serve(const Gemm& call, CUstream stream, const WorkspaceOfCall& workspace) noexcept;
+
+  /// Counts a call that cannot even be looked at.
+  void pass(Passed reason) noexcept {
+    passed_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  }
+
+  /// Writes what was counted to the files that MMTUNE_RECORD and MMTUNE_CUBLAS_REPORT name.
+  void write_files() noexcept;
+
+ private:
+  bool run(Shape& shape, const Gemm& call, CUstream stream, const WorkspaceOfCall& workspace);
+  /// Null where it cannot be decided now, which is counted.
+  Shape* decide(const ShapeKey& key, const Gemm& call, CUstream stream);
+  /// Of the device of the calling thread's context; null if mmtune cannot use it.
+  Library* library_of_device();
+
+  AppendMap<ShapeKey, Shape*, ShapeKeyHash> shapes_;
+  std::array<std::atomic<std::int64_t>, kPassedReasons> passed_{};  ///< calls without a shape
+  const bool leaves_single_;  ///< fp32 and tf32: NVIDIA_TF32_OVERRIDE makes another arithmetic of them
+  std::mutex deciding_;
+  std::vector<std::unique_ptr<Shape>> owned_;               ///< those of the map
+  std::map<CUdevice, std::unique_ptr<Library>> libraries_;  ///< null: none can be opened
+};
+
+}  // namespace mmtune

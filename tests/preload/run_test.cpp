@@ -1,0 +1,92 @@
+// `mmtune run`, and LD_PRELOAD by itself: programs that were not built for it.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "test_paths.h"
+#include "tests/api/fixture.h"
+
+#ifdef MMTUNE_BINARY
+
+namespace mmtune {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+/// The program multiplies 5 x 4 x 3, column-major, which is tuned, or another size.
+class RunProgram : public test::ApiTest {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a program without sanitizers cannot load what was built with them";
+#endif
+    offer(database(), {packed_problem(Precision::fp32, Layout::nn, 4, 5, 3), "naive", "", 2});
+  }
+
+  /// Runs in a shell, with the pretended driver and the database of the test.
+  int shell(const std::string& command) {
+    const std::string line = fmt::format("MMTUNE_LOG=warning LD_LIBRARY_PATH='{}:{}' MMTUNE_DB='{}' {} > '{}' 2> '{}'",
+                                         MMTUNE_FAKE_CUDA_FOLDER, MMTUNE_FAKE_CUBLAS_FOLDER, database(), command,
+                                         directory_.file("out"), directory_.file("err"));
+    const int status = std::system(line.c_str());
+    out_ = text("out");
+    err_ = text("err");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  std::string text(const std::string& name) const {
+    std::ifstream file(directory_.file(name));
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static std::string program(int times, int m, int code = 0) {
+    return fmt::format("'{}' '{}' {} {} {}", MMTUNE_PRELOAD_PROGRAM, MMTUNE_PRELOAD_MODULE, times, m, code);
+  }
+  static std::string run(const std::string& options, const std::string& program) {
+    return fmt::format("'{}' run {} -- {}", MMTUNE_BINARY, options, program);
+  }
+
+  std::string out_, err_;
+};
+
+TEST_F(RunProgram, ServesWhatIsTunedAndSaysSo) {
+  EXPECT_EQ(shell(run("", program(3, 5, 42))), 42) << err_;
+  EXPECT_EQ(out_, "cuBLAS multiplied 0 times\n");
+  EXPECT_THAT(err_,
+              AllOf(HasSubstr("mmtune: served 3 calls of 1 shape: fp32 nn 4x5x3 (3)"),
+                    HasSubstr("expected to take 0.006 ms"), HasSubstr("3 calls of sizes that `mmtune bench` has not")));
+}
+
+TEST_F(RunProgram, PassesOnTheRestAndRecordsIt) {
+  EXPECT_EQ(shell(run("--record " + directory_.file("calls.csv"), program(2, 6))), 0) << err_;
+  EXPECT_EQ(out_, "cuBLAS multiplied 2 times\n");
+  EXPECT_THAT(err_, AllOf(HasSubstr("mmtune: served no call"),
+                          HasSubstr("mmtune: passed on, not tuned: 2 calls of 1 shape: fp32 nn 4x6x3 (2)")));
+  EXPECT_THAT(text("calls.csv"), HasSubstr("\nfp32,nn,4,6,3,2,"));
+}
+
+TEST_F(RunProgram, SaysWhatItCannotDo) {
+  EXPECT_EQ(shell(run("", "true")), 0);
+  EXPECT_THAT(err_, HasSubstr("no call of cuBLAS was seen"));
+  EXPECT_EQ(shell(run("", "/no/such/program")), 2);
+  EXPECT_THAT(err_, HasSubstr("/no/such/program: No such file"));
+  EXPECT_EQ(shell(run("", "sh -c 'kill -TERM $$'")), 128 + SIGTERM);
+}
+
+TEST_F(RunProgram, WithoutADatabaseOrAGpuAllIsLeftToCublas) {
+  const std::string preload = fmt::format("env LD_PRELOAD='{}' ", MMTUNE_PRELOAD_LIBRARY);
+  EXPECT_EQ(shell(preload + program(4, 5)), 0);
+  EXPECT_EQ(out_, "cuBLAS multiplied 0 times\n");
+  EXPECT_EQ(err_, "");
+  EXPECT_EQ(shell("env MMTUNE_DB=/no/such.db " + preload + program(4, 5)), 0);
+  EXPECT_EQ(out_, "cuBLAS multiplied 4 times\n");
+  EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << err_;
+}
+
+}  // namespace
+}  // namespace mmtune
+
+#endif

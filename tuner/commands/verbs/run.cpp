@@ -1,0 +1,164 @@
+// mmtune run: a program whose products mmtune computes where it is faster than cuBLAS.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <mmtune/error.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "runtime/base/log.h"
+#include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
+#include "tuner/inspect/cublas_calls.h"
+#include "tuner/text/temporary_directory.h"
+
+extern char** environ;
+
+namespace mmtune {
+namespace {
+
+constexpr std::string_view kStandIn = "libmmtune_cublas.so";
+
+struct RunOptions : Options {
+  std::string record;
+  std::vector<std::string> program;
+};
+
+/// Beside this program, as it was built, or where both are installed. Throws Error.
+std::string stand_in_file() {
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  for (const char* place : {"", "../lib", "../" MMTUNE_LIBRARY_FOLDER, "../lib64"}) {
+    const auto file = (folder / place / kStandIn).lexically_normal();
+    if (!std::filesystem::exists(file)) continue;
+    if (file.string().find_first_of(" :") == std::string::npos) return file.string();
+    throw Error(
+        fmt::format("{}: the loader takes no path with a space or a colon; install mmtune elsewhere", file.string()));
+  }
+  throw Error(fmt::format("{} is neither in {} nor in the libraries' folder beside it; install it there", kStandIn,
+                          folder.string()));
+}
+
+std::string value_of(std::string_view name) {
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view text = *each;
+    if (text.starts_with(name) && text.substr(name.size()).starts_with('='))
+      return std::string(text.substr(name.size() + 1));
+  }
+  return "";
+}
+
+/// The environment of this process with some variables set anew.
+class SpawnEnvironment {
+ public:
+  SpawnEnvironment() {
+    for (char** each = environ; *each != nullptr; ++each) texts_.emplace_back(*each);
+  }
+  void set(const std::string& name, const std::string& value) {
+    std::erase_if(texts_, [&](const std::string& text) { return text.starts_with(name + '='); });
+    texts_.push_back(name + '=' + value);
+  }
+  std::vector<char*> pointers() { return pointers_of(texts_); }
+
+  static std::vector<char*> pointers_of(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (std::string& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+  }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+volatile std::sig_atomic_t child_process = 0;
+
+/// What asks this process to end is for the program; the terminal's Ctrl-C reaches it by itself.
+class Signals {
+ public:
+  Signals() {
+    struct sigaction forward = {};
+    forward.sa_handler = [](int number) {
+      if (child_process != 0) kill(static_cast<pid_t>(child_process), number);
+    };
+    struct sigaction ignore = {};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGTERM, &forward, nullptr);
+    sigaction(SIGHUP, &forward, nullptr);
+    sigaction(SIGINT, &ignore, nullptr);
+    sigaction(SIGQUIT, &ignore, nullptr);
+  }
+};
+
+/// Starts the program with the signals as any program has them. Throws Error.
+pid_t start(std::vector<std::string> program, SpawnEnvironment environment) {
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t usual;
+  sigemptyset(&usual);
+  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXFSZ, SIGPIPE, SIGTSTP}) sigaddset(&usual, number);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  pid_t process = 0;
+  const auto arguments = SpawnEnvironment::pointers_of(program);
+  const int failure = posix_spawnp(&process, program.front().c_str(), nullptr, &attributes, arguments.data(),
+                                   environment.pointers().data());
+  posix_spawnattr_destroy(&attributes);
+  if (failure != 0) throw UsageError(fmt::format("{}: {}", program.front(), std::strerror(failure)));
+  return process;
+}
+
+/// As a shell has it.
+int exit_code_of(pid_t process) {
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+ExitCode run(const RunOptions& options) {
+  const TemporaryDirectory folder;
+  const std::string report = folder.file("calls.csv");
+  SpawnEnvironment environment;
+  const std::string others = value_of("LD_PRELOAD");
+  environment.set("LD_PRELOAD", stand_in_file() + (others.empty() ? "" : ":" + others));
+  environment.set("MMTUNE_CUBLAS_REPORT", report);
+  if (!options.database.empty()) environment.set("MMTUNE_DB", std::filesystem::absolute(options.database).string());
+  if (!options.record.empty()) environment.set("MMTUNE_RECORD", std::filesystem::absolute(options.record).string());
+  const Signals signals;
+  child_process = start(options.program, std::move(environment));
+  const int code = exit_code_of(static_cast<pid_t>(child_process));
+  for (const std::string& line : summary_of(read_cublas_calls(report))) log::warning("{}", line);
+  return static_cast<ExitCode>(code);
+}
+
+}  // namespace
+
+Verb mmtune_verb_run() {
+  auto options = std::make_shared<RunOptions>();
+  Verb verb{.name = "run",
+            .group = VerbGroup::results,
+            .help = "Run a program that calls cuBLAS, with mmtune's kernels where they are faster",
+            .examples = {"mmtune run -- python3 train.py", "mmtune run --record calls.csv -- ./application --steps 10"},
+            .run = [options] { return run(*options); }};
+  verb.add("Program", {{.names = "program",
+                        .value = "PROGRAM",
+                        .help = "behind --, with its arguments; its exit code is that of this command",
+                        .target = texts_target(options->program),
+                        .required = true,
+                        .repeatable = true},
+                       {.names = "--record",
+                        .value = "FILE",
+                        .help = "add the shapes of its products to this file, for tune --sizes @FILE",
+                        .target = file_target(options->record)},
+                       database_option(*options)});
+  add_log_options(verb);
+  return verb;
+}
+
+}  // namespace mmtune

@@ -1,0 +1,134 @@
+#include "tuner/inspect/cublas_calls.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "tuner/text/size_file.h"
+#include "tuner/text/text.h"
+
+namespace mmtune {
+namespace {
+
+/// The columns of preload/report.h, which the heading must name.
+struct Columns {
+  std::size_t precision, layout, m, n, k, epilogue, reason, calls, products, us, ratio;
+};
+
+std::optional<Columns> columns_of(const SizeFile& file) {
+  Columns columns{};
+  const std::pair<std::string_view, std::size_t Columns::*> all[] = {{"precision", &Columns::precision},
+                                                                     {"layout", &Columns::layout},
+                                                                     {"m", &Columns::m},
+                                                                     {"n", &Columns::n},
+                                                                     {"k", &Columns::k},
+                                                                     {"epilogue", &Columns::epilogue},
+                                                                     {"reason", &Columns::reason},
+                                                                     {"calls", &Columns::calls},
+                                                                     {"products", &Columns::products},
+                                                                     {"us", &Columns::us},
+                                                                     {"ratio", &Columns::ratio}};
+  for (const auto& [name, member] : all) {
+    const auto found = file.column(name);
+    if (!found) return std::nullopt;
+    columns.*member = *found;
+  }
+  return columns;
+}
+
+double number(std::string_view text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+CublasCalls calls_of(const std::vector<std::string_view>& cells, const Columns& at) {
+  CublasCalls calls;
+  if (!cells[at.precision].empty()) {
+    calls.shape = fmt::format("{} {} {}x{}x{}{}{}", cells[at.precision], cells[at.layout], cells[at.m], cells[at.n],
+                              cells[at.k], cells[at.epilogue].empty() ? "" : " ", cells[at.epilogue]);
+  }
+  calls.reason = cells[at.reason];
+  calls.calls = static_cast<std::int64_t>(number(cells[at.calls]));
+  calls.products = static_cast<std::int64_t>(number(cells[at.products]));
+  calls.us = number(cells[at.us]);
+  calls.ratio = number(cells[at.ratio]);
+  return calls;
+}
+
+/// Calls and shapes of one fate.
+struct Sum {
+  std::int64_t calls = 0;
+  std::map<std::string, std::int64_t> shapes;  ///< and how many calls each had
+
+  void add(const CublasCalls& more) {
+    calls += more.calls;
+    if (!more.shape.empty()) shapes[more.shape] += more.calls;
+  }
+
+  /// "1200 calls of 3 shapes: bf16 tn 4096x1x4096 (800), …"
+  std::string text() const {
+    if (shapes.empty()) return counted(calls, "call");
+    constexpr std::size_t kNamed = 3;
+    std::vector<std::pair<std::int64_t, std::string>> most;
+    for (const auto& [shape, count] : shapes) most.emplace_back(count, shape);
+    std::sort(most.rbegin(), most.rend());
+    std::vector<std::string> names;
+    for (const auto& [count, shape] : most) {
+      if (names.size() < kNamed) names.push_back(fmt::format("{} ({})", shape, count));
+    }
+    return fmt::format("{} of {}: {}{}", counted(calls, "call"),
+                       counted(static_cast<std::int64_t>(shapes.size()), "shape"), fmt::join(names, ", "),
+                       shapes.size() > kNamed ? ", …" : "");
+  }
+};
+
+}  // namespace
+
+std::vector<CublasCalls> read_cublas_calls(const std::string& path) {
+  if (!std::filesystem::exists(path)) return {};
+  SizeFile file(path);
+  const auto columns = columns_of(file);
+  std::vector<CublasCalls> all;
+  constexpr std::size_t kCells = sizeof(Columns) / sizeof(std::size_t);
+  while (const auto row = file.next()) {
+    if (columns && row->cells.size() == kCells) all.push_back(calls_of(row->cells, *columns));
+  }
+  return all;
+}
+
+std::vector<std::string> summary_of(const std::vector<CublasCalls>& all) {
+  if (all.empty()) {
+    return {"no call of cuBLAS was seen; a program that looks its functions up by handle, as JAX does, is not reached"};
+  }
+  Sum served;
+  std::map<std::string, Sum> passed;
+  double ours_us = 0, saved_us = 0;
+  std::int64_t not_compared = 0;
+  for (const CublasCalls& each : all) {
+    (each.reason.empty() ? served : passed[each.reason]).add(each);
+    if (!each.reason.empty()) continue;
+    const double us = each.us * static_cast<double>(each.products);
+    ours_us += us;
+    if (each.ratio > 0) saved_us += us * (each.ratio - 1);
+    if (each.ratio == 0) not_compared += each.calls;
+  }
+  std::vector<std::string> lines;
+  lines.push_back(served.calls == 0 ? "served no call" : "served " + served.text());
+  if (ours_us > 0) {
+    lines.push_back(fmt::format(
+        "expected to take {:.3g} ms on the GPU, {:.3g} ms less than with cuBLAS{}", ours_us / 1000, saved_us / 1000,
+        not_compared == 0
+            ? ""
+            : fmt::format("; {} of sizes that `mmtune bench` has not compared", counted(not_compared, "call"))));
+  }
+  for (const auto& [reason, sum] : passed) lines.push_back(fmt::format("passed on, {}: {}", reason, sum.text()));
+  return lines;
+}
+
+}  // namespace mmtune
