@@ -200,6 +200,8 @@ std::string_view embedded_schema() {
 int current_version(const std::vector<Migration>& steps) { return steps.empty() ? 1 : steps.back().version; }
 
 void bring_up_to_date(Database& database, std::string_view schema, const std::vector<Migration>& steps) {
+  // A step may make a table anew that others refer to (https://www.sqlite.org/lang_altertable.html, section 7).
+  database.exec("PRAGMA foreign_keys = OFF");
   Transaction transaction(database, Transaction::Kind::write);
   const Header header = read_header(database);
   if (header.empty()) {
@@ -213,6 +215,7 @@ void bring_up_to_date(Database& database, std::string_view schema, const std::ve
   }
   database.exec(fmt::format("PRAGMA user_version = {}", current_version(steps)));
   transaction.commit();
+  database.exec("PRAGMA foreign_keys = ON");
 }
 
 std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, Trust trust, LockBudget* budget) {

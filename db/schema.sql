@@ -36,7 +36,8 @@ CREATE TABLE problem (
   align_a   INTEGER NOT NULL,  -- 1, 2, 4, 8 or 16 bytes: see struct Alignment
   align_b   INTEGER NOT NULL,
   align_c   INTEGER NOT NULL,
-  UNIQUE (precision, layout, m, n, k, align_a, align_b, align_c)
+  invariant INTEGER NOT NULL DEFAULT 0,  -- 1: an element of C has the same bits for every size, position and batch
+  UNIQUE (precision, layout, m, n, k, align_a, align_b, align_c, invariant)
 ) STRICT;
 
 -- What produced a row; part of no key.

@@ -111,7 +111,8 @@ class Kernels {
     };
     const Alignment& align = problem.align;
     return std::uint64_t{name} << 32 | static_cast<std::uint64_t>(problem.precision) << 16 |
-           static_cast<std::uint64_t>(problem.layout) << 12 | bits(align.a) << 8 | bits(align.b) << 4 | bits(align.c);
+           static_cast<std::uint64_t>(problem.invariant) << 14 | static_cast<std::uint64_t>(problem.layout) << 12 |
+           bits(align.a) << 8 | bits(align.b) << 4 | bits(align.c);
   }
 
   std::optional<std::size_t> add(const Rows& rows, int column, std::uint32_t name, const ServedSize& size,
@@ -137,7 +138,8 @@ class Kernels {
 bool stands_before(const ServedSize& x, const ServedSize& y) {
   const auto rank = [](const ServedSize& size) {
     const Problem& p = size.problem;
-    return std::tuple(p.precision, p.layout, p.m, p.n, p.k, -p.align.a, -p.align.b, -p.align.c, size.evidence);
+    return std::tuple(p.precision, p.layout, p.m, p.n, p.k, -p.align.a, -p.align.b, -p.align.c, p.invariant,
+                      size.evidence);
   };
   return rank(x) < rank(y);
 }

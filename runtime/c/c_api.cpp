@@ -82,6 +82,7 @@ Gemm gemm_of(const mmtune_call& call) {
                    call.bias_vector};
   gemm.device_alpha = call.device_alpha;
   gemm.device_beta = call.device_beta;
+  gemm.invariant = call.invariant != 0;
   return gemm;
 }
 

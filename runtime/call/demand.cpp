@@ -30,6 +30,7 @@ Problem DemandKey::problem() const {
   problem.align.c = take<int>(kind, kAlignmentBits);
   problem.align.b = take<int>(kind, kAlignmentBits);
   problem.align.a = take<int>(kind, kAlignmentBits);
+  problem.invariant = take<bool>(kind, 1);
   problem.layout = take<Layout>(kind, kLayoutBits);
   problem.precision = take<Precision>(kind, kPrecisionBits);
   problem.m = m_;

@@ -42,6 +42,7 @@ class DemandKey {
     append(fusion.batched, 1);
     append(problem.precision, kPrecisionBits);
     append(problem.layout, kLayoutBits);
+    append(problem.invariant, 1);
     append(problem.align.a, kAlignmentBits);
     append(problem.align.b, kAlignmentBits);
     append(problem.align.c, kAlignmentBits);

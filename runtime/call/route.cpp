@@ -10,7 +10,7 @@ std::vector<Route> routes_of(const Demand& demand, Purpose purpose) {
   if (purpose == Purpose::plan) return routes;
   if (purpose == Purpose::prepare || each.fusion.is_empty()) {
     routes.push_back({.part = each, .is_fallback = true});
-  } else if (!each.fusion.loads_scalars) {
+  } else if (!each.fusion.loads_scalars && !each.problem.invariant) {
     routes.push_back({{each.problem}, each.fusion});
     routes.push_back({{each.problem}, each.fusion, true});
   }

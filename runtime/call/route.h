@@ -33,7 +33,8 @@ enum class Purpose {
 /// Preparing is for programs of one launch, and so its routes have no second kernel; the fallback is rendered with the
 /// epilogue instead. A plan loads nothing that could fail, so that its last route is the first for each product.
 /// Scalars in device memory are loaded by the program alone, so that there the chosen kernel is all that a call can
-/// run.
+/// run. So it is with an epilogue of an invariant product, since a result that is rounded before it is finished has
+/// other bits.
 std::vector<Route> routes_of(const Demand& demand, Purpose purpose);
 
 }  // namespace mmtune

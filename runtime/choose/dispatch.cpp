@@ -49,14 +49,20 @@ std::size_t ProblemHash::operator()(const Problem& problem) const {
   std::uint64_t hash = 0;
   for (const std::int64_t value :
        {problem.m, problem.n, problem.k, std::int64_t{problem.align.a} << 10 | problem.align.b << 5 | problem.align.c,
-        static_cast<std::int64_t>(problem.precision) << 2 | static_cast<std::int64_t>(problem.layout)}) {
+        static_cast<std::int64_t>(problem.precision) << 3 | static_cast<std::int64_t>(problem.layout) << 1 |
+            static_cast<std::int64_t>(problem.invariant)}) {
     hash = (std::rotl(hash, 23) ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15ULL;
   }
   return hash ^ (hash >> 32);
 }
 
 DispatchTable::DispatchTable(DeviceSpec device, StoredKernels kernels) : device_(std::move(device)) {
-  for (Entry& fallback : kernels.fallbacks) groups_[group_index(fallback.problem)].fallback = std::move(fallback);
+  for (Entry& fallback : kernels.fallbacks) {
+    Problem invariant = fallback.problem;
+    invariant.invariant = true;
+    groups_[group_index(invariant)].fallback = fallback;
+    groups_[group_index(fallback.problem)].fallback = std::move(fallback);
+  }
   std::array<std::vector<Problem>, kGroups> problems;
   std::array<std::vector<std::uint32_t>, kGroups> numbers;
   std::unordered_map<const Kernel*, std::uint32_t> variants;
@@ -113,7 +119,9 @@ std::uint32_t DispatchTable::Group::number_of(const KernelModel& model) {
 }
 
 std::size_t DispatchTable::group_index(const Problem& problem) {
-  return static_cast<std::size_t>(problem.precision) * kAllLayouts.size() + static_cast<std::size_t>(problem.layout);
+  const std::size_t kind =
+      static_cast<std::size_t>(problem.precision) * kAllLayouts.size() + static_cast<std::size_t>(problem.layout);
+  return 2 * kind + static_cast<std::size_t>(problem.invariant);
 }
 
 LaunchPlan DispatchTable::plan_of(const Entry& entry, const Problem& problem) const {
@@ -201,6 +209,13 @@ Choice DispatchTable::make(Match match, Runnable runnable, double expected_us, c
 Choice DispatchTable::fallback(const Problem& problem, std::string why) const {
   const auto& stored = group(problem).fallback;
   const Entry entry = stored ? *stored : unstored_fallback(problem);
+  if (problem.invariant && entry.kernel->family->summation(problem, entry.kernel->config, device_) !=
+                               invariant_summation(problem.precision, device_)) {
+    throw Error(fmt::format(
+        "{}: {}, and the plain kernel adds up in another order; run `mmtune cover --invariant --precision {} "
+        "--layout {} --sizes …` or `mmtune tune --invariant`",
+        to_string(problem), why, to_string(problem.precision), to_string(problem.layout)));
+  }
   Choice choice;
   choice.family = entry.kernel->family;
   choice.config = entry.kernel->config;

@@ -178,7 +178,7 @@ class DispatchTable {
   };
   class Weighing;
 
-  static constexpr std::size_t kGroups = kAllPrecisions.size() * kAllLayouts.size();
+  static constexpr std::size_t kGroups = 2 * kAllPrecisions.size() * kAllLayouts.size();  ///< invariant or not
 
   static std::size_t group_index(const Problem& problem);
   const Group& group(const Problem& problem) const { return groups_[group_index(problem)]; }

@@ -35,7 +35,7 @@ std::optional<Choice> UntunedPicks::best(const Problem& problem, std::int64_t pr
 
 std::optional<Choice> UntunedPicks::first_of_kind(const Problem& problem, std::int64_t products) {
   const Kind kind{problem.precision,  problem.layout,     problem.align.a,    problem.align.b, problem.align.c,
-                  problem.m >= kThin, problem.n >= kThin, problem.k >= kThin, products > 1};
+                  problem.m >= kThin, problem.n >= kThin, problem.k >= kThin, products > 1,    problem.invariant};
   const std::lock_guard lock(mutex_);
   const auto [entry, is_new] = picks_.try_emplace(kind);
   if (is_new) return entry->second = best(problem, products);

@@ -17,8 +17,8 @@ __device__ inline void store_results(Output* c, const Accumulator* sums, Scalar 
 #pragma unroll
     for (int v = 0; v < WIDTH; ++v) {
       // What was not read is zero, so that beta = 0 needs no branch here.
-      assign(group.at[v], static_cast<Accumulator>(alpha) * sums[j + v] +
-                              static_cast<Accumulator>(beta) * static_cast<Accumulator>(value_of(group.at[v])));
+      assign(group.at[v], with_addend(scaled(static_cast<Accumulator>(alpha), sums[j + v]), static_cast<Accumulator>(beta),
+                                      static_cast<Accumulator>(value_of(group.at[v]))));
     }
     store_if(valid, c + j, group);
   }

@@ -73,9 +73,11 @@ __device__ __forceinline__ Accumulator finished(Accumulator result, const Scalar
 
 // The overload for store_result of numeric.cuh.
 __device__ inline void store_result(Output* c, Accumulator sum, Scalar alpha, Scalar beta) {
-  Accumulator result = static_cast<Accumulator>(alpha) * sum;
+  Accumulator result = scaled(static_cast<Accumulator>(alpha), sum);
   const Number factor = beta.value();
-  if (factor != Number(0)) result += static_cast<Accumulator>(factor) * static_cast<Accumulator>(value_of(*c));
+  if (factor != Number(0)) {
+    result = with_addend(result, static_cast<Accumulator>(factor), static_cast<Accumulator>(value_of(*c)));
+  }
   const ResultPlace place(c, beta);
   assign(*c, finished(result, beta, place.row, place.column, true));
 }
@@ -94,8 +96,8 @@ __device__ inline void store_results(Output* c, const Accumulator* sums, Scalar 
 #pragma unroll
     for (int v = 0; v < WIDTH; ++v) {
       // What was not read is zero, so that beta = 0 needs no branch here.
-      const Accumulator result =
-          scale * sums[j + v] + static_cast<Accumulator>(factor) * static_cast<Accumulator>(value_of(group.at[v]));
+      const Accumulator result = with_addend(scaled(scale, sums[j + v]), static_cast<Accumulator>(factor),
+                                             static_cast<Accumulator>(value_of(group.at[v])));
       assign(group.at[v], finished(result, beta, place.row, place.column + j + v, valid));
     }
     store_if(valid, c + j, group);

@@ -42,11 +42,36 @@ __device__ inline void multiply_add(InputA a, InputB b, Accumulator& sum) {
   sum += static_cast<Accumulator>(value_of(a)) * static_cast<Accumulator>(value_of(b));
 }
 
-// c = alpha * sum + beta * c, computed by the accumulator's type and rounded once. With beta = 0, c is never read: it
-// may hold anything, also NaN.
+// factor * x + addend, rounded once. Written out, because a compiler that makes a fused multiply-add of a product and a
+// sum chooses which of two products it fuses, and not the same one in every kernel.
+__device__ __forceinline__ float fused_multiply_add(float factor, float x, float addend) {
+  return fmaf(factor, x, addend);
+}
+__device__ __forceinline__ double fused_multiply_add(double factor, double x, double addend) {
+  return fma(factor, x, addend);
+}
+__device__ __forceinline__ u32 fused_multiply_add(u32 factor, u32 x, u32 addend) { return factor * x + addend; }
+
+// alpha * sum, never -0: so that adding beta * c = 0 * 0, as kernels without a branch do, changes no bit of it.
+template <class Accumulator>
+__device__ __forceinline__ Accumulator scaled(Accumulator alpha, Accumulator sum) {
+  return fused_multiply_add(alpha, sum, Accumulator(0));
+}
+
+// alpha * sum + beta * c of what scaled() made. All kernels make results of sums by these two functions alone, so that
+// equal sums give the same bits whatever the kernel.
+template <class Accumulator>
+__device__ __forceinline__ Accumulator with_addend(Accumulator scaled_sum, Accumulator beta, Accumulator c) {
+  return fused_multiply_add(beta, c, scaled_sum);
+}
+
+// c = alpha * sum + beta * c, computed by the accumulator's type. With beta = 0, c is never read: it may hold anything,
+// also NaN.
 template <class Output, class Accumulator, class Scalar>
 __device__ inline void store_result(Output* c, Accumulator sum, Scalar alpha, Scalar beta) {
-  Accumulator result = static_cast<Accumulator>(alpha) * sum;
-  if (beta != Scalar(0)) result += static_cast<Accumulator>(beta) * static_cast<Accumulator>(value_of(*c));
+  Accumulator result = scaled(static_cast<Accumulator>(alpha), sum);
+  if (beta != Scalar(0)) {
+    result = with_addend(result, static_cast<Accumulator>(beta), static_cast<Accumulator>(value_of(*c)));
+  }
   assign(*c, result);
 }

@@ -121,7 +121,8 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
 #pragma unroll
       for (int i = 0; i < STORE_COLUMNS / 2; ++i) {
         const int line = lane / 4 + 8 * (i / 2 % 2);
-        sums[f][first / 2 + i] += beta * in_line(lines(first, f), line, i / 4 * 8 + 2 * (lane % 4) + i % 2);
+        const Accumulator c = in_line(lines(first, f), line, i / 4 * 8 + 2 * (lane % 4) + i % 2);
+        sums[f][first / 2 + i] = with_addend(sums[f][first / 2 + i], beta, c);
       }
     }
     __syncwarp();
@@ -166,8 +167,9 @@ __device__ __forceinline__ void add_columns(const Target& target, Accumulator be
         if (first / 2 + i >= SUMS) continue;
         const int line = i / 4 * 8 + 2 * (lane % 4) + i % 2;
         const int column = warp * 16 + lane / 4 + 8 * (i / 2 % 2);
-        sums[f][first / 2 + i] +=
-            beta * in_line(lines(first, f) + column / STORE_COLUMNS * CHUNK * LINE, line, column % STORE_COLUMNS);
+        const Accumulator c =
+            in_line(lines(first, f) + column / STORE_COLUMNS * CHUNK * LINE, line, column % STORE_COLUMNS);
+        sums[f][first / 2 + i] = with_addend(sums[f][first / 2 + i], beta, c);
       }
     }
     meet<WARPGROUP>(FIRST_STORE + consumer);
@@ -183,13 +185,13 @@ __device__ __forceinline__ void finish(const Target& target, Scalar alpha, Scala
 #pragma unroll
   for (int f = 0; f < FRAGMENTS; ++f) {
 #pragma unroll
-    for (int i = 0; i < SUMS; ++i) sums[f][i] *= static_cast<Accumulator>(alpha);
+    for (int i = 0; i < SUMS; ++i) sums[f][i] = scaled(static_cast<Accumulator>(alpha), sums[f][i]);
   }
   if (beta == Scalar(0)) return;
   if constexpr (!STORE_BOXES || FRAGMENTS * SUMS > 160) {
     for_each_in_c<FRAGMENTS, SUMS>(target, row0, column0, [&](int f, int i, int row, int column) {
-      sums[f][i] +=
-          static_cast<Accumulator>(beta) * static_cast<Accumulator>(value_of(target.C[row * target.ldc + column]));
+      sums[f][i] = with_addend(sums[f][i], static_cast<Accumulator>(beta),
+                               static_cast<Accumulator>(value_of(target.C[row * target.ldc + column])));
     });
   } else if constexpr (SWAP == 1) {
     add_columns<COLUMNS>(target, static_cast<Accumulator>(beta), buffers, sums, row0, column0);

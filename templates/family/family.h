@@ -15,6 +15,7 @@
 
 #include "templates/base/config.h"
 #include "templates/family/param.h"
+#include "templates/family/summation.h"
 #include "templates/gpu/device_spec.h"
 #include "templates/plan/launch_plan.h"
 #include "templates/problem/problem.h"
@@ -160,6 +161,9 @@ class Family {
   virtual LaunchPlan plan(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
                           Reads& reads) const = 0;
 
+  /// How it adds up an element of C. The configuration must be complete.
+  virtual Summation summation(const Problem& problem, const Config& config, const DeviceSpec& device) const = 0;
+
   /// A configuration that is right for every problem and reasonable for most; it can run wherever any configuration of
   /// the family can.
   virtual Config default_config(const Problem& problem) const = 0;
@@ -199,6 +203,7 @@ void check_common_limits(const Problem& problem, const LaunchPlan& plan, const D
 ///   static void rules(const Problem&, const Params&, const DeviceSpec&, Rules&);
 ///   static LaunchPlan plan(const Problem&, const Params&, const DeviceSpec&);
 /// and optionally
+///   static Summation summation(const Problem&, const Params&, const DeviceSpec&);   of floating-point sums
 ///   static Params default_params(const Problem&);
 ///   static std::span<const Proven> proven();
 ///   static constexpr bool kCompetes;
@@ -239,7 +244,7 @@ class FamilyOf final : public Family {
                                        const DeviceSpec& device) const override {
     const Params params = from(config);
     Rules rules;
-    T::rules(problem, params, device, rules);
+    own_rules(problem, params, device, rules);
     if (!rules.ok()) return {};
     LaunchPlan plan = T::plan(problem, params, device);
     check_common_limits(problem, plan, device, rules);
@@ -250,13 +255,17 @@ class FamilyOf final : public Family {
   Rules own_rules(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
                   Reads& reads) const override {
     Rules rules(&reads);
-    T::rules(problem, from(values, reads), device, rules);
+    own_rules(problem, from(values, reads), device, rules);
     return rules;
   }
 
   LaunchPlan plan(const Problem& problem, std::span<const int> values, const DeviceSpec& device,
                   Reads& reads) const override {
     return T::plan(problem, from(values, reads), device);
+  }
+
+  Summation summation(const Problem& problem, const Config& config, const DeviceSpec& device) const override {
+    return summation(problem, from(config), device);
   }
 
   Config default_config(const Problem& problem) const override {
@@ -296,9 +305,26 @@ class FamilyOf final : public Family {
     return infos;
   }
 
+  static Summation summation(const Problem& problem, const Params& params, const DeviceSpec& device) {
+    const Summation invariant = invariant_summation(problem.precision, device);
+    if (invariant.adder == Summation::Adder::exact) return invariant;
+    if constexpr (requires { T::summation(problem, params, device); }) {
+      return T::summation(problem, params, device);
+    } else {
+      return {};
+    }
+  }
+
+  static void own_rules(const Problem& problem, const Params& params, const DeviceSpec& device, Rules& rules) {
+    T::rules(problem, params, device, rules);
+    if (!problem.invariant || !rules.ok()) return;
+    rules.must(summation(problem, params, device) == invariant_summation(problem.precision, device),
+               "an invariant product is added up in one order for all sizes");
+  }
+
   /// The family's own rules, then, if they all hold, the common limits.
   static Rules judge(const Problem& problem, const Params& params, const DeviceSpec& device, Rules rules) {
-    T::rules(problem, params, device, rules);
+    own_rules(problem, params, device, rules);
     if (rules.searched()) check_common_limits(problem, T::plan(problem, params, device), device, rules);
     return rules;
   }

@@ -72,6 +72,7 @@ std::string to_string(const Problem& problem) {
                                  problem.n, problem.k);
   const Alignment& align = problem.align;
   if (align != Alignment{}) text += fmt::format(" a{}b{}c{}", align.a, align.b, align.c);
+  if (problem.invariant) text += " invariant";
   return text;
 }
 

@@ -47,6 +47,8 @@ struct Problem {
   std::int64_t n = 0;  ///< columns of C and of op(B)
   std::int64_t k = 0;  ///< columns of op(A), rows of op(B)
   Alignment align;
+  /// Whether an element of C must have the same bits for every m and n, position, address, pitch and batch.
+  bool invariant = false;
 
   friend bool operator==(const Problem&, const Problem&) = default;
 
@@ -59,6 +61,7 @@ struct Problem {
     visit("n", &Problem::n, rule::Within{1, kMostExtent});
     visit("k", &Problem::k, rule::Within{1, kMostExtent});
     visit("align", &Problem::align);
+    visit("invariant", &Problem::invariant);
   }
   std::string_view contradiction() const;
 };
@@ -109,7 +112,8 @@ double flops(const Problem& problem);
 /// Bytes that must move through device memory at least: each input read once, C written once.
 double minimal_bytes(const Problem& problem);
 
-/// "fp32 nn 1024x1024x1024", with " a4b4c4" behind it where an operand is aligned to less than 16 bytes.
+/// "fp32 nn 1024x1024x1024", with " a4b4c4" behind it where an operand is aligned to less than 16 bytes, and
+/// " invariant" where that is asked for.
 std::string to_string(const Problem& problem);
 
 }  // namespace mmtune

@@ -32,7 +32,8 @@ Product::Product(const Scene& scene, Precision precision, Layout layout)
       alignment_of(problem_, {a_.ld(), b_.ld(), c_.ld()}, {a_.offset_bytes(), b_.offset_bytes(), c_.offset_bytes()});
 }
 
-std::string Product::run(const Program& program, const LaunchPlan& plan, Order order, const std::string& what) const {
+std::vector<char> Product::bytes(const Program& program, const LaunchPlan& plan, Order order,
+                                 const std::string& what) const {
   const MatrixMemory a(a_), b(b_), c(c_);
   const Memory nothing(0), workspace(static_cast<std::size_t>(plan.workspace.bytes()));
   const bool reads = scalars_.alpha != 0;
@@ -44,9 +45,15 @@ std::string Product::run(const Program& program, const LaunchPlan& plan, Order o
                           scalars_.beta,
                           workspace.address()};
   launch(program, plan, problem_, operands, order, what);
-  if (a.image() != a_.image() || b.image() != b_.image()) return "A or B was written";
+  if (a.image() != a_.image() || b.image() != b_.image()) throw Error("A or B was written");
+  const auto image = c.image();
+  return {image.begin(), image.end()};
+}
+
+std::string Product::run(const Program& program, const LaunchPlan& plan, Order order, const std::string& what) const {
+  const std::vector<char> image = bytes(program, plan, order, what);
   const test::Judge judge(problem_, scalars_, exact_);
-  return test::complaint(judge, test::multiply(problem_, a_, b_), c_, c.image());
+  return test::complaint(judge, test::multiply(problem_, a_, b_), c_, image);
 }
 
 const TemplateFiles& kernel_sources() {
@@ -76,15 +83,21 @@ std::string Stage::beyond(const Problem& problem) const {
   return beyond_the_host(source(problem, family_.plan(problem, config_, device())), kernel_sources());
 }
 
-std::string Stage::run(const Product& product, Order order, const std::string& what) {
-  const Problem& problem = product.problem();
-  const LaunchPlan plan = family_.plan(problem, config_, device());
+const Program& Stage::program(const Problem& problem, const LaunchPlan& plan) {
   const Source rendered = source(problem, plan);
-  auto program = programs_.find(rendered.hash);
-  if (program == programs_.end()) {
-    program = programs_.emplace(rendered.hash, Program(rendered, plan, kernel_sources())).first;
-  }
-  return product.run(program->second, plan, order, what);
+  const auto known = programs_.find(rendered.hash);
+  if (known != programs_.end()) return known->second;
+  return programs_.emplace(rendered.hash, Program(rendered, plan, kernel_sources())).first->second;
+}
+
+std::string Stage::run(const Product& product, Order order, const std::string& what) {
+  const LaunchPlan plan = family_.plan(product.problem(), config_, device());
+  return product.run(program(product.problem(), plan), plan, order, what);
+}
+
+std::vector<char> Stage::bytes(const Product& product, Order order, const std::string& what) {
+  const LaunchPlan plan = family_.plan(product.problem(), config_, device());
+  return product.bytes(program(product.problem(), plan), plan, order, what);
 }
 
 }  // namespace mmtune::shim

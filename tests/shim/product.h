@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "templates/family/family.h"
 #include "tests/shim/launch.h"
@@ -25,8 +26,11 @@ class Product {
 
   const Problem& problem() const { return problem_; }
 
-  /// Runs the plan and returns the first thing that is wrong with C, or nothing. C is NaN before if beta = 0; A and B
-  /// do not exist if alpha = 0.
+  /// Runs the plan and returns the bytes of C, gaps included. C is NaN before if beta = 0; A and B do not exist if
+  /// alpha = 0. Throws Error if A or B is written.
+  std::vector<char> bytes(const Program& program, const LaunchPlan& plan, Order order, const std::string& what) const;
+
+  /// The same, but returns the first thing that is wrong with C, or nothing.
   std::string run(const Program& program, const LaunchPlan& plan, Order order, const std::string& what) const;
 
  private:
@@ -66,8 +70,12 @@ class Stage {
   /// Returns what is wrong with the result, or nothing. Throws Error if the source does not compile.
   std::string run(const Product& product, Order order, const std::string& what);
 
+  /// The bytes of the result.
+  std::vector<char> bytes(const Product& product, Order order, const std::string& what);
+
  private:
   Source source(const Problem& problem, const LaunchPlan& plan) const;
+  const Program& program(const Problem& problem, const LaunchPlan& plan);
 
   const Family& family_;
   Config config_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 #include "tests/shim/machine_state.h"
 
@@ -166,10 +167,15 @@ void Warpgroup::run(const Instruction& instruction) {
     }
   };
   for_each_sum([&](Number& sum, unsigned value) { sum = what.adds ? std::bit_cast<Number>(value) : Number(0); });
+  // One fused sum, as on a GPU: rounded once.
+  using Wide = std::conditional_t<std::is_floating_point_v<Number>, double, Number>;
+  Wide total[kMostColumns];
   for (int i = 0; i < kRows; ++i) {
+    std::copy_n(tile[i], columns, total);
     for (int k = 0; k < steps; ++k) {
-      for (int j = 0; j < columns; ++j) tile[i][j] += a[i][k] * b[k][j];
+      for (int j = 0; j < columns; ++j) total[j] += static_cast<Wide>(a[i][k]) * static_cast<Wide>(b[k][j]);
     }
+    for (int j = 0; j < columns; ++j) tile[i][j] = static_cast<Number>(total[j]);
   }
   for_each_sum([](Number sum, unsigned& value) { value = std::bit_cast<unsigned>(sum); });
   for (int thread = 0; thread < kThreads; ++thread)

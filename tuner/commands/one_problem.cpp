@@ -30,7 +30,9 @@ Problem one_problem(const std::string& size, const Options& options) {
     throw UsageError(fmt::format("--size '{}' with these --precision and --layout are {} problems; name one", size,
                                  sizes.size() * options.precisions.size() * options.layouts.size()));
   }
-  return packed_problem(options.precisions[0], options.layouts[0], sizes[0].m, sizes[0].n, sizes[0].k);
+  Problem problem = packed_problem(options.precisions[0], options.layouts[0], sizes[0].m, sizes[0].n, sizes[0].k);
+  problem.invariant = options.invariant;
+  return problem;
 }
 
 Candidate one_candidate(const std::string& family, const std::string& config, const Problem& problem,

@@ -174,6 +174,12 @@ std::vector<Option> problem_options(Options& options) {
            .target = list_target(options.layouts, parse_layouts, names_and_all(kAllLayouts))}};
 }
 
+Option invariant_option(Options& options) {
+  return {.names = "--invariant",
+          .help = "products whose rows have the same bits for every m, n, position and batch",
+          .target = flag_target(options.invariant)};
+}
+
 Option restriction_option(Restriction& restriction) {
   return {.names = "--only",
           .value = "SETTINGS",

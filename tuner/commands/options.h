@@ -20,6 +20,7 @@ struct Options : Output {
   std::string database;         ///< empty: the default one, see database_path()
   std::vector<Precision> precisions{kDefaultPrecision};
   std::vector<Layout> layouts{Layout::nn};
+  bool invariant = false;  ///< products that have the same bits for every size
 };
 
 /// Options that write to what they are given, which must outlive the parsing; what it holds before is the default.
@@ -40,6 +41,8 @@ Option database_option(Options& options);
 Option wait_option(double& wait_s);
 /// --precision and --layout.
 std::vector<Option> problem_options(Options& options);
+/// --invariant.
+Option invariant_option(Options& options);
 /// --only, unchecked: families may be known only later.
 Option restriction_option(Restriction& restriction);
 

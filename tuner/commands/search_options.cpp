@@ -55,6 +55,7 @@ SessionOptions plan(const SearchOptions& options, std::vector<Problem> problems)
   }
   auto session = options.session;
   session.problems = std::move(problems);
+  for (Problem& problem : session.problems) problem.invariant = options.invariant;
   session.families = parse_families(options.families);
   session.database = database_path(options);
   session.devices = choose_devices(options.device);
@@ -68,6 +69,7 @@ void add_search_options(Verb& verb, SearchOptions& options) {
   device.help = "auto, all, or numbers of GPUs or model:NAME with commas (see mmtune devices)";
   verb.add("Problems", {sizes_option(options.sizes), device});
   verb.add("Problems", problem_options(options));
+  verb.add("Problems", {invariant_option(options)});
   const auto& strategies = strategy_names();
   const auto& efforts = effort_names();
   verb.add("Search", {{.names = "--family",

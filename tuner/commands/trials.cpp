@@ -55,6 +55,7 @@ TrialColumns full_trial_columns() {
       {{"deterministic"}, [](const Trial& t) { return std::int64_t{t.deterministic ? 1 : 0}; }},
       {{"gpu"}, [](const Trial& t) { return t.key.device.name; }},
       {{"created"}, [](const Trial& t) { return t.created; }},
+      {{"invariant"}, [](const Trial& t) { return std::int64_t{t.key.problem.invariant ? 1 : 0}; }},
       {{"note"}, [](const Trial& t) { return t.note; }},
   };
 }
@@ -75,7 +76,8 @@ TrialColumns friendly_trial_columns(bool is_wide) {
        [](const Trial& t) { return fmt::format("{}x{}x{}", t.key.problem.m, t.key.problem.n, t.key.problem.k); }},
       {{"type", Align::left, Fit::shared},
        [](const Trial& t) {
-         return fmt::format("{} {}", to_string(t.key.problem.precision), to_string(t.key.problem.layout));
+         return fmt::format("{} {}{}", to_string(t.key.problem.precision), to_string(t.key.problem.layout),
+                            t.key.problem.invariant ? " invariant" : "");
        }},
       {{"family"}, [](const Trial& t) { return t.key.family; }},
       {{"config", Align::left, Fit::wraps}, [](const Trial& t) { return t.key.config; }},

@@ -165,7 +165,8 @@ WinnerColumns friendly_columns(bool is_brief) {
        [](const Line& l) { return fmt::format("{}x{}x{}", l.problem().m, l.problem().n, l.problem().k); }},
       {{"type", kLeft, Fit::shared},
        [](const Line& l) {
-         return fmt::format("{} {}", to_string(l.problem().precision), to_string(l.problem().layout));
+         return fmt::format("{} {}{}", to_string(l.problem().precision), to_string(l.problem().layout),
+                            l.problem().invariant ? " invariant" : "");
        }},
       {{"family"}, [](const Line& l) { return l.trial().key.family; }},
       {{"config", kLeft, Fit::wraps},

@@ -28,7 +28,8 @@ double squared_distance(const Octaves& x, const Octaves& y) {
 }
 
 bool are_alike(const Problem& x, const Problem& y) {
-  return x.precision == y.precision && x.layout == y.layout && satisfies(x.align, y.align);
+  return x.precision == y.precision && x.layout == y.layout && x.invariant == y.invariant &&
+         satisfies(x.align, y.align);
 }
 
 /// What sizes lose, between those for which that is known.

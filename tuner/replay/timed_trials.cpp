@@ -14,7 +14,7 @@ namespace mmtune {
 namespace {
 
 auto order_of(const Problem& p) {
-  return std::tuple{p.precision, p.layout, p.m, p.n, p.k, p.align.a, p.align.b, p.align.c};
+  return std::tuple{p.precision, p.layout, p.m, p.n, p.k, p.align.a, p.align.b, p.align.c, p.invariant};
 }
 
 TimedProblem timed_problem(const Problem& problem, std::vector<Trial> trials) {

@@ -38,7 +38,7 @@ std::optional<std::size_t> nearest(const Problem& problem, const std::vector<Pro
   for (std::size_t i = 0; i < others.size(); ++i) {
     const Problem& other = others[i];
     if (other == problem || other.precision != problem.precision || other.layout != problem.layout ||
-        other.align != problem.align) {
+        other.invariant != problem.invariant || other.align != problem.align) {
       continue;
     }
     if (!best || octaves_apart(problem, other) <= octaves_apart(problem, others[*best])) best = i;

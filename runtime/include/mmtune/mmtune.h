@@ -109,6 +109,11 @@ struct Gemm {
   /// *device_alpha is 0. Such a kernel is compiled like one with an epilogue, but nothing stands in for it.
   const void* device_alpha = nullptr;
   const void* device_beta = nullptr;
+  /// Whether an element of C must have the same bits for every m and n, wherever its row and column are, for every
+  /// address, leading dimension and batch. Only kernels that add up in one order run it, which `mmtune tune` and
+  /// `cover` find with --invariant. Where there is none, Error says what to do; nothing ever runs in another order. An
+  /// epilogue must have been prepared. docs/same_bits.md says what is promised and why it holds.
+  bool invariant = false;
 };
 
 /// The matrices of a batch, one address for each product: device addresses, in arrays of the host.

@@ -118,12 +118,13 @@ typedef struct mmtune_call {
   const void* bias_vector;
   const void* device_alpha;
   const void* device_beta;
+  int32_t invariant;  ///< 0 or 1
 } mmtune_call;
 
 #define MMTUNE_CALL_INIT                                                                                              \
   {                                                                                                                   \
     sizeof(mmtune_call), MMTUNE_FP32, MMTUNE_ROW_MAJOR, MMTUNE_NO_TRANSPOSE, MMTUNE_NO_TRANSPOSE, 0, 0, 0, 1.0, NULL, \
-        0, NULL, 0, 0.0, NULL, 0, NULL, 0, 1, 0, 0, 0, MMTUNE_NO_ACTIVATION, MMTUNE_NO_BIAS, NULL, NULL, NULL         \
+        0, NULL, 0, 0.0, NULL, 0, NULL, 0, 1, 0, 0, 0, MMTUNE_NO_ACTIVATION, MMTUNE_NO_BIAS, NULL, NULL, NULL, 0      \
   }
 
 /// struct Answer. The texts live until the calling thread's next mmtune_explain().

@@ -127,6 +127,16 @@ struct MmaSync {
     rules.worth(p.group == 1 || ceil_div(problem.m, p.bm) > p.group / 2, "GROUP is at most the rows of tiles");
   }
 
+  static Summation summation(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    Summation summation = tensor_summation(problem.precision, device, false);
+    if (element_bytes(problem) == 8 && compute_capability(device) == 90) {
+      summation.step = piece_bytes(problem, p) / element_bytes(problem);
+    }
+    summation.promotion = promotion_stages(problem, p) * bk(problem, p);
+    summation.cut = p.split > 1 || p.stream == 1;
+    return summation;
+  }
+
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
     LaunchPlan plan;

@@ -47,6 +47,10 @@ struct Naive {
   static int tile_m(const Params& p) { return (p.mapping == kUncoalesced ? p.bx : p.by) * p.coarse; }
   static int tile_n(const Params& p) { return (p.mapping == kUncoalesced ? p.by : p.bx) * p.coarse; }
 
+  static Summation summation(const Problem&, const Params&, const DeviceSpec&) {
+    return {.adder = Summation::Adder::fma};
+  }
+
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     LaunchStep gemm;
     gemm.grid.x = tiles_of_c(problem, tile_m(p), tile_n(p));

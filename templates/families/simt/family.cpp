@@ -148,6 +148,10 @@ struct Simt {
                 "GROUP lets neighbours share what L2 holds");
   }
 
+  static Summation summation(const Problem&, const Params& p, const DeviceSpec&) {
+    return {.adder = Summation::Adder::fma, .cut = p.split > 1 || p.stream == 1};
+  }
+
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     LaunchPlan plan;
     plan.steps.reserve(3);

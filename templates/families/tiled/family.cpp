@@ -26,6 +26,10 @@ struct Tiled {
     rules.must(p.tile % p.unroll == 0, "UNROLL divides TILE");
   }
 
+  static Summation summation(const Problem&, const Params&, const DeviceSpec&) {
+    return {.adder = Summation::Adder::fma};
+  }
+
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     LaunchStep gemm;
     gemm.grid.x = tiles_of_c(problem, p.tile, p.tile);

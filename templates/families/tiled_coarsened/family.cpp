@@ -36,6 +36,10 @@ struct TiledCoarsened {
     rules.must(p.cm * p.cn > 1, "a coarsened thread owns more than one element");
   }
 
+  static Summation summation(const Problem&, const Params&, const DeviceSpec&) {
+    return {.adder = Summation::Adder::fma};
+  }
+
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     LaunchStep gemm;
     gemm.grid.x = tiles_of_c(problem, p.cm * p.tile, p.cn * p.tile);

@@ -123,6 +123,12 @@ struct Wgmma {
     rules.worth(p.stream == 0 || tiles % device.sm_count != 0, "STREAM shares tiles that fill no wave");
   }
 
+  static Summation summation(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    Summation summation = tensor_summation(problem.precision, device, true);
+    summation.cut = p.split > 1 || p.stream == 1;
+    return summation;
+  }
+
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     LaunchPlan plan;
     plan.constants = constants(problem, p, device);

@@ -30,6 +30,7 @@ std::vector<Demand> different_demands() {
     }
   }
   add([](Demand& demand) { demand.problem.k = 0; });
+  add([](Demand& demand) { demand.problem.invariant = true; });
   for (int Alignment::*operand : {&Alignment::a, &Alignment::b, &Alignment::c}) {
     for (const int bytes : {1, 2, 4, 8}) add([&](Demand& demand) { demand.problem.align.*operand = bytes; });
   }

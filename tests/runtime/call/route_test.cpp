@@ -55,6 +55,14 @@ TEST(Routes, OnlyAProgramThatLoadsScalarsRunsWithThem) {
             (Texts{fmt::format("1 x ({})", scalars), fmt::format("fallback 1 x ({})", scalars)}));
 }
 
+TEST(Routes, OfAnInvariantProductNeverRoundBeforeTheEpilogue) {
+  Demand demand = of(kRelu);
+  demand.problem.invariant = true;
+  EXPECT_EQ(routes(demand, Purpose::run), (Texts{"1 x (relu)"}));
+  demand.fusion = kPlain;
+  EXPECT_EQ(routes(demand, Purpose::run), (Texts{"1 x ()", "fallback 1 x ()"}));
+}
+
 TEST(Routes, ArePreparedWithoutASecondKernel) {
   EXPECT_EQ(routes(of(kPlain), Purpose::prepare), (Texts{"1 x ()", "fallback 1 x ()"}));
   EXPECT_EQ(routes(of(kRelu), Purpose::prepare), (Texts{"1 x (relu)", "fallback 1 x (relu)"}));

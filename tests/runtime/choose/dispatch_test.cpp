@@ -80,6 +80,39 @@ TEST_F(Dispatch, ExpectedTimeOfANearSizeScalesTheMeasuredOne) {
   EXPECT_GT(at(100), 300);
 }
 
+TEST_F(Dispatch, AnInvariantProductRunsOnlyKernelsThatWereFoundForOne) {
+  const auto bf16 = [](std::int64_t m, bool invariant) {
+    Problem problem = packed_problem(Precision::bf16, Layout::nt, m, 4096, 4096);
+    problem.invariant = invariant;
+    return problem;
+  };
+  const auto dispatch = table({{bf16(16, false), "wgmma", "BM=16 BN=64 CONSUMERS=1 SWAP=1 SPLIT=2", 10},
+                               {bf16(4096, true), "wgmma", "BM=128 BN=128 CONSUMERS=2", 200}});
+  EXPECT_EQ(*dispatch.choose(bf16(16, false)).config.find("SPLIT"), 2);
+  const auto choice = dispatch.choose(bf16(16, true));
+  EXPECT_EQ(choice.match, Match::nearest);
+  EXPECT_EQ(*choice.config.find("SPLIT"), 1) << "the time would be shorter with more";
+  EXPECT_EQ(choice.family->summation(bf16(16, true), choice.config, device_),
+            invariant_summation(Precision::bf16, device_));
+}
+
+TEST_F(Dispatch, WhatKeepsNoPromiseIsRefusedWithWhatToTune) {
+  Problem problem = packed_problem(Precision::bf16, Layout::nt, 16, 4096, 4096);
+  problem.invariant = true;
+  const auto message = [&](const DispatchTable& dispatch) -> std::string {
+    try {
+      dispatch.choose(problem);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message(table({})), HasSubstr("mmtune tune --invariant"));
+  // CUDA cores add one product after the other in every kernel without parts, the plain one too.
+  problem.precision = Precision::fp32;
+  EXPECT_EQ(table({}).choose(problem).family->name(), "naive");
+}
+
 TEST_F(Dispatch, ForABatchTheKernelOfALoneProductStandsBack) {
   // Alone, 64x64x64 fills the GPU only if blocks share its steps along k.
   const auto dispatch = table({{fp32(64, 64, 64), "simt", "BM=32 BN=32 BK=8 TM=4 TN=4 SPLIT=4", 3},

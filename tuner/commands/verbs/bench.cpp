@@ -50,7 +50,9 @@ std::vector<Task> tasks_of(const BenchOptions& options) {
     for (const auto precision : options.precisions) {
       for (const auto& size : sizes) {
         for (const auto layout : options.layouts) {
-          tasks.push_back({set_name(text), packed_problem(precision, layout, size.m, size.n, size.k)});
+          Problem problem = packed_problem(precision, layout, size.m, size.n, size.k);
+          problem.invariant = options.invariant;
+          tasks.push_back({set_name(text), problem});
         }
       }
     }
@@ -202,6 +204,7 @@ Verb mmtune_verb_bench() {
                          .repeatable = true},
                         device_option(*options)});
   verb.add("Problems", problem_options(*options));
+  verb.add("Problems", {invariant_option(*options)});
   verb.add("Comparison",
            {{.names = "--vs",
              .value = "NAME",

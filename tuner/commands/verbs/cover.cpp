@@ -85,10 +85,14 @@ ExitCode run_cover(const CoverVerbOptions& options) {
   CoverOptions cover_options;
   cover_options.sample = asked_problems({calls.begin(), further}, options.precisions, options.layouts);
   cover_options.further = asked_problems({further, calls.end()}, options.precisions, options.layouts);
-  for (AskedProblem& asked : cover_options.further) asked.problem = sampled_problem(asked.problem);
+  const auto sampled = [&](Problem problem) {
+    problem.invariant = options.invariant;
+    return sampled_problem(problem);
+  };
+  for (AskedProblem& asked : cover_options.further) asked.problem = sampled(asked.problem);
   std::vector<Problem> problems;
   for (AskedProblem& asked : cover_options.sample) {
-    asked.problem = sampled_problem(asked.problem);
+    asked.problem = sampled(asked.problem);
     problems.push_back(asked.problem);
   }
   cover_options.session = plan(options, std::move(problems));

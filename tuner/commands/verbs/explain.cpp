@@ -68,6 +68,7 @@ Verb mmtune_verb_explain() {
                         .required = true},
                        device_option(*options)});
   verb.add("Problem", problem_options(*options));
+  verb.add("Problem", {invariant_option(*options)});
   verb.add("Problem", kernel_options(options->family, options->config,
                                      "instead of the stored winner a configuration of this family"));
   verb.add("Problem", {database_option(*options)});

@@ -84,6 +84,7 @@ Verb mmtune_verb_render() {
              .target = flag_target(options->launch)},
             device_option(*options)});
   verb.add("Problem", problem_options(*options));
+  verb.add("Problem", {invariant_option(*options)});
   add_log_options(verb);
   return verb;
 }

@@ -45,7 +45,8 @@ ExitCode space(const SpaceOptions& options) {
   for (const auto precision : options.precisions) {
     for (const auto layout : options.layouts) {
       for (const auto& size : sizes) {
-        const auto problem = packed_problem(precision, layout, size.m, size.n, size.k);
+        auto problem = packed_problem(precision, layout, size.m, size.n, size.k);
+        problem.invariant = options.invariant;
         add_rows(table, problem, SearchSpace(family, problem, device.spec, options.only).count());
       }
     }
@@ -67,6 +68,7 @@ Verb mmtune_verb_space() {
   verb.add("Problems", {family_argument(options->family), sizes_option(options->sizes),
                         restriction_option(options->only), device_option(*options)});
   verb.add("Problems", problem_options(*options));
+  verb.add("Problems", {invariant_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }

@@ -20,6 +20,18 @@ struct Piece<double> {
 
 namespace mmtune::shim {
 
+// What holds a sum of products exactly enough to be rounded once.
+template <class Sum>
+struct WideOf {
+  using Type = Sum;
+};
+template <>
+struct WideOf<float> {
+  using Type = double;
+};
+template <class Sum>
+using Wide = typename WideOf<Sum>::Type;
+
 // The sum of products of two words' elements.
 template <class Input, class Sum>
 Sum product_of_words(u32 a, u32 b) {
@@ -47,13 +59,15 @@ inline void multiply_pieces(Sum (&sum)[4], const Piece<Input>& a, const Piece<In
   gather(&own, all, sizeof(own));
   for (int r = 0; r < 2; ++r) {
     for (int c = 0; c < 2; ++c) {
+      Wide<Sum> total = sum[2 * r + c];  // one fused sum, as on a GPU: rounded once
       for (int h = 0; h < 2; ++h) {
         for (int t = 0; t < 4; ++t) {
           const u32 left = all[lane() / 4 * 4 + t].a[2 * h + r];
           const u32 right = all[(2 * (lane() % 4) + c) * 4 + t].b[h];
-          sum[2 * r + c] += product_of_words<Input, Sum>(left, right);
+          total += product_of_words<Input, Wide<Sum>>(left, right);
         }
       }
+      sum[2 * r + c] = static_cast<Sum>(total);
     }
   }
 }

@@ -1,0 +1,62 @@
+#include "templates/family/summation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "templates/problem/dtype.h"
+
+namespace mmtune {
+namespace {
+
+using Adder = Summation::Adder;
+
+TEST(Summation, IsEqualOnlyWhereItIsStatedAndUncut) {
+  const Summation stated{.adder = Adder::tensor, .step = 16};
+  EXPECT_EQ(stated, stated);
+  EXPECT_NE(stated, (Summation{.adder = Adder::tensor, .step = 8}));
+  EXPECT_NE(stated, (Summation{.adder = Adder::tensor, .step = 16, .cut = true}));
+  EXPECT_NE((Summation{.adder = Adder::tensor, .step = 16, .cut = true}),
+            (Summation{.adder = Adder::tensor, .step = 16, .cut = true}));
+  EXPECT_NE(Summation{}, Summation{});
+}
+
+TEST(Summation, OfInvariantProductsIsThatOfTheFastestUnit) {
+  const DeviceSpec h200 = catalog_gpu("h200"), t4 = catalog_gpu("t4"), k20c = catalog_gpu("k20c");
+  const auto text = [](Precision precision, const DeviceSpec& device) {
+    return to_string(invariant_summation(precision, device));
+  };
+  EXPECT_EQ(text(Precision::bf16, h200), "tensor cores, 16 at once, uncut");
+  EXPECT_EQ(text(Precision::fp16_fp32, h200), "tensor cores, 16 at once, uncut");
+  EXPECT_EQ(text(Precision::tf32, h200), "tensor cores by a warpgroup, 8 at once, uncut");
+  EXPECT_EQ(text(Precision::e4m3_bf16, h200), "tensor cores by a warpgroup, 32 at once, promoted every 128, uncut");
+  EXPECT_EQ(text(Precision::fp64, h200), "tensor cores by a warp, 8 at once, uncut");
+  EXPECT_EQ(text(Precision::int8, h200), "exact");
+  EXPECT_EQ(text(Precision::fp32, h200), "fused multiply-adds, uncut");
+  EXPECT_EQ(text(Precision::fp16, t4), "tensor cores, 8 at once, uncut");
+  EXPECT_EQ(text(Precision::fp16, k20c), "fused multiply-adds, uncut");
+}
+
+/// Whatever the operands' alignment: it may not decide whether an invariant product can run.
+TEST(Summation, EveryInvariantProductHasAKernelThatASearchTries) {
+  const DeviceSpec h200 = catalog_gpu("h200");
+  for (const Precision precision : kAllPrecisions) {
+    for (const Layout layout : kAllLayouts) {
+      for (const int align : kAlignments) {
+        const PrecisionTraits& types = traits(precision);
+        const auto at_least = [&](const FormatTraits& format) { return std::max(align, format.bytes); };
+        Problem problem{precision, layout, 333, 517, 1031, {at_least(types.a), at_least(types.b), at_least(types.c)}};
+        problem.invariant = true;
+        const bool any = std::any_of(families().begin(), families().end(), [&](const Family* family) {
+          return family->competes() && family->broken_rule(problem, family->default_config(problem), h200).empty();
+        });
+        EXPECT_TRUE(any) << to_string(problem);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mmtune

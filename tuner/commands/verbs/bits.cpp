@@ -1,0 +1,147 @@
+// mmtune bits: whether rows of a product have the same bits whatever they are multiplied together with.
+#include <fmt/format.h>
+#include <mmtune/error.h>
+#include <mmtune/mmtune.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "runtime/base/env.h"
+#include "runtime/base/log.h"
+#include "tuner/commands/options.h"
+#include "tuner/commands/verb.h"
+#include "tuner/compare/cublas.h"
+#include "tuner/compare/row_bits.h"
+#include "tuner/devices/device_choice.h"
+#include "tuner/text/sizes.h"
+#include "tuner/workers/gpu_lock.h"
+#include "tuner/workers/interrupt.h"
+
+namespace mmtune {
+namespace {
+
+struct BitsOptions : Options {
+  std::string sizes;
+  double wait_s = 0;
+};
+
+/// The numbers of rows for each n and k.
+std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int64_t>> rows_of(const BitsOptions& options) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int64_t>> rows;
+  for (const Size& size : parse_sizes(options.sizes)) rows[{size.n, size.k}].push_back(size.m);
+  return rows;
+}
+
+RowProduct product_of(Library& library) {
+  return [&](const Problem& problem, const Operands& operands, const RowBatch& batch, CUstream stream) {
+    Gemm call;
+    call.precision = problem.precision;
+    call.layout = problem.layout;
+    call.m = problem.m;
+    call.n = problem.n;
+    call.k = problem.k;
+    call.a = reinterpret_cast<const void*>(operands.a);
+    call.b = reinterpret_cast<const void*>(operands.b);
+    call.c = reinterpret_cast<void*>(operands.c);
+    call.lda = operands.ld.a;
+    call.ldb = operands.ld.b;
+    call.ldc = operands.ld.c;
+    call.batch = batch.count;
+    call.stride_a = batch.step_a;
+    call.stride_c = batch.step_c;
+    call.invariant = true;
+    library.prepare({&call, 1}, stream);
+    library.enqueue(call, stream);
+    return true;
+  };
+}
+
+/// The default algorithm of an entry, whatever it is for the number of rows.
+RowProduct product_of(Opponent& opponent, std::size_t entry) {
+  return [&opponent, entry](const Problem& problem, const Operands& operands, const RowBatch& batch, CUstream stream) {
+    if (batch.count > 1) return false;
+    const auto algorithms = opponent.prepare(problem);
+    if (algorithms[entry].empty()) return false;
+    algorithms[entry].front()(operands, stream);
+    return true;
+  };
+}
+
+ExitCode compare_bits(const BitsOptions& options) {
+  const auto device = choose_device(options.device == "auto" ? "0" : options.device);
+  if (device.ordinal < 0) throw DeviceError("bits compares results of a GPU; a model has none: name an installed GPU");
+  const InterruptGuard interrupts;
+  const auto lock = GpuLock::wait(device, InterruptGuard::requested, options.wait_s);
+  if (!lock) return ExitCode::interrupted;
+  const auto nvrtc = Nvrtc::load();
+  const auto target = compile_target(device.spec, nvrtc.supported());
+  const Gpu gpu(device.ordinal);
+  Library library = Library::open({.database = options.database, .device = device.ordinal});
+  std::unique_ptr<Opponent> opponent;
+  try {
+    opponent = make_cublas_opponent(env::cuda_library_directories());
+  } catch (const DeviceError& error) {
+    log::warning("only mmtune is looked at: {}", error.what());
+  }
+
+  std::vector<BitsRow> rows;
+  std::int64_t ours_different = 0;
+  const auto add = [&](std::vector<BitsRow> more) {
+    for (BitsRow& row : more) {
+      if (row.product == "mmtune") ours_different += row.different;
+      rows.push_back(std::move(row));
+    }
+  };
+  for (const Precision precision : options.precisions) {
+    for (const Layout layout : options.layouts) {
+      const CheckKernels kernels(nvrtc, target, precision, layout);
+      for (const auto& [extents, numbers] : rows_of(options)) {
+        const std::int64_t most = *std::max_element(numbers.begin(), numbers.end());
+        RowBits bits(kernels, packed_problem(precision, layout, most, extents.first, extents.second));
+        for (const std::int64_t m : numbers) {
+          if (InterruptGuard::requested()) return ExitCode::interrupted;
+          add(bits.compare("mmtune", m, product_of(library)));
+          if (!opponent) continue;
+          const auto entries = opponent->entries();
+          for (std::size_t i = 0; i < entries.size(); ++i) add(bits.compare(entries[i], m, product_of(*opponent, i)));
+        }
+      }
+    }
+  }
+  print(bits_table(rows), options);
+  for (const std::string_view product : {"mmtune", "cublas", "cublaslt"}) {
+    std::int64_t compared = 0, different = 0;
+    for (const BitsRow& row : rows) {
+      if (row.product != product) continue;
+      compared += row.rows;
+      different += row.different;
+    }
+    if (compared > 0) log::warning("{}: {} of {} rows have other bits", product, different, compared);
+  }
+  if (ours_different > 0) throw Error("mmtune's own rows differ, a fault of mmtune; please report the table above");
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Verb mmtune_verb_bits() {
+  auto options = std::make_shared<BitsOptions>();
+  Verb verb{.name = "bits",
+            .group = VerbGroup::results,
+            .help = "Compare the bits of rows that are multiplied in few rows, in many, at other places and in batches",
+            .examples = {"mmtune tune --invariant --device 0 --precision bf16 --layout nt --sizes @shapes.csv",
+                         "mmtune bits --device 0 --precision bf16 --layout nt --sizes "
+                         "1x4096x4096,17x4096x4096,257x4096x4096,8192x4096x4096"},
+            .run = [options] { return compare_bits(*options); }};
+  Option sizes = sizes_option(options->sizes);
+  sizes.help = "MxNxK; the rows of each are compared with those of the largest M for the same N and K";
+  verb.add("Problems", {sizes, device_option(*options)});
+  verb.add("Problems", problem_options(*options));
+  verb.add("Comparison", {wait_option(options->wait_s), database_option(*options)});
+  add_output_options(verb, *options);
+  return verb;
+}
+
+}  // namespace mmtune
