@@ -21,8 +21,8 @@ namespace {
 
 // The enumerators of C have the numbers of those of C++.
 static_assert(MMTUNE_FP32 == static_cast<int>(mmtune::Precision::fp32));
-static_assert(MMTUNE_E5M2_FP32 == static_cast<int>(mmtune::kAllPrecisions.back()));
-static_assert(MMTUNE_E5M2_FP32 + 1 == mmtune::kAllPrecisions.size());
+static_assert(MMTUNE_FP32_EMULATED == static_cast<int>(mmtune::kAllPrecisions.back()));
+static_assert(MMTUNE_FP32_EMULATED + 1 == mmtune::kAllPrecisions.size());
 static_assert(MMTUNE_COLUMN_MAJOR == static_cast<int>(mmtune::Order::column_major));
 static_assert(MMTUNE_GELU == static_cast<int>(mmtune::kAllActivations.back()));
 static_assert(MMTUNE_BIAS_PER_ROW == static_cast<int>(mmtune::Bias::per_row));

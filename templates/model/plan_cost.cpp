@@ -15,7 +15,8 @@ namespace {
 void add_iteration(PlanCost& cost, const Problem& problem, const WorkEstimate& work, const DeviceSpec& device) {
   const PrecisionTraits& types = traits(problem.precision);
   const Unit unit = work.unit.value_or(core_unit(problem.precision));
-  const double rate = work.by_warps ? warp_fma_per_clock_per_sm(device, unit) : fma_per_clock_per_sm(device, unit);
+  const double rate = (work.by_warps ? warp_fma_per_clock_per_sm(device, unit) : fma_per_clock_per_sm(device, unit)) /
+                      work.unit_products;
   // Kepler's schedulers issue two instructions a clock.
   const double issue = device.warp_size * kSchedulers * (device.cc_major < 5 ? 2 : 1);
   const double fma = static_cast<double>(work.tile_m) * work.tile_n * work.tile_k;

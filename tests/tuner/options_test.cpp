@@ -28,7 +28,7 @@ TEST(Options, UnknownNameIsListedWithTheKnownOnes) {
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
                  "--precision 'fp33': unknown; write one of fp32, fp64, int32, fp16, bf16, fp16_fp32, bf16_fp32, tf32, "
-                 "int8, e4m3_bf16, e4m3_fp32, e5m2_bf16, e5m2_fp32");
+                 "int8, e4m3_bf16, e4m3_fp32, e5m2_bf16, e5m2_fp32, fp32_emulated");
   }
 }
 
