@@ -12,10 +12,11 @@ typedef struct Row {
   Format scalar;
 } Row;
 
-// Of two with the same formats, the first is meant unless the caller names the other.
+// Of several with the same formats, the first is meant unless the caller names the other.
 static const Row kRows[] = {
     {"fp32", MMTUNE_FP32, kF32, kF32, kF32},
     {"tf32", MMTUNE_TF32, kF32, kF32, kF32},
+    {"fp32_emulated", MMTUNE_FP32_EMULATED, kF32, kF32, kF32},
     {"fp64", MMTUNE_FP64, kF64, kF64, kF64},
     {"int32", MMTUNE_INT32, kI32, kI32, kI32},
     {"fp16", MMTUNE_FP16, kF16, kF16, kF32},

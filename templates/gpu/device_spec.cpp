@@ -29,8 +29,9 @@ double peak_tflops(const DeviceSpec& device, Unit unit) {
 }
 
 double peak_tflops(const DeviceSpec& device, Precision precision) {
-  const Unit unit = traits(precision).unit;
-  return peak_tflops(device, fma_per_clock_per_sm(device, unit) > 0 ? unit : core_unit(precision));
+  const PrecisionTraits& types = traits(precision);
+  if (fma_per_clock_per_sm(device, types.unit) == 0) return peak_tflops(device, core_unit(precision));
+  return peak_tflops(device, types.unit) / types.unit_products;
 }
 
 CompileTarget compile_target(const DeviceSpec& device, const std::vector<int>& supported) {

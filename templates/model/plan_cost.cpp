@@ -14,7 +14,8 @@ namespace {
 void add_iteration(PlanCost& cost, const Problem& problem, const WorkEstimate& work, const DeviceSpec& device) {
   const PrecisionTraits& types = traits(problem.precision);
   const Unit unit = work.unit.value_or(core_unit(problem.precision));
-  const double rate = work.by_warps ? warp_fma_per_clock_per_sm(device, unit) : fma_per_clock_per_sm(device, unit);
+  const double rate = (work.by_warps ? warp_fma_per_clock_per_sm(device, unit) : fma_per_clock_per_sm(device, unit)) /
+                      work.unit_products;
   const ModelNumbers& numbers = model_numbers(device);
   const double issue = device.warp_size * numbers.schedulers * numbers.issues;
   const double fma = static_cast<double>(work.tile_m) * work.tile_n * work.tile_k;

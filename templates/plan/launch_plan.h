@@ -71,6 +71,7 @@ inline constexpr std::size_t kFetches = 3;
 /// What a configuration costs, as far as it can be told without running it; templates/model/cost.h makes a time of it.
 struct WorkEstimate {
   std::optional<Unit> unit;        ///< what multiplies; by default core_unit() of the precision
+  int unit_products = 1;           ///< of the unit, that one multiply-add takes
   bool by_warps = false;           ///< its instructions are a warp's: see warp_fma_per_clock_per_sm()
   double issue_slots_per_fma = 1;  ///< instructions a thread issues per multiply-add; below 1 only on tensor cores
   double bytes_per_k = 0;          ///< bytes one block fetches from L2 or memory for one step along k

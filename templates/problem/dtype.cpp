@@ -57,6 +57,8 @@ constexpr std::array<PrecisionTraits, kAllPrecisions.size()> kTraits{{
      .scalar = kF32, .arithmetic = kFp8, .unit = Unit::tensor_fp8},
     {.precision = Precision::e5m2_fp32, .name = "e5m2_fp32", .a = kE5m2, .b = kE5m2, .c = kF32, .accumulator = kF32,
      .scalar = kF32, .arithmetic = kFp8, .unit = Unit::tensor_fp8},
+    {.precision = Precision::fp32_emulated, .name = "fp32_emulated", .a = kF32, .b = kF32, .c = kF32,
+     .accumulator = kF32, .scalar = kF32, .arithmetic = kFusedF32, .unit = Unit::tensor_fp16, .unit_products = 3},
 }};
 // clang-format on
 

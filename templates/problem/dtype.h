@@ -58,7 +58,8 @@ struct PrecisionTraits {
   FormatTraits accumulator;  ///< partial sums
   FormatTraits scalar;       ///< alpha and beta, also as kernel arguments
   Arithmetic arithmetic;     ///< what a kernel may do at most to its sums
-  Unit unit;                 ///< the unit whose rate is the peak
+  Unit unit;                 ///< the unit whose rate is the peak,
+  int unit_products = 1;     ///< divided by the number of its products that one of this precision takes
 };
 
 /// Never fails: every Precision has traits.

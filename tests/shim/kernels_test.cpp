@@ -90,8 +90,11 @@ Problem typical(Precision precision, Layout layout) { return packed_problem(prec
 
 /// The precision in which a family shows its values: fp32, or what tensor cores have.
 Precision shown_in(const Family& family) {
-  const Problem problem = typical(kFp32, kNn);
-  return family.legal_plan(problem, family.default_config(problem), device()) ? kFp32 : Precision::fp16;
+  for (const Precision precision : {kFp32, Precision::fp16, Precision::fp32_emulated}) {
+    const Problem problem = typical(precision, kNn);
+    if (family.legal_plan(problem, family.default_config(problem), device())) return precision;
+  }
+  return kFp32;
 }
 
 /// Knows the values that cases show in shown_in().

@@ -117,6 +117,7 @@ constexpr std::array kTypes{
     Types{Precision::int8, CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I},
     Types{Precision::e4m3_bf16, CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F},
     Types{Precision::e4m3_fp32, CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+    Types{Precision::fp32_emulated, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
 };
 
 const Types* types_of(Precision precision) {

@@ -55,6 +55,7 @@ enum {
   MMTUNE_E4M3_FP32 = 10,
   MMTUNE_E5M2_BF16 = 11,
   MMTUNE_E5M2_FP32 = 12,
+  MMTUNE_FP32_EMULATED = 13,
 };
 
 /// How the matrices of a call lie in memory.

@@ -42,7 +42,9 @@ struct MmaSync {
   }
 
   /// Tensor cores multiply neither fp32 nor 32-bit integers.
-  static bool multiplies(Precision precision) { return precision != Precision::fp32 && precision != Precision::int32; }
+  static bool multiplies(Precision precision) {
+    return precision != Precision::fp32 && precision != Precision::int32 && traits(precision).unit_products == 1;
+  }
 
   static int threads(const Params& p) { return 32 * (p.bm / p.wm) * (p.bn / p.wn); }
   static int element_bytes(const Problem& problem) { return traits(problem.precision).a.bytes; }

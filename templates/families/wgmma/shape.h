@@ -102,6 +102,7 @@ inline bool packs_b(const Problem& problem, const Params& p) {
 inline bool stores_boxes(const Problem& problem) { return problem.align.c == 16; }
 
 inline bool multiplies(Precision precision) {
+  if (traits(precision).unit_products > 1) return false;
   const Unit unit = traits(precision).unit;
   return unit == Unit::tensor_fp16 || unit == Unit::tensor_bf16 || unit == Unit::tensor_tf32 ||
          unit == Unit::tensor_int8 || unit == Unit::tensor_fp8;

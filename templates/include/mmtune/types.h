@@ -25,12 +25,13 @@ enum class Precision : int {
   e4m3_fp32 = 10,
   e5m2_bf16 = 11,
   e5m2_fp32 = 12,
+  fp32_emulated = 13,  ///< fp32, and as precise; tensor cores may multiply parts of the factors
 };
 
 inline constexpr std::array kAllPrecisions{
-    Precision::fp32,      Precision::fp64,      Precision::int32,     Precision::fp16, Precision::bf16,
-    Precision::fp16_fp32, Precision::bf16_fp32, Precision::tf32,      Precision::int8, Precision::e4m3_bf16,
-    Precision::e4m3_fp32, Precision::e5m2_bf16, Precision::e5m2_fp32,
+    Precision::fp32,      Precision::fp64,      Precision::int32,     Precision::fp16,          Precision::bf16,
+    Precision::fp16_fp32, Precision::bf16_fp32, Precision::tf32,      Precision::int8,          Precision::e4m3_bf16,
+    Precision::e4m3_fp32, Precision::e5m2_bf16, Precision::e5m2_fp32, Precision::fp32_emulated,
 };
 
 /// The precision where none is named.

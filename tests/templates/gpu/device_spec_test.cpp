@@ -104,7 +104,8 @@ TEST(DeviceSpec, GpusWithoutAUnitSaySo) {
 TEST(DeviceSpec, APrecisionsPeakIsThatOfItsUnit) {
   const DeviceSpec& gpu = catalog_gpu("h200");
   for (const Precision precision : kAllPrecisions) {
-    EXPECT_EQ(peak_tflops(gpu, precision), peak_tflops(gpu, traits(precision).unit)) << to_string(precision);
+    const PrecisionTraits& types = traits(precision);
+    EXPECT_EQ(peak_tflops(gpu, precision), peak_tflops(gpu, types.unit) / types.unit_products) << types.name;
   }
   EXPECT_EQ(fma_per_clock_per_sm(gpu, traits(Precision::int32).unit), 64);
   EXPECT_EQ(traits(Precision::bf16).unit, Unit::tensor_bf16);

@@ -1,0 +1,228 @@
+// What the producer and the consumers of the family wgmma_fp16x3 do with stages. Needs the family's rendered constants.
+#pragma once
+
+#include "mmtune/fp16x3_tile.cuh"
+#include "mmtune/pipeline.cuh"
+
+// Copies this block's share of both planes of an operand's tile to all that need it. The planes lie one below the
+// other, `extent` rows each.
+template <int ROWS_OF_TILE, int SHARERS>
+__device__ __forceinline__ void fetch_planes(unsigned char (&tiles)[PLANES][ROWS_OF_TILE * PLANE_LINE],
+                                             const ProductMap* map, int extent, int row, int k0, int share,
+                                             unsigned short blocks, unsigned barrier) {
+  constexpr int ROWS = ROWS_OF_TILE / SHARERS;
+#pragma unroll
+  for (int plane = 0; plane < PLANES; ++plane) {
+    const unsigned target = shared_address(tiles[plane]) + share * (ROWS * PLANE_LINE);
+    const int first = plane * extent + row + share * ROWS;
+    if constexpr (SHARERS == 1) {
+      copy_box(target, map, barrier, k0, first);
+    } else {
+      copy_box_to(blocks, target, map, barrier, k0, first);
+    }
+  }
+}
+
+__device__ __forceinline__ void produce(const Extents& extents, const ProductMap* map_a, const ProductMap* map_b,
+                                        Shared& shared) {
+  Ring<STAGES> ring;
+  const int rank = own_rank();
+  const int rank_m = rank % CLUSTER_M;
+  const int rank_n = rank / CLUSTER_M;
+  // Blocks of the same rows of C need the same tile of A, those of the same columns the same of B.
+  unsigned short same_rows = 0;
+  for (int i = 0; i < CLUSTER_N; ++i) same_rows |= 1 << (rank_m + i * CLUSTER_M);
+  const unsigned short same_columns = ((1 << CLUSTER_M) - 1) << (rank_n * CLUSTER_M);
+  if constexpr (CLUSTER > 1) cluster_wait();  // the others' barriers are there
+  const int steps = extents.steps();
+  extents.for_each_tile([&](int turn) {
+    const TilePlace tile = extents.place(turn);
+#pragma unroll 1
+    for (int step = 0; step < steps; ++step) {
+      const unsigned full = shared_address(&shared.full[ring.stage]);
+      barrier_wait(shared_address(&shared.empty[ring.stage]), ring.parity ^ 1);
+      barrier_expect(full, PLANES * (BM + BN) * PLANE_LINE);
+      fetch_planes<BM, CLUSTER_N>(shared.a[ring.stage], map_a, extents.m, tile.row, step * BK, rank_n, same_rows, full);
+      fetch_planes<BN, CLUSTER_M>(shared.b[ring.stage], map_b, extents.n, tile.column, step * BK, rank_m, same_columns,
+                                  full);
+      ring.advance();
+    }
+  });
+  if constexpr (CLUSTER > 1) {  // a block stays while others arrive at its barriers
+#pragma unroll 1
+    for (int stage = 0; stage < STAGES; ++stage) {
+      barrier_wait(shared_address(&shared.empty[ring.stage]), ring.parity ^ 1);
+      ring.advance();
+    }
+  }
+}
+
+// How a consumer says to every block that writes a stage that it is done with it: a thread for each such block.
+struct Release {
+  unsigned first;  // barrier of that block
+  bool is_told;
+
+  __device__ __forceinline__ explicit Release(Shared& shared) : first(shared_address(&shared.empty[0])) {
+    const int rank = own_rank();
+    const int thread = threadIdx.x % WARPGROUP;
+    if constexpr (CLUSTER == 1) {
+      is_told = thread == 0;
+    } else {
+      is_told = thread < CLUSTER && (thread % CLUSTER_M == rank % CLUSTER_M || thread / CLUSTER_M == rank / CLUSTER_M);
+      if (is_told) first = remote_address(first, thread);
+    }
+  }
+  __device__ __forceinline__ void operator()(int stage) const {
+    if (!is_told) return;
+    const unsigned barrier = first + stage * int(sizeof(u64));
+    if constexpr (CLUSTER == 1) {
+      barrier_arrive(barrier);
+    } else {
+      barrier_arrive_remote(barrier);
+    }
+  }
+};
+
+// Begins a chunk's sums of a fragment: low * high and high * low, which are small, before high * high, so that as
+// little as possible is lost where tensor cores truncate.
+__device__ __forceinline__ void start_chunk(Accumulator (&part)[SUMS],
+                                            const unsigned char (&a)[PLANES][BM * PLANE_LINE],
+                                            const unsigned char (&b)[PLANES][BN * PLANE_LINE], int chunk, int row) {
+  constexpr int PLANE_OF_A[] = {1, 0, 0}, PLANE_OF_B[] = {0, 1, 0};
+  const int offset = chunk * (PROMOTE * int(sizeof(half_t)));
+  wgmma_fence();
+#pragma unroll
+  for (int product = 0; product < 3; ++product) {
+    const unsigned rows = shared_address(a[PLANE_OF_A[product]]) + row * PLANE_LINE + offset;
+    const unsigned columns = shared_address(b[PLANE_OF_B[product]]) + offset;
+#pragma unroll
+    for (int step = 0; step < PROMOTE; step += Kind::K) {
+      const u64 tile_a = tile_descriptor<PLANE_LINE>(rows + step * int(sizeof(half_t)), 1);
+      const u64 tile_b = tile_descriptor<PLANE_LINE>(columns + step * int(sizeof(half_t)), 1);
+      if (product == 0 && step == 0) {
+        multiply_tiles<Kind, BN, false>(&part[0], tile_a, tile_b);
+      } else {
+        multiply_tiles<Kind, BN, true>(&part[0], tile_a, tile_b);
+      }
+    }
+  }
+  wgmma_commit();
+}
+
+__device__ __forceinline__ void promote(Accumulator (&sums)[SUMS], Accumulator (&part)[SUMS]) {
+  hold_sums(part);
+#pragma unroll
+  for (int i = 0; i < SUMS; ++i) sums[i] += part[i];
+}
+
+// Where a consumer is in the stages.
+struct Progress {
+  Ring<STAGES> ring;
+  int chunk = 0;
+
+  // To the next chunk; the stage that ends with this one, else -1.
+  __device__ __forceinline__ int advance() {
+    if (++chunk < CHUNKS) return -1;
+    const int stage = ring.stage;
+    chunk = 0;
+    ring.advance();
+    return stage;
+  }
+};
+
+// Two sums of chunks, one of which is promoted while the other is multiplied, where registers hold both. Else the other
+// consumers multiply meanwhile.
+__device__ __forceinline__ void multiply(Sums& sums, Shared& shared, int chunks, int first_row, Progress& at,
+                                         const Release& release) {
+  constexpr bool BOTH = FRAGMENTS == 1 && 3 * SUMS <= (CONSUMERS == 3 ? 96 : 192);
+#pragma unroll
+  for (int f = 0; f < FRAGMENTS; ++f) {
+#pragma unroll
+    for (int i = 0; i < SUMS; ++i) sums[f][i] = 0;
+  }
+  if (chunks == 0) return;
+  Accumulator parts[BOTH ? 2 : 1][SUMS];
+  int ended = -1;  // the stage to be released with the chunk that is multiplied
+  const auto start = [&](Accumulator(&part)[SUMS]) {
+    const int stage = at.ring.stage;
+    if (at.chunk == 0) barrier_wait(shared_address(&shared.full[stage]), at.ring.parity);
+    start_chunk(part, shared.a[stage], shared.b[stage], at.chunk, first_row);
+  };
+  const auto release_ended = [&] {
+    if (ended >= 0) release(ended);
+  };
+  if constexpr (BOTH) {
+    const auto next = [&](Accumulator(&part)[SUMS], Accumulator(&before)[SUMS]) {
+      start(part);
+      wgmma_wait<1>();
+      release_ended();
+      ended = at.advance();
+      promote(sums[0], before);
+    };
+    const auto finish_last = [&](Accumulator(&part)[SUMS]) {
+      wgmma_wait<0>();
+      release_ended();
+      promote(sums[0], part);
+    };
+    start(parts[0]);
+    ended = at.advance();
+    int done = 1;
+#pragma unroll 1
+    for (; done + 1 < chunks; done += 2) {
+      next(parts[BOTH], parts[0]);
+      next(parts[0], parts[BOTH]);
+    }
+    if (done < chunks) {
+      next(parts[BOTH], parts[0]);
+      finish_last(parts[BOTH]);
+    } else {
+      finish_last(parts[0]);
+    }
+  } else {
+#pragma unroll 1
+    for (int done = 0; done < chunks; ++done) {
+      const int stage = at.ring.stage;
+      if (at.chunk == 0) barrier_wait(shared_address(&shared.full[stage]), at.ring.parity);
+#pragma unroll
+      for (int f = 0; f < FRAGMENTS; ++f) {
+        start_chunk(parts[0], shared.a[stage], shared.b[stage], at.chunk, first_row + f * 64);
+        wgmma_wait<0>();
+        if (f == FRAGMENTS - 1) {
+          ended = at.advance();
+          release_ended();
+        }
+        promote(sums[f], parts[0]);
+      }
+    }
+  }
+}
+
+// Takes the powers of two by which rows of A and columns of B were scaled out of their products.
+__device__ __forceinline__ void unscale(Sums& sums, const Extents& extents, const float* inverse_a,
+                                        const float* inverse_b, int row0, int column0) {
+  const auto inverse = [](const float* of, int i, int extent) { return of[i < extent ? i : extent - 1]; };
+#pragma unroll
+  for (int f = 0; f < FRAGMENTS; ++f) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float of_row = inverse(inverse_a, row0 + Place(f, 2 * h).row, extents.m);
+#pragma unroll
+      for (int i = 2 * h; i < SUMS; i += 4) {
+        sums[f][i] *= of_row;
+        sums[f][i + 1] *= of_row;
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < SUMS; i += 4) {
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const float of_column = inverse(inverse_b, column0 + Place(0, i + c).column, extents.n);
+#pragma unroll
+      for (int f = 0; f < FRAGMENTS; ++f) {
+        sums[f][i + c] *= of_column;
+        sums[f][i + 2 + c] *= of_column;
+      }
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// Tiles of C of the family wgmma_fp16x3: how the block's threads and its shared memory are divided, and which tile a
+// block computes at a turn. Needs the family's rendered constants.
+#pragma once
+
+#include "mmtune/index.cuh"
+#include "mmtune/ring.cuh"
+#include "mmtune/wgmma.cuh"
+#include "mmtune/wgmma_store.cuh"
+
+constexpr int PLANES = 2;                        // of an operand: high parts, low parts
+constexpr int PLANE_LINE = BK * sizeof(half_t);  // bytes of a line of a tile, which lies along k
+constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;   // blocks
+constexpr int WG_ROWS = BM / CONSUMERS;          // of a consumer's part of the tile
+constexpr int FRAGMENTS = WG_ROWS / 64;          // instructions along these
+constexpr int SUMS = BN / 2;                     // of a thread and a fragment
+constexpr int STORE_BYTES = WG_ROWS * LINE;      // of a consumer's lines that are stored at once
+constexpr int CHUNKS = BK / PROMOTE;             // of a stage, each with sums of its own
+using Kind = Wgmma<half_t, half_t, true, true>;
+using Sums = Accumulator[FRAGMENTS][SUMS];
+static_assert(BK % PROMOTE == 0 && PROMOTE % Kind::K == 0, "a stage is whole chunks, these whole instructions");
+
+struct Shared {
+  alignas(1024) unsigned char a[STAGES][PLANES][BM * PLANE_LINE];
+  alignas(1024) unsigned char b[STAGES][PLANES][BN * PLANE_LINE];
+  alignas(1024) unsigned char c[CONSUMERS][2][STORE_BYTES];
+  u64 full[STAGES];              // the accelerator has brought the stage
+  u64 empty[STAGES];             // all that read it, here and in the cluster, are done with it
+  int least[2][THREADS / WARP];  // of the warps, for the verdict
+  int needs_low[THREADS / WARP];
+};
+static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
+static_assert(THREADS == (CONSUMERS + 1) * WARPGROUP, "host and kernel disagree on the block");
+
+__device__ __forceinline__ int own_rank() { return CLUSTER > 1 ? cluster_rank() : 0; }
+
+struct TilePlace {
+  int row, column;  // in C
+};
+
+// Coordinates of the accelerator are 32-bit, and so are extents here.
+struct Extents {
+  int m, n, k;
+
+  // Of tiles of a whole cluster.
+  __device__ __forceinline__ int tiles_m() const { return (m + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }
+  __device__ __forceinline__ int tiles_n() const { return (n + BN * CLUSTER_N - 1) / (BN * CLUSTER_N); }
+  __device__ __forceinline__ int steps() const { return (k + BK - 1) / BK; }
+
+  __device__ __forceinline__ TilePlace place(int turn) const {
+    const int rank = own_rank();
+    const TileIndex tile = tile_of_block(turn, tiles_m(), tiles_n(), GROUP);
+    return {(static_cast<int>(tile.m) * CLUSTER_M + rank % CLUSTER_M) * BM,
+            (static_cast<int>(tile.n) * CLUSTER_N + rank / CLUSTER_M) * BN};
+  }
+
+  // Clusters of the grid take turns. What can be read again is not kept: consumers have no register to spare.
+  template <class Visit>
+  __device__ __forceinline__ void for_each_tile(const Visit& visit) const {
+    for (int turn = blockIdx.x / CLUSTER; turn < tiles_m() * tiles_n(); turn += gridDim.x / CLUSTER) visit(turn);
+  }
+  __device__ __forceinline__ bool is_last(int turn) const {
+    return turn + static_cast<int>(gridDim.x / CLUSTER) >= tiles_m() * tiles_n();
+  }
+};

@@ -1,0 +1,122 @@
+// C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C for fp32, as precise as by fused multiply-adds, on Hopper's fp16
+// tensor cores. Three steps:
+//
+//   split   scales rows of op(A) and columns of op(B) by powers of two, and writes each element as the sum of two of
+//           fp16, high + low, to two planes along k (fp16x3_planes.cuh). Notes whether that is precise enough.
+//
+//   gemm            BN             one block: BM x BN of C at a time, BK steps along k per stage, of all four planes
+//           ┌─────────────────┐
+//           │  consumer 0     │ WG_ROWS   a warpgroup adds low * high + high * low + high * high of PROMOTE steps
+//        BM ├─────────────────┤           of k by wgmma, which truncates sums, and adds that to its sums in
+//           │  consumer 1     │ WG_ROWS   registers by fp32 additions, which round to nearest
+//           └─────────────────┘           one producer thread keeps STAGES stages filled by the accelerator
+//
+//   strict  multiplies A and B as they are on the CUDA cores, where split found that planes are not precise enough;
+//   gemm
+//           has done nothing then (strict_product.cuh).
+//
+// Errors: low * low is left out, at most 2^-22 |a b|; a factor errs by 2^-23 of it at most; sums of PROMOTE steps are
+// truncated to 2^-23, those of k / PROMOTE parts rounded by 2^-24. docs/accuracy.md has the derivation.
+//
+// Registers of a consumer's thread: BN / 2 sums and BN / 2 of the chunk that is multiplied, for each fragment of 64
+// rows; a second chunk where that makes no more than 192. Shared memory: STAGES * 2 planes * (BM + BN) * BK * 2 bytes.
+//
+// CLUSTER_M x CLUSTER_N blocks form a cluster: neighbours along m share a tile of B, along n one of A. Each fetches a
+// part of what is shared and sends it to all that need it. Blocks are persistent and take tiles in the order of
+// index.cuh.
+#include "mmtune/batch.cuh"
+#include "mmtune/batch_map.cuh"
+#include "mmtune/dependent.cuh"
+#include "mmtune/fp16x3_multiply.cuh"
+#include "mmtune/fp16x3_planes.cuh"
+#include "mmtune/strict_product.cuh"
+
+extern "C" __global__ void __launch_bounds__(SPLIT_THREADS)
+    split(i64 m, i64 n, i64 k, PerProduct<const float*> A, i64 lda, PerProduct<const float*> B, i64 ldb,
+          PerProduct<half_t*> planes_a, PerProduct<half_t*> planes_b, i64 planes_ld, PerProduct<float*> inverse_a,
+          PerProduct<float*> inverse_b, PerProduct<Stripe*> stripes, i64 stripes_a) {
+  extern __shared__ __align__(16) unsigned char split_bytes[];
+  SplitShared& shared = *reinterpret_cast<SplitShared*>(split_bytes);
+  wait_for_previous();
+  // A first, but where its rows lie along k: what lies across takes longer.
+  constexpr bool B_FIRST = !TRANSPOSE_A;
+  const i64 block = B_FIRST ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+  if (block < stripes_a) {
+    split_stripe<!TRANSPOSE_A, VA>({A, lda, m, k, planes_a, planes_ld, inverse_a, stripes}, block, shared);
+  } else {
+    split_stripe<TRANSPOSE_B, VB>({B, ldb, n, k, planes_b, planes_ld, inverse_b, stripes + stripes_a},
+                                  block - stripes_a, shared);
+  }
+  launch_dependents();
+}
+
+__device__ __forceinline__ void consume(const Extents& extents, const Target& target, Scalar alpha, Scalar beta,
+                                        const float* inverse_a, const float* inverse_b, Shared& shared) {
+  const int consumer = threadIdx.x / WARPGROUP;
+  const int first_row = consumer * WG_ROWS;
+  const Release release(shared);
+  Progress progress;
+  int buffer = 0;
+  extents.for_each_tile([&](int turn) {
+    Sums sums;
+    multiply(sums, shared, extents.steps() * CHUNKS, first_row, progress, release);
+    if (extents.is_last(turn)) launch_dependents();  // a block has the SM for itself: what follows cannot crowd
+    const TilePlace tile = extents.place(turn);
+    const int row = tile.row + first_row;
+    unscale(sums, extents, inverse_a, inverse_b, row, tile.column);
+    finish<BN>(target, alpha, beta, shared.c[consumer], sums, row, tile.column);
+    store_rows<BN>(target, shared.c[consumer], sums, row, tile.column, buffer);
+  });
+  if (threadIdx.x % WARP == 0) wait_stores_read<0>();  // the block's shared memory must stay until then
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
+         const __grid_constant__ ProductMap map_a, const __grid_constant__ ProductMap map_b,
+         const __grid_constant__ ProductMap map_c, PerProduct<const float*> inverse_a,
+         PerProduct<const float*> inverse_b, PerProduct<const Stripe*> stripes, i64 stripes_a, i64 stripes_b,
+         PerProduct<u32*> is_unfit) {
+  extern __shared__ __align__(1024) unsigned char shared_bytes[];
+  Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
+  const Extents extents{static_cast<int>(m), static_cast<int>(n), static_cast<int>(k)};
+  const Target target{C, ldc, extents.m, extents.n, &map_c};
+  constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the thread that fills stages
+  if (threadIdx.x == PRODUCER) {
+    prefetch_map(&map_a);
+    prefetch_map(&map_b);
+    if (STORE_BOXES) prefetch_map(&map_c);
+    for (int s = 0; s < STAGES; ++s) {
+      barrier_init(shared_address(&shared.full[s]), 1);
+      barrier_init(shared_address(&shared.empty[s]), CONSUMERS * (CLUSTER_M + CLUSTER_N - 1));
+    }
+    barrier_init_fence();
+  }
+  wait_for_previous();
+  const bool fits = planes_fit(stripes, stripes_a, stripes_b, k, shared);  // the block meets there
+  if (blockIdx.x == 0 && threadIdx.x == 0) *is_unfit = fits ? 0 : 1;
+  if (!fits) return;                            // all blocks do
+  if constexpr (CLUSTER > 1) cluster_arrive();  // waited for where others' shared memory is first needed
+  if (threadIdx.x >= PRODUCER) {
+    if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
+    if (threadIdx.x == PRODUCER) produce(extents, &map_a, &map_b, shared);
+    if (CLUSTER > 1 && threadIdx.x != PRODUCER) cluster_wait();
+  } else {
+    if constexpr (CONSUMERS > 1) take_registers<CONSUMER_REGISTERS>();
+    consume(extents, target, alpha, beta, inverse_a, inverse_b, shared);
+    if constexpr (CLUSTER > 1) cluster_wait();
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(STRICT_THREADS)
+    strict(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const float*> A, i64 lda, PerProduct<const float*> B, i64 ldb,
+           Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<const u32*> is_unfit) {
+  extern __shared__ __align__(16) unsigned char strict_bytes[];
+  wait_for_previous();
+  if (*is_unfit == 0) return;
+  StrictShared& shared = *reinterpret_cast<StrictShared*>(strict_bytes);
+  const i64 tiles_m = ceil_div(m, STRICT_M);
+  const i64 tiles_n = ceil_div(n, STRICT_N);
+  for (i64 tile = blockIdx.x; tile < tiles_m * tiles_n; tile += gridDim.x) {
+    strict_tile(tile_of_block(tile, tiles_m, tiles_n, 8), m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, shared);
+  }
+}

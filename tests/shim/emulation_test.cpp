@@ -1,0 +1,152 @@
+// fp32 on tensor cores with operands of every kind: what planes of fp16 are not fit for goes to the CUDA cores, and all
+// results are as precise as fp32's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "templates/family/families.h"
+#include "tests/shim/product.h"
+
+namespace mmtune::shim {
+namespace {
+
+using test::HostMatrix;
+using test::kInfinity;
+
+constexpr std::int64_t kM = 40, kN = 72;
+
+/// Elements of op(A) and op(B), by row and column.
+struct Factors {
+  const Problem& problem;
+  HostMatrix a, b;
+
+  explicit Factors(const Problem& of)
+      : problem(of),
+        a(traits(of.precision).a, stored_a(of), {}, test::Values::random, 1),
+        b(traits(of.precision).b, stored_b(of), {}, test::Values::random, 2) {}
+
+  double& at_a(std::int64_t row, std::int64_t l) { return transposes_a(problem.layout) ? a.at(l, row) : a.at(row, l); }
+  double& at_b(std::int64_t l, std::int64_t column) {
+    return transposes_b(problem.layout) ? b.at(column, l) : b.at(l, column);
+  }
+
+  /// Multiplies by factors that depend on the place, and rounds to fp32.
+  void scale(const std::function<double(std::int64_t, std::int64_t)>& of_a,
+             const std::function<double(std::int64_t, std::int64_t)>& of_b) {
+    for (std::int64_t l = 0; l < problem.k; ++l) {
+      for (std::int64_t row = 0; row < kM; ++row) at_a(row, l) = static_cast<float>(at_a(row, l) * of_a(row, l));
+      for (std::int64_t column = 0; column < kN; ++column) {
+        at_b(l, column) = static_cast<float>(at_b(l, column) * of_b(l, column));
+      }
+    }
+  }
+};
+
+double one(std::int64_t, std::int64_t) { return 1; }
+
+/// Ten to a power that differs from place to place, between -most and most.
+double power(std::int64_t i, std::int64_t most) { return std::pow(10.0, i * 7919 % (2 * most + 1) - most); }
+
+struct Data {
+  const char* what;
+  std::int64_t k;
+  bool fits;  ///< planes are precise enough
+  void (*make)(Factors&);
+};
+
+constexpr Data kData[] = {
+    {"random numbers", 520, true, [](Factors&) {}},
+    {"two pieces of a row, and a part", 4500, true, [](Factors&) {}},
+    {"few steps", 16, false, [](Factors&) {}},
+    {"rows that differ by 10^12", 300, true,
+     [](Factors& f) {
+       f.scale([](auto row, auto) { return power(row, 6); }, [](auto, auto column) { return power(column, 6); });
+     }},
+    {"rows and columns of zeros", 300, true,
+     [](Factors& f) { f.scale([](auto row, auto) { return row % 3; }, [](auto, auto column) { return column % 4; }); }},
+    {"half of A is zero", 520, true, [](Factors& f) { f.scale([](auto row, auto l) { return (row + l) % 2; }, one); }},
+    {"magnitudes from 10^-8 to 10^8", 300, false,
+     [](Factors& f) {
+       f.scale([](auto row, auto l) { return power(row + 3 * l, 8); },
+               [](auto l, auto column) { return power(column + 5 * l, 8); });
+     }},
+    {"opposed scales", 300, false,
+     [](Factors& f) {
+       f.scale([](auto, auto l) { return power(l, 8); }, [](auto l, auto) { return 1 / power(l, 8); });
+     }},
+    {"a row's large elements meet zeros", 300, false,
+     [](Factors& f) {
+       f.scale([](auto, auto l) { return l < 150 ? 1e9 : 1; }, [](auto l, auto) { return l < 150 ? 0 : 1; });
+     }},
+    {"one element a row", 300, false,
+     [](Factors& f) { f.scale([](auto row, auto l) { return row == l ? 1 : 0; }, one); }},
+    {"cancellation", 300, true,
+     [](Factors& f) {
+       for (std::int64_t l = 0; l + 1 < 300; l += 2) {
+         for (std::int64_t row = 0; row < kM; ++row) f.at_a(row, l + 1) = f.at_a(row, l);
+         for (std::int64_t column = 0; column < kN; ++column) f.at_b(l + 1, column) = -f.at_b(l, column);
+       }
+     }},
+    {"subnormal numbers", 300, false,
+     [](Factors& f) { f.scale([](auto, auto) { return 1e-39; }, [](auto, auto) { return 1e30; }); }},
+    {"a row of subnormal numbers", 300, false,
+     [](Factors& f) { f.scale([](auto row, auto) { return row == 7 ? 1e-39 : 1; }, [](auto, auto) { return 1e20; }); }},
+    {"the largest numbers", 300, false,
+     [](Factors& f) { f.scale([](auto, auto) { return 3e38; }, [](auto, auto) { return 1e-9; }); }},
+    {"an infinity", 300, false, [](Factors& f) { f.at_a(5, 200) = kInfinity; }},
+    {"an infinity that meets zeros", 300, false,
+     [](Factors& f) {
+       f.scale([](auto, auto) { return 0; }, one);
+       f.at_b(299, 71) = -kInfinity;
+     }},
+    {"a NaN", 300, false, [](Factors& f) { f.at_b(0, 0) = test::kNan; }},
+};
+
+/// The word that tells the last step whether it is needed.
+bool was_unfit(const LaunchPlan& plan, const Memory& workspace) {
+  const auto& slices = plan.workspace.slices();
+  const auto slice = std::find_if(slices.begin(), slices.end(),
+                                  [](const WorkspaceSlice& each) { return each.name == "whether planes are unfit"; });
+  std::uint32_t word = 0;
+  std::memcpy(&word, workspace.data() + slice->offset_bytes, sizeof(word));
+  EXPECT_LE(word, 1U);
+  return word == 1;
+}
+
+void check(const Data& data, Layout layout) {
+  const Family& family = family_named("wgmma_fp16x3");
+  const Problem problem = packed_problem(Precision::fp32_emulated, layout, kM, kN, data.k);
+  const Config config = family.with_defaults(family.parse("BM=64 BN=64 CONSUMERS=1"), problem);
+  const LaunchPlan plan = family.plan(problem, config, device());
+  const Source source = render(kernel_sources(), family, problem, config, plan, compute_capability(device()));
+  static std::map<std::string, Program> programs;
+  if (!programs.contains(source.hash)) programs.emplace(source.hash, Program(source, plan, kernel_sources()));
+
+  Factors factors(problem);
+  data.make(factors);
+  const HostMatrix result(traits(problem.precision).c, stored_c(problem), {}, test::Values::nan, 3);
+  const MatrixMemory a(factors.a), b(factors.b), c(result);
+  const Memory workspace(static_cast<std::size_t>(plan.workspace.bytes()));
+  const LeadingDimensions ld{factors.a.ld(), factors.b.ld(), result.ld()};
+  const Operands operands{a.address(), b.address(), c.address(), ld, 1, 0, workspace.address()};
+  launch(programs.at(source.hash), plan, problem, operands, Order::forward, data.what);
+
+  const test::Judge judge(problem, {}, false);
+  EXPECT_EQ(test::complaint(judge, test::multiply(problem, factors.a, factors.b), result, c.image()), "");
+  EXPECT_EQ(was_unfit(plan, workspace), !data.fits);
+}
+
+TEST(EmulationOnTheHost, IsAsPreciseAsFp32ForAllOperands) {
+  for (const Data& data : kData) {
+    SCOPED_TRACE(data.what);
+    check(data, Layout::nn);
+    if (data.k <= 300) check(data, Layout::tt);
+  }
+}
+
+}  // namespace
+}  // namespace mmtune::shim
