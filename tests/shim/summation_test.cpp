@@ -15,23 +15,23 @@ namespace {
 
 using test::Values;
 
-struct Kernel {
+struct StatedKernel {
   std::string_view family;
   std::string_view config;
 };
 
-struct Case {
+struct SummationCase {
   std::string_view name;
   Precision precision;
   Layout layout;
-  std::vector<Kernel> alike;
-  Kernel cut;
+  std::vector<StatedKernel> alike;
+  StatedKernel cut;
 };
 
-std::ostream& operator<<(std::ostream& out, const Case& of) { return out << of.name; }
+std::ostream& operator<<(std::ostream& out, const SummationCase& of) { return out << of.name; }
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
+const std::vector<SummationCase>& summation_cases() {
+  static const std::vector<SummationCase> all = {
       {"bf16",
        Precision::bf16_fp32,
        Layout::nt,
@@ -70,20 +70,20 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-class EqualSummations : public testing::TestWithParam<Case> {};
+class EqualSummations : public testing::TestWithParam<SummationCase> {};
 
 TEST_P(EqualSummations, GiveEqualBits) {
-  const Case& of = GetParam();
+  const SummationCase& of = GetParam();
   constexpr Scene kScene{"wide and deep", 40, 72, 528, Values::random, {.alpha = 0.75, .beta = -0.5}};
   const Product product(kScene, of.precision, of.layout);
   Problem invariant = product.problem();
   invariant.invariant = true;
 
-  const auto stage_of = [&](const Kernel& kernel) {
+  const auto stage_of = [&](const StatedKernel& kernel) {
     return Stage(family_named(kernel.family), kernel.config, product.problem());
   };
   std::optional<std::vector<char>> first;
-  for (const Kernel& kernel : of.alike) {
+  for (const StatedKernel& kernel : of.alike) {
     Stage stage = stage_of(kernel);
     ASSERT_TRUE(stage.can_run(invariant)) << explain(stage.family(), invariant, stage.config(), device());
     const std::vector<char> bytes = stage.bytes(product, Order::random, stage.name());
@@ -97,7 +97,7 @@ TEST_P(EqualSummations, GiveEqualBits) {
   EXPECT_FALSE(cut.bytes(product, Order::random, cut.name()) == *first) << "these operands do not tell orders apart";
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, EqualSummations, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Kernels, EqualSummations, testing::ValuesIn(summation_cases()),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "templates/family/families.h"
+#include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
 
@@ -155,13 +156,13 @@ struct WgmmaFp16x3 {
                   Arg::ld(Operand::a),
                   Arg::operand(Operand::b),
                   Arg::ld(Operand::b),
-                  a.planes,
-                  b.planes,
-                  Arg::number(planes_ld(problem)),
-                  a.inverse,
-                  b.inverse,
-                  stripes,
-                  Arg::number(a.stripes)};
+                  a.planes.as("planes_a"),
+                  b.planes.as("planes_b"),
+                  Arg::number(planes_ld(problem)).as("planes_ld"),
+                  a.inverse.as("inverse_a"),
+                  b.inverse.as("inverse_b"),
+                  stripes.as("stripes"),
+                  Arg::number(a.stripes).as("stripes_a")};
     return split;
   }
 
@@ -184,15 +185,15 @@ struct WgmmaFp16x3 {
                  Arg::scalar(Scalar::beta),
                  Arg::operand(Operand::c),
                  Arg::ld(Operand::c),
-                 map_a,
-                 map_b,
-                 map_c(plan, problem, map_a),
-                 a.inverse,
-                 b.inverse,
-                 stripes,
-                 Arg::number(a.stripes),
-                 Arg::number(b.stripes),
-                 is_unfit};
+                 map_a.as("map_a"),
+                 map_b.as("map_b"),
+                 map_c(plan, problem, map_a).as("map_c"),
+                 a.inverse.as("inverse_a"),
+                 b.inverse.as("inverse_b"),
+                 stripes.as("stripes"),
+                 Arg::number(a.stripes).as("stripes_a"),
+                 Arg::number(b.stripes).as("stripes_b"),
+                 is_unfit.as("is_unfit")};
     return gemm;
   }
 
@@ -230,15 +231,16 @@ struct WgmmaFp16x3 {
     strict.args = {Arg::extent(Extent::m),     Arg::extent(Extent::n),   Arg::extent(Extent::k),
                    Arg::scalar(Scalar::alpha), Arg::operand(Operand::a), Arg::ld(Operand::a),
                    Arg::operand(Operand::b),   Arg::ld(Operand::b),      Arg::scalar(Scalar::beta),
-                   Arg::operand(Operand::c),   Arg::ld(Operand::c),      is_unfit};
+                   Arg::operand(Operand::c),   Arg::ld(Operand::c),      is_unfit.as("is_unfit")};
     return strict;
   }
 
   static WorkEstimate estimate(const Problem&, const Params& p, const DeviceSpec& device) {
+    const ModelNumbers& numbers = model_numbers(device);
     WorkEstimate work;
     work.unit = Unit::tensor_fp16;
     work.unit_products = kProducts;
-    work.issue_slots_per_fma = 0.01;  // one instruction multiplies a whole fragment
+    work.issue_slots_per_fma = numbers.wgmma_issue_slots;
     const double element = kPlanes * kPlaneBytes;
     work.bytes_per_k = element * (static_cast<double>(p.bm) / p.cluster_n + static_cast<double>(p.bn) / p.cluster_m);
     // Three instructions read their rows and columns, which the accelerator has written.
@@ -253,7 +255,9 @@ struct WgmmaFp16x3 {
     work.copies_first = true;
     work.cluster_m = p.cluster_m;
     work.cluster_n = p.cluster_n;
-    work.registers = p.consumers == 1 ? std::min(255, sums(p) + chunk_sums(p) + 60) : p.consumers == 2 ? 168 : 128;
+    const int allowed = device.max_registers_per_block / threads(p) / 8 * 8;  // several consumers use them all
+    const int needed = sums(p) + chunk_sums(p) + whole(numbers.wgmma_registers);
+    work.registers = p.consumers == 1 ? std::min(device.max_registers_per_thread, needed) : allowed;
     work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);
     return work;
   }
