@@ -1,5 +1,5 @@
 -- The mmtune database: what was tried, what it compiled to, and what won. This file creates a new database and is the
--- document of the format, version 6.
+-- document of the format, version 8.
 --
 -- Header        PRAGMA application_id = 0x6d6d7475 ("mmtu"), PRAGMA user_version = the version of this file. Both are
 --               set in the transaction that runs this file. A step between versions is one file of db/migrations/.

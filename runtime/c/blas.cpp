@@ -29,7 +29,7 @@ struct mmtuneContext {
 namespace {
 
 /// The type of alpha and beta, and how freely products are rounded.
-enum class Compute { f16, f32, f32_fast, f64, i32 };
+enum class Compute { f16, f32, f32_fast, f32_emulated, f64, i32 };
 
 Compute compute_of(mmtuneComputeType_t type) {
   switch (type) {
@@ -43,6 +43,8 @@ Compute compute_of(mmtuneComputeType_t type) {
     case MMTUNE_BLAS_COMPUTE_32F_FAST_16BF:
     case MMTUNE_BLAS_COMPUTE_32F_FAST_TF32:
       return Compute::f32_fast;
+    case MMTUNE_BLAS_COMPUTE_32F_EMULATED_16BFX9:
+      return Compute::f32_emulated;
     case MMTUNE_BLAS_COMPUTE_64F:
     case MMTUNE_BLAS_COMPUTE_64F_PEDANTIC:
       return Compute::f64;
@@ -66,6 +68,7 @@ struct Combination {
 constexpr Combination kCombinations[] = {
     {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32, Precision::fp32},
     {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32_fast, Precision::tf32},
+    {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32_emulated, Precision::fp32_emulated},
     {MMTUNE_BLAS_R_64F, MMTUNE_BLAS_R_64F, Compute::f64, Precision::fp64},
     {MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_16F, Compute::f16, Precision::fp16},
     {MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_16F, Compute::f32, Precision::fp16},

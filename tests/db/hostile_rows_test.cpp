@@ -56,11 +56,11 @@ INSTANTIATE_TEST_SUITE_P(
         "UPDATE trial SET config = 'BM=99999999999999999999' WHERE id = 1",
         "UPDATE trial SET family = '#include \"/etc/shadow\"' WHERE id = 1",
         "UPDATE trial SET source_hash = '' WHERE id = 1", "UPDATE trial SET evidence = 9 WHERE id = 1",
-        "INSERT INTO problem SELECT 9, 99, layout, m, n, k, 16, 16, 16 FROM problem LIMIT 1;"
+        "INSERT INTO problem SELECT 9, 99, layout, m, n, k, 16, 16, 16, invariant FROM problem LIMIT 1;"
         "UPDATE trial SET problem_id = 9 WHERE id = 1",
-        "INSERT INTO problem SELECT 9, precision, layout, -5, n, k, 16, 16, 16 FROM problem LIMIT 1;"
+        "INSERT INTO problem SELECT 9, precision, layout, -5, n, k, 16, 16, 16, invariant FROM problem LIMIT 1;"
         "UPDATE trial SET problem_id = 9 WHERE id = 1",
-        "INSERT INTO problem SELECT 9, precision, layout, m, n, k, 3, 16, 16 FROM problem LIMIT 1;"
+        "INSERT INTO problem SELECT 9, precision, layout, m, n, k, 3, 16, 16, invariant FROM problem LIMIT 1;"
         "UPDATE trial SET problem_id = 9 WHERE id = 1",
         "INSERT INTO device SELECT 9, name, 90, -1, 0 FROM device LIMIT 1;"
         "UPDATE trial SET device_id = 9 WHERE id = 1",

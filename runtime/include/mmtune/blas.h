@@ -61,6 +61,7 @@ enum {
   MMTUNE_BLAS_COMPUTE_32F_FAST_16F = 74,
   MMTUNE_BLAS_COMPUTE_32F_FAST_16BF = 75,
   MMTUNE_BLAS_COMPUTE_32F_FAST_TF32 = 77,
+  MMTUNE_BLAS_COMPUTE_32F_EMULATED_16BFX9 = 78,  ///< here by three products of fp16: docs/accuracy.md
 };
 
 typedef int32_t mmtunePointerMode_t;  ///< cublasPointerMode_t
