@@ -122,6 +122,7 @@ double scalar(const void* pointer, std::string_view name, Compute compute) {
       return value_at<std::int32_t>(pointer);
     case Compute::f32:
     case Compute::f32_fast:
+    case Compute::f32_emulated:
       break;
   }
   return value_at<float>(pointer);
