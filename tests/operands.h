@@ -94,6 +94,7 @@ inline double decode(NumberFormat format, std::uint64_t bits) {
 enum class Values {
   whole,   ///< -3 to 3: sums are exact in every format
   random,  ///< all bits that the format has, between -1 and 1; all integers of the format
+  wide,    ///< the same, times powers of two that spread so far that sums of fp32 are rounded
   nan,
 };
 
@@ -103,7 +104,9 @@ inline double draw(const FormatTraits& format, Values values, std::mt19937_64& r
   if (values == Values::whole) return static_cast<double>(bits % 7) - 3;
   if (format.integer) return decode(format.format, bits);
   const int digits = significant_bits(format);
-  return std::ldexp(static_cast<double>(bits >> (64 - digits)), -digits) * ((bits & 1) != 0 ? 1 : -1);
+  constexpr int kOctaves = 8;
+  const int octave = values == Values::wide ? static_cast<int>(bits >> 8 & (kOctaves - 1)) : 0;
+  return std::ldexp(static_cast<double>(bits >> (64 - digits)), octave - digits) * ((bits & 1) != 0 ? 1 : -1);
 }
 
 /// Elements, so that the alignment of addresses and of rows can be spoilt.

@@ -22,7 +22,7 @@ test::Scalars scalars_for(Precision precision, test::Scalars scalars) {
 
 Product::Product(const Scene& scene, Precision precision, Layout layout)
     : scalars_(scalars_for(precision, scene.scalars)),
-      exact_(scene.values != test::Values::random),
+      exact_(scene.values == test::Values::whole),
       problem_{precision, layout, scene.m, scene.n, scene.k, {}},
       a_(traits(precision).a, stored_a(problem_), scene.gaps, scene.values, 1),
       b_(traits(precision).b, stored_b(problem_), scene.gaps, scene.values, 2),

@@ -25,7 +25,7 @@ struct SummationCase {
   Precision precision;
   Layout layout;
   std::vector<StatedKernel> alike;
-  StatedKernel cut;
+  StatedKernel cut;  ///< none where elements have too few bits for sums of fp32 to be rounded
 };
 
 std::ostream& operator<<(std::ostream& out, const SummationCase& of) { return out << of.name; }
@@ -50,7 +50,7 @@ const std::vector<SummationCase>& summation_cases() {
        Precision::e4m3_fp32,
        Layout::nt,
        {{"wgmma", "BM=64 BN=64 CONSUMERS=1"}, {"wgmma", "BM=128 BN=64 CONSUMERS=2"}},
-       {"wgmma", "BM=64 BN=64 CONSUMERS=1 SPLIT=2"}},
+       {}},
       {"fp64",
        Precision::fp64,
        Layout::nn,
@@ -74,7 +74,7 @@ class EqualSummations : public testing::TestWithParam<SummationCase> {};
 
 TEST_P(EqualSummations, GiveEqualBits) {
   const SummationCase& of = GetParam();
-  constexpr Scene kScene{"wide and deep", 40, 72, 528, Values::random, {.alpha = 0.75, .beta = -0.5}};
+  constexpr Scene kScene{"wide and deep", 40, 72, 528, Values::wide, {.alpha = 0.75, .beta = -0.5}};
   const Product product(kScene, of.precision, of.layout);
   Problem invariant = product.problem();
   invariant.invariant = true;
@@ -91,6 +91,7 @@ TEST_P(EqualSummations, GiveEqualBits) {
     EXPECT_TRUE(bytes == *first) << stage.name();
   }
 
+  if (of.cut.family.empty()) return;
   Stage cut = stage_of(of.cut);
   ASSERT_TRUE(cut.can_run(product.problem()));
   EXPECT_FALSE(cut.can_run(invariant));
