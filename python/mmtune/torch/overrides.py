@@ -68,7 +68,7 @@ def _register(name, function):
 
 def enable(only_count=False):
     """From now on torch.mm, addmm and bmm, and so torch.nn.Linear and compiled programs, are served by mmtune where that
-    is expected to be faster: for sizes that were tuned and measured, unless `mmtune bench` found cuBLAS faster. For all threads
+    is expected to be faster: for sizes that were tuned and measured. For all threads
     and devices, until disable(). With `only_count` nothing is served, and report() says what was called."""
     global _override, _flags
     with _lock:
