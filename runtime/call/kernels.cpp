@@ -16,7 +16,7 @@ std::string name_of(const Choice& choice, const Problem& problem) {
 
 }  // namespace
 
-KernelCache::Kernel Kernels::get(CUcontext context, const Choice& choice, const Problem& problem, Access access) {
+LoadedKernelPtr Kernels::get(CUcontext context, const Choice& choice, const Problem& problem, Access access) {
   const std::string name = name_of(choice, problem);
   const bool is_stored = !choice.binary_hash.empty();
   if (access < (is_stored ? Access::stored : Access::compiled)) return cache_.find(context, name, choice.plan);
@@ -28,7 +28,7 @@ KernelCache::Kernel Kernels::get(CUcontext context, const Choice& choice, const 
 std::optional<Finish> Kernels::finish(CUcontext context, const Problem& problem, const Fusion& fusion, Access access) {
   LaunchPlan plan = finish_plan(problem);
   const std::string name = fmt::format("{} for {}", to_string(fusion), to_string(problem.precision));
-  KernelCache::Kernel kernel =
+  LoadedKernelPtr kernel =
       access < Access::compiled
           ? cache_.find(context, name, plan)
           : cache_.get(context, name, plan, [&] { return programs_.compile_finish(problem, fusion); });

@@ -33,7 +33,7 @@ class Kernels {
 
   /// Null where the access does not suffice. `context` must be current unless the access is `loaded`. Throws what keeps
   /// the program from being read, compiled or loaded.
-  KernelCache::Kernel get(CUcontext context, const Choice& choice, const Problem& problem, Access access);
+  LoadedKernelPtr get(CUcontext context, const Choice& choice, const Problem& problem, Access access);
 
   /// The kernel that gives the plain product of a problem this epilogue; the rest as for get().
   std::optional<Finish> finish(CUcontext context, const Problem& problem, const Fusion& fusion, Access access);

@@ -24,7 +24,7 @@ std::vector<LoadedRoutePtr> Learners::rivals_of(CUcontext context, const Problem
     choice.why = fmt::format("tried on this call, to learn whether it is faster than {} {}", decided.family->name(),
                              decided.config.text());
     try {
-      KernelCache::Kernel kernel = kernels_.get(context, choice, problem, Access::stored);
+      LoadedKernelPtr kernel = kernels_.get(context, choice, problem, Access::stored);
       rivals.push_back(std::make_shared<LoadedRoute>(std::move(choice), std::move(kernel)));
     } catch (const DeviceLostError&) {
       throw;

@@ -29,7 +29,7 @@ using PlannedRoutePtr = std::shared_ptr<const PlannedRoute>;
 /// The second kernel, which goes over C again.
 struct Finish {
   LaunchPlan plan;
-  KernelCache::Kernel kernel;
+  LoadedKernelPtr kernel;
 };
 
 struct LoadedRoute;
@@ -53,11 +53,11 @@ struct Replaced {
 
 /// What calls of a demand run, loaded in one context.
 struct LoadedRoute {
-  LoadedRoute(Choice chosen, KernelCache::Kernel loaded, std::optional<Finish> finishing = std::nullopt)
+  LoadedRoute(Choice chosen, LoadedKernelPtr loaded, std::optional<Finish> finishing = std::nullopt)
       : choice(std::move(chosen)), kernel(std::move(loaded)), finish(std::move(finishing)) {}
 
   Choice choice;
-  KernelCache::Kernel kernel;
+  LoadedKernelPtr kernel;
   std::optional<Finish> finish;
   std::variant<NothingToLearn, std::unique_ptr<Learner>, Replaced> lessons;  ///< what calls teach, or have taught
   mutable std::atomic<std::int64_t> products = 0;  ///< how many it has computed, where calls are recorded

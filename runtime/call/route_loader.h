@@ -73,7 +73,7 @@ class RouteLoader {
   /// The route that was taken.
   struct Taken {
     Choice choice;
-    KernelCache::Kernel kernel;  ///< null for a plan
+    LoadedKernelPtr kernel;  ///< null for a plan
     std::optional<Finish> finish;
     bool is_untuned = false;    ///< nothing stored can run it: the fallback, or what is compiled instead
     bool is_unplanned = false;  ///< a plan would say otherwise

@@ -39,7 +39,8 @@ Config with_split_of(Config config, const Config& other, std::optional<std::size
 Entry unstored_fallback(const Problem& problem) {
   const Problem any = packed_problem(problem.precision, problem.layout, 1, 1, 1);
   const Family& family = fallback_family();
-  return {any, std::make_shared<const Kernel>(Kernel{&family, family.default_config(any), "", 0}), 0, false};
+  return {any, std::make_shared<const StoredKernel>(StoredKernel{&family, family.default_config(any), "", 0}), 0,
+          false};
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ DispatchTable::DispatchTable(DeviceSpec device, StoredKernels kernels) : device_
   }
   std::array<std::vector<Problem>, kGroups> problems;
   std::array<std::vector<std::uint32_t>, kGroups> numbers;
-  std::unordered_map<const Kernel*, std::uint32_t> variants;
+  std::unordered_map<const StoredKernel*, std::uint32_t> variants;
   entries_.reserve(kernels.winners.size());
   buckets_.assign(std::max<std::size_t>(1, kernels.winners.size()), kNone);
   for (Entry& winner : kernels.winners) {
@@ -101,7 +102,7 @@ void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
     entry.variant = *same;
   } else {
     entry.variant = static_cast<std::uint32_t>(variants_.size());
-    const Kernel& kernel = *entry.kernel;
+    const StoredKernel& kernel = *entry.kernel;
     const KernelModel model(*kernel.family, kernel.config, entry.problem, device_, kernel.registers);
     variants_.push_back({number, static_cast<std::uint32_t>(group.variants.size()), group.number_of(model),
                          plan_of(entry, entry.problem).needs});

@@ -31,7 +31,7 @@ struct ProblemHash {
 };
 
 /// A program that is stored.
-struct Kernel {
+struct StoredKernel {
   const Family* family = nullptr;
   Config config;  ///< complete
   std::string binary_hash;
@@ -41,7 +41,7 @@ struct Kernel {
 /// A size and the kernel that won it. Its binary is right for any extents, but rendered for problem.align.
 struct Entry {
   Problem problem;
-  std::shared_ptr<const Kernel> kernel;  ///< sizes that have one in common share it
+  std::shared_ptr<const StoredKernel> kernel;  ///< sizes that have one in common share it
   double median_us = 0;
   bool measured = false;    ///< else median_us is the model's
   double cublas_ratio = 0;  ///< as Answer has it
@@ -182,7 +182,7 @@ class DispatchTable {
 
   static std::size_t group_index(const Problem& problem);
   const Group& group(const Problem& problem) const { return groups_[group_index(problem)]; }
-  using Variants = std::unordered_map<const Kernel*, std::uint32_t>;  ///< of the kernels of entries
+  using Variants = std::unordered_map<const StoredKernel*, std::uint32_t>;  ///< of the kernels of entries
   std::size_t bucket_of(const Problem& shape) const { return ProblemHash{}(shape) % buckets_.size(); }
   void add_variant(std::uint32_t number, Variants& known);
   void add_times(const std::vector<Entry>& times, const Variants& variants);

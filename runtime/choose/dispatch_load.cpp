@@ -39,8 +39,8 @@ void add_fallback(Store& store, CurrentSources& sources, const Problem& problem,
     auto binary = store.find_compiled(sources.fallback_hash(problem, capability_of(target)), target, true);
     if (!binary) continue;
     const Family& family = fallback_family();
-    const Kernel kernel{&family, family.default_config(problem), binary->hash, binary->registers};
-    kernels.fallbacks.push_back({problem, std::make_shared<const Kernel>(kernel), 0, false});
+    const StoredKernel kernel{&family, family.default_config(problem), binary->hash, binary->registers};
+    kernels.fallbacks.push_back({problem, std::make_shared<const StoredKernel>(kernel), 0, false});
     kernels.images[binary->hash] = std::move(binary->cubin);
     return;
   }
@@ -82,15 +82,15 @@ class Usable {
       : served_(served), sources_(sources), kernels_(served.kernels.size()) {}
 
   /// Null if it cannot launch that of the size.
-  std::shared_ptr<const Kernel> kernel(const ServedSize& size) {
+  std::shared_ptr<const StoredKernel> kernel(const ServedSize& size) {
     auto& known = kernels_[size.kernel];
     if (known) return *known;
     const ServedKernel& kernel = served_.kernels[size.kernel];
     const TrialKey key{key_of(sources_.device()), size.problem, kernel.family, kernel.config,
                        kernel.source_hash,        size.evidence};
     if (why_unusable(key, kernel.binary, sources_).empty()) {
-      known = std::make_shared<const Kernel>(Kernel{find_family(kernel.family), Config::parse(kernel.config),
-                                                    kernel.binary.hash, kernel.binary.registers});
+      known = std::make_shared<const StoredKernel>(StoredKernel{
+          find_family(kernel.family), Config::parse(kernel.config), kernel.binary.hash, kernel.binary.registers});
     } else if (!is_of_size(key)) {
       known = nullptr;
     }
@@ -98,7 +98,7 @@ class Usable {
   }
 
   /// Null if no size has asked for the kernel, or none can launch it.
-  std::shared_ptr<const Kernel> known(std::size_t kernel) const { return kernels_[kernel].value_or(nullptr); }
+  std::shared_ptr<const StoredKernel> known(std::size_t kernel) const { return kernels_[kernel].value_or(nullptr); }
 
  private:
   /// Whether the kernel may be one for other sizes.
@@ -110,7 +110,7 @@ class Usable {
 
   const ServedDecisions& served_;
   CurrentSources& sources_;
-  std::vector<std::optional<std::shared_ptr<const Kernel>>> kernels_;
+  std::vector<std::optional<std::shared_ptr<const StoredKernel>>> kernels_;
 };
 
 }  // namespace

@@ -19,11 +19,11 @@ std::string steps_of(const LaunchPlan& plan) {
 
 }  // namespace
 
-KernelCache::Kernel KernelCache::get(CUcontext context, const std::string& hash, const LaunchPlan& plan,
-                                     const std::function<std::string()>& cubin) {
+LoadedKernelPtr KernelCache::get(CUcontext context, const std::string& hash, const LaunchPlan& plan,
+                                 const std::function<std::string()>& cubin) {
   const Key key{context, hash, steps_of(plan)};
-  std::promise<Kernel> promise;
-  std::shared_future<Kernel> known;
+  std::promise<LoadedKernelPtr> promise;
+  std::shared_future<LoadedKernelPtr> known;
   {
     const std::lock_guard lock(mutex_);
     const auto [entry, inserted] = kernels_.try_emplace(key);
@@ -48,7 +48,7 @@ KernelCache::Kernel KernelCache::get(CUcontext context, const std::string& hash,
   }
 }
 
-KernelCache::Kernel KernelCache::find(CUcontext context, const std::string& hash, const LaunchPlan& plan) {
+LoadedKernelPtr KernelCache::find(CUcontext context, const std::string& hash, const LaunchPlan& plan) {
   const Key key{context, hash, steps_of(plan)};
   const std::lock_guard lock(mutex_);
   const auto entry = kernels_.find(key);

@@ -18,11 +18,11 @@ Problem fp32(std::int64_t m, std::int64_t n, std::int64_t k) {
   return packed_problem(Precision::fp32, Layout::nn, m, n, k);
 }
 
-std::shared_ptr<const Kernel> kernel(const std::string& settings) {
+std::shared_ptr<const StoredKernel> kernel(const std::string& settings) {
   const Family& family = family_named("simt");
   const Problem problem = fp32(1024, 1024, 1024);
   const Config config = family.complete(family.parse(settings), problem, catalog_gpu("h200"));
-  return std::make_shared<const Kernel>(Kernel{&family, config, "code of " + settings, 64});
+  return std::make_shared<const StoredKernel>(StoredKernel{&family, config, "code of " + settings, 64});
 }
 
 /// Two kernels, each of which was measured at all sizes; the second takes half as long at those with n = 512.

@@ -18,8 +18,8 @@ class DispatchSplit : public testing::Test {
   /// One program for all values of SPLIT over 1.
   Entry entry(const Problem& problem, int split, double median_us) const {
     const Config config = test::config_of({problem, "simt", kTile + std::to_string(split), median_us}, device_);
-    const Kernel kernel{&family_named("simt"), config, split > 1 ? "parts" : "whole", 64};
-    return {problem, std::make_shared<const Kernel>(kernel), median_us, true};
+    const StoredKernel kernel{&family_named("simt"), config, split > 1 ? "parts" : "whole", 64};
+    return {problem, std::make_shared<const StoredKernel>(kernel), median_us, true};
   }
 
   static int split_of(const Choice& choice) { return *choice.config.find("SPLIT"); }

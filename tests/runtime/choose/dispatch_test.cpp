@@ -23,8 +23,8 @@ class Dispatch : public testing::Test {
  protected:
   Entry entry(const Decision& decision) const {
     const Config config = test::config_of(decision, device_);
-    const Kernel kernel{&family_named(decision.family), config, decision.family + config.text(), 64};
-    return {decision.problem, std::make_shared<const Kernel>(kernel), decision.median_us,
+    const StoredKernel kernel{&family_named(decision.family), config, decision.family + config.text(), 64};
+    return {decision.problem, std::make_shared<const StoredKernel>(kernel), decision.median_us,
             decision.evidence == Evidence::measured};
   }
 
@@ -230,18 +230,18 @@ class ManyWinners : public Dispatch {
   }
 
   /// The best 80 of the model.
-  static const std::vector<std::shared_ptr<const Kernel>>& some_kernels() {
-    static const std::vector<std::shared_ptr<const Kernel>> kernels = ranked_kernels();
+  static const std::vector<std::shared_ptr<const StoredKernel>>& some_kernels() {
+    static const std::vector<std::shared_ptr<const StoredKernel>> kernels = ranked_kernels();
     return kernels;
   }
 
-  static std::vector<std::shared_ptr<const Kernel>> ranked_kernels() {
+  static std::vector<std::shared_ptr<const StoredKernel>> ranked_kernels() {
     const Family& family = family_named("simt");
     const SearchSpace space(family, fp32(2048, 2048, 2048), catalog_gpu("h200"));
-    std::vector<std::shared_ptr<const Kernel>> kernels;
+    std::vector<std::shared_ptr<const StoredKernel>> kernels;
     for (const RankedConfig& ranked : space.ranked(80)) {
       const Config config = space.config(ranked.number);
-      kernels.push_back(std::make_shared<const Kernel>(Kernel{&family, config, config.text(), 64}));
+      kernels.push_back(std::make_shared<const StoredKernel>(StoredKernel{&family, config, config.text(), 64}));
     }
     return kernels;
   }
@@ -251,17 +251,17 @@ class ManyWinners : public Dispatch {
     return fp32(extent(), extent(), extent());
   }
 
-  double model_us(const Kernel& kernel, const Problem& problem) const {
+  double model_us(const StoredKernel& kernel, const Problem& problem) const {
     return predict(problem, kernel.family->plan(problem, kernel.config, device_), device_, kernel.registers).time_us;
   }
 
-  bool can_run(const Kernel& kernel, const Problem& problem) const {
+  bool can_run(const StoredKernel& kernel, const Problem& problem) const {
     const auto plan = kernel.family->legal_plan(problem, kernel.config, device_);
     return plan && plan->workspace.bytes() <= device_.memory_bytes / 16;
   }
 
   /// The kernel with the shortest cautious time of all that are weighed, by a plan for each.
-  const Kernel* plain_choice(const MeasuredTimes& learnt, const Problem& problem) const {
+  const StoredKernel* plain_choice(const MeasuredTimes& learnt, const Problem& problem) const {
     std::vector<const Entry*> by_distance;
     for (const Entry& entry : stored_.winners) by_distance.push_back(&entry);
     std::stable_sort(by_distance.begin(), by_distance.end(), [&](const Entry* x, const Entry* y) {
@@ -271,17 +271,17 @@ class ManyWinners : public Dispatch {
     const auto near = std::find_if(by_distance.begin(), by_distance.end(), runs);
     if (near == by_distance.end()) return nullptr;
     const auto around = learnt.around(problem);
-    const auto number_of = [&](const Kernel* kernel) {
+    const auto number_of = [&](const StoredKernel* kernel) {
       const auto is_it = [&](const auto& each) { return each.get() == kernel; };
       return static_cast<std::uint32_t>(std::find_if(kernels_.begin(), kernels_.end(), is_it) - kernels_.begin());
     };
     const std::uint32_t nearest = number_of((*near)->kernel.get());
     auto weighed = around.promising(63, [&](std::uint32_t number) { return number != nearest; });
     weighed.push_back(nearest);
-    const Kernel* best = nullptr;
+    const StoredKernel* best = nullptr;
     double best_us = std::numeric_limits<double>::infinity();
     for (const std::uint32_t number : weighed) {
-      const Kernel& kernel = *kernels_[number];
+      const StoredKernel& kernel = *kernels_[number];
       const double us = model_us(kernel, problem) * around.factor(number) * around.caution(number);
       if (us < best_us && can_run(kernel, problem)) best = &kernel, best_us = us;
     }
@@ -289,7 +289,7 @@ class ManyWinners : public Dispatch {
   }
 
   std::mt19937 random_{7};
-  const std::vector<std::shared_ptr<const Kernel>>& kernels_ = some_kernels();
+  const std::vector<std::shared_ptr<const StoredKernel>>& kernels_ = some_kernels();
   StoredKernels stored_;
 };
 
@@ -306,7 +306,7 @@ TEST_F(ManyWinners, AChoiceIsThatOfPlansForAllThatAreWeighed) {
   for (int round = 0; round < 300; ++round) {
     const Problem problem = any_size();
     const Choice choice = table.choose(problem);
-    const Kernel* expected = plain_choice(learnt, problem);
+    const StoredKernel* expected = plain_choice(learnt, problem);
     ASSERT_NE(expected, nullptr);
     EXPECT_EQ(choice.config.text(), expected->config.text()) << to_string(problem) << ": " << choice.why;
     not_nearest += choice.match == Match::predicted;

@@ -294,7 +294,7 @@ TEST_F(GpuLaunch, CacheLoadsOnceForManyThreads) {
   const std::string cubin = build(kProduct);
   KernelCache cache;
   std::atomic<int> loads = 0;
-  std::vector<KernelCache::Kernel> kernels(4);
+  std::vector<LoadedKernelPtr> kernels(4);
   std::vector<std::thread> threads;
   for (auto& kernel : kernels) {
     threads.emplace_back([&] {
