@@ -180,7 +180,7 @@ WinnerColumns friendly_columns(bool is_brief) {
        [](const Line& l) {
          return Real{tflops(l.winner), 2};
        }},
-      {{"% peak", kRight},
+      {{"% peak", kRight, Fit::spare},
        [](const Line& l) {
          return Real{100 * l.peak_share, 1};
        }},

@@ -46,11 +46,12 @@ using LineColumns = std::vector<CellOf<Line>>;
 
 /// `names` are those of threads, registers, shared memory, blocks per SM, limit, warps and occupancy.
 void add_occupancy(LineColumns& columns, const std::array<const char*, 7>& names, double occupancy_unit, int digits) {
-  columns.push_back({{names[0], kRight}, [](const Line& l) { return whole(l.use.block.threads); }});
-  columns.push_back({{names[1], kRight}, [](const Line& l) { return whole(l.use.block.registers); }});
-  columns.push_back({{names[2], kRight}, [](const Line& l) { return whole(l.use.block.smem_bytes); }});
+  columns.push_back({{names[0], kRight, Fit::spare}, [](const Line& l) { return whole(l.use.block.threads); }});
+  columns.push_back({{names[1], kRight, Fit::spare}, [](const Line& l) { return whole(l.use.block.registers); }});
+  columns.push_back({{names[2], kRight, Fit::spare}, [](const Line& l) { return whole(l.use.block.smem_bytes); }});
   columns.push_back({{names[3], kRight}, [](const Line& l) { return whole(l.fit.blocks_per_sm); }});
-  columns.push_back({{names[4]}, [](const Line& l) { return std::string(to_string(l.fit.tightest)); }});
+  columns.push_back(
+      {{names[4], Align::left, Fit::wraps}, [](const Line& l) { return std::string(to_string(l.fit.tightest)); }});
   columns.push_back({{names[5], kRight}, [](const Line& l) { return whole(l.fit.warps_per_sm); }});
   columns.push_back({{names[6], kRight}, [occupancy_unit, digits](const Line& l) {
                        return Real{occupancy_unit * l.fit.share, digits};
@@ -84,7 +85,7 @@ LineColumns friendly_line_columns(bool has_kernels) {
     columns.push_back({{"size", kRight}, line_size});
     columns.push_back({{"kernel", Align::left, Fit::wraps}, [](const Line& l) { return l.use.kernel; }});
   }
-  add_occupancy(columns, {"threads", "regs", "smem B", "blocks/SM", "limit", "warps", "occ %"}, 100, 0);
+  add_occupancy(columns, {"threads", "regs", "smem B", "blocks an SM", "limit", "warps", "occ %"}, 100, 0);
   columns.push_back({{"blocks by threads, regs, smem, SM", Align::left, Fit::spare}, [](const Line& l) {
                        const auto text = [&](OccupancyLimit limit) {
                          const int blocks = l.fit.allowed_by(limit);

@@ -142,7 +142,7 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
   };
   add_side("a", a, &Row::winner_a, &Row::time_a);
   add_side("b", b, &Row::winner_b, &Row::time_b);
-  columns.push_back({{name("a_on_b_us", "first's winner there, µs"), kRight},
+  columns.push_back({{name("a_on_b_us", "first's winner there, µs"), kRight, Fit::spare},
                      [us](const Row& r) { return us(r.a_on_b ? r.a_on_b->time_us : NAN); }});
   columns.push_back({{name("verdict", "slower by"), kLeft, Fit::wraps}, [](const Row& r) { return r.verdict(); }});
   columns.push_back({{name("limit_a", "its limit"), kLeft, Fit::spare}, [](const Row& r) { return r.limit_a; }});

@@ -91,15 +91,16 @@ std::size_t longest(std::string_view text, char separator) {
 /// The least width of a column: a heading is broken at its blanks, cells only of a column that wraps, down to
 /// `wrapped` columns, or more that a word needs.
 std::size_t least_width(const AlignedColumn& column, std::size_t wrapped) {
-  constexpr std::size_t kWord = 16, kHeadingWord = 10;  // what is longer is broken in a column that wraps
+  constexpr std::size_t kWord = 10;  // what is longer is broken in a column that wraps
   std::size_t cells = 0, word = wrapped, heading = longest(column.cells.front(), ' ');
+  const bool wraps = column.column.fit == Fit::wraps || column.column.fit == Fit::shared;
   for (std::size_t i = 1; i < column.cells.size(); ++i) {
     cells = std::max(cells, longest(column.cells[i], '\n'));
-    if (column.column.fit == Fit::wraps) word = std::max(word, std::min(longest(column.cells[i], ' '), kWord));
+    if (wraps) word = std::max(word, std::min(longest(column.cells[i], ' '), kWord));
   }
-  if (column.column.fit == Fit::wraps) {
+  if (wraps) {
     cells = std::min(cells, word);
-    heading = std::min(heading, kHeadingWord);
+    heading = std::min(heading, kWord);
   }
   return std::min(column.width, std::max(cells, heading));
 }
@@ -249,7 +250,10 @@ std::string Table::aligned(const TableLayout& layout) const {
       text += layout.color && !style.empty() ? fmt::format("{}{}{}\n", style, line, kReset) : line + '\n';
     }
   }
-  if (!left.empty()) text += fmt::format("(--wide also shows {})\n", fmt::join(left, ", "));
+  if (!left.empty()) {
+    const std::string note = fmt::format("(--wide also shows {})", fmt::join(left, ", "));
+    text += fmt::format("{}\n", fmt::join(wrapped(note, layout.width), "\n"));
+  }
   return text;
 }
 

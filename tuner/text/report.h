@@ -33,7 +33,7 @@ enum class Fit {
   whole,
   wraps,   ///< its cells go on in further lines where the terminal is too narrow
   spare,   ///< it leaves the table where the terminal is too narrow, the last one first; a line says so
-  shared,  ///< it leaves the table where all rows say the same, which is said once above them
+  shared,  ///< it leaves the table where all rows say the same, which is said once above them; else it wraps
 };
 
 struct Column {
