@@ -40,9 +40,8 @@ void check_ways(const OccupancyOptions& options) {
   const int ways = (options.family.empty() ? 0 : 1) + (options.best ? 1 : 0) + (options.threads > 0 ? 1 : 0);
   if (ways != 1) {
     throw UsageError(
-        "occupancy: name a block with --threads (and --registers, --smem), a kernel with --family (and --config), or "
-        "the "
-        "stored winners with --best");
+        "occupancy: name what it is of with one of --threads (and --registers, --smem), --family (and --config), "
+        "--best");
   }
   if (options.best && options.sizes.empty()) throw UsageError("--best: say which sizes' winners, with --sizes");
 }
