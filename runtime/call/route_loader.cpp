@@ -127,7 +127,19 @@ void RouteLoader::choose(const Route& route, const Permission& permission, const
     }
     taken.is_unplanned = taken.is_untuned && taken.choice.match != Match::fallback;
   }
+  check_promise(problem, taken.choice);
   if (permission.purpose != Purpose::plan || fusion.batched) add_fusion(fusion, taken.choice);
+}
+
+void RouteLoader::check_promise(const Problem& problem, const Choice& choice) const {
+  if (!problem.invariant ||
+      choice.family->summation(problem, choice.config, device_) == invariant_summation(problem.precision, device_)) {
+    return;
+  }
+  throw Error(fmt::format(
+      "{}: {}, and the plain kernel adds up in another order; call prepare(), or run `mmtune cover --invariant "
+      "--precision {} --layout {} --sizes …`",
+      to_string(problem), choice.why, to_string(problem.precision), to_string(problem.layout)));
 }
 
 std::optional<RouteLoader::Obstacle> RouteLoader::load(CUcontext context, const Demand& part,

@@ -84,6 +84,8 @@ class RouteLoader {
   Taken take(CUcontext context, const Demand& demand, const Permission& permission);
   std::optional<Choice> to_compile(const Demand& part, const Permission& permission);
   void choose(const Route& route, const Permission& permission, const Reasons& reasons, Taken& taken);
+  /// Throws Error where an invariant product would be added up in another order.
+  void check_promise(const Problem& problem, const Choice& choice) const;
   std::optional<Obstacle> load(CUcontext context, const Demand& part, const Permission& permission, Taken& taken);
   Finish finish(CUcontext context, const Route& route, const Permission& permission, std::string_view why);
   [[noreturn]] void refuse(const Demand& part, const Permission& permission, const Obstacle& obstacle) const;

@@ -210,13 +210,6 @@ Choice DispatchTable::make(Match match, Runnable runnable, double expected_us, c
 Choice DispatchTable::fallback(const Problem& problem, std::string why) const {
   const auto& stored = group(problem).fallback;
   const Entry entry = stored ? *stored : unstored_fallback(problem);
-  if (problem.invariant && entry.kernel->family->summation(problem, entry.kernel->config, device_) !=
-                               invariant_summation(problem.precision, device_)) {
-    throw Error(fmt::format(
-        "{}: {}, and the plain kernel adds up in another order; run `mmtune cover --invariant --precision {} "
-        "--layout {} --sizes …` or `mmtune tune --invariant`",
-        to_string(problem), why, to_string(problem.precision), to_string(problem.layout)));
-  }
   Choice choice;
   choice.family = entry.kernel->family;
   choice.config = entry.kernel->config;

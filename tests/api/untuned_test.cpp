@@ -87,6 +87,31 @@ TEST_F(Prepare, CompilesThePickWhereNothingIsTuned) {
   EXPECT_EQ(library.gemm(other, nullptr).match, Match::fallback) << "compiled once for all other sizes";
 }
 
+TEST_F(Prepare, AnInvariantProductRunsInItsOrderOrNotAtAll) {
+  Library library = Library::open();
+  std::vector<float> memory(64 * 64);
+  Gemm call{.precision = Precision::bf16, .layout = Layout::nt, .m = 64, .n = 64, .k = 64};
+  call.a = call.b = call.c = memory.data();
+  call.invariant = true;
+  const auto refused = [&]() -> std::string {
+    try {
+      library.enqueue(call, nullptr);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refused(), HasSubstr("mmtune cover --invariant"));
+  library.prepare({&call, 1});
+  EXPECT_EQ(refused(), "");
+  EXPECT_EQ(library.plan(call).match, Match::predicted);
+  // The plain kernel of fp32 adds one product after the other, as every kernel without parts does.
+  call.precision = Precision::fp32;
+  call.layout = Layout::nn;
+  EXPECT_EQ(refused(), "");
+  EXPECT_EQ(library.plan(call).match, Match::fallback);
+}
+
 TEST_F(Prepare, ACallCompilesOnceForSizesOfAKindIfAllowed) {
   Library library = Library::open({.compile_untuned = true});
   std::vector<float> memory(300 * 300);

@@ -96,23 +96,6 @@ TEST_F(Dispatch, AnInvariantProductRunsOnlyKernelsThatWereFoundForOne) {
             invariant_summation(Precision::bf16, device_));
 }
 
-TEST_F(Dispatch, WhatKeepsNoPromiseIsRefusedWithWhatToTune) {
-  Problem problem = packed_problem(Precision::bf16, Layout::nt, 16, 4096, 4096);
-  problem.invariant = true;
-  const auto message = [&](const DispatchTable& dispatch) -> std::string {
-    try {
-      dispatch.choose(problem);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_THAT(message(table({})), HasSubstr("mmtune tune --invariant"));
-  // CUDA cores add one product after the other in every kernel without parts, the plain one too.
-  problem.precision = Precision::fp32;
-  EXPECT_EQ(table({}).choose(problem).family->name(), "naive");
-}
-
 TEST_F(Dispatch, ForABatchTheKernelOfALoneProductStandsBack) {
   // Alone, 64x64x64 fills the GPU only if blocks share its steps along k.
   const auto dispatch = table({{fp32(64, 64, 64), "simt", "BM=32 BN=32 BK=8 TM=4 TN=4 SPLIT=4", 3},
