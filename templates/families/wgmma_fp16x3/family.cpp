@@ -45,7 +45,7 @@ struct WgmmaFp16x3 {
         {"BN", &Params::bn, {64, 96, 128, 160, 192}, "columns of C per tile"},
         {"BK", &Params::bk, {32, 64}, "steps along k per stage"},
         {"CONSUMERS", &Params::consumers, {1, 2, 3}, "warpgroups that multiply"},
-        {"PROMOTE", &Params::promote, {16, 32, 64}, "steps along k whose sum tensor cores add up"},
+        {"PROMOTE", &Params::promote, {32, 64}, "steps along k whose sum tensor cores add up"},
         {"CLUSTER_M", &Params::cluster_m, {1, 2}, "blocks along m that share tiles of B"},
         {"CLUSTER_N", &Params::cluster_n, {1, 2}, "blocks along n that share tiles of A"},
         {"GROUP", &Params::group, {1, 4, 8, 16}, "rows of tiles walked together, for reuse in L2"},
