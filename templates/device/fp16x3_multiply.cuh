@@ -130,11 +130,12 @@ struct Progress {
   }
 };
 
-// Two sums of chunks, one of which is promoted while the other is multiplied, where registers hold both. Else the other
-// consumers multiply meanwhile.
+// Two sums of chunks, one of which is promoted while the other is multiplied, where registers hold both and a stage is
+// one chunk: the compiler lets no multiplications follow each other across a branch. Else the other consumers multiply
+// meanwhile.
 __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, int chunks, int first_row, Progress& at,
                                          const Release& release) {
-  constexpr bool BOTH = FRAGMENTS == 1 && 3 * SUMS <= (CONSUMERS == 3 ? 96 : 192);
+  constexpr bool BOTH = CHUNKS == 1 && FRAGMENTS == 1 && 3 * SUMS <= (CONSUMERS == 3 ? 96 : 192);
 #pragma unroll
   for (int f = 0; f < FRAGMENTS; ++f) {
 #pragma unroll

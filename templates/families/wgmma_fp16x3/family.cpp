@@ -26,6 +26,7 @@ struct WgmmaFp16x3 {
   static constexpr int kWarpgroup = 128;  ///< threads
   static constexpr int kMostBox = 256;    ///< rows that the accelerator copies at once
   static constexpr int kLeastStages = 2;
+  static constexpr int kLongSums = 256;  ///< steps along k: docs/accuracy.md
   static constexpr int kMostStages = 12;
   static constexpr int kMostSums = 192;  ///< registers of sums that leave enough for everything else
   static constexpr int kWarpRows = 16;   ///< of a fragment, that a warp has and stores
@@ -83,6 +84,8 @@ struct WgmmaFp16x3 {
                "coordinates of the accelerator have 32 bits");
     rules.must(p.bm % (kFragment * p.consumers) == 0, "a consumer has whole fragments");
     rules.must(p.bk % p.promote == 0, "a stage is whole chunks");
+    rules.must(p.promote == 32 || problem.k >= kLongSums,
+               "sums of 64 steps are as precise as fp32's for k of 256 or more");
     if (!rules.ok()) return;
     rules.must(sums(p) + chunk_sums(p) <= (p.consumers == 3 ? 128 : kMostSums), "a thread has registers for its sums");
     rules.must(p.bm % (8 * p.cluster_n) == 0 && p.bn % (8 * p.cluster_m) == 0, "blocks share groups of eight lines");
@@ -93,7 +96,6 @@ struct WgmmaFp16x3 {
     rules.worth(p.cluster_n == 1 || problem.n > p.bn, "clusters have a tile for every block");
     rules.worth(p.group == 1 || ceil_div(problem.m, p.bm * p.cluster_m) > p.group / 2,
                 "GROUP is at most the rows of tiles");
-    rules.worth(p.promote == 32 || problem.k >= p.promote, "PROMOTE is at most k");
   }
 
   /// An operand's planes, inverse scales and stripes.
@@ -149,20 +151,13 @@ struct WgmmaFp16x3 {
     split.grid.x = a.stripes + b.stripes;
     split.block.x = kSplitThreads;
     split.smem_bytes = kSplitBytes;
-    split.args = {Arg::extent(Extent::m),
-                  Arg::extent(Extent::n),
-                  Arg::extent(Extent::k),
-                  Arg::operand(Operand::a),
-                  Arg::ld(Operand::a),
-                  Arg::operand(Operand::b),
-                  Arg::ld(Operand::b),
-                  a.planes.as("planes_a"),
-                  b.planes.as("planes_b"),
-                  Arg::number(planes_ld(problem)).as("planes_ld"),
-                  a.inverse.as("inverse_a"),
-                  b.inverse.as("inverse_b"),
-                  stripes.as("stripes"),
-                  Arg::number(a.stripes).as("stripes_a")};
+    split.args = {Arg::extent(Extent::m),    Arg::extent(Extent::n),
+                  Arg::extent(Extent::k),    Arg::operand(Operand::a),
+                  Arg::ld(Operand::a),       Arg::operand(Operand::b),
+                  Arg::ld(Operand::b),       a.planes.as("planes_a"),
+                  b.planes.as("planes_b"),   Arg::number(planes_ld(problem)).as("planes_ld"),
+                  a.inverse.as("inverse_a"), b.inverse.as("inverse_b"),
+                  stripes.as("stripes"),     Arg::number(a.stripes).as("stripes_a")};
     return split;
   }
 
