@@ -23,7 +23,7 @@ set_target_properties(mmtune_shared PROPERTIES OUTPUT_NAME mmtune VERSION ${PROJ
                       SOVERSION ${MMTUNE_SOVERSION} LINKER_LANGUAGE CXX LINK_DEPENDS ${symbols} EXPORT_NAME shared)
 target_compile_features(mmtune_shared INTERFACE cxx_std_20)
 target_link_options(mmtune_shared PRIVATE -Wl,--version-script=${symbols})
-target_link_libraries(mmtune_shared PRIVATE fmt::fmt SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS}
+target_link_libraries(mmtune_shared PRIVATE fmt::fmt SQLite::SQLite3 ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS}
                                             $<BUILD_INTERFACE:mmtune_options>)
 target_include_directories(mmtune_shared INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/templates/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include>
@@ -64,7 +64,7 @@ function(mmtune_pkg_config name)
   install(FILES ${PROJECT_BINARY_DIR}/generated/${name}.pc DESTINATION ${directory} COMPONENT development)
 endfunction()
 mmtune_pkg_config(mmtune shared "" "-lmmtune")
-mmtune_pkg_config(mmtune-static static "Requires: fmt sqlite3"
+mmtune_pkg_config(mmtune-static static "Requires: fmt sqlite3 zlib"
                   "-lmmtune_runtime -lmmtune_db -lmmtune_templates -ldl -pthread")
 
 set(CPACK_GENERATOR DEB)
@@ -76,5 +76,5 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libsqlite3-dev") # needed to link the static library
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libsqlite3-dev, zlib1g-dev") # needed to link the static library
 include(CPack)

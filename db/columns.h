@@ -23,7 +23,7 @@ struct SqlColumn {
   std::string name;
 };
 
-/// Those of the fields, and of the fields of records inside, in the order of the lists.
+/// The columns of the fields, and of the fields of records inside, in the order of the lists.
 template <Record T>
 std::vector<SqlColumn> columns_of(std::string_view table, Images images) {
   std::vector<SqlColumn> columns;

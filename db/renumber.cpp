@@ -23,7 +23,7 @@ struct Referring {
   std::string_view order;            ///< of rows that have ids
 };
 
-/// Those that have rows. Winners and rivals, which refer to trials, go first and come last.
+/// The tables that have rows. Winners and rivals, which refer to trials, go first and come last.
 std::vector<Referring> referring_tables(Database& database) {
   std::vector<Referring> tables{
       {kTable<Decision>, row_columns<Decision>(), "1"},
@@ -48,14 +48,15 @@ bool refers(const Referring& table, std::string_view other) {
   return std::find(table.columns.begin(), table.columns.end(), id_column(other)) != table.columns.end();
 }
 
-/// To temp.old_<name>, with the numbers that it has. The rows.
+/// Moves the rows to temp.old_<name>, with the numbers that they have, and returns how many they are.
 std::int64_t take_out(Database& database, const Referring& table) {
   database.exec(
       fmt::format("CREATE TEMP TABLE old_{0} AS SELECT {1} FROM main.{0}", table.name, listed(table.columns)));
   return database.run(fmt::format("DELETE FROM main.{}", table.name));
 }
 
-/// In order, with the new numbers of what it refers to. The rows: those that refer to nothing are missing.
+/// Moves the rows back in order, with the new numbers of what they refer to. Returns how many they are: those that
+/// refer to nothing are missing.
 std::int64_t put_back(Database& database, const Referring& table) {
   std::vector<std::string> values;
   std::string joins;
@@ -75,7 +76,7 @@ std::int64_t put_back(Database& database, const Referring& table) {
   return rows;
 }
 
-/// While nothing refers to the table's rows: temp.new_<name> says which number each gets.
+/// Renumbers a table while nothing refers to its rows: temp.new_<name> says which number each gets.
 void renumber_referred(Database& database, const std::vector<Referring>& tables, std::string_view name,
                        const std::vector<std::string>& columns) {
   std::vector<std::string> uses;

@@ -2,6 +2,8 @@
 
 #include <mmtune/error.h>
 
+#include "db/image.h"
+
 namespace mmtune {
 
 void Reader::read_image(std::string& image) {
@@ -9,7 +11,8 @@ void Reader::read_image(std::string& image) {
   if (rows_.is_null(column_)) {
     ++column_;
   } else {
-    image = take(rows_.blob(column_++));
+    const auto stored = rows_.blob(column_++);
+    image = take(stored ? image_of(*stored) : std::nullopt);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "db/columns.h"
+#include "db/image.h"
 #include "db/sqlite.h"
 
 namespace mmtune {
@@ -47,7 +48,7 @@ void bind_own_fields(Statement& statement, const T& record) {
     using Value = decltype(value_type(member));
     if constexpr (kIsImage<Rules...>) {
       const std::string& image = record.*member;
-      image.empty() ? statement.bind(name, nullptr) : statement.bind(name, Blob{image});
+      image.empty() ? statement.bind(name, nullptr) : statement.bind(name, Blob{stored_image(image)});
     } else if constexpr (!Record<Value>) {
       bind_value(statement, Named{name, record.*member});
     } else if constexpr (kTable<Value>.empty()) {
@@ -132,7 +133,7 @@ std::optional<T> valid_row(const Rows& rows, Images images = Images::no) {
   return record;
 }
 
-/// Those that mmtune could have written, from the current row on.
+/// The records that mmtune could have written, from the current row on.
 template <Record T>
 std::vector<T> valid_rows(Rows rows) {
   std::vector<T> records;

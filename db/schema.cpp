@@ -75,7 +75,7 @@ std::vector<std::string> canonical(const std::vector<std::string_view>& statemen
   return parts;
 }
 
-/// From its first token to its last, all of which are parts of one text.
+/// The text from its first token to its last, all of which are parts of one text.
 std::string_view statement_text(const std::vector<std::string_view>& statement) {
   const char* end = statement.back().data() + statement.back().size();
   return {statement.front().data(), static_cast<std::size_t>(end - statement.front().data())};

@@ -1,5 +1,5 @@
 -- The mmtune database: what was tried, what it compiled to, and what won. This file creates a new database and is the
--- document of the format, version 5.
+-- document of the format, version 6.
 --
 -- Header        PRAGMA application_id = 0x6d6d7475 ("mmtu"), PRAGMA user_version = the version of this file. Both are
 --               set in the transaction that runs this file. A step between versions is one file of db/migrations/.
@@ -50,6 +50,8 @@ CREATE TABLE environment (
 ) STRICT;
 
 -- Compiled programs by the hash of their machine code. The image stands last: reading a row without it stays cheap.
+-- It is the ELF file, or that as a zlib stream (RFC 1950) where the first byte is 0x78. Programs that lost have none
+-- once their problem is decided.
 CREATE TABLE binary (
   hash              TEXT PRIMARY KEY NOT NULL,
   target            TEXT NOT NULL,     -- "sm_90a"
@@ -59,10 +61,10 @@ CREATE TABLE binary (
   stack_bytes       INTEGER NOT NULL,  -- per thread
   static_smem_bytes INTEGER NOT NULL,  -- per block
   compile_ms        REAL NOT NULL,
-  cubin             BLOB               -- the ELF image; NULL: compile again
+  cubin             BLOB               -- the image; NULL: compile again
 ) STRICT;
 
--- What a rendered source compiled to.
+-- What a rendered source compiled to, where the image is stored.
 CREATE TABLE compiled (
   source_hash TEXT NOT NULL,
   target      TEXT NOT NULL,

@@ -23,15 +23,14 @@ double variance_of_median(const Timing& timing) {
   return kMedian * kMedian * deviation * deviation / timing.samples;
 }
 
-/// Whether there is machine code of the decision's kernel.
-bool can_run(Database& database, const Decision& decision) {
-  constexpr std::string_view kSelect =
-      "SELECT 1 FROM compiled JOIN binary ON binary.hash = compiled.binary_hash AND binary.target = compiled.target"
-      " WHERE compiled.source_hash = :source_hash AND binary.cubin IS NOT NULL";
-  return database.query(kSelect, Named{"source_hash", decision.key.source_hash}).next();
+/// Whether there is machine code of the decision's kernel, and `makes` knows no reason why it is that of another one.
+bool can_run(Database& database, const TrialKey& key, const Trial& trial, const MakesDecision& makes) {
+  const Binary code = code_of(database, key.source_hash, trial.binary_hash);
+  return !code.hash.empty() && (!makes || makes(key, code));
 }
 
-/// Of two decisions for one candidate: the faster one, then that with more behind it; the rest makes the order total.
+/// Orders two decisions for one candidate: the faster one, then that with more behind it; the rest makes the order
+/// total.
 bool has_better_grounds(const Grounds& a, const Grounds& b) {
   const auto rank = [](const Grounds& g) { return std::tuple(-g.median_us, g.candidates, g.decided); };
   return rank(a) != rank(b) ? rank(a) > rank(b) : compare(a, b) > 0;
@@ -86,21 +85,22 @@ void choose(std::vector<Contender>& contenders) {
   std::rotate(contenders.begin(), holds, holds + 1);
 }
 
-std::vector<Contender> contenders_of(Database& database, const TrialKey& place) {
+std::vector<Contender> contenders_of(Database& database, const TrialKey& place, const MakesDecision& makes) {
   std::vector<Decision> decisions;
   if (const auto winner = find_decision(database, place)) decisions.push_back(*winner);
   for (const Rival& rival : rivals_of(database, place)) decisions.push_back({rival.key, rival.grounds});
   std::vector<Contender> contenders;
   for (const Decision& decision : decisions) {
     if (auto trial = find_trial(database, decision.key)) {
-      contenders.push_back({decision, *std::move(trial), can_run(database, decision)});
+      const bool runs = can_run(database, decision.key, *trial, makes);
+      contenders.push_back({decision, *std::move(trial), runs});
     }
   }
   return contenders;
 }
 
-void settle_problem(Database& database, const TrialKey& place, MergeReport& report) {
-  std::vector<Contender> contenders = contenders_of(database, place);
+void settle_problem(Database& database, const TrialKey& place, const MakesDecision& makes, MergeReport& report) {
+  std::vector<Contender> contenders = contenders_of(database, place, makes);
   if (contenders.empty()) return;
   choose(contenders);
   forget_rivals(database, place);
@@ -151,7 +151,7 @@ void add_decision(Database& database, const Decision& decision) {
   }
 }
 
-void settle(Database& database, MergeReport& report) {
+void settle(Database& database, const MakesDecision& makes, MergeReport& report) {
   static const std::string statement = fmt::format("SELECT {}{}", sql::columns<Rival>(), sql::from<Rival>());
   std::vector<TrialKey> places;
   for (Rival& rival : valid_rows<Rival>(database.query(statement))) {
@@ -160,7 +160,7 @@ void settle(Database& database, MergeReport& report) {
   std::sort(places.begin(), places.end(), [](const TrialKey& a, const TrialKey& b) { return compare(a, b) < 0; });
   const auto same = [](const TrialKey& a, const TrialKey& b) { return compare(a, b) == 0; };
   places.erase(std::unique(places.begin(), places.end(), same), places.end());
-  for (const TrialKey& place : places) settle_problem(database, place, report);
+  for (const TrialKey& place : places) settle_problem(database, place, makes, report);
 }
 
 }  // namespace mmtune

@@ -1,6 +1,6 @@
 // Which of several decisions for one problem holds, where databases are merged that decided it each by themselves.
 //
-// Those that are not the winner stay in the table rival until the problem is decided anew, so that the choice is a
+// Decisions that are not the winner stay in the table rival until the problem is decided anew, so that the choice is a
 // function of all decisions that were met, of the trials, and of nothing else.
 #pragma once
 
@@ -31,10 +31,10 @@ void forget_rivals(Database& database, const TrialKey& place);
 /// Adds a decision whose trial is stored, as winner or as rival; settle() says which it stays.
 void add_decision(Database& database, const Decision& decision);
 
-/// For every problem with rivals: those whose machine code is here before others, then the fastest by its trial, or,
-/// among those that are a near tie with that, the one with most samples. One that turned out wrong still holds with the
-/// time that it won with: it is served no more, and the problem is to be tuned again. Fills in `settled` and
-/// `near_ties`.
-void settle(Database& database, MergeReport& report);
+/// Chooses for every problem with rivals: decisions that can run here before others, as their machine code and `makes`
+/// tell, then the fastest by its trial, or, among those that are a near tie with that, the one with most samples. One
+/// that turned out wrong still holds with the time that it won with: it is served no more, and the problem is to be
+/// tuned again. Fills in `settled` and `near_ties`.
+void settle(Database& database, const MakesDecision& makes, MergeReport& report);
 
 }  // namespace mmtune

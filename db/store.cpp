@@ -72,6 +72,11 @@ void write_compiled(Database& database, const std::string& source_hash, const Bi
   write_row(database, Compiled{source_hash, binary.target, binary.hash, binary.nvrtc});
 }
 
+bool has_image(Database& database, const Binary& binary) {
+  constexpr std::string_view kSelect = "SELECT 1 FROM binary WHERE hash = :hash AND cubin IS NOT NULL";
+  return !binary.cubin.empty() || database.query(kSelect, Named{"hash", binary.hash}).next();
+}
+
 void put_rows(Database& database, std::span<const Trial> trials, std::span<const Binary> binaries,
               const LaunchRecord* next) {
   Transaction transaction(database, Transaction::Kind::write);
@@ -81,7 +86,9 @@ void put_rows(Database& database, std::span<const Trial> trials, std::span<const
     write_row(database, trial);  // a winner's reference to it is checked after the replacement
     end_attempt(database, trial);
     for (const Binary& binary : binaries) {
-      if (binary.hash == trial.binary_hash) write_compiled(database, trial.key.source_hash, binary);
+      if (binary.hash == trial.binary_hash && has_image(database, binary)) {
+        write_compiled(database, trial.key.source_hash, binary);
+      }
     }
   }
   if (next != nullptr) write_attempt(database, *next);
@@ -186,6 +193,12 @@ std::optional<Binary> Store::find_binary(const std::string& binary_hash) {
   Rows rows = impl_->database->query(statement, Named{"hash", binary_hash});
   auto binary = rows.next() ? valid_row<Binary>(rows, Images::yes) : std::nullopt;
   return binary && !binary->cubin.empty() ? binary : std::nullopt;
+}
+
+double Store::compile_ms(const std::string& binary_hash) {
+  const std::lock_guard lock(impl_->mutex);
+  Rows rows = impl_->database->query("SELECT compile_ms FROM binary WHERE hash = :hash", Named{"hash", binary_hash});
+  return rows.next() ? rows.real(0).value_or(0) : 0;
 }
 
 void Store::put_winner(const TrialKey& key, const std::string& search, int candidates) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,11 +48,16 @@ struct CheckReport {
 /// What becomes of the machine code in a file of another user, who may have made it of anything.
 enum class ForeignCode { compile_again, take };
 
+/// Whether today's sources make of a decision's configuration the kernel that it names, and this machine code is what
+/// its GPU runs. Only who can render kernels knows; where that is not given, source hashes are believed.
+using MakesDecision = std::function<bool(const TrialKey& decision, const Binary& code)>;
+
 struct MergeReport {
   std::int64_t trials_added = 0;
   std::int64_t trials_kept = 0;  ///< present on both sides: the better verified one stays
   std::int64_t winners_changed = 0;
-  std::int64_t rejected = 0;         ///< rows of any table with values that no mmtune writes
+  std::int64_t rejected = 0;                      ///< rows of any table with values that no mmtune writes
+  std::map<std::string, std::int64_t> reasons{};  ///< for these, with their numbers
   std::int64_t settled = 0;          ///< problems with other decisions, all of which the samples say are slower
   std::vector<Problem> near_ties{};  ///< problems with others that may be as fast
 };
@@ -61,8 +67,10 @@ struct PruneRules {
   bool predicted = false;
   bool set_aside = false;      ///< crashed and timed-out rows of suspects and of lost compiles, which are forgotten
   bool stale_sources = false;  ///< rows whose source hash is not in `live_sources`
-  std::vector<std::string> live_sources;
-  bool orphan_binaries = true;  ///< cubins that no remaining row names
+  std::vector<std::string> live_sources{};
+  bool losing_code = false;                 ///< machine code of candidates that lost: see Store::drop_losing_code()
+  std::vector<std::string> kept_sources{};  ///< whose machine code stays in any case
+  bool orphan_binaries = true;              ///< cubins that no remaining row names
 };
 
 struct PruneReport {
@@ -70,6 +78,7 @@ struct PruneReport {
   std::int64_t binaries = 0;
   std::int64_t winners = 0;
   std::int64_t suspects = 0;
+  std::int64_t images = 0;  ///< machine code whose other facts stay
 };
 
 class Store {
@@ -91,9 +100,9 @@ class Store {
 
   /// Writes a trial and, if given, its binary (which then is what its source compiled to), in one durable transaction;
   /// replaces the row with the same key. Refuses what it would not read back (templates/base/rules.h); cuts notes over
-  /// 1 MiB and stores an error share that is NaN as infinite. A binary without image keeps the stored image. A trial
-  /// ends the attempt at it: one that crashed or timed_out there has killed. `next`, if given, begins in the same
-  /// transaction.
+  /// 1 MiB and stores an error share that is NaN as infinite. A binary without image keeps the stored image;
+  /// where there is none, only its facts are stored. A trial ends the attempt at it: one that crashed or timed_out
+  /// there has killed. `next`, if given, begins in the same transaction.
   void put(const Trial& trial, const Binary* binary = nullptr, const LaunchRecord* next = nullptr);
 
   /// Many at once, all or nothing.
@@ -103,7 +112,7 @@ class Store {
   /// there is over.
   void begin(const std::vector<LaunchRecord>& attempts);
 
-  /// For use while nothing runs on the GPU `device_uuid`: ends what is recorded as running there. What began
+  /// To be called while nothing runs on the GPU `device_uuid`. Ends what is recorded as running there. What began
   /// in another boot of the machine than `boot` has crashed it, and is returned: one is a kill, several were a race.
   /// The rest is forgotten.
   std::vector<TrialKey> settle(const std::string& device_uuid, const std::string& boot);
@@ -111,10 +120,10 @@ class Store {
   /// Whether this candidate was in a race that crashed the machine, on this GPU model with this driver.
   bool crashed_in_race(const TrialKey& key, const std::string& driver);
 
-  /// All candidates that have killed, or only those of one source, by GPU, driver and name.
+  /// The candidates that have killed, or only those of one source, by GPU, driver and name.
   std::vector<Suspect> suspects(const std::optional<std::string>& source_hash = std::nullopt);
 
-  /// One more loss of this source, target and compiler; `losses` and `last` are filled in.
+  /// Counts one more loss of this source, target and compiler; `losses` and `last` are filled in.
   void put_lost_compile(const LostCompile& lost);
   std::optional<LostCompile> find_lost_compile(const std::string& source_hash, const std::string& target,
                                                const std::string& nvrtc);
@@ -134,13 +143,24 @@ class Store {
   /// Records what a source compiled to, so that it need not be compiled again.
   void put_compiled(const std::string& source_hash, const Binary& binary);
 
-  /// With its image; nothing if that is not stored, or is not that of the hash, in which case the source is to be
-  /// compiled again.
+  /// The program with its image; nothing if that is not stored, or is not that of the hash, in which case the source is
+  /// to be compiled again.
   std::optional<Binary> find_binary(const std::string& binary_hash);
+
+  /// How long the compiler took for it, in milliseconds; 0 where that is not stored.
+  double compile_ms(const std::string& binary_hash);
 
   /// Sets or replaces the decision for trial's problem and GPU, which those of merged databases took part in or not:
   /// they are forgotten. The trial must have been put and be ok.
   void put_winner(const TrialKey& trial, const std::string& search, int candidates);
+
+  /// Drops the machine code of all that was tried for the problems and GPUs of these keys, but not what a decision or a
+  /// rival for any problem, an undecided problem or one of these sources needs. Hashes, registers and times stay: no
+  /// candidate is measured again, and one that may win after all is compiled again.
+  void drop_losing_code(const std::vector<TrialKey>& places, const std::vector<std::string>& kept_sources);
+
+  /// How much machine code prune() would drop as that of candidates that lost.
+  std::int64_t count_losing_code(const std::vector<std::string>& kept_sources);
 
   /// The decision for this problem, without the cubin; nothing if its trial is no longer ok. The binary is what its
   /// source compiled to last; `binary.hash` is empty where that is not stored with its machine code, as after merging
@@ -156,7 +176,7 @@ class Store {
   /// What an application needs of them: of a row only that is read and checked.
   ServedDecisions served(const DeviceKey& device);
 
-  /// In the order in which they were stored last.
+  /// The trials in the order in which they were stored last.
   std::vector<Trial> trials(const RowFilter& filter = {});
 
   /// All GPUs that have rows.
@@ -174,18 +194,23 @@ class Store {
   /// give an empty database the same contents. Of two trials with the same key the better verified one stays (a fault
   /// found in a kernel, then more samples, then the newer one); which of several decisions holds is said in
   /// db/settle.h. Machine code comes along from a file of the same user, from others only if `code` says so; else rows
-  /// lose their binary_hash, so that their source is compiled again. A decision whose machine code is not here never
-  /// takes the place of one whose is.
-  MergeReport merge_from(const std::vector<std::string>& paths, ForeignCode code = ForeignCode::compile_again);
+  /// lose their binary_hash, so that their source is compiled again. Times that no kernel can reach (db/speed_limit.h)
+  /// and rows from the future are refused. A decision that cannot be served, since its machine code is not here or
+  /// `makes` says so, never takes the place of one that is.
+  MergeReport merge_from(const std::vector<std::string>& paths, ForeignCode code = ForeignCode::compile_again,
+                         const MakesDecision& makes = {});
 
   /// The same from another Store, of which only `code` says whether its machine code is taken.
-  MergeReport merge_from(Store& other, ForeignCode code);
+  MergeReport merge_from(Store& other, ForeignCode code, const MakesDecision& makes = {});
 
   PruneReport prune(const PruneRules& rules);
 
   /// A compact, self-contained copy for other machines (0600). Throws if the target exists. The copy gets its name
   /// when it is complete and on disk: a process that is killed before leaves TARGET.XXXXXX.part, which nothing reads.
   void export_to(const std::string& target_path);
+
+  /// The same without any machine code, for those who would not take it, or to look at.
+  void export_without_code(const std::string& target_path);
 
   /// The same of what an application needs: the decisions that are served, their trials, and the machine code of these
   /// and of `more_sources`.

@@ -12,6 +12,7 @@
 #include <functional>
 #include <set>
 
+#include "db/losing_code.h"
 #include "db/store_impl.h"
 
 namespace mmtune {
@@ -70,15 +71,22 @@ std::int64_t prune_stale(Database& database, const std::vector<std::string>& liv
   return trials;
 }
 
-std::int64_t prune_orphan_binaries(Database& database) {
+/// Programs that no trial names, and of which these sources are not.
+std::int64_t prune_orphan_binaries(Database& database, const std::vector<std::string>& kept_sources) {
   constexpr std::string_view kMappings =
-      "DELETE FROM compiled WHERE NOT EXISTS (SELECT 1 FROM trial t WHERE t.binary_hash = compiled.binary_hash"
-      " AND t.binary_hash <> '')";
+      "DELETE FROM compiled WHERE source_hash NOT IN (SELECT source FROM kept) AND NOT EXISTS (SELECT 1 FROM trial t"
+      " WHERE t.binary_hash = compiled.binary_hash AND t.binary_hash <> '')";
   constexpr std::string_view kBinaries =
-      "DELETE FROM binary WHERE NOT EXISTS (SELECT 1 FROM trial t WHERE t.binary_hash = binary.hash"
-      " AND t.binary_hash <> '')";
+      "DELETE FROM binary WHERE hash NOT IN (SELECT binary_hash FROM compiled) AND NOT EXISTS (SELECT 1 FROM trial t"
+      " WHERE t.binary_hash = binary.hash AND t.binary_hash <> '')";
+  database.exec("CREATE TEMP TABLE kept (source TEXT)");
+  for (const std::string& source : kept_sources) {
+    database.run("INSERT INTO kept VALUES (:source)", Named{"source", source});
+  }
   database.run(kMappings);
-  return database.run(kBinaries);
+  const std::int64_t binaries = database.run(kBinaries);
+  database.exec("DROP TABLE kept");
+  return binaries;
 }
 
 /// No candidate is a suspect or lost any more: former ones are tried again, and those of a race that crashed may race.
@@ -222,14 +230,40 @@ PruneReport Store::prune(const PruneRules& rules) {
                                             sql::same<TrialKey>("winner", "trial")));
   database.run(fmt::format("DELETE FROM rival WHERE NOT EXISTS (SELECT 1 FROM trial WHERE {})",
                            sql::same<TrialKey>("rival", "trial")));
-  if (rules.orphan_binaries) report.binaries = prune_orphan_binaries(database);
+  if (rules.orphan_binaries) report.binaries = prune_orphan_binaries(database, rules.kept_sources);
+  if (rules.losing_code) {
+    report.images = drop_all_losing_code(database, rules.kept_sources);
+    compress_images(database);
+  }
   transaction.commit();
+  database.exec("VACUUM");  // else the file stays as large as it was
   return report;
+}
+
+void Store::drop_losing_code(const std::vector<TrialKey>& places, const std::vector<std::string>& kept_sources) {
+  const std::lock_guard lock(impl_->mutex);
+  Transaction transaction(*impl_->database, Transaction::Kind::write);
+  mmtune::drop_losing_code(*impl_->database, places, kept_sources);
+  transaction.commit();
+}
+
+std::int64_t Store::count_losing_code(const std::vector<std::string>& kept_sources) {
+  const std::lock_guard lock(impl_->mutex);
+  return mmtune::count_losing_code(*impl_->database, kept_sources);
 }
 
 void Store::export_to(const std::string& target_path) {
   const std::lock_guard lock(impl_->mutex);
   publish_copy(*impl_->database, target_path, [](const std::string& /*copy*/) {});
+}
+
+void Store::export_without_code(const std::string& target_path) {
+  const std::lock_guard lock(impl_->mutex);
+  publish_copy(*impl_->database, target_path, [](const std::string& copy) {
+    Database database(copy, Database::Access::read_write);
+    database.integer("PRAGMA journal_mode = MEMORY");
+    database.exec("BEGIN; DELETE FROM compiled; UPDATE binary SET cubin = NULL; COMMIT; VACUUM");
+  });
 }
 
 void Store::export_winners(const std::string& target_path, const std::vector<std::string>& more_sources) {

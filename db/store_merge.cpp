@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -51,28 +53,39 @@ bool is_same_file(const std::string& a, const std::string& b) {
          first.st_ino == second.st_ino;
 }
 
-/// Hands over every sound row of T, without images, and counts the others.
+/// Hands over every sound row of T, without images. `take` says why it refuses one; the others are counted by reason.
 template <Record T, class Take>
 void for_each_row(Database& theirs, MergeReport& report, const Take& take) {
-  std::int64_t sound = 0;
+  std::int64_t seen = 0;
   static const std::string select = fmt::format("SELECT {}{}", sql::columns<T>(Images::no), sql::from<T>());
   static const std::string count = fmt::format("SELECT count(*) FROM {}", kTable<T>);
+  const auto reject = [&](std::string_view reason, std::int64_t rows) {
+    report.rejected += rows;
+    report.reasons[fmt::format("{}: {}", kTable<T>, reason)] += rows;
+  };
   Rows rows = theirs.query(select);
   while (rows.next()) {
-    auto record = valid_row<T>(rows);
-    if (record && take(*record)) ++sound;
+    ++seen;
+    T record;
+    Reader reader(rows);
+    reader.read(record);
+    std::string fault = reader.valid() ? fault_of(record) : "a value of a wrong type or out of range";
+    if (fault.empty()) fault = take(record);
+    if (!fault.empty()) reject(fault, 1);
   }
-  // Rows whose references lead nowhere are not even seen above.
-  report.rejected += theirs.integer(count) - sound;
+  const std::int64_t dangling = theirs.integer(count) - seen;
+  if (dangling > 0) reject("refers to rows that do not exist", dangling);
 }
 
-void merge_trials(Database& ours, Database& theirs, bool with_code, MergeReport& report) {
-  for_each_row<Trial>(theirs, report, [&](Trial& trial) {
+/// `latest`: times of day after this are those of a wrong clock, and would make a row the newest for ever.
+void merge_trials(Database& ours, Database& theirs, bool with_code, const std::string& latest, MergeReport& report) {
+  for_each_row<Trial>(theirs, report, [&](Trial& trial) -> std::string {
+    if (trial.created > latest) return "created: more than a day in the future";
     if (!with_code) trial.binary_hash.clear();
     const auto present = find_trial(ours, trial.key);
     ++(present ? report.trials_kept : report.trials_added);
     if (!present || is_better(trial, *present)) write_row(ours, trial);
-    return true;
+    return "";
   });
 }
 
@@ -105,16 +118,16 @@ std::optional<Binary> with_image(Database& database, const std::string& hash) {
 /// The same hash is the same code: an image is read, and checked, only where it is missing. What else may differ is how
 /// long the compiler took.
 void merge_binaries(Database& ours, Database& theirs, MergeReport& report) {
-  for_each_row<Binary>(theirs, report, [&](const Binary& facts) {
+  for_each_row<Binary>(theirs, report, [&](const Binary& facts) -> std::string {
     const auto known = known_binary(ours, facts.hash);
     Binary best = known && compare(known->facts, facts) < 0 ? known->facts : facts;
     if (!known || !known->has_image) {
       const auto theirs_whole = with_image(theirs, facts.hash);
-      if (!theirs_whole) return false;
+      if (!theirs_whole) return "hash: not that of its machine code";
       best.cubin = theirs_whole->cubin;
     }
     if (!known || !best.cubin.empty() || compare(best, known->facts) != 0) write_binary(ours, best);
-    return true;
+    return "";
   });
 }
 
@@ -126,21 +139,23 @@ std::optional<Compiled> find_compiled(Database& database, const Compiled& key) {
 }
 
 void merge_compiled(Database& ours, Database& theirs, MergeReport& report) {
-  for_each_row<Compiled>(theirs, report, [&](const Compiled& compiled) {
+  for_each_row<Compiled>(theirs, report, [&](const Compiled& compiled) -> std::string {
     const auto rank = [](const Compiled& c) { return std::tie(c.nvrtc, c.binary_hash); };
-    if (!ours.query("SELECT 1 FROM binary WHERE hash = :hash", Named{"hash", compiled.binary_hash}).next())
-      return false;
+    if (!ours.query("SELECT 1 FROM binary WHERE hash = :hash", Named{"hash", compiled.binary_hash}).next()) {
+      return "binary_hash: of no program that was taken";
+    }
     const auto present = find_compiled(ours, compiled);
     if (!present || rank(compiled) > rank(*present)) write_row(ours, compiled);
-    return true;
+    return "";
   });
 }
 
-void merge_decisions(Database& ours, Database& theirs, MergeReport& report) {
-  const auto take = [&](const auto& row) {
-    if (!find_trial(ours, row.key)) return false;
+void merge_decisions(Database& ours, Database& theirs, const std::string& latest, MergeReport& report) {
+  const auto take = [&](const auto& row) -> std::string {
+    if (row.grounds.decided > latest) return "decided: more than a day in the future";
+    if (!find_trial(ours, row.key)) return "its trial was not taken";
     add_decision(ours, {row.key, row.grounds});
-    return true;
+    return "";
   };
   for_each_row<Decision>(theirs, report, take);
   for_each_row<Rival>(theirs, report, take);
@@ -149,7 +164,7 @@ void merge_decisions(Database& ours, Database& theirs, MergeReport& report) {
 /// A merge of any number of databases, all or nothing.
 class Merge {
  public:
-  explicit Merge(Database& ours) : ours_(ours) {}
+  Merge(Database& ours, const MakesDecision& makes) : ours_(ours), makes_(makes) {}
 
   void add(Database& theirs, bool with_code) {
     const Transaction snapshot(theirs, Transaction::Kind::read);
@@ -159,13 +174,13 @@ class Merge {
       merge_binaries(ours_, theirs, report_);
       merge_compiled(ours_, theirs, report_);
     }
-    merge_trials(ours_, theirs, with_code, report_);
-    merge_decisions(ours_, theirs, report_);
+    merge_trials(ours_, theirs, with_code, latest_, report_);
+    merge_decisions(ours_, theirs, latest_, report_);
   }
 
   MergeReport finish() {
     begin();
-    settle(ours_, report_);
+    settle(ours_, makes_, report_);
     report_.winners_changed =
         ours_.integer("SELECT count(*) FROM (SELECT * FROM main.winner EXCEPT SELECT * FROM winner_before)");
     ours_.exec("DROP TABLE winner_before");
@@ -181,7 +196,12 @@ class Merge {
     ours_.exec("CREATE TEMP TABLE winner_before AS SELECT * FROM main.winner");
   }
 
+  /// Clocks of a fleet differ, by a time zone if one is set wrong.
+  static constexpr std::chrono::hours kClocksDiffer{24};
+
   Database& ours_;
+  const MakesDecision& makes_;
+  std::string latest_ = utc_text(std::chrono::system_clock::now() + kClocksDiffer);
   std::optional<Transaction> transaction_;
   MergeReport report_;
 };
@@ -192,12 +212,12 @@ void Store::require_mergeable(const std::vector<std::string>& paths) {
   for (const std::string& other : paths) open_database(other, OpenMode::read_only, Trust::foreign);
 }
 
-MergeReport Store::merge_from(const std::vector<std::string>& paths, ForeignCode code) {
+MergeReport Store::merge_from(const std::vector<std::string>& paths, ForeignCode code, const MakesDecision& makes) {
   const std::lock_guard lock(impl_->mutex);
   for (const std::string& other : paths) {
     if (is_same_file(path(), other)) refuse(other, "cannot be merged into itself", "name other files");
   }
-  Merge merge(*impl_->database);
+  Merge merge(*impl_->database, makes);
   for (const std::string& other : paths) {
     const auto theirs = open_database(other, OpenMode::read_only, Trust::foreign);
     merge.add(*theirs, code == ForeignCode::take || is_own(theirs->path()));
@@ -205,9 +225,9 @@ MergeReport Store::merge_from(const std::vector<std::string>& paths, ForeignCode
   return merge.finish();
 }
 
-MergeReport Store::merge_from(Store& other, ForeignCode code) {
+MergeReport Store::merge_from(Store& other, ForeignCode code, const MakesDecision& makes) {
   const std::scoped_lock lock(impl_->mutex, other.impl_->mutex);
-  Merge merge(*impl_->database);
+  Merge merge(*impl_->database, makes);
   merge.add(*other.impl_->database, code == ForeignCode::take);
   return merge.finish();
 }

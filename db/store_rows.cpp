@@ -31,6 +31,17 @@ std::optional<Trial> find_trial(Database& database, const TrialKey& key) {
   return valid_row<Trial>(rows);
 }
 
+Binary code_of(Database& database, std::string_view source_hash, std::string_view binary_hash) {
+  static const std::string statement = fmt::format(
+      "SELECT {} FROM compiled JOIN binary ON binary.hash = compiled.binary_hash AND binary.target = compiled.target"
+      " WHERE compiled.source_hash = :source_hash AND binary.cubin IS NOT NULL"
+      " ORDER BY compiled.binary_hash = :binary_hash DESC, compiled.target DESC LIMIT 1",
+      sql::columns<Binary>());
+  Rows rows = database.query(statement, Named{"source_hash", source_hash}, Named{"binary_hash", binary_hash});
+  auto binary = rows.next() ? valid_row<Binary>(rows) : std::nullopt;
+  return binary.value_or(Binary{});
+}
+
 void write_binary(Database& database, const Binary& binary) {
   static const std::string statement =
       "INSERT " + sql::into<Binary>() + " ON CONFLICT (hash) DO UPDATE SET " + assignments(row_columns<Binary>());
@@ -49,9 +60,10 @@ void end_attempt(Database& database, const Trial& trial) {
   database.run(is_kill(trial.outcome) ? kill : forget, attempt_key(trial.key));
 }
 
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+std::string utc_text(std::chrono::system_clock::time_point time) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
 }
+
+std::string utc_now() { return utc_text(std::chrono::system_clock::now()); }
 
 }  // namespace mmtune

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "db/speed_limit.h"
 #include "db/store_impl.h"
 #include "db/whole_tables.h"
 
@@ -27,18 +28,6 @@ const std::string& select_served() {
   return statement;
 }
 
-/// What a source compiled to, that of this name if there are several, without its image. See select_winner().
-Binary code_of(Database& database, std::string_view source_hash, std::string_view binary_hash) {
-  static const std::string statement = fmt::format(
-      "SELECT {} FROM compiled JOIN binary ON binary.hash = compiled.binary_hash AND binary.target = compiled.target"
-      " WHERE compiled.source_hash = :source_hash AND binary.cubin IS NOT NULL"
-      " ORDER BY compiled.binary_hash = :binary_hash DESC, compiled.target DESC LIMIT 1",
-      sql::columns<Binary>());
-  Rows rows = database.query(statement, Named{"source_hash", source_hash}, Named{"binary_hash", binary_hash});
-  auto binary = rows.next() ? valid_row<Binary>(rows) : std::nullopt;
-  return binary.value_or(Binary{});
-}
-
 constexpr std::size_t kMostTimes = 16384;  // of all kernels alike, the latest of each: reading one takes microseconds
 constexpr std::size_t kMostOfOne = 512;
 
@@ -51,7 +40,7 @@ const std::string& select_trials() {
   return statement;
 }
 
-/// One of them, if it is of the kernel and has a time.
+/// The time of one of these trials, if it is of the kernel and has a time.
 const std::string& select_time() {
   static const std::string statement = fmt::format(
       "SELECT {}, trial.median_us FROM trial CROSS JOIN problem ON problem.id = trial.problem_id WHERE trial.id = :id"
@@ -70,8 +59,8 @@ std::vector<std::int64_t> trials_of(Database& database, const DeviceKey& device,
   return trials;
 }
 
-/// As many times of the kernel as are asked for, the latest. A kernel may have been tried for a great many sizes, and
-/// only what is read of its trials costs more than an entry of an index.
+/// Adds as many times of the kernel as are asked for, the latest. A kernel may have been tried for a great many sizes,
+/// and only what is read of its trials costs more than an entry of an index.
 void add_times(Database& database, const DeviceKey& device, const ServedKernel& kernel, Evidence evidence,
                std::size_t number, std::size_t most, std::vector<ServedTime>& times) {
   if (kernel.binary.hash.empty()) return;
@@ -94,7 +83,10 @@ void add_times(Database& database, const DeviceKey& device, const ServedKernel& 
 /// The kernels that decisions name, each looked at once.
 class Kernels {
  public:
-  Kernels(Database& database, const DeviceKey& device) : database_(database), device_(device) {}
+  Kernels(Database& database, const DeviceKey& device) : database_(database), device_(device), limit_(device) {}
+
+  /// Whether any kernel can take this time.
+  bool is_possible(const Problem& problem, double median_us) const { return median_us >= limit_.least_us(problem); }
 
   /// The number of the kernel that a decision of the current row has, whose texts begin at `column` and have this
   /// number; nothing if no mmtune writes them. The size must be sound.
@@ -135,6 +127,7 @@ class Kernels {
 
   Database& database_;
   const DeviceKey& device_;
+  SpeedLimit limit_;
   std::unordered_map<std::uint64_t, std::optional<std::size_t>> numbers_;
   std::vector<ServedKernel> kernels_;
   std::vector<std::uint32_t> names_;
@@ -151,13 +144,14 @@ bool stands_before(const ServedSize& x, const ServedSize& y) {
 /// Adds the size that is decided, if no value is spoilt, with the kernel that the texts of the current row name.
 void add_size(const Rows& rows, int column, std::uint32_t name, std::string_view binary_hash, ServedSize size,
               Kernels& kernels, std::vector<ServedSize>& sizes) {
+  if (!kernels.is_possible(size.problem, size.median_us)) return;
   const auto kernel = kernels.number_of(rows, column, name, size, binary_hash);
   if (!kernel) return;
   size.kernel = *kernel;
   sizes.push_back(size);
 }
 
-/// Of sizes in their final order: a measured decision of a kernel makes its measured times count.
+/// Whose times count for each kernel, by sizes in their final order: a measured decision makes the measured ones count.
 std::vector<Evidence> evidence_of(const std::vector<ServedSize>& sizes, std::size_t kernels) {
   std::vector<Evidence> evidence(kernels, Evidence::predicted);
   for (const ServedSize& size : sizes) evidence[size.kernel] = std::min(evidence[size.kernel], size.evidence);
@@ -169,7 +163,7 @@ std::size_t most_times(std::size_t kernels) {
   return std::min(kMostOfOne, kMostTimes / std::max<std::size_t>(1, kernels));
 }
 
-/// One look-up for each decision, whatever else is stored.
+/// Reads by one look-up for each decision, whatever else is stored.
 ServedDecisions served_by_look_ups(Database& database, const DeviceKey& device) {
   const int first_text = static_cast<int>(columns_of<Problem>(kTable<Problem>, Images::no).size()) + 2;
   Kernels kernels(database, device);
@@ -198,7 +192,7 @@ ServedDecisions served_by_look_ups(Database& database, const DeviceKey& device) 
   return served;
 }
 
-/// As add_times() finds them, of all kernels.
+/// The times of all kernels, as add_times() finds them.
 std::vector<ServedTime> times_of(const WholeTables& tables, const Kernels& kernels,
                                  const std::vector<Evidence>& evidence) {
   const std::size_t most = most_times(kernels.size());

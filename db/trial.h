@@ -44,7 +44,7 @@ namespace rule {
 std::string_view outcome(Outcome outcome);
 std::string_view evidence(Evidence evidence);
 
-/// Of bits of Throttle.
+/// The rule for bits of Throttle.
 std::string_view throttle(int throttle);
 
 }  // namespace rule

@@ -54,7 +54,7 @@ class WholeTables {
   /// Call within a transaction.
   WholeTables(Database& database, std::int64_t device_id);
 
-  /// In the order of their rows, so that the latest comes last.
+  /// The trials in the order of their rows, so that the latest comes last.
   const std::vector<TimedTrial>& trials() const { return trials_; }
   const TextNumbers& names() const { return names_; }        ///< of trials
   const TextNumbers& programs() const { return programs_; }  ///< hashes of their binaries

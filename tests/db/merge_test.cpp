@@ -179,6 +179,38 @@ TEST_F(MergeTest, RejectsSpoiltRowsAndTakesTheOthers) {
   EXPECT_TRUE(store.check().faults.empty());
 }
 
+TEST_F(MergeTest, TimesBeyondPhysicsAndRowsOfTheFutureAreRefusedWithTheReason) {
+  const std::string theirs = make("theirs", {sample_trial(0), sample_trial(1), sample_trial(2)}, 0);
+  run_raw(
+      theirs,
+      "UPDATE trial SET median_us = 1e-6 WHERE id = 2; UPDATE trial SET created = '2999-01-01T00:00:00Z' WHERE id = "
+      "3; UPDATE winner SET decided = '2999-01-01T00:00:00Z'");
+  Store store = open();
+  const MergeReport report = store.merge_from({theirs});
+  EXPECT_EQ(report.trials_added, 1);
+  EXPECT_EQ(report.rejected, 3);
+  EXPECT_EQ(report.reasons, (std::map<std::string, std::int64_t>{
+                                {"trial: median_us: faster than the GPU can compute or move what it multiplies", 1},
+                                {"trial: created: more than a day in the future", 1},
+                                {"winner: decided: more than a day in the future", 1}}));
+}
+
+TEST_F(MergeTest, ADecisionThatIsNotServedTakesThePlaceOfNoneThatIs) {
+  Trial forged = sample_trial(1);  // the same source, another configuration
+  forged.timing.median_us = 0.1;
+  forged.timing.samples = 1'000'000'000;
+  const std::string ours = make("ours", {sample_trial(0)}, 0);
+  const std::string theirs = make("theirs", {forged}, 0);
+  const auto makes = [](const TrialKey& decision, const Binary& code) {
+    return decision.config == sample_trial(0).key.config && code.hash != "";
+  };
+  for (const auto& files : {std::vector{ours, theirs}, std::vector{theirs, ours}}) {
+    Store store = Store::open(directory_ / files[0].substr(files[0].size() - 3), OpenMode::read_write);
+    store.merge_from(files, ForeignCode::take, makes);
+    EXPECT_EQ(store.winners().at(0).trial.key.config, sample_trial(0).key.config);
+  }
+}
+
 TEST_F(MergeTest, RefusesItself) {
   const std::string path = make("a", {sample_trial()}, 0);
   Store store = Store::open(path, OpenMode::read_write);

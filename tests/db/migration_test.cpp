@@ -15,16 +15,16 @@ namespace {
 /// One trial with its program, of hash {0}, and decision, as version 1 wrote them.
 constexpr const char* kOldRows = R"(
 INSERT INTO device VALUES (1, 'NVIDIA H200', 90, 132, 232448);
-INSERT INTO problem VALUES (1, 3, 2, 1000, 2000, 3000, 16, 8, 4);
+INSERT INTO problem VALUES (1, 3, 2, 100, 200, 300, 16, 8, 4);
 INSERT INTO environment VALUES (1, '580.1', '13.0', 'abcdef1', 'GPU-1234');
 INSERT INTO binary VALUES ('{0}', 'sm_90a', 0, 128, 16, 32, 1024, 812.5, x'7f454c46');
 INSERT INTO compiled VALUES ('0123456789abcdef0123456789abcdef', 'sm_90a', '{0}');
 INSERT INTO compiled VALUES ('fedcba98', 'sm_90a', '{0}');
 INSERT INTO trial VALUES (1, 1, 1, 0, 'simt', 'BM=128 BN=1', '0123456789abcdef0123456789abcdef', 0, 'note',
   '{0}', 10.5, 10.25, 11.75, 10.125, 31, 7, 'graph', 1980.5, 0.25, 0, 0.5, 49152, 1,
-  '2031-04-05T06:07:08Z');
+  '2021-04-05T06:07:08Z');
 INSERT INTO winner VALUES (1, 1, 0, 'simt', 'BM=128 BN=1', '0123456789abcdef0123456789abcdef', 10.5, 'search', 5,
-  '2031-04-05T06:07:08Z');
+  '2021-04-05T06:07:08Z');
 PRAGMA application_id = 0x6d6d7475;
 PRAGMA user_version = 1;
 )";

@@ -23,7 +23,7 @@ inline void set_code(Binary& binary, std::string code) {
 inline Trial sample_trial(int number = 0) {
   Trial trial;
   trial.key.device = {"NVIDIA H200", 90, 132, 232448};
-  trial.key.problem = {Precision::fp16, Layout::tn, 1000, 2000, 3000, {16, 8, 4}};
+  trial.key.problem = {Precision::fp16, Layout::tn, 100, 200, 300, {16, 8, 4}};
   trial.key.family = "simt";
   trial.key.config = fmt::format("BM=128 BN={}", number + 1);
   trial.key.source_hash = "0123456789abcdef0123456789abcdef";
@@ -37,7 +37,7 @@ inline Trial sample_trial(int number = 0) {
   trial.occupancy = 0.5;
   trial.smem_bytes = 49152;
   trial.environment = {"580.1", "13.0", "abcdef1", "GPU-1234"};
-  trial.created = "2031-04-05T06:07:08Z";
+  trial.created = "2021-04-05T06:07:08Z";
   return trial;
 }
 

@@ -69,6 +69,28 @@ TEST_F(MergedDecisions, NeverDisableTheOwnDecision) {
   EXPECT_EQ(planned().config, "TILE=8 UNROLL=8");
 }
 
+// Rows with the hash of a known source beside another configuration: no kernel is made of them.
+TEST_F(MergedDecisions, WithTheHashOfAnotherKernelTakeNothingAwayAndAreTunedAgain) {
+  const std::string tune = fmt::format("{} 'TILE=16 UNROLL=4'", kRun);
+  run_sql(
+      path("same_user.db"),
+      "PRAGMA defer_foreign_keys = ON; BEGIN; UPDATE trial SET config = 'TILE=32 UNROLL=4', median_us = median_us / 2,"
+      " samples = 1000000000 WHERE family = 'tiled'; UPDATE winner SET config = 'TILE=32 UNROLL=4', median_us ="
+      " median_us / 2; COMMIT");
+  const std::string merge_forged = fmt::format("db merge '{}'", path("same_user.db"));
+
+  ASSERT_EQ(mmtune(merge_forged).code, 0);
+  EXPECT_EQ(planned().match, Match::fallback);
+  EXPECT_THAT(mmtune(tune).err, HasSubstr("1 predicted, 0 known before"));
+  EXPECT_EQ(planned().match, Match::exact);
+  EXPECT_EQ(planned().config, "TILE=16 UNROLL=4");
+
+  ASSERT_EQ(mmtune(merge_forged).code, 0);
+  EXPECT_EQ(planned().match, Match::exact);
+  EXPECT_EQ(planned().config, "TILE=16 UNROLL=4");
+  EXPECT_THAT(mmtune(tune).err, HasSubstr("0 predicted, 1 known before"));
+}
+
 TEST_F(MergedDecisions, AreServedAtOnceWhereTheCodeOfOthersIsAccepted) {
   give_away(1);
   ASSERT_EQ(merge("--with-code").code, 0);

@@ -20,6 +20,8 @@
 #include "tuner/cover/hold_out.h"
 #include "tuner/cover/measured_kernels.h"
 #include "tuner/tune/deadlines.h"
+#include "tuner/tune/fallbacks.h"
+#include "tuner/workers/compile_pool.h"
 
 namespace mmtune {
 namespace {
@@ -72,7 +74,9 @@ class Cover {
     if (summary.interrupted) return summary;
     const MeasuredKernels measured = read();
     const std::set<std::size_t> programs = choose(measured);
+    compile_missing(measured, programs);
     store(measured, programs, summary);
+    drop_losing_code();
     summary.programs = programs.size();
     summary.held_out = lost_held_out(measured);
     say_excess(options_.session.budget_s, begin);
@@ -316,6 +320,47 @@ class Cover {
   /// Programs that serve the further sizes too, so that sizes that were not measured are likely to be served.
   std::set<std::size_t> choose(const MeasuredKernels& measured) const {
     return choose_portfolio(measured_times(measured, true), options_.most_kernels, options_.loss).programs;
+  }
+
+  /// Of a choice among what earlier covers measured, the machine code may have been dropped.
+  void compile_missing(const MeasuredKernels& measured, const std::set<std::size_t>& programs) const {
+    Store store = Store::open(options_.session.database, OpenMode::read_write);
+    std::vector<Program> missing;
+    std::set<std::string> seen;
+    for (std::size_t size = 0; size < problems_.size(); ++size) {
+      for (const auto& [kernel, time] : measured.times(size)) {
+        const SampledKernel& each = measured.kernels()[kernel];
+        if (!time.is_ok || !programs.contains(each.program) || !seen.insert(time.key.source_hash).second) continue;
+        if (store.find_compiled(time.key.source_hash, preparation_.target().name, true)) continue;
+        missing.push_back(preparation_.program(problems_[size], each.candidate));
+      }
+    }
+    if (missing.empty()) return;
+    const TemplateFiles files = template_files();
+    CompilePool pool(files, {.jobs = options_.session.jobs});
+    const Preparation preparation(files, device_.spec, preparation_.target(), preparation_.evidence(),
+                                  pool.compiler().version);
+    CompileQueue compiler(pool);
+    for (std::size_t i = 0; i < missing.size(); ++i) compiler.submit(i, missing[i].source, preparation.target());
+    while (const auto result = compiler.next()) {
+      const Program& program = missing[result->ticket];
+      if (result->outcome == Outcome::ok) {
+        store.put_compiled(program.key.source_hash, preparation.binary(result->compilation));
+      } else {
+        log::warning("{}: does not compile any more: {}", key_of(program.candidate), result->compilation.log);
+      }
+    }
+  }
+
+  void drop_losing_code() const {
+    Store store = Store::open(options_.session.database, OpenMode::read_write);
+    std::vector<TrialKey> places;
+    std::vector<std::string> fallbacks;
+    for (const Problem& problem : problems_) {
+      places.push_back({key_of(device_.spec), problem, "", "", "", preparation_.evidence()});
+      fallbacks.push_back(fallback_for(problem.precision, problem.layout, preparation_).source.hash);
+    }
+    store.drop_losing_code(places, fallbacks);
   }
 
   /// What is fastest of the programs at each size becomes its decision.

@@ -58,7 +58,7 @@ class CompileTimes {
     if (!counted_.insert(trial.key.source_hash).second) return 0;
     const auto [known, is_new] = known_ms_.try_emplace(trial.binary_hash, 0);
     if (is_new && !trial.binary_hash.empty()) {
-      if (const auto binary = store_.find_binary(trial.binary_hash)) known->second = binary->compile_ms;
+      known->second = store_.compile_ms(trial.binary_hash);
     }
     return known->second / 1000 / jobs_;
   }

@@ -10,7 +10,8 @@
 namespace mmtune {
 namespace {
 
-// One source, on one core of the H200's host: 531 s for 857 programs (bench/results/nvidia-h200/whole_run.txt).
+// The time to compile one source on one core of the H200's host: 531 s for 857 programs
+// (bench/results/nvidia-h200/whole_run.txt).
 constexpr double kCompile_s = 0.6;
 
 // A run that takes no more than this over its budget has kept it: the last race ends when it ends.

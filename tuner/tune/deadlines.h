@@ -21,8 +21,8 @@ class Deadlines {
   explicit Deadlines(Clock::time_point end, Clock::duration expected_overtime = {})
       : end_(end), expected_overtime_(expected_overtime) {}
 
-  /// Of a problem that begins now: `problems` are left, this one among them, and `lanes` of them are worked on at once.
-  /// Now, if there is no time for it.
+  /// The deadline of a problem that begins now: `problems` are left, this one among them, and `lanes` of them are
+  /// worked on at once. Now, if there is no time for it.
   Clock::time_point next(Clock::time_point now, std::size_t problems, std::size_t lanes);
 
   /// A problem of that deadline has ended.

@@ -7,6 +7,7 @@
 
 #include "templates/base/hash.h"
 #include "templates/family/families.h"
+#include "tuner/tune/judge.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
 
@@ -39,9 +40,9 @@ struct RaceSetup {
   std::vector<Claim> claims;
 };
 
-/// Those that may win and have their binaries stored: the fastest, and the default and the stored winner if they are
-/// perhaps as fast; none that was in a race that crashed the machine. Fills in what their claims need no neighbours
-/// for.
+/// The finalists that may win and whose machine code is known: the fastest, and the default and the stored winner if
+/// they are perhaps as fast; none that was in a race that crashed the machine. Fills in what their claims need no
+/// neighbours for.
 RaceSetup race_setup(const std::vector<Finalist>& finalists, Lane& lane, Store& store, const std::string& target) {
   const TrialKey& first = finalists.front().trial.key;
   const auto incumbent = store.find_winner(first.device, first.problem, first.evidence);
@@ -56,11 +57,10 @@ RaceSetup race_setup(const std::vector<Finalist>& finalists, Lane& lane, Store& 
       continue;
     }
     if (i >= kFinalists && !claim.is_default && !claim.is_incumbent) continue;
-    auto binary = store.find_compiled(key.source_hash, target, true);
-    if (!binary || crashed_in_race(key, lane, store)) continue;
+    Program program = finalists[i].program;
+    if (!add_code(program, store, target) || crashed_in_race(key, lane, store)) continue;
     setup.places.push_back(i);
-    setup.programs.push_back(finalists[i].program);
-    setup.programs.back().binary = std::move(*binary);
+    setup.programs.push_back(std::move(program));
     setup.claims.push_back(std::move(claim));
   }
   return setup;
@@ -88,6 +88,13 @@ void complete_claims(RaceSetup& setup, const std::vector<Finalist>& finalists, S
 }
 
 }  // namespace
+
+bool add_code(Program& program, Store& store, const std::string& target) {
+  if (!program.binary.cubin.empty()) return true;
+  auto binary = store.find_compiled(program.key.source_hash, target, true);
+  if (binary) program.binary = *std::move(binary);
+  return binary.has_value();
+}
 
 std::string search_hash(const SessionOptions& options, const std::vector<const Family*>& families,
                         const Preparation& preparation, const Problem& problem) {
@@ -168,6 +175,7 @@ std::size_t race(std::vector<Finalist>& finalists, Lane& lane, Store& store, con
   std::vector<Trial> rows;
   for (std::size_t i = 0; i < setup.places.size(); ++i) {
     const Verdict& verdict = result.verdicts[i];
+    require_possible(keys[i], verdict);
     Trial& trial = finalists[setup.places[i]].trial;
     trial.outcome = verdict.outcome;
     trial.note = verdict.note;

@@ -15,15 +15,20 @@ namespace mmtune {
 
 /// A candidate that was right.
 struct Finalist {
-  Program program;  ///< without binary, which the store has
+  Program program;  ///< with its machine code if it was compiled in this run; else the store may have that
   Trial trial;
 };
+
+/// Fills in the program's machine code for `target` from the store, where it is missing. False if it is not there
+/// either: that of candidates that lost is not kept.
+bool add_code(Program& program, Store& store, const std::string& target);
 
 /// Identifies what is searched and how: a decision with the same hash need not be made again.
 std::string search_hash(const SessionOptions& options, const std::vector<const Family*>& families,
                         const Preparation& preparation, const Problem& problem);
 
-/// That of a search that gave up sources for which compilers had `limit_s`: with a larger one there is more to find.
+/// The hash of a search that gave up sources for which compilers had `limit_s`: with a larger one there is more to
+/// find.
 std::string limited_search(const std::string& search, double limit_s);
 
 /// Puts the fastest first. Equally fast ones keep their order.
@@ -47,9 +52,9 @@ std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> wi
 
 /// Times the fastest of these, sorted by time and at least one, against each other and verifies them again; the stored
 /// decision races even where its time, which may be from other conditions, is up to twice that of the best. What came
-/// of it is in their trials, also in the store, which has their programs for `target`. The index of the winner; see
-/// choose_winner() for ties. Where one of them turns out not to be right, or not deterministic and has to be, there is
-/// no winner yet: the race without it may end otherwise.
+/// of it is in their trials, also in the store; those whose machine code for `target` is not there take no part. The
+/// index of the winner; see choose_winner() for ties. Where one of them turns out not to be right, or not deterministic
+/// and has to be, there is no winner yet: the race without it may end otherwise.
 std::size_t race(std::vector<Finalist>& finalists, Lane& lane, Store& store, const std::string& target);
 
 }  // namespace mmtune

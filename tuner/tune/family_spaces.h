@@ -35,7 +35,7 @@ class FamilySpaces final : public CandidateSpace {
   /// None if the candidate is not in these spaces.
   std::optional<CandidateNumber> number(const Candidate& candidate) const;
 
-  /// Of those that are.
+  /// The numbers of those candidates that are in these spaces.
   std::vector<CandidateNumber> numbers(const std::vector<Candidate>& candidates) const;
 
   /// The candidate with the SPLIT that is expected to be fastest here: what did well at another size has too many or
@@ -45,7 +45,7 @@ class FamilySpaces final : public CandidateSpace {
   double predict_us(const Candidate& candidate) const;
 
  private:
-  /// Of the family of a candidate.
+  /// The space of the family of a candidate.
   std::size_t part_of(CandidateNumber number) const;
 
   std::vector<SearchSpace> spaces_;

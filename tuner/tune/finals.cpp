@@ -45,12 +45,14 @@ const Finalist* Finals::fastest_in(const FamilySpaces& spaces) const {
 
 std::vector<Candidate> Finals::take_without_program() {
   std::vector<Candidate> taken;
-  std::erase_if(finalists_, [&](const Finalist& each) {
+  const auto take = [&](Finalist& each) {
     if (!may_be_fastest(each.trial.timing.median_us, best_us_)) return false;
-    if (setup_.store.find_compiled(each.program.key.source_hash, setup_.preparation.target().name, true)) return false;
+    if (add_code(each.program, setup_.store, setup_.preparation.target().name)) return false;
     taken.push_back(each.program.candidate);
     return true;
-  });
+  };
+  std::erase_if(finalists_, take);
+  if (best_us_ > 0) std::erase_if(too_slow_, take);
   note_best();
   return taken;
 }

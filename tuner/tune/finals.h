@@ -30,8 +30,8 @@ class Finals {
   /// search had and this one leaves out. Those that can be the fastest of the present ones are judged again.
   void try_too_slow_again();
 
-  /// Takes out finalists that may win but whose programs are not stored here, such as those that another installation
-  /// measured: they are to be judged anew.
+  /// Takes out what may win but whose machine code is not stored here, since another installation measured it or it
+  /// lost to an earlier decision: it is to be compiled again, and judged where it was not measured here.
   std::vector<Candidate> take_without_program();
 
   /// The winner: by a race, or, where races keep being lost, by the times that there are. Null if no finalist is left,

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "db/speed_limit.h"
 #include "runtime/base/log.h"
 #include "templates/family/families.h"
 #include "tuner/tune/launches.h"
@@ -18,6 +19,11 @@ std::string result_of(const Trial& trial) {
                                       : std::string(to_string(trial.outcome));
 }
 
+/// Whether the candidate may still win: only then is its machine code worth its space, for a run that goes on later.
+bool keeps_code(const Trial& trial, double best_us) {
+  return has_time(trial.outcome) && (best_us == 0 || may_be_fastest(trial.timing.median_us, best_us));
+}
+
 }  // namespace
 
 std::optional<Trial> Judge::known(const Program& program) const {
@@ -27,6 +33,16 @@ std::optional<Trial> Judge::known(const Program& program) const {
   if (!known || known->environment.nvrtc != setup_.preparation.nvrtc() || has_killed(*known)) return std::nullopt;
   if (is_lost_compile(*known) && !setup_.lost.given_up(known->key.source_hash)) return std::nullopt;
   return known;
+}
+
+void require_possible(const TrialKey& key, const Verdict& verdict) {
+  const double least_us = SpeedLimit(key.device).least_us(key.problem);
+  if (!has_time(verdict.outcome) || verdict.timing.median_us >= least_us) return;
+  throw UnmeasurableError(
+      fmt::format("{} {} was measured with {:.4g} us, where this GPU needs {:.4g} us at least: its timer or clock "
+                  "cannot be trusted; "
+                  "restart the driver, or the virtual machine, and measure again",
+                  key.family, key.config, verdict.timing.median_us, least_us));
 }
 
 Trial Judge::judge(const Supplied& supplied, double best_us) {
@@ -43,15 +59,15 @@ Trial Judge::judge(const Supplied& supplied, double best_us) {
   }
   Trial trial = setup_.preparation.compiled_trial(program, environment);
   if (trial.outcome == Outcome::ok) try_program(program, best_us, trial);
-  store(trial, &program.binary);
+  Binary binary = program.binary;
+  if (!keeps_code(trial, best_us)) binary.cubin.clear();
+  store(trial, &binary);
   return trial;
 }
 
 void Judge::judge_again(Finalist& finalist, double best_us) {
   Program program = finalist.program;
-  auto binary = setup_.store.find_compiled(program.key.source_hash, setup_.preparation.target().name, true);
-  if (!binary) return;
-  program.binary = *std::move(binary);
+  if (!add_code(program, setup_.store, setup_.preparation.target().name)) return;
   launch(program, best_us, finalist.trial);
   setup_.store.put(finalist.trial);
 }
@@ -82,6 +98,7 @@ void Judge::launch(const Program& program, double best_us, Trial& trial) {
   const bool is_recorded = std::exchange(recorded_, "") == key_of(program.candidate);
   if (!is_recorded) record_launches({program.key}, setup_.lane, setup_.store);
   const Verdict verdict = setup_.lane.evaluate(program, best_us);
+  require_possible(program.key, verdict);
   trial.outcome = verdict.outcome;
   trial.note = verdict.note;
   trial.timing = verdict.timing;

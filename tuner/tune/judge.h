@@ -11,6 +11,9 @@
 
 namespace mmtune {
 
+/// Throws UnmeasurableError for a time below what this GPU can take (db/speed_limit.h).
+void require_possible(const TrialKey& key, const Verdict& verdict);
+
 /// Turns the programs of one problem into stored trials, by what is known of others or on the lane. No launch there
 /// goes unrecorded: the transaction that stores a trial also records the launch that comes next, so that a crash of the
 /// machine has a name. For one thread.
@@ -27,7 +30,7 @@ class Judge {
   /// `best_us` (0: none yet) is too slow. Throws DatabaseError, DeviceError.
   Trial judge(const Supplied& supplied, double best_us);
 
-  /// Launches a finalist once more, where its binary is stored.
+  /// Launches a finalist once more, where its machine code is known.
   void judge_again(Finalist& finalist, double best_us);
 
  private:

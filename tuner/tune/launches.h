@@ -9,7 +9,7 @@
 
 namespace mmtune {
 
-/// In this boot of the machine.
+/// A record of a launch in this boot of the machine.
 LaunchRecord launch_record(const TrialKey& key, const Environment& environment);
 
 /// Before launches on the lane, of one candidate or of a race. Predictions run nothing, which is not recorded.

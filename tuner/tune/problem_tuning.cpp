@@ -9,6 +9,7 @@
 #include "runtime/base/log.h"
 #include "templates/family/families.h"
 #include "tuner/search/rounds.h"
+#include "tuner/tune/fallbacks.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
 
@@ -48,7 +49,7 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
   return ending;
 }
 
-/// Whatever is stored of them.
+/// Measures these candidates, whatever is stored of them.
 Ending ProblemTuning::measure(const std::vector<Candidate>& listed) {
   for (const Candidate& candidate : listed) anew_.insert(key_of(candidate));
   work_through(listed, [this] { return out_of_time(); });
@@ -63,7 +64,14 @@ Ending ProblemTuning::tune(const std::vector<Candidate>& favourites) {
   // However late it is: a winner must have beaten them.
   work_through(untried_defenders(spaces), setup_.stopped);
   judge_without_program();
-  return decide(spaces);
+  const Ending ending = decide(spaces);
+  if (!setup_.options.is_part && (ending == Ending::decided || ending == Ending::not_beaten)) drop_losing_code();
+  return ending;
+}
+
+void ProblemTuning::drop_losing_code() {
+  const Fallback fallback = fallback_for(problem_.precision, problem_.layout, setup_.preparation);
+  setup_.store.drop_losing_code({place_}, {fallback.source.hash});
 }
 
 bool ProblemTuning::out_of_time() const { return setup_.stopped() || (Clock::now() > deadline_ && !finals_.empty()); }
@@ -145,7 +153,7 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
   }
 }
 
-/// A time from another installation is no reason to run a program: the fastest of these are compiled and measured here.
+/// The fastest are compiled again. A time from another installation is no reason to run a program: it is measured here.
 void ProblemTuning::judge_without_program() {
   for (;;) {
     std::vector<Candidate> candidates = finals_.take_without_program();

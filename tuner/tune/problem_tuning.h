@@ -59,6 +59,7 @@ class ProblemTuning {
                     std::size_t awaited = 0);
   bool work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough);
   void judge_without_program();
+  void drop_losing_code();
   Observation set_aside(const Program& program);
   std::optional<Observation> note(const Program& program, const Trial& trial);
   Ending decide(const FamilySpaces& spaces);

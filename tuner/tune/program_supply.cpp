@@ -27,7 +27,7 @@ void ProgramSupply::order(std::size_t number, Program program) {
   }
 }
 
-/// Of that source; null if there is none.
+/// What is ready of that source; null if there is none.
 const Supplied* ProgramSupply::ready(const std::string& source_hash) const {
   const auto same = std::find_if(ready_.begin(), ready_.end(), [&](const Supplied& supplied) {
     return supplied.program.key.source_hash == source_hash;

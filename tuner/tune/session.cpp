@@ -71,7 +71,7 @@ struct Model {
   Favourites favourites;
 };
 
-/// While this process has the GPU's lock: nothing runs there before and after, whatever happens in between.
+/// Holds while this process has the GPU's lock: nothing runs there before and after, whatever happens in between.
 class SettledGpu {
  public:
   SettledGpu(const DeviceSpec& gpu, Store& store) : gpu_(gpu), store_(store) { settle_launches(gpu_, store_); }
@@ -252,7 +252,7 @@ class Session {
     return task;
   }
 
-  /// Of the task that was just taken.
+  /// The deadline of the task that was just taken.
   Clock::time_point deadline(Model& model) {
     const std::lock_guard lock(mutex_);
     return model.deadlines.next(Clock::now(), model.tasks.size() + 1, model.devices.size());
@@ -302,7 +302,8 @@ class Session {
     if (ending == Ending::decided || ending == Ending::not_beaten) model.favourites.add(tuning.winner());
   }
 
-  /// No more than the spaces hold, before their rules: what these leave is known when they are searched.
+  /// The most trials there can be: no more than the spaces hold, before their rules: what these leave is known when
+  /// they are searched.
   std::int64_t most_trials(const Preparation& preparation, const Problem& problem) const {
     return std::min<std::int64_t>(configurations(options_, preparation.device(), problem), effort_.most_trials);
   }

@@ -30,7 +30,7 @@ struct SessionOptions {
   double open_limit_s = 120;    ///< for a process to open a GPU: a driver that wakes up, a context
   double begin_limit_s = 60;    ///< for operands on the GPU, and for a race, beyond what their work can take
   double wait_s = 0;            ///< for a GPU that another process measures on; 0: no limit
-  bool is_part = false;         ///< of a run that says itself whether it keeps its budget
+  bool is_part = false;         ///< of a run that goes on with losers' machine code, and speaks of its budget itself
   bool retune = false;          ///< measure again what is known
   bool refresh = false;         ///< measure the fastest stored candidates again, and search no others
   bool in_order = false;        ///< the first problems matter most; else several GPUs begin with the longest

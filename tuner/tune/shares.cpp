@@ -30,7 +30,7 @@ DeviceSpec nominal(DeviceSpec device) {
   return device;
 }
 
-/// Of one call.
+/// The shortest time of one call.
 double least_us(const Problem& problem, const DeviceSpec& device) {
   const Floors least = floors(problem, peak_tflops(device, problem.precision), device);
   return std::max(least.arithmetic_us, least.memory_us);

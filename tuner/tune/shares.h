@@ -34,9 +34,9 @@ inline constexpr double kExpectedRace_s = 2.5;
 /// no clock, core or stored row.
 std::int64_t expected_tuning_ms(const SessionOptions& options, const DeviceChoice& device, const Problem& problem);
 
-/// For each of these the number of its share, 1 to `count`: the longest first, each to the share that has least so far
-/// (Graham, Bounds on multiprocessing timing anomalies, 1969: at most a third over the best distribution). A function
-/// of the set and not of its order, where no problem is there twice.
+/// Finds for each of these the number of its share, 1 to `count`: the longest first, each to the share that has least
+/// so far (Graham, Bounds on multiprocessing timing anomalies, 1969: at most a third over the best distribution). A
+/// function of the set and not of its order, where no problem is there twice.
 std::vector<int> distribute(const std::vector<ExpectedWork>& work, int count);
 
 /// The problems of the session that are in the share, in their order; for all of its models together.

@@ -28,7 +28,7 @@ struct Surroundings {
   double power_limit_w = 0;
 };
 
-/// Of an installed GPU, by NVML and the driver's files; touches no CUDA. Without the compiler.
+/// The surroundings of an installed GPU without the compiler, by NVML and the driver's files; touches no CUDA.
 Surroundings surroundings_of(const DeviceSpec& device);
 
 /// `device` is the row's: where it is unknown, the source cannot be compared and counts as unchanged.

@@ -19,6 +19,7 @@
 #include "tuner/lanes/candidate.h"
 #include "tuner/text/files.h"
 #include "tuner/text/sizes.h"
+#include "tuner/text/text.h"
 #include "tuner/tune/lost_compiles.h"
 #include "tuner/workers/installed_gpus.h"
 
@@ -33,7 +34,8 @@ struct DbOptions : Options {
   std::string size;                   ///< of the trials to export; empty: all
   std::string family;                 ///< likewise
   PruneRules rules;
-  bool with_code = false;  ///< of a file of another user
+  bool without_code = false;  ///< export no machine code
+  bool with_code = false;     ///< of a file of another user
   bool yes = false;
   bool dry_run = false;  ///< the default, spelt out
 };
@@ -62,10 +64,19 @@ ExitCode check(const DbOptions& options) {
   return report.faults.empty() ? ExitCode::done : ExitCode::database;
 }
 
+/// Whether this program would serve a decision on its GPU. Where that GPU is not known here, its hash is believed.
+bool would_serve(const TrialKey& decision, const Binary& code) {
+  static const TemplateFiles files = template_files();
+  const auto device = known_gpu(decision.device);
+  return !device || why_unusable(decision, code, *device, files).empty();
+}
+
 ExitCode merge(const DbOptions& options) {
   const auto code = options.with_code ? ForeignCode::take : ForeignCode::compile_again;
   Store::require_mergeable(options.others);
-  const auto report = Store::open(database_path(options), OpenMode::read_write).merge_from(options.others, code);
+  const auto report =
+      Store::open(database_path(options), OpenMode::read_write).merge_from(options.others, code, would_serve);
+  for (const auto& [reason, rows] : report.reasons) log::warning("{} left out: {}", counted(rows, "row"), reason);
   for (const Problem& problem : report.near_ties) {
     log::warning("{}: decided otherwise elsewhere, and the samples leave open which is faster", to_string(problem));
   }
@@ -114,16 +125,17 @@ std::vector<std::string> fallback_sources(Store& store) {
 }
 
 ExitCode export_copy(const DbOptions& options) {
-  if (options.winners && options.exported != "database") {
-    throw UsageError(fmt::format("--winners: goes with --format database, not {}", options.exported));
+  for (const auto& [name, given] :
+       {std::pair{"--winners", options.winners}, {"--without-code", options.without_code}}) {
+    if (!given || options.exported == "database") continue;
+    throw UsageError(fmt::format("{}: goes with --format database, not {}", name, options.exported));
   }
   auto store = Store::open(database_path(options), OpenMode::read_only);
   if (options.exported == "t4") {
-    const auto compile_ms = [&](const Trial& trial) {
-      const auto binary = trial.binary_hash.empty() ? std::nullopt : store.find_binary(trial.binary_hash);
-      return binary ? binary->compile_ms : 0;
-    };
+    const auto compile_ms = [&](const Trial& trial) { return store.compile_ms(trial.binary_hash); };
     write_text_file(options.target, t4_results(selected_trials(options, store), compile_ms), false);
+  } else if (options.without_code) {
+    store.export_without_code(options.target);
   } else if (options.winners) {
     store.export_winners(options.target, fallback_sources(store));
   } else {
@@ -187,26 +199,30 @@ std::int64_t count_matching(const std::vector<Trial>& trials, const std::vector<
 
 ExitCode prune(const DbOptions& options) {
   auto rules = options.rules;
-  if (!rules.failed && !rules.predicted && !rules.set_aside && !rules.stale_sources) {
-    throw UsageError("db prune: nothing to remove was named; give --failed, --predicted, --set-aside or --stale");
+  if (!rules.failed && !rules.predicted && !rules.set_aside && !rules.stale_sources && !rules.losing_code) {
+    throw UsageError(
+        "db prune: nothing to remove was named; give --code, --failed, --predicted, --set-aside or --stale");
   }
   auto store = Store::open(database_path(options), options.yes ? OpenMode::read_write : OpenMode::read_only);
   const auto trials = store.trials();
   if (rules.stale_sources) rules.live_sources = live_sources(trials);
+  rules.kept_sources = fallback_sources(store);
   if (!options.yes) {
     const auto suspects = rules.set_aside ? store.suspects() : std::vector<Suspect>{};
     const auto lost = rules.set_aside ? store.lost_compiles() : std::vector<LostCompile>{};
     print(counts({{"trials", count_matching(trials, suspects, lost, rules)},
-                  {"suspects", static_cast<std::int64_t>(suspects.size() + lost.size())}}),
+                  {"suspects", static_cast<std::int64_t>(suspects.size() + lost.size())},
+                  {"images", rules.losing_code ? store.count_losing_code(rules.kept_sources) : 0}}),
           options);
-    log::warning("{}: nothing was removed; add --yes to remove these trials", store.path());
+    log::warning("{}: nothing was removed; add --yes to remove these", store.path());
     return ExitCode::done;
   }
   const auto report = store.prune(rules);
   print(counts({{"trials", report.trials},
                 {"binaries", report.binaries},
                 {"winners", report.winners},
-                {"suspects", report.suspects}}),
+                {"suspects", report.suspects},
+                {"images", report.images}}),
         options);
   return ExitCode::done;
 }
@@ -236,6 +252,11 @@ std::vector<Option> export_options(DbOptions& options) {
       {.names = "--winners",
        .help = "of a database the decisions and their machine code alone, for applications",
        .target = flag_target(options.winners)},
+      {.names = "--without-code",
+       .help =
+           "of a database all but the machine code: what decisions need is compiled again where it is merged and tuned",
+       .target = flag_target(options.without_code),
+       .excludes = "--winners"},
       {.names = "--size,--sizes",
        .value = "SIZE",
        .help = "of these trials, where there are several",
@@ -249,6 +270,9 @@ std::vector<Option> export_options(DbOptions& options) {
 std::vector<Option> prune_options(DbOptions& options) {
   auto& rules = options.rules;
   return {
+      {.names = "--code",
+       .help = "machine code of candidates that lost; their results stay",
+       .target = flag_target(rules.losing_code)},
       {.names = "--failed", .help = "trials that did not run right", .target = flag_target(rules.failed)},
       {.names = "--predicted",
        .help = "trials whose time comes from the model",

@@ -1,0 +1,125 @@
+#include "db/losing_code.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "db/image.h"
+#include "db/store_impl.h"
+
+namespace mmtune {
+
+namespace {
+
+void add_texts(Rows rows, std::set<std::string>& texts) {
+  while (rows.next()) texts.emplace(rows.text(0).value_or(""));
+}
+
+/// Programs of decisions, of rivals and of these sources.
+std::set<std::string> needed_programs(Database& database, const std::vector<std::string>& kept_sources) {
+  constexpr std::string_view kOfDecisions =
+      "SELECT binary_hash FROM compiled WHERE source_hash IN (SELECT source_hash FROM winner UNION SELECT source_hash"
+      " FROM rival)";
+  static const std::string of_trials = fmt::format(
+      "SELECT binary_hash FROM winner JOIN trial ON {} UNION SELECT binary_hash FROM rival JOIN trial ON {}",
+      sql::same<TrialKey>("winner", "trial"), sql::same<TrialKey>("rival", "trial"));
+  std::set<std::string> programs;
+  add_texts(database.query(kOfDecisions), programs);
+  add_texts(database.query(of_trials), programs);
+  for (const std::string& source : kept_sources) {
+    add_texts(database.query("SELECT binary_hash FROM compiled WHERE source_hash = :source", Named{"source", source}),
+              programs);
+  }
+  return programs;
+}
+
+/// Programs with an image that were tried.
+std::set<std::string> tried_programs(Database& database) {
+  constexpr std::string_view kSelect =
+      "SELECT hash FROM binary WHERE cubin IS NOT NULL AND EXISTS (SELECT 1 FROM trial WHERE trial.binary_hash ="
+      " binary.hash AND trial.binary_hash <> '')";
+  std::set<std::string> programs;
+  add_texts(database.query(kSelect), programs);
+  return programs;
+}
+
+/// The same, for the problem and the GPU of any of these keys.
+std::set<std::string> tried_programs(Database& database, const std::vector<TrialKey>& places) {
+  static const std::string select = fmt::format(
+      "SELECT hash FROM binary WHERE cubin IS NOT NULL AND hash IN (SELECT trial.binary_hash{} WHERE {} AND {})",
+      sql::from<Trial>(), sql::matches<DeviceKey>(), sql::matches<Problem>());
+  std::set<std::string> programs;
+  for (const TrialKey& place : places) add_texts(database.query(select, place.device, place.problem), programs);
+  return programs;
+}
+
+/// Whether the program may still win a problem that is not decided.
+bool may_win(Database& database, const std::string& program) {
+  constexpr std::string_view kSelect =
+      "SELECT 1 FROM trial WHERE binary_hash = :hash AND binary_hash <> '' AND outcome IN (0, 9) AND NOT EXISTS"
+      " (SELECT 1 FROM winner WHERE winner.device_id = trial.device_id AND winner.problem_id = trial.problem_id"
+      " AND winner.evidence = trial.evidence)";
+  return database.query(kSelect, Named{"hash", program}).next();
+}
+
+/// Leaves those of these programs that nothing needs.
+std::set<std::string> losing(Database& database, std::set<std::string> programs,
+                             const std::vector<std::string>& kept_sources) {
+  const std::set<std::string> needed = needed_programs(database, kept_sources);
+  std::erase_if(programs,
+                [&](const std::string& program) { return needed.contains(program) || may_win(database, program); });
+  return programs;
+}
+
+/// Drops their images.
+std::int64_t drop_code_of(Database& database, const std::set<std::string>& programs) {
+  std::int64_t dropped = 0;
+  for (const std::string& program : programs) {
+    dropped += database.run("UPDATE binary SET cubin = NULL WHERE hash = :hash", Named{"hash", program});
+    std::set<std::string> sources;
+    add_texts(database.query("SELECT source_hash FROM trial WHERE binary_hash = :hash AND binary_hash <> ''",
+                             Named{"hash", program}),
+              sources);
+    for (const std::string& source : sources) {
+      database.run("DELETE FROM compiled WHERE source_hash = :source AND binary_hash = :hash", Named{"source", source},
+                   Named{"hash", program});
+    }
+  }
+  return dropped;
+}
+
+}  // namespace
+
+std::int64_t drop_losing_code(Database& database, const std::vector<TrialKey>& places,
+                              const std::vector<std::string>& kept_sources) {
+  return drop_code_of(database, losing(database, tried_programs(database, places), kept_sources));
+}
+
+std::int64_t drop_all_losing_code(Database& database, const std::vector<std::string>& kept_sources) {
+  return drop_code_of(database, losing(database, tried_programs(database), kept_sources));
+}
+
+std::int64_t count_losing_code(Database& database, const std::vector<std::string>& kept_sources) {
+  return static_cast<std::int64_t>(losing(database, tried_programs(database), kept_sources).size());
+}
+
+void compress_images(Database& database) {
+  std::set<std::string> programs;
+  add_texts(database.query("SELECT hash FROM binary WHERE cubin IS NOT NULL AND substr(cubin, 1, 1) <> x'78'"),
+            programs);
+  for (const std::string& program : programs) {
+    std::string smaller;
+    {
+      Rows rows = database.query("SELECT cubin FROM binary WHERE hash = :hash", Named{"hash", program});
+      if (!rows.next()) continue;
+      const std::string image(rows.blob(0).value_or(""));
+      smaller = stored_image(image);
+      if (smaller.size() >= image.size()) continue;
+    }
+    database.run("UPDATE binary SET cubin = :cubin WHERE hash = :hash", Named{"cubin", Blob{smaller}},
+                 Named{"hash", program});
+  }
+}
+
+}  // namespace mmtune

@@ -1,0 +1,26 @@
+// Machine code that nothing will run any more.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "db/sqlite.h"
+#include "db/trial.h"
+
+namespace mmtune {
+
+/// See Store::drop_losing_code(). The number of images. Call within a write transaction.
+std::int64_t drop_losing_code(Database& database, const std::vector<TrialKey>& places,
+                              const std::vector<std::string>& kept_sources);
+
+/// The same of all problems.
+std::int64_t drop_all_losing_code(Database& database, const std::vector<std::string>& kept_sources);
+
+/// How many images that would drop.
+std::int64_t count_losing_code(Database& database, const std::vector<std::string>& kept_sources);
+
+/// Compresses images that were stored as they are, by versions before 6. Call within a write transaction.
+void compress_images(Database& database);
+
+}  // namespace mmtune

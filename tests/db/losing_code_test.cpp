@@ -1,0 +1,192 @@
+// Machine code is kept as long as it may run, and stored small.
+#include <gmock/gmock.h>
+
+#include "db/image.h"
+#include "tests/db/fixtures.h"
+
+namespace mmtune::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Machine code as large as that of a kernel, and as repetitive.
+std::string long_code() {
+  std::string code = sample_code(7);
+  for (int i = 0; i < 5000; ++i) code += fmt::format("instruction {}; ", i % 97);
+  return code;
+}
+
+class LosingCode : public StoreTest {
+ protected:
+  /// A candidate for a problem of this extent, with machine code of its own.
+  Trial put(Store& store, int number, std::int64_t extent) const {
+    Trial trial = sample_trial(number);
+    trial.key.problem.m = extent;
+    trial.key.source_hash = fmt::format("{:032x}", number);
+    const Binary binary = sample_binary(number);
+    store.put(trial, &binary);
+    return trial;
+  }
+
+  static bool has_code(Store& store, int number) {
+    return store.find_binary(sample_binary(number).hash).has_value() &&
+           store.find_compiled(fmt::format("{:032x}", number), "sm_90a", true).has_value();
+  }
+};
+
+TEST_F(LosingCode, GoesWhenItsProblemIsDecidedAndLeavesAllElse) {
+  Store store = open();
+  const Trial winner = put(store, 1, 64);
+  const Trial loser = put(store, 2, 64);
+  put(store, 3, 64);
+  const Trial undecided = put(store, 4, 128);
+  store.put_compiled("fallback", sample_binary(3));
+  store.put_winner(winner.key, "search", 3);
+  store.drop_losing_code({winner.key}, {"fallback"});
+  EXPECT_TRUE(has_code(store, 1));
+  EXPECT_FALSE(has_code(store, 2));
+  EXPECT_TRUE(has_code(store, 3)) << "it is also what another source compiled to";
+  EXPECT_TRUE(has_code(store, 4)) << "another problem, which is not decided";
+  expect_equal(*store.find(loser.key), loser);
+  EXPECT_EQ(store.compile_ms(loser.binary_hash), sample_binary().compile_ms);
+  EXPECT_EQ(store.find_twins(loser.key, loser.binary_hash).size(), 1U) << "it is not measured again";
+  EXPECT_EQ(store.winners().at(0).binary.hash, winner.binary_hash);
+  EXPECT_TRUE(store.check().faults.empty());
+}
+
+TEST_F(LosingCode, StaysWhileTheCandidateWinsOrMayWinAnotherProblem) {
+  Store store = open();
+  const Trial winner = put(store, 1, 64);
+  put(store, 2, 64);
+  put(store, 3, 64);
+  const Trial elsewhere = put(store, 2, 128);
+  put(store, 3, 256);  // not decided
+  store.put_winner(winner.key, "search", 3);
+  store.put_winner(elsewhere.key, "search", 1);
+  store.drop_losing_code({winner.key}, {});
+  EXPECT_TRUE(has_code(store, 2));
+  EXPECT_TRUE(has_code(store, 3));
+}
+
+TEST_F(LosingCode, OfRivalsStays) {
+  Store theirs = Store::open(directory_ / "theirs.db", OpenMode::read_write);
+  const Trial rival = put(theirs, 2, 64);
+  theirs.put_winner(rival.key, "search", 1);
+  Store store = open();
+  const Trial winner = put(store, 1, 64);
+  store.put_winner(winner.key, "search", 1);
+  store.merge_from(theirs, ForeignCode::take);
+  store.drop_losing_code({winner.key}, {});
+  EXPECT_TRUE(has_code(store, 1));
+  EXPECT_TRUE(has_code(store, 2)) << "it is to be raced";
+}
+
+TEST_F(LosingCode, IsPrunedAndTheFileShrinks) {
+  std::uintmax_t before = 0;
+  {
+    Store store = open();
+    const Trial winner = put(store, 1, 64);
+    for (int number = 2; number < 60; ++number) put(store, number, 64);
+    store.put_winner(winner.key, "search", 1);
+    Trial large = sample_trial(99);
+    large.key.problem.m = 64;
+    Binary binary = sample_binary();
+    set_code(binary, long_code());
+    large.binary_hash = binary.hash;
+    store.put(large, &binary);
+    // As versions before 6 stored it.
+    run_raw(path_, fmt::format("UPDATE binary SET cubin = zeroblob(40000) WHERE hash = '{}'", sample_binary(2).hash));
+    before = std::filesystem::file_size(path_);
+    PruneRules rules;
+    rules.losing_code = true;
+    EXPECT_EQ(store.count_losing_code({}), 59);
+    EXPECT_EQ(store.prune(rules).images, 59);
+    EXPECT_EQ(store.count_losing_code({}), 0);
+    EXPECT_TRUE(has_code(store, 1));
+    EXPECT_EQ(store.trials().size(), 60U);
+    EXPECT_TRUE(store.check().faults.empty());
+  }
+  EXPECT_LT(std::filesystem::file_size(path_), before);
+}
+
+TEST_F(LosingCode, ImageOfAnOlderVersionIsReadAndCompressedByPruning) {
+  Store store = open();
+  Trial winner = sample_trial();
+  Binary binary = sample_binary();
+  set_code(binary, long_code());
+  winner.binary_hash = binary.hash;
+  store.put(winner, &binary);
+  store.put_winner(winner.key, "search", 1);
+  const auto length = [&] {
+    std::int64_t bytes = 0;
+    sqlite3* handle = nullptr;
+    sqlite3_open(path_.c_str(), &handle);
+    sqlite3_exec(
+        handle, "SELECT length(cubin) FROM binary",
+        [](void* to, int, char** values, char**) { return *static_cast<std::int64_t*>(to) = std::stoll(values[0]), 0; },
+        &bytes, nullptr);
+    sqlite3_close(handle);
+    return bytes;
+  };
+  const std::int64_t compressed = length();
+  EXPECT_LT(compressed, static_cast<std::int64_t>(binary.cubin.size()) / 4);
+  std::string hex;
+  for (const char c : binary.cubin) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  run_raw(path_, fmt::format("UPDATE binary SET cubin = x'{}'", hex));
+  EXPECT_EQ(store.find_binary(binary.hash)->cubin, binary.cubin);
+  PruneRules rules;
+  rules.losing_code = true;
+  EXPECT_EQ(store.prune(rules).images, 0);
+  EXPECT_EQ(length(), compressed);
+  EXPECT_EQ(store.find_binary(binary.hash)->cubin, binary.cubin);
+}
+
+TEST_F(LosingCode, PruningKeepsTheseSourcesThatNoTrialNames) {
+  Store store = open();
+  store.put_compiled("fallback", sample_binary(1));
+  store.put_compiled("nothing", sample_binary(2));
+  PruneRules rules;
+  rules.losing_code = true;
+  rules.kept_sources = {"fallback"};
+  store.prune(rules);
+  EXPECT_TRUE(store.find_compiled("fallback", "sm_90a", true));
+  EXPECT_FALSE(store.find_compiled("nothing", "sm_90a", true));
+}
+
+TEST_F(LosingCode, IsNoPartOfAnExportWithoutCode) {
+  const std::string copy = directory_ / "copy.db";
+  Store store = open();
+  const Trial winner = put(store, 1, 64);
+  store.put_winner(winner.key, "search", 1);
+  store.export_without_code(copy);
+  Store exported = Store::open(copy, OpenMode::read_only);
+  EXPECT_FALSE(has_code(exported, 1));
+  ASSERT_EQ(exported.winners().size(), 1U);
+  EXPECT_EQ(exported.winners()[0].binary.hash, "");
+  expect_equal(exported.winners()[0].trial, winner);
+  EXPECT_TRUE(exported.check().faults.empty());
+}
+
+TEST(StoredImage, IsTheImageAgain) {
+  for (const std::string& image : {std::string("\x7f\x45LF"), long_code(), std::string("x is the first byte of zlib"),
+                                   std::string(200'000, '\0'), std::string(1, 'x')}) {
+    EXPECT_EQ(image_of(stored_image(image)), image);
+  }
+  EXPECT_LT(stored_image(long_code()).size(), long_code().size() / 4);
+  EXPECT_EQ(stored_image(sample_code(1)), sample_code(1)) << "small ones are read when a library opens";
+}
+
+TEST(StoredImage, DamagedOneIsNone) {
+  const std::string stored = stored_image(long_code());
+  EXPECT_FALSE(image_of(stored.substr(0, stored.size() / 2)));
+  EXPECT_FALSE(image_of(stored + "more"));
+  EXPECT_FALSE(image_of("x"));
+  for (std::size_t i = 1; i < stored.size(); i += 37) {
+    std::string damaged = stored;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+    EXPECT_NE(image_of(damaged), long_code()) << i;
+  }
+}
+
+}  // namespace
+}  // namespace mmtune::test
