@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "templates/gpu/architectures.h"
 #include "templates/gpu/gpu_catalog.h"
 
 namespace mmtune {
@@ -42,8 +43,23 @@ double fastest_rate(const Architecture& architecture, Precision precision) {
 
 }  // namespace
 
+/// Worked out once: every row that is read is compared with its limit.
+const SpeedLimit::Rates* SpeedLimit::rates_of(int compute_capability) {
+  static const auto all = [] {
+    std::array<Rates, kArchitectures.size()> table{};
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      for (const Precision precision : kAllPrecisions) {
+        table[i][static_cast<std::size_t>(precision)] = fastest_rate(kArchitectures[i], precision);
+      }
+    }
+    return table;
+  }();
+  const Architecture* architecture = find_architecture(compute_capability);
+  return architecture == nullptr ? nullptr : &all[static_cast<std::size_t>(architecture - kArchitectures.data())];
+}
+
 SpeedLimit::SpeedLimit(const DeviceKey& device)
-    : architecture_(find_architecture(device.compute_capability)),
+    : rates_(rates_of(device.compute_capability)),
       sm_count_(device.sm_count),
       clock_mhz_(kOverclocked * kFastestClock_mhz),
       bandwidth_gb_s_(std::numeric_limits<double>::infinity()) {
@@ -56,11 +72,11 @@ SpeedLimit::SpeedLimit(const DeviceKey& device)
 }
 
 double SpeedLimit::least_us(const Problem& problem) const {
-  if (architecture_ == nullptr) return 0;
+  const auto precision = static_cast<std::size_t>(problem.precision);
+  if (rates_ == nullptr || precision >= rates_->size()) return 0;
   constexpr double kFlops = 2;  // of a multiply-add
   const double bytes = minimal_bytes(problem);
-  const double arithmetic_clocks =
-      flops(problem) / kFlops / fastest_rate(*architecture_, problem.precision) / sm_count_;
+  const double arithmetic_clocks = flops(problem) / kFlops / (*rates_)[precision] / sm_count_;
   const double fill_clocks = bytes / kFill_bytes / sm_count_;
   const double memory_us = std::max(0.0, bytes - l2_bytes_) / bandwidth_gb_s_ * 1e-3;
   return std::max(std::max(arithmetic_clocks, fill_clocks) / clock_mhz_, memory_us);

@@ -1,10 +1,9 @@
 // What no kernel can be faster than: a time below it comes from a broken clock, or from no measurement.
 #pragma once
 
-#include <cstdint>
+#include <array>
 
 #include "db/trial.h"
-#include "templates/gpu/architectures.h"
 
 namespace mmtune {
 
@@ -20,7 +19,11 @@ class SpeedLimit {
   double least_us(const Problem& problem) const;
 
  private:
-  const Architecture* architecture_;
+  /// Multiply-adds a clock and SM, by Precision.
+  using Rates = std::array<double, kAllPrecisions.size()>;
+  static const Rates* rates_of(int compute_capability);
+
+  const Rates* rates_;  ///< null where they are not known
   double sm_count_;
   double clock_mhz_;
   double bandwidth_gb_s_;  ///< infinite where it is not known

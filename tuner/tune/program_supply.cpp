@@ -10,6 +10,7 @@ namespace mmtune {
 void ProgramSupply::order(std::size_t number, Program program) {
   const CompileTarget& target = setup_.preparation.target();
   auto binary = setup_.store.find_compiled(program.key.source_hash, target.name, true);
+  if (!binary) binary = setup_.code.find(program.key.source_hash);
   // Another compiler may make another program of the same source.
   if (binary && !binary->cubin.empty() && binary->nvrtc == setup_.preparation.nvrtc()) {
     program.binary = std::move(*binary);
@@ -65,6 +66,7 @@ Supplied ProgramSupply::arrived(CompilePool::Result result) {
     return {result.ticket, std::move(program), result.outcome, std::move(result.compilation.log)};
   }
   program.binary = setup_.preparation.binary(result.compilation);
+  setup_.code.keep(program.key.source_hash, program.binary);
   return {result.ticket, std::move(program), Outcome::ok, ""};
 }
 

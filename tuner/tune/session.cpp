@@ -65,6 +65,7 @@ struct Model {
 
   Preparation preparation;
   LostCompiles lost;
+  CodeMemory code;
   Deadlines deadlines;
   std::vector<DeviceChoice> devices;
   std::deque<Task> tasks;  ///< that no device has taken yet
@@ -286,9 +287,9 @@ class Session {
   void tune(Model& model, const Task& task, Lane& lane, CompileQueue& compiler) {
     const Preparation& preparation = model.preparation;
     RunProgress::Search progress = progress_->begin(task.problem, most_trials(preparation, task.problem));
-    const TuningSetup setup{
-        options_, effort_, families_, preparation, store_, compiler, model.lost, lane, [this] { return is_stopped(); },
-        progress};
+    const TuningSetup setup{options_, effort_,    families_,  preparation, store_,
+                            compiler, model.lost, model.code, lane,        [this] { return is_stopped(); },
+                            progress};
     const Clock::time_point deadline_of_task = deadline(model);
     ProblemTuning tuning(setup, task.problem, task.search, deadline_of_task);
     const Ending ending = tuning.run(favourites(model));

@@ -8,6 +8,7 @@
 #include "db/store.h"
 #include "tuner/lanes/lane.h"
 #include "tuner/search/strategy.h"
+#include "tuner/tune/code_memory.h"
 #include "tuner/tune/lost_compiles.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/run_progress.h"
@@ -25,6 +26,7 @@ struct TuningSetup {
   Store& store;
   CompileQueue& compiler;
   LostCompiles& lost;
+  CodeMemory& code;
   Lane& lane;
   std::function<bool()> stopped;  ///< whether to end early with what there is
   RunProgress::Search& progress;  ///< of the problem
