@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "db/losing_code.h"
 #include "db/settle.h"
 #include "db/store_impl.h"
 
@@ -201,16 +202,22 @@ double Store::compile_ms(const std::string& binary_hash) {
   return rows.next() ? rows.real(0).value_or(0) : 0;
 }
 
-void Store::put_winner(const TrialKey& key, const std::string& search, int candidates) {
+void Store::put_winner(const TrialKey& key, const std::string& search, int candidates,
+                       const std::vector<std::string>* kept_sources) {
   const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   Transaction transaction(database, Transaction::Kind::write);
   const auto trial = find_trial(database, key);
   if (!trial || trial->outcome != Outcome::ok) refuse_row(database, "winner", "its trial is not stored as ok");
   forget_rivals(database, key);
+<<<<<<< ours
   const auto before = find_decision(database, key);
   const double cublas_ratio = before && compare(before->key, key) == 0 ? before->grounds.cublas_ratio : 0;
   write_row(database, Decision{key, {trial->timing.median_us, search, candidates, utc_now(), cublas_ratio}});
+=======
+  write_row(database, Decision{key, {trial->timing.median_us, search, candidates, utc_now()}});
+  if (kept_sources != nullptr) mmtune::drop_losing_code(database, {key}, *kept_sources);
+>>>>>>> theirs
   transaction.commit();
 }
 

@@ -149,7 +149,7 @@ TEST_F(Lessons, ComeFromTheNearestDecidedProblem) {
   EXPECT_THAT(lessons(square(512)), IsEmpty());
   decide(square(128), 8);
   decide(square(256), 16);
-  decide(square(4096), 32);
+  decide(square(1200), 32);
   store_.put(trial(square(500), 8, 1, 10));  // near, but not decided
   const auto found = lessons(square(512));
   ASSERT_EQ(found.size(), 1U);

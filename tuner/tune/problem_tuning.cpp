@@ -65,14 +65,7 @@ Ending ProblemTuning::tune(const std::vector<Candidate>& favourites) {
   // However late it is: a winner must have beaten them.
   work_through(untried_defenders(spaces), setup_.stopped);
   judge_without_program();
-  const Ending ending = decide(spaces);
-  if (!setup_.options.is_part && (ending == Ending::decided || ending == Ending::not_beaten)) drop_losing_code();
-  return ending;
-}
-
-void ProblemTuning::drop_losing_code() {
-  const Fallback fallback = fallback_for(problem_.precision, problem_.layout, setup_.preparation);
-  setup_.store.drop_losing_code({place_}, {fallback.source.hash});
+  return decide(spaces);
 }
 
 bool ProblemTuning::out_of_time() const { return setup_.stopped() || (Clock::now() > deadline_ && !finals_.empty()); }
@@ -213,7 +206,7 @@ Ending ProblemTuning::fail() const {
 
 /// The decision from outside the search won the race.
 Ending ProblemTuning::keep(const Finalist& before, const FamilySpaces& spaces) {
-  setup_.store.put_winner(before.trial.key, before_->search, before_->candidates);
+  store_decision(before.trial, before_->search, before_->candidates);
   const Finalist* best = finals_.fastest_in(spaces);
   if (best == nullptr) return fail();
   winner_ = best->program.candidate;
@@ -227,7 +220,7 @@ Ending ProblemTuning::keep(const Finalist& before, const FamilySpaces& spaces) {
 
 void ProblemTuning::put_winner(const Trial& winner) {
   if (setup_.options.refresh && before_) {
-    setup_.store.put_winner(winner.key, before_->search, before_->candidates);  // what was searched remains
+    store_decision(winner, before_->search, before_->candidates);  // what was searched remains
     return;
   }
   if (before_ && setup_.options.deterministic && !before_->trial.deterministic &&
@@ -238,7 +231,14 @@ void ProblemTuning::put_winner(const Trial& winner) {
   // A search that was cut is no final decision: the next run goes on with it.
   const bool is_final = !is_cut_ && !finals_.saw_first_kill();
   const std::string search = is_limited_ ? limited_search(search_, setup_.options.compile_limit_s) : search_;
-  setup_.store.put_winner(winner.key, is_final ? search : "", static_cast<int>(tried_.size()));
+  store_decision(winner, is_final ? search : "", static_cast<int>(tried_.size()));
+}
+
+/// The machine code of those that lost goes with the same transaction, unless the run goes on with it.
+void ProblemTuning::store_decision(const Trial& winner, const std::string& search, int candidates) {
+  const Fallback fallback = fallback_for(problem_.precision, problem_.layout, setup_.preparation);
+  const std::vector<std::string> kept{fallback.source.hash};
+  setup_.store.put_winner(winner.key, search, candidates, setup_.options.is_part ? nullptr : &kept);
 }
 
 }  // namespace mmtune

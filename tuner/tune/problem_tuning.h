@@ -59,13 +59,13 @@ class ProblemTuning {
                     std::size_t awaited = 0);
   bool work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough);
   void judge_without_program();
-  void drop_losing_code();
   Observation set_aside(const Program& program);
   std::optional<Observation> note(const Program& program, const Trial& trial);
   Ending decide(const FamilySpaces& spaces);
   Ending fail() const;
   Ending keep(const Finalist& before, const FamilySpaces& spaces);
   void put_winner(const Trial& winner);
+  void store_decision(const Trial& winner, const std::string& search, int candidates);
 
   const TuningSetup& setup_;
   Problem problem_;
