@@ -18,6 +18,7 @@ class Answer:
     expected_us: float
     measured: bool
     why: str
+    cublas_ratio: float  # how many times as long cuBLAS took, by `mmtune bench`; 0: not compared
 
 
 class Library(_native.Library):

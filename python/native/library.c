@@ -281,8 +281,8 @@ static PyObject* library_explain(PyObject* object, PyObject* const* arguments, P
   }
   const mmtune_status status = self->api.explain(self->handle, &call, &answer);
   if (status != MMTUNE_OK) return raise_status(self, status);
-  return Py_BuildValue("issdOs", (int)answer.match, answer.family, answer.config, answer.expected_us,
-                       answer.measured ? Py_True : Py_False, answer.why);
+  return Py_BuildValue("issdOsd", (int)answer.match, answer.family, answer.config, answer.expected_us,
+                       answer.measured ? Py_True : Py_False, answer.why, answer.cublas_ratio);
 }
 
 static const char kGemmText[] =

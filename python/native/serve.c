@@ -8,10 +8,12 @@
 /// What a caller asks for: numbers of mmtune/_serve.py.
 enum { kLinear = 1, kOnlyFaster = 2, kTf32 = 4, kOnlyCount = 8, kActivationShift = 4 };
 
-static const char kViews[] = "views";           // or formats, or shapes
-static const char kUntuned[] = "untuned";       // and only what is expected to be faster may run
-static const char kRefused[] = "refused";       // by the library: the message says why
-static const char kCounted[] = "only counted";  // nothing may run
+static const char kViews[] = "views";               // or formats, or shapes
+static const char kUntuned[] = "untuned";           // and only what is expected to be faster may run
+static const char kSlower[] = "slower";             // than cuBLAS, by `mmtune bench`
+static const char kNotCompared[] = "not compared";  // and a product alone says little of a batch
+static const char kRefused[] = "refused";           // by the library: the message says why
+static const char kCounted[] = "only counted";      // nothing may run
 static const char kTooMany[] = "too many shapes";
 
 /// A kind of call: all that decides which kernel runs.
@@ -80,15 +82,24 @@ static mmtune_call plain(const mmtune_call* call) {
   return one;
 }
 
-/// Whether a call is expected to be faster than cuBLAS: tuned for just this size.
-static void decide(const Library* self, const mmtune_call* call, Shape* shape) {
+/// Whether a call is expected to be faster than cuBLAS, as the stand-in for cuBLAS has it: tuned for just this size,
+/// and not measured to be slower. For a batch it must have been compared, and the kernel of one product must run.
+static const char* why_not_faster(const Library* self, const mmtune_call* call, double* expected_us) {
   mmtune_answer answer = MMTUNE_ANSWER_INIT;
   const mmtune_call one = plain(call);
+  if (self->api.explain(self->handle, &one, &answer) != MMTUNE_OK) return kRefused;
+  *expected_us = answer.expected_us;
+  if (answer.match != MMTUNE_EXACT || (answer.cublas_ratio == 0 && !answer.measured)) return kUntuned;
+  if (answer.cublas_ratio > 0 && answer.cublas_ratio <= 1) return kSlower;
+  if (call->batch == 1) return NULL;
+  if (answer.cublas_ratio == 0) return kNotCompared;
+  const mmtune_status status = self->api.explain(self->handle, call, &answer);
+  return status == MMTUNE_OK && answer.match == MMTUNE_EXACT ? NULL : kUntuned;
+}
+
+static void decide(const Library* self, const mmtune_call* call, Shape* shape) {
+  shape->why_not = why_not_faster(self, call, &shape->expected_us);
   shape->decided = true;
-  shape->why_not = kRefused;
-  if (self->api.explain(self->handle, &one, &answer) != MMTUNE_OK) return;
-  shape->expected_us = answer.expected_us;
-  shape->why_not = answer.match == MMTUNE_EXACT && answer.measured ? NULL : kUntuned;
 }
 
 /// Makes two extents of several: all but the last become the rows. Only views of one distance between rows.
