@@ -210,14 +210,10 @@ void Store::put_winner(const TrialKey& key, const std::string& search, int candi
   const auto trial = find_trial(database, key);
   if (!trial || trial->outcome != Outcome::ok) refuse_row(database, "winner", "its trial is not stored as ok");
   forget_rivals(database, key);
-<<<<<<< ours
   const auto before = find_decision(database, key);
   const double cublas_ratio = before && compare(before->key, key) == 0 ? before->grounds.cublas_ratio : 0;
   write_row(database, Decision{key, {trial->timing.median_us, search, candidates, utc_now(), cublas_ratio}});
-=======
-  write_row(database, Decision{key, {trial->timing.median_us, search, candidates, utc_now()}});
   if (kept_sources != nullptr) mmtune::drop_losing_code(database, {key}, *kept_sources);
->>>>>>> theirs
   transaction.commit();
 }
 

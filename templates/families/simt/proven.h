@@ -124,9 +124,6 @@ inline constexpr std::array kProvenSimt{
     Proven{Precision::fp32, 1280, 1280, 1280,
            "BM=32 BN=256 BK=16 TM=8 TN=8 LANES_N=8 LOAD=2 STAGES=2 UNROLL=16 ORDER=2 GROUP=8 MIN_BLOCKS=3 PACK=0 "
            "SPLIT=1 REDUCE=0 STREAM=1"},
-    Proven{Precision::fp32, 6283, 130, 2842,
-           "BM=128 BN=192 BK=16 TM=8 TN=8 LANES_N=4 LOAD=0 STAGES=2 UNROLL=16 ORDER=2 GROUP=1 MIN_BLOCKS=1 PACK=0 "
-           "SPLIT=1 REDUCE=0 STREAM=1"},
     Proven{Precision::fp32, 6542, 118, 3434,
            "BM=64 BN=128 BK=16 TM=8 TN=8 LANES_N=4 LOAD=1 STAGES=3 UNROLL=16 ORDER=2 GROUP=8 MIN_BLOCKS=3 PACK=0 "
            "SPLIT=1 REDUCE=0 STREAM=1"},

@@ -24,7 +24,6 @@ struct WgmmaFp16x3 {
   static constexpr int kLine = 128;       ///< bytes of C, stored at once, and of what rows of planes are multiples of
   static constexpr int kFragment = 64;    ///< rows of an instruction
   static constexpr int kWarpgroup = 128;  ///< threads
-  static constexpr int kMostBox = 256;    ///< rows that the accelerator copies at once
   static constexpr int kLeastStages = 2;
   static constexpr int kLongSums = 256;  ///< steps along k: docs/accuracy.md
   static constexpr int kMostStages = 12;
