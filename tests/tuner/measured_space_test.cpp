@@ -230,7 +230,7 @@ TEST(T4Results, AreOfOneFamilyProblemAndGpu) {
 
 TEST(T4Results, SayHowAConfigurationFailedAndTakeTheLatestTrial) {
   Trial later = tiled_trial("TILE=8 UNROLL=1", Outcome::guard_violation, 0);
-  later.created = "2032-01-01T00:00:00Z";
+  later.created = "2022-01-01T00:00:00Z";
   const auto text =
       t4_results({later, tiled_trial("TILE=8 UNROLL=1", Outcome::ok, 1)}, [](const Trial&) { return 7.5; });
   EXPECT_THAT(text, HasSubstr(R"("configuration": {"TILE": 8, "UNROLL": 1})"));

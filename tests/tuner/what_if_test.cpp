@@ -62,7 +62,7 @@ class WhatIfTest : public Cli {
       binaries.push_back(binary);
       // What an older kernel took, and what the model says: neither counts.
       trial.key.source_hash = fmt::format("{:032x}", 200 + i);
-      trial.created = "2030-01-01T00:00:00Z";
+      trial.created = "2020-01-01T00:00:00Z";
       trial.timing.median_us = 1;
       trials.push_back(trial);
       trial.key.evidence = Evidence::predicted;
