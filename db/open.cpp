@@ -83,7 +83,7 @@ void check_file(const std::string& path, Trust trust) {
   // journal, by which SQLite makes it empty.
   constexpr off_t kSmallestPage = 512;
   if (status.st_size > 0 && status.st_size < kSmallestPage && access((path + "-journal").c_str(), F_OK) != 0) {
-    refuse(path, fmt::format("no SQLite database, with {} bytes", status.st_size),
+    refuse(path, fmt::format("damaged or no SQLite database, with {} bytes", status.st_size),
            "name another file; this one was left as it is");
   }
   if (trust == Trust::foreign) return;
