@@ -208,24 +208,33 @@ const Break kBreaks[] = {
      "(PARTS - 2) * SHARE", "before its bulk copies|wrong result|has left", Precision::fp16},
 };
 
-/// The kernel sources with the change made: in the kernel, else in the first device header that has the text.
+/// The kernel sources with the change made: in the kernel, else in the first of its device headers that has the text.
 TemplateFiles broken_sources(const Break& broken) {
   const std::string kernel = fmt::format("templates/families/{}/kernel.cu", broken.family);
   std::vector<std::pair<std::string, std::string>> texts = {{kernel, std::string(kernel_sources().text(kernel))}};
+  const auto included = included_headers(texts.front().second, kernel_sources());
   for (const auto& [header, text] : kernel_sources().device_headers()) {
+    if (std::find(included.begin(), included.end(), header) == included.end()) continue;
     texts.emplace_back("templates/device/" + fs::path(header).filename().string(), text);
   }
+  std::vector<std::pair<std::string, std::string>> others;
   const auto changed = std::find_if(texts.begin(), texts.end(), [&broken](const auto& file) {
     return file.second.find(broken.original) != std::string::npos;
   });
   if (changed == texts.end()) throw Error(fmt::format("no kernel says any longer: {}", broken.original));
+  for (const auto& [header, text] : kernel_sources().device_headers()) {
+    if (std::find(included.begin(), included.end(), header) != included.end()) continue;
+    others.emplace_back("templates/device/" + fs::path(header).filename().string(), text);
+  }
   std::string& text = changed->second;
   text.replace(text.find(broken.original), std::string_view(broken.original).size(), broken.broken);
 
   const fs::path root = fs::path(testing::TempDir()) / fmt::format("mmtune_broken_{}", getpid());
-  for (const auto& [path, content] : texts) {
-    fs::create_directories((root / path).parent_path());
-    std::ofstream(root / path, std::ios::binary) << content;
+  for (const auto* const list : {&texts, &others}) {
+    for (const auto& [path, content] : *list) {
+      fs::create_directories((root / path).parent_path());
+      std::ofstream(root / path, std::ios::binary) << content;
+    }
   }
   TemplateFiles files = TemplateFiles::from_directory(root.string());
   fs::remove_all(root);
