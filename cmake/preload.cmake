@@ -1,7 +1,8 @@
 # libmmtune_cublas.so, which a program gets by LD_PRELOAD: its calls of cuBLAS that mmtune serves faster are served here.
 #
 # The loader takes it before all libraries of the program. So it shows the functions of cuBLAS alone, and brings no
-# library along that the program may have another version of: SQLite, zlib, fmt and the standard library are inside.
+# library along that the program may have another version of: SQLite, fmt and the standard library are inside.
+# zlib is not: its interface has not changed for decades.
 set(symbols ${PROJECT_SOURCE_DIR}/preload/libmmtune_cublas.map)
 add_library(mmtune_cublas SHARED $<TARGET_OBJECTS:mmtune_templates> $<TARGET_OBJECTS:mmtune_db>
                                  $<TARGET_OBJECTS:mmtune_runtime> $<TARGET_OBJECTS:mmtune_preload>
@@ -14,15 +15,9 @@ if(MMTUNE_SQLITE_INSIDE)
 else()
   set(sqlite SQLite::SQLite3)
 endif()
-find_library(MMTUNE_ZLIB_INSIDE libz.a)
-if(MMTUNE_ZLIB_INSIDE)
-  set(zlib ${MMTUNE_ZLIB_INSIDE})
-else()
-  set(zlib ZLIB::ZLIB)
-endif()
 target_link_options(mmtune_cublas PRIVATE -Wl,--version-script=${symbols} -Wl,-z,nodelete)
 if(NOT MMTUNE_SANITIZE)
   target_link_options(mmtune_cublas PRIVATE -Wl,-z,defs -static-libstdc++ -static-libgcc)
 endif()
-target_link_libraries(mmtune_cublas PRIVATE ${sqlite} ${zlib} Threads::Threads ${CMAKE_DL_LIBS}
+target_link_libraries(mmtune_cublas PRIVATE ${sqlite} ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS}
                                             $<BUILD_INTERFACE:mmtune_options>)

@@ -132,7 +132,8 @@ TEST_F(CliDb, PruneNeedsAYes) {
   EXPECT_EQ(trial_count("default.db"), 3);
   EXPECT_EQ(mmtune("db prune --failed --yes --format csv").out, "trials,binaries,winners,suspects,images\n1,0,0,0,0\n");
   EXPECT_EQ(trial_count("default.db"), 2);
-  EXPECT_EQ(mmtune("db prune --predicted --yes --format csv").out, "trials,binaries,winners,suspects,images\n1,0,1,0,0\n");
+  EXPECT_EQ(mmtune("db prune --predicted --yes --format csv").out,
+            "trials,binaries,winners,suspects,images\n1,0,1,0,0\n");
 }
 
 TEST_F(CliDb, TrialsOfVanishedKernelsAreStale) {
