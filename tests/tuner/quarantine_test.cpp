@@ -190,8 +190,9 @@ TEST_F(Quarantine, AttemptsCostNoTransactionsOfTheirOwn) {
   const unsigned before = write_transactions();
   run(again, "");
   const auto candidates = static_cast<unsigned>(outcomes().size());
-  // The first attempt, those of the race, the race and the decision.
-  EXPECT_LE(write_transactions() - before, candidates + 4);
+  // The first attempt, those of the race, the race and the decision; and an attempt whose program was not at hand yet
+  // when the trial before it was stored, of which there is one at times, where stored code is read and expanded.
+  EXPECT_LE(write_transactions() - before, candidates + 6);
   EXPECT_GE(write_transactions() - before, candidates);
 }
 
