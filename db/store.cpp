@@ -202,7 +202,7 @@ double Store::compile_ms(const std::string& binary_hash) {
   return rows.next() ? rows.real(0).value_or(0) : 0;
 }
 
-void Store::put_winner(const TrialKey& key, const std::string& search, int candidates,
+void Store::put_winner(const TrialKey& key, const std::string& search, int candidates, const Binary* code,
                        const std::vector<std::string>* kept_sources) {
   const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
@@ -213,6 +213,10 @@ void Store::put_winner(const TrialKey& key, const std::string& search, int candi
   const auto before = find_decision(database, key);
   const double cublas_ratio = before && compare(before->key, key) == 0 ? before->grounds.cublas_ratio : 0;
   write_row(database, Decision{key, {trial->timing.median_us, search, candidates, utc_now(), cublas_ratio}});
+  if (code != nullptr && !code->cubin.empty()) {
+    write_binary(database, *code);
+    write_compiled(database, key.source_hash, *code);
+  }
   if (kept_sources != nullptr) mmtune::drop_losing_code(database, {key}, *kept_sources);
   transaction.commit();
 }

@@ -152,8 +152,9 @@ class Store {
 
   /// Sets or replaces the decision for trial's problem and GPU, which those of merged databases took part in or not:
   /// they are forgotten. The trial must have been put and be ok.
-  /// With `kept_sources`, drop_losing_code() of the problem is part of the same transaction.
-  void put_winner(const TrialKey& trial, const std::string& search, int candidates,
+  /// Part of the same transaction are its machine code, where `code` has it, and, with `kept_sources`,
+  /// drop_losing_code() of the problem.
+  void put_winner(const TrialKey& trial, const std::string& search, int candidates, const Binary* code = nullptr,
                   const std::vector<std::string>* kept_sources = nullptr);
 
   /// Drops the machine code of all that was tried for the problems and GPUs of these keys, but not what a decision or a

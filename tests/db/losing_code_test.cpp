@@ -54,6 +54,24 @@ TEST_F(LosingCode, GoesWhenItsProblemIsDecidedAndLeavesAllElse) {
   EXPECT_TRUE(store.check().faults.empty());
 }
 
+TEST_F(LosingCode, OfTheWinnerIsStoredWithTheDecision) {
+  Store store = open();
+  const Trial winner = put(store, 1, 64);
+  Binary facts = sample_binary(2);
+  const std::string image = std::exchange(facts.cubin, "");
+  Trial late = sample_trial(2);
+  late.key.problem.m = 64;
+  late.key.source_hash = fmt::format("{:032x}", 2);
+  store.put(late, &facts);  // it seemed to have lost
+  EXPECT_FALSE(has_code(store, 2));
+  facts.cubin = image;
+  const std::vector<std::string> kept;
+  store.put_winner(late.key, "search", 2, &facts, &kept);
+  EXPECT_FALSE(has_code(store, 1));
+  EXPECT_TRUE(has_code(store, 2));
+  EXPECT_EQ(store.winners().at(0).binary.hash, late.binary_hash);
+}
+
 TEST_F(LosingCode, StaysWhileTheCandidateWinsOrMayWinAnotherProblem) {
   Store store = open();
   const Trial winner = put(store, 1, 64);

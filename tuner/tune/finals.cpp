@@ -46,15 +46,21 @@ const Finalist* Finals::fastest_in(const FamilySpaces& spaces) const {
 std::vector<Candidate> Finals::take_without_program() {
   std::vector<Candidate> taken;
   const auto take = [&](Finalist& each) {
-    if (!may_be_fastest(each.trial.timing.median_us, best_us_)) return false;
+    if (best_us_ > 0 && !may_be_fastest(each.trial.timing.median_us, best_us_)) return false;
     if (add_code(each.program, setup_.store, setup_.preparation.target().name)) return false;
     taken.push_back(each.program.candidate);
     return true;
   };
   std::erase_if(finalists_, take);
-  if (best_us_ > 0) std::erase_if(too_slow_, take);
+  std::erase_if(too_slow_, take);
   note_best();
   return taken;
+}
+
+bool Finals::has_code(const Finalist& finalist) const {
+  const Program& program = finalist.program;
+  return !program.binary.cubin.empty() ||
+         setup_.store.find_compiled(program.key.source_hash, setup_.preparation.target().name, true).has_value();
 }
 
 const Finalist* Finals::winner() {

@@ -34,6 +34,9 @@ class Finals {
   /// lost to an earlier decision: it is to be compiled again, and judged where it was not measured here.
   std::vector<Candidate> take_without_program();
 
+  /// Whether the finalist's machine code is known, so that it can be served.
+  bool has_code(const Finalist& finalist) const;
+
   /// The winner: by a race, or, where races keep being lost, by the times that there are. Null if no finalist is left,
   /// or if the session is stopped before it is known. Holds until the next call.
   const Finalist* winner();

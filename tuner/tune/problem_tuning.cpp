@@ -61,7 +61,10 @@ Ending ProblemTuning::tune(const std::vector<Candidate>& favourites) {
   const FamilySpaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
   if (before_ && !setup_.options.refresh) outside_ = winner_outside(*before_, spaces, setup_.preparation);
   if (!search(spaces, favourites)) is_cut_ = true;
-  if (outside_) finals_.try_too_slow_again();  // the best of this search is told, whatever was decided before
+  if (outside_) {  // the best of this search is told, whatever was decided before
+    judge_without_program();
+    finals_.try_too_slow_again();
+  }
   // However late it is: a winner must have beaten them.
   work_through(untried_defenders(spaces), setup_.stopped);
   judge_without_program();
@@ -176,6 +179,10 @@ std::optional<Observation> ProblemTuning::note(const Program& program, const Tri
 /// Stores the winner. A run that is stopped before the race decides nothing.
 Ending ProblemTuning::decide(const FamilySpaces& spaces) {
   const Finalist* winner = finals_.winner();
+  // One that lost to an earlier decision, and to what turned out to be faulty now.
+  for (; winner != nullptr && !finals_.has_code(*winner) && !setup_.stopped(); winner = finals_.winner()) {
+    judge_without_program();
+  }
   if (set_aside_ > 0) {
     log::warning("{}: {} candidates are set aside; see `mmtune show --set-aside`", to_string(problem_), set_aside_);
   }
@@ -183,7 +190,7 @@ Ending ProblemTuning::decide(const FamilySpaces& spaces) {
     return keep(*winner, spaces);
   if (winner != nullptr) {
     winner_ = winner->program.candidate;
-    put_winner(winner->trial);
+    put_winner(*winner);
     return Ending::decided;
   }
   if (setup_.stopped()) return Ending::stopped;
@@ -206,7 +213,7 @@ Ending ProblemTuning::fail() const {
 
 /// The decision from outside the search won the race.
 Ending ProblemTuning::keep(const Finalist& before, const FamilySpaces& spaces) {
-  store_decision(before.trial, before_->search, before_->candidates);
+  store_decision(before, before_->search, before_->candidates);
   const Finalist* best = finals_.fastest_in(spaces);
   if (best == nullptr) return fail();
   winner_ = best->program.candidate;
@@ -218,13 +225,13 @@ Ending ProblemTuning::keep(const Finalist& before, const FamilySpaces& spaces) {
   return Ending::not_beaten;
 }
 
-void ProblemTuning::put_winner(const Trial& winner) {
+void ProblemTuning::put_winner(const Finalist& winner) {
   if (setup_.options.refresh && before_) {
     store_decision(winner, before_->search, before_->candidates);  // what was searched remains
     return;
   }
   if (before_ && setup_.options.deterministic && !before_->trial.deterministic &&
-      before_->trial.timing.median_us < winner.timing.median_us) {
+      before_->trial.timing.median_us < winner.trial.timing.median_us) {
     log::warning("{}: {} {} with {:.2f} us is not deterministic, and no longer the decision", to_string(problem_),
                  before_->trial.key.family, before_->trial.key.config, before_->trial.timing.median_us);
   }
@@ -235,10 +242,11 @@ void ProblemTuning::put_winner(const Trial& winner) {
 }
 
 /// The machine code of those that lost goes with the same transaction, unless the run goes on with it.
-void ProblemTuning::store_decision(const Trial& winner, const std::string& search, int candidates) {
+void ProblemTuning::store_decision(const Finalist& winner, const std::string& search, int candidates) {
   const Fallback fallback = fallback_for(problem_.precision, problem_.layout, setup_.preparation);
   const std::vector<std::string> kept{fallback.source.hash};
-  setup_.store.put_winner(winner.key, search, candidates, setup_.options.is_part ? nullptr : &kept);
+  setup_.store.put_winner(winner.trial.key, search, candidates, &winner.program.binary,
+                          setup_.options.is_part ? nullptr : &kept);
 }
 
 }  // namespace mmtune

@@ -64,8 +64,8 @@ class ProblemTuning {
   Ending decide(const FamilySpaces& spaces);
   Ending fail() const;
   Ending keep(const Finalist& before, const FamilySpaces& spaces);
-  void put_winner(const Trial& winner);
-  void store_decision(const Trial& winner, const std::string& search, int candidates);
+  void put_winner(const Finalist& winner);
+  void store_decision(const Finalist& winner, const std::string& search, int candidates);
 
   const TuningSetup& setup_;
   Problem problem_;
