@@ -1,4 +1,5 @@
 # Holds the rooms of the layers to their order: docs/design.md lists them, and a room includes only what stands above it.
+# The tests of a layer with rooms lie in folders of the same names.
 include(${CMAKE_CURRENT_LIST_DIR}/room_list.cmake)
 
 set(faults 0)
@@ -27,6 +28,11 @@ foreach(layer templates db runtime tuner)
     message(FATAL_ERROR "docs/design.md lists the rooms '${sorted}', ${layer}/ has '${folders}'; list each once")
   endif()
 
+  file(GLOB flat RELATIVE ${SOURCE} ${SOURCE}/tests/${layer}/*_test.cpp)
+  foreach(file IN LISTS flat)
+    report_fault("${file}: is in no room; move it to the folder named after the room in ${layer}/ that it tests")
+  endforeach()
+
   foreach(room IN LISTS rooms)
     list(FIND rooms ${room} here)
     file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/${layer}/${room}/*.h ${SOURCE}/${layer}/${room}/*.cpp)
@@ -53,5 +59,5 @@ foreach(file IN LISTS files)
   endforeach()
 endforeach()
 if(faults)
-  message(FATAL_ERROR "${faults} includes run against the order of the rooms")
+  message(FATAL_ERROR "${faults} files are in no room or include against the order of the rooms")
 endif()
