@@ -201,6 +201,16 @@ Library* StandIn::library_of_device() {
   return found->second.get();
 }
 
+StandIn::Counts StandIn::counts() const {
+  Counts all;
+  shapes_.for_each([&](const ShapeKey&, const Shape* shape) {
+    all.served += shape->served_calls;
+    all.passed += shape->passed_calls;
+  });
+  for (const auto& count : passed_) all.passed += count;
+  return all;
+}
+
 void StandIn::write_files() noexcept {
   try {
     std::vector<RecordedCalls> calls;

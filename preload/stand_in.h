@@ -68,6 +68,13 @@ class StandIn {
     passed_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
   }
 
+  /// Calls so far.
+  struct Counts {
+    std::int64_t served = 0;
+    std::int64_t passed = 0;
+  };
+  Counts counts() const;
+
   /// Writes what was counted to the files that MMTUNE_RECORD and MMTUNE_CUBLAS_REPORT name.
   void write_files() noexcept;
 

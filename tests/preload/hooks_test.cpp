@@ -21,6 +21,7 @@ mmtune::cublas::GemmStridedBatched<std::int64_t> cublasSgemmStridedBatched_64, c
 mmtune::cublas::GemmStridedBatchedEx<int> cublasGemmStridedBatchedEx;
 mmtune::cublas::GemmStridedBatchedEx<std::int64_t> cublasGemmStridedBatchedEx_64;
 mmtune::cublas::LtMatmul cublasLtMatmul;
+void mmtune_cublas_counts(long long* served, long long* passed);
 }
 
 namespace mmtune {
@@ -164,6 +165,18 @@ TEST_F(Hooks, WhatIsNotTunedOrNotFasterIsPassedOn) {
   expect_passed("cublasSgemmStridedBatched",
                 cublasSgemmStridedBatched(handle_, kOpN, kOpN, kM, kN, kK, &alpha_, a_.data(), kM, 15, b_.data(), kK,
                                           12, &beta_, c_.data(), kM, 20, kBatch));  // whose product was not compared
+}
+
+TEST_F(Hooks, CallsAreCountedForWhoAsks) {
+  long long served[2], passed[2];
+  const float zero = 0;
+  mmtune_cublas_counts(&served[0], &passed[0]);
+  sgemm();
+  sgemm(kOpN, kM + 1);
+  sgemm(kOpN, kM, &zero);
+  mmtune_cublas_counts(&served[1], &passed[1]);
+  EXPECT_EQ(served[1] - served[0], 1);
+  EXPECT_EQ(passed[1] - passed[0], 2);
 }
 
 TEST_F(Hooks, WhatMmtuneDoesNotDoIsPassedOn) {

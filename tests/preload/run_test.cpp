@@ -68,6 +68,14 @@ TEST_F(RunProgram, PassesOnTheRestAndRecordsIt) {
   EXPECT_THAT(text("calls.csv"), HasSubstr("\nfp32,nn,4,6,3,2,"));
 }
 
+TEST_F(RunProgram, TunesWhatWasMultipliedWhenTheProgramHasEnded) {
+  EXPECT_NE(shell(run("--tune 1s", program(2, 6))), 0) << "the pretended driver runs no tuner";
+  EXPECT_EQ(out_, "cuBLAS multiplied 2 times\n");
+  EXPECT_THAT(err_, AllOf(HasSubstr("mmtune: 1 size: 4x6x3"), HasSubstr("--budget 1s")));
+  EXPECT_EQ(shell(run("--tune 1s", program(2, 6, 42))), 42) << err_;
+  EXPECT_EQ(shell(run("--tune 1s", "true")), 0) << err_;
+}
+
 TEST_F(RunProgram, SaysWhatItCannotDo) {
   EXPECT_EQ(shell(run("", "true")), 0);
   EXPECT_THAT(err_, HasSubstr("no call of cuBLAS was seen"));

@@ -27,6 +27,7 @@ constexpr std::string_view kStandIn = "libmmtune_cublas.so";
 
 struct RunOptions : Options {
   std::string record;
+  double tune_s = 0;  ///< for how long what the program multiplied is tuned afterwards
   std::vector<std::string> program;
 };
 
@@ -95,8 +96,10 @@ class Signals {
   }
 };
 
+enum class Stdout { inherited, stderr };
+
 /// Starts the program with the signals as any program has them. Throws Error.
-pid_t start(std::vector<std::string> program, SpawnEnvironment environment) {
+pid_t start(std::vector<std::string> program, SpawnEnvironment environment, Stdout output = Stdout::inherited) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t usual;
@@ -106,8 +109,12 @@ pid_t start(std::vector<std::string> program, SpawnEnvironment environment) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t process = 0;
   const auto arguments = SpawnEnvironment::pointers_of(program);
-  const int failure = posix_spawnp(&process, program.front().c_str(), nullptr, &attributes, arguments.data(),
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  if (output == Stdout::stderr) posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+  const int failure = posix_spawnp(&process, program.front().c_str(), &files, &attributes, arguments.data(),
                                    environment.pointers().data());
+  posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (failure != 0) throw UsageError(fmt::format("{}: {}", program.front(), std::strerror(failure)));
   return process;
@@ -121,19 +128,41 @@ int exit_code_of(pid_t process) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/// Tunes what was recorded, the products that take most time first, and compares it with cuBLAS: two runs of this
+/// program, whose tables go to stderr. Nonzero as the exit code of the first that failed.
+int tune(const RunOptions& options, const std::string& calls) {
+  SpawnEnvironment environment;
+  if (!options.database.empty()) environment.set("MMTUNE_DB", std::filesystem::absolute(options.database).string());
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string sizes = "@" + calls;
+  for (const auto& command : {std::vector{self, std::string("tune"), std::string("--sizes"), sizes,
+                                          std::string("--budget"), fmt::format("{}s", options.tune_s)},
+                              std::vector{self, std::string("bench"), std::string("--sizes"), sizes}}) {
+    child_process = start(command, environment, Stdout::stderr);
+    if (const int code = exit_code_of(static_cast<pid_t>(child_process)); code != 0) return code;
+  }
+  return 0;
+}
+
 ExitCode run(const RunOptions& options) {
   const TemporaryDirectory folder;
-  const std::string report = folder.file("calls.csv");
+  const std::string report = folder.file("report.csv");
+  std::string calls = options.record;
+  if (calls.empty() && options.tune_s > 0) calls = folder.file("calls.csv");
   SpawnEnvironment environment;
   const std::string others = value_of("LD_PRELOAD");
   environment.set("LD_PRELOAD", stand_in_file() + (others.empty() ? "" : ":" + others));
   environment.set("MMTUNE_CUBLAS_REPORT", report);
   if (!options.database.empty()) environment.set("MMTUNE_DB", std::filesystem::absolute(options.database).string());
-  if (!options.record.empty()) environment.set("MMTUNE_RECORD", std::filesystem::absolute(options.record).string());
+  if (!calls.empty()) environment.set("MMTUNE_RECORD", std::filesystem::absolute(calls).string());
   const Signals signals;
   child_process = start(options.program, std::move(environment));
   const int code = exit_code_of(static_cast<pid_t>(child_process));
   for (const std::string& line : summary_of(read_cublas_calls(report))) log::warning("{}", line);
+  if (options.tune_s > 0 && std::filesystem::exists(calls)) {
+    const int failure = tune(options, calls);
+    if (code == 0) return static_cast<ExitCode>(failure);
+  }
   return static_cast<ExitCode>(code);
 }
 
@@ -144,7 +173,8 @@ Verb mmtune_verb_run() {
   Verb verb{.name = "run",
             .group = VerbGroup::results,
             .help = "Run a program that calls cuBLAS, with mmtune's kernels where they are faster",
-            .examples = {"mmtune run -- python3 train.py", "mmtune run --record calls.csv -- ./application --steps 10"},
+            .examples = {"mmtune run -- python3 train.py", "mmtune run --tune 5m -- python3 train.py",
+                         "mmtune run --record calls.csv -- ./application --steps 10"},
             .run = [options] { return run(*options); }};
   verb.add("Program", {{.names = "program",
                         .value = "PROGRAM",
@@ -156,6 +186,11 @@ Verb mmtune_verb_run() {
                         .value = "FILE",
                         .help = "add the shapes of its products to this file, for tune --sizes @FILE",
                         .target = file_target(options->record)},
+                       {.names = "--tune",
+                        .value = "TIME",
+                        .help = "when it has ended, tune what it multiplied for this time and compare with cuBLAS; the "
+                                "next run is served",
+                        .target = duration_target(options->tune_s)},
                        database_option(*options)});
   add_log_options(verb);
   return verb;
