@@ -1,5 +1,6 @@
 #!/bin/sh
-# Repeats the measurements of the source documents (docs/study.md) on GPU 0, with kernels tuned in the database DB first:
+# Repeats the measurements of five course documents on GPU 0 (docs/lab/2026-11-23-study-h200.md), with kernels that are
+# tuned in the database DB first:
 #   bench/study.sh PROGRAM FOLDER DB
 # writes study_s0.csv to study_s4.csv, their charts (.svg) and the tables as they are printed (.txt) to the folder. Run again,
 # it goes on where it was interrupted.
