@@ -102,6 +102,9 @@ TEST(BenchSizes, FilesCanBeRead) {
   EXPECT_EQ(count("odd"), 6u);
   EXPECT_EQ(count("skinny"), 7u);
   EXPECT_EQ(count("layouts"), 2u);
+  EXPECT_EQ(count("serving"), 85u);
+  EXPECT_EQ(count("serving_fp8"), 67u);
+  EXPECT_EQ(count("training"), 57u);
 }
 
 TEST(BenchOpponent, SearchesDirectoriesBeforeTheLoaderDoes) {
