@@ -1,181 +1,172 @@
-"""Programs that call cuBLAS, plain and under `mmtune run`: pick_up.py MMTUNE > pick_up.csv
+"""Programs of PyTorch, CuPy and C without and with mmtune, on a GPU: writes pick_up.csv.
 
-Records what the programs multiply, tunes it (MMTUNE_PICKUP_BUDGET, 60s), compares with cuBLAS (`mmtune bench`), and times
-each product plainly and under `mmtune run`, in processes that take turns. Products of PyTorch and CuPy are timed on the
-GPU, as calls of a graph or between events, those of the C program on the host.
-Columns: program,what,plain_us,mmtune_us,ratio,served,passed; the last two are calls with the product's extents, in any
-order.
+    python3 bench/pick_up.py --mmtune build/mmtune --package build/python --sample build/tests/pickup_sample pick_up.csv
+
+Records what the programs of pick_up_work.py multiply, tunes that (`--budget`), compares with cuBLAS (`mmtune bench`), and then
+times each program in several processes at once that take turns: as it is, under the stand-in for cuBLAS (`mmtune run`), with
+mmtune.torch.enable(), and, for the host's times, by the names of mmtune.torch. Times are medians of the rounds, `ratio` is
+plain_us / mmtune_us, the last two columns are the calls that were served and passed on while the program was made and timed.
+Programs that --seconds leaves no time for are named on stderr.
 """
 
+import argparse
 import csv
 import os
-import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from pathlib import Path
 
-# m, n, k of y[m,n] = x[m,k] w[n,k]': Llama 3 8B and Qwen2.5 7B at the batches of a decode step, and odd ones.
-LINEARS = [
-    *[(m, n, k) for n, k in ((4096, 4096), (14336, 4096), (4096, 14336), (3584, 18944)) for m in (1, 16, 64)],
-    (64, 50257, 2047),
-]
-SQUARES = [(384, 384, 384), (1000, 1000, 1000), (2048, 2048, 2048)]
-MLP = (1024, 2048, 4096)  # rows, inputs, hidden units
-CALLS, TIMES = 30, 5
-
-
-def median_us(start, stop, synchronize, work):
-    """The median of several runs of CALLS products."""
-    times = []
-    for _ in range(TIMES):
-        start.record()
-        work()
-        stop.record()
-        synchronize()
-        times.append(start.elapsed_time(stop) * 1000 / CALLS)
-    return statistics.median(times)
+WORK = Path(__file__).with_name("pick_up_work.py")
+HEADING = ["program", "what", "plain_us", "mmtune_us", "ratio", "served", "passed"]
+NAMES = {"preload": "mmtune run", "enable": "mmtune.torch.enable", "name": "mmtune.torch"}
+ROUNDS = 9
+BEGIN = time.monotonic()
 
 
-def torch_rows():
-    import torch
-
-    def timed(call):
-        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        side = torch.cuda.Stream()
-        with torch.cuda.stream(side):
-            for _ in range(3):
-                call()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=side):
-            for _ in range(CALLS):
-                call()
-        graph.replay()
-        return median_us(start, stop, torch.cuda.synchronize, graph.replay)
-
-    for m, n, k in LINEARS:
-        x = torch.rand(m, k, device="cuda", dtype=torch.bfloat16) - 0.5
-        w = torch.rand(n, k, device="cuda", dtype=torch.bfloat16) - 0.5
-        yield f"linear bf16 {m}x{n}x{k}", timed(lambda: torch.nn.functional.linear(x, w))
-    rows, inputs, hidden = MLP
-    model = torch.nn.Sequential(
-        torch.nn.Linear(inputs, hidden, bias=False), torch.nn.ReLU(), torch.nn.Linear(hidden, inputs, bias=False)
-    ).cuda()
-    data = torch.rand(rows, inputs, device="cuda") - 0.5
-
-    def step():
-        for parameter in model.parameters():
-            parameter.grad = None
-        model(data).square().mean().backward()
-
-    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    for _ in range(3):
-        step()
-    torch.cuda.synchronize()
-    yield (
-        f"training step fp32 {rows}x{inputs}x{hidden}",
-        CALLS * median_us(start, stop, torch.cuda.synchronize, step),
-    )
+def say(text):
+    print(f"{time.monotonic() - BEGIN:6.1f} s  {text}", file=sys.stderr, flush=True)
 
 
-def cupy_rows():
-    import cupy
-
-    for name, dtype in (("fp32", cupy.float32), ("fp16", cupy.float16)):
-        for m, n, k in SQUARES:
-            a, b = cupy.ones((m, k), dtype), cupy.ones((k, n), dtype)
-            out = cupy.empty((m, n), dtype)
-            for _ in range(3):
-                cupy.matmul(a, b, out=out)
-            start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-
-            class Timer:
-                def __init__(self, event):
-                    self.event = event
-
-                def record(self):
-                    self.event.record()
-
-                def elapsed_time(self, other):
-                    return cupy.cuda.get_elapsed_time(self.event, other.event)
-
-            def work():
-                for _ in range(CALLS):
-                    cupy.matmul(a, b, out=out)
-
-            yield (
-                f"matmul {name} {m}x{n}x{k}",
-                median_us(Timer(start), Timer(stop), cupy.cuda.Device().synchronize, work),
-            )
+def environment(options, mode, database):
+    variables = dict(os.environ, PICK_UP_MODE=mode, MMTUNE_DB=str(database))
+    variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(options.package or ""), os.environ.get("PYTHONPATH"))))
+    return variables
 
 
-def program_of(name):
-    if name == "c":
-        return [str(pathlib.Path(os.environ["MMTUNE_PICKUP_SAMPLE"]))]
-    return [sys.executable, __file__, "--measure", name]
+def command(options, mode, *program):
+    return [options.mmtune, "run", "-q", "--", *program] if mode == "preload" else program
 
 
-def output_of(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{command}: exit code {done.returncode}")
-    return {what: float(us) for what, us in csv.reader(done.stdout.splitlines())}
+class Worker:
+    """A process that times programs one after the other."""
+
+    def __init__(self, options, package, mode, database):
+        self.process = subprocess.Popen(
+            command(options, mode, sys.executable, WORK, package, "serve"), env=environment(options, mode, database),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def ask(self, command, number):
+        self.process.stdin.write(f"{command} {number}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"{command} {number}: the process ended with {self.process.wait()}")
+        return answer
+
+    def counts(self, command, number):
+        return [int(each) for each in self.ask(command, number).split()]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
 
 
-def counts(report):
-    """Calls by their precision and extents in any order, served and passed on."""
-    found = {}
-    for row in csv.DictReader(report.open()) if report.exists() else []:
-        key = (row["precision"], *sorted((row["m"], row["n"], row["k"])))
-        served, passed = found.get(key, (0, 0))
-        more = int(row["calls"])
-        found[key] = (served, passed + more) if row["reason"] else (served + more, passed)
-    return found
+def rows_of(name, package, what, plain, times, calls):
+    base = statistics.median(plain)
+    for mode, samples in times.items():
+        us = statistics.median(samples)
+        say(f"{name[mode]}: {package}, {what}: {base:.2f} µs, {us:.2f} with mmtune: {base / us:.3f}")
+        yield [f"{name[mode]}: {package}", what, f"{base:.3f}", f"{us:.3f}", f"{base / us:.4f}", *calls[mode]]
 
 
-def counts_of(what, found):
-    _, precision, size = what.rsplit(" ", 2)
-    if what.startswith("training"):
-        rows, inputs, hidden = size.split("x")
-        size = f"{rows}x{inputs}x{hidden}"
-    return found.get((precision, *sorted(size.split("x"))), (0, 0))
+def measured(workers, package, number, what, modes):
+    """The rows of one program."""
+    before = {mode: workers[mode].counts("drop", number) for mode in modes}
+    for mode in modes:
+        workers[mode].ask("make", number)
+    times = {mode: [] for mode in modes}
+    for turn in range(ROUNDS):
+        for mode in modes if turn % 2 == 0 else reversed(modes):
+            times[mode].append(float(workers[mode].ask("time", number)))
+    after = {mode: workers[mode].counts("drop", number) for mode in modes}
+    calls = {mode: [now - then for now, then in zip(after[mode], before[mode])] for mode in modes}
+    return rows_of(NAMES, package, what, times.pop("plain"), times, calls)
 
 
-def main(mmtune):
-    names = [name for name in ("c", "torch", "cupy") if name != "c" or "MMTUNE_PICKUP_SAMPLE" in os.environ]
-    names = os.environ.get("MMTUNE_PICKUP_PROGRAMS", " ".join(names)).split()
+def frameworks(options, database, out):
+    """Rows of PyTorch and CuPy."""
+    for package in options.packages:
+        listed = subprocess.run([sys.executable, WORK, package, "list"], check=True, stdout=subprocess.PIPE, text=True)
+        programs = [line.split("\t") for line in listed.stdout.splitlines()]
+        used = {mode for _, modes in programs for mode in modes.split()}
+        workers = {mode: Worker(options, package, mode, database) for mode in used}
+        for number, (what, modes) in enumerate(programs):
+            if time.monotonic() - BEGIN > options.seconds:
+                say(f"left out: {package}, {what}")
+                continue
+            out(measured(workers, package, number, what, modes.split()))
+        for worker in workers.values():
+            worker.close()
+
+
+def sample(options, database, out):
+    """Rows of the C program, which measures by itself."""
+    if options.sample is None:
+        return
+    times = {"plain": {}, "preload": {}}
+    for turn in range(ROUNDS):
+        for mode in sorted(times, reverse=turn % 2 == 1):
+            done = subprocess.run(command(options, mode, options.sample), check=True, stdout=subprocess.PIPE, text=True,
+                                  env=environment(options, mode, database))  # fmt: skip
+            for what, us in csv.reader(done.stdout.splitlines()):
+                times[mode].setdefault(what, []).append(float(us))
+    for what, plain in times["plain"].items():
+        out(rows_of(NAMES, "C", what, plain, {"preload": times["preload"][what]}, {"preload": ("", "")}))
+
+
+def prepare(options, database, calls):
+    """Records, tunes and compares."""
+    record = [options.mmtune, "run", "--record", calls, "--"]
+    if options.sample is not None:
+        subprocess.run([*record, options.sample], check=True, stdout=subprocess.DEVNULL)
+    for package in options.packages:
+        variables = environment(options, "plain", database)
+        subprocess.run([*record, sys.executable, WORK, package, "run"], check=True, env=variables)
+    say("recorded")
+    sizes = ["--device", "0", "--db", database, "--sizes", f"@{calls}"]
+    tune = [options.mmtune, "tune", *sizes, "--effort", options.effort, "--budget", options.budget]
+    subprocess.run(tune, stdout=subprocess.DEVNULL)
+    say("tuned")
+    with open(options.compared, "w") if options.compared else open(os.devnull, "w") as table:
+        subprocess.run([options.mmtune, "bench", *sizes, "--format", "csv"], stdout=table)
+    say("compared")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mmtune", type=Path, required=True, help="the program")
+    parser.add_argument("--package", type=Path, help="folder to import mmtune from")
+    parser.add_argument("--sample", type=Path, help="tests/gpu_pickup/sample.c, built")
+    parser.add_argument("--packages", type=str.split, default=["torch", "cupy"])
+    parser.add_argument("--database", type=Path, help="of what was tuned already; by default a new one")
+    parser.add_argument("--effort", default="quick")
+    parser.add_argument("--budget", default="90s", help="of tuning, for all sizes together")
+    parser.add_argument("--compared", type=Path, help="file for what `mmtune bench` says")
+    parser.add_argument("--seconds", type=float, default=270, help="after which no program is begun")
+    parser.add_argument("output", type=Path)
+    options = parser.parse_args()
+    for name in ("mmtune", "package", "sample"):
+        if getattr(options, name) is not None:
+            setattr(options, name, getattr(options, name).absolute())
+
+    rows = [HEADING]
+
+    def out(more):
+        rows.extend(more)
+        with open(f"{options.output}.new", "w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+        os.replace(f"{options.output}.new", options.output)
+
     with tempfile.TemporaryDirectory() as folder:
-        calls = str(pathlib.Path(folder) / "calls.csv")
-        for name in names:
-            output_of([mmtune, "run", "--record", calls, "--", *program_of(name)])
-        budget = os.environ.get("MMTUNE_PICKUP_BUDGET", "60s")
-        for command in (["tune", "--effort", "quick", "--budget", budget], ["bench", "--format", "csv"]):
-            subprocess.run(
-                [mmtune, command[0], "--device", "0", "--sizes", f"@{calls}", *command[1:]],
-                stdout=subprocess.DEVNULL,
-                check=False,
-            )
-        out = csv.writer(sys.stdout, lineterminator="\n")
-        out.writerow("program,what,plain_us,mmtune_us,ratio,served,passed".split(","))
-        for name in names:
-            report = pathlib.Path(folder) / f"{name}.csv"
-            plain = [output_of(program_of(name))]
-            os.environ["MMTUNE_CUBLAS_REPORT"] = str(report)
-            library = str(pathlib.Path(mmtune).parent / "libmmtune_cublas.so")
-            ours = [output_of(["env", f"LD_PRELOAD={library}", *program_of(name)])]
-            del os.environ["MMTUNE_CUBLAS_REPORT"]
-            plain.append(output_of(program_of(name)))
-            found = counts(report)
-            for what, us in ours[0].items():
-                before = min(each[what] for each in plain)
-                out.writerow([f"mmtune run: {name}", what, f"{before:.3f}", f"{us:.3f}", f"{before / us:.3f}", *counts_of(what, found)])
-            sys.stdout.flush()
+        database = options.database or Path(folder) / "pick_up.db"
+        prepare(options, database, Path(folder) / "calls.csv")
+        sample(options, database, out)
+        frameworks(options, database, out)
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--measure":
-        for row in {"torch": torch_rows, "cupy": cupy_rows}[sys.argv[2]]():
-            print(f"{row[0]},{row[1]:.3f}", flush=True)
-    else:
-        main(sys.argv[1])
+    main()

@@ -1,0 +1,250 @@
+"""The programs that bench/pick_up.py times: pick_up_work.py torch|cupy list | run | serve
+
+`list` prints each program's name and the modes it is for. `run` calls each once, so that its products can be recorded. `serve` reads lines `make N`, `time N` and `drop N` and answers
+each: with the calls that mmtune served and passed on so far, or the microseconds of a sample. PICK_UP_MODE says how mmtune
+takes part: plain, preload (by LD_PRELOAD), enable or name (both of mmtune.torch).
+"""
+
+import ctypes
+import itertools
+import os
+import sys
+import time
+
+MODE = os.environ.get("PICK_UP_MODE", "plain")
+CACHE_BYTES = 160 << 20  # more than twice the second-level cache of an H200
+HOST_CALLS = 200
+
+# (outputs, inputs) of the attention's output and of the widened layer, from the published configurations.
+MODELS = {
+    "Llama-3.1-8B": ((4096, 4096), (14336, 4096)),
+    "Qwen2.5-7B": ((3584, 3584), (18944, 3584)),
+    "Mistral-Nemo-12B": ((5120, 4096), (14336, 5120)),
+}
+ROWS = (1, 16, 64)
+ODD = ((64, 50257, 2047), (512, 50257, 2047), (64, 2047, 2047))  # m, n, k
+CUPY_SIZES = (
+    (256, 256, 256), (384, 384, 384), (512, 512, 512), (768, 768, 768), (1000, 1000, 1000), (1024, 1024, 1024),
+    (1536, 1536, 1536), (2048, 2048, 2048), (64, 4096, 4096), (1023, 1025, 1027),
+)  # fmt: skip
+
+
+def counts():
+    """Calls that mmtune served and passed on."""
+    if MODE == "preload":
+        served, passed = ctypes.c_longlong(), ctypes.c_longlong()
+        ctypes.CDLL(None).mmtune_cublas_counts(ctypes.byref(served), ctypes.byref(passed))
+        return served.value, passed.value
+    if MODE in ("enable", "name"):
+        import mmtune.torch
+
+        report = mmtune.torch.report()
+        return sum(each.served for each in report), sum(each.passed for each in report)
+    return 0, 0
+
+
+def torch_programs():
+    """(what, modes, function that makes a step and a function that returns a sample in microseconds)."""
+    import torch
+
+    F = torch.nn.functional
+    torch.manual_seed(1)
+    modes = ("plain", "preload", "enable")
+
+    def new(*shape, dtype=torch.bfloat16):
+        return torch.randn(*shape, device="cuda", dtype=dtype)
+
+    def gpu_us(work, products):
+        """Of a product, after one round that fills caches and raises clocks."""
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        work()
+        start.record()
+        work()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end) * 1e3 / products
+
+    def graph_of(step):
+        for _ in range(2):
+            step()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            step()
+        return graph
+
+    def linear(m, n, k):
+        """Layers of one shape, one after the other, whose weights do not fit the cache."""
+        x = new(m, k)
+        copies = max(2, min(16, CACHE_BYTES // (2 * n * k) + 1))
+        weights = [new(n, k) / k**0.5 for _ in range(copies)]
+
+        def step():
+            for weight in weights:
+                F.linear(x, weight)
+
+        graph = graph_of(step)
+        return step, lambda: gpu_us(graph.replay, copies)
+
+    def decode(m, with_graph, layers=4, context=512):
+        """A step of m sequences through layers of Llama-3.1-8B's shape and its head."""
+        width, heads, shared, size, wide, words = 4096, 32, 8, 128, 14336, 128256
+        shapes = {"q": (width, width), "k": (shared * size, width), "v": (shared * size, width), "o": (width, width),
+                  "gate": (wide, width), "up": (wide, width), "down": (width, wide)}  # fmt: skip
+        stack = [{name: new(n, k) / k**0.5 for name, (n, k) in shapes.items()} for _ in range(layers)]
+        caches = [[new(m, shared, context, size) for _ in range(2)] for _ in range(layers)]
+        head, scale, tokens = new(words, width) / 64, torch.ones(width, device="cuda", dtype=torch.bfloat16), new(m, width)
+
+        def step():
+            x = tokens
+            for w, (keys, values) in zip(stack, caches):
+                y = F.rms_norm(x, (width,), scale)
+                q = F.linear(y, w["q"]).view(m, heads, 1, size)
+                keys[:, :, -1] = F.linear(y, w["k"]).view(m, shared, size)
+                values[:, :, -1] = F.linear(y, w["v"]).view(m, shared, size)
+                y = F.scaled_dot_product_attention(q, keys, values, enable_gqa=True)
+                x = x + F.linear(y.reshape(m, width), w["o"])
+                y = F.rms_norm(x, (width,), scale)
+                x = x + F.linear(F.silu(F.linear(y, w["gate"])) * F.linear(y, w["up"]), w["down"])
+            return F.linear(F.rms_norm(x, (width,), scale), head).argmax(-1)
+
+        work = graph_of(step).replay if with_graph else step
+        return step, lambda: gpu_us(work, 1)
+
+    def training(model, data, loss):
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+
+        def step():
+            optimizer.zero_grad()
+            loss(model(data)).backward()
+            optimizer.step()
+
+        for _ in range(2):
+            step()
+        return step, lambda: gpu_us(step, 1)
+
+    def perceptron(rows, inputs, hidden):
+        layers = [torch.nn.Linear(inputs, hidden, bias=False), torch.nn.ReLU(), torch.nn.Linear(hidden, inputs, bias=False)]
+        return training(torch.nn.Sequential(*layers).cuda(), new(rows, inputs, dtype=torch.float32),
+                        lambda y: y.square().mean())  # fmt: skip
+
+    def transformer(batch, context, width=384, heads=6, layers=6, words=65):
+        """The smallest GPT of nanoGPT's configurations, without dropout."""
+        layer = torch.nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, F.gelu, batch_first=True, norm_first=True)
+        model = torch.nn.Sequential(torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False),
+                                    torch.nn.Linear(width, words)).cuda()  # fmt: skip
+        targets = torch.randint(words, (batch * context,), device="cuda")
+        return training(model, new(batch, context, width, dtype=torch.float32),
+                        lambda y: F.cross_entropy(y.view(-1, words), targets))  # fmt: skip
+
+    def host(name, rows=64):
+        """Of a call that the GPU does not hold up: the queue of launches is far from full, and empty at the start."""
+        x, w, bias = new(rows, 64), new(64, 64), new(64)
+        if MODE == "name":
+            import mmtune.torch as mine
+
+            calls = {
+                "linear": lambda: mine.linear(x, w), "linear with bias": lambda: mine.linear(x, w, bias),
+                "linear with bias and gelu": lambda: mine.linear(x, w, bias, "gelu"), "matmul": lambda: mine.matmul(x, w),
+            }  # fmt: skip
+        else:
+            calls = {
+                "linear": lambda: F.linear(x, w), "linear with bias": lambda: F.linear(x, w, bias),
+                "linear with bias and gelu": lambda: F.gelu(F.linear(x, w, bias)), "matmul": lambda: torch.matmul(x, w),
+            }  # fmt: skip
+        call = calls[name]
+
+        def step():
+            for _ in range(HOST_CALLS):
+                call()
+
+        def sample():
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            step()
+            spent = time.perf_counter() - start
+            torch.cuda.synchronize()
+            return spent * 1e6 / HOST_CALLS
+
+        step()
+        return step, sample
+
+    for name in ("linear", "linear with bias", "linear with bias and gelu", "matmul"):
+        yield f"host: {name} bf16 64x64x64", (*modes, "name"), lambda name=name: host(name)
+    yield "host: linear bf16 65x64x64, not tuned", (*modes, "name"), lambda: host("linear", 65)
+    for name, shapes in MODELS.items():
+        for (n, k), m in itertools.product(shapes, ROWS):
+            yield f"{name} linear bf16 {m}x{n}x{k}", modes, lambda m=m, n=n, k=k: linear(m, n, k)
+    for m, n, k in ODD:
+        yield f"odd linear bf16 {m}x{n}x{k}", modes, lambda m=m, n=n, k=k: linear(m, n, k)
+    for m, with_graph in itertools.product((1, 4, 16, 64), (True, False)):
+        kind = "CUDA graph" if with_graph else "eager"
+        yield f"decode step bf16 of {m}, 4 layers of Llama-3.1-8B, {kind}", modes, lambda m=m, g=with_graph: decode(m, g)
+    yield "training step fp32, perceptron 1024x2048x4096", modes, lambda: perceptron(1024, 2048, 4096)
+    yield "training step fp32, GPT of 6 layers of 384, 16x256 tokens", modes, lambda: transformer(16, 256)
+
+
+def cupy_programs():
+    import cupy
+
+    cupy.random.seed(1)
+
+    def product(dtype, m, n, k, calls=30):
+        a, b = (cupy.random.uniform(-1, 1, shape, dtype="f4").astype(dtype) for shape in ((m, k), (k, n)))
+        out = cupy.empty((m, n), dtype)
+
+        def step():
+            for _ in range(calls):
+                cupy.matmul(a, b, out=out)
+
+        def sample():
+            start, end = cupy.cuda.Event(), cupy.cuda.Event()
+            step()
+            start.record()
+            step()
+            end.record()
+            end.synchronize()
+            return cupy.cuda.get_elapsed_time(start, end) * 1e3 / calls
+
+        step()
+        return step, sample
+
+    for dtype, (m, n, k) in itertools.product(("f4", "f2"), CUPY_SIZES):
+        name = {"f4": "fp32", "f2": "fp16"}[dtype]
+        yield f"matmul {name} {m}x{n}x{k}", ("plain", "preload"), lambda d=dtype, m=m, n=n, k=k: product(d, m, n, k)
+
+
+PROGRAMS = {"torch": torch_programs, "cupy": cupy_programs}
+
+
+def list_names(programs):
+    for what, modes, _ in programs:
+        print(f"{what}\t{' '.join(modes)}", file=ANSWERS)
+
+
+def run(programs):
+    for what, _, make in programs:
+        if "not tuned" not in what:
+            make()[0]()
+
+
+def serve(programs):
+    for line in sys.stdin:
+        command, number = line.split()
+        if command == "make":
+            made = programs[int(number)][2]()
+        elif command == "drop":
+            made = None
+        answer = made[1]() if command == "time" else "{} {}".format(*counts())
+        print(answer, file=ANSWERS, flush=True)
+
+
+if __name__ == "__main__":
+    ANSWERS = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no answer
+    if MODE == "enable":
+        import mmtune.torch
+
+        mmtune.torch.enable()
+    PROGRAMS_OF_THIS = list(PROGRAMS[sys.argv[1]]())
+    (list_names if sys.argv[2] == "list" else run if sys.argv[2] == "run" else serve)(PROGRAMS_OF_THIS)
