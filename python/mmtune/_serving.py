@@ -1,6 +1,7 @@
 """Libraries by device, for products that mmtune serves or passes on to the package that asks."""
 
 import atexit
+import os
 import threading
 
 from mmtune.library import Library
@@ -11,7 +12,9 @@ ONLY_FASTER = 2  # pass on what is not expected to be faster
 TF32 = 4  # of fp32 matrices
 ONLY_COUNT = 8  # pass on everything
 ACTIVATIONS = {None: 0, "relu": 1 << 4, "gelu": 2 << 4}
+INVARIANT = 64  # the same bits for every number of rows, or an error
 
+_database = None  # None: the user's
 _libraries = {}  # by the device's number
 _retired = []  # whose kernels captured graphs may still launch
 _lock = threading.Lock()
@@ -24,13 +27,15 @@ def library(device):
         with _lock:
             found = _libraries.get(device)
             if found is None:
-                found = _libraries[device] = Library(device=device)
+                found = _libraries[device] = Library(_database, device)
     return found
 
 
-def reload():
-    """Lets later calls see what was tuned meanwhile. Old libraries stay open."""
+def reload(database=None):
+    """Lets later calls see what was tuned meanwhile, in `database` where it is given. Old libraries stay open."""
+    global _database
     with _lock:
+        _database = _database if database is None else os.fspath(database)
         _retired.extend(_libraries.values())
         _libraries.clear()
 

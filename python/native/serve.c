@@ -5,8 +5,16 @@
 
 #include "native.h"
 
-/// What a caller asks for: numbers of mmtune/_serve.py.
-enum { kLinear = 1, kOnlyFaster = 2, kTf32 = 4, kOnlyCount = 8, kActivationShift = 4 };
+/// What a caller asks for: numbers of mmtune/_serving.py.
+enum {
+  kLinear = 1,
+  kOnlyFaster = 2,
+  kTf32 = 4,
+  kOnlyCount = 8,
+  kActivationShift = 4,
+  kActivationMask = 3,
+  kInvariant = 64  ///< as mmtune_call has it; what the library refuses is an error
+};
 
 static const char kViews[] = "views";               // or formats, or shapes
 static const char kUntuned[] = "untuned";           // and only what is expected to be faster may run
@@ -171,11 +179,13 @@ static bool read_call(PyObject* const* arguments, long flags, mmtune_call* call,
   product.alpha = PyFloat_AsDouble(arguments[kAlpha]);
   product.beta = PyFloat_AsDouble(arguments[kBeta]);
   product.precision = (flags & kTf32) != 0 && product.a.format == kF32 ? "tf32" : NULL;
-  product.activation = (mmtune_activation)(flags >> kActivationShift);
+  product.activation = (mmtune_activation)((flags >> kActivationShift) & kActivationMask);
   product.device_alpha = product.device_beta = NULL;
   if (PyErr_Occurred()) return false;
   if ((flags & kLinear) != 0 && (product.b.rank != 2 || !flatten(&product.a) || !flatten(&product.c))) return false;
-  return call_of(&product, call) && call->m > 0 && call->n > 0 && call->k > 0 && call->batch > 0;
+  if (!call_of(&product, call)) return false;
+  call->invariant = (flags & kInvariant) != 0;
+  return call->m > 0 && call->n > 0 && call->k > 0 && call->batch > 0;
 }
 
 /// a.new_empty(shape), a new reference.
@@ -218,9 +228,10 @@ static PyObject* pass(Shape* shape, const char* reason) {
   return PyUnicode_FromString(reason);
 }
 
-/// A library that lost its GPU ends the program's work; all else the framework may do better.
-static PyObject* refused(const Library* self, Shape* shape, mmtune_status status) {
-  if (status == MMTUNE_DEVICE_LOST) return raise_status(self, status);
+/// A library that lost its GPU ends the program's work, and nobody else adds up an invariant product in its order; all
+/// else the framework may do better.
+static PyObject* refused(const Library* self, const mmtune_call* call, Shape* shape, mmtune_status status) {
+  if (status == MMTUNE_DEVICE_LOST || call->invariant != 0) return raise_status(self, status);
   if (shape != NULL) {
     Py_XDECREF(shape->message);
     shape->message = PyUnicode_FromString(self->api.last_error());
@@ -246,9 +257,14 @@ static PyObject* run(Library* self, const mmtune_call* described, PyObject* cons
     Py_XDECREF(workspace);
     return NULL;
   }
-  const mmtune_status status = enqueue(self, &call, stream);
+  mmtune_status status = MMTUNE_OK;
+  if (call.invariant != 0 && call.bias_vector != NULL && shape != NULL && !shape->decided) {
+    status = self->api.prepare(self->handle, &call, 1, stream);  // rounded before its bias it would have other bits
+    shape->decided = status == MMTUNE_OK;
+  }
+  if (status == MMTUNE_OK) status = enqueue(self, &call, stream);
   Py_XDECREF(workspace);
-  if (status != MMTUNE_OK) return refused(self, shape, status);
+  if (status != MMTUNE_OK) return refused(self, &call, shape, status);
   if (shape != NULL) ++shape->served;
   Py_INCREF(out);
   return out;

@@ -101,6 +101,19 @@ class Package(unittest.TestCase):
         rows = {row[1:5]: row[8:11] for row in self.library._served()}
         self.assertEqual(rows, {("nn", 2, 4, 3): (2, 2, "only counted"), ("nn", 2, 2, 2): (1, 0, "")})
 
+    def test_invariant_products_for_frameworks(self):
+        a, b, bias = ExchangedTensor((2, 3)), ExchangedTensor((3, 4)), ExchangedTensor((4,))
+        invariant = _serving.INVARIANT
+        self.serve(invariant, a, b)
+        self.serve(0, a, b)  # of a shape of its own
+        self.assertEqual([row[8] for row in self.library._served()], [1, 1])
+        self.serve(invariant, a, b, bias=bias)  # prepared: the plain kernel would round before the bias
+        with mmtune.Library(path=PATH, compile_untuned=False) as library:
+            arguments = (a, b, None, None, 1.0, 0.0, 0, None)
+            self.assertEqual(library._serve(_serving.TF32, *arguments), "refused")
+            with self.assertRaisesRegex(mmtune.Error, "adds up in another order; .*mmtune cover --invariant"):
+                library._serve(_serving.TF32 | invariant, *arguments)
+
     def test_serving_layers(self):
         weight = ExchangedTensor((4, 3))  # its transpose is multiplied
         transposed = [column * 3 + row for row in range(3) for column in range(4)]

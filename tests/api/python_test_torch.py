@@ -300,6 +300,40 @@ class Overrides(Case):
         self.assertIsNone(mmtune.torch.overrides._override)
 
 
+class Invariant(Case):
+    """bf16 layers are tuned for a few seconds; rows must have the same bytes for every number of rows."""
+
+    def test_rows_have_the_same_bits_for_every_number_of_rows(self):
+        layer = torch.nn.Linear(512, 384).cuda().bfloat16()
+        x = new(257, 512, dtype=torch.bfloat16)
+        with torch.no_grad():
+            mmtune.torch.tune(layer, x, budget="10s", invariant=True)
+            with mmtune.torch.enabled(invariant=True):
+                wanted, products = layer(x), torch.mm(x, layer.weight.t())
+                for rows in (1, 2, 17, 64, 256):
+                    for first in (0, 257 - rows):
+                        some = x[first : first + rows]
+                        self.assertTrue(torch.equal(layer(some), wanted[first : first + rows]))
+                        self.assertTrue(torch.equal(torch.mm(some, layer.weight.t()), products[first : first + rows]))
+                every_second = x.repeat_interleave(2, 1)[:, ::2]
+                self.assertTrue(torch.equal(torch.mm(every_second, layer.weight.t()), products))
+                self.assertTrue(torch.equal(torch.mv(layer.weight, x[3]), products[3]))
+                batch = x[:256].view(4, 64, 512)
+                weights = layer.weight.t().expand(4, 512, 384)
+                self.assertTrue(torch.equal(torch.bmm(batch, weights).view(256, 384), products[:256]))
+                added = torch.addmm(products[:17], x[:17], layer.weight.t(), beta=0.5, alpha=2)
+                one = torch.addmm(products[3:4], x[3:4], layer.weight.t(), beta=0.5, alpha=2)
+                self.assertTrue(torch.equal(added[3:4], one))
+                with self.assertRaisesRegex(mmtune.Error, "complex64"):
+                    torch.mm(x.to(torch.complex64), layer.weight.t().to(torch.complex64))
+                self.assertEqual(torch.mm(x[:0], layer.weight.t()).shape, (0, 384))
+                with self.assertRaises(RuntimeError):
+                    torch.mm(x, layer.weight)
+        self.assertIsNone(mmtune.torch.overrides._override)
+        with self.assertRaises(ValueError):
+            mmtune.torch.enable(only_count=True, invariant=True)
+
+
 class Cupy(Case):
     def test_products(self):
         try:

@@ -6,8 +6,10 @@ import warnings
 
 import torch
 
+from mmtune import _native
+from mmtune._serving import INVARIANT, ONLY_COUNT, ONLY_FASTER
+from mmtune.torch import invariant as invariant_products
 from mmtune.torch import serving
-from mmtune._serving import ONLY_COUNT, ONLY_FASTER
 
 _lock = threading.Lock()
 _override = None  # the torch.library.Library while enabled
@@ -51,8 +53,31 @@ def _writing(name):
     return call
 
 
+def _invariant(name, original, writes=False):
+    """The kernel for aten::NAME or NAME.out that never adds up in another order."""
+    served = getattr(invariant_products, name)
+
+    def call(keys, *arguments, **named):
+        result = served(*arguments, **named)
+        if result is not None:
+            return named["out"] if writes else result
+        result = original(keys, *arguments, **named)
+        if result.numel() > 0 and all(each.numel() > 0 for each in arguments):
+            raise _native.Error(f"{name} of {result.dtype}: no kernel adds up invariantly; disable() for this call")
+        return result
+
+    return call
+
+
 def _kernels():
     names = ("mm", "bmm", "addmm")
+    if _flags == INVARIANT:
+        kernels = {}
+        for name in (*names, "baddbmm", "mv", "addmv"):
+            kernels[name] = _invariant(name, _original(name))
+            if _get_kernel is not None:
+                kernels[f"{name}.out"] = _invariant(name, _original(f"{name}.out"), writes=True)
+        return kernels
     kernels = {name: _returning(name) for name in names}
     if _get_kernel is not None:
         kernels.update({f"{name}.out": _writing(name) for name in names})
@@ -66,13 +91,13 @@ def _register(name, function):
         _override.impl(name, function, "CUDA", with_keyset=True)
 
 
-def enable(only_count=False):
-    """From now on torch.mm, addmm and bmm, and so torch.nn.Linear and compiled programs, are served by mmtune where that
-    is expected to be faster: for sizes that were tuned and measured. For all threads
-    and devices, until disable(). With `only_count` nothing is served, and report() says what was called."""
+def _begin(flags):
+    """Puts the kernels of a mode in place of those that are there."""
     global _override, _flags
     with _lock:
-        _flags = ONLY_COUNT if only_count else ONLY_FASTER
+        if _override is not None and INVARIANT in (flags, _flags) and flags != _flags:
+            _end()
+        _flags = flags
         if _override is not None:
             return
         kernels = _kernels()
@@ -83,21 +108,38 @@ def enable(only_count=False):
                 _register(name, function)
 
 
+def _end():
+    global _override
+    if _override is not None:
+        _override._destroy()
+    _override = None
+
+
+def enable(only_count=False, invariant=False):
+    """From now on torch.mm, addmm and bmm, and so torch.nn.Linear and compiled programs, are served by mmtune where that
+    is expected to be faster: for sizes that were tuned and measured. For all threads
+    and devices, until disable(). With `only_count` nothing is served, and report() says what was called.
+
+    With `invariant` all are served, baddbmm, mv and addmv too, and an element of the result has the same bits for every
+    number of rows, views and batches: docs/same_bits.md. What cannot be so raises mmtune.Error, which says what to tune;
+    tune(..., invariant=True) does. PyTorch's other operations keep bits of their own."""
+    if only_count and invariant:
+        raise ValueError("only_count and invariant: counting serves nothing; give one of them")
+    _begin(ONLY_COUNT if only_count else INVARIANT if invariant else ONLY_FASTER)
+
+
 def disable():
     """Ends enable()."""
-    global _override
     with _lock:
-        if _override is not None:
-            _override._destroy()
-        _override = None
+        _end()
 
 
 @contextlib.contextmanager
-def enabled(only_count=False):
+def enabled(only_count=False, invariant=False):
     """enable() for a block, then as it was."""
     before, flags = _override is not None, _flags
-    enable(only_count)
+    enable(only_count, invariant)
     try:
         yield
     finally:
-        enable(flags == ONLY_COUNT) if before else disable()
+        _begin(flags) if before else disable()

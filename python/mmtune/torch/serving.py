@@ -61,13 +61,14 @@ def addmm(input, a, b, beta=1, alpha=1, flags=0, out=None):
         return _serve(flags, a, b, None, out, float(alpha))
     if beta == 1 and input.dim() in (1, 2) and input.numel() == b.size(1) == input.size(-1):  # the same for each row
         return _serve(flags, a, b, input.reshape(-1), out, float(alpha))
-    return None if out is not None or isinstance(beta, complex) else _added(input, a, b, beta, alpha, flags)
+    return None if out is not None or isinstance(beta, complex) else added(input, a, b, beta, alpha, flags)
 
 
-def _added(input, a, b, beta, alpha, flags):
-    if input.dtype is not a.dtype or input.device != a.device or input.dim() > 2:
+def added(input, a, b, beta, alpha, flags):
+    """beta * input + alpha * a @ b, of matrices or of batches of one length; `input` may be one that is broadcast."""
+    if input.dtype is not a.dtype or input.device != a.device or input.dim() > a.dim():
         return None
-    out = a.new_empty((a.size(0), b.size(1)))
+    out = a.new_empty((*a.shape[:-1], b.size(-1)))
     if any(have not in (1, want) for have, want in zip(reversed(input.shape), reversed(out.shape))):
         return None
     out.copy_(input)

@@ -70,12 +70,12 @@ def _shape(each):
     return (each.precision, each.layout, each.m, each.n, each.k, each.batch, each.epilogue)
 
 
-def tune(model=None, example_inputs=(), budget="2m", database=None, step=None):
+def tune(model=None, example_inputs=(), budget="2m", database=None, step=None, invariant=False):
     """Tunes the sizes of a step of `model` on the current device: model(*example_inputs), and backward if it is training.
     `step`, a function without arguments, is run instead where it is given. The tuner is a process of its own, needs up to
     `budget` ("90s", "2m", "1h"), writes what it finds to `database`, by default the user's, and prints its progress. Then
-    it compares what it found with cuBLAS. Results are used from then on. Buffers that the model updates in a forward step are updated once. Returns how many sizes
-    there were. Raises subprocess.CalledProcessError where the tuner fails, after it has said why."""
+    it compares what it found with cuBLAS. With `invariant` it finds kernels for enable(invariant=True) instead. Results are
+    used from then on. Buffers that the model updates in a forward step are updated once. Returns how many sizes there were. Raises subprocess.CalledProcessError where the tuner fails, after it has said why."""
     if isinstance(example_inputs, (torch.Tensor, str)) or not isinstance(example_inputs, (tuple, list)):
         example_inputs = (example_inputs,)
     rows = _recorded(step or (lambda: _step(model, example_inputs)))
@@ -90,8 +90,9 @@ def tune(model=None, example_inputs=(), budget="2m", database=None, step=None):
         sizes = ["--device", str(device), "--sizes", f"@{calls}"]
         if database is not None:
             sizes += ["--db", os.fspath(database)]
-        subprocess.run([find_program(), "tune", *sizes, "--budget", budget], check=True, stdout=sys.stderr)
-        # Without cuBLAS there is nothing to compare with, and what was tuned is served.
-        subprocess.run([find_program(), "bench", *sizes], stdout=sys.stderr)
-    _serving.reload()
+        only = ["--invariant"] if invariant else []
+        subprocess.run([find_program(), "tune", *sizes, *only, "--budget", budget], check=True, stdout=sys.stderr)
+        if not invariant:  # Without cuBLAS there is nothing to compare with, and what was tuned is served.
+            subprocess.run([find_program(), "bench", *sizes], stdout=sys.stderr)
+    _serving.reload(database)
     return len(rows)
