@@ -44,13 +44,13 @@ std::set<std::string> tried_programs(Database& database) {
   return programs;
 }
 
-/// The same, for the problem and the GPU of any of these keys.
-std::set<std::string> tried_programs(Database& database, const std::vector<TrialKey>& places) {
+/// The same, for any of these problems, whichever way it was timed.
+std::set<std::string> tried_programs(Database& database, const std::vector<ProblemKey>& problems) {
   static const std::string select = fmt::format(
       "SELECT hash FROM binary WHERE cubin IS NOT NULL AND hash IN (SELECT trial.binary_hash{} WHERE {} AND {})",
       sql::from<Trial>(), sql::matches<DeviceKey>(), sql::matches<Problem>());
   std::set<std::string> programs;
-  for (const TrialKey& place : places) add_texts(database.query(select, place.device, place.problem), programs);
+  for (const ProblemKey& each : problems) add_texts(database.query(select, each.device, each.problem), programs);
   return programs;
 }
 
@@ -91,9 +91,9 @@ std::int64_t drop_code_of(Database& database, const std::set<std::string>& progr
 
 }  // namespace
 
-std::int64_t drop_losing_code(Database& database, const std::vector<TrialKey>& places,
+std::int64_t drop_losing_code(Database& database, const std::vector<ProblemKey>& problems,
                               const std::vector<std::string>& kept_sources) {
-  return drop_code_of(database, losing(database, tried_programs(database, places), kept_sources));
+  return drop_code_of(database, losing(database, tried_programs(database, problems), kept_sources));
 }
 
 std::int64_t drop_all_losing_code(Database& database, const std::vector<std::string>& kept_sources) {

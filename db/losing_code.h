@@ -11,7 +11,7 @@
 namespace mmtune {
 
 /// See Store::drop_losing_code(). The number of images. Call within a write transaction.
-std::int64_t drop_losing_code(Database& database, const std::vector<TrialKey>& places,
+std::int64_t drop_losing_code(Database& database, const std::vector<ProblemKey>& problems,
                               const std::vector<std::string>& kept_sources);
 
 /// The same of all problems.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -36,7 +37,7 @@ bool has_better_grounds(const Grounds& a, const Grounds& b) {
   return rank(a) != rank(b) ? rank(a) > rank(b) : compare(a, b) > 0;
 }
 
-/// " WHERE …": rows of this table for the problem and the GPU of a TrialKey.
+/// " WHERE …": rows of this table for a ProblemKey.
 std::string of_problem(std::string_view table) {
   return fmt::format(
       " WHERE {0}.device_id IN (SELECT id FROM device WHERE {1}) AND {0}.problem_id IN (SELECT id FROM problem WHERE "
@@ -45,11 +46,11 @@ std::string of_problem(std::string_view table) {
 }
 
 template <Record T>
-std::vector<T> rows_of(Database& database, const TrialKey& place) {
+std::vector<T> rows_of(Database& database, const ProblemKey& problem) {
   static const std::string statement =
       fmt::format("SELECT {}{}{} ORDER BY {}.family, {}.config, {}.source_hash", sql::columns<T>(), sql::from<T>(),
                   of_problem(kTable<T>), kTable<T>, kTable<T>, kTable<T>);
-  return valid_rows<T>(database.query(statement, place.device, place.problem, Named{"evidence", place.evidence}));
+  return valid_rows<T>(database.query(statement, problem));
 }
 
 /// A decision with all that the choice depends on.
@@ -85,10 +86,10 @@ void choose(std::vector<Contender>& contenders) {
   std::rotate(contenders.begin(), holds, holds + 1);
 }
 
-std::vector<Contender> contenders_of(Database& database, const TrialKey& place, const MakesDecision& makes) {
+std::vector<Contender> contenders_of(Database& database, const ProblemKey& problem, const MakesDecision& makes) {
   std::vector<Decision> decisions;
-  if (const auto winner = find_decision(database, place)) decisions.push_back(*winner);
-  for (const Rival& rival : rivals_of(database, place)) decisions.push_back({rival.key, rival.grounds});
+  if (const auto winner = find_decision(database, problem)) decisions.push_back(*winner);
+  for (const Rival& rival : rivals_of(database, problem)) decisions.push_back({rival.key, rival.grounds});
   std::vector<Contender> contenders;
   for (const Decision& decision : decisions) {
     if (auto trial = find_trial(database, decision.key)) {
@@ -99,20 +100,20 @@ std::vector<Contender> contenders_of(Database& database, const TrialKey& place, 
   return contenders;
 }
 
-void settle_problem(Database& database, const TrialKey& place, const MakesDecision& makes, MergeReport& report) {
-  std::vector<Contender> contenders = contenders_of(database, place, makes);
+void settle_problem(Database& database, const ProblemKey& problem, const MakesDecision& makes, MergeReport& report) {
+  std::vector<Contender> contenders = contenders_of(database, problem, makes);
   if (contenders.empty()) return;
   choose(contenders);
-  forget_rivals(database, place);
+  forget_rivals(database, problem);
   write_row(database, contenders.front().decision);
   bool has_near_tie = false;
   for (std::size_t i = 1; i < contenders.size(); ++i) {
     const auto& [decision, trial, runs, near_tie] = contenders[i];
-    const bool is_to_race = near_tie && place.evidence == Evidence::measured;
+    const bool is_to_race = near_tie && problem.evidence == Evidence::measured;
     write_row(database, Rival{decision.key, decision.grounds, is_to_race});
     has_near_tie = has_near_tie || is_to_race;
   }
-  if (has_near_tie) report.near_ties.push_back(place.problem);
+  if (has_near_tie) report.near_ties.push_back(problem.problem);
   if (!has_near_tie && contenders.size() > 1) ++report.settled;
 }
 
@@ -124,26 +125,28 @@ bool is_near_tie(const Timing& best, const Timing& other) {
   return other.median_us - kSurely * deviation <= kSlower * best.median_us;
 }
 
-std::optional<Decision> find_decision(Database& database, const TrialKey& place) {
-  const auto rows = rows_of<Decision>(database, place);
+std::optional<Decision> find_decision(Database& database, const ProblemKey& problem) {
+  const auto rows = rows_of<Decision>(database, problem);
   return rows.empty() ? std::nullopt : std::optional(rows.front());
 }
 
-std::vector<Rival> rivals_of(Database& database, const TrialKey& place) { return rows_of<Rival>(database, place); }
+std::vector<Rival> rivals_of(Database& database, const ProblemKey& problem) {
+  return rows_of<Rival>(database, problem);
+}
 
-void forget_rivals(Database& database, const TrialKey& place) {
+void forget_rivals(Database& database, const ProblemKey& problem) {
   static const std::string statement = "DELETE FROM rival" + of_problem("rival");
-  database.run(statement, place.device, place.problem, Named{"evidence", place.evidence});
+  database.run(statement, problem);
 }
 
 void add_decision(Database& database, const Decision& decision) {
-  const auto winner = find_decision(database, decision.key);
+  const auto winner = find_decision(database, decision.key.problem_key());
   if (!winner) return write_row(database, decision);
   if (compare(winner->key, decision.key) == 0) {
     if (has_better_grounds(decision.grounds, winner->grounds)) write_row(database, decision);
     return;
   }
-  const std::vector<Rival> rivals = rivals_of(database, decision.key);
+  const std::vector<Rival> rivals = rivals_of(database, decision.key.problem_key());
   const auto same = std::find_if(rivals.begin(), rivals.end(),
                                  [&](const Rival& rival) { return compare(rival.key, decision.key) == 0; });
   if (same == rivals.end() || has_better_grounds(decision.grounds, same->grounds)) {
@@ -153,14 +156,10 @@ void add_decision(Database& database, const Decision& decision) {
 
 void settle(Database& database, const MakesDecision& makes, MergeReport& report) {
   static const std::string statement = fmt::format("SELECT {}{}", sql::columns<Rival>(), sql::from<Rival>());
-  std::vector<TrialKey> places;
-  for (Rival& rival : valid_rows<Rival>(database.query(statement))) {
-    places.push_back({rival.key.device, rival.key.problem, "", "", "", rival.key.evidence});
-  }
-  std::sort(places.begin(), places.end(), [](const TrialKey& a, const TrialKey& b) { return compare(a, b) < 0; });
-  const auto same = [](const TrialKey& a, const TrialKey& b) { return compare(a, b) == 0; };
-  places.erase(std::unique(places.begin(), places.end(), same), places.end());
-  for (const TrialKey& place : places) settle_problem(database, place, makes, report);
+  const auto is_before = [](const ProblemKey& a, const ProblemKey& b) { return compare(a, b) < 0; };
+  std::set<ProblemKey, decltype(is_before)> problems;
+  for (const Rival& rival : valid_rows<Rival>(database.query(statement))) problems.insert(rival.key.problem_key());
+  for (const ProblemKey& problem : problems) settle_problem(database, problem, makes, report);
 }
 
 }  // namespace mmtune

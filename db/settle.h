@@ -19,14 +19,14 @@ namespace mmtune {
 /// Predicted times are exact: only equal ones tie.
 bool is_near_tie(const Timing& best, const Timing& other);
 
-/// The decision that is stored for the problem and the GPU of this key.
-std::optional<Decision> find_decision(Database& database, const TrialKey& place);
+/// The decision that is stored for this problem.
+std::optional<Decision> find_decision(Database& database, const ProblemKey& problem);
 
-/// The other decisions for the problem and the GPU of this key, in a fixed order.
-std::vector<Rival> rivals_of(Database& database, const TrialKey& place);
+/// The other decisions for this problem, in a fixed order.
+std::vector<Rival> rivals_of(Database& database, const ProblemKey& problem);
 
 /// Call within a write transaction, as the functions below.
-void forget_rivals(Database& database, const TrialKey& place);
+void forget_rivals(Database& database, const ProblemKey& problem);
 
 /// Adds a decision whose trial is stored, as winner or as rival; settle() says which it stays.
 void add_decision(Database& database, const Decision& decision);

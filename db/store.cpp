@@ -209,15 +209,15 @@ void Store::put_winner(const TrialKey& key, const std::string& search, int candi
   Transaction transaction(database, Transaction::Kind::write);
   const auto trial = find_trial(database, key);
   if (!trial || trial->outcome != Outcome::ok) refuse_row(database, "winner", "its trial is not stored as ok");
-  forget_rivals(database, key);
-  const auto before = find_decision(database, key);
+  forget_rivals(database, key.problem_key());
+  const auto before = find_decision(database, key.problem_key());
   const double cublas_ratio = before && compare(before->key, key) == 0 ? before->grounds.cublas_ratio : 0;
   write_row(database, Decision{key, {trial->timing.median_us, search, candidates, utc_now(), cublas_ratio}});
   if (code != nullptr && !code->cubin.empty()) {
     write_binary(database, *code);
     write_compiled(database, key.source_hash, *code);
   }
-  if (kept_sources != nullptr) mmtune::drop_losing_code(database, {key}, *kept_sources);
+  if (kept_sources != nullptr) mmtune::drop_losing_code(database, {key.problem_key()}, *kept_sources);
   transaction.commit();
 }
 
@@ -225,7 +225,7 @@ bool Store::put_cublas_ratio(const TrialKey& decided, double ratio) {
   const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   Transaction transaction(database, Transaction::Kind::write);
-  auto decision = find_decision(database, decided);
+  auto decision = find_decision(database, decided.problem_key());
   if (!decision || compare(decision->key, decided) != 0) return false;
   decision->grounds.cublas_ratio = ratio;
   write_row(database, *decision);
@@ -233,18 +233,17 @@ bool Store::put_cublas_ratio(const TrialKey& decided, double ratio) {
   return true;
 }
 
-std::optional<Winner> Store::find_winner(const DeviceKey& device, const Problem& problem, Evidence evidence) {
-  static const std::string statement = fmt::format("{} WHERE {} AND {} AND trial.evidence = :evidence", select_winner(),
-                                                   sql::matches<DeviceKey>(), sql::matches<Problem>());
+std::optional<Winner> Store::find_winner(const ProblemKey& problem) {
+  static const std::string statement = fmt::format("{} WHERE {}", select_winner(), sql::matches<ProblemKey>("trial"));
   const std::lock_guard lock(impl_->mutex);
-  Rows rows = impl_->database->query(statement, device, problem, Named{"evidence", evidence});
+  Rows rows = impl_->database->query(statement, problem);
   return rows.next() ? valid_winner(rows) : std::nullopt;
 }
 
-std::vector<TrialKey> Store::near_ties(const DeviceKey& device, const Problem& problem, Evidence evidence) {
+std::vector<TrialKey> Store::near_ties(const ProblemKey& problem) {
   const std::lock_guard lock(impl_->mutex);
   std::vector<TrialKey> keys;
-  for (Rival& rival : rivals_of(*impl_->database, {device, problem, "", "", "", evidence})) {
+  for (Rival& rival : rivals_of(*impl_->database, problem)) {
     if (rival.near_tie) keys.push_back(std::move(rival.key));
   }
   return keys;

@@ -157,10 +157,10 @@ class Store {
   void put_winner(const TrialKey& trial, const std::string& search, int candidates, const Binary* code = nullptr,
                   const std::vector<std::string>* kept_sources = nullptr);
 
-  /// Drops the machine code of all that was tried for the problems and GPUs of these keys, but not what a decision or a
+  /// Drops the machine code of all that was tried for these problems, but not what a decision or a
   /// rival for any problem, an undecided problem or one of these sources needs. Hashes, registers and times stay: no
   /// candidate is measured again, and one that may win after all is compiled again.
-  void drop_losing_code(const std::vector<TrialKey>& places, const std::vector<std::string>& kept_sources);
+  void drop_losing_code(const std::vector<ProblemKey>& problems, const std::vector<std::string>& kept_sources);
 
   /// How much machine code prune() would drop as that of candidates that lost.
   std::int64_t count_losing_code(const std::vector<std::string>& kept_sources);
@@ -172,13 +172,13 @@ class Store {
   /// The decision for this problem, without the cubin; nothing if its trial is no longer ok. The binary is what its
   /// source compiled to last; `binary.hash` is empty where that is not stored with its machine code, as after merging
   /// another user's database.
-  std::optional<Winner> find_winner(const DeviceKey& device, const Problem& problem, Evidence evidence);
+  std::optional<Winner> find_winner(const ProblemKey& problem);
 
   /// Ordered by precision, layout, m, n, k, and measured before predicted: both are listed, the first one counts.
   std::vector<Winner> winners(const RowFilter& filter = {});
 
   /// The decisions of merged databases for this problem that may be as fast as the one that holds: Winner::near_ties.
-  std::vector<TrialKey> near_ties(const DeviceKey& device, const Problem& problem, Evidence evidence);
+  std::vector<TrialKey> near_ties(const ProblemKey& problem);
 
   /// What an application needs of them: of a row only that is read and checked.
   ServedDecisions served(const DeviceKey& device);

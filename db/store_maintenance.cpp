@@ -240,10 +240,10 @@ PruneReport Store::prune(const PruneRules& rules) {
   return report;
 }
 
-void Store::drop_losing_code(const std::vector<TrialKey>& places, const std::vector<std::string>& kept_sources) {
+void Store::drop_losing_code(const std::vector<ProblemKey>& problems, const std::vector<std::string>& kept_sources) {
   const std::lock_guard lock(impl_->mutex);
   Transaction transaction(*impl_->database, Transaction::Kind::write);
-  mmtune::drop_losing_code(*impl_->database, places, kept_sources);
+  mmtune::drop_losing_code(*impl_->database, problems, kept_sources);
   transaction.commit();
 }
 

@@ -168,6 +168,20 @@ struct Timing {
 };
 static_assert(kListsAllMembers<Timing>);
 
+/// A problem on a GPU, timed in one way: what there is one decision for.
+struct ProblemKey {
+  DeviceKey device;
+  Problem problem;
+  Evidence evidence = Evidence::measured;
+
+  static constexpr void fields(auto&& visit) {
+    visit("device", &ProblemKey::device);
+    visit("problem", &ProblemKey::problem);
+    visit("evidence", &ProblemKey::evidence, rule::evidence);
+  }
+};
+static_assert(kListsAllMembers<ProblemKey>);
+
 /// Identifies a trial within a database. `source_hash` makes rows of an edited kernel stop matching.
 struct TrialKey {
   DeviceKey device;
@@ -176,6 +190,8 @@ struct TrialKey {
   std::string config;  ///< text form, complete, in table order
   std::string source_hash;
   Evidence evidence = Evidence::measured;
+
+  ProblemKey problem_key() const { return {device, problem, evidence}; }
 
   static constexpr void fields(auto&& visit) {
     visit("device", &TrialKey::device);

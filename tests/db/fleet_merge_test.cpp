@@ -165,10 +165,10 @@ TEST_F(FleetMerge, WhatSamplesLeaveOpenIsKeptToBeRaced) {
   const Winner winner = store.winners().at(0);
   EXPECT_EQ(winner.search, "many") << "the better verified one is served meanwhile";
   EXPECT_EQ(winner.near_ties, 1);
-  const auto keys = store.near_ties(winner.trial.key.device, problem, Evidence::measured);
+  const auto keys = store.near_ties({winner.trial.key.device, problem, Evidence::measured});
   ASSERT_EQ(keys.size(), 1U);
   EXPECT_EQ(keys[0].config, sample_trial(0).key.config);
-  EXPECT_THAT(store.near_ties(winner.trial.key.device, problem, Evidence::predicted), IsEmpty());
+  EXPECT_THAT(store.near_ties({winner.trial.key.device, problem, Evidence::predicted}), IsEmpty());
 
   store.export_winners(directory_ / "winners.db");
   EXPECT_EQ(Store::open(directory_ / "winners.db", OpenMode::read_only).winners().at(0).near_ties, 0);

@@ -42,7 +42,7 @@ TEST_F(LosingCode, GoesWhenItsProblemIsDecidedAndLeavesAllElse) {
   const Trial undecided = put(store, 4, 128);
   store.put_compiled("fallback", sample_binary(3));
   store.put_winner(winner.key, "search", 3);
-  store.drop_losing_code({winner.key}, {"fallback"});
+  store.drop_losing_code({winner.key.problem_key()}, {"fallback"});
   EXPECT_TRUE(has_code(store, 1));
   EXPECT_FALSE(has_code(store, 2));
   EXPECT_TRUE(has_code(store, 3)) << "it is also what another source compiled to";
@@ -81,7 +81,7 @@ TEST_F(LosingCode, StaysWhileTheCandidateWinsOrMayWinAnotherProblem) {
   put(store, 3, 256);  // not decided
   store.put_winner(winner.key, "search", 3);
   store.put_winner(elsewhere.key, "search", 1);
-  store.drop_losing_code({winner.key}, {});
+  store.drop_losing_code({winner.key.problem_key()}, {});
   EXPECT_TRUE(has_code(store, 2));
   EXPECT_TRUE(has_code(store, 3));
 }
@@ -94,7 +94,7 @@ TEST_F(LosingCode, OfRivalsStays) {
   const Trial winner = put(store, 1, 64);
   store.put_winner(winner.key, "search", 1);
   store.merge_from(theirs, ForeignCode::take);
-  store.drop_losing_code({winner.key}, {});
+  store.drop_losing_code({winner.key.problem_key()}, {});
   EXPECT_TRUE(has_code(store, 1));
   EXPECT_TRUE(has_code(store, 2)) << "it is to be raced";
 }

@@ -80,7 +80,7 @@ TEST_F(StoreTest, SameKeyReplaces) {
   store.put(trial);
   EXPECT_EQ(store.trials().size(), 1U);
   EXPECT_EQ(store.find(trial.key)->timing.median_us, 5);
-  EXPECT_EQ(store.find_winner(trial.key.device, trial.key.problem, Evidence::measured)->trial.timing.median_us, 5);
+  EXPECT_EQ(store.find_winner({trial.key.device, trial.key.problem, Evidence::measured})->trial.timing.median_us, 5);
 }
 
 TEST_F(StoreTest, EveryPartOfTheKeyTellsRowsApart) {
@@ -203,18 +203,18 @@ TEST_F(StoreTest, WinnerNeedsARightTrialAndStandsByItsPlace) {
   const Binary binary = sample_binary();
   store.put(trial, &binary);
   store.put_winner(trial.key, "search", 3);
-  const auto winner = store.find_winner(trial.key.device, trial.key.problem, Evidence::measured);
+  const auto winner = store.find_winner({trial.key.device, trial.key.problem, Evidence::measured});
   ASSERT_TRUE(winner);
   expect_equal(winner->trial, trial);
   EXPECT_EQ(winner->search, "search");
   EXPECT_EQ(winner->candidates, 3);
   EXPECT_EQ(winner->binary.registers, binary.registers);
   EXPECT_TRUE(winner->binary.cubin.empty());
-  EXPECT_FALSE(store.find_winner(trial.key.device, trial.key.problem, Evidence::predicted));
+  EXPECT_FALSE(store.find_winner({trial.key.device, trial.key.problem, Evidence::predicted}));
 
   trial.outcome = Outcome::wrong_result;
   store.put(trial);
-  EXPECT_FALSE(store.find_winner(trial.key.device, trial.key.problem, Evidence::measured)) << "its kernel is wrong";
+  EXPECT_FALSE(store.find_winner({trial.key.device, trial.key.problem, Evidence::measured})) << "its kernel is wrong";
   EXPECT_THROW(store.put_winner(trial.key, "search", 3), DatabaseError);
 }
 

@@ -26,7 +26,7 @@ void read(Store& store) {
   const Trial& known = SampleDatabase::known();
   const Binary binary = test::sample_binary(0);
   if (const auto trial = store.find(known.key)) require(trial->key.config == known.key.config, "finds what is asked");
-  store.find_winner(known.key.device, known.key.problem, known.key.evidence);
+  store.find_winner(known.key.problem_key());
   store.find_twins(known.key, binary.hash);
   store.find_binary(binary.hash);
   store.find_compiled(known.key.source_hash, binary.target, true);

@@ -58,7 +58,7 @@ class Hooks : public testing::Test {
     }
     void note(const test::Decision& decision, double ratio) const {
       Store store = Store::open(database(), OpenMode::read_write);
-      const auto winner = store.find_winner(key_of(query_device(0)), decision.problem, Evidence::measured);
+      const auto winner = store.find_winner({key_of(query_device(0)), decision.problem, Evidence::measured});
       ASSERT_TRUE(store.put_cublas_ratio(winner->trial.key, ratio));
     }
     std::string file(const std::string& name) const { return directory_.file(name); }

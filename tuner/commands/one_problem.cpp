@@ -16,7 +16,7 @@ namespace {
 std::optional<Candidate> stored_winner(const std::string& path, const Problem& problem, const DeviceKey& device) {
   Store store = Store::open(path, OpenMode::read_only);
   for (const Evidence evidence : {Evidence::measured, Evidence::predicted}) {
-    const auto winner = store.find_winner(device, problem, evidence);
+    const auto winner = store.find_winner({device, problem, evidence});
     if (auto candidate = winner ? candidate_of(winner->trial.key) : std::nullopt) return candidate;
   }
   return std::nullopt;

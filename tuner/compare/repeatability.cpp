@@ -70,7 +70,7 @@ class Repetition {
   /// The winner of one run joins those of the others.
   void enter(const Problem& problem, Store& store, Winners& winners) const {
     const DeviceChoice& device = options_.session.devices.front();
-    const auto winner = store.find_winner(key_of(device.spec), problem, evidence_of(device));
+    const auto winner = store.find_winner({key_of(device.spec), problem, evidence_of(device)});
     auto binary = winner ? store.find_binary(winner->trial.binary_hash) : std::nullopt;
     if (!binary) return;
     const Family& family = family_named(winner->trial.key.family);

@@ -16,6 +16,7 @@
 #include "runtime/base/template_files.h"
 #include "runtime/choose/dispatch.h"
 #include "templates/problem/dtype.h"
+#include "tuner/cover/cover_state.h"
 #include "tuner/cover/expected_times.h"
 #include "tuner/cover/hold_out.h"
 #include "tuner/cover/measured_kernels.h"
@@ -28,11 +29,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The search of a decision: a cover that was completed, which searched the size, or only measured its kernels there; or
-// a share of one, which searched the size for others to go on with.
-constexpr std::string_view kSearched = "cover";
-constexpr std::string_view kMeasured = "covered";
-constexpr std::string_view kShared = "cover share";
 constexpr double kSearchShare = 0.8;   // the part of the budget for searching each size by itself
 constexpr double kCrossShare = 0.4;    // the part of the rest for measuring kernels at other sizes
 constexpr double kFurtherShare = 0.9;  // the part of what is then left for measuring them at further sizes
@@ -58,8 +54,8 @@ class Cover {
 
   CoverSummary run() {
     CoverSummary summary;
-    const std::vector<Problem> open = in_state(State::open, problems_of_sample());
-    const std::vector<Problem> searched = in_state(State::searched, problems_of_sample());
+    const std::vector<Problem> open = unsearched(problems_of_sample());
+    const std::vector<Problem> searched = searched_by_shares(problems_of_sample());
     const bool is_finished = open.empty() && searched.empty();
     const Clock::time_point begin = Clock::now();
     say_shortfall(open.size(), options_.session.budget_s);
@@ -85,7 +81,7 @@ class Cover {
 
   /// The first part of a run for the sizes of the session.
   SessionSummary search_share(int shares) {
-    const std::vector<Problem> open = in_state(State::open, options_.session.problems);
+    const std::vector<Problem> open = unsearched(options_.session.problems);
     const double budget_s = searching_s() / shares;
     const Clock::time_point begin = Clock::now();
     say_shortfall(open.size(), budget_s);
@@ -96,12 +92,6 @@ class Cover {
   }
 
  private:
-  enum class State {
-    open,
-    searched,  ///< a share of the cover has searched it
-    covered,
-  };
-
   std::vector<Problem> problems_of_sample() const {
     return {problems_.begin(), problems_.begin() + static_cast<std::ptrdiff_t>(options_.sample.size())};
   }
@@ -144,19 +134,27 @@ class Cover {
     return options_.session.budget_s > 0 ? std::max(1.0, budget_s) : 0;
   }
 
-  std::vector<Problem> in_state(State state, const std::vector<Problem>& problems) const {
+  /// The problems that no cover has searched, though one may have measured kernels there.
+  std::vector<Problem> unsearched(const std::vector<Problem>& problems) const {
+    return in_state({CoverState::open, CoverState::measured}, problems);
+  }
+
+  std::vector<Problem> searched_by_shares(const std::vector<Problem>& problems) const {
+    return in_state({CoverState::searched}, problems);
+  }
+
+  std::vector<Problem> in_state(const std::set<CoverState>& states, const std::vector<Problem>& problems) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
     std::vector<Problem> found;
     std::copy_if(problems.begin(), problems.end(), std::back_inserter(found),
-                 [&](const Problem& problem) { return state_of(store, problem) == state; });
+                 [&](const Problem& problem) { return states.contains(state_of(store, problem)); });
     return found;
   }
 
-  State state_of(Store& store, const Problem& problem) const {
-    const auto winner = store.find_winner(key_of(device_.spec), problem, preparation_.evidence());
-    if (!winner || !preparation_.makes(winner->trial.key)) return State::open;
-    if (winner->search == kShared) return State::searched;
-    return winner->search == kSearched ? State::covered : State::open;
+  CoverState state_of(Store& store, const Problem& problem) const {
+    const auto winner = store.find_winner(preparation_.key(problem));
+    if (!winner || !preparation_.makes(winner->trial.key)) return CoverState::open;
+    return cover_state(winner->search);
   }
 
   /// Each by itself.
@@ -173,8 +171,8 @@ class Cover {
   void hand_on(const std::vector<Problem>& problems) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
     for (const Problem& problem : problems) {
-      const auto winner = store.find_winner(key_of(device_.spec), problem, preparation_.evidence());
-      if (winner) store.put_winner(winner->trial.key, std::string(kShared), winner->candidates);
+      const auto winner = store.find_winner(preparation_.key(problem));
+      if (winner) store.put_winner(winner->trial.key, stored_search(CoverState::searched), winner->candidates);
     }
   }
 
@@ -191,6 +189,7 @@ class Cover {
     if (session.problems.empty()) return false;
     session.budget_s = at_least_a_second(share * left_s());
     session.is_part = true;
+    session.mode = SessionMode::measure;
     session.listed = [&](const Problem& problem) {
       const auto size = std::find(problems_.begin(), problems_.end(), problem) - problems_.begin();
       return lists[static_cast<std::size_t>(size)];
@@ -354,13 +353,13 @@ class Cover {
 
   void drop_losing_code() const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
-    std::vector<TrialKey> places;
+    std::vector<ProblemKey> keys;
     std::vector<std::string> fallbacks;
     for (const Problem& problem : problems_) {
-      places.push_back({key_of(device_.spec), problem, "", "", "", preparation_.evidence()});
+      keys.push_back(preparation_.key(problem));
       fallbacks.push_back(fallback_for(problem.precision, problem.layout, preparation_).source.hash);
     }
-    store.drop_losing_code(places, fallbacks);
+    store.drop_losing_code(keys, fallbacks);
   }
 
   /// What is fastest of the programs at each size becomes its decision.
@@ -380,7 +379,7 @@ class Cover {
         add_loss(size, measured, best == times.end() ? kInfinity : best->second.median_us, summary.sample);
       if (best == times.end()) continue;
       sizes_of[best->first] += is_sampled ? 1 : 0;
-      store.put_winner(best->second.key, std::string(is_sampled ? kSearched : kMeasured),
+      store.put_winner(best->second.key, stored_search(is_sampled ? CoverState::covered : CoverState::measured),
                        static_cast<int>(times.size()));
     }
     finish_mean(summary.sample);

@@ -45,7 +45,7 @@ struct RaceSetup {
 /// neighbours for.
 RaceSetup race_setup(const std::vector<Finalist>& finalists, Lane& lane, Store& store, const std::string& target) {
   const TrialKey& first = finalists.front().trial.key;
-  const auto incumbent = store.find_winner(first.device, first.problem, first.evidence);
+  const auto incumbent = store.find_winner(first.problem_key());
   RaceSetup setup;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     const TrialKey& key = finalists[i].trial.key;
@@ -75,7 +75,7 @@ std::int64_t footprint_bytes(const Program& program, const Trial& trial) {
 /// Fills in what a tie is decided by.
 void complete_claims(RaceSetup& setup, const std::vector<Finalist>& finalists, Store& store) {
   const TrialKey& first = finalists.front().trial.key;
-  const std::vector<Winner> neighbours = neighbours_of(first.problem, comparable_winners(first, store));
+  const std::vector<Winner> neighbours = neighbours_of(first.problem, comparable_winners(first.problem_key(), store));
   for (std::size_t i = 0; i < setup.places.size(); ++i) {
     const Trial& trial = finalists[setup.places[i]].trial;
     Claim& claim = setup.claims[i];
@@ -138,15 +138,15 @@ std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> wi
   return winners;
 }
 
-std::vector<Candidate> defenders(const TrialKey& place, const FamilySpaces& spaces, double best_us, Store& store) {
+std::vector<Candidate> defenders(const ProblemKey& problem, const FamilySpaces& spaces, double best_us, Store& store) {
   const Family& fallback = fallback_family();
   std::vector<Candidate> candidates;
-  const Candidate standard{&fallback, fallback.default_config(place.problem)};
+  const Candidate standard{&fallback, fallback.default_config(problem.problem)};
   if (spaces.number(standard)) {
     const double expected_us = spaces.predict_us(standard);
     if (expected_us < kLongDefault_us || expected_us < kHopelessDefault * best_us) candidates.push_back(standard);
   }
-  if (const auto incumbent = store.find_winner(place.device, place.problem, place.evidence)) {
+  if (const auto incumbent = store.find_winner(problem)) {
     const TrialKey& key = incumbent->trial.key;
     if (const Family* family = find_family(key.family)) candidates.push_back({family, Config::parse(key.config)});
   }

@@ -35,9 +35,8 @@ std::string limited_search(const std::string& search, double limit_s);
 void sort_by_time(std::vector<Finalist>& finalists);
 
 /// What the winner of a problem has to beat, as far as it is searched: what an application runs where nothing is tuned,
-/// unless the model leaves no hope and no time for it beside a best of `best_us`, and the stored decision. `place`
-/// needs device, problem and evidence.
-std::vector<Candidate> defenders(const TrialKey& place, const FamilySpaces& spaces, double best_us, Store& store);
+/// unless the model leaves no hope and no time for it beside a best of `best_us`, and the stored decision.
+std::vector<Candidate> defenders(const ProblemKey& problem, const FamilySpaces& spaces, double best_us, Store& store);
 
 /// A stored decision that lies outside what is searched, if this program still makes it: only what beats it in a race
 /// takes its place.

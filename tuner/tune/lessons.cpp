@@ -64,12 +64,12 @@ std::vector<Lesson> fastest(std::vector<Lesson> lessons) {
   return lessons;
 }
 
-std::vector<Trial> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store,
+std::vector<Trial> fastest_stored(const ProblemKey& problem, const Preparation& preparation, Store& store,
                                   std::size_t most) {
   RowFilter filter;
-  filter.device = place.device;
-  filter.problem = place.problem;
-  filter.evidence = place.evidence;
+  filter.device = problem.device;
+  filter.problem = problem.problem;
+  filter.evidence = problem.evidence;
   std::vector<Trial> trials = store.trials(filter);
   std::erase_if(trials, [](const Trial& trial) { return trial.outcome != Outcome::ok; });
   std::stable_sort(trials.begin(), trials.end(),
@@ -113,12 +113,12 @@ std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vecto
   return numbers;
 }
 
-std::vector<Winner> comparable_winners(const TrialKey& place, Store& store) {
+std::vector<Winner> comparable_winners(const ProblemKey& problem, Store& store) {
   RowFilter filter;
-  filter.device = place.device;
-  filter.precision = place.problem.precision;
-  filter.layout = place.problem.layout;
-  filter.evidence = place.evidence;
+  filter.device = problem.device;
+  filter.precision = problem.problem.precision;
+  filter.layout = problem.problem.layout;
+  filter.evidence = problem.evidence;
   return store.winners(filter);
 }
 
@@ -128,15 +128,15 @@ void Favourites::add(Candidate winner) {
   if (candidates_.size() > kMost) candidates_.pop_back();
 }
 
-std::vector<Lesson> nearest_stored(TrialKey place, const std::vector<Winner>& decided, const Preparation& preparation,
-                                   Store& store) {
+std::vector<Lesson> nearest_stored(ProblemKey problem, const std::vector<Winner>& decided,
+                                   const Preparation& preparation, Store& store) {
   std::vector<Problem> problems;
   for (const Winner& winner : decided) problems.push_back(winner.trial.key.problem);
-  const auto near = nearest(place.problem, problems);
+  const auto near = nearest(problem.problem, problems);
   if (!near) return {};
-  place.problem = problems[*near];
+  problem.problem = problems[*near];
   std::vector<Lesson> lessons;
-  for (const Trial& trial : fastest_stored(place, preparation, store, kLessons)) {
+  for (const Trial& trial : fastest_stored(problem, preparation, store, kLessons)) {
     lessons.push_back(lesson_of(trial, preparation.device()));
   }
   return lessons;

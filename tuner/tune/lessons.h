@@ -29,12 +29,12 @@ inline constexpr std::size_t kLessons = 20;
 std::vector<Lesson> fastest(std::vector<Lesson> lessons);
 
 /// The right trials that are stored for a problem and whose source this program still makes, fastest first, at most so
-/// many. `place` needs device, problem and evidence.
-std::vector<Trial> fastest_stored(const TrialKey& place, const Preparation& preparation, Store& store,
+/// many.
+std::vector<Trial> fastest_stored(const ProblemKey& problem, const Preparation& preparation, Store& store,
                                   std::size_t most);
 
 /// The decisions on the same GPU, of the same precision, layout and evidence.
-std::vector<Winner> comparable_winners(const TrialKey& place, Store& store);
+std::vector<Winner> comparable_winners(const ProblemKey& problem, Store& store);
 
 /// What won for the precision and may be searched here, that of the nearest problems first: the configurations that the
 /// spaces' families have proven, and these decisions. From problems half an octave away on they have the SPLIT that is
@@ -51,9 +51,8 @@ class Favourites {
   std::vector<Candidate> candidates_;
 };
 
-/// The fastest stored trials of the nearest of these decided problems; empty if there is none. `place` as for
-/// fastest_stored().
-std::vector<Lesson> nearest_stored(TrialKey place, const std::vector<Winner>& decided, const Preparation& preparation,
-                                   Store& store);
+/// The fastest stored trials of the nearest of these decided problems; empty if there is none.
+std::vector<Lesson> nearest_stored(ProblemKey problem, const std::vector<Winner>& decided,
+                                   const Preparation& preparation, Store& store);
 
 }  // namespace mmtune

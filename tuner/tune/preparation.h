@@ -21,6 +21,7 @@ class Preparation {
   const DeviceSpec& device() const { return device_; }
   const CompileTarget& target() const { return target_; }
   Evidence evidence() const { return evidence_; }
+  ProblemKey key(const Problem& problem) const { return {key_of(device_), problem, evidence_}; }
   const std::string& nvrtc() const { return nvrtc_; }
 
   Source source(const Family& family, const Problem& problem, const Config& config) const;

@@ -28,8 +28,8 @@ ProblemTuning::ProblemTuning(const TuningSetup& setup, const Problem& problem, s
       problem_(problem),
       search_(std::move(search)),
       deadline_(deadline),
-      place_{key_of(setup.preparation.device()), problem, "", "", "", setup.preparation.evidence()},
-      before_(setup.store.find_winner(place_.device, problem, place_.evidence)),
+      key_(setup.preparation.key(problem)),
+      before_(setup.store.find_winner(key_)),
       supply_(setup),
       judge_(setup, problem, [this] { return out_of_time() ? nullptr : supply_.coming(); }),
       finals_(setup, judge_) {}
@@ -40,7 +40,7 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
     const Clock::time_point begin = Clock::now();
     setup_.lane.begin(problem_);
     deadline_ += Clock::now() - begin;  // operands of large problems take seconds, which are not the search's
-    ending = setup_.options.listed ? measure(setup_.options.listed(problem_)) : tune(favourites);
+    ending = decides(setup_.options.mode) ? tune(favourites) : measure(setup_.options.listed(problem_));
   } catch (const OutOfMemoryError& error) {
     log::error("{}: does not fit on this GPU, skipped: {}", to_string(problem_), error.what());
   } catch (const UnmeasurableError& error) {
@@ -59,7 +59,7 @@ Ending ProblemTuning::measure(const std::vector<Candidate>& listed) {
 
 Ending ProblemTuning::tune(const std::vector<Candidate>& favourites) {
   const FamilySpaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
-  if (before_ && !setup_.options.refresh) outside_ = winner_outside(*before_, spaces, setup_.preparation);
+  if (before_ && searches(setup_.options.mode)) outside_ = winner_outside(*before_, spaces, setup_.preparation);
   if (!search(spaces, favourites)) is_cut_ = true;
   if (outside_) {  // the best of this search is told, whatever was decided before
     judge_without_program();
@@ -77,12 +77,12 @@ bool ProblemTuning::out_of_time() const { return setup_.stopped() || (Clock::now
 bool ProblemTuning::search(const FamilySpaces& spaces, const std::vector<Candidate>& favourites) {
   const SessionOptions& options = setup_.options;
   const auto enough = [this] { return out_of_time(); };
-  if (options.refresh) return work_through(stored_candidates(), enough);
-  const std::vector<Winner> decided = comparable_winners(place_, setup_.store);
+  if (!searches(options.mode)) return work_through(stored_candidates(), enough);
+  const std::vector<Winner> decided = comparable_winners(key_, setup_.store);
   const auto strategy =
-      make_strategy(strategy_of(options, place_.evidence),
+      make_strategy(strategy_of(options, key_.evidence),
                     {spaces, setup_.effort.most_trials, options.seed, spaces.numbers(favourites),
-                     nearest_stored(place_, decided, setup_.preparation, setup_.store), proven(spaces, decided)});
+                     nearest_stored(key_, decided, setup_.preparation, setup_.store), proven(spaces, decided)});
   return work_through(
       *strategy, [&](CandidateNumber number) { return spaces.candidate(number); }, enough, kAwaited);
 }
@@ -95,15 +95,15 @@ std::vector<Candidate> ProblemTuning::stored_candidates() const {
     Candidate candidate{&family_named(key.family), Config::parse(key.config)};
     if (names.insert(key_of(candidate)).second) candidates.push_back(std::move(candidate));
   };
-  for (const Trial& trial : fastest_stored(place_, setup_.preparation, setup_.store, kRefreshed)) add(trial.key);
-  for (const TrialKey& key : setup_.store.near_ties(place_.device, place_.problem, place_.evidence)) {
+  for (const Trial& trial : fastest_stored(key_, setup_.preparation, setup_.store, kRefreshed)) add(trial.key);
+  for (const TrialKey& key : setup_.store.near_ties(key_)) {
     if (setup_.preparation.makes(key)) add(key);
   }
   return candidates;
 }
 
 std::vector<Candidate> ProblemTuning::untried_defenders(const FamilySpaces& spaces) const {
-  std::vector<Candidate> candidates = defenders(place_, spaces, finals_.best_us(), setup_.store);
+  std::vector<Candidate> candidates = defenders(key_, spaces, finals_.best_us(), setup_.store);
   if (outside_) candidates.push_back(*outside_);
   std::erase_if(candidates, [this](const Candidate& candidate) { return tried_.contains(key_of(candidate)); });
   return candidates;
@@ -145,7 +145,7 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
       if (!is_awaited) continue;
     }
     if (is_awaited) --on_order;
-    const double best_us = setup_.options.listed ? 0 : finals_.best_us();
+    const double best_us = decides(setup_.options.mode) ? finals_.best_us() : 0;
     rounds.settle(supplied->number, note(supplied->program, judge_.judge(*supplied, best_us)));
   }
 }
@@ -226,7 +226,7 @@ Ending ProblemTuning::keep(const Finalist& before, const FamilySpaces& spaces) {
 }
 
 void ProblemTuning::put_winner(const Finalist& winner) {
-  if (setup_.options.refresh && before_) {
+  if (!searches(setup_.options.mode) && before_) {
     store_decision(winner, before_->search, before_->candidates);  // what was searched remains
     return;
   }

@@ -71,7 +71,7 @@ class ProblemTuning {
   Problem problem_;
   std::string search_;
   Clock::time_point deadline_;
-  TrialKey place_;                    ///< of the problem's rows; of their keys, what is left is open
+  ProblemKey key_;
   std::optional<Winner> before_;      ///< the stored decision
   std::optional<Candidate> outside_;  ///< what that is for, if it is not searched
   ProgramSupply supply_;

@@ -167,7 +167,7 @@ class Session {
   void list_tasks(Model& model) {
     for (const Problem& problem : options_.problems) {
       Task task{problem, search_hash(options_, families_, model.preparation, problem)};
-      if (options_.retune || options_.refresh || options_.listed || !is_decided(model, task)) {
+      if (!leaves_decided(options_.mode) || !is_decided(model, task)) {
         model.tasks.push_back(std::move(task));
       } else {
         ++summary_.known;
@@ -183,7 +183,7 @@ class Session {
 
   bool is_decided(const Model& model, const Task& task) {
     const Preparation& preparation = model.preparation;
-    const auto winner = store_.find_winner(key_of(preparation.device()), task.problem, preparation.evidence());
+    const auto winner = store_.find_winner(preparation.key(task.problem));
     if (!winner) return false;
     if (winner->search != task.search && winner->search != limited_search(task.search, options_.compile_limit_s)) {
       return false;
@@ -293,7 +293,7 @@ class Session {
     const Clock::time_point deadline_of_task = deadline(model);
     ProblemTuning tuning(setup, task.problem, task.search, deadline_of_task);
     const Ending ending = tuning.run(favourites(model));
-    const auto winner = store_.find_winner(key_of(preparation.device()), task.problem, preparation.evidence());
+    const auto winner = store_.find_winner(preparation.key(task.problem));
     progress.end(ending == Ending::decided && winner ? &*winner : nullptr);
     const std::lock_guard lock(mutex_);
     model.deadlines.ended(deadline_of_task, Clock::now());

@@ -10,6 +10,7 @@
 #include "templates/space/space.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/lanes/candidate.h"
+#include "tuner/tune/session_mode.h"
 
 namespace mmtune {
 
@@ -31,11 +32,10 @@ struct SessionOptions {
   double begin_limit_s = 60;    ///< for operands on the GPU, and for a race, beyond what their work can take
   double wait_s = 0;            ///< for a GPU that another process measures on; 0: no limit
   bool is_part = false;         ///< of a run that goes on with losers' machine code, and speaks of its budget itself
-  bool retune = false;          ///< measure again what is known
-  bool refresh = false;         ///< measure the fastest stored candidates again, and search no others
-  bool in_order = false;        ///< the first problems matter most; else several GPUs begin with the longest
-  bool deterministic = false;   ///< only kernels that give the same bits every time may win
-  /// Instead of a search: these candidates of a problem are measured, whatever is stored of them; nothing is decided.
+  SessionMode mode = SessionMode::tune;
+  bool in_order = false;       ///< the first problems matter most; else several GPUs begin with the longest
+  bool deterministic = false;  ///< only kernels that give the same bits every time may win
+  /// The candidates of a problem that the mode `measure` measures.
   std::function<std::vector<Candidate>(const Problem&)> listed = {};
 };
 

@@ -30,9 +30,6 @@ struct TuningSetup {
   Lane& lane;
   std::function<bool()> stopped;  ///< whether to end early with what there is
   RunProgress::Search& progress;  ///< of the problem
-
-  /// Whether what is known is measured again.
-  bool anew() const { return options.retune || options.refresh; }
 };
 
 }  // namespace mmtune

@@ -191,11 +191,11 @@ TEST_F(Decision, NeighboursAreWithinAFactorOfTwo) {
 TEST_F(Decision, DefendersAreTheDefaultAndTheIncumbentAsFarAsSearched) {
   const Problem problem = square(512);
   win(tiled(problem, 8, 100));
-  const TrialKey place = tiled(problem, 8, 100).trial.key;
+  const ProblemKey key = tiled(problem, 8, 100).trial.key.problem_key();
   const auto names = [&](const std::vector<const Family*>& families, const Restriction& only) {
     std::vector<std::string> list;
     for (const Candidate& candidate :
-         defenders(place, FamilySpaces(families, problem, catalog_gpu("h200"), only), 100, store_)) {
+         defenders(key, FamilySpaces(families, problem, catalog_gpu("h200"), only), 100, store_)) {
       list.emplace_back(candidate.family->name());
     }
     return list;
@@ -210,9 +210,9 @@ TEST_F(Decision, DefendersAreTheDefaultAndTheIncumbentAsFarAsSearched) {
 TEST_F(Decision, AHopelessDefaultOfAHugeProblemIsNotTimed) {
   const Problem huge = square(50'000);
   const FamilySpaces spaces({&family_named("naive")}, huge, catalog_gpu("h200"));
-  const TrialKey place{key_of(catalog_gpu("h200")), huge, "", "", "", Evidence::measured};
-  EXPECT_THAT(defenders(place, spaces, 1, store_), IsEmpty());
-  EXPECT_EQ(defenders(place, spaces, 1e9, store_).size(), 1U);
+  const ProblemKey key{key_of(catalog_gpu("h200")), huge, Evidence::measured};
+  EXPECT_THAT(defenders(key, spaces, 1, store_), IsEmpty());
+  EXPECT_EQ(defenders(key, spaces, 1e9, store_).size(), 1U);
 }
 
 }  // namespace

@@ -24,9 +24,7 @@ Problem square(std::int64_t n) { return packed_problem(Precision::fp32, Layout::
 
 class Lessons : public test::StoreTest {
  protected:
-  TrialKey place(const Problem& problem) const {
-    return {key_of(catalog_gpu("h200")), problem, "", "", "", Evidence::measured};
-  }
+  ProblemKey key(const Problem& problem) const { return {key_of(catalog_gpu("h200")), problem, Evidence::measured}; }
 
   static std::string settings(int tile, int unroll) { return fmt::format("TILE={} UNROLL={}", tile, unroll); }
 
@@ -56,7 +54,7 @@ class Lessons : public test::StoreTest {
   }
 
   std::vector<Lesson> lessons(const Problem& problem) {
-    return nearest_stored(place(problem), comparable_winners(place(problem), store_), preparation_, store_);
+    return nearest_stored(key(problem), comparable_winners(key(problem), store_), preparation_, store_);
   }
 
   static std::vector<std::uint16_t> digits(const Problem& problem, int tile) {
@@ -124,7 +122,7 @@ TEST_F(Lessons, WhatIsDecidedForTheNearestProblemsIsProvenFirst) {
   decide(square(900), 8);
   decide(square(300), 16);
   const FamilySpaces spaces({&family_named("tiled"), &family_named("simt")}, square(950), catalog_gpu("h200"));
-  const auto numbers = proven(spaces, comparable_winners(place(square(950)), store_));
+  const auto numbers = proven(spaces, comparable_winners(key(square(950)), store_));
   ASSERT_GT(numbers.size(), 2U);
   EXPECT_EQ(spaces.candidate(numbers.front()).config.text(), config(8, 1));
 }
@@ -140,7 +138,7 @@ TEST_F(Lessons, TheFastestStoredAreRightAndOfTheSameSource) {
   edited.key.source_hash = "another";
   store_.put(edited);
 
-  const auto found = fastest_stored(place(problem), preparation_, store_, 5);
+  const auto found = fastest_stored(key(problem), preparation_, store_, 5);
   EXPECT_THAT(configs(found), ElementsAre(config(32, 1), config(16, 1), config(8, 1), config(32, 4), config(16, 4)));
   EXPECT_EQ(found.front().timing.median_us, 68);
 }

@@ -77,7 +77,7 @@ class TunedKernels {
 
   /// Throws Error that says how to get it if there is none, or none that this program can launch.
   Program find(const Problem& problem) {
-    const auto winner = store_.find_winner(key_of(device_.spec), problem, Evidence::measured);
+    const auto winner = store_.find_winner({key_of(device_.spec), problem, Evidence::measured});
     if (!winner) throw untuned(problem, "no measured kernel");
     const TrialKey& key = winner->trial.key;
     const auto candidate = candidate_of(key);

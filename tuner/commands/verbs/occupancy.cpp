@@ -62,7 +62,7 @@ std::vector<Problem> problems_of(const OccupancyOptions& options) {
 std::optional<Winner> winner_of(Store& store, const Problem& problem, const std::vector<DeviceChoice>& devices) {
   for (const DeviceChoice& device : devices) {
     for (const Evidence evidence : {Evidence::measured, Evidence::predicted}) {
-      if (auto winner = store.find_winner(key_of(device.spec), problem, evidence)) return winner;
+      if (auto winner = store.find_winner({key_of(device.spec), problem, evidence})) return winner;
     }
   }
   return std::nullopt;

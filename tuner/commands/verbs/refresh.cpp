@@ -56,11 +56,11 @@ Stock take_stock(const RefreshOptions& options, const DeviceChoice& device) {
   return stock;
 }
 
-void print_again(const Stock& stock, const RefreshOptions& options, const DeviceChoice& device) {
+void print_again(const Stock& stock, const RefreshOptions& options) {
   auto store = Store::open(database_path(options), OpenMode::read_only);
   std::vector<Winner> winners;
   for (const Winner& before : stock.to_refresh) {
-    auto now = store.find_winner(key_of(device.spec), before.trial.key.problem, evidence_of(device));
+    auto now = store.find_winner(before.trial.key.problem_key());
     if (now) winners.push_back(*std::move(now));
   }
   print(winners_table(winners, states_of(winners, ""), options), options);
@@ -77,11 +77,11 @@ ExitCode refresh(const RefreshOptions& options) {
     auto session = options.session;
     session.devices = {device};
     session.database = database_path(options);
-    session.refresh = true;
+    session.mode = SessionMode::refresh;
     for (const Winner& winner : stock.to_refresh) session.problems.push_back(winner.trial.key.problem);
     summary = run_session(session);
   }
-  print_again(stock, options, device);
+  print_again(stock, options);
   log::write(log::Level::warning, fmt::format("{} of {} refreshed, {} failed; {} are current, {} wrong", summary.tuned,
                                               stock.to_refresh.size(), summary.failed, stock.current, stock.wrong));
   if (summary.interrupted) return ExitCode::interrupted;

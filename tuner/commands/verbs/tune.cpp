@@ -28,6 +28,7 @@ namespace {
 
 struct TuneOptions : SearchOptions {
   std::optional<Share> shard;  ///< none: as the environment says
+  bool retune = false;
   bool dry_run = false;
   bool what_if = false;
   std::vector<std::uint64_t> seeds;  ///< of what-if; empty: that of the session
@@ -114,6 +115,7 @@ ExitCode tune_nothing(const SessionOptions& session, const TuneOptions& options)
 ExitCode tune(const TuneOptions& options) {
   if (!options.curve.empty()) check_writable(options.curve, options.force);
   auto session = plan(options);
+  if (options.retune) session.mode = SessionMode::retune;
   take_share(session, options.shard);
   if (session.problems.empty()) return tune_nothing(session, options);
   echo(session);
@@ -167,7 +169,7 @@ Verb mmtune_verb_tune() {
                         .needs = "--curve"}});
   verb.add(
       "Options",
-      {{.names = "--retune", .help = "measure again what is known", .target = flag_target(options->session.retune)},
+      {{.names = "--retune", .help = "measure again what is known", .target = flag_target(options->retune)},
        {.names = "--dry-run", .help = "print what would be tuned and stop", .target = flag_target(options->dry_run)},
        database_option(*options)});
   add_output_options(verb, *options);
