@@ -13,7 +13,7 @@ namespace mmtune {
 namespace {
 
 /// Which of how many, from 0.
-struct Place {
+struct TaskNumber {
   std::int64_t index = 0;
   std::int64_t count = 1;
   std::string origin;
@@ -41,7 +41,7 @@ std::int64_t number(std::string_view name, std::string_view needed_by) {
 }
 
 /// The share of a task among all indices of the array `--array=FIRST-LAST:STEP`.
-std::optional<Place> array_task() {
+std::optional<TaskNumber> array_task() {
   constexpr std::string_view kId = "SLURM_ARRAY_TASK_ID";
   const auto id = number(kId);
   if (!id) return std::nullopt;
@@ -53,32 +53,32 @@ std::optional<Place> array_task() {
     refuse(kId, fmt::format("{}", *id),
            fmt::format("not of an array of {} that begins with {} in steps of {}, as shares need", count, first, step));
   }
-  return Place{(*id - first) / step, count, fmt::format("{} {}", kId, *id)};
+  return TaskNumber{(*id - first) / step, count, fmt::format("{} {}", kId, *id)};
 }
 
 /// The share of a task among those that srun has started at once. In a batch script the number of tasks is what the job
 /// may start.
-std::optional<Place> task_of_step() {
+std::optional<TaskNumber> task_of_step() {
   const std::int64_t count = number("SLURM_NTASKS").value_or(1);
   const auto index = number("SLURM_PROCID");
   const bool is_batch_script = env::get("SLURM_JOB_ID") && !env::get("SLURM_STEP_ID");
   if (count == 1 || !index || is_batch_script) return std::nullopt;
-  return Place{*index, count, fmt::format("SLURM_PROCID {}", *index)};
+  return TaskNumber{*index, count, fmt::format("SLURM_PROCID {}", *index)};
 }
 
-std::optional<Place> pod() {
+std::optional<TaskNumber> pod() {
   constexpr std::string_view kIndex = "JOB_COMPLETION_INDEX";
   const auto index = number(kIndex);
   if (!index) return std::nullopt;
-  return Place{*index, number("MMTUNE_SHARDS", kIndex), fmt::format("{} {}", kIndex, *index)};
+  return TaskNumber{*index, number("MMTUNE_SHARDS", kIndex), fmt::format("{} {}", kIndex, *index)};
 }
 
-std::optional<Place> place_in_environment() {
+std::optional<TaskNumber> task_in_environment() {
   const auto of_array = array_task();
   const auto of_step = task_of_step();
   if (of_array && of_step) {
-    return Place{of_array->index * of_step->count + of_step->index, of_array->count * of_step->count,
-                 fmt::format("{} and {}", of_array->origin, of_step->origin)};
+    return TaskNumber{of_array->index * of_step->count + of_step->index, of_array->count * of_step->count,
+                      fmt::format("{} and {}", of_array->origin, of_step->origin)};
   }
   if (of_array) return of_array;
   return of_step ? of_step : pod();
@@ -117,9 +117,9 @@ Share parse_share(std::string_view text) {
 }
 
 ChosenShare share_in_environment() {
-  const auto place = place_in_environment();
-  if (!place) return {};
-  const auto& [index, count, origin] = *place;
+  const auto task = task_in_environment();
+  if (!task) return {};
+  const auto& [index, count, origin] = *task;
   if (index >= count || count > kMostShares) {
     refuse(origin, fmt::format("{} of {}", index, count),
            fmt::format("not from 0 up to the number of shares, at most {}", kMostShares));

@@ -244,23 +244,23 @@ std::vector<Winner> best_evidence(std::vector<Winner> winners) {
 }
 
 std::vector<State> states_of(const std::vector<Winner>& winners, const std::string& nvrtc) {
-  struct Place {
+  struct Installation {
     std::optional<DeviceSpec> device;
     Surroundings now;
   };
-  std::map<std::string, Place> places;
+  std::map<std::string, Installation> installations;
   const TemplateFiles files = template_files();
   std::vector<State> states;
   for (const Winner& winner : winners) {
     const DeviceKey& key = winner.trial.key.device;
-    auto [place, is_new] = places.try_emplace(text_of(key));
+    auto [installation, is_new] = installations.try_emplace(text_of(key));
     if (is_new) {
       const auto installed = installed_gpu(key);
-      place->second.device = installed ? installed : known_gpu(key);
-      if (installed) place->second.now = surroundings_of(*installed);
-      place->second.now.nvrtc = nvrtc;
+      installation->second.device = installed ? installed : known_gpu(key);
+      if (installed) installation->second.now = surroundings_of(*installed);
+      installation->second.now.nvrtc = nvrtc;
     }
-    states.push_back(state_of(winner, place->second.device, files, place->second.now));
+    states.push_back(state_of(winner, installation->second.device, files, installation->second.now));
   }
   return states;
 }

@@ -14,7 +14,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr double kReach = 1;           // octaves at which a decision teaches half as much
+constexpr double kLengthScale = 1;     // octaves at which a decision teaches half as much
 constexpr double kLossOfFallback = 2;  // the loss of a size that the fallback serves
 constexpr double kLeastLoss = 0.02;    // the loss of a size that is as far away as the others are from each other
 constexpr double kUnknownLoss = 0.25;  // the loss where nothing was held out
@@ -24,7 +24,7 @@ constexpr double kSoftening = 0.01;
 double squared_distance(const Octaves& x, const Octaves& y) {
   double sum = 0;
   for (std::size_t axis = 0; axis < x.size(); ++axis) sum += (x[axis] - y[axis]) * (x[axis] - y[axis]);
-  return sum / (kReach * kReach);
+  return sum / (kLengthScale * kLengthScale);
 }
 
 bool are_alike(const Problem& x, const Problem& y) {

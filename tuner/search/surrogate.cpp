@@ -54,7 +54,7 @@ double covariance_of(const Features& x, const Features& y, bool is_modelled) {
 
 }  // namespace
 
-double Surrogate::covariance(const Candidate& x, const Candidate& y) {
+double Surrogate::covariance(const Point& x, const Point& y) {
   return covariance_of(x.features, y.features, x.has_model || y.has_model);
 }
 
@@ -66,7 +66,7 @@ std::size_t Surrogate::add_without_model(Features features, double lead) {
   return add({std::move(features), false, -lead, 1, 0, {}});
 }
 
-std::size_t Surrogate::add(Candidate candidate) {
+std::size_t Surrogate::add(Point candidate) {
   candidate.variance = covariance(candidate, candidate);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     factor(candidate, rows_[i], i);
@@ -76,8 +76,8 @@ std::size_t Surrogate::add(Candidate candidate) {
   return candidates_.size() - 1;
 }
 
-void Surrogate::factor(Candidate& candidate, const Row& row, std::size_t index) const {
-  const Candidate& known = candidates_[row.candidate];
+void Surrogate::factor(Point& candidate, const Row& row, std::size_t index) const {
+  const Point& known = candidates_[row.candidate];
   float explained = 0;
   for (std::size_t i = 0; i < index; ++i) explained += candidate.factors[i] * known.factors[i];
   const double factor = (covariance(candidate, known) - static_cast<double>(explained)) / row.pivot;
@@ -114,7 +114,7 @@ void Surrogate::observe_failure(std::size_t candidate) {
   row->speed = kFailure * candidates_[candidate].speed;
 }
 
-double Surrogate::reference(const Candidate& candidate) const {
+double Surrogate::reference(const Point& candidate) const {
   return candidate.has_model ? candidate.prior : common_ + candidate.prior;
 }
 
@@ -122,7 +122,7 @@ void Surrogate::update() {
   find_common();
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     Row& row = rows_[i];
-    const Candidate& candidate = candidates_[row.candidate];
+    const Point& candidate = candidates_[row.candidate];
     double expected = 1;
     for (std::size_t j = 0; j < i; ++j) expected += static_cast<double>(candidate.factors[j]) * rows_[j].innovation;
     const double speed = row.kind == Row::Kind::timed    ? std::exp(reference(candidate) - row.log_time)
@@ -130,7 +130,7 @@ void Surrogate::update() {
                                                          : expected;
     row.innovation = (speed - expected) / row.pivot;
   }
-  for (Candidate& candidate : candidates_) {
+  for (Point& candidate : candidates_) {
     candidate.speed = 1;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       candidate.speed += static_cast<double>(candidate.factors[i]) * rows_[i].innovation;
@@ -151,7 +151,7 @@ void Surrogate::find_common() {
 }
 
 double Surrogate::expected(std::size_t candidate) const {
-  const Candidate& known = candidates_[candidate];
+  const Point& known = candidates_[candidate];
   return reference(known) - std::log(std::max(kLeastSpeed, known.speed));
 }
 

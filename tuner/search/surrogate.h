@@ -41,7 +41,8 @@ class Surrogate {
   double improvement(std::size_t candidate, double best_log_time) const;
 
  private:
-  struct Candidate {
+  /// A candidate as the Gaussian process sees it.
+  struct Point {
     Features features;
     bool has_model = true;
     double prior = 0;  ///< logarithm of time; without a model relative to common_
@@ -59,14 +60,14 @@ class Surrogate {
     double innovation = 0;  ///< what was not expected, in standard deviations
   };
 
-  static double covariance(const Candidate& x, const Candidate& y);
-  std::size_t add(Candidate candidate);
+  static double covariance(const Point& x, const Point& y);
+  std::size_t add(Point candidate);
   Row* find(std::size_t candidate);
   void find_common();
-  double reference(const Candidate& candidate) const;  ///< the prior's logarithm of time
-  void factor(Candidate& candidate, const Row& row, std::size_t index) const;
+  double reference(const Point& candidate) const;  ///< the prior's logarithm of time
+  void factor(Point& candidate, const Row& row, std::size_t index) const;
 
-  std::vector<Candidate> candidates_;
+  std::vector<Point> candidates_;
   std::vector<Row> rows_;
   double common_ = 0;  ///< logarithm of the time that candidates without a model take on average
 };
