@@ -17,7 +17,8 @@ import torch
 import mmtune
 
 DEEP = [(1024, 1024, k) for k in (16, 32, 64, 256, 1024, 4096, 16384, 65536)]
-SQUARE = [(n, n, n) for n in (512, 1000, 2048, 4095, 4096, 8192)]
+SQUARE = [(n, n, n) for n in (512, 1000, 2048, 4096)]
+TABLE = [(n, n, n) for n in (256, 768, 1024, 1536, 3000, 3072, 4095, 4097, 6144, 8192)] + [(2047, 2049, 2051)]
 
 
 def random(rows, columns, low=-1.0):
@@ -143,7 +144,7 @@ def main():
     writer.writerow("data,m,n,k,scheme,frobenius,componentwise,cublas_frobenius,cublas_componentwise".split(","))
     with mmtune.Library(arguments.db, path=arguments.library) as library:
         for kind in KINDS:
-            sizes = DEEP[::3] + SQUARE[2:3] if arguments.quick else DEEP + SQUARE
+            sizes = DEEP[::3] + SQUARE[2:3] if arguments.quick else DEEP + SQUARE + (TABLE if kind is uniform else [])
             for size in sizes:
                 for row in rows_of(library, kind, *size):
                     writer.writerow(row)
