@@ -266,6 +266,7 @@ bool call_of(const Product* product, mmtune_call* call) {
   call->stride_a = step_a, call->stride_b = step_b, call->stride_c = step_c;
   call->activation = product->activation;
   call->device_alpha = product->device_alpha, call->device_beta = product->device_beta;
+  call->invariant = product->invariant;
   if (!set_bias(product, call)) return false;
   if (batch == 0 || is_empty(c) || call->k == 0) return true;
   const Range written = range_of(c, &at_c, step_c, batch);

@@ -167,10 +167,12 @@ enum {
   kActivation,
   kDeviceAlpha,
   kDeviceBeta,
+  kInvariant,
   kCallArguments
 };
-static const char* const kNames[kCallArguments] = {
-    "a", "b", "out", "alpha", "beta", "stream", "precision", "bias", "activation", "device_alpha", "device_beta"};
+static const char* const kNames[kCallArguments] = {"a",           "b",         "out",  "alpha",      "beta",
+                                                   "stream",      "precision", "bias", "activation", "device_alpha",
+                                                   "device_beta", "invariant"};
 static const Signature kGemm = {"gemm", kCallArguments, kOut, kNames};
 static const Signature kPrepare = {"prepare", kCallArguments, kOut + 1, kNames};
 static const Signature kExplain = {"explain", kCallArguments, kOut + 1, kNames};
@@ -201,6 +203,8 @@ static bool read_product(PyObject* const* values, Product* product) {
   product->beta = values[kBeta] == NULL ? 0 : PyFloat_AsDouble(values[kBeta]);
   product->precision = given(values[kPrecision]) ? PyUnicode_AsUTF8AndSize(values[kPrecision], NULL) : NULL;
   product->device_alpha = product->device_beta = NULL;
+  const int invariant = values[kInvariant] == NULL ? 0 : PyObject_IsTrue(values[kInvariant]);
+  product->invariant = invariant == 1;
   if (PyErr_Occurred() || !read_activation(values[kActivation], &product->activation)) return false;
   if (given(values[kBias]) && !read_operand(values[kBias], "bias", false, &product->bias)) return false;
   if (given(values[kBias]) && product->bias.rank == 0) {
@@ -287,7 +291,7 @@ static PyObject* library_explain(PyObject* object, PyObject* const* arguments, P
 
 static const char kGemmText[] =
     "gemm(a, b, out=None, alpha=1.0, beta=0.0, stream=None, precision=None, bias=None, activation=None,\n"
-    "     device_alpha=None, device_beta=None)\n\n"
+    "     device_alpha=None, device_beta=None, invariant=False)\n\n"
     "out = activation(alpha * a @ b + beta * out + bias), enqueued on the stream, and returned. Every view is "
     "multiplied\n"
     "as it is, transposed ones too, or refused with a ValueError that says its strides; three extents are a batch.\n"
@@ -298,7 +302,9 @@ static const char kGemmText[] =
     "that\n"
     "the kernel loads when it runs: of fp32, for fp64 matrices of fp64, for integers of int32. They must outlive "
     "that,\n"
-    "and `alpha` and `beta` then do not count. Gradients are not known here: that is mmtune.torch.";
+    "and `alpha` and `beta` then do not count. With `invariant` an element of `out` has the same bits for every number "
+    "of\n"
+    "rows and columns, or mmtune.Error says what to tune. Gradients are not known here: that is mmtune.torch.";
 
 static const char kPrepareText[] =
     "prepare(a, b, out, ...)\n\nLoads or compiles what gemm() needs, so that it may be captured into a graph.";

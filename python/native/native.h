@@ -62,6 +62,7 @@ typedef struct Product {
   mmtune_activation activation;
   const void* device_alpha;
   const void* device_beta;
+  bool invariant;
 } Product;
 
 /// The call that multiplies the operands as they are. Refuses every view that it cannot describe, results that overlap

@@ -181,10 +181,10 @@ static bool read_call(PyObject* const* arguments, long flags, mmtune_call* call,
   product.precision = (flags & kTf32) != 0 && product.a.format == kF32 ? "tf32" : NULL;
   product.activation = (mmtune_activation)((flags >> kActivationShift) & kActivationMask);
   product.device_alpha = product.device_beta = NULL;
+  product.invariant = (flags & kInvariant) != 0;
   if (PyErr_Occurred()) return false;
   if ((flags & kLinear) != 0 && (product.b.rank != 2 || !flatten(&product.a) || !flatten(&product.c))) return false;
   if (!call_of(&product, call)) return false;
-  call->invariant = (flags & kInvariant) != 0;
   return call->m > 0 && call->n > 0 && call->k > 0 && call->batch > 0;
 }
 

@@ -24,6 +24,7 @@ struct mmtuneContext {
   size_t workspace_bytes = 0;
   mmtunePointerMode_t pointer_mode = MMTUNE_BLAS_POINTER_MODE_HOST;
   mmtuneMath_t math_mode = MMTUNE_BLAS_DEFAULT_MATH;
+  bool invariant = false;
 };
 
 namespace {
@@ -195,6 +196,7 @@ mmtuneStatus_t run(mmtuneHandle_t handle, const Shape& shape, const Scalars& sca
     call.ldc = c.ld;
     call.stride_c = c.stride;
     call.batch = batch;
+    call.invariant = context.invariant;
     call.workspace = context.workspace;
     call.workspace_bytes = context.workspace_bytes;
     context.base.library.enqueue(call, context.stream);
@@ -261,6 +263,17 @@ mmtuneStatus_t mmtuneSetMathMode(mmtuneHandle_t handle, mmtuneMath_t mode) {
 
 mmtuneStatus_t mmtuneGetMathMode(mmtuneHandle_t handle, mmtuneMath_t* mode) {
   return status_of([&] { required(mode, "mode") = required(handle, "handle").math_mode; });
+}
+
+mmtuneStatus_t mmtuneSetInvariant(mmtuneHandle_t handle, int invariant) {
+  return status_of([&] {
+    if (invariant != 0 && invariant != 1) throw UsageError(fmt::format("invariant = {}: use 0 or 1", invariant));
+    required(handle, "handle").invariant = invariant == 1;
+  });
+}
+
+mmtuneStatus_t mmtuneGetInvariant(mmtuneHandle_t handle, int* invariant) {
+  return status_of([&] { required(invariant, "invariant") = required(handle, "handle").invariant ? 1 : 0; });
 }
 
 mmtune_library* mmtuneGetLibrary(mmtuneHandle_t handle) { return handle == nullptr ? nullptr : &handle->base; }

@@ -162,6 +162,25 @@ TEST_F(Blas, AMathModeMakesTf32OfFp32) {
   EXPECT_EQ(mode, tf32);
 }
 
+TEST_F(Blas, AnInvariantHandleRunsNoOtherOrder) {
+  offer(Precision::fp16, Layout::nn);
+  create();
+  const std::uint16_t one = 0x3c00;
+  std::uint16_t c = 0;
+  const auto multiply = [&] { return mmtuneHgemm(handle_, 0, 0, 1, 1, 1, &one, &one, 1, &one, 1, &one, &c, 1); };
+  EXPECT_EQ(multiply(), MMTUNE_BLAS_SUCCESS) << mmtune_last_error();
+  EXPECT_EQ(mmtuneSetInvariant(handle_, 2), MMTUNE_BLAS_STATUS_INVALID_VALUE);
+  ASSERT_EQ(mmtuneSetInvariant(handle_, 1), MMTUNE_BLAS_SUCCESS);
+  int invariant = 0;
+  EXPECT_EQ(mmtuneGetInvariant(handle_, &invariant), MMTUNE_BLAS_SUCCESS);
+  EXPECT_EQ(invariant, 1);
+  // The plain kernel adds up in another order; one of tensor cores is compiled, where NVRTC is there.
+  const int programs = test::fake_cuda().loaded_programs;
+  const bool runs = multiply() == MMTUNE_BLAS_SUCCESS;
+  EXPECT_TRUE(runs || std::string(mmtune_last_error()).find("--invariant") != std::string::npos) << mmtune_last_error();
+  EXPECT_TRUE(!runs || test::fake_cuda().loaded_programs == programs + 1);
+}
+
 TEST_F(Blas, APointerModeSaysWhereAlphaAndBetaAre) {
   offer(Precision::fp32);
   create();

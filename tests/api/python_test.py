@@ -113,6 +113,8 @@ class Package(unittest.TestCase):
             self.assertEqual(library._serve(_serving.TF32, *arguments), "refused")
             with self.assertRaisesRegex(mmtune.Error, "adds up in another order; .*mmtune cover --invariant"):
                 library._serve(_serving.TF32 | invariant, *arguments)
+            with self.assertRaisesRegex(mmtune.Error, "adds up in another order; .*mmtune cover --invariant"):
+                library.gemm(a, b, out=ExchangedTensor((2, 4)), precision="tf32", invariant=True)
 
     def test_serving_layers(self):
         weight = ExchangedTensor((4, 3))  # its transpose is multiplied
@@ -156,7 +158,7 @@ class Package(unittest.TestCase):
             ("unexpected argument 'beat'", (a, b, c), {"beat": 1}),
             ("twice the argument 'a'", (a, b, c), {"a": a}),
             ("misses the argument 'b'", (a,), {"out": c}),
-            ("takes 11 arguments but 12", (a,) * 12, {}),
+            ("takes 12 arguments but 13", (a,) * 13, {}),
         ):
             with self.assertRaisesRegex(TypeError, message):
                 self.library.gemm(*arguments, **named)

@@ -99,6 +99,9 @@ MMTUNE_API mmtuneStatus_t mmtuneGetPointerMode(mmtuneHandle_t handle, mmtunePoin
 /// With MMTUNE_BLAS_TF32_TENSOR_OP_MATH products of fp32 run as tf32.
 MMTUNE_API mmtuneStatus_t mmtuneSetMathMode(mmtuneHandle_t handle, mmtuneMath_t mode);
 MMTUNE_API mmtuneStatus_t mmtuneGetMathMode(mmtuneHandle_t handle, mmtuneMath_t* mode);
+/// Whether products run as Gemm::invariant: 0 or 1, by default 0. cuBLAS has no such function.
+MMTUNE_API mmtuneStatus_t mmtuneSetInvariant(mmtuneHandle_t handle, int invariant);
+MMTUNE_API mmtuneStatus_t mmtuneGetInvariant(mmtuneHandle_t handle, int* invariant);
 /// To prepare() or explain() calls; it lives as long as the handle.
 MMTUNE_API mmtune_library* mmtuneGetLibrary(mmtuneHandle_t handle);
 /// A name for the status; mmtune_last_error() says what was wrong.

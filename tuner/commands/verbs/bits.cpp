@@ -64,7 +64,12 @@ RowProduct product_of(Opponent& opponent, std::size_t entry) {
     if (batch.count > 1) return false;
     const auto algorithms = opponent.prepare(problem);
     if (algorithms[entry].empty()) return false;
-    algorithms[entry].front()(operands, stream);
+    try {
+      algorithms[entry].front()(operands, stream);
+    } catch (const DeviceError& error) {  // cublasGemmEx has no fp8
+      log::info("{}: {}", to_string(problem), error.what());
+      return false;
+    }
     return true;
   };
 }
