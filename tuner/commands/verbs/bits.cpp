@@ -66,6 +66,8 @@ RowProduct product_of(Opponent& opponent, std::size_t entry) {
     if (algorithms[entry].empty()) return false;
     try {
       algorithms[entry].front()(operands, stream);
+    } catch (const DeviceLostError&) {
+      throw;
     } catch (const DeviceError& error) {  // cublasGemmEx has no fp8
       log::info("{}: {}", to_string(problem), error.what());
       return false;
