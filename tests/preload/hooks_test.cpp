@@ -10,6 +10,7 @@
 #include "preload/stand_in.h"
 #include "tests/api/fixture.h"
 #include "tests/fake_cublas/fake_cublas.h"
+#include "tests/runtime/support.h"
 
 extern "C" {
 mmtune::cublas::Plain<int> cublasSgemm_v2, cublasDgemm_v2;
@@ -317,11 +318,7 @@ TEST_F(LtHooks, WhatMmtuneDoesNotDoIsPassedOn) {
 }
 
 TEST_F(LtHooks, ABiasAndReluAreCompiledOnce) {
-  try {
-    Nvrtc::load();
-  } catch (const Error& error) {
-    GTEST_SKIP() << error.what();
-  }
+  if (const auto why = test::why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
   const auto bias = reinterpret_cast<std::int64_t>(b_.data());
   fake_cublas_set(plain_, kDescBias, bias);
   for (const auto epilogue : {kEpilogueRelu, kEpilogueBias, kEpilogueReluBias}) {
@@ -334,11 +331,7 @@ TEST_F(LtHooks, ABiasAndReluAreCompiledOnce) {
 }
 
 TEST_F(Hooks, BatchesAreServedWhereTheirProductIsFaster) {
-  try {
-    Nvrtc::load();
-  } catch (const Error& error) {
-    GTEST_SKIP() << error.what();
-  }
+  if (const auto why = test::why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
   expect_served("cublasDgemmStridedBatched",
                 cublasDgemmStridedBatched(handle_, kOpN, kOpN, kM, kN, kK, &alpha64_, a64_.data(), kM, 15, b64_.data(),
                                           kK, 12, &beta64_, c64_.data(), kM, 20, kBatch));

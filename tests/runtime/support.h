@@ -44,6 +44,16 @@ inline CompileTarget sm(int compute_capability) {
   return {compute_capability, true, "sm_" + std::to_string(compute_capability) + (compute_capability >= 90 ? "a" : "")};
 }
 
+/// Why a test that runs `mmtune` on a model must be skipped; empty where there is an NVRTC.
+inline std::string why_no_compiler() {
+  try {
+    Nvrtc::load();
+    return "";
+  } catch (const DeviceError& error) {
+    return error.what();
+  }
+}
+
 /// Skips where there is no NVRTC.
 class NvrtcTest : public testing::Test {
  protected:
@@ -82,16 +92,21 @@ class GpuTest : public NvrtcTest {
       GTEST_SKIP() << error.what();
     }
     NvrtcTest::SetUp();
+    if (IsSkipped()) return;
+    device_ = query_device(0);
+    target_ = compile_target(device_, nvrtc_->supported());
   }
 
   /// Machine code for GPU 0.
   std::string build(const std::string& text) const {
-    const Compilation compilation = compile(text, compile_target(query_device(0), nvrtc_->supported()));
+    const Compilation compilation = compile(text, target_);
     EXPECT_TRUE(compilation.ok()) << compilation.log;
     return compilation.cubin;
   }
 
-  std::optional<Gpu> gpu_;
+  std::optional<Gpu> gpu_;  ///< GPU 0
+  DeviceSpec device_;
+  CompileTarget target_;
 };
 
 }  // namespace mmtune::test

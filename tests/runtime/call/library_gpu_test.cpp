@@ -27,8 +27,6 @@ class GpuLibrary : public test::GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    device_ = query_device(0);
-    target_ = compile_target(device_, nvrtc_->supported());
     stream_ = make_stream();
   }
 
@@ -53,8 +51,6 @@ class GpuLibrary : public test::GpuTest {
 
   test::ScopedDirectory directory_;
   test::ScopedEnv quiet_{"MMTUNE_LOG", "silent"};
-  DeviceSpec device_;
-  CompileTarget target_;
   Stream stream_;
 };
 

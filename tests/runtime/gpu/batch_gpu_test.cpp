@@ -95,8 +95,6 @@ class GpuBatch : public test::GpuTest, public testing::WithParamInterface<BatchC
 
 TEST_P(GpuBatch, EveryProductIsThatOfItsOwnOperands) {
   const auto& [name, precision, layout, settings] = GetParam();
-  const DeviceSpec device = query_device(0);
-  const CompileTarget target = compile_target(device, nvrtc_->supported());
   const Family& family = family_named(name);
   int runs = 0;
   for (const BatchShape& shape : kBatchShapes) {
@@ -106,12 +104,12 @@ TEST_P(GpuBatch, EveryProductIsThatOfItsOwnOperands) {
                            shape.shares);
     const Problem& problem = batch.problem;
     const Config config = family.with_defaults(family.parse(settings), problem);
-    if (!family.broken_rule(problem, config, device).empty()) continue;
-    const LaunchPlan plan = family.plan(problem, config, device);
+    if (!family.broken_rule(problem, config, device_).empty()) continue;
+    const LaunchPlan plan = family.plan(problem, config, device_);
     ASSERT_EQ(why_unbatched(plan), "");
     const Source source =
-        render(TemplateFiles::embedded(), family, problem, config, plan, target.compute_capability, fusion);
-    const Compilation compilation = nvrtc_->compile(source, TemplateFiles::embedded(), target);
+        render(TemplateFiles::embedded(), family, problem, config, plan, target_.compute_capability, fusion);
+    const Compilation compilation = nvrtc_->compile(source, TemplateFiles::embedded(), target_);
     ASSERT_TRUE(compilation.ok()) << compilation.log;
     const LoadedKernel kernel(compilation.cubin, plan);
     const BatchOperandsOnGpu on_gpu(batch);

@@ -127,8 +127,6 @@ class GpuEpilogue : public test::GpuTest, public testing::WithParamInterface<Cas
 
 TEST_P(GpuEpilogue, IsComputedBeforeTheRounding) {
   const auto& [name, precision, layout, settings] = GetParam();
-  const DeviceSpec device = query_device(0);
-  const CompileTarget target = compile_target(device, nvrtc_->supported());
   const Family& family = family_named(name);
   const std::vector<Fusion> fusions = fusions_of(precision);
   std::size_t next = 0;  // one of them for each shape: each is a program to be compiled
@@ -139,11 +137,11 @@ TEST_P(GpuEpilogue, IsComputedBeforeTheRounding) {
     const FusedProduct product(precision, layout, shape.m, shape.n, shape.k, shape.scalars, shape.gaps, fusion);
     const Problem& problem = product.problem;
     const Config config = family.with_defaults(family.parse(settings), problem);
-    if (!family.broken_rule(problem, config, device).empty()) continue;
-    const LaunchPlan plan = family.plan(problem, config, device);
+    if (!family.broken_rule(problem, config, device_).empty()) continue;
+    const LaunchPlan plan = family.plan(problem, config, device_);
     const Source source =
-        render(TemplateFiles::embedded(), family, problem, config, plan, target.compute_capability, fusion);
-    const Compilation compilation = nvrtc_->compile(source, TemplateFiles::embedded(), target);
+        render(TemplateFiles::embedded(), family, problem, config, plan, target_.compute_capability, fusion);
+    const Compilation compilation = nvrtc_->compile(source, TemplateFiles::embedded(), target_);
     ASSERT_TRUE(compilation.ok()) << compilation.log;
     const LoadedKernel kernel(compilation.cubin, plan);
     const OnGpuProduct on_gpu(product);
@@ -225,8 +223,6 @@ TEST_F(GpuLibraryEpilogue, IsRightInEitherOrderWithAndWithoutPreparing) {
 }
 
 TEST_F(GpuLibraryEpilogue, IsRightByASecondKernel) {
-  const DeviceSpec device = query_device(0);
-  const CompileTarget target = compile_target(device, nvrtc_->supported());
   for (const Fusion& fusion : fusions_of(kPrecision)) {
     const Shape shape{67, 131, 35, {.alpha = 1, .beta = -1}, {.padding = 3, .offset = 1}};
     const FusedProduct product(kPrecision, kNn, shape.m, shape.n, shape.k, shape.scalars, shape.gaps, fusion);
@@ -234,8 +230,8 @@ TEST_F(GpuLibraryEpilogue, IsRightByASecondKernel) {
     const Problem& problem = product.problem;
     const Family& family = family_named("naive");
     const Config config = family.default_config(problem);
-    const LaunchPlan plain = family.plan(problem, config, device), finish = finish_plan(problem);
-    const int capability = target.compute_capability;
+    const LaunchPlan plain = family.plan(problem, config, device_), finish = finish_plan(problem);
+    const int capability = target_.compute_capability;
     const TemplateFiles& files = TemplateFiles::embedded();
     const Operands operands{on_gpu.a.address(),
                             on_gpu.b.address(),
@@ -246,7 +242,7 @@ TEST_F(GpuLibraryEpilogue, IsRightByASecondKernel) {
                             0,
                             on_gpu.bias.address()};
     const auto run = [&](const Source& source, const LaunchPlan& plan) {
-      const Compilation compilation = nvrtc_->compile(source, files, target);
+      const Compilation compilation = nvrtc_->compile(source, files, target_);
       ASSERT_TRUE(compilation.ok()) << compilation.log;
       launch(LoadedKernel(compilation.cubin, plan), plan, problem, operands, nullptr);
       MMTUNE_CUDA(cuCtxSynchronize());

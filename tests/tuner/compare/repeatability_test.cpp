@@ -2,9 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <mmtune/error.h>
 
-#include "runtime/gpu/nvrtc.h"
+#include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 #include "tests/tuner/faults_fixture.h"
 
@@ -56,11 +55,7 @@ TEST(Repeats, TableHasThePersistentColumns) {
 class Repeatability : public Cli {};
 
 TEST_F(Repeatability, AModelRepeatsItself) {
-  try {
-    Nvrtc::load();
-  } catch (const DeviceError& error) {
-    GTEST_SKIP() << error.what();
-  }
+  if (const auto why = test::why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
   const auto result = mmtune(
       "repeatability --device model:h200 --sizes 64,96 --family tiled --effort quick --strategy random --runs 2 "
       "--format csv");

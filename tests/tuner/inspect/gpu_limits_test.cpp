@@ -19,8 +19,6 @@ class GpuLimits : public test::GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    device_ = query_device(0);
-    target_ = compile_target(device_, nvrtc_->supported());
     plan_.steps.resize(1);
     plan_.steps[0].block.x = 32;
   }
@@ -60,8 +58,6 @@ class GpuLimits : public test::GpuTest {
         << " bytes of shared memory";
   }
 
-  DeviceSpec device_;
-  CompileTarget target_;
   Problem problem_ = packed_problem(Precision::fp32, Layout::nn, 64, 64, 64);
   LaunchPlan plan_;
 };

@@ -22,16 +22,8 @@ class GpuCompany : public test::GpuTest {
  protected:
   static constexpr std::chrono::minutes kLimit{5};
 
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped()) return;
-    device_ = {query_device(0), 0};
-    target_ = compile_target(device_.spec, nvrtc_->supported());
-  }
-
   Program finalist() const {
-    const Preparation preparation(TemplateFiles::embedded(), device_.spec, target_, Evidence::measured,
-                                  nvrtc_->version());
+    const Preparation preparation(TemplateFiles::embedded(), device_, target_, Evidence::measured, nvrtc_->version());
     const Family& tiled = family_named("tiled");
     Program program = preparation.program(problem_, {&tiled, tiled.default_config(problem_)});
     program.binary = preparation.binary(nvrtc_->compile(program.source, preparation.files(), target_));
@@ -39,18 +31,16 @@ class GpuCompany : public test::GpuTest {
   }
 
   Problem problem_ = packed_problem(Precision::fp32, Layout::nn, 512, 512, 512);
-  DeviceChoice device_;
-  CompileTarget target_;
 };
 
 TEST_F(GpuCompany, ARaceBesideAnotherProcessEndsAndIsFlagged) {
   const std::vector<Program> finalists{finalist(), finalist()};
   WorkerProcess neighbour(kThisProgram, "neighbour");
-  neighbour.ask(OpenRequest{device_.spec, device_.ordinal, target_}, kLimit);
+  neighbour.ask(OpenRequest{device_, 0, target_}, kLimit);
   neighbour.ask(BeginRequest{problem_}, kLimit);
-  if (Nvml(device_.spec.uuid).processes().value_or(0) < 2) GTEST_SKIP() << "NVML does not show other processes";
+  if (Nvml(device_.uuid).processes().value_or(0) < 2) GTEST_SKIP() << "NVML does not show other processes";
 
-  const auto lane = make_gpu_lane(device_, *nvrtc_, target_);
+  const auto lane = make_gpu_lane({device_, 0}, *nvrtc_, target_);
   lane->begin(problem_);
   neighbour.send(RaceRequest{sent(finalists)}, kLimit);
   const auto ours = lane->race(finalists);

@@ -24,17 +24,15 @@ class GpuRace : public test::GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    device_ = {query_device(0), 0};
-    target_ = compile_target(device_.spec, nvrtc_->supported());
-    lane_ = make_gpu_lane(device_, *nvrtc_, target_);
+    lane_ = make_gpu_lane({device_, 0}, *nvrtc_, target_);
     lane_->begin(problem_);
   }
 
   Program finalist(std::string_view family, const Config& config,
                    const TemplateFiles& files = TemplateFiles::embedded()) const {
-    const Preparation preparation(files, device_.spec, target_, Evidence::measured, nvrtc_->version());
+    const Preparation preparation(files, device_, target_, Evidence::measured, nvrtc_->version());
     const Family& found = family_named(family);
-    Program program = preparation.program(problem_, {&found, found.complete(config, problem_, device_.spec)});
+    Program program = preparation.program(problem_, {&found, found.complete(config, problem_, device_)});
     program.binary = preparation.binary(nvrtc_->compile(program.source, preparation.files(), target_));
     return program;
   }
@@ -42,8 +40,6 @@ class GpuRace : public test::GpuTest {
   const Config kSlow{{{"TILE", 2}, {"UNROLL", 1}}};
   test::EditedKernel edited_;
   Problem problem_ = packed_problem(Precision::fp32, Layout::nn, 512, 512, 512);
-  DeviceChoice device_;
-  CompileTarget target_;
   std::unique_ptr<Lane> lane_;
 };
 
@@ -91,7 +87,7 @@ TEST_F(GpuRace, AWorseKernelIsSlowerBeyondDoubt) {
 }
 
 TEST_F(GpuRace, ClocksAreReadWhereThereIsNvml) {
-  if (!Nvml(device_.spec.uuid).sm_clock_mhz()) GTEST_SKIP() << "NVML does not tell the clock";
+  if (!Nvml(device_.uuid).sm_clock_mhz()) GTEST_SKIP() << "NVML does not tell the clock";
   const Program one = finalist("tiled", {});
   const Timing screened = lane_->evaluate(one, 0).timing;
   const Timing raced = lane_->race({one, one}).verdicts[0].timing;

@@ -174,13 +174,6 @@ class EveryFamily : public test::GpuTest, public testing::WithParamInterface<std
   const Family& family() const { return *std::get<0>(GetParam()); }
   Precision precision() const { return std::get<1>(GetParam()); }
 
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped()) return;
-    device_ = query_device(0);
-    target_ = compile_target(device_, nvrtc_->supported());
-  }
-
   void prepare() {
     test::Sampler sampler(family(), device_, 1);
     for (const Layout layout : kAllLayouts) {
@@ -228,8 +221,6 @@ class EveryFamily : public test::GpuTest, public testing::WithParamInterface<std
     return *loaded;
   }
 
-  DeviceSpec device_;
-  CompileTarget target_;
   std::vector<std::unique_ptr<Stage>> stages_;
   std::vector<Performance> performances_;  ///< one for each stage, in their order
   std::map<std::string, Source> sources_;
@@ -292,15 +283,13 @@ INSTANTIATE_TEST_SUITE_P(GpuKernels, EveryFamily,
 class GpuEmptyProduct : public test::GpuTest {};
 
 TEST_F(GpuEmptyProduct, LeavesCAlone) {
-  const DeviceSpec device = query_device(0);
-  const CompileTarget target = compile_target(device, nvrtc_->supported());
   const Family& naive = family_named("naive");
   for (const auto& [m, n] : {std::pair{0, 5}, std::pair{5, 0}, std::pair{0, 0}}) {
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, 3);
     const Config config = naive.default_config(problem);
-    const LaunchPlan plan = naive.plan(problem, config, device);
-    const Source source = render(TemplateFiles::embedded(), naive, problem, config, plan, target.compute_capability);
-    const LoadedKernel kernel(nvrtc_->compile(source, TemplateFiles::embedded(), target).cubin, plan);
+    const LaunchPlan plan = naive.plan(problem, config, device_);
+    const Source source = render(TemplateFiles::embedded(), naive, problem, config, plan, target_.compute_capability);
+    const LoadedKernel kernel(nvrtc_->compile(source, TemplateFiles::embedded(), target_).cubin, plan);
     Matrix c(traits(Precision::fp32).c, {5, 5}, {}, Values::whole, 1);
     c.upload();
     const std::vector<char> before = c.download();

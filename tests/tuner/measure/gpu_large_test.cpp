@@ -27,8 +27,6 @@ class GpuLarge : public test::GpuTest, public testing::WithParamInterface<Proble
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    device_ = query_device(0);
-    target_ = compile_target(device_, nvrtc_->supported());
     const auto bytes = [](const StoredShape& shape) {
       return static_cast<std::size_t>(shape.rows * shape.columns) * 4;
     };
@@ -91,8 +89,6 @@ class GpuLarge : public test::GpuTest, public testing::WithParamInterface<Proble
     MMTUNE_CUDA(cuCtxSynchronize());
   }
 
-  DeviceSpec device_;
-  CompileTarget target_;
   DeviceBuffer a_, b_, c_;
 };
 

@@ -74,13 +74,6 @@ class Bench {
 class GpuMeasure : public test::GpuTest {
  protected:
   static constexpr double kLong_us = 1e6;
-
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (!IsSkipped()) device_ = query_device(0);
-  }
-
-  DeviceSpec device_;
 };
 
 TEST_F(GpuMeasure, TimesArePositiveAndOrdered) {

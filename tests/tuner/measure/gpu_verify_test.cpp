@@ -52,8 +52,6 @@ class GpuVerify : public test::GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped()) return;
-    device_ = query_device(0);
-    target_ = compile_target(device_, nvrtc_->supported());
     stream_ = make_stream();
   }
 
@@ -79,8 +77,6 @@ class GpuVerify : public test::GpuTest {
   }
 
   test::EditedKernel edited_;
-  DeviceSpec device_;
-  CompileTarget target_;
   Stream stream_;
 };
 

@@ -2,14 +2,12 @@
 // database are real.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <mmtune/error.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "db/store.h"
-#include "runtime/gpu/nvrtc.h"
 #include "templates/family/render.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"
@@ -28,11 +26,7 @@ constexpr auto kTuneTiled = "tune --device model:h200 --sizes 64 --family tiled 
 class Refresh : public Cli {
  protected:
   void SetUp() override {
-    try {
-      Nvrtc::load();
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
+    if (const auto why = test::why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
     const auto tuned = mmtune(kTuneTiled);
     ASSERT_EQ(tuned.code, 0) << tuned.err;
   }

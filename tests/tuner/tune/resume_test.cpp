@@ -18,7 +18,6 @@
 #include <thread>
 
 #include "db/store.h"
-#include "runtime/gpu/nvrtc.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/templates/family/settings.h"
@@ -62,11 +61,7 @@ class Resume : public Cli {
  protected:
   void SetUp() override {
     adopt_orphans();
-    try {
-      Nvrtc::load();
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
+    if (const auto why = test::why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
   }
 
   /// Starts the program; its stderr goes to a file.

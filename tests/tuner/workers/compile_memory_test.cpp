@@ -1,8 +1,8 @@
 // A source that makes its compiler ask for more and more memory costs that one source.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <mmtune/error.h>
 
+#include "tests/runtime/support.h"
 #include "tests/tuner/faults_fixture.h"
 #include "tuner/workers/compile_pool.h"
 
@@ -38,11 +38,7 @@ TEST_F(CompileMemory, IsBoundedForEachSource) {
 }
 
 TEST_F(CompileMemory, IsRefusedToNvrtc) {
-  try {
-    Nvrtc::load();
-  } catch (const DeviceError& error) {
-    GTEST_SKIP() << error.what();
-  }
+  if (const auto why = test::why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
   Source greedy = source("TILE=8 UNROLL=1");
   greedy.text = "__device__ unsigned char table[1u << 29] = {1};\n";  // NVRTC keeps eight bytes for each
   greedy.hash = "greedy";

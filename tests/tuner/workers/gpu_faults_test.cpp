@@ -2,7 +2,6 @@
 // by its name, the good ones win, and nothing is left behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <mmtune/error.h>
 
 #include "db/store.h"
 #include "runtime/gpu/driver.h"
@@ -25,11 +24,7 @@ class Faulty : public Cli {
  protected:
   void SetUp() override {
     adopt_orphans();
-    try {
-      Nvrtc::load();
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
+    if (const auto why = test::why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
   }
 
   Result tune(const std::string& device, const std::string& arguments, const std::string& sizes = "192") const {
