@@ -57,10 +57,8 @@ std::vector<Candidate> Finals::take_without_program() {
   return taken;
 }
 
-bool Finals::has_code(const Finalist& finalist) const {
-  const Program& program = finalist.program;
-  return !program.binary.cubin.empty() ||
-         setup_.store.find_compiled(program.key.source_hash, setup_.preparation.target().name, true).has_value();
+bool Finals::has_code(Finalist finalist) const {
+  return add_code(finalist.program, setup_.store, setup_.preparation.target().name);
 }
 
 const Finalist* Finals::winner() {

@@ -35,7 +35,7 @@ class Finals {
   std::vector<Candidate> take_without_program();
 
   /// Whether the finalist's machine code is known, so that it can be served.
-  bool has_code(const Finalist& finalist) const;
+  bool has_code(Finalist finalist) const;
 
   /// The winner: by a race, or, where races keep being lost, by the times that there are. Null if no finalist is left,
   /// or if the session is stopped before it is known. Holds until the next call.

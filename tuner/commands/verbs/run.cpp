@@ -17,6 +17,7 @@
 #include "tuner/commands/verb.h"
 #include "tuner/inspect/cublas_calls.h"
 #include "tuner/text/temporary_directory.h"
+#include "tuner/workers/process.h"
 
 extern char** environ;
 
@@ -33,7 +34,7 @@ struct RunOptions : Options {
 
 /// Beside this program, as it was built, or where both are installed. Throws Error.
 std::string stand_in_file() {
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const auto folder = std::filesystem::read_symlink(kThisProgram).parent_path();
   for (const char* place : {"", "../lib", "../" MMTUNE_LIBRARY_FOLDER, "../lib64"}) {
     const auto file = (folder / place / kStandIn).lexically_normal();
     if (!std::filesystem::exists(file)) continue;
@@ -128,17 +129,22 @@ int exit_code_of(pid_t process) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/// Of the program and of the tuner: both use the same database.
+SpawnEnvironment environment_of(const RunOptions& options) {
+  SpawnEnvironment environment;
+  if (!options.database.empty()) environment.set("MMTUNE_DB", std::filesystem::absolute(options.database).string());
+  return environment;
+}
+
 /// Tunes what was recorded, the products that take most time first, and compares it with cuBLAS: two runs of this
 /// program, whose tables go to stderr. Nonzero as the exit code of the first that failed.
 int tune(const RunOptions& options, const std::string& calls) {
-  SpawnEnvironment environment;
-  if (!options.database.empty()) environment.set("MMTUNE_DB", std::filesystem::absolute(options.database).string());
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  using Command = std::vector<std::string>;
   const std::string sizes = "@" + calls;
-  for (const auto& command : {std::vector{self, std::string("tune"), std::string("--sizes"), sizes,
-                                          std::string("--budget"), fmt::format("{}s", options.tune_s)},
-                              std::vector{self, std::string("bench"), std::string("--sizes"), sizes}}) {
-    child_process = start(command, environment, Stdout::stderr);
+  for (const Command& command :
+       {Command{kThisProgram, "tune", "--sizes", sizes, "--budget", fmt::format("{}s", options.tune_s)},
+        Command{kThisProgram, "bench", "--sizes", sizes}}) {
+    child_process = start(command, environment_of(options), Stdout::stderr);
     if (const int code = exit_code_of(static_cast<pid_t>(child_process)); code != 0) return code;
   }
   return 0;
@@ -149,11 +155,10 @@ ExitCode run(const RunOptions& options) {
   const std::string report = folder.file("report.csv");
   std::string calls = options.record;
   if (calls.empty() && options.tune_s > 0) calls = folder.file("calls.csv");
-  SpawnEnvironment environment;
+  SpawnEnvironment environment = environment_of(options);
   const std::string others = value_of("LD_PRELOAD");
   environment.set("LD_PRELOAD", stand_in_file() + (others.empty() ? "" : ":" + others));
   environment.set("MMTUNE_CUBLAS_REPORT", report);
-  if (!options.database.empty()) environment.set("MMTUNE_DB", std::filesystem::absolute(options.database).string());
   if (!calls.empty()) environment.set("MMTUNE_RECORD", std::filesystem::absolute(calls).string());
   const Signals signals;
   child_process = start(options.program, std::move(environment));
