@@ -65,12 +65,12 @@ class Worker:
         self.process.wait()
 
 
-def rows_of(name, package, what, plain, times, calls):
+def rows_of(package, what, plain, times, calls):
     base = statistics.median(plain)
     for mode, samples in times.items():
         us = statistics.median(samples)
-        say(f"{name[mode]}: {package}, {what}: {base:.2f} µs, {us:.2f} with mmtune: {base / us:.3f}")
-        yield [f"{name[mode]}: {package}", what, f"{base:.3f}", f"{us:.3f}", f"{base / us:.4f}", *calls[mode]]
+        say(f"{NAMES[mode]}: {package}, {what}: {base:.2f} µs, {us:.2f} with mmtune: {base / us:.3f}")
+        yield [f"{NAMES[mode]}: {package}", what, f"{base:.3f}", f"{us:.3f}", f"{base / us:.4f}", *calls[mode]]
 
 
 def measured(workers, package, number, what, modes):
@@ -84,7 +84,7 @@ def measured(workers, package, number, what, modes):
             times[mode].append(float(workers[mode].ask("time", number)))
     after = {mode: workers[mode].counts("drop", number) for mode in modes}
     calls = {mode: [now - then for now, then in zip(after[mode], before[mode])] for mode in modes}
-    return rows_of(NAMES, package, what, times.pop("plain"), times, calls)
+    return rows_of(package, what, times.pop("plain"), times, calls)
 
 
 def frameworks(options, database, out):
@@ -115,7 +115,7 @@ def sample(options, database, out):
             for what, us in csv.reader(done.stdout.splitlines()):
                 times[mode].setdefault(what, []).append(float(us))
     for what, plain in times["plain"].items():
-        out(rows_of(NAMES, "C", what, plain, {"preload": times["preload"][what]}, {"preload": ("", "")}))
+        out(rows_of("C", what, plain, {"preload": times["preload"][what]}, {"preload": ("", "")}))
 
 
 def prepare(options, database, calls):

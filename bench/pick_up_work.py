@@ -1,8 +1,8 @@
 """The programs that bench/pick_up.py times: pick_up_work.py torch|cupy list | run | serve
 
-`list` prints each program's name and the modes it is for. `run` calls each once, so that its products can be recorded. `serve` reads lines `make N`, `time N` and `drop N` and answers
-each: with the calls that mmtune served and passed on so far, or the microseconds of a sample. PICK_UP_MODE says how mmtune
-takes part: plain, preload (by LD_PRELOAD), enable or name (both of mmtune.torch).
+`list` prints each program's name and the modes it is for. `run` calls each once, so that its products can be recorded.
+`serve` reads lines `make N`, `time N` and `drop N` and answers each: with the calls that mmtune served and passed on so far,
+or the microseconds of a sample. PICK_UP_MODE says how mmtune takes part: plain, preload (by LD_PRELOAD), enable or name (both of mmtune.torch).
 """
 
 import ctypes

@@ -50,11 +50,9 @@ def mv(a, x, out=None):
 
 def _added(input, a, b, beta, alpha, out):
     """beta * input + alpha * a @ b."""
-    if not _is_plain(a, b) or input.dtype is not a.dtype or input.device != a.device or isinstance(alpha, complex):
+    if not _is_plain(a, b) or not serving.can_add(input, a, b) or isinstance(alpha, complex):
         return None
     shape = (*a.shape[:-1], b.size(-1))
-    if input.dim() > len(shape) or any(have not in (1, want) for have, want in zip(input.shape[::-1], shape[::-1])):
-        return None
     if beta == 0:
         return _served(a, b, out, alpha=float(alpha))
     if beta == 1 and a.dim() == 2 and input.dim() == 1 and input.numel() == shape[-1]:

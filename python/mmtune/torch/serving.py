@@ -61,16 +61,22 @@ def addmm(input, a, b, beta=1, alpha=1, flags=0, out=None):
         return _serve(flags, a, b, None, out, float(alpha))
     if beta == 1 and input.dim() in (1, 2) and input.numel() == b.size(1) == input.size(-1):  # the same for each row
         return _serve(flags, a, b, input.reshape(-1), out, float(alpha))
-    return None if out is not None or isinstance(beta, complex) else added(input, a, b, beta, alpha, flags)
+    return None if out is not None or isinstance(beta, complex) else _added(input, a, b, beta, alpha, flags)
 
 
-def added(input, a, b, beta, alpha, flags):
-    """beta * input + alpha * a @ b, of matrices or of batches of one length; `input` may be one that is broadcast."""
-    if input.dtype is not a.dtype or input.device != a.device or input.dim() > a.dim():
+def can_add(input, a, b):
+    """Whether PyTorch adds `input`, broadcast if need be, to a @ b: of two matrices, or of two batches of one length."""
+    shape = (*a.shape[:-1], b.size(-1))
+    return (
+        input.dtype is a.dtype and input.device == a.device and input.dim() <= len(shape)
+        and all(have in (1, want) for have, want in zip(reversed(input.shape), reversed(shape)))
+    )  # fmt: skip
+
+
+def _added(input, a, b, beta, alpha, flags):
+    if not can_add(input, a, b):
         return None
-    out = a.new_empty((*a.shape[:-1], b.size(-1)))
-    if any(have not in (1, want) for have, want in zip(reversed(input.shape), reversed(out.shape))):
-        return None
+    out = a.new_empty((a.size(0), b.size(1)))
     out.copy_(input)
     return _serve(flags, a, b, None, out, float(alpha), float(beta))
 

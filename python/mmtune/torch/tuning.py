@@ -75,7 +75,8 @@ def tune(model=None, example_inputs=(), budget="2m", database=None, step=None, i
     `step`, a function without arguments, is run instead where it is given. The tuner is a process of its own, needs up to
     `budget` ("90s", "2m", "1h"), writes what it finds to `database`, by default the user's, and prints its progress. Then
     it compares what it found with cuBLAS. With `invariant` it finds kernels for enable(invariant=True) instead. Results are
-    used from then on. Buffers that the model updates in a forward step are updated once. Returns how many sizes there were. Raises subprocess.CalledProcessError where the tuner fails, after it has said why."""
+    used from then on. Buffers that the model updates in a forward step are updated once. Returns how many sizes there
+    were. Raises subprocess.CalledProcessError where the tuner fails, after it has said why."""
     if isinstance(example_inputs, (torch.Tensor, str)) or not isinstance(example_inputs, (tuple, list)):
         example_inputs = (example_inputs,)
     rows = _recorded(step or (lambda: _step(model, example_inputs)))
