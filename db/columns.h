@@ -76,7 +76,7 @@ std::vector<std::string_view> references() {
 
 struct Table {
   std::string_view name;
-  std::vector<std::string> columns;  ///< without the id
+  std::vector<std::string> columns;  ///< the columns without the id
 };
 
 /// All tables of a database.

@@ -15,7 +15,7 @@ constexpr char kCompressed = 0x78;
 // Smaller ones, as those of fallbacks, which a library reads when it opens, stay as they are.
 constexpr std::size_t kSmall = 16384;
 
-constexpr std::size_t kLargest = std::size_t{128} << 20;  // see rule::MachineCode
+constexpr std::size_t kLargest = std::size_t{128} << 20;  // the most bytes of an image, as rule::MachineCode says
 
 bool is_compressed(std::string_view stored) { return !stored.empty() && stored.front() == kCompressed; }
 
@@ -49,7 +49,7 @@ std::optional<std::string> image_of(std::string_view stored) {
   Inflation inflation;
   z_stream& stream = inflation.stream;
   if (!inflation.is_open) return std::nullopt;
-  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(stored.data()));  // it is not written to
+  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(stored.data()));  // zlib does not write to it.
   stream.avail_in = static_cast<uInt>(stored.size());
   std::string image;
   for (int state = Z_OK; state != Z_STREAM_END;) {

@@ -11,7 +11,7 @@ namespace mmtune {
 struct LaunchRecord {
   TrialKey key;
   Environment environment;
-  std::string boot;  ///< the machine's, since when it has been up: Linux's boot_id
+  std::string boot;  ///< Linux's boot_id, which names the machine since it has been up
 };
 
 /// A candidate that ended its worker or the machine, on any of the GPUs of this model with this driver.
@@ -19,10 +19,10 @@ struct Suspect {
   DeviceKey device;
   std::string driver;
   std::string family;
-  std::string config;  ///< of the last time
+  std::string config;  ///< the configuration of the last launch
   std::string source_hash;
   int kills = 0;
-  std::string last;  ///< UTC, ISO 8601
+  std::string last;  ///< the time of the last launch, in UTC as ISO 8601
 
   static constexpr void fields(auto&& visit) {
     visit("device", &Suspect::device);

@@ -11,13 +11,13 @@ namespace mmtune {
 struct LostCompile {
   std::string source_hash;
   std::string target;  ///< "sm_90a"
-  std::string nvrtc;   ///< version of the compiler
+  std::string nvrtc;   ///< the version of the compiler
   std::string family;
-  std::string config;                    ///< of the last time
-  Outcome outcome = Outcome::timed_out;  ///< of the last time; or crashed
-  int losses = 0;                        ///< runs that tried
-  double limit_ms = 0;                   ///< the longest that a compile was given
-  std::string last;                      ///< UTC, ISO 8601
+  std::string config;                    ///< the configuration that was compiled last
+  Outcome outcome = Outcome::timed_out;  ///< timed_out or crashed, the last time
+  int losses = 0;                        ///< the number of runs that tried
+  double limit_ms = 0;                   ///< the longest time that a compile was given
+  std::string last;                      ///< the time of the last loss, in UTC as ISO 8601
 
   static constexpr void fields(auto&& visit) {
     visit("source_hash", &LostCompile::source_hash, rule::hash);

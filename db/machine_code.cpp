@@ -82,7 +82,7 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
 /// Launch information is a list of attributes: format, kind, and a 16-bit value that for format 4 is the size of what
 /// follows. Those kinds that begin with a symbol's number are hashed without it, for it counts unused symbols too.
 void hash_information(ContentHash& hash, std::string_view bytes) {
-  constexpr std::string_view kWithSymbol("\x0a\x11\x12\x23\x2f");  // parameters, frame, stack (2), registers
+  constexpr std::string_view kWithSymbol("\x0a\x11\x12\x23\x2f");  // those of parameters, frame, stack (2), registers
   constexpr std::size_t kHeader = 4;
   constexpr char kSized = 4;
   while (bytes.size() >= kHeader) {

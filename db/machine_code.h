@@ -12,9 +12,9 @@ namespace mmtune {
 /// What ptxas said of one kernel of the program.
 struct KernelResources {
   std::string kernel;   ///< "gemm"
-  int registers = 0;    ///< per thread
-  int spill_bytes = 0;  ///< stores plus loads, per thread
-  int stack_bytes = 0;  ///< per thread
+  int registers = 0;    ///< registers per thread
+  int spill_bytes = 0;  ///< bytes of stores plus loads, per thread
+  int stack_bytes = 0;  ///< bytes per thread
   int static_smem_bytes = 0;
 
   static constexpr void fields(auto&& visit) {

@@ -1,4 +1,4 @@
-// From a path to a connection that can be trusted as far as it goes: permissions, identity, version, shape.
+// Makes a connection of a path, which can be trusted as far as it goes: permissions, identity, version, shape.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ inline constexpr std::int64_t kApplicationId = 0x6d6d7475;
 
 /// One step between versions of the format: db/migrations/README.md.
 struct Migration {
-  int version = 0;  ///< that it leads to
+  int version = 0;  ///< the version that it leads to
   std::string_view sql;
 };
 
@@ -37,8 +37,8 @@ int current_version(const std::vector<Migration>& steps);
 void bring_up_to_date(Database& database, std::string_view schema, const std::vector<Migration>& steps);
 
 enum class Trust {
-  own,      ///< file and directory belong to this user or root, and no other user can write to them
-  foreign,  ///< anything readable: every value is suspect
+  own,      ///< a file whose directory, too, belongs to this user or root, and which no other user can write to
+  foreign,  ///< any file that can be read: every value is suspect
 };
 
 /// See Store::open. Foreign files are only ever opened read-only.

@@ -19,8 +19,8 @@ namespace {
 /// A table whose rows name rows of other tables by their numbers.
 struct Referring {
   std::string_view name;
-  std::vector<std::string> columns;  ///< without the id
-  std::string_view order;            ///< of rows that have ids
+  std::vector<std::string> columns;  ///< the columns without the id
+  std::string_view order;            ///< the order of rows that have ids
 };
 
 /// The tables that have rows. Winners and rivals, which refer to trials, go first and come last.

@@ -1,5 +1,4 @@
-// Between rows and value types: binding, reading and writing of whatever has a list of its fields
-// (templates/base/fields.h).
+// Binds, reads and writes rows of value types: of whatever has a list of its fields (templates/base/fields.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -155,7 +154,7 @@ std::int64_t id_of(Database& database, const T& record) {
   };
   if (const auto id = find()) return *id;
   database.run(insert, record);
-  return find().value_or(0);  // 0 is no id: the reference to it is refused
+  return find().value_or(0);  // The reference to 0, which is no id, is refused.
 }
 
 template <Record T>

@@ -44,7 +44,7 @@ std::vector<std::vector<std::string_view>> statements_of(std::string_view script
       statements.back().push_back(token);
     }
   }
-  statements.pop_back();  // behind the last ;
+  statements.pop_back();  // Nothing follows the last semicolon.
   return statements;
 }
 
@@ -58,7 +58,7 @@ std::string kind_of(const std::vector<std::string_view>& statement) {
 /// The statement cut into what stands before its first list, the items of the list, and the rest. Those of a table come
 /// in a fixed order.
 std::vector<std::string> canonical(const std::vector<std::string_view>& statement) {
-  std::vector<std::string> parts(1);  // before the list, its items, behind it
+  std::vector<std::string> parts(1);  // what stands before the list, its items, and what stands behind it
   int depth = 0;
   bool behind = false;
   for (const std::string_view token : statement) {
@@ -100,7 +100,7 @@ std::string Schema::fault_of(Database& database) const {
     const std::string_view type = rows.text(0).value_or("");
     const std::string_view name = rows.text(1).value_or("");
     const std::string_view sql = rows.text(2).value_or("");
-    if (type == "index" && rows.is_null(2)) continue;  // of a constraint
+    if (type == "index" && rows.is_null(2)) continue;  // It is an index of a constraint.
     const std::string object = fmt::format("{} {}", type, name);
     const bool is_statistics = kStatistics.objects_.contains(object);
     const auto& expected = is_statistics ? kStatistics.objects_ : objects_;

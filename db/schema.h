@@ -24,11 +24,11 @@ class Schema {
 
  private:
   struct Object {
-    std::string_view text;           ///< of its statement, which a database that the script created has too
-    std::vector<std::string> parts;  ///< of the statement, in a form that can be compared
+    std::string_view text;           ///< the text of its statement, which a database that the script created has too
+    std::vector<std::string> parts;  ///< the parts of the statement, in a form that can be compared
   };
 
-  std::map<std::string, Object, std::less<>> objects_;  ///< by "table trial" or "index trial_by_binary"
+  std::map<std::string, Object, std::less<>> objects_;  ///< the objects by "table trial" or "index trial_by_binary"
 };
 
 }  // namespace mmtune

@@ -13,10 +13,10 @@
 namespace mmtune {
 namespace {
 
-constexpr double kSurely = 2;         // standard deviations
-constexpr double kSlower = 1.003;     // what runs differ by: see tuner/race/race.h
-constexpr double kMedian = 1.253;     // standard deviations of a median, times the square root of its samples
-constexpr double kQuartiles = 1.349;  // standard deviations from quartile to quartile
+constexpr double kSurely = 2;         // the number of standard deviations that count as sure
+constexpr double kSlower = 1.003;     // the factor by which runs differ: see tuner/race/race.h
+constexpr double kMedian = 1.253;     // A median of n samples errs by 1.253 / sqrt(n) of their standard deviation.
+constexpr double kQuartiles = 1.349;  // the standard deviations from quartile to quartile
 
 double variance_of_median(const Timing& timing) {
   if (timing.samples < 1) return 0;
@@ -58,7 +58,7 @@ struct Contender {
   Decision decision;
   Trial trial;
   bool can_run = false;
-  bool near_tie = false;  ///< with the fastest
+  bool near_tie = false;  ///< whether the samples leave open that it is as fast as the fastest
 
   bool is_right() const { return trial.outcome == Outcome::ok; }
   double time_us() const { return is_right() ? trial.timing.median_us : decision.grounds.median_us; }
@@ -81,7 +81,7 @@ void choose(std::vector<Contender>& contenders) {
   for (Contender& each : contenders) each.near_tie = may_be_as_fast(fastest, each);
   const auto holds = std::max_element(contenders.begin(), contenders.end(), [](const Contender& a, const Contender& b) {
     const auto samples = [](const Contender& each) { return each.near_tie ? each.trial.timing.samples : -1; };
-    return samples(a) < samples(b);  // the first of equal ones is the faster
+    return samples(a) < samples(b);  // The first of equal ones is the faster.
   });
   std::rotate(contenders.begin(), holds, holds + 1);
 }

@@ -24,7 +24,7 @@ constexpr double kFill_bytes = 64;
 
 struct Pieces {
   Unit unit;
-  int bits;  ///< of a significand that the unit multiplies
+  int bits;  ///< the bits of a significand that the unit multiplies
 };
 constexpr std::array kPieces{Pieces{Unit::tensor_tf32, 11}, Pieces{Unit::tensor_fp16, 11}, Pieces{Unit::tensor_bf16, 8},
                              Pieces{Unit::tensor_int8, 7}, Pieces{Unit::tensor_fp8, 4}};
@@ -74,7 +74,7 @@ SpeedLimit::SpeedLimit(const DeviceKey& device)
 double SpeedLimit::least_us(const Problem& problem) const {
   const auto precision = static_cast<std::size_t>(problem.precision);
   if (rates_ == nullptr || precision >= rates_->size()) return 0;
-  constexpr double kFlops = 2;  // of a multiply-add
+  constexpr double kFlops = 2;  // the operations of a multiply-add
   const double bytes = minimal_bytes(problem);
   const double arithmetic_clocks = flops(problem) / kFlops / (*rates_)[precision] / sm_count_;
   const double fill_clocks = bytes / kFill_bytes / sm_count_;

@@ -91,7 +91,7 @@ class Database {
   sqlite3* handle_ = nullptr;
   long process_;
   LockBudget* budget_ = nullptr;
-  bool begins_write_ = false;  ///< has no lock yet
+  bool begins_write_ = false;  ///< whether it has no lock yet
   std::map<std::string, Statement, std::less<>> statements_;
 };
 
@@ -204,8 +204,8 @@ void bind_value(Statement& statement, const Named<T>& named) {
 class Transaction {
  public:
   enum class Kind {
-    write,  ///< BEGIN IMMEDIATE: waits for its turn here, not half-way
-    read,   ///< all reads see one state
+    write,  ///< BEGIN IMMEDIATE: it waits for its turn here, not half-way
+    read,   ///< All reads see one state.
   };
 
   Transaction(Database& database, Kind kind);
@@ -217,7 +217,7 @@ class Transaction {
 
  private:
   Database& database_;
-  std::optional<WriteGate> gate_;  ///< of a write
+  std::optional<WriteGate> gate_;  ///< the gate of a write
   bool open_ = true;
 };
 

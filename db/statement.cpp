@@ -53,7 +53,7 @@ Statement::Statement(Database& database, std::string_view sql) : database_(&data
   if (code != SQLITE_OK) database.fail(code);
   for (int i = 1; i <= sqlite3_bind_parameter_count(handle_); ++i) {
     const char* name = sqlite3_bind_parameter_name(handle_, i);
-    parameters_.push_back({name == nullptr ? "" : name + 1, false});  // behind the colon
+    parameters_.push_back({name == nullptr ? "" : name + 1, false});  // The name begins behind the colon.
   }
 }
 

@@ -84,7 +84,7 @@ void put_rows(Database& database, std::span<const Trial> trials, std::span<const
   for (const Binary& binary : binaries) write_binary(database, binary);
   for (const Trial& given : trials) {
     const Trial trial = storable(given);
-    write_row(database, trial);  // a winner's reference to it is checked after the replacement
+    write_row(database, trial);  // A winner's reference to it is checked after the replacement.
     end_attempt(database, trial);
     for (const Binary& binary : binaries) {
       if (binary.hash == trial.binary_hash && has_image(database, binary)) {

@@ -23,7 +23,7 @@
 namespace mmtune {
 
 enum class OpenMode {
-  read_write,  ///< creates the file (0600) and its directory (0700) where missing; migrates older versions
+  read_write,  ///< It creates the file (0600) and its directory (0700) where missing, and migrates older versions.
   read_only,   ///< the file must exist; older versions are refused with the command that migrates them; what a killed
                ///< writer left half done is undone first, where the file can be written
 };
@@ -54,12 +54,12 @@ using MakesDecision = std::function<bool(const TrialKey& decision, const Binary&
 
 struct MergeReport {
   std::int64_t trials_added = 0;
-  std::int64_t trials_kept = 0;  ///< present on both sides: the better verified one stays
+  std::int64_t trials_kept = 0;  ///< the number of trials on both sides, of which the better verified one stays
   std::int64_t winners_changed = 0;
-  std::int64_t rejected = 0;                      ///< rows of any table with values that no mmtune writes
-  std::map<std::string, std::int64_t> reasons{};  ///< for these, with their numbers
-  std::int64_t settled = 0;          ///< problems with other decisions, all of which the samples say are slower
-  std::vector<Problem> near_ties{};  ///< problems with others that may be as fast
+  std::int64_t rejected = 0;                      ///< the number of rows of any table with values that no mmtune writes
+  std::map<std::string, std::int64_t> reasons{};  ///< the reasons for these, with their numbers
+  std::int64_t settled = 0;  ///< the number of problems with other decisions, all of which the samples say are slower
+  std::vector<Problem> near_ties{};  ///< the problems with other decisions that may be as fast
 };
 
 struct PruneRules {
@@ -69,7 +69,7 @@ struct PruneRules {
   bool stale_sources = false;  ///< rows whose source hash is not in `live_sources`
   std::vector<std::string> live_sources{};
   bool losing_code = false;                 ///< machine code of candidates that lost: see Store::drop_losing_code()
-  std::vector<std::string> kept_sources{};  ///< whose machine code stays in any case
+  std::vector<std::string> kept_sources{};  ///< the sources whose machine code stays in any case
   bool orphan_binaries = true;              ///< cubins that no remaining row names
 };
 
@@ -78,7 +78,7 @@ struct PruneReport {
   std::int64_t binaries = 0;
   std::int64_t winners = 0;
   std::int64_t suspects = 0;
-  std::int64_t images = 0;  ///< machine code whose other facts stay
+  std::int64_t images = 0;  ///< the number of images that go, while the other facts stay
 };
 
 class Store {
@@ -112,9 +112,9 @@ class Store {
   /// there is over.
   void begin(const std::vector<LaunchRecord>& attempts);
 
-  /// To be called while nothing runs on the GPU `device_uuid`. Ends what is recorded as running there. What began
-  /// in another boot of the machine than `boot` has crashed it, and is returned: one is a kill, several were a race.
-  /// The rest is forgotten.
+  /// Must be called while nothing runs on the GPU `device_uuid`. Ends what is recorded as running there. What began in
+  /// another boot of the machine than `boot` has crashed it, and is returned: one is a kill, several were a race. The
+  /// rest is forgotten.
   std::vector<TrialKey> settle(const std::string& device_uuid, const std::string& boot);
 
   /// Whether this candidate was in a race that crashed the machine, on this GPU model with this driver.

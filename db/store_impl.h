@@ -16,7 +16,7 @@ namespace mmtune {
 
 struct Store::Impl {
   std::unique_ptr<Database> database;
-  std::mutex mutex;  ///< held by every function of Store
+  std::mutex mutex;  ///< Every function of Store holds it.
 };
 
 /// The members that are set: as fields of records, or as :filter_family and so on.

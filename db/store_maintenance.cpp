@@ -133,7 +133,7 @@ std::string create_beside(const std::string& target) {
 /// Gives a complete file its name, which nothing may have.
 void publish(const std::string& path, const std::string& target) {
   if (renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) == 0) return;
-  const bool unsupported = errno == EINVAL || errno == ENOSYS;  // by the file system
+  const bool unsupported = errno == EINVAL || errno == ENOSYS;  // The file system does not support it.
   if (unsupported && access(target.c_str(), F_OK) != 0 && rename(path.c_str(), target.c_str()) == 0) return;
   if (errno == EEXIST || unsupported) refuse(target, "already exists", "name a new file");
   refuse(target, fmt::format("cannot be named: {}", std::strerror(errno)), "check its directory and export again");
@@ -142,7 +142,7 @@ void publish(const std::string& path, const std::string& target) {
 /// Leaves nothing in a file, which has no name yet, but what serves an application.
 void keep_winners(const std::string& path, const std::vector<std::string>& more_sources) {
   Database database(path, Database::Access::read_write);
-  database.integer("PRAGMA journal_mode = MEMORY");  // no file beside one that nothing reads if it is cut short
+  database.integer("PRAGMA journal_mode = MEMORY");  // No file lies beside one that nothing reads if it is cut short.
   const std::string same = sql::same<TrialKey>("winner", "trial");
   {
     Transaction transaction(database, Transaction::Kind::write);
@@ -236,7 +236,7 @@ PruneReport Store::prune(const PruneRules& rules) {
     compress_images(database);
   }
   transaction.commit();
-  database.exec("VACUUM");  // else the file stays as large as it was
+  database.exec("VACUUM");  // The file would stay as large as it was.
   return report;
 }
 

@@ -39,8 +39,8 @@ bool is_better(const Trial& a, const Trial& b) {
   return rank(a) != rank(b) ? rank(a) > rank(b) : compare(a, b) > 0;
 }
 
-/// Whose machine code is taken without asking. Rows of other files lose the name of theirs too, since it could name the
-/// code of another kernel.
+/// Whether the machine code of the file is taken without asking. Rows of other files lose the name of theirs too, since
+/// it could name the code of another kernel.
 bool is_own(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && status.st_uid == geteuid();
@@ -168,7 +168,7 @@ class Merge {
 
   void add(Database& theirs, bool with_code) {
     const Transaction snapshot(theirs, Transaction::Kind::read);
-    theirs.integer("SELECT count(*) FROM device");  // waits for the first one's lock now, not while it holds ours
+    theirs.integer("SELECT count(*) FROM device");  // It waits for the first one's lock now, not while it holds ours.
     begin();
     if (with_code) {
       merge_binaries(ours_, theirs, report_);

@@ -29,7 +29,7 @@ const std::string& select_served() {
   return statement;
 }
 
-constexpr std::size_t kMostTimes = 16384;  // of all kernels alike, the latest of each: reading one takes microseconds
+constexpr std::size_t kMostTimes = 16384;  // the most times, the latest of each kernel: reading one takes microseconds
 constexpr std::size_t kMostOfOne = 512;
 
 /// Trials of a program, from the index of machine code alone.
@@ -154,7 +154,8 @@ void add_size(const Rows& rows, int column, std::uint32_t name, std::string_view
   sizes.push_back(size);
 }
 
-/// Whose times count for each kernel, by sizes in their final order: a measured decision makes the measured ones count.
+/// The evidence of the times that count for each kernel, by sizes in their final order: a measured decision makes the
+/// measured ones count.
 std::vector<Evidence> evidence_of(const std::vector<ServedSize>& sizes, std::size_t kernels) {
   std::vector<Evidence> evidence(kernels, Evidence::predicted);
   for (const ServedSize& size : sizes) evidence[size.kernel] = std::min(evidence[size.kernel], size.evidence);

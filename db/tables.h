@@ -28,10 +28,10 @@ static_assert(kListsAllMembers<Compiled>);
 
 /// What a decision rests on.
 struct Grounds {
-  double median_us = 0;  ///< of the trial when it won
-  std::string search;    ///< hash of what was searched
-  int candidates = 0;    ///< trials behind the decision
-  std::string decided;   ///< UTC, ISO 8601
+  double median_us = 0;  ///< the time of the trial when it won
+  std::string search;    ///< the hash of what was searched
+  int candidates = 0;    ///< the number of trials behind the decision
+  std::string decided;   ///< the time of the decision, in UTC as ISO 8601
   /// How many times as long cuBLAS took as the kernel where `mmtune bench` compared them; 0: it did not.
   double cublas_ratio = 0;
 
@@ -61,7 +61,7 @@ static_assert(kListsAllMembers<Decision>);
 struct Rival {
   TrialKey key;
   Grounds grounds;
-  bool near_tie = false;  ///< the samples leave open whether it is as fast as the decision that holds
+  bool near_tie = false;  ///< whether the samples leave open that it is as fast as the decision that holds
 
   static constexpr void fields(auto&& visit) {
     visit("key", &Rival::key);
@@ -91,9 +91,9 @@ static_assert(kListsAllMembers<AttemptKey>);
 
 /// How an attempt stands. Stored as numbers: never renumber.
 enum class Killed : int {
-  no = 0,       ///< it runs
-  alone = 1,    ///< it ended its worker or the machine
-  in_race = 2,  ///< it was one of several that raced when the machine ended
+  no = 0,       ///< It runs.
+  alone = 1,    ///< It ended its worker or the machine.
+  in_race = 2,  ///< It was one of several that raced when the machine ended.
 };
 
 struct Attempt {

@@ -21,12 +21,12 @@ enum class Outcome : int {
   compile_failed = 1,   ///< NVRTC refused it; the log is in `note`
   does_not_fit = 2,     ///< the binary exceeds the GPU's limits
   launch_failed = 3,    ///< the driver refused the launch
-  wrong_result = 4,     ///< outside the error bound, or NaN, or not written
-  guard_violation = 5,  ///< wrote outside its buffers
-  unstable = 6,         ///< right at first, wrong later
-  timed_out = 7,        ///< did not end within its deadline
-  crashed = 8,          ///< broke the driver context or the worker
-  too_slow = 9,         ///< abandoned at its first sample; median_us is that sample
+  wrong_result = 4,     ///< The result is outside the error bound, or NaN, or was not written.
+  guard_violation = 5,  ///< It wrote outside its buffers.
+  unstable = 6,         ///< It was right at first, and wrong later.
+  timed_out = 7,        ///< It did not end within its deadline.
+  crashed = 8,          ///< It broke the driver context or the worker.
+  too_slow = 9,         ///< It was abandoned at its first sample, which median_us is.
 };
 
 /// "ok", "wrong_result", …
@@ -57,7 +57,7 @@ struct DeviceKey {
   std::string name;
   int compute_capability = 0;
   int sm_count = 0;
-  std::int64_t smem_per_block_optin = 0;  ///< bytes
+  std::int64_t smem_per_block_optin = 0;  ///< the bytes that a block may have
 
   friend bool operator==(const DeviceKey&, const DeviceKey&) = default;
 
@@ -74,9 +74,9 @@ DeviceKey key_of(const DeviceSpec& device);
 
 /// What produced a row; part of no key.
 struct Environment {
-  std::string driver;  ///< "580.159.04" where known, else the CUDA version it supports
+  std::string driver;  ///< "580.159.04" where known, else the CUDA version that the driver supports
   std::string nvrtc;   ///< "13.0"
-  std::string commit;  ///< of mmtune
+  std::string commit;  ///< the commit of mmtune
   std::string device_uuid;
 
   static constexpr void fields(auto&& visit) {
@@ -92,14 +92,14 @@ static_assert(kListsAllMembers<Environment>);
 struct Binary {
   std::string hash;          ///< hash_machine_code() of the image: 32 hexadecimal digits
   std::string target;        ///< "sm_90a"
-  bool exact_target = true;  ///< false: compiled for another architecture than the GPU's
+  bool exact_target = true;  ///< false: it was compiled for another architecture than the GPU's
   std::string cubin;         ///< the ELF image
-  int registers = 0;         ///< per thread, of the step that uses most
-  int spill_bytes = 0;       ///< stores and loads per thread
-  int stack_bytes = 0;       ///< per thread
+  int registers = 0;         ///< registers per thread, of the step that uses most
+  int spill_bytes = 0;       ///< bytes of stores and loads per thread
+  int stack_bytes = 0;       ///< bytes per thread
   int static_smem_bytes = 0;
   double compile_ms = 0;
-  std::string nvrtc;  ///< "13.0", the compiler's; empty where unknown; stored with the source
+  std::string nvrtc;  ///< the compiler's version, "13.0"; empty where unknown; stored with the source
 
   static constexpr void fields(auto&& visit) {
     visit("hash", &Binary::hash, rule::hash);
@@ -119,7 +119,7 @@ struct Binary {
 /// What held the clocks of a GPU down, as bits. They are those of NVML's clock event reasons, without the reasons that
 /// slow no kernel. Stored as numbers: never renumber.
 enum Throttle : int {
-  kPowerCap = 0x04,  ///< at the power limit: usual for heavy kernels, and part of what they cost
+  kPowerCap = 0x04,  ///< It is at the power limit: usual for heavy kernels, and part of what they cost.
   kHardwareSlowdown = 0x08,
   kThermalSlowdown = 0x20,
   kHardwareThermalSlowdown = 0x40,
@@ -140,13 +140,13 @@ struct Timing {
   int samples = 0;
   int calls_per_sample = 0;
   std::string mode;             ///< "graph": replay over rotating operands; "events": single calls; "model"
-  double sm_clock_mhz = 0;      ///< mean while measuring; 0 where unknown
-  double memory_clock_mhz = 0;  ///< likewise
-  int throttle = 0;             ///< bits of Throttle, of all that was seen while measuring
-  int co_tenants = -1;          ///< most other processes seen on the GPU; -1: unknown
-  int disturbed = 0;            ///< samples among these that were throttled (by more than the power cap) or had company
-  int clock_limit_mhz = 0;      ///< the SM clock that the GPU was set to; 0 where unknown
-  double power_limit_w = 0;     ///< in force; 0 where unknown
+  double sm_clock_mhz = 0;      ///< the mean while measuring; 0 where unknown
+  double memory_clock_mhz = 0;  ///< the same of the memory's clock
+  int throttle = 0;             ///< bits of Throttle: all that was seen while measuring
+  int co_tenants = -1;          ///< the most other processes that were seen on the GPU; -1: unknown
+  int disturbed = 0;        ///< the samples among these that were throttled (by more than the power cap) or had company
+  int clock_limit_mhz = 0;  ///< the SM clock that the GPU was set to; 0 where unknown
+  double power_limit_w = 0;  ///< the limit in force; 0 where unknown
 
   static constexpr void fields(auto&& visit) {
     visit("median_us", &Timing::median_us, rule::amount);
@@ -187,7 +187,7 @@ struct TrialKey {
   DeviceKey device;
   Problem problem;
   std::string family;
-  std::string config;  ///< text form, complete, in table order
+  std::string config;  ///< the complete text form, in the order of the table
   std::string source_hash;
   Evidence evidence = Evidence::measured;
 
@@ -210,12 +210,12 @@ struct Trial {
   std::string note;             ///< why it failed: one line, then the compiler's log where there is one
   std::string binary_hash;      ///< empty if nothing was compiled
   Timing timing;                ///< meaningful if outcome is ok or too_slow
-  double error_share = 0;       ///< largest error as a share of the allowed bound: right if at most 1
+  double error_share = 0;       ///< the largest error as a share of the allowed bound: right if at most 1
   bool deterministic = true;    ///< runs on the same operands gave the same bits, and the kernel's design says so
-  double occupancy = 0;         ///< share of the warps an SM can hold
-  std::int64_t smem_bytes = 0;  ///< per block, static and dynamic
+  double occupancy = 0;         ///< the share of the warps that an SM can hold
+  std::int64_t smem_bytes = 0;  ///< bytes per block, static and dynamic
   Environment environment;
-  std::string created;  ///< UTC, ISO 8601; filled by the store if empty
+  std::string created;  ///< the time in UTC as ISO 8601; filled by the store if empty
 
   static constexpr void fields(auto&& visit) {
     visit("key", &Trial::key);
@@ -240,10 +240,10 @@ std::string_view contradiction_of(Outcome outcome, double median_us, double erro
 /// The decision for one problem on one GPU: what dispatch uses for an exact match.
 struct Winner {
   Trial trial;
-  Binary binary;       ///< without cubin unless asked for
-  std::string search;  ///< hash of what was searched (space, strategy, effort): a repeated run ends here
-  int candidates = 0;  ///< trials behind the decision
-  int near_ties = 0;   ///< decisions of merged databases that may be as fast, as far as samples tell
+  Binary binary;       ///< the binary, without cubin unless asked for
+  std::string search;  ///< the hash of what was searched (space, strategy, effort): a repeated run ends here
+  int candidates = 0;  ///< the number of trials behind the decision
+  int near_ties = 0;   ///< the number of decisions of merged databases that may be as fast, as far as samples tell
 };
 
 }  // namespace mmtune

@@ -68,7 +68,7 @@ void WholeTables::read_trials(Database& database, std::int64_t device_id) {
   constexpr int kFirstText = 4;
   Rows rows = database.query(kStatement, Named{"device", device_id});
   std::string name;
-  std::vector<std::optional<std::uint32_t>> programs_of;  // the last one of each name: mostly the only one
+  std::vector<std::optional<std::uint32_t>> programs_of;  // the last program of each name: mostly the only one
   while (rows.next()) {
     TimedTrial trial;
     Reader reader(rows);

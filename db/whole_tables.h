@@ -30,7 +30,7 @@ class TextNumbers {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
   std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> numbers_;
-  std::vector<const std::string*> texts_;  ///< keys of the map, which stay where they are
+  std::vector<const std::string*> texts_;  ///< the keys of the map, which stay where they are
 };
 
 /// Family, configuration and source hash as one text, from three columns of the current row, put into `name`.
@@ -43,8 +43,8 @@ bool is_time(double us);
 struct TimedTrial {
   std::int64_t problem_id = 0;
   double median_us = 0;
-  std::uint32_t name = 0;     ///< number of its family, configuration and source hash
-  std::uint32_t program = 0;  ///< number of its binary's hash
+  std::uint32_t name = 0;     ///< the number of its family, configuration and source hash
+  std::uint32_t program = 0;  ///< the number of its binary's hash
   Evidence evidence = Evidence::measured;
   bool is_ok = false;
 };
@@ -56,8 +56,8 @@ class WholeTables {
 
   /// The trials in the order of their rows, so that the latest comes last.
   const std::vector<TimedTrial>& trials() const { return trials_; }
-  const TextNumbers& names() const { return names_; }        ///< of trials
-  const TextNumbers& programs() const { return programs_; }  ///< hashes of their binaries
+  const TextNumbers& names() const { return names_; }        ///< the names of trials
+  const TextNumbers& programs() const { return programs_; }  ///< the hashes of their binaries
 
   /// Null if there is none, or none that mmtune could have written.
   const Problem* problem(std::int64_t id) const;
@@ -72,7 +72,7 @@ class WholeTables {
 
    private:
     const WholeTables& tables_;
-    std::size_t at_ = 0;  ///< all before belong to smaller keys
+    std::size_t at_ = 0;  ///< All before it belong to smaller keys.
   };
 
  private:
@@ -83,9 +83,9 @@ class WholeTables {
   void read_problems(Database& database);
   void read_trials(Database& database, std::int64_t device_id);
 
-  std::vector<StoredProblem> problems_;    ///< by id
-  std::vector<TimedTrial> trials_;         ///< by row
-  std::vector<std::uint32_t> by_problem_;  ///< their numbers by problem and evidence
+  std::vector<StoredProblem> problems_;    ///< the problems by id
+  std::vector<TimedTrial> trials_;         ///< the trials by row
+  std::vector<std::uint32_t> by_problem_;  ///< the trials' numbers by problem and evidence
   TextNumbers names_;
   TextNumbers programs_;
 };

@@ -23,7 +23,7 @@ void stop_if_wanted() {
   Stop expected = Stop::wanted;
   if (!stop.compare_exchange_strong(expected, Stop::under_way)) return;
   while (true) {
-    raise(SIGSTOP);  // of this thread: it has taken effect when it returns
+    raise(SIGSTOP);  // This stops the thread: it has taken effect when it returns.
     expected = Stop::under_way;
     if (stop.compare_exchange_strong(expected, Stop::none)) return;
     stop = Stop::under_way;

@@ -4,8 +4,8 @@
 
 namespace mmtune {
 
-/// From now on SIGTSTP stops this process only while no thread of it is within a WriteGate. For a program's main
-/// function; SIGSTOP cannot be put off.
+/// Makes SIGTSTP stop this process only while no thread of it is within a WriteGate, from now on. It is for a program's
+/// main function; SIGSTOP cannot be put off.
 void stop_between_writes();
 
 /// Held while a connection has, or may get, a lock that keeps others from reading.
@@ -16,7 +16,7 @@ class WriteGate {
   WriteGate(const WriteGate&) = delete;
   WriteGate& operator=(const WriteGate&) = delete;
 
-  // For a wait within it, for the lock itself: leave, wait, enter.
+  // A wait within it, for the lock itself, leaves, waits and enters.
   static void enter();
   static void leave();
 };

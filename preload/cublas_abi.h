@@ -63,7 +63,7 @@ using GetMathMode = Status(Handle, MathMode*);
 using LtMatmul = Status(Handle, void* computeDesc, const void* alpha, const void* A, void* Adesc, const void* B,
                         void* Bdesc, const void* beta, const void* C, void* Cdesc, void* D, void* Ddesc,
                         const void* algo, void* workspace, std::size_t workspaceSizeInBytes, Stream);
-/// Of a cublasLtMatmulDesc_t and of a cublasLtMatrixLayout_t.
+/// The function that reads an attribute of a cublasLtMatmulDesc_t, and that of a cublasLtMatrixLayout_t.
 using LtGetAttribute = Status(void* descriptor, int attribute, void* buffer, std::size_t bytes, std::size_t* written);
 
 /// cublasLtMatrixLayoutAttribute_t

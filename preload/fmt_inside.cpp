@@ -4,7 +4,7 @@
 
 #include <locale>
 
-// Those templates of the file above that fmt's other headers expect to be instantiated elsewhere.
+// These are the templates of the file above that fmt's other headers expect to be instantiated elsewhere.
 template std::locale fmt::detail::locale_ref::get<std::locale>() const;
 template fmt::detail::thousands_sep_result<char> fmt::detail::thousands_sep_impl(fmt::detail::locale_ref);
 template char fmt::detail::decimal_point_impl(fmt::detail::locale_ref);

@@ -28,7 +28,7 @@ void set_workspace(cublas::Handle handle, const HandleWorkspace& workspace) noex
     } else {
       known().workspaces[handle] = workspace;
     }
-  } catch (...) {  // without memory for it there is none
+  } catch (...) {  // Without memory for it there is none.
   }
 }
 

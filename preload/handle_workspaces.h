@@ -13,16 +13,16 @@ struct HandleWorkspace {
   std::size_t bytes = 0;
 };
 
-/// After a call that succeeded: cublasSetWorkspace; cublasSetStream or cublasDestroy, which take it back, with none.
-/// Thread safe.
+/// Must be called after a call that succeeded: with the workspace of cublasSetWorkspace; with none after
+/// cublasSetStream or cublasDestroy, which take it back. Thread safe.
 void set_workspace(cublas::Handle handle, const HandleWorkspace& workspace) noexcept;
 
 HandleWorkspace workspace_of(cublas::Handle handle) noexcept;
 
 /// Where a call has its workspace from.
 struct WorkspaceOfCall {
-  cublas::Handle handle = nullptr;  ///< whose it is
-  HandleWorkspace own = {};         ///< without a handle: of this call alone
+  cublas::Handle handle = nullptr;  ///< the handle whose workspace it is
+  HandleWorkspace own = {};         ///< the workspace; without a handle that of this call alone
 
   HandleWorkspace get() const noexcept { return handle != nullptr ? workspace_of(handle) : own; }
 };

@@ -53,7 +53,7 @@ bool serve(cublas::Handle handle, const BlasProduct& product) {
   if (call(real_get_pointer_mode, handle, &mode.pointers) != cublas::kSuccess ||
       call(real_get_math_mode, handle, &mode.math) != cublas::kSuccess ||
       call(real_get_stream, handle, &stream) != cublas::kSuccess) {
-    return false;  // no handle: cuBLAS says so
+    return false;  // cuBLAS says that there is no handle.
   }
   return serve(product, mode, stream, {handle});
 }
@@ -172,7 +172,7 @@ MMTUNE_HOOK cublasLtMatmul(cublas::Handle handle, void* desc, const void* alpha,
               stream);
 }
 
-// Only looked at: a stream and a handle's end take the workspace back that the program had given.
+// These two are only looked at: a stream and a handle's end take the workspace back that the program had given.
 
 MMTUNE_HOOK cublasSetStream_v2(cublas::Handle handle, cublas::Stream stream) {
   static constinit Real<cublas::SetStream> real("cublasSetStream_v2");

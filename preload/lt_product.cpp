@@ -137,7 +137,7 @@ std::variant<LtProduct, Passed> product_of(const LtCall& call) {
   }
   if (product.epilogue.bias != Bias::none) {
     product.epilogue.bias_vector = desc.read<const void*>(cublas::kDescBias);
-    const auto type = desc.read<std::int32_t>(cublas::kDescBiasType);  // -1: that of D
+    const auto type = desc.read<std::int32_t>(cublas::kDescBiasType);  // -1: the type of D
     if ((type >= 0 && type != d->matrix.type) || desc.read<std::int64_t>(cublas::kDescBiasStride) != 0 ||
         product.epilogue.bias_vector == nullptr || !desc.is_good()) {
       return Passed::epilogue;

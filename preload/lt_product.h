@@ -27,8 +27,8 @@ struct LtProduct {
   BlasMode mode;
 };
 
-/// As cublasSgemm and the like would have it, D in the place of C, or why they could not. Descriptors are read by
-/// functions of cuBLASLt itself.
+/// The call as cublasSgemm and the like would have it, D in the place of C, or why they could not. Descriptors are read
+/// by functions of cuBLASLt itself.
 std::variant<LtProduct, Passed> product_of(const LtCall& call);
 
 }  // namespace mmtune

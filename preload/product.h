@@ -15,18 +15,18 @@ namespace mmtune {
 
 /// Why a call is passed on to cuBLAS. In the order in which a call is looked at.
 enum class Passed : int {
-  empty,         ///< an extent, the batch or alpha is 0, or an address is missing
-  scalars,       ///< alpha and beta are on the device, or of another type than sums
-  arithmetic,    ///< pedantic, emulated or rounded otherwise than any kernel here does
-  formats,       ///< of the matrices
-  epilogue,      ///< one that mmtune does not have
-  placement,     ///< rows before columns, several strides of a bias, C apart from D
-  no_library,    ///< no GPU that mmtune can use, or more shapes than are remembered
-  untuned,       ///< this size was not tuned
-  slower,        ///< `mmtune bench` measured cuBLAS to be as fast or faster
-  not_compared,  ///< a batch whose product `mmtune bench` has not compared
-  capture,       ///< while a stream is captured: its kernel or workspace is not there
-  refused,       ///< the library could not run it
+  empty,         ///< An extent, the batch or alpha is 0, or an address is missing.
+  scalars,       ///< They are on the device, or of another type than sums.
+  arithmetic,    ///< It is pedantic, emulated or rounded otherwise than any kernel here does.
+  formats,       ///< mmtune has no product of these formats of the matrices.
+  epilogue,      ///< mmtune does not have it.
+  placement,     ///< Rows come before columns, a bias has several strides, or C is apart from D.
+  no_library,    ///< There is no GPU that mmtune can use, or there are more shapes than are remembered.
+  untuned,       ///< This size was not tuned.
+  slower,        ///< `mmtune bench` measured cuBLAS to be as fast or faster.
+  not_compared,  ///< `mmtune bench` has not compared the product of this batch.
+  capture,       ///< A stream is captured, and the kernel or workspace is not there.
+  refused,       ///< The library could not run it.
 };
 inline constexpr std::size_t kPassedReasons = static_cast<std::size_t>(Passed::refused) + 1;
 
@@ -38,7 +38,7 @@ struct BlasMatrix {
   const void* address = nullptr;
   cublas::DataType type = 0;
   std::int64_t ld = 0;
-  std::int64_t stride = 0;  ///< elements from a product's to that of the next
+  std::int64_t stride = 0;  ///< the elements from a product's to that of the next
 };
 
 /// What a call of any of the functions asks for.

@@ -20,7 +20,7 @@ struct Wanted {
   std::string path;
 };
 
-/// For dl_iterate_phdr: stops at the first loaded file whose name begins as is wanted.
+/// A callback of dl_iterate_phdr, which stops at the first loaded file whose name begins as is wanted.
 int look_at(dl_phdr_info* info, std::size_t, void* data) {
   auto& wanted = *static_cast<Wanted*>(data);
   const std::string_view path = info->dlpi_name;

@@ -21,7 +21,7 @@ namespace {
 std::atomic<bool> is_child = false;
 
 constexpr std::size_t kMostShapes = 1 << 16;
-constexpr std::uintptr_t kWorkspaceAlignment = 256;  // bytes, as Gemm::workspace must have
+constexpr std::uintptr_t kWorkspaceAlignment = 256;  // the bytes that Gemm::workspace must be aligned to
 
 /// The largest power of two up to 16 that divides all of it, in bytes.
 int alignment(const void* address, std::int64_t ld, std::int64_t stride, int element_bytes) {
@@ -31,8 +31,8 @@ int alignment(const void* address, std::int64_t ld, std::int64_t stride, int ele
   return 1 << std::countr_zero(all);
 }
 
-/// As rows: C' = op(B)' op(A)'. The alignment tells calls apart that may need different kernels; the library works out
-/// its own.
+/// The row-major shape: C' = op(B)' op(A)'. The alignment tells calls apart that may need different kernels; the
+/// library works out its own.
 ShapeKey key_of(CUcontext context, const Gemm& call) {
   const PrecisionTraits& types = traits(call.precision);
   const Alignment align{alignment(call.b, call.ldb, call.stride_b, types.b.bytes),
@@ -80,7 +80,7 @@ std::uint64_t ShapeKeyHash::operator()(const ShapeKey& key) const {
                     static_cast<std::uint64_t>(key.problem.layout) << 28 | static_cast<std::uint64_t>(a) << 20 |
                     static_cast<std::uint64_t>(b) << 12 | static_cast<std::uint64_t>(c) << 4 |
                     static_cast<std::uint64_t>(key.activation) << 2 | static_cast<std::uint64_t>(key.bias);
-  // As PlaceHash.
+  // Each field is multiplied by a constant of its own, of the initial ones of SHA-512.
   return static_cast<std::uint64_t>(key.problem.m) * 0x6a09e667f3bcc908 +
          static_cast<std::uint64_t>(key.problem.n) * 0xbb67ae8584caa73b +
          static_cast<std::uint64_t>(key.problem.k) * 0x3c6ef372fe94f82b +
@@ -143,7 +143,7 @@ bool StandIn::run(Shape& shape, const Gemm& call, CUstream stream, const Workspa
       with_workspace.workspace = address;
       with_workspace.workspace_bytes = bytes;
     } else if (captures(stream)) {
-      pass(Passed::capture);  // the library's own would be shared by graphs, or allocated now
+      pass(Passed::capture);  // The library's own workspace would be shared by graphs, or allocated now.
       return false;
     }
     shape.library->enqueue(with_workspace, stream);

@@ -23,10 +23,10 @@ namespace mmtune {
 /// What decides who serves a call, in the calling thread's CUDA context.
 struct ShapeKey {
   CUcontext context = nullptr;
-  Problem problem;             ///< row-major, with the alignment of this call
-  std::uint64_t products = 1;  ///< rounded up to a power of two: what is decided for about as many holds
+  Problem problem;             ///< the row-major problem, with the alignment of this call
+  std::uint64_t products = 1;  ///< the number, rounded up to a power of two: what is decided for about as many holds
   Activation activation = Activation::none;
-  Bias bias = Bias::none;  ///< of the rows and columns of cuBLAS's C
+  Bias bias = Bias::none;  ///< the bias by the rows and columns of cuBLAS's C
 
   friend bool operator==(const ShapeKey&, const ShapeKey&) = default;
 };
@@ -39,9 +39,9 @@ struct ShapeKeyHash {
 struct Shape {
   Library* library = nullptr;
   std::optional<Passed> passed;     ///< nothing: mmtune serves them
-  std::size_t workspace_bytes = 0;  ///< that a call needs
-  double expected_us = 0;           ///< of one product, by mmtune
-  double cublas_ratio = 0;          ///< as Answer has it
+  std::size_t workspace_bytes = 0;  ///< the bytes that a call needs
+  double expected_us = 0;           ///< the time that mmtune is expected to take for one product
+  double cublas_ratio = 0;          ///< the ratio as Answer has it
   std::atomic<std::int64_t> served_calls = 0;
   std::atomic<std::int64_t> served_products = 0;
   std::atomic<std::int64_t> passed_calls = 0;
@@ -53,7 +53,7 @@ class StandIn {
  public:
   StandIn();
 
-  /// That of this process, made at the first call. Its report is written when the process ends by exit().
+  /// The stand-in of this process, made at the first call. Its report is written when the process ends by exit().
   static StandIn& instance();
 
   /// Whether this is a child of a process that had one: CUDA does not work there, and locks may be held for ever.
@@ -82,15 +82,15 @@ class StandIn {
   bool run(Shape& shape, const Gemm& call, CUstream stream, const WorkspaceOfCall& workspace);
   /// Null where it cannot be decided now, which is counted.
   Shape* decide(const ShapeKey& key, const Gemm& call, CUstream stream);
-  /// Of the device of the calling thread's context; null if mmtune cannot use it.
+  /// The library of the device of the calling thread's context; null if mmtune cannot use it.
   Library* library_of_device();
 
   AppendMap<ShapeKey, Shape*, ShapeKeyHash> shapes_;
-  std::array<std::atomic<std::int64_t>, kPassedReasons> passed_{};  ///< calls without a shape
-  const bool leaves_single_;  ///< fp32 and tf32: NVIDIA_TF32_OVERRIDE makes another arithmetic of them
+  std::array<std::atomic<std::int64_t>, kPassedReasons> passed_{};  ///< the calls without a shape
+  const bool leaves_single_;  ///< whether cuBLAS keeps fp32 and tf32: NVIDIA_TF32_OVERRIDE changes them
   std::mutex deciding_;
-  std::vector<std::unique_ptr<Shape>> owned_;               ///< those of the map
-  std::map<CUdevice, std::unique_ptr<Library>> libraries_;  ///< null: none can be opened
+  std::vector<std::unique_ptr<Shape>> owned_;               ///< the shapes of the map
+  std::map<CUdevice, std::unique_ptr<Library>> libraries_;  ///< the libraries; null: none can be opened
 };
 
 }  // namespace mmtune

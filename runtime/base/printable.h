@@ -9,9 +9,9 @@ namespace mmtune {
 
 /// The character that a text begins with.
 struct Character {
-  char32_t value = 0;     ///< its code point; the byte where that is no UTF-8
-  std::size_t bytes = 1;  ///< the bytes that it takes
-  bool valid = true;      ///< UTF-8: shortest form, no surrogate
+  char32_t value = 0;     ///< its code point, or the byte where that is no UTF-8
+  std::size_t bytes = 1;  ///< the number of its bytes
+  bool valid = true;      ///< whether it is UTF-8: the shortest form, no surrogate
 };
 
 /// The first character of a text that is not empty.

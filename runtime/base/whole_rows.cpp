@@ -52,7 +52,7 @@ class File {
     }
   }
 
-  /// Up to so many bytes.
+  /// The first bytes, up to so many.
   std::string beginning(std::size_t bytes) const { return read(0, bytes); }
 
   [[noreturn]] void refuse_other() const { refuse(name_, "the file holds something else"); }
@@ -105,7 +105,7 @@ void append_whole_rows(std::string_view what, const std::string& path, std::stri
   const std::string first = std::string(heading) + "\n";
   std::string beginning = file.beginning(first.size());
   if (beginning.size() < first.size() && first.starts_with(beginning)) {
-    file.clear();  // of a heading that was cut short nothing is lost
+    file.clear();  // Nothing is lost of a heading that was cut short.
     beginning.clear();
   }
   if (!beginning.empty() && beginning != first) file.refuse_other();

@@ -1,11 +1,11 @@
-// From exceptions to what C gets: a status, and a message that stays with the thread.
+// Turns exceptions into what C gets: a status, and a message that stays with the thread.
 #pragma once
 
 #include <mmtune/mmtune_c.h>
 
 namespace mmtune {
 
-/// For use in a handler: the status of the exception at hand, whose text becomes the thread's last error.
+/// The status of the exception at hand, within a handler. Its text becomes the thread's last error.
 mmtune_status status_of_exception() noexcept;
 
 /// Runs `body`; what it throws becomes the status.

@@ -91,7 +91,7 @@ class AppendMap {
     std::size_t first(std::uint32_t hash) const { return hash >> shift; }
     std::size_t next(std::size_t i) const { return (i + 1) & (slots.size() - 1); }
 
-    std::vector<std::atomic<Slot>> slots;  ///< a power of two of them
+    std::vector<std::atomic<Slot>> slots;  ///< the slots, a power of two of them
     int shift;
   };
 
@@ -111,7 +111,7 @@ class AppendMap {
   void add_entry(std::uint32_t number, Entry entry) {
     std::vector<Entry>& chunk = chunks_[chunk_of(number)];
     if (chunk.empty()) {
-      chunk.reserve(std::bit_floor(number));  // so that entries are not moved
+      chunk.reserve(std::bit_floor(number));  // Entries must not be moved.
       begins_[chunk_of(number)] = chunk.data();
     }
     chunk.push_back(std::move(entry));

@@ -13,7 +13,7 @@ namespace mmtune {
 
 namespace {
 
-/// By shape, the longest time first; those of one time in an order of their own.
+/// The calls by shape, the longest time first; those of one time in an order of their own.
 std::vector<RecordedCalls> by_shape(const std::vector<RecordedCalls>& calls) {
   std::unordered_map<Problem, RecordedCalls, ProblemHash> shapes;
   for (const RecordedCalls& each : calls) {

@@ -17,7 +17,7 @@ inline constexpr std::string_view kRecordHeading = "precision,layout,m,n,k,count
 struct RecordedCalls {
   Problem problem;
   std::int64_t count = 0;
-  double seconds = 0;  ///< GPU time of all of them together, as expected of their kernels, not measured
+  double seconds = 0;  ///< the GPU time of all of them together, as expected of their kernels, not measured
 };
 
 /// Adds rows with the columns of kRecordHeading to a CSV file, the longest time first, as append_whole_rows() does.

@@ -71,7 +71,7 @@ void add(StoredKernels& all, StoredKernels more) {
 /// Why the user's own database offers nothing, where nothing is wrong with it; empty if it is not to be looked at.
 std::string why_nothing(const std::string& own, const DeviceSpec& device) {
   try {
-    if (own.empty()) env::default_database();  // throws what says why there is none
+    if (own.empty()) env::default_database();  // This throws what says why there is none.
   } catch (const DatabaseError& error) {
     return error.what();
   }

@@ -182,7 +182,7 @@ GemmCall check_call(const Gemm& call, CallPurpose purpose, const GemmPointers& p
   check_epilogue(call.epilogue, types.c, call.precision);
   problem.invariant = call.invariant;
   problem.align = alignment_of(problem, {at_a.ld, at_b.ld, at_c.ld}, {at_a.low_bits, at_b.low_bits, at_c.low_bits});
-  // Built in one expression: every call comes here, and filling it with zeros first takes a tenth of a look-up.
+  // It is built in one expression: every call comes here, and filling it with zeros first takes a tenth of a look-up.
   return {problem,
           {at_a.address,
            at_b.address,

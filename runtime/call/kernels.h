@@ -1,4 +1,4 @@
-// From a choice to its kernel, loaded on the GPU: read from a database or compiled, as far as that is permitted.
+// Loads the kernel of a choice on the GPU: read from a database or compiled, as far as that is permitted.
 #pragma once
 
 #include <mmtune/error.h>

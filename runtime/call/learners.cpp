@@ -13,7 +13,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::int64_t kRivalWorkspace = 64 << 20;  // bytes that a kernel may need to be tried
+constexpr std::int64_t kRivalWorkspace = 64 << 20;  // the most bytes of workspace of a kernel that is tried
 
 }  // namespace
 

@@ -14,7 +14,7 @@ namespace mmtune {
 /// Thread safe.
 class Learners {
  public:
-  static constexpr int kMostLearning = 1 << 11;  ///< sizes: each keeps some kilobytes
+  static constexpr int kMostLearning = 1 << 11;  ///< the most sizes: each keeps some kilobytes
 
   /// Both must live as long.
   Learners(const DispatchTable& table, Kernels& kernels) : table_(table), kernels_(kernels) {}
@@ -28,7 +28,7 @@ class Learners {
 
   const DispatchTable& table_;
   Kernels& kernels_;
-  std::atomic<CUcontext> context_ = nullptr;  ///< the first one
+  std::atomic<CUcontext> context_ = nullptr;  ///< the context of the first size that learns
   std::atomic<int> sizes_ = 0;
 };
 

@@ -151,7 +151,7 @@ struct Library::Impl {
     LearningSize& size = learner.size;
     const std::int64_t number = size.calls.fetch_add(1, std::memory_order_relaxed) + 1;
     if (number > 1 && number < size.next_call.load(std::memory_order_relaxed)) return run_this(route, running);
-    if (number == 1) has_workspace(most_workspace(*route), running);  // so that later calls need not allocate
+    if (number == 1) has_workspace(most_workspace(*route), running);  // Later calls need not allocate then.
     Learning::Turn turn = learning->turn(size, number, running.stream);
     if (turn.is_last()) routes->settle(running.context, running.checked.problem, route);
     if (turn.kernel() != 0) {
@@ -163,7 +163,7 @@ struct Library::Impl {
     return route;
   }
 
-  /// False where the rival cannot run, which is no reason to refuse the call.
+  /// Runs the rival; false where it cannot run, which is no reason to refuse the call.
   bool runs(const LoadedRoute& rival, Learning::Turn& turn, const Running& running) {
     try {
       run(rival, running);
@@ -206,7 +206,7 @@ struct Library::Impl {
   }
 
   std::optional<std::string> record_file = env::get("MMTUNE_RECORD");
-  std::optional<PrimaryContext> primary;  ///< none for a model
+  std::optional<PrimaryContext> primary;  ///< nothing for a model
   std::unique_ptr<RouteLoader> routes;
   std::unique_ptr<Learning> learning = std::make_unique<Learning>();
   std::unique_ptr<Workspaces> workspaces = std::make_unique<Workspaces>();

@@ -33,7 +33,7 @@ struct Finish {
 };
 
 struct LoadedRoute;
-using LoadedRoutePtr = std::shared_ptr<const LoadedRoute>;  ///< as PlannedRoutePtr
+using LoadedRoutePtr = std::shared_ptr<const LoadedRoute>;  ///< like PlannedRoutePtr
 
 /// A size whose calls try other kernels beside the one that was decided.
 struct Learner {

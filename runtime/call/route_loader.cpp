@@ -15,7 +15,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::chrono::milliseconds kPatienceInAll{50};  // for all locks of databases, as long as a library lives
+constexpr std::chrono::milliseconds kPatienceInAll{50};  // the time for all locks of all databases
 
 constexpr std::string_view kNotLoaded =
     "the stream is captured and the kernel that was chosen is not loaded; call prepare() before";
@@ -177,7 +177,7 @@ Finish RouteLoader::finish(CUcontext context, const Route& route, const Permissi
   throw Error(fmt::format("{} with {}: {}", to_string(problem), to_string(route.finish), why));
 }
 
-/// After the last route.
+/// Throws what says why no route can be taken.
 void RouteLoader::refuse(const Demand& part, const Permission& permission, const Obstacle& obstacle) const {
   const Problem& problem = part.problem;
   if (permission.purpose == Purpose::run && !part.fusion.is_empty()) {
@@ -198,7 +198,7 @@ Error RouteLoader::nothing_to_run(const Problem& problem) const {
                   to_string(problem.layout)));
 }
 
-/// Once: an application may have many sizes.
+/// Warns once: an application may have many sizes.
 void RouteLoader::warn_of_fallback(const Problem& problem, std::string_view why) {
   if (warned_of_fallback_.exchange(true)) return;
   log::warning("{}: {}; the fallback runs, which is slow: call prepare() where there is NVRTC, or run `{}`",

@@ -1,4 +1,4 @@
-// From a demand to the route that its calls take: what is remembered, or the first of its routes that can be taken.
+// Finds the route that a demand's calls take: what is remembered, or the first of its routes that can be taken.
 #pragma once
 
 #include <mmtune/error.h>
@@ -34,7 +34,7 @@ class RouteLoader {
   /// What would run. With an epilogue that was not prepared, what would run without it.
   PlannedRoutePtr planned(const Demand& demand);
 
-  /// Of a launch of it, in memory of the library, before anything is learnt from calls.
+  /// The bytes of workspace of a launch, in memory of the library, before anything is learnt from calls.
   std::size_t workspace_bytes(const Demand& demand);
 
   /// What runs now, loaded in the current context. While the stream is captured nothing is loaded. Throws as
@@ -59,15 +59,15 @@ class RouteLoader {
   /// Why a route cannot be taken.
   struct Obstacle {
     std::string why;
-    bool passes = false;                 ///< the next call may find it gone
-    std::exception_ptr error = nullptr;  ///< none where the permission does not suffice
+    bool passes = false;                 ///< whether the next call may find it gone
+    std::exception_ptr error = nullptr;  ///< null where the permission does not suffice
   };
 
   /// Why a route is not the one before it, as answers say it.
   struct Reasons {
-    std::string each;      ///< a launch for each product
-    std::string finish;    ///< a second kernel
-    std::string fallback;  ///< the fallback
+    std::string each;      ///< why it takes a launch for each product
+    std::string finish;    ///< why it takes a second kernel
+    std::string fallback;  ///< why it takes the fallback
   };
 
   /// The route that was taken.
@@ -75,9 +75,9 @@ class RouteLoader {
     Choice choice;
     LoadedKernelPtr kernel;  ///< null for a plan
     std::optional<Finish> finish;
-    bool is_untuned = false;    ///< nothing stored can run it: the fallback, or what is compiled instead
-    bool is_unplanned = false;  ///< a plan would say otherwise
-    bool is_stopgap = false;    ///< something before it may be possible for the next call
+    bool is_untuned = false;    ///< whether nothing stored can run it: the fallback runs, or what is compiled instead
+    bool is_unplanned = false;  ///< whether a plan would say otherwise
+    bool is_stopgap = false;    ///< whether something before it may be possible for the next call
   };
 
   StoredKernels load_databases();

@@ -13,19 +13,19 @@ namespace mmtune {
 /// Thread safe; what is remembered is found without a lock. What is put hides what was there under the same key.
 class RouteMemory {
  public:
-  static constexpr std::size_t kRemembered = 1 << 17;  ///< answers; further ones are worked out for every call
+  static constexpr std::size_t kRemembered = 1 << 17;  ///< the most answers; further ones are worked out for every call
 
   /// Null where nothing is remembered.
   LoadedRoutePtr loaded(CUcontext context, const Demand& demand) const;
   PlannedRoutePtr planned(const Demand& demand) const;
 
-  /// Of a launch of the plan, before anything is learnt from calls, in memory of the library; nothing where there is no
-  /// plan.
+  /// The bytes of workspace of a launch of the plan, before anything is learnt from calls, in memory of the library;
+  /// nothing where there is no plan.
   std::optional<std::size_t> workspace_bytes(const Demand& demand) const;
 
   bool is_full() const { return loaded_.size() + planned_.size() >= kRemembered; }
 
-  /// Whatever is remembered already.
+  /// Remembers the route, whatever is remembered already.
   void put(CUcontext context, const Demand& demand, LoadedRoutePtr route);
   void put(const Demand& demand, PlannedRoutePtr route);
 
@@ -37,7 +37,7 @@ class RouteMemory {
   void for_each(const std::function<void(const Problem&, const LoadedRoute&)>& visit) const;
 
  private:
-  /// With its key it fills a cache line.
+  /// A plan, which fills a cache line together with its key.
   struct Planned {
     PlannedRoutePtr route;
     std::size_t workspace_bytes = 0;

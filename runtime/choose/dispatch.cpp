@@ -16,7 +16,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr int kWorkspaceShare = 16;  // an untuned size gets at most this part of the memory as workspace
+constexpr int kWorkspaceShare = 16;  // An untuned size gets at most this part of the memory as workspace.
 
 Problem without_alignment(Problem problem) {
   problem.align = {};
@@ -129,12 +129,12 @@ LaunchPlan DispatchTable::plan_of(const Entry& entry, const Problem& problem) co
   return entry.kernel->family->plan(rendered_for(entry, problem), entry.kernel->config, device_);
 }
 
-/// As the entry has it.
+/// The model's time of the entry's kernel, with the entry's number of parts.
 double DispatchTable::model_us(const Variant& variant, const Entry& entry, const Problem& problem) const {
   return group(problem).models[variant.model].time_us(problem, device_, 1, parts_of(variant, entry));
 }
 
-/// SPLIT where it comes with the launch, else 0.
+/// The value of SPLIT where it comes with the launch, else 0.
 int DispatchTable::parts_of(const Variant& variant, const Entry& entry) {
   return variant.split ? entry.kernel->config.settings()[*variant.split].value : 0;
 }
@@ -196,7 +196,7 @@ Choice DispatchTable::make(Match match, Runnable runnable, double expected_us, c
   choice.match = match;
   choice.family = entry.kernel->family;
   choice.align = entry.problem.align;
-  choice.plan = problem.k > 0 ? std::move(runnable.plan)  // the model was asked for a depth
+  choice.plan = problem.k > 0 ? std::move(runnable.plan)  // The model was asked for a depth.
                               : choice.family->plan(rendered_for(entry, problem), runnable.config, device_);
   choice.config = std::move(runnable.config);
   choice.binary_hash = entry.kernel->binary_hash;

@@ -33,9 +33,9 @@ struct ProblemHash {
 /// A program that is stored.
 struct StoredKernel {
   const Family* family = nullptr;
-  Config config;  ///< complete
+  Config config;  ///< the complete configuration
   std::string binary_hash;
-  int registers = 0;  ///< per thread, the compiler's
+  int registers = 0;  ///< the compiler's registers per thread
 };
 
 /// A size and the kernel that won it. Its binary is right for any extents, but rendered for problem.align.
@@ -43,8 +43,8 @@ struct Entry {
   Problem problem;
   std::shared_ptr<const StoredKernel> kernel;  ///< sizes that have one in common share it
   double median_us = 0;
-  bool measured = false;    ///< else median_us is the model's
-  double cublas_ratio = 0;  ///< as Answer has it
+  bool measured = false;    ///< false: median_us is the model's
+  double cublas_ratio = 0;  ///< the ratio as Answer has it
 };
 
 /// Why this program does not make the row's source any more, as "its kernel has changed since"; empty if it does.
@@ -57,10 +57,10 @@ std::string why_unusable(const TrialKey& key, const Binary& binary, const Device
 
 /// What a database offers one GPU.
 struct StoredKernels {
-  std::vector<Entry> winners;    ///< each problem once
-  std::vector<Entry> times;      ///< what their kernels took for other sizes
+  std::vector<Entry> winners;    ///< the decisions, each problem once
+  std::vector<Entry> times;      ///< the times of their kernels for other sizes
   std::vector<Entry> fallbacks;  ///< at most one per precision and layout; extents and times have no meaning
-  std::map<std::string, std::string> images;  ///< of the fallbacks, by binary hash
+  std::map<std::string, std::string> images;  ///< the machine code of the fallbacks, by binary hash
   int unusable = 0;  ///< decisions for other kernel sources, another architecture or unknown families
 };
 
@@ -79,7 +79,7 @@ class CurrentSources {
     return hashes_.hash(family, problem, config, plan, capability);
   }
 
-  /// Of the fallback's default configuration for this problem, whose extents have no meaning.
+  /// The hash of the fallback's default configuration for this problem, whose extents have no meaning.
   const std::string& fallback_hash(const Problem& problem, int capability);
 
  private:
@@ -101,17 +101,17 @@ struct Choice {
   Match match = Match::fallback;
   const Family* family = nullptr;
   Config config;
-  Alignment align;          ///< that the binary is, or has to be, rendered for
-  LaunchPlan plan;          ///< for the problem's extents and this alignment
-  std::string binary_hash;  ///< empty: not stored, has to be compiled
-  Fusion fusion = {};       ///< that it has to be compiled with; no stored program has any
-  double expected_us = 0;   ///< of one product, on average of a batch
+  Alignment align;          ///< the alignment that the binary is, or has to be, rendered for
+  LaunchPlan plan;          ///< the plan for the problem's extents and this alignment
+  std::string binary_hash;  ///< empty: it is not stored and has to be compiled
+  Fusion fusion = {};       ///< what it has to be compiled with; no stored program has any
+  double expected_us = 0;   ///< the expected time of one product, on average of a batch
   bool measured = false;
-  double cublas_ratio = 0;  ///< as Answer has it
+  double cublas_ratio = 0;  ///< the ratio as Answer has it
   std::string why;
 };
 
-/// By what a kernel is chosen for a size that was not tuned.
+/// The way in which a kernel is chosen for a size that was not tuned.
 enum class Policy {
   measured,  ///< the shortest expected time: the model's, corrected by what was measured; what a library does
   model,     ///< the shortest time of the model, of all kernels
@@ -137,7 +137,7 @@ class DispatchTable {
   /// The default of fallback_family(), which runs everything.
   Choice fallback(const Problem& problem, std::string why) const;
 
-  /// For operands that no stored binary may touch: the nearest configuration, to be compiled for their alignment.
+  /// The nearest configuration, to be compiled for the alignment of operands that no stored binary may touch.
   std::optional<Choice> recompiled(const Problem& problem) const;
 
  private:
@@ -145,44 +145,45 @@ class DispatchTable {
 
   struct Tuned : Entry {
     std::uint32_t variant = 0;
-    std::uint32_t next = kNone;  ///< entry in the same bucket
+    std::uint32_t next = kNone;  ///< the next entry of the bucket
   };
   /// A kernel rendered for an alignment; with whatever SPLIT, where that comes with the launch.
   struct Variant {
-    std::uint32_t first = 0;   ///< entry that has it
-    std::uint32_t number = 0;  ///< among the variants of its group
-    std::uint32_t model = 0;   ///< among the models of its group
+    std::uint32_t first = 0;   ///< the first entry that has it
+    std::uint32_t number = 0;  ///< the number among the variants of its group
+    std::uint32_t model = 0;   ///< the number among the models of its group
     Alignment needs;
-    std::optional<std::size_t> split = {};  ///< position of SPLIT, where it comes with the launch
+    std::optional<std::size_t> split = {};  ///< the position of SPLIT, where it comes with the launch
   };
   struct Group {
     NearestSizes sizes;
     std::vector<std::uint32_t> variants;
-    std::vector<KernelModel> models;  ///< none twice
-    MeasuredTimes times;              ///< kernels are numbered as in `variants`
+    std::vector<KernelModel> models;  ///< the models, none twice
+    MeasuredTimes times;              ///< the times; kernels are numbered as in `variants`
     std::optional<Entry> fallback;
 
     std::uint32_t number_of(const KernelModel& model);
   };
   struct Runnable {
     const Entry* entry;
-    Config config;  ///< the entry's, but for SPLIT
+    Config config;  ///< the entry's configuration, but for SPLIT
     LaunchPlan plan;
   };
   struct Weighed {
     std::uint32_t variant = 0;
-    int parts = 0;  ///< SPLIT; 0: the configuration's
+    int parts = 0;  ///< the value of SPLIT; 0: the configuration's
     double expected_us = 0;
-    double cautious_us = 0;  ///< by which it is compared
-    bool is_bound = false;   ///< the times may be longer: the model was not asked yet
+    double cautious_us = 0;  ///< the time by which it is compared
+    bool is_bound = false;   ///< whether the times may be longer: the model was not asked yet
   };
   class Weighing;
 
-  static constexpr std::size_t kGroups = 2 * kAllPrecisions.size() * kAllLayouts.size();  ///< invariant or not
+  /// Each precision and layout has a group of invariant products and one of others.
+  static constexpr std::size_t kGroups = 2 * kAllPrecisions.size() * kAllLayouts.size();
 
   static std::size_t group_index(const Problem& problem);
   const Group& group(const Problem& problem) const { return groups_[group_index(problem)]; }
-  using Variants = std::unordered_map<const StoredKernel*, std::uint32_t>;  ///< of the kernels of entries
+  using Variants = std::unordered_map<const StoredKernel*, std::uint32_t>;  ///< the numbers of the entries' kernels
   std::size_t bucket_of(const Problem& shape) const { return ProblemHash{}(shape) % buckets_.size(); }
   void add_variant(std::uint32_t number, Variants& known);
   void add_times(const std::vector<Entry>& times, const Variants& variants);
@@ -206,7 +207,7 @@ class DispatchTable {
   std::vector<Tuned> entries_;
   std::vector<Variant> variants_;
   std::array<Group, kGroups> groups_;
-  std::vector<std::uint32_t> buckets_;  ///< first entry, by the hash of its problem without alignment
+  std::vector<std::uint32_t> buckets_;  ///< the first entry, by the hash of its problem without alignment
 };
 
 }  // namespace mmtune

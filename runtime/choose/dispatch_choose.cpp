@@ -12,13 +12,13 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kMostWeighed = 64;  // kernels: each takes up to a tenth of a microsecond
-constexpr double kWorthTrying = 1.5;      // times what is chosen: what is expected to be slower is no alternative
-constexpr double kSurer = 1.03;           // another SPLIT than that of the nearest size must be faster by so much
+constexpr std::size_t kMostWeighed = 64;  // the most kernels: each takes up to a tenth of a microsecond
+constexpr double kWorthTrying = 1.5;      // A kernel that is expected to take so many times as long is no alternative.
+constexpr double kSurer = 1.03;           // Another SPLIT than that of the nearest size must be faster by so much.
 
 }  // namespace
 
-/// Where there are many kernels, those that did best around here.
+/// All kernels or, where there are many, those that did best around here.
 std::vector<std::uint32_t> DispatchTable::rivals(const Problem& problem, const MeasuredTimes::Around& around,
                                                  std::uint32_t near) const {
   const Group& all = group(problem);
@@ -129,7 +129,7 @@ class DispatchTable::Weighing {
   std::int64_t products_;
   const Group& group_;
   MeasuredTimes::Around around_;
-  std::vector<Modelled> modelled_;  ///< one for each model
+  std::vector<Modelled> modelled_;  ///< the expected times of the models, one for each
   std::vector<Weighed> kernels_;    ///< the kernels that are left
 };
 
@@ -175,7 +175,7 @@ Choice DispatchTable::best_of_all(Match match, Runnable near, const Problem& pro
     }
   }
   Choice choice = make(match, std::move(near), of_near.expected_us, given, near_text);
-  choice.measured = false;  // alone, if at all
+  choice.measured = false;  // It is measured alone, if at all.
   return choice;
 }
 
@@ -194,7 +194,7 @@ std::vector<Choice> DispatchTable::alternatives(const Problem& given, std::size_
     auto rival = runnable(each, problem);
     if (!rival) continue;
     const bool is_near = each.variant == near_entry.variant && rival->config == near->config;
-    if (!chosen_us) {  // what choose() takes
+    if (!chosen_us) {  // This is what choose() takes.
       chosen_us = each.expected_us;
       continue;
     }

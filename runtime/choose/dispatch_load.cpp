@@ -68,14 +68,14 @@ std::string why_changed(const TrialKey& key, CurrentSources& sources, int capabi
 }
 
 std::string why_unusable(const TrialKey& key, const Binary& binary, CurrentSources& sources) {
-  if (find_family(key.family) != nullptr) {  // else nothing else matters
+  if (find_family(key.family) != nullptr) {  // Nothing else matters for an unknown family.
     if (binary.hash.empty()) return "its machine code is not stored here: tune again";
     if (!runs_on(binary.target, sources.device())) return fmt::format("compiled for {}", binary.target);
   }
   return why_changed(key, sources, capability_of(binary.target));
 }
 
-/// Those of the kernels that this program can launch, each looked at once.
+/// The kernels that this program can launch, each looked at once.
 class Usable {
  public:
   Usable(const ServedDecisions& served, CurrentSources& sources)

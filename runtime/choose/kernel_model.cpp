@@ -49,7 +49,7 @@ double KernelModel::time_us(const Problem& problem, const DeviceSpec& device, st
 
 int KernelModel::best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
                             std::int64_t products) const {
-  if (problem.invariant) return 0;  // its k is in one part
+  if (problem.invariant) return 0;  // Its k is in one part.
   int best = 0;
   double best_us = std::numeric_limits<double>::infinity();
   for (const int parts : numbers) {

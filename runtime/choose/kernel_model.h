@@ -29,14 +29,14 @@ class KernelModel {
   /// No more than time_us() says of any number of parts, in a tenth of the time.
   double least_us(const Problem& problem, const DeviceSpec& device, std::int64_t products = 1) const;
 
-  /// About as many as a plan for these extents has.
+  /// The bytes of workspace, about as many as a plan for these extents has.
   double workspace_bytes(const Problem& problem, int parts = 0) const;
 
   /// Whether the launch says how many blocks share a tile's k.
   bool splits_at_launch() const { return splits_at_launch_; }
 
-  /// Where the launch says how many blocks share a tile's k: the number of these that is expected to be the fastest, of
-  /// those whose parts have two steps at least; 0 if there is none. 1 is another program's.
+  /// The number of blocks sharing a tile's k that is expected to be the fastest, where the launch says it: of `numbers`
+  /// those count whose parts have two steps at least; 0 if there is none. 1 is another program's.
   int best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
                  std::int64_t products = 1) const;
 

@@ -13,18 +13,18 @@ namespace mmtune {
 namespace {
 
 // The least loss on 7000 times of fp32 kernels at 170 sizes on an H200, each size left out in turn.
-constexpr double kDistanceUnit = 2;       // octaves: the unit of distances
-constexpr double kSoftening = 0.05;       // squared distance within which sizes count as one
+constexpr double kDistanceUnit = 2;       // the unit of distances, in octaves
+constexpr double kSoftening = 0.05;       // the squared distance within which sizes count as one
 constexpr double kCommonWeight = 1;       // the weight of what all kernels have in common
-constexpr int kAround = 24;               // sizes that have a say
-constexpr double kCaution = 0.4;          // logarithm of caution() for a kernel that is unknown here
+constexpr int kAround = 24;               // the number of sizes that have a say
+constexpr double kCaution = 0.4;          // the logarithm of caution() for a kernel that is unknown here
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
 
-constexpr std::size_t kGroups = 64;  // groups of sizes: enough for some more than have a say
-constexpr std::size_t kDepth = 8;    // blocks that a group has a size of, at most
-constexpr float kRounding = 1e-3F;   // more than squared distances of rounded places are off by, of them and of 1
+constexpr std::size_t kGroups = 64;  // the number of groups of sizes: enough for some more than have a say
+constexpr std::size_t kDepth = 8;    // the most blocks that a group has a size of
+constexpr float kRounding = 1e-3F;   // Squared distances of rounded places are off by less, as a part of them plus 1.
 
-/// In units of kDistanceUnit.
+/// The place in units of kDistanceUnit.
 Octaves place_of(const Problem& problem) {
   const Octaves at = octaves_of(problem);
   return {at[0] / kDistanceUnit, at[1] / kDistanceUnit, at[2] / kDistanceUnit};
@@ -118,7 +118,7 @@ std::vector<MeasuredTimes::Near> MeasuredTimes::nearest(const Octaves& at) const
   }
   float farthest = reach_of(least, kAround, kAround + kAround / 8);
   farthest += kRounding * (1 + farthest);
-  std::vector<std::uint32_t> found(kBlock * blocks_.size());  // written without a branch
+  std::vector<std::uint32_t> found(kBlock * blocks_.size());  // They are written without a branch.
   std::size_t last_found = 0;
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
     for (std::size_t i = 0; i < kBlock; ++i) {
@@ -186,7 +186,7 @@ double MeasuredTimes::Around::caution(std::uint32_t kernel) const {
   return std::exp(kCaution / (1 + sum_of(kernel).weight));
 }
 
-/// Those that gain the most; of equal ones the first.
+/// The kernels that gain the most; of equal ones the first.
 std::vector<std::uint32_t> MeasuredTimes::Around::best_of(std::vector<Promise>& promises, std::size_t most) {
   if (promises.size() > most) {
     std::vector<double> per_gain;

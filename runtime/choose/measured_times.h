@@ -18,9 +18,9 @@ namespace mmtune {
 
 /// What a kernel took for a size.
 struct KernelTime {
-  std::uint32_t kernel = 0;  ///< the caller's number of it
+  std::uint32_t kernel = 0;  ///< the caller's number of the kernel
   Problem problem;
-  double median_us = 0;  ///< over 0
+  double median_us = 0;  ///< the measured time, over 0
   double model_us = 0;   ///< the model's time of the same, over 0 and finite
 };
 
@@ -57,7 +57,7 @@ class MeasuredTimes {
     struct Sum {
       std::uint32_t kernel = 0;
       double weight = 0;
-      double error = 0;  ///< logarithms, weighted
+      double error = 0;  ///< a weighted sum of logarithms
       double gain = 0;   ///< what it loses less than a kernel that is unknown, weighted
     };
     struct Promise {
@@ -76,11 +76,11 @@ class MeasuredTimes {
  private:
   struct Result {
     std::uint32_t kernel = 0;
-    double error = 0;  ///< logarithm of the time over the model's
+    double error = 0;  ///< the logarithm of the time over the model's
     double gain = 0;
   };
   struct Size {
-    double common_error = 0;  ///< mean over its results
+    double common_error = 0;  ///< the mean over its results
     std::vector<Result> results;
   };
 

@@ -12,8 +12,8 @@ namespace mmtune {
 namespace {
 
 constexpr Octaves kWeights{1, 1, 0.5};        // k changes how long a tile takes, less which is best
-constexpr double kUnusedWidthDistance = 0.5;  // where half of the possible bytes move at once
-constexpr std::uint32_t kLeaf = 8;            // points that are few enough to be looked at one by one
+constexpr double kUnusedWidthDistance = 0.5;  // the distance where half of the possible bytes move at once
+constexpr std::uint32_t kLeaf = 8;            // the number of points that are few enough to be looked at one by one
 
 int halvings(int have, int used) {
   return std::max(0, std::countr_zero(static_cast<unsigned>(have)) - std::countr_zero(static_cast<unsigned>(used)));
@@ -98,7 +98,7 @@ void NearestSizes::Walk::push(const Item& item) {
   std::push_heap(heap_.begin(), heap_.end(), is_later);
 }
 
-/// Down to the leaf on the problem's side, which is as near as the part; the other sides wait for their turn.
+/// Goes down to the leaf on the problem's side, which is as near as the part; the other sides wait for their turn.
 void NearestSizes::Walk::open(Item part) {
   const auto push_point = [&](const Point& point) {
     push({length(between(at_, point.at)) + part.penalty, point.number});
@@ -141,7 +141,7 @@ struct NearestSizes::Search {
   double penalty = 0;  ///< the penalty of the tree that is searched
   double distance = std::numeric_limits<double>::infinity();
   std::uint32_t number = 0;
-  double squares = std::numeric_limits<double>::infinity();  ///< what is farther away in the tree is not nearer
+  double squares = std::numeric_limits<double>::infinity();  ///< No size that is farther away in the tree is nearer.
 
   void begin(const Tree& tree, const Alignment& have) {
     penalty = kUnusedWidthDistance * unused_width(have, tree.align);

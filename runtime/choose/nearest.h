@@ -68,7 +68,7 @@ class NearestSizes {
 
  private:
   struct Point {
-    std::array<double, 3> at;  ///< octaves
+    std::array<double, 3> at;  ///< its place in octaves
     std::uint32_t number = 0;
   };
   struct Tree {
@@ -80,7 +80,7 @@ class NearestSizes {
   void sort(std::uint32_t begin, std::uint32_t end, int axis);
   void search(std::uint32_t begin, std::uint32_t end, int axis, const Octaves& outside, Search& found) const;
 
-  std::vector<Point> points_;  ///< each tree in order: what is less along an axis, the root, what is more
+  std::vector<Point> points_;  ///< the points of each tree in order: what is less along an axis, the root, what is more
   std::vector<Tree> trees_;
 };
 

@@ -18,7 +18,7 @@ namespace mmtune {
 namespace {
 
 constexpr double kProvenIsWorth = 1.5;  // proven is worth more than a model's word for less
-constexpr std::size_t kLookedAt = 256;  // configurations of a family, for a batch
+constexpr std::size_t kLookedAt = 256;  // the number of a family's configurations that are looked at for a batch
 constexpr std::int64_t kFlat = 64;      // rows below which a product alone asks for other kernels than the stacked one
 
 struct Pick {
@@ -29,7 +29,7 @@ struct Pick {
 
 /// A product with about as many tiles as all products of a batch have: they lie one below the other.
 Problem stacked(Problem problem, std::int64_t products) {
-  constexpr std::int64_t kManyRows = 1 << 20;  // beyond so many rows further waves make no difference
+  constexpr std::int64_t kManyRows = 1 << 20;  // the number of rows beyond which further waves make no difference
   problem.m = std::max(problem.m, std::min(kManyRows, problem.m * std::min(products, kManyRows)));
   return problem;
 }

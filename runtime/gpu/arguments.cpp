@@ -101,7 +101,7 @@ CUtensorMapL2promotion map_l2_promotion(int bytes) {
   throw std::logic_error(fmt::format("a tensor map cannot promote fetches to {} bytes", bytes));
 }
 
-constexpr cuuint64_t kMapUnit = 16;  // bytes, of addresses and strides
+constexpr cuuint64_t kMapUnit = 16;  // the unit of addresses and strides in bytes
 
 /// The addresses by Operand.
 std::array<CUdeviceptr, 3> addresses_of(const Operands& operands) { return {operands.a, operands.b, operands.c}; }
@@ -161,7 +161,7 @@ void check_operands(const LaunchPlan& plan, const Problem& problem, const Operan
     check_address("A", operands.a);
     check_address("B", operands.b);
   }
-  const Addresses step = batch_steps(operands);  // what these are aligned to, the operands of all products are
+  const Addresses step = batch_steps(operands);  // All operands are aligned to what these are aligned to.
   const Alignment have =
       alignment_of(problem, operands.ld, {operands.a | step.a, operands.b | step.b, operands.c | step.c});
   check_alignment("A", have.a, std::max(types.a.bytes, plan.needs.a));
@@ -285,7 +285,7 @@ void* KernelArguments::address(const Arg& arg) {
     case Arg::Kind::map:
       return &maps_.at(arg.index());
     case Arg::Kind::number:
-      return const_cast<std::int64_t*>(&arg.value);  // a launch takes no constants, but only reads
+      return const_cast<std::int64_t*>(&arg.value);  // A launch takes no constants, but only reads.
   }
   throw std::logic_error("unknown kernel argument");
 }

@@ -31,7 +31,7 @@ void unify_empty_product(Problem& problem, Operands& operands);
 /// BatchAddress of templates/device/batch.cuh.
 struct KernelAddress {
   CUdeviceptr first = 0;  ///< the address of the first product
-  std::int64_t step = 0;  ///< bytes from a product's to that of the next
+  std::int64_t step = 0;  ///< the distance in bytes from a product's to that of the next
 };
 static_assert(offsetof(KernelAddress, step) == 8 && sizeof(KernelAddress) == 16, "as kernels read it");
 
@@ -39,7 +39,7 @@ static_assert(offsetof(KernelAddress, step) == 8 && sizeof(KernelAddress) == 16,
 /// BatchMap of templates/device/batch_map.cuh.
 struct KernelMap {
   CUtensorMap map;
-  std::int64_t apart = 0;  ///< matrices of the map from one product to the next
+  std::int64_t apart = 0;  ///< the number of matrices of the map from one product to the next
 };
 static_assert(offsetof(KernelMap, apart) == 128 && sizeof(KernelMap) >= 192, "as kernels read it");
 
@@ -91,7 +91,7 @@ struct KernelScalar {
   std::int64_t ld;        ///< the leading dimension of C, at least 1
   std::uint64_t inverse;  ///< floor((2^64 - 1) / ld) where there is a bias, which alone asks for a result's place
   CUdeviceptr bias;
-  std::int64_t step;  ///< bytes from the C of a product to that of the next; only programs for a batch read it
+  std::int64_t step;  ///< the bytes from the C of a product to that of the next; only programs for a batch read it
 };
 static_assert(offsetof(KernelScalar, first) == 8 && sizeof(KernelScalar) == 48, "as kernels read it");
 

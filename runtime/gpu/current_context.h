@@ -23,8 +23,8 @@ class PrimaryContext {
 
  private:
   CUdevice device_;
-  std::mutex mutex_;                          ///< guards retaining it
-  std::atomic<CUcontext> context_ = nullptr;  ///< null before
+  std::mutex mutex_;                          ///< the lock for retaining it
+  std::atomic<CUcontext> context_ = nullptr;  ///< null before it is retained
 };
 
 /// The calling thread's context; where it has none, the primary one, current while this lives.

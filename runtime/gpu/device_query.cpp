@@ -81,7 +81,7 @@ struct NamedAttribute {
   const char* unit = "";
 };
 
-// In the order of the device query that comes with the toolkit's samples.
+// The properties in the order of the device query that comes with the toolkit's samples.
 constexpr NamedAttribute kProperties[] = {
     {"memory clock", CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, Reading::kilohertz, "MHz"},
     {"memory bus width", CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, Reading::number, "bits"},

@@ -41,7 +41,7 @@ struct CudaApi {
   MMTUNE_CUDA_FUNCTIONS(MMTUNE_CUDA_MEMBER)
 #undef MMTUNE_CUDA_MEMBER
   std::string library;    ///< the file that was loaded
-  bool overlaps = false;  ///< kernels may overlap (LaunchStep::overlaps_previous): graphs know of it from CUDA 12.3 on
+  bool overlaps = false;  ///< whether kernels may overlap (LaunchStep::overlaps_previous): from CUDA 12.3 on
 };
 
 /// Loads libcuda.so.1 and initialises it on first use; afterwards immutable and free. Thread safe. Throws DeviceError
@@ -128,7 +128,7 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
-Stream make_stream();  ///< does not wait for the default stream
+Stream make_stream();  ///< a stream that does not wait for the default stream
 Event make_event();    ///< an event that can time
 /// Whether what is enqueued becomes part of a graph.
 bool is_capturing(CUstream stream);
@@ -146,7 +146,7 @@ CUdevice device_at(int ordinal);
 /// becomes so again; handles must be gone by then.
 class Gpu {
  public:
-  /// As device_at.
+  /// The GPU of device_at().
   explicit Gpu(int ordinal);
   ~Gpu();
   Gpu(const Gpu&) = delete;

@@ -40,7 +40,7 @@ LoadedKernelPtr KernelCache::get(CUcontext context, const std::string& hash, con
     promise.set_value(kernel);
     return kernel;
   } catch (...) {
-    // Under the lock, so that find() never meets a failure.
+    // The lock is held, so that find() never meets a failure.
     const std::lock_guard lock(mutex_);
     kernels_.erase(key);
     promise.set_exception(std::current_exception());

@@ -13,7 +13,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr int kPortableCluster = 8;  // blocks; larger ones must be asked for
+constexpr int kPortableCluster = 8;  // the number of blocks up to which a cluster need not be asked for
 
 /// Raises the function's limits to the largest of all steps that run it.
 void raise_limits(CUfunction function, const std::string& kernel, const LaunchPlan& plan) {
@@ -24,7 +24,7 @@ void raise_limits(CUfunction function, const std::string& kernel, const LaunchPl
     smem_bytes = std::max(smem_bytes, step.smem_bytes);
     cluster = std::max(cluster, cluster_blocks(step));
   }
-  // Asked for even below 48 KiB, since static shared memory counts towards that limit too.
+  // The limit is raised even below 48 KiB, since static shared memory counts towards it too.
   if (smem_bytes > 0) {
     check(cuda().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, smem_bytes),
           fmt::format("allowing {} {} bytes of dynamic shared memory", kernel, smem_bytes).c_str());
@@ -80,12 +80,12 @@ class LaunchConfig {
   std::array<CUlaunchAttribute, 3> attributes_{};
 };
 
-/// Along x, of clusters that the GPU holds at once, where blocks take turns; else, or where the driver cannot say, any
-/// number.
+/// The blocks along x of the clusters that the GPU holds at once, where blocks take turns; else, or where the driver
+/// cannot say, any number.
 std::int64_t most_blocks(CUfunction function, const LaunchStep& step) {
   constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
   if (!step.takes_turns || cluster_blocks(step) == 1) return kAny;
-  constexpr unsigned kManyClusters = 1 << 16;  // the kernel runs in other grids too
+  constexpr unsigned kManyClusters = 1 << 16;  // The kernel runs in other grids too.
   LaunchConfig config(step);
   config.driver.gridDimX = kManyClusters * static_cast<unsigned>(step.cluster.x);
   int clusters = 0;
@@ -123,7 +123,7 @@ std::int64_t LoadedKernel::blocks(const LaunchPlan& plan, std::size_t step) cons
 }
 
 std::int64_t products_at_once(const LaunchPlan& plan, std::int64_t workspace_bytes) {
-  constexpr std::int64_t kMostLayers = 65535;  // in a grid: CUDA C++ Programming Guide, "Compute Capabilities"
+  constexpr std::int64_t kMostLayers = 65535;  // a grid's limit: CUDA C++ Programming Guide, "Compute Capabilities"
   const std::int64_t step = workspace_step(plan);
   return step == 0 ? kMostLayers : std::clamp<std::int64_t>(workspace_bytes / step, 1, kMostLayers);
 }

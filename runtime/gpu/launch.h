@@ -26,10 +26,10 @@ struct Operands {
   double alpha = 1;
   double beta = 0;
   CUdeviceptr workspace = 0;      ///< LaunchPlan::workspace as one piece, 256-byte aligned
-  CUdeviceptr bias = 0;           ///< for programs that were rendered with one: m or n elements in the format of C
-  CUdeviceptr alpha_address = 0;  ///< for programs that load their scalars: alpha and beta then do not count
+  CUdeviceptr bias = 0;           ///< m or n elements in the format of C, for programs that were rendered with a bias
+  CUdeviceptr alpha_address = 0;  ///< the address of alpha and beta, for programs that load them
   CUdeviceptr beta_address = 0;
-  std::optional<Batch> batch = {};  ///< given for programs for a batch, and for no others
+  std::optional<Batch> batch = {};  ///< the batch, for programs for one and for no others
 };
 
 /// A loaded program with one function per distinct step of its plan, its limits raised to what the plan needs.
@@ -39,13 +39,13 @@ class LoadedKernel {
   LoadedKernel(const std::string& cubin, const LaunchPlan& plan);
 
   CUfunction function(std::size_t step) const { return steps_[step].function; }
-  /// Along x: the step's grid, or fewer blocks where these take turns and the GPU holds no more of their clusters.
+  /// The blocks along x: the step's grid, or fewer where blocks take turns and the GPU holds no more of their clusters.
   std::int64_t blocks(const LaunchPlan& plan, std::size_t step) const;
 
  private:
   struct Step {
     CUfunction function = nullptr;
-    std::int64_t most_blocks = 0;  ///< along x
+    std::int64_t most_blocks = 0;  ///< the most blocks along x
   };
 
   Module module_;

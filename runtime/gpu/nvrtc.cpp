@@ -73,9 +73,9 @@ struct Nvrtc::Api {
   decltype(&::nvrtcGetPTX) ptx = nullptr;
   nvrtcResult (*set_flow_callback)(nvrtcProgram, CancelCallback, void*) = nullptr;  ///< null before 12.8
 
-  int version = 0;  ///< 100 * major + minor
+  int version = 0;  ///< the version as 100 * major + minor
   Dump dump;
-  mutable std::mutex one_at_a_time;  ///< see LocaleGuard
+  mutable std::mutex one_at_a_time;  ///< the lock that LocaleGuard asks for
 
   explicit Api(const DynamicLibrary& library);
 

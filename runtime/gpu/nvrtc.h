@@ -16,12 +16,13 @@ namespace mmtune {
 struct Compilation {
   std::string cubin;
   std::string ptx;        ///< the PTX, only if asked for (MMTUNE_DUMP)
-  std::string log;        ///< never lost, also on success
+  std::string log;        ///< the compiler's log, also on success
   std::string code_hash;  ///< the hash of machine code and launch metadata: equal hash, equal kernel
   std::vector<KernelResources> kernels;
   double compile_ms = 0;
 
-  /// False also for a program whose wgmma instructions ptxas reports as serialised: right, but far too slow.
+  /// Whether there is machine code. A program whose wgmma instructions ptxas reports as serialised has none: it is
+  /// right, but far too slow.
   bool ok() const { return !cubin.empty(); }
 
   static constexpr void fields(auto&& visit) {

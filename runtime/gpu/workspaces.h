@@ -19,7 +19,7 @@ class Workspaces {
  private:
   struct Slot {
     std::mutex mutex;
-    std::vector<DeviceBuffer> buffers;  ///< ascending; the last one is in use
+    std::vector<DeviceBuffer> buffers;  ///< the buffers, ascending; the last one is in use
   };
 
  public:

@@ -30,7 +30,7 @@ double CallRace::median_us(std::size_t kernel) const {
 
 bool CallRace::is_faster(const Runner& rival) const {
   const Runner& decided = runners_.front();
-  std::size_t half_pairs = 0;  // lost; a tie is half a pair
+  std::size_t half_pairs = 0;  // twice the number of lost pairs, plus that of ties
   for (std::size_t i = 0; i < kRounds; ++i) {
     for (std::size_t j = 0; j < kRounds; ++j) {
       const double us = rival.samples_us[i];
@@ -111,7 +111,7 @@ double CallRace::cost_us(std::size_t kernel) const { return kTimingUs + expected
 
 void CallRace::wait_until_earned(double us, std::int64_t calls) {
   const double needed = std::ceil((spent_us() + us) / (kShare * shortest_us()));
-  // Beyond any count there is no such call.
+  // There is no such call beyond any count.
   constexpr double kMost = 1e18;
   const auto earned_at = static_cast<std::int64_t>(std::min(kMost, needed));
   next_call_ = std::max(calls + 1, earned_at) + static_cast<std::int64_t>(random(kJitter));

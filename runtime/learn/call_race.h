@@ -28,13 +28,13 @@ class CallRace {
   /// Mann, D. R. Whitney, On a test of whether one of two random variables is stochastically larger than the other,
   /// 1947).
   static constexpr std::size_t kMostLostPairs = 25;
-  static constexpr double kWorth = 0.98;  ///< the largest part of kernel 0's median that its median may be
+  static constexpr double kWorth = 0.98;  ///< the largest part of kernel 0's median that a rival's median may be
 
   static constexpr double kShare = 0.01;  ///< the part of the time of a size's calls that learning may cost
   static constexpr double kTimingUs = 5;  ///< what timing adds to a call, on host and GPU: assumed, generously
   static constexpr double kLookUs = 1;  ///< the time of looking in vain whether a timed call has finished: assumed, too
   static constexpr double kShortestUs = 1;     ///< what a call takes at least, as long as none was timed
-  static constexpr double kUnknownTimes = 10;  ///< a rival that has not run counts as so many times slower
+  static constexpr double kUnknownTimes = 10;  ///< how many times slower a rival counts that has not run
 
   /// `kernels` are 2 to kMostKernels. `loading_us` is what making the rivals ready took.
   CallRace(std::size_t kernels, double loading_us, std::uint64_t seed);
@@ -77,9 +77,9 @@ class CallRace {
   double earned_us(std::int64_t calls) const;
 
  private:
-  static constexpr std::size_t kFirstSamples = 3;  ///< samples of kernel 0 alone
-  static constexpr std::size_t kLeastRounds = 3;   ///< rounds before a rival is dropped
-  static constexpr std::uint64_t kJitter = 8;      ///< calls by which the next one may come later
+  static constexpr std::size_t kFirstSamples = 3;  ///< the number of samples of kernel 0 alone
+  static constexpr std::size_t kLeastRounds = 3;   ///< the number of rounds before a rival is dropped
+  static constexpr std::uint64_t kJitter = 8;      ///< the number of calls by which the next one may come later
 
   struct Runner {
     std::array<double, kRounds> samples_us{};
@@ -104,9 +104,9 @@ class CallRace {
   double loading_us_;
   std::uint64_t state_;
   double shortest_us_ = 0;  ///< the shortest time of kernel 0; 0: none was timed
-  double fixed_us_ = 0;     ///< spent on timing, looking and loading
+  double fixed_us_ = 0;     ///< the time spent on timing, looking and loading
   std::size_t first_samples_ = 0;
-  std::size_t next_ = 0;  ///< kernel that is timed next, or now
+  std::size_t next_ = 0;  ///< the kernel that is timed next, or now
   bool is_timing_ = false;
   bool is_over_ = false;
   std::size_t winner_ = 0;

@@ -22,7 +22,7 @@ struct LearningSize {
   }
 
   std::atomic<std::int64_t> calls = 0;
-  std::atomic<std::int64_t> next_call;  ///< that of the race, for threads that only look whether it has come
+  std::atomic<std::int64_t> next_call;  ///< the next call of the race, for threads that only look whether it has come
 
   // Guarded by the lock of the Learning.
   CallRace race;
@@ -45,7 +45,7 @@ class Learning {
     Turn& operator=(Turn&&) = delete;
     ~Turn();  ///< the kernel of a timed call that was not launched runs no further
 
-    /// Which kernel of the race runs.
+    /// The kernel of the race that runs.
     std::size_t kernel() const { return kernel_; }
 
     /// Whether the race is over. Just one turn says so.

@@ -95,7 +95,7 @@ std::string Config::text() const {
   return text;
 }
 
-// Without a text for each setting, since every row that is read or written is asked.
+// This makes no text of each setting, since every row that is read or written is asked.
 bool Config::is_text(std::string_view text) {
   if (text.empty()) return true;
   std::vector<std::string_view> names;

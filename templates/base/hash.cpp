@@ -38,7 +38,7 @@ RepeatedBytes::RepeatedBytes(std::string bytes) : bytes_(std::move(bytes)) {
   }
 }
 
-// Side by side, since each step of one waits for its step before.
+// The states advance side by side, since each step of one waits for its step before.
 void RepeatedBytes::find_constants(std::size_t first) {
   std::array<Word, kAtOnce> states;
   for (std::size_t i = 0; i < kAtOnce; ++i) states[i] = first + i;

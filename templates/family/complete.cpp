@@ -69,7 +69,7 @@ std::vector<int> values_of(const Config& config) {
 /// parameter that was read before a rule broke, so that steps of the other parameters need not be looked at.
 std::optional<Config> nearest_that_runs(const Family& family, const Problem& problem, const DeviceSpec& device,
                                         const Config& given, const Config& start) {
-  constexpr std::size_t kMost = 20'000;  // reached, in a tenth of a second
+  constexpr std::size_t kMost = 20'000;  // the most completions, which takes a tenth of a second
   const auto params = family.params();
   std::deque<Config> waiting{start};
   std::set<std::vector<int>> reached{values_of(start)};

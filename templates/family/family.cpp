@@ -19,7 +19,7 @@ enum class Amount { count, bytes };
 /// A resource that a plan must not use more of than the device has.
 struct Limit {
   std::string_view reason;
-  std::string_view resource;  ///< what is needed, as in "needs 2048 threads per block"
+  std::string_view resource;  ///< the resource that is needed, as in "needs 2048 threads per block"
   Amount unit;
   Measure needed;
   Measure allowed;

@@ -89,10 +89,10 @@ class Rules {
   /// that is named, or is the default, is allowed.
   void worth(bool holds, std::string_view reason) { note(holds || scope_ == Scope::musts, reason, unworthy_); }
 
-  bool ok() const { return broken_.empty(); }               ///< it runs
-  bool searched() const { return reason_.empty(); }         ///< it runs and is worth trying
+  bool ok() const { return broken_.empty(); }               ///< whether it runs
+  bool searched() const { return reason_.empty(); }         ///< whether it runs and is worth trying
   std::string_view broken() const { return broken_; }       ///< the first `must` that does not hold; empty if all do
-  std::string_view not_worth() const { return unworthy_; }  ///< the same of `worth`
+  std::string_view not_worth() const { return unworthy_; }  ///< the first `worth` that does not hold; empty if all do
   std::string_view reason() const { return reason_; }       ///< whichever of them came first
 
  private:
@@ -125,7 +125,7 @@ class Family {
  public:
   virtual ~Family() = default;
 
-  virtual std::string_view name() const = 0;              ///< stored in databases: never rename
+  virtual std::string_view name() const = 0;              ///< the name, stored in databases: never rename
   virtual std::string_view summary() const = 0;           ///< one line for lists
   virtual std::span<const ParamInfo> params() const = 0;  ///< the table; lives as long as the family
 

@@ -11,7 +11,7 @@
 namespace mmtune {
 
 struct KernelParameter {
-  std::string type;  ///< without its name: "PerProduct<const InputA*>"
+  std::string type;  ///< the type without the parameter's name: "PerProduct<const InputA*>"
   std::string name;
 
   friend bool operator==(const KernelParameter&, const KernelParameter&) = default;

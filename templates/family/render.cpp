@@ -19,7 +19,7 @@ namespace mmtune {
 
 namespace embedded {
 
-const std::vector<std::pair<std::string_view, std::string_view>>& mmtune_templates();  // generated
+const std::vector<std::pair<std::string_view, std::string_view>>& mmtune_templates();  // This is generated.
 
 }  // namespace embedded
 
@@ -189,7 +189,7 @@ const TemplateFiles& TemplateFiles::embedded() {
 TemplateFiles TemplateFiles::from_directory(const std::string& root) {
   std::map<std::string, std::string> texts;
   for (const char* folder : {"templates/device", "templates/families"}) {
-    std::error_code none;  // a missing folder is an empty one
+    std::error_code none;  // A missing folder is an empty one.
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(root) / folder, none)) {
       const fs::path extension = entry.path().extension();
       if (extension != ".cu" && extension != ".cuh") continue;

@@ -51,7 +51,7 @@ Summation tensor_summation(Precision precision, const DeviceSpec& device, bool b
 Summation invariant_summation(Precision precision, const DeviceSpec& device) {
   const PrecisionTraits& types = traits(precision);
   if (types.accumulator.integer) return {.adder = Summation::Adder::exact};
-  if (types.unit_products > 1) return {.adder = Summation::Adder::fma};  // the emulation falls back to it at times
+  if (types.unit_products > 1) return {.adder = Summation::Adder::fma};  // The emulation falls back to it at times.
   const bool has_tensor_cores = types.unit != core_unit(precision) && compute_capability(device) >= 75 &&
                                 fma_per_clock_per_sm(device, types.unit) > 0;
   if (!has_tensor_cores) return {.adder = Summation::Adder::fma};

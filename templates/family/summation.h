@@ -26,8 +26,8 @@ struct Summation {
   };
 
   Adder adder = Adder::other;
-  int step = 1;       ///< products that are added at once
-  int promotion = 0;  ///< steps along k after which sums are added to sums in the accumulator's format; 0: never
+  int step = 1;       ///< the products that are added at once
+  int promotion = 0;  ///< the steps along k after which sums are added to sums in the accumulator's format; 0: never
   bool cut = false;   ///< whether parts of k are added up by themselves
 
   friend bool operator==(const Summation& x, const Summation& y) {
@@ -36,9 +36,9 @@ struct Summation {
   }
 };
 
-/// Of tensor cores that take all of k in order. `by_warpgroup`: by instructions of a warpgroup, else of a warp. The two
-/// add 16-bit products alike; tf32 is rounded differently on its way to them, and fp8 keeps 13 bits of a sum in the one
-/// and 25 in the other.
+/// The summation of tensor cores that take all of k in order. `by_warpgroup`: by instructions of a warpgroup, else of a
+/// warp. The two add 16-bit products alike; tf32 is rounded differently on its way to them, and fp8 keeps 13 bits of a
+/// sum in the one and 25 in the other.
 Summation tensor_summation(Precision precision, const DeviceSpec& device, bool by_warpgroup);
 
 /// "tensor cores, 16 at once, uncut".

@@ -10,13 +10,13 @@ namespace mmtune {
 
 /// All have 1024 threads per block, 65536 registers per block and SM, and 48 KiB of shared memory without opting in.
 struct Architecture {
-  int cc;  ///< compute capability, 90 for 9.0
+  int cc;  ///< the compute capability, 90 for 9.0
   int threads_per_sm;
   int blocks_per_sm;
   int registers_per_thread;
   int smem_per_sm_kib;
   int smem_per_block_kib;  ///< the most after opting in
-  int smem_reserved_kib;   ///< what the system keeps of every block's share
+  int smem_reserved_kib;   ///< the part of every block's share that the system keeps
   int max_cluster_size;
   std::array<int, kUnits> rates;  ///< multiply-adds a clock and SM, dense, by Unit; 0: it has no such unit
 };

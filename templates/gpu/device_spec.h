@@ -17,7 +17,7 @@ struct DeviceSpec {
   std::string uuid;        ///< empty for a catalogue entry
   bool installed = false;  ///< false: every result is a prediction
 
-  int cc_major = 0;  ///< compute capability
+  int cc_major = 0;  ///< the compute capability
   int cc_minor = 0;
   int sm_count = 0;
   int warp_size = 32;
@@ -30,14 +30,14 @@ struct DeviceSpec {
   int max_registers_per_thread = 255;
 
   std::int64_t smem_per_block = 0;           ///< bytes without opting in (static shared memory)
-  std::int64_t smem_per_block_optin = 0;     ///< bytes a block may have at most
+  std::int64_t smem_per_block_optin = 0;     ///< the bytes that a block may have at most
   std::int64_t smem_per_sm = 0;              ///< bytes
-  std::int64_t smem_reserved_per_block = 0;  ///< bytes the system keeps of every block's share
+  std::int64_t smem_reserved_per_block = 0;  ///< the bytes that the system keeps of every block's share
 
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
-  int core_clock_mhz = 0;            ///< boost clock
-  double memory_bandwidth_gb_s = 0;  ///< theoretical, 1e9 bytes a second
+  int core_clock_mhz = 0;            ///< the boost clock
+  double memory_bandwidth_gb_s = 0;  ///< the theoretical bandwidth, in 1e9 bytes a second
   int max_cluster_size = 1;          ///< portable cluster size; 1: no clusters
 
   static constexpr void fields(auto&& visit) {

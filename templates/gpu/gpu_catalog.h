@@ -10,7 +10,7 @@
 namespace mmtune {
 
 struct CatalogEntry {
-  std::string_view key;  ///< "h200": what follows "model:"
+  std::string_view key;  ///< "h200", which follows "model:"
   DeviceSpec spec;
 };
 

@@ -6,7 +6,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr int kRegisterGranularity = 256;  // per warp
+constexpr int kRegisterGranularity = 256;  // registers per warp
 
 template <class T>
 constexpr T round_up(T value, T granularity) {
@@ -58,7 +58,7 @@ std::string_view to_string(OccupancyLimit limit) {
 
 Occupancy occupancy(const DeviceSpec& device, const BlockResources& block) {
   const int warps = std::max(1, (block.threads + device.warp_size - 1) / device.warp_size);
-  // In the order of OccupancyLimit.
+  // The limits stand in the order of OccupancyLimit.
   const std::array blocks_by{blocks_by_warps(device, block.threads, warps), device.max_blocks_per_sm,
                              blocks_by_registers(device, block.registers, warps),
                              blocks_by_shared_memory(device, block.smem_bytes)};

@@ -13,13 +13,13 @@
 namespace mmtune {
 
 struct BlockResources {
-  int threads = 0;              ///< per block
-  int registers = 0;            ///< per thread
-  std::int64_t smem_bytes = 0;  ///< per block, static and dynamic, without the system's share
+  int threads = 0;              ///< threads per block
+  int registers = 0;            ///< registers per thread
+  std::int64_t smem_bytes = 0;  ///< bytes per block, static and dynamic, without the system's share
 };
 
 enum class OccupancyLimit { threads, blocks, registers, shared_memory, none };
-inline constexpr std::size_t kOccupancyLimits = 4;  ///< the limits, without none
+inline constexpr std::size_t kOccupancyLimits = 4;  ///< the number of limits, without none
 
 std::string_view to_string(OccupancyLimit limit);
 
@@ -27,9 +27,9 @@ struct Occupancy {
   int blocks_per_sm = 0;  ///< 0: the block does not fit at all
   int warps_per_sm = 0;
   double share = 0;                                ///< the share of the warps that an SM can hold, 0 to 1
-  OccupancyLimit limit = OccupancyLimit::none;     ///< what binds first; none: the SM is full
+  OccupancyLimit limit = OccupancyLimit::none;     ///< the limit that binds first; none: the SM is full
   OccupancyLimit tightest = OccupancyLimit::none;  ///< the same, also of a full SM
-  std::array<int, kOccupancyLimits> blocks_by{};   ///< what each limit alone allows; kUnlimitedBlocks: any number
+  std::array<int, kOccupancyLimits> blocks_by{};   ///< the number by each limit alone; kUnlimitedBlocks: any
 
   int allowed_by(OccupancyLimit one) const { return blocks_by[static_cast<std::size_t>(one)]; }
 };

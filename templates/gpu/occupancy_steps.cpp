@@ -8,8 +8,8 @@
 namespace mmtune {
 namespace {
 
-constexpr std::int64_t kSmemStep = 128;     // bytes: what all granularities are multiples of
-constexpr std::int64_t kMemoryStep = 1024;  // bytes
+constexpr std::int64_t kSmemStep = 128;     // a number of bytes that divides all granularities
+constexpr std::int64_t kMemoryStep = 1024;  // the step in bytes
 
 std::int64_t amount_of(const BlockResources& block, OccupancyLimit resource) {
   switch (resource) {

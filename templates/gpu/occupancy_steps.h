@@ -44,7 +44,7 @@ std::vector<OccupancyPoint> occupancy_curve(const DeviceSpec& device, const Bloc
 /// How a grid fills the GPU.
 struct Waves {
   double waves = 0;  ///< how many times all SMs are filled; infinite where a block does not fit
-  double tail = 0;   ///< share of the last wave's places that stay empty, 0 to 1
+  double tail = 0;   ///< the share of the last wave's places that stay empty, 0 to 1
 };
 
 Waves waves_of(const DeviceSpec& device, const Occupancy& occupancy, std::int64_t blocks);

@@ -59,7 +59,7 @@ double operand_traffic(const Problem& problem, const PlanCost& cost, const Devic
 double wanted_for_one_ready(double warps, double ready) {
   constexpr double kMany = 32;
   if (warps >= kMany) return 1;
-  double none_ready = 1;  // probability
+  double none_ready = 1;  // the probability that no warp is ready
   for (int i = 0; i < static_cast<int>(warps); ++i) none_ready *= 1 - ready;
   return 1 / (1 - none_ready);
 }
@@ -208,11 +208,11 @@ class Model {
   const ModelNumbers& numbers_;
   Grid grid_;
   double straddling_bytes_;
-  double resident_;  // blocks of a full wave
+  double resident_;  // the blocks of a full wave
   double waves_;
   double memory_share_ = 0;      // the share of fetched bytes that come from device memory
-  double latency_ = 0;           // clocks of a fetch
-  double unaligned_clocks_ = 0;  // what storing unaligned results, or a part of them, takes
+  double latency_ = 0;           // the clocks of a fetch
+  double unaligned_clocks_ = 0;  // the clocks of storing unaligned results, or a part of them
 };
 
 /// What one launch computes of so many products.

@@ -18,8 +18,8 @@ enum class Bottleneck {
   arithmetic,     ///< multiply-adds at the full rate
   instructions,   ///< everything else that the main loop issues
   idle,           ///< schedulers without a warp, or without one that is ready
-  shared_memory,  ///< its bandwidth
-  l2,             ///< its bandwidth
+  shared_memory,  ///< the bandwidth of shared memory
+  l2,             ///< the bandwidth of L2
   memory,         ///< the bandwidth of device memory
   latency,        ///< waiting for a fetch or for the step before
   barriers,       ///< between two tiles along k
@@ -37,7 +37,7 @@ Problem with_depth(Problem problem);
 
 struct Prediction {
   double time_us = 0;
-  double waves = 0;  ///< how many times the GPU is filled with blocks; the last one may be partial
+  double waves = 0;  ///< the times that the GPU is filled with blocks; the last wave may be partial
   /// Shares of the time, by Bottleneck; zeros where the time is 0 or infinite.
   std::array<double, kBottlenecks> shares{};
 
@@ -56,37 +56,37 @@ Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& devi
 /// What of a plan decides its time on a device, and does not depend on the extents. Equal ones take equal times.
 struct PlanCost {
   Fetch fetch = Fetch::loads;
-  bool batches = true;                                                      ///< one launch computes several products
-  bool persistent = false, hides_stores = false, shares_last_wave = false;  ///< see WorkEstimate
+  bool batches = true;  ///< whether one launch computes several products
+  bool persistent = false, hides_stores = false, shares_last_wave = false;            ///< see WorkEstimate
   int tile_m = 1, tile_n = 1, tile_k = 1, split_k = 1, cluster_m = 1, cluster_n = 1;  ///< likewise
-  std::int64_t kept_bytes = 0;                                                        ///< likewise
-  bool copies_first = false;                                                          ///< likewise
-  bool meets = true;        ///< threads of a block wait for each other after every iteration
-  bool adds_parts = false;  ///< a step adds the sums of the blocks that share a tile's k
+  std::int64_t kept_bytes = 0;                                                        ///< the bytes as in WorkEstimate
+  bool copies_first = false;                                                          ///< the same as in WorkEstimate
+  bool meets = true;        ///< whether threads of a block wait for each other after every iteration
+  bool adds_parts = false;  ///< whether a step adds the sums of the blocks that share a tile's k
   int steps = 1;
-  int cluster = 1;        ///< blocks
-  int blocks_per_sm = 0;  ///< 0: none fits, or the device lacks the unit
+  int cluster = 1;        ///< the blocks of a cluster
+  int blocks_per_sm = 0;  ///< the number of blocks; 0: none fits, or the device lacks the unit
   double block_warps = 1;
 
   // What a block takes for one step of tile_k along k, an iteration.
   double fetched_bytes = 0;
   double in_place_a = 0, in_place_b = 0;  ///< the part of these bytes that WorkEstimate calls so
-  double operand_bytes = 0;               ///< bytes of A and B that are multiplied, whichever block fetched them
-  double iterations_ahead = 0;            ///< iterations that are fetched meanwhile
+  double operand_bytes = 0;               ///< the bytes of A and B that are multiplied, whichever block fetched them
+  double iterations_ahead = 0;            ///< the iterations that are fetched meanwhile
   // What an iteration takes in clocks of an SM.
-  double fma_clocks = 0;    ///< multiply-adds, padding included, at the full rate
-  double issue_clocks = 0;  ///< all that is issued
-  double smem_clocks = 0;   ///< shared memory
-  double load_latency = 0;  ///< reading operands from shared memory
-  double fetch_clocks = 0;  ///< device memory for all that is fetched, as if L2 had nothing of it
+  double fma_clocks = 0;    ///< the clocks of multiply-adds, padding included, at the full rate
+  double issue_clocks = 0;  ///< the clocks of all that is issued
+  double smem_clocks = 0;   ///< the clocks of shared memory
+  double load_latency = 0;  ///< the latency of reading operands from shared memory
+  double fetch_clocks = 0;  ///< the clocks of device memory for all that is fetched, as if L2 had nothing of it
 
   // What a block's tile of C takes.
   double result_bytes = 0;
-  double store_clocks = 0;  ///< clocks of device memory
+  double store_clocks = 0;  ///< the clocks of device memory
 
   // The device as this kernel uses it.
-  double sm_count = 0;            ///< SMs that whole clusters occupy
-  double l2_bytes_per_clock = 0;  ///< of an SM while all load
+  double sm_count = 0;            ///< the SMs that whole clusters occupy
+  double l2_bytes_per_clock = 0;  ///< the bytes of an SM while all load
 
   friend bool operator==(const PlanCost&, const PlanCost&) = default;
 };
@@ -94,8 +94,9 @@ struct PlanCost {
 /// Registers as for predict().
 PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread);
 
-/// For the extents of a problem that differs from the plan's in nothing else. `workspace_bytes` are all that a plan for
-/// these extents has. `products` of the problem are computed by one launch, and the time is that of all.
+/// The prediction for the extents of a problem that differs from the plan's in nothing else. `workspace_bytes` are all
+/// that a plan for these extents has. `products` of the problem are computed by one launch, and the time is that of
+/// all.
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products = 1);
 

@@ -9,12 +9,12 @@ namespace mmtune {
 
 /// What a way of fetching reaches. Of loads and copies, what reads fall short of the bandwidth is in other numbers.
 struct FetchRates {
-  double l2_bytes_per_clock;    ///< what L2 brings an SM while all load
+  double l2_bytes_per_clock;    ///< the bytes that L2 brings an SM while all load
   double read_share;            ///< the share of device memory's bandwidth that reads reach
   double store_share;           ///< the share that stores reach
   double launch_us;             ///< the time of the first launch
   double copy_us;               ///< the time that a first step for copies adds
-  double copy_bytes_per_clock;  ///< what such a copy reads and writes on an SM
+  double copy_bytes_per_clock;  ///< the bytes that such a copy reads and writes on an SM
 };
 FetchRates rates_of(const ModelNumbers& numbers, Fetch fetch);
 

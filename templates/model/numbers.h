@@ -19,12 +19,12 @@ struct ModelNumbers {
 
 /// How a number came about.
 enum class NumberOrigin {
-  specification,  ///< the vendor says so
-  paper,          ///< others measured it
-  measured,       ///< it was measured alone
-  fitted,         ///< measured times of whole kernels lie near the model with it
-  counted,        ///< instructions of a kernel's text
-  compiled,       ///< registers that ptxas reports
+  specification,  ///< The vendor says so.
+  paper,          ///< Others measured it.
+  measured,       ///< It was measured alone.
+  fitted,         ///< Measured times of whole kernels lie near the model with it.
+  counted,        ///< It counts instructions of a kernel's text.
+  compiled,       ///< ptxas reports these registers.
 };
 std::string_view to_string(NumberOrigin origin);
 
@@ -44,7 +44,7 @@ struct ModelNumber {
   NumberSource source;
   std::string_view meaning;
   double ModelNumbers::*member;
-  std::vector<NumberValue> values;  ///< ascending; there is one
+  std::vector<NumberValue> values;  ///< the values, ascending; there is one
 
   /// The value of the newest architecture up to this one, else the first.
   const NumberValue& value_for(int compute_capability) const;

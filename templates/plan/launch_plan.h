@@ -43,11 +43,11 @@ struct Extent3 {
 /// constants of the plan that start with its kernel's name: PACK_THREADS, PACK_SMEM_BYTES.
 struct LaunchStep {
   std::string kernel = "gemm";  ///< extern "C" name in the rendered source
-  Extent3 grid = {};            ///< blocks
-  Extent3 block = {};           ///< threads
+  Extent3 grid = {};            ///< the number of blocks
+  Extent3 block = {};           ///< the number of threads
   Extent3 cluster = {};         ///< blocks that form a cluster; divides the grid
-  int smem_bytes = 0;           ///< dynamic shared memory
-  bool resident = false;        ///< blocks wait for each other: all must fit the GPU at once, or the launch fails
+  int smem_bytes = 0;           ///< the bytes of dynamic shared memory
+  bool resident = false;  ///< whether blocks wait for each other: all must fit the GPU at once, or the launch fails
   /// Blocks take work in turn until nothing is left, so that any smaller number along x does the same. No more clusters
   /// are launched then than the GPU holds at once, which only its driver knows: how many multiprocessors may form a
   /// cluster differs from part to part of a chip. One cluster more would begin when all others have ended.
@@ -62,39 +62,39 @@ struct LaunchStep {
 
 /// How A and B come to a block.
 enum class Fetch {
-  loads,        ///< through registers, or by copies of a few bytes a thread
-  copies,       ///< asynchronous copies of 16 bytes a thread
-  accelerator,  ///< the tensor memory accelerator, while tensor cores multiply what came before
+  loads,        ///< They go through registers, or by copies of a few bytes a thread.
+  copies,       ///< They come by asynchronous copies of 16 bytes a thread.
+  accelerator,  ///< They come by the tensor memory accelerator, while tensor cores multiply what came before.
 };
 inline constexpr std::size_t kFetches = 3;
 
 /// What a configuration costs, as far as it can be told without running it; templates/model/cost.h makes a time of it.
 struct WorkEstimate {
-  std::optional<Unit> unit;        ///< what multiplies; by default core_unit() of the precision
-  int unit_products = 1;           ///< of the unit, that one multiply-add takes
-  bool by_warps = false;           ///< its instructions are a warp's: see warp_fma_per_clock_per_sm()
-  double issue_slots_per_fma = 1;  ///< instructions a thread issues per multiply-add; below 1 only on tensor cores
-  double bytes_per_k = 0;          ///< bytes one block fetches from L2 or memory for one step along k
+  std::optional<Unit> unit;        ///< the unit that multiplies; by default core_unit() of the precision
+  int unit_products = 1;           ///< the products of the unit that one multiply-add takes
+  bool by_warps = false;           ///< whether its instructions are a warp's: see warp_fma_per_clock_per_sm()
+  double issue_slots_per_fma = 1;  ///< a thread's instructions per multiply-add; below 1 only on tensor cores
+  double bytes_per_k = 0;          ///< the bytes that one block fetches from L2 or memory for one step along k
   double in_place_a = 0;  ///< the part of them that is fetched line by line of A's own rows, wherever they begin
-  double in_place_b = 0;  ///< likewise
-  double smem_bytes_per_fma = 0;  ///< shared memory traffic of one multiply-add
-  int tile_m = 1;                 ///< rows of C per block
-  int tile_n = 1;                 ///< columns of C per block
-  int tile_k = 1;                 ///< steps along k that a block fetches at once
-  int split_k = 1;                ///< blocks that share one tile of C
-  bool meets = true;              ///< a block's threads wait for each other after every tile_k steps
-  bool persistent = false;        ///< at most as many blocks as the GPU holds take tiles in turn
-  bool hides_stores = false;      ///< a tile is stored while the block multiplies the next
-  bool shares_last_wave = false;  ///< all resident blocks share the tiles that do not fill a last wave
-  std::int64_t kept_bytes = 0;    ///< bytes of the workspace that blocks use again and again and L2 keeps
-  bool copies_first = false;      ///< a step copies operands to the workspace
+  double in_place_b = 0;  ///< the same of B
+  double smem_bytes_per_fma = 0;  ///< the shared memory traffic of one multiply-add
+  int tile_m = 1;                 ///< the rows of C per block
+  int tile_n = 1;                 ///< the columns of C per block
+  int tile_k = 1;                 ///< the steps along k that a block fetches at once
+  int split_k = 1;                ///< the blocks that share one tile of C
+  bool meets = true;              ///< whether a block's threads wait for each other after every tile_k steps
+  bool persistent = false;        ///< whether at most as many blocks as the GPU holds take tiles in turn
+  bool hides_stores = false;      ///< whether a tile is stored while the block multiplies the next
+  bool shares_last_wave = false;  ///< whether all resident blocks share the tiles that do not fill a last wave
+  std::int64_t kept_bytes = 0;    ///< the bytes of the workspace that blocks use again and again and L2 keeps
+  bool copies_first = false;      ///< whether a step copies operands to the workspace
   /// Steps along k of one result that are taken at once: by threads that share them, or by one instruction.
   int k_lanes = 1;
   Fetch fetch = Fetch::loads;
-  int cluster_m = 1;        ///< tiles along m whose blocks fetch for each other, a cluster; other clusters add sums
-  int cluster_n = 1;        ///< likewise
-  int registers = 32;       ///< expected registers per thread, before the compiler has spoken
-  int bytes_in_flight = 0;  ///< per block, while it computes: what hides the latency of memory
+  int cluster_m = 1;        ///< the tiles along m whose blocks fetch for each other, a cluster; other clusters add sums
+  int cluster_n = 1;        ///< the same along n
+  int registers = 32;       ///< the expected registers per thread, before the compiler has spoken
+  int bytes_in_flight = 0;  ///< the bytes per block while it computes: what hides the latency of memory
 };
 
 struct LaunchPlan {
@@ -106,7 +106,7 @@ struct LaunchPlan {
   WorkspaceLayout workspace;
   std::vector<TensorMapSpec> maps;
   Alignment needs{1, 1, 1};   ///< what the operands' alignment must satisfy
-  bool deterministic = true;  ///< the same call gives the same bits
+  bool deterministic = true;  ///< whether the same call gives the same bits
   bool may_spill = true;      ///< false: a program whose registers spill is not worth a launch
   WorkEstimate work;
 

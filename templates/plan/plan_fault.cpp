@@ -63,7 +63,7 @@ std::string arg_fault(const Arg& arg, const LaunchPlan& plan) {
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 32;
 constexpr std::int64_t kStrideEnd = std::int64_t{1} << 40;
 constexpr int kMostBox = 256;
-constexpr int kUnit = 16;  // bytes, of addresses, strides and boxes
+constexpr int kUnit = 16;  // the unit of addresses, strides and boxes, in bytes
 
 std::string dimension_fault(const MapDimension& dimension, bool is_first, const TensorMapSpec& map) {
   if (dimension.extent < 0 || dimension.extent > kMostExtent) return fmt::format("extent {}", dimension.extent);
@@ -140,7 +140,7 @@ std::string constants_fault(const LaunchStep& step, const LaunchPlan& plan) {
 }
 
 std::string step_fault(const LaunchStep& step, const LaunchPlan& plan) {
-  for (const Extent3& extent : {step.block, step.cluster}) {  // a grid is empty where C is
+  for (const Extent3& extent : {step.block, step.cluster}) {  // A grid is empty where C is.
     if (extent.x < 1 || extent.y < 1 || extent.z < 1) return "a block or cluster of nothing";
   }
   for (std::size_t i = 0; i < step.args.size(); ++i) {

@@ -41,12 +41,12 @@ struct MapDimension {
 /// it arrives as zeros and is not written.
 struct TensorMapSpec {
   std::string_view name;                      ///< a literal, for messages
-  Arg base = {};                              ///< Arg::operand or Arg::slice: where the first element is
+  Arg base = {};                              ///< the address of the first element: an Arg::operand or Arg::slice
   MapFormat format = MapFormat::bits32;       ///< the format of an element
   std::vector<MapDimension> dimensions = {};  ///< one to five, the contiguous one first
   int swizzle_bytes = 0;  ///< 0, 32, 64 or 128: the XOR pattern of 16-byte chunks in shared memory, as wide as a box
-  bool fills_with_nan = false;   ///< what lies outside arrives as NaN
-  int l2_promotion_bytes = 256;  ///< 0, 64, 128 or 256: what L2 fetches at least
+  bool fills_with_nan = false;   ///< whether what lies outside arrives as NaN
+  int l2_promotion_bytes = 256;  ///< the bytes that L2 fetches at least: 0, 64, 128 or 256
 
   friend bool operator==(const TensorMapSpec&, const TensorMapSpec&) = default;
 };

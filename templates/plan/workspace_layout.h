@@ -22,7 +22,7 @@ struct WorkspaceSlice {
 /// that knows offsets.
 class WorkspaceLayout {
  public:
-  static constexpr std::int64_t kAlignment = 256;  ///< that of the workspace's address; no slice may ask for more
+  static constexpr std::int64_t kAlignment = 256;  ///< the alignment of the workspace; no slice may ask for more
 
   /// Appends a slice and returns the argument that names it. It may be empty: then it takes no place and has no
   /// address.

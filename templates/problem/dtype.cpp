@@ -20,7 +20,7 @@ constexpr FormatTraits kE5m2{NumberFormat::e5m2, "e5m2_t", 1, false, 0x1p-3, 0x1
 // the roundoff for every 16 additions, which stays below that of as many fused ones.
 constexpr Arithmetic kFusedF32{.sum_roundoff = kF32.roundoff};
 constexpr Arithmetic kFusedF64{.sum_roundoff = kF64.roundoff};
-constexpr Arithmetic kWrapping{};  // exact modulo 2^32: sums are unsigned, whose overflow is defined
+constexpr Arithmetic kWrapping{};  // Sums are exact modulo 2^32: they are unsigned, whose overflow is defined.
 
 // Tensor cores read 11 significant bits of a factor, rounded to nearest, and truncate a sum for every 4 products, which
 // errs as much as 4 fused additions.

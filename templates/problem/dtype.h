@@ -15,10 +15,10 @@ enum class NumberFormat { f32, f64, i32, u32, f16, bf16, i8, e4m3, e5m2 };
 
 struct FormatTraits {
   NumberFormat format;
-  std::string_view type;  ///< its name in rendered sources; device/numeric.cuh declares it and its conversions
+  std::string_view type;  ///< the name in rendered sources; device/numeric.cuh declares it and its conversions
   int bytes;
-  bool integer;     ///< whole numbers, exact modulo 2^(8 bytes)
-  double roundoff;  ///< unit roundoff, half the distance from 1 to the next number; 0 for integers
+  bool integer;     ///< whether they are whole numbers, exact modulo 2^(8 bytes)
+  double roundoff;  ///< the unit roundoff, half the distance from 1 to the next number; 0 for integers
   double smallest;  ///< the smallest positive number, a subnormal one; 0 where its half is no double
 };
 
@@ -30,9 +30,9 @@ constexpr bool same_bits(const FormatTraits& x, const FormatTraits& y) {
 /// How products are summed, as far as errors follow from it: see templates/problem/error_bound.h.
 struct Arithmetic {
   double factor_roundoff = 0;  ///< the rounding of a factor before it is multiplied; 0: it enters as it is stored
-  double sum_roundoff = 0;     ///< that of one addition to a sum, twice the unit roundoff where it truncates; 0: none
-  int sum_steps = 1;           ///< steps along k whose exact products one addition takes in
-  int promotion_steps = 0;  ///< steps along k after which a sum is added to one in the accumulator's format; 0: never
+  double sum_roundoff = 0;     ///< the roundoff of an addition, twice the unit roundoff where it truncates; 0: none
+  int sum_steps = 1;           ///< the steps along k whose exact products one addition takes in
+  int promotion_steps = 0;  ///< the steps along k after which a sum goes to one in the accumulator's format; 0: never
 };
 
 /// What multiplies and adds, each at a rate of its own: CUDA cores (half2: two fp16 at once) and tensor cores, by what
@@ -53,13 +53,13 @@ inline constexpr std::size_t kUnits = 10;
 
 struct PrecisionTraits {
   Precision precision;
-  std::string_view name;     ///< "fp32": tables, databases, command line
+  std::string_view name;     ///< "fp32", as in tables, databases and on the command line
   FormatTraits a, b, c;      ///< elements of the operands
   FormatTraits accumulator;  ///< partial sums
   FormatTraits scalar;       ///< alpha and beta, also as kernel arguments
-  Arithmetic arithmetic;     ///< what a kernel may do at most to its sums
-  Unit unit;                 ///< the unit whose rate is the peak,
-  int unit_products = 1;     ///< divided by the number of its products that one of this precision takes
+  Arithmetic arithmetic;     ///< the most that a kernel may do to its sums
+  Unit unit;                 ///< the unit whose rate is the peak, over unit_products
+  int unit_products = 1;     ///< the number of the unit's products that one of this precision takes
 };
 
 /// Never fails: every Precision has traits.

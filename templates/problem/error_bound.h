@@ -10,10 +10,10 @@ namespace mmtune {
 
 /// The factors of an element's error bound; all zero demands the correctly rounded result.
 struct ErrorBound {
-  double sum = 0;       ///< times |alpha| * sum of |a*b|
-  double result = 0;    ///< times |expected|: the rounding to C's format
-  double scale = 0;     ///< times |alpha * sum| + |beta * c|
-  double absolute = 0;  ///< added: what rounding costs below the normal numbers of C's format
+  double sum = 0;       ///< the factor of |alpha| * sum of |a*b|
+  double result = 0;    ///< the factor of |expected|: the rounding to C's format
+  double scale = 0;     ///< the factor of |alpha * sum| + |beta * c|
+  double absolute = 0;  ///< the part that is added: what rounding costs below the normal numbers of C's format
 };
 
 /// The bound on |C - exact| of an element of a sum of k products, for operands that are random and symmetric about 0.

@@ -12,8 +12,8 @@ namespace mmtune {
 struct Fusion {
   Activation activation = Activation::none;
   Bias bias = Bias::none;
-  bool loads_scalars = false;  ///< alpha and beta are in device memory
-  bool batched = false;        ///< a launch has several products: launch() of runtime/gpu/launch.h with a Batch
+  bool loads_scalars = false;  ///< whether alpha and beta are in device memory
+  bool batched = false;        ///< whether a launch has several products: launch() of runtime/gpu/launch.h with a Batch
 
   constexpr bool has_epilogue() const { return activation != Activation::none || bias != Bias::none; }
   /// Whether alpha and beta are those of templates/device/fused.cuh.

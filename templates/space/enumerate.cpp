@@ -16,7 +16,7 @@ namespace mmtune {
 
 /// Configurations that rules, plan and prediction do not tell apart: they agree in all that was read of them.
 struct SearchSpace::Branch {
-  std::int64_t first = 0;  ///< number of the configuration whose other parameters have their first values
+  std::int64_t first = 0;  ///< the number of the configuration whose other parameters have their first values
   Reads reads;
   Rules rules;
   double predicted_us = 0;  ///< the time of what is worth trying
@@ -27,7 +27,7 @@ struct SearchSpace::Branch {
 class SearchSpace::Outlooks {
  public:
   struct Outlook {
-    std::string_view broken;  ///< the first common limit that is; empty: none
+    std::string_view broken;  ///< the first common limit that is broken; empty: none
     double predicted_us = 0;
   };
 
@@ -76,7 +76,7 @@ class SearchSpace::Outlooks {
 
 namespace {
 
-constexpr std::size_t kFixed = 2;  // parameters whose values make a part: enough parts for all cores, of similar size
+constexpr std::size_t kFixed = 2;  // the parameters whose values make a part: enough of similar size for all cores
 
 }  // namespace
 

@@ -17,8 +17,8 @@ namespace mmtune {
 struct SpaceCount {
   std::int64_t total = 0;
   std::int64_t searched = 0;
-  std::map<std::string_view, std::int64_t> removed;    ///< cannot run, by the reason of Rules::must
-  std::map<std::string_view, std::int64_t> not_worth;  ///< those that are not tried, by the reason of Rules::worth
+  std::map<std::string_view, std::int64_t> removed;    ///< the number that cannot run, by the reason of Rules::must
+  std::map<std::string_view, std::int64_t> not_worth;  ///< the number that is not tried, by the reason of Rules::worth
 };
 
 /// A smaller space: only these values of these parameters ("BM=128,256 TM=16"). Parameters that a family lacks do not
@@ -91,7 +91,7 @@ class SearchSpace {
   Problem problem_;
   DeviceSpec device_;
   std::vector<Axis> params_;
-  std::vector<std::int64_t> strides_;  ///< how far a parameter's next value is from a configuration's number
+  std::vector<std::int64_t> strides_;  ///< the distance of a parameter's next value from a configuration's number
 };
 
 }  // namespace mmtune

@@ -160,9 +160,9 @@ class Reader {
   const Verb& verb_;
   std::string path_;
   std::vector<const Option*> arguments_;
-  std::span<const Option*> places_;  ///< arguments that are still to come
+  std::span<const Option*> places_;  ///< the arguments that are still to come
   Arguments rest_;
-  bool only_values_ = false;  ///< behind "--"
+  bool only_values_ = false;  ///< whether "--" came before
   std::vector<std::pair<const Option*, std::string>> given_;
 };
 

@@ -65,8 +65,8 @@ std::string shell_quoted(std::string_view text) { return replaced(text, '\'', R"
 
 std::string bash_script(const std::vector<Verb>& verbs) {
   std::string parts;    // what is completed behind a verb that has parts
-  std::string options;  // of each verb
-  std::string values;   // of each option that has a value
+  std::string options;  // the options of each verb
+  std::string values;   // the values of each option that has one
   for (const Verb& verb : verbs) {
     if (!verb.verbs.empty()) parts += fmt::format("    {}) words='{}' ;;\n", verb.name, names_of(verb.verbs));
   }

@@ -21,7 +21,7 @@ struct Target {
 
 struct Option {
   std::string names;       ///< "--sizes", "-v,--verbose"; without dashes: an argument, which is told by its place
-  std::string value = {};  ///< what the help page calls the value: "SIZES"; empty: a flag, whose text is empty
+  std::string value = {};  ///< the name of the value on the help page: "SIZES"; empty: a flag, whose text is empty
   std::string help;
   Target target;
   std::string group = {};  ///< the heading on the help page; Verb::add() sets it

@@ -16,11 +16,11 @@
 namespace mmtune {
 
 struct Options : Output {
-  std::string device = "auto";  ///< for choose_device()
+  std::string device = "auto";  ///< the argument of choose_device()
   std::string database;         ///< empty: the default one, see database_path()
   std::vector<Precision> precisions{kDefaultPrecision};
   std::vector<Layout> layouts{Layout::nn};
-  bool invariant = false;  ///< products that have the same bits for every size
+  bool invariant = false;  ///< whether products have the same bits for every size
 };
 
 /// Options that write to what they are given, which must outlive the parsing; what it holds before is the default.

@@ -11,7 +11,7 @@ namespace mmtune {
 
 struct SearchOptions : Options {
   std::string sizes;
-  std::string families;    ///< comma-separated; empty: all that compete
+  std::string families;    ///< the names, comma-separated; empty: all that compete
   SessionOptions session;  ///< the options of the search; plan() fills in the rest
 };
 

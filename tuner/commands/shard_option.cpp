@@ -12,7 +12,7 @@
 namespace mmtune {
 namespace {
 
-/// Which of how many, from 0.
+/// The number of a task among how many, from 0.
 struct TaskNumber {
   std::int64_t index = 0;
   std::int64_t count = 1;
@@ -28,7 +28,7 @@ struct TaskNumber {
 std::optional<std::int64_t> number(std::string_view name) {
   const auto text = env::get(name);
   if (!text) return std::nullopt;
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 31;  // Slurm's are below, and products of two fit
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 31;  // Slurm's numbers are below, and products of two fit.
   const auto value = parse_whole(*text);
   if (!value || *value > kMost) refuse(name, *text, "not a whole number up to 2147483648");
   return static_cast<std::int64_t>(*value);

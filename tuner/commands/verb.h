@@ -18,7 +18,7 @@ enum class ExitCode : int {
   internal_error = 1,
   usage = 2,
   no_device = 3,
-  no_candidate = 4,  ///< some sizes without a valid candidate
+  no_candidate = 4,  ///< Some sizes have no valid candidate.
   database = 5,
   device_lost = 6,
   interrupted = 130,
@@ -34,8 +34,8 @@ struct Verb {
   std::string help;
   std::vector<std::string> examples = {};  ///< command lines
   std::vector<Option> options = {};
-  std::vector<Verb> verbs = {};        ///< `mmtune db check`: one of them must be named, and runs instead
-  std::function<ExitCode()> run = {};  ///< throws what main.cpp maps to an exit code
+  std::vector<Verb> verbs = {};  ///< the parts, as in `mmtune db check`: one of them must be named, and runs instead
+  std::function<ExitCode()> run = {};  ///< what runs; it throws what main.cpp maps to an exit code
 
   void add(std::string_view heading, std::vector<Option> more) {
     for (Option& option : more) {

@@ -93,7 +93,7 @@ struct Raced {
   std::optional<double> power_w;
 };
 
-/// Side number `mine` beside those from `first_theirs` on.
+/// Compares side number `mine` with those from `first_theirs` on.
 Comparison judge(const std::vector<RacingCall>& sides, const Raced& raced, std::size_t mine, std::size_t first_theirs,
                  std::size_t entries) {
   Comparison comparison;
@@ -125,7 +125,7 @@ Raced race(Testbed& testbed, const Nvml& nvml, const std::vector<RacingCall>& si
   std::vector<double> powers_w;
   const auto run = [&](std::size_t i, bool is_first) {
     watches[i].start();
-    if (is_first) {  // while the GPU works
+    if (is_first) {  // The GPU works meanwhile.
       conditions.add(read(nvml, false), 0);
       if (const auto power_w = nvml.power_w()) powers_w.push_back(*power_w);
     }
@@ -160,7 +160,7 @@ std::vector<Comparison> Bench::compare(const Problem& problem, std::span<const P
       throw Error(fmt::format("our kernel is wrong: {}: {}", to_string(verdict.outcome), verdict.note));
     }
   }
-  std::vector<RacingCall> sides;  // after all checks: the workspace that calls share has grown to its size
+  std::vector<RacingCall> sides;  // All checks come before: the workspace that calls share has grown to its size.
   for (std::size_t i = 0; i < ours.size(); ++i) {
     sides.push_back(enter(testbed_, testbed_.call_of(kernels[i], ours[i].plan), "mmtune"));
   }

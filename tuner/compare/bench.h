@@ -25,10 +25,10 @@ struct Comparison {
 
   Side ours;
   std::vector<std::optional<Side>> theirs;  ///< one for each of Opponent::entries(); nothing where it has no algorithm
-  std::optional<std::size_t> best;          ///< the fastest of theirs
-  std::optional<Ratio> ratio;               ///< against the fastest of theirs
-  std::optional<double> sm_clock_mhz;       ///< mean while racing
-  std::optional<double> power_w;            ///< likewise, of the whole card
+  std::optional<std::size_t> best;          ///< the number of the fastest of theirs
+  std::optional<Ratio> ratio;               ///< the ratio to the fastest of theirs
+  std::optional<double> sm_clock_mhz;       ///< the mean while racing
+  std::optional<double> power_w;            ///< the mean of the whole card while racing
   int throttle = 0;                         ///< bits of Throttle: what held the clocks down while racing
 };
 

@@ -33,11 +33,11 @@ std::vector<std::string> cublas_candidates(const std::string& name, const std::v
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kLtWorkspace = std::size_t{64} << 20;  // bytes
+constexpr std::size_t kLtWorkspace = std::size_t{64} << 20;  // the bytes that cublasLt may use
 constexpr std::size_t kGemmWorkspace = std::size_t{32}
-                                       << 20;  // bytes: what cuBLAS itself takes on compute capability 9
+                                       << 20;  // the bytes that cuBLAS itself takes on compute capability 9
 constexpr int kAlgorithms = 16;
-// Of cublasGemmEx, from version 13 on: it times its algorithms at the first call and keeps the fastest.
+// An algorithm of cublasGemmEx from version 13 on: it times its algorithms at the first call and keeps the fastest.
 constexpr auto kAutotune = static_cast<cublasGemmAlgo_t>(999);
 
 // clang-format off
@@ -65,7 +65,7 @@ struct Api {
   MMTUNE_CUBLASLT_FUNCTIONS(MMTUNE_CUBLAS_MEMBER)
 #undef MMTUNE_CUBLAS_MEMBER
   GemmEx* cublasGemmEx = nullptr;
-  std::string path;  ///< of libcublas
+  std::string path;  ///< the path of libcublas
 };
 
 DynamicLibrary open_library(const std::string& name, const std::vector<std::string>& directories) {
@@ -203,7 +203,7 @@ class LtProduct {
         api_.cublasLtMatmulAlgoGetHeuristic(handle_, product_.get(), first_.get(), second_.get(), result_.get(),
                                             result_.get(), preference.get(), kAlgorithms, proposals_.data(), &count_);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
-      count_ = 0;  // no algorithm for this product, which is an answer
+      count_ = 0;  // There is no algorithm for this product, which is an answer.
     } else {
       check(api_, status, "cublasLtMatmulAlgoGetHeuristic");
     }
@@ -214,8 +214,8 @@ class LtProduct {
   Types types_;
   void* workspace_;
   Owner<std::remove_pointer_t<cublasLtMatmulDesc_t>> product_;
-  Layout first_;   ///< B, which comes first in the transposed product
-  Layout second_;  ///< A
+  Layout first_;   ///< the layout of B, which comes first in the transposed product
+  Layout second_;  ///< the layout of A
   Layout result_;
   std::array<cublasLtMatmulHeuristicResult_t, kAlgorithms> proposals_{};
   int count_ = 0;
@@ -259,7 +259,7 @@ class CublasOpponent final : public Opponent {
   }
 
  private:
-  /// With a workspace of ours: cuBLAS's own would become allocations inside a captured graph. Changing the stream
+  /// Calls use a workspace of ours: cuBLAS's own would become allocations inside a captured graph. Changing the stream
   /// makes cuBLAS forget it.
   void use(CUstream stream) {
     if (stream_ == stream) return;
@@ -282,7 +282,7 @@ class CublasOpponent final : public Opponent {
   }
 
   Api api_;
-  DeviceBuffer workspace_;  ///< all calls share it: they run one after the other
+  DeviceBuffer workspace_;  ///< All calls share it: they run one after the other.
   Owner<std::remove_pointer_t<cublasHandle_t>> blas_;
   Owner<std::remove_pointer_t<cublasLtHandle_t>> lt_;
   CUstream stream_ = nullptr;

@@ -25,7 +25,7 @@ namespace {
 
 /// The winners of one problem.
 struct Winners {
-  std::vector<Program> programs;    ///< each once
+  std::vector<Program> programs;    ///< the programs, each once
   std::vector<std::size_t> chosen;  ///< the kernels that the runs have chosen
 };
 

@@ -28,10 +28,10 @@ using RowProduct = std::function<bool(const Problem&, const Operands&, const Row
 /// How rows were multiplied, beside all of them at once.
 struct BitsRow {
   std::string product;  ///< "mmtune", "cublas"
-  Problem problem;      ///< m: rows that were multiplied together
+  Problem problem;      ///< the problem; m is the number of rows that were multiplied together
   std::string what;     ///< "first rows", "last rows", "pitch", "batch"
   std::int64_t rows = 0;
-  std::int64_t different = 0;  ///< of these, with at least one other bit
+  std::int64_t different = 0;  ///< the number of these with at least one other bit
 };
 
 /// The rows of op(A), random in [-1, 1], and what becomes of them. The context must be current. Not thread safe.

@@ -321,7 +321,7 @@ class Cover {
     return choose_portfolio(measured_times(measured, true), options_.most_kernels, options_.loss).programs;
   }
 
-  /// Of a choice among what earlier covers measured, the machine code may have been dropped.
+  /// Compiles chosen programs whose machine code may have been dropped since an earlier cover measured them.
   void compile_missing(const MeasuredKernels& measured, const std::set<std::size_t>& programs) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
     std::vector<Program> missing;
@@ -365,7 +365,7 @@ class Cover {
   /// What is fastest of the programs at each size becomes its decision.
   void store(const MeasuredKernels& measured, const std::set<std::size_t>& programs, CoverSummary& summary) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
-    std::map<std::size_t, std::size_t> sizes_of;  // how many sizes of the sample each kernel serves
+    std::map<std::size_t, std::size_t> sizes_of;  // the number of sizes of the sample that each kernel serves
     for (std::size_t size = 0; size < problems_.size(); ++size) {
       const auto& times = measured.times(size);
       auto best = times.end();

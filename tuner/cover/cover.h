@@ -22,7 +22,7 @@ struct CoverOptions {
 struct Losses {
   std::size_t sizes = 0;
   double weights = 0;  ///< the sum of the weights of these sizes
-  double mean = 0;     ///< weighted
+  double mean = 0;     ///< the weighted mean
   double worst = 0;
 };
 

@@ -7,10 +7,10 @@
 namespace mmtune {
 
 enum class CoverState {
-  open,      ///< no cover decided it
-  searched,  ///< a share of a cover has searched it, for a run on the merged databases to go on with
-  covered,   ///< it was searched, and a cover has chosen its kernel
-  measured,  ///< a cover has chosen its kernel from those that were measured there, without a search
+  open,      ///< No cover decided it.
+  searched,  ///< A share of a cover has searched it, for a run on the merged databases to go on with.
+  covered,   ///< It was searched, and a cover has chosen its kernel.
+  measured,  ///< A cover has chosen its kernel from those that were measured there, without a search.
 };
 
 /// The state that a stored decision with this `search` says.

@@ -13,7 +13,7 @@ namespace mmtune {
 /// A kernel's program, launched as suits a size.
 struct ExpectedTime {
   double time_us = 0;
-  double cautious_us = 0;  ///< longer, the less is known around the size
+  double cautious_us = 0;  ///< the time that counts, which is longer, the less is known around the size
   std::size_t kernel = 0;
   Candidate candidate;
 };

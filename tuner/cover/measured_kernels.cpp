@@ -22,7 +22,7 @@ std::string name_of(const TrialKey& key) {
 
 MeasuredKernels::MeasuredKernels(Store& store, const Preparation& preparation, const std::vector<Problem>& problems)
     : device_(preparation.device()), problems_(problems), times_(problems.size()) {
-  std::map<std::string, std::optional<std::size_t>> numbers;  // nothing: its source is not made any more
+  std::map<std::string, std::optional<std::size_t>> numbers;  // nothing: the source is not made any more
   std::map<std::string, std::size_t> programs;                // the number of a program, by its source
   RowFilter filter;
   filter.device = key_of(device_);

@@ -32,7 +32,7 @@ class MeasuredKernels {
 
   struct Time {
     double median_us = 0;
-    bool is_ok = false;  ///< verified in full, so that it may become a decision
+    bool is_ok = false;  ///< whether it was verified in full, so that it may become a decision
     TrialKey key;
   };
 
@@ -63,7 +63,7 @@ class MeasuredKernels {
   DeviceSpec device_;
   std::vector<Problem> problems_;
   std::vector<SampledKernel> kernels_;
-  std::vector<KernelModel> models_;                 ///< one for each kernel
+  std::vector<KernelModel> models_;                 ///< the models, one for each kernel
   std::vector<std::map<std::size_t, Time>> times_;  ///< times by size, then by kernel
 };
 

@@ -27,7 +27,7 @@ Portfolio choose_portfolio(const TimeMatrix& matrix, std::size_t most, double lo
     for (const double time : times) {
       losses[size].push_back(std::isfinite(time) ? std::min(kMostLoss, time / best - 1) : kMostLoss);
     }
-    if (!(best > 0) || !std::isfinite(best)) now[size] = 0;  // nothing serves it
+    if (!(best > 0) || !std::isfinite(best)) now[size] = 0;  // Nothing serves it.
     total += matrix.weights[size];
   }
   Portfolio portfolio;

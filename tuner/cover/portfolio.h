@@ -10,7 +10,7 @@ namespace mmtune {
 /// Times of kernels for sizes; infinite where a kernel cannot run or was not measured.
 struct TimeMatrix {
   std::size_t kernels = 0;
-  std::vector<double> weights;               ///< one for each size, over 0
+  std::vector<double> weights;               ///< the weights of the sizes, each over 0
   std::vector<std::vector<double>> time_us;  ///< times by size, then by kernel
   std::vector<std::size_t> programs = {};    ///< the number of each kernel's program; empty: each has its own
 };
@@ -18,7 +18,7 @@ struct TimeMatrix {
 struct Portfolio {
   std::vector<std::size_t> kernels;  ///< the chosen kernels, in the order of what each adds
   std::set<std::size_t> programs;    ///< the programs that these kernels are launched from
-  double mean_loss = 0;              ///< over the sizes, weighted: 0.01 is one percent more time than with all kernels
+  double mean_loss = 0;  ///< the weighted mean over the sizes: 0.01 is one percent more time than with all kernels
   double worst_loss = 0;
 };
 

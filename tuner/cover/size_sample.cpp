@@ -19,7 +19,7 @@ namespace mmtune {
 namespace {
 
 constexpr std::int64_t kMultiple = 8;
-constexpr int kTriesPerSize = 8;  // a range of few sizes may have no new one
+constexpr int kTriesPerSize = 8;  // the tries for each size: a range of few sizes may have no new one
 
 template <class Number>
 Number number_of(std::string_view text, std::string_view all) {
@@ -104,7 +104,7 @@ std::vector<WeightedSize> SizeDistribution::spread(std::size_t count, std::uint6
       const double inside = shift[axis] + steps - std::floor(shift[axis] + steps);
       place[axis] = std::clamp(0.5 + kStretch * (inside - 0.5), 0.0, 1.0);
     }
-    return WeightedSize{at(place, i % 3 == 0)};  // the others have several alignments
+    return WeightedSize{at(place, i % 3 == 0)};  // The others have several alignments.
   });
 }
 

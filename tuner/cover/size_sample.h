@@ -39,7 +39,7 @@ class SizeDistribution {
   Size at(const std::array<double, 3>& place, bool multiples) const;
 
   std::array<Range, 3> ranges_{};   ///< the ranges of m, n and k, if there is no list
-  std::vector<WeightedSize> list_;  ///< the heaviest first
+  std::vector<WeightedSize> list_;  ///< the sizes of a list, the heaviest first
 };
 
 /// A problem that an application may ask for.

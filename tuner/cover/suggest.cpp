@@ -72,7 +72,7 @@ class LossField {
     Problem problem;
     Octaves at;
     double loss;
-    double nearest;  ///< squared distance of the next of them
+    double nearest;  ///< the squared distance of the next of them
   };
   std::vector<Known> known_;
 };
@@ -81,7 +81,7 @@ class LossField {
 struct Asked {
   Suggestion suggestion;
   Octaves at;
-  double stake;  ///< weight times loss, as far as no suggestion takes it away
+  double stake;  ///< the weight times the loss, as far as no suggestion takes it away
 };
 
 std::vector<Asked> expectations(const DeviceSpec& device, const StoredKernels& kernels,

@@ -13,8 +13,8 @@ struct Suggestion {
   Problem problem;
   Match match = Match::fallback;  ///< how it is served now
   double expected_us = 0;         ///< the time of the kernel that serves it now
-  double loss = 0;                ///< expected, beside tuning it: 0.1 is a tenth more time
-  double gain = 0;                ///< share of the loss of all sizes that tuning it takes away: that of near ones, too
+  double loss = 0;                ///< the expected loss beside tuning it: 0.1 is a tenth more time
+  double gain = 0;  ///< the share of the loss of all sizes that tuning it takes away: that of near ones, too
 };
 
 /// At most `most` sizes, the best first; each is chosen as if those before it were tuned. What a size is expected to

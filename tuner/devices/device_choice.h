@@ -13,7 +13,7 @@ namespace mmtune {
 
 struct DeviceChoice {
   DeviceSpec spec;
-  int ordinal = -1;  ///< of the installed GPU; -1: a model, everything is predicted
+  int ordinal = -1;  ///< the number of the installed GPU; -1: a model, everything is predicted
 };
 
 /// What the installed GPUs are learnt from, in the order of their numbers; throws DeviceError as the driver does.
@@ -26,7 +26,7 @@ DeviceChoice choose_device(std::string_view text, const GpuQuery& query);
 
 /// The GPUs that a database has results of.
 struct StoredGpus {
-  std::string database;  ///< its path, for messages
+  std::string database;  ///< the path of the database, for messages
   std::vector<DeviceKey> keys;
 };
 using StoredGpuQuery = std::function<StoredGpus()>;

@@ -16,7 +16,7 @@ Problem square(std::int64_t n, Precision precision = Precision::fp32) {
   return packed_problem(precision, Layout::nn, n, n, n);
 }
 
-constexpr int kLinear = 0, kUncoalesced = 1, kCoalesced = 2, kBlockCoarse = 3;  // values of naive's MAPPING
+constexpr int kLinear = 0, kUncoalesced = 1, kCoalesced = 2, kBlockCoarse = 3;  // the values of naive's MAPPING
 
 std::string naive(int mapping, int bx, int by, int coarse = 1) {
   return fmt::format("MAPPING={} BX={} BY={} COARSE={} UNROLL={}", mapping, bx, by, coarse, coarse > 1 ? 1 : 4);

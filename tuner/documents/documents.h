@@ -21,7 +21,7 @@ struct StudyCase {
   std::string column;    ///< "baseline": the document's name of the kernel, as a rule
   Problem problem;
   std::string family;  ///< a kernel family; kHostFamily: a loop on one core of the host; kTunedFamily: the best known
-  std::string config;  ///< complete; of a loop on the host its name
+  std::string config;  ///< the complete configuration; of a loop on the host its name
   std::optional<double> published_kernel_ms = {};
   std::optional<double> published_total_ms = {};  ///< the time with allocation and copies
 };

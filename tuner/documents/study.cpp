@@ -17,7 +17,7 @@
 namespace mmtune {
 namespace {
 
-constexpr double kLarge = 1e10;  // multiply-adds: fewer take no kernel long
+constexpr double kLarge = 1e10;  // a number of multiply-adds: fewer take no kernel long
 
 double multiply_adds(const Problem& problem) { return flops(problem) / 2; }
 

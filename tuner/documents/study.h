@@ -17,7 +17,7 @@ namespace mmtune {
 /// The origin of a study's time.
 enum class Origin {
   measured,
-  extrapolated,  ///< measured for a smaller problem, times the ratio of operations
+  extrapolated,  ///< It was measured for a smaller problem, and multiplied by the ratio of operations.
   predicted,
 };
 

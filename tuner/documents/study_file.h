@@ -25,7 +25,7 @@ class StudyFile {
   void end_last_line() const;
 
   std::string path_;
-  std::vector<std::vector<std::string>> rows_;  ///< their fields
+  std::vector<std::vector<std::string>> rows_;  ///< the fields of the rows
 };
 
 }  // namespace mmtune

@@ -11,9 +11,9 @@
 namespace mmtune {
 
 struct WholeTime {
-  double kernel_ms = 0;  ///< median of launches, by events; of long ones that of the only one
+  double kernel_ms = 0;  ///< the median of launches, by events; of long ones that of the only one
   double total_ms =
-      0;  ///< of the first launch by the host's clock, from allocating to the copied result, code is loaded before
+      0;  ///< the first launch by the host's clock, from allocating to the copied result; code is loaded before
 };
 
 /// Whole products on the GPU whose context is current, of fp32, fp64 and int32. Not thread safe.

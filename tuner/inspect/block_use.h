@@ -17,7 +17,7 @@ namespace mmtune {
 struct BlockUse {
   DeviceSpec device;
   BlockResources block;
-  std::optional<Problem> problem = {};  ///< nothing: a block by itself
+  std::optional<Problem> problem = {};  ///< the problem; nothing: a block by itself
   std::string kernel = {};              ///< "tiled TILE=16 UNROLL=16"; empty: a block by itself
   std::int64_t grid_blocks = 0;         ///< the blocks of the step that multiplies
   bool is_compiled = true;              ///< false: registers are what the family expects

@@ -64,7 +64,7 @@ CublasCalls calls_of(const std::vector<std::string_view>& cells, const Columns& 
 /// Calls and shapes of one fate.
 struct Sum {
   std::int64_t calls = 0;
-  std::map<std::string, std::int64_t> shapes;  ///< and how many calls each had
+  std::map<std::string, std::int64_t> shapes;  ///< the shapes, and how many calls each had
 
   void add(const CublasCalls& more) {
     calls += more.calls;

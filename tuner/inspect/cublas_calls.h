@@ -9,11 +9,11 @@ namespace mmtune {
 
 /// A row of the file: calls of one shape and fate.
 struct CublasCalls {
-  std::string shape;   ///< "fp32 nn 4096x64x1024 bias+relu"; empty: passed on without one
+  std::string shape;   ///< "fp32 nn 4096x64x1024 bias+relu"; empty: calls that were passed on without a shape
   std::string reason;  ///< why they were passed on; empty: they were served
   std::int64_t calls = 0;
   std::int64_t products = 0;
-  double us = 0;     ///< expected of mmtune's kernel, for one product
+  double us = 0;     ///< the expected time of mmtune's kernel, for one product
   double ratio = 0;  ///< how many times as long cuBLAS takes; 0: not compared
 };
 

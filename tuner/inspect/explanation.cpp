@@ -49,7 +49,7 @@ class Explanation {
     table_.add({std::string(aspect), std::move(figure), std::move(detail)});
   }
 
-  /// Of the trial, else the model's.
+  /// The time of the trial, else the model's.
   double time_us() const { return explained_.trial ? explained_.trial->timing.median_us : prediction_.time_us; }
   Unit unit() const { return work_.unit.value_or(core_unit(problem_.precision)); }
 

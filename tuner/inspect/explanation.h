@@ -17,7 +17,7 @@ struct Explained {
   Program program;
   std::optional<Trial> trial = {};  ///< what became of it; nothing: it was never tried
   std::optional<Candidate> runner_up = {};
-  double runner_up_us = 0;  ///< its time, by the same evidence as the trial's
+  double runner_up_us = 0;  ///< the runner-up's time, by the same evidence as the trial's
 };
 
 /// The settings in which another configuration of the same family differs: "BK 16 -> 32, STAGES 2 -> 3"; its family

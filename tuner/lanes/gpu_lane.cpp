@@ -80,14 +80,14 @@ class GpuLane final : public Lane {
     std::vector<LoadedKernel> kernels;
     for (const Program& each : finalists) {
       kernels.emplace_back(each.binary.cubin, each.plan);
-      testbed_.verifier().random_operands(each.plan);  // the workspace grows here, so that no call loses it below
+      testbed_.verifier().random_operands(each.plan);  // The workspace grows here, so that no call loses it below.
     }
     std::vector<Call> calls;
     for (std::size_t i = 0; i < kernels.size(); ++i) calls.push_back(testbed_.call_of(kernels[i], finalists[i].plan));
     std::vector<Stopwatch> watches = testbed_.line_up(calls);
     const auto run = [&](std::size_t i, bool count_processes) {
       watches[i].start();
-      const Reading reading = read(nvml_, count_processes);  // while the GPU works
+      const Reading reading = read(nvml_, count_processes);  // The GPU works meanwhile.
       return RaceSample{watches[i].finish_us(), reading};
     };
     const auto end = std::chrono::steady_clock::now() + kRaceTime;

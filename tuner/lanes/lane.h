@@ -31,7 +31,7 @@ class RaceLostError : public Error {
 
 /// What a race came to, in the order of its programs.
 struct RaceResult {
-  std::vector<Verdict> verdicts;  ///< all with times, ok or unstable: what was seen of a program after the race
+  std::vector<Verdict> verdicts;  ///< the verdicts with times, ok or unstable: what was seen after the race
   std::vector<Placing> placings;
 
   static constexpr void fields(auto&& visit) {

@@ -20,8 +20,8 @@ const std::vector<std::pair<std::string_view, std::string_view>>& mmtune_tuner()
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::int64_t kMostBlocks = 16384;  // the kernels stride over what is beyond
-constexpr std::int64_t kSumBlocks = 1024;    // blocks of squares() and fingerprint(), each of which leaves a sum behind
+constexpr std::int64_t kMostBlocks = 16384;  // the most blocks: the kernels stride over what is beyond
+constexpr std::int64_t kSumBlocks = 1024;    // the blocks of squares() and fingerprint(), each of which leaves a sum
 constexpr std::size_t kMostRanges = 16;      // the most ranges whose fingerprints are taken at once
 
 template <std::size_t N>

@@ -15,8 +15,8 @@ namespace mmtune {
 
 /// What fill() writes.
 enum class Fill : int {
-  whole_numbers = 0,  ///< -3 to 3: every sum is exact, so results are compared bit for bit
-  uniform = 1,        ///< [-1, 1]; for integers all 32-bit values
+  whole_numbers = 0,  ///< whole numbers from -3 to 3: every sum is exact, so results are compared bit for bit
+  uniform = 1,        ///< numbers in [-1, 1]; for integers all 32-bit values
 };
 
 /// The operand that a matrix is, which says how its elements are stored.
@@ -25,8 +25,8 @@ enum class Role : int { a = 0, b = 1, c = 2 };
 /// What compare() found; the layout is that of `Finding` in check.cu.
 struct Finding {
   float share = 0;                   ///< the largest error as a share of its bound; infinite for a NaN
-  unsigned padding_written = 0;      ///< elements between columns and leading dimension that lost their poison
-  unsigned long long wrong = 0;      ///< elements beyond their bound
+  unsigned padding_written = 0;      ///< the elements between columns and leading dimension that lost their poison
+  unsigned long long wrong = 0;      ///< the elements beyond their bound
   unsigned long long first = ~0ull;  ///< row * n + column of the first of them
 };
 
@@ -71,7 +71,7 @@ class CheckKernels {
 
  private:
   Module module_;
-  std::array<CUfunction, 3> fill_;  ///< one for each Role
+  std::array<CUfunction, 3> fill_;  ///< a kernel for each Role
   CUfunction reference_sums_;
   CUfunction compare_;
   CUfunction squares_;

@@ -15,7 +15,7 @@ namespace mmtune {
 namespace {
 
 constexpr int kMostSets = 256;
-constexpr double kLongCall_us = 1000;  // in longer calls the host's launch latency is below one percent
+constexpr double kLongCall_us = 1000;  // the time of a call in which the host's launch latency is below one percent
 constexpr auto kWarmUp = std::chrono::milliseconds(400);
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }

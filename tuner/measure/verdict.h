@@ -13,7 +13,7 @@ struct Verdict {
   std::string note;           ///< why it failed
   Timing timing;              ///< the time, if the outcome is ok or too_slow
   double error_share = 0;     ///< the largest error as a share of the allowed bound, on random operands
-  bool deterministic = true;  ///< every result that was compared had the same bits; if ok
+  bool deterministic = true;  ///< whether every result that was compared had the same bits; if ok
 
   static constexpr void fields(auto&& visit) {
     visit("outcome", &Verdict::outcome, rule::outcome);

@@ -31,7 +31,7 @@ class GuardedBuffer {
   /// Enqueues counting of damaged bytes.
   void check_zones(const CheckKernels& kernels, CUdeviceptr damaged, CUstream stream) const;
 
-  static constexpr std::int64_t kZone = 1 << 20;  ///< bytes on each side: more than the largest tile's rows
+  static constexpr std::int64_t kZone = 1 << 20;  ///< the bytes on each side: more than the largest tile's rows
 
  private:
   std::int64_t bytes_;
@@ -69,7 +69,7 @@ class Verifier {
   Operands random_operands(const LaunchPlan& plan);
 
  private:
-  static constexpr unsigned char kPoison = 0xff;  ///< every byte of a NaN
+  static constexpr unsigned char kPoison = 0xff;  ///< the value of every byte of a NaN
 
   struct Data {
     Fill kind;
@@ -106,7 +106,7 @@ class Verifier {
   GuardedBuffer c_;
   DeviceBuffer c0_;
   std::vector<std::uint64_t> fingerprints_;  ///< the fingerprints as they must stay
-  std::vector<GuardedBuffer> workspace_;     ///< no buffer or one, as large as any plan needed so far
+  std::vector<GuardedBuffer> workspace_;     ///< the workspace: no buffer or one, as large as any plan needed so far
   DeviceBuffer damaged_;
 };
 

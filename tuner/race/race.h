@@ -15,23 +15,23 @@ namespace mmtune {
 struct RaceRules {
   std::size_t least_rounds = 12;  ///< the fewest rounds before anything is decided
   std::size_t most_rounds = 60;
-  std::size_t most_repeats = 8;  ///< disturbed rounds that are run again; later ones count
-  double error = 0.01;           ///< probability that the race drops the finalist that is truly fastest
-  double noise = 1.003;          ///< what another run may find instead of 1: docs/lab/2026-11-22-noise.md
-  double tie = 1.005;            ///< no more than this times slower, for certain, is a tie
+  std::size_t most_repeats = 8;  ///< the most disturbed rounds that are run again; later ones count
+  double error = 0.01;           ///< the probability that the race drops the finalist that is truly fastest
+  double noise = 1.003;          ///< the ratio that another run may find instead of 1: docs/lab/2026-11-22-noise.md
+  double tie = 1.005;            ///< A finalist that is certainly no more than this times slower is tied.
 };
 
 /// How a finalist stands to the leader, the one with the least median. Sent between processes as numbers.
 enum class Standing : int {
   leader = 0,
-  tied = 1,       ///< surely less than RaceRules::tie times slower
-  undecided = 2,  ///< neither tied nor slower beyond doubt
-  slower = 3,     ///< slower beyond doubt
+  tied = 1,       ///< It is surely less than RaceRules::tie times slower.
+  undecided = 2,  ///< It is neither tied nor slower beyond doubt.
+  slower = 3,     ///< It is slower beyond doubt.
 };
 
 struct Placing {
   Standing standing = Standing::undecided;
-  Ratio ratio;  ///< its times over the leader's; of a dropped finalist as when it was dropped
+  Ratio ratio;  ///< the ratio of its times over the leader's; of a dropped finalist as when it was dropped
 
   static constexpr void fields(auto&& visit) {
     visit("standing", &Placing::standing, rule::Within{0, 3});
@@ -77,7 +77,7 @@ class Race {
   Ratio ratio_to(std::size_t leader, std::size_t finalist) const;
 
   RaceRules rules_;
-  double tail_ = 0;  ///< probability of error of one end of one interval
+  double tail_ = 0;  ///< the probability of error of one end of one interval
   std::size_t rounds_ = 0;
   std::size_t next_look_ = 0;
   std::size_t repeats_ = 0;
@@ -95,11 +95,11 @@ inline constexpr double kWorthLess = 1.01;
 
 /// What speaks for a finalist that the race could not separate from others.
 struct Claim {
-  bool is_default = false;               ///< an application would run it without tuning
-  bool is_incumbent = false;             ///< the stored decision
-  std::size_t neighbour = kNoNeighbour;  ///< rank of the nearest neighbouring size that it won: 0 is the nearest
-  std::int64_t footprint_bytes = 0;      ///< registers and shared memory of a block
-  std::string name;                      ///< unique: the last resort
+  bool is_default = false;               ///< whether an application would run it without tuning
+  bool is_incumbent = false;             ///< whether it is the stored decision
+  std::size_t neighbour = kNoNeighbour;  ///< the rank of the nearest neighbouring size that it won: 0 is the nearest
+  std::int64_t footprint_bytes = 0;      ///< the bytes of registers and shared memory of a block
+  std::string name;                      ///< a unique name, which is the last resort
 
   static constexpr std::size_t kNoNeighbour = std::numeric_limits<std::size_t>::max();
 };

@@ -33,11 +33,11 @@ struct SideBySide {
   SideTime time_a, time_b;         ///< the time of each side's own winner
   std::optional<SideTime> a_on_b;  ///< the time of A's winner on B; nothing where it cannot run there
   std::string limit_a, limit_b;    ///< what binds the occupancy of A's winner on A and on B
-  int common = 0;                  ///< configurations that both sides have a time of
-  double spearman = 0;             ///< rank correlation of these; NaN for fewer than two
+  int common = 0;                  ///< the number of configurations that both sides have a time of
+  double spearman = 0;             ///< the rank correlation of these; NaN for fewer than two
   double peak_ratio = 0;           ///< B's peak over A's in the problem's precision
 
-  double speed_ratio() const { return time_a.time_us / time_b.time_us; }  ///< B is faster where it is above 1
+  double speed_ratio() const { return time_a.time_us / time_b.time_us; }  ///< above 1 where B is faster
 
   /// How A's winner does on B beside B's own: "the same" kernel, "cannot run" there, "+12.3 %" slower, or "cannot
   /// tell": the difference is within both times' noise, or only one of them was measured.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 constexpr double kUsPerMs = 1000;
-constexpr double kNeverMs = 1e20;  // what Kernel Tuner once wrote for a configuration that failed
+constexpr double kNeverMs = 1e20;  // the time that Kernel Tuner once wrote for a configuration that failed
 constexpr Observation kFailed{};
 
 /// The file's text, decompressed. `what` names it in messages.

@@ -53,7 +53,7 @@ class TimesReader {
     return column && *column < row_.cells.size() ? row_.cells[*column] : std::string_view{};
   }
 
-  /// Of the trials of a database, those that were right and measured.
+  /// Whether the row, if it is a trial of a database, was right and measured.
   bool is_measured() const {
     const auto says = [this](std::string_view name, std::string_view value) {
       return !file_.column(name) || cell(name) == value;

@@ -33,12 +33,12 @@ struct ModelError {
   std::string family;
   int rows = 0;
   double median_error = 0;  ///< the median of the errors without their signs, as shares of the measured times
-  double worst_error = 0;   ///< positive: the model expects more
+  double worst_error = 0;   ///< the largest error; positive: the model expects more
   Problem worst;
-  Bottleneck bottleneck;  ///< what the model names most often
+  Bottleneck bottleneck;  ///< the bottleneck that the model names most often
 };
 
-/// In the order of precisions, then of families' names.
+/// The errors in the order of precisions, then of families' names.
 std::vector<ModelError> model_errors(const std::vector<CheckedTime>& times);
 
 /// csv and json: precision,family,rows,median_error,worst_error,worst_m,worst_n,worst_k,bottleneck.

@@ -12,10 +12,10 @@ namespace mmtune {
 namespace {
 
 constexpr std::size_t kMostTimes = 2500;
-constexpr double kFarOff = 0.5;     ///< logarithm, beyond which a time is no farther off
-constexpr double kFirstStep = 0.2;  ///< share of a number by which it is changed
+constexpr double kFarOff = 0.5;     ///< the logarithm beyond which a time is no farther off
+constexpr double kFirstStep = 0.2;  ///< the share of a number by which it is changed
 constexpr double kLastStep = 0.02;
-constexpr double kLeastGain = 0.002;  ///< share of the error that a change must save
+constexpr double kLeastGain = 0.002;  ///< the share of the error that a change must save
 constexpr int kMostChanges = 200;
 
 /// Evenly, with the first.

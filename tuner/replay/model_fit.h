@@ -18,9 +18,9 @@ struct FittedNumber {
 };
 
 struct ModelFit {
-  std::vector<FittedNumber> numbers;  ///< in the order of the table
-  std::size_t times = 0;              ///< that it was fitted to
-  double error_before = 0;            ///< root mean square of the logarithms of expected over measured times
+  std::vector<FittedNumber> numbers;  ///< the numbers in the order of the table
+  std::size_t times = 0;              ///< the number of times that they were fitted to
+  double error_before = 0;            ///< the root mean square of the logarithms of expected over measured times
   double error_after = 0;
 };
 

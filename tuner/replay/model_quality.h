@@ -14,7 +14,7 @@ namespace mmtune {
 struct ModelQuality {
   Problem problem;
   int configurations = 0;     ///< the configurations that have a time
-  double spearman = 0;        ///< rank correlation of their predicted and their stored times
+  double spearman = 0;        ///< the rank correlation of their predicted and their stored times
   double loss_first = 0;      ///< the loss of the one that the model expects most of
   double loss_best_of_8 = 0;  ///< the loss of the fastest of the eight that it expects most of
 };

@@ -24,14 +24,14 @@ using Recall = std::function<std::optional<Recollection>(CandidateNumber)>;
 /// How far a search was after a trial.
 struct ReplayStep {
   double seconds = 0;  ///< the time of all trials up to here
-  double best_us = 0;  ///< 0: none was right yet
+  double best_us = 0;  ///< the shortest time so far; 0: none was right yet
 };
 
 /// A search on recollections.
 struct Replay {
   std::vector<ReplayStep> steps;        ///< one for each trial that was known
-  std::optional<CandidateNumber> best;  ///< the fastest right one
-  int unknown = 0;                      ///< proposals that were not, which the strategy learnt nothing of
+  std::optional<CandidateNumber> best;  ///< the fastest right candidate
+  int unknown = 0;  ///< the number of proposals that were not known, of which the strategy learnt nothing
 
   ReplayStep last() const { return steps.empty() ? ReplayStep{} : steps.back(); }
 };

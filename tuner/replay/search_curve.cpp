@@ -11,7 +11,7 @@ namespace mmtune {
 namespace {
 
 constexpr int kFirstPoint = 25;
-constexpr std::size_t kAtOnce = 1;  // nothing is gained by judging several: each is known at once
+constexpr std::size_t kAtOnce = 1;  // Nothing is gained by judging several: each is known at once.
 
 std::vector<int> places(int most_evaluations) {
   std::vector<int> places;

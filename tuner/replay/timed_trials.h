@@ -11,7 +11,7 @@ namespace mmtune {
 
 struct TimedTrial {
   Candidate candidate;  ///< the candidate, of a family and with values that this program has
-  Trial trial;          ///< ok or too slow
+  Trial trial;          ///< a trial that is ok or too slow
 };
 
 /// All of one problem, fastest first; of several of one configuration the latest.

@@ -69,11 +69,11 @@ class CompileTimes {
   Store& store_;
   int jobs_;
   std::set<std::string> counted_;
-  std::map<std::string, double> known_ms_;  // by binary
+  std::map<std::string, double> known_ms_;  // the times by binary
 };
 
 double sampling_seconds(const Timing& timing) {
-  const int samples = timing.samples + 1;  // one warms up
+  const int samples = timing.samples + 1;  // One sample warms up.
   return timing.median_us * samples * std::max(1, timing.calls_per_sample) * 1e-6;
 }
 

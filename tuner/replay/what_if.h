@@ -17,7 +17,7 @@ struct WhatIf {
   std::uint64_t seed = 0;
   Replay replay;
   double stored_best_us = 0;  ///< the best of all stored trials in the searched space; 0: none was right
-  int stored = 0;             ///< how many these are
+  int stored = 0;             ///< the number of these trials
 };
 
 /// Replays the search that these options describe, problem after problem as a session does, once for each seed, on the

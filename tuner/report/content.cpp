@@ -220,8 +220,8 @@ std::vector<Cell> winner_cells(const Winner& winner, const State& state) {
           state.reason};
 }
 
-using KnownDevices = std::vector<std::optional<DeviceSpec>>;  ///< by number
-using Reasons = std::vector<std::optional<Why>>;              ///< by winner
+using KnownDevices = std::vector<std::optional<DeviceSpec>>;  ///< the GPUs by number
+using Reasons = std::vector<std::optional<Why>>;              ///< the reasons by winner
 
 Reasons reasons_of(const std::vector<Winner>& winners, const KnownDevices& known, Subjects& subjects) {
   Reasons reasons;

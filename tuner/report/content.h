@@ -26,15 +26,15 @@ namespace mmtune {
 struct ReportFile {
   std::string kind;  ///< "bench" or "study"
   std::string name;
-  DeviceKey device;  ///< what it was measured on
+  DeviceKey device;  ///< the GPU that it was measured on
   std::string text;
 };
 
 struct ReportContent {
   std::string database;
-  std::vector<Winner> winners;  ///< one for each GPU and problem
-  std::vector<State> states;    ///< one for each winner
-  std::vector<Trial> trials;    ///< in the order in which they were stored
+  std::vector<Winner> winners;  ///< the decisions, one for each GPU and problem
+  std::vector<State> states;    ///< the states, one for each winner
+  std::vector<Trial> trials;    ///< the trials in the order in which they were stored
   std::vector<ReportFile> files;
 };
 

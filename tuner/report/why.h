@@ -11,11 +11,11 @@
 namespace mmtune {
 
 struct Why {
-  Floors floors;            ///< with the peak of the precision's unit
-  std::int64_t blocks = 0;  ///< of the step that multiplies
-  BlockResources block;     ///< of that step, with the registers and the shared memory that are stored
-  Occupancy occupancy;      ///< of that block
-  Prediction prediction;    ///< of the whole plan
+  Floors floors;            ///< the floors, with the peak of the precision's unit
+  std::int64_t blocks = 0;  ///< the blocks of the step that multiplies
+  BlockResources block;     ///< a block of that step, with the registers and the shared memory that are stored
+  Occupancy occupancy;      ///< the occupancy of that block
+  Prediction prediction;    ///< the expected time of the whole plan
 };
 
 /// The reasons; nothing where the family or one of its values is gone, or where the configuration cannot run there.

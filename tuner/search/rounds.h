@@ -46,8 +46,8 @@ class Rounds {
   Strategy& strategy_;
   std::size_t most_under_way_;
   std::deque<Round> under_way_;
-  std::size_t first_ = 0;    ///< index of the first candidate under way
-  bool may_propose_ = true;  ///< something was learnt since there was nothing to propose
+  std::size_t first_ = 0;    ///< the index of the first candidate under way
+  bool may_propose_ = true;  ///< whether something was learnt since there was nothing to propose
 };
 
 }  // namespace mmtune

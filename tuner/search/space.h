@@ -14,9 +14,9 @@ using CandidateNumber = std::int64_t;
 
 /// What candidates are compared by.
 struct Features {
-  std::string_view group;             ///< candidates of one group have the same parameters; outlives all spaces
+  std::string_view group;  ///< the group; candidates of one have the same parameters. It outlives all spaces.
   std::vector<std::uint16_t> digits;  ///< the position of each parameter's value in its table
-  std::vector<double> shares;         ///< what the expected time goes to; as many for all candidates, or none
+  std::vector<double> shares;         ///< the shares of the expected time by cause; as many for all candidates, or none
 };
 
 /// What is known of a candidate before it is judged.

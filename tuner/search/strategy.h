@@ -24,8 +24,8 @@ const std::vector<std::string_view>& effort_names();
 struct Observation {
   enum class Kind {
     timed,
-    too_slow,  ///< abandoned; time_us is a first idea
-    failed,    ///< it has no time
+    too_slow,  ///< It was abandoned; time_us is a first idea.
+    failed,    ///< It has no time.
   };
   Kind kind = Kind::failed;
   double time_us = 0;
@@ -58,7 +58,7 @@ struct StrategySetup {
   std::vector<Lesson> lessons = {};              ///< what was learnt in a space like this one
   std::vector<CandidateNumber> proven = {};      ///< winners elsewhere, nearest first: a few of them come then
   std::size_t at_once = 8;                       ///< how many candidates are judged together: a round has no more
-  bool is_thrifty = true;                        ///< ends early where the space is small or a trial takes long
+  bool is_thrifty = true;  ///< whether to end early where the space is small or a trial takes long
 };
 
 /// The strategy with a name of --strategy. Throws UsageError that lists the known ones.

@@ -33,8 +33,8 @@ class Surrogate {
   /// Makes expected() follow the observations.
   void update();
 
-  double expected(std::size_t candidate) const;   ///< logarithm of the time
-  double deviation(std::size_t candidate) const;  ///< standard deviation of the speed; 0 for a planned one
+  double expected(std::size_t candidate) const;   ///< the logarithm of the time
+  double deviation(std::size_t candidate) const;  ///< the standard deviation of the speed; 0 for a planned one
 
   /// How much faster than `best_log_time` a candidate is expected to be, where it is, as a share of that speed
   /// (expected improvement).
@@ -45,10 +45,10 @@ class Surrogate {
   struct Point {
     Features features;
     bool has_model = true;
-    double prior = 0;  ///< logarithm of time; without a model relative to common_
-    double speed = 1;  ///< expected, as a multiple of the prior's
+    double prior = 0;  ///< the logarithm of time; without a model relative to common_
+    double speed = 1;  ///< the expected speed as a multiple of the prior's
     double variance = 0;
-    std::vector<float> factors;  ///< its row of the Cholesky factor, as if it came after all plans
+    std::vector<float> factors;  ///< the row of the Cholesky factor, as if the candidate came after all plans
   };
   struct Row {
     enum class Kind { open, timed, failed };
@@ -69,7 +69,7 @@ class Surrogate {
 
   std::vector<Point> candidates_;
   std::vector<Row> rows_;
-  double common_ = 0;  ///< logarithm of the time that candidates without a model take on average
+  double common_ = 0;  ///< the logarithm of the time that candidates without a model take on average
 };
 
 }  // namespace mmtune

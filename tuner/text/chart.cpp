@@ -100,10 +100,10 @@ constexpr std::array kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f
 constexpr std::array kDashes{"", "6 3", "2 2", "8 3 2 3", "1 3", "12 4"};
 constexpr std::array kSymbols{"M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", "M-3.5 -3.5h7v7h-7z", "M0 -4.5L4.5 4H-4.5z",
                               "M0 -5L5 0L0 5L-5 0z"};
-constexpr std::size_t kMostSymbols = 16;  // of a series
+constexpr std::size_t kMostSymbols = 16;  // the most symbols of a series
 
 struct Page {
-  double top;  ///< of the chart
+  double top;  ///< the top of the chart
   Axes axes;
 
   double x(double value) const { return kLeftMargin + kPlotWidth * axes.x.place(value); }
@@ -125,7 +125,7 @@ std::vector<double> round_numbers(const Axis& axis, int most) {
   for (const double factor : {2.0, 2.5, 2.0}) {
     if ((axis.high - axis.low) / step > most) step *= factor;
   }
-  constexpr double kTolerance = 1e-3;  // of a step
+  constexpr double kTolerance = 1e-3;  // the tolerance as a part of a step
   const long first = std::lround(std::ceil(axis.low / step - kTolerance));
   const long last = std::lround(std::floor(axis.high / step + kTolerance));
   for (long i = first; i <= last; ++i) numbers.push_back(static_cast<double>(i) * step);
@@ -284,7 +284,7 @@ std::string svg_names(const Chart& chart, const std::vector<Style>& styles, cons
     names.push_back({i, page.x(x), page.y(y), page.y(y)});
   }
   std::stable_sort(names.begin(), names.end(), [](const Name& a, const Name& b) { return a.y < b.y; });
-  // Down where they are too close, then all that are too low up again.
+  // Names move down where they are too close, then up again where they are too low.
   for (std::size_t i = 1; i < names.size(); ++i) names[i].y = std::max(names[i].y, names[i - 1].y + kLine);
   double lowest = page.bottom() + kBottom / 2;
   for (std::size_t i = names.size(); i-- > 0; lowest -= kLine) names[i].y = std::min(names[i].y, lowest);

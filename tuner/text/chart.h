@@ -10,8 +10,8 @@ namespace mmtune {
 
 struct Series {
   std::string name;
-  std::vector<std::pair<double, double>> points;  ///< x ascending
-  bool is_reference = false;  ///< what the series before it is compared with: in its colour, dashed; in an SVG only
+  std::vector<std::pair<double, double>> points;  ///< the points, x ascending
+  bool is_reference = false;  ///< whether the series before is compared with it: in its colour, dashed, in an SVG only
 };
 
 struct Chart {
@@ -19,9 +19,9 @@ struct Chart {
   std::string x_label;
   std::string y_label;
   std::vector<Series> series;
-  std::optional<double> mark_x;  ///< a vertical line: where the thing in question is
-  bool stepped = false;          ///< a value holds up to the next point; else points are joined
-  bool log_x = false;            ///< then every x is above 0; likewise y
+  std::optional<double> mark_x;  ///< the place of a vertical line, which marks the thing in question
+  bool stepped = false;          ///< whether a value holds up to the next point; else points are joined
+  bool log_x = false;            ///< Every x is above 0 then, and likewise every y.
   bool log_y = false;
   /// Names of x = 0, 1, …, whose points are not joined; empty: x is a number. In an SVG only.
   std::vector<std::string> categories = {};

@@ -132,7 +132,7 @@ void NewFiles::add(const std::string& path, std::string_view text) {
   }
   const std::string target = behind_links(path);
   const std::string partial = fmt::format("{}.{}.part", target, getpid());
-  unlink(partial.c_str());  // of a process that was killed
+  unlink(partial.c_str());  // It may be left of a process that was killed.
   const FileDescriptor file = open_file(partial, O_WRONLY | O_CREAT | O_EXCL);
   if (!file) refuse_writing(path);
   partials_.push_back({partial, target});
@@ -143,7 +143,7 @@ void NewFiles::add(const std::string& path, std::string_view text) {
 void NewFiles::publish() {
   while (!partials_.empty()) {
     const auto& [path, target] = partials_.front();
-    check_writable(target, force_);  // another process may have written it since
+    check_writable(target, force_);  // Another process may have written it since.
     if (rename(path.c_str(), target.c_str()) != 0) refuse_writing(target);
     partials_.erase(partials_.begin());
   }

@@ -37,11 +37,11 @@ class NewFiles {
 
  private:
   struct Partial {
-    std::string path;  ///< beside the target
+    std::string path;  ///< the path, beside the target
     std::string target;
   };
   bool force_;
-  std::vector<Partial> partials_;  ///< that have no name yet
+  std::vector<Partial> partials_;  ///< the files that have no name yet
 };
 
 /// The same for one file.

@@ -14,7 +14,7 @@
 namespace mmtune {
 namespace {
 
-constexpr int kDeepest = 64;  // arrays and objects in one another
+constexpr int kDeepest = 64;  // the most arrays and objects in one another
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }

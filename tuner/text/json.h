@@ -13,7 +13,7 @@ namespace mmtune {
 class Json {
  public:
   using Array = std::vector<Json>;
-  using Object = std::vector<std::pair<std::string, Json>>;  ///< in the order of the text
+  using Object = std::vector<std::pair<std::string, Json>>;  ///< the members in the order of the text
 
   Json() = default;
   template <class Value>

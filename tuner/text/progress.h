@@ -11,7 +11,7 @@ namespace mmtune {
 struct ProgressState {
   std::int64_t done = 0;
   std::int64_t total = 0;
-  double share = 0;      ///< of the work, 0 to 1
+  double share = 0;      ///< the share of the work, 0 to 1
   bool is_known = true;  ///< whether the share is good for an estimate of the time that is left
 
   static ProgressState of(std::int64_t done, std::int64_t total) {
@@ -39,7 +39,7 @@ class Progress {
 
   bool terminal_;
   Clock::time_point start_;
-  Clock::time_point next_;  ///< nothing is printed before
+  Clock::time_point next_;  ///< the time before which nothing is printed
 };
 
 }  // namespace mmtune

@@ -91,7 +91,7 @@ std::size_t longest(std::string_view text, char separator) {
 /// The least width of a column: a heading is broken at its blanks, cells only of a column that wraps, down to
 /// `wrapped` columns, or more that a word needs.
 std::size_t least_width(const AlignedColumn& column, std::size_t wrapped) {
-  constexpr std::size_t kWord = 10;  // what is longer is broken in a column that wraps
+  constexpr std::size_t kWord = 10;  // A longer word is broken in a column that wraps.
   std::size_t cells = 0, word = wrapped, heading = longest(column.cells.front(), ' ');
   const bool wraps = column.column.fit == Fit::wraps || column.column.fit == Fit::shared;
   for (std::size_t i = 1; i < column.cells.size(); ++i) {

@@ -31,13 +31,13 @@ inline constexpr Align kRight = Align::right;
 /// What a column does to make a table narrower.
 enum class Fit {
   whole,
-  wraps,   ///< its cells go on in further lines where the terminal is too narrow
-  spare,   ///< it leaves the table where the terminal is too narrow, the last one first; a line says so
-  shared,  ///< it leaves the table where all rows say the same, which is said once above them; else it wraps
+  wraps,   ///< Its cells go on in further lines where the terminal is too narrow.
+  spare,   ///< It leaves the table where the terminal is too narrow, the last one first; a line says so.
+  shared,  ///< It leaves the table where all rows say the same, which is said once above them; else it wraps.
 };
 
 struct Column {
-  std::string name;  ///< heading, CSV column and JSON key
+  std::string name;  ///< the heading, CSV column and JSON key
   Align align = Align::left;
   Fit fit = Fit::whole;
 };
@@ -45,8 +45,8 @@ struct Column {
 /// How Format::table is laid out.
 struct TableLayout {
   bool color = false;
-  bool wide = true;       ///< all columns; else none that is shared, and none that is empty
-  std::size_t width = 0;  ///< columns of the terminal; 0: no limit
+  bool wide = true;       ///< whether all columns are shown; else none that is shared, and none that is empty
+  std::size_t width = 0;  ///< the columns of the terminal; 0: no limit
 };
 
 /// How a row looks on a colour terminal; never the only carrier of information.
@@ -111,7 +111,7 @@ Table table_of(const std::vector<CellOf<Row>>& columns, const std::vector<Row>& 
 struct Output {
   Format format = Format::table;
   ColorMode color = ColorMode::automatic;  ///< automatic: on a terminal without NO_COLOR
-  bool wide = false;                       ///< whole tables, however wide the terminal is
+  bool wide = false;                       ///< whether tables are whole, however wide the terminal is
 };
 
 /// Prints to stdout; of a table for people without rows nothing. Throws Error where that cannot be written.

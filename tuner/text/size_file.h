@@ -27,7 +27,7 @@ class SizeFile {
   explicit SizeFile(const std::string& path);
   /// `what` is how messages about reading name it.
   SizeFile(const std::string& path, std::string_view what);
-  SizeFile(const SizeFile&) = delete;  // cells are parts of the text
+  SizeFile(const SizeFile&) = delete;  // Cells are parts of the text.
   SizeFile& operator=(const SizeFile&) = delete;
 
   bool has_heading() const { return !heading_.empty(); }
@@ -53,13 +53,13 @@ class SizeFile {
 
   std::string path_;
   std::string text_;
-  std::string_view rest_;   ///< what follows the current line
-  int number_ = 0;          ///< of the current line
+  std::string_view rest_;   ///< the text that follows the current line
+  int number_ = 0;          ///< the number of the current line
   std::string_view first_;  ///< the first row, until it is asked for
   std::vector<std::string_view> heading_;
   bool is_record_ = false;
-  bool is_ended_ = true;      ///< the current line, by a line break
-  std::size_t left_out_ = 0;  ///< rows
+  bool is_ended_ = true;      ///< whether the current line ends by a line break
+  std::size_t left_out_ = 0;  ///< the number of rows that were left out
   std::string first_left_out_;
 };
 

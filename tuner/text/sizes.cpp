@@ -108,7 +108,7 @@ class Expansion {
 
   void add_file(const std::string& path) {
     SizeFile file(path);
-    const auto extents = file.extents();  // any other heading stands over a single column of sizes
+    const auto extents = file.extents();  // Any other heading stands over a single column of sizes.
     bool is_empty = true;
     while (const auto row = file.next()) {
       extents ? add_row(*row, *extents) : add_row(*row);
@@ -148,7 +148,7 @@ class Expansion {
                                  excerpt(token), kMaxSizes));
   }
 
-  std::size_t expanded_ = 0;  // with repetitions, so that a short text cannot ask for endless work
+  std::size_t expanded_ = 0;  // the number with repetitions, so that a short text cannot ask for endless work
   std::vector<Size> sizes_;
   std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> seen_;
 };

@@ -8,7 +8,7 @@
 namespace mmtune {
 
 std::size_t terminal_columns(int stream) {
-  constexpr std::size_t kMost = 10'000;  // more is no width of anything
+  constexpr std::size_t kMost = 10'000;  // More is no width of anything.
   const auto columns = parse_whole(env::get("COLUMNS").value_or(""));
   if (columns && *columns > 0 && *columns <= kMost) return *columns;
   winsize size{};

@@ -48,7 +48,7 @@ std::size_t width_of(std::string_view text) {
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   while (width > 0 && width_of(text) > width) {
-    std::size_t end = 0;  // of the bytes that fit
+    std::size_t end = 0;  // the end of the bytes that fit
     for (std::size_t columns = 0; columns < width; ++columns) end += first_character(text.substr(end)).bytes;
     const std::size_t blank = text.rfind(' ', end);
     const bool has_blank = blank != text.npos && blank > 0;

@@ -21,12 +21,12 @@ class CodeMemory {
   std::optional<Binary> find(const std::string& source_hash) const;
 
  private:
-  static constexpr std::size_t kMostBytes = std::size_t{128} << 20;  // some 3000 kernels
+  static constexpr std::size_t kMostBytes = std::size_t{128} << 20;  // the most bytes: some 3000 kernels
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Binary> programs_;
   std::deque<std::string> in_order_;  ///< their sources, the oldest first
-  std::size_t bytes_ = 0;             ///< of all images
+  std::size_t bytes_ = 0;             ///< the bytes of all images
 };
 
 }  // namespace mmtune

@@ -29,10 +29,10 @@ class Deadlines {
   void ended(Clock::time_point deadline, Clock::time_point now);
 
  private:
-  Clock::time_point end_;  ///< of the budget
+  Clock::time_point end_;  ///< the end of the budget
   Clock::duration expected_overtime_;
-  std::optional<Clock::duration> part_;  ///< of the whole budget, for one problem
-  Clock::duration overtime_ = {};        ///< of all problems that have ended together
+  std::optional<Clock::duration> part_;  ///< the part of the whole budget for one problem
+  Clock::duration overtime_ = {};        ///< the overtime of all problems that have ended together
   std::int64_t problems_ended_ = 0;
 };
 

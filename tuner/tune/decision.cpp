@@ -15,10 +15,10 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kFinalists = 6;   // besides the default and the stored winner
-constexpr double kFinalMargin = 1.06;   // a screening time this close to the best may still win
-constexpr double kOtherConditions = 2;  // the stored winner's time may be from lower clocks
-constexpr double kNeighbourhood = 1;    // octaves between extents of neighbouring sizes
+constexpr std::size_t kFinalists = 6;   // the most finalists besides the default and the stored winner
+constexpr double kFinalMargin = 1.06;   // A screening time this close to the best may still win.
+constexpr double kOtherConditions = 2;  // the factor by which the stored winner's time may be of lower clocks
+constexpr double kNeighbourhood = 1;    // the octaves between extents of neighbouring sizes
 
 // A default is not timed where it is expected to take this long and to be so many times slower than the best.
 constexpr double kLongDefault_us = 1e6;
@@ -35,7 +35,7 @@ bool is_same(const TrialKey& x, const TrialKey& y) { return x.family == y.family
 
 /// The finalists that race.
 struct RaceSetup {
-  std::vector<std::size_t> places;  ///< among the finalists
+  std::vector<std::size_t> places;  ///< the places among the finalists
   std::vector<Program> programs;
   std::vector<Claim> claims;
 };

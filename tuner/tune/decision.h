@@ -15,7 +15,7 @@ namespace mmtune {
 
 /// A candidate that was right.
 struct Finalist {
-  Program program;  ///< with its machine code if it was compiled in this run; else the store may have that
+  Program program;  ///< the program, with its machine code if it was compiled in this run; else the store may have that
   Trial trial;
 };
 

@@ -12,7 +12,7 @@ namespace mmtune {
 /// The fallback for a precision and layout: the default of fallback_family(), one program for all sizes and
 /// alignments.
 struct Fallback {
-  Problem problem;  ///< the one that it is rendered for, and runtime/dispatch looks up: 1x1x1
+  Problem problem;  ///< the problem that it is rendered for, and runtime/choose looks up: 1x1x1
   const Family* family = nullptr;
   Config config;
   Source source;

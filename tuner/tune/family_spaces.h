@@ -49,7 +49,7 @@ class FamilySpaces final : public CandidateSpace {
   std::size_t part_of(CandidateNumber number) const;
 
   std::vector<SearchSpace> spaces_;
-  std::vector<CandidateNumber> firsts_;  ///< number of each family's first candidate
+  std::vector<CandidateNumber> firsts_;  ///< the number of each family's first candidate
   Problem problem_;
   DeviceSpec device_;
 };

@@ -10,8 +10,8 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kJudgedAgain = 6;  // the fastest finalists, after one of them stopped a race
-constexpr int kLostRaces = 3;            // no more are run after so many that stopped
+constexpr std::size_t kJudgedAgain = 6;  // the fastest finalists that race again, after one of them stopped a race
+constexpr int kLostRaces = 3;            // No more races are run after so many that stopped.
 
 /// An outcome that a user should hear of; others, like too_slow, are the rule.
 bool is_fault(Outcome outcome) {
@@ -93,7 +93,7 @@ void Finals::note_fault(const Trial& trial) {
 
 /// The fastest, once more and each alone. Leaves the finalists sorted.
 void Finals::judge_fastest_again() {
-  constexpr double kNoBest_us = 0;  // so that none is too slow
+  constexpr double kNoBest_us = 0;  // No candidate is too slow for it.
   for (std::size_t i = 0; i < std::min(kJudgedAgain, finalists_.size()) && !setup_.stopped(); ++i) {
     judge_.judge_again(finalists_[i], kNoBest_us);
   }

@@ -55,7 +55,7 @@ class Finals {
   Judge& judge_;
   double best_us_ = 0;
   std::vector<Finalist> finalists_;
-  std::vector<Finalist> too_slow_;  ///< to be timed, beside the best of their time
+  std::vector<Finalist> too_slow_;  ///< the candidates that are to be timed beside the best of their time
   bool saw_first_kill_ = false;
 };
 

@@ -12,10 +12,11 @@ namespace mmtune {
 /// A record of a launch in this boot of the machine.
 LaunchRecord launch_record(const TrialKey& key, const Environment& environment);
 
-/// Before launches on the lane, of one candidate or of a race. Predictions run nothing, which is not recorded.
+/// Records launches, of one candidate or of a race, before they begin on the lane. Predictions run nothing, which is
+/// not recorded.
 void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store& store);
 
-/// To be called while this process alone may use the GPU and nothing runs there. Warns of candidates that crashed the
+/// Must be called while this process alone may use the GPU and nothing runs there. Warns of candidates that crashed the
 /// machine.
 void settle_launches(const DeviceSpec& gpu, Store& store);
 

@@ -9,8 +9,8 @@
 namespace mmtune {
 namespace {
 
-constexpr double kAlike = 0.5;  // octaves: what won for problems as near as this is as right here as it was there
-constexpr std::size_t kMostProven = 50;  // more than any search begins with
+constexpr double kAlike = 0.5;           // the octaves within which what won is as right here as it was there
+constexpr std::size_t kMostProven = 50;  // This is more than any search begins with.
 
 Lesson lesson_of(const Trial& trial, const DeviceSpec& device) {
   const Candidate candidate{&family_named(trial.key.family), Config::parse(trial.key.config)};

@@ -22,7 +22,8 @@ std::optional<std::size_t> nearest(const Problem& problem, const std::vector<Pro
 /// What a search learns of a trial.
 Observation observation_of(const Trial& trial);
 
-/// As many lessons as say where the model is wrong without keeping a search near them: by replay more were no better.
+/// The number of lessons: it says where the model is wrong without keeping a search near them; by replay more were no
+/// better.
 inline constexpr std::size_t kLessons = 20;
 
 /// The fastest of one problem's, at most kLessons.

@@ -37,7 +37,7 @@ class LostCompiles {
   const Preparation& preparation_;
   std::chrono::milliseconds limit_;
   std::mutex mutex_;
-  std::unordered_set<std::string> noted_;  ///< source hashes, in this run
+  std::unordered_set<std::string> noted_;  ///< the source hashes of this run
 };
 
 }  // namespace mmtune

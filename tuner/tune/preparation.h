@@ -1,4 +1,4 @@
-// From a candidate to a program, and to the row that its trial becomes.
+// Makes a program of a candidate, and the row that its trial becomes.
 #pragma once
 
 #include "db/trial.h"
@@ -46,7 +46,7 @@ class Preparation {
   DeviceSpec device_;
   CompileTarget target_;
   Evidence evidence_;
-  std::string nvrtc_;  ///< version of the compiler
+  std::string nvrtc_;  ///< the version of the compiler
 };
 
 /// The families of these names, each once; without names all that compete. Throws UsageError for an unknown one.

@@ -17,8 +17,8 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kRefreshed = 5;          // candidates that a refresh measures again
-constexpr std::chrono::seconds kPatience{10};  // beyond the deadline
+constexpr std::size_t kRefreshed = 5;          // the number of candidates that a refresh measures again
+constexpr std::chrono::seconds kPatience{10};  // the time beyond the deadline
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
   try {
     const Clock::time_point begin = Clock::now();
     setup_.lane.begin(problem_);
-    deadline_ += Clock::now() - begin;  // operands of large problems take seconds, which are not the search's
+    deadline_ += Clock::now() - begin;  // Operands of large problems take seconds, which are not the search's.
     ending = decides(setup_.options.mode) ? tune(favourites) : measure(setup_.options.listed(problem_));
   } catch (const OutOfMemoryError& error) {
     log::error("{}: does not fit on this GPU, skipped: {}", to_string(problem_), error.what());
@@ -61,7 +61,7 @@ Ending ProblemTuning::tune(const std::vector<Candidate>& favourites) {
   const FamilySpaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
   if (before_ && searches(setup_.options.mode)) outside_ = winner_outside(*before_, spaces, setup_.preparation);
   if (!search(spaces, favourites)) is_cut_ = true;
-  if (outside_) {  // the best of this search is told, whatever was decided before
+  if (outside_) {  // The best of this search is told, whatever was decided before.
     judge_without_program();
     finals_.try_too_slow_again();
   }
@@ -73,7 +73,7 @@ Ending ProblemTuning::tune(const std::vector<Candidate>& favourites) {
 
 bool ProblemTuning::out_of_time() const { return setup_.stopped() || (Clock::now() > deadline_ && !finals_.empty()); }
 
-/// False if there was enough before the end.
+/// Searches; false if there was enough before the end.
 bool ProblemTuning::search(const FamilySpaces& spaces, const std::vector<Candidate>& favourites) {
   const SessionOptions& options = setup_.options;
   const auto enough = [this] { return out_of_time(); };
@@ -121,7 +121,7 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
   supply_.clear();
   Rounds rounds(strategy);
   std::size_t proposed = 0;
-  std::size_t on_order = 0;  // of those that are awaited
+  std::size_t on_order = 0;  // the number of those that are awaited
   for (;;) {
     const auto numbers = rounds.next();
     for (const CandidateNumber number : numbers) {
@@ -227,7 +227,7 @@ Ending ProblemTuning::keep(const Finalist& before, const FamilySpaces& spaces) {
 
 void ProblemTuning::put_winner(const Finalist& winner) {
   if (!searches(setup_.options.mode) && before_) {
-    store_decision(winner, before_->search, before_->candidates);  // what was searched remains
+    store_decision(winner, before_->search, before_->candidates);  // What was searched remains.
     return;
   }
   if (before_ && setup_.options.deterministic && !before_->trial.deterministic &&

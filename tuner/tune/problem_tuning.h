@@ -21,8 +21,8 @@ namespace mmtune {
 
 enum class Ending {
   decided,
-  not_beaten,  ///< the stored decision lies outside what was searched, and stays
-  measured,    ///< what was listed, to be decided by others
+  not_beaten,  ///< The stored decision lies outside what was searched, and stays.
+  measured,    ///< The listed candidates were measured, to be decided by others.
   failed,
   stopped,
 };
@@ -43,7 +43,7 @@ class ProblemTuning {
   /// Failed if the problem has no valid candidate, or cannot be measured here. Throws DatabaseError, DeviceError.
   Ending run(const std::vector<Candidate>& favourites);
 
-  /// Once decided, or not beaten: the best of what was searched.
+  /// The best of what was searched, once it is decided, or not beaten.
   const Candidate& winner() const { return winner_; }
 
  private:
@@ -73,15 +73,15 @@ class ProblemTuning {
   Clock::time_point deadline_;
   ProblemKey key_;
   std::optional<Winner> before_;      ///< the stored decision
-  std::optional<Candidate> outside_;  ///< what that is for, if it is not searched
+  std::optional<Candidate> outside_;  ///< the candidate that it is for, if that is not searched
   ProgramSupply supply_;
   Judge judge_;
   Finals finals_;
   std::unordered_set<std::string> tried_;  ///< key_of() the candidates that came to something
-  std::unordered_set<std::string> anew_;   ///< those whose stored trials do not count
-  int set_aside_ = 0;                      ///< candidates
-  bool is_cut_ = false;        ///< the search ended before its time, or lost a compile that is worth another try
-  bool is_limited_ = false;    ///< a source was given up that may compile if it gets more time
+  std::unordered_set<std::string> anew_;   ///< key_of() those whose stored trials do not count
+  int set_aside_ = 0;                      ///< the number of candidates that are set aside
+  bool is_cut_ = false;      ///< whether the search ended before its time, or lost a compile that is worth another try
+  bool is_limited_ = false;  ///< whether a source was given up that may compile if it gets more time
   std::string first_failure_;  ///< failure_line() of the first candidate that is not valid
   Candidate winner_;
 };

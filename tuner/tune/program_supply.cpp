@@ -18,7 +18,7 @@ void ProgramSupply::order(std::size_t number, Program program) {
   } else if (const auto lost = setup_.lost.given_up(program.key.source_hash)) {
     ready_.push_back({number, std::move(program), lost->outcome,
                       fmt::format("NVRTC: no answer {} times; see `mmtune show --set-aside`", lost->losses)});
-  } else if (const Supplied* same = ready(program.key.source_hash)) {  // and not stored yet
+  } else if (const Supplied* same = ready(program.key.source_hash)) {  // It is not stored yet.
     program.binary = same->program.binary;
     Supplied supplied{number, std::move(program), same->outcome, same->log};
     ready_.push_back(std::move(supplied));

@@ -13,10 +13,10 @@ namespace mmtune {
 
 /// A program that was ordered, with its binary unless the compiler failed.
 struct Supplied {
-  std::size_t number = 0;  ///< of the order
+  std::size_t number = 0;  ///< the number of the order
   Program program;
-  Outcome outcome = Outcome::ok;  ///< of compiling
-  std::string log;                ///< why that failed
+  Outcome outcome = Outcome::ok;  ///< the outcome of compiling
+  std::string log;                ///< the reason why that failed
 };
 
 /// Hands out the programs that were ordered as soon as they are ready, those first whose binaries are stored. Uses the
@@ -42,7 +42,7 @@ class ProgramSupply {
   const Supplied* ready(const std::string& source_hash) const;
 
   const TuningSetup& setup_;
-  std::map<std::size_t, Program> compiling_;  ///< by number
+  std::map<std::size_t, Program> compiling_;  ///< the programs by number
   std::deque<Supplied> ready_;
 };
 

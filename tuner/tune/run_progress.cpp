@@ -16,7 +16,7 @@ std::string tflops(const Problem& problem, double time_us) {
   return fmt::format("{:.1f} TFLOP/s", flops(problem) / time_us * 1e-6);
 }
 
-/// With two digits: the times of a search are first ones, and the race that follows measures anew.
+/// The speed with two digits: the times of a search are first ones, and the race that follows measures anew.
 std::string rough_tflops(const Problem& problem, double time_us) {
   const double value = flops(problem) / time_us * 1e-6;
   const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
@@ -31,7 +31,7 @@ ProgressState RunProgress::state() const {
 }
 
 ProgressState RunProgress::state_of_all() const {
-  constexpr double kEnough = 0.25;  // of a single problem
+  constexpr double kEnough = 0.25;  // the part of a single problem
   const double share = problems_ > 0 ? (static_cast<double>(ended_) + open_) / static_cast<double>(problems_) : 1;
   return {ended_, problems_, share, ended_ > 0 || (problems_ == 1 && share >= kEnough)};
 }
@@ -48,7 +48,7 @@ RunProgress::Search RunProgress::begin(const Problem& problem, std::int64_t most
 }
 
 double RunProgress::Search::share() const {
-  constexpr double kSearch = 0.9;  // of the work; the race of the best is the rest
+  constexpr double kSearch = 0.9;  // the part of the work that is the search; the race of the best is the rest
   const auto expected = static_cast<double>(std::max<std::int64_t>(expected_, 1));
   return kSearch * std::min(static_cast<double>(judged_) / expected, 1.0);
 }

@@ -33,7 +33,7 @@ class RunProgress {
 
     RunProgress& progress_;
     Problem problem_;
-    std::int64_t expected_;  ///< trials; a few more have to be beaten
+    std::int64_t expected_;  ///< the number of trials; a few more have to be beaten
     std::int64_t judged_ = 0;
   };
 
@@ -55,10 +55,10 @@ class RunProgress {
 
   mutable std::mutex mutex_;
   Progress shown_;
-  std::int64_t problems_;   ///< that need a search
-  std::int64_t each_;       ///< trials that the next one will take: as many as that which ended last
-  std::int64_t ended_ = 0;  ///< problems
-  double open_ = 0;         ///< of the problems that have begun, the sum of the shares that are done
+  std::int64_t problems_;   ///< the number of those that need a search
+  std::int64_t each_;       ///< the trials that the next one will take: as many as that which ended last
+  std::int64_t ended_ = 0;  ///< the number of problems that have ended
+  double open_ = 0;         ///< the sum of the shares that are done of the problems that have begun
 };
 
 /// "compile_failed: templates/families/simt/kernel.cu(12): error: …": what became of a candidate that is not valid, and

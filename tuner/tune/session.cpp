@@ -68,7 +68,7 @@ struct Model {
   CodeMemory code;
   Deadlines deadlines;
   std::vector<DeviceChoice> devices;
-  std::deque<Task> tasks;  ///< that no device has taken yet
+  std::deque<Task> tasks;  ///< the tasks that no device has taken yet
   Favourites favourites;
 };
 
@@ -189,14 +189,14 @@ class Session {
       return false;
     }
     if (winner->trial.environment.nvrtc != preparation.nvrtc()) return false;
-    if (!preparation.makes(winner->trial.key)) return false;  // a row of elsewhere may have another kernel's hash
+    if (!preparation.makes(winner->trial.key)) return false;  // A row of elsewhere may have another kernel's hash.
     return store_.find_compiled(winner->trial.key.source_hash, preparation.target().name, true).has_value();
   }
 
   /// Where the time went; most of it at the same time.
   void say_times() const {
     const CompileStats compiling = pool_.times();
-    const bool has_measured = times_.judging_s + times_.racing_s > 0.05;  // predictions take next to nothing
+    const bool has_measured = times_.judging_s + times_.racing_s > 0.05;  // Predictions take next to nothing.
     if (compiling.sources == 0 && !has_measured) return;
     auto text = fmt::format("time: {} compiled in {:.1f} s of all compilers together",
                             counted(compiling.sources, "source"), compiling.seconds);
@@ -325,8 +325,8 @@ class Session {
   std::optional<RunProgress> progress_;
   std::atomic<bool> has_fault_ = false;
 
-  std::mutex mutex_;  ///< of everything below, and of tasks, deadlines and favourites
-  LaneTimes times_;   ///< of lanes that have ended
+  std::mutex mutex_;  ///< the lock of everything below, and of tasks, deadlines and favourites
+  LaneTimes times_;   ///< the times of lanes that have ended
   SessionSummary summary_;
   std::exception_ptr fault_;
 };

@@ -15,36 +15,36 @@
 namespace mmtune {
 
 struct SessionOptions {
-  std::vector<DeviceChoice> devices;  ///< those of one model share the problems; each model has all of them
+  std::vector<DeviceChoice> devices;  ///< the GPUs; those of one model share the problems, each model has all of them
   std::vector<Problem> problems;
-  std::string database;               ///< path; created where missing
-  std::vector<std::string> families;  ///< empty: all that compete
+  std::string database;               ///< the path of the database; created where missing
+  std::vector<std::string> families;  ///< the names of the families; empty: all that compete
   Restriction only;                   ///< searches these values of these parameters
   std::string strategy;               ///< one of strategy_names(); empty: see strategy_of()
   std::string effort = "default";     ///< "quick", "default" or "full"
-  double budget_s = 0;                ///< for all problems together; 0: no limit
+  double budget_s = 0;                ///< the time for all problems together; 0: no limit
   std::uint64_t seed = 1;
   int jobs = 0;                 ///< processes that compile; 0: one per core
-  double compile_limit_s = 60;  ///< for one source
-  double launch_limit_s = 10;   ///< for a candidate on the GPU, beyond what its work can take
-  double load_limit_s = 60;     ///< for a process to load NVRTC
-  double open_limit_s = 120;    ///< for a process to open a GPU: a driver that wakes up, a context
-  double begin_limit_s = 60;    ///< for operands on the GPU, and for a race, beyond what their work can take
-  double wait_s = 0;            ///< for a GPU that another process measures on; 0: no limit
-  bool is_part = false;         ///< of a run that goes on with losers' machine code, and speaks of its budget itself
+  double compile_limit_s = 60;  ///< the time for one source
+  double launch_limit_s = 10;   ///< the time for a candidate on the GPU, beyond what its work can take
+  double load_limit_s = 60;     ///< the time for a process to load NVRTC
+  double open_limit_s = 120;    ///< the time for a process to open a GPU: a driver that wakes up, a context
+  double begin_limit_s = 60;    ///< the time for operands on the GPU, and for a race, beyond what their work can take
+  double wait_s = 0;            ///< the time for a GPU that another process measures on; 0: no limit
+  bool is_part = false;  ///< whether it is part of a run, which speaks of the budget and keeps losers' machine code
   SessionMode mode = SessionMode::tune;
-  bool in_order = false;       ///< the first problems matter most; else several GPUs begin with the longest
-  bool deterministic = false;  ///< only kernels that give the same bits every time may win
+  bool in_order = false;       ///< whether the first problems matter most; else several GPUs begin with the longest
+  bool deterministic = false;  ///< whether only kernels that give the same bits every time may win
   /// The candidates of a problem that the mode `measure` measures.
   std::function<std::vector<Candidate>(const Problem&)> listed = {};
 };
 
 struct SessionSummary {
-  int tuned = 0;             ///< problems that got a new decision
-  int known = 0;             ///< problems whose decision was in the database
-  int not_beaten = 0;        ///< problems whose stored decision lies outside the search and stays
-  int failed = 0;            ///< problems without a valid candidate
-  bool interrupted = false;  ///< stopped by a signal; everything finished is stored
+  int tuned = 0;             ///< the number of problems that got a new decision
+  int known = 0;             ///< the number of problems whose decision was in the database
+  int not_beaten = 0;        ///< the number of problems whose stored decision lies outside the search and stays
+  int failed = 0;            ///< the number of problems without a valid candidate
+  bool interrupted = false;  ///< whether a signal stopped it; everything finished is stored
 };
 
 /// How many configurations of the searched families the restriction leaves for a problem, before any rule.

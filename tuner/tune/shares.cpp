@@ -12,8 +12,8 @@
 namespace mmtune {
 namespace {
 
-constexpr double kTrial_s = 0.015;  // compiling and checking, beside what the GPU needs
-constexpr double kCalls = 8;        // at peak rates, that a trial takes of the GPU's time
+constexpr double kTrial_s = 0.015;  // the time of compiling and checking, beside what the GPU needs
+constexpr double kCalls = 8;        // the number of calls, at peak rates, that a trial takes of the GPU's time
 
 // A guided search tries fewer candidates where calls are long: see tuner/search/strategies/guided.cpp.
 constexpr double kMostTrial_s = 0.065;
@@ -65,7 +65,7 @@ std::vector<int> distribute(const std::vector<ExpectedWork>& work, int count) {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t x, std::size_t y) { return comes_before(work[x], work[y]); });
 
-  using Load = std::pair<std::int64_t, int>;  // of a share, and its number
+  using Load = std::pair<std::int64_t, int>;  // the load of a share, and its number
   std::priority_queue<Load, std::vector<Load>, std::greater<>> shares;
   for (int number = 1; number <= count; ++number) shares.push({0, number});
   std::vector<int> numbers(work.size());

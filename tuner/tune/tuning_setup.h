@@ -29,7 +29,7 @@ struct TuningSetup {
   CodeMemory& code;
   Lane& lane;
   std::function<bool()> stopped;  ///< whether to end early with what there is
-  RunProgress::Search& progress;  ///< of the problem
+  RunProgress::Search& progress;  ///< the progress of the problem
 };
 
 }  // namespace mmtune

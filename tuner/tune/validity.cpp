@@ -12,7 +12,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr double kSamePower = 0.01;  // limits that differ by no more are the same
+constexpr double kSamePower = 0.01;  // Limits that differ by no more are the same.
 
 std::string change(std::string_view what, const std::string& then, const std::string& now) {
   return then.empty() || now.empty() || then == now ? "" : fmt::format("{} {} then, {} now", what, then, now);

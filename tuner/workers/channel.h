@@ -18,9 +18,9 @@ using Deadline = std::chrono::steady_clock::time_point;
 class ChannelError : public Error {
  public:
   enum class Kind {
-    closed,   ///< there is no other end any more
-    late,     ///< the deadline is over
-    garbled,  ///< what came is no message
+    closed,   ///< There is no other end any more.
+    late,     ///< The deadline is over.
+    garbled,  ///< What came is no message.
   };
   ChannelError(Kind kind, const std::string& what) : Error(what), kind_(kind) {}
   Kind kind() const { return kind_; }

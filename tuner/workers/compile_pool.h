@@ -27,7 +27,7 @@ class WorkerProcess;
 struct CompilerFacts {
   std::string version;         ///< "13.0"
   std::vector<int> supported;  ///< compute capabilities, ascending
-  std::string headers;         ///< hash of the device headers that it will compile with
+  std::string headers;         ///< the hash of the device headers that it will compile with
 
   static constexpr void fields(auto&& visit) {
     visit("version", &CompilerFacts::version, rule::label);
@@ -38,10 +38,10 @@ struct CompilerFacts {
 static_assert(kListsAllMembers<CompilerFacts>);
 
 struct CompilePoolOptions {
-  int jobs = 0;                                       ///< processes that compile at once; 0: one per core
+  int jobs = 0;                                       ///< the processes that compile at once; 0: one per core
   std::chrono::milliseconds limit{60'000};            ///< the longest time for one source
   std::chrono::milliseconds start_limit{60'000};      ///< the longest time for a worker to load NVRTC
-  std::int64_t memory_bytes = std::int64_t{4} << 30;  ///< the longest time for one source; few need a tenth of a GiB
+  std::int64_t memory_bytes = std::int64_t{4} << 30;  ///< the most memory for one source; few need a tenth of a GiB
   std::string program = kThisProgram;                 ///< what the workers run
 };
 
@@ -102,9 +102,9 @@ class CompilePool {
   void replace(Worker& worker, Worker by);
 
   CompilePoolOptions options_;
-  std::string headers_;  ///< hash of those that sources are rendered for
+  std::string headers_;  ///< the hash of the headers that sources are rendered for
   CompilerFacts compiler_;
-  mutable std::mutex mutex_;  ///< guards everything below, and the queues
+  mutable std::mutex mutex_;  ///< the lock of everything below, and of the queues
   std::condition_variable_any wake_worker_;
   std::condition_variable wake_owners_;
   std::deque<JobPointer> waiting_;
@@ -145,7 +145,7 @@ class CompileQueue {
   CompilePool& pool_;
   std::deque<CompilePool::Result> finished_;
   std::exception_ptr fault_;
-  std::size_t outstanding_ = 0;  ///< submitted and not finished
+  std::size_t outstanding_ = 0;  ///< the number of sources that are submitted and not finished
 };
 
 }  // namespace mmtune

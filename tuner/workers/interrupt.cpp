@@ -8,7 +8,7 @@ namespace mmtune {
 
 namespace {
 
-volatile std::sig_atomic_t signals_seen = 0;  // a handler can reach nothing else
+volatile std::sig_atomic_t signals_seen = 0;  // A handler can reach nothing else.
 void (*previous_int)(int) = SIG_DFL;
 void (*previous_term)(int) = SIG_DFL;
 

@@ -91,7 +91,7 @@ bool Process::ended_within(std::chrono::milliseconds time, int& status) {
   const auto deadline = std::chrono::steady_clock::now() + time;
   while (true) {
     const pid_t gone = waitpid(id_, &status, WNOHANG);
-    if (gone != 0) return true;  // true also where other code has waited for it
+    if (gone != 0) return true;  // This is true also where other code has waited for it.
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -80,7 +80,7 @@ std::string result_of(std::string_view message) {
   auto answer = decode<AnswerMessage>(message);
   if (answer.error.empty()) return std::move(answer.result);
   if (answer.words.empty()) throw WireError("an error without words");
-  const std::string words = printable_lines(answer.words);  // what() would end at a zero
+  const std::string words = printable_lines(answer.words);  // The text of what() would end at a zero.
   for (const ErrorKind& kind : kErrorKinds) {
     if (answer.error == kind.name) kind.raise(words);
   }

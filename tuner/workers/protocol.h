@@ -116,7 +116,7 @@ struct RaceRequest {
 /// A request as it is sent.
 struct RequestMessage {
   std::string verb;
-  std::string request;  ///< encoded
+  std::string request;  ///< the encoded request
 
   static constexpr void fields(auto&& visit) {
     visit("verb", &RequestMessage::verb);

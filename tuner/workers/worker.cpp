@@ -49,7 +49,7 @@ class Service {
   CompilerFacts answer(const CompilerRequest&) const { return parts_.compiler(); }
 
   Compilation answer(const CompileRequest& request) const {
-    give_way();  // processes that measure go first
+    give_way();  // Processes that measure go first.
     limit_memory(request.memory_bytes);
     try {
       return parts_.compile(request.source, request.target);
@@ -122,7 +122,7 @@ void serve(Channel& channel, Service& service) {
       broken = dynamic_cast<const DeviceLostError*>(&error) != nullptr;
     }
     channel.send(answer, Deadline::max());
-    if (broken) return;  // CUDA can do no more in this process
+    if (broken) return;  // CUDA can do no more in this process.
   }
 }
 

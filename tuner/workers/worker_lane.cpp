@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 
 constexpr int kLaunches = 12;      // the launches of a candidate that is judged
 constexpr int kRaceLaunches = 20;  // a finalist with long launches has the least rounds, some repeated, and late checks
-constexpr double kSlowest = 100;   // times what the peak rates allow: a launch that takes longer has no end
-constexpr int kMostBegins = 2;     // attempts to prepare a problem before it counts as unmeasurable
+constexpr double kSlowest = 100;   // A launch that takes so many times what the peak rates allow has no end.
+constexpr int kMostBegins = 2;     // the attempts to prepare a problem before it counts as unmeasurable
 
 /// Whether a GPU that does not work can be the reason.
 bool may_be_gpus_fault(const Verdict& verdict) {
@@ -93,7 +93,7 @@ class WorkerLane final : public Lane {
       throw RaceLostError(lost.what());
     } catch (const DeviceError& refused) {
       throw RaceLostError(refused.what());
-    } catch (const OutOfMemoryError& refused) {  // each alone had enough
+    } catch (const OutOfMemoryError& refused) {  // Each alone had enough.
       throw RaceLostError(refused.what());
     }
   }
@@ -133,7 +133,7 @@ class WorkerLane final : public Lane {
     }
   }
 
-  /// Before a candidate is blamed: a new process tells one that spoilt its own process from a faulty GPU.
+  /// Tells, before a candidate is blamed, one that spoilt its own process from a faulty GPU, by a new process.
   void check_gpu() {
     if (worker_) {
       if (const std::string fault = fault_of_canary(); fault.empty()) return;
@@ -178,13 +178,13 @@ class WorkerLane final : public Lane {
         ready();
         for (; stale_ > 0; --stale_) skip_answer();
         if (begun_ == Begun::no) request_begin();
-        begun_ = Begun::no;  // unless the answer is a good one
+        begun_ = Begun::no;  // It stays so unless the answer is a good one.
         worker_->receive<BeginRequest>(begin_limit_);
         begun_ = Begun::yes;
       } catch (const WorkerLost& lost) {
         lose_at_begin(lost.what());
       } catch (const DeviceLostError& lost) {
-        if (!worker_) throw;  // the GPU is faulty
+        if (!worker_) throw;  // The GPU is faulty.
         lose_at_begin(lost.what());
       }
     }
@@ -224,13 +224,13 @@ class WorkerLane final : public Lane {
 
   WorkerLaneOptions options_;
   std::unique_ptr<WorkerProcess> worker_;
-  bool opened_ = false;      ///< the answer to the request to open has come
-  bool suspicious_ = false;  ///< the worker before was lost
+  bool opened_ = false;      ///< whether the answer to the request to open has come
+  bool suspicious_ = false;  ///< whether the worker before was lost
   Environment environment_;
   Problem problem_;
   Begun begun_ = Begun::no;
-  int begins_ = 0;  ///< lost workers while preparing this problem
-  int stale_ = 0;   ///< answers to come for problems that were given up
+  int begins_ = 0;  ///< the workers that were lost while preparing this problem
+  int stale_ = 0;   ///< the answers to come for problems that were given up
   milliseconds begin_limit_{};
 };
 

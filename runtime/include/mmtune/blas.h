@@ -61,7 +61,7 @@ enum {
   MMTUNE_BLAS_COMPUTE_32F_FAST_16F = 74,
   MMTUNE_BLAS_COMPUTE_32F_FAST_16BF = 75,
   MMTUNE_BLAS_COMPUTE_32F_FAST_TF32 = 77,
-  MMTUNE_BLAS_COMPUTE_32F_EMULATED_16BFX9 = 78,  ///< here by three products of fp16: docs/accuracy.md
+  MMTUNE_BLAS_COMPUTE_32F_EMULATED_16BFX9 = 78,  ///< Here it is three products of fp16: docs/accuracy.md.
 };
 
 typedef int32_t mmtunePointerMode_t;  ///< cublasPointerMode_t
@@ -70,8 +70,8 @@ enum { MMTUNE_BLAS_POINTER_MODE_HOST = 0, MMTUNE_BLAS_POINTER_MODE_DEVICE = 1 };
 typedef int32_t mmtuneMath_t;  ///< cublasMath_t
 enum {
   MMTUNE_BLAS_DEFAULT_MATH = 0,
-  MMTUNE_BLAS_TENSOR_OP_MATH = 1,  ///< as the default: fp32 is not rounded to fp16
-  MMTUNE_BLAS_PEDANTIC_MATH = 2,   ///< as the default, which never computes in less than was asked for
+  MMTUNE_BLAS_TENSOR_OP_MATH = 1,  ///< like the default: fp32 is not rounded to fp16
+  MMTUNE_BLAS_PEDANTIC_MATH = 2,   ///< like the default, which never computes in less than was asked for
   MMTUNE_BLAS_TF32_TENSOR_OP_MATH = 3,
   MMTUNE_BLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16,  ///< added to the others; sums are never rounded to less
 };
@@ -84,9 +84,9 @@ enum {
   MMTUNE_BLAS_GEMM_DEFAULT_TENSOR_OP = 99,
 };
 
-/// For the device of the calling thread's context. The handle's stream is the default one.
+/// Makes a handle for the device of the calling thread's context. Its stream is the default one.
 MMTUNE_API mmtuneStatus_t mmtuneCreate(mmtuneHandle_t* handle);
-/// As mmtune_close().
+/// Does what mmtune_close() does.
 MMTUNE_API mmtuneStatus_t mmtuneDestroy(mmtuneHandle_t handle);
 MMTUNE_API mmtuneStatus_t mmtuneSetStream(mmtuneHandle_t handle, void* stream);
 MMTUNE_API mmtuneStatus_t mmtuneGetStream(mmtuneHandle_t handle, void** stream);
@@ -102,7 +102,7 @@ MMTUNE_API mmtuneStatus_t mmtuneGetMathMode(mmtuneHandle_t handle, mmtuneMath_t*
 /// Whether products run as Gemm::invariant: 0 or 1, by default 0. cuBLAS has no such function.
 MMTUNE_API mmtuneStatus_t mmtuneSetInvariant(mmtuneHandle_t handle, int invariant);
 MMTUNE_API mmtuneStatus_t mmtuneGetInvariant(mmtuneHandle_t handle, int* invariant);
-/// To prepare() or explain() calls; it lives as long as the handle.
+/// The library, to prepare() or explain() calls; it lives as long as the handle.
 MMTUNE_API mmtune_library* mmtuneGetLibrary(mmtuneHandle_t handle);
 /// A name for the status; mmtune_last_error() says what was wrong.
 MMTUNE_API const char* mmtuneGetStatusString(mmtuneStatus_t status);

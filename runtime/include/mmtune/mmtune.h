@@ -38,7 +38,7 @@ inline constexpr int kCurrentDevice = -1;
 struct LibraryOptions {
   std::string database = {};    ///< file; empty: MMTUNE_DB, else the user's own, as the mmtune program
   int device = kCurrentDevice;  ///< CUDA ordinal
-  std::string model = {};       ///< a known GPU's name, "h200", to ask plan() about it without having it
+  std::string model = {};       ///< the name of a known GPU, "h200", to ask plan() about it without having it
   /// Lets gemm() compile the fallback where the database has none: once per precision and layout, in a fraction of a
   /// second. A call with an epilogue or a batch then compiles its kernel, too. Otherwise only prepare() compiles
   /// anything.
@@ -63,7 +63,7 @@ struct LibraryOptions {
 /// How all matrices of a call lie in memory.
 enum class Order {
   row_major,
-  column_major,  ///< runs as C' = op(B)' op(A)', row-major, which is what Answer::why speaks of
+  column_major,  ///< It runs as C' = op(B)' op(A)', row-major, which is what Answer::why speaks of.
 };
 
 /// C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C; see <mmtune/types.h> for precision and layout.
@@ -97,12 +97,12 @@ struct Gemm {
   void* c = nullptr;
   std::int64_t ldc = 0;
   void* workspace = nullptr;        ///< device memory for this call, aligned to 256 bytes; null: the library's own
-  std::size_t workspace_bytes = 0;  ///< of `workspace`; at least what Library::workspace_bytes says
+  std::size_t workspace_bytes = 0;  ///< the bytes of `workspace`; at least what Library::workspace_bytes says
   Order order = Order::row_major;
-  std::int64_t batch = 1;     ///< products; 0 does nothing
+  std::int64_t batch = 1;     ///< the number of products; 0 does nothing
   std::int64_t stride_a = 0;  ///< elements from the A of a product to that of the next; 0: they share it
   std::int64_t stride_b = 0;
-  std::int64_t stride_c = 0;  ///< no two products may write one element
+  std::int64_t stride_c = 0;  ///< the same; no two products may write one element
   Epilogue epilogue = {};
   /// Where not null, the kernel loads alpha and beta from here when it runs: device addresses of a float, for fp64 a
   /// double, for int32 and int8 a 32-bit integer. Then `alpha` and `beta` do not count, and A and B are read even if
@@ -128,7 +128,7 @@ struct Answer {
   Match match = Match::exact;
   std::string family;      ///< "simt"; empty where there is nothing to do
   std::string config;      ///< "BM=128 BN=64 …"
-  double expected_us = 0;  ///< time on the GPU, without an epilogue's part; of a batch, of one product on average
+  double expected_us = 0;  ///< the time on the GPU, without an epilogue's part; of a batch, of one product on average
   bool measured = false;   ///< whether expected_us was measured for this size; else the model had a part in it
   std::string why;         ///< one line for people
   /// How many times as long cuBLAS took as the kernel that was tuned for this size, by `mmtune bench`: of the plain

@@ -34,7 +34,7 @@ enum {
   MMTUNE_USAGE_ERROR = 1,     ///< an argument makes no sense: the message names it
   MMTUNE_DEVICE_ERROR = 2,    ///< no usable GPU, driver or compiler
   MMTUNE_DEVICE_LOST = 3,     ///< the GPU or its context stopped working: nothing more runs in this process
-  MMTUNE_OUT_OF_MEMORY = 4,   ///< of the GPU, or of the host
+  MMTUNE_OUT_OF_MEMORY = 4,   ///< The GPU or the host has no memory left.
   MMTUNE_DATABASE_ERROR = 5,  ///< machine code could not be read
   MMTUNE_NOTHING_TO_RUN = 6,  ///< no kernel can run the call yet, or one cannot be made: the message says what to do
 };
@@ -114,7 +114,7 @@ typedef struct mmtune_call {
   size_t workspace_bytes;
   int64_t batch;
   int64_t stride_a, stride_b, stride_c;
-  mmtune_activation activation;  ///< from here on struct Epilogue; not in the first version of the struct
+  mmtune_activation activation;  ///< The rest is struct Epilogue; the first version of the struct has none.
   mmtune_bias bias;
   const void* bias_vector;
   const void* device_alpha;
@@ -148,8 +148,8 @@ typedef struct mmtune_library mmtune_library;
 /// Library::open(). `options` may be null; `*library` is null where it fails.
 MMTUNE_API mmtune_status mmtune_open(const mmtune_options* options, mmtune_library** library);
 
-/// As Library's destructor: after the last call has finished on the GPU, before the contexts that it was used in. Null
-/// does nothing.
+/// Does what Library's destructor does: after the last call has finished on the GPU, before the contexts that it was
+/// used in. Null does nothing.
 MMTUNE_API void mmtune_close(mmtune_library* library);
 
 /// Library::enqueue(): returns without waiting for the GPU. `stream` is a CUstream or a cudaStream_t.
@@ -175,7 +175,7 @@ MMTUNE_API const char* mmtune_last_error(void);
 /// "usage error"; "unknown status" for any other number.
 MMTUNE_API const char* mmtune_status_text(mmtune_status status);
 
-/// Of the library that runs: "0.1.0".
+/// The version of the library that runs: "0.1.0".
 MMTUNE_API const char* mmtune_version(void);
 
 #ifdef __cplusplus

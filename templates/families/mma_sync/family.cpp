@@ -22,7 +22,7 @@ struct MmaSync {
   static constexpr std::string_view kSummary =
       "tensor cores by instructions of a warp: cp.async stages, ldmatrix, swizzled tiles; split-K, stream-K";
 
-  static constexpr int kPieceRows = 16;  ///< that an instruction multiplies
+  static constexpr int kPieceRows = 16;  ///< the rows that an instruction multiplies
   static constexpr double kPieceColumns = 8;
 
   static const ParamTable<Params>& table() {
@@ -48,8 +48,8 @@ struct MmaSync {
 
   static int threads(const Params& p) { return 32 * (p.bm / p.wm) * (p.bn / p.wn); }
   static int element_bytes(const Problem& problem) { return traits(problem.precision).a.bytes; }
-  /// Along k, that an instruction multiplies. Of fp64 a Hopper's take 32 or 64; the sums of a large tile of a warp
-  /// leave registers for pieces of 32 alone.
+  /// The bytes along k that an instruction multiplies. Of fp64 a Hopper's takes 32 or 64; the sums of a large tile of a
+  /// warp leave registers for pieces of 32 alone.
   static int piece_bytes(const Problem& problem, const Params& p) {
     return element_bytes(problem) == 8 && p.wm * p.wn <= 1024 ? 64 : 32;
   }
@@ -177,7 +177,7 @@ struct MmaSync {
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
-    const double elements = static_cast<double>(piece_bytes(problem, p)) / types.a.bytes;  // a piece has them along k
+    const double elements = static_cast<double>(piece_bytes(problem, p)) / types.a.bytes;  // A piece has them along k.
     const double products = p.wm * p.wn / (kPieceRows * kPieceColumns);
     const double loads = static_cast<double>(p.wm + p.wn) / kPieceRows;
     const ModelNumbers& numbers = model_numbers(device);

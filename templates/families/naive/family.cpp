@@ -6,7 +6,7 @@
 namespace mmtune {
 namespace {
 
-constexpr int kLinear = 0, kUncoalesced = 1, kCoalesced = 2, kBlockCoarse = 3;  // values of MAPPING
+constexpr int kLinear = 0, kUncoalesced = 1, kCoalesced = 2, kBlockCoarse = 3;  // the values of MAPPING
 
 struct Naive {
   struct Params {
@@ -73,11 +73,11 @@ struct Naive {
     const PrecisionTraits& types = traits(problem.precision);
     const int lanes = std::min(32, p.bx * p.by);
     const int lanes_x = std::min<int>(p.bx, lanes);
-    const int rows = p.mapping == kUncoalesced ? lanes_x : lanes / lanes_x;  // threads of a warp, by what they read
+    const int rows = p.mapping == kUncoalesced ? lanes_x : lanes / lanes_x;  // the threads of a warp, by what they read
     const int columns = lanes / rows;
     const int lines_a = lines(rows, transposes_a(problem.layout), p.coarse * types.a.bytes);
     const int lines_b = lines(columns, !transposes_b(problem.layout), p.coarse * types.b.bytes);
-    const double loads = 2.0 / p.coarse;  // per multiply-add
+    const double loads = 2.0 / p.coarse;  // the loads per multiply-add
     const ModelNumbers& numbers = model_numbers(device);
     const bool local = in_local_memory(p);
 

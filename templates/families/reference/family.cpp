@@ -13,7 +13,7 @@ struct Reference {
   static constexpr std::string_view kSummary = "sums in double precision, or exactly modulo 2^32; does not compete";
   static constexpr bool kCompetes = false;
   static constexpr int kTile = 32;  // rows and columns of C per block, steps along k of a tile
-  static constexpr int kRows = 8;   // rows of threads
+  static constexpr int kRows = 8;   // the rows of threads
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows;

@@ -51,7 +51,7 @@ struct Simt {
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     warp_rules(p, rules);
-    if (!rules.ok()) return;  // threads() is only right for whole warps
+    if (!rules.ok()) return;  // threads() is only right for whole warps.
     block_rules(problem, p, rules);
     copy_rules(problem, p, device, rules);
     register_rules(problem, p, device, rules);
@@ -141,7 +141,7 @@ struct Simt {
   }
 
   static void group_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
-    const std::int64_t rows = ceil_div(problem.m, p.bm);  // with more than two no GROUP is too large
+    const std::int64_t rows = ceil_div(problem.m, p.bm);  // With more than two no GROUP is too large.
     const std::int64_t columns = ceil_div(problem.n, p.bn);
     rules.worth(rows > 2 || p.group < 4 * rows, "GROUP is below four times the rows of tiles");
     rules.worth(p.group > 1 || rows <= 2 || columns <= kFewColumns || rows * columns < device.sm_count,
@@ -210,7 +210,7 @@ struct Simt {
   /// its slices and those that it hands over, and a flag.
   struct Sums {
     Arg partial, tiles, flags;
-    std::int64_t kept_bytes;  ///< what STREAM uses again and again of it
+    std::int64_t kept_bytes;  ///< the bytes that STREAM uses again and again
   };
 
   static Sums add_sums(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -285,7 +285,7 @@ struct Simt {
     const double fragment_loads = (p.tm + p.tn) / vector;
     const auto copies = [&](bool along_k, bool packed, int align, const FormatTraits& format, int extent) {
       const double moves = static_cast<double>(vector_width(kRowBytes, format)) /
-                           vector_width(packed ? kRowBytes : align, format);  // where 16 bytes would be one
+                           vector_width(packed ? kRowBytes : align, format);  // one, where 16 bytes are
       const double each = along_k && transposes_async(p)
                               ? numbers.simt_async_transposed_slots * vector_width(kRowBytes, format)
                           : along_k         ? numbers.simt_transposed_slots + numbers.simt_transposed_move_slots * moves

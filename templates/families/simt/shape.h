@@ -13,7 +13,7 @@
 
 namespace mmtune::simt_shape {
 
-inline constexpr int kRowBytes = 16;  ///< what is moved at once; rows of a copy are multiples of it
+inline constexpr int kRowBytes = 16;  ///< the bytes that are moved at once; rows of a copy are multiples of them
 
 inline int threads(const SimtParams& p) { return (p.bm / p.tm) * (p.bn / p.tn); }
 inline bool packs_a(const Problem& problem, const SimtParams& p) {

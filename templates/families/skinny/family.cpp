@@ -22,7 +22,7 @@ struct Skinny {
   static constexpr std::string_view kName = "skinny";
   static constexpr std::string_view kSummary = "few rows or few columns: streams the large operand once; split-K";
 
-  static constexpr int kMostWidened = 8;  ///< elements of a load where all are widened at once, to save registers
+  static constexpr int kMostWidened = 8;  ///< the elements of a load that are all widened at once, to save registers
   static constexpr int kVectorBytes = 16;
 
   static const ParamTable<Params>& table() {
@@ -67,23 +67,23 @@ struct Skinny {
       }
     }
 
-    bool along_k;         ///< the wide operand is contiguous along k
+    bool along_k;         ///< whether the wide operand is contiguous along k
     int wide_bytes;       ///< the bytes of an element of the wide operand
     int narrow_bytes;     ///< the bytes of an element of the narrow operand
-    int vec;              ///< elements of the wide operand per load
-    int tile;             ///< positions of the long side per block
-    int bk;               ///< steps along k per stage
-    int sums;             ///< per thread
-    int threads;          ///< per block
-    int smem_bytes;       ///< per block
-    int narrow_vec = 1;   ///< neighbouring elements of the narrow operand that its alignment allows to load at once
+    int vec;              ///< the elements of the wide operand per load
+    int tile;             ///< the positions of the long side per block
+    int bk;               ///< the steps along k per stage
+    int sums;             ///< sums per thread
+    int threads;          ///< threads per block
+    int smem_bytes;       ///< bytes per block
+    int narrow_vec = 1;   ///< the neighbouring elements of the narrow operand that its alignment allows to load at once
     int narrow_elements;  ///< the elements of the narrow operand per thread and stage
     int narrow_loads;     ///< the loads of these from global memory
-    int group = 1;        ///< values of the narrow operand that one load from shared memory brings
+    int group = 1;        ///< the values of the narrow operand that one load from shared memory brings
 
    private:
     void pass_through_shared(const Params& p, int accumulator_bytes) {
-      const int many = 16 / accumulator_bytes;  // sums in 16 bytes
+      const int many = 16 / accumulator_bytes;  // the sums in 16 bytes
       group = std::min<int>(many, along_k ? vec : p.few);
       const int rows = along_k ? p.few : bk;
       const int row = (along_k ? bk : p.few) + many;
@@ -186,7 +186,7 @@ struct Skinny {
     return plan;
   }
 
-  /// Fitted to what ptxas reports for this kernel.
+  /// The registers, fitted to what ptxas reports for this kernel.
   static int registers(const Problem& problem, const Params& p, const Shape& shape, const ModelNumbers& numbers) {
     const int words = accumulator_registers(problem);
     const int sums = words * shape.sums;
@@ -255,7 +255,7 @@ struct Skinny {
   static std::span<const Proven> proven() { return kProvenSkinny; }
 
   static Params default_params(const Problem& problem) {
-    constexpr int kFewInRegisters = 4;  // beyond so many, what threads share is worth a barrier
+    constexpr int kFewInRegisters = 4;  // Beyond so many, what threads share is worth a barrier.
     Params params;
     params.side = short_side(problem);
     params.few = covering(problem, params.side);

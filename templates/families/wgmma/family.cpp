@@ -25,13 +25,13 @@ struct Wgmma {
       "Hopper's tensor cores: warpgroup multiplication from a TMA pipeline, clusters with multicast, persistent blocks";
 
   static constexpr int kWarpRows = 16;  ///< rows of a fragment that a warp has and stores
-  static constexpr int kMostBox = 256;  ///< rows that the accelerator copies at once
+  static constexpr int kMostBox = 256;  ///< the rows that the accelerator copies at once
   static constexpr int kLeastStages = 3;
-  static constexpr int kMostSums = 192;   ///< registers of sums that leave enough for everything else
-  static constexpr int kWideFetch = 256;  ///< bytes that L2 fetches at once, where rows begin at multiples of them
+  static constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
+  static constexpr int kWideFetch = 256;  ///< the bytes that L2 fetches at once, where rows begin at multiples of them
   static constexpr int kPackThreads = 256;
-  static constexpr int kPackTile = 64;   ///< rows and columns that a block of pack() transposes
-  static constexpr int kUnitBytes = 16;  ///< what a thread of pack() copies at once, but where it transposes
+  static constexpr int kPackTile = 64;   ///< the rows and columns that a block of pack() transposes
+  static constexpr int kUnitBytes = 16;  ///< the bytes that a thread of pack() copies at once, but where it transposes
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -191,9 +191,9 @@ struct Wgmma {
     StoredShape shape;  ///< the shape of the copy, where it is one
     int element_bytes;
     bool is_copy;
-    bool is_turned;  ///< the copy is transposed
+    bool is_turned;  ///< whether the copy is transposed
     MatrixArgs matrix;
-    MapStride row;  ///< from row to row
+    MapStride row;  ///< the stride from row to row
   };
 
   static Input input(LaunchPlan& plan, const Problem& problem, const Params& p, Operand operand) {
@@ -342,14 +342,14 @@ struct Wgmma {
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = bk(problem);
-    work.k_lanes = bk(problem);  // the sums wait for no instruction of the same stage
+    work.k_lanes = bk(problem);  // The sums wait for no instruction of the same stage.
     work.fetch = Fetch::accelerator;
     work.copies_first = p.pack == 1;
     work.cluster_m = p.cluster_m;
     work.cluster_n = p.cluster_n;
     work.hides_stores = p.pingpong == 1;
     work.split_k = p.split;
-    const int allowed = device.max_registers_per_block / threads(p) / 8 * 8;  // several consumers use them all
+    const int allowed = device.max_registers_per_block / threads(p) / 8 * 8;  // Several consumers use them all.
     work.registers = p.consumers == 1 ? sums(p) + whole(numbers.wgmma_registers) : allowed;
     work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);
     return work;

@@ -17,9 +17,9 @@ struct Params {
       reduce{0}, stream{0};
 };
 
-inline constexpr int kLine = 128;       ///< bytes of a line of a tile in shared memory
-inline constexpr int kFragment = 64;    ///< rows of an instruction
-inline constexpr int kWarpgroup = 128;  ///< threads
+inline constexpr int kLine = 128;       ///< the bytes of a line of a tile in shared memory
+inline constexpr int kFragment = 64;    ///< the rows of an instruction
+inline constexpr int kWarpgroup = 128;  ///< the number of threads
 inline constexpr int kMostStages = 16;
 
 inline int bk(const Problem& problem) { return kLine / traits(problem.precision).a.bytes; }
@@ -61,7 +61,7 @@ inline bool rows_from_registers(const Problem& problem, const Params& p) {
 }
 /// Whether sums of more than a stage are taken in fp32, which the tensor cores' own sums are not.
 inline bool promotes(const Problem& problem) { return traits(problem.precision).arithmetic.promotion_steps > 0; }
-/// With what else a thread has by the number of its sums: those that are promoted, and two stages of rows.
+/// The registers that a thread has by the number of its sums: those that are promoted, and two stages of rows.
 inline int sum_registers(const Problem& problem, const Params& p) {
   const int rows = rows_from_registers(problem, p) ? 2 * (kLine / 8) * consumer_rows(p) / kFragment : 0;
   return (promotes(problem) ? 2 : 1) * sums(p) + rows;
@@ -80,7 +80,8 @@ inline int shared_bytes(const Params& p, int stages) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// As many stages as fit: one block has the whole SM, but for blocks of reduce() that wait there to begin.
+/// The number of stages, as many as fit: one block has the whole SM, but for blocks of reduce() that wait there to
+/// begin.
 inline int stages(const Params& p, const DeviceSpec& device) {
   constexpr int kWaiting = 4;
   const bool is_waited_for = p.split > 1 && p.reduce == 0;

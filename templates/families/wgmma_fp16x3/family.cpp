@@ -18,26 +18,26 @@ struct WgmmaFp16x3 {
   static constexpr std::string_view kSummary =
       "fp32 on Hopper's fp16 tensor cores: two planes of fp16 for each operand, three products, sums promoted to fp32";
 
-  static constexpr int kPlanes = 2;       ///< of an operand
-  static constexpr int kProducts = 3;     ///< of planes
-  static constexpr int kPlaneBytes = 2;   ///< of an element of a plane
-  static constexpr int kLine = 128;       ///< bytes of C, stored at once, and of what rows of planes are multiples of
-  static constexpr int kFragment = 64;    ///< rows of an instruction
-  static constexpr int kWarpgroup = 128;  ///< threads
+  static constexpr int kPlanes = 2;       ///< the planes of an operand
+  static constexpr int kProducts = 3;     ///< the products of planes
+  static constexpr int kPlaneBytes = 2;   ///< the bytes of an element of a plane
+  static constexpr int kLine = 128;       ///< the bytes of C stored at once; rows of planes are multiples of it
+  static constexpr int kFragment = 64;    ///< the rows of an instruction
+  static constexpr int kWarpgroup = 128;  ///< the number of threads
   static constexpr int kLeastStages = 2;
-  static constexpr int kLongSums = 256;  ///< steps along k: docs/accuracy.md
+  static constexpr int kLongSums = 256;  ///< the steps along k: docs/accuracy.md
   static constexpr int kMostStages = 12;
-  static constexpr int kMostSums = 192;  ///< registers of sums that leave enough for everything else
-  static constexpr int kWarpRows = 16;   ///< of a fragment, that a warp has and stores
+  static constexpr int kMostSums = 192;  ///< the registers of sums that leave enough for everything else
+  static constexpr int kWarpRows = 16;   ///< the rows of a fragment that a warp has and stores
   static constexpr int kSplitThreads = 256;
-  static constexpr int kSplitBytes = 18432;  ///< of struct SplitShared in fp16x3_planes.cuh
-  static constexpr int kStripeAlongK = 8;    ///< rows that a block splits
+  static constexpr int kSplitBytes = 18432;  ///< the size of struct SplitShared in fp16x3_planes.cuh
+  static constexpr int kStripeAlongK = 8;    ///< the rows that a block splits
   static constexpr int kStripeAcrossK = 16;
-  static constexpr int kStripeBytes = 8;  ///< of struct Stripe
+  static constexpr int kStripeBytes = 8;  ///< the size of struct Stripe
   static constexpr int kStrictThreads = 256;
-  static constexpr int kStrictM = 64;  ///< of a tile of the step strict
+  static constexpr int kStrictM = 64;  ///< the rows of a tile of the step strict
   static constexpr int kStrictN = 128;
-  static constexpr int kStrictBytes = 2 * 16 * (kStrictM + kStrictN + 2 * 4) * 4;  ///< of struct StrictShared
+  static constexpr int kStrictBytes = 2 * 16 * (kStrictM + kStrictN + 2 * 4) * 4;  ///< the size of struct StrictShared
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -69,7 +69,7 @@ struct WgmmaFp16x3 {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
 
-  /// As many as fit: one block has the whole SM.
+  /// The number of stages, as many as fit: one block has the whole SM.
   static int stages(const Params& p, const DeviceSpec& device) {
     int stages = kMostStages;
     while (stages > 0 && shared_bytes(p, stages) > device.smem_per_block_optin) --stages;
@@ -124,7 +124,7 @@ struct WgmmaFp16x3 {
                       {"VA", std::max(1, problem.align.a / types.a.bytes)},
                       {"VB", std::max(1, problem.align.b / types.b.bytes)},
                       {"STORE_BOXES", stores_boxes(problem)},
-                      // Of a thread; together they are what the block begins with.
+                      // These are a thread's registers; together they are what the block begins with.
                       {"PRODUCER_REGISTERS", p.consumers == 3 ? 32 : 40},
                       {"CONSUMER_REGISTERS", p.consumers == 3 ? 160 : 232},
                       {"SPLIT_THREADS", kSplitThreads},
@@ -244,12 +244,12 @@ struct WgmmaFp16x3 {
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = p.bk;
-    work.k_lanes = p.bk;  // the sums wait for no instruction of the same stage
+    work.k_lanes = p.bk;  // The sums wait for no instruction of the same stage.
     work.fetch = Fetch::accelerator;
     work.copies_first = true;
     work.cluster_m = p.cluster_m;
     work.cluster_n = p.cluster_n;
-    const int allowed = device.max_registers_per_block / threads(p) / 8 * 8;  // several consumers use them all
+    const int allowed = device.max_registers_per_block / threads(p) / 8 * 8;  // Several consumers use them all.
     const int needed = sums(p) + chunk_sums(p) + whole(numbers.wgmma_registers);
     work.registers = p.consumers == 1 ? std::min(device.max_registers_per_thread, needed) : allowed;
     work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);

@@ -21,8 +21,8 @@ inline constexpr std::array kAllActivations{Activation::none, Activation::relu, 
 /// What of a vector is added to C[row, column] of the caller's matrix.
 enum class Bias : int {
   none = 0,
-  per_row = 1,     ///< element `row` of m
-  per_column = 2,  ///< element `column` of n
+  per_row = 1,     ///< The bias has an element for each row of m.
+  per_column = 2,  ///< The bias has an element for each column of n.
 };
 
 inline constexpr std::array kAllBiases{Bias::none, Bias::per_row, Bias::per_column};

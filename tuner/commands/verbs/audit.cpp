@@ -24,7 +24,7 @@
 namespace mmtune {
 namespace {
 
-constexpr int kRounds = 9;  // of a race: many sizes say more than many rounds
+constexpr int kRounds = 9;  // the rounds of a race: many sizes say more than many rounds
 
 struct AuditOptions : SearchOptions {
   int count = 200;
@@ -73,8 +73,8 @@ AuditTimes measured_times(Bench& bench, const Problem& problem, const std::vecto
 }
 
 struct Audit {
-  std::vector<AuditRow> rows;  ///< of all sizes for which something is stored
-  bool failed = false;         ///< a size was left out: it does not fit, or a kernel is wrong there
+  std::vector<AuditRow> rows;  ///< the rows of all sizes for which something is stored
+  bool failed = false;         ///< whether a size was left out: it does not fit, or a kernel is wrong there
 };
 
 Audit audit_all(const SessionOptions& session, std::size_t tuned_sizes, const AuditMeasure& measure) {
@@ -82,7 +82,7 @@ Audit audit_all(const SessionOptions& session, std::size_t tuned_sizes, const Au
   Programs library(session.database, device);
   const DispatchTable table = library.table();
   const auto program_of = [&](const Choice& choice) { return library.of(choice); };
-  const TemporaryDirectory scratch;  // tuning a size must not teach the library that is judged
+  const TemporaryDirectory scratch;  // Tuning a size must not teach the library that is judged.
   std::optional<Programs> tuned;
   std::optional<DispatchTable> tuned_table;
   if (tuned_sizes > 0) {

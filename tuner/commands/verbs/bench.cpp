@@ -25,10 +25,10 @@ namespace mmtune {
 namespace {
 
 struct BenchOptions : Options {
-  std::vector<std::string> sizes;  ///< one set each
+  std::vector<std::string> sizes;  ///< the arguments, one set each
   std::string opponent = "cublas";
   int rounds = 0;
-  double wait_s = 0;  ///< for GpuLock
+  double wait_s = 0;  ///< the argument of GpuLock
 };
 
 struct Task {

@@ -68,7 +68,7 @@ RowProduct product_of(Opponent& opponent, std::size_t entry) {
       algorithms[entry].front()(operands, stream);
     } catch (const DeviceLostError&) {
       throw;
-    } catch (const DeviceError& error) {  // cublasGemmEx has no fp8
+    } catch (const DeviceError& error) {  // cublasGemmEx has no fp8.
       log::info("{}: {}", to_string(problem), error.what());
       return false;
     }

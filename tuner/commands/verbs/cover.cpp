@@ -19,16 +19,16 @@
 namespace mmtune {
 namespace {
 
-constexpr double kSampleTime_s = 2.4;  // of the budget, for a sample: some fifty candidates on a machine of 16 cores
+constexpr double kSampleTime_s = 2.4;  // the time for a sample: some fifty candidates on a machine of 16 cores
 constexpr std::size_t kFewestSamples = 32;
 constexpr std::size_t kMostSamples = 256;
-constexpr std::size_t kFurther = 4;  // sizes, for each of the sample: measuring is fast where nothing is compiled
+constexpr std::size_t kFurther = 4;  // the sizes for each sample: measuring is fast where nothing is compiled
 
 struct CoverVerbOptions : SearchOptions {
   int kernels = 64;
   int samples = 0;  ///< 0: see samples_of()
   double loss_percent = 0;
-  std::optional<Share> shard;  ///< none: as the environment says
+  std::optional<Share> shard;  ///< nothing: as the environment says
 };
 
 double parse_percent(std::string_view text) {

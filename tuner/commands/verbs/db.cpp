@@ -29,15 +29,15 @@ namespace {
 struct DbOptions : Options {
   std::string target;                 ///< the file to export to
   std::vector<std::string> others;    ///< the files to merge from
-  std::string exported = "database";  ///< or "t4"
-  bool winners = false;               ///< export nothing of a database but its decisions and their code
-  std::string size;                   ///< of the trials to export; empty: all
-  std::string family;                 ///< likewise
+  std::string exported = "database";  ///< "database" or "t4"
+  bool winners = false;               ///< whether to export nothing of a database but its decisions and their code
+  std::string size;                   ///< the size of the trials to export; empty: all
+  std::string family;                 ///< the family of the trials to export; empty: all
   PruneRules rules;
-  bool without_code = false;  ///< export no machine code
-  bool with_code = false;     ///< of a file of another user
+  bool without_code = false;  ///< whether to export no machine code
+  bool with_code = false;     ///< whether to take the machine code of a file of another user
   bool yes = false;
-  bool dry_run = false;  ///< the default, spelt out
+  bool dry_run = false;  ///< This is the default, spelt out.
 };
 
 Table counts(const std::vector<std::pair<std::string, std::int64_t>>& named) {

@@ -21,7 +21,7 @@ struct ExplainOptions : Options {
   std::string config;
 };
 
-/// Stored for the problem on the device, fastest first.
+/// The trials that are stored for the problem on the device, the fastest first.
 std::vector<TimedTrial> stored_trials(const ExplainOptions& options, const Problem& problem, const DeviceKey& device) {
   const auto path = database_path(options);
   if (options.database.empty() && !database_exists(path)) return {};

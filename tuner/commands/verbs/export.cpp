@@ -26,8 +26,8 @@ namespace mmtune {
 namespace {
 
 struct ExportOptions : Options {
-  std::string name;    ///< of the files of one kernel, without .cu
-  std::string bundle;  ///< directory
+  std::string name;    ///< the name of the files of one kernel, without .cu
+  std::string bundle;  ///< the directory
   std::string size;
   std::string family;
   std::string config;

@@ -20,7 +20,7 @@ namespace mmtune {
 namespace {
 
 constexpr int kMostThreads = 1 << 16, kMostRegisters = 1 << 10, kMostBytes = 1 << 30;
-constexpr std::int64_t kAnySize = 1024;  // where none is named: occupancy depends on it for no kernel
+constexpr std::int64_t kAnySize = 1024;  // the size where none is named: occupancy depends on it for no kernel
 
 struct OccupancyOptions : Options {
   std::string family;

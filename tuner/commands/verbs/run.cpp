@@ -32,7 +32,7 @@ struct RunOptions : Options {
   std::vector<std::string> program;
 };
 
-/// Beside this program, as it was built, or where both are installed. Throws Error.
+/// The file of the stand-in beside this program, as it was built, or where both are installed. Throws Error.
 std::string stand_in_file() {
   const auto folder = std::filesystem::read_symlink(kThisProgram).parent_path();
   for (const char* place : {"", "../lib", "../" MMTUNE_LIBRARY_FOLDER, "../lib64"}) {
@@ -121,7 +121,7 @@ pid_t start(std::vector<std::string> program, SpawnEnvironment environment, Stdo
   return process;
 }
 
-/// As a shell has it.
+/// The exit code as a shell has it.
 int exit_code_of(pid_t process) {
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
@@ -129,7 +129,7 @@ int exit_code_of(pid_t process) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// Of the program and of the tuner: both use the same database.
+/// The environment of the program and of the tuner: both use the same database.
 SpawnEnvironment environment_of(const RunOptions& options) {
   SpawnEnvironment environment;
   if (!options.database.empty()) environment.set("MMTUNE_DB", std::filesystem::absolute(options.database).string());

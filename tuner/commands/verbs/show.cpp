@@ -27,7 +27,7 @@ struct ShowOptions : Options {
   bool suspects = false;
   bool trials = false;
   std::string sizes;   ///< empty: all
-  std::string family;  ///< likewise
+  std::string family;  ///< empty: all
 };
 
 /// Which rows the options name.

@@ -30,7 +30,7 @@ struct StudyOptions : Options {
   std::string svg;
   int host_through = 1024;
   double longest_s = 60;
-  double wait_s = 0;  ///< for GpuLock
+  double wait_s = 0;  ///< the argument of GpuLock
   bool force = false;
 };
 

@@ -15,8 +15,8 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kSizes = 2000;  // that a range is looked at in
-constexpr std::uint64_t kSeed = 1;    // of these
+constexpr std::size_t kSizes = 2000;  // the number of sizes that a range is looked at in
+constexpr std::uint64_t kSeed = 1;    // the seed of these sizes
 
 struct SuggestOptions : Options {
   std::string sizes;

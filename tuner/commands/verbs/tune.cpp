@@ -27,13 +27,13 @@ namespace mmtune {
 namespace {
 
 struct TuneOptions : SearchOptions {
-  std::optional<Share> shard;  ///< none: as the environment says
+  std::optional<Share> shard;  ///< nothing: as the environment says
   bool retune = false;
   bool dry_run = false;
   bool what_if = false;
-  std::vector<std::uint64_t> seeds;  ///< of what-if; empty: that of the session
-  std::string curve;                 ///< file for what-if's progress; empty: none
-  bool force = false;                ///< overwrites it
+  std::vector<std::uint64_t> seeds;  ///< the seeds of what-if; empty: that of the session
+  std::string curve;                 ///< the file for what-if's progress; empty: none
+  bool force = false;                ///< whether to overwrite that file
 };
 
 void echo(const SessionOptions& session) {

@@ -37,7 +37,7 @@ struct Operands {
   std::int64_t ldc = 0;
   double alpha = 1;
   double beta = 0;
-  CUdeviceptr workspace = 0;  ///< aligned to 256 bytes; calls that may run at the same time need one each
+  CUdeviceptr workspace = 0;  ///< the address, aligned to 256 bytes; calls that may run at the same time need one each
 };
 
 enum class Kind { operand, ld, extent, scalar, slice, map, number };
@@ -54,7 +54,7 @@ struct Step {
   unsigned grid[3], block[3], cluster[3];
   unsigned smem_bytes;
   bool is_cooperative;
-  bool takes_turns;  ///< its blocks: fewer do the same, and no more clusters run than the GPU holds at once
+  bool takes_turns;  ///< whether blocks take turns: fewer do the same; no more clusters run than the GPU holds
   bool overlaps_previous;
   std::vector<Argument> arguments;
 };
@@ -78,12 +78,12 @@ struct Map {
 struct Product {
   const char *precision, *layout;
   std::int64_t m, n, k;
-  const char* cubin;          ///< file
-  std::int64_t bytes[3];      ///< of an element of A, B, C
-  std::int64_t alignment[3];  ///< of addresses and rows of A, B, C in bytes
+  const char* cubin;          ///< the name of the file
+  std::int64_t bytes[3];      ///< the bytes of an element of A, B, C
+  std::int64_t alignment[3];  ///< the alignment of addresses and rows of A, B, C in bytes
   Scalar scalar;
   std::size_t workspace_bytes;
-  std::vector<std::int64_t> slices;  ///< offsets within the workspace in bytes; -1: empty
+  std::vector<std::int64_t> slices;  ///< the offsets within the workspace in bytes; -1: empty
   std::vector<Map> maps;
   std::vector<Step> steps;
 };
@@ -144,7 +144,7 @@ class Bundle {
   struct Values {
     Values(const Product& product, const Operands& o)
         : addresses{o.a, o.b, o.c}, lds{o.lda, o.ldb, o.ldc}, extents{product.m, product.n, product.k} {
-      if (o.alpha == 0) extents[2] = 0;  // A and B are not read
+      if (o.alpha == 0) extents[2] = 0;  // A and B are not read.
       set(scalars[0], product.scalar, o.alpha);
       set(scalars[1], product.scalar, o.beta);
       for (const std::int64_t offset : product.slices) {
@@ -177,7 +177,7 @@ class Bundle {
       CUdeviceptr base = is_operand ? addresses[index] : slices[index];
       bool is_empty = false;
       for (const Dimension& d : spec.dimensions) is_empty = is_empty || d.extent == 0;
-      if (is_empty) {  // nothing goes through it, but the driver wants something valid
+      if (is_empty) {  // Nothing goes through it, but the driver wants something valid.
         base = addresses[2] / 16 * 16;
         for (cuuint64_t& extent : size) extent = 1;
         for (cuuint64_t& stride : strides) stride = 16;
@@ -282,8 +282,8 @@ class Bundle {
 
   std::map<std::string, CUmodule> modules_;
   std::map<const Step*, CUfunction> functions_;
-  std::map<const Step*, unsigned> blocks_;  ///< along x
-  std::map<CUfunction, unsigned> most_;     ///< dynamic shared memory in bytes
+  std::map<const Step*, unsigned> blocks_;  ///< the number of blocks along x
+  std::map<CUfunction, unsigned> most_;     ///< the most dynamic shared memory in bytes
 };
 
 }  // namespace mmtune_bundle

@@ -6,7 +6,7 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kRound = 1024;  // enough to keep compilers and GPU busy, few enough to hold their sources
+constexpr std::size_t kRound = 1024;  // It keeps compilers and GPU busy, and few enough sources at once.
 
 class Exhaustive final : public Strategy {
  public:

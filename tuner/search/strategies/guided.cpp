@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kRanked = 100000;     // how far down the model's list candidates may come from
 constexpr std::size_t kCandidates = 10000;  // the candidates of a larger space that are looked at first
-constexpr std::size_t kDrawn = 20000;       // as many where no model says which
+constexpr std::size_t kDrawn = 20000;       // the number that is drawn where no model says which
 constexpr std::size_t kRounds = 16;  // a round is a sixteenth of all trials at most: what is learnt can still be used
 constexpr std::size_t kLeastRound = 2;
 constexpr std::size_t kFirstRound = 3;  // the first round is so many times as large; half of it may be proven
@@ -239,7 +239,7 @@ class Guided final : public Strategy {
   std::vector<CandidateNumber> candidates_;  // the candidates by their indices in the surrogate
   std::vector<bool> tried_;
   std::unordered_map<CandidateNumber, std::size_t> indices_;  // the indices of the candidates of this space
-  std::vector<std::size_t> first_;                            // favourites, before anything else
+  std::vector<std::size_t> first_;                            // the favourites, before anything else
   std::unordered_set<std::size_t> climbed_;                   // the candidates whose neighbours have joined
   std::vector<std::pair<double, std::size_t>> measured_;
 };

@@ -51,11 +51,11 @@ class Ranked final : public Strategy {
   }
 
   std::vector<RankedCandidate> ranking_;
-  std::size_t left_;      ///< trials
-  std::size_t patience_;  ///< trials
+  std::size_t left_;      ///< the number of trials that are left
+  std::size_t patience_;  ///< the number of trials in a row after which the search ends
   std::size_t rank_ = 0;
-  std::size_t worse_ = 0;  ///< trials in a row that were no better than the best
-  double best_us_ = 0;     ///< 0: none yet
+  std::size_t worse_ = 0;  ///< the number of trials in a row that were no better than the best
+  double best_us_ = 0;     ///< the shortest time; 0: none yet
   std::vector<CandidateNumber> favourites_;
   std::unordered_set<CandidateNumber> proposed_;
 };
