@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "templates/base/cores.h"
 #include "templates/model/cost.h"
 #include "templates/space/space.h"
 
@@ -187,7 +188,7 @@ std::vector<RankedConfig> SearchSpace::ranked(std::size_t limit) const {
     }
     return std::move(best).sorted();
   };
-  const std::size_t threads = std::min<std::size_t>(std::max(1U, std::thread::hardware_concurrency()), parts());
+  const std::size_t threads = std::min<std::size_t>(static_cast<std::size_t>(usable_cores()), parts());
   std::vector<std::future<std::vector<RankedConfig>>> futures;
   for (std::size_t i = 0; i < threads; ++i) futures.push_back(std::async(std::launch::async, rank_parts));
   Best best(limit);

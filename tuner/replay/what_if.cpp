@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "db/store.h"
+#include "templates/base/cores.h"
 #include "templates/family/families.h"
 #include "tuner/replay/latest_trials.h"
 #include "tuner/tune/lessons.h"
@@ -77,9 +77,7 @@ double sampling_seconds(const Timing& timing) {
   return timing.median_us * samples * std::max(1, timing.calls_per_sample) * 1e-6;
 }
 
-int jobs_of(const SessionOptions& options) {
-  return options.jobs > 0 ? options.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
+int jobs_of(const SessionOptions& options) { return options.jobs > 0 ? options.jobs : usable_cores(); }
 
 double gap_percent(const WhatIf& each) {
   if (!each.replay.best || each.stored_best_us == 0) return kUnknown;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
+#include "templates/base/cores.h"
 #include "tuner/workers/worker_process.h"
 
 namespace mmtune {
@@ -35,7 +36,7 @@ std::string installed_compiler() {
 
 CompilePool::CompilePool(const TemplateFiles& files, CompilePoolOptions options)
     : options_(std::move(options)), headers_(hash_headers(files)) {
-  if (options_.jobs <= 0) options_.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (options_.jobs <= 0) options_.jobs = usable_cores();
   workers_.resize(static_cast<std::size_t>(options_.jobs));
   compiler_ = start(workers_.front());
   for (Worker& worker : workers_) {
