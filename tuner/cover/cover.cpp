@@ -8,18 +8,19 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
 #include "runtime/choose/dispatch.h"
+#include "templates/base/cores.h"
 #include "templates/problem/dtype.h"
 #include "tuner/cover/cover_state.h"
 #include "tuner/cover/expected_times.h"
 #include "tuner/cover/hold_out.h"
 #include "tuner/cover/measured_kernels.h"
+#include "tuner/cover/proven_kernels.h"
 #include "tuner/tune/deadlines.h"
 #include "tuner/tune/fallbacks.h"
 #include "tuner/workers/compile_pool.h"
@@ -29,11 +30,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kSearchShare = 0.8;   // the part of the budget for searching each size by itself
-constexpr double kCrossShare = 0.4;    // the part of the rest for measuring kernels at other sizes
-constexpr double kFurtherShare = 0.9;  // the part of what is then left for measuring them at further sizes
-constexpr double kCloseToBest = 1.04;  // a kernel this close to the fastest of a size is looked at elsewhere
-constexpr std::size_t kMostClose = 4;  // the most such kernels of each size
+constexpr double kSearchShare = 0.8;      // the part of the budget for searching each size by itself
+constexpr double kProvenShare = 0.25;     // the most of that part for measuring what won elsewhere first
+constexpr double kSourceS = 1;            // the seconds in which a process compiles a source; most take less
+constexpr std::size_t kMostProven = 256;  // the most programs that won elsewhere and are compiled
+constexpr double kCrossShare = 0.4;       // the part of the rest for measuring kernels at other sizes
+constexpr double kFurtherShare = 0.9;     // the part of what is then left for measuring them at further sizes
+constexpr double kCloseToBest = 1.04;     // a kernel this close to the fastest of a size is looked at elsewhere
+constexpr std::size_t kMostClose = 4;     // the most such kernels of each size
 constexpr double kShortlist = 1.5;   // the most programs that are looked at, as a multiple of those that may be chosen
 constexpr double kPromising = 1.25;  // a kernel whose expected time is this close to the best is measured
 constexpr std::size_t kMostPromising = 8;  // the most kernels that are measured at a further size
@@ -108,9 +112,13 @@ class Cover {
   /// What is measured beside the searches takes its time from theirs.
   void say_shortfall(std::size_t searches, double budget_s) const {
     const SessionOptions& session = options_.session;
-    const int jobs = session.jobs > 0 ? session.jobs : static_cast<int>(std::thread::hardware_concurrency());
-    const double least_s = least_problem_s(preparation_.evidence() == Evidence::measured, jobs);
+    const double least_s = least_problem_s(preparation_.evidence() == Evidence::measured, compile_jobs());
     say(budget_shortfall(budget_s, searches, session.devices.size(), least_s));
+  }
+
+  int compile_jobs() const {
+    const int jobs = options_.session.jobs;
+    return jobs > 0 ? jobs : usable_cores();
   }
 
   static void say_excess(double budget_s, Clock::time_point begin) {
@@ -157,14 +165,28 @@ class Cover {
     return cover_state(winner->search);
   }
 
-  /// Each by itself.
+  /// Each by itself, after what won elsewhere.
   SessionSummary search(const std::vector<Problem>& problems, double budget_s) const {
     if (problems.empty()) return {};
+    const Clock::time_point begin = Clock::now();
+    if (measure_proven(problems, kProvenShare * budget_s)) return {.interrupted = true};
     SessionOptions session = options_.session;
     session.problems = problems;
-    session.budget_s = at_least_a_second(budget_s);
+    session.budget_s = at_least_a_second(budget_s - std::chrono::duration<double>(Clock::now() - begin).count());
     session.is_part = true;
     return run_session(session);
+  }
+
+  /// As many programs that won elsewhere as can be compiled in that time. True if interrupted. A prediction of them
+  /// teaches nothing that a search does not see.
+  bool measure_proven(const std::vector<Problem>& problems, double budget_s) const {
+    if (preparation_.evidence() != Evidence::measured) return false;
+    const SessionOptions& session = options_.session;
+    const double affordable = budget_s > 0 ? budget_s * compile_jobs() / kSourceS : kMostProven;
+    return measure(problems,
+                   proven_candidates(searched_families(session.families), session.only, problems, preparation_,
+                                     static_cast<std::size_t>(std::min<double>(affordable, kMostProven))),
+                   budget_s);
   }
 
   /// What was found by now is what a run on the merged databases begins with.
@@ -181,18 +203,24 @@ class Cover {
 
   /// These candidates, by size, for a share of the time that is left. True if interrupted.
   bool measure(const std::vector<std::vector<Candidate>>& lists, double share) const {
+    return measure(problems_, lists, share * left_s());
+  }
+
+  /// These candidates of these problems. True if interrupted.
+  bool measure(const std::vector<Problem>& problems, const std::vector<std::vector<Candidate>>& lists,
+               double budget_s) const {
     SessionOptions session = options_.session;
     session.problems.clear();
-    for (std::size_t size = 0; size < lists.size(); ++size) {
-      if (!lists[size].empty()) session.problems.push_back(problems_[size]);
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      if (!lists[i].empty()) session.problems.push_back(problems[i]);
     }
     if (session.problems.empty()) return false;
-    session.budget_s = at_least_a_second(share * left_s());
+    session.budget_s = at_least_a_second(budget_s);
     session.is_part = true;
     session.mode = SessionMode::measure;
     session.listed = [&](const Problem& problem) {
-      const auto size = std::find(problems_.begin(), problems_.end(), problem) - problems_.begin();
-      return lists[static_cast<std::size_t>(size)];
+      const auto at = std::find(problems.begin(), problems.end(), problem) - problems.begin();
+      return lists[static_cast<std::size_t>(at)];
     };
     return run_session(session).interrupted;
   }

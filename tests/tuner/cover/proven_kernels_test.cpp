@@ -1,0 +1,78 @@
+#include "tuner/cover/proven_kernels.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "runtime/base/template_files.h"
+#include "templates/family/families.h"
+#include "templates/gpu/architectures.h"
+#include "templates/gpu/gpu_catalog.h"
+
+namespace mmtune {
+namespace {
+
+class ProvenCandidates : public testing::Test {
+ protected:
+  std::vector<std::vector<Candidate>> listed(const std::vector<Problem>& problems, std::size_t most) const {
+    return proven_candidates(searched_families({}), {}, problems, preparation_, most);
+  }
+
+  /// The different sources of what is listed.
+  std::set<std::string> sources(const std::vector<Problem>& problems,
+                                const std::vector<std::vector<Candidate>>& lists) const {
+    std::set<std::string> hashes;
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      for (const Candidate& each : lists[i]) {
+        hashes.insert(preparation_.source(*each.family, problems[i], each.config).hash);
+      }
+    }
+    return hashes;
+  }
+
+  const DeviceSpec device_ = catalog_gpu("h200");
+  const Preparation preparation_{template_files(), device_, compile_target(device_, {90}), Evidence::measured, ""};
+  const std::vector<Problem> problems_ = {packed_problem(Precision::bf16, {}, 1024, 1024, 1024),
+                                          packed_problem(Precision::bf16, {}, 1152, 896, 1024),
+                                          packed_problem(Precision::bf16, {}, 64, 4096, 4096)};
+};
+
+TEST_F(ProvenCandidates, ProblemsOfOneAlignmentShareTheirPrograms) {
+  const auto lists = listed(problems_, 256);
+  ASSERT_EQ(lists.size(), problems_.size());
+  std::size_t candidates = 0;
+  for (const auto& list : lists) {
+    EXPECT_GE(list.size(), 4u);
+    candidates += list.size();
+  }
+  EXPECT_LT(sources(problems_, lists).size(), candidates);
+}
+
+TEST_F(ProvenCandidates, NoMoreProgramsThanMayBeCompiled) {
+  for (const std::size_t most : {1u, 3u, 8u}) {
+    EXPECT_EQ(sources(problems_, listed(problems_, most)).size(), most);
+  }
+  for (const auto& list : listed(problems_, 3)) EXPECT_FALSE(list.empty()) << "each problem has its most promising";
+}
+
+TEST_F(ProvenCandidates, TheMostPromisingComeFirstAndAllCanRun) {
+  const auto lists = listed(problems_, 256);
+  for (std::size_t i = 0; i < problems_.size(); ++i) {
+    const FamilySpaces spaces(searched_families({}), problems_[i], device_);
+    double before_us = 0;
+    for (const Candidate& each : lists[i]) {
+      EXPECT_TRUE(spaces.number(each));
+      EXPECT_GE(spaces.predict_us(each), before_us);
+      before_us = spaces.predict_us(each);
+    }
+    EXPECT_LE(before_us, 2 * spaces.predict_us(lists[i].front()));
+  }
+}
+
+TEST_F(ProvenCandidates, WhereNothingIsProvenNothingIsListed) {
+  EXPECT_THAT(listed({packed_problem(Precision::int32, {}, 64, 64, 64)}, 256),
+              testing::ElementsAre(testing::IsEmpty()));
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,19 @@
+// Kernels that won elsewhere, as a start for covering sizes of which nothing is measured yet.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "tuner/tune/family_spaces.h"
+#include "tuner/tune/preparation.h"
+
+namespace mmtune {
+
+/// For each problem the proven candidates that may do well there, by what the model expects, the most promising first.
+/// They come from at most `most` programs, each of which is compiled once and then measured for many problems, where a
+/// search compiles other candidates for each.
+std::vector<std::vector<Candidate>> proven_candidates(const std::vector<const Family*>& families,
+                                                      const Restriction& only, const std::vector<Problem>& problems,
+                                                      const Preparation& preparation, std::size_t most);
+
+}  // namespace mmtune
