@@ -19,6 +19,7 @@
 
 #include "mmtune/access.cuh"
 #include "mmtune/index.cuh"
+#include "mmtune/tma.cuh"
 
 // Of so many rows of op(A), or columns of op(B), that one block scales.
 struct Stripe {
@@ -55,22 +56,42 @@ struct RowScale {
   }
 };
 
-// The two parts of a row's elements, and what they say about it.
+// What a thread has found out about its elements besides how many of a row are sure.
+struct Findings {
+  u32 rests = 0;           // not 0: an element has more than a high part
+  bool are_small = false;  // an element may be lossy
+};
+
+// The two parts of a row's elements, and how many are sure.
 struct Splitter {
   float scale = 1;
   int sure = 0;
-  int needs_low = 0;
 
-  __device__ __forceinline__ void split(float element, half_t& high, half_t& low) {
+  template <int COUNT>
+  __device__ __forceinline__ void split(const float (&elements)[COUNT], half_t (&high)[COUNT], half_t (&low)[COUNT],
+                                        Findings& findings) {
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) {
+      const float scaled = elements[i] * scale;
+      high[i] = to_half(scaled);
+      const float rest = scaled - to_float(high[i]);
+      low[i] = to_half(rest);
+      const float magnitude = from_bits(magnitude_bits(scaled));
+      sure += magnitude >= LARGE ? 1 : 0;
+      findings.are_small |= magnitude < LEAST_NORMAL && elements[i] != 0;
+      findings.rests |= __builtin_bit_cast(u32, rest);
+    }
+  }
+
+  // Takes an element off that is lossy: few elements are small, so that this is not looked for where all are split.
+  __device__ __forceinline__ void discount(float element, Findings& findings) {
     const float scaled = element * scale;
-    high = to_half(scaled);
-    const float rest = scaled - to_float(high);
-    low = to_half(rest);
-    const float magnitude = from_bits(magnitude_bits(scaled));
+    const float high = to_float(to_half(scaled));
+    const float low = to_float(to_half(scaled - high));
     const bool is_there = scaled != 0 || element == 0;  // and has not underflowed
-    const bool is_lossy = magnitude < LEAST_NORMAL && (to_float(low) != rest || !is_there);
-    sure += (magnitude >= LARGE ? 1 : 0) - (is_lossy ? 1 : 0);
-    needs_low |= rest == 0 && is_there ? 0 : 1;
+    const bool is_lossy = from_bits(magnitude_bits(scaled)) < LEAST_NORMAL && !(is_there && high + low == scaled);
+    sure -= is_lossy ? 1 : 0;
+    findings.rests |= is_there ? 0 : 1;
   }
 };
 
@@ -111,38 +132,47 @@ struct Split {
 };
 
 constexpr int SPLIT_WARPS = SPLIT_THREADS / 32;
-constexpr int ALONG_ROWS = 8;                // of a stripe whose rows lie along k,
-constexpr int ACROSS_ROWS = 16;              // and of another
-constexpr int SPLIT_DEPTH = 256;             // steps along k that a block turns at once
-constexpr int SPLIT_LINE = SPLIT_DEPTH + 8;  // elements; the 8 spread lines over the banks
+constexpr int SPLIT_HELD = 64;   // elements of a thread that its registers hold
+constexpr int ALONG_ROWS = 8;    // of a stripe whose rows lie along k
+constexpr int ACROSS_ROWS = 32;  // of another, at most
+constexpr int MOST_BLOCKS = 8;   // that share a stripe
 struct SplitShared {
-  alignas(16) half_t turned[PLANES][ACROSS_ROWS][SPLIT_LINE];
-  u32 largest[SPLIT_WARPS][ACROSS_ROWS];
+  u32 largest[SPLIT_WARPS][ACROSS_ROWS];  // of the part of a row that a warp has
   int sure[SPLIT_WARPS][ACROSS_ROWS];
-  int needs_low[SPLIT_WARPS][ACROSS_ROWS];
+  u32 rests[SPLIT_WARPS];  // not 0: some element has more than a high part
+  Stripe of_block[ACROSS_ROWS];  // what the block found out about rows that others share
+  u32 largest_of_block[ACROSS_ROWS];
+  u32 largest_of_rows[MOST_BLOCKS][ACROSS_ROWS];  // of every block
 };
 static_assert(sizeof(SplitShared) == SPLIT_SMEM_BYTES, "host and kernel disagree on shared memory");
 
-// What the block has found out about its stripe of ROWS rows: what WARPS warps have counted of each is in shared
-// memory.
-template <int ROWS, int WARPS>
-__device__ __forceinline__ void end_stripe(const Split& split, i64 stripe, SplitShared& shared) {
-  __syncthreads();
-  if (threadIdx.x >= 32) return;
-  Stripe result{SURE_OF_ZEROS, 0};
-  if (threadIdx.x < ROWS) {
-    u32 largest = 0;
-    int sure = 0;
+// Of the thread's elements; to be called by whole warps.
+__device__ __forceinline__ void note_rests(SplitShared& shared, u32 rests) {
+  const int count = sum_of_lanes<1>(rests != 0 ? 1 : 0);
+  if (threadIdx.x % 32 == 0) shared.rests[threadIdx.x / 32] = count;
+}
+
+// What WARPS warps have counted of a row; whether it needs low parts, any row of the block's does.
+template <int WARPS>
+__device__ __forceinline__ Stripe count_row(const SplitShared& shared, int row) {
+  Stripe result{0, 0};
 #pragma unroll
-    for (int warp = 0; warp < WARPS; ++warp) {
-      largest = larger(largest, shared.largest[warp][threadIdx.x]);
-      sure += shared.sure[warp][threadIdx.x];
-      result.needs_low |= shared.needs_low[warp][threadIdx.x];
-    }
-    const RowScale scale(largest);
-    result.sure = scale.is_zero ? SURE_OF_ZEROS : scale.is_scaled ? sure : UNSURE;
-    result.needs_low |= scale.is_scaled ? 0 : 1;
-    const i64 row = stripe * ROWS + threadIdx.x;
+  for (int warp = 0; warp < WARPS; ++warp) result.sure += shared.sure[warp][row];
+#pragma unroll
+  for (int warp = 0; warp < SPLIT_WARPS; ++warp) result.needs_low |= shared.rests[warp] != 0 ? 1 : 0;
+  return result;
+}
+
+// Notes the stripe of ROWS rows, each of which a lane of the first warp knows.
+template <int ROWS>
+__device__ __forceinline__ void end_stripe(const Split& split, i64 stripe, u32 largest, Stripe of_row) {
+  const int lane = threadIdx.x;
+  const RowScale scale(largest);
+  Stripe result{SURE_OF_ZEROS, 0};
+  if (lane < ROWS) {
+    result.sure = scale.is_zero ? SURE_OF_ZEROS : scale.is_scaled ? of_row.sure : UNSURE;
+    result.needs_low = scale.is_scaled ? of_row.needs_low : 1;
+    const i64 row = stripe * ROWS + lane;
     if (row < split.rows) split.inverse[row] = scale.inverse;
   }
 #pragma unroll
@@ -151,201 +181,320 @@ __device__ __forceinline__ void end_stripe(const Split& split, i64 stripe, Split
     result.sure = other < result.sure ? other : result.sure;
     result.needs_low |= __shfl_xor_sync(~0u, result.needs_low, distance);
   }
-  if (threadIdx.x == 0) split.stripes[stripe] = result;
+  if (lane == 0) split.stripes[stripe] = result;
 }
 
-// Rows that lie along k: TEAM threads, a warp or the block, have one at a time, in pieces that their registers hold.
-// Nothing is read twice of a row that is one piece.
-template <int VECTOR, int TEAM>
+// Rows that lie along k: TEAM threads, a warp or the block, have ROWS at a time, in pieces that their registers hold.
+// Nothing is read twice of rows that are one piece.
+template <int VECTOR, int TEAM, int ROWS>
 struct AlongK {
-  static constexpr int HELD = 16 / VECTOR;  // vectors of a thread
-  static constexpr int SPAN = TEAM * 16;    // elements of a piece
+  static constexpr int HELD = SPLIT_HELD / VECTOR / ROWS;  // vectors of a row and a thread
+  static constexpr int STEP = TEAM * VECTOR;               // elements between a thread's vectors
+  static constexpr int SPAN = HELD * STEP;                 // elements of a piece of a row
   static constexpr int WARPS = TEAM / 32;
+  using Floats = Vector<float, VECTOR>;
   using Halves = Vector<half_t, VECTOR>;
 
   const Split& split;
   SplitShared& shared;
-  Vector<float, VECTOR> held[HELD] = {};
+  Findings findings = {};
+  Floats held[ROWS][HELD] = {};
 
-  __device__ __forceinline__ void load(const float* row, i64 first, i64 k) {
-    const int own = static_cast<int>(threadIdx.x) % TEAM * VECTOR;
-    const int left = static_cast<int>(k - first) - own;
-    const float* const source = row + first + own;
+  static __device__ __forceinline__ int own() { return static_cast<int>(threadIdx.x) % TEAM * VECTOR; }
+
+  // The piece of these rows that begins at step `first`.
+  __device__ __forceinline__ void load(i64 row, i64 first) {
+    const int left = static_cast<int>(split.k - first) - own();
 #pragma unroll
-    for (int i = 0; i < HELD; ++i) {
-      held[i] = load_if<VECTOR>(i * (TEAM * VECTOR) < left, source + i * (TEAM * VECTOR));
+    for (int r = 0; r < ROWS; ++r) {
+      const float* const source = split.source + (row + r) * split.ld + first + own();
+      const int left_of_row = row + r < split.rows ? left : 0;
+#pragma unroll
+      for (int i = 0; i < HELD; ++i) held[r][i] = load_if<VECTOR>(i * STEP < left_of_row, source + i * STEP);
     }
   }
-  __device__ __forceinline__ void store(Splitter& splitter, i64 row, i64 first, i64 k) const {
-    const int own = static_cast<int>(threadIdx.x) % TEAM * VECTOR;
-    const int left = static_cast<int>(k - first) - own;
-    half_t* const high_row = split.high(row) + first + own;
-    half_t* const low_row = split.low(row) + first + own;
+  __device__ __forceinline__ void store(Splitter (&splitters)[ROWS], i64 row, i64 first) {
+    const int left = static_cast<int>(split.k - first) - own();
 #pragma unroll
-    for (int i = 0; i < HELD; ++i) {
-      if (i * (TEAM * VECTOR) >= left) break;
-      Halves high, low;
+    for (int r = 0; r < ROWS; ++r) {
+      if (row + r >= split.rows) break;
+      half_t* const high_row = split.high(row + r) + first + own();
+      half_t* const low_row = split.low(row + r) + first + own();
 #pragma unroll
-      for (int v = 0; v < VECTOR; ++v) splitter.split(held[i].at[v], high.at[v], low.at[v]);
-      *reinterpret_cast<Halves*>(high_row + i * (TEAM * VECTOR)) = high;
-      *reinterpret_cast<Halves*>(low_row + i * (TEAM * VECTOR)) = low;
+      for (int i = 0; i < HELD; ++i) {
+        if (i * STEP >= left) break;
+        Halves high, low;
+        splitters[r].split(held[r][i].at, high.at, low.at, findings);
+        *reinterpret_cast<Halves*>(high_row + i * STEP) = high;
+        *reinterpret_cast<Halves*>(low_row + i * STEP) = low;
+      }
     }
-  }
-
-  // Row number `of_stripe` of the stripe, which is there or not.
-  __device__ __forceinline__ void split_row(i64 row, int of_stripe) {
-    const i64 k = row < split.rows ? split.k : 0;
-    const float* const source = split.source + (row < split.rows ? row : 0) * split.ld;
-    const int warp = threadIdx.x % TEAM / 32;
-    u32 largest = 0;
-    i64 last = 0;
-#pragma unroll 1
-    for (i64 first = 0; first < k; first += SPAN) {
-      load(source, first, k);
+    if (!findings.are_small) return;
+    findings.are_small = false;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
 #pragma unroll
       for (int i = 0; i < HELD; ++i) {
 #pragma unroll
-        for (int v = 0; v < VECTOR; ++v) largest = larger(largest, magnitude_bits(held[i].at[v]));
+        for (int v = 0; v < VECTOR; ++v) splitters[r].discount(held[r][i].at[v], findings);
+      }
+    }
+  }
+
+  // These rows, number `of_stripe` and those behind it of the stripe, which are there or not.
+  __device__ __forceinline__ void split_rows(i64 row, int of_stripe) {
+    const int warp = threadIdx.x % TEAM / 32;
+    u32 largest[ROWS] = {};
+    i64 last = 0;
+#pragma unroll 1
+    for (i64 first = 0; first < split.k; first += SPAN) {
+      load(row, first);
+#pragma unroll
+      for (int r = 0; r < ROWS; ++r) {
+#pragma unroll
+        for (int i = 0; i < HELD; ++i) {
+#pragma unroll
+          for (int v = 0; v < VECTOR; ++v) largest[r] = larger(largest[r], magnitude_bits(held[r][i].at[v]));
+        }
       }
       last = first;
     }
-    largest = largest_of_lanes<1>(largest);
-    if (threadIdx.x % 32 == 0) shared.largest[warp][of_stripe] = largest;
-    if constexpr (WARPS > 1) {
-      __syncthreads();
+    Splitter splitters[ROWS];
 #pragma unroll
-      for (int other = 0; other < WARPS; ++other) largest = larger(largest, shared.largest[other][of_stripe]);
+    for (int r = 0; r < ROWS; ++r) {
+      largest[r] = largest_of_lanes<1>(largest[r]);
+      if (threadIdx.x % 32 == 0) shared.largest[warp][of_stripe + r] = largest[r];
     }
-    const RowScale scale(largest);
-    Splitter splitter{scale.scale};
+    if constexpr (WARPS > 1) __syncthreads();
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+#pragma unroll
+      for (int w = 0; WARPS > 1 && w < WARPS; ++w) largest[r] = larger(largest[r], shared.largest[w][of_stripe + r]);
+      splitters[r].scale = RowScale(largest[r]).scale;
+    }
 #pragma unroll 1
-    for (i64 first = last; scale.is_scaled && first >= 0; first -= SPAN) {
-      if (first != last) load(source, first, k);
-      store(splitter, row, first, k);
+    for (i64 first = last; first >= 0; first -= SPAN) {
+      if (first != last) load(row, first);
+      store(splitters, row, first);
     }
-    const int sure = sum_of_lanes<1>(splitter.sure);
-    const int needs_low = sum_of_lanes<1>(splitter.needs_low);
-    if (threadIdx.x % 32 == 0) {
-      shared.sure[warp][of_stripe] = sure;
-      shared.needs_low[warp][of_stripe] = needs_low > 0 ? 1 : 0;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      const int sure = sum_of_lanes<1>(splitters[r].sure);
+      if (threadIdx.x % 32 != 0) continue;
+      shared.sure[warp][of_stripe + r] = sure;
+      if (warp == 0) shared.largest_of_block[of_stripe + r] = largest[r];
     }
+  }
+
+  __device__ __forceinline__ void split_stripe(i64 stripe) {
+    if constexpr (TEAM == 32) {
+      static_assert(SPLIT_WARPS == ALONG_ROWS && ROWS == 1, "a warp has a row");
+      const int row = threadIdx.x / 32;
+      split_rows(stripe * ALONG_ROWS + row, row);
+    } else {
+#pragma unroll 1
+      for (int row = 0; row < ALONG_ROWS; row += ROWS) split_rows(stripe * ALONG_ROWS + row, row);
+    }
+    note_rests(shared, findings.rests);
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    const int row = threadIdx.x % ALONG_ROWS;
+    end_stripe<ALONG_ROWS>(split, stripe, shared.largest_of_block[row], count_row<WARPS>(shared, row));
   }
 };
 
 template <int VECTOR>
 __device__ __forceinline__ void split_along_k(const Split& split, i64 stripe, SplitShared& shared) {
-  if (split.k <= AlongK<VECTOR, 32>::SPAN) {
-    static_assert(SPLIT_WARPS == ALONG_ROWS, "a warp has a row");
-    AlongK<VECTOR, 32> own{split, shared};
-    const int row = threadIdx.x / 32;
-    own.split_row(stripe * ALONG_ROWS + row, row);
-    end_stripe<ALONG_ROWS, 1>(split, stripe, shared);
+  using OfWarps = AlongK<VECTOR, 32, 1>;
+  using OfBlock = AlongK<VECTOR, SPLIT_THREADS, 4>;
+  using Long = AlongK<VECTOR, SPLIT_THREADS, 1>;
+  if (split.k <= OfWarps::SPAN) {
+    OfWarps{split, shared}.split_stripe(stripe);
+  } else if (split.k <= OfBlock::SPAN) {
+    OfBlock{split, shared}.split_stripe(stripe);
   } else {
-    AlongK<VECTOR, SPLIT_THREADS> own{split, shared};
-#pragma unroll 1
-    for (int row = 0; row < ALONG_ROWS; ++row) own.split_row(stripe * ALONG_ROWS + row, row);
-    end_stripe<ALONG_ROWS, SPLIT_WARPS>(split, stripe, shared);
+    Long{split, shared}.split_stripe(stripe);
   }
 }
 
-// Rows whose elements lie `ld` apart, a stripe of which the block reads at once, and turns in shared memory.
+// Rows whose elements lie `ld` apart: a cluster has a stripe of them, each block a share of the steps along k, in pieces
+// that its registers hold. Lanes of a warp lie side by side along rows and, where that makes whole sectors of the
+// planes, along k.
+template <int VECTOR>
 struct AcrossK {
-  static constexpr int ROWS = ACROSS_ROWS;
-  static constexpr int STEPS = SPLIT_THREADS / ROWS;   // along k that the block reads at once
-  static constexpr int TURNS = 1;                      // of a piece that registers hold
-  static constexpr int AT_ONCE = SPLIT_DEPTH / STEPS;  // elements of a thread that are turned at once
-  static constexpr int SPAN = TURNS * SPLIT_DEPTH;     // steps along k of a piece
-  static constexpr int UNIT = 8;                       // elements that a thread writes at once
-  static constexpr int UNITS = SPLIT_DEPTH / UNIT;
-  using Unit = Vector<half_t, UNIT>;
+  static constexpr int LANES = VECTOR == 4 ? 8 : 16;  // along rows
+  static constexpr int ROWS = LANES * VECTOR;         // of a stripe
+  static constexpr int UNIT = 8;                      // steps along k that a thread writes at once
+  static constexpr int HELD = SPLIT_HELD / VECTOR / UNIT;
+  static constexpr int STEPS = 32 / LANES * UNIT;     // of a warp at once
+  static constexpr int SPAN = HELD * SPLIT_WARPS * STEPS;
+  static constexpr int SHARE_UNIT = 64;  // steps of lines of 128 bytes of the planes
+  static_assert(ROWS <= ACROSS_ROWS && SPLIT_WARPS == MOST_BLOCKS, "threads for all rows of all blocks");
 
   const Split& split;
   SplitShared& shared;
-  i64 first_row;
-  float held[TURNS * AT_ONCE] = {};
-  int x = threadIdx.x % ROWS;
-  int y = threadIdx.x / ROWS;
+  i64 row;  // the thread's first
+  int end;  // of the block's steps
+  Findings findings = {};
+  Vector<float, VECTOR> held[HELD][UNIT] = {};
 
-  __device__ __forceinline__ void load(i64 first) {
-    const int left = first_row + x < split.rows ? static_cast<int>(split.k - first) - y : 0;
-    const float* source = split.source + (first + y) * split.ld + first_row + x;
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % LANES; }
+  static __device__ __forceinline__ int step(int i) {
+    return (i * SPLIT_WARPS + static_cast<int>(threadIdx.x) / 32) * STEPS +
+           static_cast<int>(threadIdx.x) % 32 / LANES * UNIT;
+  }
+
+  __device__ __forceinline__ void load(int first) {
 #pragma unroll
-    for (int i = 0; i < TURNS * AT_ONCE; ++i) {
-      held[i] = load_if<1>(i * STEPS < left, source).at[0];
-      source += STEPS * split.ld;
+    for (int i = 0; i < HELD; ++i) {
+      const int left = row < split.rows ? end - first - step(i) : 0;
+      const float* source = split.source + (first + step(i)) * split.ld + row;
+#pragma unroll
+      for (int u = 0; u < UNIT; ++u) {
+        held[i][u] = load_if<VECTOR>(u < left, source);
+        source += split.ld;
+      }
+    }
+  }
+  __device__ __forceinline__ void store(Splitter (&splitters)[VECTOR], int first) {
+    using Halves = Vector<half_t, UNIT>;
+    if (row >= split.rows) return;
+    const i64 to_low = split.rows * split.planes_ld;
+#pragma unroll
+    for (int i = 0; i < HELD; ++i) {
+      const int at = first + step(i);
+      if (at >= end) break;
+      half_t* target = split.high(row) + at;
+#pragma unroll
+      for (int v = 0; v < VECTOR; ++v) {
+        float elements[UNIT];
+#pragma unroll
+        for (int u = 0; u < UNIT; ++u) elements[u] = held[i][u].at[v];
+        Halves high, low;
+        splitters[v].split(elements, high.at, low.at, findings);
+        *reinterpret_cast<Halves*>(target) = high;
+        *reinterpret_cast<Halves*>(target + to_low) = low;
+        target += split.planes_ld;
+      }
+    }
+    if (!findings.are_small) return;
+    findings.are_small = false;
+#pragma unroll
+    for (int i = 0; i < HELD; ++i) {
+#pragma unroll
+      for (int u = 0; u < UNIT; ++u) {
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v) splitters[v].discount(held[i][u].at[v], findings);
+      }
     }
   }
 
-  // To both planes.
-  __device__ __forceinline__ void store(Splitter& splitter, i64 first) const {
+  // The largest magnitudes of whole rows, from those of this thread's elements; to shared.largest_of_rows[0].
+  __device__ __forceinline__ void find_largest(u32 (&largest)[VECTOR]) {
+    const int thread = threadIdx.x;
 #pragma unroll
-    for (int turn = 0; turn < TURNS; ++turn) {
-      const i64 step = first + turn * SPLIT_DEPTH;
-      if (step >= split.k) break;
-      __syncthreads();  // what was turned before is written
+    for (int v = 0; v < VECTOR; ++v) {
+      largest[v] = largest_of_lanes<LANES>(largest[v]);
+      if (thread % 32 < LANES) shared.largest[thread / 32][lane() * VECTOR + v] = largest[v];
+    }
+    __syncthreads();
+    if (thread < ROWS) {
+      u32 of_block = 0;
 #pragma unroll
-      for (int i = 0; i < AT_ONCE; ++i) {
-        splitter.split(held[turn * AT_ONCE + i], shared.turned[0][x][y + i * STEPS],
-                       shared.turned[1][x][y + i * STEPS]);
-      }
-      __syncthreads();
+      for (int warp = 0; warp < SPLIT_WARPS; ++warp) of_block = larger(of_block, shared.largest[warp][thread]);
+      shared.largest_of_block[thread] = of_block;
+    }
+    cluster_sync();
+    const int rank = thread / ROWS;
+    if (rank < MOST_BLOCKS) {
+      const unsigned theirs = remote_address(shared_address(&shared.largest_of_block[thread % ROWS]), rank);
+      shared.largest_of_rows[rank][thread % ROWS] = load_remote<u32>(theirs);
+    }
+    __syncthreads();
 #pragma unroll
-      for (int i = threadIdx.x; i < ROWS * UNITS; i += SPLIT_THREADS) {
-        const i64 row = first_row + i / UNITS;
-        const int unit = i % UNITS * UNIT;
-        if (row >= split.rows || step + unit >= split.k) continue;
-        const half_t* const high = &shared.turned[0][i / UNITS][unit];
-        const half_t* const low = &shared.turned[1][i / UNITS][unit];
-        *reinterpret_cast<Unit*>(split.high(row) + step + unit) = *reinterpret_cast<const Unit*>(high);
-        *reinterpret_cast<Unit*>(split.low(row) + step + unit) = *reinterpret_cast<const Unit*>(low);
+    for (int v = 0; v < VECTOR; ++v) {
+      for (int other = 0; other < MOST_BLOCKS; ++other) {
+        largest[v] = larger(largest[v], shared.largest_of_rows[other][lane() * VECTOR + v]);
       }
     }
+  }
+
+  // Notes what all blocks have counted.
+  __device__ __forceinline__ void end_rows(i64 stripe, const Splitter (&splitters)[VECTOR]) {
+    const int thread = threadIdx.x;
+#pragma unroll
+    for (int v = 0; v < VECTOR; ++v) {
+      const int sure = sum_of_lanes<LANES>(splitters[v].sure);
+      if (thread % 32 < LANES) shared.sure[thread / 32][lane() * VECTOR + v] = sure;
+    }
+    note_rests(shared, findings.rests);
+    __syncthreads();
+    const int of_stripe = thread % ROWS;
+    if (thread < ROWS) shared.of_block[thread] = count_row<SPLIT_WARPS>(shared, thread);
+    cluster_sync();
+    if (cluster_rank() == 0 && thread < 32) {
+      u32 largest = 0;
+      Stripe of_row{0, 0};
+#pragma unroll
+      for (int rank = 0; rank < MOST_BLOCKS; ++rank) {
+        const Stripe* const own = &shared.of_block[of_stripe];
+        of_row.sure += static_cast<int>(load_remote<u32>(remote_address(shared_address(&own->sure), rank)));
+        of_row.needs_low |= static_cast<int>(load_remote<u32>(remote_address(shared_address(&own->needs_low), rank)));
+        largest = larger(largest, shared.largest_of_rows[rank][of_stripe]);
+      }
+      end_stripe<ROWS>(split, stripe, largest, of_row);
+    }
+    cluster_sync();  // no block leaves while others read its shared memory
   }
 };
 
+template <int VECTOR>
 __device__ __forceinline__ void split_across_k(const Split& split, i64 stripe, SplitShared& shared) {
-  constexpr int ROWS = AcrossK::ROWS;
-  AcrossK own{split, shared, stripe * ROWS};
-  const int warp = threadIdx.x / 32;
-  const bool is_first = threadIdx.x % 32 < ROWS;  // of the lanes of a row
-  u32 largest = 0;
-  i64 last = 0;
+  using Own = AcrossK<VECTOR>;
+  const int k = static_cast<int>(split.k);
+  const int share = static_cast<int>(ceil_div(k, MOST_BLOCKS * Own::SHARE_UNIT)) * Own::SHARE_UNIT;
+  const int begin = cluster_rank() * share;
+  Own own{split, shared, stripe * Own::ROWS + Own::lane() * VECTOR, static_cast<int>(smaller(k, begin + share))};
+  u32 largest[VECTOR] = {};
+  int last = begin;
 #pragma unroll 1
-  for (i64 first = 0; first < split.k; first += AcrossK::SPAN) {
+  for (int first = begin; first < own.end; first += Own::SPAN) {
     own.load(first);
 #pragma unroll
-    for (float element : own.held) largest = larger(largest, magnitude_bits(element));
+    for (const auto& unit : own.held) {
+#pragma unroll
+      for (const auto& vector : unit) {
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v) largest[v] = larger(largest[v], magnitude_bits(vector.at[v]));
+      }
+    }
     last = first;
   }
-  largest = largest_of_lanes<ROWS>(largest);
-  if (is_first) shared.largest[warp][own.x] = largest;
-  __syncthreads();
+  own.find_largest(largest);
+  Splitter splitters[VECTOR];
 #pragma unroll
-  for (int other = 0; other < SPLIT_WARPS; ++other) largest = larger(largest, shared.largest[other][own.x]);
-  Splitter splitter{RowScale(largest).scale};
+  for (int v = 0; v < VECTOR; ++v) splitters[v].scale = RowScale(largest[v]).scale;
 #pragma unroll 1
-  for (i64 first = last; first >= 0; first -= AcrossK::SPAN) {
+  for (int first = last; first >= begin; first -= Own::SPAN) {
     if (first != last) own.load(first);
-    own.store(splitter, first);
+    own.store(splitters, first);
   }
-  const int sure = sum_of_lanes<ROWS>(splitter.sure);
-  const int needs_low = sum_of_lanes<ROWS>(splitter.needs_low);
-  if (is_first) {
-    shared.sure[warp][own.x] = sure;
-    shared.needs_low[warp][own.x] = needs_low > 0 ? 1 : 0;
-  }
-  end_stripe<ROWS, SPLIT_WARPS>(split, stripe, shared);
+  own.end_rows(stripe, splitters);
 }
 
-// As the operand is stored.
+// As the operand is stored. BLOCKS share a stripe, and are a cluster if these are several.
 template <bool ALONG_K, int VECTOR>
-__device__ __forceinline__ void split_stripe(const Split& split, i64 stripe, SplitShared& shared) {
-  if constexpr (ALONG_K) {
-    split_along_k<VECTOR>(split, stripe, shared);
-  } else {
-    split_across_k(split, stripe, shared);
+struct Stripes {
+  static constexpr int BLOCKS = ALONG_K ? 1 : MOST_BLOCKS;
+
+  static __device__ __forceinline__ void split(const Split& split, i64 stripe, SplitShared& shared) {
+    if constexpr (ALONG_K) {
+      split_along_k<VECTOR>(split, stripe, shared);
+    } else {
+      split_across_k<VECTOR>(split, stripe, shared);
+    }
   }
-}
+};
 
 // Whether all products of A and B are good enough by planes, from the stripes of both. For all THREADS of a block.
 template <class SharedOfBlock>

@@ -1,48 +1,78 @@
 // A product of fp32 by fused multiply-adds, for operands that are not fit for anything faster: any layout, alignment
 // and values. Sums of STRICT_RUN steps are added to others, which errs less than one sum along k.
 //
-//     block: 64 x 128 of C, 8 warps; thread: rows 4 warp to 4 warp + 3 and those 32 below, columns 4 lane to 4 lane + 3
+//     block: 128 x 128 of C, 4 x 2 warps; warp: 32 x 64, 4 x 8 lanes;
+//     thread: rows 4 y to 4 y + 3 of its warp's part and those 16 below, columns 4 x to 4 x + 3 and those 32 to the right
+//
+// A thread keeps what it has summed up in shared memory, where it is no burden on the registers.
 #pragma once
 
-#include "mmtune/copy.cuh"
+#include "mmtune/access.cuh"
 #include "mmtune/index.cuh"
 
-constexpr int STRICT_M = 64, STRICT_N = 128;  // of a tile of C
-constexpr int STRICT_K = 16;                  // steps along k in shared memory
-constexpr int STRICT_RUN = 256;               // steps along k of a sum
-constexpr int STRICT_PAD = 4;                 // elements behind a line, which spread lines over the banks
+constexpr int STRICT_TILE = 128;  // rows and columns of a tile of C
+constexpr int STRICT_K = 16;  // steps along k in shared memory
+constexpr int STRICT_RUN = 64;  // steps along k of a sum
+constexpr int STRICT_PAD = 4;  // elements behind a line, which spread lines over the banks
+constexpr int STRICT_SUMS = 8;  // rows and columns of a thread's results
+constexpr int STRICT_DOWN = 16;  // from a thread's first four rows to the others
+constexpr int STRICT_RIGHT = 32;  // likewise columns
+constexpr int STRICT_FOURS = STRICT_SUMS * STRICT_SUMS / 4;  // of neighbours in a row
+using StrictFour = Vector<float, 4>;
 struct StrictShared {
-  alignas(16) float a[2][STRICT_K][STRICT_M + STRICT_PAD];
-  alignas(16) float b[2][STRICT_K][STRICT_N + STRICT_PAD];
+  alignas(16) float a[2][STRICT_K][STRICT_TILE + STRICT_PAD];
+  alignas(16) float b[2][STRICT_K][STRICT_TILE + STRICT_PAD];
+  StrictFour sums[STRICT_FOURS][STRICT_THREADS];
 };
 static_assert(sizeof(StrictShared) == STRICT_SMEM_BYTES, "host and kernel disagree on shared memory");
 static_assert(STRICT_THREADS == 256, "host and kernel disagree on the block");
 
-// A thread's elements of a tile of an operand, EXTENT rows of A or columns of B, on their way.
-template <int EXTENT, bool ALONG_K>
+// A thread's elements of a tile of an operand, rows of A or columns of B, on their way: VECTOR neighbours at a time of
+// lines that lie along k or across it.
+template <bool ALONG_K, int VECTOR>
 struct StrictPiece {
-  static constexpr int EACH = EXTENT * STRICT_K / STRICT_THREADS;
-  float held[EACH];
+  static constexpr int UNITS = (ALONG_K ? STRICT_K : STRICT_TILE) / VECTOR;  // of a line
+  static constexpr int LINES = STRICT_THREADS / UNITS;                       // that the block reads at once
+  static constexpr int EACH = STRICT_TILE * STRICT_K / VECTOR / STRICT_THREADS;
+  static_assert(EACH * LINES == (ALONG_K ? STRICT_TILE : STRICT_K), "a tile is whole lines of all threads");
 
-  static __device__ __forceinline__ int along(int i) {
-    const int t = threadIdx.x;
-    return ALONG_K ? t / STRICT_K + i * (STRICT_THREADS / STRICT_K) : t % EXTENT;
-  }
-  static __device__ __forceinline__ int step(int i) {
-    const int t = threadIdx.x;
-    return ALONG_K ? t % STRICT_K : t / EXTENT + i * (STRICT_THREADS / EXTENT);
-  }
-  __device__ __forceinline__ void load(const float* x, i64 ld, i64 first, i64 extent, i64 k0, i64 k) {
+  const float* next;
+  i64 ld;
+  int rows_left, steps_left;  // from this thread's first element on
+  Vector<float, VECTOR> held[EACH];
+
+  static __device__ __forceinline__ int line() { return static_cast<int>(threadIdx.x) / UNITS; }
+  static __device__ __forceinline__ int place() { return static_cast<int>(threadIdx.x) % UNITS * VECTOR; }
+
+  __device__ __forceinline__ StrictPiece(const float* x, i64 ld, i64 first, i64 extent, i64 k)
+      : next(x + (ALONG_K ? (first + line()) * ld + place() : line() * ld + first + place())),
+        ld(ld),
+        rows_left(static_cast<int>(extent - first) - (ALONG_K ? line() : place())),
+        steps_left(static_cast<int>(k) - (ALONG_K ? place() : line())) {}
+
+  // The next STRICT_K steps.
+  __device__ __forceinline__ void load() {
+    const int lines_left = ALONG_K ? rows_left : steps_left;
+    const bool is_there = (ALONG_K ? steps_left : rows_left) > 0;
+    const float* source = next;
 #pragma unroll
     for (int i = 0; i < EACH; ++i) {
-      const i64 row = first + along(i);
-      const i64 l = k0 + step(i);
-      held[i] = row < extent && l < k ? x[ALONG_K ? row * ld + l : l * ld + row] : 0.0f;
+      held[i] = load_if<VECTOR>(is_there && i * LINES < lines_left, source);
+      source += LINES * ld;
     }
+    next = ALONG_K ? next + STRICT_K : source;
+    steps_left -= STRICT_K;
   }
-  __device__ __forceinline__ void store(float (&tile)[STRICT_K][EXTENT + STRICT_PAD]) const {
+  __device__ __forceinline__ void store(float (&tile)[STRICT_K][STRICT_TILE + STRICT_PAD]) const {
 #pragma unroll
-    for (int i = 0; i < EACH; ++i) tile[step(i)][along(i)] = held[i];
+    for (int i = 0; i < EACH; ++i) {
+      if constexpr (ALONG_K) {
+#pragma unroll
+        for (int v = 0; v < VECTOR; ++v) tile[place() + v][line() + i * LINES] = held[i].at[v];
+      } else {
+        *reinterpret_cast<Vector<float, VECTOR>*>(&tile[line() + i * LINES][place()]) = held[i];
+      }
+    }
   }
 };
 
@@ -50,60 +80,64 @@ struct StrictPiece {
 __device__ __forceinline__ void strict_tile(const TileIndex& tile, i64 m, i64 n, i64 k, Scalar alpha, const float* A,
                                             i64 lda, const float* B, i64 ldb, Scalar beta, float* C, i64 ldc,
                                             StrictShared& shared) {
-  const i64 row0 = tile.m * STRICT_M;
-  const i64 column0 = tile.n * STRICT_N;
-  const int y = threadIdx.x / 32 * 4;
-  const int x = threadIdx.x % 32 * 4;
-  StrictPiece<STRICT_M, !TRANSPOSE_A> a;
-  StrictPiece<STRICT_N, TRANSPOSE_B> b;
-  float sums[8][4] = {};
-  float run[8][4] = {};
-  const auto fetch = [&](i64 k0) {
-    a.load(A, lda, row0, m, k0, k);
-    b.load(B, ldb, column0, n, k0, k);
-  };
-  const auto end_run = [&] {
+  const int warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  // Eight neighbouring lanes have two columns and four rows of lanes, so that reads do not meet in a bank.
+  const int y = warp / 2 * (2 * STRICT_DOWN) + lane / 2 % 4 * 4;
+  const int x = warp % 2 * (2 * STRICT_RIGHT) + (lane / 8 * 2 + lane % 2) * 4;
+  const int row0 = static_cast<int>(tile.m) * STRICT_TILE;
+  const int column0 = static_cast<int>(tile.n) * STRICT_TILE;
+  StrictPiece<!TRANSPOSE_A, VA> a(A, lda, row0, m, k);
+  StrictPiece<TRANSPOSE_B, VB> b(B, ldb, column0, n, k);
+  float run[STRICT_SUMS][STRICT_SUMS] = {};
+  StrictFour(&sums)[STRICT_FOURS][STRICT_THREADS] = shared.sums;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        sums[i][j] += run[i][j];
-        run[i][j] = 0;
-      }
-    }
-  };
+  for (int four = 0; four < STRICT_FOURS; ++four) sums[four][threadIdx.x] = {};
+  a.load();
+  b.load();
   int buffer = 0;
-  fetch(0);
 #pragma unroll 1
-  for (i64 k0 = 0; k0 < k; k0 += STRICT_K) {
+  for (int step = 0; step < static_cast<int>(k); step += STRICT_K) {
     a.store(shared.a[buffer]);
     b.store(shared.b[buffer]);
     __syncthreads();
-    fetch(k0 + STRICT_K);
-#pragma unroll
+    a.load();
+    b.load();
+#pragma unroll 4  // of longer rounds registers spill
     for (int l = 0; l < STRICT_K; ++l) {
-      using Four = Vector<float, 4>;
-      const Four of_a[] = {*reinterpret_cast<const Four*>(&shared.a[buffer][l][y]),
-                           *reinterpret_cast<const Four*>(&shared.a[buffer][l][y + STRICT_M / 2])};
-      const Four of_b = *reinterpret_cast<const Four*>(&shared.b[buffer][l][x]);
+      const auto four = [](const float& first) { return *reinterpret_cast<const StrictFour*>(&first); };
+      const StrictFour of_a[] = {four(shared.a[buffer][l][y]), four(shared.a[buffer][l][y + STRICT_DOWN])};
+      const StrictFour of_b[] = {four(shared.b[buffer][l][x]), four(shared.b[buffer][l][x + STRICT_RIGHT])};
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
+      for (int i = 0; i < STRICT_SUMS; ++i) {
 #pragma unroll
-        for (int j = 0; j < 4; ++j) multiply_add(of_a[i / 4].at[i % 4], of_b.at[j], run[i][j]);
+        for (int j = 0; j < STRICT_SUMS; ++j) multiply_add(of_a[i / 4].at[i % 4], of_b[j / 4].at[j % 4], run[i][j]);
       }
     }
     buffer ^= 1;
-    if ((k0 + STRICT_K) % STRICT_RUN == 0) end_run();
+    if ((step + STRICT_K) % STRICT_RUN != 0 && step + STRICT_K < static_cast<int>(k)) continue;
+#pragma unroll
+    for (int four = 0; four < STRICT_FOURS; ++four) {
+      float* const of_run = &run[four * 4 / STRICT_SUMS][four * 4 % STRICT_SUMS];
+      StrictFour total = sums[four][threadIdx.x];
+#pragma unroll
+      for (int v = 0; v < 4; ++v) {
+        total.at[v] += of_run[v];
+        of_run[v] = 0;
+      }
+      sums[four][threadIdx.x] = total;
+    }
   }
-  end_run();
   __syncthreads();  // before the next tile's elements
+#pragma unroll 1
+  for (int four = 0; four < STRICT_FOURS; ++four) {
+    const StrictFour total = sums[four][threadIdx.x];
+    const int i = four * 4 / STRICT_SUMS;
+    const i64 row = row0 + y + i % 4 + i / 4 * STRICT_DOWN;
+    const i64 column = column0 + x + four % 2 * STRICT_RIGHT;
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const i64 row = row0 + y + i % 4 + i / 4 * (STRICT_M / 2);
-      const i64 column = column0 + x + j;
-      if (row < m && column < n) store_result(C + row * ldc + column, sums[i][j], alpha, beta);
+    for (int v = 0; v < 4; ++v) {
+      if (row < m && column + v < n) store_result(C + row * ldc + column + v, total.at[v], alpha, beta);
     }
   }
 }

@@ -279,6 +279,7 @@ std::vector<Case> chosen_cases() {
       {"wgmma", Precision::e4m3_bf16, kNt, "BM=64 CONSUMERS=1"},
       {"wgmma", Precision::e4m3_fp32, kNt, "SWAP=1 BM=32 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::e5m2_bf16, kNt, "BN=192"},  // It has no registers for two sums.
+      {"wgmma_fp16x3", Precision::fp32_emulated, kNn, "BM=64 BN=64 BK=64 CONSUMERS=1 PROMOTE=64"},
   };
   for (const Family* family : families()) {
     const Precision shown = shown_in(*family);

@@ -25,19 +25,20 @@ struct WgmmaFp16x3 {
   static constexpr int kFragment = 64;    ///< the rows of an instruction
   static constexpr int kWarpgroup = 128;  ///< the number of threads
   static constexpr int kLeastStages = 2;
-  static constexpr int kLongSums = 256;  ///< the steps along k: docs/accuracy.md
+  static constexpr int kLongSums = 1024;  ///< the steps along k: docs/accuracy.md
   static constexpr int kMostStages = 12;
   static constexpr int kMostSums = 192;  ///< the registers of sums that leave enough for everything else
   static constexpr int kWarpRows = 16;   ///< the rows of a fragment that a warp has and stores
   static constexpr int kSplitThreads = 256;
-  static constexpr int kSplitBytes = 18432;  ///< the size of struct SplitShared in fp16x3_planes.cuh
-  static constexpr int kStripeAlongK = 8;    ///< the rows that a block splits
-  static constexpr int kStripeAcrossK = 16;
-  static constexpr int kStripeBytes = 8;  ///< the size of struct Stripe
+  static constexpr int kSplitBytes = 3488;  ///< the size of struct SplitShared in fp16x3_planes.cuh
+  static constexpr int kSplitCluster = 8;   ///< the blocks that share rows whose elements lie apart
+  static constexpr int kStripeAlongK = 8;   ///< the rows that a block splits
+  static constexpr int kStripeBytes = 8;    ///< the size of struct Stripe
   static constexpr int kStrictThreads = 256;
-  static constexpr int kStrictM = 64;  ///< the rows of a tile of the step strict
-  static constexpr int kStrictN = 128;
-  static constexpr int kStrictBytes = 2 * 16 * (kStrictM + kStrictN + 2 * 4) * 4;  ///< the size of struct StrictShared
+  static constexpr int kStrictTile = 128;  ///< the rows and columns of a tile of the step strict
+  static constexpr int kStrictBlocks = 2;  ///< the blocks of a multiprocessor
+  /// The size of struct StrictShared in strict_product.cuh: two tiles of 16 steps of both operands, and sums.
+  static constexpr int kStrictBytes = 4 * (2 * 2 * 16 * (kStrictTile + 4) + kStrictTile * kStrictTile);
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -84,7 +85,7 @@ struct WgmmaFp16x3 {
     rules.must(p.bm % (kFragment * p.consumers) == 0, "a consumer has whole fragments");
     rules.must(p.bk % p.promote == 0, "a stage is whole chunks");
     rules.must(p.promote == 32 || problem.k >= kLongSums,
-               "sums of 64 steps are as precise as fp32's for k of 256 or more");
+               "sums of 64 steps are as precise as fp32's for k of 1024 or more");
     if (!rules.ok()) return;
     rules.must(sums(p) + chunk_sums(p) <= (p.consumers == 3 ? 128 : kMostSums), "a thread has registers for its sums");
     rules.must(p.bm % (8 * p.cluster_n) == 0 && p.bn % (8 * p.cluster_m) == 0, "blocks share groups of eight lines");
@@ -101,7 +102,11 @@ struct WgmmaFp16x3 {
   struct Planes {
     Arg planes, inverse;
     std::int64_t rows, stripes;
+    int stripe_blocks;  ///< the blocks of the step split that share a stripe
   };
+
+  /// Elements of an operand that its alignment lets one instruction read.
+  static int vector(int align_bytes) { return std::max(1, align_bytes / 4); }
 
   static std::int64_t planes_ld(const Problem& problem) {
     constexpr int kElements = kLine / kPlaneBytes;
@@ -111,18 +116,18 @@ struct WgmmaFp16x3 {
   static Planes add_planes(LaunchPlan& plan, const Problem& problem, bool is_a) {
     const std::int64_t rows = is_a ? problem.m : problem.n;
     const bool along_k = is_a ? !transposes_a(problem.layout) : transposes_b(problem.layout);
+    const int stripe_across_k = vector(is_a ? problem.align.a : problem.align.b) == 1 ? 16 : 32;
     return {plan.workspace.add(is_a ? "planes of A" : "planes of B", kPlanes * rows * planes_ld(problem) * kPlaneBytes),
             plan.workspace.add(is_a ? "inverse scales of A" : "inverse scales of B", rows * 4), rows,
-            ceil_div(rows, along_k ? kStripeAlongK : kStripeAcrossK)};
+            ceil_div(rows, along_k ? kStripeAlongK : stripe_across_k), along_k ? 1 : kSplitCluster};
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     LaunchPlan plan;
-    const PrecisionTraits& types = traits(problem.precision);
     plan.constants = {{"STAGES", stages(p, device)},
                       {"SWAP", 0},
-                      {"VA", std::max(1, problem.align.a / types.a.bytes)},
-                      {"VB", std::max(1, problem.align.b / types.b.bytes)},
+                      {"VA", vector(problem.align.a)},
+                      {"VB", vector(problem.align.b)},
                       {"STORE_BOXES", stores_boxes(problem)},
                       // These are a thread's registers; together they are what the block begins with.
                       {"PRODUCER_REGISTERS", p.consumers == 3 ? 32 : 40},
@@ -147,16 +152,26 @@ struct WgmmaFp16x3 {
   static LaunchStep split_step(const Problem& problem, const Planes& a, const Planes& b, Arg stripes) {
     LaunchStep split;
     split.kernel = "split";
-    split.grid.x = a.stripes + b.stripes;
+    split.cluster.x = std::max(a.stripe_blocks, b.stripe_blocks);
+    const std::int64_t blocks = a.stripes * a.stripe_blocks + b.stripes * b.stripe_blocks;
+    split.grid.x = ceil_div(blocks, split.cluster.x) * split.cluster.x;
     split.block.x = kSplitThreads;
     split.smem_bytes = kSplitBytes;
-    split.args = {Arg::extent(Extent::m),    Arg::extent(Extent::n),
-                  Arg::extent(Extent::k),    Arg::operand(Operand::a),
-                  Arg::ld(Operand::a),       Arg::operand(Operand::b),
-                  Arg::ld(Operand::b),       a.planes.as("planes_a"),
-                  b.planes.as("planes_b"),   Arg::number(planes_ld(problem)).as("planes_ld"),
-                  a.inverse.as("inverse_a"), b.inverse.as("inverse_b"),
-                  stripes.as("stripes"),     Arg::number(a.stripes).as("stripes_a")};
+    split.args = {Arg::extent(Extent::m),
+                  Arg::extent(Extent::n),
+                  Arg::extent(Extent::k),
+                  Arg::operand(Operand::a),
+                  Arg::ld(Operand::a),
+                  Arg::operand(Operand::b),
+                  Arg::ld(Operand::b),
+                  a.planes.as("planes_a"),
+                  b.planes.as("planes_b"),
+                  Arg::number(planes_ld(problem)).as("planes_ld"),
+                  a.inverse.as("inverse_a"),
+                  b.inverse.as("inverse_b"),
+                  stripes.as("stripes"),
+                  Arg::number(a.stripes).as("stripes_a"),
+                  Arg::number(b.stripes).as("stripes_b")};
     return split;
   }
 
@@ -218,7 +233,8 @@ struct WgmmaFp16x3 {
   static LaunchStep strict_step(const Problem& problem, const DeviceSpec& device, Arg is_unfit) {
     LaunchStep strict;
     strict.kernel = "strict";
-    strict.grid.x = std::clamp<std::int64_t>(tiles_of_c(problem, kStrictM, kStrictN), 1, device.sm_count);
+    strict.grid.x = std::clamp<std::int64_t>(tiles_of_c(problem, kStrictTile, kStrictTile), 1,
+                                             kStrictBlocks * std::max(1, device.sm_count));
     strict.block.x = kStrictThreads;
     strict.takes_turns = true;
     strict.smem_bytes = kStrictBytes;

@@ -31,21 +31,24 @@
 #include "mmtune/fp16x3_planes.cuh"
 #include "mmtune/strict_product.cuh"
 
-extern "C" __global__ void __launch_bounds__(SPLIT_THREADS)
+extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 2)
     split(i64 m, i64 n, i64 k, PerProduct<const float*> A, i64 lda, PerProduct<const float*> B, i64 ldb,
           PerProduct<half_t*> planes_a, PerProduct<half_t*> planes_b, i64 planes_ld, PerProduct<float*> inverse_a,
-          PerProduct<float*> inverse_b, PerProduct<Stripe*> stripes, i64 stripes_a) {
+          PerProduct<float*> inverse_b, PerProduct<Stripe*> stripes, i64 stripes_a, i64 stripes_b) {
   extern __shared__ __align__(16) unsigned char split_bytes[];
   SplitShared& shared = *reinterpret_cast<SplitShared*>(split_bytes);
+  using OfA = Stripes<!TRANSPOSE_A, VA>;
+  using OfB = Stripes<TRANSPOSE_B, VB>;
+  constexpr bool B_FIRST = OfA::BLOCKS < OfB::BLOCKS;  // so that clusters begin where the grid's do
   wait_for_previous();
-  // A first, but where its rows lie along k: what lies across takes longer.
-  constexpr bool B_FIRST = !TRANSPOSE_A;
-  const i64 block = B_FIRST ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-  if (block < stripes_a) {
-    split_stripe<!TRANSPOSE_A, VA>({A, lda, m, k, planes_a, planes_ld, inverse_a, stripes}, block, shared);
-  } else {
-    split_stripe<TRANSPOSE_B, VB>({B, ldb, n, k, planes_b, planes_ld, inverse_b, stripes + stripes_a},
-                                  block - stripes_a, shared);
+  const i64 blocks_a = stripes_a * OfA::BLOCKS;
+  const i64 blocks_b = stripes_b * OfB::BLOCKS;
+  const i64 block_a = static_cast<i64>(blockIdx.x) - (B_FIRST ? blocks_b : 0);
+  const i64 block_b = static_cast<i64>(blockIdx.x) - (B_FIRST ? 0 : blocks_a);
+  if (block_a >= 0 && block_a < blocks_a) {
+    OfA::split({A, lda, m, k, planes_a, planes_ld, inverse_a, stripes}, block_a / OfA::BLOCKS, shared);
+  } else if (block_b >= 0 && block_b < blocks_b) {
+    OfB::split({B, ldb, n, k, planes_b, planes_ld, inverse_b, stripes + stripes_a}, block_b / OfB::BLOCKS, shared);
   }
   launch_dependents();
 }
@@ -107,15 +110,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   }
 }
 
-extern "C" __global__ void __launch_bounds__(STRICT_THREADS)
+extern "C" __global__ void __launch_bounds__(STRICT_THREADS, 2)
     strict(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const float*> A, i64 lda, PerProduct<const float*> B, i64 ldb,
            Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<const u32*> is_unfit) {
   extern __shared__ __align__(16) unsigned char strict_bytes[];
   wait_for_previous();
   if (*is_unfit == 0) return;
   StrictShared& shared = *reinterpret_cast<StrictShared*>(strict_bytes);
-  const i64 tiles_m = ceil_div(m, STRICT_M);
-  const i64 tiles_n = ceil_div(n, STRICT_N);
+  const i64 tiles_m = ceil_div(m, STRICT_TILE);
+  const i64 tiles_n = ceil_div(n, STRICT_TILE);
   for (i64 tile = blockIdx.x; tile < tiles_m * tiles_n; tile += gridDim.x) {
     strict_tile(tile_of_block(tile, tiles_m, tiles_n, 8), m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, shared);
   }
