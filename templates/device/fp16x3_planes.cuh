@@ -317,9 +317,9 @@ __device__ __forceinline__ void split_along_k(const Split& split, i64 stripe, Sp
   }
 }
 
-// Rows whose elements lie `ld` apart: a cluster has a stripe of them, each block a share of the steps along k, in pieces
-// that its registers hold. Lanes of a warp lie side by side along rows and, where that makes whole sectors of the
-// planes, along k.
+// Rows whose elements lie `ld` apart: a cluster has a stripe of them, each block a share of the steps along k, in
+// pieces that its registers hold. Lanes of a warp lie side by side along rows and, where that makes whole sectors of
+// the planes, along k.
 template <int VECTOR>
 struct AcrossK {
   static constexpr int LANES = VECTOR == 4 ? 8 : 16;  // along rows

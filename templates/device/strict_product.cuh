@@ -2,7 +2,7 @@
 // and values. Sums of STRICT_RUN steps are added to others, which errs less than one sum along k.
 //
 //     block: 128 x 128 of C, 4 x 2 warps; warp: 32 x 64, 4 x 8 lanes;
-//     thread: rows 4 y to 4 y + 3 of its warp's part and those 16 below, columns 4 x to 4 x + 3 and those 32 to the right
+//     thread: four rows of its warp's part and those 16 below, four columns and those 32 to the right
 //
 // A thread keeps what it has summed up in shared memory, where it is no burden on the registers.
 #pragma once
