@@ -87,6 +87,14 @@ __device__ __forceinline__ Accumulator in_line(const unsigned char* lines, int l
   return static_cast<Accumulator>(value_of(*reinterpret_cast<const Output*>(at)));
 }
 
+// SWAP = 0: the first column of lines number `number` of a tile. The last lines begin earlier where the tile is no whole
+// number of them: what they have in common with those before them is stored twice.
+template <int COLUMNS>
+__device__ __forceinline__ constexpr int first_of_lines(int number) {
+  const int first = number * STORE_COLUMNS;
+  return first + STORE_COLUMNS <= COLUMNS ? first : COLUMNS - STORE_COLUMNS;
+}
+
 // SWAP = 0: adds beta * c to a warpgroup's sums. Every warp reads its 16 rows of each fragment by itself, a column of
 // lines while the next one is on its way.
 template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
@@ -94,13 +102,12 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
                                          Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
   const int lane = threadIdx.x % WARP;
   const int warp = threadIdx.x % WARPGROUP / WARP;
-  const auto lines = [&](int first, int f) {
-    return buffers[first / STORE_COLUMNS % 2] + (warp * FRAGMENTS + f) * 16 * LINE;
-  };
-  const auto fetch = [&](int first) {
+  const auto lines = [&](int number, int f) { return buffers[number % 2] + (warp * FRAGMENTS + f) * 16 * LINE; };
+  const auto fetch = [&](int number) {
 #pragma unroll
     for (int f = 0; f < FRAGMENTS; ++f) {
-      fetch_lines<16, WARP>(target, lines(first, f), row0 + warp * 16 + f * 64, column0 + first, lane);
+      fetch_lines<16, WARP>(target, lines(number, f), row0 + warp * 16 + f * 64,
+                            column0 + first_of_lines<COLUMNS>(number), lane);
     }
     commit_copies();
   };
@@ -108,9 +115,10 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
   __syncwarp();
   fetch(0);
 #pragma unroll
-  for (int first = 0; first < COLUMNS; first += STORE_COLUMNS) {
+  for (int number = 0; number * STORE_COLUMNS < COLUMNS; ++number) {
+    const int first = first_of_lines<COLUMNS>(number);
     if (first + STORE_COLUMNS < COLUMNS) {
-      fetch(first + STORE_COLUMNS);
+      fetch(number + 1);
       wait_copies<1>();
     } else {
       wait_copies<0>();
@@ -120,8 +128,9 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
     for (int f = 0; f < FRAGMENTS; ++f) {
 #pragma unroll
       for (int i = 0; i < STORE_COLUMNS / 2; ++i) {
+        if (first + 2 * i < number * STORE_COLUMNS) continue;  // Lines before have it.
         const int line = lane / 4 + 8 * (i / 2 % 2);
-        const Accumulator c = in_line(lines(first, f), line, i / 4 * 8 + 2 * (lane % 4) + i % 2);
+        const Accumulator c = in_line(lines(number, f), line, i / 4 * 8 + 2 * (lane % 4) + i % 2);
         sums[f][first / 2 + i] = with_addend(sums[f][first / 2 + i], beta, c);
       }
     }
@@ -253,7 +262,8 @@ __device__ __forceinline__ void store_rows(const Target& target, unsigned char (
   const int warp = threadIdx.x % WARPGROUP / WARP;
   const int row = row0 + warp * 16;
 #pragma unroll
-  for (int first = 0; first < COLUMNS; first += STORE_COLUMNS) {
+  for (int number = 0; number * STORE_COLUMNS < COLUMNS; ++number) {
+    const int first = first_of_lines<COLUMNS>(number);
     unsigned char* const lines = buffers[buffer] + warp * (FRAGMENTS * 16 * LINE);
     buffer ^= 1;
     if (STORE_BOXES && lane == 0) wait_stores_read<1>();

@@ -27,10 +27,18 @@ std::vector<Digits> neighbours(const Digits& digits, const std::vector<std::size
     if (std::find(found.begin(), found.end(), candidate) == found.end()) found.push_back(candidate);
     return true;
   };
+  const auto keep_pairs = [&](const Digits& one, std::size_t i, Direction back) {
+    for (std::size_t j = 0; j < digits.size(); ++j) {
+      Digits both = one;
+      while (j != i && move(both, sizes, j, back) && !keep_if_allowed(both)) {
+      }
+    }
+  };
   for (const Direction direction : kDirections) {
     for (std::size_t i = 0; i < digits.size(); ++i) {
       Digits one = digits;
-      if (move(one, sizes, i, direction)) keep_if_allowed(one);
+      while (move(one, sizes, i, direction) && !keep_if_allowed(one)) {
+      }
     }
   }
   for (const Direction direction : kDirections) {
@@ -38,11 +46,11 @@ std::vector<Digits> neighbours(const Digits& digits, const std::vector<std::size
     for (std::size_t i = 0; i < digits.size(); ++i) {
       Digits one = digits;
       if (!move(one, sizes, i, direction)) continue;
-      for (std::size_t j = 0; j < digits.size(); ++j) {
-        Digits both = one;
-        while (j != i && move(both, sizes, j, back) && !keep_if_allowed(both)) {
-        }
+      keep_pairs(one, i, back);
+      if (allowed(one)) continue;
+      while (move(one, sizes, i, direction) && !allowed(one)) {
       }
+      keep_pairs(one, i, back);
     }
   }
   return found;

@@ -61,9 +61,9 @@ class SearchSpace {
   std::vector<Config> all() const;
   SpaceCount count() const;
 
-  /// Configurations of the space next to `config`: one parameter moves by one place in its table, or one does and
-  /// another moves the other way, as little as the rules allow: as tiles do that keep their area, and the blocks per SM
-  /// that follow the tile. `config` must be complete (Family::complete), but need not be in the space.
+  /// Configurations of the space next to `config`: one parameter moves in its table as little as the rules allow, or
+  /// one does and another moves the other way: as tiles do that keep their area, and the blocks per SM that follow the
+  /// tile. `config` must be complete (Family::complete), but need not be in the space.
   std::vector<Config> neighbours(const Config& config) const;
 
   /// Whether it is complete, in table order, with values of the table, and obeys the rules.

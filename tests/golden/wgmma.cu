@@ -1,4 +1,4 @@
-// wgmma BM=128 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=8 SPLIT=1 PACK=0 REDUCE=0 STREAM=0 for fp32 nn
+// wgmma BM=128 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=8 SPLIT=1 PACK=0 REDUCE=0 STREAM=0 MIN_BLOCKS=1 for fp32 nn
 #include "mmtune/numeric.cuh"
 
 using InputA = float;
@@ -23,6 +23,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int PACK = 0;  // 1: operands whose rows do not begin with a line are first copied
 [[maybe_unused]] constexpr int REDUCE = 0;  // parts are added by: 0 a second kernel, 1 a cluster of blocks
 [[maybe_unused]] constexpr int STREAM = 0;  // 1: resident blocks share the tiles that fill no wave
+[[maybe_unused]] constexpr int MIN_BLOCKS = 1;  // blocks that share an SM, which the program leaves room for
 [[maybe_unused]] constexpr int STAGES = 6;
 [[maybe_unused]] constexpr bool A_ALONG_K = true;
 [[maybe_unused]] constexpr bool B_ALONG_K = false;
@@ -36,6 +37,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int VB = 4;
 [[maybe_unused]] constexpr bool STORE_BOXES = true;
 [[maybe_unused]] constexpr int BLOCKS = 0;
+[[maybe_unused]] constexpr bool MOVES_REGISTERS = true;
 [[maybe_unused]] constexpr int PRODUCER_REGISTERS = 40;
 [[maybe_unused]] constexpr int CONSUMER_REGISTERS = 232;
 [[maybe_unused]] constexpr int PACK_THREADS = 256;

@@ -25,6 +25,9 @@ constexpr std::size_t kSharedAlignment = 1024;  // the alignment of the widest s
 constexpr std::uint64_t kSeed = 1;
 constexpr int kRegisters = 65536;    // the registers of a multiprocessor
 constexpr int kMostRegisters = 248;  // the registers of a thread, by eights
+// Bytes of shared memory of a multiprocessor, and those that the system keeps of every block's share.
+constexpr std::int64_t kSharedOfAll = 233472;
+constexpr std::int64_t kSharedReserved = 1024;
 
 const Launch* launched = nullptr;
 bool previous_pending = false;  // the step before has not run
@@ -211,12 +214,14 @@ Block::Block(const LaunchStep& step, Cluster& of, Index3 at)
   for (int left = static_cast<int>(threads.size()); left > 0; left -= kWarp) warps.emplace_back(std::min(left, kWarp));
   const int count = static_cast<int>(threads.size());
   for (int i = 0; i < count / Warpgroup::kThreads; ++i) warpgroups.emplace_back(*this);
+  // Kernels that move registers leave room for the blocks that have room in shared memory.
+  const auto blocks = static_cast<int>(std::max<std::int64_t>(1, kSharedOfAll / (shared_bytes + kSharedReserved)));
   for (int number = 0; number < count; ++number) {
     Thread& thread = threads[static_cast<std::size_t>(number)];
     thread.block = this;
     thread.index = position(step.block, number);
     thread.number = number;
-    thread.registers = std::min(kRegisters / count / 8 * 8, kMostRegisters);
+    thread.registers = std::min(kRegisters / (count * blocks) / 8 * 8, kMostRegisters);
   }
 }
 

@@ -39,7 +39,10 @@ struct Wgmma {
          &Params::bm,
          {16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256, 320},
          "rows of C per tile"},
-        {"BN", &Params::bn, {32, 64, 128, 192, 256, 320}, "columns of C per tile"},
+        {"BN",
+         &Params::bn,
+         {32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256, 320},
+         "columns of C per tile"},
         {"CONSUMERS", &Params::consumers, {1, 2, 3}, "warpgroups that multiply"},
         {"PINGPONG", &Params::pingpong, {0, 1}, "1: consumers have tiles of their own and take turns to multiply"},
         {"CLUSTER_M", &Params::cluster_m, {1, 2, 4}, "blocks along m that share tiles of B"},
@@ -50,6 +53,7 @@ struct Wgmma {
         {"PACK", &Params::pack, {0, 1}, "1: operands whose rows do not begin with a line are first copied"},
         {"REDUCE", &Params::reduce, {0, 1}, "parts are added by: 0 a second kernel, 1 a cluster of blocks"},
         {"STREAM", &Params::stream, {0, 1}, "1: resident blocks share the tiles that fill no wave"},
+        {"MIN_BLOCKS", &Params::min_blocks, {1, 2}, "blocks that share an SM, which the program leaves room for"},
     };
     return rows;
   }
@@ -76,11 +80,18 @@ struct Wgmma {
     // A tile that is contiguous along m or n consists of whole lines, of as many bytes as a swizzle has.
     rules.must(a_along_k(problem, p) || is_lines(p.bm * types.a.bytes), "lines along m are whole");
     rules.must(b_along_k(problem, p) || is_lines(p.bn * types.b.bytes), "lines along n are whole");
+    rules.must(is_lines(std::min(kLine, p.bn * types.c.bytes)), "lines of C are whole");
     rules.must(p.bm % (8 * p.cluster_n) == 0 && p.bn % (8 * p.cluster_m) == 0, "blocks share groups of eight lines");
     if (!rules.ok()) return;
     const bool is_turned = p.swap == 1 && consumer_rows(p) > kFragment;
     const bool takes_turns = rows_from_registers(problem, p) && p.pingpong == 1;
-    const int most = p.consumers == 3 ? 96 : is_turned ? 128 : takes_turns ? 160 : kMostSums;
+    rules.must(p.min_blocks == 1 || (p.consumers < 3 && p.pingpong == 0 && p.stream == 0),
+               "blocks that share an SM have at most two consumers, without PINGPONG and STREAM");
+    const int most = p.consumers == 3                        ? 96
+                     : p.min_blocks == 2 && p.consumers == 2 ? 48
+                     : is_turned || p.min_blocks == 2        ? 128
+                     : takes_turns                           ? 160
+                                                             : kMostSums;
     rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");
     // The compiler lets no other multiplications follow each other.
     rules.must(!rows_from_registers(problem, p) || (consumer_rows(p) == kFragment && p.reduce == 0),
@@ -120,6 +131,7 @@ struct Wgmma {
     rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem)) >= 2 * p.split, "every part has at least two steps");
     split_rule(rules, p.split, tiles, device.sm_count);
     rules.worth(p.pingpong == 0 || tiles > device.sm_count, "PINGPONG is for more tiles than SMs");
+    rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count, "blocks share an SM where they outnumber SMs");
     rules.worth(p.stream == 0 || tiles % device.sm_count != 0, "STREAM shares tiles that fill no wave");
   }
 
@@ -158,7 +170,6 @@ struct Wgmma {
 
   static std::vector<Constant> constants(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
-    const bool many_sums = sum_registers(problem, p) > 160;
     return {{"STAGES", stages(p, device)},
             {"A_ALONG_K", a_along_k(problem, p)},
             {"B_ALONG_K", b_along_k(problem, p)},
@@ -172,13 +183,9 @@ struct Wgmma {
             {"VB", std::max(1, problem.align.b / types.b.bytes)},
             {"STORE_BOXES", stores_boxes(problem)},
             {"BLOCKS", p.stream == 1 ? device.sm_count : 0},
-            // Registers of a thread; together they are what the block begins with.
-            {"PRODUCER_REGISTERS", p.consumers == 3 ? 32
-                                   : many_sums      ? 24
-                                                    : 40},
-            {"CONSUMER_REGISTERS", p.consumers == 3 ? 160
-                                   : many_sums      ? 240
-                                                    : 232},
+            {"MOVES_REGISTERS", moves_registers(p)},
+            {"PRODUCER_REGISTERS", producer_registers(problem, p)},
+            {"CONSUMER_REGISTERS", consumer_registers(problem, p, device)},
             {"PACK_THREADS", kPackThreads},
             {"PACK_TILE", kPackTile},
             {"PACK_SMEM_BYTES", pack_bytes(problem, p)},
@@ -255,7 +262,8 @@ struct Wgmma {
         ceil_div(ceil_div(problem.m, p.bm), p.cluster_m) * ceil_div(ceil_div(problem.n, p.bn), p.cluster_n) * p.split;
     LaunchStep gemm;
     // Blocks that add parts have one tile each; those that share tiles are as many as the GPU holds.
-    const std::int64_t clusters = std::max(1, device.sm_count / cluster(p));  // the clusters that take turns
+    const std::int64_t clusters =
+        std::max(1, device.sm_count * p.min_blocks / cluster(p));  // the clusters that take turns
     gemm.grid.x = p.reduce == 1   ? turns
                   : p.stream == 1 ? device.sm_count
                                   : cluster(p) * std::clamp<std::int64_t>(turns, 1, clusters);
@@ -347,10 +355,9 @@ struct Wgmma {
     work.copies_first = p.pack == 1;
     work.cluster_m = p.cluster_m;
     work.cluster_n = p.cluster_n;
-    work.hides_stores = p.pingpong == 1;
+    work.hides_stores = p.pingpong == 1 || p.min_blocks > 1;
     work.split_k = p.split;
-    const int allowed = device.max_registers_per_block / threads(p) / 8 * 8;  // Several consumers use them all.
-    work.registers = p.consumers == 1 ? sums(p) + whole(numbers.wgmma_registers) : allowed;
+    work.registers = moves_registers(p) ? registers_at_first(p, device) : sums(p) + whole(numbers.wgmma_registers);
     work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);
     return work;
   }

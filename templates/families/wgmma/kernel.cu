@@ -25,6 +25,8 @@
 // SPLIT blocks has the parts of one tile, and each adds an equal share of every thread's sums, in the same order, which
 // the others have written to its shared memory.
 //
+// MIN_BLOCKS = 2: two blocks share an SM, with half of its stages each, and one multiplies while the other stores.
+//
 // STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
 // that fill no wave are divided among all of them along k (shares.cuh). The block that has the first steps of a tile
 // adds what the others hand over, in the order of k.
@@ -107,7 +109,7 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
     if constexpr (STREAM == 1) {
       if (!has_all_sums(call, sums, walk, consumer)) continue;
     }
-    if (!HAS_REDUCE && !walk.more()) launch_dependents();  // a block has the SM for itself: what follows cannot crowd
+    if (!HAS_REDUCE && !walk.more()) launch_dependents();  // What follows has no room before a block leaves.
     const int row = work.row + (SWAP == 1 ? 0 : first_row);
     const int column = work.column + (SWAP == 1 ? first_row : 0);
     if constexpr (REDUCE == 1) {
@@ -126,7 +128,7 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   if (threadIdx.x % WARP == 0) wait_stores_read<0>();  // the block's shared memory must stay until then
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
          PerProduct<Accumulator*> partial, const __grid_constant__ ProductMap map_a,
          const __grid_constant__ ProductMap map_b, const __grid_constant__ ProductMap map_c,
@@ -163,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   if constexpr (STREAM == 0 || PACK == 1) wait_for_previous();
   if constexpr (HAS_REDUCE) launch_dependents();
   if (threadIdx.x >= PRODUCER) {
-    if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
+    if constexpr (MOVES_REGISTERS) give_registers_back<PRODUCER_REGISTERS>();
     if (threadIdx.x < READY) {
       __syncwarp();
       arrive<READY>(0);
@@ -171,7 +173,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
     if (REDUCE == 1 || (CLUSTER > 1 && threadIdx.x != PRODUCER)) cluster_wait();
   } else {
-    if constexpr (CONSUMERS > 1) take_registers<CONSUMER_REGISTERS>();
+    if constexpr (MOVES_REGISTERS) take_registers<CONSUMER_REGISTERS>();
     meet<READY>(0);
     consume(call, shared);
     if constexpr (STREAM == 1) wait_for_previous();  // where there was no piece

@@ -14,7 +14,7 @@ namespace mmtune::wgmma_shape {
 
 struct Params {
   Param bm{128}, bn{128}, consumers{2}, pingpong{0}, cluster_m{1}, cluster_n{1}, swap{0}, group{8}, split{1}, pack{0},
-      reduce{0}, stream{0};
+      reduce{0}, stream{0}, min_blocks{1};
 };
 
 inline constexpr int kLine = 128;       ///< the bytes of a line of a tile in shared memory
@@ -67,6 +67,21 @@ inline int sum_registers(const Problem& problem, const Params& p) {
   return (promotes(problem) ? 2 : 1) * sums(p) + rows;
 }
 
+/// The registers of a thread when its block begins. The producer then gives some of its own to the consumers.
+inline int registers_at_first(const Params& p, const DeviceSpec& device) {
+  return device.max_registers_per_sm / (threads(p) * p.min_blocks) / 8 * 8;
+}
+inline int producer_registers(const Problem& problem, const Params& p) {
+  if (p.consumers == 3) return 32;
+  return sum_registers(problem, p) > 160 || (p.consumers > 1 && p.min_blocks > 1) ? 24 : 40;
+}
+inline int consumer_registers(const Problem& problem, const Params& p, const DeviceSpec& device) {
+  const int all = registers_at_first(p, device) * (p.consumers + 1);
+  return (all - producer_registers(problem, p)) / p.consumers / 8 * 8;
+}
+/// Whether it does: one consumer that has the SM for itself begins with all that it can have.
+inline bool moves_registers(const Params& p) { return p.consumers * p.min_blocks > 1; }
+
 inline int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
 
 /// Bytes of struct Shared in wgmma_tile.cuh: the stages, two columns of lines of every consumer, two barriers a stage,
@@ -80,13 +95,14 @@ inline int shared_bytes(const Params& p, int stages) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// The number of stages, as many as fit: one block has the whole SM, but for blocks of reduce() that wait there to
+/// The number of stages, as many as fit into a block's part of the SM, but for blocks of reduce() that wait there to
 /// begin.
 inline int stages(const Params& p, const DeviceSpec& device) {
   constexpr int kWaiting = 4;
   const bool is_waited_for = p.split > 1 && p.reduce == 0;
-  const std::int64_t most =
-      device.smem_per_block_optin - (is_waited_for ? kWaiting * device.smem_reserved_per_block : 0);
+  const std::int64_t waiting = is_waited_for ? kWaiting * device.smem_reserved_per_block : 0;
+  const std::int64_t share = (device.smem_per_sm - waiting) / p.min_blocks - device.smem_reserved_per_block;
+  const std::int64_t most = std::min(device.smem_per_block_optin, share);
   int stages = kMostStages;
   while (stages > 0 && shared_bytes(p, stages) > most) --stages;
   return stages;

@@ -127,7 +127,7 @@ TEST_P(EveryFamily, MakesOneProgramForAllExtents) {
     return plan ? render(TemplateFiles::embedded(), family(), problem, config, *plan, 90).text : "";
   };
   int compared = 0;
-  for (int i = 0; i < 40000 && compared < 400; ++i) {
+  for (int i = 0; i < 60000 && compared < 400; ++i) {
     const Config config = random_config(family(), random);
     const Problem some = any_like(test::random_problem(random));
     Problem other = any_like(some);
@@ -196,16 +196,16 @@ TEST_P(EveryFamily, GridCoversC) {
       if (!family().broken_rule(problem, config, gpu).empty()) continue;
       const LaunchPlan plan = family().plan(problem, config, gpu);
       const std::int64_t tiles = tiles_of_c(problem, plan.work.tile_m, plan.work.tile_n);
+      const int* const min_blocks = config.find("MIN_BLOCKS");
+      const std::int64_t resident = (min_blocks != nullptr ? *min_blocks : 1) * gpu.sm_count;
       if (plan.work.persistent) {
-        EXPECT_LE(main_step(plan).grid.x, gpu.sm_count) << to_string(problem) << ": " << config.text();
+        EXPECT_LE(main_step(plan).grid.x, resident) << to_string(problem) << ": " << config.text();
         EXPECT_LE(main_step(plan).grid.x, cluster_blocks(main_step(plan)) * tiles * plan.work.split_k);
         EXPECT_EQ(main_step(plan).grid.x % cluster_blocks(main_step(plan)), 0);
         continue;
       }
       // Resident blocks go on to further tiles.
-      const int* const per_sm = config.find("MIN_BLOCKS");  // one where there is no such parameter
-      const std::int64_t blocks =
-          main_step(plan).resident ? (per_sm ? *per_sm : 1) * gpu.sm_count : tiles * plan.work.split_k;
+      const std::int64_t blocks = main_step(plan).resident ? resident : tiles * plan.work.split_k;
       EXPECT_EQ(main_step(plan).grid.x * main_step(plan).grid.y, blocks) << to_string(problem) << ": " << config.text();
     }
   }

@@ -50,6 +50,9 @@ TEST(Wgmma, ALineThatNoSwizzleHasIsNoTile) {
   EXPECT_EQ(broken(Layout::tn, kLineOf96Bytes), "lines along m are whole");
   EXPECT_EQ(broken(Layout::nn, kLineOf96Bytes), "");
   EXPECT_EQ(broken(Layout::tn, "BM=32 BN=64 CONSUMERS=1 SWAP=1"), "");
+  constexpr std::string_view kNoWholeLine = "BM=128 BN=112";
+  EXPECT_EQ(broken(Layout::nn, kNoWholeLine), "lines along n are whole");
+  EXPECT_EQ(broken(Layout::nt, kNoWholeLine), "");
 }
 
 TEST(Wgmma, FetchesWidelyWhereRowsAreAlignedToThat) {
@@ -70,6 +73,20 @@ TEST(Wgmma, BlocksThatWaitFindRoomBesideItsOwn) {
   EXPECT_GE(device.smem_per_sm - plan.steps[0].smem_bytes,
             device.smem_reserved_per_block * 5);  // its own and those of four that add parts
   EXPECT_GT(constant_of(plan, "STAGES"), 8);
+}
+
+TEST(Wgmma, BlocksThatShareAnSmHaveHalfOfItEach) {
+  const DeviceSpec& device = catalog_gpu("h200");
+  for (const std::string_view settings : {"BM=64 BN=128 CONSUMERS=1", "BM=128 BN=64 CONSUMERS=2"}) {
+    const LaunchPlan plan = plan_of("wgmma", packed_problem(Precision::bf16, Layout::nt, 4096, 4096, 4096),
+                                    fmt::format("{} MIN_BLOCKS=2", settings));
+    const LaunchStep& step = main_step(plan);
+    EXPECT_LE(2 * (step.smem_bytes + device.smem_reserved_per_block), device.smem_per_sm);
+    EXPECT_EQ(step.grid.x, 2 * device.sm_count);
+    const std::int64_t consumers = step.block.x / 128 - 1;
+    EXPECT_LE(2 * 128 * (constant_of(plan, "PRODUCER_REGISTERS") + consumers * constant_of(plan, "CONSUMER_REGISTERS")),
+              device.max_registers_per_sm);
+  }
 }
 
 TEST(MmaSync, StepsOfFp64AreAsDeepAsRegistersAllow) {
