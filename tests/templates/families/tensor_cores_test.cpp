@@ -1,4 +1,5 @@
 // How the families of tensor cores lay out their tiles.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "templates/family/families.h"
