@@ -6,12 +6,17 @@ Records what the programs of pick_up_work.py multiply, tunes that (`--budget`), 
 times each program in several processes at once that take turns: as it is, under the stand-in for cuBLAS (`mmtune run`), with
 mmtune.torch.enable(), and, for the host's times, by the names of mmtune.torch. Times are medians of the rounds, `ratio` is
 plain_us / mmtune_us, the last two columns are the calls that were served and passed on while the program was made and timed.
-Programs that --seconds leaves no time for are named on stderr.
+Rows of `mmtune bench` are the kernels alone, beside the faster of cuBLAS and cuBLASLt. What --seconds leaves no time for, and
+what fails, is named on stderr; means by group stand at its end.
 """
 
 import argparse
+import contextlib
 import csv
+import math
 import os
+import select
+import signal
 import statistics
 import subprocess
 import sys
@@ -22,7 +27,11 @@ from pathlib import Path
 WORK = Path(__file__).with_name("pick_up_work.py")
 HEADING = ["program", "what", "plain_us", "mmtune_us", "ratio", "served", "passed"]
 NAMES = {"preload": "mmtune run", "enable": "mmtune.torch.enable", "name": "mmtune.torch"}
+KERNELS = "mmtune bench"
 ROUNDS = 9
+SAMPLE_ROUNDS = 3  # of the C program, which takes medians itself
+ANSWER_S = 40  # the longest that a worker may take, its start and the compilation of kernels included
+BENCH_S = 70  # after which comparisons end; what was compared counts
 BEGIN = time.monotonic()
 
 
@@ -40,100 +49,198 @@ def command(options, mode, *program):
     return [options.mmtune, "run", "-q", "--", *program] if mode == "preload" else program
 
 
+def run_for(seconds, command, **named):
+    """Asks it to end by itself after the time, as Ctrl-C does. Its exit code."""
+    process = subprocess.Popen(command, **named)
+    for number in (signal.SIGINT, signal.SIGKILL):
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            say(f"{command[1]}: ended after {seconds:.0f} s")
+            process.send_signal(number)
+            seconds = 10
+    return process.wait()
+
+
+class Failed(Exception):
+    """A worker could not do it, or is no more."""
+
+
 class Worker:
     """A process that times programs one after the other."""
 
     def __init__(self, options, package, mode, database):
+        self.mode = mode
         self.process = subprocess.Popen(
             command(options, mode, sys.executable, WORK, package, "serve"), env=environment(options, mode, database),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
-    def ask(self, command, number):
-        self.process.stdin.write(f"{command} {number}\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
-            raise RuntimeError(f"{command} {number}: the process ended with {self.process.wait()}")
-        return answer
+    def begin(self, command, number):
+        try:
+            self.process.stdin.write(f"{command} {number}\n")
+            self.process.stdin.flush()
+        except OSError as error:
+            raise Failed(f"{self.mode}: {error}") from error
 
-    def counts(self, command, number):
-        return [int(each) for each in self.ask(command, number).split()]
+    def end(self):
+        """The numbers that it answers."""
+        if not select.select([self.process.stdout], [], [], ANSWER_S)[0]:
+            self.process.kill()
+        answer = self.process.stdout.readline()
+        if not answer or not answer.startswith("ok "):
+            raise Failed(f"{self.mode}: {answer.strip() or 'the process has ended'}")
+        return [float(each) for each in answer.split()[1:]]
+
+    def ask(self, command, number):
+        self.begin(command, number)
+        return self.end()
 
     def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
 
 
-def rows_of(package, what, plain, times, calls):
-    base = statistics.median(plain)
-    for mode, samples in times.items():
-        us = statistics.median(samples)
-        say(f"{NAMES[mode]}: {package}, {what}: {base:.2f} µs, {us:.2f} with mmtune: {base / us:.3f}")
-        yield [f"{NAMES[mode]}: {package}", what, f"{base:.3f}", f"{us:.3f}", f"{base / us:.4f}", *calls[mode]]
+class Rows:
+    """What was measured, in the file at once, and by group."""
+
+    def __init__(self, path):
+        self.path = path
+        self.rows = []
+        self.groups = {}
+
+    def add(self, program, group, what, plain_us, mmtune_us, calls=("", "")):
+        ratio = plain_us / mmtune_us
+        say(f"{program}: {what}: {plain_us:.2f} µs, {mmtune_us:.2f} with mmtune: {ratio:.3f}")
+        self.rows.append([program, what, f"{plain_us:.3f}", f"{mmtune_us:.3f}", f"{ratio:.4f}", *calls])
+        self.groups.setdefault((group, program), []).append((ratio, what))
+        with open(f"{self.path}.new", "w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([HEADING, *self.rows])
+        os.replace(f"{self.path}.new", self.path)
+
+    def say_means(self):
+        for (group, program), ratios in sorted(self.groups.items()):
+            mean = math.exp(statistics.fmean(math.log(ratio) for ratio, _ in ratios))
+            least, what = min(ratios)
+            say(f"{group}, {program}: geometric mean {mean:.3f} of {len(ratios)}, least {least:.3f} at {what}")
 
 
-def measured(workers, package, number, what, modes):
-    """The rows of one program."""
-    before = {mode: workers[mode].counts("drop", number) for mode in modes}
-    for mode in modes:
-        workers[mode].ask("make", number)
+def measure(workers, number, modes):
+    """Microseconds, and the calls served and passed on, by mode."""
+    used = [workers[mode] for mode in modes]
+    before = dict(zip(modes, [worker.ask("count", number) for worker in used]))
+    for worker in used:
+        worker.begin("make", number)
+    failures = []
+    for worker in used:  # all are read, so that none answers late
+        try:
+            worker.end()
+        except Failed as failure:
+            failures.append(failure)
+    if failures:
+        raise failures[0]
     times = {mode: [] for mode in modes}
     for turn in range(ROUNDS):
         for mode in modes if turn % 2 == 0 else reversed(modes):
-            times[mode].append(float(workers[mode].ask("time", number)))
-    after = {mode: workers[mode].counts("drop", number) for mode in modes}
-    calls = {mode: [now - then for now, then in zip(after[mode], before[mode])] for mode in modes}
-    return rows_of(package, what, times.pop("plain"), times, calls)
+            times[mode] += workers[mode].ask("time", number)
+    after = {mode: workers[mode].ask("drop", number) for mode in modes}
+    calls = {mode: [int(now - then) for now, then in zip(after[mode], before[mode])] for mode in modes}
+    return {mode: statistics.median(samples) for mode, samples in times.items()}, calls
 
 
-def frameworks(options, database, out):
-    """Rows of PyTorch and CuPy."""
-    for package in options.packages:
+class Package:
+    """The programs of PyTorch or CuPy, and the processes that run them."""
+
+    def __init__(self, options, package, database):
+        self.options, self.package, self.database = options, package, database
         listed = subprocess.run([sys.executable, WORK, package, "list"], check=True, stdout=subprocess.PIPE, text=True)
-        programs = [line.split("\t") for line in listed.stdout.splitlines()]
-        used = {mode for _, modes in programs for mode in modes.split()}
-        workers = {mode: Worker(options, package, mode, database) for mode in used}
-        for number, (what, modes) in enumerate(programs):
-            if time.monotonic() - BEGIN > options.seconds:
-                say(f"left out: {package}, {what}")
+        self.programs = [line.split("\t") for line in listed.stdout.splitlines()]
+        self.workers = {}
+        self.start({mode for _, _, modes in self.programs for mode in modes.split()})
+
+    def start(self, modes):
+        for mode in modes:
+            if mode in self.workers:
+                self.workers[mode].close()
+            self.workers[mode] = Worker(self.options, self.package, mode, self.database)
+
+    def measure(self, rows):
+        for number, (group, what, modes) in enumerate(self.programs):
+            modes = modes.split()
+            if time.monotonic() - BEGIN > self.options.seconds:
+                say(f"left out: {self.package}: {what}")
                 continue
-            out(measured(workers, package, number, what, modes.split()))
-        for worker in workers.values():
+            try:
+                us, calls = measure(self.workers, number, modes)
+            except Failed as failure:
+                say(f"failed: {self.package}: {what}: {failure}")
+                self.start(modes)
+                continue
+            for mode in modes[1:]:
+                rows.add(f"{NAMES[mode]}: {self.package}", group, what, us["plain"], us[mode], calls[mode])
+
+    def close(self):
+        for worker in self.workers.values():
             worker.close()
 
 
-def sample(options, database, out):
+def measure_sample(options, database, rows):
     """Rows of the C program, which measures by itself."""
-    if options.sample is None:
-        return
     times = {"plain": {}, "preload": {}}
-    for turn in range(ROUNDS):
+    for turn in range(SAMPLE_ROUNDS):
         for mode in sorted(times, reverse=turn % 2 == 1):
             done = subprocess.run(command(options, mode, options.sample), check=True, stdout=subprocess.PIPE, text=True,
-                                  env=environment(options, mode, database))  # fmt: skip
+                                  env=environment(options, mode, database), timeout=ANSWER_S)  # fmt: skip
             for what, us in csv.reader(done.stdout.splitlines()):
                 times[mode].setdefault(what, []).append(float(us))
     for what, plain in times["plain"].items():
-        out(rows_of("C", what, plain, {"preload": times["preload"][what]}, {"preload": ("", "")}))
+        rows.add("mmtune run: C", "host", what, statistics.median(plain), statistics.median(times["preload"][what]))
 
 
-def prepare(options, database, calls):
-    """Records, tunes and compares."""
-    record = [options.mmtune, "run", "--record", calls, "--"]
-    if options.sample is not None:
-        subprocess.run([*record, options.sample], check=True, stdout=subprocess.DEVNULL)
-    for package in options.packages:
-        variables = environment(options, "plain", database)
-        subprocess.run([*record, sys.executable, WORK, package, "run"], check=True, env=variables)
+def record(options, database, calls):
+    """All programs at once: none is timed."""
+    programs = [[sys.executable, WORK, package, "run"] for package in options.packages]
+    programs += [[options.sample]] if options.sample else []
+    variables = environment(options, "plain", database)
+    running = [subprocess.Popen([options.mmtune, "run", "-q", "--record", calls, "--", *program], env=variables,
+                                stdout=subprocess.DEVNULL) for program in programs]  # fmt: skip
+    for process, program in zip(running, programs):
+        if process.wait() != 0:
+            say(f"failed: record of {' '.join(map(str, program))}")
     say("recorded")
-    sizes = ["--device", "0", "--db", database, "--sizes", f"@{calls}"]
-    tune = [options.mmtune, "tune", *sizes, "--effort", options.effort, "--budget", options.budget]
-    subprocess.run(tune, stdout=subprocess.DEVNULL)
+
+
+def tune(options, sizes):
+    """Tunes, compares with cuBLAS, and returns the rows of `mmtune bench`."""
+    command = [options.mmtune, "tune", *sizes, "--effort", options.effort, "--budget", options.budget]
+    run_for(options.seconds / 2, command, stdout=subprocess.DEVNULL)
     say("tuned")
-    with open(options.compared, "w") if options.compared else open(os.devnull, "w") as table:
-        subprocess.run([options.mmtune, "bench", *sizes, "--format", "csv"], stdout=table)
+    with open(options.compared, "w") as table:
+        run_for(BENCH_S, [options.mmtune, "bench", *sizes, "-q", "--format", "csv"], stdout=table)
     say("compared")
+    with open(options.compared, newline="") as table:
+        return list(csv.DictReader(table))
+
+
+def add_kernels(rows, compared):
+    for row in compared:
+        theirs = [float(row[name]) for name in ("cublas_us", "cublaslt_us") if row[name]]
+        if theirs:
+            what = f"{row['precision']} {row['layout']} {row['m']}x{row['n']}x{row['k']}"
+            rows.add(KERNELS, f"kernels {row['precision']}", what, min(theirs), float(row["mmtune_us"]))
+
+
+@contextlib.contextmanager
+def failures_said(what):
+    """One part of the measurement that fails leaves the others alone."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+        say(f"failed: {what}: {error}")
 
 
 def main():
@@ -153,19 +260,20 @@ def main():
         if getattr(options, name) is not None:
             setattr(options, name, getattr(options, name).absolute())
 
-    rows = [HEADING]
-
-    def out(more):
-        rows.extend(more)
-        with open(f"{options.output}.new", "w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
-        os.replace(f"{options.output}.new", options.output)
-
+    rows = Rows(options.output)
     with tempfile.TemporaryDirectory() as folder:
-        database = options.database or Path(folder) / "pick_up.db"
-        prepare(options, database, Path(folder) / "calls.csv")
-        sample(options, database, out)
-        frameworks(options, database, out)
+        options.compared = options.compared or Path(folder) / "compared.csv"
+        database, calls = options.database or Path(folder) / "pick_up.db", Path(folder) / "calls.csv"
+        record(options, database, calls)
+        with failures_said("mmtune bench"):
+            add_kernels(rows, tune(options, ["--device", "0", "--db", database, "--sizes", f"@{calls}"]))
+        if options.sample is not None:
+            with failures_said("C"):
+                measure_sample(options, database, rows)
+        for package in options.packages:
+            with failures_said(package), contextlib.closing(Package(options, package, database)) as programs:
+                programs.measure(rows)
+    rows.say_means()
 
 
 if __name__ == "__main__":

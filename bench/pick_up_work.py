@@ -1,8 +1,9 @@
 """The programs that bench/pick_up.py times: pick_up_work.py torch|cupy list | run | serve
 
-`list` prints each program's name and the modes it is for. `run` calls each once, so that its products can be recorded.
-`serve` reads lines `make N`, `time N` and `drop N` and answers each: with the calls that mmtune served and passed on so far,
-or the microseconds of a sample. PICK_UP_MODE says how mmtune takes part: plain, preload (by LD_PRELOAD), enable or name (both of mmtune.torch).
+`list` prints each program's group, name and the modes it is for, what matters most first. `run` calls each once, so that its
+products can be recorded. `serve` reads lines `count N`, `make N`, `time N` and `drop N` and answers each with a line: `ok` and
+numbers, those of the calls that mmtune served and passed on so far or the microseconds of a sample, or what went wrong.
+PICK_UP_MODE says how mmtune takes part: plain, preload (by LD_PRELOAD), enable or name (both of mmtune.torch).
 """
 
 import ctypes
@@ -14,6 +15,7 @@ import time
 MODE = os.environ.get("PICK_UP_MODE", "plain")
 CACHE_BYTES = 160 << 20  # more than twice the second-level cache of an H200
 HOST_CALLS = 200
+SAMPLE_US = 4000  # a sample of the GPU's time repeats its work for about so long
 
 # (outputs, inputs) of the attention's output and of the widened layer, from the published configurations.
 MODELS = {
@@ -22,6 +24,7 @@ MODELS = {
     "Mistral-Nemo-12B": ((5120, 4096), (14336, 5120)),
 }
 ROWS = (1, 16, 64)
+DECODED = (1, 16)  # sequences at once
 ODD = ((64, 50257, 2047), (512, 50257, 2047), (64, 2047, 2047))  # m, n, k
 CUPY_SIZES = (
     (256, 256, 256), (384, 384, 384), (512, 512, 512), (768, 768, 768), (1000, 1000, 1000), (1024, 1024, 1024),
@@ -43,8 +46,20 @@ def counts():
     return 0, 0
 
 
+def repeated(sample):
+    """A function that repeats `sample`, of a number of rounds that gives their microseconds, often enough for SAMPLE_US."""
+    sample(1)
+    rounds = max(1, min(500, int(SAMPLE_US / sample(2) * 2)))
+
+    def work():
+        sample(1)  # fills caches, and wakes the GPU up
+        return sample(rounds) / rounds
+
+    return work
+
+
 def torch_programs():
-    """(what, modes, function that makes a step and a function that returns a sample in microseconds)."""
+    """(group, what, modes, function that makes a step and a function that returns a sample in microseconds)."""
     import torch
 
     F = torch.nn.functional
@@ -54,15 +69,20 @@ def torch_programs():
     def new(*shape, dtype=torch.bfloat16):
         return torch.randn(*shape, device="cuda", dtype=dtype)
 
-    def gpu_us(work, products):
-        """Of a product, after one round that fills caches and raises clocks."""
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        work()
-        start.record()
-        work()
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end) * 1e3 / products
+    def gpu_us(work, products=1):
+        """A sample of one of the products that `work` has."""
+
+        def rounds_us(rounds):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            for _ in range(rounds):
+                work()
+            end.record()
+            end.synchronize()
+            return start.elapsed_time(end) * 1e3
+
+        sample = repeated(rounds_us)
+        return lambda: sample() / products
 
     def graph_of(step):
         for _ in range(2):
@@ -83,8 +103,7 @@ def torch_programs():
             for weight in weights:
                 F.linear(x, weight)
 
-        graph = graph_of(step)
-        return step, lambda: gpu_us(graph.replay, copies)
+        return step, gpu_us(graph_of(step).replay, copies)
 
     def decode(m, with_graph, layers=4, context=512):
         """A step of m sequences through layers of Llama-3.1-8B's shape and its head."""
@@ -108,8 +127,7 @@ def torch_programs():
                 x = x + F.linear(F.silu(F.linear(y, w["gate"])) * F.linear(y, w["up"]), w["down"])
             return F.linear(F.rms_norm(x, (width,), scale), head).argmax(-1)
 
-        work = graph_of(step).replay if with_graph else step
-        return step, lambda: gpu_us(work, 1)
+        return step, gpu_us(graph_of(step).replay if with_graph else step)
 
     def training(model, data, loss):
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
@@ -121,10 +139,10 @@ def torch_programs():
 
         for _ in range(2):
             step()
-        return step, lambda: gpu_us(step, 1)
+        return step, gpu_us(step)
 
     def perceptron(rows, inputs, hidden):
-        layers = [torch.nn.Linear(inputs, hidden, bias=False), torch.nn.ReLU(), torch.nn.Linear(hidden, inputs, bias=False)]
+        layers = [torch.nn.Linear(inputs, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, inputs)]
         return training(torch.nn.Sequential(*layers).cuda(), new(rows, inputs, dtype=torch.float32),
                         lambda y: y.square().mean())  # fmt: skip
 
@@ -169,19 +187,21 @@ def torch_programs():
         step()
         return step, sample
 
-    for name in ("linear", "linear with bias", "linear with bias and gelu", "matmul"):
-        yield f"host: {name} bf16 64x64x64", (*modes, "name"), lambda name=name: host(name)
-    yield "host: linear bf16 65x64x64, not tuned", (*modes, "name"), lambda: host("linear", 65)
     for name, shapes in MODELS.items():
         for (n, k), m in itertools.product(shapes, ROWS):
-            yield f"{name} linear bf16 {m}x{n}x{k}", modes, lambda m=m, n=n, k=k: linear(m, n, k)
-    for m, n, k in ODD:
-        yield f"odd linear bf16 {m}x{n}x{k}", modes, lambda m=m, n=n, k=k: linear(m, n, k)
-    for m, with_graph in itertools.product((1, 4, 16, 64), (True, False)):
+            yield "linears of models", f"{name} linear bf16 {m}x{n}x{k}", modes, lambda m=m, n=n, k=k: linear(m, n, k)
+    for m, with_graph in itertools.product(DECODED, (True, False)):
         kind = "CUDA graph" if with_graph else "eager"
-        yield f"decode step bf16 of {m}, 4 layers of Llama-3.1-8B, {kind}", modes, lambda m=m, g=with_graph: decode(m, g)
-    yield "training step fp32, perceptron 1024x2048x4096", modes, lambda: perceptron(1024, 2048, 4096)
-    yield "training step fp32, GPT of 6 layers of 384, 16x256 tokens", modes, lambda: transformer(16, 256)
+        what = f"decode step bf16 of {m}, 4 layers of Llama-3.1-8B, {kind}"
+        yield f"decode step, {kind}", what, modes, lambda m=m, g=with_graph: decode(m, g)
+    group = "training step fp32"
+    yield group, f"{group}, perceptron 1024x2048x4096", modes, lambda: perceptron(1024, 2048, 4096)
+    yield group, f"{group}, GPT of 6 layers of 384, 16x256 tokens", modes, lambda: transformer(16, 256)
+    for m, n, k in ODD:
+        yield "odd linears", f"odd linear bf16 {m}x{n}x{k}", modes, lambda m=m, n=n, k=k: linear(m, n, k)
+    for name in ("linear", "linear with bias", "linear with bias and gelu", "matmul"):
+        yield "host", f"host: {name} bf16 64x64x64", (*modes, "name"), lambda name=name: host(name)
+    yield "host", "host: linear bf16 65x64x64, not tuned", (*modes, "name"), lambda: host("linear", 65)
 
 
 def cupy_programs():
@@ -189,53 +209,56 @@ def cupy_programs():
 
     cupy.random.seed(1)
 
-    def product(dtype, m, n, k, calls=30):
+    def product(dtype, m, n, k):
         a, b = (cupy.random.uniform(-1, 1, shape, dtype="f4").astype(dtype) for shape in ((m, k), (k, n)))
         out = cupy.empty((m, n), dtype)
 
         def step():
-            for _ in range(calls):
-                cupy.matmul(a, b, out=out)
+            cupy.matmul(a, b, out=out)
 
-        def sample():
+        def rounds_us(rounds):
             start, end = cupy.cuda.Event(), cupy.cuda.Event()
-            step()
             start.record()
-            step()
+            for _ in range(rounds):
+                step()
             end.record()
             end.synchronize()
-            return cupy.cuda.get_elapsed_time(start, end) * 1e3 / calls
+            return cupy.cuda.get_elapsed_time(start, end) * 1e3
 
-        step()
-        return step, sample
+        return step, repeated(rounds_us)
 
     for dtype, (m, n, k) in itertools.product(("f4", "f2"), CUPY_SIZES):
         name = {"f4": "fp32", "f2": "fp16"}[dtype]
-        yield f"matmul {name} {m}x{n}x{k}", ("plain", "preload"), lambda d=dtype, m=m, n=n, k=k: product(d, m, n, k)
+        make = lambda d=dtype, m=m, n=n, k=k: product(d, m, n, k)  # noqa: E731
+        yield f"CuPy {name}", f"matmul {name} {m}x{n}x{k}", ("plain", "preload"), make
 
 
 PROGRAMS = {"torch": torch_programs, "cupy": cupy_programs}
 
 
 def list_names(programs):
-    for what, modes, _ in programs:
-        print(f"{what}\t{' '.join(modes)}", file=ANSWERS)
+    for group, what, modes, _ in programs:
+        print(f"{group}\t{what}\t{' '.join(modes)}", file=ANSWERS)
 
 
 def run(programs):
-    for what, _, make in programs:
+    for _, what, _, make in programs:
         if "not tuned" not in what:
             make()[0]()
 
 
 def serve(programs):
+    made = None
     for line in sys.stdin:
         command, number = line.split()
-        if command == "make":
-            made = programs[int(number)][2]()
-        elif command == "drop":
-            made = None
-        answer = made[1]() if command == "time" else "{} {}".format(*counts())
+        try:
+            if command == "make":
+                made = programs[int(number)][-1]()
+            elif command == "drop":
+                made = None
+            answer = f"ok {made[1]()}" if command == "time" else "ok {} {}".format(*counts())
+        except Exception as error:
+            answer = f"{command}: {type(error).__name__}: {str(error).splitlines()[:1]}"
         print(answer, file=ANSWERS, flush=True)
 
 

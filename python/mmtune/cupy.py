@@ -25,7 +25,7 @@ def matmul(a, b):
             out = cupy.empty((*a.shape[:-1], b.shape[-1]), a.dtype)
             stream = cupy.cuda.get_current_stream()
             allocate = (lambda count: cupy.empty(count, "i1")) if stream.is_capturing() else None
-            if _serving.library(device)._serve(0, a, b, None, out, 1.0, 0.0, stream.ptr, allocate) is out:
+            if _serving.library(device)._serve(0, a, b, None, None, out, 1.0, 0.0, stream.ptr, allocate) is out:
                 return out
     return cupy.matmul(a, b)
 

@@ -30,6 +30,7 @@ typedef struct Shape {
   bool decided;
   const char* why_not;  ///< why it is not expected to be faster; null: it is
   double expected_us;
+  double cublas_ratio;  ///< how many times as long cuBLAS took, by `mmtune bench`; 0: not compared
   int64_t served;
   int64_t passed;
   const char* reason;  ///< of the last that was passed on
@@ -92,11 +93,12 @@ static mmtune_call plain(const mmtune_call* call) {
 
 /// Whether a call is expected to be faster than cuBLAS, as the stand-in for cuBLAS has it: tuned for just this size,
 /// and not measured to be slower. For a batch it must have been compared, and the kernel of one product must run.
-static const char* why_not_faster(const Library* self, const mmtune_call* call, double* expected_us) {
+static const char* why_not_faster(const Library* self, const mmtune_call* call, Shape* shape) {
   mmtune_answer answer = MMTUNE_ANSWER_INIT;
   const mmtune_call one = plain(call);
   if (self->api.explain(self->handle, &one, &answer) != MMTUNE_OK) return kRefused;
-  *expected_us = answer.expected_us;
+  shape->expected_us = answer.expected_us;
+  shape->cublas_ratio = answer.cublas_ratio;
   if (answer.match != MMTUNE_EXACT || (answer.cublas_ratio == 0 && !answer.measured)) return kUntuned;
   if (answer.cublas_ratio > 0 && answer.cublas_ratio <= 1) return kSlower;
   if (call->batch == 1) return NULL;
@@ -106,7 +108,7 @@ static const char* why_not_faster(const Library* self, const mmtune_call* call, 
 }
 
 static void decide(const Library* self, const mmtune_call* call, Shape* shape) {
-  shape->why_not = why_not_faster(self, call, &shape->expected_us);
+  shape->why_not = why_not_faster(self, call, shape);
   shape->decided = true;
 }
 
@@ -142,7 +144,8 @@ static void transpose(Operand* operand) {
   swap(&operand->strides[last - 1], &operand->strides[last]);
 }
 
-enum { kFlags, kA, kB, kBias, kOut, kAlpha, kBeta, kStream, kAllocate, kServeArguments };
+/// kAdded is what beta multiplies, as the framework broadcasts it to the results; None: the results as they are.
+enum { kFlags, kA, kB, kBias, kAdded, kOut, kAlpha, kBeta, kStream, kAllocate, kServeArguments };
 
 /// Formats whose products frameworks have, too.
 static bool is_common(Format format) { return format == kF32 || format == kF64 || format == kF16 || format == kBf16; }
@@ -202,6 +205,14 @@ static PyObject* allocate_results(PyObject* a, const Operand* results, mmtune_ca
   return NULL;
 }
 
+/// Copies what is to be added into the results: out.copy_(added).
+static bool begin_results(PyObject* out, PyObject* added) {
+  if (added == Py_None || added == out) return true;
+  PyObject* copied = PyObject_CallMethod(out, "copy_", "(O)", added);
+  Py_XDECREF(copied);
+  return copied != NULL;
+}
+
 /// Device memory for the call from the framework's allocator, which knows what a capture may use. A new reference, kept
 /// until the call is enqueued; null without an exception where none is needed.
 static bool allocate_workspace(const Library* self, PyObject* allocate, mmtune_call* call, PyObject** kept) {
@@ -248,10 +259,11 @@ static const char* why_not(const Library* self, const mmtune_call* call, long fl
   return (flags & kOnlyCount) != 0 ? kCounted : shape->why_not;
 }
 
-/// Enqueues the described call; `out` is returned where that works.
+/// Enqueues the described call; `out` is returned where that works. Only here is `out` written.
 static PyObject* run(Library* self, const mmtune_call* described, PyObject* const* arguments, void* stream,
                      PyObject* out, Shape* shape) {
   mmtune_call call = *described;
+  if (!begin_results(out, arguments[kAdded])) return NULL;
   PyObject* workspace;
   if (!allocate_workspace(self, arguments[kAllocate], &call, &workspace)) {
     Py_XDECREF(workspace);
@@ -293,19 +305,20 @@ PyObject* library_serve(PyObject* object, PyObject* const* arguments, Py_ssize_t
   return result;
 }
 
-/// (precision, layout, m, n, k, batch, bias, activation, served, passed, reason, message, expected_us), row-major.
+/// (precision, layout, m, n, k, batch, bias, activation, served, passed, reason, message, expected_us, cublas_ratio),
+/// row-major.
 static PyObject* row_of(const Shape* shape) {
   static const char* const kLayouts[] = {"nn", "nt", "tn", "tt"};
   static const char* const kActivations[] = {"", "relu", "gelu"};
   const mmtune_call* key = &shape->key;
   const bool by_rows = key->order == MMTUNE_ROW_MAJOR;
   const int left = by_rows ? key->transpose_a : key->transpose_b, right = by_rows ? key->transpose_b : key->transpose_a;
-  return Py_BuildValue("ssLLLLOsLLsOd", precision_name(key->precision), kLayouts[2 * left + right],
+  return Py_BuildValue("ssLLLLOsLLsOdd", precision_name(key->precision), kLayouts[2 * left + right],
                        (long long)(by_rows ? key->m : key->n), (long long)(by_rows ? key->n : key->m),
                        (long long)key->k, (long long)key->batch, key->bias != MMTUNE_NO_BIAS ? Py_True : Py_False,
                        kActivations[key->activation], (long long)shape->served, (long long)shape->passed,
                        shape->reason == NULL ? "" : shape->reason, shape->message == NULL ? Py_None : shape->message,
-                       shape->expected_us);
+                       shape->expected_us, shape->cublas_ratio);
 }
 
 PyObject* library_served(PyObject* object, PyObject* none) {

@@ -84,8 +84,8 @@ class Package(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "out: not given, and nobody knows how to allocate a Tensor"):
             self.library.gemm(Tensor((2, 3)), Tensor((3, 4)))
 
-    def serve(self, flags, a, b, bias=None, out=None, alpha=1.0, beta=0.0, allocate=None):
-        return self.library._serve(flags, a, b, bias, out, alpha, beta, 0, allocate)
+    def serve(self, flags, a, b, bias=None, out=None, alpha=1.0, beta=0.0, allocate=None, added=None):
+        return self.library._serve(flags, a, b, bias, added, out, alpha, beta, 0, allocate)
 
     def test_serving_frameworks(self):
         a, b = ExchangedTensor((2, 3)), ExchangedTensor((3, 4))
@@ -101,6 +101,16 @@ class Package(unittest.TestCase):
         rows = {row[1:5]: row[8:11] for row in self.library._served()}
         self.assertEqual(rows, {("nn", 2, 4, 3): (2, 2, "only counted"), ("nn", 2, 2, 2): (1, 0, "")})
 
+    def test_what_is_added_is_copied_only_where_the_product_is_served(self):
+        a, b, added = ExchangedTensor((2, 3)), ExchangedTensor((3, 4)), ExchangedTensor((2, 4))
+        out = self.serve(0, a, b, alpha=2.0, beta=-1.0, added=added)
+        wanted = [2 * x - y for x, y in zip(product(range(6), range(12), 2, 4, 3), range(8))]
+        self.assertEqual((list(out.memory)[:8], list(added.memory)[:8], out.copies), (wanted, list(range(8)), 1))
+        out = ExchangedTensor((2, 4))
+        self.assertEqual(self.serve(_serving.ONLY_FASTER, a, b, out=out, beta=1.0, added=added), "untuned")
+        self.assertIs(self.serve(0, a, b, out=out, beta=1.0, added=out), out)
+        self.assertEqual(out.copies, 0)
+
     def test_invariant_products_for_frameworks(self):
         a, b, bias = ExchangedTensor((2, 3)), ExchangedTensor((3, 4)), ExchangedTensor((4,))
         invariant = _serving.INVARIANT
@@ -109,7 +119,7 @@ class Package(unittest.TestCase):
         self.assertEqual([row[8] for row in self.library._served()], [1, 1])
         self.serve(invariant, a, b, bias=bias)  # prepared: the plain kernel would round before the bias
         with mmtune.Library(path=PATH, compile_untuned=False) as library:
-            arguments = (a, b, None, None, 1.0, 0.0, 0, None)
+            arguments = (a, b, None, None, None, 1.0, 0.0, 0, None)
             self.assertEqual(library._serve(_serving.TF32, *arguments), "refused")
             with self.assertRaisesRegex(mmtune.Error, "adds up in another order; .*mmtune cover --invariant"):
                 library._serve(_serving.TF32 | invariant, *arguments)
@@ -141,8 +151,8 @@ class Package(unittest.TestCase):
         self.assertEqual(self.library._served(), [])
         with mmtune.Library(path=PATH, compile_untuned=False) as library:
             relu = _serving.ACTIVATIONS["relu"]
-            self.assertEqual(library._serve(relu, a, b, None, None, 1.0, 0.0, 0, None), "refused")
-            ((*_, reason, message, _us),) = library._served()
+            self.assertEqual(library._serve(relu, a, b, None, None, None, 1.0, 0.0, 0, None), "refused")
+            ((*_, reason, message, _us, _ratio),) = library._served()
             self.assertRegex(message, "prepare")
 
     def test_results_on_what_is_read(self):
@@ -328,8 +338,15 @@ class ExchangedTensor(Tensor):
 
     __dlpack__ = None
 
+    copies = 0
+
     def new_empty(self, shape):
         return ExchangedTensor(shape)
+
+    def copy_(self, other):
+        self.copies += 1
+        self.memory[:] = other.memory[:]
+        return self
 
     @View
     def view(self, tensor):

@@ -3,8 +3,8 @@
     PYTHONPATH=build/python python3 tests/api/python_test_torch.py
 """
 
+import concurrent.futures
 import itertools
-import math
 import random
 import sys
 import unittest
@@ -19,6 +19,7 @@ if not torch.cuda.is_available():
     sys.exit(77)
 
 import mmtune
+import mmtune._serving
 import mmtune.torch
 
 TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -35,6 +36,28 @@ def bound(a, b, dtype):
 
 def new(*shape, dtype=torch.float32, grad=False):
     return torch.randn(*shape, device="cuda", dtype=torch.float64).to(dtype).requires_grad_(grad)
+
+
+def calls():
+    """That were served, and that came at all."""
+    report = mmtune.torch.report()
+    served = sum(each.served for each in report)
+    return served, served + sum(each.passed for each in report)
+
+
+def in_threads(function, count=4):
+    """What the function returns in threads with streams of their own, or raises."""
+
+    def work(_):
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.default_stream())
+        with torch.cuda.stream(stream):
+            result = function()
+        stream.synchronize()
+        return result
+
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, range(count)))
 
 
 class Case(unittest.TestCase):
@@ -225,6 +248,8 @@ class Frameworks(Case):
             graph.replay()
             self.check(z, y, w)
             self.close(y, F.gelu(F.linear(x.float(), w.float(), bias.float())).bfloat16(), 4)
+        for each in in_threads(lambda: [mmtune.torch.linear(x, w, bias, "gelu") for _ in range(100)][-1]):
+            self.assertTrue(torch.equal(each, y))
 
     def test_autocast(self):
         x, w = new(8, 16, grad=True), new(24, 16, grad=True)
@@ -261,32 +286,116 @@ class Frameworks(Case):
 class Overrides(Case):
     """The model's sizes are tuned for a few seconds, with what `mmtune` is beside the package or on the PATH."""
 
+    @classmethod
+    def setUpClass(cls):
+        torch.manual_seed(1)
+        cls.model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.GELU(), torch.nn.Linear(512, 256)).cuda()
+        cls.x, cls.upstream = new(64, 256), new(64, 256)
+        cls.wanted = cls.model(cls.x)
+        cls.gradients = torch.autograd.grad(cls.wanted, list(cls.model.parameters()), cls.upstream)
+        cls.sizes = mmtune.torch.tune(cls.model.train(), cls.x, budget="15s")
+
+    def test_what_reaches_the_overrides(self):
+        x, w, bias = new(8, 16, grad=True), new(24, 16, grad=True), new(24, grad=True)
+        batch, other = new(2, 3, 8, 16), new(2, 3, 16, 8)
+
+        def inference():
+            with torch.inference_mode():
+                F.linear(x, w)
+
+        def autocast():
+            with torch.autocast("cuda", torch.bfloat16):
+                F.linear(x, w, bias)
+
+        compiled = torch.compile(lambda: torch.relu(F.linear(x.detach(), w.detach(), bias.detach())), fullgraph=True)
+        functions = {
+            "a step of training": (lambda: F.linear(x, w, bias).square().sum().backward(), 3), "inference": (inference, 1),
+            "autocast": (autocast, 1), "three extents": (lambda: F.linear(batch[0], w, bias), 1), "compiled": (compiled, 1),
+            "four extents": (lambda: F.linear(batch, w), 1), "batch": (lambda: torch.matmul(batch, other), 1),
+            "einsum": (lambda: torch.einsum("bij,bkj->bik", batch[0], batch[1]), 1),
+            "baddbmm": (lambda: torch.baddbmm(new(8, 8), batch[0], other[0]), 1),
+        }  # fmt: skip
+        for name, (function, count) in functions.items():
+            with self.subTest(name), mmtune.torch.enabled(only_count=True):
+                before = calls()
+                function()
+                self.assertEqual(calls(), (before[0], before[1] + count))
+        self.assertIn(("bf16", 8, 24, 16), {(each.precision, each.m, each.n, each.k) for each in mmtune.torch.report()})
+
     def test_a_tuned_model_is_served(self):
-        model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.GELU(), torch.nn.Linear(512, 256)).cuda()
-        x = new(64, 256)
-        wanted = model(x)
-        upstream = new(64, 256)
-        gradients = torch.autograd.grad(wanted, list(model.parameters()), upstream)
-        self.assertEqual(mmtune.torch.tune(model.train(), x, budget="15s"), 5)
-        before = sum(each.served for each in mmtune.torch.report())
+        model, x = self.model, self.x
+        self.assertEqual(self.sizes, 5)
+        before = calls()[0]
         with mmtune.torch.enabled():
             got = model(x)
-            for mine, theirs in zip(torch.autograd.grad(got, list(model.parameters()), upstream), gradients):
+            for mine, theirs in zip(torch.autograd.grad(got, list(model.parameters()), self.upstream), self.gradients):
                 self.close(mine, theirs, 256)
             compiled = torch.compile(model, fullgraph=True)(x)
-            for _ in range(2):  # the mm that the graph below needs is loaded
-                torch.mm(x, x.t())
             untuned = torch.mm(x[:3], x.t())
             with self.assertRaisesRegex(RuntimeError, "dtype"):
                 torch.mm(x, x.t().double())
             self.assertEqual(torch.mm(x[:0], x.t()).shape, (0, 64))
-        self.close(got, wanted, 64)
-        self.close(compiled, wanted, 64)
+        self.close(got, self.wanted, 64)
+        self.close(compiled, self.wanted, 64)
         self.check(untuned, x[:3], x.t())
         report = mmtune.torch.report()
         print(report)
-        self.assertGreaterEqual(sum(each.served for each in report) - before, 7)
+        self.assertGreaterEqual(calls()[0] - before, 7)
         self.assertIn("untuned", {each.reason for each in report})
+
+    def test_what_was_measured_decides(self):
+        with mmtune.torch.enabled():
+            for _ in range(2):
+                torch.autograd.grad(self.model(self.x), list(self.model.parameters()), self.upstream)
+        rows = [row[8:] for row in mmtune._serving.served(torch.cuda.current_device())]
+        compared = [(served, reason, ratio) for served, _, reason, *_, ratio in rows if ratio > 0]
+        self.assertGreaterEqual(len(compared), 5)
+        for served, reason, ratio in compared:
+            self.assertEqual((served > 0, reason == "slower"), (ratio > 1, ratio <= 1))
+
+    def test_what_is_added(self):
+        x, w, bias = self.x, self.model[0].weight.detach(), self.model[0].bias.detach()
+        matrix = new(64, 512)
+        before = calls()[0]
+        with mmtune.torch.enabled():
+            relu = torch.ops.aten._addmm_activation(bias, x, w.t())
+            expanded = torch.addmm(bias.expand(64, 512), x, w.t(), out=torch.empty_like(matrix))
+            added = torch.addmm(matrix, x, w.t(), beta=0.5, alpha=2)
+            written = torch.addmm(matrix, x, w.t(), beta=0.5, alpha=2, out=torch.empty_like(matrix))
+            batch = torch.baddbmm(matrix[None], x[None], w.t()[None], beta=0.5, alpha=2)[0]
+            nothing = torch.addmm(bias, x, w.t(), beta=0)
+            with self.assertRaises(RuntimeError):
+                torch.addmm(matrix[:3], x, w.t(), beta=0)
+        wanted = F.linear(x, w, bias)
+        self.close(relu, torch.relu(wanted), 64)
+        self.close(expanded, wanted, 64)
+        for each in (added, written, batch):
+            self.close(each, torch.addmm(matrix, x, w.t(), beta=0.5, alpha=2), 64)
+        self.close(nothing, torch.mm(x, w.t()), 64)
+        print(f"{calls()[0] - before} of 6 products with an addend were served")
+
+    def test_autocast_graphs_and_threads(self):
+        model = self.model
+        with torch.autocast("cuda", torch.bfloat16):
+            wanted = model(self.x)
+            with mmtune.torch.enabled():
+                self.close(model(self.x), wanted, 64)
+        before = calls()[0]
+        with mmtune.torch.enabled(), torch.no_grad():
+            x = self.x.clone()
+            alone = model(x)
+            for each in in_threads(lambda: [model(x) for _ in range(100)][-1]):
+                self.assertTrue(torch.equal(each, alone))
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = model(x)
+            replayed = torch.compile(model, mode="reduce-overhead", fullgraph=True)
+            for _ in range(4):
+                x.copy_(new(64, 256))
+                graph.replay()
+                self.close(y, model(x), 1)
+                self.close(replayed(x).clone(), model(x), 64)
+        self.assertGreater(calls()[0], before + 400)
 
     def test_random_calls_with_and_without(self):
         for seed in range(2000):

@@ -2,7 +2,8 @@
 
 Tunes a few sizes, then calls under the stand-in for cuBLAS and, where PACKAGE (the folder that has mmtune's Python package) is
 given, with mmtune.torch.enable(): random functions, types, shapes, strides, alpha, beta, transposes and batches, a third of
-them of the tuned sizes. Each result must lie within the error bound of its arithmetic, what PyTorch refuses must be refused,
+them of the tuned sizes, whose factors are mostly views that PyTorch multiplies without a copy: the others are PyTorch's under
+enable(). Each result must lie within the error bound of its arithmetic, what PyTorch refuses must be refused,
 and memory must not grow.
 """
 
@@ -17,16 +18,18 @@ CALLS, WARM_CALLS = 10_000, 2_000
 TUNED = ((64, 128, 256), (256, 64, 64))
 EXTENTS = (0, 1, 3, 8, 17, 64, 65, 128, 256, 500)
 MODES = ("preload", "enable")
+PLAIN_VIEWS = ("packed", "transposed")
+VIEWS = (*PLAIN_VIEWS, *PLAIN_VIEWS, "padded", "offset", "expanded", "second", "column")
 
 
-def operand(torch, rng, shape, dtype):
-    """Packed, transposed, padded, expanded, every second one or reversed in its storage."""
+def operand(torch, rng, shape, dtype, is_tuned=False):
+    """A matrix or a batch of them in one of VIEWS."""
     *batch, rows, columns = shape
 
     def new(*extents):
         return torch.randn(*extents, device="cuda").to(dtype)
 
-    kind = rng.choice(("packed", "packed", "transposed", "transposed", "padded", "offset", "expanded", "second", "column"))
+    kind = rng.choice(PLAIN_VIEWS if is_tuned and rng.random() < 0.5 else VIEWS)
     if kind == "transposed":
         return new(*batch, columns, rows).mT
     if kind == "padded":
@@ -45,10 +48,11 @@ def operand(torch, rng, shape, dtype):
 def calls(torch, rng):
     """A function, the exact result as a function of doubles, the factors, and what is added by which scalars."""
     dtype = rng.choice((torch.float32, torch.float32, torch.bfloat16, torch.float16, torch.float64))
-    m, n, k = rng.choice(TUNED) if rng.random() < 0.35 else (rng.choice(EXTENTS) for _ in range(3))
+    is_tuned = rng.random() < 0.35
+    m, n, k = rng.choice(TUNED) if is_tuned else (rng.choice(EXTENTS) for _ in range(3))
     kind = rng.choice(("mm", "addmm", "bmm", "baddbmm", "linear", "linear with bias", "matmul"))
     batch = (rng.choice((1, 2, 5)),) if kind in ("bmm", "baddbmm") else ()
-    a, b = operand(torch, rng, (*batch, m, k), dtype), operand(torch, rng, (*batch, k, n), dtype)
+    a, b = (operand(torch, rng, (*batch, *shape), dtype, is_tuned) for shape in ((m, k), (k, n)))
     alpha, beta = rng.choice((1, 1, 2, -0.5)), rng.choice((0, 1, 1, 0.25))
     if kind in ("mm", "bmm", "matmul"):
         return getattr(torch, kind)(a, b), a, b, None, 1, 0

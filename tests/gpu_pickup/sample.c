@@ -12,15 +12,35 @@ int cublasCreate_v2(void** handle);
 int cublasSetMathMode(void* handle, int mode);
 int cublasSgemm_v2(void* handle, int transa, int transb, int m, int n, int k, const float* alpha, const float* A,
                    int lda, const float* B, int ldb, const float* beta, float* C, int ldc);
+int cublasGemmEx(void* handle, int transa, int transb, int m, int n, int k, const void* alpha, const void* A, int Atype,
+                 int lda, const void* B, int Btype, int ldb, const void* beta, void* C, int Ctype, int ldc, int compute,
+                 int algorithm);
 int cublasLtMatmul(void* handle, void* desc, const void* alpha, const void* A, void* Adesc, const void* B, void* Bdesc,
                    const void* beta, const void* C, void* Cdesc, void* D, void* Ddesc, const void* algo,
                    void* workspace, size_t bytes, void* stream);
 
-enum { SIZE = 64, CALLS = 50, GROUPS = 200, PEDANTIC = 2, EPILOGUE = 7, GELU = 32, COMPUTE_32F = 68, R_32F = 0 };
+enum { SIZE = 64, CALLS = 50, GROUPS = 200 };
+enum { PEDANTIC = 2, R_32F = 0, R_16BF = 14, COMPUTE_32F = 68, ANY_ALGORITHM = -1 };
+enum { EPILOGUE = 7, BIAS = 4, GELU = 32, BIAS_POINTER = 8 };
+
+/* As cublasLtMatmulAlgoGetHeuristic fills it. */
+typedef struct {
+  uint64_t algorithm[8];
+  size_t workspace;
+  int status;
+  float waves;
+  int reserved[4];
+} Heuristic;
+
+/* What cublasLtMatmul is called with, prepared once as PyTorch keeps it. */
+typedef struct {
+  void* product;
+  Heuristic heuristic;
+} LtProduct;
 
 static void* handle;
-static void* product;
 static void* layout;
+static LtProduct with_bias, with_gelu;
 static float *a, *b, *c;
 static int rows = SIZE;
 
@@ -29,11 +49,20 @@ static int sgemm(void) {
   return cublasSgemm_v2(handle, 0, 0, rows, SIZE, SIZE, &alpha, a, rows, b, SIZE, &beta, c, rows);
 }
 
-static int with_gelu(void) {
+static int gemm_ex(void) {
   const float alpha = 1, beta = 0;
-  return cublasLtMatmul(handle, product, &alpha, a, layout, b, layout, &beta, c, layout, c, layout, NULL, NULL, 0,
-                        NULL);
+  return cublasGemmEx(handle, 0, 0, SIZE, SIZE, SIZE, &alpha, a, R_16BF, SIZE, b, R_16BF, SIZE, &beta, c, R_16BF, SIZE,
+                      COMPUTE_32F, ANY_ALGORITHM);
 }
+
+static int lt_matmul(const LtProduct* lt) {
+  const float alpha = 1, beta = 0;
+  return cublasLtMatmul(handle, lt->product, &alpha, a, layout, b, layout, &beta, c, layout, c, layout,
+                        lt->heuristic.algorithm, NULL, 0, NULL);
+}
+
+static int lt_with_bias(void) { return lt_matmul(&with_bias); }
+static int lt_with_gelu(void) { return lt_matmul(&with_gelu); }
 
 static double now_us(void) {
   struct timespec now;
@@ -61,17 +90,36 @@ static void say(const char* what, int (*call)(void)) {
   printf("%s,%.3f\n", what, us[GROUPS / 2]);
 }
 
+static void* function(const char* name) { return dlsym(RTLD_DEFAULT, name); }
+
+/* Leaves no product where cuBLASLt has no function of that name, or no algorithm. */
+static void make_lt(LtProduct* lt, uint32_t epilogue) {
+  int (*create)(void**, int, int), (*set)(void*, int, const void*, size_t), (*create_preference)(void**);
+  int (*find)(void*, void*, void*, void*, void*, void*, void*, int, Heuristic*, int*);
+  *(void**)&create = function("cublasLtMatmulDescCreate");
+  *(void**)&set = function("cublasLtMatmulDescSetAttribute");
+  *(void**)&create_preference = function("cublasLtMatmulPreferenceCreate");
+  *(void**)&find = function("cublasLtMatmulAlgoGetHeuristic");
+  if (create == NULL || set == NULL || create_preference == NULL || find == NULL) return;
+  void *product, *preference;
+  const void* bias = a;
+  create(&product, COMPUTE_32F, R_32F);
+  set(product, EPILOGUE, &epilogue, sizeof epilogue);
+  if (epilogue == BIAS) set(product, BIAS_POINTER, &bias, sizeof bias);
+  create_preference(&preference); /* no workspace */
+  int found = 0;
+  if (find(handle, product, layout, layout, layout, layout, preference, 1, &lt->heuristic, &found) == 0 && found == 1) {
+    lt->product = product;
+  }
+}
+
 static void make_descriptors(void) {
-  int (*create_product)(void**, int, int), (*set)(void*, int, const void*, size_t);
   int (*create_layout)(void**, int, uint64_t, uint64_t, int64_t);
-  *(void**)&create_product = dlsym(RTLD_DEFAULT, "cublasLtMatmulDescCreate");
-  *(void**)&set = dlsym(RTLD_DEFAULT, "cublasLtMatmulDescSetAttribute");
-  *(void**)&create_layout = dlsym(RTLD_DEFAULT, "cublasLtMatrixLayoutCreate");
-  if (create_product == NULL || set == NULL || create_layout == NULL) return;
-  const uint32_t gelu = GELU;
-  create_product(&product, COMPUTE_32F, R_32F);
-  set(product, EPILOGUE, &gelu, sizeof gelu);
+  *(void**)&create_layout = function("cublasLtMatrixLayoutCreate");
+  if (create_layout == NULL) return;
   create_layout(&layout, R_32F, SIZE, SIZE, SIZE);
+  make_lt(&with_bias, BIAS);
+  make_lt(&with_gelu, GELU);
 }
 
 int main(void) {
@@ -89,14 +137,20 @@ int main(void) {
   make_descriptors();
   for (int i = 0; i < 3; ++i) sgemm();
   say("sgemm: host time fp32 64x64x64", sgemm);
+  for (int i = 0; i < 3; ++i) gemm_ex();
+  say("GemmEx: host time bf16 64x64x64", gemm_ex);
+  if (with_bias.product != NULL) {
+    for (int i = 0; i < 3; ++i) lt_with_bias();
+    say("cublasLtMatmul with bias: host time fp32 64x64x64", lt_with_bias);
+  }
   if (getenv("MMTUNE_RECORD") == NULL) {
     rows = SIZE + 1;
     for (int i = 0; i < 3; ++i) sgemm();
     say("sgemm not tuned: host time fp32 65x64x64", sgemm);
     rows = SIZE;
   }
+  if (with_gelu.product != NULL) say("cublasLtMatmul with GELU, passed on: host time fp32 64x64x64", lt_with_gelu);
   cublasSetMathMode(handle, PEDANTIC);
-  say("sgemm pedantic: host time - -", sgemm);
-  if (product != NULL) say("cublasLtMatmul with GELU: host time - -", with_gelu);
+  say("sgemm pedantic, passed on: host time fp32 64x64x64", sgemm);
   return 0;
 }

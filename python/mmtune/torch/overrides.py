@@ -70,17 +70,18 @@ def _invariant(name, original, writes=False):
 
 
 def _kernels():
-    names = ("mm", "bmm", "addmm")
+    names = ("mm", "bmm", "addmm", "baddbmm")
     if _flags == INVARIANT:
         kernels = {}
-        for name in (*names, "baddbmm", "mv", "addmv"):
+        for name in (*names, "mv", "addmv"):
             kernels[name] = _invariant(name, _original(name))
             if _get_kernel is not None:
                 kernels[f"{name}.out"] = _invariant(name, _original(f"{name}.out"), writes=True)
         return kernels
     kernels = {name: _returning(name) for name in names}
     if _get_kernel is not None:
-        kernels.update({f"{name}.out": _writing(name) for name in names})
+        kernels["_addmm_activation"] = _returning("_addmm_activation")  # which compiled programs call
+        kernels.update({f"{name}.out": _writing(name) for name in (*names, "_addmm_activation")})
     return kernels
 
 
@@ -116,12 +117,12 @@ def _end():
 
 
 def enable(only_count=False, invariant=False):
-    """From now on torch.mm, addmm and bmm, and so torch.nn.Linear and compiled programs, are served by mmtune where that
-    is expected to be faster: for sizes that were tuned and measured. For all threads
-    and devices, until disable(). With `only_count` nothing is served, and report() says what was called.
+    """From now on torch.mm, addmm, bmm and baddbmm, and so torch.nn.Linear and compiled programs, are served by mmtune
+    where that is expected to be faster: for sizes that were tuned and measured. For all threads and devices, until
+    disable(). With `only_count` nothing is served, and report() says what was called.
 
-    With `invariant` all are served, baddbmm, mv and addmv too, and an element of the result has the same bits for every
-    number of rows, views and batches: docs/same_bits.md. What cannot be so raises mmtune.Error, which says what to tune;
+    With `invariant` all are served, mv and addmv too, and an element of the result has the same bits for every number of
+    rows, views and batches: docs/same_bits.md. What cannot be so raises mmtune.Error, which says what to tune;
     tune(..., invariant=True) does. PyTorch's other operations keep bits of their own."""
     if only_count and invariant:
         raise ValueError("only_count and invariant: counting serves nothing; give one of them")

@@ -21,6 +21,7 @@ class Shape:
     reason: str  # of the last that was passed on
     message: str  # what the library said, where the reason is "refused"
     expected_us: float  # time of one product on the GPU, without the epilogue; 0 where nobody asked
+    cublas_ratio: float  # how many times as long cuBLAS took for it, by `mmtune bench`; 0 where they were not compared
 
 
 class Report(list):
@@ -41,9 +42,10 @@ def report():
     """What was served and passed on so far, those first that came most often. Calls of one shape that differ in strides
     or alignment are counted together."""
     merged = {}
-    for *shape, bias, activation, served, passed, reason, message, expected_us in _serving.served():
+    for *shape, bias, activation, served, passed, reason, message, expected_us, ratio in _serving.served():
         key = (*shape, ", ".join(filter(None, ("bias" if bias else "", activation))))
-        old = merged.get(key, (0, 0, "", "", 0.0))
-        merged[key] = (old[0] + served, old[1] + passed, reason or old[2], message or old[3], expected_us or old[4])
+        old = merged.get(key, (0, 0, "", "", 0.0, 0.0))
+        latest = (new or known for new, known in zip((reason, message, expected_us, ratio), old[2:]))
+        merged[key] = (old[0] + served, old[1] + passed, *latest)
     shapes = [Shape(*key, *counts) for key, counts in merged.items()]
     return Report(sorted(shapes, key=lambda shape: -(shape.served + shape.passed)))

@@ -26,22 +26,22 @@ def _capture_allocator(a):
     return lambda count: a.new_empty(count, dtype=torch.int8)
 
 
-def _serve(flags, a, b, bias=None, out=None, alpha=1.0, beta=0.0):
-    """What is enqueued on the current stream, in `out` or in new memory; None where PyTorch is to compute or refuse it, and
-    then `out` is as it was. Flags of _serving."""
+def _serve(flags, a, b, bias=None, out=None, alpha=1.0, beta=0.0, added=None):
+    """What is enqueued on the current stream, in `out` or in new memory; None where PyTorch is to compute or refuse it.
+    `beta` multiplies `added`, broadcast, or what is in `out` where that is not given. Flags of _serving."""
     device = a.get_device()
     if device < 0:
         return None
     if device != _current_device():
         with torch.cuda.device(device):
-            return _serve(flags, a, b, bias, out, alpha, beta)
+            return _serve(flags, a, b, bias, out, alpha, beta, added)
     if a.dtype is torch.float32 and _allows_tf32():
         flags |= TF32
     if _needs_detaching:
         a, b, bias, out = (each if each is None else each.detach() for each in (a, b, bias, out))
     allocate = _capture_allocator(a) if _captures() else None
     library = _serving.library(device)
-    results = library._serve(flags, a, b, bias, out, alpha, beta, _current_stream(device), allocate)
+    results = library._serve(flags, a, b, bias, added, out, alpha, beta, _current_stream(device), allocate)
     return None if type(results) is str else results
 
 
@@ -55,13 +55,30 @@ def bmm(a, b, flags=0, out=None):
 
 
 def addmm(input, a, b, beta=1, alpha=1, flags=0, out=None):
-    if a.dim() != 2 or b.dim() != 2 or isinstance(alpha, complex):
+    if a.dim() != 2 or b.dim() != 2:
         return None
-    if beta == 0:
-        return _serve(flags, a, b, None, out, float(alpha))
-    if beta == 1 and input.dim() in (1, 2) and input.numel() == b.size(1) == input.size(-1):  # the same for each row
-        return _serve(flags, a, b, input.reshape(-1), out, float(alpha))
-    return None if out is not None or isinstance(beta, complex) else _added(input, a, b, beta, alpha, flags)
+    row = _row_of(input, a, b) if beta == 1 and not isinstance(alpha, complex) else None
+    if row is not None:
+        return _serve(flags, a, b, row, out, float(alpha))
+    return _added(input, a, b, beta, alpha, flags, out)
+
+
+def baddbmm(input, a, b, beta=1, alpha=1, flags=0, out=None):
+    return _added(input, a, b, beta, alpha, flags, out) if a.dim() == 3 == b.dim() else None
+
+
+def _addmm_activation(input, a, b, beta=1, alpha=1, use_gelu=False, flags=0, out=None):
+    """GELU is the approximation by tanh here, which mmtune lacks."""
+    return None if use_gelu else addmm(input, a, b, beta, alpha, flags | ACTIVATIONS["relu"], out)
+
+
+def _row_of(input, a, b):
+    """The vector that is added to each row of a @ b; None where rows differ."""
+    if input.dim() == 1:
+        return input if input.size(0) == b.size(1) else None
+    if input.dim() != 2 or input.size(1) != b.size(1):
+        return None
+    return input[0] if input.size(0) == 1 or (input.stride(0) == 0 and input.size(0) == a.size(0) > 0) else None
 
 
 def can_add(input, a, b):
@@ -73,12 +90,10 @@ def can_add(input, a, b):
     )  # fmt: skip
 
 
-def _added(input, a, b, beta, alpha, flags):
-    if not can_add(input, a, b):
+def _added(input, a, b, beta, alpha, flags, out):
+    if isinstance(alpha, complex) or isinstance(beta, complex) or not can_add(input, a, b):
         return None
-    out = a.new_empty((a.size(0), b.size(1)))
-    out.copy_(input)
-    return _serve(flags, a, b, None, out, float(alpha), float(beta))
+    return _serve(flags, a, b, None, out, float(alpha), float(beta), None if beta == 0 else input)
 
 
 def linear(input, weight, bias=None, activation=None, flags=0):

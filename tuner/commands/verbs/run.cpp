@@ -136,18 +136,18 @@ SpawnEnvironment environment_of(const RunOptions& options) {
   return environment;
 }
 
-/// Tunes what was recorded, the products that take most time first, and compares it with cuBLAS: two runs of this
-/// program, whose tables go to stderr. Nonzero as the exit code of the first that failed.
+/// Tunes what was recorded, the products that take most time first, and compares it with cuBLAS, also where some sizes
+/// got no kernel: two runs of this program, whose tables go to stderr. The exit code of the first that failed.
 int tune(const RunOptions& options, const std::string& calls) {
-  using Command = std::vector<std::string>;
   const std::string sizes = "@" + calls;
-  for (const Command& command :
-       {Command{kThisProgram, "tune", "--sizes", sizes, "--budget", fmt::format("{}s", options.tune_s)},
-        Command{kThisProgram, "bench", "--sizes", sizes}}) {
-    child_process = start(command, environment_of(options), Stdout::stderr);
-    if (const int code = exit_code_of(static_cast<pid_t>(child_process)); code != 0) return code;
-  }
-  return 0;
+  const auto run = [&](std::vector<std::string> command) {
+    child_process = start(std::move(command), environment_of(options), Stdout::stderr);
+    return exit_code_of(static_cast<pid_t>(child_process));
+  };
+  const int tuned = run({kThisProgram, "tune", "--sizes", sizes, "--budget", fmt::format("{}s", options.tune_s)});
+  if (tuned != 0 && tuned != static_cast<int>(ExitCode::no_candidate)) return tuned;
+  const int compared = run({kThisProgram, "bench", "--sizes", sizes});
+  return tuned != 0 ? tuned : compared;
 }
 
 ExitCode run(const RunOptions& options) {
