@@ -13,6 +13,7 @@ what fails, is named on stderr; means by group stand at its end.
 import argparse
 import contextlib
 import csv
+import json
 import math
 import os
 import select
@@ -26,11 +27,13 @@ from pathlib import Path
 
 WORK = Path(__file__).with_name("pick_up_work.py")
 HEADING = ["program", "what", "plain_us", "mmtune_us", "ratio", "served", "passed"]
+PACKAGES = {"cupy": ("plain", "preload"), "torch": ("plain", "preload", "enable", "name")}  # and their modes
 NAMES = {"preload": "mmtune run", "enable": "mmtune.torch.enable", "name": "mmtune.torch"}
 KERNELS = "mmtune bench"
 ROUNDS = 9
 SAMPLE_ROUNDS = 3  # of the C program, which takes medians itself
-ANSWER_S = 40  # the longest that a worker may take, its start and the compilation of kernels included
+ANSWER_S = 60  # the longest that a worker may take, its start and the compilation of kernels included
+STARTS = 3  # of a worker that ends before it is asked to
 BENCH_S = 70  # after which comparisons end; what was compared counts
 BEGIN = time.monotonic()
 
@@ -63,14 +66,14 @@ def run_for(seconds, command, **named):
 
 
 class Failed(Exception):
-    """A worker could not do it, or is no more."""
+    """A worker could not do it, or has ended."""
 
 
 class Worker:
     """A process that times programs one after the other."""
 
     def __init__(self, options, package, mode, database):
-        self.mode = mode
+        self.mode, self.has_ended = mode, False
         self.process = subprocess.Popen(
             command(options, mode, sys.executable, WORK, package, "serve"), env=environment(options, mode, database),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -81,22 +84,25 @@ class Worker:
             self.process.stdin.write(f"{command} {number}\n")
             self.process.stdin.flush()
         except OSError as error:
-            raise Failed(f"{self.mode}: {error}") from error
+            self.has_ended = True
+            raise Failed(f"{command}: {error}") from error
 
     def end(self):
-        """The numbers that it answers."""
-        if not select.select([self.process.stdout], [], [], ANSWER_S)[0]:
-            self.process.kill()
-        answer = self.process.stdout.readline()
-        if not answer or not answer.startswith("ok "):
-            raise Failed(f"{self.mode}: {answer.strip() or 'the process has ended'}")
-        return [float(each) for each in answer.split()[1:]]
+        """What it answers."""
+        answers = select.select([self.process.stdout], [], [], ANSWER_S)[0]
+        answer = self.process.stdout.readline() if answers else ""
+        self.has_ended = not answer
+        if not answer.startswith("ok "):
+            raise Failed(answer.strip() or f"it {'has ended' if answers else f'took longer than {ANSWER_S} s'}")
+        return json.loads(answer[len("ok ") :])
 
     def ask(self, command, number):
         self.begin(command, number)
         return self.end()
 
     def close(self):
+        if self.has_ended:
+            self.process.kill()
         with contextlib.suppress(OSError):
             self.process.stdin.close()
         try:
@@ -129,59 +135,56 @@ class Rows:
             say(f"{group}, {program}: geometric mean {mean:.3f} of {len(ratios)}, least {least:.3f} at {what}")
 
 
-def measure(workers, number, modes):
-    """Microseconds, and the calls served and passed on, by mode."""
-    used = [workers[mode] for mode in modes]
-    before = dict(zip(modes, [worker.ask("count", number) for worker in used]))
-    for worker in used:
-        worker.begin("make", number)
-    failures = []
-    for worker in used:  # all are read, so that none answers late
-        try:
-            worker.end()
-        except Failed as failure:
-            failures.append(failure)
-    if failures:
-        raise failures[0]
-    times = {mode: [] for mode in modes}
-    for turn in range(ROUNDS):
-        for mode in modes if turn % 2 == 0 else reversed(modes):
-            times[mode] += workers[mode].ask("time", number)
-    after = {mode: workers[mode].ask("drop", number) for mode in modes}
-    calls = {mode: [int(now - then) for now, then in zip(after[mode], before[mode])] for mode in modes}
-    return {mode: statistics.median(samples) for mode, samples in times.items()}, calls
-
-
 class Package:
-    """The programs of PyTorch or CuPy, and the processes that run them."""
+    """The programs of PyTorch or CuPy, and the processes that run them, by mode."""
 
     def __init__(self, options, package, database):
         self.options, self.package, self.database = options, package, database
-        listed = subprocess.run([sys.executable, WORK, package, "list"], check=True, stdout=subprocess.PIPE, text=True)
-        self.programs = [line.split("\t") for line in listed.stdout.splitlines()]
-        self.workers = {}
-        self.start({mode for _, _, modes in self.programs for mode in modes.split()})
+        self.starts, self.workers = {}, {}
+        for mode in PACKAGES[package]:
+            self.start(mode)
 
-    def start(self, modes):
-        for mode in modes:
-            if mode in self.workers:
-                self.workers[mode].close()
+    def start(self, mode):
+        """Once more, but not for ever."""
+        if mode in self.workers:
+            self.workers.pop(mode).close()
+        self.starts[mode] = self.starts.get(mode, 0) + 1
+        if self.starts[mode] <= STARTS:
             self.workers[mode] = Worker(self.options, self.package, mode, self.database)
 
+    def each(self, modes, function):
+        """What it returns of the workers of these modes, without those that fail."""
+        results = {}
+        for mode in modes:
+            try:
+                results[mode] = function(self.workers[mode])
+            except Failed as failure:
+                say(f"failed: {self.package}, {mode}: {failure}")
+                if self.workers[mode].has_ended:
+                    self.start(mode)
+        return results
+
+    def measured(self, number, modes):
+        """Microseconds, and the calls served and passed on, by mode."""
+        before = self.each([mode for mode in modes if mode in self.workers], lambda worker: worker.ask("count", number))
+        begun = self.each(before, lambda worker: worker.begin("make", number))  # all at once
+        times = {mode: [] for mode in self.each(begun, lambda worker: worker.end())}
+        for turn in range(ROUNDS):
+            took = self.each(list(times)[:: 1 if turn % 2 == 0 else -1], lambda worker: worker.ask("time", number))
+            times = {mode: [*samples, took[mode]] for mode, samples in times.items() if mode in took}
+        after = self.each(times, lambda worker: worker.ask("drop", number))
+        calls = {mode: [now - then for now, then in zip(after[mode], before[mode])] for mode in after}
+        return {mode: statistics.median(times[mode]) for mode in after}, calls
+
     def measure(self, rows):
-        for number, (group, what, modes) in enumerate(self.programs):
-            modes = modes.split()
+        for number, (group, what, modes) in enumerate(self.workers["plain"].ask("list", 0)):
             if time.monotonic() - BEGIN > self.options.seconds:
                 say(f"left out: {self.package}: {what}")
                 continue
-            try:
-                us, calls = measure(self.workers, number, modes)
-            except Failed as failure:
-                say(f"failed: {self.package}: {what}: {failure}")
-                self.start(modes)
-                continue
-            for mode in modes[1:]:
-                rows.add(f"{NAMES[mode]}: {self.package}", group, what, us["plain"], us[mode], calls[mode])
+            us, calls = self.measured(number, modes)
+            for mode in us:
+                if mode != "plain" and "plain" in us:
+                    rows.add(f"{NAMES[mode]}: {self.package}", group, what, us["plain"], us[mode], calls[mode])
 
     def close(self):
         for worker in self.workers.values():
@@ -215,10 +218,13 @@ def record(options, database, calls):
 
 
 def tune(options, sizes):
-    """Tunes, compares with cuBLAS, and returns the rows of `mmtune bench`."""
     command = [options.mmtune, "tune", *sizes, "--effort", options.effort, "--budget", options.budget]
     run_for(options.seconds / 2, command, stdout=subprocess.DEVNULL)
     say("tuned")
+
+
+def compare(options, sizes):
+    """The rows of `mmtune bench`."""
     with open(options.compared, "w") as table:
         run_for(BENCH_S, [options.mmtune, "bench", *sizes, "-q", "--format", "csv"], stdout=table)
     say("compared")
@@ -239,7 +245,7 @@ def failures_said(what):
     """One part of the measurement that fails leaves the others alone."""
     try:
         yield
-    except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+    except (Failed, OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
         say(f"failed: {what}: {error}")
 
 
@@ -248,7 +254,7 @@ def main():
     parser.add_argument("--mmtune", type=Path, required=True, help="the program")
     parser.add_argument("--package", type=Path, help="folder to import mmtune from")
     parser.add_argument("--sample", type=Path, help="tests/gpu_pickup/sample.c, built")
-    parser.add_argument("--packages", type=str.split, default=["torch", "cupy"])
+    parser.add_argument("--packages", type=str.split, default=list(PACKAGES))
     parser.add_argument("--database", type=Path, help="of what was tuned already; by default a new one")
     parser.add_argument("--effort", default="quick")
     parser.add_argument("--budget", default="90s", help="of tuning, for all sizes together")
@@ -264,15 +270,20 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         options.compared = options.compared or Path(folder) / "compared.csv"
         database, calls = options.database or Path(folder) / "pick_up.db", Path(folder) / "calls.csv"
+        sizes = ["--device", "0", "--db", database, "--sizes", f"@{calls}"]
         record(options, database, calls)
-        with failures_said("mmtune bench"):
-            add_kernels(rows, tune(options, ["--device", "0", "--db", database, "--sizes", f"@{calls}"]))
-        if options.sample is not None:
-            with failures_said("C"):
-                measure_sample(options, database, rows)
-        for package in options.packages:
-            with failures_said(package), contextlib.closing(Package(options, package, database)) as programs:
-                programs.measure(rows)
+        tune(options, sizes)
+        with contextlib.ExitStack() as stack:
+            packages = [stack.enter_context(contextlib.closing(Package(options, package, database)))
+                        for package in options.packages]  # fmt: skip
+            with failures_said("mmtune bench"):
+                add_kernels(rows, compare(options, sizes))
+            if options.sample is not None:
+                with failures_said("C"):
+                    measure_sample(options, database, rows)
+            for package in packages:
+                with failures_said(package.package):
+                    package.measure(rows)
     rows.say_means()
 
 

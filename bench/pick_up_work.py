@@ -1,13 +1,15 @@
-"""The programs that bench/pick_up.py times: pick_up_work.py torch|cupy list | run | serve
+"""The programs that bench/pick_up.py times: pick_up_work.py torch|cupy run | serve
 
-`list` prints each program's group, name and the modes it is for, what matters most first. `run` calls each once, so that its
-products can be recorded. `serve` reads lines `count N`, `make N`, `time N` and `drop N` and answers each with a line: `ok` and
-numbers, those of the calls that mmtune served and passed on so far or the microseconds of a sample, or what went wrong.
-PICK_UP_MODE says how mmtune takes part: plain, preload (by LD_PRELOAD), enable or name (both of mmtune.torch).
+`run` calls each once, so that its products can be recorded. `serve` reads lines, a command and a program's number, and answers
+each with a line: `ok` and a value in JSON, or what went wrong. `list` gives each program's group, name and the modes it is for,
+what matters most first; `make` makes it, `time` gives the microseconds of a sample, `drop` forgets it; `make`, `drop` and
+`count` give the calls that mmtune served and passed on so far. PICK_UP_MODE says how mmtune takes part: plain, preload (by
+LD_PRELOAD), enable or name (both of mmtune.torch). Until a program is made the GPU is left alone.
 """
 
 import ctypes
 import itertools
+import json
 import os
 import sys
 import time
@@ -190,6 +192,9 @@ def torch_programs():
     for name, shapes in MODELS.items():
         for (n, k), m in itertools.product(shapes, ROWS):
             yield "linears of models", f"{name} linear bf16 {m}x{n}x{k}", modes, lambda m=m, n=n, k=k: linear(m, n, k)
+    for name in ("linear", "linear with bias", "linear with bias and gelu", "matmul"):
+        yield "host", f"host: {name} bf16 64x64x64", (*modes, "name"), lambda name=name: host(name)
+    yield "host", "host: linear bf16 65x64x64, not tuned", (*modes, "name"), lambda: host("linear", 65)
     for m, with_graph in itertools.product(DECODED, (True, False)):
         kind = "CUDA graph" if with_graph else "eager"
         what = f"decode step bf16 of {m}, 4 layers of Llama-3.1-8B, {kind}"
@@ -199,17 +204,13 @@ def torch_programs():
     yield group, f"{group}, GPT of 6 layers of 384, 16x256 tokens", modes, lambda: transformer(16, 256)
     for m, n, k in ODD:
         yield "odd linears", f"odd linear bf16 {m}x{n}x{k}", modes, lambda m=m, n=n, k=k: linear(m, n, k)
-    for name in ("linear", "linear with bias", "linear with bias and gelu", "matmul"):
-        yield "host", f"host: {name} bf16 64x64x64", (*modes, "name"), lambda name=name: host(name)
-    yield "host", "host: linear bf16 65x64x64, not tuned", (*modes, "name"), lambda: host("linear", 65)
 
 
 def cupy_programs():
     import cupy
 
-    cupy.random.seed(1)
-
     def product(dtype, m, n, k):
+        cupy.random.seed(1)
         a, b = (cupy.random.uniform(-1, 1, shape, dtype="f4").astype(dtype) for shape in ((m, k), (k, n)))
         out = cupy.empty((m, n), dtype)
 
@@ -236,11 +237,6 @@ def cupy_programs():
 PROGRAMS = {"torch": torch_programs, "cupy": cupy_programs}
 
 
-def list_names(programs):
-    for group, what, modes, _ in programs:
-        print(f"{group}\t{what}\t{' '.join(modes)}", file=ANSWERS)
-
-
 def run(programs):
     for _, what, _, make in programs:
         if "not tuned" not in what:
@@ -256,9 +252,13 @@ def serve(programs):
                 made = programs[int(number)][-1]()
             elif command == "drop":
                 made = None
-            answer = f"ok {made[1]()}" if command == "time" else "ok {} {}".format(*counts())
+            if command == "list":
+                value = [program[:-1] for program in programs]
+            else:
+                value = made[1]() if command == "time" else counts()
+            answer = f"ok {json.dumps(value)}"
         except Exception as error:
-            answer = f"{command}: {type(error).__name__}: {str(error).splitlines()[:1]}"
+            answer = f"{command}: {type(error).__name__}: {error}".splitlines()[0]
         print(answer, file=ANSWERS, flush=True)
 
 
@@ -270,4 +270,4 @@ if __name__ == "__main__":
 
         mmtune.torch.enable()
     PROGRAMS_OF_THIS = list(PROGRAMS[sys.argv[1]]())
-    (list_names if sys.argv[2] == "list" else run if sys.argv[2] == "run" else serve)(PROGRAMS_OF_THIS)
+    (run if sys.argv[2] == "run" else serve)(PROGRAMS_OF_THIS)
