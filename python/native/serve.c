@@ -91,6 +91,24 @@ static mmtune_call plain(const mmtune_call* call) {
   return one;
 }
 
+/// The largest power of two up to 16, in bytes, that divides the address and so many elements.
+static unsigned alignment(mmtune_precision precision, const void* address, int64_t elements) {
+  const unsigned bytes = precision == MMTUNE_FP64 ? 8 : precision == MMTUNE_FP16 || precision == MMTUNE_BF16 ? 2 : 4;
+  const unsigned all = (unsigned)(uintptr_t)address | (unsigned)elements * bytes | 16u;
+  return all & (~all + 1);
+}
+
+/// Whether lines of an odd length are padded, which cuBLAS gains by: what was tuned and compared is packed.
+static bool is_padded_to_align(const mmtune_call* call) {
+  const bool by_rows = call->order == MMTUNE_ROW_MAJOR;
+  const int64_t line_a = (call->transpose_a != 0) == by_rows ? call->m : call->k;
+  const int64_t line_b = (call->transpose_b != 0) == by_rows ? call->k : call->n;
+  const mmtune_precision precision = call->precision;
+  return alignment(precision, call->a, call->lda) > alignment(precision, NULL, line_a) ||
+         alignment(precision, call->b, call->ldb) > alignment(precision, NULL, line_b) ||
+         alignment(precision, call->c, call->ldc) > alignment(precision, NULL, by_rows ? call->n : call->m);
+}
+
 /// Whether a call is expected to be faster than cuBLAS, as the stand-in for cuBLAS has it: tuned for just this size,
 /// and not measured to be slower. For a batch it must have been compared, and the kernel of one product must run.
 static const char* why_not_faster(const Library* self, const mmtune_call* call, Shape* shape) {
@@ -99,7 +117,8 @@ static const char* why_not_faster(const Library* self, const mmtune_call* call, 
   if (self->api.explain(self->handle, &one, &answer) != MMTUNE_OK) return kRefused;
   shape->expected_us = answer.expected_us;
   shape->cublas_ratio = answer.cublas_ratio;
-  if (answer.match != MMTUNE_EXACT || (answer.cublas_ratio == 0 && !answer.measured)) return kUntuned;
+  if (answer.match != MMTUNE_EXACT || is_padded_to_align(call)) return kUntuned;
+  if (answer.cublas_ratio == 0 && !answer.measured) return kUntuned;
   if (answer.cublas_ratio > 0 && answer.cublas_ratio <= 1) return kSlower;
   if (call->batch == 1) return NULL;
   if (answer.cublas_ratio == 0) return kNotCompared;

@@ -100,6 +100,8 @@ class Package(unittest.TestCase):
         self.assertEqual(list(self.serve(_serving.ONLY_FASTER, *tuned).memory)[:4], product(range(4), range(4), 2, 2, 2))
         rows = {row[1:5]: row[8:11] for row in self.library._served()}
         self.assertEqual(rows, {("nn", 2, 4, 3): (2, 2, "only counted"), ("nn", 2, 2, 2): (1, 0, "")})
+        padded = Array((2, 2), strides=(4, 1))  # to what cuBLAS is faster for than for what was tuned
+        self.assertEqual(self.serve(_serving.ONLY_FASTER, padded, tuned[1], out=tuned[0]), "untuned")
 
     def test_what_is_added_is_copied_only_where_the_product_is_served(self):
         a, b, added = ExchangedTensor((2, 3)), ExchangedTensor((3, 4)), ExchangedTensor((2, 4))

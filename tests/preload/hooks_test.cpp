@@ -133,6 +133,15 @@ TEST_F(Hooks, ATunedProductIsServedOnTheStreamOfTheHandle) {
   EXPECT_EQ(test::fake_cuda().last_stream, &stream);
 }
 
+TEST_F(Hooks, LinesPaddedToALargerAlignmentAreNotWhatWasTuned) {
+  const auto product = [&](int lda) {
+    return cublasSgemm_v2(handle_, kOpN, kOpN, kM, kN, kK, &alpha_, a_.data(), lda, b_.data(), kK, &beta_, c_.data(),
+                          kM);
+  };
+  expect_served("cublasSgemm_v2", product(kM + 2));
+  expect_passed("cublasSgemm_v2", product(8));
+}
+
 TEST_F(Hooks, EveryFunctionIsServed) {
   const float* a = a_.data();
   float* c = c_.data();
@@ -341,7 +350,17 @@ TEST_F(Hooks, WhatWasServedAndPassedIsWritten) {
   const test::ScopedEnv record("MMTUNE_RECORD", world_->file("calls.csv").c_str());
   const test::ScopedEnv report("MMTUNE_CUBLAS_REPORT", world_->file("report.csv").c_str());
   StandIn stand_in;
-  Gemm call{.m = kM, .n = kN, .k = kK, .a = a_.data(), .b = b_.data(), .c = c_.data(), .order = Order::column_major};
+  const int ld = kM + 2;
+  Gemm call{.m = kM,
+            .n = kN,
+            .k = kK,
+            .a = a_.data(),
+            .lda = ld,
+            .b = b_.data(),
+            .ldb = kK,
+            .c = c_.data(),
+            .ldc = ld,
+            .order = Order::column_major};
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(stand_in.serve(call, nullptr, {}));
   call.m = kM + 1;
   EXPECT_FALSE(stand_in.serve(call, nullptr, {}));
