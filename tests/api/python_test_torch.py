@@ -4,6 +4,7 @@
 """
 
 import concurrent.futures
+import functools
 import itertools
 import random
 import sys
@@ -427,6 +428,10 @@ class Invariant(Case):
                 every_second = x.repeat_interleave(2, 1)[:, ::2]
                 self.assertTrue(torch.equal(torch.mm(every_second, layer.weight.t()), products))
                 self.assertTrue(torch.equal(torch.mv(layer.weight, x[3]), products[3]))
+                for use_gelu in (False, True):  # as compiled programs have it
+                    activation = functools.partial(torch.ops.aten._addmm_activation, layer.bias, use_gelu=use_gelu)
+                    rows = activation(x, layer.weight.t())
+                    self.assertTrue(torch.equal(activation(x[3:5], layer.weight.t()), rows[3:5]))
                 batch = x[:256].view(4, 64, 512)
                 weights = layer.weight.t().expand(4, 512, 384)
                 self.assertTrue(torch.equal(torch.bmm(batch, weights).view(256, 384), products[:256]))

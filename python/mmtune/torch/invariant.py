@@ -67,6 +67,14 @@ def addmm(input, a, b, *, beta=1, alpha=1, out=None):
     return _added(input, a, b, beta, alpha, out) if a.dim() == 2 else None
 
 
+def _addmm_activation(input, a, b, *, beta=1, alpha=1, use_gelu=False, out=None):
+    result = addmm(input, a, b, beta=beta, alpha=alpha, out=out)
+    if result is None:
+        return None
+    active = torch.nn.functional.gelu(result, approximate="tanh") if use_gelu else torch.relu(result)
+    return active if out is None else out.copy_(active)
+
+
 def baddbmm(input, a, b, *, beta=1, alpha=1, out=None):
     return _added(input, a, b, beta, alpha, out) if a.dim() == 3 else None
 

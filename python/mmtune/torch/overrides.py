@@ -53,14 +53,14 @@ def _writing(name):
     return call
 
 
-def _invariant(name, original, writes=False):
+def _invariant(name, overload=""):
     """The kernel for aten::NAME or NAME.out that never adds up in another order."""
-    served = getattr(invariant_products, name)
+    original, served = _original(name + overload), getattr(invariant_products, name)
 
     def call(keys, *arguments, **named):
         result = served(*arguments, **named)
         if result is not None:
-            return named["out"] if writes else result
+            return named.get("out", result)
         result = original(keys, *arguments, **named)
         if result.numel() > 0 and all(each.numel() > 0 for each in arguments):
             raise _native.Error(f"{name} of {result.dtype}: no kernel adds up invariantly; disable() for this call")
@@ -70,18 +70,17 @@ def _invariant(name, original, writes=False):
 
 
 def _kernels():
-    names = ("mm", "bmm", "addmm", "baddbmm")
-    if _flags == INVARIANT:
-        kernels = {}
-        for name in (*names, "mv", "addmv"):
-            kernels[name] = _invariant(name, _original(name))
-            if _get_kernel is not None:
-                kernels[f"{name}.out"] = _invariant(name, _original(f"{name}.out"), writes=True)
-        return kernels
-    kernels = {name: _returning(name) for name in names}
+    names = ["mm", "bmm", "addmm", "baddbmm"]
     if _get_kernel is not None:
-        kernels["_addmm_activation"] = _returning("_addmm_activation")  # which compiled programs call
-        kernels.update({f"{name}.out": _writing(name) for name in (*names, "_addmm_activation")})
+        names.append("_addmm_activation")  # of compiled programs
+    if _flags == INVARIANT:
+        names += ["mv", "addmv"]
+        returning, writing = _invariant, lambda name: _invariant(name, ".out")
+    else:
+        returning, writing = _returning, _writing
+    kernels = {name: returning(name) for name in names}
+    if _get_kernel is not None:
+        kernels.update({f"{name}.out": writing(name) for name in names})
     return kernels
 
 

@@ -25,15 +25,15 @@ class Shape:
 
 
 class Report(list):
-    """A list of Shape; printed, a table."""
+    """A list of Shape; printed, a table, where the column cuBLAS has cublas_ratio."""
 
     def __str__(self):
-        lines = ["precision  layout       m       n       k  batch   served   passed  epilogue, reason"]
+        lines = ["precision  layout       m       n       k  batch   served   passed  cuBLAS  epilogue, reason"]
         for each in self:
             words = ", ".join(filter(None, (each.epilogue, each.reason, each.message)))
             lines.append(
                 f"{each.precision:<10} {each.layout:<6} {each.m:7} {each.n:7} {each.k:7} {each.batch:6} {each.served:8}"
-                f" {each.passed:8}  {words}"
+                f" {each.passed:8}  {f'{each.cublas_ratio:.3f}' if each.cublas_ratio else '':>6}  {words}"
             )
         return "\n".join(line.rstrip() for line in lines)
 
