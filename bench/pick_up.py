@@ -198,7 +198,7 @@ def measure_sample(options, database, rows):
         for mode in sorted(times, reverse=turn % 2 == 1):
             done = subprocess.run(command(options, mode, options.sample), check=True, stdout=subprocess.PIPE, text=True,
                                   env=environment(options, mode, database), timeout=ANSWER_S)  # fmt: skip
-            for what, us in csv.reader(done.stdout.splitlines()):
+            for what, us in (line.rsplit(",", 1) for line in done.stdout.splitlines()):
                 times[mode].setdefault(what, []).append(float(us))
     for what, plain in times["plain"].items():
         rows.add("mmtune run: C", "host", what, statistics.median(plain), statistics.median(times["preload"][what]))

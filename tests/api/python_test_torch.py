@@ -365,8 +365,6 @@ class Overrides(Case):
             written = torch.addmm(matrix, x, w.t(), beta=0.5, alpha=2, out=torch.empty_like(matrix))
             batch = torch.baddbmm(matrix[None], x[None], w.t()[None], beta=0.5, alpha=2)[0]
             nothing = torch.addmm(bias, x, w.t(), beta=0)
-            with self.assertRaises(RuntimeError):
-                torch.addmm(matrix[:3], x, w.t(), beta=0)
         wanted = F.linear(x, w, bias)
         self.close(relu, torch.relu(wanted), 64)
         self.close(expanded, wanted, 64)
