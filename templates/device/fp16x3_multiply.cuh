@@ -34,11 +34,12 @@ __device__ __forceinline__ void produce(const Extents& extents, const ProductMap
   for (int i = 0; i < CLUSTER_N; ++i) same_rows |= 1 << (rank_m + i * CLUSTER_M);
   const unsigned short same_columns = ((1 << CLUSTER_M) - 1) << (rank_n * CLUSTER_M);
   if constexpr (CLUSTER > 1) cluster_wait();  // the others' barriers are there
-  const int steps = extents.steps();
-  extents.for_each_tile([&](int turn) {
+  extents.for_each_turn([&](int turn) {
     const TilePlace tile = extents.place(turn);
+    const int first_step = extents.first_step(turn);
+    const int end_step = first_step + extents.steps(turn);
 #pragma unroll 1
-    for (int step = 0; step < steps; ++step) {
+    for (int step = first_step; step < end_step; ++step) {
       const unsigned full = shared_address(&shared.full[ring.stage]);
       barrier_wait(shared_address(&shared.empty[ring.stage]), ring.parity ^ 1);
       barrier_expect(full, PLANES * (BM + BN) * PLANE_LINE);

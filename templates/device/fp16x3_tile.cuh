@@ -4,6 +4,7 @@
 
 #include "mmtune/index.cuh"
 #include "mmtune/ring.cuh"
+#include "mmtune/split.cuh"
 #include "mmtune/wgmma.cuh"
 #include "mmtune/wgmma_store.cuh"
 
@@ -37,28 +38,38 @@ struct TilePlace {
   int row, column;  // in C
 };
 
-// Coordinates of the accelerator are 32-bit, and so are extents here.
+// What a block computes at a turn: a tile of C, or a part of its steps along k, counted in BK. Coordinates of the accelerator are 32-bit, and so are extents here.
 struct Extents {
   int m, n, k;
+  int parts;       // of a tile's steps along k
+  int part_steps;  // of each
 
   // Of tiles of a whole cluster.
   __device__ __forceinline__ int tiles_m() const { return (m + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }
   __device__ __forceinline__ int tiles_n() const { return (n + BN * CLUSTER_N - 1) / (BN * CLUSTER_N); }
-  __device__ __forceinline__ int steps() const { return (k + BK - 1) / BK; }
+  __device__ __forceinline__ int turns() const { return tiles_m() * tiles_n() * parts; }
 
+  __device__ __forceinline__ int part(int turn) const { return SPLIT == 0 ? turn % parts : 0; }
+  __device__ __forceinline__ int first_step(int turn) const { return part(turn) * part_steps; }
+  __device__ __forceinline__ int steps(int turn) const {
+    const int steps = (k + BK - 1) / BK;
+    if constexpr (SPLIT == 1) return steps;
+    const int left = steps - first_step(turn);
+    return left > part_steps ? part_steps : left > 0 ? left : 0;
+  }
   __device__ __forceinline__ TilePlace place(int turn) const {
     const int rank = own_rank();
-    const TileIndex tile = tile_of_block(turn, tiles_m(), tiles_n(), GROUP);
+    const TileIndex tile = tile_of_block(SPLIT == 0 ? turn / parts : turn, tiles_m(), tiles_n(), GROUP);
     return {(static_cast<int>(tile.m) * CLUSTER_M + rank % CLUSTER_M) * BM,
             (static_cast<int>(tile.n) * CLUSTER_N + rank / CLUSTER_M) * BN};
   }
 
   // Clusters of the grid take turns. What can be read again is not kept: consumers have no register to spare.
   template <class Visit>
-  __device__ __forceinline__ void for_each_tile(const Visit& visit) const {
-    for (int turn = blockIdx.x / CLUSTER; turn < tiles_m() * tiles_n(); turn += gridDim.x / CLUSTER) visit(turn);
+  __device__ __forceinline__ void for_each_turn(const Visit& visit) const {
+    for (int turn = blockIdx.x / CLUSTER; turn < turns(); turn += gridDim.x / CLUSTER) visit(turn);
   }
   __device__ __forceinline__ bool is_last(int turn) const {
-    return turn + static_cast<int>(gridDim.x / CLUSTER) >= tiles_m() * tiles_n();
+    return turn + static_cast<int>(gridDim.x / CLUSTER) >= turns();
   }
 };

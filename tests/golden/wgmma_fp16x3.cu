@@ -1,4 +1,4 @@
-// wgmma_fp16x3 BM=128 BN=128 BK=32 CONSUMERS=2 PROMOTE=32 CLUSTER_M=1 CLUSTER_N=1 GROUP=8 for fp32 nn
+// wgmma_fp16x3 BM=128 BN=128 BK=32 CONSUMERS=2 PROMOTE=32 CLUSTER_M=1 CLUSTER_N=1 GROUP=8 SPLIT=1 for fp32 nn
 #include "mmtune/numeric.cuh"
 
 using InputA = float;
@@ -19,6 +19,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int CLUSTER_M = 1;  // blocks along m that share tiles of B
 [[maybe_unused]] constexpr int CLUSTER_N = 1;  // blocks along n that share tiles of A
 [[maybe_unused]] constexpr int GROUP = 8;  // rows of tiles walked together, for reuse in L2
+[[maybe_unused]] constexpr int SPLIT = 1;  // parts of k, whose sums a further step adds
 [[maybe_unused]] constexpr int STAGES = 6;
 [[maybe_unused]] constexpr int SWAP = 0;
 [[maybe_unused]] constexpr int VA = 4;
@@ -30,6 +31,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int SPLIT_SMEM_BYTES = 3488;
 [[maybe_unused]] constexpr int STRICT_THREADS = 256;
 [[maybe_unused]] constexpr int STRICT_SMEM_BYTES = 99328;
+[[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int THREADS = 384;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 230400;  // dynamic shared memory per block
 #line 1 "templates/families/wgmma_fp16x3/kernel.cu"

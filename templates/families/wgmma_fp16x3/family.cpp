@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "templates/family/families.h"
+#include "templates/family/split_k.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
@@ -11,7 +12,7 @@ namespace {
 
 struct WgmmaFp16x3 {
   struct Params {
-    Param bm{128}, bn{128}, bk{32}, consumers{2}, promote{32}, cluster_m{1}, cluster_n{1}, group{8};
+    Param bm{128}, bn{128}, bk{32}, consumers{2}, promote{32}, cluster_m{1}, cluster_n{1}, group{8}, split{1};
   };
 
   static constexpr std::string_view kName = "wgmma_fp16x3";
@@ -27,8 +28,9 @@ struct WgmmaFp16x3 {
   static constexpr int kLeastStages = 2;
   static constexpr int kLongSums = 1024;  ///< the steps along k: docs/accuracy.md
   static constexpr int kMostStages = 12;
-  static constexpr int kMostSums = 192;  ///< the registers of sums that leave enough for everything else
-  static constexpr int kWarpRows = 16;   ///< the rows of a fragment that a warp has and stores
+  static constexpr int kPartSteps = 256;  ///< the least steps along k that are worth a part
+  static constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
+  static constexpr int kWarpRows = 16;    ///< the rows of a fragment that a warp has and stores
   static constexpr int kSplitThreads = 256;
   static constexpr int kSplitBytes = 3488;  ///< the size of struct SplitShared in fp16x3_planes.cuh
   static constexpr int kSplitCluster = 8;   ///< the blocks that share rows whose elements lie apart
@@ -50,6 +52,7 @@ struct WgmmaFp16x3 {
         {"CLUSTER_M", &Params::cluster_m, {1, 2}, "blocks along m that share tiles of B"},
         {"CLUSTER_N", &Params::cluster_n, {1, 2}, "blocks along n that share tiles of A"},
         {"GROUP", &Params::group, {1, 4, 8, 16}, "rows of tiles walked together, for reuse in L2"},
+        {"SPLIT", &Params::split, {1, 2, 4, 8, 16}, "parts of k, whose sums a further step adds"},
     };
     return rows;
   }
@@ -96,6 +99,10 @@ struct WgmmaFp16x3 {
     rules.worth(p.cluster_n == 1 || problem.n > p.bn, "clusters have a tile for every block");
     rules.worth(p.group == 1 || ceil_div(problem.m, p.bm * p.cluster_m) > p.group / 2,
                 "GROUP is at most the rows of tiles");
+    const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
+    rules.worth(p.split == 1 || tiles * (p.split / 2) < device.sm_count, "SPLIT is for few tiles");
+    rules.worth(p.split == 1 || problem.k >= kPartSteps * p.split, "parts have some hundred steps");
+    split_rule(rules, p.split, tiles, device.sm_count);
   }
 
   /// An operand's planes, inverse scales and stripes.
@@ -135,14 +142,22 @@ struct WgmmaFp16x3 {
                       {"SPLIT_THREADS", kSplitThreads},
                       {"SPLIT_SMEM_BYTES", kSplitBytes},
                       {"STRICT_THREADS", kStrictThreads},
-                      {"STRICT_SMEM_BYTES", kStrictBytes}};
+                      {"STRICT_SMEM_BYTES", kStrictBytes},
+                      {"REDUCE_THREADS", kReduceThreads}};
     plan.needs = problem.align;
     const Planes a = add_planes(plan, problem, true);
     const Planes b = add_planes(plan, problem, false);
     const Arg stripes = plan.workspace.add("stripes", (a.stripes + b.stripes) * kStripeBytes);
     const Arg is_unfit = plan.workspace.add("whether planes are unfit", 4);
-    plan.steps = {split_step(problem, a, b, stripes), gemm_step(plan, problem, p, device, a, b, stripes, is_unfit),
+    const Arg partial = add_partial_sums(plan, problem, p.split);
+    plan.steps = {split_step(problem, a, b, stripes),
+                  gemm_step(plan, problem, p, device, a, b, stripes, is_unfit, partial),
                   strict_step(problem, device, is_unfit)};
+    add_reduce_step(plan, problem, partial, p.split);
+    if (p.split > 1) {
+      std::vector<Arg>& args = plan.steps.back().args;
+      args.insert(args.end() - 1, is_unfit.as("is_unfit"));
+    }
     overlap_steps(plan, device);
     plan.may_spill = false;
     plan.work = estimate(problem, p, device);
@@ -176,9 +191,9 @@ struct WgmmaFp16x3 {
   }
 
   static LaunchStep gemm_step(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device,
-                              const Planes& a, const Planes& b, Arg stripes, Arg is_unfit) {
+                              const Planes& a, const Planes& b, Arg stripes, Arg is_unfit, Arg partial) {
     const std::int64_t turns =
-        ceil_div(ceil_div(problem.m, p.bm), p.cluster_m) * ceil_div(ceil_div(problem.n, p.bn), p.cluster_n);
+        ceil_div(ceil_div(problem.m, p.bm), p.cluster_m) * ceil_div(ceil_div(problem.n, p.bn), p.cluster_n) * p.split;
     LaunchStep gemm;
     gemm.grid.x = cluster(p) * std::clamp<std::int64_t>(turns, 1, std::max(1, device.sm_count / cluster(p)));
     gemm.block.x = threads(p);
@@ -202,7 +217,10 @@ struct WgmmaFp16x3 {
                  stripes.as("stripes"),
                  Arg::number(a.stripes).as("stripes_a"),
                  Arg::number(b.stripes).as("stripes_b"),
-                 is_unfit.as("is_unfit")};
+                 is_unfit.as("is_unfit"),
+                 partial,
+                 Arg::number(p.split).as("parts"),
+                 k_tiles_of_part(problem, p.split, p.bk)};
     return gemm;
   }
 
@@ -268,6 +286,7 @@ struct WgmmaFp16x3 {
     const int allowed = device.max_registers_per_block / threads(p) / 8 * 8;  // Several consumers use them all.
     const int needed = sums(p) + chunk_sums(p) + whole(numbers.wgmma_registers);
     work.registers = p.consumers == 1 ? std::min(device.max_registers_per_thread, needed) : allowed;
+    work.split_k = p.split;
     work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);
     return work;
   }

@@ -1,5 +1,5 @@
 // C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C for fp32, as precise as by fused multiply-adds, on Hopper's fp16
-// tensor cores. Three steps:
+// tensor cores. The steps:
 //
 //   split   scales rows of op(A) and columns of op(B) by powers of two, and writes each element as the sum of two of
 //           fp16, high + low, to two planes along k (fp16x3_planes.cuh). Notes whether that is precise enough.
@@ -11,9 +11,10 @@
 //           │  consumer 1     │ WG_ROWS   registers by fp32 additions, which round to nearest
 //           └─────────────────┘           one producer thread keeps STAGES stages filled by the accelerator
 //
-//   strict  multiplies A and B as they are on the CUDA cores, where split found that planes are not precise enough;
-//   gemm
-//           has done nothing then (strict_product.cuh).
+//   strict  multiplies A and B as they are on the CUDA cores, where split found that planes are not precise enough and
+//           gemm has done nothing (strict_product.cuh).
+//
+//   reduce  adds the sums of blocks that share a tile's k, where SPLIT says so (split.cuh).
 //
 // Errors: low * low is left out, at most 2^-22 |a b|; a factor errs by 2^-23 of it at most; sums of PROMOTE steps are
 // truncated to 2^-23, those of k / PROMOTE parts rounded by 2^-24. docs/accuracy.md has the derivation.
@@ -29,6 +30,7 @@
 #include "mmtune/dependent.cuh"
 #include "mmtune/fp16x3_multiply.cuh"
 #include "mmtune/fp16x3_planes.cuh"
+#include "mmtune/reduce.cuh"
 #include "mmtune/strict_product.cuh"
 
 extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 2)
@@ -54,21 +56,26 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 2)
 }
 
 __device__ __forceinline__ void consume(const Extents& extents, const Target& target, Scalar alpha, Scalar beta,
-                                        const float* inverse_a, const float* inverse_b, Shared& shared) {
+                                        const float* inverse_a, const float* inverse_b, Accumulator* partial,
+                                        Shared& shared) {
   const int consumer = threadIdx.x / WARPGROUP;
   const int first_row = consumer * WG_ROWS;
   const Release release(shared);
   Progress progress;
   int buffer = 0;
-  extents.for_each_tile([&](int turn) {
+  extents.for_each_turn([&](int turn) {
     Sums sums;
-    multiply(sums, shared, extents.steps() * CHUNKS, first_row, progress, release);
+    multiply(sums, shared, extents.steps(turn) * CHUNKS, first_row, progress, release);
     if (extents.is_last(turn)) launch_dependents();  // a block has the SM for itself: what follows cannot crowd
     const TilePlace tile = extents.place(turn);
     const int row = tile.row + first_row;
     unscale(sums, extents, inverse_a, inverse_b, row, tile.column);
-    finish<BN>(target, alpha, beta, shared.c[consumer], sums, row, tile.column);
-    store_rows<BN>(target, shared.c[consumer], sums, row, tile.column, buffer);
+    if constexpr (SPLIT == 0) {
+      store_part(target, partial, sums, row, tile.column, extents.part(turn));
+    } else {
+      finish<BN>(target, alpha, beta, shared.c[consumer], sums, row, tile.column);
+      store_rows<BN>(target, shared.c[consumer], sums, row, tile.column, buffer);
+    }
   });
   if (threadIdx.x % WARP == 0) wait_stores_read<0>();  // the block's shared memory must stay until then
 }
@@ -78,10 +85,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
          const __grid_constant__ ProductMap map_a, const __grid_constant__ ProductMap map_b,
          const __grid_constant__ ProductMap map_c, PerProduct<const float*> inverse_a,
          PerProduct<const float*> inverse_b, PerProduct<const Stripe*> stripes, i64 stripes_a, i64 stripes_b,
-         PerProduct<u32*> is_unfit) {
+         PerProduct<u32*> is_unfit, PerProduct<Accumulator*> partial, i64 parts, i64 k_tiles) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
-  const Extents extents{static_cast<int>(m), static_cast<int>(n), static_cast<int>(k)};
+  const Extents extents{static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
+                        SPLIT == 0 ? static_cast<int>(parts) : 1, static_cast<int>(k_tiles)};
   const Target target{C, ldc, extents.m, extents.n, &map_c};
   constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the thread that fills stages
   if (threadIdx.x == PRODUCER) {
@@ -105,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (CLUSTER > 1 && threadIdx.x != PRODUCER) cluster_wait();
   } else {
     if constexpr (CONSUMERS > 1) take_registers<CONSUMER_REGISTERS>();
-    consume(extents, target, alpha, beta, inverse_a, inverse_b, shared);
+    consume(extents, target, alpha, beta, inverse_a, inverse_b, partial, shared);
     if constexpr (CLUSTER > 1) cluster_wait();
   }
 }
@@ -122,4 +130,13 @@ extern "C" __global__ void __launch_bounds__(STRICT_THREADS, 2)
   for (i64 tile = blockIdx.x; tile < tiles_m * tiles_n; tile += gridDim.x) {
     strict_tile(tile_of_block(tile, tiles_m, tiles_n, 8), m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, shared);
   }
+}
+
+// Adds the sums of parts of k, where planes were precise enough.
+extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
+    reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
+           PerProduct<const Accumulator*> partial, PerProduct<const u32*> is_unfit, i64 parts) {
+  wait_for_previous();
+  if (*is_unfit != 0) return;
+  if constexpr (SPLIT == 0) reduce_parts(m, n, alpha, beta, C, ldc, partial, static_cast<int>(parts));
 }
