@@ -1,6 +1,7 @@
 // fp32 products on Hopper's fp16 tensor cores; see kernel.cu for the picture.
 #include <algorithm>
 
+#include "templates/families/wgmma_fp16x3/proven.h"
 #include "templates/family/families.h"
 #include "templates/family/split_k.h"
 #include "templates/model/numbers.h"
@@ -262,6 +263,8 @@ struct WgmmaFp16x3 {
                    Arg::operand(Operand::c),   Arg::ld(Operand::c),      is_unfit.as("is_unfit")};
     return strict;
   }
+
+  static std::span<const Proven> proven() { return kProvenWgmmaFp16x3; }
 
   static WorkEstimate estimate(const Problem&, const Params& p, const DeviceSpec& device) {
     const ModelNumbers& numbers = model_numbers(device);
