@@ -25,8 +25,10 @@ constexpr NumberSource kLuo{NumberOrigin::paper,
                             "Microbenchmarking, 2024"};
 constexpr NumberSource kLaunches{NumberOrigin::measured, "on an H200: docs/lab/2026-11-24-model.md"};
 constexpr NumberSource kAccelerator{NumberOrigin::measured, "on an H200: docs/lab/2026-11-24-model.md"};
-constexpr NumberSource kSimtTimes{NumberOrigin::fitted,
-                                  "by hand, near 9000 times of simt on an H200: docs/lab/2026-11-24-model.md"};
+constexpr NumberSource kSimtTimes{
+    NumberOrigin::fitted,
+    "by hand, near times of simt on an H200 that were not kept; held against "
+    "bench/results/nvidia-h200/cover_trials.csv.xz: docs/lab/2026-11-24-model.md#numbers-that-were-set-by-hand"};
 constexpr NumberSource kCoverTimes{NumberOrigin::fitted,
                                    "12349 times of simt on an H200: bench/results/nvidia-h200/cover_trials.csv.xz"};
 constexpr NumberSource kTensorTimes{NumberOrigin::fitted,
@@ -44,7 +46,7 @@ ModelNumbers numbers_of(int compute_capability) {
   return numbers;
 }
 
-/// Ascending by the compute capability that they hold from.
+/// The architectures, ascending by the compute capability that they hold from.
 std::vector<std::pair<int, ModelNumbers>> all_architectures() {
   std::set<int> begins{0};
   for (const ModelNumber& row : model_number_rows()) {
