@@ -7,41 +7,17 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
-#include <ostream>
 #include <span>
 #include <string>
-#include <string_view>
-#include <tuple>
 #include <utility>
 
-#include "templates/family/families.h"
-#include "tests/shim/product.h"
-#include "tests/tuner/samples.h"
+#include "tests/shim/kernel_cases.h"
 
 namespace mmtune::shim {
 namespace {
 
 using test::kInfinity;
-using test::Scalars;
 using test::Values;
-
-constexpr Scalars kBoth{.alpha = 0.75, .beta = -0.5};
-constexpr Scalars kWhole{.alpha = 2, .beta = -3};
-
-/// What every configuration runs: operands aligned to their elements, and to 16 bytes.
-constexpr Scene kCore[] = {
-    {"one element", 1, 1, 1},
-    {"odd", 33, 65, 17, Values::whole, kWhole},
-    {"below a tile", 5, 7, 3, Values::random, kBoth},
-    {"above a tile, odd gaps", 67, 131, 35, Values::whole, {.alpha = 1, .beta = 1}, {.padding = 3, .offset = 1}},
-    {"deep", 9, 11, 1637, Values::random},
-    {"no depth, nothing to read", 33, 35, 0},
-    {"wide", 72, 136, 40, Values::random, kBoth},
-    {"wide and deep, gaps", 40, 72, 520, Values::whole, kWhole, {.padding = 16, .offset = 16}},
-    {"a wide row", 1, 80, 272, Values::random, kBoth},
-    {"a wide column", 80, 1, 272, Values::whole, kWhole},
-    {"wide, no depth", 64, 72, 0, Values::whole, {.alpha = kInfinity, .beta = 2}},
-};
 
 /// What default configurations run besides: every other alignment too.
 constexpr Scene kMore[] = {
@@ -63,106 +39,8 @@ constexpr Scene kTurns[] = {
     {"many tiles, an odd width", 208, 133, 272, Values::whole, {.alpha = 1, .beta = 1}},
 };
 
-/// What configurations run that were drawn to show what no other one shows.
-constexpr Scene kDrawn[] = {
-    {"taller than any tile, odd gaps", 261, 35, 75, Values::whole, kWhole, {.padding = 3, .offset = 1}},
-    {"wider than any tile", 40, 264, 72, Values::random, kBoth},
-    {"deep", 9, 11, 1637, Values::random},
-};
-
-struct Case {
-  std::string_view family;
-  Precision precision;
-  Layout layout;
-  std::string config;     ///< what is not the default
-  bool is_drawn = false;  ///< whether it is drawn and not chosen
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& of) {
-  return out << of.family << ' ' << to_string(of.precision) << ' ' << to_string(of.layout) << ' ' << of.config;
-}
-
 constexpr auto kFp32 = Precision::fp32;
 constexpr auto kNn = Layout::nn, kNt = Layout::nt, kTn = Layout::tn, kTt = Layout::tt;
-
-/// A case's defaults are those for this problem.
-Problem typical(Precision precision, Layout layout) { return packed_problem(precision, layout, 16, 64, 64); }
-
-/// The precision in which a family shows its values: fp32, or what tensor cores have.
-Precision shown_in(const Family& family) {
-  for (const Precision precision : {kFp32, Precision::fp16, Precision::fp32_emulated}) {
-    const Problem problem = typical(precision, kNn);
-    if (family.legal_plan(problem, family.default_config(problem), device())) return precision;
-  }
-  return kFp32;
-}
-
-/// Knows the values that cases show in shown_in().
-test::Sampler sampler_beside(const std::vector<Case>& cases, const Family& family) {
-  const Precision precision = shown_in(family);
-  test::Sampler sampler(family, device(), 1);
-  for (const Case& each : cases) {
-    if (each.family != family.name() || each.precision != precision) continue;
-    sampler.show(family.with_defaults(family.parse(each.config), typical(precision, each.layout)));
-  }
-  return sampler;
-}
-
-constexpr std::int64_t kMostThreads = 300'000;  // the most threads of a drawn configuration's scene: a second or two
-constexpr std::size_t kFewestScenes = 3;        // one for each order of threads
-
-/// The problem of the scene's product, with its alignment.
-const Problem& problem_of(const Scene& scene, Precision precision, Layout layout) {
-  static std::map<std::tuple<const Scene*, Precision, Layout>, Problem> known;
-  const auto key = std::tuple(&scene, precision, layout);
-  const auto found = known.find(key);
-  if (found != known.end()) return found->second;
-  return known.emplace(key, Product(scene, precision, layout).problem()).first->second;
-}
-
-/// Whether the configuration can run the scene, and in little time.
-bool is_short(const Scene& scene, const Family& family, Layout layout, const Config& config) {
-  const Problem& problem = problem_of(scene, shown_in(family), layout);
-  const auto plan = family.legal_plan(problem, config, device());
-  if (!plan) return false;
-  std::int64_t threads = 0;
-  for (const LaunchStep& step : plan->steps) {
-    threads += step.grid.x * step.grid.y * step.grid.z * block_threads(step);
-  }
-  return threads <= kMostThreads;
-}
-
-/// What a drawn configuration runs: what was made for that, and the smaller scenes of all configurations where some of
-/// that would take too long.
-std::vector<Scene> scenes_of_drawn(const Family& family, Layout layout, const Config& config) {
-  std::vector<Scene> scenes;
-  const auto add_if_short = [&](const Scene& scene) {
-    if (is_short(scene, family, layout, config)) scenes.push_back(scene);
-  };
-  std::for_each(std::begin(kDrawn), std::end(kDrawn), add_if_short);
-  if (scenes.size() < std::size(kDrawn)) std::for_each(std::begin(kCore), std::end(kCore), add_if_short);
-  return scenes;
-}
-
-/// Configurations that show, in shown_in(), those values of the family's parameters that no case shows: as far as
-/// possible some that run all of kDrawn.
-void add_missing_values(const Family& family, std::vector<Case>& cases) {
-  std::vector<Problem> problems;
-  for (const Layout layout : kAllLayouts) problems.push_back(typical(shown_in(family), layout));
-  const auto runs_all_drawn = [&](const Problem& problem, const Config& config) {
-    return std::all_of(std::begin(kDrawn), std::end(kDrawn),
-                       [&](const Scene& scene) { return is_short(scene, family, problem.layout, config); });
-  };
-  const auto runs_enough = [&](const Problem& problem, const Config& config) {
-    return scenes_of_drawn(family, problem.layout, config).size() >= kFewestScenes;
-  };
-  test::Sampler sampler = sampler_beside(cases, family);
-  for (const test::Sampler::Accepts& accepts : {test::Sampler::Accepts(runs_all_drawn), {runs_enough}}) {
-    for (const auto& [problem, config] : sampler.cover(problems, accepts)) {
-      cases.push_back({family.name(), problem.precision, problem.layout, config.text(), true});
-    }
-  }
-}
 
 std::vector<Case> chosen_cases() {
   std::vector<Case> cases = {

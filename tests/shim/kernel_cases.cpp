@@ -1,0 +1,91 @@
+#include "tests/shim/kernel_cases.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+namespace mmtune::shim {
+namespace {
+
+using test::Values;
+
+/// What configurations run that were drawn to show what no other one shows.
+constexpr Scene kDrawn[] = {
+    {"taller than any tile, odd gaps", 261, 35, 75, Values::whole, kWhole, {.padding = 3, .offset = 1}},
+    {"wider than any tile", 40, 264, 72, Values::random, kBoth},
+    {"deep", 9, 11, 1637, Values::random},
+};
+
+/// The problem of the scene's product, with its alignment.
+const Problem& problem_of(const Scene& scene, Precision precision, Layout layout) {
+  static std::map<std::tuple<const Scene*, Precision, Layout>, Problem> known;
+  const auto key = std::tuple(&scene, precision, layout);
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  return known.emplace(key, Product(scene, precision, layout).problem()).first->second;
+}
+
+/// Whether the configuration can run the scene, and in little time.
+bool is_short(const Scene& scene, const Family& family, Layout layout, const Config& config) {
+  const Problem& problem = problem_of(scene, shown_in(family), layout);
+  const auto plan = family.legal_plan(problem, config, device());
+  if (!plan) return false;
+  std::int64_t threads = 0;
+  for (const LaunchStep& step : plan->steps) {
+    threads += step.grid.x * step.grid.y * step.grid.z * block_threads(step);
+  }
+  return threads <= kMostThreads;
+}
+
+}  // namespace
+
+Problem typical(Precision precision, Layout layout) { return packed_problem(precision, layout, 16, 64, 64); }
+
+Precision shown_in(const Family& family) {
+  for (const Precision precision : {Precision::fp32, Precision::fp16, Precision::fp32_emulated}) {
+    const Problem problem = typical(precision, Layout::nn);
+    if (family.legal_plan(problem, family.default_config(problem), device())) return precision;
+  }
+  return Precision::fp32;
+}
+
+test::Sampler sampler_beside(const std::vector<Case>& cases, const Family& family) {
+  const Precision precision = shown_in(family);
+  test::Sampler sampler(family, device(), 1);
+  for (const Case& each : cases) {
+    if (each.family != family.name() || each.precision != precision) continue;
+    sampler.show(family.with_defaults(family.parse(each.config), typical(precision, each.layout)));
+  }
+  return sampler;
+}
+
+std::vector<Scene> scenes_of_drawn(const Family& family, Layout layout, const Config& config) {
+  std::vector<Scene> scenes;
+  const auto add_if_short = [&](const Scene& scene) {
+    if (is_short(scene, family, layout, config)) scenes.push_back(scene);
+  };
+  std::for_each(std::begin(kDrawn), std::end(kDrawn), add_if_short);
+  if (scenes.size() < std::size(kDrawn)) std::for_each(std::begin(kCore), std::end(kCore), add_if_short);
+  return scenes;
+}
+
+void add_missing_values(const Family& family, std::vector<Case>& cases) {
+  std::vector<Problem> problems;
+  for (const Layout layout : kAllLayouts) problems.push_back(typical(shown_in(family), layout));
+  const auto runs_all_drawn = [&](const Problem& problem, const Config& config) {
+    return std::all_of(std::begin(kDrawn), std::end(kDrawn),
+                       [&](const Scene& scene) { return is_short(scene, family, problem.layout, config); });
+  };
+  const auto runs_enough = [&](const Problem& problem, const Config& config) {
+    return scenes_of_drawn(family, problem.layout, config).size() >= kFewestScenes;
+  };
+  test::Sampler sampler = sampler_beside(cases, family);
+  for (const test::Sampler::Accepts& accepts : {test::Sampler::Accepts(runs_all_drawn), {runs_enough}}) {
+    for (const auto& [problem, config] : sampler.cover(problems, accepts)) {
+      cases.push_back({family.name(), problem.precision, problem.layout, config.text(), true});
+    }
+  }
+}
+
+}  // namespace mmtune::shim
