@@ -6,7 +6,6 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -17,8 +16,8 @@
 #include "templates/base/cores.h"
 #include "templates/problem/dtype.h"
 #include "tuner/cover/cover_state.h"
-#include "tuner/cover/expected_times.h"
 #include "tuner/cover/hold_out.h"
+#include "tuner/cover/kernel_choice.h"
 #include "tuner/cover/measured_kernels.h"
 #include "tuner/cover/proven_kernels.h"
 #include "tuner/tune/deadlines.h"
@@ -36,11 +35,6 @@ constexpr double kSourceS = 1;            // the seconds in which a process comp
 constexpr std::size_t kMostProven = 256;  // the most programs that won elsewhere and are compiled
 constexpr double kCrossShare = 0.4;       // the part of the rest for measuring kernels at other sizes
 constexpr double kFurtherShare = 0.9;     // the part of what is then left for measuring them at further sizes
-constexpr double kCloseToBest = 1.04;     // a kernel this close to the fastest of a size is looked at elsewhere
-constexpr std::size_t kMostClose = 4;     // the most such kernels of each size
-constexpr double kShortlist = 1.5;   // the most programs that are looked at, as a multiple of those that may be chosen
-constexpr double kPromising = 1.25;  // a kernel whose expected time is this close to the best is measured
-constexpr std::size_t kMostPromising = 8;  // the most kernels that are measured at a further size
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -48,6 +42,7 @@ class Cover {
  public:
   explicit Cover(const CoverOptions& options)
       : options_(options),
+        choice_(options),
         begin_(Clock::now()),
         device_(options.session.devices.front()),
         preparation_(template_files(), device_.spec, compile_target(device_.spec, {compute_capability(device_.spec)}),
@@ -66,14 +61,15 @@ class Cover {
     if (!is_finished) {  // A finished cover only chooses its kernels anew.
       const double missing = static_cast<double>(open.size()) / static_cast<double>(open.size() + searched.size());
       spend((1 - missing) * searching_s());
-      summary.interrupted = search(open, missing * searching_s()).interrupted || cross();
+      summary.interrupted =
+          search(open, missing * searching_s()).interrupted || measure(choice_.for_sample(read()), kCrossShare);
       if (summary.interrupted) return summary;
     }
     const MeasuredKernels found = read();
-    summary.interrupted = measure(further(found, is_finished), kFurtherShare);
+    summary.interrupted = measure(choice_.for_further(found, is_finished), kFurtherShare);
     if (summary.interrupted) return summary;
     const MeasuredKernels measured = read();
-    const std::set<std::size_t> programs = choose(measured);
+    const std::set<std::size_t> programs = choice_.programs(measured);
     compile_missing(measured, programs);
     store(measured, programs, summary);
     drop_losing_code();
@@ -165,7 +161,7 @@ class Cover {
     return cover_state(winner->search);
   }
 
-  /// Each by itself, after what won elsewhere.
+  /// Searches each of these problems by itself, after what won elsewhere.
   SessionSummary search(const std::vector<Problem>& problems, double budget_s) const {
     if (problems.empty()) return {};
     const Clock::time_point begin = Clock::now();
@@ -177,8 +173,8 @@ class Cover {
     return run_session(session);
   }
 
-  /// As many programs that won elsewhere as can be compiled in that time. True if interrupted. A prediction of them
-  /// teaches nothing that a search does not see.
+  /// Measures as many programs that won elsewhere as can be compiled in that time. True if interrupted. A prediction of
+  /// them teaches nothing that a search does not see.
   bool measure_proven(const std::vector<Problem>& problems, double budget_s) const {
     if (preparation_.evidence() != Evidence::measured) return false;
     const SessionOptions& session = options_.session;
@@ -198,17 +194,11 @@ class Cover {
     }
   }
 
-  /// Kernels that did well at some size, at the sizes where they may do well too. True if interrupted.
-  bool cross() const { return measure(listed(read()), kCrossShare); }
+  /// Measures these candidates, by size, for a share of the time that is left. True if interrupted.
+  bool measure(const CandidateLists& lists, double share) const { return measure(problems_, lists, share * left_s()); }
 
-  /// These candidates, by size, for a share of the time that is left. True if interrupted.
-  bool measure(const std::vector<std::vector<Candidate>>& lists, double share) const {
-    return measure(problems_, lists, share * left_s());
-  }
-
-  /// These candidates of these problems. True if interrupted.
-  bool measure(const std::vector<Problem>& problems, const std::vector<std::vector<Candidate>>& lists,
-               double budget_s) const {
+  /// Measures these candidates of these problems. True if interrupted.
+  bool measure(const std::vector<Problem>& problems, const CandidateLists& lists, double budget_s) const {
     SessionOptions session = options_.session;
     session.problems.clear();
     for (std::size_t i = 0; i < lists.size(); ++i) {
@@ -217,136 +207,11 @@ class Cover {
     if (session.problems.empty()) return false;
     session.budget_s = at_least_a_second(budget_s);
     session.is_part = true;
-    session.mode = SessionMode::measure;
-    session.listed = [&](const Problem& problem) {
+    session.mode = SessionMode::measure([&](const Problem& problem) {
       const auto at = std::find(problems.begin(), problems.end(), problem) - problems.begin();
       return lists[static_cast<std::size_t>(at)];
-    };
+    });
     return run_session(session).interrupted;
-  }
-
-  /// What is to be measured, the most promising first, for each size of the sample.
-  std::vector<std::vector<Candidate>> listed(const MeasuredKernels& measured) const {
-    const ExpectedTimes expected(measured);
-    const std::vector<std::size_t> kernels = shortlist(measured, expected_times(measured, expected));
-    std::vector<std::vector<Candidate>> lists(problems_.size());
-    for (std::size_t size = 0; size < options_.sample.size(); ++size) {
-      for (ExpectedTime& each : expected.at(size, kernels)) {
-        if (each.time_us > kPromising * measured.best_us(size)) break;
-        if (!measured.has_time(size, each.candidate)) lists[size].push_back(std::move(each.candidate));
-      }
-    }
-    return lists;
-  }
-
-  /// What is to be measured of those that may be chosen, for each further size; `only_new`: at sizes where nothing was
-  /// measured yet. A small sample needs few kernels, so that there is room for others that may do well at these sizes.
-  std::vector<std::vector<Candidate>> further(const MeasuredKernels& measured, bool only_new) const {
-    const ExpectedTimes expected(measured);
-    std::vector<std::size_t> kernels = shortlist(measured, measured_times(measured, false));
-    if (kernels.size() < most_listed()) {
-      kernels = shortlist(measured, cautious_times(measured, expected, kernels), kernels);
-    }
-    std::vector<std::vector<Candidate>> lists(problems_.size());
-    for (std::size_t size = options_.sample.size(); size < problems_.size(); ++size) {
-      if (only_new && !measured.times(size).empty()) continue;
-      std::vector<ExpectedTime> promising = expected.at(size, kernels);
-      promising.resize(std::min(kMostPromising, promising.size()));
-      for (const ExpectedTime& each : promising) {
-        if (each.time_us > kPromising * promising.front().time_us) break;
-        if (!measured.has_time(size, each.candidate)) lists[size].push_back(each.candidate);
-      }
-    }
-    return lists;
-  }
-
-  /// Programs that may be on a shortlist.
-  std::size_t most_listed() const {
-    return static_cast<std::size_t>(kShortlist * static_cast<double>(options_.most_kernels));
-  }
-
-  /// The first ones, and a kernel of each program of those that serve the sizes best beside them, more than will be
-  /// chosen.
-  std::vector<std::size_t> shortlist(const MeasuredKernels& measured, const TimeMatrix& times,
-                                     const std::vector<std::size_t>& first = {}) const {
-    std::vector<std::size_t> kernels = choose_portfolio(times, most_listed(), 0, first).kernels;
-    keep_one_of_each_program(measured, kernels);
-    return kernels;
-  }
-
-  /// The first.
-  static void keep_one_of_each_program(const MeasuredKernels& measured, std::vector<std::size_t>& kernels) {
-    std::set<std::size_t> programs;
-    std::erase_if(kernels,
-                  [&](std::size_t kernel) { return !programs.insert(measured.kernels()[kernel].program).second; });
-  }
-
-  /// Expected with caution at the further sizes: of the first kernels, and of one of every other program.
-  TimeMatrix cautious_times(const MeasuredKernels& measured, const ExpectedTimes& expected,
-                            const std::vector<std::size_t>& first) const {
-    std::vector<std::size_t> kernels = first;
-    kernels.resize(first.size() + measured.kernels().size());
-    std::iota(kernels.begin() + static_cast<std::ptrdiff_t>(first.size()), kernels.end(), std::size_t{0});
-    keep_one_of_each_program(measured, kernels);
-    TimeMatrix matrix = empty_matrix(measured, true);
-    for (std::size_t size = options_.sample.size(); size < problems_.size(); ++size) {
-      for (const ExpectedTime& each : expected.at(size, kernels)) {
-        matrix.time_us[size][each.kernel] = each.cautious_us;
-      }
-    }
-    return matrix;
-  }
-
-  /// Measured times, and of what came close to the best somewhere expected ones elsewhere.
-  TimeMatrix expected_times(const MeasuredKernels& measured, const ExpectedTimes& expected) const {
-    std::set<std::size_t> close_to_best;
-    for (std::size_t size = 0; size < options_.sample.size(); ++size) {
-      std::vector<std::pair<double, std::size_t>> close;
-      for (const auto& [kernel, time] : measured.times(size)) {
-        if (time.is_ok && time.median_us <= kCloseToBest * measured.best_us(size)) {
-          close.emplace_back(time.median_us, kernel);
-        }
-      }
-      std::sort(close.begin(), close.end());
-      close.resize(std::min(kMostClose, close.size()));
-      for (const auto& [time_us, kernel] : close) close_to_best.insert(kernel);
-    }
-    const std::vector<std::size_t> kernels(close_to_best.begin(), close_to_best.end());
-    TimeMatrix matrix = empty_matrix(measured);
-    for (std::size_t size = 0; size < options_.sample.size(); ++size) {
-      for (const ExpectedTime& each : expected.at(size, kernels)) matrix.time_us[size][each.kernel] = each.time_us;
-      for (const auto& [kernel, time] : measured.times(size)) {
-        if (close_to_best.contains(kernel)) matrix.time_us[size][kernel] = time.median_us;
-      }
-    }
-    return matrix;
-  }
-
-  /// A matrix without times, of the sample's sizes or of all.
-  TimeMatrix empty_matrix(const MeasuredKernels& measured, bool with_further = false) const {
-    const std::size_t kernels = measured.kernels().size();
-    TimeMatrix matrix{kernels, {}, {}, measured.programs()};
-    for (const AskedProblem& size : options_.sample) matrix.weights.push_back(size.weight);
-    if (with_further) {
-      for (const AskedProblem& size : options_.further) matrix.weights.push_back(size.weight);
-    }
-    matrix.time_us.assign(matrix.weights.size(), std::vector<double>(kernels, kInfinity));
-    return matrix;
-  }
-
-  TimeMatrix measured_times(const MeasuredKernels& measured, bool with_further) const {
-    TimeMatrix matrix = empty_matrix(measured, with_further);
-    for (std::size_t size = 0; size < matrix.time_us.size(); ++size) {
-      for (const auto& [kernel, time] : measured.times(size)) {
-        if (time.is_ok) matrix.time_us[size][kernel] = time.median_us;
-      }
-    }
-    return matrix;
-  }
-
-  /// Programs that serve the further sizes too, so that sizes that were not measured are likely to be served.
-  std::set<std::size_t> choose(const MeasuredKernels& measured) const {
-    return choose_portfolio(measured_times(measured, true), options_.most_kernels, options_.loss).programs;
   }
 
   /// Compiles chosen programs whose machine code may have been dropped since an earlier cover measured them.
@@ -390,7 +255,7 @@ class Cover {
     store.drop_losing_code(keys, fallbacks);
   }
 
-  /// What is fastest of the programs at each size becomes its decision.
+  /// The fastest kernel of the programs at each size becomes its decision.
   void store(const MeasuredKernels& measured, const std::set<std::size_t>& programs, CoverSummary& summary) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
     std::map<std::size_t, std::size_t> sizes_of;  // the number of sizes of the sample that each kernel serves
@@ -455,6 +320,7 @@ class Cover {
   }
 
   const CoverOptions& options_;
+  KernelChoice choice_;
   Clock::time_point begin_;
   DeviceChoice device_;
   Preparation preparation_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "templates/base/hash.h"
 #include "templates/family/families.h"
 #include "tuner/tune/judge.h"
 #include "tuner/tune/launches.h"
@@ -66,7 +65,7 @@ RaceSetup race_setup(const std::vector<Finalist>& finalists, Lane& lane, Store& 
   return setup;
 }
 
-/// Registers and shared memory of a block, in bytes.
+/// The bytes of registers and shared memory of a block.
 std::int64_t footprint_bytes(const Program& program, const Trial& trial) {
   const std::int64_t threads = block_threads(main_step(program.plan));
   return 4 * threads * program.binary.registers + trial.smem_bytes;
@@ -94,31 +93,6 @@ bool add_code(Program& program, Store& store, const std::string& target) {
   auto binary = store.find_compiled(program.key.source_hash, target, true);
   if (binary) program.binary = *std::move(binary);
   return binary.has_value();
-}
-
-std::string search_hash(const SessionOptions& options, const std::vector<const Family*>& families,
-                        const Preparation& preparation, const Problem& problem) {
-  ContentHash hash;
-  hash.add(strategy_of(options, preparation.evidence()))
-      .add(options.effort)
-      .add(std::to_string(options.seed))
-      .add(preparation.target().name);
-  if (options.deterministic) hash.add("deterministic");
-  for (const Family* family : families) {
-    hash.add(family->name()).add(preparation.source(*family, problem, family->default_config(problem)).hash);
-    for (const ParamInfo& param : family->params()) {
-      for (const int value : param.values) hash.add(std::to_string(value));
-    }
-  }
-  for (const auto& [name, values] : options.only) {
-    hash.add(name);
-    for (const int value : values) hash.add(std::to_string(value));
-  }
-  return hash.hex();
-}
-
-std::string limited_search(const std::string& search, double limit_s) {
-  return ContentHash().add(search).add(fmt::format("compile limit {} s", limit_s)).hex();
 }
 
 void sort_by_time(std::vector<Finalist>& finalists) {

@@ -1,4 +1,4 @@
-// Which candidate wins a problem, and which question that answers.
+// Which candidate wins a problem.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,6 @@
 #include "tuner/lanes/lane.h"
 #include "tuner/tune/family_spaces.h"
 #include "tuner/tune/preparation.h"
-#include "tuner/tune/session.h"
 
 namespace mmtune {
 
@@ -22,14 +21,6 @@ struct Finalist {
 /// Fills in the program's machine code for `target` from the store, where it is missing. False if it is not there
 /// either: that of candidates that lost is not kept.
 bool add_code(Program& program, Store& store, const std::string& target);
-
-/// Identifies what is searched and how: a decision with the same hash need not be made again.
-std::string search_hash(const SessionOptions& options, const std::vector<const Family*>& families,
-                        const Preparation& preparation, const Problem& problem);
-
-/// The hash of a search that gave up sources for which compilers had `limit_s`: with a larger one there is more to
-/// find.
-std::string limited_search(const std::string& search, double limit_s);
 
 /// Puts the fastest first. Equally fast ones keep their order.
 void sort_by_time(std::vector<Finalist>& finalists);

@@ -1,4 +1,4 @@
-// Which of the candidates that were right wins.
+// The finals: which of the candidates that were right wins.
 #pragma once
 
 #include <vector>

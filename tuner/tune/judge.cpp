@@ -27,7 +27,7 @@ bool keeps_code(const Trial& trial, double best_us) {
 }  // namespace
 
 std::optional<Trial> Judge::known(const Program& program) const {
-  if (!reuses_trials(setup_.options.mode)) return std::nullopt;
+  if (!setup_.options.mode.reuses_trials()) return std::nullopt;
   auto known = setup_.store.find(program.key);
   // Another compiler may make another program of the same source.
   if (!known || known->environment.nvrtc != setup_.preparation.nvrtc() || has_killed(*known)) return std::nullopt;
@@ -75,7 +75,7 @@ void Judge::judge_again(Finalist& finalist, double best_us) {
 /// What ran the same machine code in the same way.
 std::optional<Trial> Judge::twin_of(const Program& program) const {
   // A measured time says nothing of what the model predicts.
-  if (!reuses_trials(setup_.options.mode) || setup_.preparation.evidence() == Evidence::predicted) return std::nullopt;
+  if (!setup_.options.mode.reuses_trials() || setup_.preparation.evidence() == Evidence::predicted) return std::nullopt;
   for (Trial& twin : setup_.store.find_twins(program.key, program.binary.hash)) {
     if (!setup_.preparation.makes(twin.key)) continue;
     const Config config = Config::parse(twin.key.config);

@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kPatience{10};  // the time beyond the deadline
 
 }  // namespace
 
-ProblemTuning::ProblemTuning(const TuningSetup& setup, const Problem& problem, std::string search,
+ProblemTuning::ProblemTuning(const TuningSetup& setup, const Problem& problem, SearchIdentity search,
                              Clock::time_point deadline)
     : setup_(setup),
       problem_(problem),
@@ -40,7 +40,8 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
     const Clock::time_point begin = Clock::now();
     setup_.lane.begin(problem_);
     deadline_ += Clock::now() - begin;  // Operands of large problems take seconds, which are not the search's.
-    ending = decides(setup_.options.mode) ? tune(favourites) : measure(setup_.options.listed(problem_));
+    const SessionMode& mode = setup_.options.mode;
+    ending = mode.decides() ? tune(favourites) : measure(mode.listed(problem_));
   } catch (const OutOfMemoryError& error) {
     log::error("{}: does not fit on this GPU, skipped: {}", to_string(problem_), error.what());
   } catch (const UnmeasurableError& error) {
@@ -59,7 +60,7 @@ Ending ProblemTuning::measure(const std::vector<Candidate>& listed) {
 
 Ending ProblemTuning::tune(const std::vector<Candidate>& favourites) {
   const FamilySpaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
-  if (before_ && searches(setup_.options.mode)) outside_ = winner_outside(*before_, spaces, setup_.preparation);
+  if (before_ && setup_.options.mode.searches()) outside_ = winner_outside(*before_, spaces, setup_.preparation);
   if (!search(spaces, favourites)) is_cut_ = true;
   if (outside_) {  // The best of this search is told, whatever was decided before.
     judge_without_program();
@@ -77,7 +78,7 @@ bool ProblemTuning::out_of_time() const { return setup_.stopped() || (Clock::now
 bool ProblemTuning::search(const FamilySpaces& spaces, const std::vector<Candidate>& favourites) {
   const SessionOptions& options = setup_.options;
   const auto enough = [this] { return out_of_time(); };
-  if (!searches(options.mode)) return work_through(stored_candidates(), enough);
+  if (!options.mode.searches()) return work_through(stored_candidates(), enough);
   const std::vector<Winner> decided = comparable_winners(key_, setup_.store);
   const auto strategy =
       make_strategy(strategy_of(options, key_.evidence),
@@ -145,7 +146,7 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
       if (!is_awaited) continue;
     }
     if (is_awaited) --on_order;
-    const double best_us = decides(setup_.options.mode) ? finals_.best_us() : 0;
+    const double best_us = setup_.options.mode.decides() ? finals_.best_us() : 0;
     rounds.settle(supplied->number, note(supplied->program, judge_.judge(*supplied, best_us)));
   }
 }
@@ -226,7 +227,7 @@ Ending ProblemTuning::keep(const Finalist& before, const FamilySpaces& spaces) {
 }
 
 void ProblemTuning::put_winner(const Finalist& winner) {
-  if (!searches(setup_.options.mode) && before_) {
+  if (!setup_.options.mode.searches() && before_) {
     store_decision(winner, before_->search, before_->candidates);  // What was searched remains.
     return;
   }
@@ -235,10 +236,12 @@ void ProblemTuning::put_winner(const Finalist& winner) {
     log::warning("{}: {} {} with {:.2f} us is not deterministic, and no longer the decision", to_string(problem_),
                  before_->trial.key.family, before_->trial.key.config, before_->trial.timing.median_us);
   }
-  // A search that was cut is no final decision: the next run goes on with it.
-  const bool is_final = !is_cut_ && !finals_.saw_first_kill();
-  const std::string search = is_limited_ ? limited_search(search_, setup_.options.compile_limit_s) : search_;
-  store_decision(winner, is_final ? search : "", static_cast<int>(tried_.size()));
+  store_decision(winner, search_.stored(search_end()), static_cast<int>(tried_.size()));
+}
+
+SearchEnd ProblemTuning::search_end() const {
+  if (is_cut_ || finals_.saw_first_kill()) return SearchEnd::cut;
+  return is_limited_ ? SearchEnd::limited : SearchEnd::complete;
 }
 
 /// The machine code of those that lost goes with the same transaction, unless the run goes on with it.

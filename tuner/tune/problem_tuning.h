@@ -15,6 +15,7 @@
 #include "tuner/tune/finals.h"
 #include "tuner/tune/judge.h"
 #include "tuner/tune/program_supply.h"
+#include "tuner/tune/search_identity.h"
 #include "tuner/tune/tuning_setup.h"
 
 namespace mmtune {
@@ -36,9 +37,8 @@ class ProblemTuning {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Searches until `deadline`, or longer where what the search begins with is not judged yet. `search` is
-  /// search_hash().
-  ProblemTuning(const TuningSetup& setup, const Problem& problem, std::string search, Clock::time_point deadline);
+  /// Searches until `deadline`, or longer where what the search begins with is not judged yet.
+  ProblemTuning(const TuningSetup& setup, const Problem& problem, SearchIdentity search, Clock::time_point deadline);
 
   /// Failed if the problem has no valid candidate, or cannot be measured here. Throws DatabaseError, DeviceError.
   Ending run(const std::vector<Candidate>& favourites);
@@ -65,11 +65,12 @@ class ProblemTuning {
   Ending fail() const;
   Ending keep(const Finalist& before, const FamilySpaces& spaces);
   void put_winner(const Finalist& winner);
+  SearchEnd search_end() const;
   void store_decision(const Finalist& winner, const std::string& search, int candidates);
 
   const TuningSetup& setup_;
   Problem problem_;
-  std::string search_;
+  SearchIdentity search_;
   Clock::time_point deadline_;
   ProblemKey key_;
   std::optional<Winner> before_;      ///< the stored decision

@@ -24,7 +24,6 @@
 #include "tuner/search/strategy.h"
 #include "tuner/text/text.h"
 #include "tuner/tune/deadlines.h"
-#include "tuner/tune/decision.h"
 #include "tuner/tune/fallbacks.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
@@ -32,6 +31,7 @@
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/problem_tuning.h"
 #include "tuner/tune/run_progress.h"
+#include "tuner/tune/search_identity.h"
 #include "tuner/tune/shares.h"
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
@@ -51,7 +51,7 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 struct Task {
   Problem problem;
-  std::string search;  ///< search_hash()
+  SearchIdentity search;
 };
 
 /// A GPU model, or a prediction of one: its devices share the problems.
@@ -166,8 +166,8 @@ class Session {
 
   void list_tasks(Model& model) {
     for (const Problem& problem : options_.problems) {
-      Task task{problem, search_hash(options_, families_, model.preparation, problem)};
-      if (!leaves_decided(options_.mode) || !is_decided(model, task)) {
+      Task task{problem, SearchIdentity(options_, families_, model.preparation, problem)};
+      if (!options_.mode.leaves_decided() || !is_decided(model, task)) {
         model.tasks.push_back(std::move(task));
       } else {
         ++summary_.known;
@@ -185,9 +185,7 @@ class Session {
     const Preparation& preparation = model.preparation;
     const auto winner = store_.find_winner(preparation.key(task.problem));
     if (!winner) return false;
-    if (winner->search != task.search && winner->search != limited_search(task.search, options_.compile_limit_s)) {
-      return false;
-    }
+    if (!task.search.is_answered_by(winner->search)) return false;
     if (winner->trial.environment.nvrtc != preparation.nvrtc()) return false;
     if (!preparation.makes(winner->trial.key)) return false;  // A row of elsewhere may have another kernel's hash.
     return store_.find_compiled(winner->trial.key.source_hash, preparation.target().name, true).has_value();

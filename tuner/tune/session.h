@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "templates/problem/problem.h"
 #include "templates/space/space.h"
 #include "tuner/devices/device_choice.h"
-#include "tuner/lanes/candidate.h"
 #include "tuner/tune/session_mode.h"
 
 namespace mmtune {
@@ -32,11 +30,9 @@ struct SessionOptions {
   double begin_limit_s = 60;    ///< the time for operands on the GPU, and for a race, beyond what their work can take
   double wait_s = 0;            ///< the time for a GPU that another process measures on; 0: no limit
   bool is_part = false;  ///< whether it is part of a run, which speaks of the budget and keeps losers' machine code
-  SessionMode mode = SessionMode::tune;
+  SessionMode mode = SessionMode::tune();
   bool in_order = false;       ///< whether the first problems matter most; else several GPUs begin with the longest
   bool deterministic = false;  ///< whether only kernels that give the same bits every time may win
-  /// The candidates of a problem that the mode `measure` measures.
-  std::function<std::vector<Candidate>(const Problem&)> listed = {};
 };
 
 struct SessionSummary {

@@ -44,7 +44,7 @@ class CutShort : public FaultsTest {
 SessionOptions in_no_time(SessionOptions session) {
   session.strategy = "random";
   session.seed = 5;
-  session.mode = SessionMode::retune;
+  session.mode = SessionMode::retune();
   session.budget_s = 1e-6;
   return session;
 }
@@ -87,7 +87,7 @@ TEST_F(CutShort, WhatCtrlCEndsDecidesNothing) {
   const std::string best = winner();
   SessionOptions again = options();
   again.strategy = "random";
-  again.mode = SessionMode::retune;
+  again.mode = SessionMode::retune();
   EXPECT_TRUE(interrupt(again, 3).interrupted);
   EXPECT_EQ(winner(), best);
 }

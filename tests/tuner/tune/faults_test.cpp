@@ -114,7 +114,7 @@ TEST_F(Faults, AWinnerThatBecomesWrongLosesItsPlace) {
   run(options(), "");
   const std::string first = winner();
   SessionOptions refresh = options();
-  refresh.mode = SessionMode::refresh;
+  refresh.mode = SessionMode::refresh();
   EXPECT_EQ(run(refresh, "race_incorrect@" + first).tuned, 1);
   EXPECT_EQ(outcomes()[first], "unstable");
   EXPECT_EQ(winner(), ranking().front());

@@ -58,7 +58,7 @@ TEST_F(LostCompilesTest, WhatIsLostTwiceIsCompiledOnlyWithALargerLimit) {
   EXPECT_EQ(lost()[0].limit_ms, 1000);
   EXPECT_EQ(lost()[0].outcome, Outcome::crashed);
   SessionOptions again = options();
-  again.mode = SessionMode::retune;
+  again.mode = SessionMode::retune();
   EXPECT_EQ(compiles(again, kKilled), 0);
 
   EXPECT_EQ(compiles(patient(), kKilled), 1) << "there is more time";

@@ -79,7 +79,7 @@ TEST_F(Quarantine, WhatKillsTwiceIsNotTriedAThirdTime) {
   EXPECT_FALSE(runs_the_bad_one(options(), faults));
   EXPECT_EQ(summary_.known, 1) << "there is nothing left to try";
   SessionOptions again = options();
-  again.mode = SessionMode::retune;
+  again.mode = SessionMode::retune();
   EXPECT_FALSE(runs_the_bad_one(again, faults));
   EXPECT_TRUE(has_run(kGood));
   SessionOptions other_size = options();
@@ -158,7 +158,7 @@ TEST_F(Quarantine, ARaceThatCrashesTheMachineIsHeldAgainstNoneAndNotRunAgain) {
 TEST_F(Quarantine, ARaceThatLosesItsWorkerIsHeldAgainstNobody) {
   for (int i = 0; i < kMostKills; ++i) {
     SessionOptions again = options();
-    again.mode = SessionMode::retune;
+    again.mode = SessionMode::retune();
     EXPECT_TRUE(runs_the_bad_one(again, "race_abort@*"));
     EXPECT_EQ(summary_.tuned, 1);
     EXPECT_TRUE(suspects().empty());
@@ -169,7 +169,7 @@ TEST_F(Quarantine, IsOfAGpuModelAndOfAKernelAsItIs) {
   const std::string faults = "abort@" + kBad;
   for (int i = 0; i < kMostKills; ++i) EXPECT_TRUE(runs_the_bad_one(options(), faults));
   SessionOptions again = options();
-  again.mode = SessionMode::retune;
+  again.mode = SessionMode::retune();
   EXPECT_FALSE(runs_the_bad_one(again, ""));
 
   SessionOptions other_model = again;  // The source is the same for it.
@@ -184,18 +184,17 @@ TEST_F(Quarantine, IsOfAGpuModelAndOfAKernelAsItIs) {
 TEST_F(Quarantine, AttemptsCostNoTransactionsOfTheirOwn) {
   // What was listed is not decided, so that all machine code is kept and no program is waited for afterwards.
   SessionOptions first = options();
-  first.mode = SessionMode::measure;
-  first.listed = [&](const Problem& problem) {
+  first.mode = SessionMode::measure([&](const Problem& problem) {
     std::vector<Candidate> all;
     const Family& family = family_named("tiled");
     for (const Config& config : SearchSpace(family, problem, pretended_gpu(), first.only).all()) {
       all.push_back({&family, config});
     }
     return all;
-  };
+  });
   run(first, "");
   SessionOptions again = options();
-  again.mode = SessionMode::retune;
+  again.mode = SessionMode::retune();
   const unsigned before = write_transactions();
   run(again, "");
   const auto candidates = static_cast<unsigned>(outcomes().size());

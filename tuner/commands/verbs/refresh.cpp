@@ -77,7 +77,7 @@ ExitCode refresh(const RefreshOptions& options) {
     auto session = options.session;
     session.devices = {device};
     session.database = database_path(options);
-    session.mode = SessionMode::refresh;
+    session.mode = SessionMode::refresh();
     for (const Winner& winner : stock.to_refresh) session.problems.push_back(winner.trial.key.problem);
     summary = run_session(session);
   }

@@ -115,7 +115,7 @@ ExitCode tune_nothing(const SessionOptions& session, const TuneOptions& options)
 ExitCode tune(const TuneOptions& options) {
   if (!options.curve.empty()) check_writable(options.curve, options.force);
   auto session = plan(options);
-  if (options.retune) session.mode = SessionMode::retune;
+  if (options.retune) session.mode = SessionMode::retune();
   take_share(session, options.shard);
   if (session.problems.empty()) return tune_nothing(session, options);
   echo(session);

@@ -1,0 +1,47 @@
+#include "tuner/tune/search_identity.h"
+
+#include <fmt/format.h>
+
+#include "templates/base/hash.h"
+
+namespace mmtune {
+
+SearchIdentity::SearchIdentity(const SessionOptions& options, const std::vector<const Family*>& families,
+                               const Preparation& preparation, const Problem& problem)
+    : compile_limit_s_(options.compile_limit_s) {
+  ContentHash hash;
+  hash.add(strategy_of(options, preparation.evidence()))
+      .add(options.effort)
+      .add(std::to_string(options.seed))
+      .add(preparation.target().name);
+  if (options.deterministic) hash.add("deterministic");
+  for (const Family* family : families) {
+    hash.add(family->name()).add(preparation.source(*family, problem, family->default_config(problem)).hash);
+    for (const ParamInfo& param : family->params()) {
+      for (const int value : param.values) hash.add(std::to_string(value));
+    }
+  }
+  for (const auto& [name, values] : options.only) {
+    hash.add(name);
+    for (const int value : values) hash.add(std::to_string(value));
+  }
+  hash_ = hash.hex();
+}
+
+std::string SearchIdentity::stored(SearchEnd end) const {
+  switch (end) {
+    case SearchEnd::complete:
+      return hash_;
+    case SearchEnd::limited:
+      return ContentHash().add(hash_).add(fmt::format("compile limit {} s", compile_limit_s_)).hex();
+    case SearchEnd::cut:
+      break;
+  }
+  return "";
+}
+
+bool SearchIdentity::is_answered_by(std::string_view stored_search) const {
+  return stored_search == stored(SearchEnd::complete) || stored_search == stored(SearchEnd::limited);
+}
+
+}  // namespace mmtune
