@@ -72,7 +72,7 @@ std::set<std::string> losing(Database& database, std::set<std::string> programs,
   return programs;
 }
 
-/// Drops their images.
+/// Drops the images of these programs.
 std::int64_t drop_code_of(Database& database, const std::set<std::string>& programs) {
   std::int64_t dropped = 0;
   for (const std::string& program : programs) {

@@ -105,7 +105,7 @@ class Store {
   /// there has killed. `next`, if given, begins in the same transaction.
   void put(const Trial& trial, const Binary* binary = nullptr, const LaunchRecord* next = nullptr);
 
-  /// Many at once, all or nothing.
+  /// Puts many at once, all or nothing.
   void put(const std::vector<Trial>& trials, const std::vector<Binary>& binaries);
 
   /// Records launches, all on one GPU, that are about to begin: one, or those of a race. What is recorded as running
@@ -127,7 +127,7 @@ class Store {
   void put_lost_compile(const LostCompile& lost);
   std::optional<LostCompile> find_lost_compile(const std::string& source_hash, const std::string& target,
                                                const std::string& nvrtc);
-  /// All, by name.
+  /// Lists all, by name.
   std::vector<LostCompile> lost_compiles();
 
   std::optional<Trial> find(const TrialKey& key);
@@ -186,7 +186,7 @@ class Store {
   /// The trials in the order in which they were stored last.
   std::vector<Trial> trials(const RowFilter& filter = {});
 
-  /// All GPUs that have rows.
+  /// Lists all GPUs that have rows.
   std::vector<DeviceKey> devices();
 
   /// Reads every page and every row. Faults of the file are reported, not thrown.

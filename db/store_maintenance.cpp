@@ -19,7 +19,7 @@ namespace mmtune {
 
 namespace {
 
-/// Every page and index, and every reference between rows.
+/// Checks every page and index, and every reference between rows.
 void check_pages(Database& database, std::vector<std::string>& faults) {
   Rows pages = database.query("PRAGMA integrity_check");
   while (pages.next()) {

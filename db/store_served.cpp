@@ -104,7 +104,7 @@ class Kernels {
   std::vector<ServedKernel> take() { return std::move(kernels_); }
 
  private:
-  /// Another one for each name, precision, layout and alignment.
+  /// A place for each name, precision, layout and alignment.
   static std::uint64_t place_of(std::uint32_t name, const Problem& problem) {
     const auto bits = [](int align) {
       return static_cast<std::uint64_t>(std::countr_zero(static_cast<unsigned>(align)));
@@ -162,7 +162,7 @@ std::vector<Evidence> evidence_of(const std::vector<ServedSize>& sizes, std::siz
   return evidence;
 }
 
-/// So many of each kernel.
+/// The most times that are kept of each kernel.
 std::size_t most_times(std::size_t kernels) {
   return std::min(kMostOfOne, kMostTimes / std::max<std::size_t>(1, kernels));
 }

@@ -19,7 +19,7 @@ void set_workspace(cublas::Handle handle, const HandleWorkspace& workspace) noex
 
 HandleWorkspace workspace_of(cublas::Handle handle) noexcept;
 
-/// Where a call has its workspace from.
+/// The place where a call has its workspace from.
 struct WorkspaceOfCall {
   cublas::Handle handle = nullptr;  ///< the handle whose workspace it is
   HandleWorkspace own = {};         ///< the workspace; without a handle that of this call alone

@@ -66,7 +66,7 @@ class File {
     if (ftruncate(file_, 0) != 0) refuse(name_, std::strerror(errno));
   }
 
-  /// All of it or nothing.
+  /// Writes all of it or nothing.
   void append(std::string_view text) const {
     const off_t before = size();
     while (!text.empty()) {

@@ -129,7 +129,7 @@ double scalar(const void* pointer, std::string_view name, Compute compute) {
   return value_at<float>(pointer);
 }
 
-/// Alpha and beta, wherever they are.
+/// The scalars alpha and beta, wherever they are.
 void set_scalars(Gemm& call, const void* alpha, const void* beta, mmtunePointerMode_t mode, Compute compute) {
   if (mode == MMTUNE_BLAS_POINTER_MODE_HOST) {
     call.alpha = scalar(alpha, "alpha", compute);

@@ -68,7 +68,7 @@ struct StoredKernels {
 /// thread safe.
 class CurrentSources {
  public:
-  /// Both must live as long.
+  /// The device and the files must live as long.
   CurrentSources(const DeviceSpec& device, const TemplateFiles& files) : device_(device), hashes_(files) {}
 
   const DeviceSpec& device() const { return device_; }

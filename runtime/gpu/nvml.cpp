@@ -23,7 +23,7 @@ constexpr int kClockMemory = 2;
 
 }  // namespace
 
-/// NVML initialised, and a GPU's handle in it.
+/// NVML, initialised, and a GPU's handle in it.
 struct Nvml::Session {
   Session(const std::string& uuid, const std::vector<std::string>& libraries)
       : library_(DynamicLibrary::open("NVML", libraries, "it is part of NVIDIA's driver")) {

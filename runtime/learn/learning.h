@@ -24,7 +24,7 @@ struct LearningSize {
   std::atomic<std::int64_t> calls = 0;
   std::atomic<std::int64_t> next_call;  ///< the next call of the race, for threads that only look whether it has come
 
-  // Guarded by the lock of the Learning.
+  // The lock of the Learning guards it.
   CallRace race;
   std::size_t events = 0;   ///< the pair that the timed call recorded
   bool is_settled = false;  ///< a turn has told the result

@@ -118,7 +118,7 @@ std::string named_types(Precision precision, const Fusion& fusion) {
   return text + "\n";
 }
 
-/// Everything before the kernel: types and named constants.
+/// The text before the kernel: types and named constants.
 std::string prologue(const Family& family, const Problem& problem, const Config& config, const LaunchPlan& plan,
                      int target, const Fusion& fusion) {
   std::string text = fmt::format("// {} {} for {} {}{}{}\n", family.name(), rendered_settings(config, plan).text(),

@@ -56,7 +56,7 @@ class Clocks {
   std::array<double, kBottlenecks> by_{};
 };
 
-/// Their sum alone.
+/// The sum of the clocks alone.
 class SumOfClocks {
  public:
   void add(Bottleneck, double clocks) { sum_ += clocks; }

@@ -109,7 +109,7 @@ double parse_duration_s(std::string_view text) {
   const auto [end, failure] = std::from_chars(text.data(), last, value);
   const std::string_view unit(end, static_cast<std::size_t>(last - end));
   const double seconds = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  // Written so that not-a-number is refused too.
+  // It is written so that not-a-number is refused too.
   if (failure != std::errc{} || !(value * seconds > 0 && value * seconds <= kLongest_s)) {
     throw UsageError(
         fmt::format("duration '{}': write a positive number with s, m or h, for example 60s", excerpt(text)));

@@ -10,7 +10,7 @@
 
 namespace mmtune {
 
-/// Where the value of an option goes.
+/// The place where the value of an option goes.
 struct Target {
   /// Gets the text, each time that the option is given. `name` is the option's, for messages. Throws UsageError.
   std::function<void(std::string_view name, const std::string& text)> take;

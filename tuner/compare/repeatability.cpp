@@ -35,7 +35,7 @@ class Repetition {
   explicit Repetition(const RepeatOptions& options)
       : options_(options), winners_(options.session.problems.size()), pool_(template_files(), {.jobs = 1}) {}
 
-  /// False if it was interrupted.
+  /// Runs all; false if it was interrupted.
   bool run(int number) {
     SessionOptions session = options_.session;
     session.database = directory_.file(fmt::format("run_{}.db", number));

@@ -18,7 +18,7 @@ Product product_of(const Problem& problem) {
   return {problem.precision, problem.layout, problem.m, problem.n, problem.k};
 }
 
-/// Sizes by the part that they are in.
+/// The sizes by the part that they are in.
 class Parts {
  public:
   explicit Parts(const std::vector<Entry>& winners) {

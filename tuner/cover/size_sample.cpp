@@ -54,7 +54,7 @@ std::int64_t extent_at(const SizeDistribution::Range& range, double share, bool 
   return std::clamp((whole + kMultiple / 2) / kMultiple * kMultiple, first, last);
 }
 
-/// Product after product from `next`, none twice.
+/// Draws product after product from `next`, none twice.
 template <class Next>
 std::vector<WeightedSize> distinct(std::size_t count, Next next) {
   std::vector<WeightedSize> calls;

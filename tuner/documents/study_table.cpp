@@ -22,7 +22,7 @@ Tone result_tone(const StudyResult& result) {
   return result.origin == Origin::measured ? Tone::plain : Tone::caution;
 }
 
-/// Three significant digits; nothing for an unknown time.
+/// The number with three significant digits; nothing for an unknown time.
 std::string time_text(double ms) { return std::isnan(ms) ? "" : fmt::format("{:.{}f}", ms, ms < 10 ? 3 : 1); }
 
 std::string time_text(double ms, Origin origin) {

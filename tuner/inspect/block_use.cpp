@@ -78,7 +78,7 @@ LineColumns full_line_columns() {
   return columns;
 }
 
-/// Columns of kernels only where there are some.
+/// There are columns of kernels only where there are some.
 LineColumns friendly_line_columns(bool has_kernels) {
   LineColumns columns{{{"device", Align::left, Fit::wraps}, [](const Line& l) { return l.use.device.name; }}};
   if (has_kernels) {

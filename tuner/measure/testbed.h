@@ -30,7 +30,7 @@ class Testbed {
   /// OutOfMemoryError, DeviceError.
   void begin(const Problem& problem);
 
-  /// All below: of the problem that was begun.
+  /// All below belongs to the problem that was begun.
   const Problem& problem() const { return problem_; }
   Verifier& verifier() { return *verifier_; }
 

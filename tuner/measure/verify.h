@@ -91,7 +91,7 @@ class Verifier {
   CUdeviceptr workspace(const LaunchPlan& plan);
   Verdict judge(const Data& data, double alpha, double beta, std::int64_t ldc, const ErrorBound& bound);
   void poison_c();
-  /// `contents`: of every byte of the workspace.
+  /// `contents` are those of every byte of the workspace.
   void run(const LoadedKernel& kernel, const LaunchPlan& plan, const Operands& operands,
            unsigned char contents = kPoison);
   /// Counts their bytes that were written, and repairs them.

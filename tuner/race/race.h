@@ -60,7 +60,7 @@ class Race {
   /// most_repeats times at most: then the data is kept as it is. Not after over().
   bool add(const std::vector<double>& round_us, bool disturbed = false);
 
-  /// Rounds that counted.
+  /// The number of rounds that counted.
   std::size_t rounds() const { return rounds_; }
 
   /// The times of each finalist in the rounds that counted; there must have been one.

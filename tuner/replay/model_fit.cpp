@@ -18,7 +18,7 @@ constexpr double kLastStep = 0.02;
 constexpr double kLeastGain = 0.002;  ///< the share of the error that a change must save
 constexpr int kMostChanges = 200;
 
-/// Evenly, with the first.
+/// Takes times evenly, with the first.
 std::vector<const CheckedTime*> some_of(const std::vector<CheckedTime>& times) {
   std::vector<const CheckedTime*> some;
   const std::size_t step = (times.size() + kMostTimes - 1) / kMostTimes;

@@ -49,7 +49,7 @@ class StoredTrials {
   std::map<CandidateNumber, Trial> trials_;
 };
 
-/// Compile times, each source's once.
+/// The compile times, each source's once.
 class CompileTimes {
  public:
   CompileTimes(Store& store, int jobs) : store_(store), jobs_(jobs) {}
@@ -170,7 +170,7 @@ class KnownProblem {
   std::vector<Lesson> lessons_;
 };
 
-/// One session.
+/// Replays one session.
 std::vector<WhatIf> replay_session(const SessionOptions& options, std::uint64_t seed, std::vector<KnownProblem>& known,
                                    CompileTimes& compiling) {
   std::vector<WhatIf> replays;

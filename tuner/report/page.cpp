@@ -15,7 +15,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& report_page();
 namespace mmtune {
 namespace {
 
-/// Where the data belong in the page.
+/// The place in the page where the data belong.
 constexpr std::string_view kPlace = "{\"place\": \"of the data\"}";
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace mmtune {
 
 namespace {
 
-/// Where the columns stand.
+/// The places where the columns stand.
 struct CallColumns {
   std::array<std::size_t, 3> extents{0, 1, 2};
   std::optional<std::size_t> precision;

@@ -72,7 +72,7 @@ char letter_of(std::size_t series, std::size_t count) {
   return count == 1 ? '*' : static_cast<char>('a' + static_cast<int>(series % 26));
 }
 
-/// Short enough for an axis: "0.02", "64", "232448".
+/// A number short enough for an axis: "0.02", "64", "232448".
 std::string label(double value) { return fmt::format("{:.{}g}", value, value < 1000 ? 3 : 6); }
 
 std::string escaped(const std::string& text) {

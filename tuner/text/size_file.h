@@ -32,7 +32,7 @@ class SizeFile {
 
   bool has_heading() const { return !heading_.empty(); }
 
-  /// Where the heading has a column of this name.
+  /// The position of the column of this name, where the heading has one.
   std::optional<std::size_t> column(std::string_view name) const;
 
   /// Where the heading has the columns m, n and k; nothing if one is missing.

@@ -69,7 +69,7 @@ void Channel::send(std::string_view message, Deadline deadline) {
 }
 
 std::string Channel::receive_bytes(std::size_t count, Deadline deadline) {
-  // Grows with what really comes, whatever the header promised.
+  // The buffer grows with what really comes, whatever the header promised.
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   std::string bytes;
   while (bytes.size() < count) {

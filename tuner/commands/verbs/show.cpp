@@ -30,7 +30,7 @@ struct ShowOptions : Options {
   std::string family;  ///< empty: all
 };
 
-/// Which rows the options name.
+/// The rows that the options name.
 class Selection {
  public:
   explicit Selection(const ShowOptions& options) : options_(options) {

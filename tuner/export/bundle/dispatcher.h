@@ -88,7 +88,7 @@ struct Product {
   std::vector<Step> steps;
 };
 
-/// All of them.
+/// All products of the bundle.
 const std::vector<Product>& products();
 
 /// The product of this size whose kernel suits these addresses and leading dimensions; null if there is none.

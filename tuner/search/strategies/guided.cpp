@@ -113,7 +113,7 @@ class Guided final : public Strategy {
     return std::min(static_cast<std::size_t>(most), std::max(kFewest, static_cast<std::size_t>(std::max(0.0, limit))));
   }
 
-  /// Observed, but no candidates of this space.
+  /// Adds what was observed, but is no candidate of this space.
   void add_lessons(const std::vector<Lesson>& lessons) {
     for (const auto& [candidate, time_us] : lessons) {
       const std::size_t index = surrogate_.add(candidate.features, log_of(candidate.expected_us));
@@ -124,7 +124,7 @@ class Guided final : public Strategy {
     }
   }
 
-  /// Its index.
+  /// Adds the candidate if it is new; its index.
   std::size_t add(CandidateNumber candidate) {
     const auto [known, is_new] = indices_.try_emplace(candidate, candidates_.size());
     if (!is_new) return known->second;
