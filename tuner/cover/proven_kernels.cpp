@@ -77,7 +77,7 @@ class ProvenTimes {
 
   const Preparation& preparation_;
   std::map<std::string, std::size_t> programs_;  ///< numbers by the hashes of sources
-  std::vector<std::vector<Expected>> expected_;  ///< by problem, the shortest time first
+  std::vector<std::vector<Expected>> expected_;  ///< the candidates of each problem, the shortest time first
 };
 
 }  // namespace

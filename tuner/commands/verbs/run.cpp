@@ -28,7 +28,7 @@ constexpr std::string_view kStandIn = "libmmtune_cublas.so";
 
 struct RunOptions : Options {
   std::string record;
-  double tune_s = 0;  ///< for how long what the program multiplied is tuned afterwards
+  double tune_s = 0;  ///< how long what the program multiplied is tuned afterwards
   std::vector<std::string> program;
 };
 
