@@ -146,6 +146,7 @@ std::vector<Case> chosen_cases() {
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=64 CONSUMERS=1 SPLIT=4 REDUCE=1"},
       {"wgmma", Precision::bf16, kNn, "BM=64 BN=192 CONSUMERS=1 SPLIT=3 REDUCE=1"},
       {"wgmma", Precision::fp16, kNt, "BM=128 BN=32 SPLIT=16"},
+      {"wgmma", Precision::fp16, kNt, "BM=128 BN=208 SPLIT=12"},
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=64 CONSUMERS=1 SPLIT=32"},
       {"wgmma", Precision::bf16, kNn, "BM=64 BN=64 CONSUMERS=1 CLUSTER_M=2 CLUSTER_N=2"},
       {"wgmma", Precision::bf16, kTn, "SWAP=1 BM=64 BN=128 PINGPONG=1"},
