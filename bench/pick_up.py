@@ -3,11 +3,11 @@
     python3 bench/pick_up.py --mmtune build/mmtune --package build/python --sample build/tests/pickup_sample pick_up.csv
 
 Records what the programs of pick_up_work.py multiply, tunes that (`--budget`), compares with cuBLAS (`mmtune bench`), and then
-times each program in several processes at once that take turns: as it is, under the stand-in for cuBLAS (`mmtune run`), with
-mmtune.torch.enable(), and, for the host's times, by the names of mmtune.torch. Times are medians of the rounds, `ratio` is
-plain_us / mmtune_us, the last two columns are the calls that were served and passed on while the program was made and timed.
-Rows of `mmtune bench` are the kernels alone, beside the faster of cuBLAS and cuBLASLt. What --seconds leaves no time for, and
-what fails, is named on stderr; means by group stand at its end.
+times each program as it is, under the stand-in for cuBLAS (`mmtune run`), with mmtune.torch.enable() and, for the host's times,
+by the names of mmtune.torch, in turns. Times are medians of the rounds, `ratio` is plain_us / mmtune_us, the last two columns
+are the calls that were served and passed on while the program was prepared and timed. Rows of `mmtune bench` are the kernels
+alone, beside the faster of cuBLAS and cuBLASLt. What --seconds leaves no time for, and what fails, is named on stderr, with the
+quartiles of the rounds' ratios and, at the end, means by group.
 """
 
 import argparse
@@ -16,7 +16,6 @@ import csv
 import json
 import math
 import os
-import select
 import signal
 import statistics
 import subprocess
@@ -27,29 +26,16 @@ from pathlib import Path
 
 WORK = Path(__file__).with_name("pick_up_work.py")
 HEADING = ["program", "what", "plain_us", "mmtune_us", "ratio", "served", "passed"]
-PACKAGES = {"cupy": ("plain", "preload"), "torch": ("plain", "preload", "enable", "name")}  # and their modes
-NAMES = {"preload": "mmtune run", "enable": "mmtune.torch.enable", "name": "mmtune.torch"}
+PACKAGES = ("cupy", "torch")
+NAMES = {"preload": "mmtune run", "enable": "mmtune.torch.enable", "name": "mmtune.torch"}  # by mode
 KERNELS = "mmtune bench"
-ROUNDS = 9
-SAMPLE_ROUNDS = 3  # of the C program, which takes medians itself
-ANSWER_S = 60  # the longest that a worker may take, its start and the compilation of kernels included
-STARTS = 3  # of a worker that ends before it is asked to
 BENCH_S = 70  # after which comparisons end; what was compared counts
+STARTS = 3  # of a process that a program ends
 BEGIN = time.monotonic()
 
 
 def say(text):
     print(f"{time.monotonic() - BEGIN:6.1f} s  {text}", file=sys.stderr, flush=True)
-
-
-def environment(options, mode, database):
-    variables = dict(os.environ, PICK_UP_MODE=mode, MMTUNE_DB=str(database))
-    variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(options.package or ""), os.environ.get("PYTHONPATH"))))
-    return variables
-
-
-def command(options, mode, *program):
-    return [options.mmtune, "run", "-q", "--", *program] if mode == "preload" else program
 
 
 def run_for(seconds, command, **named):
@@ -65,52 +51,6 @@ def run_for(seconds, command, **named):
     return process.wait()
 
 
-class Failed(Exception):
-    """A worker could not do it, or has ended."""
-
-
-class Worker:
-    """A process that times programs one after the other."""
-
-    def __init__(self, options, package, mode, database):
-        self.mode, self.has_ended = mode, False
-        self.process = subprocess.Popen(
-            command(options, mode, sys.executable, WORK, package, "serve"), env=environment(options, mode, database),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-
-    def begin(self, command, number):
-        try:
-            self.process.stdin.write(f"{command} {number}\n")
-            self.process.stdin.flush()
-        except OSError as error:
-            self.has_ended = True
-            raise Failed(f"{command}: {error}") from error
-
-    def end(self):
-        """What it answers."""
-        answers = select.select([self.process.stdout], [], [], ANSWER_S)[0]
-        answer = self.process.stdout.readline() if answers else ""
-        self.has_ended = not answer
-        if not answer.startswith("ok "):
-            raise Failed(answer.strip() or f"it {'has ended' if answers else f'took longer than {ANSWER_S} s'}")
-        return json.loads(answer[len("ok ") :])
-
-    def ask(self, command, number):
-        self.begin(command, number)
-        return self.end()
-
-    def close(self):
-        if self.has_ended:
-            self.process.kill()
-        with contextlib.suppress(OSError):
-            self.process.stdin.close()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-
-
 class Rows:
     """What was measured, in the file at once, and by group."""
 
@@ -119,9 +59,9 @@ class Rows:
         self.rows = []
         self.groups = {}
 
-    def add(self, program, group, what, plain_us, mmtune_us, calls=("", "")):
+    def add(self, program, group, what, plain_us, mmtune_us, calls=("", ""), note=""):
         ratio = plain_us / mmtune_us
-        say(f"{program}: {what}: {plain_us:.2f} µs, {mmtune_us:.2f} with mmtune: {ratio:.3f}")
+        say(f"{program}: {what}: {plain_us:.2f} µs, {mmtune_us:.2f} with mmtune: {ratio:.3f}  {note}")
         self.rows.append([program, what, f"{plain_us:.3f}", f"{mmtune_us:.3f}", f"{ratio:.4f}", *calls])
         self.groups.setdefault((group, program), []).append((ratio, what))
         with open(f"{self.path}.new", "w", newline="") as file:
@@ -135,82 +75,41 @@ class Rows:
             say(f"{group}, {program}: geometric mean {mean:.3f} of {len(ratios)}, least {least:.3f} at {what}")
 
 
-class Package:
-    """The programs of PyTorch or CuPy, and the processes that run them, by mode."""
-
-    def __init__(self, options, package, database):
-        self.options, self.package, self.database = options, package, database
-        self.starts, self.workers = {}, {}
-        for mode in PACKAGES[package]:
-            self.start(mode)
-
-    def start(self, mode):
-        """Once more, but not for ever."""
-        if mode in self.workers:
-            self.workers.pop(mode).close()
-        self.starts[mode] = self.starts.get(mode, 0) + 1
-        if self.starts[mode] <= STARTS:
-            self.workers[mode] = Worker(self.options, self.package, mode, self.database)
-
-    def each(self, modes, function):
-        """What it returns of the workers of these modes, without those that fail."""
-        results = {}
-        for mode in modes:
-            try:
-                results[mode] = function(self.workers[mode])
-            except Failed as failure:
-                say(f"failed: {self.package}, {mode}: {failure}")
-                if self.workers[mode].has_ended:
-                    self.start(mode)
-        return results
-
-    def measured(self, number, modes):
-        """Microseconds, and the calls served and passed on, by mode."""
-        before = self.each([mode for mode in modes if mode in self.workers], lambda worker: worker.ask("count", number))
-        begun = self.each(before, lambda worker: worker.begin("make", number))  # all at once
-        times = {mode: [] for mode in self.each(begun, lambda worker: worker.end())}
-        for turn in range(ROUNDS):
-            took = self.each(list(times)[:: 1 if turn % 2 == 0 else -1], lambda worker: worker.ask("time", number))
-            times = {mode: [*samples, took[mode]] for mode, samples in times.items() if mode in took}
-        after = self.each(times, lambda worker: worker.ask("drop", number))
-        calls = {mode: [now - then for now, then in zip(after[mode], before[mode])] for mode in after}
-        return {mode: statistics.median(times[mode]) for mode in after}, calls
-
-    def measure(self, rows):
-        for number, (group, what, modes) in enumerate(self.workers["plain"].ask("list", 0)):
-            if time.monotonic() - BEGIN > self.options.seconds:
-                say(f"left out: {self.package}: {what}")
-                continue
-            us, calls = self.measured(number, modes)
-            for mode in us:
-                if mode != "plain" and "plain" in us:
-                    rows.add(f"{NAMES[mode]}: {self.package}", group, what, us["plain"], us[mode], calls[mode])
-
-    def close(self):
-        for worker in self.workers.values():
-            worker.close()
+def measure(options, package, rows):
+    """Rows of PyTorch or CuPy. A process that ends early is followed by another for the programs that it left."""
+    first = 0
+    for _ in range(STARTS):
+        left_s = options.seconds - (time.monotonic() - BEGIN)
+        if left_s <= 0:
+            break
+        command = ["timeout", f"{left_s:.0f}", options.mmtune, "run", "-q", "--", sys.executable, WORK, package, "measure"]
+        process = subprocess.Popen([*command, str(first)], stdout=subprocess.PIPE, text=True)
+        for line in process.stdout:
+            row = json.loads(line)
+            if "number" in row:
+                first, what = row["number"] + 1, row["what"]
+            else:
+                program = f"{NAMES[row['mode']]}: {package}"
+                rows.add(program, row["group"], row["what"], row["plain_us"], row["us"], row["calls"], row["ratios"])
+        if process.wait() == 0:
+            return
+        say(f"failed: {package}: exit code {process.returncode}" + (f" in {what}" if first > 0 else ""))
+    say(f"left out: {package}, programs from number {first} on")
 
 
-def measure_sample(options, database, rows):
-    """Rows of the C program, which measures by itself."""
-    times = {"plain": {}, "preload": {}}
-    for turn in range(SAMPLE_ROUNDS):
-        for mode in sorted(times, reverse=turn % 2 == 1):
-            done = subprocess.run(command(options, mode, options.sample), check=True, stdout=subprocess.PIPE, text=True,
-                                  env=environment(options, mode, database), timeout=ANSWER_S)  # fmt: skip
-            for what, us in (line.rsplit(",", 1) for line in done.stdout.splitlines()):
-                times[mode].setdefault(what, []).append(float(us))
-    for what, plain in times["plain"].items():
-        rows.add("mmtune run: C", "host", what, statistics.median(plain), statistics.median(times["preload"][what]))
+def measure_sample(options, rows):
+    """Rows of the C program, which compares by itself."""
+    done = subprocess.run([options.mmtune, "run", "-q", "--", options.sample], check=True, stdout=subprocess.PIPE, text=True)
+    for what, plain, served in csv.reader(done.stdout.splitlines()):
+        rows.add("mmtune run: C", "host", what, float(plain), float(served))
 
 
-def record(options, database, calls):
+def record(options, calls):
     """All programs at once: none is timed."""
     programs = [[sys.executable, WORK, package, "run"] for package in options.packages]
     programs += [[options.sample]] if options.sample else []
-    variables = environment(options, "plain", database)
-    running = [subprocess.Popen([options.mmtune, "run", "-q", "--record", calls, "--", *program], env=variables,
-                                stdout=subprocess.DEVNULL) for program in programs]  # fmt: skip
+    running = [subprocess.Popen([options.mmtune, "run", "-q", "--record", calls, "--", *program], stdout=subprocess.DEVNULL)
+               for program in programs]  # fmt: skip
     for process, program in zip(running, programs):
         if process.wait() != 0:
             say(f"failed: record of {' '.join(map(str, program))}")
@@ -245,7 +144,7 @@ def failures_said(what):
     """One part of the measurement that fails leaves the others alone."""
     try:
         yield
-    except (Failed, OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+    except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
         say(f"failed: {what}: {error}")
 
 
@@ -269,21 +168,21 @@ def main():
     rows = Rows(options.output)
     with tempfile.TemporaryDirectory() as folder:
         options.compared = options.compared or Path(folder) / "compared.csv"
-        database, calls = options.database or Path(folder) / "pick_up.db", Path(folder) / "calls.csv"
-        sizes = ["--device", "0", "--db", database, "--sizes", f"@{calls}"]
-        record(options, database, calls)
+        calls = Path(folder) / "calls.csv"
+        os.environ["MMTUNE_DB"] = str(options.database or Path(folder) / "pick_up.db")
+        if options.package is not None:
+            os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(options.package), os.environ.get("PYTHONPATH"))))
+        sizes = ["--device", "0", "--sizes", f"@{calls}"]
+        record(options, calls)
         tune(options, sizes)
-        with contextlib.ExitStack() as stack:
-            packages = [stack.enter_context(contextlib.closing(Package(options, package, database)))
-                        for package in options.packages]  # fmt: skip
-            with failures_said("mmtune bench"):
-                add_kernels(rows, compare(options, sizes))
-            if options.sample is not None:
-                with failures_said("C"):
-                    measure_sample(options, database, rows)
-            for package in packages:
-                with failures_said(package.package):
-                    package.measure(rows)
+        with failures_said("mmtune bench"):
+            add_kernels(rows, compare(options, sizes))
+        if options.sample is not None:
+            with failures_said("C"):
+                measure_sample(options, rows)
+        for package in options.packages:
+            with failures_said(package):
+                measure(options, package, rows)
     rows.say_means()
 
 

@@ -1,23 +1,25 @@
-"""The programs that bench/pick_up.py times: pick_up_work.py torch|cupy run | serve
+"""The programs that bench/pick_up.py times: mmtune run -- python3 pick_up_work.py torch|cupy run | measure [FIRST]
 
-`run` calls each once, so that its products can be recorded. `serve` reads lines, a command and a program's number, and answers
-each with a line: `ok` and a value in JSON, or what went wrong. `list` gives each program's group, name and the modes it is for,
-what matters most first; `make` makes it, `time` gives the microseconds of a sample, `drop` forgets it; `make`, `drop` and
-`count` give the calls that mmtune served and passed on so far. PICK_UP_MODE says how mmtune takes part: plain, preload (by
-LD_PRELOAD), enable or name (both of mmtune.torch). Until a program is made the GPU is left alone.
+`run` calls each once, so that its products can be recorded. `measure` times those from number FIRST on in every mode that they
+are for, in turns: plain (PyTorch and cuBLAS as they are), preload (the stand-in for cuBLAS), enable and name (mmtune.torch).
+It writes a line of JSON for each program when it begins and for each of its results. All modes share one process and so its
+memory, whose place alone may change times by some percent; where they are not asked for, the stand-in is paused and
+mmtune.torch is disabled.
 """
 
+import contextlib
 import ctypes
 import itertools
 import json
 import os
+import statistics
 import sys
 import time
 
-MODE = os.environ.get("PICK_UP_MODE", "plain")
 CACHE_BYTES = 160 << 20  # more than twice the second-level cache of an H200
 HOST_CALLS = 200
-SAMPLE_US = 4000  # a sample of the GPU's time repeats its work for about so long
+SAMPLE_US = 6000  # a sample of the GPU's time repeats its work for about so long
+ROUNDS = 11
 
 # (outputs, inputs) of the attention's output and of the widened layer, from the published configurations.
 MODELS = {
@@ -34,24 +36,43 @@ CUPY_SIZES = (
 )  # fmt: skip
 
 
-def counts():
-    """Calls that mmtune served and passed on."""
-    if MODE == "preload":
-        served, passed = ctypes.c_longlong(), ctypes.c_longlong()
-        ctypes.CDLL(None).mmtune_cublas_counts(ctypes.byref(served), ctypes.byref(passed))
-        return served.value, passed.value
-    if MODE in ("enable", "name"):
+def stand_in(function, *arguments):
+    """Calls a function of the stand-in, where that is loaded."""
+    with contextlib.suppress(AttributeError):
+        getattr(ctypes.CDLL(None), function)(*arguments)
+
+
+@contextlib.contextmanager
+def using(mode):
+    """For a block, mmtune takes part in that mode alone."""
+    stand_in("mmtune_cublas_pause", mode != "preload")
+    if mode == "enable":
         import mmtune.torch
 
-        report = mmtune.torch.report()
-        return sum(each.served for each in report), sum(each.passed for each in report)
-    return 0, 0
+        with mmtune.torch.enabled():
+            yield
+    else:
+        yield
+
+
+def counts(mode):
+    """Calls that mmtune served and passed on."""
+    if mode == "preload":
+        numbers = (ctypes.c_longlong * 2)()
+        stand_in("mmtune_cublas_counts", ctypes.byref(numbers), ctypes.byref(numbers, 8))
+        return list(numbers)
+    if mode == "plain":
+        return [0, 0]
+    import mmtune.torch
+
+    report = mmtune.torch.report()
+    return [sum(each.served for each in report), sum(each.passed for each in report)]
 
 
 def repeated(sample):
     """A function that repeats `sample`, of a number of rounds that gives their microseconds, often enough for SAMPLE_US."""
     sample(1)
-    rounds = max(1, min(500, int(SAMPLE_US / sample(2) * 2)))
+    rounds = max(2, min(500, round(SAMPLE_US / sample(2) * 2)))
 
     def work():
         sample(1)  # fills caches, and wakes the GPU up
@@ -61,12 +82,13 @@ def repeated(sample):
 
 
 def torch_programs():
-    """(group, what, modes, function that makes a step and a function that returns a sample in microseconds)."""
+    """(group, what, modes, function that makes it). What is made is a function of a mode, called in that mode, which returns
+    a function for a sample of the time in microseconds."""
     import torch
 
     F = torch.nn.functional
     torch.manual_seed(1)
-    modes = ("plain", "preload", "enable")
+    modes = ("preload", "enable")
 
     def new(*shape, dtype=torch.bfloat16):
         return torch.randn(*shape, device="cuda", dtype=dtype)
@@ -105,7 +127,7 @@ def torch_programs():
             for weight in weights:
                 F.linear(x, weight)
 
-        return step, gpu_us(graph_of(step).replay, copies)
+        return lambda mode: gpu_us(graph_of(step).replay, copies)
 
     def decode(m, with_graph, layers=4, context=512):
         """A step of m sequences through layers of Llama-3.1-8B's shape and its head."""
@@ -129,7 +151,7 @@ def torch_programs():
                 x = x + F.linear(F.silu(F.linear(y, w["gate"])) * F.linear(y, w["up"]), w["down"])
             return F.linear(F.rms_norm(x, (width,), scale), head).argmax(-1)
 
-        return step, gpu_us(graph_of(step).replay if with_graph else step)
+        return lambda mode: gpu_us(graph_of(step).replay if with_graph else step)
 
     def training(model, data, loss):
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
@@ -139,9 +161,7 @@ def torch_programs():
             loss(model(data)).backward()
             optimizer.step()
 
-        for _ in range(2):
-            step()
-        return step, gpu_us(step)
+        return lambda mode: gpu_us(step)
 
     def perceptron(rows, inputs, hidden):
         layers = [torch.nn.Linear(inputs, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, inputs)]
@@ -160,34 +180,35 @@ def torch_programs():
     def host(name, rows=64):
         """Of a call that the GPU does not hold up: the queue of launches is far from full, and empty at the start."""
         x, w, bias = new(rows, 64), new(64, 64), new(64)
-        if MODE == "name":
+        plain = {
+            "linear": lambda: F.linear(x, w), "linear with bias": lambda: F.linear(x, w, bias),
+            "linear with bias and gelu": lambda: F.gelu(F.linear(x, w, bias)), "matmul": lambda: torch.matmul(x, w),
+        }  # fmt: skip
+
+        def sampler(mode):
+            call = named()[name] if mode == "name" else plain[name]
+
+            def sample():
+                torch.cuda.synchronize()
+                start = time.perf_counter()
+                for _ in range(HOST_CALLS):
+                    call()
+                spent = time.perf_counter() - start
+                torch.cuda.synchronize()
+                return spent * 1e6 / HOST_CALLS
+
+            sample()
+            return sample
+
+        def named():
             import mmtune.torch as mine
 
-            calls = {
+            return {
                 "linear": lambda: mine.linear(x, w), "linear with bias": lambda: mine.linear(x, w, bias),
                 "linear with bias and gelu": lambda: mine.linear(x, w, bias, "gelu"), "matmul": lambda: mine.matmul(x, w),
             }  # fmt: skip
-        else:
-            calls = {
-                "linear": lambda: F.linear(x, w), "linear with bias": lambda: F.linear(x, w, bias),
-                "linear with bias and gelu": lambda: F.gelu(F.linear(x, w, bias)), "matmul": lambda: torch.matmul(x, w),
-            }  # fmt: skip
-        call = calls[name]
 
-        def step():
-            for _ in range(HOST_CALLS):
-                call()
-
-        def sample():
-            torch.cuda.synchronize()
-            start = time.perf_counter()
-            step()
-            spent = time.perf_counter() - start
-            torch.cuda.synchronize()
-            return spent * 1e6 / HOST_CALLS
-
-        step()
-        return step, sample
+        return sampler
 
     for name, shapes in MODELS.items():
         for (n, k), m in itertools.product(shapes, ROWS):
@@ -226,12 +247,12 @@ def cupy_programs():
             end.synchronize()
             return cupy.cuda.get_elapsed_time(start, end) * 1e3
 
-        return step, repeated(rounds_us)
+        return lambda mode: repeated(rounds_us)
 
     for dtype, (m, n, k) in itertools.product(("f4", "f2"), CUPY_SIZES):
         name = {"f4": "fp32", "f2": "fp16"}[dtype]
         make = lambda d=dtype, m=m, n=n, k=k: product(d, m, n, k)  # noqa: E731
-        yield f"CuPy {name}", f"matmul {name} {m}x{n}x{k}", ("plain", "preload"), make
+        yield f"CuPy {name}", f"matmul {name} {m}x{n}x{k}", ("preload",), make
 
 
 PROGRAMS = {"torch": torch_programs, "cupy": cupy_programs}
@@ -240,34 +261,42 @@ PROGRAMS = {"torch": torch_programs, "cupy": cupy_programs}
 def run(programs):
     for _, what, _, make in programs:
         if "not tuned" not in what:
-            make()[0]()
+            make()("preload")
 
 
-def serve(programs):
-    made = None
-    for line in sys.stdin:
-        command, number = line.split()
+def times_of(make, modes):
+    """Samples in microseconds, and calls served and passed on, by mode."""
+    sampler = make()
+    before = {mode: counts(mode) for mode in modes}
+    samples, times = {}, {mode: [] for mode in modes}
+    for mode in modes:
+        with using(mode):
+            samples[mode] = sampler(mode)
+    for turn in range(ROUNDS):
+        for mode in modes if turn % 2 == 0 else reversed(modes):
+            with using(mode):
+                times[mode].append(samples[mode]())
+    return times, {mode: [now - then for now, then in zip(counts(mode), before[mode])] for mode in modes}
+
+
+def measure(programs, first=0):
+    for number, (group, what, modes, make) in list(enumerate(programs))[int(first) :]:
+        print(json.dumps({"number": number, "what": what}), file=ANSWERS, flush=True)
         try:
-            if command == "make":
-                made = programs[int(number)][-1]()
-            elif command == "drop":
-                made = None
-            if command == "list":
-                value = [program[:-1] for program in programs]
-            else:
-                value = made[1]() if command == "time" else counts()
-            answer = f"ok {json.dumps(value)}"
+            times, calls = times_of(make, ("plain", *modes))
         except Exception as error:
-            answer = f"{command}: {type(error).__name__}: {error}".splitlines()[0]
-        print(answer, file=ANSWERS, flush=True)
+            print(f"failed: {what}: {type(error).__name__}: {error}", file=sys.stderr)
+            continue
+        for mode in modes:
+            low, middle, high = statistics.quantiles([x / y for x, y in zip(times["plain"], times[mode])])
+            row = {"group": group, "what": what, "mode": mode, "plain_us": statistics.median(times["plain"]),
+                   "us": statistics.median(times[mode]), "calls": calls[mode],
+                   "ratios": f"{low:.3f} {middle:.3f} {high:.3f}"}  # fmt: skip
+            print(json.dumps(row), file=ANSWERS, flush=True)
 
 
 if __name__ == "__main__":
     ANSWERS = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no answer
-    if MODE == "enable":
-        import mmtune.torch
-
-        mmtune.torch.enable()
-    PROGRAMS_OF_THIS = list(PROGRAMS[sys.argv[1]]())
-    (run if sys.argv[2] == "run" else serve)(PROGRAMS_OF_THIS)
+    package, command, *rest = sys.argv[1:]
+    {"run": run, "measure": measure}[command](list(PROGRAMS[package]()), *rest)

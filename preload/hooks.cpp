@@ -2,6 +2,8 @@
 // calls the function of that name that comes behind this library, with the arguments as they were.
 #include <mmtune/types.h>
 
+#include <atomic>
+
 #include "preload/handle_workspaces.h"
 #include "preload/lt_product.h"
 #include "preload/product.h"
@@ -68,8 +70,10 @@ bool serve(const LtCall& lt, void* workspace, std::size_t bytes, cublas::Stream 
   return serve(product, mode, stream, {nullptr, {workspace, bytes}});
 }
 
+std::atomic<bool> is_paused = false;
+
 /// Whether calls of this thread are to be looked at.
-bool is_asked() { return Inside::is_first() && !StandIn::is_in_child(); }
+bool is_asked() { return Inside::is_first() && !is_paused.load(std::memory_order_relaxed) && !StandIn::is_in_child(); }
 
 }  // namespace
 
@@ -201,6 +205,9 @@ extern "C" __attribute__((visibility("default"))) void mmtune_cublas_counts(long
   *served = counts.served;
   *passed = counts.passed;
 }
+
+/// Leaves all calls of the process to cuBLAS from now on, uncounted, or no longer: for a program that compares.
+extern "C" __attribute__((visibility("default"))) void mmtune_cublas_pause(int pauses) { is_paused = pauses != 0; }
 // NOLINTEND(bugprone-macro-parentheses, readability-identifier-naming)
 
 }  // namespace mmtune

@@ -23,6 +23,7 @@ mmtune::cublas::GemmStridedBatchedEx<int> cublasGemmStridedBatchedEx;
 mmtune::cublas::GemmStridedBatchedEx<std::int64_t> cublasGemmStridedBatchedEx_64;
 mmtune::cublas::LtMatmul cublasLtMatmul;
 void mmtune_cublas_counts(long long* served, long long* passed);
+void mmtune_cublas_pause(int pauses);
 }
 
 namespace mmtune {
@@ -131,6 +132,13 @@ TEST_F(Hooks, ATunedProductIsServedOnTheStreamOfTheHandle) {
   expect_served("cublasSgemm_v2", sgemm());
   EXPECT_EQ(c_, wanted);
   EXPECT_EQ(test::fake_cuda().last_stream, &stream);
+}
+
+TEST_F(Hooks, WhileItPausesAllIsLeftToCublas) {
+  mmtune_cublas_pause(1);
+  expect_passed("cublasSgemm_v2", sgemm());
+  mmtune_cublas_pause(0);
+  expect_served("cublasSgemm_v2", sgemm());
 }
 
 TEST_F(Hooks, LinesPaddedToALargerAlignmentAreNotWhatWasTuned) {
