@@ -23,12 +23,16 @@ Known& known() {
 void set_workspace(cublas::Handle handle, const HandleWorkspace& workspace) noexcept {
   try {
     const std::lock_guard lock(known().mutex);
-    if (workspace.address == nullptr) {
-      known().workspaces.erase(handle);
-    } else {
-      known().workspaces[handle] = workspace;
-    }
+    known().workspaces[handle] = workspace;
   } catch (...) {  // Without memory for it there is none.
+  }
+}
+
+void forget_workspace(cublas::Handle handle) noexcept {
+  try {
+    const std::lock_guard lock(known().mutex);
+    known().workspaces.erase(handle);
+  } catch (...) {  // A mutex that cannot be locked is no reason to end a program.
   }
 }
 

@@ -14,8 +14,11 @@ struct HandleWorkspace {
 };
 
 /// Must be called after a call that succeeded: with the workspace of cublasSetWorkspace; with none after
-/// cublasSetStream or cublasDestroy, which take it back. Thread safe.
+/// cublasSetStream, which takes it back. Thread safe. Frameworks make both calls before every product.
 void set_workspace(cublas::Handle handle, const HandleWorkspace& workspace) noexcept;
+
+/// Must be called before cublasDestroy.
+void forget_workspace(cublas::Handle handle) noexcept;
 
 HandleWorkspace workspace_of(cublas::Handle handle) noexcept;
 

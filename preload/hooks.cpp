@@ -196,7 +196,7 @@ MMTUNE_HOOK cublasSetWorkspace_v2(cublas::Handle handle, void* workspace, std::s
 
 MMTUNE_HOOK cublasDestroy_v2(cublas::Handle handle) {
   static constinit Real<cublas::Destroy> real("cublasDestroy_v2");
-  if (!StandIn::is_in_child()) set_workspace(handle, {});
+  if (!StandIn::is_in_child()) forget_workspace(handle);
   return call(real, handle);
 }
 /// How many calls were served and passed on so far, for a program that wants to know: found by dlsym.
