@@ -83,15 +83,19 @@ struct Splitter {
     }
   }
 
-  // Takes an element off that is lossy: few elements are small, so that this is not looked for where all are split.
-  __device__ __forceinline__ void discount(float element, Findings& findings) {
-    const float scaled = element * scale;
-    const float high = to_float(to_half(scaled));
-    const float low = to_float(to_half(scaled - high));
-    const bool is_there = scaled != 0 || element == 0;  // and has not underflowed
-    const bool is_lossy = from_bits(magnitude_bits(scaled)) < LEAST_NORMAL && !(is_there && high + low == scaled);
-    sure -= is_lossy ? 1 : 0;
-    findings.rests |= is_there ? 0 : 1;
+  // Takes elements off that are lossy: few are small, so that this is not looked for where all are split.
+  template <int COUNT>
+  __device__ __forceinline__ void discount(const float (&elements)[COUNT], Findings& findings) {
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) {
+      const float scaled = elements[i] * scale;
+      const float high = to_float(to_half(scaled));
+      const float low = to_float(to_half(scaled - high));
+      const bool is_there = scaled != 0 || elements[i] == 0;  // and has not underflowed
+      const bool is_lossy = from_bits(magnitude_bits(scaled)) < LEAST_NORMAL && !(is_there && high + low == scaled);
+      sure -= is_lossy ? 1 : 0;
+      findings.rests |= is_there ? 0 : 1;
+    }
   }
 };
 
@@ -132,11 +136,12 @@ struct Split {
 };
 
 constexpr int SPLIT_WARPS = SPLIT_THREADS / 32;
-constexpr int SPLIT_HELD = 64;   // elements of a thread that its registers hold
+constexpr int SPLIT_HELD = 64;   // elements of a thread that the block holds
 constexpr int ALONG_ROWS = 8;    // of a stripe whose rows lie along k
 constexpr int ACROSS_ROWS = 32;  // of another, at most
 constexpr int MOST_BLOCKS = 8;   // that share a stripe
 struct SplitShared {
+  alignas(16) float held[SPLIT_HELD * SPLIT_THREADS];  // as Held has them
   u32 largest[SPLIT_WARPS][ACROSS_ROWS];  // of the part of a row that a warp has
   int sure[SPLIT_WARPS][ACROSS_ROWS];
   u32 rests[SPLIT_WARPS];  // not 0: some element has more than a high part
@@ -145,6 +150,33 @@ struct SplitShared {
   u32 largest_of_rows[MOST_BLOCKS][ACROSS_ROWS];  // of every block
 };
 static_assert(sizeof(SplitShared) == SPLIT_SMEM_BYTES, "host and kernel disagree on shared memory");
+
+// A thread's own elements in shared memory, in vectors. Registers would hold as many, but the compiler would need
+// seconds for loops that are written out.
+template <int VECTOR>
+struct Held {
+  using Floats = Vector<float, VECTOR>;
+  Floats* first;
+
+  __device__ __forceinline__ explicit Held(SplitShared& shared)
+      : first(reinterpret_cast<Floats*>(shared.held) + threadIdx.x) {}
+  __device__ __forceinline__ Floats& operator[](int i) const { return first[i * SPLIT_THREADS]; }
+
+  // Asks for vector number i; zeros if it is not there.
+  __device__ __forceinline__ void ask(int i, bool is_there, const float* source) const {
+    copy_async<int(sizeof(Floats))>(shared_address(&first[i * SPLIT_THREADS]), source, is_there);
+  }
+  static __device__ __forceinline__ void await() {
+    commit_copies();
+    wait_copies<0>();
+  }
+};
+
+template <int VECTOR>
+__device__ __forceinline__ void note_largest(const Vector<float, VECTOR>& elements, u32 (&largest)[VECTOR]) {
+#pragma unroll
+  for (int v = 0; v < VECTOR; ++v) largest[v] = larger(largest[v], magnitude_bits(elements.at[v]));
+}
 
 // Of the thread's elements; to be called by whole warps.
 __device__ __forceinline__ void note_rests(SplitShared& shared, u32 rests) {
@@ -184,117 +216,108 @@ __device__ __forceinline__ void end_stripe(const Split& split, i64 stripe, u32 l
   if (lane == 0) split.stripes[stripe] = result;
 }
 
-// Rows that lie along k: TEAM threads, a warp or the block, have ROWS at a time, in pieces that their registers hold.
-// Nothing is read twice of rows that are one piece.
-template <int VECTOR, int TEAM, int ROWS>
+// Rows that lie along k: TEAM threads, a warp or the block, have `rows` of them at a time, in pieces that the block
+// holds. Nothing is read twice of rows that are one piece; of several, there is one at a time.
+template <int VECTOR, int TEAM>
 struct AlongK {
-  static constexpr int HELD = SPLIT_HELD / VECTOR / ROWS;  // vectors of a row and a thread
-  static constexpr int STEP = TEAM * VECTOR;               // elements between a thread's vectors
-  static constexpr int SPAN = HELD * STEP;                 // elements of a piece of a row
+  static constexpr int STEP = TEAM * VECTOR;      // elements between a thread's vectors
+  static constexpr int SPAN = SPLIT_HELD * TEAM;  // elements of all rows that are held
   static constexpr int WARPS = TEAM / 32;
-  using Floats = Vector<float, VECTOR>;
   using Halves = Vector<half_t, VECTOR>;
 
   const Split& split;
   SplitShared& shared;
+  int rows;
+  const Held<VECTOR> held{shared};
   Findings findings = {};
-  Floats held[ROWS][HELD] = {};
 
   static __device__ __forceinline__ int own() { return static_cast<int>(threadIdx.x) % TEAM * VECTOR; }
+  // A thread's vectors of a row, and the elements of a piece of it.
+  __device__ __forceinline__ int count() const { return SPLIT_HELD / VECTOR / rows; }
+  __device__ __forceinline__ int span() const { return SPAN / rows; }
+  __device__ __forceinline__ int left(i64 first) const { return static_cast<int>(split.k - first) - own(); }
 
-  // The piece of these rows that begins at step `first`.
+  // The piece of all rows that begins at step `first`.
   __device__ __forceinline__ void load(i64 row, i64 first) {
-    const int left = static_cast<int>(split.k - first) - own();
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      const float* const source = split.source + (row + r) * split.ld + first + own();
-      const int left_of_row = row + r < split.rows ? left : 0;
-#pragma unroll
-      for (int i = 0; i < HELD; ++i) held[r][i] = load_if<VECTOR>(i * STEP < left_of_row, source + i * STEP);
-    }
-  }
-  __device__ __forceinline__ void store(Splitter (&splitters)[ROWS], i64 row, i64 first) {
-    const int left = static_cast<int>(split.k - first) - own();
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      if (row + r >= split.rows) break;
-      half_t* const high_row = split.high(row + r) + first + own();
-      half_t* const low_row = split.low(row + r) + first + own();
-#pragma unroll
-      for (int i = 0; i < HELD; ++i) {
-        if (i * STEP >= left) break;
-        Halves high, low;
-        splitters[r].split(held[r][i].at, high.at, low.at, findings);
-        *reinterpret_cast<Halves*>(high_row + i * STEP) = high;
-        *reinterpret_cast<Halves*>(low_row + i * STEP) = low;
+#pragma unroll 1
+    for (int r = 0; r < rows; ++r) {
+      const float* source = split.source + (row + r) * split.ld + first + own();
+      const int left_of_row = row + r < split.rows ? left(first) : 0;
+#pragma unroll 4
+      for (int i = 0; i < count(); ++i) {
+        held.ask(r * count() + i, i * STEP < left_of_row, source);
+        source += STEP;
       }
+    }
+    held.await();
+  }
+  __device__ __forceinline__ u32 largest_held(int r) const {
+    u32 largest[VECTOR] = {};
+#pragma unroll 4
+    for (int i = 0; i < count(); ++i) note_largest<VECTOR>(held[r * count() + i], largest);
+#pragma unroll
+    for (int v = 1; v < VECTOR; ++v) largest[0] = larger(largest[0], largest[v]);
+    return largest[0];
+  }
+  __device__ __forceinline__ void store(Splitter& splitter, i64 row, int r, i64 first) {
+    const i64 to_low = split.rows * split.planes_ld;
+    half_t* target = split.high(row) + first + own();
+#pragma unroll 4
+    for (int i = 0; i < count(); ++i) {
+      if (i * STEP >= left(first)) break;
+      Halves high, low;
+      splitter.split(held[r * count() + i].at, high.at, low.at, findings);
+      *reinterpret_cast<Halves*>(target) = high;
+      *reinterpret_cast<Halves*>(target + to_low) = low;
+      target += STEP;
     }
     if (!findings.are_small) return;
     findings.are_small = false;
+#pragma unroll 1
+    for (int i = 0; i < count(); ++i) splitter.discount(held[r * count() + i].at, findings);
+  }
+
+  // Number r of the rows that are held, from step `last` on. `largest` is that of its earlier pieces.
+  __device__ __forceinline__ void split_row(i64 row, int of_stripe, int r, i64 last, u32 largest) {
+    const int warp = threadIdx.x % TEAM / 32;
+    largest = largest_of_lanes<1>(larger(largest, largest_held(r)));
+    if (threadIdx.x % 32 == 0) shared.largest[warp][of_stripe] = largest;
+    if constexpr (WARPS > 1) {
+      __syncthreads();
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-#pragma unroll
-      for (int i = 0; i < HELD; ++i) {
-#pragma unroll
-        for (int v = 0; v < VECTOR; ++v) splitters[r].discount(held[r][i].at[v], findings);
-      }
+      for (int w = 0; w < WARPS; ++w) largest = larger(largest, shared.largest[w][of_stripe]);
     }
+    Splitter splitter{RowScale(largest).scale};
+#pragma unroll 1
+    for (i64 first = last; row < split.rows && first >= 0; first -= span()) {
+      if (first != last) load(row, first);
+      store(splitter, row, r, first);
+    }
+    const int sure = sum_of_lanes<1>(splitter.sure);
+    if (threadIdx.x % 32 != 0) return;
+    shared.sure[warp][of_stripe] = sure;
+    if (warp == 0) shared.largest_of_block[of_stripe] = largest;
   }
 
   // These rows, number `of_stripe` and those behind it of the stripe, which are there or not.
   __device__ __forceinline__ void split_rows(i64 row, int of_stripe) {
-    const int warp = threadIdx.x % TEAM / 32;
-    u32 largest[ROWS] = {};
+    u32 largest = 0;
     i64 last = 0;
 #pragma unroll 1
-    for (i64 first = 0; first < split.k; first += SPAN) {
-      load(row, first);
-#pragma unroll
-      for (int r = 0; r < ROWS; ++r) {
-#pragma unroll
-        for (int i = 0; i < HELD; ++i) {
-#pragma unroll
-          for (int v = 0; v < VECTOR; ++v) largest[r] = larger(largest[r], magnitude_bits(held[r][i].at[v]));
-        }
-      }
-      last = first;
+    for (; last + span() < split.k; last += span()) {
+      load(row, last);
+      largest = larger(largest, largest_held(0));
     }
-    Splitter splitters[ROWS];
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      largest[r] = largest_of_lanes<1>(largest[r]);
-      if (threadIdx.x % 32 == 0) shared.largest[warp][of_stripe + r] = largest[r];
-    }
-    if constexpr (WARPS > 1) __syncthreads();
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-#pragma unroll
-      for (int w = 0; WARPS > 1 && w < WARPS; ++w) largest[r] = larger(largest[r], shared.largest[w][of_stripe + r]);
-      splitters[r].scale = RowScale(largest[r]).scale;
-    }
+    load(row, last);
 #pragma unroll 1
-    for (i64 first = last; first >= 0; first -= SPAN) {
-      if (first != last) load(row, first);
-      store(splitters, row, first);
-    }
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      const int sure = sum_of_lanes<1>(splitters[r].sure);
-      if (threadIdx.x % 32 != 0) continue;
-      shared.sure[warp][of_stripe + r] = sure;
-      if (warp == 0) shared.largest_of_block[of_stripe + r] = largest[r];
-    }
+    for (int r = 0; r < rows; ++r) split_row(row + r, of_stripe + r, r, last, largest);
   }
 
   __device__ __forceinline__ void split_stripe(i64 stripe) {
-    if constexpr (TEAM == 32) {
-      static_assert(SPLIT_WARPS == ALONG_ROWS && ROWS == 1, "a warp has a row");
-      const int row = threadIdx.x / 32;
-      split_rows(stripe * ALONG_ROWS + row, row);
-    } else {
+    const int first = TEAM == 32 ? threadIdx.x / 32 : 0;
+    const int end = TEAM == 32 ? first + 1 : ALONG_ROWS;
 #pragma unroll 1
-      for (int row = 0; row < ALONG_ROWS; row += ROWS) split_rows(stripe * ALONG_ROWS + row, row);
-    }
+    for (int row = first; row < end; row += rows) split_rows(stripe * ALONG_ROWS + row, row);
     note_rests(shared, findings.rests);
     __syncthreads();
     if (threadIdx.x >= 32) return;
@@ -305,20 +328,18 @@ struct AlongK {
 
 template <int VECTOR>
 __device__ __forceinline__ void split_along_k(const Split& split, i64 stripe, SplitShared& shared) {
-  using OfWarps = AlongK<VECTOR, 32, 1>;
-  using OfBlock = AlongK<VECTOR, SPLIT_THREADS, 4>;
-  using Long = AlongK<VECTOR, SPLIT_THREADS, 1>;
+  using OfWarps = AlongK<VECTOR, 32>;
+  using OfBlock = AlongK<VECTOR, SPLIT_THREADS>;
+  static_assert(SPLIT_WARPS == ALONG_ROWS, "a warp has a row");
   if (split.k <= OfWarps::SPAN) {
-    OfWarps{split, shared}.split_stripe(stripe);
-  } else if (split.k <= OfBlock::SPAN) {
-    OfBlock{split, shared}.split_stripe(stripe);
+    OfWarps{split, shared, 1}.split_stripe(stripe);
   } else {
-    Long{split, shared}.split_stripe(stripe);
+    OfBlock{split, shared, split.k <= OfBlock::SPAN / 4 ? 4 : 1}.split_stripe(stripe);
   }
 }
 
 // Rows whose elements lie `ld` apart: a cluster has a stripe of them, each block a share of the steps along k, in
-// pieces that its registers hold. Lanes of a warp lie side by side along rows and, where that makes whole sectors of
+// pieces that it holds. Lanes of a warp lie side by side along rows and, where that makes whole sectors of
 // the planes, along k.
 template <int VECTOR>
 struct AcrossK {
@@ -335,8 +356,8 @@ struct AcrossK {
   SplitShared& shared;
   i64 row;  // the thread's first
   int end;  // of the block's steps
+  const Held<VECTOR> held{shared};
   Findings findings = {};
-  Vector<float, VECTOR> held[HELD][UNIT] = {};
 
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % LANES; }
   static __device__ __forceinline__ int step(int i) {
@@ -345,31 +366,35 @@ struct AcrossK {
   }
 
   __device__ __forceinline__ void load(int first) {
-#pragma unroll
+#pragma unroll 1
     for (int i = 0; i < HELD; ++i) {
       const int left = row < split.rows ? end - first - step(i) : 0;
       const float* source = split.source + (first + step(i)) * split.ld + row;
 #pragma unroll
       for (int u = 0; u < UNIT; ++u) {
-        held[i][u] = load_if<VECTOR>(u < left, source);
+        held.ask(i * UNIT + u, u < left, source);
         source += split.ld;
       }
     }
+    held.await();
   }
   __device__ __forceinline__ void store(Splitter (&splitters)[VECTOR], int first) {
     using Halves = Vector<half_t, UNIT>;
     if (row >= split.rows) return;
     const i64 to_low = split.rows * split.planes_ld;
-#pragma unroll
+#pragma unroll 1
     for (int i = 0; i < HELD; ++i) {
       const int at = first + step(i);
       if (at >= end) break;
       half_t* target = split.high(row) + at;
+      Vector<float, VECTOR> unit[UNIT];
+#pragma unroll
+      for (int u = 0; u < UNIT; ++u) unit[u] = held[i * UNIT + u];
 #pragma unroll
       for (int v = 0; v < VECTOR; ++v) {
         float elements[UNIT];
 #pragma unroll
-        for (int u = 0; u < UNIT; ++u) elements[u] = held[i][u].at[v];
+        for (int u = 0; u < UNIT; ++u) elements[u] = unit[u].at[v];
         Halves high, low;
         splitters[v].split(elements, high.at, low.at, findings);
         *reinterpret_cast<Halves*>(target) = high;
@@ -379,12 +404,12 @@ struct AcrossK {
     }
     if (!findings.are_small) return;
     findings.are_small = false;
+#pragma unroll 1
+    for (int i = 0; i < HELD * UNIT; ++i) {
 #pragma unroll
-    for (int i = 0; i < HELD; ++i) {
-#pragma unroll
-      for (int u = 0; u < UNIT; ++u) {
-#pragma unroll
-        for (int v = 0; v < VECTOR; ++v) splitters[v].discount(held[i][u].at[v], findings);
+      for (int v = 0; v < VECTOR; ++v) {
+        const float element[] = {held[i].at[v]};
+        splitters[v].discount(element, findings);
       }
     }
   }
@@ -460,14 +485,8 @@ __device__ __forceinline__ void split_across_k(const Split& split, i64 stripe, S
 #pragma unroll 1
   for (int first = begin; first < own.end; first += Own::SPAN) {
     own.load(first);
-#pragma unroll
-    for (const auto& unit : own.held) {
-#pragma unroll
-      for (const auto& vector : unit) {
-#pragma unroll
-        for (int v = 0; v < VECTOR; ++v) largest[v] = larger(largest[v], magnitude_bits(vector.at[v]));
-      }
-    }
+#pragma unroll 4
+    for (int i = 0; i < Own::HELD * Own::UNIT; ++i) note_largest<VECTOR>(own.held[i], largest);
     last = first;
   }
   own.find_largest(largest);

@@ -103,7 +103,7 @@ __device__ __forceinline__ void strict_tile(const TileIndex& tile, i64 m, i64 n,
     __syncthreads();
     a.load();
     b.load();
-#pragma unroll 4  // of longer rounds registers spill
+#pragma unroll 2  // of longer rounds registers spill
     for (int l = 0; l < STRICT_K; ++l) {
       const auto four = [](const float& first) { return *reinterpret_cast<const StrictFour*>(&first); };
       const StrictFour of_a[] = {four(shared.a[buffer][l][y]), four(shared.a[buffer][l][y + STRICT_DOWN])};

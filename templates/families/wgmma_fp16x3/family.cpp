@@ -33,10 +33,10 @@ struct WgmmaFp16x3 {
   static constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
   static constexpr int kWarpRows = 16;    ///< the rows of a fragment that a warp has and stores
   static constexpr int kSplitThreads = 256;
-  static constexpr int kSplitBytes = 3488;  ///< the size of struct SplitShared in fp16x3_planes.cuh
-  static constexpr int kSplitCluster = 8;   ///< the blocks that share rows whose elements lie apart
-  static constexpr int kStripeAlongK = 8;   ///< the rows that a block splits
-  static constexpr int kStripeBytes = 8;    ///< the size of struct Stripe
+  static constexpr int kSplitBytes = 69024;  ///< the size of struct SplitShared in fp16x3_planes.cuh
+  static constexpr int kSplitCluster = 8;    ///< the blocks that share rows whose elements lie apart
+  static constexpr int kStripeAlongK = 8;    ///< the rows that a block splits
+  static constexpr int kStripeBytes = 8;     ///< the size of struct Stripe
   static constexpr int kStrictThreads = 256;
   static constexpr int kStrictTile = 128;  ///< the rows and columns of a tile of the step strict
   static constexpr int kStrictBlocks = 2;  ///< the blocks of a multiprocessor
