@@ -184,13 +184,12 @@ __device__ __forceinline__ void note_rests(SplitShared& shared, u32 rests) {
   if (threadIdx.x % 32 == 0) shared.rests[threadIdx.x / 32] = count;
 }
 
-// What WARPS warps have counted of a row; whether it needs low parts, any row of the block's does.
-template <int WARPS>
-__device__ __forceinline__ Stripe count_row(const SplitShared& shared, int row) {
+// What so many warps have counted of a row; whether it needs low parts, any row of the block's does.
+__device__ __forceinline__ Stripe count_row(const SplitShared& shared, int row, int warps) {
   Stripe result{0, 0};
-#pragma unroll
-  for (int warp = 0; warp < WARPS; ++warp) result.sure += shared.sure[warp][row];
-#pragma unroll
+#pragma unroll 1
+  for (int warp = 0; warp < warps; ++warp) result.sure += shared.sure[warp][row];
+#pragma unroll 1
   for (int warp = 0; warp < SPLIT_WARPS; ++warp) result.needs_low |= shared.rests[warp] != 0 ? 1 : 0;
   return result;
 }
@@ -216,25 +215,23 @@ __device__ __forceinline__ void end_stripe(const Split& split, i64 stripe, u32 l
   if (lane == 0) split.stripes[stripe] = result;
 }
 
-// Rows that lie along k: TEAM threads, a warp or the block, have `rows` of them at a time, in pieces that the block
+// Rows that lie along k: `team` threads, a warp or the block, have `rows` of them at a time, in pieces that the block
 // holds. Nothing is read twice of rows that are one piece; of several, there is one at a time.
-template <int VECTOR, int TEAM>
+template <int VECTOR>
 struct AlongK {
-  static constexpr int STEP = TEAM * VECTOR;      // elements between a thread's vectors
-  static constexpr int SPAN = SPLIT_HELD * TEAM;  // elements of all rows that are held
-  static constexpr int WARPS = TEAM / 32;
   using Halves = Vector<half_t, VECTOR>;
 
   const Split& split;
   SplitShared& shared;
-  int rows;
+  int team, rows;
   const Held<VECTOR> held{shared};
   Findings findings = {};
 
-  static __device__ __forceinline__ int own() { return static_cast<int>(threadIdx.x) % TEAM * VECTOR; }
+  __device__ __forceinline__ int own() const { return (threadIdx.x & (team - 1)) * VECTOR; }
+  __device__ __forceinline__ int step() const { return team * VECTOR; }  // between a thread's vectors
   // A thread's vectors of a row, and the elements of a piece of it.
   __device__ __forceinline__ int count() const { return SPLIT_HELD / VECTOR / rows; }
-  __device__ __forceinline__ int span() const { return SPAN / rows; }
+  __device__ __forceinline__ int span() const { return SPLIT_HELD * team / rows; }
   __device__ __forceinline__ int left(i64 first) const { return static_cast<int>(split.k - first) - own(); }
 
   // The piece of all rows that begins at step `first`.
@@ -245,8 +242,8 @@ struct AlongK {
       const int left_of_row = row + r < split.rows ? left(first) : 0;
 #pragma unroll 4
       for (int i = 0; i < count(); ++i) {
-        held.ask(r * count() + i, i * STEP < left_of_row, source);
-        source += STEP;
+        held.ask(r * count() + i, i * step() < left_of_row, source);
+        source += step();
       }
     }
     held.await();
@@ -264,12 +261,12 @@ struct AlongK {
     half_t* target = split.high(row) + first + own();
 #pragma unroll 4
     for (int i = 0; i < count(); ++i) {
-      if (i * STEP >= left(first)) break;
+      if (i * step() >= left(first)) break;
       Halves high, low;
       splitter.split(held[r * count() + i].at, high.at, low.at, findings);
       *reinterpret_cast<Halves*>(target) = high;
       *reinterpret_cast<Halves*>(target + to_low) = low;
-      target += STEP;
+      target += step();
     }
     if (!findings.are_small) return;
     findings.are_small = false;
@@ -279,13 +276,13 @@ struct AlongK {
 
   // Number r of the rows that are held, from step `last` on. `largest` is that of its earlier pieces.
   __device__ __forceinline__ void split_row(i64 row, int of_stripe, int r, i64 last, u32 largest) {
-    const int warp = threadIdx.x % TEAM / 32;
+    const int warp = (threadIdx.x & (team - 1)) / 32;
     largest = largest_of_lanes<1>(larger(largest, largest_held(r)));
     if (threadIdx.x % 32 == 0) shared.largest[warp][of_stripe] = largest;
-    if constexpr (WARPS > 1) {
+    if (team > 32) {
       __syncthreads();
-#pragma unroll
-      for (int w = 0; w < WARPS; ++w) largest = larger(largest, shared.largest[w][of_stripe]);
+#pragma unroll 1
+      for (int w = 0; w < SPLIT_WARPS; ++w) largest = larger(largest, shared.largest[w][of_stripe]);
     }
     Splitter splitter{RowScale(largest).scale};
 #pragma unroll 1
@@ -314,28 +311,24 @@ struct AlongK {
   }
 
   __device__ __forceinline__ void split_stripe(i64 stripe) {
-    const int first = TEAM == 32 ? threadIdx.x / 32 : 0;
-    const int end = TEAM == 32 ? first + 1 : ALONG_ROWS;
+    const int first = team == 32 ? threadIdx.x / 32 : 0;
+    const int end = team == 32 ? first + 1 : ALONG_ROWS;
 #pragma unroll 1
     for (int row = first; row < end; row += rows) split_rows(stripe * ALONG_ROWS + row, row);
     note_rests(shared, findings.rests);
     __syncthreads();
     if (threadIdx.x >= 32) return;
     const int row = threadIdx.x % ALONG_ROWS;
-    end_stripe<ALONG_ROWS>(split, stripe, shared.largest_of_block[row], count_row<WARPS>(shared, row));
+    end_stripe<ALONG_ROWS>(split, stripe, shared.largest_of_block[row], count_row(shared, row, team / 32));
   }
 };
 
 template <int VECTOR>
 __device__ __forceinline__ void split_along_k(const Split& split, i64 stripe, SplitShared& shared) {
-  using OfWarps = AlongK<VECTOR, 32>;
-  using OfBlock = AlongK<VECTOR, SPLIT_THREADS>;
   static_assert(SPLIT_WARPS == ALONG_ROWS, "a warp has a row");
-  if (split.k <= OfWarps::SPAN) {
-    OfWarps{split, shared, 1}.split_stripe(stripe);
-  } else {
-    OfBlock{split, shared, split.k <= OfBlock::SPAN / 4 ? 4 : 1}.split_stripe(stripe);
-  }
+  const int team = split.k <= SPLIT_HELD * 32 ? 32 : SPLIT_THREADS;
+  const int rows = team == 32 || split.k > SPLIT_HELD * SPLIT_THREADS / 4 ? 1 : 4;
+  AlongK<VECTOR>{split, shared, team, rows}.split_stripe(stripe);
 }
 
 // Rows whose elements lie `ld` apart: a cluster has a stripe of them, each block a share of the steps along k, in
@@ -455,7 +448,7 @@ struct AcrossK {
     note_rests(shared, findings.rests);
     __syncthreads();
     const int of_stripe = thread % ROWS;
-    if (thread < ROWS) shared.of_block[thread] = count_row<SPLIT_WARPS>(shared, thread);
+    if (thread < ROWS) shared.of_block[thread] = count_row(shared, thread, SPLIT_WARPS);
     cluster_sync();
     if (cluster_rank() == 0 && thread < 32) {
       u32 largest = 0;
