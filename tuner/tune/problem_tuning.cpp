@@ -22,6 +22,15 @@ constexpr std::chrono::seconds kPatience{10};  // the time beyond the deadline
 
 }  // namespace
 
+std::unique_ptr<Strategy> begin_search(const TuningSetup& setup, const FamilySpaces& spaces,
+                                       const std::vector<Candidate>& favourites) {
+  const ProblemKey key = setup.preparation.key(spaces.problem());
+  const std::vector<Winner> decided = comparable_winners(key, setup.store);
+  return make_strategy(strategy_of(setup.options, key.evidence),
+                       {spaces, setup.effort.most_trials, setup.options.seed, spaces.numbers(favourites),
+                        nearest_stored(key, decided, setup.preparation, setup.store), proven(spaces, decided)});
+}
+
 ProblemTuning::ProblemTuning(const TuningSetup& setup, const Problem& problem, SearchIdentity search,
                              Clock::time_point deadline)
     : setup_(setup),
@@ -76,14 +85,9 @@ bool ProblemTuning::out_of_time() const { return setup_.stopped() || (Clock::now
 
 /// Searches; false if there was enough before the end.
 bool ProblemTuning::search(const FamilySpaces& spaces, const std::vector<Candidate>& favourites) {
-  const SessionOptions& options = setup_.options;
   const auto enough = [this] { return out_of_time(); };
-  if (!options.mode.searches()) return work_through(stored_candidates(), enough);
-  const std::vector<Winner> decided = comparable_winners(key_, setup_.store);
-  const auto strategy =
-      make_strategy(strategy_of(options, key_.evidence),
-                    {spaces, setup_.effort.most_trials, options.seed, spaces.numbers(favourites),
-                     nearest_stored(key_, decided, setup_.preparation, setup_.store), proven(spaces, decided)});
+  if (!setup_.options.mode.searches()) return work_through(stored_candidates(), enough);
+  const auto strategy = begin_search(setup_, spaces, favourites);
   return work_through(
       *strategy, [&](CandidateNumber number) { return spaces.candidate(number); }, enough, kAwaited);
 }

@@ -31,6 +31,11 @@ enum class Ending {
 /// Candidates that a search begins with and waits for, however late it is: others compile sooner and are worse.
 inline constexpr std::size_t kAwaited = 6;
 
+/// The strategy for the search of a problem, which knows what is known for a start. The spaces must outlive it. Throws
+/// DatabaseError.
+std::unique_ptr<Strategy> begin_search(const TuningSetup& setup, const FamilySpaces& spaces,
+                                       const std::vector<Candidate>& favourites);
+
 /// Every candidate becomes a trial: the supply makes it a program, the judge says what becomes of that, the finals find
 /// the winner. For one use by one thread.
 class ProblemTuning {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <deque>
 #include <exception>
+#include <future>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -25,6 +26,7 @@
 #include "tuner/text/text.h"
 #include "tuner/tune/deadlines.h"
 #include "tuner/tune/fallbacks.h"
+#include "tuner/tune/head_start.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
 #include "tuner/tune/lost_compiles.h"
@@ -223,8 +225,9 @@ class Session {
       LaneTimes times;
       const auto lane = make_timed_lane(make_lane(model, device), times);
       CompileQueue compiler(pool_);
+      HeadStart head_start(pool_, model.code, model.lost, model.preparation);
       while (const auto task = next_task(model)) {
-        tune(model, *task, *lane, compiler);
+        tune(model, *task, *lane, compiler, head_start);
         settle_launches(device.spec, store_);
       }
       const std::lock_guard guard(mutex_);
@@ -282,15 +285,18 @@ class Session {
     return canary;
   }
 
-  void tune(Model& model, const Task& task, Lane& lane, CompileQueue& compiler) {
+  void tune(Model& model, const Task& task, Lane& lane, CompileQueue& compiler, HeadStart& head_start) {
     const Preparation& preparation = model.preparation;
     RunProgress::Search progress = progress_->begin(task.problem, most_trials(preparation, task.problem));
     const TuningSetup setup{options_, effort_,    families_,  preparation, store_,
                             compiler, model.lost, model.code, lane,        [this] { return is_stopped(); },
                             progress};
     const Clock::time_point deadline_of_task = deadline(model);
+    head_start.hand_over();
+    const auto ordering = begin_next(model, setup, head_start);
     ProblemTuning tuning(setup, task.problem, task.search, deadline_of_task);
     const Ending ending = tuning.run(favourites(model));
+    if (ordering.valid()) ordering.wait();
     const auto winner = store_.find_winner(preparation.key(task.problem));
     progress.end(ending == Ending::decided && winner ? &*winner : nullptr);
     const std::lock_guard lock(mutex_);
@@ -299,6 +305,22 @@ class Session {
     if (ending == Ending::decided) ++summary_.tuned;
     if (ending == Ending::not_beaten) ++summary_.not_beaten;
     if (ending == Ending::decided || ending == Ending::not_beaten) model.favourites.add(tuning.winner());
+  }
+
+  /// Orders what the next problem begins with, beside the search of this one; for predictions nothing but compilers
+  /// takes time. A fault of the database meets this search, too, which tells it.
+  std::future<void> begin_next(const Model& model, const TuningSetup& setup, HeadStart& head_start) {
+    if (model.preparation.evidence() != Evidence::measured) return {};
+    const std::lock_guard lock(mutex_);
+    if (model.tasks.empty()) return {};
+    return std::async(std::launch::async, [&setup, &head_start, next = model.tasks.front().problem,
+                                           favourites = model.favourites.candidates()] {
+      try {
+        head_start.order(first_programs(setup, next, favourites));
+      } catch (const Error& error) {
+        log::debug("{}", error.what());
+      }
+    });
   }
 
   /// The most trials there can be: no more than the spaces hold, before their rules: what these leave is known when

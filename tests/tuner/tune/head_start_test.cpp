@@ -1,0 +1,46 @@
+#include "tuner/tune/head_start.h"
+
+#include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "tests/runtime/support.h"
+
+namespace mmtune {
+namespace {
+
+class HeadStartTest : public test::NvrtcTest {};
+
+TEST_F(HeadStartTest, WhatIsCompiledIsHandedOverOnceAndTheRestForgotten) {
+  const DeviceSpec& device = catalog_gpu("h200");
+  const Preparation preparation(TemplateFiles::embedded(), device, compile_target(device, nvrtc_->supported()),
+                                Evidence::measured, nvrtc_->version());
+  const auto program = [&](Layout layout) {
+    const Problem problem = packed_problem(Precision::fp32, layout, 64, 64, 64);
+    const Family& family = family_named("naive");
+    return preparation.program(problem, {&family, family.default_config(problem)});
+  };
+  CompilePool pool(TemplateFiles::embedded(), {.jobs = 1});
+  const test::ScopedDirectory directory;
+  Store store = Store::open(directory.file("test.db"), OpenMode::read_write);
+  LostCompiles lost(store, preparation, std::chrono::seconds(60));
+  CodeMemory code;
+  HeadStart head_start(pool, code, lost, preparation);
+  const auto compiled = [&] { return pool.times().sources; };
+
+  const Program first = program(Layout::nn);
+  head_start.order({first});
+  while (compiled() == 0) std::this_thread::yield();
+  head_start.hand_over();
+  const auto binary = code.find(first.key.source_hash);
+  ASSERT_TRUE(binary);
+  EXPECT_FALSE(binary->cubin.empty());
+
+  const Program second = program(Layout::tt);
+  head_start.order({first, second});  // The first is known.
+  while (compiled() == 1) std::this_thread::yield();
+  head_start.hand_over();
+  EXPECT_TRUE(code.find(second.key.source_hash));
+  EXPECT_EQ(compiled(), 2);
+}
+
+}  // namespace
+}  // namespace mmtune

@@ -1,0 +1,53 @@
+#include "tuner/tune/head_start.h"
+
+#include <utility>
+
+#include "tuner/tune/problem_tuning.h"
+
+namespace mmtune {
+namespace {
+
+std::vector<Candidate> first_candidates(const TuningSetup& setup, const Problem& problem,
+                                        const std::vector<Candidate>& favourites) {
+  if (!setup.options.mode.decides()) return setup.options.mode.listed(problem);
+  if (!setup.options.mode.searches()) return {};  // The stored ones have their machine code.
+  const FamilySpaces spaces(setup.families, problem, setup.preparation.device(), setup.options.only);
+  std::vector<Candidate> candidates;
+  for (const CandidateNumber number : begin_search(setup, spaces, favourites)->propose()) {
+    candidates.push_back(spaces.candidate(number));
+  }
+  return candidates;
+}
+
+}  // namespace
+
+std::vector<Program> first_programs(const TuningSetup& setup, const Problem& problem,
+                                    const std::vector<Candidate>& favourites) {
+  std::vector<Program> programs;
+  for (const Candidate& candidate : first_candidates(setup, problem, favourites)) {
+    Program program = setup.preparation.program(problem, candidate);
+    const auto stored = setup.store.find_compiled(program.key.source_hash, setup.preparation.target().name, true);
+    if (!stored) programs.push_back(std::move(program));
+  }
+  return programs;
+}
+
+void HeadStart::order(std::vector<Program> programs) {
+  for (Program& program : programs) {
+    if (code_.find(program.key.source_hash) || lost_.given_up(program.key.source_hash)) continue;
+    ordered_.push_back(program.key);
+    compiler_.submit(ordered_.size() - 1, std::move(program.source), preparation_.target());
+  }
+}
+
+void HeadStart::hand_over() {
+  while (const auto result = compiler_.next_finished()) {
+    const TrialKey& key = ordered_[result->ticket];
+    if (result->outcome == Outcome::ok) code_.keep(key.source_hash, preparation_.binary(result->compilation));
+    if (is_kill(result->outcome)) lost_.note(key, result->outcome);
+  }
+  compiler_.clear();
+  ordered_.clear();
+}
+
+}  // namespace mmtune

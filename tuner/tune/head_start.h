@@ -1,0 +1,38 @@
+// Compiles what the next problem begins with while one is tuned: where a problem has a second, its compilers would take
+// all of it.
+#pragma once
+
+#include <vector>
+
+#include "tuner/tune/tuning_setup.h"
+
+namespace mmtune {
+
+/// The programs that a problem tries before anything is learnt of it, but for those whose machine code is stored. The
+/// setup is that of another problem of the same lane. Throws DatabaseError.
+std::vector<Program> first_programs(const TuningSetup& setup, const Problem& problem,
+                                    const std::vector<Candidate>& favourites);
+
+/// For one lane and one problem after the other. Not thread safe.
+class HeadStart {
+ public:
+  /// All must outlive it.
+  HeadStart(CompilePool& pool, CodeMemory& code, LostCompiles& lost, const Preparation& preparation)
+      : compiler_(pool), code_(code), lost_(lost), preparation_(preparation) {}
+
+  /// Orders the programs of a problem that is not tuned yet.
+  void order(std::vector<Program> programs);
+
+  /// Keeps what has been compiled for the problem that begins now, and notes what no compiler answered to. What still
+  /// compiles, its search waits for itself.
+  void hand_over();
+
+ private:
+  CompileQueue compiler_;
+  CodeMemory& code_;
+  LostCompiles& lost_;
+  const Preparation& preparation_;
+  std::vector<TrialKey> ordered_;  ///< what the programs are for, by ticket
+};
+
+}  // namespace mmtune
