@@ -1,8 +1,8 @@
 // A product of fp32 by fused multiply-adds, for operands that are not fit for anything faster: any layout, alignment
 // and values. Sums of STRICT_RUN steps are added to others, which errs less than one sum along k.
 //
-//     block: 128 x 128 of C, 4 x 2 warps; warp: 32 x 64, 4 x 8 lanes;
-//     thread: four rows of its warp's part and those 16 below, four columns and those 32 to the right
+//     block: 128 x 128 of C, 2 x 2 warps; warp: 64 x 64, 4 x 8 lanes;
+//     thread: four rows of its warp's part and those 16, 32 and 48 below, four columns and those 32 to the right
 //
 // A thread keeps what it has summed up in shared memory, where it is no burden on the registers.
 #pragma once
@@ -14,10 +14,10 @@ constexpr int STRICT_TILE = 128;  // rows and columns of a tile of C
 constexpr int STRICT_K = 16;  // steps along k in shared memory
 constexpr int STRICT_RUN = 64;  // steps along k of a sum
 constexpr int STRICT_PAD = 4;  // elements behind a line, which spread lines over the banks
-constexpr int STRICT_SUMS = 8;  // rows and columns of a thread's results
-constexpr int STRICT_DOWN = 16;  // from a thread's first four rows to the others
+constexpr int STRICT_ROWS = 16, STRICT_COLUMNS = 8;  // of a thread's results
+constexpr int STRICT_DOWN = 16;  // from four rows of a thread to the next
 constexpr int STRICT_RIGHT = 32;  // likewise columns
-constexpr int STRICT_FOURS = STRICT_SUMS * STRICT_SUMS / 4;  // of neighbours in a row
+constexpr int STRICT_FOURS = STRICT_ROWS * STRICT_COLUMNS / 4;  // of neighbours in a row
 using StrictFour = Vector<float, 4>;
 struct StrictShared {
   alignas(16) float a[2][STRICT_K][STRICT_TILE + STRICT_PAD];
@@ -25,7 +25,7 @@ struct StrictShared {
   StrictFour sums[STRICT_FOURS][STRICT_THREADS];
 };
 static_assert(sizeof(StrictShared) == STRICT_SMEM_BYTES, "host and kernel disagree on shared memory");
-static_assert(STRICT_THREADS == 256, "host and kernel disagree on the block");
+static_assert(STRICT_THREADS == 128, "host and kernel disagree on the block");
 
 // A thread's elements of a tile of an operand, rows of A or columns of B, on their way: VECTOR neighbours at a time of
 // lines that lie along k or across it.
@@ -83,13 +83,13 @@ __device__ __forceinline__ void strict_tile(const TileIndex& tile, i64 m, i64 n,
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   // Eight neighbouring lanes have two columns and four rows of lanes, so that reads do not meet in a bank.
-  const int y = warp / 2 * (2 * STRICT_DOWN) + lane / 2 % 4 * 4;
+  const int y = warp / 2 * (4 * STRICT_DOWN) + lane / 2 % 4 * 4;
   const int x = warp % 2 * (2 * STRICT_RIGHT) + (lane / 8 * 2 + lane % 2) * 4;
   const int row0 = static_cast<int>(tile.m) * STRICT_TILE;
   const int column0 = static_cast<int>(tile.n) * STRICT_TILE;
   StrictPiece<!TRANSPOSE_A, VA> a(A, lda, row0, m, k);
   StrictPiece<TRANSPOSE_B, VB> b(B, ldb, column0, n, k);
-  float run[STRICT_SUMS][STRICT_SUMS] = {};
+  float run[STRICT_ROWS][STRICT_COLUMNS] = {};
   StrictFour(&sums)[STRICT_FOURS][STRICT_THREADS] = shared.sums;
 #pragma unroll
   for (int four = 0; four < STRICT_FOURS; ++four) sums[four][threadIdx.x] = {};
@@ -103,22 +103,24 @@ __device__ __forceinline__ void strict_tile(const TileIndex& tile, i64 m, i64 n,
     __syncthreads();
     a.load();
     b.load();
-#pragma unroll 2  // of longer rounds registers spill
+#pragma unroll 4  // of longer rounds registers spill
     for (int l = 0; l < STRICT_K; ++l) {
       const auto four = [](const float& first) { return *reinterpret_cast<const StrictFour*>(&first); };
-      const StrictFour of_a[] = {four(shared.a[buffer][l][y]), four(shared.a[buffer][l][y + STRICT_DOWN])};
+      StrictFour of_a[STRICT_ROWS / 4];
+#pragma unroll
+      for (int i = 0; i < STRICT_ROWS / 4; ++i) of_a[i] = four(shared.a[buffer][l][y + i * STRICT_DOWN]);
       const StrictFour of_b[] = {four(shared.b[buffer][l][x]), four(shared.b[buffer][l][x + STRICT_RIGHT])};
 #pragma unroll
-      for (int i = 0; i < STRICT_SUMS; ++i) {
+      for (int i = 0; i < STRICT_ROWS; ++i) {
 #pragma unroll
-        for (int j = 0; j < STRICT_SUMS; ++j) multiply_add(of_a[i / 4].at[i % 4], of_b[j / 4].at[j % 4], run[i][j]);
+        for (int j = 0; j < STRICT_COLUMNS; ++j) multiply_add(of_a[i / 4].at[i % 4], of_b[j / 4].at[j % 4], run[i][j]);
       }
     }
     buffer ^= 1;
     if ((step + STRICT_K) % STRICT_RUN != 0 && step + STRICT_K < static_cast<int>(k)) continue;
 #pragma unroll
     for (int four = 0; four < STRICT_FOURS; ++four) {
-      float* const of_run = &run[four * 4 / STRICT_SUMS][four * 4 % STRICT_SUMS];
+      float* const of_run = &run[four * 4 / STRICT_COLUMNS][four * 4 % STRICT_COLUMNS];
       StrictFour total = sums[four][threadIdx.x];
 #pragma unroll
       for (int v = 0; v < 4; ++v) {
@@ -132,7 +134,7 @@ __device__ __forceinline__ void strict_tile(const TileIndex& tile, i64 m, i64 n,
 #pragma unroll 1
   for (int four = 0; four < STRICT_FOURS; ++four) {
     const StrictFour total = sums[four][threadIdx.x];
-    const int i = four * 4 / STRICT_SUMS;
+    const int i = four * 4 / STRICT_COLUMNS;
     const i64 row = row0 + y + i % 4 + i / 4 * STRICT_DOWN;
     const i64 column = column0 + x + four % 2 * STRICT_RIGHT;
 #pragma unroll

@@ -37,7 +37,7 @@ struct WgmmaFp16x3 {
   static constexpr int kSplitCluster = 8;    ///< the blocks that share rows whose elements lie apart
   static constexpr int kStripeAlongK = 8;    ///< the rows that a block splits
   static constexpr int kStripeBytes = 8;     ///< the size of struct Stripe
-  static constexpr int kStrictThreads = 256;
+  static constexpr int kStrictThreads = 128;
   static constexpr int kStrictTile = 128;  ///< the rows and columns of a tile of the step strict
   static constexpr int kStrictBlocks = 2;  ///< the blocks of a multiprocessor
   /// The size of struct StrictShared in strict_product.cuh: two tiles of 16 steps of both operands, and sums.
