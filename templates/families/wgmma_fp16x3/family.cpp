@@ -29,9 +29,11 @@ struct WgmmaFp16x3 {
   static constexpr int kLeastStages = 2;
   static constexpr int kLongSums = 1024;  ///< the steps along k: docs/accuracy.md
   static constexpr int kMostStages = 12;
-  static constexpr int kPartSteps = 256;  ///< the least steps along k that are worth a part
-  static constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
-  static constexpr int kWarpRows = 16;    ///< the rows of a fragment that a warp has and stores
+  static constexpr int kPartSteps = 256;              ///< the least steps along k that are worth a part
+  static constexpr std::int64_t kLongestPart = 4096;  ///< the most steps along k of a part of few results
+  static constexpr int kMostParts = 16;
+  static constexpr int kMostSums = 192;  ///< the registers of sums that leave enough for everything else
+  static constexpr int kWarpRows = 16;   ///< the rows of a fragment that a warp has and stores
   static constexpr int kSplitThreads = 256;
   static constexpr int kSplitBytes = 69024;  ///< the size of struct SplitShared in fp16x3_planes.cuh
   static constexpr int kSplitCluster = 8;    ///< the blocks that share rows whose elements lie apart
@@ -104,6 +106,11 @@ struct WgmmaFp16x3 {
     rules.worth(p.split == 1 || tiles * (p.split / 2) < device.sm_count, "SPLIT is for few tiles");
     rules.worth(p.split == 1 || problem.k >= kPartSteps * p.split, "parts have some hundred steps");
     split_rule(rules, p.split, tiles, device.sm_count);
+    // Others divide the long sums of few results as well, and round less for it.
+    const bool is_thin = problem.k > kLongSums && 2 * tiles_of_c(problem, 128, 128) <= device.sm_count;
+    rules.worth(!is_thin || p.promote == 32, "long sums of few results are promoted every 32 steps");
+    rules.worth(!is_thin || p.split == kMostParts || p.split * kLongestPart >= problem.k,
+                "long sums of few results are parts of 4096 steps at most");
   }
 
   /// An operand's planes, inverse scales and stripes.
