@@ -60,6 +60,29 @@ bool captures(CUstream stream) {
   return cuda().cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+/// Where the stream is captured: with a workspace that the graph allocates and frees. Returns false where it cannot.
+bool enqueue_in_memory_of_graph(Library& library, Gemm call, std::size_t bytes, CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUdevice device = 0;
+  int has_pools = 0;
+  CUdeviceptr memory = 0;
+  if (cuda().cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_ACTIVE ||
+      cuda().cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+      cuda().cuDeviceGetAttribute(&has_pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device) != CUDA_SUCCESS ||
+      has_pools == 0 || cuda().cuMemAllocAsync(&memory, bytes, stream) != CUDA_SUCCESS) {
+    return false;
+  }
+  struct Free {
+    CUdeviceptr memory;
+    CUstream stream;
+    ~Free() { cuda().cuMemFreeAsync(memory, stream); }
+  } const free{memory, stream};
+  call.workspace = reinterpret_cast<void*>(memory);
+  call.workspace_bytes = bytes;
+  library.enqueue(call, stream);
+  return true;
+}
+
 /// Whether lines of an odd length are padded, which cuBLAS gains by: what was tuned and compared is packed.
 bool is_padded_to_align(const Problem& problem) {
   return !satisfies(packed_problem(problem.precision, problem.layout, problem.m, problem.n, problem.k).align,
@@ -148,8 +171,9 @@ bool StandIn::run(Shape& shape, const Gemm& call, CUstream stream, const Workspa
     if (bytes >= shape.workspace_bytes && reinterpret_cast<std::uintptr_t>(address) % kWorkspaceAlignment == 0) {
       with_workspace.workspace = address;
       with_workspace.workspace_bytes = bytes;
-    } else if (captures(stream)) {
-      pass(Passed::capture);  // The library's own workspace would be shared by graphs, or allocated now.
+    } else if (captures(stream)) {  // The library's own workspace would be shared by graphs, or allocated now.
+      if (enqueue_in_memory_of_graph(*shape.library, with_workspace, shape.workspace_bytes, stream)) return true;
+      pass(Passed::capture);
       return false;
     }
     shape.library->enqueue(with_workspace, stream);

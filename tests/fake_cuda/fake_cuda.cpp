@@ -114,6 +114,7 @@ int attribute_of_an_h200(CUdevice_attribute attribute) {
                                             {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
                                             {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024},
                                             {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1},
+                                            {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
                                             {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 62914560},
                                             {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1980000},
                                             {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 3201000},
@@ -198,6 +199,16 @@ CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
 CUresult cuMemFree(CUdeviceptr address) {
   std::free(reinterpret_cast<void*>(address));  // NOLINT(performance-no-int-to-ptr)
   return CUDA_SUCCESS;
+}
+CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream) {
+  ++fake_cuda().graph_allocations;
+  ++fake_cuda().graph_memories;
+  *address = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream) {
+  --fake_cuda().graph_memories;
+  return cuMemFree(address);
 }
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
   ++fake_cuda().loaded_programs;

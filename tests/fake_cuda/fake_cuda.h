@@ -18,9 +18,11 @@ namespace mmtune::test {
 struct FakeCuda {
   std::atomic<int> devices = 1;  ///< up to 8
   std::atomic<int> launches = 0;
-  std::atomic<unsigned> last_layers = 0;  ///< blocks along z of the last launch
-  std::atomic<int> allocations = 0;       ///< the allocations of device memory
-  std::atomic<int> loaded_programs = 0;   ///< so far
+  std::atomic<unsigned> last_layers = 0;   ///< blocks along z of the last launch
+  std::atomic<int> allocations = 0;        ///< the allocations of device memory
+  std::atomic<int> graph_allocations = 0;  ///< so far, by cuMemAllocAsync
+  std::atomic<int> graph_memories = 0;     ///< that are not freed
+  std::atomic<int> loaded_programs = 0;    ///< so far
   std::atomic<bool> is_capturing = false;
   std::atomic<void*> captured_stream = nullptr;  ///< the only stream that is captured, where not null
   std::atomic<int> broken_captures = 0;          ///< calls that no thread may make while another one captures

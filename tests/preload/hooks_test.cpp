@@ -35,6 +35,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr int kM = 5, kN = 4, kK = 3, kBatch = 2;
+constexpr int kSize = 64;  // of a product that needs a workspace
 
 /// One database for all: a process has one stand-in, which reads it once. Tuned are kM x kN x kK, column-major, in four
 /// precisions; cuBLAS is known to be slower in fp64 alone, and faster with op(A) transposed.
@@ -43,12 +44,16 @@ class Hooks : public testing::Test {
   struct World : test::ApiTest {
     using test::ApiTest::database;
     using test::ApiTest::offer;
+    using test::ApiTest::offer_program;
 
     World() {
       for (const Precision precision : {Precision::fp32, Precision::fp64, Precision::bf16, Precision::tf32}) {
         offer(database(), tuned(precision, Layout::nn), precision == Precision::tf32 ? 7 : 1);
       }
       offer(database(), tuned(Precision::fp32, Layout::nt), 1);
+      offer_program(database(),
+                    {packed_problem(Precision::fp32, Layout::nn, kSize, kSize, kSize), "simt", "PACK=1 LOAD=1", 1},
+                    std::string(test::kIdleProgram) + "1");
       note(tuned(Precision::fp64, Layout::nn), 1.25);
       note(tuned(Precision::fp32, Layout::nt), 0.75);
       cuDevicePrimaryCtxRetain(&context, 0);
@@ -243,6 +248,23 @@ TEST_F(Hooks, ACaptureRunsOnlyWhatIsLoaded) {
   expect_passed("cublasDgemm_v2", dgemm(kM));
   EXPECT_EQ(test::fake_cuda().broken_captures, 0);
   expect_served("cublasSgemm_v2", sgemm());
+}
+
+TEST_F(Hooks, ACaptureHasAWorkspaceOfItsOwn) {
+  const std::vector<float> factor(kSize * kSize);
+  std::vector<float> product(kSize * kSize);
+  const auto multiply = [&] {
+    return cublasSgemm_v2(handle_, kOpN, kOpN, kSize, kSize, kSize, &alpha_, factor.data(), kSize, factor.data(), kSize,
+                          &beta_, product.data(), kSize);
+  };
+  test::FakeCuda& gpu = test::fake_cuda();
+  expect_served("cublasSgemm_v2", multiply(), 2);
+  EXPECT_EQ(gpu.graph_allocations, 0);
+  gpu.is_capturing = true;
+  expect_served("cublasSgemm_v2", multiply(), 2);
+  EXPECT_EQ(gpu.graph_allocations, 1);
+  EXPECT_EQ(gpu.graph_memories, 0) << "the graph frees it";
+  EXPECT_EQ(gpu.broken_captures, 0);
 }
 
 TEST_F(Hooks, WorkspacesOfHandlesAreThoseOfTheLastCall) {
