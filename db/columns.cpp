@@ -15,7 +15,8 @@ std::vector<Table> tables_of() {
 }  // namespace
 
 std::vector<Table> tables() {
-  return tables_of<DeviceKey, Problem, Environment, Binary, Compiled, Trial, Attempt, LostCompile, Decision, Rival>();
+  return tables_of<DeviceKey, Problem, Environment, FamilyRow, KernelRow, Binary, Compiled, Trial, Attempt, LostCompile,
+                   Decision, Rival>();
 }
 
 namespace sql {
@@ -39,9 +40,9 @@ std::string conditions(const std::vector<SqlColumn>& columns) {
   return joined(columns, " AND ", [](const SqlColumn& c) { return fmt::format("{0}.{1} = :{1}", c.table, c.name); });
 }
 
-std::string join(std::string_view table, const std::vector<std::string_view>& references) {
-  return fmt::format(" FROM {}{}", table, joined(references, "", [table](std::string_view other) {
-                       return fmt::format(" JOIN {0} ON {0}.id = {1}.{0}_id", other, table);
+std::string join(std::string_view table, const std::vector<SqlReference>& references) {
+  return fmt::format(" FROM {}{}", table, joined(references, "", [](const SqlReference& each) {
+                       return fmt::format(" JOIN {0} ON {0}.id = {1}.{0}_id", each.to, each.from);
                      }));
 }
 

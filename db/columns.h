@@ -1,7 +1,8 @@
 // SQL from lists of fields: which columns make a record, of which tables, and how rows of it are found.
 //
 // A field is a column of its name. A record inside a record is a row of its own table, which the outer row names in a
-// column <table>_id, or, without a table, more columns of the same.
+// column <table>_id, or, without a table, more columns of the same. The lists are those of the records as which T and
+// its members are stored (Stored<T>).
 #pragma once
 
 #include <string>
@@ -18,6 +19,13 @@ enum class Images { no, yes };
 template <class... Rules>
 inline constexpr bool kIsImage = (std::is_same_v<Rules, rule::MachineCode> || ...);
 
+template <class... Rules>
+inline constexpr bool kIsHash = ((std::is_same_v<Rules, rule::Hash> || std::is_same_v<Rules, rule::HashOrNothing>) ||
+                                 ...);
+
+template <class... Rules>
+inline constexpr bool kIsTime = (std::is_same_v<Rules, rule::UtcTime> || ...);
+
 struct SqlColumn {
   std::string_view table;
   std::string name;
@@ -27,7 +35,7 @@ struct SqlColumn {
 template <Record T>
 std::vector<SqlColumn> columns_of(std::string_view table, Images images) {
   std::vector<SqlColumn> columns;
-  T::fields([&]<class... Rules>(std::string_view name, auto member, const Rules&...) {
+  Stored<T>::fields([&]<class... Rules>(std::string_view name, auto member, const Rules&...) {
     using Value = decltype(value_type(member));
     if constexpr (Record<Value>) {
       for (SqlColumn& inner : columns_of<Value>(kTable<Value>.empty() ? table : kTable<Value>, images)) {
@@ -44,7 +52,7 @@ std::vector<SqlColumn> columns_of(std::string_view table, Images images) {
 template <Record T>
 std::vector<std::string> row_columns() {
   std::vector<std::string> columns;
-  T::fields([&](std::string_view name, auto member, const auto&...) {
+  Stored<T>::fields([&](std::string_view name, auto member, const auto&...) {
     using Value = decltype(value_type(member));
     if constexpr (!Record<Value>) {
       columns.emplace_back(name);
@@ -57,21 +65,25 @@ std::vector<std::string> row_columns() {
   return columns;
 }
 
-/// The tables of the records inside T.
+/// A row of one table that names one of another.
+struct SqlReference {
+  std::string_view from;
+  std::string_view to;
+};
+
+/// The references of the records inside T, each behind that to the table which it begins at.
 template <Record T>
-std::vector<std::string_view> references() {
-  std::vector<std::string_view> tables;
-  T::fields([&](std::string_view, auto member, const auto&...) {
+std::vector<SqlReference> references(std::string_view table) {
+  std::vector<SqlReference> found;
+  Stored<T>::fields([&](std::string_view, auto member, const auto&...) {
     using Value = decltype(value_type(member));
     if constexpr (Record<Value>) {
-      if constexpr (kTable<Value>.empty()) {
-        for (const std::string_view inner : references<Value>()) tables.push_back(inner);
-      } else {
-        tables.push_back(kTable<Value>);
-      }
+      const std::string_view inner = kTable<Value>.empty() ? table : kTable<Value>;
+      if (!kTable<Value>.empty()) found.push_back({table, inner});
+      for (const SqlReference& each : references<Value>(inner)) found.push_back(each);
     }
   });
-  return tables;
+  return found;
 }
 
 struct Table {
@@ -87,7 +99,7 @@ namespace sql {
 // Texts of lists, without what the lists say.
 std::string names(const std::vector<SqlColumn>& columns);
 std::string conditions(const std::vector<SqlColumn>& columns);
-std::string join(std::string_view table, const std::vector<std::string_view>& references);
+std::string join(std::string_view table, const std::vector<SqlReference>& references);
 std::string insert(std::string_view table, const std::vector<std::string>& columns);
 std::string equal(const std::vector<std::string>& columns, std::string_view table, std::string_view other);
 
@@ -100,7 +112,7 @@ std::string columns(Images images = Images::no) {
 /// " FROM trial JOIN device ON device.id = trial.device_id …": the tables of these columns.
 template <Record T>
 std::string from() {
-  return join(kTable<T>, references<T>());
+  return join(kTable<T>, references<T>(kTable<T>));
 }
 
 /// "device.name = :name AND …": the row, of `table` where T has none of its own, whose fields are those bound.

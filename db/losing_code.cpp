@@ -12,24 +12,30 @@ namespace mmtune {
 
 namespace {
 
-void add_texts(Rows rows, std::set<std::string>& texts) {
-  while (rows.next()) texts.emplace(rows.text(0).value_or(""));
+void add_hashes(Rows rows, std::set<std::string>& hashes) {
+  while (rows.next()) hashes.insert(rows.hash(0).value_or(""));
 }
 
-/// Programs of decisions, of rivals and of these sources.
+/// Programs of decisions, of rivals and of these sources, and those that may still win a problem that is not decided.
 std::set<std::string> needed_programs(Database& database, const std::vector<std::string>& kept_sources) {
   constexpr std::string_view kOfDecisions =
-      "SELECT binary_hash FROM compiled WHERE source_hash IN (SELECT source_hash FROM winner UNION SELECT source_hash"
-      " FROM rival)";
+      "SELECT binary_hash FROM compiled WHERE source_hash IN (SELECT source_hash FROM kernel WHERE id IN"
+      " (SELECT kernel_id FROM winner UNION SELECT kernel_id FROM rival))";
+  constexpr std::string_view kOfUndecided =
+      "SELECT DISTINCT binary_hash FROM trial WHERE binary_hash <> '' AND outcome IN (0, 9) AND NOT EXISTS"
+      " (SELECT 1 FROM winner WHERE winner.device_id = trial.device_id AND winner.problem_id = trial.problem_id"
+      " AND winner.evidence = trial.evidence)";
   static const std::string of_trials = fmt::format(
       "SELECT binary_hash FROM winner JOIN trial ON {} UNION SELECT binary_hash FROM rival JOIN trial ON {}",
       sql::same<TrialKey>("winner", "trial"), sql::same<TrialKey>("rival", "trial"));
   std::set<std::string> programs;
-  add_texts(database.query(kOfDecisions), programs);
-  add_texts(database.query(of_trials), programs);
+  add_hashes(database.query(kOfDecisions), programs);
+  add_hashes(database.query(of_trials), programs);
+  add_hashes(database.query(kOfUndecided), programs);
   for (const std::string& source : kept_sources) {
-    add_texts(database.query("SELECT binary_hash FROM compiled WHERE source_hash = :source", Named{"source", source}),
-              programs);
+    add_hashes(
+        database.query("SELECT binary_hash FROM compiled WHERE source_hash = :source", Named{"source", Hash{source}}),
+        programs);
   }
   return programs;
 }
@@ -37,10 +43,9 @@ std::set<std::string> needed_programs(Database& database, const std::vector<std:
 /// Programs with an image that were tried.
 std::set<std::string> tried_programs(Database& database) {
   constexpr std::string_view kSelect =
-      "SELECT hash FROM binary WHERE cubin IS NOT NULL AND EXISTS (SELECT 1 FROM trial WHERE trial.binary_hash ="
-      " binary.hash AND trial.binary_hash <> '')";
+      "SELECT hash FROM binary WHERE cubin IS NOT NULL AND hash IN (SELECT binary_hash FROM trial)";
   std::set<std::string> programs;
-  add_texts(database.query(kSelect), programs);
+  add_hashes(database.query(kSelect), programs);
   return programs;
 }
 
@@ -50,25 +55,15 @@ std::set<std::string> tried_programs(Database& database, const std::vector<Probl
       "SELECT hash FROM binary WHERE cubin IS NOT NULL AND hash IN (SELECT trial.binary_hash{} WHERE {} AND {})",
       sql::from<Trial>(), sql::matches<DeviceKey>(), sql::matches<Problem>());
   std::set<std::string> programs;
-  for (const ProblemKey& each : problems) add_texts(database.query(select, each.device, each.problem), programs);
+  for (const ProblemKey& each : problems) add_hashes(database.query(select, each.device, each.problem), programs);
   return programs;
-}
-
-/// Whether the program may still win a problem that is not decided.
-bool may_win(Database& database, const std::string& program) {
-  constexpr std::string_view kSelect =
-      "SELECT 1 FROM trial WHERE binary_hash = :hash AND binary_hash <> '' AND outcome IN (0, 9) AND NOT EXISTS"
-      " (SELECT 1 FROM winner WHERE winner.device_id = trial.device_id AND winner.problem_id = trial.problem_id"
-      " AND winner.evidence = trial.evidence)";
-  return database.query(kSelect, Named{"hash", program}).next();
 }
 
 /// Leaves those of these programs that nothing needs.
 std::set<std::string> losing(Database& database, std::set<std::string> programs,
                              const std::vector<std::string>& kept_sources) {
   const std::set<std::string> needed = needed_programs(database, kept_sources);
-  std::erase_if(programs,
-                [&](const std::string& program) { return needed.contains(program) || may_win(database, program); });
+  std::erase_if(programs, [&](const std::string& program) { return needed.contains(program); });
   return programs;
 }
 
@@ -76,15 +71,8 @@ std::set<std::string> losing(Database& database, std::set<std::string> programs,
 std::int64_t drop_code_of(Database& database, const std::set<std::string>& programs) {
   std::int64_t dropped = 0;
   for (const std::string& program : programs) {
-    dropped += database.run("UPDATE binary SET cubin = NULL WHERE hash = :hash", Named{"hash", program});
-    std::set<std::string> sources;
-    add_texts(database.query("SELECT source_hash FROM trial WHERE binary_hash = :hash AND binary_hash <> ''",
-                             Named{"hash", program}),
-              sources);
-    for (const std::string& source : sources) {
-      database.run("DELETE FROM compiled WHERE source_hash = :source AND binary_hash = :hash", Named{"source", source},
-                   Named{"hash", program});
-    }
+    dropped += database.run("UPDATE binary SET cubin = NULL WHERE hash = :hash", Named{"hash", Hash{program}});
+    database.run("DELETE FROM compiled WHERE binary_hash = :hash", Named{"hash", Hash{program}});
   }
   return dropped;
 }
@@ -106,19 +94,19 @@ std::int64_t count_losing_code(Database& database, const std::vector<std::string
 
 void compress_images(Database& database) {
   std::set<std::string> programs;
-  add_texts(database.query("SELECT hash FROM binary WHERE cubin IS NOT NULL AND substr(cubin, 1, 1) <> x'78'"),
-            programs);
+  add_hashes(database.query("SELECT hash FROM binary WHERE cubin IS NOT NULL AND substr(cubin, 1, 1) <> x'78'"),
+             programs);
   for (const std::string& program : programs) {
     std::string smaller;
     {
-      Rows rows = database.query("SELECT cubin FROM binary WHERE hash = :hash", Named{"hash", program});
+      Rows rows = database.query("SELECT cubin FROM binary WHERE hash = :hash", Named{"hash", Hash{program}});
       if (!rows.next()) continue;
       const std::string image(rows.blob(0).value_or(""));
       smaller = stored_image(image);
       if (smaller.size() >= image.size()) continue;
     }
     database.run("UPDATE binary SET cubin = :cubin WHERE hash = :hash", Named{"cubin", Blob{smaller}},
-                 Named{"hash", program});
+                 Named{"hash", Hash{program}});
   }
 }
 

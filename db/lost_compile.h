@@ -21,7 +21,7 @@ struct LostCompile {
 
   static constexpr void fields(auto&& visit) {
     visit("source_hash", &LostCompile::source_hash, rule::hash);
-    visit("target", &LostCompile::target, rule::hash);
+    visit("target", &LostCompile::target, rule::word);
     visit("nvrtc", &LostCompile::nvrtc, rule::label);
     visit("family", &LostCompile::family, rule::family);
     visit("config", &LostCompile::config, rule::config);

@@ -209,6 +209,7 @@ void bring_up_to_date(Database& database, std::string_view schema, const std::ve
     database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
   } else {
     check_identity(database, header, current_version(steps));
+    database.add_migration_functions();
     for (const Migration& step : steps) {
       if (step.version > header.version) database.exec(std::string(step.sql));
     }

@@ -28,15 +28,15 @@ std::vector<Referring> referring_tables(Database& database) {
   std::vector<Referring> tables{
       {kTable<Decision>, row_columns<Decision>(), "1"},
       {kTable<Rival>, row_columns<Rival>(), "1"},
-      {kTable<Attempt>, row_columns<Attempt>(), "started, device_id, problem_id, family, config, source_hash, boot"},
-      {kTable<Trial>, row_columns<Trial>(), "created, device_id, problem_id, evidence, family, config, source_hash"}};
+      {kTable<Attempt>, row_columns<Attempt>(), "started, device_id, problem_id, kernel_id, boot"},
+      {kTable<Trial>, row_columns<Trial>(), "created, device_id, problem_id, evidence, kernel_id"}};
   std::erase_if(tables, [&](const Referring& table) {
     return database.integer(fmt::format("SELECT EXISTS (SELECT 1 FROM main.{})", table.name)) == 0;
   });
   return tables;
 }
 
-constexpr std::array kReferredTo{kTable<DeviceKey>, kTable<Problem>, kTable<Environment>};
+constexpr std::array kReferredTo{kTable<DeviceKey>, kTable<Problem>, kTable<Environment>, kTable<KernelRow>};
 
 std::string listed(const std::vector<std::string>& names, std::string_view separator = ", ") {
   return fmt::format("{}", fmt::join(names, separator));
@@ -76,34 +76,34 @@ std::int64_t put_back(Database& database, const Referring& table) {
   return rows;
 }
 
-/// Renumbers a table while nothing refers to its rows: temp.new_<name> says which number each gets.
-void renumber_referred(Database& database, const std::vector<Referring>& tables, std::string_view name,
-                       const std::vector<std::string>& columns) {
+/// Removes the rows of a table to which nothing in the tables that were taken out refers.
+void remove_unused(Database& database, const std::vector<Referring>& tables, std::string_view name) {
   std::vector<std::string> uses;
   for (const Referring& table : tables) {
     if (refers(table, name)) uses.push_back(fmt::format("SELECT {} FROM old_{}", id_column(name), table.name));
   }
+  database.exec(fmt::format("DELETE FROM main.{} WHERE id NOT IN ({})", name, listed(uses, " UNION ")));
+}
+
+/// Renumbers a table while nothing refers to its rows: temp.new_<name> says which number each gets.
+void renumber_referred(Database& database, std::string_view name, const std::vector<std::string>& columns) {
   database.exec(
-      fmt::format("DELETE FROM main.{0} WHERE id NOT IN ({1});"
-                  "CREATE TEMP TABLE new_{0} (old INTEGER PRIMARY KEY, id INTEGER NOT NULL);"
-                  "INSERT INTO new_{0} SELECT id, row_number() OVER (ORDER BY {2}) FROM main.{0};"
+      fmt::format("CREATE TEMP TABLE new_{0} (old INTEGER PRIMARY KEY, id INTEGER NOT NULL);"
+                  "INSERT INTO new_{0} SELECT id, row_number() OVER (ORDER BY {1}) FROM main.{0};"
                   // Twice, since a new number may be another row's old one.
                   "UPDATE main.{0} SET id = -(SELECT n.id FROM new_{0} n WHERE n.old = main.{0}.id);"
                   "UPDATE main.{0} SET id = -id",
-                  name, listed(uses, " UNION "), listed(columns)));
+                  name, listed(columns)));
 }
 
-/// Images are moved only where they are out of order.
-void sort_binaries(Database& database) {
-  constexpr std::string_view kMisplaced =
-      "SELECT count(*) FROM (SELECT hash < lag(hash) OVER (ORDER BY rowid) AS is_misplaced FROM binary)"
-      " WHERE is_misplaced";
-  if (database.integer(kMisplaced) == 0) return;
+/// The same of families, which kernels name, and of kernels.
+void renumber_kernels(Database& database) {
+  database.exec("DELETE FROM main.family WHERE id NOT IN (SELECT family_id FROM main.kernel)");
+  renumber_referred(database, kTable<FamilyRow>, row_columns<FamilyRow>());
   database.exec(
-      "CREATE TEMP TABLE place AS SELECT rowid AS old, row_number() OVER (ORDER BY hash) AS id FROM main.binary;"
-      "CREATE UNIQUE INDEX temp.place_by_old ON place (old);"
-      "UPDATE main.binary SET rowid = -(SELECT place.id FROM place WHERE place.old = main.binary.rowid);"
-      "UPDATE main.binary SET rowid = -rowid; DROP TABLE place");
+      "UPDATE main.kernel SET family_id = (SELECT n.id FROM new_family n WHERE n.old = kernel.family_id);"
+      "DROP TABLE new_family");
+  renumber_referred(database, kTable<KernelRow>, row_columns<KernelRow>());
 }
 
 }  // namespace
@@ -113,16 +113,17 @@ void renumber(Database& database) {
   const std::vector<Referring> tables = referring_tables(database);
   std::int64_t dangling = 0;
   for (const Referring& table : tables) dangling += take_out(database, table);
-  renumber_referred(database, tables, kTable<DeviceKey>, row_columns<DeviceKey>());
-  renumber_referred(database, tables, kTable<Problem>, row_columns<Problem>());
-  renumber_referred(database, tables, kTable<Environment>, row_columns<Environment>());
+  for (const std::string_view name : kReferredTo) remove_unused(database, tables, name);
+  renumber_referred(database, kTable<DeviceKey>, row_columns<DeviceKey>());
+  renumber_referred(database, kTable<Problem>, row_columns<Problem>());
+  renumber_referred(database, kTable<Environment>, row_columns<Environment>());
+  renumber_kernels(database);
   for (auto table = tables.rbegin(); table != tables.rend(); ++table) dangling -= put_back(database, *table);
   if (dangling > 0) {
     refuse(database.path(), "damaged: rows refer to others that do not exist",
            "see `mmtune db check`; merge this one and the others into a new database");
   }
   for (const std::string_view name : kReferredTo) database.exec(fmt::format("DROP TABLE new_{}", name));
-  sort_binaries(database);
 }
 
 }  // namespace mmtune

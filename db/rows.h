@@ -16,14 +16,28 @@
 
 namespace mmtune {
 
+/// Binds the value of a field with these rules, as it is stored.
+template <class... Rules, class T>
+void bind_field(Statement& statement, std::string_view name, const T& value, const Rules&...) {
+  if constexpr (kIsHash<Rules...>) {
+    statement.bind(name, Hash{value});
+  } else if constexpr (kIsTime<Rules...>) {
+    constexpr std::int64_t kNoTime = -1;
+    statement.bind(name, rule::utc_seconds(value).value_or(kNoTime));
+  } else {
+    bind_value(statement, Named{name, value});
+  }
+}
+
 /// Binds each field, and those of records inside, to the parameter of its name.
 template <Record T>
-void bind_value(Statement& statement, const T& record) {
-  T::fields([&](std::string_view name, auto member, const auto&...) {
+void bind_value(Statement& statement, const T& given) {
+  const Stored<T>& record = stored(given);
+  Stored<T>::fields([&](std::string_view name, auto member, const auto&... rules) {
     if constexpr (Record<decltype(value_type(member))>) {
       bind_value(statement, record.*member);
     } else {
-      bind_value(statement, Named{name, record.*member});
+      bind_field(statement, name, record.*member, rules...);
     }
   });
 }
@@ -43,13 +57,15 @@ struct NewRow {
 
 template <Record T>
 void bind_own_fields(Statement& statement, const T& record) {
-  T::fields([&]<class... Rules>(std::string_view name, auto member, const Rules&...) {
+  static_assert(kIsStoredAsItIs<T> || kTable<T>.empty());
+  if constexpr (!kIsStoredAsItIs<T>) return bind_own_fields(statement, Stored<T>(record));
+  T::fields([&]<class... Rules>(std::string_view name, auto member, const Rules&... rules) {
     using Value = decltype(value_type(member));
     if constexpr (kIsImage<Rules...>) {
       const std::string& image = record.*member;
       image.empty() ? statement.bind(name, nullptr) : statement.bind(name, Blob{stored_image(image)});
     } else if constexpr (!Record<Value>) {
-      bind_value(statement, Named{name, record.*member});
+      bind_field(statement, name, record.*member, rules...);
     } else if constexpr (kTable<Value>.empty()) {
       bind_own_fields(statement, record.*member);
     }
@@ -82,6 +98,8 @@ class Reader {
   template <class T>
   void read_integer(T& value);
   void read_image(std::string& image);
+  void read_time(std::string& time) { time = take(rule::utc_text(take(rows_.integer(column_++)))); }
+  void read_hash(std::string& hash) { hash = take(rows_.hash(column_++)); }
 
   const Rows& rows_;
   Images images_;
@@ -92,10 +110,18 @@ class Reader {
 /// A record, or the value of one column.
 template <class T>
 void Reader::read(T& value) {
-  if constexpr (Record<T>) {
+  if constexpr (!kIsStoredAsItIs<T>) {
+    Stored<T> stored;
+    read(stored);
+    value = std::move(stored).value();
+  } else if constexpr (Record<T>) {
     T::fields([&]<class... Rules>(std::string_view, auto member, const Rules&...) {
       if constexpr (kIsImage<Rules...>) {
         if (images_ == Images::yes) read_image(value.*member);
+      } else if constexpr (kIsHash<Rules...>) {
+        read_hash(value.*member);
+      } else if constexpr (kIsTime<Rules...>) {
+        read_time(value.*member);
       } else {
         read(value.*member);
       }
@@ -142,10 +168,15 @@ std::vector<T> valid_rows(Rows rows) {
   return records;
 }
 
-/// The id of a record's row, which is written if it is not there yet. Call within a write transaction.
+template <Record T>
+void write_references(Database& database, const T& record, std::vector<Reference>& references);
+
+/// The id of a record's row, which is written if it is not there yet, as is what it refers to. Call within a write
+/// transaction.
 template <Record T>
 std::int64_t id_of(Database& database, const T& record) {
-  static const std::string select = fmt::format("SELECT id FROM {} WHERE {}", kTable<T>, sql::matches<T>());
+  static const std::string select =
+      fmt::format("SELECT {}.id{} WHERE {}", kTable<T>, sql::from<T>(), sql::matches<T>());
   static const std::string insert = "INSERT " + sql::into<T>();
   const auto find = [&]() -> std::optional<std::int64_t> {
     Rows rows = database.query(select, record);
@@ -153,13 +184,16 @@ std::int64_t id_of(Database& database, const T& record) {
     return rows.integer(0);
   };
   if (const auto id = find()) return *id;
-  database.run(insert, record);
+  NewRow<T> row{record, {}};
+  write_references(database, record, row.references);
+  database.run(insert, row);
   return find().value_or(0);  // The reference to 0, which is no id, is refused.
 }
 
 template <Record T>
-void write_references(Database& database, const T& record, std::vector<Reference>& references) {
-  T::fields([&](std::string_view, auto member, const auto&...) {
+void write_references(Database& database, const T& given, std::vector<Reference>& references) {
+  const Stored<T>& record = stored(given);
+  Stored<T>::fields([&](std::string_view, auto member, const auto&...) {
     using Value = decltype(value_type(member));
     if constexpr (Record<Value>) {
       if constexpr (kTable<Value>.empty()) {

@@ -1,5 +1,5 @@
 -- The mmtune database: what was tried, what it compiled to, and what won. This file creates a new database and is the
--- document of the format, version 8.
+-- document of the format, version 9.
 --
 -- Header        PRAGMA application_id = 0x6d6d7475 ("mmtu"), PRAGMA user_version = the version of this file. Both are
 --               set in the transaction that runs this file. A step between versions is one file of db/migrations/.
@@ -12,8 +12,9 @@
 --               read (templates/base/rules.h); a row with values that no mmtune writes counts as absent. Views, triggers and
 --               virtual tables are refused.
 -- Frozen        Names and enum numbers (mmtune/types.h, db/trial.h) are never changed or given a second meaning.
--- Units         *_us microseconds per call, *_ms milliseconds, *_bytes bytes, *_mhz MHz; times of day are UTC,
---               "2031-04-05T06:07:08Z"; booleans are 0 or 1.
+-- Units         *_us microseconds per call, *_ms milliseconds, *_bytes bytes, *_mhz MHz; times of day are seconds
+--               since 1970, UTC; booleans are 0 or 1.
+-- Hashes        32 hexadecimal digits are stored as the BLOB of 16 bytes that they stand for, other words as TEXT.
 
 -- The GPUs that results hold for; equal cards share a row.
 CREATE TABLE device (
@@ -50,11 +51,30 @@ CREATE TABLE environment (
   UNIQUE (driver, nvrtc, mmtune_commit, device_uuid)
 ) STRICT;
 
+-- The parameters of kernel families. A family whose table changes gets another row.
+CREATE TABLE family (
+  id          INTEGER PRIMARY KEY,
+  family_name TEXT NOT NULL,  -- "simt"
+  parameters  TEXT NOT NULL,  -- their names in table order: "BM BN BK"
+  UNIQUE (family_name, parameters)
+) STRICT;
+
+-- Configurations and what they rendered to, which trials of several problems share. One that is written again is found
+-- by its source.
+CREATE TABLE kernel (
+  id          INTEGER PRIMARY KEY,
+  family_id   INTEGER NOT NULL REFERENCES family (id),
+  settings    TEXT NOT NULL,  -- values of the parameters in their order: "128 64 16"
+  source_hash ANY NOT NULL    -- of the rendered source and its device headers
+) STRICT;
+
+CREATE INDEX kernel_by_source ON kernel (source_hash);
+
 -- Compiled programs by the hash of their machine code. The image stands last: reading a row without it stays cheap.
 -- It is the ELF file, or that as a zlib stream (RFC 1950) where the first byte is 0x78. Programs that lost have none
 -- once their problem is decided.
 CREATE TABLE binary (
-  hash              TEXT PRIMARY KEY NOT NULL,
+  hash              ANY PRIMARY KEY NOT NULL,
   target            TEXT NOT NULL,     -- "sm_90a"
   exact_target      INTEGER NOT NULL,  -- 0: compiled for another architecture than the GPU's
   registers         INTEGER NOT NULL,  -- per thread
@@ -63,13 +83,13 @@ CREATE TABLE binary (
   static_smem_bytes INTEGER NOT NULL,  -- per block
   compile_ms        REAL NOT NULL,
   cubin             BLOB               -- the image; NULL: compile again
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- What a rendered source compiled to, where the image is stored.
 CREATE TABLE compiled (
-  source_hash TEXT NOT NULL,
+  source_hash ANY NOT NULL,
   target      TEXT NOT NULL,
-  binary_hash TEXT NOT NULL REFERENCES binary (hash),
+  binary_hash ANY NOT NULL REFERENCES binary (hash),
   nvrtc       TEXT NOT NULL DEFAULT '',  -- version of the compiler; '' if unknown
   PRIMARY KEY (source_hash, target)
 ) STRICT, WITHOUT ROWID;
@@ -79,13 +99,11 @@ CREATE TABLE trial (
   id               INTEGER PRIMARY KEY,
   device_id        INTEGER NOT NULL REFERENCES device (id),
   problem_id       INTEGER NOT NULL REFERENCES problem (id),
+  kernel_id        INTEGER NOT NULL REFERENCES kernel (id),
   evidence         INTEGER NOT NULL,  -- enum Evidence
-  family           TEXT NOT NULL,
-  config           TEXT NOT NULL,     -- "BM=128 BN=64", complete, in table order
-  source_hash      TEXT NOT NULL,     -- of the rendered source and its device headers
   outcome          INTEGER NOT NULL,  -- enum Outcome
   note             TEXT NOT NULL,     -- why it failed, and the compiler's log
-  binary_hash      TEXT NOT NULL,     -- '' if nothing was compiled, or if it came from another user's database
+  binary_hash      ANY NOT NULL,      -- '' if nothing was compiled, or if it came from another user's database
   median_us        REAL NOT NULL,     -- over 0 if outcome is ok or too_slow
   q1_us            REAL NOT NULL,
   q3_us            REAL NOT NULL,
@@ -105,11 +123,11 @@ CREATE TABLE trial (
   occupancy        REAL NOT NULL,     -- 0 to 1
   smem_bytes       INTEGER NOT NULL,  -- per block, static and dynamic
   environment_id   INTEGER NOT NULL REFERENCES environment (id),
-  created          TEXT NOT NULL,
-  UNIQUE (device_id, problem_id, evidence, family, config, source_hash)
+  created          INTEGER NOT NULL,
+  UNIQUE (device_id, problem_id, evidence, kernel_id)
 ) STRICT;
 
-CREATE INDEX trial_by_binary ON trial (binary_hash, device_id, problem_id) WHERE binary_hash <> '';
+CREATE INDEX trial_by_kernel ON trial (kernel_id, device_id);
 
 -- Launches that are running on a GPU now, and those that ended their worker or the machine. A row is written before the
 -- launch, in the transaction of the trial before, and removed by the launch's own trial unless that is crashed or
@@ -119,19 +137,17 @@ CREATE TABLE attempt (
   id             INTEGER PRIMARY KEY,
   device_id      INTEGER NOT NULL REFERENCES device (id),
   problem_id     INTEGER NOT NULL REFERENCES problem (id),
-  family         TEXT NOT NULL,
-  config         TEXT NOT NULL,
-  source_hash    TEXT NOT NULL,
+  kernel_id      INTEGER NOT NULL REFERENCES kernel (id),
   environment_id INTEGER NOT NULL REFERENCES environment (id),
   boot           TEXT NOT NULL,     -- of the machine: Linux's boot_id
   killed         INTEGER NOT NULL,  -- 0: running; 1: ended its worker or the machine; 2: in a race when the machine crashed
-  started        TEXT NOT NULL
+  started        INTEGER NOT NULL
 ) STRICT;
 
 -- Sources whose compiler gave no answer: it was too late, or its process was ended, for which the host may be to blame.
 -- After two runs that tried they are compiled again only with a larger limit. Rows are not merged.
 CREATE TABLE lost_compile (
-  source_hash TEXT NOT NULL,
+  source_hash ANY NOT NULL,
   target      TEXT NOT NULL,
   nvrtc       TEXT NOT NULL,     -- version of the compiler
   family      TEXT NOT NULL,
@@ -139,7 +155,7 @@ CREATE TABLE lost_compile (
   outcome     INTEGER NOT NULL,  -- enum Outcome: timed_out or crashed
   losses      INTEGER NOT NULL,  -- runs that tried
   limit_ms    REAL NOT NULL,     -- the longest that the compiler was given
-  last        TEXT NOT NULL,
+  last        INTEGER NOT NULL,
   PRIMARY KEY (source_hash, target, nvrtc)
 ) STRICT, WITHOUT ROWID;
 
@@ -149,17 +165,15 @@ CREATE TABLE winner (
   device_id   INTEGER NOT NULL,
   problem_id  INTEGER NOT NULL,
   evidence    INTEGER NOT NULL,
-  family      TEXT NOT NULL,
-  config      TEXT NOT NULL,
-  source_hash TEXT NOT NULL,
+  kernel_id   INTEGER NOT NULL,
   median_us   REAL NOT NULL,     -- of the trial when it won
   search      TEXT NOT NULL,     -- hash of what was searched
   candidates  INTEGER NOT NULL,  -- trials behind the decision
-  decided     TEXT NOT NULL,
+  decided     INTEGER NOT NULL,
   cublas_ratio REAL NOT NULL DEFAULT 0,  -- how many times as long cuBLAS took, by `mmtune bench`; 0: not compared
   PRIMARY KEY (device_id, problem_id, evidence),
-  FOREIGN KEY (device_id, problem_id, evidence, family, config, source_hash)
-    REFERENCES trial (device_id, problem_id, evidence, family, config, source_hash)
+  FOREIGN KEY (device_id, problem_id, evidence, kernel_id)
+    REFERENCES trial (device_id, problem_id, evidence, kernel_id)
 ) STRICT, WITHOUT ROWID;
 
 -- Decisions of merged databases for problems that are decided otherwise here: db/settle.h says how one of them and the
@@ -168,16 +182,14 @@ CREATE TABLE rival (
   device_id   INTEGER NOT NULL,
   problem_id  INTEGER NOT NULL,
   evidence    INTEGER NOT NULL,
-  family      TEXT NOT NULL,
-  config      TEXT NOT NULL,
-  source_hash TEXT NOT NULL,
+  kernel_id   INTEGER NOT NULL,
   median_us   REAL NOT NULL,
   search      TEXT NOT NULL,
   candidates  INTEGER NOT NULL,
-  decided     TEXT NOT NULL,
+  decided     INTEGER NOT NULL,
   cublas_ratio REAL NOT NULL DEFAULT 0,
   near_tie    INTEGER NOT NULL,  -- the samples leave open whether it is as fast as the winner: to be raced
-  PRIMARY KEY (device_id, problem_id, evidence, family, config, source_hash),
-  FOREIGN KEY (device_id, problem_id, evidence, family, config, source_hash)
-    REFERENCES trial (device_id, problem_id, evidence, family, config, source_hash)
+  PRIMARY KEY (device_id, problem_id, evidence, kernel_id),
+  FOREIGN KEY (device_id, problem_id, evidence, kernel_id)
+    REFERENCES trial (device_id, problem_id, evidence, kernel_id)
 ) STRICT, WITHOUT ROWID;

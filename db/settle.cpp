@@ -47,9 +47,8 @@ std::string of_problem(std::string_view table) {
 
 template <Record T>
 std::vector<T> rows_of(Database& database, const ProblemKey& problem) {
-  static const std::string statement =
-      fmt::format("SELECT {}{}{} ORDER BY {}.family, {}.config, {}.source_hash", sql::columns<T>(), sql::from<T>(),
-                  of_problem(kTable<T>), kTable<T>, kTable<T>, kTable<T>);
+  static const std::string statement = fmt::format("SELECT {}{}{} ORDER BY {}", sql::columns<T>(), sql::from<T>(),
+                                                   of_problem(kTable<T>), sql::columns<KernelRow>());
   return valid_rows<T>(database.query(statement, problem));
 }
 

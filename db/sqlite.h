@@ -64,6 +64,9 @@ class Database {
   template <class... Args>
   std::int64_t run(std::string_view sql, const Args&... args);
 
+  /// mmtune_hash() and others: see db/migrations/. Nothing in a schema can call them.
+  void add_migration_functions();
+
   /// Writes a compact copy to an empty file. Throws like the rest, but names `copy` where writing it is what fails.
   void vacuum_into(const std::string& copy);
 
@@ -100,6 +103,15 @@ struct Blob {
   std::string_view bytes;
 };
 
+/// The hash of a source or a program, or another word in its place. 32 hexadecimal digits are stored as the BLOB of 16
+/// bytes that they stand for, which is half as long, and others as texts.
+struct Hash {
+  std::string_view text;
+};
+
+/// These bytes; nothing for what is stored as a text.
+std::optional<std::string> hash_bytes(std::string_view hash);
+
 /// The result of a running statement; ends it when it goes out of scope, so that no lock outlives a loop.
 class Rows {
  public:
@@ -118,6 +130,8 @@ class Rows {
   std::optional<std::string_view> text(int column) const;
   std::optional<std::string_view> blob(int column) const;
   bool is_null(int column) const;
+  /// The text that is stored as a Hash.
+  std::optional<std::string> hash(int column) const;
 
  private:
   Statement& statement_;
@@ -146,6 +160,7 @@ class Statement {
   void bind(std::string_view name, double value);
   void bind(std::string_view name, std::string_view value);
   void bind(std::string_view name, Blob value);
+  void bind(std::string_view name, Hash value);
   void bind(std::string_view name, std::nullptr_t);
 
  private:
@@ -180,7 +195,7 @@ std::int64_t Database::run(std::string_view sql, const Args&... args) {
   return changes();
 }
 
-/// A value for the parameter :name. It is a number, an enum, a text, a Blob, nullptr or an optional of these.
+/// A value for the parameter :name. It is a number, an enum, a text, a Blob, a Hash, nullptr or an optional of these.
 template <class T>
 struct Named {
   std::string_view name;

@@ -10,6 +10,27 @@
 
 namespace mmtune {
 
+namespace {
+
+constexpr std::size_t kHashBytes = 16;
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+/// Whether a hash is stored as bytes.
+bool is_hexadecimal(std::string_view text) {
+  return text.size() == 2 * kHashBytes && text.find_first_not_of(kHexDigits) == std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<std::string> hash_bytes(std::string_view hash) {
+  if (!is_hexadecimal(hash)) return std::nullopt;
+  std::string bytes;
+  for (std::size_t i = 0; i < hash.size(); i += 2) {
+    bytes += static_cast<char>(kHexDigits.find(hash[i]) << 4 | kHexDigits.find(hash[i + 1]));
+  }
+  return bytes;
+}
+
 Rows::~Rows() { sqlite3_reset(statement_.handle_); }
 
 bool Rows::next() { return statement_.step(); }
@@ -42,6 +63,19 @@ std::optional<std::string_view> Rows::blob(int column) const {
   const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.handle_, column));
   const int size = sqlite3_column_bytes(statement_.handle_, column);
   return std::string_view(bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(size));
+}
+
+std::optional<std::string> Rows::hash(int column) const {
+  if (const auto word = text(column)) return is_hexadecimal(*word) ? std::nullopt : std::optional<std::string>(*word);
+  const auto bytes = blob(column);
+  if (!bytes || bytes->size() != kHashBytes) return std::nullopt;
+  std::string hash;
+  hash.reserve(2 * kHashBytes);
+  for (const char byte : *bytes) {
+    const auto number = static_cast<unsigned char>(byte);
+    hash.append(1, kHexDigits[number >> 4]).append(1, kHexDigits[number & 0xf]);
+  }
+  return hash;
 }
 
 bool Rows::is_null(int column) const { return sqlite3_column_type(statement_.handle_, column) == SQLITE_NULL; }
@@ -112,6 +146,10 @@ void Statement::bind(std::string_view name, std::string_view value) {
 void Statement::bind(std::string_view name, Blob value) {
   const char* bytes = value.bytes.empty() ? "" : value.bytes.data();
   check_bind(sqlite3_bind_blob64(handle_, take_parameter(name), bytes, value.bytes.size(), SQLITE_TRANSIENT));
+}
+void Statement::bind(std::string_view name, Hash value) {
+  const auto bytes = hash_bytes(value.text);
+  bytes ? bind(name, Blob{*bytes}) : bind(name, value.text);
 }
 
 }  // namespace mmtune

@@ -24,7 +24,7 @@ std::string where(const RowFilter& filter) {
   if (filter.precision) conditions.emplace_back("problem.precision = :filter_precision");
   if (filter.layout) conditions.emplace_back("problem.layout = :filter_layout");
   if (filter.evidence) conditions.emplace_back("trial.evidence = :filter_evidence");
-  if (filter.family) conditions.emplace_back("trial.family = :filter_family");
+  if (filter.family) conditions.emplace_back("family.family_name = :filter_family");
   return fmt::format(" WHERE {}", fmt::join(conditions, " AND "));
 }
 
@@ -33,7 +33,7 @@ std::string where(const RowFilter& filter) {
 const std::string& select_winner() {
   constexpr std::string_view kCompiled =
       "SELECT compiled.binary_hash FROM compiled JOIN binary b ON b.hash = compiled.binary_hash"
-      " AND b.target = compiled.target WHERE compiled.source_hash = trial.source_hash";
+      " AND b.target = compiled.target WHERE compiled.source_hash = kernel.source_hash";
   static const std::string statement = fmt::format(
       "SELECT {}, {}, (SELECT count(*) FROM rival WHERE rival.device_id = winner.device_id AND"
       " rival.problem_id = winner.problem_id AND rival.evidence = winner.evidence AND rival.near_tie), {}{}"
@@ -75,7 +75,7 @@ void write_compiled(Database& database, const std::string& source_hash, const Bi
 
 bool has_image(Database& database, const Binary& binary) {
   constexpr std::string_view kSelect = "SELECT 1 FROM binary WHERE hash = :hash AND cubin IS NOT NULL";
-  return !binary.cubin.empty() || database.query(kSelect, Named{"hash", binary.hash}).next();
+  return !binary.cubin.empty() || database.query(kSelect, Named{"hash", Hash{binary.hash}}).next();
 }
 
 void put_rows(Database& database, std::span<const Trial> trials, std::span<const Binary> binaries,
@@ -151,7 +151,7 @@ std::vector<Trial> Store::find_twins(const TrialKey& key, const std::string& bin
       sql::columns<Trial>(), sql::from<Trial>(), sql::matches<DeviceKey>(), sql::matches<Problem>());
   const std::lock_guard lock(impl_->mutex);
   return valid_rows<Trial>(
-      impl_->database->query(statement, key.device, key.problem, Named{"binary_hash", binary_hash}));
+      impl_->database->query(statement, key.device, key.problem, Named{"binary_hash", Hash{binary_hash}}));
 }
 
 std::optional<Binary> Store::find_compiled(const std::string& source_hash, const std::string& target, bool with_cubin) {
@@ -165,8 +165,8 @@ std::optional<Binary> Store::find_compiled(const std::string& source_hash, const
   static const std::string plain = select(Images::no);
   static const std::string full = select(Images::yes);
   const std::lock_guard lock(impl_->mutex);
-  Rows rows =
-      impl_->database->query(with_cubin ? full : plain, Named{"source_hash", source_hash}, Named{"target", target});
+  Rows rows = impl_->database->query(with_cubin ? full : plain, Named{"source_hash", Hash{source_hash}},
+                                     Named{"target", target});
   if (!rows.next()) return std::nullopt;
   Compiled compiled;
   Binary binary;
@@ -191,14 +191,15 @@ std::optional<Binary> Store::find_binary(const std::string& binary_hash) {
   static const std::string statement =
       fmt::format("SELECT {} FROM binary WHERE hash = :hash", sql::columns<Binary>(Images::yes));
   const std::lock_guard lock(impl_->mutex);
-  Rows rows = impl_->database->query(statement, Named{"hash", binary_hash});
+  Rows rows = impl_->database->query(statement, Named{"hash", Hash{binary_hash}});
   auto binary = rows.next() ? valid_row<Binary>(rows, Images::yes) : std::nullopt;
   return binary && !binary->cubin.empty() ? binary : std::nullopt;
 }
 
 double Store::compile_ms(const std::string& binary_hash) {
   const std::lock_guard lock(impl_->mutex);
-  Rows rows = impl_->database->query("SELECT compile_ms FROM binary WHERE hash = :hash", Named{"hash", binary_hash});
+  Rows rows =
+      impl_->database->query("SELECT compile_ms FROM binary WHERE hash = :hash", Named{"hash", Hash{binary_hash}});
   return rows.next() ? rows.real(0).value_or(0) : 0;
 }
 

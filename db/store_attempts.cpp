@@ -10,7 +10,8 @@ constexpr std::string_view kWhereRunning =
     " WHERE killed = 0 AND environment_id IN (SELECT id FROM environment WHERE device_uuid = :device_uuid)";
 
 TrialKey trial_key(const AttemptKey& key) {
-  return {key.device, key.problem, key.family, key.config, key.source_hash, Evidence::measured};
+  const KernelRow& kernel = key.kernel;
+  return {key.device, key.problem, kernel.family.family_name, kernel.config(), kernel.source_hash, Evidence::measured};
 }
 
 }  // namespace
@@ -49,25 +50,25 @@ std::vector<TrialKey> Store::settle(const std::string& device_uuid, const std::s
 
 bool Store::crashed_in_race(const TrialKey& key, const std::string& driver) {
   static const std::string statement = fmt::format(
-      "SELECT 1{} WHERE {} AND {} AND attempt.source_hash = :source_hash AND environment.driver = :driver"
+      "SELECT 1{} WHERE {} AND {} AND kernel.source_hash = :source_hash AND environment.driver = :driver"
       " AND attempt.killed = 2",
       sql::from<Attempt>(), sql::matches<DeviceKey>(), sql::matches<Problem>());
   const std::lock_guard lock(impl_->mutex);
   return impl_->database
-      ->query(statement, key.device, key.problem, Named{"source_hash", key.source_hash}, Named{"driver", driver})
+      ->query(statement, key.device, key.problem, Named{"source_hash", Hash{key.source_hash}}, Named{"driver", driver})
       .next();
 }
 
 std::vector<Suspect> Store::suspects(const std::optional<std::string>& source_hash) {
   static const std::string statement = fmt::format(
-      "SELECT {}, environment.driver, attempt.family, attempt.config, attempt.source_hash, count(*),"
-      " max(attempt.started){} WHERE attempt.killed = 1"
-      " AND (:source_hash IS NULL OR attempt.source_hash = :source_hash)"
-      " GROUP BY attempt.device_id, environment.driver, attempt.source_hash"
-      " ORDER BY device.name, environment.driver, attempt.family, attempt.config",
-      sql::columns<DeviceKey>(), sql::from<Attempt>());
+      "SELECT {0}, {1}, environment.driver, count(*), max(attempt.started){2} WHERE attempt.killed = 1"
+      " AND (:source_hash IS NULL OR kernel.source_hash = :source_hash)"
+      " GROUP BY attempt.device_id, environment.driver, kernel.source_hash"
+      " ORDER BY device.name, environment.driver, {1}",
+      sql::columns<DeviceKey>(), sql::columns<KernelRow>(), sql::from<Attempt>());
   const std::lock_guard lock(impl_->mutex);
-  return valid_rows<Suspect>(impl_->database->query(statement, Named{"source_hash", source_hash}));
+  const auto hash = source_hash ? std::optional(Hash{*source_hash}) : std::nullopt;
+  return valid_rows<Suspect>(impl_->database->query(statement, Named{"source_hash", hash}));
 }
 
 }  // namespace mmtune

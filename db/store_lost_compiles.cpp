@@ -15,7 +15,7 @@ void Store::put_lost_compile(const LostCompile& lost) {
   row.losses = 1;
   row.last = utc_now();
   {
-    Rows before = database.query(find, Named{"source_hash", lost.source_hash}, Named{"target", lost.target},
+    Rows before = database.query(find, Named{"source_hash", Hash{lost.source_hash}}, Named{"target", lost.target},
                                  Named{"nvrtc", lost.nvrtc});
     if (before.next()) {
       row.losses += static_cast<int>(std::clamp<std::int64_t>(before.integer(0).value_or(0), 0, 1'000'000));
@@ -39,7 +39,7 @@ std::optional<LostCompile> Store::find_lost_compile(const std::string& source_ha
       fmt::format("SELECT {}{} WHERE source_hash = :source_hash AND target = :target AND nvrtc = :nvrtc",
                   sql::columns<LostCompile>(), sql::from<LostCompile>());
   const std::lock_guard lock(impl_->mutex);
-  Rows rows = impl_->database->query(statement, Named{"source_hash", source_hash}, Named{"target", target},
+  Rows rows = impl_->database->query(statement, Named{"source_hash", Hash{source_hash}}, Named{"target", target},
                                      Named{"nvrtc", nvrtc});
   return rows.next() ? valid_row<LostCompile>(rows) : std::nullopt;
 }

@@ -19,8 +19,12 @@ namespace mmtune {
 
 namespace {
 
-/// Checks every page and index, and every reference between rows.
+/// Checks every page and index, and every reference between rows. SQLite reads zeros where the last page is cut short.
 void check_pages(Database& database, std::vector<std::string>& faults) {
+  std::error_code error;
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(database.path(), error));
+  const std::int64_t expected = database.integer("PRAGMA page_count") * database.integer("PRAGMA page_size");
+  if (!error && size < expected) faults.push_back(fmt::format("the file has {} bytes of {}", size, expected));
   Rows pages = database.query("PRAGMA integrity_check");
   while (pages.next()) {
     const auto line = pages.text(0).value_or("");
@@ -50,12 +54,17 @@ void check_values(Database& database, std::string_view name, std::vector<std::st
   }
 }
 
+/// SQL for a hash as it is written.
+std::string hash_text(std::string_view column) {
+  return fmt::format("iif(typeof({0}) = 'blob', lower(hex({0})), {0})", column);
+}
+
 std::set<std::string> stored_sources(Database& database) {
   std::set<std::string> sources;
   Rows rows = database.query(
-      "SELECT source_hash FROM trial UNION SELECT source_hash FROM compiled UNION SELECT source_hash FROM "
+      "SELECT source_hash FROM kernel UNION SELECT source_hash FROM compiled UNION SELECT source_hash FROM "
       "lost_compile");
-  while (rows.next()) sources.emplace(rows.text(0).value_or(""));
+  while (rows.next()) sources.insert(rows.hash(0).value_or(""));
   return sources;
 }
 
@@ -64,9 +73,10 @@ std::int64_t prune_stale(Database& database, const std::vector<std::string>& liv
   std::int64_t trials = 0;
   for (const std::string& source : stored_sources(database)) {
     if (live.contains(source)) continue;
-    trials += database.run("DELETE FROM trial WHERE source_hash = :source", Named{"source", source});
-    database.run("DELETE FROM compiled WHERE source_hash = :source", Named{"source", source});
-    database.run("DELETE FROM lost_compile WHERE source_hash = :source", Named{"source", source});
+    trials += database.run("DELETE FROM trial WHERE kernel_id IN (SELECT id FROM kernel WHERE source_hash = :source)",
+                           Named{"source", Hash{source}});
+    database.run("DELETE FROM compiled WHERE source_hash = :source", Named{"source", Hash{source}});
+    database.run("DELETE FROM lost_compile WHERE source_hash = :source", Named{"source", Hash{source}});
   }
   return trials;
 }
@@ -74,14 +84,13 @@ std::int64_t prune_stale(Database& database, const std::vector<std::string>& liv
 /// Programs that no trial names, and of which these sources are not.
 std::int64_t prune_orphan_binaries(Database& database, const std::vector<std::string>& kept_sources) {
   constexpr std::string_view kMappings =
-      "DELETE FROM compiled WHERE source_hash NOT IN (SELECT source FROM kept) AND NOT EXISTS (SELECT 1 FROM trial t"
-      " WHERE t.binary_hash = compiled.binary_hash AND t.binary_hash <> '')";
+      "DELETE FROM compiled WHERE source_hash NOT IN (SELECT source FROM kept)"
+      " AND binary_hash NOT IN (SELECT binary_hash FROM trial)";
   constexpr std::string_view kBinaries =
-      "DELETE FROM binary WHERE hash NOT IN (SELECT binary_hash FROM compiled) AND NOT EXISTS (SELECT 1 FROM trial t"
-      " WHERE t.binary_hash = binary.hash AND t.binary_hash <> '')";
-  database.exec("CREATE TEMP TABLE kept (source TEXT)");
+      "DELETE FROM binary WHERE hash NOT IN (SELECT binary_hash FROM compiled UNION SELECT binary_hash FROM trial)";
+  database.exec("CREATE TEMP TABLE kept (source)");
   for (const std::string& source : kept_sources) {
-    database.run("INSERT INTO kept VALUES (:source)", Named{"source", source});
+    database.run("INSERT INTO kept VALUES (:source)", Named{"source", Hash{source}});
   }
   database.run(kMappings);
   const std::int64_t binaries = database.run(kBinaries);
@@ -89,19 +98,27 @@ std::int64_t prune_orphan_binaries(Database& database, const std::vector<std::st
   return binaries;
 }
 
+/// Kernels that no row names any more.
+void remove_unused_kernels(Database& database) {
+  database.exec(
+      "DELETE FROM kernel WHERE id NOT IN (SELECT kernel_id FROM trial UNION SELECT kernel_id FROM attempt);"
+      "DELETE FROM family WHERE id NOT IN (SELECT family_id FROM kernel)");
+}
+
 /// No candidate is a suspect or lost any more: former ones are tried again, and those of a race that crashed may race.
 void absolve(Database& database, PruneReport& report) {
   report.suspects =
       database.integer(
-          "SELECT count(*) FROM (SELECT DISTINCT a.device_id, e.driver, a.source_hash FROM attempt a JOIN environment e"
-          " ON e.id = a.environment_id WHERE a.killed = 1)") +
+          "SELECT count(*) FROM (SELECT DISTINCT a.device_id, e.driver, k.source_hash FROM attempt a JOIN environment e"
+          " ON e.id = a.environment_id JOIN kernel k ON k.id = a.kernel_id WHERE a.killed = 1)") +
       database.integer("SELECT count(*) FROM lost_compile");
   report.trials += database.run(
-      "DELETE FROM trial WHERE outcome IN (7, 8) AND EXISTS (SELECT 1 FROM attempt a WHERE a.killed = 1"
-      " AND a.device_id = trial.device_id AND a.source_hash = trial.source_hash)");
+      "DELETE FROM trial WHERE outcome IN (7, 8) AND (device_id, kernel_id) IN (SELECT a.device_id, same.id FROM "
+      "attempt a"
+      " JOIN kernel k ON k.id = a.kernel_id JOIN kernel same ON same.source_hash = k.source_hash WHERE a.killed = 1)");
   report.trials += database.run(
       "DELETE FROM trial WHERE outcome IN (7, 8) AND binary_hash = ''"
-      " AND source_hash IN (SELECT source_hash FROM lost_compile)");
+      " AND kernel_id IN (SELECT id FROM kernel WHERE source_hash IN (SELECT source_hash FROM lost_compile))");
   database.run("DELETE FROM lost_compile");
   database.run("DELETE FROM attempt WHERE killed <> 0");
 }
@@ -152,12 +169,13 @@ void keep_winners(const std::string& path, const std::vector<std::string>& more_
         fmt::format("DELETE FROM winner WHERE NOT EXISTS (SELECT 1 FROM trial WHERE {} AND trial.outcome = 0)", same));
     database.exec(fmt::format("DELETE FROM trial WHERE NOT EXISTS (SELECT 1 FROM winner WHERE {})", same));
     std::set<std::string> sources(more_sources.begin(), more_sources.end());
-    for (Rows winners = database.query("SELECT source_hash FROM winner"); winners.next();) {
-      sources.emplace(winners.text(0).value_or(""));
+    remove_unused_kernels(database);
+    for (Rows kernels = database.query("SELECT source_hash FROM kernel"); kernels.next();) {
+      sources.insert(kernels.hash(0).value_or(""));
     }
     for (const std::string& source : stored_sources(database)) {
       if (sources.contains(source)) continue;
-      database.run("DELETE FROM compiled WHERE source_hash = :source", Named{"source", source});
+      database.run("DELETE FROM compiled WHERE source_hash = :source", Named{"source", Hash{source}});
     }
     database.exec(
         "DELETE FROM binary WHERE hash NOT IN (SELECT binary_hash FROM compiled);"
@@ -200,12 +218,12 @@ CheckReport Store::check() {
     const Transaction transaction(database, Transaction::Kind::read);
     check_pages(database, report.faults);
     check_values<Trial>(database, "CAST(trial.id AS TEXT)", report.faults);
-    check_values<Binary>(database, "binary.hash", report.faults);
-    check_values<Compiled>(database, "compiled.source_hash", report.faults);
+    check_values<Binary>(database, hash_text("binary.hash"), report.faults);
+    check_values<Compiled>(database, hash_text("compiled.source_hash"), report.faults);
     check_values<Attempt>(database, "CAST(attempt.id AS TEXT)", report.faults);
-    check_values<LostCompile>(database, "lost_compile.source_hash", report.faults);
-    check_values<Decision>(database, "winner.source_hash", report.faults);
-    check_values<Rival>(database, "rival.source_hash", report.faults);
+    check_values<LostCompile>(database, hash_text("lost_compile.source_hash"), report.faults);
+    check_values<Decision>(database, hash_text("kernel.source_hash"), report.faults);
+    check_values<Rival>(database, hash_text("kernel.source_hash"), report.faults);
     report.trials = database.integer("SELECT count(*) FROM trial");
     report.binaries = database.integer("SELECT count(*) FROM binary");
     report.winners = database.integer("SELECT count(*) FROM winner");
@@ -230,6 +248,7 @@ PruneReport Store::prune(const PruneRules& rules) {
                                             sql::same<TrialKey>("winner", "trial")));
   database.run(fmt::format("DELETE FROM rival WHERE NOT EXISTS (SELECT 1 FROM trial WHERE {})",
                            sql::same<TrialKey>("rival", "trial")));
+  remove_unused_kernels(database);
   if (rules.orphan_binaries) report.binaries = prune_orphan_binaries(database, rules.kept_sources);
   if (rules.losing_code) {
     report.images = drop_all_losing_code(database, rules.kept_sources);

@@ -98,7 +98,7 @@ struct KnownBinary {
 std::optional<KnownBinary> known_binary(Database& database, const std::string& hash) {
   static const std::string statement =
       fmt::format("SELECT {}, cubin IS NOT NULL FROM binary WHERE hash = :hash", sql::columns<Binary>());
-  Rows rows = database.query(statement, Named{"hash", hash});
+  Rows rows = database.query(statement, Named{"hash", Hash{hash}});
   if (!rows.next()) return std::nullopt;
   KnownBinary known;
   Reader reader(rows);
@@ -111,7 +111,7 @@ std::optional<KnownBinary> known_binary(Database& database, const std::string& h
 std::optional<Binary> with_image(Database& database, const std::string& hash) {
   static const std::string statement =
       fmt::format("SELECT {} FROM binary WHERE hash = :hash", sql::columns<Binary>(Images::yes));
-  Rows rows = database.query(statement, Named{"hash", hash});
+  Rows rows = database.query(statement, Named{"hash", Hash{hash}});
   return rows.next() ? valid_row<Binary>(rows, Images::yes) : std::nullopt;
 }
 
@@ -134,14 +134,14 @@ void merge_binaries(Database& ours, Database& theirs, MergeReport& report) {
 std::optional<Compiled> find_compiled(Database& database, const Compiled& key) {
   static const std::string statement = fmt::format(
       "SELECT {} FROM compiled WHERE source_hash = :source_hash AND target = :target", sql::columns<Compiled>());
-  Rows rows = database.query(statement, Named{"source_hash", key.source_hash}, Named{"target", key.target});
+  Rows rows = database.query(statement, Named{"source_hash", Hash{key.source_hash}}, Named{"target", key.target});
   return rows.next() ? valid_row<Compiled>(rows) : std::nullopt;
 }
 
 void merge_compiled(Database& ours, Database& theirs, MergeReport& report) {
   for_each_row<Compiled>(theirs, report, [&](const Compiled& compiled) -> std::string {
     const auto rank = [](const Compiled& c) { return std::tie(c.nvrtc, c.binary_hash); };
-    if (!ours.query("SELECT 1 FROM binary WHERE hash = :hash", Named{"hash", compiled.binary_hash}).next()) {
+    if (!ours.query("SELECT 1 FROM binary WHERE hash = :hash", Named{"hash", Hash{compiled.binary_hash}}).next()) {
       return "binary_hash: of no program that was taken";
     }
     const auto present = find_compiled(ours, compiled);

@@ -1,5 +1,4 @@
 // Single rows: find and replace.
-#include <fmt/chrono.h>
 #include <fmt/ranges.h>
 
 #include <chrono>
@@ -10,9 +9,7 @@ namespace mmtune {
 
 namespace {
 
-AttemptKey attempt_key(const TrialKey& key) {
-  return {key.device, key.problem, key.family, key.config, key.source_hash};
-}
+AttemptKey attempt_key(const TrialKey& key) { return {key.device, key.problem, kernel_row(key)}; }
 
 /// "hash = coalesce(excluded.hash, hash), …": what comes without a value leaves the old one.
 std::string assignments(const std::vector<std::string>& columns) {
@@ -37,7 +34,8 @@ Binary code_of(Database& database, std::string_view source_hash, std::string_vie
       " WHERE compiled.source_hash = :source_hash AND binary.cubin IS NOT NULL"
       " ORDER BY compiled.binary_hash = :binary_hash DESC, compiled.target DESC LIMIT 1",
       sql::columns<Binary>());
-  Rows rows = database.query(statement, Named{"source_hash", source_hash}, Named{"binary_hash", binary_hash});
+  Rows rows =
+      database.query(statement, Named{"source_hash", Hash{source_hash}}, Named{"binary_hash", Hash{binary_hash}});
   auto binary = rows.next() ? valid_row<Binary>(rows) : std::nullopt;
   return binary.value_or(Binary{});
 }
@@ -61,7 +59,7 @@ void end_attempt(Database& database, const Trial& trial) {
 }
 
 std::string utc_text(std::chrono::system_clock::time_point time) {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
+  return rule::utc_text(std::chrono::system_clock::to_time_t(time)).value_or("");
 }
 
 std::string utc_now() { return utc_text(std::chrono::system_clock::now()); }

@@ -17,12 +17,11 @@ namespace mmtune {
 
 namespace {
 
-/// One row for each decision, with texts last; devices first, then winners by their primary key, so that the trials'
-/// index is walked in its order.
+/// One row for each decision; devices first, then winners by their primary key, so that the trials' index is walked in
+/// its order.
 const std::string& select_served() {
   static const std::string statement = fmt::format(
-      "SELECT {}, winner.evidence, trial.median_us, winner.cublas_ratio, winner.family, winner.config, "
-      "winner.source_hash, trial.binary_hash"
+      "SELECT {}, winner.evidence, trial.median_us, winner.cublas_ratio, winner.kernel_id, trial.binary_hash"
       " FROM device CROSS JOIN winner ON winner.device_id = device.id CROSS JOIN problem ON problem.id ="
       " winner.problem_id CROSS JOIN trial ON {} AND trial.outcome = 0 WHERE {}",
       sql::columns<Problem>(), sql::same<TrialKey>("winner", "trial"), sql::matches<DeviceKey>());
@@ -32,46 +31,24 @@ const std::string& select_served() {
 constexpr std::size_t kMostTimes = 16384;  // the most times, the latest of each kernel: reading one takes microseconds
 constexpr std::size_t kMostOfOne = 512;
 
-/// Trials of a program, from the index of machine code alone.
-const std::string& select_trials() {
+/// The latest trials of a kernel that have a time, by walking the index of kernels back.
+const std::string& select_times() {
   static const std::string statement = fmt::format(
-      "SELECT trial.id FROM device CROSS JOIN trial ON trial.device_id = device.id WHERE {}"
-      " AND trial.binary_hash = :binary_hash AND trial.binary_hash <> ''",
-      sql::matches<DeviceKey>());
-  return statement;
-}
-
-/// The time of one of these trials, if it is of the kernel and has a time.
-const std::string& select_time() {
-  static const std::string statement = fmt::format(
-      "SELECT {}, trial.median_us FROM trial CROSS JOIN problem ON problem.id = trial.problem_id WHERE trial.id = :id"
-      " AND trial.source_hash = :source_hash AND trial.config = :config AND trial.evidence = :evidence"
-      " AND trial.outcome IN (0, 9)",
+      "SELECT {}, trial.median_us FROM trial CROSS JOIN problem ON problem.id = trial.problem_id WHERE"
+      " trial.kernel_id = :kernel AND trial.device_id = :device AND trial.evidence = :evidence"
+      " AND trial.binary_hash = :binary_hash AND trial.outcome IN (0, 9) ORDER BY trial.id DESC LIMIT :most",
       sql::columns<Problem>());
   return statement;
 }
 
-/// The latest first.
-std::vector<std::int64_t> trials_of(Database& database, const DeviceKey& device, std::string_view binary_hash) {
-  std::vector<std::int64_t> trials;
-  Rows rows = database.query(select_trials(), device, Named{"binary_hash", binary_hash});
-  while (rows.next()) trials.push_back(rows.integer(0).value_or(0));
-  std::sort(trials.begin(), trials.end(), std::greater());
-  return trials;
-}
-
-/// Adds as many times of the kernel as are asked for, the latest. A kernel may have been tried for a great many sizes,
-/// and only what is read of its trials costs more than an entry of an index.
-void add_times(Database& database, const DeviceKey& device, const ServedKernel& kernel, Evidence evidence,
-               std::size_t number, std::size_t most, std::vector<ServedTime>& times) {
+/// Adds as many times of the kernel as are asked for, the latest.
+void add_times(Database& database, std::int64_t device_id, const ServedKernel& kernel, std::uint32_t kernel_id,
+               Evidence evidence, std::size_t number, std::size_t most, std::vector<ServedTime>& times) {
   if (kernel.binary.hash.empty()) return;
-  std::size_t found = 0;
-  for (const std::int64_t trial : trials_of(database, device, kernel.binary.hash)) {
-    if (found == most) return;
-    Rows rows = database.query(select_time(), Named{"id", trial}, Named{"source_hash", kernel.source_hash},
-                               Named{"config", kernel.config}, Named{"evidence", evidence});
-    if (!rows.next()) continue;
-    ++found;
+  Rows rows =
+      database.query(select_times(), Named{"kernel", kernel_id}, Named{"device", device_id},
+                     Named{"evidence", evidence}, Named{"binary_hash", Hash{kernel.binary.hash}}, Named{"most", most});
+  while (rows.next()) {
     ServedTime time;
     Reader reader(rows);
     reader.read(time.problem);
@@ -89,41 +66,41 @@ class Kernels {
   /// Whether any kernel can take this time.
   bool is_possible(const Problem& problem, double median_us) const { return median_us >= limit_.least_us(problem); }
 
-  /// The number of the kernel that a decision of the current row has, whose texts begin at `column` and have this
-  /// number; nothing if no mmtune writes them. The size must be sound.
-  std::optional<std::size_t> number_of(const Rows& rows, int column, std::uint32_t name, const ServedSize& size,
-                                       std::string_view binary_hash) {
-    const auto found = numbers_.find(place_of(name, size.problem));
+  /// The number of the kernel that a decision names; nothing if no mmtune writes what is stored of it. The size must be
+  /// sound.
+  std::optional<std::size_t> number_of(std::uint32_t id, const ServedSize& size, std::string_view binary_hash) {
+    const auto found = numbers_.find(place_of(id, size.problem));
     if (found != numbers_.end()) return found->second;
-    return numbers_.emplace(place_of(name, size.problem), add(rows, column, name, size, binary_hash)).first->second;
+    return numbers_.emplace(place_of(id, size.problem), add(id, size, binary_hash)).first->second;
   }
 
-  std::uint32_t name_of(std::size_t kernel) const { return names_[kernel]; }
+  std::uint32_t id_of(std::size_t kernel) const { return ids_[kernel]; }
   std::size_t size() const { return kernels_.size(); }
   const ServedKernel& operator[](std::size_t kernel) const { return kernels_[kernel]; }
   std::vector<ServedKernel> take() { return std::move(kernels_); }
 
  private:
-  /// A place for each name, precision, layout and alignment.
-  static std::uint64_t place_of(std::uint32_t name, const Problem& problem) {
+  /// A place for each row, precision, layout and alignment.
+  static std::uint64_t place_of(std::uint32_t id, const Problem& problem) {
     const auto bits = [](int align) {
       return static_cast<std::uint64_t>(std::countr_zero(static_cast<unsigned>(align)));
     };
     const Alignment& align = problem.align;
-    return std::uint64_t{name} << 32 | static_cast<std::uint64_t>(problem.precision) << 16 |
+    return std::uint64_t{id} << 32 | static_cast<std::uint64_t>(problem.precision) << 16 |
            static_cast<std::uint64_t>(problem.invariant) << 14 | static_cast<std::uint64_t>(problem.layout) << 12 |
            bits(align.a) << 8 | bits(align.b) << 4 | bits(align.c);
   }
 
-  std::optional<std::size_t> add(const Rows& rows, int column, std::uint32_t name, const ServedSize& size,
-                                 std::string_view binary_hash) {
-    const auto text = [&](int number) { return std::string(rows.text(column + number).value_or("")); };
-    ServedKernel kernel{text(0), text(1), text(2), {}};
-    const TrialKey key{device_, size.problem, kernel.family, kernel.config, kernel.source_hash, size.evidence};
+  std::optional<std::size_t> add(std::uint32_t id, const ServedSize& size, std::string_view binary_hash) {
+    static const std::string statement =
+        fmt::format("SELECT {}{} WHERE kernel.id = :id", sql::columns<KernelRow>(), sql::from<KernelRow>());
+    Rows rows = database_.query(statement, Named{"id", id});
+    const auto row = rows.next() ? valid_row<KernelRow>(rows) : std::nullopt;
+    if (!row) return std::nullopt;
+    const TrialKey key{device_, size.problem, row->family.family_name, row->config(), row->source_hash, size.evidence};
     if (!fault_of(key).empty()) return std::nullopt;
-    kernel.binary = code_of(database_, kernel.source_hash, binary_hash);
-    kernels_.push_back(std::move(kernel));
-    names_.push_back(name);
+    kernels_.push_back({key.family, key.config, key.source_hash, code_of(database_, key.source_hash, binary_hash)});
+    ids_.push_back(id);
     return kernels_.size() - 1;
   }
 
@@ -132,7 +109,7 @@ class Kernels {
   SpeedLimit limit_;
   std::unordered_map<std::uint64_t, std::optional<std::size_t>> numbers_;
   std::vector<ServedKernel> kernels_;
-  std::vector<std::uint32_t> names_;
+  std::vector<std::uint32_t> ids_;
 };
 
 bool stands_before(const ServedSize& x, const ServedSize& y) {
@@ -144,11 +121,11 @@ bool stands_before(const ServedSize& x, const ServedSize& y) {
   return rank(x) < rank(y);
 }
 
-/// Adds the size that is decided, if no value is spoilt, with the kernel that the texts of the current row name.
-void add_size(const Rows& rows, int column, std::uint32_t name, std::string_view binary_hash, ServedSize size,
-              Kernels& kernels, std::vector<ServedSize>& sizes) {
+/// Adds the size that is decided, if no value is spoilt, with the kernel of this row.
+void add_size(std::uint32_t kernel_id, std::string_view binary_hash, ServedSize size, Kernels& kernels,
+              std::vector<ServedSize>& sizes) {
   if (!kernels.is_possible(size.problem, size.median_us)) return;
-  const auto kernel = kernels.number_of(rows, column, name, size, binary_hash);
+  const auto kernel = kernels.number_of(kernel_id, size, binary_hash);
   if (!kernel) return;
   size.kernel = *kernel;
   sizes.push_back(size);
@@ -168,30 +145,28 @@ std::size_t most_times(std::size_t kernels) {
 }
 
 /// Reads by one look-up for each decision, whatever else is stored.
-ServedDecisions served_by_look_ups(Database& database, const DeviceKey& device) {
-  const int first_text = static_cast<int>(columns_of<Problem>(kTable<Problem>, Images::no).size()) + 3;
+ServedDecisions served_by_look_ups(Database& database, const DeviceKey& device, std::int64_t device_id) {
+  const int hash_column = static_cast<int>(columns_of<Problem>(kTable<Problem>, Images::no).size()) + 4;
   Kernels kernels(database, device);
-  TextNumbers names;
   ServedDecisions served;
-  std::string name;
   Rows rows = database.query(select_served(), device);
   while (rows.next()) {
     ServedSize size;
+    std::uint32_t kernel_id = 0;
     Reader reader(rows);
     reader.read(size.problem);
     reader.read(size.evidence);
     reader.read(size.median_us);
     reader.read(size.cublas_ratio);
+    reader.read(kernel_id);
     if (!reader.valid() || !is_time(size.median_us)) continue;
     if (!rule::evidence(size.evidence).empty() || !fault_of(size.problem).empty()) continue;
-    join_texts(rows, first_text, name);
-    const std::string_view binary_hash = rows.text(first_text + 3).value_or("");
-    add_size(rows, first_text, names.number_of(name), binary_hash, size, kernels, served.sizes);
+    add_size(kernel_id, rows.hash(hash_column).value_or(""), size, kernels, served.sizes);
   }
   const std::vector<Evidence> evidence = evidence_of(served.sizes, kernels.size());
   const std::size_t most = most_times(kernels.size());
   for (std::size_t i = 0; i < kernels.size() && most > 0; ++i) {
-    add_times(database, device, kernels[i], evidence[i], i, most, served.times);
+    add_times(database, device_id, kernels[i], kernels.id_of(i), evidence[i], i, most, served.times);
   }
   served.kernels = kernels.take();
   return served;
@@ -201,15 +176,17 @@ ServedDecisions served_by_look_ups(Database& database, const DeviceKey& device) 
 std::vector<ServedTime> times_of(const WholeTables& tables, const Kernels& kernels,
                                  const std::vector<Evidence>& evidence) {
   const std::size_t most = most_times(kernels.size());
-  std::vector<std::vector<std::size_t>> of_name(tables.names().size());
+  std::unordered_map<std::uint32_t, std::vector<std::size_t>> of_row;
   std::vector<std::optional<std::uint32_t>> program(kernels.size());
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    of_name[kernels.name_of(i)].push_back(i);
+    of_row[kernels.id_of(i)].push_back(i);
     if (!kernels[i].binary.hash.empty()) program[i] = tables.programs().find(kernels[i].binary.hash);
   }
   std::vector<std::vector<ServedTime>> times(kernels.size());
   for (auto trial = tables.trials().rbegin(); trial != tables.trials().rend(); ++trial) {
-    for (const std::size_t i : of_name[trial->name]) {
+    const auto found = of_row.find(trial->kernel_id);
+    if (found == of_row.end()) continue;
+    for (const std::size_t i : found->second) {
       if (program[i] != trial->program || evidence[i] != trial->evidence || times[i].size() == most) continue;
       if (const Problem* problem = tables.problem(trial->problem_id)) {
         times[i].push_back({*problem, trial->median_us, i});
@@ -224,31 +201,30 @@ std::vector<ServedTime> times_of(const WholeTables& tables, const Kernels& kerne
 /// The same where all tables are read in the order of their rows.
 ServedDecisions served_from_whole_tables(Database& database, const DeviceKey& device, std::int64_t device_id) {
   constexpr std::string_view kWinners =
-      "SELECT problem_id, evidence, cublas_ratio, family, config, source_hash FROM winner WHERE device_id = :device"
+      "SELECT problem_id, evidence, cublas_ratio, kernel_id FROM winner WHERE device_id = :device"
       " ORDER BY problem_id, evidence";
-  constexpr int kFirstText = 3;
   const WholeTables tables(database, device_id);
   WholeTables::OkTrials trials(tables);
   Kernels kernels(database, device);
   ServedDecisions served;
   served.sizes.reserve(tables.trials().size());
-  std::string name;
   Rows rows = database.query(kWinners, Named{"device", device_id});
   while (rows.next()) {
     ServedSize size;
     std::int64_t problem_id = 0;
+    std::uint32_t kernel_id = 0;
     Reader reader(rows);
     reader.read(problem_id);
     reader.read(size.evidence);
     reader.read(size.cublas_ratio);
+    reader.read(kernel_id);
     if (!reader.valid()) continue;
-    join_texts(rows, kFirstText, name);
-    const TimedTrial* trial = trials.find(problem_id, size.evidence, name);
+    const TimedTrial* trial = trials.find(problem_id, size.evidence, kernel_id);
     const Problem* problem = tables.problem(problem_id);
     if (trial == nullptr || problem == nullptr) continue;
     size.problem = *problem;
     size.median_us = trial->median_us;
-    add_size(rows, kFirstText, trial->name, tables.programs().text(trial->program), size, kernels, served.sizes);
+    add_size(kernel_id, tables.programs().text(trial->program), size, kernels, served.sizes);
   }
   served.times = times_of(tables, kernels, evidence_of(served.sizes, kernels.size()));
   served.kernels = kernels.take();
@@ -280,7 +256,7 @@ ServedDecisions Store::served(const DeviceKey& device) {
   if (!device_id) return {};
   ServedDecisions served = are_mostly_decided(database, *device_id)
                                ? served_from_whole_tables(database, device, *device_id)
-                               : served_by_look_ups(database, device);
+                               : served_by_look_ups(database, device, *device_id);
   std::sort(served.sizes.begin(), served.sizes.end(), stands_before);
   return served;
 }

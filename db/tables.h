@@ -4,11 +4,109 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
+#include "db/launch_record.h"
 #include "db/lost_compile.h"
 #include "db/trial.h"
 
 namespace mmtune {
+
+/// A family with the parameters that it had.
+struct FamilyRow {
+  std::string family_name;
+  std::string parameters;  ///< "BM BN BK"
+
+  static constexpr void fields(auto&& visit) {
+    visit("family_name", &FamilyRow::family_name, rule::family);
+    visit("parameters", &FamilyRow::parameters);
+  }
+};
+static_assert(kListsAllMembers<FamilyRow>);
+
+/// A configuration without the names of its parameters, and what it rendered to: rows of several problems share it.
+struct KernelRow {
+  FamilyRow family;
+  std::string settings;  ///< "128 64 16"
+  std::string source_hash;
+
+  static constexpr void fields(auto&& visit) {
+    visit("family", &KernelRow::family);
+    visit("settings", &KernelRow::settings);
+    visit("source_hash", &KernelRow::source_hash, rule::hash);
+  }
+  std::string config() const;
+  std::string_view contradiction() const;
+};
+static_assert(kListsAllMembers<KernelRow>);
+
+KernelRow kernel_row(std::string family, std::string_view config, std::string source_hash);
+inline KernelRow kernel_row(const TrialKey& key) { return kernel_row(key.family, key.config, key.source_hash); }
+
+/// How a TrialKey is stored.
+struct TrialKeyRow {
+  DeviceKey device;
+  Problem problem;
+  KernelRow kernel;
+  Evidence evidence = Evidence::measured;
+
+  TrialKeyRow() = default;
+  explicit TrialKeyRow(const TrialKey& key);
+  TrialKey value() &&;
+
+  static constexpr void fields(auto&& visit) {
+    visit("device", &TrialKeyRow::device);
+    visit("problem", &TrialKeyRow::problem);
+    visit("kernel", &TrialKeyRow::kernel);
+    visit("evidence", &TrialKeyRow::evidence, rule::evidence);
+  }
+};
+
+/// How a Suspect is read.
+struct SuspectRow {
+  DeviceKey device;
+  KernelRow kernel;
+  std::string driver;
+  int kills = 0;
+  std::string last;
+
+  Suspect value() &&;
+
+  static constexpr void fields(auto&& visit) {
+    visit("device", &SuspectRow::device);
+    visit("kernel", &SuspectRow::kernel);
+    visit("driver", &SuspectRow::driver);
+    visit("kills", &SuspectRow::kills);
+    visit("last", &SuspectRow::last, rule::utc_time);
+  }
+};
+static_assert(kListsAllMembers<SuspectRow>);
+
+/// The record as which T is stored: mostly T itself. Others are made of a T, and have value() for the way back.
+template <class T>
+struct StoredAs {
+  using type = T;
+};
+template <>
+struct StoredAs<TrialKey> {
+  using type = TrialKeyRow;
+};
+template <>
+struct StoredAs<Suspect> {
+  using type = SuspectRow;
+};
+template <class T>
+using Stored = typename StoredAs<T>::type;
+template <class T>
+inline constexpr bool kIsStoredAsItIs = std::is_same_v<Stored<T>, T>;
+
+template <class T>
+decltype(auto) stored(const T& value) {
+  if constexpr (kIsStoredAsItIs<T>)
+    return (value);
+  else
+    return Stored<T>(value);
+}
 
 /// What a source compiled to.
 struct Compiled {
@@ -19,7 +117,7 @@ struct Compiled {
 
   static constexpr void fields(auto&& visit) {
     visit("source_hash", &Compiled::source_hash, rule::hash);
-    visit("target", &Compiled::target, rule::hash);
+    visit("target", &Compiled::target, rule::word);
     visit("binary_hash", &Compiled::binary_hash, rule::hash);
     visit("nvrtc", &Compiled::nvrtc, rule::label);
   }
@@ -75,16 +173,12 @@ static_assert(kListsAllMembers<Rival>);
 struct AttemptKey {
   DeviceKey device;
   Problem problem;
-  std::string family;
-  std::string config;
-  std::string source_hash;
+  KernelRow kernel;
 
   static constexpr void fields(auto&& visit) {
     visit("device", &AttemptKey::device);
     visit("problem", &AttemptKey::problem);
-    visit("family", &AttemptKey::family, rule::family);
-    visit("config", &AttemptKey::config, rule::config);
-    visit("source_hash", &AttemptKey::source_hash, rule::hash);
+    visit("kernel", &AttemptKey::kernel);
   }
 };
 static_assert(kListsAllMembers<AttemptKey>);
@@ -106,7 +200,7 @@ struct Attempt {
   static constexpr void fields(auto&& visit) {
     visit("key", &Attempt::key);
     visit("environment", &Attempt::environment);
-    visit("boot", &Attempt::boot, rule::hash);
+    visit("boot", &Attempt::boot, rule::word);
     visit("killed", &Attempt::killed, rule::OneOf{kAllKilled});
     visit("started", &Attempt::started, rule::utc_time);
   }
@@ -123,6 +217,10 @@ template <>
 inline constexpr std::string_view kTable<Problem> = "problem";
 template <>
 inline constexpr std::string_view kTable<Environment> = "environment";
+template <>
+inline constexpr std::string_view kTable<FamilyRow> = "family";
+template <>
+inline constexpr std::string_view kTable<KernelRow> = "kernel";
 template <>
 inline constexpr std::string_view kTable<Binary> = "binary";
 template <>

@@ -103,7 +103,7 @@ struct Binary {
 
   static constexpr void fields(auto&& visit) {
     visit("hash", &Binary::hash, rule::hash);
-    visit("target", &Binary::target, rule::hash);
+    visit("target", &Binary::target, rule::word);
     visit("exact_target", &Binary::exact_target);
     visit("registers", &Binary::registers, rule::registers);
     visit("spill_bytes", &Binary::spill_bytes, rule::not_negative);

@@ -27,11 +27,6 @@ std::optional<std::uint32_t> TextNumbers::find(std::string_view text) const {
   return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void join_texts(const Rows& rows, int first_column, std::string& name) {
-  name.clear();
-  for (int text = 0; text < 3; ++text) name.append(rows.text(first_column + text).value_or("")) += '\0';
-}
-
 bool is_time(double us) { return us > 0 && rule::amount(us).empty(); }
 
 WholeTables::WholeTables(Database& database, std::int64_t device_id) {
@@ -63,12 +58,11 @@ void WholeTables::read_problems(Database& database) {
 
 void WholeTables::read_trials(Database& database, std::int64_t device_id) {
   constexpr std::string_view kStatement =
-      "SELECT problem_id, evidence, outcome = 0, median_us, family, config, source_hash, binary_hash"
+      "SELECT problem_id, evidence, outcome = 0, median_us, kernel_id, binary_hash"
       " FROM trial NOT INDEXED WHERE device_id = :device AND outcome IN (0, 9) ORDER BY id";
-  constexpr int kFirstText = 4;
+  constexpr int kHashColumn = 5;
   Rows rows = database.query(kStatement, Named{"device", device_id});
-  std::string name;
-  std::vector<std::optional<std::uint32_t>> programs_of;  // the last program of each name: mostly the only one
+  std::unordered_map<std::uint32_t, std::uint32_t> programs_of;  // the last program of each kernel: mostly the only one
   while (rows.next()) {
     TimedTrial trial;
     Reader reader(rows);
@@ -76,15 +70,13 @@ void WholeTables::read_trials(Database& database, std::int64_t device_id) {
     reader.read(trial.evidence);
     reader.read(trial.is_ok);
     reader.read(trial.median_us);
+    reader.read(trial.kernel_id);
     if (!reader.valid() || !is_time(trial.median_us)) continue;
     if (!rule::evidence(trial.evidence).empty()) continue;
-    join_texts(rows, kFirstText, name);
-    trial.name = names_.number_of(name);
-    programs_of.resize(names_.size());
-    const std::string_view hash = rows.text(kFirstText + 3).value_or("");
-    std::optional<std::uint32_t>& program = programs_of[trial.name];
-    if (!program || programs_.text(*program) != hash) program = programs_.number_of(hash);
-    trial.program = *program;
+    const std::string hash = rows.hash(kHashColumn).value_or("");
+    const auto [program, is_new] = programs_of.try_emplace(trial.kernel_id);
+    if (is_new || programs_.text(program->second) != hash) program->second = programs_.number_of(hash);
+    trial.program = program->second;
     trials_.push_back(trial);
   }
 }
@@ -96,13 +88,13 @@ const Problem* WholeTables::problem(std::int64_t id) const {
   return found == problems_.end() || found->id != id ? nullptr : &found->problem;
 }
 
-const TimedTrial* WholeTables::OkTrials::find(std::int64_t problem_id, Evidence evidence, std::string_view name) {
+const TimedTrial* WholeTables::OkTrials::find(std::int64_t problem_id, Evidence evidence, std::uint32_t kernel_id) {
   const std::tuple wanted(problem_id, evidence);
   const auto trial = [&](std::size_t i) -> const TimedTrial& { return tables_.trials_[tables_.by_problem_[i]]; };
   const std::size_t end = tables_.by_problem_.size();
   while (at_ < end && place_of(trial(at_)) < wanted) ++at_;
   for (std::size_t i = at_; i < end && place_of(trial(i)) == wanted; ++i) {
-    if (tables_.names_.text(trial(i).name) == name) return trial(i).is_ok ? &trial(i) : nullptr;
+    if (trial(i).kernel_id == kernel_id) return trial(i).is_ok ? &trial(i) : nullptr;
   }
   return nullptr;
 }

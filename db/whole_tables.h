@@ -33,9 +33,6 @@ class TextNumbers {
   std::vector<const std::string*> texts_;  ///< the keys of the map, which stay where they are
 };
 
-/// Family, configuration and source hash as one text, from three columns of the current row, put into `name`.
-void join_texts(const Rows& rows, int first_column, std::string& name);
-
 /// Whether a stored number can be how long a kernel took, in microseconds.
 bool is_time(double us);
 
@@ -43,8 +40,8 @@ bool is_time(double us);
 struct TimedTrial {
   std::int64_t problem_id = 0;
   double median_us = 0;
-  std::uint32_t name = 0;     ///< the number of its family, configuration and source hash
-  std::uint32_t program = 0;  ///< the number of its binary's hash
+  std::uint32_t kernel_id = 0;
+  std::uint32_t program = 0;  ///< number of its binary's hash
   Evidence evidence = Evidence::measured;
   bool is_ok = false;
 };
@@ -56,8 +53,7 @@ class WholeTables {
 
   /// The trials in the order of their rows, so that the latest comes last.
   const std::vector<TimedTrial>& trials() const { return trials_; }
-  const TextNumbers& names() const { return names_; }        ///< the names of trials
-  const TextNumbers& programs() const { return programs_; }  ///< the hashes of their binaries
+  const TextNumbers& programs() const { return programs_; }  ///< hashes of their binaries
 
   /// Null if there is none, or none that mmtune could have written.
   const Problem* problem(std::int64_t id) const;
@@ -68,7 +64,7 @@ class WholeTables {
     explicit OkTrials(const WholeTables& tables) : tables_(tables) {}
 
     /// The trial of this key if it is ok, else null.
-    const TimedTrial* find(std::int64_t problem_id, Evidence evidence, std::string_view name);
+    const TimedTrial* find(std::int64_t problem_id, Evidence evidence, std::uint32_t kernel_id);
 
    private:
     const WholeTables& tables_;
@@ -83,10 +79,9 @@ class WholeTables {
   void read_problems(Database& database);
   void read_trials(Database& database, std::int64_t device_id);
 
-  std::vector<StoredProblem> problems_;    ///< the problems by id
-  std::vector<TimedTrial> trials_;         ///< the trials by row
-  std::vector<std::uint32_t> by_problem_;  ///< the trials' numbers by problem and evidence
-  TextNumbers names_;
+  std::vector<StoredProblem> problems_;    ///< by id
+  std::vector<TimedTrial> trials_;         ///< by row
+  std::vector<std::uint32_t> by_problem_;  ///< their numbers by problem and evidence
   TextNumbers programs_;
 };
 

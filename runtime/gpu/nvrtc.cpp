@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <clocale>
+#include <cmath>
 #include <filesystem>
 #include <mutex>
 
@@ -217,7 +218,8 @@ Compilation Nvrtc::compile(const Source& source, const TemplateFiles& files, con
   } else {
     compilation.log += fmt::format("nvrtcCompileProgram for {}: {}\n", target.name, api_->error_string(result));
   }
-  compilation.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+  compilation.compile_ms = std::round(taken.count());
   api_->dump.write(Dump::Kind::ptx, source, compilation.ptx);
   api_->dump.write(Dump::Kind::log, source, compilation.log);
   api_->dump.write(Dump::Kind::cubin, source, compilation.cubin);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -54,11 +55,21 @@ std::string_view label(std::string_view text);
 /// The same, but not empty.
 std::string_view name(std::string_view text);
 
-/// The hash of a source or a program, or another such name: 1 to 64 letters, digits, '_', '-' or '.'.
-std::string_view hash(std::string_view text);
+/// One word: 1 to 64 letters, digits, '_', '-' or '.'.
+std::string_view word(std::string_view text);
+
+/// The hash of a source or a program, which is a word. A type of its own, since databases store hashes otherwise than
+/// texts, and so is the next.
+struct Hash {
+  std::string_view operator()(std::string_view text) const { return word(text).empty() ? "" : "empty or not a hash"; }
+};
+inline constexpr Hash hash;
 
 /// The same, or empty.
-std::string_view hash_or_nothing(std::string_view text);
+struct HashOrNothing {
+  std::string_view operator()(std::string_view text) const { return text.empty() ? "" : hash(text); }
+};
+inline constexpr HashOrNothing hash_or_nothing;
 
 /// The name of a kernel family: 1 to 64 small letters, digits or '_'.
 std::string_view family(std::string_view text);
@@ -67,8 +78,17 @@ std::string_view family(std::string_view text);
 /// parameters.
 std::string_view config(std::string_view text);
 
-/// A time of day as the database stores it: "2031-04-05T06:07:08Z".
-std::string_view utc_time(std::string_view text);
+/// "2031-04-05T06:07:08Z" of so many seconds since 1970; nothing before that, and after 9999.
+std::optional<std::string> utc_text(std::int64_t seconds);
+
+/// These seconds of such a text; nothing for another one.
+std::optional<std::int64_t> utc_seconds(std::string_view text);
+
+/// A time of day. A type of its own, since databases store seconds.
+struct UtcTime {
+  std::string_view operator()(std::string_view text) const;
+};
+inline constexpr UtcTime utc_time;
 
 /// Longest note in bytes.
 inline constexpr std::size_t kNoteLimit = std::size_t{1} << 20;

@@ -29,14 +29,15 @@ class FleetMerge : public StoreTest {
     sqlite3* handle = nullptr;
     EXPECT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
     std::string text;
-    for (const auto* table :
-         {"device", "problem", "environment", "compiled", "trial", "attempt", "lost_compile", "winner", "rival"}) {
+    for (const auto* table : {"device", "problem", "environment", "family", "kernel", "binary", "compiled", "trial",
+                              "attempt", "lost_compile", "winner", "rival"}) {
       text += fmt::format("{}\n", table);
-      EXPECT_EQ(sqlite3_exec(handle, fmt::format("SELECT * FROM {}", table).c_str(), append_row, &text, nullptr), 0);
+      std::string columns;  // quoted, since hashes are bytes
+      const auto list = fmt::format("SELECT group_concat('quote(' || name || ')') FROM pragma_table_info('{}')", table);
+      EXPECT_EQ(sqlite3_exec(handle, list.c_str(), append_row, &columns, nullptr), SQLITE_OK);
+      const auto select = fmt::format("SELECT {} FROM {}", columns.substr(0, columns.rfind('|')), table);
+      EXPECT_EQ(sqlite3_exec(handle, select.c_str(), append_row, &text, nullptr), SQLITE_OK);
     }
-    constexpr const char* kBinaries =
-        "SELECT rowid, hash, target, registers, compile_ms, hex(cubin) FROM binary ORDER BY rowid";
-    EXPECT_EQ(sqlite3_exec(handle, kBinaries, append_row, &text, nullptr), SQLITE_OK);
     sqlite3_close(handle);
     return text;
   }
@@ -70,7 +71,7 @@ class FleetMerge : public StoreTest {
       store.put_winner(key, name, draw(3));
       if (draw(2) == 0) store.put_cublas_ratio(key, 1 + draw(3));
     }
-    run_raw(path, fmt::format("UPDATE winner SET decided = '2031-04-0{}T06:07:08Z'", 1 + draw(3)));
+    run_raw(path, fmt::format("UPDATE winner SET decided = strftime('%s', '2031-04-0{}')", 1 + draw(3)));
     return path;
   }
 

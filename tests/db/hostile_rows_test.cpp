@@ -50,12 +50,20 @@ INSTANTIATE_TEST_SUITE_P(
         "UPDATE trial SET disturbed = samples + 1 WHERE id = 1", "UPDATE trial SET clock_limit_mhz = -1 WHERE id = 1",
         "UPDATE trial SET power_limit_w = 'high' WHERE id = 1", "UPDATE trial SET occupancy = -0.5 WHERE id = 1",
         "UPDATE trial SET note = x'00ff' WHERE id = 1", "UPDATE trial SET note = NULL WHERE id = 1",
-        "UPDATE trial SET created = '' WHERE id = 1", "UPDATE trial SET binary_hash = '../../etc' WHERE id = 1",
-        "UPDATE trial SET config = hex(zeroblob(5000000)) WHERE id = 1",
-        "UPDATE trial SET config = 'BM=1; rm -rf' WHERE id = 1",
-        "UPDATE trial SET config = 'BM=99999999999999999999' WHERE id = 1",
-        "UPDATE trial SET family = '#include \"/etc/shadow\"' WHERE id = 1",
-        "UPDATE trial SET source_hash = '' WHERE id = 1", "UPDATE trial SET evidence = 9 WHERE id = 1",
+        "UPDATE trial SET created = '' WHERE id = 1", "UPDATE trial SET created = -1 WHERE id = 1",
+        "UPDATE trial SET created = 9223372036854775807 WHERE id = 1",
+        "UPDATE trial SET binary_hash = '../../etc' WHERE id = 1", "UPDATE trial SET binary_hash = x'00' WHERE id = 1",
+        "UPDATE trial SET binary_hash = lower(hex(binary_hash)) WHERE id = 1",
+        "UPDATE kernel SET settings = hex(zeroblob(5000000)) WHERE id = 1",
+        "UPDATE kernel SET settings = '1; rm -rf' WHERE id = 1", "UPDATE kernel SET settings = '128' WHERE id = 1",
+        "UPDATE kernel SET settings = '128 1 1' WHERE id = 1", "UPDATE kernel SET settings = '128  1' WHERE id = 1",
+        "UPDATE kernel SET settings = '128 99999999999999999999' WHERE id = 1",
+        "UPDATE kernel SET family_id = 9 WHERE id = 1", "UPDATE trial SET kernel_id = 9 WHERE id = 1",
+        "INSERT INTO family VALUES (9, '#include \"/etc/shadow\"', 'BM BN');"
+        "UPDATE kernel SET family_id = 9 WHERE id = 1",
+        "INSERT INTO family VALUES (9, 'simt', 'BM BM'); UPDATE kernel SET family_id = 9 WHERE id = 1",
+        "INSERT INTO family VALUES (9, 'simt', 'BM;BN'); UPDATE kernel SET family_id = 9 WHERE id = 1",
+        "UPDATE kernel SET source_hash = '' WHERE id = 1", "UPDATE trial SET evidence = 9 WHERE id = 1",
         "INSERT INTO problem SELECT 9, 99, layout, m, n, k, 16, 16, 16, invariant FROM problem LIMIT 1;"
         "UPDATE trial SET problem_id = 9 WHERE id = 1",
         "INSERT INTO problem SELECT 9, precision, layout, -5, n, k, 16, 16, 16, invariant FROM problem LIMIT 1;"
@@ -106,7 +114,7 @@ TEST_F(StoreTest, MachineCodeOfAnotherKernelIsAbsentAndReported) {
   Store store = open();
   store.put({sample_trial(0), sample_trial(1)}, {sample_binary(1), sample_binary(0)});
   const std::string other = sample_binary(1).hash;
-  run_raw(path_, fmt::format("UPDATE binary SET cubin = (SELECT b.cubin FROM binary b WHERE b.hash = '{}')", other));
+  run_raw(path_, fmt::format("UPDATE binary SET cubin = (SELECT b.cubin FROM binary b WHERE b.hash = x'{}')", other));
   EXPECT_TRUE(store.find_binary(other));
   EXPECT_FALSE(store.find_binary(sample_binary(0).hash));
   EXPECT_EQ(store.check().faults.size(), 1U);
@@ -141,7 +149,7 @@ TEST_F(StoreTest, ADecisionHasTheCodeOfItsSourceWhateverItsTrialNames) {
   other.key.source_hash = "other";
   store.put({sample_trial(0), other}, {sample_binary(0), sample_binary(1)});
   store.put_winner(sample_trial(0).key, "search", 1);
-  run_raw(path_, fmt::format("UPDATE trial SET binary_hash = '{}'", sample_binary(1).hash));
+  run_raw(path_, fmt::format("UPDATE trial SET binary_hash = x'{}'", sample_binary(1).hash));
   ASSERT_EQ(store.winners().size(), 1U);
   EXPECT_EQ(store.winners()[0].binary.hash, sample_binary(0).hash);
   run_raw(path_, "DELETE FROM compiled");

@@ -113,7 +113,7 @@ TEST_F(LosingCode, IsPrunedAndTheFileShrinks) {
     large.binary_hash = binary.hash;
     store.put(large, &binary);
     // As versions before 6 stored it.
-    run_raw(path_, fmt::format("UPDATE binary SET cubin = zeroblob(40000) WHERE hash = '{}'", sample_binary(2).hash));
+    run_raw(path_, fmt::format("UPDATE binary SET cubin = zeroblob(40000) WHERE hash = x'{}'", sample_binary(2).hash));
     before = std::filesystem::file_size(path_);
     PruneRules rules;
     rules.losing_code = true;

@@ -170,7 +170,7 @@ TEST_F(MergeTest, AForeignDecisionTakesThePlaceOfNoneThatCanRun) {
 TEST_F(MergeTest, RejectsSpoiltRowsAndTakesTheOthers) {
   const std::string theirs = make("theirs", {sample_trial(0), sample_trial(1), sample_trial(2)}, 0);
   run_raw(theirs,
-          "UPDATE trial SET config = 'BM=1; rm' WHERE id = 2; UPDATE trial SET median_us = -1 WHERE id = 3;"
+          "UPDATE kernel SET settings = '1; rm' WHERE id = 2; UPDATE trial SET median_us = -1 WHERE id = 3;"
           "UPDATE winner SET candidates = -1");
   Store store = open();
   const MergeReport report = store.merge_from({theirs});
@@ -181,10 +181,9 @@ TEST_F(MergeTest, RejectsSpoiltRowsAndTakesTheOthers) {
 
 TEST_F(MergeTest, TimesBeyondPhysicsAndRowsOfTheFutureAreRefusedWithTheReason) {
   const std::string theirs = make("theirs", {sample_trial(0), sample_trial(1), sample_trial(2)}, 0);
-  run_raw(
-      theirs,
-      "UPDATE trial SET median_us = 1e-6 WHERE id = 2; UPDATE trial SET created = '2999-01-01T00:00:00Z' WHERE id = "
-      "3; UPDATE winner SET decided = '2999-01-01T00:00:00Z'");
+  run_raw(theirs,
+          "UPDATE trial SET median_us = 1e-6 WHERE id = 2; UPDATE trial SET created = strftime('%s', '2999-01-01')"
+          " WHERE id = 3; UPDATE winner SET decided = strftime('%s', '2999-01-01')");
   Store store = open();
   const MergeReport report = store.merge_from({theirs});
   EXPECT_EQ(report.trials_added, 1);

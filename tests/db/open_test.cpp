@@ -149,7 +149,7 @@ TEST_F(OpenTest, RefusesATableOrAnIndexThatIsNotThatOfTheFormat) {
         edited("occupancy        REAL NOT NULL", "occupancy REAL NOT NULL CHECK (length(hex(zeroblob(1e9))))"),
         edited("note             TEXT NOT NULL", "note TEXT COLLATE NOCASE NOT NULL"),
         edited("median_us        REAL", "median_us        TEXT"), edited("STRICT", ""),
-        std::string("DROP INDEX trial_by_binary; CREATE INDEX trial_by_binary ON trial (hex(note))")}) {
+        std::string("DROP INDEX trial_by_kernel; CREATE INDEX trial_by_kernel ON trial (hex(note))")}) {
     fs::remove(path_);
     open();
     run_raw(path_, sql);

@@ -164,7 +164,7 @@ TEST_F(Served, RowsWithValuesThatNoMmtuneWritesAreLeftOut) {
   }
   run_raw(path_,
           "UPDATE trial SET median_us = -1 WHERE id % 10 = 0; UPDATE trial SET evidence = 7 WHERE id % 10 = 1;"
-          "UPDATE problem SET align_a = 3 WHERE id % 10 = 2; UPDATE winner SET family = 'A b' WHERE problem_id = 4");
+          "UPDATE problem SET align_a = 3 WHERE id % 10 = 2; UPDATE kernel SET settings = '1' WHERE id = 4");
   Store store = open(OpenMode::read_only);
   const ServedDecisions served = store.served(sample_trial().key.device);
   EXPECT_LT(served.sizes.size(), all);

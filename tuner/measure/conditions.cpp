@@ -1,6 +1,7 @@
 #include "tuner/measure/conditions.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace mmtune {
 
@@ -32,8 +33,8 @@ void Conditions::add(const Reading& reading, int disturbed_samples) {
 }
 
 void Conditions::describe(Timing& timing) const {
-  timing.sm_clock_mhz = sm_count_ > 0 ? sm_sum_ / sm_count_ : 0;
-  timing.memory_clock_mhz = memory_count_ > 0 ? memory_sum_ / memory_count_ : 0;
+  timing.sm_clock_mhz = sm_count_ > 0 ? std::round(sm_sum_ / sm_count_) : 0;
+  timing.memory_clock_mhz = memory_count_ > 0 ? std::round(memory_sum_ / memory_count_) : 0;
   timing.throttle = throttle_;
   timing.co_tenants = co_tenants_.value_or(-1);
   timing.disturbed = disturbed_;

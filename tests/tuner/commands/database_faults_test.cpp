@@ -90,12 +90,11 @@ TEST_F(DatabaseFaults, FileOrDirectoryOfAnotherUser) {
 }
 
 TEST_F(DatabaseFaults, HostileValuesAreAbsentForEveryVerb) {
-  const char* config = "1;}\n#include \"/etc/passwd\"";
+  const char* settings = "1;}\n#include \"/etc/passwd\"";
   const auto set = [&](const std::string& column, const std::string& value) {
     run_sql(file(), fmt::format("UPDATE trial SET {} = {} WHERE id = 1", column, value));
   };
-  run_sql(file(), fmt::format("PRAGMA foreign_keys = OFF; UPDATE trial SET config = '{}' WHERE id = 1", config));
-  run_sql(file(), fmt::format("PRAGMA foreign_keys = OFF; UPDATE winner SET config = '{}'", config));
+  run_sql(file(), fmt::format("UPDATE kernel SET settings = '{}'", settings));
   set("note", "hex(zeroblob(5000000))");
   set("samples", "-9223372036854775807");
   set("smem_bytes", "9223372036854775807");
