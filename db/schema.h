@@ -28,7 +28,7 @@ class Schema {
     std::vector<std::string> parts;  ///< the parts of the statement, in a form that can be compared
   };
 
-  std::map<std::string, Object, std::less<>> objects_;  ///< the objects by "table trial" or "index trial_by_binary"
+  std::map<std::string, Object, std::less<>> objects_;  ///< the objects by "table trial" or "index trial_by_kernel"
 };
 
 }  // namespace mmtune

@@ -212,6 +212,10 @@ class Store {
 
   PruneReport prune(const PruneRules& rules);
 
+  /// Gives the pages that nothing fills any more back to the disk, where they are most of the file. What prevents it,
+  /// as another process that reads for long or a full disk, is no fault: the next run tries again.
+  void shrink();
+
   /// A compact, self-contained copy for other machines (0600). Throws if the target exists. The copy gets its name
   /// when it is complete and on disk: a process that is killed before leaves TARGET.XXXXXX.part, which nothing reads.
   void export_to(const std::string& target_path);

@@ -259,6 +259,16 @@ PruneReport Store::prune(const PruneRules& rules) {
   return report;
 }
 
+void Store::shrink() {
+  const std::lock_guard lock(impl_->mutex);
+  Database& database = *impl_->database;
+  try {
+    if (2 * database.integer("PRAGMA freelist_count") > database.integer("PRAGMA page_count")) database.exec("VACUUM");
+  } catch (const DatabaseError&) {
+    return;  // nothing has changed
+  }
+}
+
 void Store::drop_losing_code(const std::vector<ProblemKey>& problems, const std::vector<std::string>& kept_sources) {
   const std::lock_guard lock(impl_->mutex);
   Transaction transaction(*impl_->database, Transaction::Kind::write);

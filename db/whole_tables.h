@@ -41,7 +41,7 @@ struct TimedTrial {
   std::int64_t problem_id = 0;
   double median_us = 0;
   std::uint32_t kernel_id = 0;
-  std::uint32_t program = 0;  ///< number of its binary's hash
+  std::uint32_t program = 0;  ///< the number of its binary's hash
   Evidence evidence = Evidence::measured;
   bool is_ok = false;
 };
@@ -53,7 +53,7 @@ class WholeTables {
 
   /// The trials in the order of their rows, so that the latest comes last.
   const std::vector<TimedTrial>& trials() const { return trials_; }
-  const TextNumbers& programs() const { return programs_; }  ///< hashes of their binaries
+  const TextNumbers& programs() const { return programs_; }  ///< the hashes of their binaries
 
   /// Null if there is none, or none that mmtune could have written.
   const Problem* problem(std::int64_t id) const;
@@ -79,9 +79,9 @@ class WholeTables {
   void read_problems(Database& database);
   void read_trials(Database& database, std::int64_t device_id);
 
-  std::vector<StoredProblem> problems_;    ///< by id
-  std::vector<TimedTrial> trials_;         ///< by row
-  std::vector<std::uint32_t> by_problem_;  ///< their numbers by problem and evidence
+  std::vector<StoredProblem> problems_;    ///< the problems by id
+  std::vector<TimedTrial> trials_;         ///< the trials by row
+  std::vector<std::uint32_t> by_problem_;  ///< the trials' numbers by problem and evidence
   TextNumbers programs_;
 };
 
