@@ -11,6 +11,7 @@
 // 2 t + c. Needs the rendered constants ARCH and PIECE_BYTES.
 #pragma once
 
+#include "mmtune/matrices.cuh"
 #include "mmtune/numeric.cuh"
 
 template <class Input>
@@ -111,20 +112,4 @@ __device__ __forceinline__ void round_piece(Piece<float>& piece) {
   for (u32& each : piece.at) {
     if (fabsf(__uint_as_float(each)) < __uint_as_float(0x7f800000u)) each += 0x1000u;
   }
-}
-
-// Four matrices of eight rows of 16 bytes in shared memory: lane l gives where row l % 8 of matrix l / 8 begins and
-// gets the 4 bytes number l % 4 of row l / 4 of each. PTX ISA: ldmatrix.
-__device__ __forceinline__ void load_matrices(u32 (&at)[4], unsigned row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(at[0]), "=r"(at[1]), "=r"(at[2]), "=r"(at[3])
-               : "r"(row)
-               : "memory");
-}
-// The same of 16-bit elements, each matrix transposed: lane l gets elements 2 (l % 4) and the next of column l / 4.
-__device__ __forceinline__ void load_transposed_matrices(u32 (&at)[4], unsigned row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(at[0]), "=r"(at[1]), "=r"(at[2]), "=r"(at[3])
-               : "r"(row)
-               : "memory");
 }

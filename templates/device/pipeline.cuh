@@ -82,20 +82,6 @@ __device__ __forceinline__ void arrive(int barrier) {
   asm volatile("barrier.cta.arrive %0, %1;" ::"r"(barrier), "n"(THREADS_) : "memory");
 }
 
-// Stores four 8 x 8 matrices of 16-bit elements, whose rows begin at the addresses of eight lanes each: lane l gives
-// row l % 8 of matrix l / 8. Every lane has two neighbours of row lane / 4 of each, packed. PTX ISA: stmatrix.
-__device__ __forceinline__ void store_matrices(unsigned address, u32 m0, u32 m1, u32 m2, u32 m3) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0), "r"(m1),
-               "r"(m2), "r"(m3)
-               : "memory");
-}
-// The same, each matrix transposed: lane l gives where column l % 8 of matrix l / 8 begins.
-__device__ __forceinline__ void store_transposed_matrices(unsigned address, u32 m0, u32 m1, u32 m2, u32 m3) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m0),
-               "r"(m1), "r"(m2), "r"(m3)
-               : "memory");
-}
-
 // Two results, rounded, side by side: the first in the lower half. PTX ISA: cvt, with a packed destination.
 __device__ __forceinline__ u32 to_pair(bfloat_t, float first, float second) {
   u32 pair;

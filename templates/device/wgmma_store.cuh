@@ -2,11 +2,12 @@
 // swizzled by as many: as boxes of the accelerator, or, where C is not aligned for that, by the warps themselves.
 //
 // A warpgroup has FRAGMENTS fragments of 64 rows, of which each thread has SUMS sums. With SWAP = 1 an instruction's
-// rows are columns of C. Needs the rendered constants BN, SWAP and STORE_BOXES and the types Output, Accumulator and
-// Scalar.
+// rows are columns of C. Needs the rendered constants BN, SWAP, CLUSTER_M, CLUSTER_N and STORE_BOXES and the types
+// Output, Accumulator and Scalar.
 #pragma once
 
 #include "mmtune/copy.cuh"
+#include "mmtune/matrices.cuh"
 #include "mmtune/numeric.cuh"
 #include "mmtune/pipeline.cuh"
 
@@ -19,6 +20,8 @@ constexpr int STORE_LINE = STORE_COLUMNS * sizeof(Output);  // bytes of a line o
 constexpr int SIDES = 64 / STORE_COLUMNS;
 constexpr int CHUNK = 64 / SIDES;
 constexpr int STORE_ROWS = 16;  // of a box
+// The most sums of a thread that leave registers for the way of C through shared memory, as ptxas 13.0 says.
+constexpr int MOST_BESIDE_C = sizeof(Output) > 2 || CLUSTER_M * CLUSTER_N > 1 ? 160 : 192;
 // The first of the barriers of the block at which warps meet that share lines of C, one a warpgroup.
 constexpr int FIRST_STORE = 1;
 
@@ -80,44 +83,122 @@ __device__ __forceinline__ void fetch_lines(const Target& target, unsigned char*
   }
 }
 
-// What C has at a column of a line.
-__device__ __forceinline__ Accumulator in_line(const unsigned char* lines, int line, int column) {
-  const int byte = column * int(sizeof(Output));
-  const auto* const at = lines + unit_of_line<STORE_LINE>(line, byte / 16) + byte % 16;
-  return static_cast<Accumulator>(value_of(*reinterpret_cast<const Output*>(at)));
+// Where this lane's rows of four 8 x 8 matrices of 16-bit elements lie in lines: of two neighbouring groups of eight
+// columns, `group` and the next, of a warp's 16 rows; rows 0 to 7 and 8 to 15, then the next eight columns.
+__device__ __forceinline__ unsigned rows_of_matrices(const unsigned char* lines, int group) {
+  const int lane = threadIdx.x % WARP;
+  return shared_address(lines + unit_of_line<STORE_LINE>(lane / 8 % 2 * 8 + lane % 8, group + lane / 16));
 }
-
-// SWAP = 0: the first column of lines number `number` of a tile. The last lines begin earlier where the tile is no whole
-// number of them: what they have in common with those before them is stored twice.
-template <int COLUMNS>
-__device__ __forceinline__ constexpr int first_of_lines(int number) {
-  const int first = number * STORE_COLUMNS;
-  return first + STORE_COLUMNS <= COLUMNS ? first : COLUMNS - STORE_COLUMNS;
-}
-
-// SWAP = 0: adds beta * c to a warpgroup's sums. Every warp reads its 16 rows of each fragment by itself, a column of
-// lines while the next one is on its way.
-template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
-__device__ __forceinline__ void add_rows(const Target& target, Accumulator beta, unsigned char (&buffers)[2][BYTES],
-                                         Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
+// SWAP = 1: the same of two groups of eight columns of an instruction, which are lines, and of a warp's 16 rows, which
+// are columns of C.
+__device__ __forceinline__ unsigned columns_of_matrices(const unsigned char* lines, int group) {
   const int lane = threadIdx.x % WARP;
   const int warp = threadIdx.x % WARPGROUP / WARP;
-  const auto lines = [&](int number, int f) { return buffers[number % 2] + (warp * FRAGMENTS + f) * 16 * LINE; };
-  const auto fetch = [&](int number) {
+  return shared_address(lines + unit_of_line<STORE_LINE>((group + lane / 16) * 8 + lane % 8, warp * 2 + lane / 8 % 2));
+}
+
+// Where sums of wider elements lie: two neighbours, the first of which is number i of eight.
+template <class Lines>
+__device__ __forceinline__ auto* pair_in_rows(Lines* lines, int group, int i) {
+  const int lane = threadIdx.x % WARP;
+  const int line = i / 2 % 2 * 8 + lane / 4;
+  const int unit = (group + i / 4) * 2 + lane % 4 / 2;
+  return lines + unit_of_line<STORE_LINE>(line, unit) + lane % 2 * 8;
+}
+// SWAP = 1: the same of one, number i of eight.
+template <class Lines>
+__device__ __forceinline__ auto* one_in_columns(Lines* lines, int group, int i) {
+  const int lane = threadIdx.x % WARP;
+  const int line = (group + i / 4) * 8 + 2 * (lane % 4) + i % 2;
+  const int column = threadIdx.x % WARPGROUP / WARP * 16 + i / 2 % 2 * 8 + lane / 4;  // of 64: two lines' width
+  const int byte = column % STORE_COLUMNS * int(sizeof(Output));
+  return lines + column / STORE_COLUMNS * CHUNK * LINE + unit_of_line<STORE_LINE>(line, byte / 16) + byte % 16;
+}
+
+// sum += beta * c.
+__device__ __forceinline__ void add(Accumulator& sum, Accumulator beta, Output c) {
+  sum = with_addend(sum, beta, static_cast<Accumulator>(value_of(c)));
+}
+// The same for eight sums of four pairs of 16-bit elements.
+template <class Result>
+__device__ __forceinline__ void add_pairs(Accumulator* sums, Accumulator beta, const u32 (&pairs)[4]) {
 #pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-      fetch_lines<16, WARP>(target, lines(number, f), row0 + warp * 16 + f * 64,
-                            column0 + first_of_lines<COLUMNS>(number), lane);
+  for (int i = 0; i < 8; ++i) add(sums[i], beta, Result{static_cast<unsigned short>(pairs[i / 2] >> i % 2 * 16)});
+}
+
+// Adds beta * c to eight sums, of what lies in lines where put_rows() and put_columns() would put them.
+template <class Result>
+__device__ __forceinline__ void add_from_rows(const unsigned char* lines, int group, Accumulator beta,
+                                              Accumulator* sums) {
+  if constexpr (sizeof(Result) == 2) {
+    u32 pairs[4];
+    load_matrices(pairs, rows_of_matrices(lines, group));
+    add_pairs<Result>(sums, beta, pairs);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 8; i += 2) {
+      const auto pair = *reinterpret_cast<const Vector<Output, 2>*>(pair_in_rows(lines, group, i));
+      add(sums[i], beta, pair.at[0]);
+      add(sums[i + 1], beta, pair.at[1]);
     }
+  }
+}
+template <class Result>
+__device__ __forceinline__ void add_from_columns(const unsigned char* lines, int group, Accumulator beta,
+                                                 Accumulator* sums) {
+  if constexpr (sizeof(Result) == 2) {
+    u32 pairs[4];
+    load_transposed_matrices(pairs, columns_of_matrices(lines, group));
+    add_pairs<Result>(sums, beta, pairs);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) add(sums[i], beta, *reinterpret_cast<const Output*>(one_in_columns(lines, group, i)));
+  }
+}
+
+// What passes through a buffer at once: the lines of 64 rows of an instruction, which are columns of C where SWAP = 1,
+// STORE_COLUMNS of C wide or CHUNK lines high. The last ones of a tile that is no whole number of them begin earlier,
+// where SWAP = 0: what they have in common with those before them is stored twice.
+template <int COLUMNS>
+struct Slice {
+  static constexpr int WIDTH = SWAP == 1 ? CHUNK : STORE_COLUMNS;
+  static constexpr int OF_FRAGMENT = (COLUMNS + WIDTH - 1) / WIDTH;
+
+  int fragment;
+  int column;   // the first, of an instruction's
+  int skipped;  // columns that the slice before has
+  int count;    // of columns
+
+  __device__ __forceinline__ explicit Slice(int number)
+      : fragment(number / OF_FRAGMENT), column(number % OF_FRAGMENT * WIDTH), skipped(0), count(WIDTH) {
+    const int missing = column + WIDTH - COLUMNS;
+    if (missing > 0 && SWAP == 1) count -= missing;
+    if (missing > 0 && SWAP == 0) column -= skipped = missing;
+  }
+};
+
+// SWAP = 0: adds beta * c to a warpgroup's sums. Every warp reads its 16 rows of each fragment by itself, a slice while
+// the next one is on its way.
+template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
+                                         unsigned char (&buffers)[2][BYTES],
+                                         Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
+  constexpr int SLICES = FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT;
+  const int lane = threadIdx.x % WARP;
+  const int warp = threadIdx.x % WARPGROUP / WARP;
+  const auto lines = [&](int number) { return buffers[number % 2] + warp * (16 * LINE); };
+  const auto fetch = [&](int number) {
+    const Slice<COLUMNS> slice(number);
+    fetch_lines<16, WARP>(target, lines(number), row0 + slice.fragment * 64 + warp * 16, column0 + slice.column, lane);
     commit_copies();
   };
   if (lane == 0) wait_stores_read<0>();
   __syncwarp();
   fetch(0);
 #pragma unroll
-  for (int number = 0; number * STORE_COLUMNS < COLUMNS; ++number) {
-    const int first = first_of_lines<COLUMNS>(number);
-    if (first + STORE_COLUMNS < COLUMNS) {
+  for (int number = 0; number < SLICES; ++number) {
+    const Slice<COLUMNS> slice(number);
+    if (number + 1 < SLICES) {
       fetch(number + 1);
       wait_copies<1>();
     } else {
@@ -125,35 +206,28 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
     }
     __syncwarp();
 #pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-      for (int i = 0; i < STORE_COLUMNS / 2; ++i) {
-        if (first + 2 * i < number * STORE_COLUMNS) continue;  // Lines before have it.
-        const int line = lane / 4 + 8 * (i / 2 % 2);
-        const Accumulator c = in_line(lines(number, f), line, i / 4 * 8 + 2 * (lane % 4) + i % 2);
-        sums[f][first / 2 + i] = with_addend(sums[f][first / 2 + i], beta, c);
-      }
+    for (int j = 0; j < STORE_COLUMNS / 8; j += 2) {
+      if (j * 8 < slice.skipped) continue;
+      add_from_rows<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j]);
     }
     __syncwarp();
   }
 }
 
-// SWAP = 1: the same for a warpgroup together, CHUNK lines of C at a time, as store_columns() stores them.
+// SWAP = 1: the same for a warpgroup together.
 template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
-__device__ __forceinline__ void add_columns(const Target& target, Accumulator beta, unsigned char (&buffers)[2][BYTES],
+__device__ __forceinline__ void add_columns(const Target& target, Accumulator beta,
+                                            unsigned char (&buffers)[2][BYTES],
                                             Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
-  const int lane = threadIdx.x % WARP;
-  const int warp = threadIdx.x % WARPGROUP / WARP;
+  constexpr int SLICES = FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT;
   const int consumer = threadIdx.x / WARPGROUP;
-  const auto lines = [&](int first, int f) { return buffers[first / CHUNK % 2] + f * 64 * LINE; };
-  const auto fetch = [&](int first) {
+  const auto lines = [&](int number) { return buffers[number % 2]; };
+  const auto fetch = [&](int number) {
+    const Slice<COLUMNS> slice(number);
 #pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-      for (int side = 0; side < SIDES; ++side) {
-        fetch_lines<CHUNK, WARPGROUP>(target, lines(first, f) + side * CHUNK * LINE, row0 + first,
-                                      column0 + f * 64 + side * STORE_COLUMNS, threadIdx.x % WARPGROUP);
-      }
+    for (int side = 0; side < SIDES; ++side) {
+      fetch_lines<CHUNK, WARPGROUP>(target, lines(number) + side * CHUNK * LINE, row0 + slice.column,
+                                    column0 + slice.fragment * 64 + side * STORE_COLUMNS, threadIdx.x % WARPGROUP);
     }
     commit_copies();
   };
@@ -161,33 +235,27 @@ __device__ __forceinline__ void add_columns(const Target& target, Accumulator be
   meet<WARPGROUP>(FIRST_STORE + consumer);
   fetch(0);
 #pragma unroll
-  for (int first = 0; first < COLUMNS; first += CHUNK) {
-    if (first + CHUNK < COLUMNS) {
-      fetch(first + CHUNK);
+  for (int number = 0; number < SLICES; ++number) {
+    const Slice<COLUMNS> slice(number);
+    if (number + 1 < SLICES) {
+      fetch(number + 1);
       wait_copies<1>();
     } else {
       wait_copies<0>();
     }
     meet<WARPGROUP>(FIRST_STORE + consumer);
 #pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-      for (int i = 0; i < CHUNK / 2; ++i) {
-        if (first / 2 + i >= SUMS) continue;
-        const int line = i / 4 * 8 + 2 * (lane % 4) + i % 2;
-        const int column = warp * 16 + lane / 4 + 8 * (i / 2 % 2);
-        const Accumulator c =
-            in_line(lines(first, f) + column / STORE_COLUMNS * CHUNK * LINE, line, column % STORE_COLUMNS);
-        sums[f][first / 2 + i] = with_addend(sums[f][first / 2 + i], beta, c);
-      }
+    for (int j = 0; j < CHUNK / 8; j += 2) {
+      if (j * 8 >= slice.count) continue;
+      add_from_columns<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j]);
     }
     meet<WARPGROUP>(FIRST_STORE + consumer);
   }
 }
 
 // Makes results of sums: alpha * sum + beta * c. C is not read where beta is 0, and comes by the `buffers` where it is
-// aligned for that and the sums leave registers for the way.
-template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
+// aligned for that and there are at most MOST sums, which leave registers for the way.
+template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS, int MOST = MOST_BESIDE_C>
 __device__ __forceinline__ void finish(const Target& target, Scalar alpha, Scalar beta,
                                        unsigned char (&buffers)[2][BYTES], Accumulator (&sums)[FRAGMENTS][SUMS],
                                        int row0, int column0) {
@@ -197,10 +265,9 @@ __device__ __forceinline__ void finish(const Target& target, Scalar alpha, Scala
     for (int i = 0; i < SUMS; ++i) sums[f][i] = scaled(static_cast<Accumulator>(alpha), sums[f][i]);
   }
   if (beta == Scalar(0)) return;
-  if constexpr (!STORE_BOXES || FRAGMENTS * SUMS > 160) {
+  if constexpr (!STORE_BOXES || FRAGMENTS * SUMS > MOST) {
     for_each_in_c<FRAGMENTS, SUMS>(target, row0, column0, [&](int f, int i, int row, int column) {
-      sums[f][i] = with_addend(sums[f][i], static_cast<Accumulator>(beta),
-                               static_cast<Accumulator>(value_of(target.C[row * target.ldc + column])));
+      add(sums[f][i], static_cast<Accumulator>(beta), target.C[row * target.ldc + column]);
     });
   } else if constexpr (SWAP == 1) {
     add_columns<COLUMNS>(target, static_cast<Accumulator>(beta), buffers, sums, row0, column0);
@@ -230,90 +297,66 @@ __device__ __forceinline__ Output to_output(Accumulator sum) {
   return output;
 }
 
-// Puts two neighbouring groups of eight columns, `group` and the next, of a warp's 16 rows into lines: eight sums.
-// 16-bit results go as stmatrix takes them.
+// Puts eight sums of two neighbouring groups of eight columns, `group` and the next, of a warp's 16 rows into lines.
 template <class Result>
 __device__ __forceinline__ void put_rows(unsigned char* lines, int group, const Accumulator* sums) {
-  const int lane = threadIdx.x % WARP;
   if constexpr (sizeof(Result) == 2) {
-    // This lane says where row lane % 8 of matrix lane / 8 lies: rows 0 to 7 and 8 to 15, then the next eight columns.
-    const int line = lane / 8 % 2 * 8 + lane % 8;
-    store_matrices(shared_address(lines + unit_of_line<STORE_LINE>(line, group + lane / 16)),
-                   to_pair(Result{}, sums[0], sums[1]), to_pair(Result{}, sums[2], sums[3]),
-                   to_pair(Result{}, sums[4], sums[5]), to_pair(Result{}, sums[6], sums[7]));
+    store_matrices(rows_of_matrices(lines, group), to_pair(Result{}, sums[0], sums[1]),
+                   to_pair(Result{}, sums[2], sums[3]), to_pair(Result{}, sums[4], sums[5]),
+                   to_pair(Result{}, sums[6], sums[7]));
   } else {
 #pragma unroll
     for (int i = 0; i < 8; i += 2) {
-      const int line = i / 2 % 2 * 8 + lane / 4;
-      const int unit = (group + i / 4) * 2 + lane % 4 / 2;
-      *reinterpret_cast<Vector<Output, 2>*>(lines + unit_of_line<STORE_LINE>(line, unit) +
-                                            lane % 2 * 8) = {{to_output(sums[i]), to_output(sums[i + 1])}};
+      *reinterpret_cast<Vector<Output, 2>*>(pair_in_rows(lines, group, i)) = {
+          {to_output(sums[i]), to_output(sums[i + 1])}};
     }
   }
 }
+// SWAP = 1: the same of two groups of eight columns of an instruction, which are lines, and of a warp's 16 rows, which
+// are columns of C.
+template <class Result>
+__device__ __forceinline__ void put_columns(unsigned char* lines, int group, const Accumulator* sums) {
+  if constexpr (sizeof(Result) == 2) {
+    store_transposed_matrices(columns_of_matrices(lines, group), to_pair(Result{}, sums[0], sums[1]),
+                              to_pair(Result{}, sums[2], sums[3]), to_pair(Result{}, sums[4], sums[5]),
+                              to_pair(Result{}, sums[6], sums[7]));
+  } else {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) *reinterpret_cast<Output*>(one_in_columns(lines, group, i)) = to_output(sums[i]);
+  }
+}
 
-// SWAP = 0: every warp stores its 16 rows of each fragment by itself, a column of lines at a time; two are under way.
-// `buffer` is the one of two that is free first.
+// SWAP = 0: every warp stores its 16 rows of each slice by itself. `buffer` is the one that is free first.
 template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void store_rows(const Target& target, unsigned char (&buffers)[2][BYTES],
                                            const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0,
                                            int& buffer) {
   const int lane = threadIdx.x % WARP;
   const int warp = threadIdx.x % WARPGROUP / WARP;
-  const int row = row0 + warp * 16;
 #pragma unroll
-  for (int number = 0; number * STORE_COLUMNS < COLUMNS; ++number) {
-    const int first = first_of_lines<COLUMNS>(number);
-    unsigned char* const lines = buffers[buffer] + warp * (FRAGMENTS * 16 * LINE);
+  for (int number = 0; number < FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT; ++number) {
+    const Slice<COLUMNS> slice(number);
+    unsigned char* const lines = buffers[buffer] + warp * (16 * LINE);
     buffer ^= 1;
     if (STORE_BOXES && lane == 0) wait_stores_read<1>();
     __syncwarp();
 #pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-      for (int j = 0; j < STORE_COLUMNS / 8; j += 2) {
-        put_rows<Output>(lines + f * 16 * LINE, j, &sums[f][first / 2 + 4 * j]);
-      }
+    for (int j = 0; j < STORE_COLUMNS / 8; j += 2) {
+      put_rows<Output>(lines, j, &sums[slice.fragment][slice.column / 2 + 4 * j]);
     }
     if (STORE_BOXES) fence_for_accelerator();
     __syncwarp();
-#pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-      if constexpr (!STORE_BOXES) {
-        copy_lines(target, lines + f * 16 * LINE, row + f * 64, column0 + first);
-      } else if (lane == 0) {
-        store_box(target.map, shared_address(lines) + f * 16 * LINE, column0 + first, row + f * 64);
-      }
-    }
-    if (STORE_BOXES && lane == 0) commit_stores();
-  }
-}
-
-// SWAP = 1: puts two neighbouring groups of eight columns of an instruction, which are lines, of a warp's 16 rows,
-// which are columns of C.
-template <class Result>
-__device__ __forceinline__ void put_columns(unsigned char* lines, int group, const Accumulator* sums) {
-  const int lane = threadIdx.x % WARP;
-  const int warp = threadIdx.x % WARPGROUP / WARP;
-  if constexpr (sizeof(Result) == 2) {
-    const int line = (group + lane / 16) * 8 + lane % 8;
-    store_transposed_matrices(shared_address(lines + unit_of_line<STORE_LINE>(line, warp * 2 + lane / 8 % 2)),
-                              to_pair(Result{}, sums[0], sums[1]), to_pair(Result{}, sums[2], sums[3]),
-                              to_pair(Result{}, sums[4], sums[5]), to_pair(Result{}, sums[6], sums[7]));
-  } else {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const int line = (group + i / 4) * 8 + 2 * (lane % 4) + i % 2;
-      const int column = warp * 16 + i / 2 % 2 * 8 + lane / 4;  // of 64: two lines' width
-      unsigned char* const half = lines + column / STORE_COLUMNS * CHUNK * LINE;
-      const int byte = column % STORE_COLUMNS * int(sizeof(Output));
-      *reinterpret_cast<Output*>(half + unit_of_line<STORE_LINE>(line, byte / 16) + byte % 16) = to_output(sums[i]);
+    const int row = row0 + slice.fragment * 64 + warp * 16;
+    if constexpr (!STORE_BOXES) {
+      copy_lines(target, lines, row, column0 + slice.column);
+    } else if (lane == 0) {
+      store_box(target.map, shared_address(lines), column0 + slice.column, row);
+      commit_stores();
     }
   }
 }
 
-// SWAP = 1: the four warps of a fragment have 16 columns each of lines of C, or of two lines side by side, of which
-// CHUNK are stored at once.
+// SWAP = 1: the four warps of a fragment have 16 columns each of the lines of a slice, or of two lines side by side.
 template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void store_columns(const Target& target, unsigned char (&buffers)[2][BYTES],
                                               const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0,
@@ -322,34 +365,29 @@ __device__ __forceinline__ void store_columns(const Target& target, unsigned cha
   const int consumer = threadIdx.x / WARPGROUP;
   const bool stores = threadIdx.x % WARPGROUP == 0;
 #pragma unroll
-  for (int first = 0; first < COLUMNS; first += CHUNK) {
-    constexpr int LAST = COLUMNS % CHUNK;  // lines of the last chunk, if it is a part of one
-    const int count = first + CHUNK <= COLUMNS ? CHUNK : LAST;
+  for (int number = 0; number < FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT; ++number) {
+    const Slice<COLUMNS> slice(number);
     unsigned char* const lines = buffers[buffer];
     buffer ^= 1;
     if (STORE_BOXES && stores) wait_stores_read<1>();
     meet<WARPGROUP>(FIRST_STORE + consumer);
 #pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-      for (int j = 0; j < count / 8; j += 2) {
-        put_columns<Output>(lines + f * 64 * LINE, j, &sums[f][first / 2 + 4 * j]);
-      }
+    for (int j = 0; j < CHUNK / 8; j += 2) {
+      if (j * 8 >= slice.count) continue;
+      put_columns<Output>(lines, j, &sums[slice.fragment][slice.column / 2 + 4 * j]);
     }
     if (STORE_BOXES) fence_for_accelerator();
     meet<WARPGROUP>(FIRST_STORE + consumer);
 #pragma unroll
-    for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-      for (int at = 0; at < 64; at += STORE_ROWS) {
-        const int line = at % CHUNK;
-        if (line >= count) continue;
-        const int column = column0 + f * 64 + at / CHUNK * STORE_COLUMNS;
-        if constexpr (!STORE_BOXES) {
-          if (at / STORE_ROWS == warp) copy_lines(target, lines + (f * 64 + at) * LINE, row0 + first + line, column);
-        } else if (stores) {
-          store_box(target.map, shared_address(lines) + (f * 64 + at) * LINE, column, row0 + first + line);
-        }
+    for (int at = 0; at < 64; at += STORE_ROWS) {
+      const int line = at % CHUNK;
+      if (line >= slice.count) continue;
+      const int row = row0 + slice.column + line;
+      const int column = column0 + slice.fragment * 64 + at / CHUNK * STORE_COLUMNS;
+      if constexpr (!STORE_BOXES) {
+        if (at / STORE_ROWS == warp) copy_lines(target, lines + at * LINE, row, column);
+      } else if (stores) {
+        store_box(target.map, shared_address(lines) + at * LINE, column, row);
       }
     }
     if (STORE_BOXES && stores) commit_stores();

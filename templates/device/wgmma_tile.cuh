@@ -33,7 +33,7 @@ constexpr int WG_ROWS = PINGPONG == 1 ? Role::ROWS : Role::ROWS / CONSUMERS;
 constexpr int FRAGMENTS = WG_ROWS / 64;                         // instructions along their rows
 constexpr int N0 = Role::COLUMNS <= 256 ? Role::COLUMNS : 192;  // columns of the first instruction
 constexpr int N1 = Role::COLUMNS - N0;                          // and of the second, if any
-constexpr int STORE_BYTES = WG_ROWS * LINE;                     // of a consumer's lines that are stored at once
+constexpr int STORE_BYTES = 64 * LINE;                          // of a slice of a consumer's results
 
 struct Shared {
   alignas(1024) unsigned char a[STAGES][BM * LINE];

@@ -142,6 +142,7 @@ std::vector<Case> chosen_cases() {
       {"wgmma", Precision::fp16, kNt, "BN=112 CLUSTER_N=2"},  // lines of C that overlap
       {"wgmma", Precision::bf16_fp32, kTt, "BM=64 BN=80 CONSUMERS=1 MIN_BLOCKS=2"},
       {"wgmma", Precision::e4m3_bf16, kNt, "BM=64 BN=176 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kTn, "BM=256 BN=64"},
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=64 CONSUMERS=1 PACK=1"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=64 CONSUMERS=1 SPLIT=4 REDUCE=1"},
       {"wgmma", Precision::bf16, kNn, "BM=64 BN=192 CONSUMERS=1 SPLIT=3 REDUCE=1"},

@@ -27,6 +27,7 @@ struct Wgmma {
   static constexpr int kWarpRows = 16;  ///< rows of a fragment that a warp has and stores
   static constexpr int kMostBox = 256;  ///< the rows that the accelerator copies at once
   static constexpr int kLeastStages = 3;
+  static constexpr int kMidGroup = 16;    ///< the most rows of tiles that are walked together whatever they weigh
   static constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
   static constexpr int kWideFetch = 256;  ///< the bytes that L2 fetches at once, where rows begin at multiples of them
   static constexpr int kPackThreads = 256;
@@ -48,7 +49,7 @@ struct Wgmma {
         {"CLUSTER_M", &Params::cluster_m, {1, 2, 4}, "blocks along m that share tiles of B"},
         {"CLUSTER_N", &Params::cluster_n, {1, 2, 4}, "blocks along n that share tiles of A"},
         {"SWAP", &Params::swap, {0, 1}, "1: the 64 rows of an instruction are columns of C, its columns rows of C"},
-        {"GROUP", &Params::group, {1, 4, 8, 16}, "rows of tiles walked together, for reuse in L2"},
+        {"GROUP", &Params::group, {1, 4, 8, 16, 32, 64}, "rows of tiles walked together, for reuse in L2"},
         {"SPLIT", &Params::split, {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32}, "parts of k, whose sums are added"},
         {"PACK", &Params::pack, {0, 1}, "1: operands whose rows do not begin with a line are first copied"},
         {"REDUCE", &Params::reduce, {0, 1}, "parts are added by: 0 a second kernel, 1 a cluster of blocks"},
@@ -127,11 +128,15 @@ struct Wgmma {
     rules.worth(cluster(p) <= 8, "clusters have at most eight blocks");
     rules.worth(p.group == 1 || ceil_div(problem.m, p.bm * p.cluster_m) > p.group / 2,
                 "GROUP is at most the rows of tiles");
+    const std::int64_t walked = problem.k * p.group * p.bm * traits(problem.precision).a.bytes;
+    rules.worth(p.group <= kMidGroup || walked <= device.l2_bytes / 2,
+                "many rows of tiles are walked where L2 holds them");
     rules.worth(p.split == 1 || tiles * (p.split / 2) < device.sm_count, "SPLIT is for few tiles");
     rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem)) >= 2 * p.split, "every part has at least two steps");
     split_rule(rules, p.split, tiles, device.sm_count);
     rules.worth(p.pingpong == 0 || tiles > device.sm_count, "PINGPONG is for more tiles than SMs");
-    rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count, "blocks share an SM where they outnumber SMs");
+    rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count || std::min(problem.m, problem.n) <= kFragment,
+                "blocks share an SM where they outnumber SMs, or where products are short");
     rules.worth(p.stream == 0 || tiles % device.sm_count != 0, "STREAM shares tiles that fill no wave");
   }
 

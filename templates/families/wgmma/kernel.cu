@@ -25,7 +25,8 @@
 // SPLIT blocks has the parts of one tile, and each adds an equal share of every thread's sums, in the same order, which
 // the others have written to its shared memory.
 //
-// MIN_BLOCKS = 2: two blocks share an SM, with half of its stages each, and one multiplies while the other stores.
+// MIN_BLOCKS = 2: two blocks share an SM, with half of its stages each, and one multiplies while the other stores. Where
+// there are no more blocks than SMs, those of the next call have their place beside them, and are ready when these end.
 //
 // STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
 // that fill no wave are divided among all of them along k (shares.cuh). The block that has the first steps of a tile
@@ -53,7 +54,8 @@
 
 // Barriers of the block besides 0, at which the stages are made known: where a consumer of PINGPONG waits for its turn.
 constexpr int FIRST_TURN = FIRST_STORE + CONSUMERS;
-constexpr bool HAS_REDUCE = SPLIT == 0;  // a step that follows this one
+// Whether blocks of what follows find a place beside these: reduce(), which needs little, or those of the next call.
+constexpr bool IS_FOLLOWED_EARLY = SPLIT == 0 || MIN_BLOCKS > 1;
 
 // STREAM = 1: hands over the sums of a tile that begins elsewhere, or adds what others hand over of this one. Whether
 // this consumer is to finish the tile.
@@ -109,7 +111,7 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
     if constexpr (STREAM == 1) {
       if (!has_all_sums(call, sums, walk, consumer)) continue;
     }
-    if (!HAS_REDUCE && !walk.more()) launch_dependents();  // What follows has no room before a block leaves.
+    if (!IS_FOLLOWED_EARLY && !walk.more()) launch_dependents();  // What follows has no room before a block leaves.
     const int row = work.row + (SWAP == 1 ? 0 : first_row);
     const int column = work.column + (SWAP == 1 ? first_row : 0);
     if constexpr (REDUCE == 1) {
@@ -163,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   }
   if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_arrive();  // waited for where others' shared memory is first needed
   if constexpr (STREAM == 0 || PACK == 1) wait_for_previous();
-  if constexpr (HAS_REDUCE) launch_dependents();
+  if constexpr (IS_FOLLOWED_EARLY) launch_dependents();
   if (threadIdx.x >= PRODUCER) {
     if constexpr (MOVES_REGISTERS) give_registers_back<PRODUCER_REGISTERS>();
     if (threadIdx.x < READY) {

@@ -84,10 +84,10 @@ inline bool moves_registers(const Params& p) { return p.consumers * p.min_blocks
 
 inline int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
 
-/// Bytes of struct Shared in wgmma_tile.cuh: the stages, two columns of lines of every consumer, two barriers a stage,
+/// Bytes of struct Shared in wgmma_tile.cuh: the stages, two slices of every consumer's results, two barriers a stage,
 /// and what other blocks hand over, with its barrier.
 inline int stage_bytes(const Params& p) { return (p.bm + p.bn) * kLine; }
-inline int store_bytes(const Params& p) { return p.consumers * 2 * consumer_rows(p) * kLine; }
+inline int store_bytes(const Params& p) { return p.consumers * 2 * kFragment * kLine; }
 inline int shared_bytes(const Params& p, int stages) {
   constexpr int kAlignment = 1024;
   const int received = p.reduce == 1 ? p.bm * p.bn * 4 : 16;

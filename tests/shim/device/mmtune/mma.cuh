@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mmtune/copy.cuh"
+#include "mmtune/matrices.cuh"
 #include "mmtune/numeric.cuh"
 #include "tensor_core.h"
 
@@ -98,20 +99,5 @@ inline void round_piece(Piece<Input>&) {}
 inline void round_piece(Piece<float>& piece) {
   for (u32& each : piece.at) {
     if ((each & 0x7f800000u) != 0x7f800000u) each += 0x1000u;
-  }
-}
-
-inline void load_matrices(u32 (&at)[4], unsigned row) {
-  const mmtune::shim::MatrixRows rows(row);
-  const int lane = mmtune::shim::lane();
-  for (int matrix = 0; matrix < 4; ++matrix) memcpy(&at[matrix], rows.find(matrix, lane / 4, lane % 4 * 4, 4), 4);
-}
-inline void load_transposed_matrices(u32 (&at)[4], unsigned row) {
-  const mmtune::shim::MatrixRows rows(row);
-  const int lane = mmtune::shim::lane();
-  for (int matrix = 0; matrix < 4; ++matrix) {
-    unsigned short pair[2];
-    for (int i = 0; i < 2; ++i) memcpy(&pair[i], rows.find(matrix, lane % 4 * 2 + i, lane / 4 * 2, 2), 2);
-    memcpy(&at[matrix], pair, 4);
   }
 }

@@ -1,11 +1,8 @@
 // Stands in for templates/device/pipeline.cuh: the same names and meanings, on the simulated machine.
 #pragma once
 
-#include <string.h>
-
 #include "mmtune/batch_map.cuh"
 #include "mmtune/ring.cuh"
-#include "tensor_core.h"
 
 inline void barrier_arrive(unsigned barrier) { mmtune::shim::barrier_arrive(barrier); }
 inline void barrier_arrive_remote(unsigned remote) { mmtune::shim::barrier_arrive_remote(remote); }
@@ -50,24 +47,6 @@ inline void meet(int barrier) {
 template <int THREADS_>
 inline void arrive(int barrier) {
   mmtune::shim::arrive(barrier, THREADS_);
-}
-
-inline void store_matrices(unsigned address, u32 m0, u32 m1, u32 m2, u32 m3) {
-  const mmtune::shim::MatrixRows rows(address);
-  const int lane = mmtune::shim::lane();
-  const u32 pairs[] = {m0, m1, m2, m3};
-  for (int matrix = 0; matrix < 4; ++matrix) memcpy(rows.find(matrix, lane / 4, lane % 4 * 4, 4), &pairs[matrix], 4);
-}
-inline void store_transposed_matrices(unsigned address, u32 m0, u32 m1, u32 m2, u32 m3) {
-  const mmtune::shim::MatrixRows rows(address);
-  const int lane = mmtune::shim::lane();
-  const u32 pairs[] = {m0, m1, m2, m3};
-  for (int matrix = 0; matrix < 4; ++matrix) {
-    for (int i = 0; i < 2; ++i) {
-      const auto element = static_cast<unsigned short>(pairs[matrix] >> 16 * i);
-      memcpy(rows.find(matrix, lane % 4 * 2 + i, lane / 4 * 2, 2), &element, 2);
-    }
-  }
 }
 
 inline u32 to_pair(bfloat_t, float first, float second) {
