@@ -133,7 +133,7 @@ void RouteLoader::choose(const Route& route, const Permission& permission, const
 
 void RouteLoader::check_promise(const Problem& problem, const Choice& choice) const {
   if (!problem.invariant ||
-      choice.family->summation(problem, choice.config, device_) == invariant_summation(problem.precision, device_)) {
+      choice.family->summation(problem, choice.config, device_) == invariant_summation(problem, device_)) {
     return;
   }
   throw Error(fmt::format(

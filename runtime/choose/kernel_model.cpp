@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "templates/family/split_k.h"
+#include "templates/family/summation.h"
 
 namespace mmtune {
 
@@ -49,7 +50,10 @@ double KernelModel::time_us(const Problem& problem, const DeviceSpec& device, st
 
 int KernelModel::best_parts(const Problem& problem, std::span<const int> numbers, const DeviceSpec& device,
                             std::int64_t products) const {
-  if (problem.invariant) return 0;  // Its k is in one part.
+  if (problem.invariant) {
+    const int parts = invariant_parts(problem, compute_capability(device));
+    return parts > 1 ? parts : 0;
+  }
   int best = 0;
   double best_us = std::numeric_limits<double>::infinity();
   for (const int parts : numbers) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/choose/untuned.h"
+#include "templates/family/summation.h"
 #include "templates/model/cost.h"
 
 namespace mmtune {
@@ -34,8 +35,9 @@ std::optional<Choice> UntunedPicks::best(const Problem& problem, std::int64_t pr
 }
 
 std::optional<Choice> UntunedPicks::first_of_kind(const Problem& problem, std::int64_t products) {
+  const int parts = problem.invariant ? invariant_parts(problem, compute_capability(device_)) : 0;
   const Kind kind{problem.precision,  problem.layout,     problem.align.a,    problem.align.b, problem.align.c,
-                  problem.m >= kThin, problem.n >= kThin, problem.k >= kThin, products > 1,    problem.invariant};
+                  problem.m >= kThin, problem.n >= kThin, problem.k >= kThin, products > 1,    parts};
   const std::lock_guard lock(mutex_);
   const auto [entry, is_new] = picks_.try_emplace(kind);
   if (is_new) return entry->second = best(problem, products);

@@ -26,8 +26,9 @@ class UntunedPicks {
   std::optional<Choice> first_of_kind(const Problem& problem, std::int64_t products);
 
  private:
-  /// Precision, layout, three alignments, whether each extent is thin, whether it is a batch, whether it is invariant.
-  using Kind = std::tuple<Precision, Layout, int, int, int, bool, bool, bool, bool, bool>;
+  /// Precision, layout, three alignments, whether each extent is thin, whether it is a batch, the parts of an invariant
+  /// product or 0.
+  using Kind = std::tuple<Precision, Layout, int, int, int, bool, bool, bool, bool, int>;
 
   double model_us(const LaunchPlan& plan, const Problem& problem, std::int64_t products) const;
   double model_us(const Choice& choice, const Problem& problem, std::int64_t products) const;

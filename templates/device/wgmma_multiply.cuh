@@ -216,3 +216,28 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work&
 #pragma unroll
   for (int f = 0; f < FRAGMENTS; ++f) hold_sums(sums[f]);
 }
+
+// All steps of `work`.
+__device__ __forceinline__ void multiply_steps(Sums& sums, Shared& shared, const Work& work, int first_row,
+                                               Ring<STAGES>& ring, int rank) {
+  if constexpr (PROMOTES) {
+    multiply_and_promote(sums, shared, work, first_row, ring, rank);
+  } else if constexpr (FROM_REGISTERS) {
+    multiply_from_registers(sums, shared, work, first_row, ring, rank);
+  } else {
+    multiply(sums, shared, work, first_row, ring, rank);
+  }
+}
+
+// The same in parts of `part_steps`, whose sums are added to zeros in the order of k, as those of blocks are.
+__device__ __forceinline__ void multiply_parts(Sums& sums, Shared& shared, Work work, int part_steps, int first_row,
+                                               Ring<STAGES>& ring, int rank) {
+  clear(sums);
+#pragma unroll 1
+  for (int left = work.steps; left > 0; left -= part_steps) {
+    work.steps = left < part_steps ? left : part_steps;
+    Sums part;
+    multiply_steps(part, shared, work, first_row, ring, rank);
+    add(sums, part);
+  }
+}

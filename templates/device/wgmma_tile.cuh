@@ -71,7 +71,7 @@ struct Call {
   Accumulator* handed;  // STREAM: of every block a tile's sums that it hands over
   u32* flags;           // STREAM: of every consumer of a block whether it has
   int parts;            // of a tile's steps along k
-  int part_steps;       // of each
+  int part_steps;       // of each, or of each of a block's OWN_PARTS
 
   // Of tiles of a whole cluster.
   __device__ __forceinline__ int tiles_m() const { return (m + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }
@@ -113,7 +113,7 @@ struct Walk {
   __device__ __forceinline__ Work next() {
     const int tile = static_cast<u32>(turn) / static_cast<u32>(call.parts);
     const int part = turn - tile * call.parts;
-    Work work = call.work(tile, rank, part * call.part_steps, call.part_steps);
+    Work work = call.work(tile, rank, part * call.part_steps, OWN_PARTS * call.part_steps);
     work.part = part;
     turn += gridDim.x / CLUSTER;
     return work;

@@ -306,7 +306,7 @@ class FamilyOf final : public Family {
   }
 
   static Summation summation(const Problem& problem, const Params& params, const DeviceSpec& device) {
-    const Summation invariant = invariant_summation(problem.precision, device);
+    const Summation invariant = invariant_summation(problem, device);
     if (invariant.adder == Summation::Adder::exact) return invariant;
     if constexpr (requires { T::summation(problem, params, device); }) {
       return T::summation(problem, params, device);
@@ -318,7 +318,7 @@ class FamilyOf final : public Family {
   static void own_rules(const Problem& problem, const Params& params, const DeviceSpec& device, Rules& rules) {
     T::rules(problem, params, device, rules);
     if (!problem.invariant || !rules.ok()) return;
-    rules.must(summation(problem, params, device) == invariant_summation(problem.precision, device),
+    rules.must(summation(problem, params, device) == invariant_summation(problem, device),
                "an invariant product is added up in one order for all sizes");
   }
 

@@ -29,7 +29,7 @@ Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts) {
 }
 
 Arg k_tiles_of_part(const Problem& problem, int parts, int bk) {
-  return Arg::number(ceil_div(ceil_div(problem.k, bk), parts)).as("k_tiles");
+  return Arg::number(steps_of_part(problem, parts, bk) / bk).as("k_tiles");
 }
 
 Extent3 grid_of(std::int64_t blocks, int parts) {

@@ -2,12 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "templates/gpu/architectures.h"
 #include "templates/problem/dtype.h"
+#include "templates/problem/tiling.h"
 
 namespace mmtune {
 
 namespace {
+
+// From this k on, where weights have few columns, up to some hundred rows leave half of the multiprocessors idle unless
+// two blocks share a tile; below, what many rows lose by tiles that leave room for two sets of sums weighs more
+// (docs/same_bits.md).
+constexpr std::int64_t kCutFrom = 12288;
+constexpr int kParts = 2;
 
 std::string_view name_of(Summation::Adder adder) {
   switch (adder) {
@@ -34,7 +43,18 @@ std::string to_string(const Summation& summation) {
   if (summation.adder == Summation::Adder::other || summation.adder == Summation::Adder::exact) return text;
   if (summation.step > 1) text += fmt::format(", {} at once", summation.step);
   if (summation.promotion > 0) text += fmt::format(", promoted every {}", summation.promotion);
-  return text + (summation.cut ? ", cut" : ", uncut");
+  return text + (summation.part > 0 ? fmt::format(", in parts of {}", summation.part) : ", uncut");
+}
+
+std::int64_t steps_of_part(const Problem& problem, int parts, int bk) {
+  constexpr int kMostStage = 128;
+  const int unit = problem.invariant ? std::max(bk, kMostStage) : bk;
+  return ceil_div(ceil_div(problem.k, unit), parts) * unit;
+}
+
+std::int64_t summed_part(const Problem& problem, int parts, int bk) {
+  const std::int64_t steps = steps_of_part(problem, parts, bk);
+  return steps < problem.k ? steps : 0;
 }
 
 Summation tensor_summation(Precision precision, const DeviceSpec& device, bool by_warpgroup) {
@@ -48,14 +68,24 @@ Summation tensor_summation(Precision precision, const DeviceSpec& device, bool b
   return {.adder = adder, .step = 32 / types.a.bytes, .promotion = types.arithmetic.promotion_steps};
 }
 
-Summation invariant_summation(Precision precision, const DeviceSpec& device) {
+int invariant_parts(const Problem& problem, int compute_capability) {
+  const PrecisionTraits& types = traits(problem.precision);
+  const bool may_be_cut = compute_capability == 90 && types.a.bytes == 2;
+  return may_be_cut && problem.k >= kCutFrom ? kParts : 1;
+}
+
+Summation invariant_summation(const Problem& problem, const DeviceSpec& device) {
+  const Precision precision = problem.precision;
   const PrecisionTraits& types = traits(precision);
   if (types.accumulator.integer) return {.adder = Summation::Adder::exact};
   if (types.unit_products > 1) return {.adder = Summation::Adder::fma};  // The emulation falls back to it at times.
   const bool has_tensor_cores = types.unit != core_unit(precision) && compute_capability(device) >= 75 &&
                                 fma_per_clock_per_sm(device, types.unit) > 0;
   if (!has_tensor_cores) return {.adder = Summation::Adder::fma};
-  return tensor_summation(precision, device, compute_capability(device) == 90);
+  const int capability = compute_capability(device);
+  Summation summation = tensor_summation(precision, device, capability == 90);
+  summation.part = summed_part(problem, invariant_parts(problem, capability), 1);
+  return summation;
 }
 
 }  // namespace mmtune

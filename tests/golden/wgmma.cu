@@ -1,4 +1,4 @@
-// wgmma BM=128 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=8 SPLIT=1 PACK=0 REDUCE=0 STREAM=0 MIN_BLOCKS=1 for fp32 nn
+// wgmma BM=128 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=8 SPLIT=1 PACK=0 REDUCE=0 STREAM=0 MIN_BLOCKS=1 OWN_PARTS=1 for fp32 nn
 #include "mmtune/numeric.cuh"
 
 using InputA = float;
@@ -24,6 +24,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int REDUCE = 0;  // parts are added by: 0 a second kernel, 1 a cluster of blocks
 [[maybe_unused]] constexpr int STREAM = 0;  // 1: resident blocks share the tiles that fill no wave
 [[maybe_unused]] constexpr int MIN_BLOCKS = 1;  // blocks that share an SM, which the program leaves room for
+[[maybe_unused]] constexpr int OWN_PARTS = 1;  // parts of k that a block adds up one after the other
 [[maybe_unused]] constexpr int STAGES = 6;
 [[maybe_unused]] constexpr bool A_ALONG_K = true;
 [[maybe_unused]] constexpr bool B_ALONG_K = false;

@@ -1,13 +1,14 @@
 // Kernels that state the same summation give the same bits, whatever their tiles, families, and operands' places; one
-// that cuts k gives others. Operands are random, so that the order of additions shows in sums of fp32.
+// that states another gives others. Operands are random, so that the order of additions shows in sums of fp32.
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <algorithm>
 #include <ostream>
 #include <string_view>
 #include <vector>
 
 #include "templates/family/families.h"
+#include "templates/family/render.h"
 #include "tests/shim/product.h"
 
 namespace mmtune::shim {
@@ -25,7 +26,7 @@ struct SummationCase {
   Precision precision;
   Layout layout;
   std::vector<StatedKernel> alike;
-  StatedKernel cut;  ///< none where elements have too few bits for sums of fp32 to be rounded
+  StatedKernel other;  ///< none where elements have too few bits for sums of fp32 to be rounded
 };
 
 std::ostream& operator<<(std::ostream& out, const SummationCase& of) { return out << of.name; }
@@ -41,6 +42,15 @@ const std::vector<SummationCase>& summation_cases() {
         {"mma_sync", "BM=32 BN=32 WM=16 WN=16"},
         {"mma_sync", "BM=64 BN=64 BK_BYTES=128"}},
        {"wgmma", "BM=64 BN=64 CONSUMERS=1 SPLIT=2"}},
+      {"bf16_in_two_parts",
+       Precision::bf16_fp32,
+       Layout::nt,
+       {{"wgmma", "BM=64 BN=64 CONSUMERS=1 SPLIT=2"},
+        {"wgmma", "BM=64 BN=64 CONSUMERS=1 OWN_PARTS=2"},
+        {"wgmma", "BM=64 BN=64 OWN_PARTS=2 PINGPONG=1"},
+        {"wgmma", "BM=16 BN=64 CONSUMERS=1 SWAP=1 SPLIT=2 REDUCE=1"},
+        {"mma_sync", "BM=32 BN=32 WM=16 WN=16 BK_BYTES=128 SPLIT=2"}},
+       {"wgmma", "BM=64 BN=64 CONSUMERS=1"}},
       {"tf32",
        Precision::tf32,
        Layout::nt,
@@ -82,20 +92,45 @@ TEST_P(EqualSummations, GiveEqualBits) {
   const auto stage_of = [&](const StatedKernel& kernel) {
     return Stage(family_named(kernel.family), kernel.config, product.problem());
   };
-  std::optional<std::vector<char>> first;
-  for (const StatedKernel& kernel : of.alike) {
-    Stage stage = stage_of(kernel);
-    ASSERT_TRUE(stage.can_run(invariant)) << explain(stage.family(), invariant, stage.config(), device());
-    const std::vector<char> bytes = stage.bytes(product, Order::random, stage.name());
-    if (!first) first = bytes;
-    EXPECT_TRUE(bytes == *first) << stage.name();
+  const auto summation_of = [&](const Stage& stage) {
+    EXPECT_TRUE(stage.can_run(product.problem())) << stage.name();
+    const Summation summation = stage.family().summation(product.problem(), stage.config(), device());
+    EXPECT_EQ(stage.can_run(invariant), summation == invariant_summation(invariant, device())) << stage.name();
+    return summation;
+  };
+  Stage first = stage_of(of.alike.front());
+  const Summation stated = summation_of(first);
+  const std::vector<char> expected = first.bytes(product, Order::random, first.name());
+  for (std::size_t i = 1; i < of.alike.size(); ++i) {
+    Stage stage = stage_of(of.alike[i]);
+    EXPECT_EQ(summation_of(stage), stated) << stage.name();
+    EXPECT_TRUE(stage.bytes(product, Order::random, stage.name()) == expected) << stage.name();
   }
 
-  if (of.cut.family.empty()) return;
-  Stage cut = stage_of(of.cut);
-  ASSERT_TRUE(cut.can_run(product.problem()));
-  EXPECT_FALSE(cut.can_run(invariant));
-  EXPECT_FALSE(cut.bytes(product, Order::random, cut.name()) == *first) << "these operands do not tell orders apart";
+  if (of.other.family.empty()) return;
+  Stage other = stage_of(of.other);
+  EXPECT_NE(summation_of(other), stated);
+  EXPECT_FALSE(other.bytes(product, Order::random, other.name()) == expected)
+      << "these operands do not tell orders apart";
+}
+
+/// Its parts are a stage longer than it states, and its result is as exact as it was.
+TEST(EqualSummations, AKernelThatStatesAnotherIsFound) {
+  constexpr Scene kScene{"deep", 40, 72, 528, Values::wide};
+  const Product product(kScene, Precision::bf16_fp32, Layout::nt);
+  const Family& wgmma = family_named("wgmma");
+  const Config config = wgmma.with_defaults(wgmma.parse("BM=64 BN=64 CONSUMERS=1 OWN_PARTS=2"), product.problem());
+  LaunchPlan plan = wgmma.plan(product.problem(), config, device());
+  const Program program(render(kernel_sources(), wgmma, product.problem(), config, plan, compute_capability(device())),
+                        plan, kernel_sources());
+  const auto bytes = [&] { return product.bytes(program, plan, Order::random, "parts"); };
+  const std::vector<char> right = bytes();
+  auto& args = plan.steps.front().args;
+  const auto k_tiles = std::find_if(args.begin(), args.end(), [](const Arg& a) { return a.parameter == "k_tiles"; });
+  ASSERT_NE(k_tiles, args.end());
+  k_tiles->value += 1;
+  EXPECT_FALSE(bytes() == right);
+  EXPECT_EQ(product.run(program, plan, Order::random, "parts"), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, EqualSummations, testing::ValuesIn(summation_cases()),

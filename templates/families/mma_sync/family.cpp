@@ -135,7 +135,8 @@ struct MmaSync {
       summation.step = piece_bytes(problem, p) / element_bytes(problem);
     }
     summation.promotion = promotion_stages(problem, p) * bk(problem, p);
-    summation.cut = p.split > 1 || p.stream == 1;
+    summation.part = summed_part(problem, p.split, bk(problem, p));
+    if (p.stream == 1) summation.adder = Summation::Adder::other;
     return summation;
   }
 

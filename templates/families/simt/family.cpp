@@ -149,7 +149,7 @@ struct Simt {
   }
 
   static Summation summation(const Problem&, const Params& p, const DeviceSpec&) {
-    return {.adder = Summation::Adder::fma, .cut = p.split > 1 || p.stream == 1};
+    return {.adder = p.split > 1 || p.stream == 1 ? Summation::Adder::other : Summation::Adder::fma};
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {

@@ -29,6 +29,7 @@ struct Wgmma {
   static constexpr int kLeastStages = 3;
   static constexpr int kMidGroup = 16;    ///< the most rows of tiles that are walked together whatever they weigh
   static constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
+  static constexpr int kMostParts = 256;  ///< the same with those of parts before, of which some may spill
   static constexpr int kWideFetch = 256;  ///< the bytes that L2 fetches at once, where rows begin at multiples of them
   static constexpr int kPackThreads = 256;
   static constexpr int kPackTile = 64;   ///< the rows and columns that a block of pack() transposes
@@ -55,6 +56,7 @@ struct Wgmma {
         {"REDUCE", &Params::reduce, {0, 1}, "parts are added by: 0 a second kernel, 1 a cluster of blocks"},
         {"STREAM", &Params::stream, {0, 1}, "1: resident blocks share the tiles that fill no wave"},
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2}, "blocks that share an SM, which the program leaves room for"},
+        {"OWN_PARTS", &Params::own_parts, {1, 2}, "parts of k that a block adds up one after the other"},
     };
     return rows;
   }
@@ -94,6 +96,9 @@ struct Wgmma {
                      : takes_turns                           ? 160
                                                              : kMostSums;
     rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");
+    const int most_parts = p.min_blocks == 2 ? most : p.consumers == 3 ? 160 : kMostParts;
+    rules.must(p.own_parts == 1 || part_registers(problem, p) <= most_parts,
+               "a thread has registers for most of the sums of OWN_PARTS");
     // The compiler lets no other multiplications follow each other.
     rules.must(!rows_from_registers(problem, p) || (consumer_rows(p) == kFragment && p.reduce == 0),
                "rows from registers are one fragment of a consumer, whose sums it stores");
@@ -106,6 +111,8 @@ struct Wgmma {
     rules.must(p.reduce == 0 || sums(p) % (4 * p.split) == 0, "a block of a cluster adds whole fours of sums");
     rules.must(p.stream == 0 || (p.split == 1 && cluster(p) == 1 && p.pingpong == 0),
                "STREAM shares tiles itself, without SPLIT, clusters and PINGPONG");
+    rules.must(p.own_parts == 1 || (p.split == 1 && p.stream == 0 && !promotes(problem)),
+               "OWN_PARTS are all of a tile's k, whose sums are not promoted");
   }
 
   /// Whether a tile so many bytes wide is whole lines that can be swizzled.
@@ -138,11 +145,13 @@ struct Wgmma {
     rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count || std::min(problem.m, problem.n) <= kFragment,
                 "blocks share an SM where they outnumber SMs, or where products are short");
     rules.worth(p.stream == 0 || tiles % device.sm_count != 0, "STREAM shares tiles that fill no wave");
+    rules.worth(p.own_parts == 1 || problem.invariant, "OWN_PARTS are for invariant products");
   }
 
   static Summation summation(const Problem& problem, const Params& p, const DeviceSpec& device) {
     Summation summation = tensor_summation(problem.precision, device, true);
-    summation.cut = p.split > 1 || p.stream == 1;
+    summation.part = summed_part(problem, p.split * p.own_parts, bk(problem));
+    if (p.stream == 1) summation.adder = Summation::Adder::other;
     return summation;
   }
 
@@ -167,7 +176,7 @@ struct Wgmma {
     plan.steps.push_back(gemm_step(plan, problem, p, device, a, b, partial, shared));
     add_reduce_step(plan, problem, partial, parts);
     overlap_steps(plan, device);
-    plan.may_spill = false;
+    plan.may_spill = p.own_parts > 1;  // What spills is used at the ends of parts alone.
     plan.work = estimate(problem, p, device);
     plan.work.kept_bytes = shared.kept_bytes;
     return plan;
@@ -295,7 +304,7 @@ struct Wgmma {
                  shared.tiles.as("handed"),
                  shared.flags,
                  Arg::number(p.split).as("parts"),
-                 k_tiles_of_part(problem, p.split, bk(problem))};
+                 k_tiles_of_part(problem, p.split * p.own_parts, bk(problem))};
     return gemm;
   }
 
@@ -332,6 +341,7 @@ struct Wgmma {
     p.swap = traits(problem.precision).a.bytes == 4 && !transposes_b(problem.layout) ? 1 : 0;
     const bool copies = std::min(problem.align.a, problem.align.b) < 16 || turns_a(problem, p) || turns_b(problem, p);
     p.pack = copies ? 1 : 0;
+    p.own_parts = problem.invariant ? invariant_parts(problem, 90) : 1;
     return p;
   }
 
@@ -362,7 +372,8 @@ struct Wgmma {
     work.cluster_n = p.cluster_n;
     work.hides_stores = p.pingpong == 1 || p.min_blocks > 1;
     work.split_k = p.split;
-    work.registers = moves_registers(p) ? registers_at_first(p, device) : sums(p) + whole(numbers.wgmma_registers);
+    const int own_sums = (p.own_parts > 1 ? 2 : 1) * sums(p);
+    work.registers = moves_registers(p) ? registers_at_first(p, device) : own_sums + whole(numbers.wgmma_registers);
     work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);
     return work;
   }

@@ -42,6 +42,8 @@
 // need no copy.
 //
 // PROMOTES: sums of tensor cores are less precise than fp32, and each stage's are added to sums in registers.
+//
+// OWN_PARTS > 1: a block adds up so many parts of a tile's k one after the other, and their sums as reduce() does.
 #include "mmtune/batch.cuh"
 #include "mmtune/copy_rows.cuh"
 #include "mmtune/dependent.cuh"
@@ -100,12 +102,10 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
       meet<2 * WARPGROUP>(FIRST_TURN + consumer);
     }
     Sums sums;
-    if constexpr (PROMOTES) {
-      multiply_and_promote(sums, shared, work, first_row, ring, rank);
-    } else if constexpr (FROM_REGISTERS) {
-      multiply_from_registers(sums, shared, work, first_row, ring, rank);
+    if constexpr (OWN_PARTS > 1) {
+      multiply_parts(sums, shared, work, call.part_steps, first_row, ring, rank);
     } else {
-      multiply(sums, shared, work, first_row, ring, rank);
+      multiply_steps(sums, shared, work, first_row, ring, rank);
     }
     if (PINGPONG == 1 && walk.more()) arrive<2 * WARPGROUP>(FIRST_TURN + 1 - consumer);
     if constexpr (STREAM == 1) {
@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
                   handed,
                   flags,
                   SPLIT == 0 ? static_cast<int>(parts) : SPLIT,
-                  static_cast<int>(k_tiles_of_part((k + BK - 1) / BK, k_tiles))};
+                  static_cast<int>(k_tiles)};
   constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the thread that fills stages
   constexpr int READY = PRODUCER + WARP;           // threads that must know the stages' barriers
   if (threadIdx.x == PRODUCER) {

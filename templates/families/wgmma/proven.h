@@ -9,6 +9,12 @@
 namespace mmtune {
 
 inline constexpr std::array kProvenWgmma{
+    Proven{Precision::bf16, 17, 4096, 14336,
+           "BM=32 BN=64 CONSUMERS=1 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=2 PACK=0 REDUCE=1 OWN_PARTS=1"},
+    Proven{Precision::bf16, 257, 4096, 14336,
+           "BM=144 BN=128 CONSUMERS=2 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=2 PACK=0 REDUCE=0 OWN_PARTS=1"},
+    Proven{Precision::bf16, 2048, 4096, 14336,
+           "BM=192 BN=128 CONSUMERS=3 CLUSTER_M=1 CLUSTER_N=2 SWAP=0 GROUP=16 SPLIT=1 PACK=0 REDUCE=0"},
     Proven{Precision::fp16, 8192, 1, 8192,
            "BM=256 BN=64 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=0 GROUP=1 SPLIT=4 PACK=1 REDUCE=0"},
     Proven{Precision::fp16, 512, 512, 512,

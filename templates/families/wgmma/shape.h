@@ -14,7 +14,7 @@ namespace mmtune::wgmma_shape {
 
 struct Params {
   Param bm{128}, bn{128}, consumers{2}, pingpong{0}, cluster_m{1}, cluster_n{1}, swap{0}, group{8}, split{1}, pack{0},
-      reduce{0}, stream{0}, min_blocks{1};
+      reduce{0}, stream{0}, min_blocks{1}, own_parts{1};
 };
 
 inline constexpr int kLine = 128;       ///< the bytes of a line of a tile in shared memory
@@ -67,13 +67,18 @@ inline int sum_registers(const Problem& problem, const Params& p) {
   return (promotes(problem) ? 2 : 1) * sums(p) + rows;
 }
 
+/// With those of the parts before, where a block adds up several.
+inline int part_registers(const Problem& problem, const Params& p) {
+  return sum_registers(problem, p) + (p.own_parts > 1 ? sums(p) : 0);
+}
+
 /// The registers of a thread when its block begins. The producer then gives some of its own to the consumers.
 inline int registers_at_first(const Params& p, const DeviceSpec& device) {
   return device.max_registers_per_sm / (threads(p) * p.min_blocks) / 8 * 8;
 }
 inline int producer_registers(const Problem& problem, const Params& p) {
   if (p.consumers == 3) return 32;
-  return sum_registers(problem, p) > 160 || (p.consumers > 1 && p.min_blocks > 1) ? 24 : 40;
+  return part_registers(problem, p) > 160 || (p.consumers > 1 && p.min_blocks > 1) ? 24 : 40;
 }
 inline int consumer_registers(const Problem& problem, const Params& p, const DeviceSpec& device) {
   const int all = registers_at_first(p, device) * (p.consumers + 1);

@@ -93,7 +93,26 @@ TEST_F(Dispatch, AnInvariantProductRunsOnlyKernelsThatWereFoundForOne) {
   EXPECT_EQ(choice.match, Match::nearest);
   EXPECT_EQ(*choice.config.find("SPLIT"), 1) << "the time would be shorter with more";
   EXPECT_EQ(choice.family->summation(bf16(16, true), choice.config, device_),
-            invariant_summation(Precision::bf16, device_));
+            invariant_summation(bf16(16, true), device_));
+}
+
+TEST_F(Dispatch, AnInvariantProductRunsOnlyKernelsThatCutItsKAsItAsks) {
+  const auto bf16 = [](std::int64_t m, std::int64_t k) {
+    Problem problem = packed_problem(Precision::bf16, Layout::nt, m, 4096, k);
+    problem.invariant = true;
+    return problem;
+  };
+  const auto dispatch = table({{bf16(16, 14336), "wgmma", "BM=16 BN=64 CONSUMERS=1 SWAP=1 SPLIT=2 OWN_PARTS=1", 30},
+                               {bf16(4096, 14336), "wgmma", "BM=128 BN=128 CONSUMERS=2 OWN_PARTS=2", 700},
+                               {bf16(1024, 4096), "wgmma", "BM=128 BN=128 CONSUMERS=2", 60}});
+  for (const std::int64_t m : {1, 16, 17, 300, 4096, 8192}) {
+    for (const std::int64_t k : {64, 4096, 12280, 12288, 14336, 30000}) {
+      const Problem problem = bf16(m, k);
+      const auto choice = dispatch.choose(problem);
+      EXPECT_EQ(choice.family->summation(problem, choice.config, device_), invariant_summation(problem, device_))
+          << to_string(problem) << ": " << choice.config.text();
+    }
+  }
 }
 
 TEST_F(Dispatch, ForABatchTheKernelOfALoneProductStandsBack) {

@@ -127,7 +127,7 @@ TEST_P(EveryFamily, MakesOneProgramForAllExtents) {
     return plan ? render(TemplateFiles::embedded(), family(), problem, config, *plan, 90).text : "";
   };
   int compared = 0;
-  for (int i = 0; i < 60000 && compared < 400; ++i) {
+  for (int i = 0; i < 120000 && compared < 400; ++i) {
     const Config config = random_config(family(), random);
     const Problem some = any_like(test::random_problem(random));
     Problem other = any_like(some);

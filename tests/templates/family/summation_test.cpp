@@ -13,23 +13,40 @@ namespace {
 
 using Adder = Summation::Adder;
 
-TEST(Summation, IsEqualOnlyWhereItIsStatedAndUncut) {
+TEST(Summation, IsEqualOnlyWhereItIsStatedAndCutAlike) {
   const Summation stated{.adder = Adder::tensor, .step = 16};
   EXPECT_EQ(stated, stated);
   EXPECT_NE(stated, (Summation{.adder = Adder::tensor, .step = 8}));
-  EXPECT_NE(stated, (Summation{.adder = Adder::tensor, .step = 16, .cut = true}));
-  EXPECT_NE((Summation{.adder = Adder::tensor, .step = 16, .cut = true}),
-            (Summation{.adder = Adder::tensor, .step = 16, .cut = true}));
+  EXPECT_NE(stated, (Summation{.adder = Adder::tensor, .step = 16, .part = 256}));
+  EXPECT_NE((Summation{.adder = Adder::tensor, .step = 16, .part = 128}),
+            (Summation{.adder = Adder::tensor, .step = 16, .part = 256}));
   EXPECT_NE(Summation{}, Summation{});
+}
+
+TEST(Summation, OfPartsIsTheSameForAllStagesOnlyWhereItMustBe) {
+  Problem problem = packed_problem(Precision::bf16, Layout::nt, 1, 1, 1100);  // not a multiple of any stage
+  EXPECT_EQ(summed_part(problem, 2, 32), 576);
+  EXPECT_EQ(summed_part(problem, 2, 64), 576);
+  EXPECT_EQ(summed_part(problem, 2, 128), 640);
+  EXPECT_EQ(summed_part(problem, 1, 64), 0);
+  problem.invariant = true;
+  for (const int bk : {16, 32, 64, 128}) EXPECT_EQ(summed_part(problem, 2, bk), 640);
+  problem.k = 100;
+  EXPECT_EQ(summed_part(problem, 2, 64), 0) << "one part has all of it";
 }
 
 TEST(Summation, OfInvariantProductsIsThatOfTheFastestUnit) {
   const DeviceSpec h200 = catalog_gpu("h200"), t4 = catalog_gpu("t4"), k20c = catalog_gpu("k20c");
-  const auto text = [](Precision precision, const DeviceSpec& device) {
-    return to_string(invariant_summation(precision, device));
+  const auto text = [](Precision precision, const DeviceSpec& device, std::int64_t k = 4096) {
+    Problem problem = packed_problem(precision, Layout::nt, 17, 4096, k);
+    problem.invariant = true;
+    return to_string(invariant_summation(problem, device));
   };
   EXPECT_EQ(text(Precision::bf16, h200), "tensor cores, 16 at once, uncut");
   EXPECT_EQ(text(Precision::fp16_fp32, h200), "tensor cores, 16 at once, uncut");
+  EXPECT_EQ(text(Precision::fp16, h200, 14336), "tensor cores, 16 at once, in parts of 7168");
+  EXPECT_EQ(text(Precision::fp16, t4, 14336), "tensor cores, 8 at once, uncut");
+  EXPECT_EQ(text(Precision::fp32, h200, 14336), "fused multiply-adds, uncut");
   EXPECT_EQ(text(Precision::tf32, h200), "tensor cores by a warpgroup, 8 at once, uncut");
   EXPECT_EQ(text(Precision::e4m3_bf16, h200), "tensor cores by a warpgroup, 32 at once, promoted every 128, uncut");
   EXPECT_EQ(text(Precision::fp64, h200), "tensor cores by a warp, 8 at once, uncut");
@@ -45,14 +62,16 @@ TEST(Summation, EveryInvariantProductHasAKernelThatASearchTries) {
   for (const Precision precision : kAllPrecisions) {
     for (const Layout layout : kAllLayouts) {
       for (const int align : kAlignments) {
-        const PrecisionTraits& types = traits(precision);
-        const auto at_least = [&](const FormatTraits& format) { return std::max(align, format.bytes); };
-        Problem problem{precision, layout, 333, 517, 1031, {at_least(types.a), at_least(types.b), at_least(types.c)}};
-        problem.invariant = true;
-        const bool any = std::any_of(families().begin(), families().end(), [&](const Family* family) {
-          return family->competes() && family->broken_rule(problem, family->default_config(problem), h200).empty();
-        });
-        EXPECT_TRUE(any) << to_string(problem);
+        for (const std::int64_t k : {1031, 18945}) {
+          const PrecisionTraits& types = traits(precision);
+          const auto at_least = [&](const FormatTraits& format) { return std::max(align, format.bytes); };
+          Problem problem{precision, layout, 333, 517, k, {at_least(types.a), at_least(types.b), at_least(types.c)}};
+          problem.invariant = true;
+          const bool any = std::any_of(families().begin(), families().end(), [&](const Family* family) {
+            return family->competes() && family->broken_rule(problem, family->default_config(problem), h200).empty();
+          });
+          EXPECT_TRUE(any) << to_string(problem);
+        }
       }
     }
   }
