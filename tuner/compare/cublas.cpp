@@ -33,9 +33,12 @@ std::vector<std::string> cublas_candidates(const std::string& name, const std::v
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kLtWorkspace = std::size_t{64} << 20;  // the bytes that cublasLt may use
-constexpr std::size_t kGemmWorkspace = std::size_t{32}
-                                       << 20;  // the bytes that cuBLAS itself takes on compute capability 9
+/// The bytes that the libraries may use.
+struct Workspace {
+  std::size_t cublas = std::size_t{32} << 20;  ///< as much as it takes itself on compute capability 9
+  std::size_t cublaslt = std::size_t{64} << 20;
+};
+constexpr Workspace kStarved{1024, 1024};
 constexpr int kAlgorithms = 16;
 // An algorithm of cublasGemmEx from version 13 on: it times its algorithms at the first call and keeps the fastest.
 constexpr auto kAutotune = static_cast<cublasGemmAlgo_t>(999);
@@ -147,11 +150,13 @@ Owner<T> own(const Api& api, cublasStatus_t (*destroy)(T*), std::string_view cal
 /// Descriptors of one product for cublasLt, and the algorithms that its heuristic proposes.
 class LtProduct {
  public:
-  LtProduct(const Api& api, cublasLtHandle_t handle, const Problem& problem, const Types& types, void* workspace)
+  LtProduct(const Api& api, cublasLtHandle_t handle, const Problem& problem, const Types& types, void* workspace,
+            std::size_t workspace_bytes)
       : api_(api),
         handle_(handle),
         types_(types),
         workspace_(workspace),
+        workspace_bytes_(workspace_bytes),
         product_(own(api, api.cublasLtMatmulDescDestroy, "cublasLtMatmulDescCreate",
                      [&](auto* raw) { return api.cublasLtMatmulDescCreate(raw, types.compute, types.scalar); })),
         first_(layout(stored_b(problem), types.b)),
@@ -170,7 +175,7 @@ class LtProduct {
           api_.cublasLtMatmul(handle_, product_.get(), alpha.address(), pointer(operands.b), first_.get(),
                               pointer(operands.a), second_.get(), beta.address(), pointer(operands.c), result_.get(),
                               pointer(operands.c), result_.get(), &proposals_[static_cast<std::size_t>(algorithm)].algo,
-                              workspace_, kLtWorkspace, stream),
+                              workspace_, workspace_bytes_, stream),
           "cublasLtMatmul");
   }
 
@@ -194,10 +199,9 @@ class LtProduct {
   void propose() {
     const auto preference = own(api_, api_.cublasLtMatmulPreferenceDestroy, "cublasLtMatmulPreferenceCreate",
                                 [&](auto* raw) { return api_.cublasLtMatmulPreferenceCreate(raw); });
-    const std::size_t bytes = kLtWorkspace;
     check(api_,
-          api_.cublasLtMatmulPreferenceSetAttribute(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
-                                                    sizeof bytes),
+          api_.cublasLtMatmulPreferenceSetAttribute(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                    &workspace_bytes_, sizeof workspace_bytes_),
           "cublasLtMatmulPreferenceSetAttribute");
     const cublasStatus_t status =
         api_.cublasLtMatmulAlgoGetHeuristic(handle_, product_.get(), first_.get(), second_.get(), result_.get(),
@@ -213,6 +217,7 @@ class LtProduct {
   cublasLtHandle_t handle_;
   Types types_;
   void* workspace_;
+  std::size_t workspace_bytes_;
   Owner<std::remove_pointer_t<cublasLtMatmulDesc_t>> product_;
   Layout first_;   ///< the layout of B, which comes first in the transposed product
   Layout second_;  ///< the layout of A
@@ -223,9 +228,10 @@ class LtProduct {
 
 class CublasOpponent final : public Opponent {
  public:
-  explicit CublasOpponent(Api api)
+  CublasOpponent(Api api, const Workspace& bytes)
       : api_(std::move(api)),
-        workspace_(kLtWorkspace),
+        bytes_(bytes),
+        workspace_(std::max(bytes.cublas, bytes.cublaslt)),
         blas_(own(api_, api_.cublasDestroy_v2, "cublasCreate", [&](auto* raw) { return api_.cublasCreate_v2(raw); })),
         lt_(own(api_, api_.cublasLtDestroy, "cublasLtCreate", [&](auto* raw) { return api_.cublasLtCreate(raw); })) {}
 
@@ -243,7 +249,7 @@ class CublasOpponent final : public Opponent {
     product_.reset();
     const Types* const types = types_of(problem.precision);
     if (!types) return {{}, {}};
-    product_.emplace(api_, lt_.get(), problem, *types, pointer(workspace_.address()));
+    product_.emplace(api_, lt_.get(), problem, *types, pointer(workspace_.address()), bytes_.cublaslt);
     std::vector<Call> algorithms;
     for (int i = 0; i < product_->algorithms(); ++i) {
       algorithms.push_back(
@@ -264,7 +270,7 @@ class CublasOpponent final : public Opponent {
   void use(CUstream stream) {
     if (stream_ == stream) return;
     check(api_, api_.cublasSetStream_v2(blas_.get(), stream), "cublasSetStream");
-    check(api_, api_.cublasSetWorkspace_v2(blas_.get(), pointer(workspace_.address()), kGemmWorkspace),
+    check(api_, api_.cublasSetWorkspace_v2(blas_.get(), pointer(workspace_.address()), bytes_.cublas),
           "cublasSetWorkspace");
     stream_ = stream;
   }
@@ -282,6 +288,7 @@ class CublasOpponent final : public Opponent {
   }
 
   Api api_;
+  Workspace bytes_;
   DeviceBuffer workspace_;  ///< All calls share it: they run one after the other.
   Owner<std::remove_pointer_t<cublasHandle_t>> blas_;
   Owner<std::remove_pointer_t<cublasLtHandle_t>> lt_;
@@ -291,8 +298,8 @@ class CublasOpponent final : public Opponent {
 
 }  // namespace
 
-std::unique_ptr<Opponent> make_cublas_opponent(const std::vector<std::string>& directories) {
-  return std::make_unique<CublasOpponent>(load_api(directories));
+std::unique_ptr<Opponent> make_cublas_opponent(const std::vector<std::string>& directories, bool starved) {
+  return std::make_unique<CublasOpponent>(load_api(directories), starved ? kStarved : Workspace{});
 }
 
 }  // namespace mmtune
@@ -301,7 +308,7 @@ std::unique_ptr<Opponent> make_cublas_opponent(const std::vector<std::string>& d
 
 namespace mmtune {
 
-std::unique_ptr<Opponent> make_cublas_opponent(const std::vector<std::string>&) {
+std::unique_ptr<Opponent> make_cublas_opponent(const std::vector<std::string>&, bool) {
   throw DeviceError(
       "cuBLAS: mmtune was built without its headers (cublas_v2.h, cublasLt.h); install the toolkit's cuBLAS "
       "development "

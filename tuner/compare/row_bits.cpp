@@ -16,15 +16,15 @@ std::size_t bytes_of(const StoredShape& shape, std::int64_t padding, const Forma
 }  // namespace
 
 RowBits::RowBits(const CheckKernels& kernels, const Problem& all)
-    : all_(all),
+    : kernels_(kernels),
+      all_(all),
       stream_(make_stream()),
       a_(bytes_of(stored_a(all), 0, traits(all.precision).a)),
       padded_a_(bytes_of(stored_a(all), kPadding, traits(all.precision).a)),
       b_(bytes_of(stored_b(all), 0, traits(all.precision).b)),
       c_(bytes_of(stored_c(all), kPadding, traits(all.precision).c)) {
-  const StoredShape a = stored_a(all), b = stored_b(all);
-  kernels.fill(Role::a, a_.address(), a.rows * a.columns, 1, Fill::uniform, stream_.get());
-  kernels.fill(Role::b, b_.address(), b.rows * b.columns, 2, Fill::uniform, stream_.get());
+  fill(Fill::uniform);
+  const StoredShape a = stored_a(all);
   const std::int64_t bytes = traits(all.precision).a.bytes;
   MMTUNE_CUDA(cuMemsetD8Async(padded_a_.address(), 0xff, padded_a_.bytes(), stream_.get()));
   for (std::int64_t row = 0; row < a.rows; ++row) {
@@ -33,6 +33,12 @@ RowBits::RowBits(const CheckKernels& kernels, const Problem& all)
                                   static_cast<std::size_t>(a.columns * bytes), stream_.get()));
   }
   MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+}
+
+void RowBits::fill(Fill fill) {
+  const StoredShape a = stored_a(all_), b = stored_b(all_);
+  kernels_.fill(Role::a, a_.address(), a.rows * a.columns, 1, fill, stream_.get());
+  kernels_.fill(Role::b, b_.address(), b.rows * b.columns, 2, fill, stream_.get());
 }
 
 std::vector<std::byte> RowBits::rows(const Way& way, const RowProduct& multiply) const {
@@ -98,6 +104,33 @@ std::vector<BitsRow> RowBits::compare(const std::string& name, std::int64_t m, c
   return found;
 }
 
+std::optional<BitsRow> RowBits::ones(const std::string& name, std::int64_t m, const RowProduct& multiply) {
+  fill(Fill::ones);
+  Problem problem = all_;
+  problem.m = m;
+  const auto elements = static_cast<std::size_t>(m * all_.n);
+  const DeviceBuffer exact(elements * sizeof(double)), magnitude(elements * sizeof(float));
+  kernels_.reference_sums(problem, a_.address(), b_.address(), exact.address(), magnitude.address(), stream_.get());
+  const bool is_there = !rows({"ones", m, 0, 0, {}}, multiply).empty();
+  fill(Fill::uniform);
+  if (!is_there) return std::nullopt;
+  BitsRow row{name, problem, "ones", m, 0};
+  const auto wrong_rows = [&](std::int64_t first, std::int64_t count) {
+    Problem part = problem;
+    part.m = count;
+    const auto at = static_cast<CUdeviceptr>(first * all_.n);
+    const auto beyond = [at](const DeviceBuffer& buffer, std::size_t bytes) { return buffer.address() + at * bytes; };
+    const PrecisionTraits& types = traits(all_.precision);
+    return kernels_
+        .compare(part, 1, 0, beyond(exact, types.accumulator.integer ? 4 : 8), beyond(magnitude, sizeof(float)), 0,
+                 beyond(c_, static_cast<std::size_t>(types.c.bytes)), all_.n, ErrorBound{}, stream_.get())
+        .wrong;
+  };
+  if (wrong_rows(0, m) == 0) return row;
+  for (std::int64_t i = 0; i < m; ++i) row.different += wrong_rows(i, 1) > 0 ? 1 : 0;
+  return row;
+}
+
 Table bits_table(const std::vector<BitsRow>& rows) {
   Table table({{"product", Align::left, Fit::shared},
                {"precision", Align::left, Fit::shared},
@@ -107,11 +140,12 @@ Table bits_table(const std::vector<BitsRow>& rows) {
                {"k", Align::right},
                {"what"},
                {"rows", Align::right},
-               {"different", Align::right}});
+               {"different", Align::right},
+               {"summation", Align::left, Fit::spare}});
   for (const BitsRow& row : rows) {
     const Problem& p = row.problem;
     table.add({row.product, std::string(to_string(p.precision)), std::string(to_string(p.layout)), p.m, p.n, p.k,
-               row.what, row.rows, row.different});
+               row.what, row.rows, row.different, row.summation});
   }
   return table;
 }

@@ -17,6 +17,8 @@ namespace mmtune {
 enum class Fill : int {
   whole_numbers = 0,  ///< whole numbers from -3 to 3: every sum is exact, so results are compared bit for bit
   uniform = 1,        ///< numbers in [-1, 1]; for integers all 32-bit values
+  ones = 2,           ///< ones: every sum is k
+  positive = 3,       ///< numbers in [0, 1]; for integers as uniform
 };
 
 /// The operand that a matrix is, which says how its elements are stored.

@@ -142,7 +142,7 @@ void store_ratios(const std::vector<Compared>& all, const std::string& database)
 std::unique_ptr<Opponent> make_opponent(const BenchOptions& options, const Nvrtc& nvrtc, const DeviceSpec& device,
                                         const CompileTarget& target) {
   if (options.opponent == "naive") return make_naive_opponent(nvrtc, device, target);
-  return make_cublas_opponent(env::cuda_library_directories());
+  return make_cublas_opponent(env::cuda_library_directories(), options.opponent == "cublas-starved");
 }
 
 ExitCode bench(const BenchOptions& options) {
@@ -208,8 +208,9 @@ Verb mmtune_verb_bench() {
   verb.add("Comparison",
            {{.names = "--vs",
              .value = "NAME",
-             .help = "with what; cublas is the faster of cuBLAS and cuBLASLt",
-             .target = choice_target(options->opponent, {"cublas", "naive"})},
+             .help = "with what; cublas is the faster of cuBLAS and cuBLASLt, cublas-starved the same without a "
+                     "workspace to speak of",
+             .target = choice_target(options->opponent, {"cublas", "cublas-starved", "naive"})},
             {.names = "--rounds",
              .value = "NUMBER",
              .help = "times that each side is sampled, 6 to 1000 (default: by the time it takes, from 15)",

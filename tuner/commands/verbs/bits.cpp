@@ -10,9 +10,11 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/compare/cublas.h"
+#include "tuner/compare/kernel_bits.h"
 #include "tuner/compare/row_bits.h"
 #include "tuner/devices/device_choice.h"
 #include "tuner/text/sizes.h"
@@ -24,6 +26,7 @@ namespace {
 
 struct BitsOptions : Options {
   std::string sizes;
+  int kernels = 0;  ///< how many of every family are compared, instead of rows; 0: none
   double wait_s = 0;
 };
 
@@ -76,6 +79,44 @@ RowProduct product_of(Opponent& opponent, std::size_t entry) {
   };
 }
 
+/// The installed cuBLAS, and as it is starved of workspace: the names of its entries end so.
+std::vector<std::pair<std::string, std::unique_ptr<Opponent>>> opponents() {
+  std::vector<std::pair<std::string, std::unique_ptr<Opponent>>> all;
+  try {
+    for (const bool starved : {false, true}) {
+      all.emplace_back(starved ? "-starved" : "", make_cublas_opponent(env::cuda_library_directories(), starved));
+    }
+  } catch (const DeviceError& error) {
+    log::warning("only mmtune is looked at: {}", error.what());
+  }
+  return all;
+}
+
+ExitCode summations(const BitsOptions& options, const DeviceChoice& device, const Nvrtc& nvrtc,
+                    const CompileTarget& target) {
+  const Preparation preparation(template_files(), device.spec, target, Evidence::measured, nvrtc.version());
+  std::vector<KernelBitsRow> rows;
+  for (const Precision precision : options.precisions) {
+    for (const Layout layout : options.layouts) {
+      const CheckKernels kernels(nvrtc, target, precision, layout);
+      for (const Size& size : parse_sizes(options.sizes)) {
+        if (InterruptGuard::requested()) return ExitCode::interrupted;
+        const Problem problem = packed_problem(precision, layout, size.m, size.n, size.k);
+        const auto count = static_cast<std::size_t>(options.kernels);
+        for (KernelBitsRow& row : compare_kernels(preparation, nvrtc, kernels, problem, count)) {
+          rows.push_back(std::move(row));
+        }
+      }
+    }
+  }
+  print(kernel_bits_table(rows), options);
+  const auto different = std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.differs; });
+  log::warning("{} of {} results have other bits than their summation states", different, rows.size());
+  if (different > 0)
+    throw Error("a kernel does not add as it states, a fault of mmtune; please report the table above");
+  return ExitCode::done;
+}
+
 ExitCode compare_bits(const BitsOptions& options) {
   const auto device = choose_device(options.device == "auto" ? "0" : options.device);
   if (device.ordinal < 0) throw DeviceError("bits compares results of a GPU; a model has none: name an installed GPU");
@@ -85,19 +126,20 @@ ExitCode compare_bits(const BitsOptions& options) {
   const auto nvrtc = Nvrtc::load();
   const auto target = compile_target(device.spec, nvrtc.supported());
   const Gpu gpu(device.ordinal);
+  if (options.kernels > 0) return summations(options, device, nvrtc, target);
   Library library = Library::open({.database = options.database, .device = device.ordinal});
-  std::unique_ptr<Opponent> opponent;
-  try {
-    opponent = make_cublas_opponent(env::cuda_library_directories());
-  } catch (const DeviceError& error) {
-    log::warning("only mmtune is looked at: {}", error.what());
-  }
+  const auto rivals = opponents();
 
   std::vector<BitsRow> rows;
   std::int64_t ours_different = 0;
-  const auto add = [&](std::vector<BitsRow> more) {
+  const auto add = [&](RowBits& bits, const std::string& name, std::int64_t m, const RowProduct& multiply) {
+    auto more = bits.compare(name, m, multiply);
+    if (auto ones = bits.ones(name, m, multiply)) more.push_back(*std::move(ones));
     for (BitsRow& row : more) {
-      if (row.product == "mmtune") ours_different += row.different;
+      if (row.product == "mmtune") {
+        ours_different += row.different;
+        row.summation = to_string(invariant_summation(row.problem, device.spec));
+      }
       rows.push_back(std::move(row));
     }
   };
@@ -109,23 +151,30 @@ ExitCode compare_bits(const BitsOptions& options) {
         RowBits bits(kernels, packed_problem(precision, layout, most, extents.first, extents.second));
         for (const std::int64_t m : numbers) {
           if (InterruptGuard::requested()) return ExitCode::interrupted;
-          add(bits.compare("mmtune", m, product_of(library)));
-          if (!opponent) continue;
-          const auto entries = opponent->entries();
-          for (std::size_t i = 0; i < entries.size(); ++i) add(bits.compare(entries[i], m, product_of(*opponent, i)));
+          add(bits, "mmtune", m, product_of(library));
+          for (const auto& [suffix, rival] : rivals) {
+            const auto entries = rival->entries();
+            for (std::size_t i = 0; i < entries.size(); ++i) add(bits, entries[i] + suffix, m, product_of(*rival, i));
+          }
         }
       }
     }
   }
   print(bits_table(rows), options);
-  for (const std::string_view product : {"mmtune", "cublas", "cublaslt"}) {
-    std::int64_t compared = 0, different = 0;
+  for (const std::string_view product : {"mmtune", "cublas", "cublaslt", "cublas-starved", "cublaslt-starved"}) {
+    std::int64_t compared = 0, different = 0, wrong = 0;
     for (const BitsRow& row : rows) {
       if (row.product != product) continue;
+      if (row.what == "ones") {
+        wrong += row.different;
+        continue;
+      }
       compared += row.rows;
       different += row.different;
     }
-    if (compared > 0) log::warning("{}: {} of {} rows have other bits", product, different, compared);
+    if (compared > 0) {
+      log::warning("{}: {} of {} rows have other bits; {} rows of ones are wrong", product, different, compared, wrong);
+    }
   }
   if (ours_different > 0) throw Error("mmtune's own rows differ, a fault of mmtune; please report the table above");
   return ExitCode::done;
@@ -146,7 +195,12 @@ Verb mmtune_verb_bits() {
   sizes.help = "MxNxK; the rows of each are compared with those of the largest M for the same N and K";
   verb.add("Problems", {sizes, device_option(*options)});
   verb.add("Problems", problem_options(*options));
-  verb.add("Comparison", {wait_option(options->wait_s), database_option(*options)});
+  verb.add("Comparison", {{.names = "--kernels",
+                           .value = "NUMBER",
+                           .help = "compare so many kernels of every family instead, which state how they add up",
+                           .target = number_target(options->kernels, 1, 1000)},
+                          wait_option(options->wait_s),
+                          database_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }

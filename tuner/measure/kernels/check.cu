@@ -41,7 +41,7 @@ __device__ __forceinline__ T folded(T mine) {
 }
 
 // Kind 0: whole numbers from -3 to 3, whose products and sums are exact in every accumulator. Kind 1: uniform in
-// [-1, 1]; for integers all values of their format.
+// [-1, 1]; for integers all values of their format. Kind 2: ones. Kind 3: kind 1 without signs.
 template <class Element>
 __device__ __forceinline__ void fill(Element* x, i64 count, u64 seed, int kind) {
   const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
@@ -50,10 +50,13 @@ __device__ __forceinline__ void fill(Element* x, i64 count, u64 seed, int kind) 
     if (kind == 0) {
       const int whole = static_cast<int>((bits >> 32) * 7 >> 32) - 3;
       assign(x[i], static_cast<Accumulator>(whole));
+    } else if (kind == 2) {
+      assign(x[i], static_cast<Accumulator>(1));
     } else if constexpr (!ExactType<Accumulator>::ROUNDS) {
       assign(x[i], static_cast<Accumulator>(bits));
     } else {
-      assign(x[i], static_cast<Accumulator>(static_cast<double>(bits >> 11) * 0x1p-52 - 1.0));
+      const double value = static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
+      assign(x[i], static_cast<Accumulator>(kind == 3 ? fabs(value) : value));
     }
   }
 }
