@@ -267,16 +267,21 @@ def run(programs):
 def times_of(make, modes):
     """Samples in microseconds, and calls served and passed on, by mode."""
     sampler = make()
-    before = {mode: counts(mode) for mode in modes}
-    samples, times = {}, {mode: [] for mode in modes}
-    for mode in modes:
+    samples, times, calls = {}, {mode: [] for mode in modes}, {mode: [0, 0] for mode in modes}
+
+    def do(mode, action):
+        before = counts(mode)
         with using(mode):
-            samples[mode] = sampler(mode)
+            result = action()
+        calls[mode] = [sum(each) - then for *each, then in zip(calls[mode], counts(mode), before)]
+        return result
+
+    for mode in modes:
+        samples[mode] = do(mode, lambda: sampler(mode))
     for turn in range(ROUNDS):
         for mode in modes if turn % 2 == 0 else reversed(modes):
-            with using(mode):
-                times[mode].append(samples[mode]())
-    return times, {mode: [now - then for now, then in zip(counts(mode), before[mode])] for mode in modes}
+            times[mode].append(do(mode, samples[mode]))
+    return times, calls
 
 
 def measure(programs, first=0):
