@@ -140,6 +140,7 @@ std::vector<Case> chosen_cases() {
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=320 BN=64 CONSUMERS=1 GROUP=16"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=320 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=224 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kNt, "BM=64 BN=160 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "BN=112 CLUSTER_N=2"},  // lines of C that overlap
       {"wgmma", Precision::bf16_fp32, kTt, "BM=64 BN=80 CONSUMERS=1 MIN_BLOCKS=2"},
       {"wgmma", Precision::e4m3_bf16, kNt, "BM=64 BN=176 CONSUMERS=1"},
