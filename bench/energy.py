@@ -28,7 +28,7 @@ class EnergyCounter:
         self._nvml = ctypes.CDLL("libnvidia-ml.so.1")
         self._device = ctypes.c_void_p()
         self._check(self._nvml.nvmlInit_v2())
-        # By its name: NVML counts devices otherwise than CUDA where some are hidden.
+        # The GPU is found by its name: NVML counts devices otherwise than CUDA where some are hidden.
         uuid = f"GPU-{torch.cuda.get_device_properties(torch.cuda.current_device()).uuid}".encode()
         self._check(self._nvml.nvmlDeviceGetHandleByUUID(uuid, ctypes.byref(self._device)))
 

@@ -178,7 +178,7 @@ __device__ __forceinline__ void note_largest(const Vector<float, VECTOR>& elemen
   for (int v = 0; v < VECTOR; ++v) largest[v] = larger(largest[v], magnitude_bits(elements.at[v]));
 }
 
-// Of the thread's elements; to be called by whole warps.
+// Counts the threads of each warp whose elements have rests; to be called by whole warps.
 __device__ __forceinline__ void note_rests(SplitShared& shared, u32 rests) {
   const int count = sum_of_lanes<1>(rests != 0 ? 1 : 0);
   if (threadIdx.x % 32 == 0) shared.rests[threadIdx.x / 32] = count;
@@ -494,7 +494,7 @@ __device__ __forceinline__ void split_across_k(const Split& split, i64 stripe, S
   own.end_rows(stripe, splitters);
 }
 
-// As the operand is stored. BLOCKS share a stripe, and are a cluster if these are several.
+// The stripes of an operand as it is stored. BLOCKS share a stripe, and are a cluster if these are several.
 template <bool ALONG_K, int VECTOR>
 struct Stripes {
   static constexpr int BLOCKS = ALONG_K ? 1 : MOST_BLOCKS;

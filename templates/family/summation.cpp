@@ -12,9 +12,9 @@ namespace mmtune {
 
 namespace {
 
-// From this k on, where weights have few columns, up to some hundred rows leave half of the multiprocessors idle unless
-// two blocks share a tile; below, what many rows lose by tiles that leave room for two sets of sums weighs more
-// (docs/same_bits.md).
+// The least k that is cut. Where weights have few columns, up to some hundred rows leave half of the multiprocessors
+// idle unless two blocks share a tile; below it, what many rows lose by tiles that leave room for two sets of sums
+// weighs more (docs/lab/2026-11-25-same-bits.md).
 constexpr std::int64_t kCutFrom = 12288;
 constexpr int kParts = 2;
 

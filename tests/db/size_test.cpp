@@ -12,7 +12,7 @@ class DatabaseSize : public StoreTest {
   double number(double most) { return std::uniform_real_distribution<double>(0, most)(random_); }
   int draw(int most) { return static_cast<int>(random_() % static_cast<unsigned>(most)); }
 
-  /// As the search of one size leaves it, with texts and numbers as long as real ones.
+  /// A trial as the search of one size leaves it, with texts and numbers as long as real ones.
   Trial measured_trial(int size) {
     Trial trial = sample_trial();
     trial.key.problem = {Precision::fp32, Layout::nn, 384 * size, 384 * size, 384 * size, {16, 16, 16}};

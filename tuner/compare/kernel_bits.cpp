@@ -10,13 +10,14 @@
 #include <thread>
 
 #include "runtime/gpu/launch.h"
+#include "templates/base/cores.h"
 #include "templates/problem/dtype.h"
 #include "templates/space/space.h"
 
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kRanked = 2000;  // Of so many some are taken, far apart.
+constexpr std::size_t kRanked = 2000;  // the best configurations, of which some far apart are taken
 
 std::vector<Program> stating_programs(const Preparation& preparation, const Problem& problem, std::size_t count) {
   std::vector<Program> programs;
@@ -42,7 +43,7 @@ std::vector<Program> stating_programs(const Preparation& preparation, const Prob
   return programs;
 }
 
-/// Compiles on all cores.
+/// Compiles on all usable cores.
 void compile(std::vector<Program>& programs, const Preparation& preparation, const Nvrtc& nvrtc) {
   std::vector<Compilation> compiled(programs.size());
   std::atomic<std::size_t> next = 0;
@@ -53,7 +54,7 @@ void compile(std::vector<Program>& programs, const Preparation& preparation, con
   };
   {
     std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
+    for (int i = 0; i < usable_cores(); ++i) threads.emplace_back(work);
   }
   for (std::size_t i = 0; i < programs.size(); ++i) {
     if (!compiled[i].ok()) {

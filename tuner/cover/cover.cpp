@@ -13,7 +13,6 @@
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
 #include "runtime/choose/dispatch.h"
-#include "templates/base/cores.h"
 #include "templates/problem/dtype.h"
 #include "tuner/cover/cover_state.h"
 #include "tuner/cover/hold_out.h"
@@ -108,13 +107,8 @@ class Cover {
   /// What is measured beside the searches takes its time from theirs.
   void say_shortfall(std::size_t searches, double budget_s) const {
     const SessionOptions& session = options_.session;
-    const double least_s = least_problem_s(preparation_.evidence() == Evidence::measured, compile_jobs());
+    const double least_s = least_problem_s(preparation_.evidence() == Evidence::measured, compile_jobs(session.jobs));
     say(budget_shortfall(budget_s, searches, session.devices.size(), least_s));
-  }
-
-  int compile_jobs() const {
-    const int jobs = options_.session.jobs;
-    return jobs > 0 ? jobs : usable_cores();
   }
 
   static void say_excess(double budget_s, Clock::time_point begin) {
@@ -178,7 +172,7 @@ class Cover {
   bool measure_proven(const std::vector<Problem>& problems, double budget_s) const {
     if (preparation_.evidence() != Evidence::measured) return false;
     const SessionOptions& session = options_.session;
-    const double affordable = budget_s > 0 ? budget_s * compile_jobs() / kSourceS : kMostProven;
+    const double affordable = budget_s > 0 ? budget_s * compile_jobs(session.jobs) / kSourceS : kMostProven;
     return measure(problems,
                    proven_candidates(searched_families(session.families), session.only, problems, preparation_,
                                      static_cast<std::size_t>(std::min<double>(affordable, kMostProven))),

@@ -12,10 +12,8 @@
 
 namespace mmtune {
 
-/// Candidates to be measured, by size: those of the sample, then the further ones.
-using CandidateLists = std::vector<std::vector<Candidate>>;
-
-/// All kernels are those that were measured at the sizes of these options, in their order.
+/// All kernels are those that were measured at the sizes of these options, in their order. Lists of candidates are by
+/// size: those of the sample, then the further ones.
 class KernelChoice {
  public:
   explicit KernelChoice(const CoverOptions& options) : options_(options) {}

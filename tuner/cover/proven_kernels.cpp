@@ -11,7 +11,6 @@
 namespace mmtune {
 namespace {
 
-constexpr double kProvenReach = 2;         // times the shortest expected time of a problem, as in a guided search
 constexpr std::size_t kMostMeasured = 12;  // the most proven candidates that are measured for a problem
 
 /// Proven candidates of all problems with their expected times; equal sources are one program.
@@ -44,8 +43,8 @@ class ProvenTimes {
     return programs;
   }
 
-  std::vector<std::vector<Candidate>> candidates_of(const std::set<std::size_t>& programs) const {
-    std::vector<std::vector<Candidate>> lists;
+  CandidateLists candidates_of(const std::set<std::size_t>& programs) const {
+    CandidateLists lists;
     for (const std::vector<Expected>& expected : expected_) {
       std::vector<Candidate>& list = lists.emplace_back();
       for (std::size_t rank = 0; rank < promising(expected) && list.size() < kMostMeasured; ++rank) {
@@ -82,9 +81,9 @@ class ProvenTimes {
 
 }  // namespace
 
-std::vector<std::vector<Candidate>> proven_candidates(const std::vector<const Family*>& families,
-                                                      const Restriction& only, const std::vector<Problem>& problems,
-                                                      const Preparation& preparation, std::size_t most) {
+CandidateLists proven_candidates(const std::vector<const Family*>& families, const Restriction& only,
+                                 const std::vector<Problem>& problems, const Preparation& preparation,
+                                 std::size_t most) {
   const ProvenTimes times(families, only, problems, preparation);
   return times.candidates_of(times.programs(most));
 }

@@ -9,11 +9,11 @@
 
 namespace mmtune {
 
-/// For each problem the proven candidates that may do well there, by what the model expects, the most promising first.
+/// The proven candidates that may do well at each problem, by what the model expects, the most promising first.
 /// They come from at most `most` programs, each of which is compiled once and then measured for many problems, where a
 /// search compiles other candidates for each.
-std::vector<std::vector<Candidate>> proven_candidates(const std::vector<const Family*>& families,
-                                                      const Restriction& only, const std::vector<Problem>& problems,
-                                                      const Preparation& preparation, std::size_t most);
+CandidateLists proven_candidates(const std::vector<const Family*>& families, const Restriction& only,
+                                 const std::vector<Problem>& problems, const Preparation& preparation,
+                                 std::size_t most);
 
 }  // namespace mmtune

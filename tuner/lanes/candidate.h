@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "db/trial.h"
 #include "templates/family/family.h"
@@ -14,6 +15,9 @@ struct Candidate {
   const Family* family = nullptr;
   Config config;
 };
+
+/// Candidates by problem.
+using CandidateLists = std::vector<std::vector<Candidate>>;
 
 /// "simt BM=128 …": identifies a candidate within a problem.
 std::string key_of(const Candidate& candidate);

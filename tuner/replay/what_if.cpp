@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "db/store.h"
-#include "templates/base/cores.h"
 #include "templates/family/families.h"
 #include "tuner/replay/latest_trials.h"
 #include "tuner/tune/lessons.h"
 #include "tuner/tune/preparation.h"
+#include "tuner/workers/compile_pool.h"
 
 namespace mmtune {
 namespace {
@@ -76,8 +76,6 @@ double sampling_seconds(const Timing& timing) {
   const int samples = timing.samples + 1;  // One sample warms up.
   return timing.median_us * samples * std::max(1, timing.calls_per_sample) * 1e-6;
 }
-
-int jobs_of(const SessionOptions& options) { return options.jobs > 0 ? options.jobs : usable_cores(); }
 
 double gap_percent(const WhatIf& each) {
   if (!each.replay.best || each.stored_best_us == 0) return kUnknown;
@@ -201,7 +199,7 @@ std::vector<WhatIf> what_if(const SessionOptions& options, const std::vector<std
   std::vector<KnownProblem> known;
   for (const Problem& problem : options.problems) known.emplace_back(options, problem, store);
   std::vector<WhatIf> replays;
-  CompileTimes compiling(store, jobs_of(options));
+  CompileTimes compiling(store, compile_jobs(options.jobs));
   for (const std::uint64_t seed : seeds) {
     compiling.start_again();
     for (KnownProblem& each : known) each.forget();

@@ -50,6 +50,10 @@ struct Lesson {
   double time_us = 0;
 };
 
+/// What is proven elsewhere is tried where its expected time is at most so many times the shortest: of 222 winners on
+/// an H200 none had over 1.7.
+inline constexpr double kProvenReach = 2;
+
 struct StrategySetup {
   const CandidateSpace& space;
   int most_trials;

@@ -23,6 +23,8 @@ CompilerFacts facts_of(WorkerProcess& worker, std::chrono::milliseconds limit) {
 
 }  // namespace
 
+int compile_jobs(int asked) { return asked > 0 ? asked : usable_cores(); }
+
 std::string installed_compiler() {
   try {
     const CompilePoolOptions usual;
@@ -36,7 +38,7 @@ std::string installed_compiler() {
 
 CompilePool::CompilePool(const TemplateFiles& files, CompilePoolOptions options)
     : options_(std::move(options)), headers_(hash_headers(files)) {
-  if (options_.jobs <= 0) options_.jobs = usable_cores();
+  options_.jobs = compile_jobs(options_.jobs);
   workers_.resize(static_cast<std::size_t>(options_.jobs));
   compiler_ = start(workers_.front());
   for (Worker& worker : workers_) {

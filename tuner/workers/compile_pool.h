@@ -51,6 +51,9 @@ struct CompileStats {
   double seconds = 0;  ///< the time of all its processes together
 };
 
+/// The processes that compile at once where so many are asked for; 0: one for each usable core.
+int compile_jobs(int asked);
+
 /// The version of the NVRTC that is found here, asked for by a worker; empty without one.
 std::string installed_compiler();
 

@@ -141,7 +141,7 @@ struct Simt {
   }
 
   static void group_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
-    const std::int64_t rows = ceil_div(problem.m, p.bm);  // With more than two no GROUP is too large.
+    const std::int64_t rows = ceil_div(problem.m, p.bm);  // No GROUP is too large for more than two.
     const std::int64_t columns = ceil_div(problem.n, p.bn);
     rules.worth(rows > 2 || p.group < 4 * rows, "GROUP is below four times the rows of tiles");
     rules.worth(p.group > 1 || rows <= 2 || columns <= kFewColumns || rows * columns < device.sm_count,

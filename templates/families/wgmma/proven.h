@@ -365,7 +365,7 @@ inline constexpr std::array kProvenWgmma{
            "BM=192 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=8 SPLIT=1 PACK=0 REDUCE=0"},
     Proven{Precision::e4m3_bf16, 10000, 10000, 10000,
            "BM=128 BN=192 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=0 GROUP=4 SPLIT=1 PACK=1 REDUCE=0"},
-    // Of language models, layout nt, on an NVIDIA H100.
+    // These are of language models, layout nt, on an NVIDIA H100.
     Proven{Precision::bf16, 8192, 32768, 512,
            "BM=128 BN=192 CONSUMERS=2 PINGPONG=1 CLUSTER_M=1 CLUSTER_N=1 SWAP=0 GROUP=16 SPLIT=1 PACK=0 REDUCE=0"},
     Proven{Precision::bf16, 4096, 24576, 1536,

@@ -67,7 +67,7 @@ inline int sum_registers(const Problem& problem, const Params& p) {
   return (promotes(problem) ? 2 : 1) * sums(p) + rows;
 }
 
-/// With those of the parts before, where a block adds up several.
+/// The registers for sums, those of the parts before among them where a block adds up several.
 inline int part_registers(const Problem& problem, const Params& p) {
   return sum_registers(problem, p) + (p.own_parts > 1 ? sums(p) : 0);
 }

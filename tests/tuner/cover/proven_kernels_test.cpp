@@ -14,13 +14,12 @@ namespace {
 
 class ProvenCandidates : public testing::Test {
  protected:
-  std::vector<std::vector<Candidate>> listed(const std::vector<Problem>& problems, std::size_t most) const {
+  CandidateLists listed(const std::vector<Problem>& problems, std::size_t most) const {
     return proven_candidates(searched_families({}), {}, problems, preparation_, most);
   }
 
   /// The different sources of what is listed.
-  std::set<std::string> sources(const std::vector<Problem>& problems,
-                                const std::vector<std::vector<Candidate>>& lists) const {
+  std::set<std::string> sources(const std::vector<Problem>& problems, const CandidateLists& lists) const {
     std::set<std::string> hashes;
     for (std::size_t i = 0; i < problems.size(); ++i) {
       for (const Candidate& each : lists[i]) {

@@ -22,7 +22,6 @@ constexpr std::size_t kDrawn = 20000;       // the number that is drawn where no
 constexpr std::size_t kRounds = 16;  // a round is a sixteenth of all trials at most: what is learnt can still be used
 constexpr std::size_t kLeastRound = 2;
 constexpr std::size_t kFirstRound = 3;  // the first round is so many times as large; half of it may be proven
-constexpr double kProvenReach = 2;      // times the shortest expected time; of 222 winners on an H200 none had over 1.7
 constexpr std::size_t kClimbers = 4;    // the number of fastest candidates whose neighbours join in after a round
 constexpr double kClose = 0.01;         // how close to the best, as logarithm of time, neighbours are tried
 constexpr double kReach = 0.02;         // the logarithm of time within which such a neighbour must be expected
