@@ -43,11 +43,16 @@ bool is_short(const Scene& scene, const Family& family, Layout layout, const Con
 Problem typical(Precision precision, Layout layout) { return packed_problem(precision, layout, 16, 64, 64); }
 
 Precision shown_in(const Family& family) {
+  static std::map<const Family*, Precision> known;  // It is asked for every configuration that is drawn.
+  const auto [found, is_new] = known.try_emplace(&family, Precision::fp32);
+  if (!is_new) return found->second;
   for (const Precision precision : {Precision::fp32, Precision::fp16, Precision::fp32_emulated}) {
     const Problem problem = typical(precision, Layout::nn);
-    if (family.legal_plan(problem, family.default_config(problem), device())) return precision;
+    if (!family.legal_plan(problem, family.default_config(problem), device())) continue;
+    found->second = precision;
+    break;
   }
-  return Precision::fp32;
+  return found->second;
 }
 
 test::Sampler sampler_beside(const std::vector<Case>& cases, const Family& family) {

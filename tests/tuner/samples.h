@@ -1,7 +1,6 @@
 // Configurations drawn at random from whatever a family's table has, so that new parameters are tested by themselves.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -38,7 +37,11 @@ class Sampler {
       drawn.push_back(config);
     };
     take(family_.default_config(problem));
-    for (int i = 0; i < kDraws; ++i) take(any());
+    Config config = first_values();
+    for (int i = 0; i < kDraws; ++i) {
+      change(config);
+      take(config);
+    }
     return drawn;
   }
 
@@ -48,7 +51,7 @@ class Sampler {
     std::vector<std::pair<Problem, Config>> drawn;
     for (std::size_t position = 0; position < params_.size(); ++position) {
       for (const int value : params_[position].values) {
-        if (shown_.contains({std::string(params_[position].name), value})) continue;
+        if (shown_.contains({position, value})) continue;
         auto best = most_telling(position, value, problems, accepts);
         if (!best) continue;
         show(best->second);
@@ -61,28 +64,40 @@ class Sampler {
   /// Notes that it is drawn elsewhere. Whether one of its values is shown for the first time.
   bool show(const Config& config) {
     bool is_new = false;
-    for (const Setting& setting : config.settings()) is_new |= shown_.emplace(setting.name, setting.value).second;
+    for (std::size_t position = 0; position < params_.size(); ++position) {
+      is_new |= shown_.emplace(position, value_at(config, position)).second;
+    }
     return is_new;
   }
 
   /// "BM=256 TN=16": the values of the table that nothing has shown.
   std::string not_shown() const {
     std::vector<Setting> missing;
-    for (const ParamInfo& param : params_) {
+    for (std::size_t position = 0; position < params_.size(); ++position) {
+      const ParamInfo& param = params_[position];
       for (const int value : param.values) {
-        if (!shown_.contains({std::string(param.name), value})) missing.push_back({std::string(param.name), value});
+        if (!shown_.contains({position, value})) missing.push_back({std::string(param.name), value});
       }
     }
     return Config(std::move(missing)).text();
   }
 
  private:
-  Config any() {
+  /// A configuration to change, which allocates nothing.
+  Config first_values() const {
     std::vector<Setting> settings;
-    for (const ParamInfo& param : params_) {
-      settings.push_back({std::string(param.name), param.values[random_() % param.values.size()]});
-    }
+    for (const ParamInfo& param : params_) settings.push_back({std::string(param.name), param.values[0]});
     return Config(std::move(settings));
+  }
+
+  void change(Config& config) {
+    for (std::size_t position = 0; position < params_.size(); ++position) {
+      config.set(position, params_[position].values[random_() % params_[position].values.size()]);
+    }
+  }
+
+  int value_at(const Config& config, std::size_t position) const {
+    return *config.find(params_[position].name, position);
   }
 
   /// The one of many configurations with this value that shows most for the first time.
@@ -90,17 +105,17 @@ class Sampler {
                                                          const std::vector<Problem>& problems, const Accepts& accepts) {
     constexpr int kDraws = 1000;
     std::optional<std::pair<Problem, Config>> best;
-    std::ptrdiff_t most = 0;
+    int most = 0;
+    Config config = first_values();
     for (int i = 0; i < kDraws; ++i) {
-      Config config = any();
+      change(config);
       config.set(position, value);
       const Problem& problem = problems[random_() % problems.size()];
-      const auto news = std::count_if(config.settings().begin(), config.settings().end(), [this](const Setting& each) {
-        return !shown_.contains({each.name, each.value});
-      });
+      int news = 0;
+      for (std::size_t at = 0; at < params_.size(); ++at) news += shown_.contains({at, value_at(config, at)}) ? 0 : 1;
       if (news <= most || !accepts(problem, config)) continue;
       most = news;
-      best = {problem, std::move(config)};
+      best = {problem, config};
     }
     return best;
   }
@@ -109,7 +124,7 @@ class Sampler {
   const DeviceSpec& device_;
   std::span<const ParamInfo> params_;
   std::mt19937_64 random_;
-  std::set<std::pair<std::string, int>> shown_;
+  std::set<std::pair<std::size_t, int>> shown_;  // positions of parameters and their values
 };
 
 }  // namespace mmtune::test
