@@ -127,11 +127,16 @@ __device__ __forceinline__ void take_registers() {
 #define MMTUNE_R24 MMTUNE_R16 ", %16, %17, %18, %19, %20, %21, %22, %23"
 #define MMTUNE_R32 MMTUNE_R24 ", %24, %25, %26, %27, %28, %29, %30, %31"
 #define MMTUNE_R40 MMTUNE_R32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define MMTUNE_R44 MMTUNE_R40 ", %40, %41, %42, %43"
 #define MMTUNE_R48 MMTUNE_R40 ", %40, %41, %42, %43, %44, %45, %46, %47"
+#define MMTUNE_R52 MMTUNE_R48 ", %48, %49, %50, %51"
 #define MMTUNE_R56 MMTUNE_R48 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define MMTUNE_R64 MMTUNE_R56 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define MMTUNE_R68 MMTUNE_R64 ", %64, %65, %66, %67"
 #define MMTUNE_R72 MMTUNE_R64 ", %64, %65, %66, %67, %68, %69, %70, %71"
+#define MMTUNE_R76 MMTUNE_R72 ", %72, %73, %74, %75"
 #define MMTUNE_R80 MMTUNE_R72 ", %72, %73, %74, %75, %76, %77, %78, %79"
+#define MMTUNE_R84 MMTUNE_R80 ", %80, %81, %82, %83"
 #define MMTUNE_R88 MMTUNE_R80 ", %80, %81, %82, %83, %84, %85, %86, %87"
 #define MMTUNE_R96 MMTUNE_R88 ", %88, %89, %90, %91, %92, %93, %94, %95"
 #define MMTUNE_R104 MMTUNE_R96 ", %96, %97, %98, %99, %100, %101, %102, %103"
@@ -145,11 +150,16 @@ __device__ __forceinline__ void take_registers() {
 #define MMTUNE_S24(c) MMTUNE_D16(c, 0), MMTUNE_D8(c, 16)
 #define MMTUNE_S32(c) MMTUNE_D32(c, 0)
 #define MMTUNE_S40(c) MMTUNE_D32(c, 0), MMTUNE_D8(c, 32)
+#define MMTUNE_S44(c) MMTUNE_D32(c, 0), MMTUNE_D8(c, 32), MMTUNE_D4(c, 40)
 #define MMTUNE_S48(c) MMTUNE_D32(c, 0), MMTUNE_D16(c, 32)
+#define MMTUNE_S52(c) MMTUNE_D32(c, 0), MMTUNE_D16(c, 32), MMTUNE_D4(c, 48)
 #define MMTUNE_S56(c) MMTUNE_D32(c, 0), MMTUNE_D16(c, 32), MMTUNE_D8(c, 48)
 #define MMTUNE_S64(c) MMTUNE_D64(c, 0)
+#define MMTUNE_S68(c) MMTUNE_D64(c, 0), MMTUNE_D4(c, 64)
 #define MMTUNE_S72(c) MMTUNE_D64(c, 0), MMTUNE_D8(c, 64)
+#define MMTUNE_S76(c) MMTUNE_D64(c, 0), MMTUNE_D8(c, 64), MMTUNE_D4(c, 72)
 #define MMTUNE_S80(c) MMTUNE_D64(c, 0), MMTUNE_D16(c, 64)
+#define MMTUNE_S84(c) MMTUNE_D64(c, 0), MMTUNE_D16(c, 64), MMTUNE_D4(c, 80)
 #define MMTUNE_S88(c) MMTUNE_D64(c, 0), MMTUNE_D16(c, 64), MMTUNE_D8(c, 80)
 #define MMTUNE_S96(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64)
 #define MMTUNE_S104(c) MMTUNE_D64(c, 0), MMTUNE_D32(c, 64), MMTUNE_D8(c, 96)
@@ -166,11 +176,16 @@ __device__ __forceinline__ void take_registers() {
   X(48, MMTUNE_S24, MMTUNE_R24, "%24", "%25", "%26", "%27", "%28", "%29", "%30", "%31")            \
   X(64, MMTUNE_S32, MMTUNE_R32, "%32", "%33", "%34", "%35", "%36", "%37", "%38", "%39")            \
   X(80, MMTUNE_S40, MMTUNE_R40, "%40", "%41", "%42", "%43", "%44", "%45", "%46", "%47")            \
+  X(88, MMTUNE_S44, MMTUNE_R44, "%44", "%45", "%46", "%47", "%48", "%49", "%50", "%51")            \
   X(96, MMTUNE_S48, MMTUNE_R48, "%48", "%49", "%50", "%51", "%52", "%53", "%54", "%55")            \
+  X(104, MMTUNE_S52, MMTUNE_R52, "%52", "%53", "%54", "%55", "%56", "%57", "%58", "%59")           \
   X(112, MMTUNE_S56, MMTUNE_R56, "%56", "%57", "%58", "%59", "%60", "%61", "%62", "%63")           \
   X(128, MMTUNE_S64, MMTUNE_R64, "%64", "%65", "%66", "%67", "%68", "%69", "%70", "%71")           \
+  X(136, MMTUNE_S68, MMTUNE_R68, "%68", "%69", "%70", "%71", "%72", "%73", "%74", "%75")           \
   X(144, MMTUNE_S72, MMTUNE_R72, "%72", "%73", "%74", "%75", "%76", "%77", "%78", "%79")           \
+  X(152, MMTUNE_S76, MMTUNE_R76, "%76", "%77", "%78", "%79", "%80", "%81", "%82", "%83")           \
   X(160, MMTUNE_S80, MMTUNE_R80, "%80", "%81", "%82", "%83", "%84", "%85", "%86", "%87")           \
+  X(168, MMTUNE_S84, MMTUNE_R84, "%84", "%85", "%86", "%87", "%88", "%89", "%90", "%91")           \
   X(176, MMTUNE_S88, MMTUNE_R88, "%88", "%89", "%90", "%91", "%92", "%93", "%94", "%95")           \
   X(192, MMTUNE_S96, MMTUNE_R96, "%96", "%97", "%98", "%99", "%100", "%101", "%102", "%103")       \
   X(208, MMTUNE_S104, MMTUNE_R104, "%104", "%105", "%106", "%107", "%108", "%109", "%110", "%111") \

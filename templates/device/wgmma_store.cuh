@@ -119,24 +119,28 @@ __device__ __forceinline__ auto* one_in_columns(Lines* lines, int group, int i) 
 __device__ __forceinline__ void add(Accumulator& sum, Accumulator beta, Output c) {
   sum = with_addend(sum, beta, static_cast<Accumulator>(value_of(c)));
 }
-// The same for eight sums of four pairs of 16-bit elements.
+// The same for eight sums of four pairs of 16-bit elements, from number `first` on.
 template <class Result>
-__device__ __forceinline__ void add_pairs(Accumulator* sums, Accumulator beta, const u32 (&pairs)[4]) {
+__device__ __forceinline__ void add_pairs(Accumulator* sums, Accumulator beta, const u32 (&pairs)[4], int first) {
 #pragma unroll
-  for (int i = 0; i < 8; ++i) add(sums[i], beta, Result{static_cast<unsigned short>(pairs[i / 2] >> i % 2 * 16)});
+  for (int i = 0; i < 8; ++i) {
+    if (i >= first) add(sums[i], beta, Result{static_cast<unsigned short>(pairs[i / 2] >> i % 2 * 16)});
+  }
 }
 
-// Adds beta * c to eight sums, of what lies in lines where put_rows() and put_columns() would put them.
+// Adds beta * c to eight sums from number `first` on, of what lies in lines where put_rows() and put_columns() would put
+// them.
 template <class Result>
 __device__ __forceinline__ void add_from_rows(const unsigned char* lines, int group, Accumulator beta,
-                                              Accumulator* sums) {
+                                              Accumulator* sums, int first) {
   if constexpr (sizeof(Result) == 2) {
     u32 pairs[4];
     load_matrices(pairs, rows_of_matrices(lines, group));
-    add_pairs<Result>(sums, beta, pairs);
+    add_pairs<Result>(sums, beta, pairs, first);
   } else {
 #pragma unroll
     for (int i = 0; i < 8; i += 2) {
+      if (i < first) continue;
       const auto pair = *reinterpret_cast<const Vector<Output, 2>*>(pair_in_rows(lines, group, i));
       add(sums[i], beta, pair.at[0]);
       add(sums[i + 1], beta, pair.at[1]);
@@ -145,20 +149,22 @@ __device__ __forceinline__ void add_from_rows(const unsigned char* lines, int gr
 }
 template <class Result>
 __device__ __forceinline__ void add_from_columns(const unsigned char* lines, int group, Accumulator beta,
-                                                 Accumulator* sums) {
+                                                 Accumulator* sums, int first) {
   if constexpr (sizeof(Result) == 2) {
     u32 pairs[4];
     load_transposed_matrices(pairs, columns_of_matrices(lines, group));
-    add_pairs<Result>(sums, beta, pairs);
+    add_pairs<Result>(sums, beta, pairs, first);
   } else {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) add(sums[i], beta, *reinterpret_cast<const Output*>(one_in_columns(lines, group, i)));
+    for (int i = 0; i < 8; ++i) {
+      if (i >= first) add(sums[i], beta, *reinterpret_cast<const Output*>(one_in_columns(lines, group, i)));
+    }
   }
 }
 
 // What passes through a buffer at once: the lines of 64 rows of an instruction, which are columns of C where SWAP = 1,
-// STORE_COLUMNS of C wide or CHUNK lines high. The last ones of a tile that is no whole number of them begin earlier,
-// where SWAP = 0: what they have in common with those before them is stored twice.
+// STORE_COLUMNS of C wide or CHUNK lines high. The last one of a tile that is no whole number of them begins earlier, so
+// that it is a whole slice, or where SWAP = 1 whole boxes: what it has in common with the one before is stored twice.
 template <int COLUMNS>
 struct Slice {
   static constexpr int WIDTH = SWAP == 1 ? CHUNK : STORE_COLUMNS;
@@ -172,8 +178,16 @@ struct Slice {
   __device__ __forceinline__ explicit Slice(int number)
       : fragment(number / OF_FRAGMENT), column(number % OF_FRAGMENT * WIDTH), skipped(0), count(WIDTH) {
     const int missing = column + WIDTH - COLUMNS;
-    if (missing > 0 && SWAP == 1) count -= missing;
-    if (missing > 0 && SWAP == 0) column -= skipped = missing;
+    if (missing <= 0) return;
+    skipped = SWAP == 1 ? missing % STORE_ROWS : missing;
+    count -= missing - skipped;
+    column -= skipped;
+  }
+
+  // The first of the eight sums of groups `group` and the next that the slice before has not; 8: it has them all.
+  __device__ __forceinline__ int first_new(int group) const {
+    const int sums = skipped / 2 - group * 4;
+    return sums < 0 ? 0 : sums > 8 ? 8 : sums;
   }
 };
 
@@ -207,8 +221,9 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
     __syncwarp();
 #pragma unroll
     for (int j = 0; j < STORE_COLUMNS / 8; j += 2) {
-      if (j * 8 < slice.skipped) continue;
-      add_from_rows<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j]);
+      if (slice.first_new(j) == 8) continue;
+      add_from_rows<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j],
+                            slice.first_new(j));
     }
     __syncwarp();
   }
@@ -247,7 +262,8 @@ __device__ __forceinline__ void add_columns(const Target& target, Accumulator be
 #pragma unroll
     for (int j = 0; j < CHUNK / 8; j += 2) {
       if (j * 8 >= slice.count) continue;
-      add_from_columns<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j]);
+      add_from_columns<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j],
+                               slice.first_new(j));
     }
     meet<WARPGROUP>(FIRST_STORE + consumer);
   }

@@ -39,11 +39,11 @@ struct Wgmma {
     static const ParamTable<Params> rows = {
         {"BM",
          &Params::bm,
-         {16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256, 320},
+         {16, 32, 48, 64, 80, 88, 96, 104, 112, 128, 136, 144, 152, 160, 168, 176, 192, 208, 224, 256, 320},
          "rows of C per tile"},
         {"BN",
          &Params::bn,
-         {32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 256, 320},
+         {32, 64, 80, 88, 96, 104, 112, 128, 136, 144, 152, 160, 168, 176, 192, 208, 224, 256, 320},
          "columns of C per tile"},
         {"CONSUMERS", &Params::consumers, {1, 2, 3}, "warpgroups that multiply"},
         {"PINGPONG", &Params::pingpong, {0, 1}, "1: consumers have tiles of their own and take turns to multiply"},
@@ -79,12 +79,13 @@ struct Wgmma {
   static void tile_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const PrecisionTraits& types = traits(problem.precision);
     rules.must(p.pingpong == 0 || p.consumers == 2, "PINGPONG takes two consumers");
+    rules.must(columns(p) % (types.accumulator.integer ? 16 : 8) == 0, "an instruction has so many columns");
     rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0, "a consumer has whole fragments");
     // A tile that is contiguous along m or n consists of whole lines, of as many bytes as a swizzle has.
     rules.must(a_along_k(problem, p) || is_lines(p.bm * types.a.bytes), "lines along m are whole");
     rules.must(b_along_k(problem, p) || is_lines(p.bn * types.b.bytes), "lines along n are whole");
     rules.must(is_lines(std::min(kLine, p.bn * types.c.bytes)), "lines of C are whole");
-    rules.must(p.bm % (8 * p.cluster_n) == 0 && p.bn % (8 * p.cluster_m) == 0, "blocks share groups of eight lines");
+    rules.must(p.bm % p.cluster_n == 0 && p.bn % p.cluster_m == 0, "blocks share whole lines");
     if (!rules.ok()) return;
     const bool is_turned = p.swap == 1 && consumer_rows(p) > kFragment;
     const bool takes_turns = rows_from_registers(problem, p) && p.pingpong == 1;
@@ -92,7 +93,7 @@ struct Wgmma {
                "blocks that share an SM have at most two consumers, without PINGPONG and STREAM");
     const int most = p.consumers == 3                        ? 96
                      : p.min_blocks == 2 && p.consumers == 2 ? 48
-                     : is_turned || p.min_blocks == 2        ? 128
+                     : p.min_blocks == 2 ? 128 : is_turned ? 152
                      : takes_turns                           ? 160
                                                              : kMostSums;
     rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");

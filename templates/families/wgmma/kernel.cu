@@ -1,10 +1,9 @@
 // C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C on Hopper's tensor cores:
 //
-//              BN                     one block: BM x BN of C at a time, BK = 128 bytes along k per stage
-//      ┌─────────────────┐
+//              BN
+//      ┌─────────────────┐           one block: BM x BN of C at a time, BK = 128 bytes along k per stage
 //      │  consumer 0     │ WG_ROWS   one consumer, a warpgroup: WG_ROWS x BN sums in registers, multiplied by wgmma
-//      from
-//   BM ├─────────────────┤           tiles in shared memory, 64 rows an instruction
+//   BM ├─────────────────┤           from tiles in shared memory, 64 rows an instruction
 //      │  consumer 1     │ WG_ROWS
 //      └─────────────────┘           one producer thread keeps STAGES stages filled by the tensor memory accelerator
 //
@@ -13,7 +12,7 @@
 // before C.
 //
 // SWAP = 1 computes the transposed product, so that the 64 rows of an instruction are columns of C, and tiles along m
-// may be any multiple of 16: consumers then lie side by side.
+// may be any multiple of 8: consumers then lie side by side.
 //
 // PINGPONG = 1: each consumer computes tiles of its own, BM x BN each, and one multiplies while the other stores.
 //
