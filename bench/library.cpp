@@ -63,7 +63,8 @@ std::pair<Trial, Binary> winner_of(const Problem& problem, const Config& config)
   Trial trial;
   trial.key = {key_of(gpu()), problem, "simt", config.text(), source, Evidence::measured};
   trial.binary_hash = binary.hash;
-  trial.timing.median_us = 1 + flops(problem) / 4e7;
+  // 40 TFLOP/s and 3 TB/s: what a store takes as possible on an H200.
+  trial.timing.median_us = 1 + flops(problem) / 4e7 + minimal_bytes(problem) / 3e6;
   return {trial, binary};
 }
 

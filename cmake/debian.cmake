@@ -22,7 +22,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS python3)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libsqlite3-dev, zlib1g-dev") # to link the static library
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libfmt-dev, libsqlite3-dev, liblzma-dev, zlib1g-dev") # to link the static library
 
 set(debian ${PROJECT_BINARY_DIR}/generated/debian)
 file(READ ${PROJECT_SOURCE_DIR}/LICENSE MMTUNE_LICENSE)

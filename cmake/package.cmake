@@ -23,8 +23,8 @@ set_target_properties(mmtune_shared PROPERTIES OUTPUT_NAME mmtune VERSION ${PROJ
                       SOVERSION ${MMTUNE_SOVERSION} LINKER_LANGUAGE CXX LINK_DEPENDS ${symbols} EXPORT_NAME shared)
 target_compile_features(mmtune_shared INTERFACE cxx_std_20)
 target_link_options(mmtune_shared PRIVATE -Wl,--version-script=${symbols})
-target_link_libraries(mmtune_shared PRIVATE fmt::fmt SQLite::SQLite3 ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS}
-                                            $<BUILD_INTERFACE:mmtune_options>)
+target_link_libraries(mmtune_shared PRIVATE fmt::fmt SQLite::SQLite3 LibLZMA::LibLZMA ZLIB::ZLIB Threads::Threads
+                                            ${CMAKE_DL_LIBS} $<BUILD_INTERFACE:mmtune_options>)
 target_include_directories(mmtune_shared INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/templates/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -65,7 +65,7 @@ function(mmtune_pkg_config name)
   install(FILES ${PROJECT_BINARY_DIR}/generated/${name}.pc DESTINATION ${directory} COMPONENT development)
 endfunction()
 mmtune_pkg_config(mmtune shared "" "-lmmtune")
-mmtune_pkg_config(mmtune-static static "Requires: fmt sqlite3 zlib"
+mmtune_pkg_config(mmtune-static static "Requires: fmt sqlite3 liblzma zlib"
                   "-lmmtune_runtime -lmmtune_db -lmmtune_templates -lstdc++ -lm -ldl -pthread") # gcc links it, too
 
 include(debian)

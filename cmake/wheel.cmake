@@ -1,17 +1,17 @@
-# The target `wheel`: build/wheel/mmtune-….whl for pip, from the objects of this build. SQLite is linked in, since another
-# one of the same name may be in the process first, of another version. {fmt}, which Debian has as a shared library only,
-# comes along: its name says its interface.
+# The target `wheel`: build/wheel/mmtune-….whl for pip, from the objects of this build. SQLite and liblzma are linked in,
+# since others of the same name may be in the process first, of another version. {fmt}, which Debian has as a shared
+# library only, comes along: its name says its interface.
 if(NOT TARGET mmtune_python OR NOT TARGET mmtune_cli OR MMTUNE_SANITIZE)
   return()
 endif()
-find_library(MMTUNE_SQLITE_ARCHIVE libsqlite3.a)
-if(NOT MMTUNE_SQLITE_ARCHIVE)
-  message(STATUS "Wheel: no libsqlite3.a, so there is no target wheel")
+if(NOT MMTUNE_SQLITE_INSIDE OR NOT MMTUNE_LZMA_INSIDE)
+  message(STATUS "Wheel: no libsqlite3.a or no liblzma.a, so there is no target wheel")
   return()
 endif()
 
 set(tree ${PROJECT_BINARY_DIR}/wheel/tree/mmtune)
-set(linked ${MMTUNE_SQLITE_ARCHIVE} $<TARGET_FILE:fmt::fmt> ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS} m)
+set(linked ${MMTUNE_SQLITE_INSIDE} ${MMTUNE_LZMA_INSIDE} $<TARGET_FILE:fmt::fmt> ZLIB::ZLIB Threads::Threads
+           ${CMAKE_DL_LIBS} m)
 
 add_library(mmtune_wheel_library SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:mmtune_templates> $<TARGET_OBJECTS:mmtune_db>
                                                          $<TARGET_OBJECTS:mmtune_runtime>)

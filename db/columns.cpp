@@ -15,8 +15,8 @@ std::vector<Table> tables_of() {
 }  // namespace
 
 std::vector<Table> tables() {
-  return tables_of<DeviceKey, Problem, Environment, FamilyRow, KernelRow, Binary, Compiled, Trial, Attempt, LostCompile,
-                   Decision, Rival>();
+  return tables_of<DeviceKey, Problem, Environment, ConditionsRow, FamilyRow, KernelRow, Binary, Compiled, Trial,
+                   Attempt, LostCompile, Decision, Rival>();
 }
 
 namespace sql {

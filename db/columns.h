@@ -24,6 +24,9 @@ inline constexpr bool kIsHash = ((std::is_same_v<Rules, rule::Hash> || std::is_s
                                  ...);
 
 template <class... Rules>
+inline constexpr bool kIsSettings = (std::is_same_v<Rules, rule::Settings> || ...);
+
+template <class... Rules>
 inline constexpr bool kIsTime = (std::is_same_v<Rules, rule::UtcTime> || ...);
 
 struct SqlColumn {

@@ -93,17 +93,20 @@ std::int64_t count_losing_code(Database& database, const std::vector<std::string
 }
 
 void compress_images(Database& database) {
+  constexpr std::string_view kOlder =
+      "SELECT hash FROM binary WHERE cubin IS NOT NULL AND substr(cubin, 1, 6) <> x'fd377a585a00'";
   std::set<std::string> programs;
-  add_hashes(database.query("SELECT hash FROM binary WHERE cubin IS NOT NULL AND substr(cubin, 1, 1) <> x'78'"),
-             programs);
+  add_hashes(database.query(kOlder), programs);
   for (const std::string& program : programs) {
     std::string smaller;
     {
       Rows rows = database.query("SELECT cubin FROM binary WHERE hash = :hash", Named{"hash", Hash{program}});
       if (!rows.next()) continue;
-      const std::string image(rows.blob(0).value_or(""));
-      smaller = stored_image(image);
-      if (smaller.size() >= image.size()) continue;
+      const std::string_view stored = rows.blob(0).value_or("");
+      const auto image = image_of(stored);
+      if (!image) continue;
+      smaller = stored_image(*image);
+      if (smaller.size() >= stored.size()) continue;
     }
     database.run("UPDATE binary SET cubin = :cubin WHERE hash = :hash", Named{"cubin", Blob{smaller}},
                  Named{"hash", Hash{program}});

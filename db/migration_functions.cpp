@@ -38,6 +38,13 @@ void settings(Context context, int /*count*/, Values values) {
   give(context, kernel_row("", argument(values), "").settings);
 }
 
+void stored_settings(Context context, int /*count*/, Values values) {
+  const std::string_view text = argument(values);
+  const auto bytes = settings_bytes(text);
+  if (!bytes) return give(context, text);
+  sqlite3_result_blob64(context, bytes->data(), bytes->size(), SQLITE_TRANSIENT);
+}
+
 }  // namespace
 
 void Database::add_migration_functions() {
@@ -49,6 +56,7 @@ void Database::add_migration_functions() {
   add("mmtune_hash", hash);
   add("mmtune_parameters", parameters);
   add("mmtune_settings", settings);
+  add("mmtune_stored_settings", stored_settings);
 }
 
 }  // namespace mmtune

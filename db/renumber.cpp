@@ -36,7 +36,8 @@ std::vector<Referring> referring_tables(Database& database) {
   return tables;
 }
 
-constexpr std::array kReferredTo{kTable<DeviceKey>, kTable<Problem>, kTable<Environment>, kTable<KernelRow>};
+constexpr std::array kReferredTo{kTable<DeviceKey>, kTable<Problem>, kTable<Environment>, kTable<ConditionsRow>,
+                                 kTable<KernelRow>};
 
 std::string listed(const std::vector<std::string>& names, std::string_view separator = ", ") {
   return fmt::format("{}", fmt::join(names, separator));
@@ -117,6 +118,7 @@ void renumber(Database& database) {
   renumber_referred(database, kTable<DeviceKey>, row_columns<DeviceKey>());
   renumber_referred(database, kTable<Problem>, row_columns<Problem>());
   renumber_referred(database, kTable<Environment>, row_columns<Environment>());
+  renumber_referred(database, kTable<ConditionsRow>, row_columns<ConditionsRow>());
   renumber_kernels(database);
   for (auto table = tables.rbegin(); table != tables.rend(); ++table) dangling -= put_back(database, *table);
   if (dangling > 0) {

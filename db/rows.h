@@ -21,6 +21,9 @@ template <class... Rules, class T>
 void bind_field(Statement& statement, std::string_view name, const T& value, const Rules&...) {
   if constexpr (kIsHash<Rules...>) {
     statement.bind(name, Hash{value});
+  } else if constexpr (kIsSettings<Rules...>) {
+    const auto bytes = settings_bytes(value);
+    bytes ? statement.bind(name, Blob{*bytes}) : statement.bind(name, value);
   } else if constexpr (kIsTime<Rules...>) {
     constexpr std::int64_t kNoTime = -1;
     statement.bind(name, rule::utc_seconds(value).value_or(kNoTime));
@@ -99,6 +102,7 @@ class Reader {
   void read_integer(T& value);
   void read_image(std::string& image);
   void read_time(std::string& time) { time = take(rule::utc_text(take(rows_.integer(column_++)))); }
+  void read_settings(std::string& settings);
   void read_hash(std::string& hash) { hash = take(rows_.hash(column_++)); }
 
   const Rows& rows_;
@@ -120,6 +124,8 @@ void Reader::read(T& value) {
         if (images_ == Images::yes) read_image(value.*member);
       } else if constexpr (kIsHash<Rules...>) {
         read_hash(value.*member);
+      } else if constexpr (kIsSettings<Rules...>) {
+        read_settings(value.*member);
       } else if constexpr (kIsTime<Rules...>) {
         read_time(value.*member);
       } else {

@@ -1,5 +1,5 @@
 -- The mmtune database: what was tried, what it compiled to, and what won. This file creates a new database and is the
--- document of the format, version 9.
+-- document of the format, version 10.
 --
 -- Header        PRAGMA application_id = 0x6d6d7475 ("mmtu"), PRAGMA user_version = the version of this file. Both are
 --               set in the transaction that runs this file. A step between versions is one file of db/migrations/.
@@ -51,6 +51,17 @@ CREATE TABLE environment (
   UNIQUE (driver, nvrtc, mmtune_commit, device_uuid)
 ) STRICT;
 
+-- What measurements mostly have in common.
+CREATE TABLE conditions (
+  id               INTEGER PRIMARY KEY,
+  mode             TEXT NOT NULL,     -- "graph", "events", "model"
+  memory_clock_mhz REAL NOT NULL,     -- mean while measuring; 0: unknown
+  co_tenants       INTEGER NOT NULL,  -- most other processes seen on the GPU meanwhile; -1: unknown
+  clock_limit_mhz  INTEGER NOT NULL,  -- the SM clock that the GPU was set to; 0: unknown
+  power_limit_w    REAL NOT NULL,     -- in force; 0: unknown
+  UNIQUE (mode, memory_clock_mhz, co_tenants, clock_limit_mhz, power_limit_w)
+) STRICT;
+
 -- The parameters of kernel families. A family whose table changes gets another row.
 CREATE TABLE family (
   id          INTEGER PRIMARY KEY,
@@ -64,15 +75,15 @@ CREATE TABLE family (
 CREATE TABLE kernel (
   id          INTEGER PRIMARY KEY,
   family_id   INTEGER NOT NULL REFERENCES family (id),
-  settings    TEXT NOT NULL,  -- values of the parameters in their order: "128 64 16"
-  source_hash ANY NOT NULL    -- of the rendered source and its device headers
+  settings    ANY NOT NULL,  -- values of the parameters in their order, as BLOB: see settings_bytes() in db/tables.h
+  source_hash ANY NOT NULL   -- of the rendered source and its device headers
 ) STRICT;
 
 CREATE INDEX kernel_by_source ON kernel (source_hash);
 
 -- Compiled programs by the hash of their machine code. The image stands last: reading a row without it stays cheap.
--- It is the ELF file, or that as a zlib stream (RFC 1950) where the first byte is 0x78. Programs that lost have none
--- once their problem is decided.
+-- It is the ELF file, or that as an .xz file, or as a zlib stream (RFC 1950) where the first byte is 0x78. Programs that
+-- lost have none once their problem is decided.
 CREATE TABLE binary (
   hash              ANY PRIMARY KEY NOT NULL,
   target            TEXT NOT NULL,     -- "sm_90a"
@@ -110,19 +121,15 @@ CREATE TABLE trial (
   min_us           REAL NOT NULL,
   samples          INTEGER NOT NULL,
   calls_per_sample INTEGER NOT NULL,
-  mode             TEXT NOT NULL,     -- "graph", "events", "model"
   sm_clock_mhz     REAL NOT NULL,     -- mean while measuring; 0: unknown
-  memory_clock_mhz REAL NOT NULL DEFAULT 0,      -- likewise
-  throttle         INTEGER NOT NULL DEFAULT 0,   -- enum Throttle: bits of all that held the clocks down meanwhile
-  co_tenants       INTEGER NOT NULL DEFAULT -1,  -- most other processes seen on the GPU meanwhile; -1: unknown
-  disturbed        INTEGER NOT NULL DEFAULT 0,   -- samples that were throttled beyond the power cap or had company
-  clock_limit_mhz  INTEGER NOT NULL DEFAULT 0,   -- the SM clock that the GPU was set to; 0: unknown
-  power_limit_w    REAL NOT NULL DEFAULT 0,      -- in force; 0: unknown
+  throttle         INTEGER NOT NULL DEFAULT 0,  -- enum Throttle: bits of all that held the clocks down meanwhile
+  disturbed        INTEGER NOT NULL DEFAULT 0,  -- samples that were throttled beyond the power cap or had company
   error_share      REAL NOT NULL,     -- of the allowed bound, at most 1 if outcome is ok; infinite stands for NaN
   deterministic    INTEGER NOT NULL,  -- two runs on the same operands gave the same bits
   occupancy        REAL NOT NULL,     -- 0 to 1
   smem_bytes       INTEGER NOT NULL,  -- per block, static and dynamic
   environment_id   INTEGER NOT NULL REFERENCES environment (id),
+  conditions_id    INTEGER NOT NULL REFERENCES conditions (id),
   created          INTEGER NOT NULL,
   UNIQUE (device_id, problem_id, evidence, kernel_id)
 ) STRICT;

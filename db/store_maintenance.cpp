@@ -181,7 +181,8 @@ void keep_winners(const std::string& path, const std::vector<std::string>& more_
         "DELETE FROM binary WHERE hash NOT IN (SELECT binary_hash FROM compiled);"
         "DELETE FROM problem WHERE id NOT IN (SELECT problem_id FROM trial);"
         "DELETE FROM device WHERE id NOT IN (SELECT device_id FROM trial);"
-        "DELETE FROM environment WHERE id NOT IN (SELECT environment_id FROM trial)");
+        "DELETE FROM environment WHERE id NOT IN (SELECT environment_id FROM trial);"
+        "DELETE FROM conditions WHERE id NOT IN (SELECT conditions_id FROM trial)");
     transaction.commit();
   }
   database.exec("VACUUM");

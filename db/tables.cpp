@@ -1,6 +1,11 @@
 #include "db/tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
 #include <utility>
 
 namespace mmtune {
@@ -19,7 +24,49 @@ void add_word(std::string& text, std::string_view word) {
   text += word;
 }
 
+constexpr std::uint64_t kLargestValue = std::numeric_limits<int>::max();
+
+/// The bytes of a number, as settings_bytes() says.
+void add_number(std::string& bytes, std::uint64_t number) {
+  constexpr int kBits = 7;
+  int shift = 0;
+  while (number >> (shift + kBits) != 0) shift += kBits;
+  for (; shift > 0; shift -= kBits) bytes += static_cast<char>(0x80 | (number >> shift & 0x7f));
+  bytes += static_cast<char>(number & 0x7f);
+}
+
 }  // namespace
+
+std::optional<std::string> settings_bytes(std::string_view settings) {
+  std::string bytes;
+  for (std::string_view rest = settings; !rest.empty();) {
+    const std::string_view word = take_word(rest);
+    std::uint64_t number = 0;
+    const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (fault != std::errc() || end != word.data() + word.size() || number > kLargestValue) return std::nullopt;
+    add_number(bytes, number);
+  }
+  if (settings_text(bytes) != settings) return std::nullopt;  // a leading zero, a second blank, or nothing at all
+  return bytes;
+}
+
+std::optional<std::string> settings_text(std::string_view bytes) {
+  constexpr char kLeadingZero = '\x80';
+  std::string text;
+  std::uint64_t number = 0;
+  bool is_inside = false;
+  for (const char byte : bytes) {
+    if (!is_inside && byte == kLeadingZero) return std::nullopt;
+    number = number << 7 | (static_cast<unsigned char>(byte) & 0x7f);
+    if (number > kLargestValue) return std::nullopt;
+    is_inside = (static_cast<unsigned char>(byte) & 0x80) != 0;
+    if (is_inside) continue;
+    add_word(text, fmt::format_int(number).c_str());
+    number = 0;
+  }
+  if (is_inside || text.empty()) return std::nullopt;
+  return text;
+}
 
 /// No text of a configuration where there are more of the ones than of the others.
 std::string KernelRow::config() const {
@@ -48,6 +95,36 @@ KernelRow kernel_row(std::string family, std::string_view config, std::string so
 
 TrialKeyRow::TrialKeyRow(const TrialKey& key)
     : device(key.device), problem(key.problem), kernel(kernel_row(key)), evidence(key.evidence) {}
+
+TimingRow::TimingRow(const Timing& timing)
+    : median_us(timing.median_us),
+      q1_us(timing.q1_us),
+      q3_us(timing.q3_us),
+      min_us(timing.min_us),
+      samples(timing.samples),
+      calls_per_sample(timing.calls_per_sample),
+      sm_clock_mhz(timing.sm_clock_mhz),
+      throttle(timing.throttle),
+      disturbed(timing.disturbed),
+      conditions{timing.mode, timing.memory_clock_mhz, timing.co_tenants, timing.clock_limit_mhz,
+                 timing.power_limit_w} {}
+
+Timing TimingRow::value() && {
+  return {median_us,
+          q1_us,
+          q3_us,
+          min_us,
+          samples,
+          calls_per_sample,
+          std::move(conditions.mode),
+          sm_clock_mhz,
+          conditions.memory_clock_mhz,
+          throttle,
+          conditions.co_tenants,
+          disturbed,
+          conditions.clock_limit_mhz,
+          conditions.power_limit_w};
+}
 
 Suspect SuspectRow::value() && {
   std::string config = kernel.config();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -24,6 +26,23 @@ struct FamilyRow {
 };
 static_assert(kListsAllMembers<FamilyRow>);
 
+namespace rule {
+
+/// For the values of parameters, "128 64 16". A type of its own, since they are stored as bytes.
+struct Settings {
+  std::string_view operator()(std::string_view /*text*/) const { return ""; }  // KernelRow sees the names, too
+};
+inline constexpr Settings settings;
+
+}  // namespace rule
+
+/// How settings are stored: seven bits of a number in a byte, the highest first, and all bytes of a number but its last
+/// with the top bit set. Nothing for what is no numbers with one blank between them, which stays a text.
+std::optional<std::string> settings_bytes(std::string_view settings);
+
+/// The settings of these bytes; nothing where no settings are stored so.
+std::optional<std::string> settings_text(std::string_view bytes);
+
 /// A configuration without the names of its parameters, and what it rendered to: rows of several problems share it.
 struct KernelRow {
   FamilyRow family;
@@ -32,7 +51,7 @@ struct KernelRow {
 
   static constexpr void fields(auto&& visit) {
     visit("family", &KernelRow::family);
-    visit("settings", &KernelRow::settings);
+    visit("settings", &KernelRow::settings, rule::settings);
     visit("source_hash", &KernelRow::source_hash, rule::hash);
   }
   std::string config() const;
@@ -59,6 +78,55 @@ struct TrialKeyRow {
     visit("problem", &TrialKeyRow::problem);
     visit("kernel", &TrialKeyRow::kernel);
     visit("evidence", &TrialKeyRow::evidence, rule::evidence);
+  }
+};
+
+/// What the measurements of a run mostly have in common.
+struct ConditionsRow {
+  std::string mode;
+  double memory_clock_mhz = 0;
+  int co_tenants = -1;
+  int clock_limit_mhz = 0;
+  double power_limit_w = 0;
+
+  static constexpr void fields(auto&& visit) {
+    visit("mode", &ConditionsRow::mode, rule::label);
+    visit("memory_clock_mhz", &ConditionsRow::memory_clock_mhz, rule::amount);
+    visit("co_tenants", &ConditionsRow::co_tenants, rule::Within{-1, std::numeric_limits<int>::max()});
+    visit("clock_limit_mhz", &ConditionsRow::clock_limit_mhz, rule::not_negative);
+    visit("power_limit_w", &ConditionsRow::power_limit_w, rule::amount);
+  }
+};
+static_assert(kListsAllMembers<ConditionsRow>);
+
+/// How a Timing is stored.
+struct TimingRow {
+  double median_us = 0;
+  double q1_us = 0;
+  double q3_us = 0;
+  double min_us = 0;
+  int samples = 0;
+  int calls_per_sample = 0;
+  double sm_clock_mhz = 0;
+  int throttle = 0;
+  int disturbed = 0;
+  ConditionsRow conditions;
+
+  TimingRow() = default;
+  explicit TimingRow(const Timing& timing);
+  Timing value() &&;
+
+  static constexpr void fields(auto&& visit) {
+    visit("median_us", &TimingRow::median_us, rule::amount);
+    visit("q1_us", &TimingRow::q1_us, rule::amount);
+    visit("q3_us", &TimingRow::q3_us, rule::amount);
+    visit("min_us", &TimingRow::min_us, rule::amount);
+    visit("samples", &TimingRow::samples, rule::not_negative);
+    visit("calls_per_sample", &TimingRow::calls_per_sample, rule::not_negative);
+    visit("sm_clock_mhz", &TimingRow::sm_clock_mhz, rule::amount);
+    visit("throttle", &TimingRow::throttle, rule::throttle);
+    visit("disturbed", &TimingRow::disturbed, rule::not_negative);
+    visit("conditions", &TimingRow::conditions);
   }
 };
 
@@ -90,6 +158,10 @@ struct StoredAs {
 template <>
 struct StoredAs<TrialKey> {
   using type = TrialKeyRow;
+};
+template <>
+struct StoredAs<Timing> {
+  using type = TimingRow;
 };
 template <>
 struct StoredAs<Suspect> {
@@ -217,6 +289,8 @@ template <>
 inline constexpr std::string_view kTable<Problem> = "problem";
 template <>
 inline constexpr std::string_view kTable<Environment> = "environment";
+template <>
+inline constexpr std::string_view kTable<ConditionsRow> = "conditions";
 template <>
 inline constexpr std::string_view kTable<FamilyRow> = "family";
 template <>

@@ -78,6 +78,7 @@ require_tools() {
   require ninja-build ninja
   require libfmt-dev fmt/format.h
   require libsqlite3-dev sqlite3.h
+  require liblzma-dev lzma.h
   require zlib1g-dev zlib.h
 }
 

@@ -46,19 +46,26 @@ INSTANTIATE_TEST_SUITE_P(
         "UPDATE trial SET median_us = 0.0 WHERE id = 1", "UPDATE trial SET median_us = -1.5 WHERE id = 1",
         "UPDATE trial SET median_us = 9e999 WHERE id = 1", "UPDATE trial SET median_us = 0.0 / 0.0 WHERE id = 1",
         "UPDATE trial SET median_us = 'fast' WHERE id = 1", "UPDATE trial SET error_share = 5.0 WHERE id = 1",
-        "UPDATE trial SET throttle = 1 WHERE id = 1", "UPDATE trial SET co_tenants = -2 WHERE id = 1",
-        "UPDATE trial SET disturbed = samples + 1 WHERE id = 1", "UPDATE trial SET clock_limit_mhz = -1 WHERE id = 1",
-        "UPDATE trial SET power_limit_w = 'high' WHERE id = 1", "UPDATE trial SET occupancy = -0.5 WHERE id = 1",
-        "UPDATE trial SET note = x'00ff' WHERE id = 1", "UPDATE trial SET note = NULL WHERE id = 1",
-        "UPDATE trial SET created = '' WHERE id = 1", "UPDATE trial SET created = -1 WHERE id = 1",
-        "UPDATE trial SET created = 9223372036854775807 WHERE id = 1",
+        "UPDATE trial SET throttle = 1 WHERE id = 1", "UPDATE trial SET disturbed = samples + 1 WHERE id = 1",
+        "INSERT INTO conditions SELECT 9, mode, memory_clock_mhz, -2, clock_limit_mhz, power_limit_w FROM conditions;"
+        "UPDATE trial SET conditions_id = 9 WHERE id = 1",
+        "INSERT INTO conditions SELECT 9, mode, memory_clock_mhz, co_tenants, -1, power_limit_w FROM conditions;"
+        "UPDATE trial SET conditions_id = 9 WHERE id = 1",
+        "INSERT INTO conditions SELECT 9, mode, memory_clock_mhz, co_tenants, clock_limit_mhz, 'high' FROM conditions;"
+        "UPDATE trial SET conditions_id = 9 WHERE id = 1",
+        "UPDATE trial SET occupancy = -0.5 WHERE id = 1", "UPDATE trial SET note = x'00ff' WHERE id = 1",
+        "UPDATE trial SET note = NULL WHERE id = 1", "UPDATE trial SET created = '' WHERE id = 1",
+        "UPDATE trial SET created = -1 WHERE id = 1", "UPDATE trial SET created = 9223372036854775807 WHERE id = 1",
         "UPDATE trial SET binary_hash = '../../etc' WHERE id = 1", "UPDATE trial SET binary_hash = x'00' WHERE id = 1",
         "UPDATE trial SET binary_hash = lower(hex(binary_hash)) WHERE id = 1",
         "UPDATE kernel SET settings = hex(zeroblob(5000000)) WHERE id = 1",
         "UPDATE kernel SET settings = '1; rm -rf' WHERE id = 1", "UPDATE kernel SET settings = '128' WHERE id = 1",
         "UPDATE kernel SET settings = '128 1 1' WHERE id = 1", "UPDATE kernel SET settings = '128  1' WHERE id = 1",
         "UPDATE kernel SET settings = '128 99999999999999999999' WHERE id = 1",
-        "UPDATE kernel SET family_id = 9 WHERE id = 1", "UPDATE trial SET kernel_id = 9 WHERE id = 1",
+        "UPDATE kernel SET settings = '128 1' WHERE id = 1", "UPDATE kernel SET settings = x'8001' WHERE id = 1",
+        "UPDATE kernel SET settings = x'0181' WHERE id = 1",
+        "UPDATE kernel SET settings = x'01ffffffffff7f' WHERE id = 1", "UPDATE kernel SET family_id = 9 WHERE id = 1",
+        "UPDATE trial SET kernel_id = 9 WHERE id = 1",
         "INSERT INTO family VALUES (9, '#include \"/etc/shadow\"', 'BM BN');"
         "UPDATE kernel SET family_id = 9 WHERE id = 1",
         "INSERT INTO family VALUES (9, 'simt', 'BM BM'); UPDATE kernel SET family_id = 9 WHERE id = 1",
@@ -72,7 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
         "UPDATE trial SET problem_id = 9 WHERE id = 1",
         "INSERT INTO device SELECT 9, name, 90, -1, 0 FROM device LIMIT 1;"
         "UPDATE trial SET device_id = 9 WHERE id = 1",
-        "UPDATE trial SET device_id = 1234 WHERE id = 1", "UPDATE trial SET environment_id = 1234 WHERE id = 1"));
+        "UPDATE trial SET device_id = 1234 WHERE id = 1", "UPDATE trial SET environment_id = 1234 WHERE id = 1",
+        "UPDATE trial SET conditions_id = 1234 WHERE id = 1"));
 
 TEST_F(StoreTest, SpoiltBinariesAreNotServed) {
   Store store = open();

@@ -1,5 +1,6 @@
 // Machine code is kept as long as it may run, and stored small.
 #include <gmock/gmock.h>
+#include <zlib.h>
 
 #include "db/image.h"
 #include "tests/db/fixtures.h"
@@ -14,6 +15,15 @@ std::string long_code() {
   std::string code = sample_code(7);
   for (int i = 0; i < 5000; ++i) code += fmt::format("instruction {}; ", i % 97);
   return code;
+}
+
+/// As versions 6 to 9 of the format stored an image.
+std::string by_zlib(const std::string& image) {
+  uLongf size = compressBound(image.size());
+  std::string stored(size, '\0');
+  compress(reinterpret_cast<Bytef*>(stored.data()), &size, reinterpret_cast<const Bytef*>(image.data()), image.size());
+  stored.resize(size);
+  return stored;
 }
 
 class LosingCode : public StoreTest {
@@ -148,15 +158,17 @@ TEST_F(LosingCode, ImageOfAnOlderVersionIsReadAndCompressedByPruning) {
   };
   const std::int64_t compressed = length();
   EXPECT_LT(compressed, static_cast<std::int64_t>(binary.cubin.size()) / 4);
-  std::string hex;
-  for (const char c : binary.cubin) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  run_raw(path_, fmt::format("UPDATE binary SET cubin = x'{}'", hex));
-  EXPECT_EQ(store.find_binary(binary.hash)->cubin, binary.cubin);
-  PruneRules rules;
-  rules.losing_code = true;
-  EXPECT_EQ(store.prune(rules).images, 0);
-  EXPECT_EQ(length(), compressed);
-  EXPECT_EQ(store.find_binary(binary.hash)->cubin, binary.cubin);
+  for (const std::string& older : {binary.cubin, by_zlib(binary.cubin)}) {
+    std::string hex;
+    for (const char c : older) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    run_raw(path_, fmt::format("UPDATE binary SET cubin = x'{}'", hex));
+    EXPECT_EQ(store.find_binary(binary.hash)->cubin, binary.cubin);
+    PruneRules rules;
+    rules.losing_code = true;
+    EXPECT_EQ(store.prune(rules).images, 0);
+    EXPECT_EQ(length(), compressed);
+    EXPECT_EQ(store.find_binary(binary.hash)->cubin, binary.cubin);
+  }
 }
 
 TEST_F(LosingCode, PruningKeepsTheseSourcesThatNoTrialNames) {
@@ -186,8 +198,9 @@ TEST_F(LosingCode, IsNoPartOfAnExportWithoutCode) {
 }
 
 TEST(StoredImage, IsTheImageAgain) {
-  for (const std::string& image : {std::string("\x7f\x45LF"), long_code(), std::string("x is the first byte of zlib"),
-                                   std::string(200'000, '\0'), std::string(1, 'x')}) {
+  for (const std::string& image :
+       {std::string("\x7f\x45LF"), long_code(), std::string("x is the first byte of zlib"),
+        std::string("\xfd\x37zXZ\0 begins an .xz file", 24), std::string(200'000, '\0'), std::string(1, 'x')}) {
     EXPECT_EQ(image_of(stored_image(image)), image);
   }
   EXPECT_LT(stored_image(long_code()).size(), long_code().size() / 4);
@@ -195,14 +208,16 @@ TEST(StoredImage, IsTheImageAgain) {
 }
 
 TEST(StoredImage, DamagedOneIsNone) {
-  const std::string stored = stored_image(long_code());
-  EXPECT_FALSE(image_of(stored.substr(0, stored.size() / 2)));
-  EXPECT_FALSE(image_of(stored + "more"));
   EXPECT_FALSE(image_of("x"));
-  for (std::size_t i = 1; i < stored.size(); i += 37) {
-    std::string damaged = stored;
-    damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
-    EXPECT_NE(image_of(damaged), long_code()) << i;
+  EXPECT_FALSE(image_of(stored_image(long_code()).substr(0, 6)));
+  for (const std::string& stored : {stored_image(long_code()), by_zlib(long_code())}) {
+    EXPECT_FALSE(image_of(stored.substr(0, stored.size() / 2)));
+    EXPECT_FALSE(image_of(stored + "more"));
+    for (std::size_t i = 1; i < stored.size(); i += 37) {
+      std::string damaged = stored;
+      damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+      EXPECT_NE(image_of(damaged), long_code()) << i;
+    }
   }
 }
 

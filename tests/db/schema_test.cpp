@@ -22,10 +22,10 @@ void add_columns(std::string_view table, std::map<std::string, std::string>& typ
   Stored<T>::fields([&]<class... Rules>(std::string_view name, auto member, const Rules&...) {
     using Value = decltype(value_type(member));
     if constexpr (!Record<Value>) {
-      types[fmt::format("{}.{}", table, name)] = kIsImage<Rules...>  ? "BLOB"
-                                                 : kIsHash<Rules...> ? "ANY"
-                                                 : kIsTime<Rules...> ? "INTEGER"
-                                                                     : type_of<Value>();
+      types[fmt::format("{}.{}", table, name)] = kIsImage<Rules...>                           ? "BLOB"
+                                                 : kIsHash<Rules...> || kIsSettings<Rules...> ? "ANY"
+                                                 : kIsTime<Rules...>                          ? "INTEGER"
+                                                                                              : type_of<Value>();
     } else if constexpr (kTable<Value>.empty()) {
       add_columns<Value>(table, types);
     } else {
@@ -49,8 +49,8 @@ TEST_F(StoreTest, TheSchemaHasTheFieldsOfTheLists) {
       " WHERE t.type = 'table' AND c.name <> 'id'");
   std::map<std::string, std::string> types;
   while (rows.next()) types[std::string(*rows.text(0))] = *rows.text(1);
-  EXPECT_EQ(types, (listed<DeviceKey, Problem, Environment, FamilyRow, KernelRow, Binary, Compiled, Trial, Attempt,
-                           LostCompile, Decision, Rival>()));
+  EXPECT_EQ(types, (listed<DeviceKey, Problem, Environment, ConditionsRow, FamilyRow, KernelRow, Binary, Compiled,
+                           Trial, Attempt, LostCompile, Decision, Rival>()));
 }
 
 TEST_F(StoreTest, StatementsBindEveryParameterByItsName) {

@@ -28,6 +28,16 @@ TEST_F(StoreTest, TrialComesBackInEveryField) {
   expect_equal(*found, sample_trial());
 }
 
+TEST(StoredSettings, NumbersAreBytesAndOtherTextsStay) {
+  EXPECT_EQ(settings_bytes("0 127 128 256 2147483647"), std::string("\0\x7f\x81\0\x82\0\x87\xff\xff\xff\x7f", 11));
+  for (const char* text : {"0", "0 127 128 256 2147483647", "16384 1 16383"}) {
+    EXPECT_EQ(settings_text(settings_bytes(text).value_or("")), text);
+  }
+  for (const char* text : {"", " ", "1 ", "1  2", "01", "-1", "1.5", "x", "2147483648", "99999999999999999999"}) {
+    EXPECT_FALSE(settings_bytes(text)) << text;
+  }
+}
+
 TEST_F(StoreTest, EveryOutcomeComesBack) {
   Store store = open();
   for (int outcome = 0; outcome <= 9; ++outcome) {

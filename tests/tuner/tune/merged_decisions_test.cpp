@@ -75,7 +75,7 @@ TEST_F(MergedDecisions, WithTheHashOfAnotherKernelTakeNothingAwayAndAreTunedAgai
   run_sql(path("same_user.db"),
           "UPDATE trial SET median_us = median_us / 2, samples = 1000000000 WHERE kernel_id IN (SELECT kernel_id FROM "
           "winner);"
-          "UPDATE kernel SET settings = '32 4' WHERE id IN (SELECT kernel_id FROM winner);"
+          "UPDATE kernel SET settings = x'2004' WHERE id IN (SELECT kernel_id FROM winner);"
           "UPDATE winner SET median_us = median_us / 2");
   const std::string merge_forged = fmt::format("db merge '{}'", path("same_user.db"));
 
