@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "templates/model/clocks.h"
 #include "templates/model/cost_rates.h"
@@ -34,15 +35,39 @@ Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
           .iterations = tiles(problem.k, static_cast<double>(cost.tile_k) * cost.split_k)};
 }
 
-/// The bytes that L2 delivers in the time that a block loses in an iteration to lines which lie in two.
+/// The bytes that L2 delivers in the time that a block loses in an iteration to lines which lie in two: all but those
+/// of rows that begin with a line of memory, since what rows begin between are multiples of the greatest common
+/// divisor.
 double straddling_bytes(const Problem& problem, const PlanCost& cost, const ModelNumbers& numbers) {
   const PrecisionTraits& types = traits(problem.precision);
-  return numbers.straddle * ((fills_lines(stored_a(problem), types.a.bytes) ? 0 : cost.in_place_a) +
-                             (fills_lines(stored_b(problem), types.b.bytes) ? 0 : cost.in_place_b));
+  const auto lost = [&](const StoredShape& shape, int element_bytes) {
+    const auto apart = std::gcd(shape.columns * element_bytes, std::int64_t{kMemoryLine});
+    return numbers.straddle * (1 - static_cast<double>(apart) / kMemoryLine);
+  };
+  return lost(stored_a(problem), types.a.bytes) * cost.in_place_a +
+         lost(stored_b(problem), types.b.bytes) * cost.in_place_b;
 }
 
-// Bytes of A and B that device memory delivers. The blocks of one wave cover a roughly square patch of C and fetch its
-// two edges once; the next wave finds nothing of them in L2 unless both operands fit. Products have nothing in common.
+/// The bytes of A and B that tiles fetch from device memory which are walked in bands of rows, column by column. What
+/// fits half of L2 stays there until it is read again: all of an operand, or the rows of A that a band reads.
+double walked_bytes(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, double tiles_at_once) {
+  const PrecisionTraits& types = traits(problem.precision);
+  const double tiles_m = std::ceil(static_cast<double>(problem.m) / cost.tile_m);
+  const double tiles_n = std::ceil(static_cast<double>(problem.n) / cost.tile_n);
+  const double kept = static_cast<double>(device.l2_bytes) / 2;
+  const double a = static_cast<double>(problem.m) * types.a.bytes * static_cast<double>(problem.k);
+  const double b = static_cast<double>(problem.n) * types.b.bytes * static_cast<double>(problem.k);
+  const double band = std::min(tiles_m, static_cast<double>(cost.group) * cost.cluster_m);
+  const double rows = std::clamp(tiles_at_once / tiles_n, band, tiles_m);
+  const double columns = std::clamp(tiles_at_once / rows, 1.0, tiles_n);
+  const double times_a = a * rows / tiles_m <= kept ? 1 : tiles_n / columns;
+  const double times_b = b <= kept ? 1 : tiles_m / rows;
+  return a * times_a + b * times_b;
+}
+
+// Bytes of A and B that device memory delivers. The blocks of one wave cover a patch of C, roughly square where nothing
+// is said of it, and fetch its two edges once; the next wave finds nothing of them in L2 unless both operands fit.
+// Products have nothing in common.
 double operand_traffic(const Problem& problem, const PlanCost& cost, const DeviceSpec& device, const Grid& grid) {
   const PrecisionTraits& types = traits(problem.precision);
   const auto k = static_cast<double>(problem.k);
@@ -50,9 +75,11 @@ double operand_traffic(const Problem& problem, const PlanCost& cost, const Devic
   if (unique <= static_cast<double>(device.l2_bytes)) return grid.products * unique;
   const double resident = static_cast<double>(cost.blocks_per_sm) * device.sm_count;
   const double blocks = grid.blocks / grid.products;
-  const double patch = std::min(blocks, resident) / cost.split_k * cost.tile_m * cost.tile_n;
-  const double edges = std::ceil(blocks / resident) * std::sqrt(patch) * k * (types.a.bytes + types.b.bytes);
-  return grid.products * std::max(unique, std::min(edges, blocks * grid.iterations * cost.fetched_bytes));
+  const double tiles_at_once = std::min(blocks, resident) / cost.split_k;
+  const double edges = std::ceil(blocks / resident) * std::sqrt(tiles_at_once * cost.tile_m * cost.tile_n) * k *
+                       (types.a.bytes + types.b.bytes);
+  const double read = cost.group > 0 ? walked_bytes(problem, cost, device, tiles_at_once) : edges;
+  return grid.products * std::max(unique, std::min(read, blocks * grid.iterations * cost.fetched_bytes));
 }
 
 /// How many warps have to be there for one to be ready, of so many for each scheduler: of many one always is.
@@ -173,8 +200,9 @@ class Model {
     demand.instructions = issued - demand.multiply_adds;
     demand.idle = issued * (wanted - 1);
     demand.shared_memory = per_sm * cost_.smem_clocks;
-    // What the accelerator sends to several SMs arrives at each of them.
-    demand.l2 = per_sm * ((streams() ? cost_.operand_bytes : cost_.fetched_bytes) + straddling_bytes_) / l2_rate;
+    // What the accelerator sends to several SMs arrives at each of them; lines are asked for once.
+    const double arriving = streams() ? cost_.operand_bytes : cost_.fetched_bytes;
+    demand.l2 = per_sm * std::max(arriving, cost_.fetched_bytes + straddling_bytes_) / l2_rate;
     demand.memory = blocks * memory_share_ * cost_.fetch_clocks + stored_meanwhile(blocks, per_sm);
     if (streams()) add_put(demand);
     demand.latency = std::max(cost_.load_latency, exposed_latency(demand.schedulers() / per_sm));
@@ -185,7 +213,7 @@ class Model {
   // that other blocks of the SM cover. Results that pass through registers are not stored meanwhile, as times say.
   double stored_meanwhile(double blocks, double per_sm) const {
     if (cost_.fetch == Fetch::loads) return 0;
-    const double share = 1 - 1 / (streams() ? std::ceil(waves_) : per_sm);
+    const double share = streams() ? 1 : 1 - 1 / per_sm;
     return blocks * cost_.store_clocks * share / std::max(1.0, grid_.iterations);
   }
 

@@ -59,6 +59,7 @@ struct PlanCost {
   bool batches = true;  ///< whether one launch computes several products
   bool persistent = false, hides_stores = false, shares_last_wave = false;            ///< see WorkEstimate
   int tile_m = 1, tile_n = 1, tile_k = 1, split_k = 1, cluster_m = 1, cluster_n = 1;  ///< see WorkEstimate
+  int group = 0;                                                                      ///< see WorkEstimate
   std::int64_t kept_bytes = 0;                                                        ///< the bytes as in WorkEstimate
   bool copies_first = false;                                                          ///< the same as in WorkEstimate
   bool meets = true;        ///< whether threads of a block wait for each other after every iteration

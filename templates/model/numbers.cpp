@@ -33,6 +33,9 @@ constexpr NumberSource kCoverTimes{NumberOrigin::fitted,
                                    "12349 times of simt on an H200: bench/results/nvidia-h200/cover_trials.csv.xz"};
 constexpr NumberSource kTensorTimes{NumberOrigin::fitted,
                                     "9442 times on an H200: bench/results/nvidia-h200/tensor_trials.csv.xz"};
+constexpr NumberSource kCoverBf16{NumberOrigin::fitted,
+                                  "by hand, near 373 times of wgmma on an H100: "
+                                  "bench/results/nvidia-h100/cover_bf16_trials.csv.xz"};
 constexpr NumberSource kPackTimes{NumberOrigin::fitted,
                                   "by hand, near times on an H200: bench/results/nvidia-h200/pack_trials.csv"};
 constexpr NumberSource kCounted{NumberOrigin::counted, "instructions of the kernel's text"};

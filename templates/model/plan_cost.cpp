@@ -50,7 +50,9 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
                          .smem_bytes = step.smem_bytes});
   const auto cluster = static_cast<int>(cluster_blocks(step));
   const int gpc_sms = whole(model_numbers(device).gpc_sms);
-  const int clustered_sms = gpc_sms / cluster * cluster;  // the SMs of a GPC that whole clusters occupy
+  // A GPC with fewer SMs than the others has room for its share of clusters, rounded up: an H100 holds 66 of two
+  // blocks, 30 of four and 15 of eight, as cuOccupancyMaxActiveClusters says.
+  const double clusters = std::ceil(static_cast<double>(gpc_sms / cluster) * device.sm_count / gpc_sms);
   PlanCost cost{.fetch = work.fetch,
                 .batches = why_unbatched(plan).empty(),
                 .persistent = work.persistent,
@@ -62,6 +64,7 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
                 .split_k = work.split_k,
                 .cluster_m = work.cluster_m,
                 .cluster_n = work.cluster_n,
+                .group = work.group,
                 .kept_bytes = work.kept_bytes,
                 .copies_first = work.copies_first,
                 .meets = work.meets && work.fetch != Fetch::accelerator,
@@ -70,7 +73,7 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
                 .cluster = cluster,
                 .blocks_per_sm = fit.blocks_per_sm,
                 .block_warps = std::ceil(static_cast<double>(threads) / device.warp_size),
-                .sm_count = static_cast<double>(device.sm_count) * clustered_sms / gpc_sms};
+                .sm_count = clusters * cluster};
   add_iteration(cost, problem, work, device);
   return cost;
 }

@@ -82,9 +82,10 @@ struct WorkEstimate {
   int tile_n = 1;                 ///< the columns of C per block
   int tile_k = 1;                 ///< the steps along k that a block fetches at once
   int split_k = 1;                ///< the blocks that share one tile of C
-  bool meets = true;              ///< whether a block's threads wait for each other after every tile_k steps
-  bool persistent = false;        ///< whether at most as many blocks as the GPU holds take tiles in turn
-  bool hides_stores = false;      ///< whether a tile is stored while the block multiplies the next
+  int group = 0;              ///< the rows of tiles, of clusters where there are, that are walked together; 0: not said
+  bool meets = true;          ///< whether a block's threads wait for each other after every tile_k steps
+  bool persistent = false;    ///< whether at most as many blocks as the GPU holds take tiles in turn
+  bool hides_stores = false;  ///< whether a tile is stored while the block multiplies the next
   bool shares_last_wave = false;  ///< whether all resident blocks share the tiles that do not fill a last wave
   std::int64_t kept_bytes = 0;    ///< the bytes of the workspace that blocks use again and again and L2 keeps
   bool copies_first = false;      ///< whether a step copies operands to the workspace

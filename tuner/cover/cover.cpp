@@ -60,8 +60,8 @@ class Cover {
     if (!is_finished) {  // A finished cover only chooses its kernels anew.
       const double missing = static_cast<double>(open.size()) / static_cast<double>(open.size() + searched.size());
       spend((1 - missing) * searching_s());
-      summary.interrupted =
-          search(open, missing * searching_s()).interrupted || measure(choice_.for_sample(read()), kCrossShare);
+      summary.interrupted = search(open, unmeasured(options_.further), missing * searching_s()).interrupted ||
+                            measure(choice_.for_sample(read()), kCrossShare);
       if (summary.interrupted) return summary;
     }
     const MeasuredKernels found = read();
@@ -84,7 +84,7 @@ class Cover {
     const double budget_s = searching_s() / shares;
     const Clock::time_point begin = Clock::now();
     say_shortfall(open.size(), budget_s);
-    const SessionSummary summary = search(open, budget_s);
+    const SessionSummary summary = search(open, {}, budget_s);
     say_excess(budget_s, begin);
     if (!summary.interrupted) hand_on(open);
     return summary;
@@ -137,6 +137,13 @@ class Cover {
     return in_state({CoverState::open, CoverState::measured}, problems);
   }
 
+  /// The problems of which no cover has measured kernels.
+  std::vector<Problem> unmeasured(const std::vector<AskedProblem>& sizes) const {
+    std::vector<Problem> problems;
+    for (const AskedProblem& size : sizes) problems.push_back(size.problem);
+    return in_state({CoverState::open}, problems);
+  }
+
   std::vector<Problem> searched_by_shares(const std::vector<Problem>& problems) const {
     return in_state({CoverState::searched}, problems);
   }
@@ -155,11 +162,12 @@ class Cover {
     return cover_state(winner->search);
   }
 
-  /// Searches each of these problems by itself, after what won elsewhere.
-  SessionSummary search(const std::vector<Problem>& problems, double budget_s) const {
+  /// Searches each of these problems by itself, after what won elsewhere, which is measured at the further ones, too.
+  SessionSummary search(const std::vector<Problem>& problems, const std::vector<Problem>& further,
+                        double budget_s) const {
     if (problems.empty()) return {};
     const Clock::time_point begin = Clock::now();
-    if (measure_proven(problems, kProvenShare * budget_s)) return {.interrupted = true};
+    if (measure_proven(problems, further, kProvenShare * budget_s)) return {.interrupted = true};
     SessionOptions session = options_.session;
     session.problems = problems;
     session.budget_s = at_least_a_second(budget_s - std::chrono::duration<double>(Clock::now() - begin).count());
@@ -169,13 +177,16 @@ class Cover {
 
   /// Measures as many programs that won elsewhere as can be compiled in that time. True if interrupted. A prediction of
   /// them teaches nothing that a search does not see.
-  bool measure_proven(const std::vector<Problem>& problems, double budget_s) const {
+  bool measure_proven(const std::vector<Problem>& searched, const std::vector<Problem>& further,
+                      double budget_s) const {
     if (preparation_.evidence() != Evidence::measured) return false;
     const SessionOptions& session = options_.session;
     const double affordable = budget_s > 0 ? budget_s * compile_jobs(session.jobs) / kSourceS : kMostProven;
+    std::vector<Problem> problems = searched;
+    problems.insert(problems.end(), further.begin(), further.end());
     return measure(problems,
-                   proven_candidates(searched_families(session.families), session.only, problems, preparation_,
-                                     static_cast<std::size_t>(std::min<double>(affordable, kMostProven))),
+                   proven_candidates(searched_families(session.families), session.only, problems, searched.size(),
+                                     preparation_, static_cast<std::size_t>(std::min<double>(affordable, kMostProven))),
                    budget_s);
   }
 

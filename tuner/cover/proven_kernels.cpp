@@ -12,23 +12,25 @@ namespace mmtune {
 namespace {
 
 constexpr std::size_t kMostMeasured = 12;  // the most proven candidates that are measured for a problem
+constexpr std::size_t kMostFurther = 4;    // the most for one that no search looks at
 
-/// Proven candidates of all problems with their expected times; equal sources are one program.
+/// The promising proven candidates of all problems with their expected times; equal sources are one program.
 class ProvenTimes {
  public:
   ProvenTimes(const std::vector<const Family*>& families, const Restriction& only, const std::vector<Problem>& problems,
-              const Preparation& preparation)
+              std::size_t searched, const Preparation& preparation)
       : preparation_(preparation) {
     for (const Problem& problem : problems) {
       const FamilySpaces spaces(families, problem, preparation.device(), only);
-      std::vector<Expected>& expected = expected_.emplace_back();
+      std::vector<Expected> expected;
       for (const CandidateNumber number : proven(spaces)) {
         Candidate candidate = spaces.candidate(number);
         const double time_us = spaces.predict_us(candidate);
-        expected.push_back({time_us, program_of(problem, candidate), std::move(candidate)});
+        expected.push_back({time_us, 0, std::move(candidate)});
       }
-      std::stable_sort(expected.begin(), expected.end(),
-                       [](const Expected& x, const Expected& y) { return x.time_us < y.time_us; });
+      keep_promising(expected, expected_.size() < searched ? kMostMeasured : kMostFurther);
+      for (Expected& each : expected) each.program = program_of(problem, each.candidate);
+      expected_.push_back(std::move(expected));
     }
   }
 
@@ -37,7 +39,7 @@ class ProvenTimes {
     std::set<std::size_t> programs;
     for (std::size_t rank = 0; rank < kMostMeasured; ++rank) {
       for (const std::vector<Expected>& expected : expected_) {
-        if (rank < promising(expected) && programs.size() < most) programs.insert(expected[rank].program);
+        if (rank < expected.size() && programs.size() < most) programs.insert(expected[rank].program);
       }
     }
     return programs;
@@ -47,8 +49,8 @@ class ProvenTimes {
     CandidateLists lists;
     for (const std::vector<Expected>& expected : expected_) {
       std::vector<Candidate>& list = lists.emplace_back();
-      for (std::size_t rank = 0; rank < promising(expected) && list.size() < kMostMeasured; ++rank) {
-        if (programs.contains(expected[rank].program)) list.push_back(expected[rank].candidate);
+      for (const Expected& each : expected) {
+        if (programs.contains(each.program)) list.push_back(each.candidate);
       }
     }
     return lists;
@@ -61,12 +63,15 @@ class ProvenTimes {
     Candidate candidate;
   };
 
-  /// How many of the first may do well.
-  static std::size_t promising(const std::vector<Expected>& expected) {
+  /// Sorts them and keeps those that may do well, at most so many.
+  static void keep_promising(std::vector<Expected>& expected, std::size_t most) {
+    std::stable_sort(expected.begin(), expected.end(),
+                     [](const Expected& x, const Expected& y) { return x.time_us < y.time_us; });
     const auto after = std::find_if(expected.begin(), expected.end(), [&](const Expected& each) {
       return each.time_us > kProvenReach * expected.front().time_us;
     });
-    return static_cast<std::size_t>(after - expected.begin());
+    expected.erase(after, expected.end());
+    if (expected.size() > most) expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(most), expected.end());
   }
 
   std::size_t program_of(const Problem& problem, const Candidate& candidate) {
@@ -82,9 +87,9 @@ class ProvenTimes {
 }  // namespace
 
 CandidateLists proven_candidates(const std::vector<const Family*>& families, const Restriction& only,
-                                 const std::vector<Problem>& problems, const Preparation& preparation,
-                                 std::size_t most) {
-  const ProvenTimes times(families, only, problems, preparation);
+                                 const std::vector<Problem>& problems, std::size_t searched,
+                                 const Preparation& preparation, std::size_t most) {
+  const ProvenTimes times(families, only, problems, searched, preparation);
   return times.candidates_of(times.programs(most));
 }
 

@@ -11,9 +11,10 @@ namespace mmtune {
 
 /// The proven candidates that may do well at each problem, by what the model expects, the most promising first.
 /// They come from at most `most` programs, each of which is compiled once and then measured for many problems, where a
-/// search compiles other candidates for each.
+/// search compiles other candidates for each. Problems after the first `searched` ones, which no search looks at, have
+/// a few each.
 CandidateLists proven_candidates(const std::vector<const Family*>& families, const Restriction& only,
-                                 const std::vector<Problem>& problems, const Preparation& preparation,
-                                 std::size_t most);
+                                 const std::vector<Problem>& problems, std::size_t searched,
+                                 const Preparation& preparation, std::size_t most);
 
 }  // namespace mmtune

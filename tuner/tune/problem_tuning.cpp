@@ -63,7 +63,8 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
 /// Measures these candidates, whatever is stored of them.
 Ending ProblemTuning::measure(const std::vector<Candidate>& listed) {
   for (const Candidate& candidate : listed) anew_.insert(key_of(candidate));
-  work_through(listed, [this] { return out_of_time(); });
+  work_through(
+      listed, [this] { return out_of_time(); }, kAwaitedListed);
   return Ending::measured;
 }
 
@@ -114,9 +115,10 @@ std::vector<Candidate> ProblemTuning::untried_defenders(const FamilySpaces& spac
   return candidates;
 }
 
-bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough) {
+bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough,
+                                 std::size_t awaited) {
   const auto candidate_of = [&](CandidateNumber number) { return candidates[static_cast<std::size_t>(number)]; };
-  return work_through(*make_listed(candidates.size()), candidate_of, enough);
+  return work_through(*make_listed(candidates.size()), candidate_of, enough, awaited);
 }
 
 /// Every proposed candidate becomes a trial: a known one, or that of a program, which is compiled while the lane judges

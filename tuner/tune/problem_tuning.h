@@ -31,6 +31,9 @@ enum class Ending {
 /// Candidates that a search begins with and waits for, however late it is: others compile sooner and are worse.
 inline constexpr std::size_t kAwaited = 6;
 
+/// Listed candidates that a measurement waits for, however late it is: one alone compares nothing.
+inline constexpr std::size_t kAwaitedListed = 3;
+
 /// The strategy for the search of a problem, which knows what is known for a start. The spaces must outlive it. Throws
 /// DatabaseError.
 std::unique_ptr<Strategy> begin_search(const TuningSetup& setup, const FamilySpaces& spaces,
@@ -62,7 +65,8 @@ class ProblemTuning {
   std::vector<Candidate> untried_defenders(const FamilySpaces& spaces) const;
   bool work_through(Strategy& strategy, const CandidateOf& candidate_of, const std::function<bool()>& enough,
                     std::size_t awaited = 0);
-  bool work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough);
+  bool work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough,
+                    std::size_t awaited = 0);
   void judge_without_program();
   Observation set_aside(const Program& program);
   std::optional<Observation> note(const Program& program, const Trial& trial);

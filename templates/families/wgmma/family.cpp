@@ -93,7 +93,8 @@ struct Wgmma {
                "blocks that share an SM have at most two consumers, without PINGPONG and STREAM");
     const int most = p.consumers == 3                        ? 96
                      : p.min_blocks == 2 && p.consumers == 2 ? 48
-                     : p.min_blocks == 2 ? 128 : is_turned ? 152
+                     : p.min_blocks == 2                     ? 128
+                     : is_turned                             ? 152
                      : takes_turns                           ? 160
                                                              : kMostSums;
     rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");
@@ -373,6 +374,7 @@ struct Wgmma {
     work.cluster_n = p.cluster_n;
     work.hides_stores = p.pingpong == 1 || p.min_blocks > 1;
     work.split_k = p.split;
+    work.group = p.group;
     const int own_sums = (p.own_parts > 1 ? 2 : 1) * sums(p);
     work.registers = moves_registers(p) ? registers_at_first(p, device) : own_sums + whole(numbers.wgmma_registers);
     work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);

@@ -205,6 +205,45 @@ TEST(Cost, RowsThatBeginBetweenLinesTakeLongerFromL2) {
   EXPECT_NEAR(time_us(straddling, plan), time_us(aligned, plan), 0.01 * time_us(aligned, plan));
 }
 
+TEST(Cost, RowsThatRarelyBeginWithALineTakeLongerUnlessAClusterAsksOnce) {
+  LaunchPlan plan = streamed_plan(fp16_square(4096), 128, 128);
+  plan.work.in_place_a = plan.work.in_place_b = plan.work.bytes_per_k / 2;
+  const auto slower = [&] {
+    const Problem often = packed_problem(Precision::fp16, Layout::nn, 3000, 3040, 3040);   // every second row
+    const Problem rarely = packed_problem(Precision::fp16, Layout::nn, 3000, 3000, 3000);  // every eighth
+    return time_us(rarely, plan) / time_us(often, plan);
+  };
+  const double alone = slower();
+  EXPECT_GT(alone, 1.05);
+  plan.steps[0].cluster.x = plan.work.cluster_m = 2;
+  plan.work.bytes_per_k *= 0.75;
+  plan.work.in_place_b /= 2;
+  EXPECT_LT(slower(), alone);
+}
+
+TEST(Cost, MemoryStoresTheLastTilesToo) {
+  const Problem problem = packed_problem(Precision::fp16, Layout::nn, 11 * 128, 12 * 256, 64);  // one wave
+  const LaunchPlan plan = streamed_plan(problem, 128, 256);
+  const DeviceSpec device = catalog_gpu("h200");
+  DeviceSpec slow = device;
+  slow.memory_bandwidth_gb_s /= 4;
+  const double stored_us = 2.0 * 11 * 128 * 12 * 256 / device.memory_bandwidth_gb_s * 1e-3;
+  EXPECT_GT(predict(problem, plan, slow, 0).time_us - predict(problem, plan, device, 0).time_us, 2 * stored_us);
+}
+
+TEST(Cost, NarrowBandsReadWhatL2DoesNotHoldAgain) {
+  LaunchPlan plan = streamed_plan(fp16_square(4096), 128, 128);
+  const auto time = [&](const Problem& problem, int group) {
+    plan.work.group = group;
+    return time_us(problem, plan);
+  };
+  const Problem wide = packed_problem(Precision::fp16, Layout::nn, 512, 51200, 5120);
+  EXPECT_GT(time(wide, 1), 1.5 * time(wide, 4)) << "four rows of tiles read B four times";
+  EXPECT_EQ(time(wide, 8), time(wide, 4));
+  const Problem held = packed_problem(Precision::fp16, Layout::nn, 512, 2048, 4096);
+  EXPECT_EQ(time(held, 1), time(held, 4));
+}
+
 TEST(Cost, PartsOfASumAreOfTheAccumulatorsType) {
   const Problem problem = packed_problem(Precision::fp16, Layout::nn, 256, 256, 16384);
   LaunchPlan plan = streamed_plan(problem, 64, 64);
@@ -322,6 +361,10 @@ TEST(Cost, AClusterOfTwoLeavesNoSmOut) {
   EXPECT_LT(predict(problem, plan, catalog_gpu("h200"), 128).waves, 1);
   plan.steps[0].cluster.x = 4;
   EXPECT_GT(predict(problem, plan, catalog_gpu("h200"), 128).waves, 1) << "of 18 SMs of a GPC 16";
+  for (const unsigned cluster : {4u, 8u}) {
+    plan.steps[0].cluster.x = cluster;
+    EXPECT_EQ(cost_of(problem, plan, catalog_gpu("h200"), 128).sm_count, 120);
+  }
 }
 
 TEST(Cost, SharesAreWhatTheTimeIsMadeOf) {

@@ -15,7 +15,7 @@ namespace {
 class ProvenCandidates : public testing::Test {
  protected:
   CandidateLists listed(const std::vector<Problem>& problems, std::size_t most) const {
-    return proven_candidates(searched_families({}), {}, problems, preparation_, most);
+    return proven_candidates(searched_families({}), {}, problems, problems.size(), preparation_, most);
   }
 
   /// The different sources of what is listed.
@@ -65,6 +65,16 @@ TEST_F(ProvenCandidates, TheMostPromisingComeFirstAndAllCanRun) {
       before_us = spaces.predict_us(each);
     }
     EXPECT_LE(before_us, 2 * spaces.predict_us(lists[i].front()));
+  }
+}
+
+TEST_F(ProvenCandidates, ProblemsThatAreNotSearchedHaveTheFirstFew) {
+  const auto all = listed(problems_, 256);
+  const auto lists = proven_candidates(searched_families({}), {}, problems_, 1, preparation_, 256);
+  EXPECT_EQ(lists.front().size(), all.front().size());
+  for (std::size_t i = 1; i < lists.size(); ++i) {
+    ASSERT_EQ(lists[i].size(), 4u);
+    for (std::size_t rank = 0; rank < 4; ++rank) EXPECT_EQ(key_of(lists[i][rank]), key_of(all[i][rank]));
   }
 }
 
