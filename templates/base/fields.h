@@ -74,9 +74,10 @@ constexpr std::size_t field_count() {
 
 }  // namespace counting
 
-/// Whether an aggregate has as many fields as members, so that none of them is forgotten.
-template <Record T>
-inline constexpr bool kListsAllMembers = counting::field_count<T>() == counting::member_count<T>();
+/// Whether an aggregate has as many fields as members, so that none of them is forgotten, but for members that are
+/// neither stored nor sent.
+template <Record T, std::size_t unlisted = 0>
+inline constexpr bool kListsAllMembers = counting::field_count<T>() + unlisted == counting::member_count<T>();
 
 /// What is wrong with the record, as "timing.q1_us: negative"; empty if nothing is.
 template <Record T>

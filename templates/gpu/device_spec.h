@@ -12,6 +12,8 @@
 
 namespace mmtune {
 
+struct ModelNumbers;  // templates/model/numbers.h
+
 struct DeviceSpec {
   std::string name;        ///< the name as the driver says it: "NVIDIA H200"
   std::string uuid;        ///< empty for a catalogue entry
@@ -39,6 +41,9 @@ struct DeviceSpec {
   int core_clock_mhz = 0;            ///< the boost clock
   double memory_bandwidth_gb_s = 0;  ///< the theoretical bandwidth, in 1e9 bytes a second
   int max_cluster_size = 1;          ///< portable cluster size; 1: no clusters
+
+  /// What the model counts with for this device, in a fit; null: with the numbers of its architecture. Of this process.
+  const ModelNumbers* numbers = nullptr;
 
   static constexpr void fields(auto&& visit) {
     visit("name", &DeviceSpec::name, rule::name);
@@ -68,7 +73,7 @@ struct DeviceSpec {
   static constexpr rule::Within kSmCounts{1, 99'999};
   static constexpr rule::Within kSmemPerBlock{0, std::int64_t{1} << 31};
 };
-static_assert(kListsAllMembers<DeviceSpec>);
+static_assert(kListsAllMembers<DeviceSpec, 1>);
 
 /// 10 * major + minor: 90 for an H200.
 constexpr int compute_capability(const DeviceSpec& device) { return 10 * device.cc_major + device.cc_minor; }

@@ -41,8 +41,6 @@ constexpr NumberSource kPackTimes{NumberOrigin::fitted,
 constexpr NumberSource kCounted{NumberOrigin::counted, "instructions of the kernel's text"};
 constexpr NumberSource kPtxas{NumberOrigin::compiled, "near what ptxas reports for sm_90"};
 
-thread_local const ModelNumbers* numbers_in_use = nullptr;
-
 ModelNumbers numbers_of(int compute_capability) {
   ModelNumbers numbers;
   for (const ModelNumber& row : model_number_rows()) numbers.*row.member = row.value_for(compute_capability).value;
@@ -85,14 +83,11 @@ const std::vector<ModelNumber>& model_number_rows() {
 }
 
 const ModelNumbers& model_numbers(const DeviceSpec& device) {
-  if (numbers_in_use != nullptr) return *numbers_in_use;
+  if (device.numbers != nullptr) return *device.numbers;
   static const std::vector<std::pair<int, ModelNumbers>> all = all_architectures();
   const auto newer = std::find_if(all.begin(), all.end(),
                                   [cc = compute_capability(device)](const auto& each) { return each.first > cc; });
   return newer == all.begin() ? all.front().second : (newer - 1)->second;
 }
-
-UseModelNumbers::UseModelNumbers(const ModelNumbers& numbers) { numbers_in_use = &numbers; }
-UseModelNumbers::~UseModelNumbers() { numbers_in_use = nullptr; }
 
 }  // namespace mmtune

@@ -53,18 +53,8 @@ struct ModelNumber {
 /// The table, in its order.
 const std::vector<ModelNumber>& model_number_rows();
 
-/// Those of the device's architecture; on a thread that has UseModelNumbers, those for every device.
+/// The device's own (`DeviceSpec::numbers`), or those of its architecture, which live for ever.
 const ModelNumbers& model_numbers(const DeviceSpec& device);
-
-/// While it lives, its thread's plans and predictions are made with these numbers: for fits and tests. Not to be
-/// nested. The numbers must live as long.
-class UseModelNumbers {
- public:
-  explicit UseModelNumbers(const ModelNumbers& numbers);
-  ~UseModelNumbers();
-  UseModelNumbers(const UseModelNumbers&) = delete;
-  UseModelNumbers& operator=(const UseModelNumbers&) = delete;
-};
 
 /// Registers and other things that are counted: what is left of one is none.
 constexpr int whole(double count) { return static_cast<int>(count); }

@@ -29,7 +29,12 @@ std::vector<const CheckedTime*> some_of(const std::vector<CheckedTime>& times) {
 class NumberFit {
  public:
   NumberFit(const std::vector<CheckedTime>& times, const DeviceSpec& device)
-      : times_(some_of(times)), device_(device), numbers_(model_numbers(device)), error_(error()) {}
+      : times_(some_of(times)), device_(device), numbers_(model_numbers(device)) {
+    device_.numbers = &numbers_;
+    error_ = error();
+  }
+  NumberFit(const NumberFit&) = delete;  // device_ names numbers_
+  NumberFit& operator=(const NumberFit&) = delete;
 
   ModelFit run() {
     ModelFit fit;
@@ -80,7 +85,6 @@ class NumberFit {
   }
 
   double error() const {
-    const UseModelNumbers use(numbers_);
     double sum = 0;
     for (const CheckedTime* time : times_) {
       const auto& [family, config] = time->candidate;
@@ -92,9 +96,9 @@ class NumberFit {
   }
 
   std::vector<const CheckedTime*> times_;
-  const DeviceSpec& device_;
+  DeviceSpec device_;
   ModelNumbers numbers_;
-  double error_;
+  double error_ = 0;
 };
 
 }  // namespace
