@@ -103,19 +103,16 @@ struct Library::Impl {
     const Demand demand = demand_of(checked);
     const LoadedRoutePtr route = routes->loaded(context.get(), demand, stream);
     const Running running{call, checked, demand, context.get(), stream};
-    LoadedRoutePtr ran = route;
-    if (route->has_lessons()) {
-      ran = run_learning(route, running);
-    } else {
-      run(*route, running);
-    }
+    LoadedRoutePtr ran = route->has_lessons() ? run_learning(route, running) : run(route, running);
     if (record_file) route->products.fetch_add(checked.batch, std::memory_order_relaxed);
     return ran;
   }
 
-  void run(const LoadedRoute& route, const Running& running) {
+  /// Returns the route, which is what ran.
+  LoadedRoutePtr run(LoadedRoutePtr route, const Running& running) {
     const auto& [call, checked, demand, context, stream] = running;
-    const auto [at_once, needed] = portion_of(route.choice, demand, room_of(call));
+    const Choice& choice = route->choice;
+    const auto [at_once, needed] = portion_of(choice, demand, room_of(call));
     if (call.workspace != nullptr && call.workspace_bytes < needed) {
       throw UsageError(fmt::format("workspace_bytes = {}: this call needs {}", call.workspace_bytes, needed));
     }
@@ -124,47 +121,43 @@ struct Library::Impl {
     for (std::int64_t i = 0; i < checked.batch; i += at_once) {
       Operands operands = operands_of(checked, i);
       if (lease) operands.workspace = lease->address();
-      if (route.choice.fusion.batched) {
+      if (choice.fusion.batched) {
         operands.batch = Batch{std::min(at_once, checked.batch - i), checked.step_bytes};
       }
-      launch(*route.kernel, route.choice.plan, checked.problem, operands, stream);
-      if (route.finish) launch(*route.finish->kernel, route.finish->plan, checked.problem, operands, stream);
+      launch(*route->kernel, choice.plan, checked.problem, operands, stream);
+      if (route->finish) launch(*route->finish->kernel, route->finish->plan, checked.problem, operands, stream);
     }
-  }
-
-  LoadedRoutePtr run_this(LoadedRoutePtr route, const Running& running) {
-    run(*route, running);
     return route;
   }
 
   /// The call of a size that learns or has learnt. Returns what ran.
   LoadedRoutePtr run_learning(const LoadedRoutePtr& route, const Running& running) {
-    if (!learns_from(running.call, running.checked)) return run_this(before_learning(route), running);
+    if (!learns_from(running.call, running.checked)) return run(before_learning(route), running);
     if (const auto* learner = std::get_if<std::unique_ptr<Learner>>(&route->lessons)) {
       return run_learner(route, **learner, running);
     }
     const bool has_room = has_workspace(route->choice.plan.workspace.bytes(), running);
-    return run_this(has_room ? route : before_learning(route), running);
+    return run(has_room ? route : before_learning(route), running);
   }
 
   LoadedRoutePtr run_learner(const LoadedRoutePtr& route, Learner& learner, const Running& running) {
     LearningSize& size = learner.size;
     const std::int64_t number = size.calls.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (number > 1 && number < size.next_call.load(std::memory_order_relaxed)) return run_this(route, running);
+    if (number > 1 && number < size.next_call.load(std::memory_order_relaxed)) return run(route, running);
     if (number == 1) has_workspace(most_workspace(*route), running);  // Later calls need not allocate then.
     Learning::Turn turn = learning->turn(size, number, running.stream);
     if (turn.is_last()) routes->settle(running.context, running.checked.problem, route);
     if (turn.kernel() != 0) {
       const LoadedRoutePtr& rival = learner.rivals[turn.kernel() - 1];
-      if (runs(*rival, turn, running)) return rival;
+      if (runs(rival, turn, running)) return rival;
     }
-    run(*route, running);
+    run(route, running);
     if (turn.kernel() == 0) turn.launched();
     return route;
   }
 
   /// Runs the rival; false where it cannot run, which is no reason to refuse the call.
-  bool runs(const LoadedRoute& rival, Learning::Turn& turn, const Running& running) {
+  bool runs(const LoadedRoutePtr& rival, Learning::Turn& turn, const Running& running) {
     try {
       run(rival, running);
       turn.launched();

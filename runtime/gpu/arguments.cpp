@@ -130,7 +130,7 @@ bool is_unused(const TensorMapSpec& spec, const Problem& problem) {
 /// Bytes from what a map is over to the same of the next product of a batch.
 std::int64_t step_of(const TensorMapSpec& spec, const LaunchPlan& plan, const Operands& operands) {
   return spec.base.kind == Arg::Kind::operand ? kernel_addresses(operands)[spec.base.index()].step
-                                              : workspace_step(plan);
+                                              : plan.workspace.step_bytes();
 }
 
 /// Makes the layout one of a single element, as the driver accepts it.
@@ -168,11 +168,6 @@ void check_operands(const LaunchPlan& plan, const Problem& problem, const Operan
   check_alignment("B", have.b, std::max(types.b.bytes, plan.needs.b));
   check_alignment("C", have.c, std::max(types.c.bytes, plan.needs.c));
   check_workspace(plan, operands.workspace);
-}
-
-std::int64_t workspace_step(const LaunchPlan& plan) {
-  constexpr std::int64_t kUnit = WorkspaceLayout::kAlignment;
-  return (plan.workspace.bytes() + kUnit - 1) / kUnit * kUnit;
 }
 
 void unify_empty_product(Problem& problem, Operands& operands) {
@@ -253,7 +248,7 @@ KernelArguments::KernelArguments(const LaunchPlan& plan, const Problem& problem,
       scalars_{KernelScalar(alpha_of(problem, operands), operands), KernelScalar(beta_of(problem, operands), operands)},
       maps_(plan.maps.size(), &memory_) {
   slices_.reserve(plan.workspace.slices().size());
-  const std::int64_t step = workspace_step(plan);
+  const std::int64_t step = plan.workspace.step_bytes();
   for (const WorkspaceSlice& slice : plan.workspace.slices()) {
     slices_.push_back({address_of(slice, operands.workspace), slice.bytes > 0 ? step : 0});
   }

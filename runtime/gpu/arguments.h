@@ -20,9 +20,6 @@ namespace mmtune {
 /// need no addresses; alpha = 0 or k = 0 needs none for A and B.
 void check_operands(const LaunchPlan& plan, const Problem& problem, const Operands& operands);
 
-/// Bytes from a product's workspace to that of the next, where a launch has several.
-std::int64_t workspace_step(const LaunchPlan& plan);
-
 /// alpha = 0 and k = 0 both say that there is no product and become both zero: A and B are not read, as BLAS has it,
 /// and an infinite alpha makes no NaN of a sum of nothing.
 void unify_empty_product(Problem& problem, Operands& operands);

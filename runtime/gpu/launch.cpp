@@ -37,7 +37,6 @@ void raise_limits(CUfunction function, const std::string& kernel, const LaunchPl
 
 void encode(CUtensorMap& map, const TensorMapLayout& layout) {
   constexpr std::array<cuuint32_t, 5> kDense = {1, 1, 1, 1, 1};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses of the GPU are integers everywhere else
   MMTUNE_CUDA(cuTensorMapEncodeTiled(&map, layout.type, layout.rank, reinterpret_cast<void*>(layout.address),
                                      layout.extents.data(), layout.strides.data(), layout.box.data(), kDense.data(),
                                      CU_TENSOR_MAP_INTERLEAVE_NONE, layout.swizzle, layout.l2_promotion, layout.fill));
@@ -124,12 +123,12 @@ std::int64_t LoadedKernel::blocks(const LaunchPlan& plan, std::size_t step) cons
 
 std::int64_t products_at_once(const LaunchPlan& plan, std::int64_t workspace_bytes) {
   constexpr std::int64_t kMostLayers = 65535;  // a grid's limit: CUDA C++ Programming Guide, "Compute Capabilities"
-  const std::int64_t step = workspace_step(plan);
+  const std::int64_t step = plan.workspace.step_bytes();
   return step == 0 ? kMostLayers : std::clamp<std::int64_t>(workspace_bytes / step, 1, kMostLayers);
 }
 
 std::int64_t batch_workspace_bytes(const LaunchPlan& plan, std::int64_t products) {
-  return plan.workspace.bytes() + (products - 1) * workspace_step(plan);
+  return plan.workspace.bytes() + (products - 1) * plan.workspace.step_bytes();
 }
 
 void launch(const LoadedKernel& kernel, const LaunchPlan& plan, const Problem& problem, const Operands& operands,

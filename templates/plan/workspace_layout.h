@@ -30,6 +30,8 @@ class WorkspaceLayout {
 
   const std::vector<WorkspaceSlice>& slices() const { return slices_; }
   std::int64_t bytes() const { return bytes_; }
+  /// The bytes from the workspace of a product to that of the next, where a launch has several.
+  std::int64_t step_bytes() const { return (bytes_ + kAlignment - 1) / kAlignment * kAlignment; }
 
   friend bool operator==(const WorkspaceLayout&, const WorkspaceLayout&) = default;
 
