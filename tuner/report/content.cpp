@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "templates/gpu/occupancy_steps.h"
+#include "tuner/report/shown_trials.h"
 #include "tuner/report/why.h"
 #include "tuner/version.h"
 #include "tuner/workers/installed_gpus.h"
@@ -95,66 +94,9 @@ void append(std::vector<Cell>& cells, std::vector<Cell> more) {
 
 Cell flag(bool value) { return std::int64_t{value ? 1 : 0}; }
 
-/// A trial, its place among those of its GPU and problem, and whether it was the best so far.
-struct PlacedTrial {
-  const Trial* trial;
-  std::int64_t order;
-  bool improves;
-};
-
-double time_us(const PlacedTrial& placed) {
-  return placed.trial->outcome == Outcome::ok ? placed.trial->timing.median_us
-                                              : std::numeric_limits<double>::infinity();
-}
-
-std::vector<PlacedTrial> placed(const std::vector<Trial>& trials) {
-  struct Search {
-    std::int64_t count = 0;
-    double best_us = std::numeric_limits<double>::infinity();
-  };
-  std::map<std::string, Search> searches;
-  std::vector<PlacedTrial> all;
-  for (const Trial& trial : trials) {
-    const TrialKey& key = trial.key;
-    Search& search =
-        searches[fmt::format("{}|{}|{}|{}|{}|{}", key.device.name, key.device.compute_capability, key.device.sm_count,
-                             key.device.smem_per_block_optin, to_string(key.problem), to_string(key.evidence))];
-    PlacedTrial next{&trial, ++search.count, false};
-    next.improves = time_us(next) < search.best_us;
-    search.best_us = std::min(search.best_us, time_us(next));
-    all.push_back(next);
-  }
-  return all;
-}
-
-/// How far each trial is from the best of its problem decides which are the fastest, so that no size is left out.
-std::vector<PlacedTrial> chosen(std::vector<PlacedTrial> all, std::size_t most) {
-  if (all.size() <= most) return all;
-  std::map<std::string, std::vector<double>> times;
-  const auto search_of = [](const PlacedTrial& placed) {
-    return placed.trial->key.device.name + '|' + to_string(placed.trial->key.problem);
-  };
-  for (const PlacedTrial& each : all) times[search_of(each)].push_back(time_us(each));
-  const double share = static_cast<double>(most) / static_cast<double>(all.size());
-  std::map<std::string, double> limits_us;
-  for (auto& [search, of_search] : times) {
-    const auto fastest =
-        of_search.begin() + static_cast<std::ptrdiff_t>(share / 2 * static_cast<double>(of_search.size()));
-    std::nth_element(of_search.begin(), fastest, of_search.end());
-    limits_us[search] = *fastest;
-  }
-  const auto step = static_cast<std::size_t>(2 / share) + 1;
-  std::size_t others = 0;
-  std::erase_if(all, [&](const PlacedTrial& each) {
-    const bool fast = time_us(each) < limits_us[search_of(each)];
-    return !fast && !each.improves && others++ % step != 0;
-  });
-  return all;
-}
-
-Table trials_table(const std::vector<PlacedTrial>& trials, Subjects& subjects) {
+Table trials_table(const std::vector<ShownTrial>& trials, Subjects& subjects) {
   Table table = table_of_subjects({"outcome", "median_us", "q1_us", "q3_us", "occupancy", "smem_bytes", "order"});
-  for (const PlacedTrial& each : trials) {
+  for (const ShownTrial& each : trials) {
     const Trial& trial = *each.trial;
     const bool timed = has_time(trial.outcome);
     const auto time = [&](double value_us) -> Cell { return Real{timed ? value_us : kUnknown, 3}; };
@@ -327,7 +269,7 @@ Table files_table(const std::vector<ReportFile>& files, Subjects& subjects) {
 
 std::string report_json(const ReportContent& content, std::size_t most) {
   Subjects subjects;
-  const auto trials = chosen(placed(content.trials), most);
+  const auto trials = shown_trials(content.trials, most);
   const Table of_trials = trials_table(trials, subjects);
   const Table of_files = files_table(content.files, subjects);
   for (const Winner& winner : content.winners) subjects.cells(winner.trial.key);

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "runtime/base/log.h"
+#include "runtime/base/template_files.h"
 #include "templates/family/families.h"
+#include "templates/family/render.h"
 
 namespace mmtune {
 
@@ -35,6 +37,19 @@ void store_fallbacks(const std::vector<Problem>& problems, const Preparation& pr
                    to_string(fallback.problem.layout), fallback.family->name(), result->compilation.log);
     }
   }
+}
+
+std::optional<Canary> canary_for(const Problem& any, const Preparation& preparation, Store& store) {
+  const Fallback fallback = fallback_for(any.precision, any.layout, preparation);
+  const LaunchPlan plan = fallback.family->plan(fallback.problem, fallback.config, preparation.device());
+  const Source built_in = render(TemplateFiles::embedded(), *fallback.family, fallback.problem, fallback.config, plan,
+                                 preparation.target().compute_capability);
+  if (built_in.hash != fallback.source.hash) return std::nullopt;
+  auto binary = store.find_compiled(fallback.source.hash, preparation.target().name, true);
+  if (!binary) return std::nullopt;
+  Canary canary{fallback.problem, {{fallback.family, fallback.config}, {}, fallback.source, {}, *std::move(binary)}};
+  canary.problem.m = canary.problem.n = canary.problem.k = 64;
+  return canary;
 }
 
 }  // namespace mmtune

@@ -1,11 +1,13 @@
 // The kernels that an application falls back on for sizes that nothing tuned can run.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "db/store.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/workers/compile_pool.h"
+#include "tuner/workers/worker_lane.h"
 
 namespace mmtune {
 
@@ -24,5 +26,9 @@ Fallback fallback_for(Precision precision, Layout layout, const Preparation& pre
 /// must be empty.
 void store_fallbacks(const std::vector<Problem>& problems, const Preparation& preparation, CompileQueue& compiler,
                      Store& store);
+
+/// The fallback for the precision and layout on a small problem, to see whether a GPU still works; none if it is not
+/// stored, or if its template was edited: then it is not known to work.
+std::optional<Canary> canary_for(const Problem& any, const Preparation& preparation, Store& store);
 
 }  // namespace mmtune

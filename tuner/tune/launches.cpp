@@ -1,5 +1,7 @@
 #include "tuner/tune/launches.h"
 
+#include <mmtune/error.h>
+
 #include <fstream>
 
 #include "runtime/base/log.h"
@@ -31,6 +33,14 @@ void settle_launches(const DeviceSpec& gpu, Store& store) {
   for (const TrialKey& each : crashed) {
     log::warning("{}: {} {} was {} on {} when the machine went down", to_string(each.problem), each.family, each.config,
                  crashed.size() > 1 ? "racing" : "running", gpu.uuid);
+  }
+}
+
+SettledGpu::~SettledGpu() {
+  try {
+    settle_launches(gpu_, store_);
+  } catch (const Error& error) {
+    log::debug("{}", error.what());
   }
 }
 

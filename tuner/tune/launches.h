@@ -20,6 +20,19 @@ void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store&
 /// machine.
 void settle_launches(const DeviceSpec& gpu, Store& store);
 
+/// Holds while this process has the GPU's lock: nothing runs there before and after, whatever happens in between.
+class SettledGpu {
+ public:
+  SettledGpu(const DeviceSpec& gpu, Store& store) : gpu_(gpu), store_(store) { settle_launches(gpu_, store_); }
+  ~SettledGpu();
+  SettledGpu(const SettledGpu&) = delete;
+  SettledGpu& operator=(const SettledGpu&) = delete;
+
+ private:
+  const DeviceSpec& gpu_;
+  Store& store_;
+};
+
 /// Whether the candidate was in a race that crashed the machine, on this GPU model with this driver. It is not known
 /// which of the finalists did that, so that it is no kill; but such a race is not run again.
 bool crashed_in_race(const TrialKey& key, Lane& lane, Store& store);

@@ -19,7 +19,6 @@
 #include "db/store.h"
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
-#include "templates/family/render.h"
 #include "tuner/lanes/lane.h"
 #include "tuner/lanes/timed_lane.h"
 #include "tuner/search/strategy.h"
@@ -72,25 +71,6 @@ struct Model {
   std::vector<DeviceChoice> devices;
   std::deque<Task> tasks;  ///< the tasks that no device has taken yet
   Favourites favourites;
-};
-
-/// Holds while this process has the GPU's lock: nothing runs there before and after, whatever happens in between.
-class SettledGpu {
- public:
-  SettledGpu(const DeviceSpec& gpu, Store& store) : gpu_(gpu), store_(store) { settle_launches(gpu_, store_); }
-  ~SettledGpu() {
-    try {
-      settle_launches(gpu_, store_);
-    } catch (const Error& error) {
-      log::debug("{}", error.what());
-    }
-  }
-  SettledGpu(const SettledGpu&) = delete;
-  SettledGpu& operator=(const SettledGpu&) = delete;
-
- private:
-  const DeviceSpec& gpu_;
-  Store& store_;
 };
 
 /// One run over all problems: run() lists them, run_lane() works on them, a thread for each device, and ProblemTuning
@@ -265,25 +245,10 @@ class Session {
     if (evidence_of(device) == Evidence::predicted) return make_model_lane(device, pool_.compiler().version);
     return make_worker_lane({.device = device,
                              .target = model.preparation.target(),
-                             .canary = canary(model.preparation),
+                             .canary = canary_for(options_.problems.front(), model.preparation, store_),
                              .limit = milliseconds(options_.launch_limit_s),
                              .start_limit = milliseconds(options_.open_limit_s),
                              .begin_limit = milliseconds(options_.begin_limit_s)});
-  }
-
-  /// A fallback on a small problem; none if its template was edited: then it is not known to work.
-  std::optional<Canary> canary(const Preparation& preparation) {
-    const Problem& any = options_.problems.front();
-    const Fallback fallback = fallback_for(any.precision, any.layout, preparation);
-    const LaunchPlan plan = fallback.family->plan(fallback.problem, fallback.config, preparation.device());
-    const Source built_in = render(TemplateFiles::embedded(), *fallback.family, fallback.problem, fallback.config, plan,
-                                   preparation.target().compute_capability);
-    if (built_in.hash != fallback.source.hash) return std::nullopt;
-    auto binary = store_.find_compiled(fallback.source.hash, preparation.target().name, true);
-    if (!binary) return std::nullopt;
-    Canary canary{fallback.problem, {{fallback.family, fallback.config}, {}, fallback.source, {}, *std::move(binary)}};
-    canary.problem.m = canary.problem.n = canary.problem.k = 64;
-    return canary;
   }
 
   void tune(Model& model, const Task& task, Lane& lane, CompileQueue& compiler, HeadStart& head_start) {

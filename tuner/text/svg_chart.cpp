@@ -1,5 +1,4 @@
-#include "tuner/text/chart.h"
-
+// Charts for a document.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,73 +6,11 @@
 #include <cmath>
 #include <utility>
 
+#include "tuner/text/chart_axes.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
 namespace {
-
-/// The scale from values to places between 0 and 1.
-struct Axis {
-  double low = 0;
-  double high = 1;
-  bool is_log = false;
-
-  double place(double value) const {
-    const auto scaled = [&](double x) { return is_log ? std::log(x) : x; };
-    return high > low ? (scaled(value) - scaled(low)) / (scaled(high) - scaled(low)) : 0.5;
-  }
-};
-
-struct Axes {
-  Axis x, y;
-};
-
-/// Linear values start at 0.
-Axes axes_of(const Chart& chart) {
-  double low_x = INFINITY, high_x = -INFINITY, low_y = INFINITY, high_y = -INFINITY;
-  for (const Series& series : chart.series) {
-    for (const auto& [x, y] : series.points) {
-      low_x = std::min(low_x, x);
-      high_x = std::max(high_x, x);
-      low_y = std::min(low_y, y);
-      high_y = std::max(high_y, y);
-    }
-  }
-  return {{low_x, high_x, chart.log_x}, {chart.log_y ? low_y : std::min(0.0, low_y), high_y, chart.log_y}};
-}
-
-bool has_points(const Chart& chart) {
-  return std::any_of(chart.series.begin(), chart.series.end(),
-                     [](const Series& series) { return !series.points.empty(); });
-}
-
-/// The value of a series at x; NaN outside of it.
-double value_at(const Series& series, double x, const Chart& chart) {
-  const auto& points = series.points;
-  if (points.empty() || x < points.front().first || x > points.back().first) return NAN;
-  const auto after = std::upper_bound(points.begin(), points.end(), x,
-                                      [](double value, const auto& point) { return value < point.first; });
-  const auto before = std::prev(after);
-  if (chart.stepped || after == points.end()) return before->second;
-  const Axis x_axis{before->first, after->first, chart.log_x};
-  const Axis y_axis{before->second, after->second, chart.log_y};
-  const double t = x_axis.place(x);
-  return chart.log_y ? std::exp(std::log(y_axis.low) * (1 - t) + std::log(y_axis.high) * t)
-                     : y_axis.low * (1 - t) + y_axis.high * t;
-}
-
-double inverse(const Axis& axis, double place) {
-  return axis.is_log ? axis.low * std::pow(axis.high / axis.low, place) : axis.low + (axis.high - axis.low) * place;
-}
-
-constexpr char kSeveral = '#';
-
-char letter_of(std::size_t series, std::size_t count) {
-  return count == 1 ? '*' : static_cast<char>('a' + static_cast<int>(series % 26));
-}
-
-/// A number short enough for an axis: "0.02", "64", "232448".
-std::string label(double value) { return fmt::format("{:.{}g}", value, value < 1000 ? 3 : 6); }
 
 std::string escaped(const std::string& text) {
   std::string result;
@@ -196,13 +133,13 @@ std::string svg_frame(const Chart& chart, const Page& page) {
   if (!chart.categories.empty()) svg += category_names(chart, page);
   if (chart.categories.empty()) {
     for (const double x : chart.log_x ? points_on(chart, page) : round_numbers(page.axes.x, 6)) {
-      svg += x_label_at(x, label(x), page);
+      svg += x_label_at(x, axis_label(x), page);
     }
   }
   for (const double y : chart.log_y ? round_numbers_of_log(page.axes.y) : round_numbers(page.axes.y, 5)) {
     svg += fmt::format(
         "<path d=\"M{} {:.1f}H{}\" class=\"grid\"/><text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-        kLeftMargin, page.y(y), kPlotRight, kLeftMargin - 6, page.y(y) + 4, label(y));
+        kLeftMargin, page.y(y), kPlotRight, kLeftMargin - 6, page.y(y) + 4, axis_label(y));
   }
   return svg;
 }
@@ -302,44 +239,6 @@ std::string svg_names(const Chart& chart, const std::vector<Style>& styles, cons
 }
 
 }  // namespace
-
-std::string text_chart(const Chart& chart, int width, int height) {
-  if (!has_points(chart)) return "";
-  constexpr int kMargin = 9;
-  const Axes axes = axes_of(chart);
-  const int columns = std::max(10, width - kMargin);
-  std::vector<std::string> grid(static_cast<std::size_t>(height), std::string(static_cast<std::size_t>(columns), ' '));
-  for (int column = 0; column < columns; ++column) {
-    const double x = inverse(axes.x, static_cast<double>(column) / (columns - 1));
-    for (std::size_t i = 0; i < chart.series.size(); ++i) {
-      const double value = value_at(chart.series[i], x, chart);
-      if (std::isnan(value)) continue;
-      const auto row = static_cast<std::size_t>(std::lround((1 - axes.y.place(value)) * (height - 1)));
-      char& place = grid[row][static_cast<std::size_t>(column)];
-      place = place == ' ' ? letter_of(i, chart.series.size()) : kSeveral;
-    }
-  }
-  std::string text = fmt::format("{} ({})\n", chart.title, chart.y_label);
-  for (int row = 0; row < height; ++row) {
-    const bool is_labelled = row == 0 || row == height - 1 || row == height / 2;
-    const double value = inverse(axes.y, 1 - static_cast<double>(row) / (height - 1));
-    text +=
-        fmt::format("{:>{}} |{}\n", is_labelled ? label(value) : "", kMargin - 2, grid[static_cast<std::size_t>(row)]);
-  }
-  const std::string low = label(axes.x.low), high = label(axes.x.high);
-  text += fmt::format("{:{}}{}{:^{}}{}\n", "", kMargin, low, chart.x_label,
-                      std::max(0, columns - static_cast<int>(low.size() + high.size())), high);
-  if (chart.mark_x) {
-    const auto place = static_cast<int>(std::lround(axes.x.place(*chart.mark_x) * (columns - 1)));
-    text += fmt::format("{:{}}^ {}\n", "", kMargin + std::clamp(place, 0, columns - 1), label(*chart.mark_x));
-  }
-  if (chart.series.size() == 1) return text;
-  for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    text += fmt::format("{:{}}{} {}\n", "", kMargin, letter_of(i, chart.series.size()), chart.series[i].name);
-  }
-  return text;
-}
-
 std::string svg_of(const std::vector<Chart>& charts) {
   std::string body;
   double top = 0;
