@@ -50,7 +50,7 @@ mmtune_call call_of(const mmtune_call* given) {
   return completed(given, mmtune_call MMTUNE_CALL_INIT, offsetof(mmtune_call, activation), "call");
 }
 
-bool is_transposed(mmtune_transpose value, std::string_view name) {
+bool transposes(mmtune_transpose value, std::string_view name) {
   if (value == MMTUNE_NO_TRANSPOSE || value == MMTUNE_TRANSPOSE) return value == MMTUNE_TRANSPOSE;
   throw UsageError(fmt::format("{} = {}: use MMTUNE_NO_TRANSPOSE or MMTUNE_TRANSPOSE", name, value));
 }
@@ -60,7 +60,7 @@ Gemm gemm_of(const mmtune_call& call) {
   gemm.precision = static_cast<mmtune::Precision>(call.precision);
   gemm.order = static_cast<mmtune::Order>(call.order);
   gemm.layout =
-      mmtune::layout_of(is_transposed(call.transpose_a, "transpose_a"), is_transposed(call.transpose_b, "transpose_b"));
+      mmtune::layout_of(transposes(call.transpose_a, "transpose_a"), transposes(call.transpose_b, "transpose_b"));
   gemm.m = call.m;
   gemm.n = call.n;
   gemm.k = call.k;

@@ -187,7 +187,7 @@ bool is_capturing(CUstream stream) {
 Module load_module(const std::string& image) {
   std::array<char, 4096> log{};
   std::array options = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver takes sizes in place of pointers
+  // The driver takes sizes in place of pointers.
   std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
   CUmodule module = nullptr;
   const CUresult result =

@@ -116,7 +116,7 @@ Config Family::with_defaults(const Config& given, const Problem& problem) const 
 }
 
 Config Family::complete(const Config& given, const Problem& problem, const DeviceSpec& device) const {
-  const Config start = with_defaults(given, problem);
+  Config start = with_defaults(given, problem);
   if (given.settings().empty() || given.settings().size() == start.settings().size()) return start;
   if (auto nearest = nearest_that_runs(*this, problem, device, given, start)) return *std::move(nearest);
   throw UsageError(fmt::format("{} {}: no values of the other parameters go with it on {}; with their defaults, {}",

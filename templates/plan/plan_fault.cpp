@@ -83,13 +83,13 @@ int alignment_of(Operand operand, const Alignment& align) {
 /// What is wrong with the place of a map whose dimensions are right.
 std::string base_fault(const TensorMapSpec& map, const LaunchPlan& plan) {
   if (map.base.kind == Arg::Kind::operand) {
-    if (const std::string fault = arg_fault(map.base, plan); !fault.empty()) return fault;
+    if (std::string fault = arg_fault(map.base, plan); !fault.empty()) return fault;
     const int aligned = alignment_of(static_cast<Operand>(map.base.value), plan.needs);
     if (aligned >= kUnit) return "";
     return fmt::format("the plan asks {} for {} bytes of alignment", to_string(map.base), aligned);
   }
   if (map.base.kind != Arg::Kind::slice) return fmt::format("it cannot be over {}", to_string(map.base));
-  if (const std::string fault = arg_fault(map.base, plan); !fault.empty()) return fault;
+  if (std::string fault = arg_fault(map.base, plan); !fault.empty()) return fault;
   const WorkspaceSlice& slice = plan.workspace.slices()[map.base.index()];
   if (slice.alignment < kUnit) return fmt::format("{} is aligned to {} bytes", slice.name, slice.alignment);
   if (is_empty(map)) return "";

@@ -197,7 +197,7 @@ CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr address) {
-  std::free(reinterpret_cast<void*>(address));  // NOLINT(performance-no-int-to-ptr)
+  std::free(reinterpret_cast<void*>(address));
   return CUDA_SUCCESS;
 }
 CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream) {

@@ -55,7 +55,6 @@ void check_as_driver(const TensorMapLayout& layout) {
 void encode(CUtensorMap& map, const TensorMapLayout& layout) {
   check_as_driver(layout);
   BoxMap box;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver writes addresses as integers
   box.address = reinterpret_cast<unsigned char*>(layout.address);
   box.rank = static_cast<unsigned char>(layout.rank);
   box.element_bytes = static_cast<unsigned char>(layout.element_bytes);
@@ -101,7 +100,6 @@ class Unwritten {
   void add(CUdeviceptr address, const StoredShape& shape, std::int64_t ld, int element_bytes) {
     if (shape.columns == 0) return;
     for (std::int64_t row = 0; row < shape.rows; ++row) {
-      // NOLINTNEXTLINE(performance-no-int-to-ptr): kernels get addresses as integers
       char* const first = reinterpret_cast<char*>(address) + row * ld * element_bytes;
       rows_.push_back({first, {first, first + shape.columns * element_bytes}});
     }

@@ -76,7 +76,7 @@ std::string names_of(const std::vector<T>& values) {
 /// The target of a list of names; `known` are all of them.
 template <class T, class Parse>
 Target list_target(std::vector<T>& target, Parse parse, std::vector<std::string> known) {
-  auto list = parsed_target(target, parse, names_of(target));
+  Target list = parsed_target(target, parse, names_of(target));
   list.choices = std::move(known);
   return list;
 }

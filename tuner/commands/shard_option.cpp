@@ -74,8 +74,8 @@ std::optional<TaskNumber> pod() {
 }
 
 std::optional<TaskNumber> task_in_environment() {
-  const auto of_array = array_task();
-  const auto of_step = task_of_step();
+  auto of_array = array_task();
+  auto of_step = task_of_step();
   if (of_array && of_step) {
     return TaskNumber{of_array->index * of_step->count + of_step->index, of_array->count * of_step->count,
                       fmt::format("{} and {}", of_array->origin, of_step->origin)};

@@ -133,7 +133,6 @@ ScalarArgument scalar_of(const Types& types, double value) { return {traits(type
 
 cublasOperation_t operation(bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
-// NOLINTNEXTLINE(performance-no-int-to-ptr): the driver writes addresses as integers
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 template <class T>

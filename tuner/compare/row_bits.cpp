@@ -118,7 +118,7 @@ std::optional<BitsRow> RowBits::ones(const std::string& name, std::int64_t m, co
   const auto wrong_rows = [&](std::int64_t first, std::int64_t count) {
     Problem part = problem;
     part.m = count;
-    const auto at = static_cast<CUdeviceptr>(first * all_.n);
+    const auto at = static_cast<CUdeviceptr>(first) * static_cast<CUdeviceptr>(all_.n);
     const auto beyond = [at](const DeviceBuffer& buffer, std::size_t bytes) { return buffer.address() + at * bytes; };
     const PrecisionTraits& types = traits(all_.precision);
     return kernels_

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 #include "runtime/choose/nearest.h"
 #include "tuner/cover/hold_out.h"
@@ -126,7 +125,7 @@ std::vector<Suggestion> suggest(const DeviceSpec& device, const StoredKernels& k
     if (best == asked.size()) break;
     Suggestion suggestion = asked[best].suggestion;
     suggestion.gain = best_gain / all;
-    suggestions.push_back(std::move(suggestion));
+    suggestions.push_back(suggestion);
     const Asked tuned = asked[best];
     for (Asked& other : asked) other.stake *= 1 - taught(tuned, other);
   }

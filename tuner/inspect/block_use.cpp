@@ -66,7 +66,7 @@ LineColumns full_line_columns() {
                                     {"blocks_by_registers", OccupancyLimit::registers},
                                     {"blocks_by_smem", OccupancyLimit::shared_memory},
                                     {"blocks_by_limit", OccupancyLimit::blocks}}) {
-    columns.push_back({{name}, [limit](const Line& l) { return blocks_by(l, limit); }});
+    columns.push_back({{name}, [by = limit](const Line& l) { return blocks_by(l, by); }});
   }
   columns.push_back({{"size"}, line_size});
   columns.push_back({{"kernel"}, [](const Line& l) { return l.use.kernel; }});

@@ -8,6 +8,7 @@
 
 #include "templates/gpu/occupancy_steps.h"
 #include "templates/model/cost.h"
+#include "templates/problem/tiling.h"
 #include "tuner/inspect/block_use.h"
 #include "tuner/inspect/local_compiler.h"
 
@@ -109,9 +110,8 @@ class Explanation {
 
   /// What blocks fetch through L2, beside the least that memory must move.
   void add_traffic() {
-    const auto tiles = [](std::int64_t extent, int tile) { return static_cast<double>((extent + tile - 1) / tile); };
-    const double fetched = tiles(problem_.m, work_.tile_m) * tiles(problem_.n, work_.tile_n) * work_.bytes_per_k *
-                           static_cast<double>(problem_.k);
+    const std::int64_t tiles = tiles_of_c(problem_, work_.tile_m, work_.tile_n);
+    const double fetched = static_cast<double>(tiles) * work_.bytes_per_k * static_cast<double>(problem_.k);
     add("traffic", bytes_text(fetched),
         fmt::format("fetched by tiles of {} x {}, {:.1f} times the least; {:.1f} operations a byte", work_.tile_m,
                     work_.tile_n, fetched / minimal_bytes(problem_), flops(problem_) / fetched));

@@ -169,7 +169,7 @@ std::vector<std::string> lines_of(const std::vector<AlignedColumn>& columns, std
 
 /// RFC 4180: a field with a comma, a quote or a line break is quoted, quotes inside are doubled.
 std::string csv_field(const std::string& cell) {
-  const std::string text = printable_lines(cell);
+  std::string text = printable_lines(cell);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {

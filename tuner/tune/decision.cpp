@@ -91,8 +91,9 @@ void complete_claims(RaceSetup& setup, const std::vector<Finalist>& finalists, S
 bool add_code(Program& program, Store& store, const std::string& target) {
   if (!program.binary.cubin.empty()) return true;
   auto binary = store.find_compiled(program.key.source_hash, target, true);
-  if (binary) program.binary = *std::move(binary);
-  return binary.has_value();
+  if (!binary) return false;
+  program.binary = *std::move(binary);
+  return true;
 }
 
 void sort_by_time(std::vector<Finalist>& finalists) {

@@ -38,7 +38,7 @@ std::optional<DeviceSpec> main_device(Store& store) {
     most = winners;
     best = key;
   }
-  const auto device = best ? known_gpu(*best) : std::nullopt;
+  auto device = best ? known_gpu(*best) : std::nullopt;
   if (!best) {
     log::error("{}: no winner in it to compare; run mmtune tune --db on it", store.path());
   } else if (!device) {
