@@ -11,7 +11,7 @@ namespace mmtune::env {
 
 struct Switch {
   std::string_view name;           ///< "MMTUNE_DB"
-  std::string_view default_value;  ///< as text, for documentation
+  std::string_view default_value;  ///< a text for documentation
   std::string_view help;
 };
 

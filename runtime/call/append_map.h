@@ -134,7 +134,7 @@ class AppendMap {
 
   std::atomic<const Table*> table_ = nullptr;      ///< the last of `tables_`
   std::array<const Entry*, kChunks> begins_ = {};  ///< the chunks' first entries, written before a slot names one
-  mutable std::mutex mutex_;                       ///< guards all that follows
+  mutable std::mutex mutex_;                       ///< the lock of all that follows
   std::vector<std::unique_ptr<Table>> tables_;
   std::array<std::vector<Entry>, kChunks> chunks_;
   std::atomic<std::size_t> size_ = 0;

@@ -107,7 +107,7 @@ StoredKernels read_databases(const DatabasePlaces& places, const DeviceSpec& dev
   CurrentSources sources(device, files);
   std::vector<std::string> faults;
   for (const std::string& path : places.all()) {
-    if (path == places.own && !exists(path)) continue;  // nothing has been tuned yet
+    if (path == places.own && !exists(path)) continue;  // Nothing has been tuned yet.
     std::string fault;
     add(kernels, read_database(path, sources, budget, fault));
     if (!fault.empty()) faults.push_back(std::move(fault));

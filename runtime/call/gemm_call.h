@@ -35,8 +35,8 @@ constexpr Layout layout_of(bool a, bool b) {
 }
 
 enum class CallPurpose {
-  run,   ///< to run it: addresses must be there
-  plan,  ///< to say what would run: addresses may be null
+  run,   ///< The call runs: addresses must be there.
+  plan,  ///< It is asked what would run: addresses may be null.
 };
 
 /// The call as the runtime sees it. Throws UsageError naming the argument that is wrong.

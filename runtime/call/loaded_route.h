@@ -33,7 +33,7 @@ struct Finish {
 };
 
 struct LoadedRoute;
-using LoadedRoutePtr = std::shared_ptr<const LoadedRoute>;  ///< like PlannedRoutePtr
+using LoadedRoutePtr = std::shared_ptr<const LoadedRoute>;  ///< It is owned or not, as PlannedRoutePtr is.
 
 /// A size whose calls try other kernels beside the one that was decided.
 struct Learner {

@@ -18,9 +18,9 @@ struct Route {
 
 /// What a demand is looked at for.
 enum class Purpose {
-  plan,     ///< to say what a call would run: nothing is loaded
-  run,      ///< to run it now
-  prepare,  ///< to run it later, as fast as possible
+  plan,     ///< It is asked what a call would run: nothing is loaded.
+  run,      ///< The call runs now.
+  prepare,  ///< The call will run later, as fast as possible.
 };
 
 /// The routes of a demand, the best first:

@@ -175,7 +175,7 @@ Choice DispatchTable::best_of_all(Match match, Runnable near, const Problem& pro
     }
   }
   Choice choice = make(match, std::move(near), of_near.expected_us, given, near_text);
-  choice.measured = false;  // It is measured alone, if at all.
+  choice.measured = false;  // A batch was measured as single products, if at all.
   return choice;
 }
 

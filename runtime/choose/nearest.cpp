@@ -11,7 +11,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr Octaves kWeights{1, 1, 0.5};        // k changes how long a tile takes, less which is best
+constexpr Octaves kWeights{1, 1, 0.5};        // K changes how long a tile takes, less which is best.
 constexpr double kUnusedWidthDistance = 0.5;  // the distance where half of the possible bytes move at once
 constexpr std::uint32_t kLeaf = 8;            // the number of points that are few enough to be looked at one by one
 

@@ -17,7 +17,7 @@ namespace mmtune {
 
 namespace {
 
-constexpr double kProvenIsWorth = 1.5;  // proven is worth more than a model's word for less
+constexpr double kProvenIsWorth = 1.5;  // the factor by which a proven configuration may be slower by the model
 constexpr std::size_t kLookedAt = 256;  // the number of a family's configurations that are looked at for a batch
 constexpr std::int64_t kFlat = 64;      // rows below which a product alone asks for other kernels than the stacked one
 

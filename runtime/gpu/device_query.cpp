@@ -67,7 +67,8 @@ void read_memory(DeviceSpec& spec, const Attributes& attribute, CUdevice device)
   spec.memory_bytes = static_cast<std::int64_t>(bytes);
   spec.l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   spec.core_clock_mhz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1000;
-  const double transfers_per_second = 2.0 * 1e3 * attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);  // double data rate
+  constexpr double kPerClock = 2;  // the transfers of a double data rate
+  const double transfers_per_second = kPerClock * 1e3 * attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
   spec.memory_bandwidth_gb_s = transfers_per_second * attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8 / 1e9;
 }
 

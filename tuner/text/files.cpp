@@ -132,7 +132,7 @@ void NewFiles::add(const std::string& path, std::string_view text) {
   }
   const std::string target = behind_links(path);
   const std::string partial = fmt::format("{}.{}.part", target, getpid());
-  unlink(partial.c_str());  // It may be left of a process that was killed.
+  unlink(partial.c_str());  // A process that was killed may have left one.
   const FileDescriptor file = open_file(partial, O_WRONLY | O_CREAT | O_EXCL);
   if (!file) refuse_writing(path);
   partials_.push_back({partial, target});

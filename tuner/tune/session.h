@@ -17,7 +17,7 @@ struct SessionOptions {
   std::vector<Problem> problems;
   std::string database;               ///< the path of the database; created where missing
   std::vector<std::string> families;  ///< the names of the families; empty: all that compete
-  Restriction only;                   ///< searches these values of these parameters
+  Restriction only;                   ///< the values of parameters that are searched; the others have all theirs
   std::string strategy;               ///< one of strategy_names(); empty: see strategy_of()
   std::string effort = "default";     ///< "quick", "default" or "full"
   double budget_s = 0;                ///< the time for all problems together; 0: no limit

@@ -73,7 +73,7 @@ enum {
   MMTUNE_BLAS_TENSOR_OP_MATH = 1,  ///< like the default: fp32 is not rounded to fp16
   MMTUNE_BLAS_PEDANTIC_MATH = 2,   ///< like the default, which never computes in less than was asked for
   MMTUNE_BLAS_TF32_TENSOR_OP_MATH = 3,
-  MMTUNE_BLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16,  ///< added to the others; sums are never rounded to less
+  MMTUNE_BLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16,  ///< a flag; sums are never rounded to less
 };
 
 typedef int32_t mmtuneGemmAlgo_t;  ///< cublasGemmAlgo_t; none counts

@@ -26,7 +26,7 @@ enum class Match {
   exact,      ///< this size was tuned
   nearest,    ///< the kernel of the nearest tuned size
   predicted,  ///< another tuned kernel, which is expected to be faster than that of the nearest size
-  fallback,   ///< none of them can run this call: a plain kernel that is always right
+  fallback,   ///< the plain kernel that is always right, where none of them can run this call
 };
 
 /// "exact", "nearest", "predicted", "fallback".

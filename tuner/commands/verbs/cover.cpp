@@ -28,7 +28,7 @@ struct CoverVerbOptions : SearchOptions {
   int kernels = 64;
   int samples = 0;  ///< 0: see samples_of()
   double loss_percent = 0;
-  std::optional<Share> shard;  ///< nothing: as the environment says
+  std::optional<Share> shard;  ///< the share that was asked for; nothing: that of the environment
 };
 
 double parse_percent(std::string_view text) {

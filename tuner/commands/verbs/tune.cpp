@@ -27,7 +27,7 @@ namespace mmtune {
 namespace {
 
 struct TuneOptions : SearchOptions {
-  std::optional<Share> shard;  ///< nothing: as the environment says
+  std::optional<Share> shard;  ///< the share that was asked for; nothing: that of the environment
   bool retune = false;
   bool dry_run = false;
   bool what_if = false;

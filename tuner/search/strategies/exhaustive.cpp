@@ -6,7 +6,7 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kRound = 1024;  // It keeps compilers and GPU busy, and few enough sources at once.
+constexpr std::size_t kRound = 1024;  // the candidates of a round: many for compilers and GPU, few in memory
 
 class Exhaustive final : public Strategy {
  public:
