@@ -16,8 +16,8 @@ struct ShownTrial {
   bool improves;
 };
 
-/// About `most` of the trials, in their order: the fastest of each problem, those that were the best so far, and some of
-/// the others, evenly. No problem is left out. The result points to `trials`.
+/// About `most` of the trials, in their order: the fastest of each problem, those that were the best so far, and some
+/// of the others, evenly. No problem is left out. The result points to `trials`.
 std::vector<ShownTrial> shown_trials(const std::vector<Trial>& trials, std::size_t most);
 
 }  // namespace mmtune
