@@ -29,14 +29,14 @@ def matrix_of(array) -> Matrix:
 
 
 def new_results(a, b):
-    """An array for a @ b, by the package of `a` and of its type."""
+    """An array for a @ b, by the package of `b` and of its type, which may be fp32 where `a` is bf16."""
     rows, columns = tuple(a.shape)[:-1], tuple(b.shape)[-1]
     batch = tuple(b.shape)[:-2] if len(rows) == 1 else ()
     shape = (*batch, *rows, columns)
-    if hasattr(a, "new_empty"):
-        return a.new_empty(shape)
-    if type(a).__module__.partition(".")[0] == "cupy":
+    if hasattr(b, "new_empty"):
+        return b.new_empty(shape)
+    if type(b).__module__.partition(".")[0] == "cupy":
         import cupy
 
-        return cupy.empty(shape, a.dtype)
-    raise TypeError(f"out: not given, and nobody knows how to allocate a {type(a).__name__}; pass one")
+        return cupy.empty(shape, b.dtype)
+    raise TypeError(f"out: not given, and nobody knows how to allocate a {type(b).__name__}; pass one")

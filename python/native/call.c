@@ -7,27 +7,28 @@
 typedef struct Row {
   const char* name;
   mmtune_precision number;
-  Format factors;
+  Format a, b;
   Format results;
   Format scalar;
 } Row;
 
 // Of several with the same formats, the first is meant unless the caller names the other.
 static const Row kRows[] = {
-    {"fp32", MMTUNE_FP32, kF32, kF32, kF32},
-    {"tf32", MMTUNE_TF32, kF32, kF32, kF32},
-    {"fp32_emulated", MMTUNE_FP32_EMULATED, kF32, kF32, kF32},
-    {"fp64", MMTUNE_FP64, kF64, kF64, kF64},
-    {"int32", MMTUNE_INT32, kI32, kI32, kI32},
-    {"fp16", MMTUNE_FP16, kF16, kF16, kF32},
-    {"bf16", MMTUNE_BF16, kBf16, kBf16, kF32},
-    {"fp16_fp32", MMTUNE_FP16_FP32, kF16, kF32, kF32},
-    {"bf16_fp32", MMTUNE_BF16_FP32, kBf16, kF32, kF32},
-    {"int8", MMTUNE_INT8, kI8, kI32, kI32},
-    {"e4m3_bf16", MMTUNE_E4M3_BF16, kE4m3, kBf16, kF32},
-    {"e4m3_fp32", MMTUNE_E4M3_FP32, kE4m3, kF32, kF32},
-    {"e5m2_bf16", MMTUNE_E5M2_BF16, kE5m2, kBf16, kF32},
-    {"e5m2_fp32", MMTUNE_E5M2_FP32, kE5m2, kF32, kF32},
+    {"fp32", MMTUNE_FP32, kF32, kF32, kF32, kF32},
+    {"tf32", MMTUNE_TF32, kF32, kF32, kF32, kF32},
+    {"fp32_emulated", MMTUNE_FP32_EMULATED, kF32, kF32, kF32, kF32},
+    {"fp64", MMTUNE_FP64, kF64, kF64, kF64, kF64},
+    {"int32", MMTUNE_INT32, kI32, kI32, kI32, kI32},
+    {"fp16", MMTUNE_FP16, kF16, kF16, kF16, kF32},
+    {"bf16", MMTUNE_BF16, kBf16, kBf16, kBf16, kF32},
+    {"fp16_fp32", MMTUNE_FP16_FP32, kF16, kF16, kF32, kF32},
+    {"bf16_fp32", MMTUNE_BF16_FP32, kBf16, kBf16, kF32, kF32},
+    {"int8", MMTUNE_INT8, kI8, kI8, kI32, kI32},
+    {"e4m3_bf16", MMTUNE_E4M3_BF16, kE4m3, kE4m3, kBf16, kF32},
+    {"e4m3_fp32", MMTUNE_E4M3_FP32, kE4m3, kE4m3, kF32, kF32},
+    {"e5m2_bf16", MMTUNE_E5M2_BF16, kE5m2, kE5m2, kBf16, kF32},
+    {"e5m2_fp32", MMTUNE_E5M2_FP32, kE5m2, kE5m2, kF32, kF32},
+    {"bf16_x_fp32", MMTUNE_BF16_X_FP32, kBf16, kF32, kF32, kF32},
 };
 enum { kRowCount = sizeof(kRows) / sizeof(kRows[0]) };
 
@@ -38,14 +39,14 @@ const char* precision_name(mmtune_precision precision) {
   return "unknown";
 }
 
-/// The row for these formats and this name, where there is one; null and no exception where there is none.
+/// The row for these formats, in either order, and this name, where there is one; null and no exception where there is
+/// none.
 static const Row* find_row(const Product* product, const char* name) {
   for (int i = 0; i < kRowCount; ++i) {
     const Row* row = &kRows[i];
-    if (row->factors == product->a.format && row->factors == product->b.format && row->results == product->c.format &&
-        (name == NULL || strcmp(row->name, name) == 0)) {
-      return row;
-    }
+    const bool has_factors = (row->a == product->a.format && row->b == product->b.format) ||
+                             (row->a == product->b.format && row->b == product->a.format);
+    if (has_factors && row->results == product->c.format && (name == NULL || strcmp(row->name, name) == 0)) return row;
   }
   return NULL;
 }
@@ -91,6 +92,17 @@ static bool find_lines(const Operand* matrix, Lines* lines) {
     return true;
   }
   refuse_view(matrix, "neither rows nor columns are contiguous without overlap; pass a copy");
+  return false;
+}
+
+/// Refuses factors in the wrong order: they change places where results lie by columns.
+static bool check_order(const Product* product, const Row* row, bool by_rows) {
+  if (row->a == row->b || (row->a == product->a.format) == by_rows) return true;
+  PyErr_Format(
+      PyExc_TypeError,
+      "elements of %s and %s with results by %s: %s has these factors where results lie by %s; pass such an out",
+      kFormats[product->a.format].name, kFormats[product->b.format].name, by_rows ? "rows" : "columns", row->name,
+      by_rows ? "columns" : "rows");
   return false;
 }
 
@@ -249,6 +261,7 @@ bool call_of(const Product* product, mmtune_call* call) {
   const Row* row = row_of(product);
   if (row == NULL || !check_devices(product)) return false;
   if (!find_lines(a, &at_a) || !find_lines(b, &at_b) || !find_lines(c, &at_c)) return false;
+  if (!check_order(product, row, at_c.by_rows)) return false;
   if (!find_step(a, &step_a) || !find_step(b, &step_b) || !find_step(c, &step_c)) return false;
   if (!check_results(c, &at_c, step_c, batch)) return false;
   const mmtune_call empty = MMTUNE_CALL_INIT;

@@ -225,7 +225,7 @@ static bool read_call(PyObject* const* values, mmtune_call* call, void** stream)
          (values[kStream] == NULL || read_stream(values[kStream], stream));
 }
 
-/// Results as the package of `a` allocates them, a new reference.
+/// Results as the package of `b` allocates them, a new reference.
 static PyObject* new_results(PyObject* a, PyObject* b) {
   PyObject* arrays = PyImport_ImportModule("mmtune.arrays");
   PyObject* results = arrays == NULL ? NULL : PyObject_CallMethod(arrays, "new_results", "OO", a, b);

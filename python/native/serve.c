@@ -183,7 +183,8 @@ static void describe_results(const Operand* a, int64_t columns, Operand* out) {
 static bool read_call(PyObject* const* arguments, long flags, mmtune_call* call, Operand* results) {
   Product product;
   if (!read_operand(arguments[kA], "a", false, &product.a) || !read_operand(arguments[kB], "b", false, &product.b) ||
-      !is_common(product.a.format) || product.a.rank == 0 || product.b.rank < 2) {
+      !is_common(product.a.format) || product.a.format != product.b.format || product.a.rank == 0 ||
+      product.b.rank < 2) {
     return false;
   }
   product.bias.rank = 0;

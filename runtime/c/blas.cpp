@@ -60,34 +60,35 @@ Compute compute_of(mmtuneComputeType_t type) {
 constexpr mmtuneMath_t kMathMask = 15;  // what stands above it are flags
 
 struct Combination {
-  mmtuneDataType_t input;
-  mmtuneDataType_t output;
+  mmtuneDataType_t a, b, c;
   Compute compute;
   Precision precision;
 };
 
 constexpr Combination kCombinations[] = {
-    {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32, Precision::fp32},
-    {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32_fast, Precision::tf32},
-    {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32_emulated, Precision::fp32_emulated},
-    {MMTUNE_BLAS_R_64F, MMTUNE_BLAS_R_64F, Compute::f64, Precision::fp64},
-    {MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_16F, Compute::f16, Precision::fp16},
-    {MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_16F, Compute::f32, Precision::fp16},
-    {MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_32F, Compute::f32, Precision::fp16_fp32},
-    {MMTUNE_BLAS_R_16BF, MMTUNE_BLAS_R_16BF, Compute::f32, Precision::bf16},
-    {MMTUNE_BLAS_R_16BF, MMTUNE_BLAS_R_32F, Compute::f32, Precision::bf16_fp32},
-    {MMTUNE_BLAS_R_8I, MMTUNE_BLAS_R_32I, Compute::i32, Precision::int8},
-    {MMTUNE_BLAS_R_32I, MMTUNE_BLAS_R_32I, Compute::i32, Precision::int32},
-    {MMTUNE_BLAS_R_8F_E4M3, MMTUNE_BLAS_R_16BF, Compute::f32, Precision::e4m3_bf16},
-    {MMTUNE_BLAS_R_8F_E4M3, MMTUNE_BLAS_R_32F, Compute::f32, Precision::e4m3_fp32},
-    {MMTUNE_BLAS_R_8F_E5M2, MMTUNE_BLAS_R_16BF, Compute::f32, Precision::e5m2_bf16},
-    {MMTUNE_BLAS_R_8F_E5M2, MMTUNE_BLAS_R_32F, Compute::f32, Precision::e5m2_fp32},
+    {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32, Precision::fp32},
+    {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32_fast, Precision::tf32},
+    {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32_emulated, Precision::fp32_emulated},
+    {MMTUNE_BLAS_R_64F, MMTUNE_BLAS_R_64F, MMTUNE_BLAS_R_64F, Compute::f64, Precision::fp64},
+    {MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_16F, Compute::f16, Precision::fp16},
+    {MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_16F, Compute::f32, Precision::fp16},
+    {MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_16F, MMTUNE_BLAS_R_32F, Compute::f32, Precision::fp16_fp32},
+    {MMTUNE_BLAS_R_16BF, MMTUNE_BLAS_R_16BF, MMTUNE_BLAS_R_16BF, Compute::f32, Precision::bf16},
+    {MMTUNE_BLAS_R_16BF, MMTUNE_BLAS_R_16BF, MMTUNE_BLAS_R_32F, Compute::f32, Precision::bf16_fp32},
+    {MMTUNE_BLAS_R_8I, MMTUNE_BLAS_R_8I, MMTUNE_BLAS_R_32I, Compute::i32, Precision::int8},
+    {MMTUNE_BLAS_R_32I, MMTUNE_BLAS_R_32I, MMTUNE_BLAS_R_32I, Compute::i32, Precision::int32},
+    {MMTUNE_BLAS_R_8F_E4M3, MMTUNE_BLAS_R_8F_E4M3, MMTUNE_BLAS_R_16BF, Compute::f32, Precision::e4m3_bf16},
+    {MMTUNE_BLAS_R_8F_E4M3, MMTUNE_BLAS_R_8F_E4M3, MMTUNE_BLAS_R_32F, Compute::f32, Precision::e4m3_fp32},
+    {MMTUNE_BLAS_R_8F_E5M2, MMTUNE_BLAS_R_8F_E5M2, MMTUNE_BLAS_R_16BF, Compute::f32, Precision::e5m2_bf16},
+    {MMTUNE_BLAS_R_8F_E5M2, MMTUNE_BLAS_R_8F_E5M2, MMTUNE_BLAS_R_32F, Compute::f32, Precision::e5m2_fp32},
+    // The first factor of a column-major product is B of the row-major one.
+    {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_16BF, MMTUNE_BLAS_R_32F, Compute::f32, Precision::bf16_x_fp32},
 };
 
 Precision precision_of(mmtuneDataType_t a, mmtuneDataType_t b, mmtuneDataType_t c, Compute compute) {
   const auto found =
       std::find_if(std::begin(kCombinations), std::end(kCombinations), [&](const Combination& combination) {
-        return a == b && combination.input == a && combination.output == c && combination.compute == compute;
+        return combination.a == a && combination.b == b && combination.c == c && combination.compute == compute;
       });
   if (found != std::end(kCombinations)) return found->precision;
   throw UsageError(

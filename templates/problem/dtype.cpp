@@ -59,6 +59,8 @@ constexpr std::array<PrecisionTraits, kAllPrecisions.size()> kTraits{{
      .scalar = kF32, .arithmetic = kFp8, .unit = Unit::tensor_fp8},
     {.precision = Precision::fp32_emulated, .name = "fp32_emulated", .a = kF32, .b = kF32, .c = kF32,
      .accumulator = kF32, .scalar = kF32, .arithmetic = kFusedF32, .unit = Unit::tensor_fp16, .unit_products = 3},
+    {.precision = Precision::bf16_x_fp32, .name = "bf16_x_fp32", .a = kBf16, .b = kF32, .c = kF32,
+     .accumulator = kF32, .scalar = kF32, .arithmetic = kFusedF32, .unit = Unit::tensor_bf16, .unit_products = 3},
 }};
 // clang-format on
 

@@ -123,6 +123,24 @@ TEST_F(Blas, TypesChooseThePrecision) {
   EXPECT_THAT(mmtune_last_error(), HasSubstr("computeType = 1"));
 }
 
+TEST_F(Blas, FactorsOfTwoTypesAreExchanged) {
+  offer(Precision::bf16_x_fp32, Layout::nt);  // the row-major product
+  create();
+  Product<float> numbers;
+  std::vector<std::uint16_t> b;
+  for (const float value : numbers.b) b.push_back(static_cast<std::uint16_t>(test::encode(NumberFormat::bf16, value)));
+  const float alpha = 2, beta = -1;
+  const auto multiply = [&](const void* first, int type, int first_ld, const void* second, int other, int second_ld) {
+    return mmtuneGemmEx(handle_, MMTUNE_BLAS_OP_T, MMTUNE_BLAS_OP_N, 5, 4, 3, &alpha, first, type, first_ld, second,
+                        other, second_ld, &beta, numbers.c.data(), MMTUNE_BLAS_R_32F, 8, MMTUNE_BLAS_COMPUTE_32F, 0);
+  };
+  EXPECT_EQ(multiply(numbers.a.data(), MMTUNE_BLAS_R_32F, 6, b.data(), MMTUNE_BLAS_R_16BF, 7), MMTUNE_BLAS_SUCCESS)
+      << mmtune_last_error();
+  EXPECT_EQ(numbers.c, numbers.wanted());
+  EXPECT_EQ(multiply(b.data(), MMTUNE_BLAS_R_16BF, 7, numbers.a.data(), MMTUNE_BLAS_R_32F, 6), MMTUNE_USAGE_ERROR);
+  EXPECT_THAT(mmtune_last_error(), HasSubstr("no such product"));
+}
+
 TEST_F(Blas, StreamAndWorkspaceStayWithTheHandle) {
   offer(Precision::fp32);
   create();

@@ -155,6 +155,7 @@ TEST_F(Calls, AnEmptyBatchDoesNothing) {
 
 TEST(Precisions, AAndBHaveOneFormat) {
   for (const Precision precision : kAllPrecisions) {
+    if (precision == Precision::bf16_x_fp32) continue;  // the test Blas.FactorsOfTwoTypesAreExchanged
     EXPECT_EQ(traits(precision).a.format, traits(precision).b.format) << "column-major calls exchange A and B";
   }
 }

@@ -20,6 +20,7 @@ class Python : public test::ApiTest {
     GTEST_SKIP() << "mmtune was built without its Python package";
 #endif
     offer(Precision::fp32);
+    offer(Precision::bf16_x_fp32);
   }
 
   static void run(const std::string& file) {

@@ -78,6 +78,23 @@ class Package(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "a: DLPack version 1, or a copy"):
             self.library.gemm(CopiedTensor((2, 3)), b, out=c)
 
+    def test_factors_of_two_types(self):
+        memory = (ctypes.c_uint16 * 6)(0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0)  # 1 to 6 in bf16
+        wanted = product(range(1, 7), range(12), 2, 4, 3)
+        a = mmtune.Matrix(ctypes.addressof(memory), "bf16", (2, 3), (3, 1))
+        b, c = Array((3, 4)), Array((2, 4))
+        self.library.gemm(a, b, out=c)
+        self.assertEqual(list(c.memory)[:8], wanted)
+        turned_a = mmtune.Matrix(a.address, "bf16", (3, 2), (1, 3))
+        turned_b, turned_c = Array((4, 3), strides=(1, 4)), Array((4, 2), strides=(1, 4))
+        self.library.gemm(turned_b, turned_a, out=turned_c)
+        self.assertEqual(list(turned_c.memory)[:8], wanted)
+        with self.assertRaisesRegex(TypeError, "results by columns: bf16_x_fp32 has these factors where"):
+            self.library.gemm(a, b, out=Array((2, 4), strides=(1, 2)))
+        with self.assertRaisesRegex(TypeError, "results by rows: bf16_x_fp32 has these factors where"):
+            self.library.gemm(turned_b, turned_a, out=Array((4, 2)))
+        self.assertEqual(self.serve(0, a, b, out=c), "views")
+
     def test_results_that_the_package_allocates(self):
         out = self.library.gemm(ExchangedTensor((2, 3)), ExchangedTensor((3, 4)))
         self.assertEqual(list(out.memory)[:8], product(range(6), range(12), 2, 4, 3))

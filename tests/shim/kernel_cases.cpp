@@ -46,7 +46,8 @@ Precision shown_in(const Family& family) {
   static std::map<const Family*, Precision> known;  // It is asked for every configuration that is drawn.
   const auto [found, is_new] = known.try_emplace(&family, Precision::fp32);
   if (!is_new) return found->second;
-  for (const Precision precision : {Precision::fp32, Precision::fp16, Precision::fp32_emulated}) {
+  for (const Precision precision :
+       {Precision::fp32, Precision::fp16, Precision::fp32_emulated, Precision::bf16_x_fp32}) {
     const Problem problem = typical(precision, Layout::nn);
     if (!family.legal_plan(problem, family.default_config(problem), device())) continue;
     found->second = precision;

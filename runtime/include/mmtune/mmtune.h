@@ -63,7 +63,9 @@ struct LibraryOptions {
 /// How all matrices of a call lie in memory.
 enum class Order {
   row_major,
-  column_major,  ///< It runs as C' = op(B)' op(A)', row-major, which is what Answer::why speaks of.
+  /// It runs as C' = op(B)' op(A)', row-major, which is what Answer::why speaks of, and Precision: of bf16_x_fp32, A is
+  /// fp32 here and B is bf16.
+  column_major,
 };
 
 /// C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C; see <mmtune/types.h> for precision and layout.

@@ -56,6 +56,7 @@ enum {
   MMTUNE_E5M2_BF16 = 11,
   MMTUNE_E5M2_FP32 = 12,
   MMTUNE_FP32_EMULATED = 13,
+  MMTUNE_BF16_X_FP32 = 14,
 };
 
 /// How the matrices of a call lie in memory.

@@ -130,6 +130,8 @@ struct Skinny {
   }
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
+    const PrecisionTraits& types = traits(problem.precision);
+    rules.must(same_bits(types.a, types.b), "chunks of both operands have as many elements");
     rules.must(p.warps_k <= p.warps, "WARPS_K is at most WARPS");
     rules.must(p.narrow == 0 || p.few == 1 || narrow_along_k(problem, p.side),
                "NARROW=registers is for an operand contiguous along k, or FEW=1");

@@ -1,6 +1,6 @@
 // The overload for finish() of wgmma_store.cuh: results are finished where they are made of sums, before they go to
 // shared memory.
-#include "mmtune/fp16x3_tile.cuh"
+#include "mmtune/planes_tile.cuh"
 
 template <int COLUMNS, int BYTES>
 __device__ __forceinline__ void finish(const Target& target, Scalar alpha, Scalar beta,

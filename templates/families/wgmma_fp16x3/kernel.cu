@@ -28,8 +28,8 @@
 #include "mmtune/batch.cuh"
 #include "mmtune/batch_map.cuh"
 #include "mmtune/dependent.cuh"
-#include "mmtune/fp16x3_multiply.cuh"
 #include "mmtune/fp16x3_planes.cuh"
+#include "mmtune/planes_multiply.cuh"
 #include "mmtune/reduce.cuh"
 #include "mmtune/strict_product.cuh"
 
@@ -53,6 +53,36 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 2)
     OfB::split({B, ldb, n, k, planes_b, planes_ld, inverse_b, stripes + stripes_a}, block_b / OfB::BLOCKS, shared);
   }
   launch_dependents();
+}
+
+// Takes the powers of two by which rows of A and columns of B were scaled out of their products.
+__device__ __forceinline__ void unscale(Sums& sums, const Extents& extents, const float* inverse_a,
+                                        const float* inverse_b, int row0, int column0) {
+  const auto inverse = [](const float* of, int i, int extent) { return of[i < extent ? i : extent - 1]; };
+#pragma unroll
+  for (int f = 0; f < FRAGMENTS; ++f) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float of_row = inverse(inverse_a, row0 + Place(f, 2 * h).row, extents.m);
+#pragma unroll
+      for (int i = 2 * h; i < SUMS; i += 4) {
+        sums[f][i] *= of_row;
+        sums[f][i + 1] *= of_row;
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < SUMS; i += 4) {
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const float of_column = inverse(inverse_b, column0 + Place(0, i + c).column, extents.n);
+#pragma unroll
+      for (int f = 0; f < FRAGMENTS; ++f) {
+        sums[f][i + c] *= of_column;
+        sums[f][i + 2 + c] *= of_column;
+      }
+    }
+  }
 }
 
 __device__ __forceinline__ void consume(const Extents& extents, const Target& target, Scalar alpha, Scalar beta,
@@ -92,16 +122,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                         SPLIT == 0 ? static_cast<int>(parts) : 1, static_cast<int>(k_tiles)};
   const Target target{C, ldc, extents.m, extents.n, &map_c};
   constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the thread that fills stages
-  if (threadIdx.x == PRODUCER) {
-    prefetch_map(&map_a);
-    prefetch_map(&map_b);
-    if (STORE_BOXES) prefetch_map(&map_c);
-    for (int s = 0; s < STAGES; ++s) {
-      barrier_init(shared_address(&shared.full[s]), 1);
-      barrier_init(shared_address(&shared.empty[s]), CONSUMERS * (CLUSTER_M + CLUSTER_N - 1));
-    }
-    barrier_init_fence();
-  }
+  if (threadIdx.x == PRODUCER) begin_stages(shared, &map_a, &map_b, &map_c);
   wait_for_previous();
   const bool fits = planes_fit(stripes, stripes_a, stripes_b, k, shared);  // the block meets there
   if (blockIdx.x == 0 && threadIdx.x == 0) *is_unfit = fits ? 0 : 1;

@@ -10,7 +10,7 @@
 namespace mmtune {
 
 /// How the elements of A, B and C are stored, and how products are summed. A name of one format is that of A, B and C;
-/// of two, as in fp16_fp32, the second is that of C.
+/// of two, as in fp16_fp32, the second is that of C; with an x between them, A has the first, B and C the second.
 enum class Precision : int {
   fp32 = 0,
   fp64 = 1,
@@ -26,12 +26,13 @@ enum class Precision : int {
   e5m2_bf16 = 11,
   e5m2_fp32 = 12,
   fp32_emulated = 13,  ///< fp32, and as precise; tensor cores may multiply parts of the factors
+  bf16_x_fp32 = 14,    ///< as precise as fp32; A and B change places where matrices are column-major
 };
 
 inline constexpr std::array kAllPrecisions{
     Precision::fp32,      Precision::fp64,      Precision::int32,     Precision::fp16,          Precision::bf16,
     Precision::fp16_fp32, Precision::bf16_fp32, Precision::tf32,      Precision::int8,          Precision::e4m3_bf16,
-    Precision::e4m3_fp32, Precision::e5m2_bf16, Precision::e5m2_fp32, Precision::fp32_emulated,
+    Precision::e4m3_fp32, Precision::e5m2_bf16, Precision::e5m2_fp32, Precision::fp32_emulated, Precision::bf16_x_fp32,
 };
 
 /// The precision where none is named.

@@ -75,6 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Families, Split,
                                          Splitting{"mma_sync", Precision::fp16, ""},
                                          Splitting{"wgmma", Precision::bf16, "BM=64 BN=64 CONSUMERS=1"},
                                          Splitting{"wgmma_fp16x3", Precision::fp32_emulated, "BM=64 BN=64 CONSUMERS=1"},
+                                         Splitting{"wgmma_bf16x3", Precision::bf16_x_fp32, "BM=64 BN=64 CONSUMERS=1"},
                                          Splitting{"skinny", Precision::fp32, ""}),
                          [](const auto& instance) { return std::string(instance.param.family); });
 

@@ -29,6 +29,7 @@ TEST(Types, StoredNamesAreFrozen) {
   EXPECT_EQ(to_string(static_cast<Precision>(11)), "e5m2_bf16");
   EXPECT_EQ(to_string(static_cast<Precision>(12)), "e5m2_fp32");
   EXPECT_EQ(to_string(static_cast<Precision>(13)), "fp32_emulated");
+  EXPECT_EQ(to_string(static_cast<Precision>(14)), "bf16_x_fp32");
   EXPECT_EQ(to_string(static_cast<Layout>(1)), "nt");
   EXPECT_EQ(to_string(static_cast<Layout>(2)), "tn");
 }

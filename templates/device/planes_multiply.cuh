@@ -1,12 +1,25 @@
-// What the producer and the consumers of the family wgmma_fp16x3 do with stages. Needs the family's rendered constants.
+// What the producer and the consumers of products of planes do with stages. Needs the family's rendered constants.
 #pragma once
 
-#include "mmtune/fp16x3_tile.cuh"
+#include "mmtune/planes_tile.cuh"
 #include "mmtune/pipeline.cuh"
 
-// Copies this block's share of both planes of an operand's tile to all that need it. The planes lie one below the
+// What the thread that fills stages does first.
+__device__ __forceinline__ void begin_stages(Shared& shared, const ProductMap* map_a, const ProductMap* map_b,
+                                             const ProductMap* map_c) {
+  prefetch_map(map_a);
+  prefetch_map(map_b);
+  if (STORE_BOXES) prefetch_map(map_c);
+  for (int s = 0; s < STAGES; ++s) {
+    barrier_init(shared_address(&shared.full[s]), 1);
+    barrier_init(shared_address(&shared.empty[s]), CONSUMERS * (CLUSTER_M + CLUSTER_N - 1));
+  }
+  barrier_init_fence();
+}
+
+// Copies this block's share of all planes of an operand's tile to all that need it. The planes lie one below the
 // other, `extent` rows each.
-template <int ROWS_OF_TILE, int SHARERS>
+template <int PLANES, int ROWS_OF_TILE, int SHARERS>
 __device__ __forceinline__ void fetch_planes(unsigned char (&tiles)[PLANES][ROWS_OF_TILE * PLANE_LINE],
                                              const ProductMap* map, int extent, int row, int k0, int share,
                                              unsigned short blocks, unsigned barrier) {
@@ -42,10 +55,10 @@ __device__ __forceinline__ void produce(const Extents& extents, const ProductMap
     for (int step = first_step; step < end_step; ++step) {
       const unsigned full = shared_address(&shared.full[ring.stage]);
       barrier_wait(shared_address(&shared.empty[ring.stage]), ring.parity ^ 1);
-      barrier_expect(full, PLANES * (BM + BN) * PLANE_LINE);
-      fetch_planes<BM, CLUSTER_N>(shared.a[ring.stage], map_a, extents.m, tile.row, step * BK, rank_n, same_rows, full);
-      fetch_planes<BN, CLUSTER_M>(shared.b[ring.stage], map_b, extents.n, tile.column, step * BK, rank_m, same_columns,
-                                  full);
+      barrier_expect(full, (PLANES_A * BM + PLANES_B * BN) * PLANE_LINE);
+      fetch_planes<PLANES_A, BM, CLUSTER_N>(shared.a[ring.stage], map_a, extents.m, tile.row, step * BK, rank_n, same_rows, full);
+      fetch_planes<PLANES_B, BN, CLUSTER_M>(shared.b[ring.stage], map_b, extents.n, tile.column, step * BK, rank_m,
+                                            same_columns, full);
       ring.advance();
     }
   });
@@ -84,13 +97,13 @@ struct Release {
   }
 };
 
-// Begins a chunk's sums of a fragment: low * high and high * low, which are small, before high * high, so that as
-// little as possible is lost where tensor cores truncate.
+// Begins a chunk's sums of a fragment, by three products of planes: small ones, as low * high and high * low, before
+// high * high, so that as little as possible is lost where tensor cores truncate. Plane 0 has the high parts.
 __device__ __forceinline__ void start_chunk(Accumulator (&part)[SUMS],
-                                            const unsigned char (&a)[PLANES][BM * PLANE_LINE],
-                                            const unsigned char (&b)[PLANES][BN * PLANE_LINE], int chunk, int row) {
-  constexpr int PLANE_OF_A[] = {1, 0, 0}, PLANE_OF_B[] = {0, 1, 0};
-  const int offset = chunk * (PROMOTE * int(sizeof(half_t)));
+                                            const unsigned char (&a)[PLANES_A][BM * PLANE_LINE],
+                                            const unsigned char (&b)[PLANES_B][BN * PLANE_LINE], int chunk, int row) {
+  constexpr int PLANE_OF_A[] = {PLANES_A - 1, 0, 0}, PLANE_OF_B[] = {PLANES_B - PLANES_A, 1, 0};
+  const int offset = chunk * (PROMOTE * int(sizeof(Part)));
   wgmma_fence();
 #pragma unroll
   for (int product = 0; product < 3; ++product) {
@@ -98,8 +111,8 @@ __device__ __forceinline__ void start_chunk(Accumulator (&part)[SUMS],
     const unsigned columns = shared_address(b[PLANE_OF_B[product]]) + offset;
 #pragma unroll
     for (int step = 0; step < PROMOTE; step += Kind::K) {
-      const u64 tile_a = tile_descriptor<PLANE_LINE>(rows + step * int(sizeof(half_t)), 1);
-      const u64 tile_b = tile_descriptor<PLANE_LINE>(columns + step * int(sizeof(half_t)), 1);
+      const u64 tile_a = tile_descriptor<PLANE_LINE>(rows + step * int(sizeof(Part)), 1);
+      const u64 tile_b = tile_descriptor<PLANE_LINE>(columns + step * int(sizeof(Part)), 1);
       if (product == 0 && step == 0) {
         multiply_tiles<Kind, BN, false>(&part[0], tile_a, tile_b);
       } else {
@@ -194,36 +207,6 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, int chunks,
           release_ended();
         }
         promote(sums[f], parts[0]);
-      }
-    }
-  }
-}
-
-// Takes the powers of two by which rows of A and columns of B were scaled out of their products.
-__device__ __forceinline__ void unscale(Sums& sums, const Extents& extents, const float* inverse_a,
-                                        const float* inverse_b, int row0, int column0) {
-  const auto inverse = [](const float* of, int i, int extent) { return of[i < extent ? i : extent - 1]; };
-#pragma unroll
-  for (int f = 0; f < FRAGMENTS; ++f) {
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const float of_row = inverse(inverse_a, row0 + Place(f, 2 * h).row, extents.m);
-#pragma unroll
-      for (int i = 2 * h; i < SUMS; i += 4) {
-        sums[f][i] *= of_row;
-        sums[f][i + 1] *= of_row;
-      }
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < SUMS; i += 4) {
-#pragma unroll
-    for (int c = 0; c < 2; ++c) {
-      const float of_column = inverse(inverse_b, column0 + Place(0, i + c).column, extents.n);
-#pragma unroll
-      for (int f = 0; f < FRAGMENTS; ++f) {
-        sums[f][i + c] *= of_column;
-        sums[f][i + 2 + c] *= of_column;
       }
     }
   }

@@ -1,5 +1,5 @@
-// Tiles of C of the family wgmma_fp16x3: how the block's threads and its shared memory are divided, and which tile a
-// block computes at a turn. Needs the family's rendered constants.
+// Tiles of C of the families that multiply planes of 16-bit numbers: how the block's threads and its shared memory are
+// divided, and which tile a block computes at a turn. Needs their rendered constants.
 #pragma once
 
 #include "mmtune/index.cuh"
@@ -8,25 +8,35 @@
 #include "mmtune/wgmma.cuh"
 #include "mmtune/wgmma_store.cuh"
 
-constexpr int PLANES = 2;                        // of an operand: high parts, low parts
-constexpr int PLANE_LINE = BK * sizeof(half_t);  // bytes of a line of a tile, which lies along k
+// An element of a plane: bf16 where A is, else fp16.
+template <class Element>
+struct PartOf {
+  using type = half_t;
+};
+template <>
+struct PartOf<bfloat_t> {
+  using type = bfloat_t;
+};
+using Part = PartOf<InputA>::type;
+
+constexpr int PLANE_LINE = BK * sizeof(Part);    // bytes of a line of a tile, which lies along k
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;   // blocks
 constexpr int WG_ROWS = BM / CONSUMERS;          // of a consumer's part of the tile
 constexpr int FRAGMENTS = WG_ROWS / 64;          // instructions along these
 constexpr int SUMS = BN / 2;                     // of a thread and a fragment
 constexpr int STORE_BYTES = WG_ROWS * LINE;      // of a consumer's lines that are stored at once
 constexpr int CHUNKS = BK / PROMOTE;             // of a stage, each with sums of its own
-using Kind = Wgmma<half_t, half_t, true, true>;
+using Kind = Wgmma<Part, Part, true, true>;
 using Sums = Accumulator[FRAGMENTS][SUMS];
 static_assert(BK % PROMOTE == 0 && PROMOTE % Kind::K == 0, "a stage is whole chunks, these whole instructions");
 
 struct Shared {
-  alignas(1024) unsigned char a[STAGES][PLANES][BM * PLANE_LINE];
-  alignas(1024) unsigned char b[STAGES][PLANES][BN * PLANE_LINE];
+  alignas(1024) unsigned char a[STAGES][PLANES_A][BM * PLANE_LINE];
+  alignas(1024) unsigned char b[STAGES][PLANES_B][BN * PLANE_LINE];
   alignas(1024) unsigned char c[CONSUMERS][2][STORE_BYTES];
   u64 full[STAGES];              // the accelerator has brought the stage
   u64 empty[STAGES];             // all that read it, here and in the cluster, are done with it
-  int least[2][THREADS / WARP];  // of the warps, for the verdict
+  int least[2][THREADS / WARP];  // of the warps, for the verdict of fp16x3_planes.cuh
   int needs_low[THREADS / WARP];
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");

@@ -1,0 +1,77 @@
+// Products of bf16 and fp32 on Hopper's bf16 tensor cores; see kernel.cu for the picture.
+#include "templates/family/families.h"
+#include "templates/family/planes.h"
+
+namespace mmtune {
+namespace {
+
+struct WgmmaBf16x3 : PlaneFamily<1, 3> {
+  static constexpr std::string_view kName = "wgmma_bf16x3";
+  static constexpr std::string_view kSummary =
+      "bf16 times fp32 on Hopper's bf16 tensor cores: three planes of bf16 for B, exact products, sums promoted to "
+      "fp32";
+
+  static constexpr int kPlanesOfB = 3;
+  static constexpr int kSplitThreads = 256;
+  static constexpr int kSplitTile = 64;  ///< the rows and steps along k that a block splits
+  static constexpr int kSplitBytes = kSplitTile * (kSplitTile + 1) * 4;  ///< a tile of fp32, spread over the banks
+
+  static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
+    rules.must(compute_capability(device) == 90, "wgmma needs compute capability 9.0");
+    rules.must(problem.precision == Precision::bf16_x_fp32, "multiplies bf16 by fp32");
+    plane_rules(problem, p, device, rules);
+  }
+
+  /// Whether the accelerator cannot read A along k as it is.
+  static bool copies_a(const Problem& problem) { return transposes_a(problem.layout) || problem.align.a < 16; }
+
+  /// Elements of an operand that its alignment lets one instruction read, four at most.
+  static int vector(int align_bytes, int element_bytes) { return std::clamp(align_bytes / element_bytes, 1, 4); }
+
+  static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    const PrecisionTraits& types = traits(problem.precision);
+    LaunchPlan plan;
+    plan.constants = constants(problem, p, device);
+    plan.constants.insert(plan.constants.end(), {{"VA", vector(problem.align.a, types.a.bytes)},
+                                                 {"VB", vector(problem.align.b, types.b.bytes)},
+                                                 {"COPIES_A", copies_a(problem)},
+                                                 {"SPLIT_THREADS", kSplitThreads},
+                                                 {"SPLIT_SMEM_BYTES", kSplitBytes}});
+    plan.needs = problem.align;
+    const MapStride row = {.bytes = planes_ld(problem) * kPartBytes};
+    const Arg copy = plan.workspace.add("copy of A", copies_a(problem) ? plane_bytes(problem, problem.m) : 0);
+    const Arg planes = plan.workspace.add("planes of B", kPlanesOfB * plane_bytes(problem, problem.n));
+    const Arg partial = add_partial_sums(plan, problem, p.split);
+    const Arg map_a = add_map(plan, "A", problem, p, copies_a(problem) ? copy : Arg::operand(Operand::a), problem.m,
+                              copies_a(problem) ? row : MapStride{.rows = 1}, p.bm / p.cluster_n);
+    const Arg map_b = add_map(plan, "B", problem, p, planes, kPlanesOfB * problem.n, row, p.bn / p.cluster_m);
+    plan.steps = {split_step(problem, copy, planes), gemm_step(plan, problem, p, device, map_a, map_b, {}, partial)};
+    add_reduce_step(plan, problem, partial, p.split);
+    overlap_steps(plan, device);
+    plan.may_spill = false;
+    plan.work = estimate(p, device, Unit::tensor_bf16);
+    return plan;
+  }
+
+  static LaunchStep split_step(const Problem& problem, Arg copy, Arg planes) {
+    const std::int64_t rows =
+        ceil_div(problem.n, kSplitTile) + (copies_a(problem) ? ceil_div(problem.m, kSplitTile) : 0);
+    LaunchStep split;
+    split.kernel = "split";
+    split.grid.x = std::max<std::int64_t>(1, rows * ceil_div(problem.k, kSplitTile));
+    split.block.x = kSplitThreads;
+    split.smem_bytes = kSplitBytes;
+    split.args = {Arg::extent(Extent::m), Arg::extent(Extent::n),
+                  Arg::extent(Extent::k), Arg::operand(Operand::a),
+                  Arg::ld(Operand::a),    Arg::operand(Operand::b),
+                  Arg::ld(Operand::b),    copy.as("copy_a"),
+                  planes.as("planes_b"),  Arg::number(planes_ld(problem)).as("planes_ld")};
+    return split;
+  }
+};
+
+}  // namespace
+
+MMTUNE_FAMILY(wgmma_bf16x3, WgmmaBf16x3)
+
+}  // namespace mmtune
