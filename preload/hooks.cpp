@@ -9,6 +9,7 @@
 #include "preload/product.h"
 #include "preload/real.h"
 #include "preload/stand_in.h"
+#include "preload/taken_calls.h"
 
 namespace mmtune {
 
@@ -208,6 +209,47 @@ extern "C" __attribute__((visibility("default"))) void mmtune_cublas_counts(long
 
 /// Leaves all calls of the process to cuBLAS from now on, uncounted, or no longer: for a program that compares.
 extern "C" __attribute__((visibility("default"))) void mmtune_cublas_pause(int pauses) { is_paused = pauses != 0; }
+
+/// take_calls() of all functions above.
+extern "C" __attribute__((visibility("default"))) int mmtune_cublas_take(const char* prefix) {
+#define MMTUNE_OWN(name) \
+  { #name, reinterpret_cast < void*>(&(name)) }
+  static const OwnFunction functions[] = {
+      MMTUNE_OWN(cublasSgemm_v2),
+      MMTUNE_OWN(cublasSgemm_v2_64),
+      MMTUNE_OWN(cublasDgemm_v2),
+      MMTUNE_OWN(cublasDgemm_v2_64),
+      MMTUNE_OWN(cublasSgemmStridedBatched),
+      MMTUNE_OWN(cublasSgemmStridedBatched_64),
+      MMTUNE_OWN(cublasDgemmStridedBatched),
+      MMTUNE_OWN(cublasDgemmStridedBatched_64),
+      MMTUNE_OWN(cublasGemmEx),
+      MMTUNE_OWN(cublasGemmEx_64),
+      MMTUNE_OWN(cublasGemmStridedBatchedEx),
+      MMTUNE_OWN(cublasGemmStridedBatchedEx_64),
+      MMTUNE_OWN(cublasLtMatmul),
+      MMTUNE_OWN(cublasSetStream_v2),
+      MMTUNE_OWN(cublasSetWorkspace_v2),
+      MMTUNE_OWN(cublasDestroy_v2),
+  };
+#undef MMTUNE_OWN
+  return take_calls(prefix, functions);
+}
+
+/// Serves nothing from now on, and counts, or no longer.
+extern "C" __attribute__((visibility("default"))) void mmtune_cublas_only_count(int only_counts) {
+  StandIn::instance().only_count(only_counts != 0);
+}
+
+/// Lets later calls see what was tuned meanwhile, in `database`, or in the same one as before where that is null.
+extern "C" __attribute__((visibility("default"))) void mmtune_cublas_reload(const char* database) {
+  StandIn::instance().reload(database);
+}
+
+/// Adds what was counted so far to a file (report.h). Returns 0 where it cannot be written.
+extern "C" __attribute__((visibility("default"))) int mmtune_cublas_report(const char* path) {
+  return StandIn::instance().write_report(path) ? 1 : 0;
+}
 // NOLINTEND(bugprone-macro-parentheses, readability-identifier-naming)
 
 }  // namespace mmtune

@@ -92,6 +92,7 @@ std::string_view to_string(Passed reason) {
       "batches of products not compared with cuBLAS",
       "captured before it was loaded",
       "could not be run",
+      "only counted",
   };
   return kNames[static_cast<std::size_t>(reason)];
 }

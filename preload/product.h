@@ -27,8 +27,9 @@ enum class Passed : int {
   not_compared,  ///< `mmtune bench` has not compared the product of this batch.
   capture,       ///< A stream is captured, and the kernel or workspace is not there.
   refused,       ///< The library could not run it.
+  counted,       ///< Calls are only counted.
 };
-inline constexpr std::size_t kPassedReasons = static_cast<std::size_t>(Passed::refused) + 1;
+inline constexpr std::size_t kPassedReasons = static_cast<std::size_t>(Passed::counted) + 1;
 
 /// "not tuned".
 std::string_view to_string(Passed reason);

@@ -11,6 +11,8 @@ namespace mmtune {
 
 namespace {
 
+std::atomic<void*> preferred = nullptr;
+
 /// A library that is loaded, by the name that the loader knows it by; null if it is not. What is loaded stays: cuBLAS
 /// is never closed by a program that is about to call it.
 void* loaded(const char* name) { return dlopen(name, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL); }
@@ -42,7 +44,12 @@ void* find_loaded(std::string_view prefix) {
 
 }  // namespace
 
+void prefer_functions_of(void* library) { preferred.store(library, std::memory_order_release); }
+
 void* find_real(const char* name) {
+  if (void* const library = preferred.load(std::memory_order_acquire)) {
+    if (void* const function = dlsym(library, name)) return function;
+  }
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
   const bool is_lt = std::string_view(name).starts_with("cublasLt");
   void* library = find_loaded(is_lt ? "libcublasLt.so" : "libcublas.so");

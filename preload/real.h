@@ -10,6 +10,10 @@ namespace mmtune {
 /// Nothing is loaded for it.
 void* find_real(const char* name);
 
+/// From now on find_real() looks first for what the library behind this handle of dlopen() and those that it was linked
+/// with have.
+void prefer_functions_of(void* library);
+
 /// One of these functions. Thread safe; found when it is called for the first time.
 template <class Function>
 class Real {

@@ -33,7 +33,7 @@ int alignment(const void* address, std::int64_t ld, std::int64_t stride, int ele
 
 /// The row-major shape: C' = op(B)' op(A)'. The alignment tells calls apart that may need different kernels; the
 /// library works out its own.
-ShapeKey key_of(CUcontext context, const Gemm& call) {
+ShapeKey key_of(CUcontext context, const Gemm& call, std::uint32_t reloads, bool only_counted) {
   const PrecisionTraits& types = traits(call.precision);
   const Alignment align{alignment(call.b, call.ldb, call.stride_b, types.b.bytes),
                         alignment(call.a, call.lda, call.stride_a, types.a.bytes),
@@ -43,7 +43,9 @@ ShapeKey key_of(CUcontext context, const Gemm& call) {
       {call.precision, layout_of(transposes_b(call.layout), transposes_a(call.layout)), call.n, call.m, call.k, align},
       std::bit_ceil(static_cast<std::uint64_t>(call.batch)),
       call.epilogue.activation,
-      call.epilogue.bias};
+      call.epilogue.bias,
+      reloads,
+      only_counted};
 }
 
 /// What `mmtune bench` compares: one product, nothing after it.
@@ -108,7 +110,8 @@ std::uint64_t ShapeKeyHash::operator()(const ShapeKey& key) const {
   const auto kind = static_cast<std::uint64_t>(key.problem.precision) << 32 |
                     static_cast<std::uint64_t>(key.problem.layout) << 28 | static_cast<std::uint64_t>(a) << 20 |
                     static_cast<std::uint64_t>(b) << 12 | static_cast<std::uint64_t>(c) << 4 |
-                    static_cast<std::uint64_t>(key.activation) << 2 | static_cast<std::uint64_t>(key.bias);
+                    static_cast<std::uint64_t>(key.activation) << 2 | static_cast<std::uint64_t>(key.bias) |
+                    static_cast<std::uint64_t>(key.reloads) << 40 | static_cast<std::uint64_t>(key.only_counted) << 39;
   // Each field is multiplied by a constant of its own, of the initial ones of SHA-512.
   return static_cast<std::uint64_t>(key.problem.m) * 0x6a09e667f3bcc908 +
          static_cast<std::uint64_t>(key.problem.n) * 0xbb67ae8584caa73b +
@@ -143,7 +146,8 @@ bool StandIn::serve(const Gemm& call, CUstream stream, const WorkspaceOfCall& wo
       pass(Passed::arithmetic);
       return false;
     }
-    const ShapeKey key = key_of(context, call);
+    const ShapeKey key =
+        key_of(context, call, reloads_.load(std::memory_order_relaxed), only_counts_.load(std::memory_order_relaxed));
     Shape* const* known = shapes_.find(key);
     Shape* shape = known != nullptr ? *known : decide(key, call, stream);
     if (shape == nullptr) return false;
@@ -203,7 +207,7 @@ Shape* StandIn::decide(const ShapeKey& key, const Gemm& call, CUstream stream) {
     const Answer answer = library->plan(plain(call));
     shape->expected_us = answer.expected_us;
     shape->cublas_ratio = answer.cublas_ratio;
-    shape->passed = why_passed(*library, key, call, answer);
+    shape->passed = key.only_counted ? Passed::counted : why_passed(*library, key, call, answer);
     if (!shape->passed) {
       library->prepare({&call, 1}, stream);
       shape->workspace_bytes = library->workspace_bytes(call);
@@ -223,7 +227,7 @@ Library* StandIn::library_of_device() {
   const auto [found, is_new] = libraries_.try_emplace(device);
   if (is_new) {
     try {
-      found->second = std::make_unique<Library>(Library::open());
+      found->second = std::make_unique<Library>(Library::open({.database = database_}));
     } catch (const std::exception& error) {
       log::warning("all products are left to cuBLAS: {}", error.what());
     }
@@ -241,26 +245,52 @@ StandIn::Counts StandIn::counts() const {
   return all;
 }
 
+void StandIn::reload(const char* database) noexcept {
+  const std::lock_guard lock(deciding_);
+  if (database != nullptr) database_ = database;
+  for (auto& [device, library] : libraries_) retired_.push_back(std::move(library));
+  libraries_.clear();
+  reloads_.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::vector<ReportRow> StandIn::rows() const {
+  std::vector<ReportRow> rows;
+  shapes_.for_each([&](const ShapeKey& key, const Shape* shape) {
+    ReportRow row{key.problem,         key.activation,         key.bias,           {},
+                  shape->served_calls, shape->served_products, shape->expected_us, shape->cublas_ratio};
+    rows.push_back(row);
+    row.passed = shape->passed;
+    row.calls = shape->passed_calls;
+    row.products = shape->passed_products;
+    if (row.passed) rows.push_back(row);
+  });
+  for (std::size_t i = 0; i < kPassedReasons; ++i) {
+    if (passed_[i] > 0) rows.push_back({.passed = static_cast<Passed>(i), .calls = passed_[i]});
+  }
+  return rows;
+}
+
+bool StandIn::write_report(const char* path) noexcept {
+  try {
+    append_report(path, rows());
+    return true;
+  } catch (const std::exception& error) {
+    log::warning("{}", error.what());
+    return false;
+  }
+}
+
 void StandIn::write_files() noexcept {
+  if (const auto file = env::get("MMTUNE_CUBLAS_REPORT")) write_report(file->c_str());
+  const auto file = env::get("MMTUNE_RECORD");
+  if (!file) return;
   try {
     std::vector<RecordedCalls> calls;
-    std::vector<ReportRow> rows;
     shapes_.for_each([&](const ShapeKey& key, const Shape* shape) {
       const std::int64_t products = shape->served_products + shape->passed_products;
       calls.push_back({key.problem, products, static_cast<double>(products) * shape->expected_us * 1e-6});
-      ReportRow row{key.problem,         key.activation,         key.bias,           {},
-                    shape->served_calls, shape->served_products, shape->expected_us, shape->cublas_ratio};
-      rows.push_back(row);
-      row.passed = shape->passed;
-      row.calls = shape->passed_calls;
-      row.products = shape->passed_products;
-      if (row.passed) rows.push_back(row);
     });
-    for (std::size_t i = 0; i < kPassedReasons; ++i) {
-      if (passed_[i] > 0) rows.push_back({.passed = static_cast<Passed>(i), .calls = passed_[i]});
-    }
-    if (const auto file = env::get("MMTUNE_RECORD")) append_record(*file, calls);
-    if (const auto file = env::get("MMTUNE_CUBLAS_REPORT")) append_report(*file, rows);
+    append_record(*file, calls);
   } catch (const std::exception& error) {
     log::warning("{}", error.what());
   }

@@ -11,10 +11,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "preload/handle_workspaces.h"
 #include "preload/product.h"
+#include "preload/report.h"
 #include "runtime/call/append_map.h"
 #include "templates/problem/problem.h"
 
@@ -26,7 +28,9 @@ struct ShapeKey {
   Problem problem;             ///< the row-major problem, with the alignment of this call
   std::uint64_t products = 1;  ///< the number, rounded up to a power of two: what is decided for about as many holds
   Activation activation = Activation::none;
-  Bias bias = Bias::none;  ///< the bias by the rows and columns of cuBLAS's C
+  Bias bias = Bias::none;     ///< the bias by the rows and columns of cuBLAS's C
+  std::uint32_t reloads = 0;  ///< how often databases were read again
+  bool only_counted = false;
 
   friend bool operator==(const ShapeKey&, const ShapeKey&) = default;
 };
@@ -75,6 +79,16 @@ class StandIn {
   };
   Counts counts() const;
 
+  /// Passes all calls on from now on, counted by their shapes, or no longer.
+  void only_count(bool only_counts) noexcept { only_counts_.store(only_counts, std::memory_order_relaxed); }
+
+  /// Decides anew from now on, by `database`, or by the same as before where that is null. What was opened stays open:
+  /// captured graphs may launch its kernels.
+  void reload(const char* database) noexcept;
+
+  /// Adds what was counted to a file, as append_report() does; false where that fails.
+  bool write_report(const char* path) noexcept;
+
   /// Writes what was counted to the files that MMTUNE_RECORD and MMTUNE_CUBLAS_REPORT name.
   void write_files() noexcept;
 
@@ -84,13 +98,18 @@ class StandIn {
   Shape* decide(const ShapeKey& key, const Gemm& call, CUstream stream);
   /// The library of the device of the calling thread's context; null if mmtune cannot use it.
   Library* library_of_device();
+  std::vector<ReportRow> rows() const;
 
   AppendMap<ShapeKey, Shape*, ShapeKeyHash> shapes_;
   std::array<std::atomic<std::int64_t>, kPassedReasons> passed_{};  ///< the calls without a shape
   const bool leaves_single_;  ///< whether cuBLAS keeps fp32 and tf32: NVIDIA_TF32_OVERRIDE changes them
   std::mutex deciding_;
   std::vector<std::unique_ptr<Shape>> owned_;               ///< the shapes of the map
+  std::string database_;                                    ///< empty: the user's
   std::map<CUdevice, std::unique_ptr<Library>> libraries_;  ///< the libraries; null: none can be opened
+  std::vector<std::unique_ptr<Library>> retired_;           ///< those of earlier databases
+  std::atomic<std::uint32_t> reloads_ = 0;
+  std::atomic<bool> only_counts_ = false;
 };
 
 }  // namespace mmtune

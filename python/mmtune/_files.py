@@ -19,10 +19,19 @@ def _around(folders, name):
     return None
 
 
+def _beside_library(name):
+    multiarch = sysconfig.get_config_var("MULTIARCH") or "lib"
+    return _around(("lib", "lib64", f"lib/{multiarch}", multiarch, ""), name) or name
+
+
 def find_library():
     """The file of libmmtune.so, or its name, for the loader to search."""
-    multiarch = sysconfig.get_config_var("MULTIARCH") or "lib"
-    return _around(("lib", "lib64", f"lib/{multiarch}", multiarch, ""), SONAME) or SONAME
+    return _beside_library(SONAME)
+
+
+def find_stand_in():
+    """The same of libmmtune_cublas.so."""
+    return _beside_library("libmmtune_cublas.so")
 
 
 def find_program():

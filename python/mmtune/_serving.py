@@ -4,6 +4,7 @@ import atexit
 import os
 import threading
 
+from mmtune import _stand_in
 from mmtune.library import Library
 
 # Flags of Library._serve: native/serve.c.
@@ -38,6 +39,7 @@ def reload(database=None):
         _database = _database if database is None else os.fspath(database)
         _retired.extend(_libraries.values())
         _libraries.clear()
+    _stand_in.reload(database)
 
 
 def served(device=None):

@@ -17,8 +17,8 @@ enum {
 };
 
 static const char kViews[] = "views";               // or formats, or shapes
-static const char kUntuned[] = "untuned";           // and only what is expected to be faster may run
-static const char kSlower[] = "slower";             // than cuBLAS, by `mmtune bench`
+static const char kUntuned[] = "not tuned";         // and only what is expected to be faster may run
+static const char kSlower[] = "cuBLAS is faster";   // by `mmtune bench`
 static const char kNotCompared[] = "not compared";  // and a product alone says little of a batch
 static const char kRefused[] = "refused";           // by the library: the message says why
 static const char kCounted[] = "only counted";      // nothing may run

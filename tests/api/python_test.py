@@ -111,14 +111,14 @@ class Package(unittest.TestCase):
         self.assertEqual((list(out.shape), list(out.memory)[:8]), ([2, 4], wanted))
         self.assertIs(self.serve(0, a, b, out=out, alpha=2.0, beta=-1.0), out)
         self.assertEqual(list(out.memory)[:8], wanted)
-        self.assertEqual(self.serve(_serving.ONLY_FASTER, a, b), "untuned")
+        self.assertEqual(self.serve(_serving.ONLY_FASTER, a, b), "not tuned")
         self.assertEqual(self.serve(_serving.ONLY_COUNT, a, b), "only counted")
         tuned = [ExchangedTensor((2, 2)) for _ in range(2)]
         self.assertEqual(list(self.serve(_serving.ONLY_FASTER, *tuned).memory)[:4], product(range(4), range(4), 2, 2, 2))
         rows = {row[1:5]: row[8:11] for row in self.library._served()}
         self.assertEqual(rows, {("nn", 2, 4, 3): (2, 2, "only counted"), ("nn", 2, 2, 2): (1, 0, "")})
         padded = Array((2, 2), strides=(4, 1))  # to what cuBLAS is faster for than for what was tuned
-        self.assertEqual(self.serve(_serving.ONLY_FASTER, padded, tuned[1], out=tuned[0]), "untuned")
+        self.assertEqual(self.serve(_serving.ONLY_FASTER, padded, tuned[1], out=tuned[0]), "not tuned")
 
     def test_what_is_added_is_copied_only_where_the_product_is_served(self):
         a, b, added = ExchangedTensor((2, 3)), ExchangedTensor((3, 4)), ExchangedTensor((2, 4))
@@ -126,7 +126,7 @@ class Package(unittest.TestCase):
         wanted = [2 * x - y for x, y in zip(product(range(6), range(12), 2, 4, 3), range(8))]
         self.assertEqual((list(out.memory)[:8], list(added.memory)[:8], out.copies), (wanted, list(range(8)), 1))
         out = ExchangedTensor((2, 4))
-        self.assertEqual(self.serve(_serving.ONLY_FASTER, a, b, out=out, beta=1.0, added=added), "untuned")
+        self.assertEqual(self.serve(_serving.ONLY_FASTER, a, b, out=out, beta=1.0, added=added), "not tuned")
         self.assertIs(self.serve(0, a, b, out=out, beta=1.0, added=out), out)
         self.assertEqual(out.copies, 0)
 

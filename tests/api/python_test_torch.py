@@ -342,17 +342,17 @@ class Overrides(Case):
         report = mmtune.torch.report()
         print(report)
         self.assertGreaterEqual(calls()[0] - before, 7)
-        self.assertIn("untuned", {each.reason for each in report})
+        self.assertIn("not tuned", {each.reason for each in report})
 
     def test_what_was_measured_decides(self):
         with mmtune.torch.enabled():
             for _ in range(2):
                 torch.autograd.grad(self.model(self.x), list(self.model.parameters()), self.upstream)
-        rows = [row[8:] for row in mmtune._serving.served(torch.cuda.current_device())]
-        compared = [(served, reason, ratio) for served, _, reason, *_, ratio in rows if ratio > 0]
+        compared = [each for each in mmtune.torch.report() if each.cublas_ratio > 0]
         self.assertGreaterEqual(len(compared), 5)
-        for served, reason, ratio in compared:
-            self.assertEqual((served > 0, reason == "slower"), (ratio > 1, ratio <= 1))
+        for each in compared:
+            is_faster = each.cublas_ratio > 1
+            self.assertEqual((each.served > 0, each.reason == "cuBLAS is faster"), (is_faster, not is_faster))
 
     def test_what_is_added(self):
         x, w, bias = self.x, self.model[0].weight.detach(), self.model[0].bias.detach()

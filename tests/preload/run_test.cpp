@@ -84,6 +84,11 @@ TEST_F(RunProgram, SaysWhatItCannotDo) {
   EXPECT_EQ(shell(run("", "sh -c 'kill -TERM $$'")), 128 + SIGTERM);
 }
 
+TEST_F(RunProgram, TakesTheCallsOfALibraryThatIsLoaded) {
+  EXPECT_EQ(shell(program(3, 5) + " '" MMTUNE_PRELOAD_LIBRARY "'"), 0) << err_;
+  EXPECT_EQ(out_, "calls are taken\ncuBLAS multiplied 0 times\nthen 3 times\nthen 6 times\nserved 3, passed 3\n");
+}
+
 TEST_F(RunProgram, WithoutADatabaseOrAGpuAllIsLeftToCublas) {
   const std::string preload = fmt::format("env LD_PRELOAD='{}' ", MMTUNE_PRELOAD_LIBRARY);
   EXPECT_EQ(shell(preload + program(4, 5)), 0);

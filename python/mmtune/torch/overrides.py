@@ -1,4 +1,4 @@
-"""PyTorch's own products, served where mmtune is expected to be faster."""
+"""PyTorch's own products, served where mmtune is expected to be faster: by its calls of cuBLAS, else by its operators."""
 
 import contextlib
 import threading
@@ -6,7 +6,7 @@ import warnings
 
 import torch
 
-from mmtune import _native
+from mmtune import _native, _stand_in
 from mmtune._serving import INVARIANT, ONLY_COUNT, ONLY_FASTER
 from mmtune.torch import invariant as invariant_products
 from mmtune.torch import serving
@@ -14,6 +14,7 @@ from mmtune.torch import serving
 _lock = threading.Lock()
 _override = None  # the torch.library.Library while enabled
 _flags = ONLY_FASTER
+_stands_in = False  # whether PyTorch's calls of cuBLAS are served
 
 # Since PyTorch 2.9: what a kernel of PyTorch does stays callable once it is overridden.
 _get_kernel = getattr(torch.library, "get_kernel", None)
@@ -92,13 +93,16 @@ def _register(name, function):
 
 
 def _begin(flags):
-    """Puts the kernels of a mode in place of those that are there."""
-    global _override, _flags
+    """Serves as the mode says, and no longer as another one did."""
+    global _override, _flags, _stands_in
     with _lock:
-        if _override is not None and INVARIANT in (flags, _flags) and flags != _flags:
+        if flags != _flags and INVARIANT in (flags, _flags):
             _end()
         _flags = flags
-        if _override is not None:
+        if flags != INVARIANT and _stand_in.take():
+            _stand_in.serve(flags == ONLY_COUNT)
+            _stands_in = True
+        if _stands_in or _override is not None:
             return
         kernels = _kernels()
         _override = torch.library.Library("aten", "IMPL")
@@ -109,7 +113,9 @@ def _begin(flags):
 
 
 def _end():
-    global _override
+    global _override, _stands_in
+    _stand_in.pause()
+    _stands_in = False
     if _override is not None:
         _override._destroy()
     _override = None
@@ -118,7 +124,8 @@ def _end():
 def enable(only_count=False, invariant=False):
     """From now on torch.mm, addmm, bmm and baddbmm, and so torch.nn.Linear and compiled programs, are served by mmtune
     where that is expected to be faster: for sizes that were tuned and measured. For all threads and devices, until
-    disable(). With `only_count` nothing is served, and report() says what was called.
+    disable(). With `only_count` nothing is served, and report() says what was called. What is served are PyTorch's calls
+    of cuBLAS; PyTorch's operators are overridden instead where it was built with cuBLAS inside it.
 
     With `invariant` all are served, mv and addmv too, and an element of the result has the same bits for every number of
     rows, views and batches: docs/same_bits.md. What cannot be so raises mmtune.Error, which says what to tune;
@@ -134,10 +141,14 @@ def disable():
         _end()
 
 
+def is_enabled():
+    return _stands_in or _override is not None
+
+
 @contextlib.contextmanager
 def enabled(only_count=False, invariant=False):
     """enable() for a block, then as it was."""
-    before, flags = _override is not None, _flags
+    before, flags = is_enabled(), _flags
     enable(only_count, invariant)
     try:
         yield

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mmtune import _serving
+from mmtune import _serving, _stand_in
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,24 @@ class Report(list):
         return "\n".join(line.rstrip() for line in lines)
 
 
+def _calls_of_cublas():
+    """What became of PyTorch's calls of cuBLAS, as rows of _serving.served(). What was only counted was so at first."""
+    for row in sorted(_stand_in.rows(), key=lambda row: row["reason"] != "only counted"):
+        calls = int(row["calls"])
+        shape = (row["precision"], row["layout"], *(int(row[extent] or 0) for extent in "mnk"))
+        bias, _, activation = row["epilogue"].partition("+") if "bias" in row["epilogue"] else ("", "", row["epilogue"])
+        served, passed = (0, calls) if row["reason"] else (calls, 0)
+        batch = int(row["products"]) // calls or 1
+        yield (*shape, batch, bias, activation, served, passed, row["reason"], "", float(row["us"]), float(row["ratio"]))
+
+
 def report():
     """What was served and passed on so far, those first that came most often. Calls of one shape that differ in strides
     or alignment are counted together."""
     merged = {}
-    for *shape, bias, activation, served, passed, reason, message, expected_us, ratio in _serving.served():
+    for *shape, bias, activation, served, passed, reason, message, expected_us, ratio in (
+        *_serving.served(), *_calls_of_cublas()
+    ):  # fmt: skip
         key = (*shape, ", ".join(filter(None, ("bias" if bias else "", activation))))
         old = merged.get(key, (0, 0, "", "", 0.0, 0.0))
         latest = (new or known for new, known in zip((reason, message, expected_us, ratio), old[2:]))

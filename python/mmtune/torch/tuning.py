@@ -62,7 +62,7 @@ def _recorded(step):
     rows = []
     for each in report():
         count = (each.served + each.passed - before.get(_shape(each), 0)) * each.batch
-        if count > 0:
+        if count > 0 and each.precision:
             rows.append((each.precision, each.layout, each.m, each.n, each.k, count, count * each.expected_us * 1e-6))
     return rows
 
