@@ -40,12 +40,19 @@ __device__ __forceinline__ void split_tile(i64 tile, const Element* source, i64 
   const i64 lines_left = ALONG_K ? rows - first_row : k - first_step;
   const i64 left = ALONG_K ? k - first_step : rows - first_row;
   source += ALONG_K ? first_row * ld + first_step : first_step * ld + first_row;
+  constexpr int EACH = SPLIT_TILE * VECTORS / SPLIT_THREADS, LINES = SPLIT_THREADS / VECTORS;
+  const int first_line = threadIdx.x / VECTORS, at = threadIdx.x % VECTORS * VECTOR;
+  Vector<Element, VECTOR> parts[EACH];  // all on their way before the first is waited for
 #pragma unroll
-  for (int i = threadIdx.x; i < SPLIT_TILE * VECTORS; i += SPLIT_THREADS) {
-    const int line = i / VECTORS, at = i % VECTORS * VECTOR;
-    const Vector<Element, VECTOR> part = load_if<VECTOR>(line < lines_left && at < left, source + line * ld + at);
+  for (int i = 0; i < EACH; ++i) {
+    const int line = first_line + i * LINES;
+    parts[i] = load_if<VECTOR>(line < lines_left && at < left, source + line * ld + at);
+  }
 #pragma unroll
-    for (int v = 0; v < VECTOR; ++v) (ALONG_K ? held[line][at + v] : held[at + v][line]) = part.at[v];
+  for (int i = 0; i < EACH; ++i) {
+    const int line = first_line + i * LINES;
+#pragma unroll
+    for (int v = 0; v < VECTOR; ++v) (ALONG_K ? held[line][at + v] : held[at + v][line]) = parts[i].at[v];
   }
   __syncthreads();
 #pragma unroll
