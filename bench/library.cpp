@@ -2,6 +2,7 @@
 // of a tuned one, asked for by many threads.
 //
 //   build/bench_library            # 1,000, 10,000 and 100,000 winners, with 500 different kernels
+//   build/bench_library FILE MODEL # opening this database for this model of a GPU, "h100"
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <malloc.h>
@@ -122,6 +123,10 @@ void open_library(benchmark::State& state) {
 }
 BENCHMARK(open_library)->RangeMultiplier(10)->Range(1'000, 100'000)->Unit(benchmark::kMillisecond);
 
+void open_database(benchmark::State& state, const LibraryOptions& options) {
+  for (auto _ : state) Library::open(options);
+}
+
 /// Every size is new; an application that asks for one again gets a remembered answer.
 void plan_new_size(benchmark::State& state) {
   const Library library = Library::open({.database = file_of(state.range(0)).path(), .model = "h200"});
@@ -216,3 +221,16 @@ BENCHMARK(look_up)
 
 }  // namespace
 }  // namespace mmtune
+
+int main(int argc, char** argv) {
+  constexpr int kNamed = 2;
+  if (argc > kNamed && argv[1][0] != '-') {
+    const mmtune::LibraryOptions options{.database = argv[1], .model = argv[2]};
+    benchmark::RegisterBenchmark("open_database", mmtune::open_database, options)->Unit(benchmark::kMillisecond);
+    argv[kNamed] = argv[0];
+    argv += kNamed;
+    argc -= kNamed;
+  }
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}
