@@ -13,7 +13,7 @@ struct WgmmaFp16x3 : PlaneFamily<2, 2> {
 
   static constexpr int kPlanes = 2;  ///< the planes of an operand
   static constexpr int kSplitThreads = 256;
-  static constexpr int kSplitBytes = 69024;  ///< the size of struct SplitShared in fp16x3_planes.cuh
+  static constexpr int kSplitBytes = 69024;  ///< the size of struct SplitShared in fp16x3_split.cuh
   static constexpr int kSplitCluster = 8;    ///< the blocks that share rows whose elements lie apart
   static constexpr int kStripeAlongK = 8;    ///< the rows that a block splits
   static constexpr int kStripeBytes = 8;     ///< the size of struct Stripe

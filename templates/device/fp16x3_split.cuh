@@ -1,0 +1,201 @@
+// How elements of fp32 become two of fp16 each, and what is counted meanwhile, which fp16x3_planes.cuh explains: what
+// fp16x3_along_k.cuh and fp16x3_across_k.cuh share.
+#pragma once
+
+#include "mmtune/access.cuh"
+#include "mmtune/index.cuh"
+#include "mmtune/tma.cuh"
+
+// Of so many rows of op(A), or columns of op(B), that one block scales.
+struct Stripe {
+  int sure;       // the least of its rows
+  int needs_low;  // 1: an element has more than a high part, or a row is not scaled
+};
+
+constexpr int LARGEST_EXPONENT = 14;            // of scaled elements
+constexpr float LARGE = 256;                    // 2^8
+constexpr float LEAST_NORMAL = 0.25f;           // of scaled elements whose low part has all its bits
+constexpr int SURE_TERMS = 32;                  // of a product; errors of fewer, or of one, are not averaged
+constexpr int SURE_OF_ZEROS = 1 << 30;          // of a row of zeros: more than any extent
+constexpr int UNSURE = -(1 << 30) - (1 << 30);  // of a row that is not scaled: less than any other can make up for
+constexpr u32 SIGNLESS = 0x7fffffffu;
+// Largest elements whose rows are scaled, as bits: 2^-100 up to 2^81. Products and sums of the scaled ones, times the
+// inverse scales, stay in fp32's range where the results do. Infinities and NaN have larger bits.
+constexpr u32 LEAST_SCALED = (127u - 100u) << 23;
+constexpr u32 SCALED_END = (127u + 81u) << 23;
+
+__device__ __forceinline__ float from_bits(u32 bits) { return __builtin_bit_cast(float, bits); }
+__device__ __forceinline__ u32 magnitude_bits(float value) { return __builtin_bit_cast(u32, value) & SIGNLESS; }
+
+// By what a row is scaled whose largest magnitude has these bits; one of zeros by 1.
+struct RowScale {
+  float scale, inverse;
+  bool is_zero, is_scaled;
+
+  __device__ __forceinline__ explicit RowScale(u32 largest) {
+    is_zero = largest == 0;
+    is_scaled = is_zero || (largest >= LEAST_SCALED && largest < SCALED_END);
+    const u32 exponent = is_zero || !is_scaled ? 127 + LARGEST_EXPONENT : largest >> 23;
+    scale = from_bits((2 * 127 + LARGEST_EXPONENT - exponent) << 23);
+    inverse = from_bits((exponent - LARGEST_EXPONENT) << 23);
+  }
+};
+
+// What a thread has found out about its elements besides how many of a row are sure.
+struct Findings {
+  u32 rests = 0;           // not 0: an element has more than a high part
+  bool are_small = false;  // an element may be lossy
+};
+
+// The two parts of a row's elements, and how many are sure.
+struct Splitter {
+  float scale = 1;
+  int sure = 0;
+
+  template <int COUNT>
+  __device__ __forceinline__ void split(const float (&elements)[COUNT], half_t (&high)[COUNT], half_t (&low)[COUNT],
+                                        Findings& findings) {
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) {
+      const float scaled = elements[i] * scale;
+      high[i] = to_half(scaled);
+      const float rest = scaled - to_float(high[i]);
+      low[i] = to_half(rest);
+      const float magnitude = from_bits(magnitude_bits(scaled));
+      sure += magnitude >= LARGE ? 1 : 0;
+      findings.are_small |= magnitude < LEAST_NORMAL && elements[i] != 0;
+      findings.rests |= __builtin_bit_cast(u32, rest);
+    }
+  }
+
+  // Takes elements off that are lossy: few are small, so that this is not looked for where all are split.
+  template <int COUNT>
+  __device__ __forceinline__ void discount(const float (&elements)[COUNT], Findings& findings) {
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) {
+      const float scaled = elements[i] * scale;
+      const float high = to_float(to_half(scaled));
+      const float low = to_float(to_half(scaled - high));
+      const bool is_there = scaled != 0 || elements[i] == 0;  // and has not underflowed
+      const bool is_lossy = from_bits(magnitude_bits(scaled)) < LEAST_NORMAL && !(is_there && high + low == scaled);
+      sure -= is_lossy ? 1 : 0;
+      findings.rests |= is_there ? 0 : 1;
+    }
+  }
+};
+
+template <class T>
+__device__ __forceinline__ T larger(T a, T b) {
+  return a > b ? a : b;
+}
+
+// Of the warp's lanes whose numbers differ by multiples of STEP.
+template <int STEP>
+__device__ __forceinline__ u32 largest_of_lanes(u32 value) {
+#pragma unroll
+  for (int distance = STEP; distance < 32; distance *= 2) {
+    value = larger(value, __shfl_xor_sync(~0u, value, distance));
+  }
+  return value;
+}
+template <int STEP>
+__device__ __forceinline__ int sum_of_lanes(int value) {
+#pragma unroll
+  for (int distance = STEP; distance < 32; distance *= 2) value += __shfl_xor_sync(~0u, value, distance);
+  return value;
+}
+
+// An operand, as rows of op(A) or columns of op(B), both called rows here, and what becomes of it: planes of fp16 along
+// k, the low ones `rows` rows below the high ones, and the inverse scales.
+struct Split {
+  const float* source;
+  i64 ld;
+  i64 rows, k;
+  half_t* planes;
+  i64 planes_ld;
+  float* inverse;
+  Stripe* stripes;
+
+  __device__ __forceinline__ half_t* high(i64 row) const { return planes + row * planes_ld; }
+  __device__ __forceinline__ half_t* low(i64 row) const { return planes + (rows + row) * planes_ld; }
+};
+
+constexpr int SPLIT_WARPS = SPLIT_THREADS / 32;
+constexpr int SPLIT_HELD = 64;   // elements of a thread that the block holds
+constexpr int ALONG_ROWS = 8;    // of a stripe whose rows lie along k
+constexpr int ACROSS_ROWS = 32;  // of another, at most
+constexpr int MOST_BLOCKS = 8;   // that share a stripe
+struct SplitShared {
+  alignas(16) float held[SPLIT_HELD * SPLIT_THREADS];  // as Held has them
+  u32 largest[SPLIT_WARPS][ACROSS_ROWS];  // of the part of a row that a warp has
+  int sure[SPLIT_WARPS][ACROSS_ROWS];
+  u32 rests[SPLIT_WARPS];  // not 0: some element has more than a high part
+  Stripe of_block[ACROSS_ROWS];  // what the block found out about rows that others share
+  u32 largest_of_block[ACROSS_ROWS];
+  u32 largest_of_rows[MOST_BLOCKS][ACROSS_ROWS];  // of every block
+};
+static_assert(sizeof(SplitShared) == SPLIT_SMEM_BYTES, "host and kernel disagree on shared memory");
+
+// A thread's own elements in shared memory, in vectors. Registers would hold as many, but the compiler would need
+// seconds for loops that are written out.
+template <int VECTOR>
+struct Held {
+  using Floats = Vector<float, VECTOR>;
+  Floats* first;
+
+  __device__ __forceinline__ explicit Held(SplitShared& shared)
+      : first(reinterpret_cast<Floats*>(shared.held) + threadIdx.x) {}
+  __device__ __forceinline__ Floats& operator[](int i) const { return first[i * SPLIT_THREADS]; }
+
+  // Asks for vector number i; zeros if it is not there.
+  __device__ __forceinline__ void ask(int i, bool is_there, const float* source) const {
+    copy_async<int(sizeof(Floats))>(shared_address(&first[i * SPLIT_THREADS]), source, is_there);
+  }
+  static __device__ __forceinline__ void await() {
+    commit_copies();
+    wait_copies<0>();
+  }
+};
+
+template <int VECTOR>
+__device__ __forceinline__ void note_largest(const Vector<float, VECTOR>& elements, u32 (&largest)[VECTOR]) {
+#pragma unroll
+  for (int v = 0; v < VECTOR; ++v) largest[v] = larger(largest[v], magnitude_bits(elements.at[v]));
+}
+
+// Counts the threads of each warp whose elements have rests; to be called by whole warps.
+__device__ __forceinline__ void note_rests(SplitShared& shared, u32 rests) {
+  const int count = sum_of_lanes<1>(rests != 0 ? 1 : 0);
+  if (threadIdx.x % 32 == 0) shared.rests[threadIdx.x / 32] = count;
+}
+
+// What so many warps have counted of a row; whether it needs low parts, any row of the block's does.
+__device__ __forceinline__ Stripe count_row(const SplitShared& shared, int row, int warps) {
+  Stripe result{0, 0};
+#pragma unroll 1
+  for (int warp = 0; warp < warps; ++warp) result.sure += shared.sure[warp][row];
+#pragma unroll 1
+  for (int warp = 0; warp < SPLIT_WARPS; ++warp) result.needs_low |= shared.rests[warp] != 0 ? 1 : 0;
+  return result;
+}
+
+// Notes the stripe of ROWS rows, each of which a lane of the first warp knows.
+template <int ROWS>
+__device__ __forceinline__ void end_stripe(const Split& split, i64 stripe, u32 largest, Stripe of_row) {
+  const int lane = threadIdx.x;
+  const RowScale scale(largest);
+  Stripe result{SURE_OF_ZEROS, 0};
+  if (lane < ROWS) {
+    result.sure = scale.is_zero ? SURE_OF_ZEROS : scale.is_scaled ? of_row.sure : UNSURE;
+    result.needs_low = scale.is_scaled ? of_row.needs_low : 1;
+    const i64 row = stripe * ROWS + lane;
+    if (row < split.rows) split.inverse[row] = scale.inverse;
+  }
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const int other = __shfl_xor_sync(~0u, result.sure, distance);
+    result.sure = other < result.sure ? other : result.sure;
+    result.needs_low |= __shfl_xor_sync(~0u, result.needs_low, distance);
+  }
+  if (lane == 0) split.stripes[stripe] = result;
+}
