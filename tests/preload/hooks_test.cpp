@@ -1,4 +1,6 @@
-// The stand-in for cuBLAS in this process, in front of a library that only counts and on a driver that pretends.
+// What the functions of cuBLAS do that the stand-in has.
+#include "tests/preload/hooks.h"
+
 #include <cuda.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -6,118 +8,15 @@
 
 #include <fstream>
 
-#include "preload/cublas_abi.h"
 #include "preload/stand_in.h"
-#include "tests/api/fixture.h"
-#include "tests/fake_cublas/fake_cublas.h"
-#include "tests/runtime/support.h"
-
-extern "C" {
-mmtune::cublas::Plain<int> cublasSgemm_v2, cublasDgemm_v2;
-mmtune::cublas::Plain<std::int64_t> cublasSgemm_v2_64, cublasDgemm_v2_64;
-mmtune::cublas::GemmEx<int> cublasGemmEx;
-mmtune::cublas::GemmEx<std::int64_t> cublasGemmEx_64;
-mmtune::cublas::GemmStridedBatched<int> cublasSgemmStridedBatched, cublasDgemmStridedBatched;
-mmtune::cublas::GemmStridedBatched<std::int64_t> cublasSgemmStridedBatched_64, cublasDgemmStridedBatched_64;
-mmtune::cublas::GemmStridedBatchedEx<int> cublasGemmStridedBatchedEx;
-mmtune::cublas::GemmStridedBatchedEx<std::int64_t> cublasGemmStridedBatchedEx_64;
-mmtune::cublas::LtMatmul cublasLtMatmul;
-void mmtune_cublas_counts(long long* served, long long* passed);
-void mmtune_cublas_pause(int pauses);
-}
 
 namespace mmtune {
 namespace {
 
-using namespace cublas;  // NOLINT(google-build-using-namespace): its numbers
+using namespace test;  // NOLINT(google-build-using-namespace): the fixture and its numbers
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr int kM = 5, kN = 4, kK = 3, kBatch = 2;
-constexpr int kSize = 64;  // of a product that needs a workspace
-
-/// One database for all: a process has one stand-in, which reads it once. Tuned are kM x kN x kK, column-major, in four
-/// precisions; cuBLAS is known to be slower in fp64 alone, and faster with op(A) transposed.
-class Hooks : public testing::Test {
- protected:
-  struct World : test::ApiTest {
-    using test::ApiTest::database;
-    using test::ApiTest::offer;
-    using test::ApiTest::offer_program;
-
-    World() {
-      for (const Precision precision : {Precision::fp32, Precision::fp64, Precision::bf16, Precision::tf32}) {
-        offer(database(), tuned(precision, Layout::nn), precision == Precision::tf32 ? 7 : 1);
-      }
-      offer(database(), tuned(Precision::fp32, Layout::nt), 1);
-      offer_program(database(),
-                    {packed_problem(Precision::fp32, Layout::nn, kSize, kSize, kSize), "simt", "PACK=1 LOAD=1", 1},
-                    std::string(test::kIdleProgram) + "1");
-      note(tuned(Precision::fp64, Layout::nn), 1.25);
-      note(tuned(Precision::fp32, Layout::nt), 0.75);
-      cuDevicePrimaryCtxRetain(&context, 0);
-    }
-    void TestBody() override {}
-
-    static test::Decision tuned(Precision precision, Layout layout) {
-      return {packed_problem(precision, layout, kN, kM, kK), "naive", "", 1};
-    }
-    void note(const test::Decision& decision, double ratio) const {
-      Store store = Store::open(database(), OpenMode::read_write);
-      const auto winner = store.find_winner({key_of(query_device(0)), decision.problem, Evidence::measured});
-      ASSERT_TRUE(store.put_cublas_ratio(winner->trial.key, ratio));
-    }
-    std::string file(const std::string& name) const { return directory_.file(name); }
-
-    CUcontext context = nullptr;
-  };
-
-  static void SetUpTestSuite() { world_ = new World; }
-  static void TearDownTestSuite() { delete world_; }
-
-  void SetUp() override {
-    cuCtxSetCurrent(world_->context);
-    cublasCreate_v2(&handle_);
-    fake_cublas_forget_calls();
-    launches_ = test::fake_cuda().launches;
-  }
-  void TearDown() override {
-    test::fake_cuda().is_capturing = false;
-    cublasDestroy_v2(handle_);
-  }
-
-  int launches() const { return test::fake_cuda().launches - launches_; }
-
-  Status sgemm(int transa = kOpN, int m = kM, const float* scalars = nullptr) {
-    const float* alpha = scalars != nullptr ? scalars : &alpha_;
-    const int lda = transa == kOpN ? m : kK;
-    return cublasSgemm_v2(handle_, transa, kOpN, m, kN, kK, alpha, a_.data(), lda, b_.data(), kK, &beta_, c_.data(), m);
-  }
-
-  void expect_served(const char* name, Status status, int products = 1) {
-    EXPECT_EQ(status, kSuccess) << name;
-    EXPECT_EQ(fake_cublas_calls(name), 0) << name;
-    EXPECT_EQ(launches(), products) << name;
-    launches_ = test::fake_cuda().launches;
-  }
-  void expect_passed(const char* name, Status status) {
-    EXPECT_EQ(status, kSuccess) << name;
-    EXPECT_EQ(fake_cublas_calls(name), 1) << name;
-    EXPECT_EQ(launches(), 0) << name;
-    fake_cublas_forget_calls();
-  }
-
-  static inline World* world_ = nullptr;
-  void* handle_ = nullptr;
-  int launches_ = 0;
-  float alpha_ = 2, beta_ = -1;
-  double alpha64_ = 2, beta64_ = -1;
-  std::vector<float> a_ = test::numbers<float>(600, 1), b_ = test::numbers<float>(600, 2),
-                     c_ = test::numbers<float>(600, 3);
-  std::vector<double> a64_ = test::numbers<double>(600, 1), b64_ = test::numbers<double>(600, 2),
-                      c64_ = test::numbers<double>(600, 3);
-};
 
 TEST_F(Hooks, ATunedProductIsServedOnTheStreamOfTheHandle) {
   int stream = 0;
@@ -288,85 +187,6 @@ TEST_F(Hooks, AChildOfAProcessThatMultipliedLeavesAllToCublas) {
   int status = -1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-}
-
-/// Descriptors of kM x kN x kK in fp32.
-class LtHooks : public Hooks {
- protected:
-  using Attributes = std::vector<std::pair<int, std::int64_t>>;
-
-  void* descriptor(const Attributes& attributes) {
-    owned_.push_back(fake_cublas_descriptor());
-    for (const auto& [attribute, value] : attributes) fake_cublas_set(owned_.back(), attribute, value);
-    return owned_.back();
-  }
-  void* layout(int rows, int columns, int type = kR32F) {
-    return descriptor({{kLayoutType, type},
-                       {kLayoutRows, rows},
-                       {kLayoutColumns, columns},
-                       {kLayoutLd, rows},
-                       {kLayoutBatchCount, 1}});
-  }
-  void TearDown() override {
-    for (void* each : owned_) fake_cublas_free(each);
-    Hooks::TearDown();
-  }
-
-  std::vector<void*> owned_;
-  void* plain_ = descriptor({{kDescComputeType, kCompute32F},
-                             {kDescFillMode, kFillFull},
-                             {kDescEpilogue, kEpilogueNone},
-                             {kDescBiasType, -1}});
-
-  Status matmul(const float* c = nullptr, void* workspace = nullptr) {
-    return cublasLtMatmul(handle_, plain_, &alpha_, a_.data(), a_layout_, b_.data(), b_layout_, &beta_,
-                          c != nullptr ? c : c_.data(), d_layout_, c_.data(), d_layout_, nullptr, workspace, 0,
-                          nullptr);
-  }
-
-  void* a_layout_ = layout(kM, kK);
-  void* b_layout_ = layout(kK, kN);
-  void* d_layout_ = layout(kM, kN);
-};
-
-TEST_F(LtHooks, APlainProductIsServedInPlaceOrWithoutC) {
-  expect_served("cublasLtMatmul", matmul());
-  expect_passed("cublasLtMatmul", matmul(b_.data()));
-  beta_ = 0;
-  expect_served("cublasLtMatmul", matmul(b_.data()));
-}
-
-TEST_F(LtHooks, WhatMmtuneDoesNotDoIsPassedOn) {
-  const auto with = [&](void* descriptor, int attribute, std::int64_t value, std::int64_t before) {
-    fake_cublas_set(descriptor, attribute, value);
-    expect_passed("cublasLtMatmul", matmul());
-    fake_cublas_set(descriptor, attribute, before);
-  };
-  for (const auto epilogue : {kEpilogueGelu, kEpilogueGeluBias, kEpilogueRelu | 128}) {
-    with(plain_, kDescEpilogue, epilogue, kEpilogueNone);
-  }
-  with(plain_, kDescEpilogue, kEpilogueBias, kEpilogueNone);  // without a vector
-  with(plain_, kDescPointerMode, 1, 0);
-  with(plain_, kDescScaleType, kR64F, kR32F);
-  with(plain_, kDescSmCountTarget, 100, 0);
-  with(plain_, kDescFillMode, 0, kFillFull);
-  with(a_layout_, kLayoutOrder, 1, 0);
-  with(b_layout_, kLayoutRows, kK + 1, kK);
-  with(d_layout_, kLayoutBatchCount, 2, 1);
-  expect_served("cublasLtMatmul", matmul());
-}
-
-TEST_F(LtHooks, ABiasAndReluAreCompiledOnce) {
-  if (const auto why = test::why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
-  const auto bias = reinterpret_cast<std::int64_t>(b_.data());
-  fake_cublas_set(plain_, kDescBias, bias);
-  for (const auto epilogue : {kEpilogueRelu, kEpilogueBias, kEpilogueReluBias}) {
-    fake_cublas_set(plain_, kDescEpilogue, epilogue);
-    expect_served("cublasLtMatmul", matmul());
-    const int programs = test::fake_cuda().loaded_programs;
-    expect_served("cublasLtMatmul", matmul());
-    EXPECT_EQ(test::fake_cuda().loaded_programs, programs);
-  }
 }
 
 TEST_F(Hooks, BatchesAreServedWhereTheirProductIsFaster) {
