@@ -1,5 +1,5 @@
-# Holds what an application links to the checks of clang-tidy that find mistakes and cost little: half a minute of
-# one core, where all checks of .clang-tidy for all sources (preset tidy) take about an hour. The sources of a layer are
+# Holds what an application links to the checks of clang-tidy that find mistakes and cost little: less than a minute of
+# one core, where all checks of .clang-tidy for all sources (preset tidy) take an hour or two. The sources of a layer are
 # one translation unit, so that headers are read once, without kernel families, which need not know each other's names.
 find_program(CLANG_TIDY NAMES clang-tidy-14 clang-tidy)
 if(NOT CLANG_TIDY)
