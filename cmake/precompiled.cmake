@@ -1,10 +1,6 @@
 # Headers of libraries that many files include are parsed once. What a file needs it still includes itself, as builds
-# without precompiled headers show: they are left out where a compiler launcher (ccache) keeps what it has compiled, and
-# with g++ 13, which crashes where a type has a member of a type in an unnamed namespace ("struct Nvml::Session").
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^13\\.")
-  set(is_gcc_13 YES)
-endif()
-if((CMAKE_CXX_COMPILER_LAUNCHER OR is_gcc_13) AND NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS)
+# without precompiled headers show: they are left out where a compiler launcher (ccache) keeps what it has compiled.
+if(CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 

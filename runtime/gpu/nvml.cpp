@@ -12,8 +12,10 @@ namespace mmtune {
 
 namespace {
 
-// These declarations follow the NVML API reference; its header is not part of every toolkit.
-using Device = struct nvmlDevice_st*;
+// These declarations follow the NVML API reference; its header is not part of every toolkit. Its handles are pointers
+// to a type without a definition: were that declared here, g++ 13 would crash where a whole folder is compiled
+// together.
+using Device = void*;
 using Result = int;
 constexpr Result kSuccess = 0;
 constexpr Result kInsufficientSize = 7;
