@@ -52,7 +52,8 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
   const int gpc_sms = whole(model_numbers(device).gpc_sms);
   // A GPC with fewer SMs than the others has room for its share of clusters, rounded up: an H100 holds 66 of two
   // blocks, 30 of four and 15 of eight, as cuOccupancyMaxActiveClusters says.
-  const double clusters = std::ceil(static_cast<double>(gpc_sms / cluster) * device.sm_count / gpc_sms);
+  const std::int64_t clusters_of_gpc = gpc_sms / cluster;
+  const double clusters = std::ceil(static_cast<double>(clusters_of_gpc * device.sm_count) / gpc_sms);
   PlanCost cost{.fetch = work.fetch,
                 .batches = why_unbatched(plan).empty(),
                 .persistent = work.persistent,
