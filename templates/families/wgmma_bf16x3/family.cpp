@@ -1,4 +1,5 @@
 // Products of bf16 and fp32 on Hopper's bf16 tensor cores; see kernel.cu for the picture.
+#include "templates/families/wgmma_bf16x3/proven.h"
 #include "templates/family/families.h"
 #include "templates/family/planes.h"
 
@@ -52,6 +53,8 @@ struct WgmmaBf16x3 : PlaneFamily<1, 3> {
     plan.work = estimate(p, device, Unit::tensor_bf16);
     return plan;
   }
+
+  static std::span<const Proven> proven() { return kProvenWgmmaBf16x3; }
 
   static LaunchStep split_step(const Problem& problem, Arg copy, Arg planes) {
     const std::int64_t rows =
