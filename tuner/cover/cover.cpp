@@ -184,10 +184,16 @@ class Cover {
     const double affordable = budget_s > 0 ? budget_s * compile_jobs(session.jobs) / kSourceS : kMostProven;
     std::vector<Problem> problems = searched;
     problems.insert(problems.end(), further.begin(), further.end());
-    return measure(problems,
-                   proven_candidates(searched_families(session.families), session.only, problems, searched.size(),
-                                     preparation_, static_cast<std::size_t>(std::min<double>(affordable, kMostProven))),
-                   budget_s);
+    const CandidateLists lists =
+        proven_candidates(searched_families(session.families), session.only, problems, searched.size(), preparation_,
+                          static_cast<std::size_t>(std::min<double>(affordable, kMostProven)));
+    // All at once: each problem alone has too few programs for all processes.
+    std::vector<Program> programs;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      for (const Candidate& each : lists[i]) programs.push_back(preparation_.program(problems[i], each));
+    }
+    compile(std::move(programs));
+    return measure(problems, lists, budget_s);
   }
 
   /// What was found by now is what a run on the merged databases begins with.
@@ -221,30 +227,39 @@ class Cover {
 
   /// Compiles chosen programs whose machine code may have been dropped since an earlier cover measured them.
   void compile_missing(const MeasuredKernels& measured, const std::set<std::size_t>& programs) const {
-    Store store = Store::open(options_.session.database, OpenMode::read_write);
-    std::vector<Program> missing;
+    std::vector<Program> chosen;
     std::set<std::string> seen;
     for (std::size_t size = 0; size < problems_.size(); ++size) {
       for (const auto& [kernel, time] : measured.times(size)) {
         const SampledKernel& each = measured.kernels()[kernel];
         if (!time.is_ok || !programs.contains(each.program) || !seen.insert(time.key.source_hash).second) continue;
-        if (store.find_compiled(time.key.source_hash, preparation_.target().name, true)) continue;
-        missing.push_back(preparation_.program(problems_[size], each.candidate));
+        chosen.push_back(preparation_.program(problems_[size], each.candidate));
       }
     }
-    if (missing.empty()) return;
+    compile(std::move(chosen));
+  }
+
+  /// Compiles those programs whose machine code is not stored, each once.
+  void compile(std::vector<Program> programs) const {
+    Store store = Store::open(options_.session.database, OpenMode::read_write);
+    std::set<std::string> seen;
+    std::erase_if(programs, [&](const Program& program) {
+      const std::string& source = program.key.source_hash;
+      return !seen.insert(source).second || store.find_compiled(source, preparation_.target().name, true);
+    });
+    if (programs.empty()) return;
     const TemplateFiles files = template_files();
     CompilePool pool(files, {.jobs = options_.session.jobs});
     const Preparation preparation(files, device_.spec, preparation_.target(), preparation_.evidence(),
                                   pool.compiler().version);
     CompileQueue compiler(pool);
-    for (std::size_t i = 0; i < missing.size(); ++i) compiler.submit(i, missing[i].source, preparation.target());
+    for (std::size_t i = 0; i < programs.size(); ++i) compiler.submit(i, programs[i].source, preparation.target());
     while (const auto result = compiler.next()) {
-      const Program& program = missing[result->ticket];
+      const Program& program = programs[result->ticket];
       if (result->outcome == Outcome::ok) {
         store.put_compiled(program.key.source_hash, preparation.binary(result->compilation));
       } else {
-        log::warning("{}: does not compile any more: {}", key_of(program.candidate), result->compilation.log);
+        log::warning("{}: does not compile: {}", key_of(program.candidate), result->compilation.log);
       }
     }
   }
