@@ -162,7 +162,7 @@ void wait_copies(int pending) {
     for (const AsyncCopy& copy : groups.front()) {
       std::memcpy(copy.target, copy.data.data(), static_cast<std::size_t>(copy.bytes));
     }
-    groups.pop_front();
+    groups.erase(groups.begin());
   }
 }
 

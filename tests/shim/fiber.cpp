@@ -49,8 +49,8 @@ Fiber::Fiber() {
 
 Fiber::~Fiber() { munmap(stack_, page_bytes() + kStackBytes); }
 
-void Fiber::start(std::function<void()> body) {
-  body_ = std::move(body);
+void Fiber::start(const std::function<void()>& body) {
+  body_ = &body;
   ended_ = false;
 }
 
@@ -84,7 +84,7 @@ void Fiber::enter() { running->loop(); }
 void Fiber::loop() {
   __sanitizer_finish_switch_fiber(nullptr, &host_stack, &host_stack_bytes);
   for (;;) {
-    body_();
+    (*body_)();
     ended_ = true;
     suspend();
   }

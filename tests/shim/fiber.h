@@ -13,8 +13,9 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// The body that the next resume() enters; must not throw. Any earlier one must have ended.
-  void start(std::function<void()> body);
+  /// The body that the next resume() enters, which must live until it ends, and must not throw. Any earlier one must
+  /// have ended.
+  void start(const std::function<void()>& body);
 
   /// Runs the body until it suspends or ends. Returns whether it has ended.
   bool resume();
@@ -33,7 +34,7 @@ class Fiber {
   bool entered_ = false;
   void* outside_fake_ = nullptr;  ///< the address sanitizer's stacks of variables that may be used after return
   void* inside_fake_ = nullptr;
-  std::function<void()> body_;
+  const std::function<void()>* body_ = nullptr;
   bool ended_ = true;
 };
 

@@ -14,9 +14,12 @@
 #include "tests/shim/machine_state.h"
 
 // Looking for leaks needs rights that not every container gives. What a kernel reads lives as long as its launch, so
-// that little of what was freed need be kept; and where it was allocated says nothing that the report's scene does not.
+// that little of what was freed need be kept, and is filled by what allocates it; and where that was says nothing that
+// the report's scene does not.
 extern "C" const char* __asan_default_options();  // NOLINT: the sanitizer's name
-const char* __asan_default_options() { return "detect_leaks=0:quarantine_size_mb=16:malloc_context_size=2"; }
+const char* __asan_default_options() {
+  return "detect_leaks=0:quarantine_size_mb=16:malloc_context_size=2:max_malloc_fill_size=0";
+}
 
 namespace mmtune::shim {
 

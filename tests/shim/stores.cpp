@@ -92,7 +92,7 @@ bool read_stores(Cluster& cluster) {
         read(block, store);
         block.read_stores.push_back(std::move(store));
       }
-      thread->store_groups.pop_front();
+      thread->store_groups.erase(thread->store_groups.begin());
       return true;
     }
   }
