@@ -125,15 +125,15 @@ struct Thread {
   Fiber* fiber = nullptr;
   std::function<bool()> ready = [] { return true; };  ///< whether what it waits for has happened
   const char* waits_for = "";
-  int waits_line = 0;                                    ///< the line of the source, or 0
-  bool left = false;                                     ///< whether it has left the kernel
-  std::optional<unsigned> cluster_meeting = {};          ///< where it has arrived and has not waited yet
-  std::vector<AsyncCopy> copies;                         ///< what was begun since the last commit
-  std::vector<std::vector<AsyncCopy>> groups = {};       ///< committed, oldest first
-  std::vector<BulkStore> stores = {};                    ///< what was begun since the last commit
+  int waits_line = 0;                                     ///< the line of the source, or 0
+  bool left = false;                                      ///< whether it has left the kernel
+  std::optional<unsigned> cluster_meeting = {};           ///< where it has arrived and has not waited yet
+  std::vector<AsyncCopy> copies;                          ///< what was begun since the last commit
+  std::vector<std::vector<AsyncCopy>> groups = {};        ///< committed, oldest first
+  std::vector<BulkStore> stores = {};                     ///< what was begun since the last commit
   std::vector<std::vector<BulkStore>> store_groups = {};  ///< committed and not read, oldest first
-  std::size_t store_groups_wanted = SIZE_MAX;            ///< how many may stay unread
-  std::vector<Range> unfenced = {};                      ///< what it wrote since its last fence_for_accelerator()
+  std::size_t store_groups_wanted = SIZE_MAX;             ///< how many may stay unread
+  std::vector<Range> unfenced = {};                       ///< what it wrote since its last fence_for_accelerator()
   int registers = 0;
 };
 
