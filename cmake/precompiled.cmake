@@ -1,6 +1,10 @@
 # Headers of libraries that many files include are parsed once. What a file needs it still includes itself, as builds
-# without precompiled headers show: they are left out where a compiler launcher (ccache) keeps what it has compiled.
-if(CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS)
+# without precompiled headers show: they are left out where a compiler launcher (ccache) keeps what it has compiled, and
+# with g++ 13 and later, which refuse them where a file has another -O, as those of tuner/ have.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  set(refuses_precompiled YES)
+endif()
+if((CMAKE_CXX_COMPILER_LAUNCHER OR refuses_precompiled) AND NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
