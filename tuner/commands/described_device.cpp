@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "db/store.h"
+#include "templates/gpu/gpu_catalog.h"
+#include "tuner/text/text.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -16,6 +20,14 @@ StoredGpuQuery stored_gpus(const Options& options) {
   };
 }
 
+/// What is meant by --device auto where no GPU is installed; null for one that is.
+const CatalogEntry* model_of(const DeviceChoice& device) {
+  const auto& catalog = gpu_catalog();
+  const auto found = std::find_if(catalog.begin(), catalog.end(),
+                                  [&](const CatalogEntry& entry) { return key_of(entry.spec) == key_of(device.spec); });
+  return device.ordinal >= 0 || found == catalog.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 DeviceChoice described_device(const Options& options) {
@@ -26,12 +38,18 @@ std::vector<DeviceChoice> described_devices(const Options& options) {
   return choose_described_devices(options.device, stored_gpus(options));
 }
 
-std::string tune_options(std::string_view device, const Problem& problem) {
+std::string tune_options(const DeviceChoice& device, const Options& options, const Problem& problem) {
   std::string text;
-  if (device != "auto") text += fmt::format("--device {} ", device);
+  if (options.device != "auto") {
+    text += fmt::format("--device {} ", options.device);
+  } else if (const CatalogEntry* model = model_of(device)) {
+    text += fmt::format("--device model:{} ", model->key);
+  }
   text += fmt::format("--sizes {}x{}x{}", problem.m, problem.n, problem.k);
   if (problem.precision != kDefaultPrecision) text += fmt::format(" --precision {}", to_string(problem.precision));
   if (problem.layout != Layout::nn) text += fmt::format(" --layout {}", to_string(problem.layout));
+  if (problem.invariant) text += " --invariant";
+  if (!options.database.empty()) text += fmt::format(" --db {}", excerpt(options.database));
   return text;
 }
 

@@ -13,8 +13,8 @@ namespace mmtune {
 DeviceChoice described_device(const Options& options);
 std::vector<DeviceChoice> described_devices(const Options& options);
 
-/// The options of `mmtune tune` that name this problem: "--device model:t4 --sizes 512x512x512 --precision bf16".
-/// `device` is the text of --device.
-std::string tune_options(std::string_view device, const Problem& problem);
+/// The options of `mmtune tune` that name this problem, device and database: "--device model:t4 --sizes 512x512x512
+/// --precision bf16 --db t4.db". `device` is what --device means.
+std::string tune_options(const DeviceChoice& device, const Options& options, const Problem& problem);
 
 }  // namespace mmtune

@@ -36,18 +36,18 @@ Problem one_problem(const std::string& size, const Options& options) {
 }
 
 Candidate one_candidate(const std::string& family, const std::string& config, const Problem& problem,
-                        const DeviceSpec& device, const Options& options) {
+                        const DeviceChoice& device, const Options& options) {
   if (!family.empty()) {
     const Family& named = family_named(family);
-    return {&named, named.complete(named.parse(config), problem, device)};
+    return {&named, named.complete(named.parse(config), problem, device.spec)};
   }
   const std::string path = database_path(options);
   const bool may_be_missing = options.database.empty();
   if (!may_be_missing || database_exists(path)) {
-    if (const auto candidate = stored_winner(path, problem, key_of(device))) return *candidate;
+    if (const auto candidate = stored_winner(path, problem, key_of(device.spec))) return *candidate;
   }
   throw UsageError(fmt::format("{}: {} has no winner for {}; run mmtune tune {}, or name --family", to_string(problem),
-                               path, device.name, tune_options(options.device, problem)));
+                               path, device.spec.name, tune_options(device, options, problem)));
 }
 
 }  // namespace mmtune

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "templates/gpu/device_spec.h"
 #include "templates/problem/problem.h"
 #include "tuner/commands/options.h"
+#include "tuner/devices/device_choice.h"
 #include "tuner/lanes/candidate.h"
 
 namespace mmtune {
@@ -17,6 +17,6 @@ Problem one_problem(const std::string& size, const Options& options);
 /// the device, a measured one before a predicted one. Throws UsageError where nothing is stored, or what is named
 /// cannot run; DatabaseError.
 Candidate one_candidate(const std::string& family, const std::string& config, const Problem& problem,
-                        const DeviceSpec& device, const Options& options);
+                        const DeviceChoice& device, const Options& options);
 
 }  // namespace mmtune

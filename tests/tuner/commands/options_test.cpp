@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
+#include "templates/gpu/gpu_catalog.h"
+#include "tuner/commands/described_device.h"
+
 namespace mmtune {
 namespace {
 
@@ -63,6 +66,20 @@ TEST(Options, Durations) {
   for (const auto* text : {"", "s", "0s", "-1s", "5 m", "5d", "nan", "inf", "1e400", "1e307h", "1e10"}) {
     EXPECT_THROW(parse_duration_s(text), UsageError) << text;
   }
+}
+
+TEST(Options, TheCommandThatTunesNamesTheModelThatWasMeantAndTheDatabase) {
+  Problem problem = packed_problem(Precision::bf16, Layout::nt, 5, 6, 7);
+  const DeviceChoice t4{catalog_gpu("t4"), -1};
+  EXPECT_EQ(tune_options(t4, {}, problem), "--device model:t4 --sizes 5x6x7 --precision bf16 --layout nt");
+  EXPECT_EQ(tune_options({catalog_gpu("t4"), 0}, {}, packed_problem(Precision::fp32, Layout::nn, 5, 6, 7)),
+            "--sizes 5x6x7");
+  Options options;
+  options.device = "model:h100";
+  options.database = "some.db";
+  problem.invariant = true;
+  EXPECT_EQ(tune_options(t4, options, problem),
+            "--device model:h100 --sizes 5x6x7 --precision bf16 --layout nt --invariant --db some.db");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ std::vector<TimedTrial> stored_trials(const ExplainOptions& options, const Probl
 ExitCode explain_kernel(const ExplainOptions& options) {
   const auto problem = one_problem(options.size, options);
   const auto device = described_device(options);
-  const auto candidate = one_candidate(options.family, options.config, problem, device.spec, options);
+  const auto candidate = one_candidate(options.family, options.config, problem, device, options);
   const auto nvrtc = nvrtc_if_installed();
   LocalCompiler compiler(device.spec, evidence_of(device), nvrtc ? &*nvrtc : nullptr);
   Explained explained{.device = device.spec, .program = compiler.program(*candidate.family, candidate.config, problem)};

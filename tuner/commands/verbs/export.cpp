@@ -50,7 +50,7 @@ ExitCode export_kernel(const ExportOptions& options) {
   if (options.size.empty()) throw UsageError("--kernel: needs --size, the problem that it is for");
   const Problem problem = one_problem(options.size, options);
   const DeviceChoice device = described_device(options);
-  const Candidate candidate = one_candidate(options.family, options.config, problem, device.spec, options);
+  const Candidate candidate = one_candidate(options.family, options.config, problem, device, options);
   const Nvrtc nvrtc = Nvrtc::load();
   LocalCompiler compiler(device.spec, evidence_of(device), &nvrtc);
   const Program program = compiler.program(*candidate.family, candidate.config, problem);

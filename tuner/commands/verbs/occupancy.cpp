@@ -91,7 +91,7 @@ std::vector<Kernel> kernels_of(const OccupancyOptions& options, const std::vecto
       kernels.push_back({problem, family, Config::parse(winner->trial.key.config)});
     } else {
       log::error("{}: no winner in {}; run mmtune tune {}", to_string(problem), store.path(),
-                 tune_options(options.device, problem));
+                 tune_options(devices.front(), options, problem));
     }
   }
   return kernels;
