@@ -71,7 +71,8 @@ def medians(calls):
 
 
 def speed(library, writer):
-    writer.writerow("m,n,k,layout,mmtune_us,cublas_us,ratio,cublas_cast_us,mmtune_error,cublas_error,family,config".split(","))
+    heading = "m,n,k,layout,mmtune_us,cublas_us,ratio,cublas_cast_us,mmtune_error,cublas_error,family,config"
+    writer.writerow(heading.split(","))
     for layout, sizes in (("nt", SPEED), ("nn", SPEED[-4:])):
         for m, n, k in sizes:
             a, b = operands(normal, m, n, k)
