@@ -1,6 +1,6 @@
 // How an fp32 operand becomes three planes of bf16, which have all its bits: an element is the sum of the first eight
-// of its significand, the next eight, and the last. Each part is cut off, not rounded, so that none overflows. Only what
-// lies below 2^-133, the smallest number of bf16, is lost: some bits of elements below 2^-110.
+// of its significand, the next eight, and the last. Each part is cut off, not rounded, so that none overflows. Only
+// what lies below 2^-133, the smallest number of bf16, is lost: some bits of elements below 2^-110.
 //
 // An operand of bf16 is a plane itself; it is copied where it does not lie along k, or not aligned to 16 bytes.
 #pragma once
