@@ -48,7 +48,7 @@ class FullDisk : public DatabaseFaults {
 };
 
 TEST_F(FullDisk, EndsTheRunAndKeepsWhatIsThere) {
-  const std::string mount = fmt::format("mount -t tmpfs -o size=240k,mode=700 none '{}'", path("place"));
+  const std::string mount = fmt::format("mount -t tmpfs -o size=128k,mode=700 none '{}'", path("place"));
   if (shell(fmt::format("unshare -m sh -c \"{}\"", mount)).code != 0) GTEST_SKIP() << "tmpfs cannot be mounted";
   write_bytes(path("script"), fmt::format("{0} || exit 99\n{1} || exit $?\n", mount, many()));
   const Result stopped = shell(fmt::format("unshare -m sh '{}'", path("script")));
@@ -65,7 +65,7 @@ TEST_F(FullDisk, EndsTheRunAndKeepsWhatIsThere) {
 }
 
 TEST_F(FullDisk, ALimitOnFileSizesIsAnErrorToo) {
-  const Result stopped = shell("ulimit -f 300; " + many());
+  const Result stopped = shell("ulimit -f 200; " + many());
   if (stopped.code == 3) GTEST_SKIP() << stopped.err;
   expect_stopped(stopped, "the limit on file sizes");
   EXPECT_EQ(on_file("db check").code, 0);
