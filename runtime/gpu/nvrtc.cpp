@@ -75,6 +75,7 @@ struct Nvrtc::Api {
   nvrtcResult (*set_flow_callback)(nvrtcProgram, CancelCallback, void*) = nullptr;  ///< null before 12.8
 
   int version = 0;  ///< the version as 100 * major + minor
+  CompileFor compile_for = CompileFor::speed;
   Dump dump;
   mutable std::mutex one_at_a_time;  ///< the lock that LocaleGuard asks for
 
@@ -129,6 +130,7 @@ std::vector<std::string> Nvrtc::Api::options(const CompileTarget& target) const 
                                       "--ptxas-options=-v"};
   // A cached result would come without its log.
   if (version >= 1209) options.push_back("--no-cache");
+  if (version >= 1300 && compile_for == CompileFor::diagnosis) options.push_back("--Ofast-compile=max");
   return options;
 }
 
@@ -147,7 +149,7 @@ nvrtcResult Nvrtc::Api::run(nvrtcProgram program, const CompileTarget& target,
   return compile_now();
 }
 
-Nvrtc Nvrtc::load() {
+Nvrtc Nvrtc::load(CompileFor what) {
   const DynamicLibrary library = DynamicLibrary::open(
       "NVRTC", candidates(), "install the CUDA toolkit 12 or later, or set MMTUNE_NVRTC to the file of libnvrtc");
   const auto api = std::make_shared<Api>(library);
@@ -155,6 +157,7 @@ Nvrtc Nvrtc::load() {
   int minor = 0;
   api->check(api->get_version(&major, &minor), "nvrtcVersion");
   api->version = 100 * major + minor;
+  api->compile_for = what;
   api->dump = Dump::from_environment();
 
   Nvrtc nvrtc;

@@ -39,11 +39,14 @@ struct Compilation {
 };
 static_assert(kListsAllMembers<Compilation>);
 
+/// What NVRTC is to find out: the fastest machine code, or only whether a source compiles, which takes half the time.
+enum class CompileFor { speed, diagnosis };
+
 class Nvrtc {
  public:
   /// Opens libnvrtc: MMTUNE_NVRTC and nothing else if that is set, else the toolkit's directories, the loader's search.
   /// Reads MMTUNE_DUMP. Throws DeviceError that lists where it looked and what to install; UsageError for MMTUNE_DUMP.
-  static Nvrtc load();
+  static Nvrtc load(CompileFor what = CompileFor::speed);
 
   const std::string& path() const { return path_; }
   const std::string& version() const { return version_; }  ///< "13.0"
