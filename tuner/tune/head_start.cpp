@@ -33,6 +33,8 @@ std::vector<Program> first_programs(const TuningSetup& setup, const Problem& pro
 }
 
 void HeadStart::order(std::vector<Program> programs) {
+  compiler_.clear();
+  ordered_.clear();
   for (Program& program : programs) {
     if (code_.find(program.key.source_hash) || lost_.given_up(program.key.source_hash)) continue;
     ordered_.push_back(program.key);
@@ -46,8 +48,6 @@ void HeadStart::hand_over() {
     if (result->outcome == Outcome::ok) code_.keep(key.source_hash, preparation_.binary(result->compilation));
     if (is_kill(result->outcome)) lost_.note(key, result->outcome);
   }
-  compiler_.clear();
-  ordered_.clear();
 }
 
 }  // namespace mmtune

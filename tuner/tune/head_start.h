@@ -20,11 +20,11 @@ class HeadStart {
   HeadStart(CompilePool& pool, CodeMemory& code, LostCompiles& lost, const Preparation& preparation)
       : compiler_(pool), code_(code), lost_(lost), preparation_(preparation) {}
 
-  /// Orders the programs of a problem that is not tuned yet.
+  /// Orders the programs of a problem that is not tuned yet, instead of those before.
   void order(std::vector<Program> programs);
 
   /// Keeps what has been compiled for the problem that begins now, and notes what no compiler answered to. What still
-  /// compiles, its search waits for itself.
+  /// compiles stays ordered, so that the problem's search finds it under way.
   void hand_over();
 
  private:

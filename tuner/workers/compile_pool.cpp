@@ -82,7 +82,7 @@ void CompilePool::work(const std::stop_token& stop, Worker& worker) {
       if (fault) {
         order.queue->fault_ = fault;
       } else {
-        order.queue->finished_.push_back(result);
+        order.queue->finished_.push_back({job, result});
       }
     }
     wake_owners_.notify_all();
@@ -142,12 +142,31 @@ void CompilePool::replace(Worker& worker, Worker by) {
   worker.swap(by);
 }
 
+CompileQueue::CompileQueue(CompilePool& pool) : pool_(pool) {
+  const std::lock_guard lock(pool_.mutex_);
+  pool_.queues_.push_back(this);
+}
+
+CompileQueue::~CompileQueue() {
+  clear();
+  const std::lock_guard lock(pool_.mutex_);
+  std::erase(pool_.queues_, this);
+}
+
 void CompileQueue::submit(std::size_t ticket, Source source, CompileTarget target) {
   const std::lock_guard lock(pool_.mutex_);
-  ++outstanding_;
   const auto is_same = [&](const CompilePool::JobPointer& job) {
     return job->source.hash == source.hash && job->target.name == target.name;
   };
+  for (const CompileQueue* queue : pool_.queues_) {
+    for (const auto& [job, result] : queue->finished_) {
+      if (!is_same(job)) continue;
+      finished_.push_back({job, result});
+      finished_.back().result.ticket = ticket;
+      return;
+    }
+  }
+  ++outstanding_;
   for (const auto& job : pool_.running_) {
     if (is_same(job)) return job->orders.push_back({this, ticket});
   }
@@ -173,7 +192,7 @@ std::optional<CompilePool::Result> CompileQueue::next_finished() {
 std::optional<CompilePool::Result> CompileQueue::take_finished() {
   if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
   if (finished_.empty()) return std::nullopt;
-  CompilePool::Result result = std::move(finished_.front());
+  CompilePool::Result result = std::move(finished_.front().result);
   finished_.pop_front();
   return result;
 }

@@ -84,7 +84,7 @@ class CompilePool {
  private:
   friend class CompileQueue;
 
-  /// A source is compiled once for all queues that wait for it.
+  /// A source is compiled once for all queues that wait for it, or that ask before its result was taken.
   struct Job {
     struct Order {
       CompileQueue* queue = nullptr;
@@ -110,6 +110,7 @@ class CompilePool {
   mutable std::mutex mutex_;  ///< the lock of everything below, and of the queues
   std::condition_variable_any wake_worker_;
   std::condition_variable wake_owners_;
+  std::vector<CompileQueue*> queues_;
   std::deque<JobPointer> waiting_;
   std::vector<JobPointer> running_;
   CompileStats times_;
@@ -121,9 +122,9 @@ class CompilePool {
 /// One user's way into the pool; queues get equal shares of it. For one thread.
 class CompileQueue {
  public:
-  explicit CompileQueue(CompilePool& pool) : pool_(pool) {}
+  explicit CompileQueue(CompilePool& pool);
   /// Forgets everything.
-  ~CompileQueue() { clear(); }
+  ~CompileQueue();
   CompileQueue(const CompileQueue&) = delete;
   CompileQueue& operator=(const CompileQueue&) = delete;
 
@@ -143,10 +144,15 @@ class CompileQueue {
  private:
   friend class CompilePool;
 
+  struct Finished {
+    CompilePool::JobPointer job;
+    CompilePool::Result result;
+  };
+
   std::optional<CompilePool::Result> take_finished();
 
   CompilePool& pool_;
-  std::deque<CompilePool::Result> finished_;
+  std::deque<Finished> finished_;
   std::exception_ptr fault_;
   std::size_t outstanding_ = 0;  ///< the number of sources that are submitted and not finished
 };
