@@ -144,8 +144,8 @@ void Database::harden() {
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_FKEY, 1, nullptr);
-  // Of a new file, and of any that is made anew by VACUUM: many of the tables have a single row, and an image ends
-  // within a page. Larger pages open no library faster.
+  // The page size of a new file, and of any that VACUUM makes anew: many of the tables have a single row, and an image
+  // ends within a page. Larger pages open no library faster.
   exec("PRAGMA page_size = 2048");
   exec("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA synchronous = EXTRA; PRAGMA temp_store = MEMORY");
 }

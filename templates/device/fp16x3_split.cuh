@@ -6,7 +6,7 @@
 #include "mmtune/index.cuh"
 #include "mmtune/tma.cuh"
 
-// Of so many rows of op(A), or columns of op(B), that one block scales.
+// What is known of the rows of op(A), or columns of op(B), that one block scales.
 struct Stripe {
   int sure;       // the least of its rows
   int needs_low;  // 1: an element has more than a high part, or a row is not scaled
@@ -27,7 +27,7 @@ constexpr u32 SCALED_END = (127u + 81u) << 23;
 __device__ __forceinline__ float from_bits(u32 bits) { return __builtin_bit_cast(float, bits); }
 __device__ __forceinline__ u32 magnitude_bits(float value) { return __builtin_bit_cast(u32, value) & SIGNLESS; }
 
-// By what a row is scaled whose largest magnitude has these bits; one of zeros by 1.
+// The factor of a row whose largest magnitude has these bits, and its inverse; a row of zeros is scaled by 1.
 struct RowScale {
   float scale, inverse;
   bool is_zero, is_scaled;
@@ -89,7 +89,7 @@ __device__ __forceinline__ T larger(T a, T b) {
   return a > b ? a : b;
 }
 
-// Of the warp's lanes whose numbers differ by multiples of STEP.
+// The largest value of the warp's lanes whose numbers differ by multiples of STEP.
 template <int STEP>
 __device__ __forceinline__ u32 largest_of_lanes(u32 value) {
 #pragma unroll

@@ -1,8 +1,11 @@
 // What the producer and the consumers of products of planes do with stages. Needs the family's rendered constants.
 #pragma once
 
-#include "mmtune/planes_tile.cuh"
+#include "mmtune/dependent.cuh"
 #include "mmtune/pipeline.cuh"
+#include "mmtune/planes_tile.cuh"
+
+constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the thread that fills stages
 
 // What the thread that fills stages does first.
 __device__ __forceinline__ void begin_stages(Shared& shared, const ProductMap* map_a, const ProductMap* map_b,
@@ -209,5 +212,48 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, int chunks,
         promote(sums[f], parts[0]);
       }
     }
+  }
+}
+
+// What a consumer does with the block's tiles. rescale(sums, row, column) sees the sums of each before they are stored.
+template <class Rescale>
+__device__ __forceinline__ void consume(const Extents& extents, const Target& target, Scalar alpha, Scalar beta,
+                                        Accumulator* partial, Shared& shared, const Rescale& rescale) {
+  const int consumer = threadIdx.x / WARPGROUP;
+  const int first_row = consumer * WG_ROWS;
+  const Release release(shared);
+  Progress progress;
+  int buffer = 0;
+  extents.for_each_turn([&](int turn) {
+    Sums sums;
+    multiply(sums, shared, extents.steps(turn) * CHUNKS, first_row, progress, release);
+    if (extents.is_last(turn)) launch_dependents();  // a block has the SM for itself: what follows cannot crowd
+    const TilePlace tile = extents.place(turn);
+    const int row = tile.row + first_row;
+    rescale(sums, row, tile.column);
+    if constexpr (SPLIT == 0) {
+      store_part(target, partial, sums, row, tile.column, extents.part(turn));
+    } else {
+      finish<BN>(target, alpha, beta, shared.c[consumer], sums, row, tile.column);
+      store_rows<BN>(target, shared.c[consumer], sums, row, tile.column, buffer);
+    }
+  });
+  if (threadIdx.x % WARP == 0) wait_stores_read<0>();  // the block's shared memory must stay until then
+}
+
+// What a block does once its threads know the stages: one thread fills them, and consumers compute tiles.
+template <class Rescale>
+__device__ __forceinline__ void compute_tiles(const Extents& extents, const ProductMap* map_a, const ProductMap* map_b,
+                                              const Target& target, Scalar alpha, Scalar beta, Accumulator* partial,
+                                              Shared& shared, const Rescale& rescale) {
+  if constexpr (CLUSTER > 1) cluster_arrive();  // waited for where others' shared memory is first needed
+  if (threadIdx.x >= PRODUCER) {
+    if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
+    if (threadIdx.x == PRODUCER) produce(extents, map_a, map_b, shared);
+    if (CLUSTER > 1 && threadIdx.x != PRODUCER) cluster_wait();
+  } else {
+    if constexpr (CONSUMERS > 1) take_registers<CONSUMER_REGISTERS>();
+    consume(extents, target, alpha, beta, partial, shared, rescale);
+    if constexpr (CLUSTER > 1) cluster_wait();
   }
 }

@@ -85,31 +85,6 @@ __device__ __forceinline__ void unscale(Sums& sums, const Extents& extents, cons
   }
 }
 
-__device__ __forceinline__ void consume(const Extents& extents, const Target& target, Scalar alpha, Scalar beta,
-                                        const float* inverse_a, const float* inverse_b, Accumulator* partial,
-                                        Shared& shared) {
-  const int consumer = threadIdx.x / WARPGROUP;
-  const int first_row = consumer * WG_ROWS;
-  const Release release(shared);
-  Progress progress;
-  int buffer = 0;
-  extents.for_each_turn([&](int turn) {
-    Sums sums;
-    multiply(sums, shared, extents.steps(turn) * CHUNKS, first_row, progress, release);
-    if (extents.is_last(turn)) launch_dependents();  // a block has the SM for itself: what follows cannot crowd
-    const TilePlace tile = extents.place(turn);
-    const int row = tile.row + first_row;
-    unscale(sums, extents, inverse_a, inverse_b, row, tile.column);
-    if constexpr (SPLIT == 0) {
-      store_part(target, partial, sums, row, tile.column, extents.part(turn));
-    } else {
-      finish<BN>(target, alpha, beta, shared.c[consumer], sums, row, tile.column);
-      store_rows<BN>(target, shared.c[consumer], sums, row, tile.column, buffer);
-    }
-  });
-  if (threadIdx.x % WARP == 0) wait_stores_read<0>();  // the block's shared memory must stay until then
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
          const __grid_constant__ ProductMap map_a, const __grid_constant__ ProductMap map_b,
@@ -121,22 +96,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const Extents extents{static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
                         SPLIT == 0 ? static_cast<int>(parts) : 1, static_cast<int>(k_tiles)};
   const Target target{C, ldc, extents.m, extents.n, &map_c};
-  constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the thread that fills stages
   if (threadIdx.x == PRODUCER) begin_stages(shared, &map_a, &map_b, &map_c);
   wait_for_previous();
   const bool fits = planes_fit(stripes, stripes_a, stripes_b, k, shared);  // the block meets there
   if (blockIdx.x == 0 && threadIdx.x == 0) *is_unfit = fits ? 0 : 1;
-  if (!fits) return;                            // all blocks do
-  if constexpr (CLUSTER > 1) cluster_arrive();  // waited for where others' shared memory is first needed
-  if (threadIdx.x >= PRODUCER) {
-    if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
-    if (threadIdx.x == PRODUCER) produce(extents, &map_a, &map_b, shared);
-    if (CLUSTER > 1 && threadIdx.x != PRODUCER) cluster_wait();
-  } else {
-    if constexpr (CONSUMERS > 1) take_registers<CONSUMER_REGISTERS>();
-    consume(extents, target, alpha, beta, inverse_a, inverse_b, partial, shared);
-    if constexpr (CLUSTER > 1) cluster_wait();
-  }
+  if (!fits) return;  // all blocks do
+  compute_tiles(extents, &map_a, &map_b, target, alpha, beta, partial, shared, [&](Sums& sums, int row, int column) {
+    unscale(sums, extents, inverse_a, inverse_b, row, column);
+  });
 }
 
 extern "C" __global__ void __launch_bounds__(STRICT_THREADS, 2)
