@@ -79,7 +79,8 @@ struct Wgmma {
   static void tile_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const PrecisionTraits& types = traits(problem.precision);
     rules.must(p.pingpong == 0 || p.consumers == 2, "PINGPONG takes two consumers");
-    rules.must(columns(p) % (types.accumulator.integer ? 16 : 8) == 0, "an instruction's columns are a multiple of 8, of integers of 16");
+    rules.must(columns(p) % (types.accumulator.integer ? 16 : 8) == 0,
+               "an instruction's columns are a multiple of 8, of integers of 16");
     rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0, "a consumer has whole fragments");
     // A tile that is contiguous along m or n consists of whole lines, of as many bytes as a swizzle has.
     rules.must(a_along_k(problem, p) || is_lines(p.bm * types.a.bytes), "lines along m are whole");
