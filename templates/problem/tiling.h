@@ -34,6 +34,14 @@ inline double fetched_bytes_per_k(const Problem& problem, int tile_m, int tile_n
          (transposes_b(problem.layout) ? b : std::max(kSectorBytes, b));
 }
 
+/// Bytes of a struct of some elements of A and then some of B, each at a whole multiple of its own size, as a kernel
+/// declares it in shared memory.
+inline int bytes_of_both(const PrecisionTraits& types, int elements_a, int elements_b) {
+  const auto aligned = [](int bytes, int to) { return static_cast<int>(ceil_div(bytes, to)) * to; };
+  const int begin_b = aligned(elements_a * types.a.bytes, types.b.bytes);
+  return aligned(begin_b + elements_b * types.b.bytes, std::max(types.a.bytes, types.b.bytes));
+}
+
 /// Whether A and B are stored as the accumulator's bits, and can be copied to where a kernel multiplies them.
 inline bool multiplied_as_stored(const Problem& problem) {
   const PrecisionTraits& types = traits(problem.precision);

@@ -46,8 +46,7 @@ struct Tiled {
   static int shared_bytes(const Problem& problem, const Params& p) {
     const int row_a = p.tile + (transposes_a(problem.layout) ? 1 : 0);
     const int row_b = p.tile + (transposes_b(problem.layout) ? 1 : 0);
-    const PrecisionTraits& types = traits(problem.precision);
-    return p.tile * (row_a * types.a.bytes + row_b * types.b.bytes);
+    return bytes_of_both(traits(problem.precision), p.tile * row_a, p.tile * row_b);
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const ModelNumbers& numbers) {

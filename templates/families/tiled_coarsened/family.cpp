@@ -57,8 +57,7 @@ struct TiledCoarsened {
   static int shared_bytes(const Problem& problem, const Params& p) {
     const int row_a = p.tile + (transposes_a(problem.layout) ? 1 : 0);
     const int row_b = p.cn * p.tile + (transposes_b(problem.layout) ? 1 : 0);
-    const PrecisionTraits& types = traits(problem.precision);
-    return p.tile * (p.cm * row_a * types.a.bytes + row_b * types.b.bytes);
+    return bytes_of_both(traits(problem.precision), p.cm * p.tile * row_a, p.tile * row_b);
   }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const ModelNumbers& numbers) {

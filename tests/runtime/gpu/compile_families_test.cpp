@@ -169,6 +169,17 @@ TEST_P(CompileFamilies, DefaultsForBatches) {
   for (const std::string& text : complaints(cases, CompileFor::diagnosis)) ADD_FAILURE() << text;
 }
 
+// With tiles as small as they can be, operands of 2 and of 4 bytes: host and kernel must agree where the second begins.
+TEST_P(CompileFamilies, LeastTilesOfOperandsOfDifferentWidth) {
+  const Problem problem = packed_problem(Precision::bf16_x_fp32, Layout::nn, 64, 64, 64);
+  std::vector<Setting> settings;
+  for (const ParamInfo& param : GetParam()->params())
+    settings.push_back({std::string(param.name), param.values.front()});
+  const Compile least{GetParam(), problem, Config(std::move(settings)), &catalog_gpu("h200")};
+  if (!GetParam()->broken_rule(problem, least.config, *least.gpu).empty()) return;
+  EXPECT_EQ(complaint(least, CompileFor::diagnosis), "");
+}
+
 TEST_P(CompileFamilies, RandomConfigurations) {
   std::vector<Compile> cases;
   add_random(*GetParam(), cases);
