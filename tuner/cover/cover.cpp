@@ -29,6 +29,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSearchShare = 0.8;      // the part of the budget for searching each size by itself
+constexpr double kLatest = 9.0 / 8;       // no search begins that ends later than this, as a multiple of that part
 constexpr double kProvenShare = 0.25;     // the most of that part for measuring what won elsewhere first
 constexpr double kSourceS = 1;            // the seconds in which a process compiles a source; most take less
 constexpr std::size_t kMostProven = 256;  // the most programs that won elsewhere and are compiled
@@ -56,13 +57,13 @@ class Cover {
     const std::vector<Problem> searched = searched_by_shares(problems_of_sample());
     const bool is_finished = open.empty() && searched.empty();
     const Clock::time_point begin = Clock::now();
-    say_shortfall(open.size(), options_.session.budget_s);
     if (!is_finished) {  // A finished cover only chooses its kernels anew.
       const double missing = static_cast<double>(open.size()) / static_cast<double>(open.size() + searched.size());
       spend((1 - missing) * searching_s());
-      summary.interrupted = search(open, unmeasured(options_.further), missing * searching_s()).interrupted ||
-                            measure(choice_.for_sample(read()), kCrossShare);
+      const SessionSummary search = this->search(open, unmeasured(options_.further), missing * searching_s());
+      summary.interrupted = search.interrupted || measure(choice_.for_sample(read()), kCrossShare);
       if (summary.interrupted) return summary;
+      summary.unsearched = search.left;
     }
     const MeasuredKernels found = read();
     summary.interrupted = measure(choice_.for_further(found, is_finished), kFurtherShare);
@@ -83,10 +84,9 @@ class Cover {
     const std::vector<Problem> open = unsearched(options_.session.problems);
     const double budget_s = searching_s() / shares;
     const Clock::time_point begin = Clock::now();
-    say_shortfall(open.size(), budget_s);
     const SessionSummary summary = search(open, {}, budget_s);
     say_excess(budget_s, begin);
-    if (!summary.interrupted) hand_on(open);
+    if (!summary.interrupted) hand_on(open, summary.left);
     return summary;
   }
 
@@ -100,19 +100,9 @@ class Cover {
     return {store, preparation_, problems_};
   }
 
-  static void say(const std::string& words) {
-    if (!words.empty()) log::warning("{}", words);
-  }
-
-  /// What is measured beside the searches takes its time from theirs.
-  void say_shortfall(std::size_t searches, double budget_s) const {
-    const SessionOptions& session = options_.session;
-    const double least_s = least_problem_s(preparation_.evidence() == Evidence::measured, compile_jobs(session.jobs));
-    say(budget_shortfall(budget_s, searches, session.devices.size(), least_s));
-  }
-
   static void say_excess(double budget_s, Clock::time_point begin) {
-    say(budget_excess(budget_s, std::chrono::duration<double>(Clock::now() - begin).count()));
+    const std::string words = budget_excess(budget_s, std::chrono::duration<double>(Clock::now() - begin).count());
+    if (!words.empty()) log::warning("{}", words);
   }
 
   /// The part of the budget for searching all sizes of the sample, in seconds.
@@ -131,6 +121,9 @@ class Cover {
   double at_least_a_second(double budget_s) const {
     return options_.session.budget_s > 0 ? std::max(1.0, budget_s) : 0;
   }
+
+  /// What a session is given that has so much time at most. 0: no limit.
+  double latest_s(double most_s) const { return options_.session.budget_s > 0 ? std::max(0.001, most_s) : 0; }
 
   /// The problems that no cover has searched, though one may have measured kernels there.
   std::vector<Problem> unsearched(const std::vector<Problem>& problems) const {
@@ -167,20 +160,23 @@ class Cover {
                         double budget_s) const {
     if (problems.empty()) return {};
     const Clock::time_point begin = Clock::now();
-    if (measure_proven(problems, further, kProvenShare * budget_s)) return {.interrupted = true};
+    if (measure_proven(problems, further, budget_s)) return {.interrupted = true};
+    const double taken_s = std::chrono::duration<double>(Clock::now() - begin).count();
     SessionOptions session = options_.session;
     session.problems = problems;
-    session.budget_s = at_least_a_second(budget_s - std::chrono::duration<double>(Clock::now() - begin).count());
+    session.budget_s = at_least_a_second(budget_s - taken_s);
+    session.latest_s = latest_s(kLatest * budget_s - taken_s);
     session.is_part = true;
     return run_session(session);
   }
 
-  /// Measures as many programs that won elsewhere as can be compiled in that time. True if interrupted. A prediction of
-  /// them teaches nothing that a search does not see.
+  /// Measures as many programs that won elsewhere as can be compiled in their part of that time for searches. True if
+  /// interrupted. A prediction of them teaches nothing that a search does not see.
   bool measure_proven(const std::vector<Problem>& searched, const std::vector<Problem>& further,
-                      double budget_s) const {
+                      double search_s) const {
     if (preparation_.evidence() != Evidence::measured) return false;
     const SessionOptions& session = options_.session;
+    const double budget_s = kProvenShare * search_s;
     const double affordable = budget_s > 0 ? budget_s * compile_jobs(session.jobs) / kSourceS : kMostProven;
     std::vector<Problem> problems = searched;
     problems.insert(problems.end(), further.begin(), further.end());
@@ -193,23 +189,28 @@ class Cover {
       for (const Candidate& each : lists[i]) programs.push_back(preparation_.program(problems[i], each));
     }
     compile(std::move(programs));
-    return measure(problems, lists, budget_s);
+    return measure(problems, lists, budget_s, search_s);
   }
 
-  /// What was found by now is what a run on the merged databases begins with.
-  void hand_on(const std::vector<Problem>& problems) const {
+  /// What was found by now, but at sizes that were left, is what a run on the merged databases begins with.
+  void hand_on(const std::vector<Problem>& problems, const std::vector<Problem>& left) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
     for (const Problem& problem : problems) {
+      if (std::find(left.begin(), left.end(), problem) != left.end()) continue;
       const auto winner = store.find_winner(preparation_.key(problem));
       if (winner) store.put_winner(winner->trial.key, stored_search(CoverState::searched), winner->candidates);
     }
   }
 
   /// Measures these candidates, by size, for a share of the time that is left. True if interrupted.
-  bool measure(const CandidateLists& lists, double share) const { return measure(problems_, lists, share * left_s()); }
+  bool measure(const CandidateLists& lists, double share) const {
+    return measure(problems_, lists, share * left_s(), left_s());
+  }
 
-  /// Measures these candidates of these problems. True if interrupted.
-  bool measure(const std::vector<Problem>& problems, const CandidateLists& lists, double budget_s) const {
+  /// Measures these candidates of these problems; those for which `most_s` leaves no time are left out. True if
+  /// interrupted.
+  bool measure(const std::vector<Problem>& problems, const CandidateLists& lists, double budget_s,
+               double most_s) const {
     SessionOptions session = options_.session;
     session.problems.clear();
     for (std::size_t i = 0; i < lists.size(); ++i) {
@@ -217,6 +218,7 @@ class Cover {
     }
     if (session.problems.empty()) return false;
     session.budget_s = at_least_a_second(budget_s);
+    session.latest_s = latest_s(most_s);
     session.is_part = true;
     session.mode = SessionMode::measure([&](const Problem& problem) {
       const auto at = std::find(problems.begin(), problems.end(), problem) - problems.begin();
@@ -292,7 +294,9 @@ class Cover {
         add_loss(size, measured, best == times.end() ? kInfinity : best->second.median_us, summary.sample);
       if (best == times.end()) continue;
       sizes_of[best->first] += is_sampled ? 1 : 0;
-      store.put_winner(best->second.key, stored_search(is_sampled ? CoverState::covered : CoverState::measured),
+      const auto& left = summary.unsearched;
+      const bool is_searched = is_sampled && std::find(left.begin(), left.end(), problems_[size]) == left.end();
+      store.put_winner(best->second.key, stored_search(is_searched ? CoverState::covered : CoverState::measured),
                        static_cast<int>(times.size()));
     }
     finish_mean(summary.sample);

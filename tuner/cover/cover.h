@@ -39,6 +39,7 @@ struct CoveringKernel {
 struct CoverSummary {
   std::vector<CoveringKernel> kernels;  ///< those that serve at least one size, in order of their names
   std::size_t programs = 0;             ///< the number of programs that these kernels are launched from
+  std::vector<Problem> unsearched;      ///< sizes of the sample that the budget left no time to search
   Losses sample;                        ///< the losses of the sizes that the kernels were chosen for
   Losses held_out;           ///< the losses of the same sizes if a kernel is chosen for each without knowing it
   bool interrupted = false;  ///< what was measured is stored; the same run goes on from there
@@ -50,7 +51,8 @@ Problem sampled_problem(const Problem& problem);
 
 /// Searches every size of the sample, measures what did well where else it may do well, and the best of that at further
 /// sizes, chooses the kernels that serve all of these and stores which of them serves what as decisions. For GPUs of
-/// one model, or one model. Throws what run_session throws.
+/// one model, or one model. The next run goes on with sizes that the budget left no time to search. Throws what
+/// run_session throws.
 CoverSummary cover(const CoverOptions& options);
 
 /// The first part of that for one of `shares` shares: searches the session's problems, which takes most of the time,

@@ -28,6 +28,10 @@ Deadlines::Clock::time_point Deadlines::next(Clock::time_point now, std::size_t 
   return now + std::max(Clock::duration{}, share - overtime);
 }
 
+bool Deadlines::fits(Clock::time_point now, Clock::time_point latest) const {
+  return problems_ended_ == 0 || now + overtime_ / problems_ended_ < latest;
+}
+
 void Deadlines::ended(Clock::time_point deadline, Clock::time_point now) {
   overtime_ += std::max(Clock::duration{}, now - deadline);
   ++problems_ended_;
@@ -42,7 +46,7 @@ std::string budget_shortfall(double budget_s, std::size_t problems, std::size_t 
       static_cast<double>(problems) * least_problem_s / static_cast<double>(std::max<std::size_t>(1, lanes));
   if (budget_s <= 0 || least_s <= budget_s) return "";
   return fmt::format(
-      "--budget {:.0f}s: will not be kept: {} problems take about {:.0f} s at least, since {} candidates of each are "
+      "--budget {:.0f}s: may not be kept: {} problems take about {:.0f} s, since {} candidates of each are "
       "compiled and tried however late it is; give more time, or fewer sizes",
       budget_s, problems, least_s, kAwaited);
 }

@@ -25,6 +25,9 @@ class Deadlines {
   /// worked on at once. Now, if there is no time for it.
   Clock::time_point next(Clock::time_point now, std::size_t problems, std::size_t lanes);
 
+  /// Whether a problem that begins now is expected to end before `latest`; true until one has ended.
+  bool fits(Clock::time_point now, Clock::time_point latest) const;
+
   /// A problem of that deadline has ended.
   void ended(Clock::time_point deadline, Clock::time_point now);
 

@@ -105,6 +105,9 @@ class Session {
     say_times();
     if (!options_.is_part) say(budget_excess(options_.budget_s, seconds_since(begin_)));
     summary_.interrupted = InterruptGuard::requested();
+    for (const Model& model : models_) {
+      for (const Task& task : model.tasks) summary_.left.push_back(task.problem);
+    }
     return summary_;
   }
 
@@ -227,9 +230,13 @@ class Session {
     return model.tasks.empty();
   }
 
+  bool is_too_late(const Model& model) const {
+    return options_.latest_s > 0 && !model.deadlines.fits(Clock::now(), begin_ + milliseconds(options_.latest_s));
+  }
+
   std::optional<Task> next_task(Model& model) {
     const std::lock_guard lock(mutex_);
-    if (is_stopped() || model.tasks.empty()) return std::nullopt;
+    if (is_stopped() || model.tasks.empty() || is_too_late(model)) return std::nullopt;
     Task task = std::move(model.tasks.front());
     model.tasks.pop_front();
     return task;

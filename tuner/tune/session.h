@@ -21,6 +21,7 @@ struct SessionOptions {
   std::string strategy;               ///< one of strategy_names(); empty: see strategy_of()
   std::string effort = "default";     ///< "quick", "default" or "full"
   double budget_s = 0;                ///< the time for all problems together; 0: no limit
+  double latest_s = 0;                ///< no problem begins that would end later, but the first does; 0: all begin
   std::uint64_t seed = 1;
   int jobs = 0;                 ///< processes that compile; 0: one per core
   double compile_limit_s = 60;  ///< the time for one source
@@ -36,11 +37,12 @@ struct SessionOptions {
 };
 
 struct SessionSummary {
-  int tuned = 0;             ///< the number of problems that got a new decision
-  int known = 0;             ///< the number of problems whose decision was in the database
-  int not_beaten = 0;        ///< the number of problems whose stored decision lies outside the search and stays
-  int failed = 0;            ///< the number of problems without a valid candidate
-  bool interrupted = false;  ///< whether a signal stopped it; everything finished is stored
+  int tuned = 0;                   ///< the number of problems that got a new decision
+  int known = 0;                   ///< the number of problems whose decision was in the database
+  int not_beaten = 0;              ///< the number of problems whose stored decision lies outside the search and stays
+  int failed = 0;                  ///< the number of problems without a valid candidate
+  std::vector<Problem> left = {};  ///< the problems that did not begin, as it was too late
+  bool interrupted = false;        ///< whether a signal stopped it; everything finished is stored
 };
 
 /// How many configurations of the searched families the restriction leaves for a problem, before any rule.

@@ -50,6 +50,19 @@ TEST_F(CoverTest, FewKernelsServeTheSampleAndASecondRunMeasuresNothing) {
   EXPECT_EQ(store().trials().size(), trials);
 }
 
+TEST_F(CoverTest, SizesForWhichTheBudgetHasNoTimeAreLeftToTheNextRun) {
+  const Result first = mmtune(std::string(kCover) + " --budget 0.001s");
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("of 8 sizes were not searched in that time; the same command goes on"));
+  const Result second = mmtune(std::string(kCover));
+  ASSERT_EQ(second.code, 0) << second.err;
+  EXPECT_THAT(second.err, HasSubstr("best of ")) << "sizes that were left are searched";
+  EXPECT_THAT(second.err, testing::Not(HasSubstr("not searched")));
+  const Result third = mmtune(std::string(kCover));
+  EXPECT_EQ(third.out, second.out);
+  EXPECT_THAT(third.err, testing::Not(HasSubstr("best of "))) << "all are searched";
+}
+
 class CoverOfShares : public CoverTest {
  protected:
   /// The cover on a database of this name, as one process or as one of several.

@@ -46,6 +46,15 @@ TEST(Deadlines, GiveTheFirstProblemWhatTheOthersGet) {
   EXPECT_EQ(deadlines.next(begin + 10s, 9, 1), begin + 16s);
 }
 
+TEST(Deadlines, AProblemFitsIfItEndsInTimeAsTheOthersDid) {
+  const Clock::time_point begin{};
+  Deadlines deadlines(begin + 10s);
+  EXPECT_TRUE(deadlines.fits(begin + 20s, begin + 10s)) << "the first one is not left";
+  deadlines.ended(begin + 1s, begin + 4s);
+  EXPECT_TRUE(deadlines.fits(begin + 6s, begin + 10s));
+  EXPECT_FALSE(deadlines.fits(begin + 7s, begin + 10s)) << "the one before took 3 s beyond its deadline";
+}
+
 // This is a run of 24 sizes in 110 s, where the races of the large ones at the end took longer than those before.
 TEST(Deadlines, TheLastProblemGetsWhatTheFirstGotWhateverTheOthersTook) {
   constexpr int kProblems = 24;

@@ -64,6 +64,15 @@ std::size_t samples_of(const CoverVerbOptions& options) {
   return std::clamp(static_cast<std::size_t>(budget_s / kSampleTime_s), kFewestSamples, kMostSamples);
 }
 
+void say_unsearched(const SessionOptions& session, const std::vector<Problem>& left, std::size_t sizes) {
+  if (left.empty()) return;
+  log::warning(
+      "--budget {:.0f}s: {} of {} sizes were not searched in that time; the same command goes on with them, or give "
+      "more "
+      "time",
+      session.budget_s, left.size(), sizes);
+}
+
 ExitCode interrupted() {
   log::warning("interrupted: what was finished is stored; the same command goes on from there");
   return ExitCode::interrupted;
@@ -73,8 +82,9 @@ ExitCode interrupted() {
 ExitCode run_share(const CoverOptions& options, int shares) {
   const SessionSummary summary = search_share(options, shares);
   if (summary.interrupted) return interrupted();
+  say_unsearched(options.session, summary.left, options.session.problems.size());
   log::warning("{} searched; merge the databases of all shares, and run this command with --shard none on them",
-               counted(static_cast<std::int64_t>(options.session.problems.size()), "size"));
+               counted(static_cast<std::int64_t>(options.session.problems.size() - summary.left.size()), "size"));
   return summary.failed > 0 ? ExitCode::no_candidate : ExitCode::done;
 }
 
@@ -105,6 +115,7 @@ ExitCode run_cover(const CoverVerbOptions& options) {
   if (share.count > 1) return run_share(cover_options, share.count);
   const CoverSummary summary = cover(cover_options);
   if (summary.interrupted) return interrupted();
+  say_unsearched(cover_options.session, summary.unsearched, cover_options.sample.size());
   print(kernels_table(summary.kernels), options);
   log::warning(
       "{}: {} kernels for {} sizes, {:.1f} % slower than the fastest of all candidates on average, {:.1f} % at worst",
