@@ -70,7 +70,9 @@ Summation tensor_summation(Precision precision, const DeviceSpec& device, bool b
 
 int invariant_parts(const Problem& problem, int compute_capability) {
   const PrecisionTraits& types = traits(problem.precision);
-  const bool may_be_cut = compute_capability == 90 && types.a.bytes == 2;
+  const bool is_promoted = types.arithmetic.promotion_steps > 0;  // A block would keep three sets of sums.
+  const bool may_be_cut = compute_capability == 90 && types.unit_products == 1 && !is_promoted &&
+                          (types.a.bytes == 2 || types.unit == Unit::tensor_tf32);
   return may_be_cut && problem.k >= kCutFrom ? kParts : 1;
 }
 

@@ -48,12 +48,47 @@ TEST(Summation, OfInvariantProductsIsThatOfTheFastestUnit) {
   EXPECT_EQ(text(Precision::fp16, t4, 14336), "tensor cores, 8 at once, uncut");
   EXPECT_EQ(text(Precision::fp32, h200, 14336), "fused multiply-adds, uncut");
   EXPECT_EQ(text(Precision::tf32, h200), "tensor cores by a warpgroup, 8 at once, uncut");
+  EXPECT_EQ(text(Precision::tf32, h200, 14336), "tensor cores by a warpgroup, 8 at once, in parts of 7168");
+  EXPECT_EQ(text(Precision::bf16_x_fp32, h200, 14336), "fused multiply-adds, uncut");
   EXPECT_EQ(text(Precision::e4m3_bf16, h200), "tensor cores by a warpgroup, 32 at once, promoted every 128, uncut");
   EXPECT_EQ(text(Precision::fp64, h200), "tensor cores by a warp, 8 at once, uncut");
   EXPECT_EQ(text(Precision::int8, h200), "exact");
   EXPECT_EQ(text(Precision::fp32, h200), "fused multiply-adds, uncut");
   EXPECT_EQ(text(Precision::fp16, t4), "tensor cores, 8 at once, uncut");
   EXPECT_EQ(text(Precision::fp16, k20c), "fused multiply-adds, uncut");
+}
+
+/// So two searches for the same sizes, whatever they find, give the same bits: it knows neither what was measured nor
+/// m, n, the layout or the alignment.
+TEST(Summation, OfInvariantProductsIsAFunctionOfPrecisionAndDepth) {
+  const DeviceSpec h200 = catalog_gpu("h200");
+  for (const Precision precision : kAllPrecisions) {
+    for (const std::int64_t k : {1031, 12288, 18945}) {
+      Problem one = packed_problem(precision, Layout::nt, 1, 8192, k);
+      one.invariant = true;
+      const std::string stated = to_string(invariant_summation(one, h200));
+      for (const Layout layout : kAllLayouts) {
+        for (const std::int64_t m : {17, 257, 8192}) {
+          Problem other = packed_problem(precision, layout, m, m + 131, k);
+          other.invariant = true;
+          other.align = {traits(precision).a.bytes, traits(precision).b.bytes, traits(precision).c.bytes};
+          EXPECT_EQ(to_string(invariant_summation(other, h200)), stated) << to_string(other);
+          EXPECT_EQ(invariant_parts(other, 90), invariant_parts(one, 90)) << to_string(other);
+        }
+      }
+    }
+  }
+}
+
+/// What the library picks by invariant_parts() is what invariant_summation() states.
+TEST(Summation, OfInvariantProductsHasInvariantParts) {
+  const DeviceSpec h200 = catalog_gpu("h200");
+  for (const Precision precision : kAllPrecisions) {
+    Problem problem = packed_problem(precision, Layout::nt, 17, 4096, 14336);
+    problem.invariant = true;
+    const bool is_cut = invariant_parts(problem, 90) > 1;
+    EXPECT_EQ(invariant_summation(problem, h200).part > 0, is_cut) << to_string(problem);
+  }
 }
 
 /// Whatever the operands' alignment: it may not decide whether an invariant product can run.
