@@ -58,10 +58,11 @@ struct StrategySetup {
   const CandidateSpace& space;
   int most_trials;
   std::uint64_t seed = 1;
-  std::vector<CandidateNumber> favourites = {};  ///< winners of spaces like this one: tried first
+  std::vector<CandidateNumber> favourites = {};  ///< winners of spaces like this one
   std::vector<Lesson> lessons = {};              ///< what was learnt in a space like this one
-  std::vector<CandidateNumber> proven = {};      ///< winners elsewhere, nearest first: a few of them come then
+  std::vector<CandidateNumber> proven = {};      ///< winners elsewhere, nearest first
   std::size_t at_once = 8;                       ///< how many candidates are judged together: a round has no more
+  std::vector<CandidateNumber> at_hand = {};     ///< those that cost little to try: first, where they may be fast
   bool is_thrifty = true;  ///< whether to end early where the space is small or a trial takes long
 };
 

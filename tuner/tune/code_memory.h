@@ -8,23 +8,34 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "db/trial.h"
+#include "tuner/lanes/candidate.h"
 
 namespace mmtune {
 
-/// Programs by the hash of their source, all for one target. The oldest are forgotten where they take too much memory.
-/// Thread safe.
+/// Programs by the hash of their source, all for one target, with the candidate that each was first compiled for. The
+/// oldest are forgotten where they take too much memory. Thread safe.
 class CodeMemory {
  public:
-  void keep(const std::string& source_hash, const Binary& binary);
+  void keep(const TrialKey& key, const Binary& binary);
   std::optional<Binary> find(const std::string& source_hash) const;
+
+  /// The candidates of the programs that may serve a problem too: those of its precision, layout and alignment, the
+  /// oldest first. What a launch alone decides they have as the problem that they were compiled for.
+  std::vector<Candidate> candidates(const Problem& problem) const;
 
  private:
   static constexpr std::size_t kMostBytes = std::size_t{128} << 20;  // the most bytes: some 3000 kernels
 
+  struct Kept {
+    TrialKey key;
+    Binary binary;
+  };
+
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, Binary> programs_;
+  std::unordered_map<std::string, Kept> programs_;
   std::deque<std::string> in_order_;  ///< their sources, the oldest first
   std::size_t bytes_ = 0;             ///< the bytes of all images
 };

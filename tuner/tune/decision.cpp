@@ -19,8 +19,9 @@ constexpr double kFinalMargin = 1.06;   // A screening time this close to the be
 constexpr double kOtherConditions = 2;  // the factor by which the stored winner's time may be of lower clocks
 constexpr double kNeighbourhood = 1;    // the octaves between extents of neighbouring sizes
 
-// A default is not timed where it is expected to take this long and to be so many times slower than the best.
-constexpr double kLongDefault_us = 1e6;
+// A default is not timed where it is expected to take this long and to be so many times slower than the best: its few
+// calls would take longer than all other trials of a large product.
+constexpr double kLongDefault_us = 1e3;
 constexpr double kHopelessDefault = 10;
 
 double time_us(const Finalist& finalist) { return finalist.trial.timing.median_us; }

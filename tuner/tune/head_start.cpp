@@ -45,7 +45,7 @@ void HeadStart::order(std::vector<Program> programs) {
 void HeadStart::hand_over() {
   while (const auto result = compiler_.next_finished()) {
     const TrialKey& key = ordered_[result->ticket];
-    if (result->outcome == Outcome::ok) code_.keep(key.source_hash, preparation_.binary(result->compilation));
+    if (result->outcome == Outcome::ok) code_.keep(key, preparation_.binary(result->compilation));
     if (is_kill(result->outcome)) lost_.note(key, result->outcome);
   }
 }

@@ -33,14 +33,15 @@ double octaves_apart(const Problem& x, const Problem& y) {
   return std::max({octaves(x.m, y.m), octaves(x.n, y.n), octaves(x.k, y.k)});
 }
 
+bool same_programs_serve(const Problem& x, const Problem& y) {
+  return x.precision == y.precision && x.layout == y.layout && x.invariant == y.invariant && x.align == y.align;
+}
+
 std::optional<std::size_t> nearest(const Problem& problem, const std::vector<Problem>& others) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < others.size(); ++i) {
     const Problem& other = others[i];
-    if (other == problem || other.precision != problem.precision || other.layout != problem.layout ||
-        other.invariant != problem.invariant || other.align != problem.align) {
-      continue;
-    }
+    if (other == problem || !same_programs_serve(problem, other)) continue;
     if (!best || octaves_apart(problem, other) <= octaves_apart(problem, others[*best])) best = i;
   }
   return best;

@@ -15,8 +15,11 @@ namespace mmtune {
 /// log2 of the ratio of the extents that differ most; an empty extent counts as 1.
 double octaves_apart(const Problem& x, const Problem& y);
 
-/// The index of the problem nearest to this one of those that the same programs serve: of the same precision, layout
-/// and alignment. The later one of equally near ones; none if there is none, this one itself left aside.
+/// Whether they differ in their extents alone.
+bool same_programs_serve(const Problem& x, const Problem& y);
+
+/// The index of the problem nearest to this one of those that the same programs serve. The later one of equally near
+/// ones; none if there is none, this one itself left aside.
 std::optional<std::size_t> nearest(const Problem& problem, const std::vector<Problem>& others);
 
 /// What a search learns of a trial.

@@ -20,6 +20,17 @@ namespace {
 constexpr std::size_t kRefreshed = 5;          // the number of candidates that a refresh measures again
 constexpr std::chrono::seconds kPatience{10};  // the time beyond the deadline
 
+/// The candidates whose programs this run has compiled for other sizes. What they are depends on the time that
+/// compilers took, so that only a run does with them whose searches end by the clock anyway.
+std::vector<CandidateNumber> at_hand(const TuningSetup& setup, const FamilySpaces& spaces) {
+  std::vector<CandidateNumber> numbers;
+  if (setup.options.budget_s <= 0) return numbers;
+  for (Candidate& candidate : setup.code.candidates(spaces.problem())) {
+    if (const auto number = spaces.fitted(std::move(candidate))) numbers.push_back(*number);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::unique_ptr<Strategy> begin_search(const TuningSetup& setup, const FamilySpaces& spaces,
@@ -27,8 +38,13 @@ std::unique_ptr<Strategy> begin_search(const TuningSetup& setup, const FamilySpa
   const ProblemKey key = setup.preparation.key(spaces.problem());
   const std::vector<Winner> decided = comparable_winners(key, setup.store);
   return make_strategy(strategy_of(setup.options, key.evidence),
-                       {spaces, setup.effort.most_trials, setup.options.seed, spaces.numbers(favourites),
-                        nearest_stored(key, decided, setup.preparation, setup.store), proven(spaces, decided)});
+                       {.space = spaces,
+                        .most_trials = setup.effort.most_trials,
+                        .seed = setup.options.seed,
+                        .favourites = spaces.numbers(favourites),
+                        .lessons = nearest_stored(key, decided, setup.preparation, setup.store),
+                        .proven = proven(spaces, decided),
+                        .at_hand = at_hand(setup, spaces)});
 }
 
 ProblemTuning::ProblemTuning(const TuningSetup& setup, const Problem& problem, SearchIdentity search,
@@ -63,8 +79,7 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
 /// Measures these candidates, whatever is stored of them.
 Ending ProblemTuning::measure(const std::vector<Candidate>& listed) {
   for (const Candidate& candidate : listed) anew_.insert(key_of(candidate));
-  work_through(
-      listed, [this] { return out_of_time(); }, kAwaitedListed);
+  work_through(listed, [this] { return out_of_time(); }, {kAwaitedListed, kAwaitedListed});
   return Ending::measured;
 }
 
@@ -89,8 +104,8 @@ bool ProblemTuning::search(const FamilySpaces& spaces, const std::vector<Candida
   const auto enough = [this] { return out_of_time(); };
   if (!setup_.options.mode.searches()) return work_through(stored_candidates(), enough);
   const auto strategy = begin_search(setup_, spaces, favourites);
-  return work_through(
-      *strategy, [&](CandidateNumber number) { return spaces.candidate(number); }, enough, kAwaited);
+  return work_through(*strategy, [&](CandidateNumber number) { return spaces.candidate(number); }, enough,
+                      {kAwaitedAtHand, kAwaited});
 }
 
 /// The fastest, and what merged databases decided for and may be as fast.
@@ -116,19 +131,19 @@ std::vector<Candidate> ProblemTuning::untried_defenders(const FamilySpaces& spac
 }
 
 bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough,
-                                 std::size_t awaited) {
+                                 Awaited awaited) {
   const auto candidate_of = [&](CandidateNumber number) { return candidates[static_cast<std::size_t>(number)]; };
   return work_through(*make_listed(candidates.size()), candidate_of, enough, awaited);
 }
 
 /// Every proposed candidate becomes a trial: a known one, or that of a program, which is compiled while the lane judges
-/// others. False if there was enough before the end; the first `awaited` proposals are not left out for lack of time.
+/// others. False if there was enough before the end.
 bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidate_of,
-                                 const std::function<bool()>& enough, std::size_t awaited) {
+                                 const std::function<bool()>& enough, Awaited awaited) {
   supply_.clear();
   Rounds rounds(strategy);
   std::size_t proposed = 0;
-  std::size_t on_order = 0;  // the number of those that are awaited
+  std::set<std::size_t> on_order;  // the numbers of those that are awaited
   for (;;) {
     const auto numbers = rounds.next();
     for (const CandidateNumber number : numbers) {
@@ -139,19 +154,18 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
       } else if (auto trial = anew_.contains(key_of(program.candidate)) ? std::nullopt : judge_.known(program)) {
         rounds.settle(index, note(program, *trial));
       } else {
-        supply_.order(index, std::move(program));
-        if (index < awaited) ++on_order;
+        if (index < awaited.all && awaited.compiled > 0) on_order.insert(index);
+        if (!supply_.order(index, std::move(program)) && awaited.compiled > 0) --awaited.compiled;
       }
     }
     if (!numbers.empty()) continue;
     const auto supplied = supply_.next();
     if (!supplied) return true;
-    const bool is_awaited = supplied->number < awaited;
     if (enough()) {
-      if (on_order == 0 || setup_.stopped() || Clock::now() > deadline_ + kPatience) return false;
-      if (!is_awaited) continue;
+      if (on_order.empty() || setup_.stopped() || Clock::now() > deadline_ + kPatience) return false;
+      if (!on_order.contains(supplied->number)) continue;
     }
-    if (is_awaited) --on_order;
+    on_order.erase(supplied->number);
     const double best_us = setup_.options.mode.decides() ? finals_.best_us() : 0;
     rounds.settle(supplied->number, note(supplied->program, judge_.judge(*supplied, best_us)));
   }

@@ -28,8 +28,10 @@ enum class Ending {
   stopped,
 };
 
-/// Candidates that a search begins with and waits for, however late it is: others compile sooner and are worse.
+/// Candidates that a search begins with and waits for, however late it is: others compile sooner and are worse. Those
+/// that come before them and need no compiler are awaited too, up to kAwaitedAtHand in all.
 inline constexpr std::size_t kAwaited = 6;
+inline constexpr std::size_t kAwaitedAtHand = 24;
 
 /// Listed candidates that a measurement waits for, however late it is: one alone compares nothing.
 inline constexpr std::size_t kAwaitedListed = 3;
@@ -63,10 +65,15 @@ class ProblemTuning {
   bool search(const FamilySpaces& spaces, const std::vector<Candidate>& favourites);
   std::vector<Candidate> stored_candidates() const;
   std::vector<Candidate> untried_defenders(const FamilySpaces& spaces) const;
+  /// The proposals that are not left out for lack of time.
+  struct Awaited {
+    std::size_t all = 0;       ///< so many of the first at most
+    std::size_t compiled = 0;  ///< until so many of them have to be compiled
+  };
   bool work_through(Strategy& strategy, const CandidateOf& candidate_of, const std::function<bool()>& enough,
-                    std::size_t awaited = 0);
+                    Awaited awaited);
   bool work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough,
-                    std::size_t awaited = 0);
+                    Awaited awaited = {0, 0});
   void judge_without_program();
   Observation set_aside(const Program& program);
   std::optional<Observation> note(const Program& program, const Trial& trial);

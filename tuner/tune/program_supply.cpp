@@ -7,7 +7,7 @@
 
 namespace mmtune {
 
-void ProgramSupply::order(std::size_t number, Program program) {
+bool ProgramSupply::order(std::size_t number, Program program) {
   const CompileTarget& target = setup_.preparation.target();
   auto binary = setup_.store.find_compiled(program.key.source_hash, target.name, true);
   if (!binary) binary = setup_.code.find(program.key.source_hash);
@@ -25,7 +25,9 @@ void ProgramSupply::order(std::size_t number, Program program) {
   } else {
     setup_.compiler.submit(number, program.source, target);
     compiling_.emplace(number, std::move(program));
+    return false;
   }
+  return true;
 }
 
 /// What is ready of that source; null if there is none.
@@ -66,7 +68,7 @@ Supplied ProgramSupply::arrived(CompilePool::Result result) {
     return {result.ticket, std::move(program), result.outcome, std::move(result.compilation.log)};
   }
   program.binary = setup_.preparation.binary(result.compilation);
-  setup_.code.keep(program.key.source_hash, program.binary);
+  setup_.code.keep(program.key, program.binary);
   return {result.ticket, std::move(program), Outcome::ok, ""};
 }
 

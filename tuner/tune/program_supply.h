@@ -25,8 +25,8 @@ class ProgramSupply {
  public:
   explicit ProgramSupply(const TuningSetup& setup) : setup_(setup) {}
 
-  /// No two orders under way have the same number.
-  void order(std::size_t number, Program program);
+  /// False if it has to be compiled first. No two orders under way have the same number.
+  bool order(std::size_t number, Program program);
 
   /// The next program; waits for the compilers only where none is ready. Nothing if none is on order.
   std::optional<Supplied> next();

@@ -18,21 +18,24 @@ namespace {
 
 constexpr std::size_t kRanked = 100000;     // how far down the model's list candidates may come from
 constexpr std::size_t kCandidates = 10000;  // the candidates of a larger space that are looked at first
+constexpr double kFar = 2.5;                // what is expected to take so many times as long joins as a neighbour only
 constexpr std::size_t kDrawn = 20000;       // the number that is drawn where no model says which
 constexpr std::size_t kRounds = 16;  // a round is a sixteenth of all trials at most: what is learnt can still be used
 constexpr std::size_t kLeastRound = 2;
-constexpr std::size_t kFirstRound = 3;  // the first round is so many times as large; half of it may be proven
-constexpr std::size_t kClimbers = 4;    // the number of fastest candidates whose neighbours join in after a round
-constexpr double kClose = 0.01;         // how close to the best, as logarithm of time, neighbours are tried
-constexpr double kReach = 0.02;         // the logarithm of time within which such a neighbour must be expected
-constexpr double kLastReach = 0.05;     // the same at the end of the search
-constexpr std::size_t kLastPart = 6;    // the end is the last sixth of all trials
-constexpr double kSpaceShare = 0.05;    // the largest share of a small space that is tried
-constexpr double kTrialUs = 65e3;       // the time of the GPU that a trial may take on average
-constexpr double kCalls = 6;            // how often a trial calls the candidate
-constexpr std::size_t kFewest = 20;     // the fewest trials in any case
-constexpr double kLuck = 0.005;         // how much seeds differ about a candidate, as a logarithm of time
-constexpr double kCuriosity = 3;        // standard deviations that a first trial may turn out faster
+constexpr std::size_t kFirstRound = 3;   // the first round is so many times as large; half of it may be proven
+constexpr std::size_t kMostAtHand = 16;  // the most candidates at hand that a search begins with
+constexpr double kAtHandReach = 0.15;    // the logarithm of time behind the fastest within which they must be expected
+constexpr std::size_t kClimbers = 4;     // the number of fastest candidates whose neighbours join in after a round
+constexpr double kClose = 0.01;          // how close to the best, as logarithm of time, neighbours are tried
+constexpr double kReach = 0.02;          // the logarithm of time within which such a neighbour must be expected
+constexpr double kLastReach = 0.05;      // the same at the end of the search
+constexpr std::size_t kLastPart = 6;     // the end is the last sixth of all trials
+constexpr double kSpaceShare = 0.05;     // the largest share of a small space that is tried
+constexpr double kTrialUs = 65e3;        // the time of the GPU that a trial may take on average
+constexpr double kCalls = 6;             // how often a trial calls the candidate
+constexpr std::size_t kFewest = 20;      // the fewest trials in any case
+constexpr double kLuck = 0.005;          // how much seeds differ about a candidate, as a logarithm of time
+constexpr double kCuriosity = 2;         // standard deviations that a first trial may turn out faster
 constexpr double kLeastDeviation = 1e-6;
 constexpr CandidateNumber kElsewhere = -1;
 constexpr double kNone = -std::numeric_limits<double>::infinity();
@@ -50,13 +53,15 @@ class Guided final : public Strategy {
     } else {
       draw_candidates();
     }
-    for (const CandidateNumber favourite : setup.favourites) first_.push_back(add(favourite));
     const double shortest_us = ranking.empty() ? 0 : ranking.front().expected_us;
-    const std::size_t most = first_.size() + kFirstRound * round_ / 2;
-    for (std::size_t i = 0; i < setup.proven.size() && first_.size() < most; ++i) {
-      // What won for another layout may be all that the rules leave of it here.
-      if (space_.describe(setup.proven[i]).expected_us > kProvenReach * shortest_us) continue;
-      first_.push_back(add(setup.proven[i]));
+    for (const auto& winners : {setup.favourites, setup.proven}) {
+      for (const CandidateNumber winner : winners) {
+        // What won for another layout may be all that the rules leave of it here.
+        if (space_.describe(winner).expected_us <= kProvenReach * shortest_us) winners_.push_back(add(winner));
+      }
+    }
+    for (const CandidateNumber each : setup.at_hand) {
+      if (space_.describe(each).expected_us <= kProvenReach * shortest_us) at_hand_.push_back(add(each));
     }
   }
 
@@ -71,13 +76,22 @@ class Guided final : public Strategy {
       proposals.push_back(candidates_[chosen]);
       ++trials_;
     };
-    for (const std::size_t each : std::exchange(first_, {})) propose_one(each);
     for (const std::size_t each : climb()) propose_one(each);
     if (trials_ >= most_ - most_ / kLastPart) {
       for (const std::size_t each : left_around_best()) propose_one(each);
     }
-    const std::size_t wanted = std::exchange(started_, true) ? round_ : kFirstRound * round_;
-    while (proposals.size() < wanted && trials_ < most_) {
+    std::size_t wanted = round_;
+    if (!std::exchange(started_, true)) {
+      for (const std::size_t each : fast_at_hand()) propose_one(each);
+      wanted = proposals.size() + kFirstRound * round_;
+      sort_by_expectation(winners_.begin(), winners_.end());
+      winners_.erase(std::unique(winners_.begin(), winners_.end()), winners_.end());
+      winners_.resize(std::min(winners_.size(), kFirstRound * round_ / 2));
+    }
+    // By turns what won elsewhere, the one that is expected to be fastest first, and what promises most.
+    const std::vector<std::size_t> winners = std::exchange(winners_, {});
+    for (auto winner = winners.begin(); proposals.size() < wanted && trials_ < most_;) {
+      if (winner != winners.end()) propose_one(*winner++);
       const std::size_t chosen = most_promising();
       if (chosen == candidates_.size()) break;
       propose_one(chosen);
@@ -146,6 +160,7 @@ class Guided final : public Strategy {
     for (std::size_t rank = 0; rank < ranking.size() && candidates_.size() < kCandidates;) {
       std::size_t alike = 1;
       const double time = ranking[rank].expected_us;
+      if (time > kFar * ranking.front().expected_us && candidates_.size() >= most_ * kRounds) break;
       while (!all && rank + alike < ranking.size() && ranking[rank + alike].expected_us == time) ++alike;
       add(ranking[rank + random_() % alike].number);
       rank += alike;
@@ -196,6 +211,21 @@ class Guided final : public Strategy {
     return left;
   }
 
+  /// The candidates at hand that may be as fast as any, those first that are expected to be.
+  std::vector<std::size_t> fast_at_hand() {
+    double best = std::numeric_limits<double>::infinity();
+    if (!at_hand_.empty()) {
+      for (std::size_t i = 0; i < candidates_.size(); ++i) {
+        if (candidates_[i] != kElsewhere) best = std::min(best, surrogate_.expected(i));
+      }
+    }
+    std::vector<std::size_t> fast = std::exchange(at_hand_, {});
+    std::erase_if(fast, [&](std::size_t each) { return surrogate_.expected(each) > best + kAtHandReach; });
+    sort_by_expectation(fast.begin(), fast.end());
+    fast.resize(std::min(fast.size(), kMostAtHand));
+    return fast;
+  }
+
   template <class Iterator>
   void sort_by_expectation(Iterator first, Iterator last) const {
     std::sort(first, last,
@@ -238,7 +268,8 @@ class Guided final : public Strategy {
   std::vector<CandidateNumber> candidates_;  // the candidates by their indices in the surrogate
   std::vector<bool> tried_;
   std::unordered_map<CandidateNumber, std::size_t> indices_;  // the indices of the candidates of this space
-  std::vector<std::size_t> first_;                            // the favourites, before anything else
+  std::vector<std::size_t> at_hand_;                          // candidates that cost little, before anything else
+  std::vector<std::size_t> winners_;                          // what won elsewhere, for the first round
   std::unordered_set<std::size_t> climbed_;                   // the candidates whose neighbours have joined
   std::vector<std::pair<double, std::size_t>> measured_;
 };
