@@ -154,8 +154,9 @@ void accept(Database& database, OpenMode mode) {
   if (header.empty()) refuse(file, "empty", "tune first, or name another file");
   check_identity(database, header, current);
   if (header.version < current) {
-    refuse(file, fmt::format("format {} is older than {}", header.version, current),
-           fmt::format("run `mmtune tune --db {}` once: every command that writes migrates it", file));
+    refuse(
+        file, fmt::format("format {} is older than {}", header.version, current),
+        fmt::format("run `mmtune db prune --code --yes --db {}` once, which migrates it and keeps all results", file));
   }
   static const Schema schema(embedded_schema());
   if (const std::string fault = schema.fault_of(database); !fault.empty()) {

@@ -4,6 +4,10 @@
 # what is in both, so that the same command goes on after a kill, here or on another node. RESULT is whole or absent at any
 # time.
 set -eu
+if [ $# -lt 2 ]; then
+  echo "shard.sh: LOCAL and RESULT: missing; write shard.sh LOCAL RESULT [cover] OPTION…" >&2
+  exit 2
+fi
 local=$1 result=$2
 shift 2
 verb=tune

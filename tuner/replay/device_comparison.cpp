@@ -125,23 +125,29 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
   };
   const auto us = [](double value) { return Real{value, 3}; };
   std::vector<CellOf<Row>> columns;
-  columns.push_back({{name("precision", "type"), kLeft, Fit::shared},
-                     [](const Row& r) { return std::string(to_string(r.problem.precision)); }});
-  columns.push_back(
-      {{"layout", kLeft, Fit::shared}, [](const Row& r) { return std::string(to_string(r.problem.layout)); }});
+  const auto precision = [](const Row& r) { return std::string(to_string(r.problem.precision)); };
+  const auto layout = [](const Row& r) { return std::string(to_string(r.problem.layout)); };
+  if (full) {
+    columns.push_back({{"precision", kLeft}, precision});
+    columns.push_back({{"layout", kLeft}, layout});
+  } else {
+    columns.push_back({{"type", kLeft, Fit::shared}, [=](const Row& r) { return precision(r) + " " + layout(r); }});
+  }
   columns.push_back({{"m", kRight}, [](const Row& r) { return r.problem.m; }});
   columns.push_back({{"n", kRight}, [](const Row& r) { return r.problem.n; }});
   columns.push_back({{"k", kRight}, [](const Row& r) { return r.problem.k; }});
-  const auto add_side = [&](const char* letter, const Side& side, Candidate Row::*winner, SideTime Row::*time) {
+  const auto add_side = [&](const char* letter, const char* where, const Side& side, Candidate Row::*winner,
+                            SideTime Row::*time) {
     columns.push_back({{name(fmt::format("winner_{}", letter).c_str(), "winner on " + side.name), kLeft, Fit::wraps},
                        [winner](const Row& r) { return key_of(r.*winner); }});
-    columns.push_back({{name(fmt::format("time_{}_us", letter).c_str(), "µs"), kRight},
+    columns.push_back({{name(fmt::format("time_{}_us", letter).c_str(), std::string("µs") + where), kRight},
                        [us, time](const Row& r) { return us((r.*time).time_us); }});
-    columns.push_back({{name(fmt::format("source_{}", letter).c_str(), "source"), kLeft, Fit::shared},
-                       [time](const Row& r) { return std::string(to_string((r.*time).evidence)); }});
+    columns.push_back(
+        {{name(fmt::format("source_{}", letter).c_str(), std::string("source") + where), kLeft, Fit::shared},
+         [time](const Row& r) { return std::string(to_string((r.*time).evidence)); }});
   };
-  add_side("a", a, &Row::winner_a, &Row::time_a);
-  add_side("b", b, &Row::winner_b, &Row::time_b);
+  add_side("a", "", a, &Row::winner_a, &Row::time_a);
+  add_side("b", " there", b, &Row::winner_b, &Row::time_b);
   columns.push_back({{name("a_on_b_us", "first's winner there, µs"), kRight, Fit::spare},
                      [us](const Row& r) { return us(r.a_on_b ? r.a_on_b->time_us : NAN); }});
   columns.push_back({{name("verdict", "slower by"), kLeft, Fit::wraps}, [](const Row& r) { return r.verdict(); }});

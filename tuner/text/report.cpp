@@ -144,6 +144,34 @@ std::vector<std::string> fit(std::vector<AlignedColumn>& columns, std::size_t wi
   return left;
 }
 
+/// Takes the columns that wrap out of the table where it does not fit otherwise: they stand below each row.
+std::vector<AlignedColumn> take_below(std::vector<AlignedColumn>& columns, std::size_t width) {
+  std::vector<AlignedColumn> narrowest = columns;
+  fit(narrowest, width);
+  if (total_width(narrowest, [](const auto& each) { return each.width; }) <= width) return {};
+  const auto stays = [](const AlignedColumn& each) { return each.column.fit != Fit::wraps; };
+  const auto first = std::stable_partition(columns.begin(), columns.end(), stays);
+  std::vector<AlignedColumn> below(first, columns.end());
+  columns.erase(first, columns.end());
+  return below;
+}
+
+/// "    config: BM=32 BN=64 …": what stands below row `row`, in lines of this width.
+std::vector<std::string> lines_below(const std::vector<AlignedColumn>& below, std::size_t row, std::size_t width) {
+  constexpr std::size_t kIndent = 4;
+  std::vector<std::string> lines;
+  for (const AlignedColumn& each : below) {
+    if (row == 0 || each.cells[row].empty()) continue;
+    const std::string text = fmt::format("{}: {}", each.cells.front(), each.cells[row]);
+    for (const auto line : pieces_of(text, '\n')) {
+      for (const std::string& piece : wrapped(line, width - std::min(kIndent, width - 1))) {
+        lines.push_back(std::string(kIndent, ' ') + piece);
+      }
+    }
+  }
+  return lines;
+}
+
 /// The lines of row `row`: 0 is the heading.
 std::vector<std::string> lines_of(const std::vector<AlignedColumn>& columns, std::size_t row) {
   std::vector<std::vector<std::string>> pieces;
@@ -242,11 +270,14 @@ std::string Table::aligned(const TableLayout& layout) const {
     for (const std::string& cell : column.cells) column.width = std::max(column.width, longest(cell, '\n'));
     shown.push_back(std::move(column));
   }
+  const auto below = layout.width > 0 ? take_below(shown, layout.width) : std::vector<AlignedColumn>{};
   const auto left = layout.width > 0 ? fit(shown, layout.width) : std::vector<std::string>{};
   auto text = shared.empty() ? "" : fmt::format("{}\n", fmt::join(shared, ", "));
   for (std::size_t i = 0; i <= rows_.size(); ++i) {
     const std::string_view style = i == 0 ? kBold : escape(rows_[i - 1].tone);
-    for (const std::string& line : lines_of(shown, i)) {
+    std::vector<std::string> lines = lines_of(shown, i);
+    for (std::string& line : lines_below(below, i, layout.width)) lines.push_back(std::move(line));
+    for (const std::string& line : lines) {
       text += layout.color && !style.empty() ? fmt::format("{}{}{}\n", style, line, kReset) : line + '\n';
     }
   }

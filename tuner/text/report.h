@@ -31,7 +31,7 @@ inline constexpr Align kRight = Align::right;
 /// What a column does to make a table narrower.
 enum class Fit {
   whole,
-  wraps,   ///< Its cells go on in further lines where the terminal is too narrow.
+  wraps,   ///< Its cells go on in further lines where the terminal is too narrow, or stand below their rows.
   spare,   ///< It leaves the table where the terminal is too narrow, the last one first; a line says so.
   shared,  ///< It leaves the table where all rows say the same, which is said once above them; else it wraps.
 };

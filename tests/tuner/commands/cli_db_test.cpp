@@ -7,6 +7,7 @@
 
 #include "db/store.h"
 #include "templates/gpu/gpu_catalog.h"
+#include "tests/db/fixtures.h"
 #include "tests/db/samples.h"
 #include "tests/tuner/cli_fixture.h"
 
@@ -55,6 +56,21 @@ class CliDb : public Cli {
     return Store::open(path(file), OpenMode::read_only).check().trials;
   }
 };
+
+TEST_F(CliDb, AnOlderFileNamesTheCommandThatMigratesIt) {
+  std::ifstream file(MMTUNE_SOURCE_DIR "/tests/db/version_1.sql");
+  const std::string schema{std::istreambuf_iterator<char>(file), {}};
+  test::run_raw(path("old.db"), schema + "PRAGMA application_id = 0x6d6d7475; PRAGMA user_version = 1;");
+  std::filesystem::permissions(path("old.db"), std::filesystem::perms(0600));
+  const std::string show = fmt::format("show --db '{}'", path("old.db"));
+  const Result refused = mmtune(show);
+  EXPECT_EQ(refused.code, 5);
+  const auto begin = refused.err.find("`mmtune ");
+  ASSERT_NE(begin, std::string::npos) << refused.err;
+  const std::string command = refused.err.substr(begin + 8, refused.err.find('`', begin + 1) - begin - 8);
+  EXPECT_EQ(mmtune(command).code, 0) << command;
+  EXPECT_EQ(mmtune(show).code, 0) << mmtune(show).err;
+}
 
 TEST_F(CliDb, ShowFilters) {
   const auto all = mmtune("show --format csv");

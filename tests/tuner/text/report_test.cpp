@@ -89,6 +89,16 @@ TEST(Report, HeadingsAreBrokenAndSpareColumnsLeaveANarrowTable) {
             "(--wide also shows regs)\n");
 }
 
+TEST(Report, WhatWrapsStandsBelowTheRowsOfATableThatIsTooWide) {
+  Table table({{"size", Align::right}, {"config", Align::left, Fit::wraps}, {"regs", Align::right, Fit::spare}});
+  table.add({"4096x4096x4096", "BM=128 BN=256 BK=64", "168"});
+  EXPECT_EQ(table.text(Format::table, {.wide = false, .width = 20}),
+            "          size  regs\n"
+            "4096x4096x4096   168\n"
+            "    config: BM=128\n"
+            "    BN=256 BK=64\n");
+}
+
 TEST(Report, LineBreaksOfAColumnThatWrapsAreLineBreaks) {
   Table table({{"outcome"}, {"note", Align::left, Fit::wraps}});
   table.add({"compile_failed", "a.cu(3): error\n    int x\n1 error\x1b"});

@@ -42,7 +42,7 @@ function seriesOf(look, winner, index, resource) {
       name,
       step: 'end',
       symbol: style.symbol,
-      symbolSize: 6,
+      symbolSize: index === 0 ? 9 : 5, // Where two curves are one, both are seen.
       showAllSymbol: true,
       lineStyle: { color: style.color, width: 2, type: style.dash },
       itemStyle: { color: style.color },
@@ -55,7 +55,7 @@ function seriesOf(look, winner, index, resource) {
       type: 'scatter',
       name: `winner on ${name}`,
       symbol: star,
-      symbolSize: 20,
+      symbolSize: index === 0 ? 24 : 15,
       itemStyle: { color: style.color, borderColor: look.ink, borderWidth: 1 },
       data: [
         {

@@ -62,7 +62,8 @@ function tipOf(cell, x, y, top) {
   ];
 }
 
-function option(look, cells, axes, [least, top], winner) {
+function option(look, cells, axes, range, winner) {
+  const [least, top] = range ?? [0, 1];
   const shade = (speed) => (top > least ? (speed - least) / (top - least) : 1);
   const isWinner = (cell) => Boolean(cell.best && isRun(cell.best, winner));
   const item = (cell) => {
@@ -89,6 +90,7 @@ function option(look, cells, axes, [least, top], winner) {
     xAxis: axis(look, axes.x, { type: 'category', data: axes.xs, splitLine: { show: false } }),
     yAxis: axis(look, axes.y, { vertical: true, type: 'category', data: axes.ys, splitLine: { show: false } }),
     visualMap: {
+      show: Boolean(range),
       min: least,
       max: top,
       orient: 'horizontal',
@@ -130,7 +132,7 @@ export const heatmap = {
     const cells = panels.flatMap((panel) => panel.cells);
     const axes = { x, y, xs: inOrder(cells.map((cell) => cell.x)), ys: inOrder(cells.map((cell) => cell.y)) };
     const speeds = cells.flatMap((cell) => (cell.best ? [cell.best.tflops] : []));
-    const range = speeds.length ? [Math.min(...speeds), Math.max(...speeds)] : [0, 1];
+    const range = speeds.length ? [Math.min(...speeds), Math.max(...speeds)] : null; // null: none was right
     return panels.map((panel) => ({
       title: `${titleOf(panel)}, ${family}`,
       file: `${fileOf('heatmap', panel)}_${family}_${x}_${y}`,
