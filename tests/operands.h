@@ -121,7 +121,7 @@ class HostMatrix {
   HostMatrix(const FormatTraits& format, StoredShape shape, Gaps gaps, Values values, std::uint64_t seed)
       : format_(format),
         shape_(shape),
-        ld_(std::max<std::int64_t>(1, shape.columns) + gaps.padding),
+        ld_(ld_of(shape, gaps)),
         first_(kGuard + gaps.offset),
         values_(static_cast<std::size_t>(first_ + std::max<std::int64_t>(1, shape.rows) * ld_ + kGuard), kNan) {
     std::mt19937_64 random(seed);
@@ -130,6 +130,10 @@ class HostMatrix {
         at(row, column) = draw(format, values, random);
       }
     }
+  }
+
+  static std::int64_t ld_of(const StoredShape& shape, Gaps gaps) {
+    return std::max<std::int64_t>(1, shape.columns + gaps.padding);
   }
 
   const StoredShape& shape() const { return shape_; }

@@ -25,7 +25,7 @@ constexpr Scene kScenes[] = {
     {"a row", 1, 67, 9, Values::whole, {.alpha = 2, .beta = 1}},
     {"a column", 67, 1, 31},
     {"wide gaps", 40, 72, 264, Values::whole, {.alpha = 1, .beta = 2}, {.padding = 16, .offset = 16}},
-    {"no depth", 33, 40, 0, Values::whole, {.alpha = 3, .beta = 2}},
+    {"no depth, wide gaps", 33, 40, 0, Values::whole, {.alpha = 3, .beta = 2}, {.padding = 16, .offset = 16}},
     {"wide", 72, 136, 80, Values::whole, {.alpha = 2}},
     {"whole lines", 24, 48, 16, Values::whole, {.alpha = -1, .beta = 1}},
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <tuple>
 
 namespace mmtune::shim {
 namespace {
@@ -17,18 +16,9 @@ constexpr Scene kDrawn[] = {
     {"deep", 9, 11, 1637, Values::random},
 };
 
-/// The problem of the scene's product, with its alignment.
-const Problem& problem_of(const Scene& scene, Precision precision, Layout layout) {
-  static std::map<std::tuple<const Scene*, Precision, Layout>, Problem> known;
-  const auto key = std::tuple(&scene, precision, layout);
-  const auto found = known.find(key);
-  if (found != known.end()) return found->second;
-  return known.emplace(key, Product(scene, precision, layout).problem()).first->second;
-}
-
 /// Whether the configuration can run the scene, and in little time.
 bool is_short(const Scene& scene, const Family& family, Layout layout, const Config& config) {
-  const Problem& problem = problem_of(scene, shown_in(family), layout);
+  const Problem problem = problem_of(scene, shown_in(family), layout);
   const auto plan = family.legal_plan(problem, config, device());
   if (!plan) return false;
   std::int64_t threads = 0;

@@ -30,7 +30,7 @@ inline constexpr Scene kCore[] = {
     {"wide and deep, gaps", 40, 72, 520, test::Values::whole, kWhole, {.padding = 16, .offset = 16}},
     {"a wide row", 1, 80, 272, test::Values::random, kBoth},
     {"a wide column", 80, 1, 272, test::Values::whole, kWhole},
-    {"wide, no depth", 64, 72, 0, test::Values::whole, {.alpha = test::kInfinity, .beta = 2}},
+    {"wide, no depth, gaps", 64, 72, 0, test::Values::whole, {.alpha = test::kInfinity, .beta = 2}, {16, 16}},
 };
 
 struct Case {

@@ -20,17 +20,26 @@ test::Scalars scalars_for(Precision precision, test::Scalars scalars) {
 
 }  // namespace
 
+Problem problem_of(const Scene& scene, Precision precision, Layout layout) {
+  Problem problem{precision, layout, scene.m, scene.n, scene.k, {}};
+  const auto ld = [&](const StoredShape& shape) { return test::HostMatrix::ld_of(shape, scene.gaps); };
+  const auto offset = [&](const FormatTraits& format) {
+    return static_cast<std::uintptr_t>(scene.gaps.offset * format.bytes);
+  };
+  const PrecisionTraits& types = traits(precision);
+  problem.align = alignment_of(problem, {ld(stored_a(problem)), ld(stored_b(problem)), ld(stored_c(problem))},
+                               {offset(types.a), offset(types.b), offset(types.c)});
+  return problem;
+}
+
 Product::Product(const Scene& scene, Precision precision, Layout layout)
     : scalars_(scalars_for(precision, scene.scalars)),
       exact_(scene.values == test::Values::whole),
-      problem_{precision, layout, scene.m, scene.n, scene.k, {}},
+      problem_(problem_of(scene, precision, layout)),
       a_(traits(precision).a, stored_a(problem_), scene.gaps, scene.values, 1),
       b_(traits(precision).b, stored_b(problem_), scene.gaps, scene.values, 2),
       c_(traits(precision).c, stored_c(problem_), scene.gaps,
-         scalars_.beta == 0 ? test::Values::nan : test::Values::whole, 3) {
-  problem_.align =
-      alignment_of(problem_, {a_.ld(), b_.ld(), c_.ld()}, {a_.offset_bytes(), b_.offset_bytes(), c_.offset_bytes()});
-}
+         scalars_.beta == 0 ? test::Values::nan : test::Values::whole, 3) {}
 
 std::vector<char> Product::bytes(const Program& program, const LaunchPlan& plan, Order order,
                                  const std::string& what) const {

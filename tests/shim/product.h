@@ -19,6 +19,9 @@ struct Scene {
   test::Gaps gaps = {};
 };
 
+/// The problem of a scene, with the alignment of its operands.
+Problem problem_of(const Scene& scene, Precision precision, Layout layout);
+
 /// The operands of a scene and what becomes of C.
 class Product {
  public:
