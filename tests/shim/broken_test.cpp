@@ -76,7 +76,7 @@ const Break kBreaks[] = {
     {"no guard of the last steps", "simt", "", Layout::nn, kOdd, "!GUARDED || share.inner(s) < depth", "true", kStray},
     {"vectors that are not aligned", "simt", "", Layout::nn, kWide,
      "reinterpret_cast<const Vector<Input, VEC>*>(source)", "reinterpret_cast<const Vector<Input, VEC>*>(source + 1)",
-     "misaligned address|wrong result"},
+     "misaligned address|undefined behaviour"},
     {"stages one row short", "simt", "", Layout::nn, kWide, "alignas(128) Value b[STAGES][BK][B_ROW];",
      "alignas(128) Value b[STAGES][BK - 1][B_ROW]; Value fill[STAGES][B_ROW];", "out of bounds|wrong result"},
     {"no barrier in the main loop", "simt", "", Layout::nn, kWide, "__syncthreads();\n  };", "};", kWrong},

@@ -148,22 +148,25 @@ void copy_async(unsigned target, const void* source, int bytes, bool valid) {
   if (!aligned(copy.target, size) || (valid && !aligned(source, size))) complain("cp.async at a misaligned address");
   if (valid) std::memcpy(copy.data.data(), source, size);
   std::memset(copy.target, 0xff, size);
-  self().copies.push_back(copy);
+  self().seat->async.copies.push_back(copy);
 }
 
 void commit_copies() {
-  self().groups.push_back(std::move(self().copies));
-  self().copies.clear();
+  auto& [copies, groups] = self().seat->async;
+  groups.push_back(copies.size());
 }
 
 void wait_copies(int pending) {
-  auto& groups = self().groups;
-  while (groups.size() > static_cast<std::size_t>(pending)) {
-    for (const AsyncCopy& copy : groups.front()) {
-      std::memcpy(copy.target, copy.data.data(), static_cast<std::size_t>(copy.bytes));
-    }
-    groups.erase(groups.begin());
+  auto& [copies, groups] = self().seat->async;
+  const auto arriving = static_cast<std::ptrdiff_t>(groups.size()) - pending;
+  if (arriving <= 0) return;
+  const std::size_t end = groups[static_cast<std::size_t>(arriving - 1)];
+  for (std::size_t i = 0; i < end; ++i) {
+    copy_few(copies[i].target, copies[i].data.data(), copies[i].bytes);
   }
+  copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(end));
+  groups.erase(groups.begin(), groups.begin() + arriving);
+  for (std::size_t& group : groups) group -= end;
 }
 
 void barrier_init(unsigned barrier, int count) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -15,10 +16,10 @@
 
 // Looking for leaks needs rights that not every container gives. What a kernel reads lives as long as its launch, so
 // that little of what was freed need be kept, and is filled by what allocates it; and where that was says nothing that
-// the report's scene does not.
+// the report's scene does not. Memory is compared by the machine alone, after every turn of a thread.
 extern "C" const char* __asan_default_options();  // NOLINT: the sanitizer's name
 const char* __asan_default_options() {
-  return "detect_leaks=0:quarantine_size_mb=16:malloc_context_size=2:max_malloc_fill_size=0";
+  return "detect_leaks=0:quarantine_size_mb=16:malloc_context_size=2:max_malloc_fill_size=0:intercept_memcmp=0";
 }
 
 namespace mmtune::shim {
@@ -37,7 +38,7 @@ const Launch* launched = nullptr;
 bool previous_pending = false;  // the step before has not run
 bool previous_wanted = false;   // whether a thread waits for the step before
 Thread* current = nullptr;
-std::size_t fibers_in_use = 0;
+std::size_t seats_in_use = 0;
 
 /// Says which thread of which block a report is about.
 void tell_where() {
@@ -52,6 +53,13 @@ void tell_where() {
   fmt::print(stderr, "\n");
 }
 
+/// Follows the instruction that checks of undefined behaviour end in (tests/shim/program.cpp).
+void complain_of_trap(int) {
+  complain(
+      "undefined behaviour, such as an index out of bounds, a misaligned address or an overflow; the environment "
+      "variable MMTUNE_TEST_NAME_FAULTS=1 has it named");
+}
+
 Index3 position(const Extent3& extent, long long number) {
   return {static_cast<unsigned>(number % extent.x), static_cast<unsigned>(number / extent.x % extent.y),
           static_cast<unsigned>(number / extent.x / extent.y)};
@@ -59,11 +67,10 @@ Index3 position(const Extent3& extent, long long number) {
 
 long long size(const Extent3& extent) { return extent.x * extent.y * extent.z; }
 
-/// Fibers are kept, since making one costs more than most blocks take.
-Fiber& fiber(std::size_t number) {
-  static std::deque<Fiber> fibers;
-  while (fibers.size() <= number) fibers.emplace_back();
-  return fibers[number];
+Seat& seat(std::size_t number) {
+  static std::deque<Seat> seats;
+  while (seats.size() <= number) seats.emplace_back();
+  return seats[number];
 }
 
 /// Why no thread can go on.
@@ -115,7 +122,7 @@ bool run_round(Block& block, Turns& turns) {
     if (block.held || !thread->ready()) continue;
     progress = true;
     current = thread;
-    thread->left = thread->fiber->resume();
+    thread->left = thread->seat->fiber.resume();
     note_writes(*thread);
     current = nullptr;
   }
@@ -160,11 +167,13 @@ bool relent(Cluster& cluster) {
   return true;
 }
 
-/// Gives the threads of a block their fibers.
+/// Gives the threads of a block their seats.
 void start(Block& block, const Launch& launch, Turns& turns) {
   for (Thread& thread : block.threads) {
-    thread.fiber = &fiber(fibers_in_use++);
-    thread.fiber->start(launch.thread);
+    thread.seat = &seat(seats_in_use++);
+    thread.seat->fiber.start(launch.thread);
+    thread.seat->async.copies.clear();
+    thread.seat->async.groups.clear();
     block.staying.push_back(&thread);
   }
   turns.arrange(block.staying);
@@ -174,7 +183,7 @@ void start(Block& block, const Launch& launch, Turns& turns) {
 /// before it can do nothing without it.
 void run_cluster(Cluster& cluster, const Launch& launch, Turns& turns) {
   std::vector<Block*> blocks, late;
-  const std::size_t fibers_before = fibers_in_use;
+  const std::size_t seats_before = seats_in_use;
   for (Block& block : cluster.blocks) blocks.push_back(&block);
   turns.arrange(blocks);
   if (launch.order == Order::random) {
@@ -195,7 +204,7 @@ void run_cluster(Cluster& cluster, const Launch& launch, Turns& turns) {
     blocks.push_back(late.back());
     late.pop_back();
   }
-  fibers_in_use = fibers_before;
+  seats_in_use = seats_before;
 }
 
 }  // namespace
@@ -217,7 +226,6 @@ Block::Block(const LaunchStep& step, Cluster& of, Index3 at)
   std::memset(memory, 0xff, static_cast<std::size_t>(shared_bytes));
   for (int left = static_cast<int>(threads.size()); left > 0; left -= kWarp) warps.emplace_back(std::min(left, kWarp));
   const int count = static_cast<int>(threads.size());
-  for (int i = 0; i < count / Warpgroup::kThreads; ++i) warpgroups.emplace_back(*this);
   // Kernels that move registers leave room for the blocks that have room in shared memory.
   const auto blocks = static_cast<int>(std::max<std::int64_t>(1, kSharedOfAll / (shared_bytes + kSharedReserved)));
   for (int number = 0; number < count; ++number) {
@@ -259,6 +267,7 @@ void run(const Launch& launch) {
   const Range outer_stored = exchange_stored({});
   const bool outer_pending = std::exchange(previous_pending, launch.previous != nullptr);
   __sanitizer_set_death_callback(tell_where);
+  for (const int trap : {SIGILL, SIGTRAP}) std::signal(trap, complain_of_trap);
   std::vector<Index3> first_blocks;
   for (long long i = 0; i < size(clusters); ++i) {
     const Index3 at = position(clusters, i);

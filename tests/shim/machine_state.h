@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -67,6 +68,18 @@ struct AsyncCopy {
   int bytes;
 };
 
+/// The copies of a thread that have not arrived, oldest first.
+struct AsyncCopies {
+  std::vector<AsyncCopy> copies;
+  std::vector<std::size_t> groups;  ///< the numbers of copies at the ends of committed groups
+};
+
+/// What one thread after the other uses, since to make it costs more than most threads take.
+struct Seat {
+  Fiber fiber;
+  AsyncCopies async;
+};
+
 /// An mbarrier; its 8 bytes of shared memory hold its number.
 struct Mbarrier {
   int count;        ///< arrivals that complete a phase
@@ -122,14 +135,12 @@ struct Thread {
   Block* block = nullptr;
   Index3 index;
   int number = 0;  ///< its number in the block
-  Fiber* fiber = nullptr;
+  Seat* seat = nullptr;
   std::function<bool()> ready = [] { return true; };  ///< whether what it waits for has happened
   const char* waits_for = "";
   int waits_line = 0;                                     ///< the line of the source, or 0
   bool left = false;                                      ///< whether it has left the kernel
   std::optional<unsigned> cluster_meeting = {};           ///< where it has arrived and has not waited yet
-  std::vector<AsyncCopy> copies;                          ///< what was begun since the last commit
-  std::vector<std::vector<AsyncCopy>> groups = {};        ///< committed, oldest first
   std::vector<BulkStore> stores = {};                     ///< what was begun since the last commit
   std::vector<std::vector<BulkStore>> store_groups = {};  ///< committed and not read, oldest first
   std::size_t store_groups_wanted = SIZE_MAX;             ///< how many may stay unread
@@ -159,7 +170,7 @@ struct Block {
   std::vector<BulkStore> read_stores = {};  ///< the stores whose boxes the tensors do not have
   Published published;
   std::array<NamedBarrier, 16> named = {};
-  std::deque<Warpgroup> warpgroups = {};
+  std::deque<Warpgroup> warpgroups = {};  ///< from the first one's first instruction on
   int free_registers = 0;
   bool held = false;  ///< held until no other block can go on
 };
@@ -176,6 +187,27 @@ struct Cluster {
 
 /// The thread that runs; complains where none does.
 Thread& self();
+
+/// Copies bytes that are where they may be: those of usual sizes without a call, which the address sanitizer would
+/// check.
+inline void copy_few(void* target, const void* source, int bytes) {
+  switch (bytes) {
+    case 4:
+      std::memcpy(target, source, 4);
+      return;
+    case 8:
+      std::memcpy(target, source, 8);
+      return;
+    case 16:
+      std::memcpy(target, source, 16);
+      return;
+    case 24:
+      std::memcpy(target, source, 24);
+      return;
+    default:
+      std::memcpy(target, source, static_cast<std::size_t>(bytes));
+  }
+}
 
 /// Suspends the running thread until `ready`.
 void wait_until(const char* what, int line, std::function<bool()> ready);

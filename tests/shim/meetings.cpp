@@ -1,8 +1,6 @@
 // Where threads meet; see device/calls.h.
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "tests/shim/machine_state.h"
 
 namespace mmtune::shim {
@@ -82,7 +80,7 @@ const std::array<Warp::Value, 32>& values_of_warp(const void* value, int bytes, 
   const int number = self().number;
   Warp& warp = own_warp();
   auto& values = warp.values[warp.meeting.count() % 2];
-  std::memcpy(&values[static_cast<std::size_t>(number % kWarp)], value, static_cast<std::size_t>(bytes));
+  copy_few(&values[static_cast<std::size_t>(number % kWarp)], value, bytes);
   warp.meeting.meet(what, line);
   return values;
 }
@@ -92,14 +90,14 @@ const std::array<Warp::Value, 32>& values_of_warp(const void* value, int bytes, 
 void exchange(const void* value, void* result, int bytes, int lane_mask, int line) {
   const auto& values = values_of_warp(value, bytes, "a shuffle", line);
   const auto lane = static_cast<std::size_t>((self().number % kWarp) ^ lane_mask);
-  std::memcpy(result, &values[lane], static_cast<std::size_t>(bytes));
+  copy_few(result, &values[lane], bytes);
 }
 
 void gather(const void* value, void* all, int bytes) {
   const auto& values = values_of_warp(value, bytes, "an instruction of a warp", 0);
   auto* target = static_cast<unsigned char*>(all);
   for (const Warp::Value& each : values) {
-    std::memcpy(target, &each, static_cast<std::size_t>(bytes));
+    copy_few(target, &each, bytes);
     target += bytes;
   }
 }

@@ -66,6 +66,11 @@ struct Place {
 Warpgroup& own_warpgroup() {
   const Thread& thread = self();
   auto& warpgroups = thread.block->warpgroups;
+  if (warpgroups.empty()) {
+    for (std::size_t i = 0; i < thread.block->threads.size() / Warpgroup::kThreads; ++i) {
+      warpgroups.emplace_back(*thread.block);
+    }
+  }
   const auto number = static_cast<std::size_t>(thread.number / Warpgroup::kThreads);
   if (number >= warpgroups.size()) complain("an instruction of a warpgroup in less than four warps");
   return warpgroups[number];
@@ -111,8 +116,10 @@ void Warpgroup::wait(int thread, int pending) {
   Member& member = members_[static_cast<std::size_t>(thread)];
   member.is_fenced = false;
   long long until = 0;
-  for (; member.groups.size() > static_cast<std::size_t>(pending); member.groups.pop_front()) {
-    until = member.groups.front();
+  const auto ending = static_cast<std::ptrdiff_t>(member.groups.size()) - pending;
+  if (ending > 0) {
+    until = member.groups[static_cast<std::size_t>(ending - 1)];
+    member.groups.erase(member.groups.begin(), member.groups.begin() + ending);
   }
   if (finished_ >= until) return;
   wanted_ = std::max(wanted_, until);

@@ -49,9 +49,9 @@ class Warpgroup {
     int threads;  ///< the threads that have come to it
   };
   struct Member {
-    bool is_fenced = false;             ///< its registers, since it last waited
-    long long asked = 0;                ///< instructions
-    std::deque<long long> groups = {};  ///< committed and not waited for: instructions until the end of each
+    bool is_fenced = false;              ///< its registers, since it last waited
+    long long asked = 0;                 ///< instructions
+    std::vector<long long> groups = {};  ///< committed and not waited for: instructions until the end of each
     std::list<Sums> sums = {};
   };
 

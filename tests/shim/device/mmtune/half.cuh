@@ -1,4 +1,4 @@
-// Stands in for templates/device/half.cuh: the same types, converted in integer arithmetic.
+// Stands in for templates/device/half.cuh: the same types, converted by their bits.
 #pragma once
 
 struct half_t {
@@ -10,11 +10,10 @@ struct bfloat_t {
 };
 
 inline float to_float(half_t value) {
-  const int exponent = value.bits >> 10 & 31;
-  const int fraction = value.bits & 0x3ff;
-  const float magnitude = exponent == 31  ? (fraction != 0 ? NAN : INFINITY)
-                          : exponent == 0 ? ldexpf(static_cast<float>(fraction), -24)
-                                          : ldexpf(static_cast<float>(1024 + fraction), exponent - 25);
+  const unsigned bits = value.bits & 0x7fffu;
+  const float magnitude = bits > 0x7c00    ? NAN
+                          : bits == 0x7c00 ? INFINITY
+                                           : __builtin_bit_cast(float, bits << 13) * 0x1p112f;  // the exponents' biases
   return (value.bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
