@@ -36,6 +36,10 @@ constexpr NumberSource kTensorTimes{NumberOrigin::fitted,
 constexpr NumberSource kCoverBf16{NumberOrigin::fitted,
                                   "by hand, near 373 times of wgmma on an H100: "
                                   "bench/results/nvidia-h100/cover_bf16_trials.csv.xz"};
+constexpr NumberSource kServing{NumberOrigin::fitted,
+                                "6294 times of wgmma on an H100 and 2193 on an H200, those of "
+                                "bench/results/nvidia-h100/*_trials.csv.xz and "
+                                "bench/results/nvidia-h200/tensor_trials.csv.xz among them"};
 constexpr NumberSource kPackTimes{NumberOrigin::fitted,
                                   "by hand, near times on an H200: bench/results/nvidia-h200/pack_trials.csv"};
 constexpr NumberSource kCounted{NumberOrigin::counted, "instructions of the kernel's text"};

@@ -348,12 +348,24 @@ struct Wgmma {
     return p;
   }
 
+  /// The issue slots of a multiply-add where each stage's sums are added to others in registers: a consumer does that
+  /// while the other consumers of its SM multiply, and where it takes longer nothing is multiplied.
+  static double promoting_slots(const Problem& problem, const Params& p, const DeviceSpec& device) {
+    const ModelNumbers& numbers = model_numbers(device);
+    const double stage = static_cast<double>(p.bm) * p.bn * bk(problem);
+    const double multiplied = stage / fma_per_clock_per_sm(device, traits(problem.precision).unit);
+    const double added = numbers.wgmma_promotion_clocks * sums(p);
+    const double turn = p.pingpong == 1 ? (multiplied + added) / 2 : (multiplied / p.consumers + added) / p.min_blocks;
+    const double issue = device.warp_size * numbers.schedulers * numbers.issues;
+    return std::max(multiplied, turn) * issue / stage;
+  }
+
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
     const ModelNumbers& numbers = model_numbers(device);
     WorkEstimate work;
     work.unit = types.unit;
-    work.issue_slots_per_fma = numbers.wgmma_issue_slots;
+    work.issue_slots_per_fma = promotes(problem) ? promoting_slots(problem, p, device) : numbers.wgmma_issue_slots;
     const double bytes_a = static_cast<double>(p.bm) / p.cluster_n * types.a.bytes;
     const double bytes_b = static_cast<double>(p.bn) / p.cluster_m * types.b.bytes;
     work.bytes_per_k = bytes_a + bytes_b;

@@ -41,6 +41,16 @@ TEST(Wgmma, NarrowTilesAreContiguousInNarrowLines) {
   EXPECT_EQ(map_named(along, "B").dimensions[1].box, 32);
 }
 
+TEST(Wgmma, SumsThatOneConsumerPromotesKeepTheTensorCoresWaiting) {
+  const auto slots = [](Precision precision, std::string_view settings) {
+    return plan_of("wgmma", packed_problem(precision, Layout::nt, 512, 4096, 4096), settings).work.issue_slots_per_fma;
+  };
+  constexpr std::string_view kOne = "BM=64 BN=128 CONSUMERS=1 SWAP=0 GROUP=1";
+  constexpr std::string_view kTwo = "BM=128 BN=128 CONSUMERS=2 SWAP=0 GROUP=1";
+  EXPECT_EQ(slots(Precision::bf16, kOne), slots(Precision::bf16, kTwo));
+  EXPECT_GT(slots(Precision::e4m3_bf16, kOne), 1.3 * slots(Precision::e4m3_bf16, kTwo));
+}
+
 TEST(Wgmma, ALineThatNoSwizzleHasIsNoTile) {
   const Family& wgmma = family_named("wgmma");
   const auto broken = [&](Layout layout, std::string_view settings) {
