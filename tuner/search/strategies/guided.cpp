@@ -25,6 +25,7 @@ constexpr std::size_t kLeastRound = 2;
 constexpr std::size_t kFirstRound = 3;   // the first round is so many times as large; half of it may be proven
 constexpr std::size_t kMostAtHand = 16;  // the most candidates at hand that a search begins with
 constexpr double kAtHandReach = 0.15;    // the logarithm of time behind the fastest within which they must be expected
+constexpr double kWinnerReach = 0.35;    // the same of what won elsewhere
 constexpr std::size_t kClimbers = 4;     // the number of fastest candidates whose neighbours join in after a round
 constexpr double kClose = 0.01;          // how close to the best, as logarithm of time, neighbours are tried
 constexpr double kReach = 0.02;          // the logarithm of time within which such a neighbour must be expected
@@ -81,15 +82,13 @@ class Guided final : public Strategy {
       for (const std::size_t each : left_around_best()) propose_one(each);
     }
     std::size_t wanted = round_;
+    std::vector<std::size_t> winners;
     if (!std::exchange(started_, true)) {
-      for (const std::size_t each : fast_at_hand()) propose_one(each);
+      for (const std::size_t each : fastest_of(at_hand_, kAtHandReach, kMostAtHand)) propose_one(each);
       wanted = proposals.size() + kFirstRound * round_;
-      sort_by_expectation(winners_.begin(), winners_.end());
-      winners_.erase(std::unique(winners_.begin(), winners_.end()), winners_.end());
-      winners_.resize(std::min(winners_.size(), kFirstRound * round_ / 2));
+      winners = fastest_of(winners_, kWinnerReach, kFirstRound * round_ / 2);
     }
     // By turns what won elsewhere, the one that is expected to be fastest first, and what promises most.
-    const std::vector<std::size_t> winners = std::exchange(winners_, {});
     for (auto winner = winners.begin(); proposals.size() < wanted && trials_ < most_;) {
       if (winner != winners.end()) propose_one(*winner++);
       const std::size_t chosen = most_promising();
@@ -211,19 +210,18 @@ class Guided final : public Strategy {
     return left;
   }
 
-  /// The candidates at hand that may be as fast as any, those first that are expected to be.
-  std::vector<std::size_t> fast_at_hand() {
+  /// At most so many of these candidates, the one first that is expected to be fastest, and all within that logarithm
+  /// of time behind the fastest of the space.
+  std::vector<std::size_t> fastest_of(std::vector<std::size_t> some, double reach, std::size_t most) const {
     double best = std::numeric_limits<double>::infinity();
-    if (!at_hand_.empty()) {
-      for (std::size_t i = 0; i < candidates_.size(); ++i) {
-        if (candidates_[i] != kElsewhere) best = std::min(best, surrogate_.expected(i));
-      }
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (candidates_[i] != kElsewhere) best = std::min(best, surrogate_.expected(i));
     }
-    std::vector<std::size_t> fast = std::exchange(at_hand_, {});
-    std::erase_if(fast, [&](std::size_t each) { return surrogate_.expected(each) > best + kAtHandReach; });
-    sort_by_expectation(fast.begin(), fast.end());
-    fast.resize(std::min(fast.size(), kMostAtHand));
-    return fast;
+    std::erase_if(some, [&](std::size_t each) { return surrogate_.expected(each) > best + reach; });
+    sort_by_expectation(some.begin(), some.end());
+    some.erase(std::unique(some.begin(), some.end()), some.end());
+    some.resize(std::min(some.size(), most));
+    return some;
   }
 
   template <class Iterator>
