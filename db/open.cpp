@@ -42,6 +42,10 @@ void create_private_directories(const fs::path& directory) {
   }
 }
 
+[[noreturn]] void refuse_missing(const std::string& path) {
+  refuse(path, "does not exist", "tune first, or name another file");
+}
+
 /// The file's name in its real directory: links above the file are the user's, the file itself must be none.
 std::string resolve(const std::string& path, OpenMode mode) {
   std::error_code error;
@@ -51,6 +55,7 @@ std::string resolve(const std::string& path, OpenMode mode) {
   }
   if (mode == OpenMode::read_write) create_private_directories(given.parent_path());
   const fs::path directory = fs::canonical(given.parent_path(), error);
+  if (error == std::errc::no_such_file_or_directory) refuse_missing(path);
   if (error) refuse(path, fmt::format("its directory: {}", error.message()), "check the path");
   return directory / given.filename();
 }
@@ -74,7 +79,7 @@ void check_directory(const std::string& path) {
 void check_file(const std::string& path, Trust trust) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT) refuse(path, "does not exist", "tune first, or name another file");
+    if (errno == ENOENT) refuse_missing(path);
     refuse(path, std::strerror(errno), "check the path and its permissions");
   }
   if (S_ISLNK(status.st_mode)) refuse(path, "it is a symbolic link", "name the file itself");

@@ -57,6 +57,14 @@ class CliDb : public Cli {
   }
 };
 
+TEST_F(CliDb, AFileOrAFolderThatIsMissingSaysToTuneFirst) {
+  for (const std::string file : {"missing.db", "missing/mmtune.db"}) {
+    const Result check = mmtune(fmt::format("db check --db '{}'", path(file)));
+    EXPECT_EQ(check.code, 5);
+    EXPECT_THAT(check.err, HasSubstr("does not exist; tune first")) << file;
+  }
+}
+
 TEST_F(CliDb, AnOlderFileNamesTheCommandThatMigratesIt) {
   std::ifstream file(MMTUNE_SOURCE_DIR "/tests/db/version_1.sql");
   const std::string schema{std::istreambuf_iterator<char>(file), {}};
