@@ -108,12 +108,18 @@ constexpr Data kData[] = {
 
 /// B of bf16 times fp32, whose A stays as it is.
 const Data kDataOfB[] = {
-    {"elements of all sizes", 300, true,
+    {"elements of all sizes", 304, true,
      [](Factors& f) { f.scale(one, [](auto l, auto column) { return power(l + column, 30); }); }},
-    {"the largest numbers", 300, true,
+    {"the largest numbers", 304, true,
      [](Factors& f) { f.scale([](auto, auto) { return 0x1p-20; }, [](auto, auto) { return 3.4e38; }); }},
-    {"an infinity", 300, true, [](Factors& f) { f.at_b(299, 71) = -kInfinity; }},
-    {"a NaN", 300, true, [](Factors& f) { f.at_b(0, 0) = test::kNan; }},
+    {"an infinity", 304, true, [](Factors& f) { f.at_b(299, 71) = -kInfinity; }},
+    {"a NaN", 304, true, [](Factors& f) { f.at_b(0, 0) = test::kNan; }},
+    {"an infinity of A that meets numbers of few bits, zero, and an infinity", 304, true,
+     [](Factors& f) {
+       f.at_a(5, 200) = -kInfinity;
+       for (std::int64_t column = 0; column < kN; ++column) f.at_b(200, column) = column - 60;
+       f.at_b(200, 7) = kInfinity;
+     }},
 };
 
 /// The word that tells the last step whether it is needed, which not every family has.
@@ -128,9 +134,10 @@ bool was_unfit(const LaunchPlan& plan, const Memory& workspace) {
   return word == 1;
 }
 
-void check(const Data& data, const Family& family, Precision precision, Layout layout) {
+void check(const Data& data, const Family& family, Precision precision, Layout layout, const std::string& more = "") {
   const Problem problem = packed_problem(precision, layout, kM, kN, data.k);
-  const Config config = family.with_defaults(family.parse("BM=64 BN=64 CONSUMERS=1"), problem);
+  const Config config = family.with_defaults(family.parse("BM=64 BN=64 CONSUMERS=1" + more), problem);
+  ASSERT_EQ(family.broken_rule(problem, config, device()), "");
   const LaunchPlan plan = family.plan(problem, config, device());
   const Source source = render(kernel_sources(), family, problem, config, plan, compute_capability(device()));
   static std::map<std::string, Program> programs;
@@ -162,7 +169,9 @@ TEST(EmulationOnTheHost, IsAsPreciseAsFp32ForAllOperands) {
 TEST(EmulationOnTheHost, TakesFp32ApartWhateverItsSize) {
   for (const Data& data : kDataOfB) {
     SCOPED_TRACE(data.what);
-    check(data, family_named("wgmma_bf16x3"), Precision::bf16_x_fp32, Layout::nt);
+    const Family& family = family_named("wgmma_bf16x3");
+    check(data, family, Precision::bf16_x_fp32, Layout::nt);
+    check(data, family, Precision::bf16_x_fp32, Layout::nn, " SPLIT=2");
   }
 }
 

@@ -46,8 +46,16 @@ struct WgmmaBf16x3 : PlaneFamily<1, 3> {
     const Arg map_a = add_map(plan, "A", problem, p, copies_a(problem) ? copy : Arg::operand(Operand::a), problem.m,
                               copies_a(problem) ? row : MapStride{.rows = 1}, p.bm / p.cluster_n);
     const Arg map_b = add_map(plan, "B", problem, p, planes, kPlanesOfB * problem.n, row, p.bn / p.cluster_m);
-    plan.steps = {split_step(problem, copy, planes), gemm_step(plan, problem, p, device, map_a, map_b, {}, partial)};
+    const std::vector<Arg> operands = {Arg::operand(Operand::a), Arg::ld(Operand::a), Arg::operand(Operand::b),
+                                       Arg::ld(Operand::b)};
+    plan.steps = {split_step(problem, copy, planes),
+                  gemm_step(plan, problem, p, device, map_a, map_b, operands, partial)};
     add_reduce_step(plan, problem, partial, p.split);
+    if (p.split > 1) {
+      std::vector<Arg>& args = plan.steps.back().args;
+      const auto of_sums = args.insert(args.end() - 2, Arg::extent(Extent::k));
+      args.insert(of_sums + 1, operands.begin(), operands.end());
+    }
     overlap_steps(plan, device);
     plan.may_spill = false;
     plan.work = estimate(p, device, Unit::tensor_bf16);

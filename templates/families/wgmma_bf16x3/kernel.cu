@@ -13,11 +13,14 @@
 //
 //   reduce  adds the sums of blocks that share a tile's k, where SPLIT says so (split.cuh).
 //
+// Sums that come out NaN are computed again without planes (bf16x3_strict.cuh).
+//
 // Errors are those of the family wgmma_fp16x3 without what its planes leave out: docs/accuracy.md. Registers, clusters
 // and turns of blocks are as there; shared memory: STAGES * (BM + 3 BN) * BK * 2 bytes.
 #include "mmtune/batch.cuh"
 #include "mmtune/batch_map.cuh"
 #include "mmtune/bf16x3_planes.cuh"
+#include "mmtune/bf16x3_strict.cuh"
 #include "mmtune/dependent.cuh"
 #include "mmtune/planes_multiply.cuh"
 #include "mmtune/reduce.cuh"
@@ -41,10 +44,34 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS)
   launch_dependents();
 }
 
+// Computes a thread's sums again that are NaN. The number of a sum is no constant here, to have one loop for all.
+__device__ __forceinline__ void mend(const StrictSums& strict, const Extents& extents, Sums& sums, int row0,
+                                     int column0) {
+  bool any = false;
+#pragma unroll
+  for (int e = 0; e < FRAGMENTS * SUMS; ++e) any |= sums[e / SUMS][e % SUMS] != sums[e / SUMS][e % SUMS];
+  if (!any) return;
+#pragma unroll 1
+  for (int number = 0; number < FRAGMENTS * SUMS; ++number) {
+    Accumulator sum = 0;
+#pragma unroll
+    for (int e = 0; e < FRAGMENTS * SUMS; ++e) sum = e == number ? sums[e / SUMS][e % SUMS] : sum;
+    const Place place(number / SUMS, number % SUMS);
+    const int row = row0 + place.row, column = column0 + place.column;
+    if (sum == sum || row >= extents.m || column >= extents.n) continue;
+    sum = strict.at(row, column);
+#pragma unroll
+    for (int e = 0; e < FRAGMENTS * SUMS; ++e) {
+      if (e == number) sums[e / SUMS][e % SUMS] = sum;
+    }
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
          const __grid_constant__ ProductMap map_a, const __grid_constant__ ProductMap map_b,
-         const __grid_constant__ ProductMap map_c, PerProduct<Accumulator*> partial, i64 parts, i64 k_tiles) {
+         const __grid_constant__ ProductMap map_c, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B,
+         i64 ldb, PerProduct<Accumulator*> partial, i64 parts, i64 k_tiles) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Extents extents{static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
@@ -53,12 +80,31 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   if (threadIdx.x == PRODUCER) begin_stages(shared, &map_a, &map_b, &map_c);
   wait_for_previous();
   __syncthreads();
-  compute_tiles(extents, &map_a, &map_b, target, alpha, beta, partial, shared, [](Sums&, int, int) {});
+  const auto mend_all = [&](Sums& sums, int row, int column) {
+    if constexpr (SPLIT == 1) mend({A, lda, B, ldb, k}, extents, sums, row, column);
+  };
+  compute_tiles(extents, &map_a, &map_b, target, alpha, beta, partial, shared, mend_all);
 }
 
-// Adds the sums of parts of k.
+// Adds the sums of parts of k, as reduce_parts() does, and computes those again that are NaN.
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
     reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
+           i64 k, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B, i64 ldb,
            PerProduct<const Accumulator*> partial, i64 parts) {
-  if constexpr (SPLIT == 0) reduce_parts(m, n, alpha, beta, C, ldc, partial, static_cast<int>(parts));
+  if constexpr (SPLIT == 0) {
+    const i64 index = static_cast<i64>(blockIdx.x) * REDUCE_THREADS + threadIdx.x;
+    if (index >= m * n) return;
+    const i64 row = index / n, column = index % n;
+    Reduction reduction{C + row * ldc + column, partial + index, m * n, alpha, beta};
+    wait_for_previous();
+    Accumulator sum = 0;
+    if (parts == 2) {
+      reduction.add<2>(sum);
+    } else {
+#pragma unroll 1
+      for (int left = static_cast<int>(parts); left > 0; left -= 4) reduction.add<4>(sum);
+    }
+    if (sum != sum) sum = StrictSums{A, lda, B, ldb, k}.at(row, column);
+    store_result(reduction.c, sum, alpha, beta);
+  }
 }
