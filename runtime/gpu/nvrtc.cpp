@@ -130,7 +130,7 @@ std::vector<std::string> Nvrtc::Api::options(const CompileTarget& target) const 
                                       "--ptxas-options=-v"};
   // A cached result would come without its log.
   if (version >= 1209) options.push_back("--no-cache");
-  if (version >= 1300 && compile_for == CompileFor::diagnosis) options.push_back("--Ofast-compile=max");
+  if (version >= 1300 && compile_for == CompileFor::diagnosis) options.push_back("--Ofast-compile=mid");
   return options;
 }
 

@@ -60,6 +60,7 @@ class NvrtcTest : public testing::Test {
   void SetUp() override {
     try {
       nvrtc_.emplace(Nvrtc::load());
+      diagnosing_.emplace(Nvrtc::load(CompileFor::diagnosis));
     } catch (const DeviceError& error) {
       GTEST_SKIP() << error.what();
     }
@@ -69,7 +70,15 @@ class NvrtcTest : public testing::Test {
     return nvrtc_->compile(source_of(text), TemplateFiles::embedded(), target);
   }
 
+  /// What finds out whether a family's programs compile. Those that use Hopper's accelerator are compiled for speed all
+  /// the same: else functions may stay that older GPUs cannot have, though nothing calls them, and multiplications of
+  /// warpgroups wait for each other, which counts as no machine code.
+  const Nvrtc& nvrtc_that_checks(std::string_view family) const {
+    return family == "simt" || family.starts_with("wgmma") ? *nvrtc_ : *diagnosing_;
+  }
+
   std::optional<Nvrtc> nvrtc_;
+  std::optional<Nvrtc> diagnosing_;
 };
 
 /// Why a test that runs `mmtune` on a GPU must be skipped; empty where there is one.

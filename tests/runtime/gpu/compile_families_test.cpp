@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <mutex>
-#include <optional>
 #include <random>
 #include <string_view>
 #include <thread>
@@ -103,18 +102,9 @@ void add_random(const Family& family, std::vector<Compile>& cases) {
 
 class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterface<const Family*> {
  protected:
-  void SetUp() override {
-    NvrtcTest::SetUp();
-    if (!IsSkipped()) hurried_.emplace(Nvrtc::load(CompileFor::diagnosis));
-  }
-
-  /// What is wrong with a case, or nothing. Families that use Hopper's accelerator are compiled for speed whatever is
-  /// asked: else functions stay that older GPUs cannot have, though nothing calls them, and multiplications of
-  /// warpgroups wait for each other, which counts as no machine code.
+  /// What is wrong with a case, or nothing.
   std::string complaint(const Compile& c, CompileFor what) const {
-    const std::string_view family = c.family->name();
-    const bool may_hurry = what == CompileFor::diagnosis && family != "simt" && !family.starts_with("wgmma");
-    const Nvrtc& nvrtc = may_hurry ? *hurried_ : *nvrtc_;
+    const Nvrtc& nvrtc = what == CompileFor::speed ? *nvrtc_ : nvrtc_that_checks(c.family->name());
     const CompileTarget target = compile_target(*c.gpu, nvrtc.supported());
     const TemplateFiles& files = TemplateFiles::embedded();
     const LaunchPlan plan = c.family->plan(c.problem, c.config, *c.gpu);
@@ -141,8 +131,6 @@ class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterfa
     for (std::thread& thread : threads) thread.join();
     return found;
   }
-
-  std::optional<Nvrtc> hurried_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Registered, CompileFamilies, testing::ValuesIn(families()),
