@@ -387,10 +387,13 @@ TEST(Simt, HasSomethingToTryInEveryShape) {
   constexpr std::int64_t kShapes[][3] = {{1, 1, 1},        {16, 8192, 8192},   {64, 4096, 4096},
                                          {4096, 64, 4096}, {8192, 1, 8192},    {256, 256, 16384},
                                          {8192, 8192, 64}, {8192, 8192, 8192}, {4095, 33, 1000}};
+  const Family& simt = family_named("simt");
   for (const auto& [m, n, k] : kShapes) {
     for (const char* gpu : {"h200", "t4", "p100"}) {
       const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, k);
-      EXPECT_GT(SearchSpace(family_named("simt"), problem, catalog_gpu(gpu)).count().searched, 0)
+      const SearchSpace space(simt, problem, catalog_gpu(gpu));
+      // A whole space is counted only where the default is not in it, since that takes a second.
+      EXPECT_TRUE(space.contains(simt.default_config(problem)) || space.count().searched > 0)
           << to_string(problem) << " on " << gpu;
     }
   }
