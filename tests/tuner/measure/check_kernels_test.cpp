@@ -15,7 +15,7 @@ TEST_F(CheckSource, CompilesForEveryPrecisionAndLayout) {
     for (const Layout layout : kAllLayouts) {
       const CompileTarget target = test::sm(transposes_a(layout) ? 75 : 90);
       const Compilation compilation =
-          nvrtc_->compile(check_source(precision, layout), TemplateFiles::embedded(), target);
+          diagnosing_->compile(check_source(precision, layout), TemplateFiles::embedded(), target);
       EXPECT_TRUE(compilation.ok()) << to_string(precision) << ' ' << to_string(layout) << ": " << compilation.log;
     }
   }
