@@ -9,8 +9,10 @@
 #include <cmath>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <utility>
 
+#include "runtime/base/log.h"
 #include "templates/family/families.h"
 #include "tuner/race/quantile.h"
 #include "tuner/text/size_file.h"
@@ -40,10 +42,17 @@ class TimesReader {
 
   std::vector<CheckedTime> all() {
     std::vector<CheckedTime> times;
+    int left = 0;
     while (auto row = file_.next()) {
       row_ = std::move(*row);
-      if (is_measured()) times.push_back(time());
+      if (!is_measured()) continue;
+      if (auto time = this->time()) {
+        times.push_back(std::move(*time));
+      } else if (++left == 1) {
+        place_left_ = row_.place;
+      }
     }
+    if (left > 0) say_left(left, times.empty());
     return times;
   }
 
@@ -63,6 +72,14 @@ class TimesReader {
 
   [[noreturn]] void refuse(std::string_view name, std::string_view remedy) const {
     throw UsageError(fmt::format("{}: {} '{}'; {}", row_.place, name, excerpt(cell(name)), remedy));
+  }
+
+  /// Kernels change: a file of yesterday may have configurations that their rules leave out today.
+  void say_left(int rows, bool are_all) const {
+    const auto text = fmt::format("{}: {} with a configuration that {} does not run; name the device that was measured",
+                                  place_left_, counted(rows, "row"), device_.name);
+    if (are_all) throw UsageError(text);
+    log::warning("{}, or measure them again: left out", text);
   }
 
   double measured_us() const {
@@ -92,7 +109,8 @@ class TimesReader {
     }
   }
 
-  CheckedTime time() const {
+  /// Nothing if the device does not run it.
+  std::optional<CheckedTime> time() const {
     const auto precision = parse_precision(cell("precision"));
     if (!precision) refuse("precision", "write one that mmtune tune --help names");
     const auto layout = parse_layout(cell("layout"));
@@ -105,9 +123,7 @@ class TimesReader {
                         return family.with_defaults(family.parse(text), time.problem);
                       })};
     time.measured_us = measured_us();
-    if (!family.judge(time.problem, time.candidate.config, device_).ok()) {
-      refuse("config", fmt::format("{} does not run it; name the device that was measured", device_.name));
-    }
+    if (!family.judge(time.problem, time.candidate.config, device_).ok()) return std::nullopt;
     time.prediction = predict(time.problem, family.plan(time.problem, time.candidate.config, device_), device_, 0);
     return time;
   }
@@ -115,6 +131,7 @@ class TimesReader {
   SizeFile file_;
   std::string_view time_column_ = "mmtune_us";
   SizeFile::Row row_;
+  std::string place_left_;  ///< the place of the first row that the device does not run
   DeviceSpec device_;
 };
 

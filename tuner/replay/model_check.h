@@ -22,9 +22,10 @@ struct CheckedTime {
   double error() const { return prediction.time_us / measured_us - 1; }
 };
 
-/// The times of a file beside what the model expects of a device at its boost clock. Lines without a time are left out.
-/// Throws what read_text_file() throws, and UsageError for a file without one of the columns precision, layout, m, n,
-/// k, mmtune_us, family and config, and for a line that says something that does not exist.
+/// The times of a file beside what the model expects of a device at its boost clock. Lines without a time are left
+/// out, and with a warning those that the device does not run, unless it runs none. Throws what read_text_file()
+/// throws, and UsageError for a file without one of the columns precision, layout, m, n, k, mmtune_us, family and
+/// config, and for a line that says something that does not exist.
 std::vector<CheckedTime> checked_times(const std::string& path, const DeviceSpec& device);
 
 /// The errors of all lines of a precision and a family.

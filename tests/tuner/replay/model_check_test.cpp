@@ -71,6 +71,11 @@ TEST_F(ModelCheck, TheProgramSaysSoOfTheSetsThatAreAskedFor) {
   EXPECT_THAT(none.err, HasSubstr("leave options out"));
 }
 
+TEST_F(ModelCheck, WhatTheDeviceDoesNotRunIsLeftOut) {
+  const std::string naive = "square,fp32,nn,64,64,64,100,1,naive,\n";
+  EXPECT_EQ(checked_times(written(kTimesHeading + line(2048, 1) + naive), catalog_gpu("t4")).size(), 1u);
+}
+
 TEST_F(ModelCheck, RefusesWhatItCannotRead) {
   const auto message = [&](const std::string& text, const char* gpu = "h200") -> std::string {
     try {
