@@ -37,9 +37,11 @@ function problemsOf(state) {
   return [...found].sort((a, b) => edge(a) - edge(b));
 }
 
-/** The GPU that has most results. */
+/** The GPU that has most results; predictions count only where nothing was measured. */
 function mainDevice() {
-  const results = (device) => data.winners.filter((winner) => winner.device === device).length;
+  const isMeasured = (winner) => winner.evidence === 'measured';
+  const counted = data.winners.some(isMeasured) ? data.winners.filter(isMeasured) : data.winners;
+  const results = (device) => counted.filter((winner) => winner.device === device).length;
   return data.devices.reduce((most, device) => (results(device) > results(most) ? device : most));
 }
 
@@ -175,16 +177,12 @@ function controls() {
 /** Which symbol is what: of a list of {name, color, symbol}. */
 function legend(entries) {
   const mark = ({ name, color, symbol }) => {
-    const shapes = {
-      circle: 'M5 0 A5 5 0 1 0 5 10 A5 5 0 1 0 5 0 Z',
-      triangle: 'M5 0 L10 10 H0 Z',
-      diamond: 'M5 0 L10 5 L5 10 L0 5 Z',
-    };
+    const circle = 'M5 0 A5 5 0 1 0 5 10 A5 5 0 1 0 5 0 Z';
     const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     svg.setAttribute('viewBox', '0 0 10 10');
     svg.setAttribute('aria-hidden', 'true');
     const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-    path.setAttribute('d', shapes[symbol] ?? symbol.replace('path://', ''));
+    path.setAttribute('d', symbol === 'circle' ? circle : symbol.replace('path://', ''));
     path.setAttribute('fill', color);
     svg.append(path);
     return element('li', {}, svg, name);

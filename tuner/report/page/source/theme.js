@@ -23,11 +23,12 @@ const themes = {
   },
 };
 
+// Paths, since a legend would stretch shapes by name, but a circle.
 export const symbols = [
   'circle',
   'path://M0 0 H10 V10 H0 Z',
-  'triangle',
-  'diamond',
+  'path://M5 0 L10 10 H0 Z',
+  'path://M5 0 L10 5 L5 10 L0 5 Z',
   'path://M0 3 L3 0 L5 2 L7 0 L10 3 L8 5 L10 7 L7 10 L5 8 L3 10 L0 7 L2 5 Z',
   'path://M0 4 H4 V0 H6 V4 H10 V6 H6 V10 H4 V6 H0 Z',
   'path://M0 0 H10 L5 10 Z',
