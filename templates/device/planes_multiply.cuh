@@ -5,7 +5,7 @@
 #include "mmtune/pipeline.cuh"
 #include "mmtune/planes_tile.cuh"
 
-constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the thread that fills stages
+constexpr int PRODUCER = CONSUMERS * WARPGROUP;           // the thread that fills stages
 
 // What the thread that fills stages does first.
 __device__ __forceinline__ void begin_stages(Shared& shared, const ProductMap* map_a, const ProductMap* map_b,
@@ -22,19 +22,34 @@ __device__ __forceinline__ void begin_stages(Shared& shared, const ProductMap* m
 
 // Copies this block's share of all planes of an operand's tile to all that need it. The planes lie one below the
 // other, `extent` rows each.
-template <int PLANES, int ROWS_OF_TILE, int SHARERS>
-__device__ __forceinline__ void fetch_planes(unsigned char (&tiles)[PLANES][ROWS_OF_TILE * PLANE_LINE],
-                                             const ProductMap* map, int extent, int row, int k0, int share,
-                                             unsigned short blocks, unsigned barrier) {
+template <int PLANES, int ROWS_OF_TILE, int SHARERS, int PLANE_BYTES>
+__device__ __forceinline__ void fetch_planes(unsigned char (&tiles)[PLANES][PLANE_BYTES], const ProductMap* map,
+                                             int extent, int row, int k0, int share, unsigned short blocks,
+                                             unsigned barrier) {
   constexpr int ROWS = ROWS_OF_TILE / SHARERS;
 #pragma unroll
   for (int plane = 0; plane < PLANES; ++plane) {
-    const unsigned target = shared_address(tiles[plane]) + share * (ROWS * PLANE_LINE);
+    const unsigned target = shared_address(tiles[plane]) + share * (PLANE_BYTES / SHARERS);
     const int first = plane * extent + row + share * ROWS;
     if constexpr (SHARERS == 1) {
       copy_box(target, map, barrier, k0, first);
     } else {
       copy_box_to(blocks, target, map, barrier, k0, first);
+    }
+  }
+}
+
+// The same of B as it is where it lies along n: boxes of BOX_COLUMNS columns and all steps, one below the other.
+__device__ __forceinline__ void fetch_across_k(unsigned char* tile, const ProductMap* map, int column, int k0,
+                                               int share, unsigned short blocks, unsigned barrier) {
+  constexpr int STEPS = BK / CLUSTER_M;
+#pragma unroll
+  for (int first = 0; first < BN; first += BOX_COLUMNS) {
+    const unsigned target = shared_address(tile) + (first / BOX_COLUMNS * BK + share * STEPS) * LINE;
+    if constexpr (CLUSTER_M == 1) {
+      copy_box(target, map, barrier, column + first, k0);
+    } else {
+      copy_box_to(blocks, target, map, barrier, column + first, k0 + share * STEPS);
     }
   }
 }
@@ -58,10 +73,15 @@ __device__ __forceinline__ void produce(const Extents& extents, const ProductMap
     for (int step = first_step; step < end_step; ++step) {
       const unsigned full = shared_address(&shared.full[ring.stage]);
       barrier_wait(shared_address(&shared.empty[ring.stage]), ring.parity ^ 1);
-      barrier_expect(full, (PLANES_A * BM + PLANES_B * BN) * PLANE_LINE);
-      fetch_planes<PLANES_A, BM, CLUSTER_N>(shared.a[ring.stage], map_a, extents.m, tile.row, step * BK, rank_n, same_rows, full);
-      fetch_planes<PLANES_B, BN, CLUSTER_M>(shared.b[ring.stage], map_b, extents.n, tile.column, step * BK, rank_m,
-                                            same_columns, full);
+      barrier_expect(full, PLANES_A * BM * LINE_A + HELD_B * BN * LINE_B);
+      fetch_planes<PLANES_A, BM, CLUSTER_N>(shared.a[ring.stage], map_a, extents.m, tile.row, step * BK, rank_n,
+                                            same_rows, full);
+      if constexpr (SWAP == 1 && !TRANSPOSE_B) {
+        fetch_across_k(shared.b[ring.stage][0], map_b, tile.column, step * BK, rank_m, same_columns, full);
+      } else {
+        fetch_planes<HELD_B, BN, CLUSTER_M>(shared.b[ring.stage], map_b, extents.n, tile.column, step * BK, rank_m,
+                                              same_columns, full);
+      }
       ring.advance();
     }
   });
@@ -103,19 +123,19 @@ struct Release {
 // Begins a chunk's sums of a fragment, by three products of planes: small ones, as low * high and high * low, before
 // high * high, so that as little as possible is lost where tensor cores truncate. Plane 0 has the high parts.
 __device__ __forceinline__ void start_chunk(Accumulator (&part)[SUMS],
-                                            const unsigned char (&a)[PLANES_A][BM * PLANE_LINE],
-                                            const unsigned char (&b)[PLANES_B][BN * PLANE_LINE], int chunk, int row) {
+                                            const unsigned char (&a)[PLANES_A][BM * LINE_A],
+                                            const unsigned char (&b)[HELD_B][BN * LINE_B], int chunk, int row) {
   constexpr int PLANE_OF_A[] = {PLANES_A - 1, 0, 0}, PLANE_OF_B[] = {PLANES_B - PLANES_A, 1, 0};
   const int offset = chunk * (PROMOTE * int(sizeof(Part)));
   wgmma_fence();
 #pragma unroll
   for (int product = 0; product < 3; ++product) {
-    const unsigned rows = shared_address(a[PLANE_OF_A[product]]) + row * PLANE_LINE + offset;
+    const unsigned rows = shared_address(a[PLANE_OF_A[product]]) + row * LINE_A + offset;
     const unsigned columns = shared_address(b[PLANE_OF_B[product]]) + offset;
 #pragma unroll
     for (int step = 0; step < PROMOTE; step += Kind::K) {
-      const u64 tile_a = tile_descriptor<PLANE_LINE>(rows + step * int(sizeof(Part)), 1);
-      const u64 tile_b = tile_descriptor<PLANE_LINE>(columns + step * int(sizeof(Part)), 1);
+      const u64 tile_a = tile_descriptor<LINE_A>(rows + step * int(sizeof(Part)), 1);
+      const u64 tile_b = tile_descriptor<LINE_B>(columns + step * int(sizeof(Part)), 1);
       if (product == 0 && step == 0) {
         multiply_tiles<Kind, BN, false>(&part[0], tile_a, tile_b);
       } else {
@@ -215,8 +235,54 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, int chunks,
   }
 }
 
-// What a consumer does with the block's tiles. rescale(sums, row, column) sees the sums of each before they are stored.
-template <class Rescale>
+// SWAP = 1: rows of the next stage are split while one is multiplied.
+template <class Rows>
+__device__ __forceinline__ void multiply_split(Sums& sums, Shared& shared, int steps, int first_row, Ring<STAGES>& ring,
+                                               const Release& release) {
+  static_assert(SWAP == 0 || (FRAGMENTS == 1 && CHUNKS == 1), "rows of one fragment, promoted once a stage");
+#pragma unroll
+  for (int i = 0; i < SUMS; ++i) sums[0][i] = 0;
+  if (steps == 0) return;
+  Accumulator part[SUMS];
+  Rows rows[2];
+  const auto load = [&](Rows& next) {
+    barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
+    next.load(shared.b[ring.stage][0], first_row);
+  };
+  const auto finish_stage = [&](int stage) {
+    wgmma_wait<0>();
+    release(stage);
+    promote(sums[0], part);
+  };
+  const auto turn = [&](const Rows& mine, Rows& next) {
+    const int stage = ring.stage;
+    mine.multiply(part, shared_address(shared.a[stage][0]));
+    ring.advance();
+    load(next);
+    finish_stage(stage);
+  };
+  const auto last_turn = [&](const Rows& mine) {
+    mine.multiply(part, shared_address(shared.a[ring.stage][0]));
+    finish_stage(ring.stage);
+    ring.advance();
+  };
+  load(rows[0]);
+#pragma unroll 1
+  for (; steps > 2; steps -= 2) {
+    turn(rows[0], rows[1]);
+    turn(rows[1], rows[0]);
+  }
+  if (steps == 2) {
+    turn(rows[0], rows[1]);
+    last_turn(rows[1]);
+  } else {
+    last_turn(rows[0]);
+  }
+}
+
+// What a consumer does with the block's tiles. SWAP = 1: it splits `Rows`. rescale(sums, row, column) sees the sums of
+// each tile before they are stored.
+template <class Rows, class Rescale>
 __device__ __forceinline__ void consume(const Extents& extents, const Target& target, Scalar alpha, Scalar beta,
                                         Accumulator* partial, Shared& shared, const Rescale& rescale) {
   const int consumer = threadIdx.x / WARPGROUP;
@@ -226,23 +292,32 @@ __device__ __forceinline__ void consume(const Extents& extents, const Target& ta
   int buffer = 0;
   extents.for_each_turn([&](int turn) {
     Sums sums;
-    multiply(sums, shared, extents.steps(turn) * CHUNKS, first_row, progress, release);
+    if constexpr (SWAP == 1) {
+      multiply_split<Rows>(sums, shared, extents.steps(turn), first_row, progress.ring, release);
+    } else {
+      multiply(sums, shared, extents.steps(turn) * CHUNKS, first_row, progress, release);
+    }
     if (extents.is_last(turn)) launch_dependents();  // a block has the SM for itself: what follows cannot crowd
     const TilePlace tile = extents.place(turn);
-    const int row = tile.row + first_row;
-    rescale(sums, row, tile.column);
+    const int row = tile.row + (SWAP == 1 ? 0 : first_row);
+    const int column = tile.column + (SWAP == 1 ? first_row : 0);
+    rescale(sums, row, column);
     if constexpr (SPLIT == 0) {
-      store_part(target, partial, sums, row, tile.column, extents.part(turn));
+      store_part(target, partial, sums, row, column, extents.part(turn));
     } else {
-      finish<BN>(target, alpha, beta, shared.c[consumer], sums, row, tile.column);
-      store_rows<BN>(target, shared.c[consumer], sums, row, tile.column, buffer);
+      finish<Role::COLUMNS>(target, alpha, beta, shared.c[consumer], sums, row, column);
+      if constexpr (SWAP == 1) {
+        store_columns<Role::COLUMNS>(target, shared.c[consumer], sums, row, column, buffer);
+      } else {
+        store_rows<Role::COLUMNS>(target, shared.c[consumer], sums, row, column, buffer);
+      }
     }
   });
   if (threadIdx.x % WARP == 0) wait_stores_read<0>();  // the block's shared memory must stay until then
 }
 
 // What a block does once its threads know the stages: one thread fills them, and consumers compute tiles.
-template <class Rescale>
+template <class Rows, class Rescale>
 __device__ __forceinline__ void compute_tiles(const Extents& extents, const ProductMap* map_a, const ProductMap* map_b,
                                               const Target& target, Scalar alpha, Scalar beta, Accumulator* partial,
                                               Shared& shared, const Rescale& rescale) {
@@ -253,7 +328,7 @@ __device__ __forceinline__ void compute_tiles(const Extents& extents, const Prod
     if (CLUSTER > 1 && threadIdx.x != PRODUCER) cluster_wait();
   } else {
     if constexpr (CONSUMERS > 1) take_registers<CONSUMER_REGISTERS>();
-    consume(extents, target, alpha, beta, partial, shared, rescale);
+    consume<Rows>(extents, target, alpha, beta, partial, shared, rescale);
     if constexpr (CLUSTER > 1) cluster_wait();
   }
 }

@@ -1,5 +1,7 @@
 // Tiles of C of the families that multiply planes of 16-bit numbers: how the block's threads and its shared memory are
 // divided, and which tile a block computes at a turn. Needs their rendered constants.
+//
+// SWAP = 1: the 64 rows of an instruction are columns of C. They come from registers, and stages hold B as it is stored.
 #pragma once
 
 #include "mmtune/index.cuh"
@@ -19,20 +21,38 @@ struct PartOf<bfloat_t> {
 };
 using Part = PartOf<InputA>::type;
 
-constexpr int PLANE_LINE = BK * sizeof(Part);    // bytes of a line of a tile, which lies along k
+// An element of B in a stage, and the tile's extents that an instruction's rows and its columns are parts of.
+template <bool SWAPPED>
+struct PlanesRole {
+  using ElementB = Part;
+  using Kind = Wgmma<Part, Part, true, true>;
+  static constexpr int ROWS = BM, COLUMNS = BN;
+};
+template <>
+struct PlanesRole<true> {
+  using ElementB = InputB;
+  using Kind = WgmmaFromRegisters<Part>;
+  static constexpr int ROWS = BN, COLUMNS = BM;
+};
+using Role = PlanesRole<SWAP == 1>;
+using Kind = Role::Kind;
+
+constexpr int BOX_COLUMNS = LINE / 4;  // of fp32, side by side in a line of B along n
+constexpr int HELD_B = SWAP == 1 ? 1 : PLANES_B;  // matrices of B in a stage
+constexpr int LINE_A = BK * sizeof(Part);  // bytes of a line of a tile along k
+constexpr int LINE_B = BK * sizeof(Role::ElementB);
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;   // blocks
-constexpr int WG_ROWS = BM / CONSUMERS;          // of a consumer's part of the tile
+constexpr int WG_ROWS = Role::ROWS / CONSUMERS;  // of a consumer's part of the tile
 constexpr int FRAGMENTS = WG_ROWS / 64;          // instructions along these
-constexpr int SUMS = BN / 2;                     // of a thread and a fragment
+constexpr int SUMS = Role::COLUMNS / 2;          // of a thread and a fragment
 constexpr int STORE_BYTES = WG_ROWS * LINE;      // of a consumer's lines that are stored at once
 constexpr int CHUNKS = BK / PROMOTE;             // of a stage, each with sums of its own
-using Kind = Wgmma<Part, Part, true, true>;
 using Sums = Accumulator[FRAGMENTS][SUMS];
 static_assert(BK % PROMOTE == 0 && PROMOTE % Kind::K == 0, "a stage is whole chunks, these whole instructions");
 
 struct Shared {
-  alignas(1024) unsigned char a[STAGES][PLANES_A][BM * PLANE_LINE];
-  alignas(1024) unsigned char b[STAGES][PLANES_B][BN * PLANE_LINE];
+  alignas(1024) unsigned char a[STAGES][PLANES_A][BM * LINE_A];
+  alignas(1024) unsigned char b[STAGES][HELD_B][BN * LINE_B];
   alignas(1024) unsigned char c[CONSUMERS][2][STORE_BYTES];
   u64 full[STAGES];              // the accelerator has brought the stage
   u64 empty[STAGES];             // all that read it, here and in the cluster, are done with it
@@ -48,7 +68,8 @@ struct TilePlace {
   int row, column;  // in C
 };
 
-// What a block computes at a turn: a tile of C, or a part of its steps along k, counted in BK. Coordinates of the accelerator are 32-bit, and so are extents here.
+// What a block computes at a turn: a tile of C, or a part of its steps along k, counted in BK. Coordinates of the
+// accelerator are 32-bit, and so are extents here.
 struct Extents {
   int m, n, k;
   int parts;       // of a tile's steps along k

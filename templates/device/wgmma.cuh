@@ -88,6 +88,22 @@ struct Wgmma<signed char, signed char, true, true> {
   static constexpr char CONSTANTS[] = ";";
 };
 
+// The same with 16-bit rows of A from registers, and B along k.
+template <class Input>
+struct WgmmaFromRegisters;
+template <>
+struct WgmmaFromRegisters<half_t> {
+  static constexpr int K = 16;
+  static constexpr char OPERANDS[] = "k16.f32.f16.f16";
+  static constexpr char CONSTANTS[] = ", 1, 1, 0;";
+};
+template <>
+struct WgmmaFromRegisters<bfloat_t> {
+  static constexpr int K = 16;
+  static constexpr char OPERANDS[] = "k16.f32.bf16.bf16";
+  static constexpr char CONSTANTS[] = ", 1, 1, 0;";
+};
+
 // Orders what this warpgroup did with registers and shared memory before the multiplications that follow.
 // PTX ISA: wgmma.fence.
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -219,7 +235,7 @@ __device__ __forceinline__ void multiply_tiles(Accumulator* d, u64 a, u64 b) {
 }
 
 // The same with A from registers: thread t of the warpgroup has elements lane % 4 (at[0] and at[1]) and lane % 4 + 4
-// along k of rows 16 (t / 32) + lane / 4 and, at[1] and at[3], that + 8; for elements of 32 bits.
+// along k of rows 16 (t / 32) + lane / 4 and, at[1] and at[3], that + 8; for elements of 32 bits, and for pairs of 16.
 template <class Kind, int N, bool ADDS, class Accumulator>
 __device__ __forceinline__ void multiply_tiles(Accumulator* d, const u32 (&a)[4], u64 b) {
   constexpr bool FLOATS = static_cast<Accumulator>(0.5f) != Accumulator(0);

@@ -16,7 +16,7 @@
 namespace mmtune {
 
 struct PlaneParams {
-  Param bm{128}, bn{128}, bk{32}, consumers{2}, promote{32}, cluster_m{1}, cluster_n{1}, group{8}, split{1};
+  Param bm{128}, bn{128}, bk{32}, consumers{2}, promote{32}, cluster_m{1}, cluster_n{1}, group{8}, split{1}, swap{0};
 };
 
 /// A family whose operands have so many planes. Three products of planes make one of the operands.
@@ -53,12 +53,18 @@ struct PlaneFamily {
     return rows;
   }
 
-  static int consumer_rows(const Params& p) { return p.bm / p.consumers; }
-  static int sums(const Params& p) { return consumer_rows(p) * p.bn / kWarpgroup; }
-  static int chunk_sums(const Params& p) { return kFragment * p.bn / kWarpgroup; }
+  /// The extents of a tile that an instruction's rows and its columns are parts of.
+  static int rows(const Params& p) { return p.swap == 1 ? p.bn : p.bm; }
+  static int columns(const Params& p) { return p.swap == 1 ? p.bm : p.bn; }
+  static int consumer_rows(const Params& p) { return rows(p) / p.consumers; }
+  static int sums(const Params& p) { return consumer_rows(p) * columns(p) / kWarpgroup; }
+  static int chunk_sums(const Params& p) { return kFragment * columns(p) / kWarpgroup; }
   static int threads(const Params& p) { return (p.consumers + 1) * kWarpgroup; }
   static int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
-  static int stage_bytes(const Params& p) { return (kPlanesA * p.bm + kPlanesB * p.bn) * p.bk * kPartBytes; }
+  /// The bytes of a step along k of a row of A and a column of B in a stage: where SWAP = 1, B is there as it is.
+  static int step_bytes_a() { return kPlanesA * kPartBytes; }
+  static int step_bytes_b(const Params& p) { return p.swap == 1 ? 4 : kPlanesB * kPartBytes; }
+  static int stage_bytes(const Params& p) { return (step_bytes_a() * p.bm + step_bytes_b(p) * p.bn) * p.bk; }
 
   /// Bytes of struct Shared in planes_tile.cuh: the stages, two columns of lines of every consumer, two barriers a
   /// stage, and three numbers of every warp.
@@ -80,7 +86,7 @@ struct PlaneFamily {
   static void plane_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     rules.must(std::max({problem.m, problem.n, problem.k}) < (std::int64_t{1} << 30) - 1024,
                "coordinates of the accelerator have 32 bits");
-    rules.must(p.bm % (kFragment * p.consumers) == 0, "a consumer has whole fragments");
+    rules.must(rows(p) % (kFragment * p.consumers) == 0, "a consumer has whole fragments");
     rules.must(p.bk % p.promote == 0, "a stage is whole chunks");
     rules.must(p.promote == 32 || problem.k >= kLongSums,
                "sums of 64 steps are as precise as fp32's for k of 1024 or more");
@@ -110,7 +116,6 @@ struct PlaneFamily {
     return {{"PLANES_A", kPlanesA},
             {"PLANES_B", kPlanesB},
             {"STAGES", stages(p, device)},
-            {"SWAP", 0},
             {"STORE_BOXES", stores_boxes(problem)},
             // These are a thread's registers; together they are what the block begins with.
             {"PRODUCER_REGISTERS", p.consumers == 3 ? 32 : 40},
@@ -177,17 +182,20 @@ struct PlaneFamily {
     work.unit = unit;
     work.unit_products = kProducts;
     work.issue_slots_per_fma = numbers.wgmma_issue_slots;
-    constexpr double kBytesA = kPlanesA * kPartBytes, kBytesB = kPlanesB * kPartBytes;
-    work.bytes_per_k = kBytesA * p.bm / p.cluster_n + kBytesB * p.bn / p.cluster_m;
-    // Three instructions read their rows and columns, which the accelerator has written.
-    work.smem_bytes_per_fma = kProducts * kPartBytes * (1.0 / p.bn + 1.0 / kFragment) + kBytesA / p.bn + kBytesB / p.bm;
+    const double bytes_a = step_bytes_a(), bytes_b = step_bytes_b(p);
+    work.bytes_per_k = bytes_a * p.bm / p.cluster_n + bytes_b * p.bn / p.cluster_m;
+    // Three instructions read their columns, and their rows or a thread once for all, which the accelerator has
+    // written.
+    const double rows_bytes = p.swap == 1 ? bytes_b : kProducts * kPartBytes;
+    work.smem_bytes_per_fma = rows_bytes / columns(p) + kProducts * kPartBytes / static_cast<double>(kFragment) +
+                              bytes_a / p.bn + bytes_b / p.bm;
     work.persistent = true;
     work.tile_m = p.bm;
     work.tile_n = p.bn;
     work.tile_k = p.bk;
     work.k_lanes = p.bk;  // The sums wait for no instruction of the same stage.
     work.fetch = Fetch::accelerator;
-    work.copies_first = true;
+    work.copies_first = p.swap == 0;
     work.cluster_m = p.cluster_m;
     work.cluster_n = p.cluster_n;
     const int allowed = device.max_registers_per_block / threads(p) / 8 * 8;  // Several consumers use them all.

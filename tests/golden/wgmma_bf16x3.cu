@@ -1,4 +1,4 @@
-// wgmma_bf16x3 BM=128 BN=128 BK=32 CONSUMERS=2 PROMOTE=32 CLUSTER_M=1 CLUSTER_N=1 GROUP=8 SPLIT=1 for fp32 nn
+// wgmma_bf16x3 BM=128 BN=128 BK=32 CONSUMERS=2 PROMOTE=32 CLUSTER_M=1 CLUSTER_N=1 GROUP=8 SPLIT=1 SWAP=0 for fp32 nn
 #include "mmtune/numeric.cuh"
 
 using InputA = float;
@@ -20,10 +20,10 @@ using Scalar = float;
 [[maybe_unused]] constexpr int CLUSTER_N = 1;  // blocks along n that share tiles of A
 [[maybe_unused]] constexpr int GROUP = 8;  // rows of tiles walked together, for reuse in L2
 [[maybe_unused]] constexpr int SPLIT = 1;  // parts of k, whose sums a further step adds
+[[maybe_unused]] constexpr int SWAP = 0;  // 1: an instruction's rows are columns of B, split in registers
 [[maybe_unused]] constexpr int PLANES_A = 1;
 [[maybe_unused]] constexpr int PLANES_B = 3;
 [[maybe_unused]] constexpr int STAGES = 6;
-[[maybe_unused]] constexpr int SWAP = 0;
 [[maybe_unused]] constexpr bool STORE_BOXES = true;
 [[maybe_unused]] constexpr int PRODUCER_REGISTERS = 40;
 [[maybe_unused]] constexpr int CONSUMER_REGISTERS = 232;

@@ -171,7 +171,9 @@ TEST(EmulationOnTheHost, TakesFp32ApartWhateverItsSize) {
     SCOPED_TRACE(data.what);
     const Family& family = family_named("wgmma_bf16x3");
     check(data, family, Precision::bf16_x_fp32, Layout::nt);
+    check(data, family, Precision::bf16_x_fp32, Layout::nt, " SWAP=1");
     check(data, family, Precision::bf16_x_fp32, Layout::nn, " SPLIT=2");
+    check(data, family, Precision::bf16_x_fp32, Layout::nn, " SWAP=1 SPLIT=2");
   }
 }
 

@@ -176,6 +176,8 @@ std::vector<Case> chosen_cases() {
       {"wgmma", Precision::e5m2_bf16, kNt, "BN=192"},  // It has no registers for two sums.
       {"wgmma_fp16x3", Precision::fp32_emulated, kNn, "BM=64 BN=64 BK=64 CONSUMERS=1 PROMOTE=64"},
       {"wgmma_bf16x3", Precision::bf16_x_fp32, kNt, "BM=64 BN=64 BK=64 CONSUMERS=1 PROMOTE=64"},
+      {"wgmma_bf16x3", Precision::bf16_x_fp32, kNt, "BM=64 BN=64 CONSUMERS=1 SWAP=1"},
+      {"wgmma_bf16x3", Precision::bf16_x_fp32, kNn, "BM=64 BN=64 CONSUMERS=1 SWAP=1 CLUSTER_M=2 SPLIT=2"},
       {"simt", Precision::bf16_x_fp32, kNt, ""},
   };
   for (const Family* family : families()) {

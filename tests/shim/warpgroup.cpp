@@ -155,7 +155,13 @@ void Warpgroup::run(const Instruction& instruction) {
   if (what.a_in_registers) {
     for (int thread = 0; thread < kThreads; ++thread) {
       const unsigned* const own = instruction.operands.at(static_cast<std::size_t>(thread)).a;
-      for (int i = 0; i < 4; ++i) what.value(&own[i], &a[Place(thread, i % 2 * 2).row][thread % 4 + i / 2 * 4]);
+      const int elements = 4 / what.element_bytes;  // of a register, neighbours along k
+      for (int i = 0; i < 4 * elements; ++i) {
+        const int at = i / elements;
+        const int k = (thread % 4 + at / 2 * 4) * elements + i % elements;
+        const auto* const bytes = reinterpret_cast<const unsigned char*>(&own[at]);
+        what.value(bytes + i % elements * what.element_bytes, &a[Place(thread, at % 2 * 2).row][k]);
+      }
     }
   } else {
     const Tile tile_a(block_, what.a, what.a_along_k, what.element_bytes);

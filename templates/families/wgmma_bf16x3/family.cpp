@@ -13,13 +13,30 @@ struct WgmmaBf16x3 : PlaneFamily<1, 3> {
       "fp32";
 
   static constexpr int kPlanesOfB = 3;
+  static constexpr int kBoxColumns = kLine / 4;  ///< the columns of a box of B along n
   static constexpr int kSplitThreads = 256;
   static constexpr int kSplitTile = 64;  ///< the rows and steps along k that a block splits
   static constexpr int kSplitBytes = kSplitTile * (kSplitTile + 1) * 4;  ///< a tile of fp32, spread over the banks
 
+  static const ParamTable<Params>& table() {
+    static const ParamTable<Params> rows = [] {
+      ParamTable<Params> with_swap = PlaneFamily::table();
+      with_swap.push_back(
+          {"SWAP", &Params::swap, {0, 1}, "1: an instruction's rows are columns of B, split in registers"});
+      return with_swap;
+    }();
+    return rows;
+  }
+
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     rules.must(compute_capability(device) == 90, "wgmma needs compute capability 9.0");
     rules.must(problem.precision == Precision::bf16_x_fp32, "multiplies bf16 by fp32");
+    if (p.swap == 1) {
+      rules.must(!copies_a(problem) && problem.align.b == 16, "SWAP reads A along k and B as they are");
+      rules.must(p.bk == 32, "SWAP splits lines of 32 numbers");
+      rules.must(p.bn == kFragment * p.consumers, "SWAP has a fragment of columns for each consumer");
+      rules.must(p.bm <= (p.consumers == 3 ? 64 : 128), "a thread has registers for its sums and parts of B");
+    }
     plane_rules(problem, p, device, rules);
   }
 
@@ -41,15 +58,18 @@ struct WgmmaBf16x3 : PlaneFamily<1, 3> {
     plan.needs = problem.align;
     const MapStride row = {.bytes = planes_ld(problem) * kPartBytes};
     const Arg copy = plan.workspace.add("copy of A", copies_a(problem) ? plane_bytes(problem, problem.m) : 0);
-    const Arg planes = plan.workspace.add("planes of B", kPlanesOfB * plane_bytes(problem, problem.n));
+    const Arg planes =
+        plan.workspace.add("planes of B", p.swap == 1 ? 0 : kPlanesOfB * plane_bytes(problem, problem.n));
     const Arg partial = add_partial_sums(plan, problem, p.split);
     const Arg map_a = add_map(plan, "A", problem, p, copies_a(problem) ? copy : Arg::operand(Operand::a), problem.m,
                               copies_a(problem) ? row : MapStride{.rows = 1}, p.bm / p.cluster_n);
-    const Arg map_b = add_map(plan, "B", problem, p, planes, kPlanesOfB * problem.n, row, p.bn / p.cluster_m);
+    const Arg map_b = p.swap == 1
+                          ? map_of_b(plan, problem, p)
+                          : add_map(plan, "B", problem, p, planes, kPlanesOfB * problem.n, row, p.bn / p.cluster_m);
     const std::vector<Arg> operands = {Arg::operand(Operand::a), Arg::ld(Operand::a), Arg::operand(Operand::b),
                                        Arg::ld(Operand::b)};
-    plan.steps = {split_step(problem, copy, planes),
-                  gemm_step(plan, problem, p, device, map_a, map_b, operands, partial)};
+    if (p.swap == 0) plan.steps.push_back(split_step(problem, copy, planes));
+    plan.steps.push_back(gemm_step(plan, problem, p, device, map_a, map_b, operands, partial));
     add_reduce_step(plan, problem, partial, p.split);
     if (p.split > 1) {
       std::vector<Arg>& args = plan.steps.back().args;
@@ -63,6 +83,21 @@ struct WgmmaBf16x3 : PlaneFamily<1, 3> {
   }
 
   static std::span<const Proven> proven() { return kProvenWgmmaBf16x3; }
+
+  /// SWAP = 1: B as it is, in boxes of a line's width along k or n.
+  static Arg map_of_b(LaunchPlan& plan, const Problem& problem, const Params& p) {
+    const MapStride row{.rows = 1};
+    const auto dimensions =
+        transposes_b(problem.layout)
+            ? std::vector<MapDimension>{{problem.k, p.bk}, {problem.n, p.bn / p.cluster_m, row}}
+            : std::vector<MapDimension>{{problem.n, kBoxColumns}, {problem.k, p.bk / p.cluster_m, row}};
+    return plan.add_map({.name = "B",
+                         .base = Arg::operand(Operand::b),
+                         .format = MapFormat::bits32,
+                         .dimensions = dimensions,
+                         .swizzle_bytes = kLine,
+                         .l2_promotion_bytes = kLine});
+  }
 
   static LaunchStep split_step(const Problem& problem, Arg copy, Arg planes) {
     const std::int64_t rows =

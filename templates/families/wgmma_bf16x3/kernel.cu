@@ -15,11 +15,16 @@
 //
 // Sums that come out NaN are computed again without planes (bf16x3_strict.cuh).
 //
+// SWAP = 1: there is no step split. Stages hold A and B as they are, and consumers split numbers of B in registers, where
+// the instruction reads its rows: columns of C, CONSUMERS * 64 = BN of them, side by side (bf16x3_registers.cuh).
+//
 // Errors are those of the family wgmma_fp16x3 without what its planes leave out: docs/accuracy.md. Registers, clusters
-// and turns of blocks are as there; shared memory: STAGES * (BM + 3 BN) * BK * 2 bytes.
+// and turns of blocks are as there; shared memory: STAGES * (BM + 3 BN) * BK * 2 bytes,
+// or STAGES * (BM + 2 BN) * BK * 2 where SWAP = 1.
 #include "mmtune/batch.cuh"
 #include "mmtune/batch_map.cuh"
 #include "mmtune/bf16x3_planes.cuh"
+#include "mmtune/bf16x3_registers.cuh"
 #include "mmtune/bf16x3_strict.cuh"
 #include "mmtune/dependent.cuh"
 #include "mmtune/planes_multiply.cuh"
@@ -83,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const auto mend_all = [&](Sums& sums, int row, int column) {
     if constexpr (SPLIT == 1) mend({A, lda, B, ldb, k}, extents, sums, row, column);
   };
-  compute_tiles(extents, &map_a, &map_b, target, alpha, beta, partial, shared, mend_all);
+  compute_tiles<SplitRows<InputB>>(extents, &map_a, &map_b, target, alpha, beta, partial, shared, mend_all);
 }
 
 // Adds the sums of parts of k, as reduce_parts() does, and computes those again that are NaN.

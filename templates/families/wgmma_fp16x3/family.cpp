@@ -51,7 +51,8 @@ struct WgmmaFp16x3 : PlaneFamily<2, 2> {
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
     LaunchPlan plan;
     plan.constants = constants(problem, p, device);
-    plan.constants.insert(plan.constants.end(), {{"VA", vector(problem.align.a)},
+    plan.constants.insert(plan.constants.end(), {{"SWAP", 0},
+                                                 {"VA", vector(problem.align.a)},
                                                  {"VB", vector(problem.align.b)},
                                                  {"SPLIT_THREADS", kSplitThreads},
                                                  {"SPLIT_SMEM_BYTES", kSplitBytes},

@@ -101,9 +101,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const bool fits = planes_fit(stripes, stripes_a, stripes_b, k, shared);  // the block meets there
   if (blockIdx.x == 0 && threadIdx.x == 0) *is_unfit = fits ? 0 : 1;
   if (!fits) return;  // all blocks do
-  compute_tiles(extents, &map_a, &map_b, target, alpha, beta, partial, shared, [&](Sums& sums, int row, int column) {
+  const auto rescale = [&](Sums& sums, int row, int column) {
     unscale(sums, extents, inverse_a, inverse_b, row, column);
-  });
+  };
+  compute_tiles<void>(extents, &map_a, &map_b, target, alpha, beta, partial, shared, rescale);
 }
 
 extern "C" __global__ void __launch_bounds__(STRICT_THREADS, 2)

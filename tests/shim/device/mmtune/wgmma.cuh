@@ -15,6 +15,9 @@ struct Wgmma {
   using Element = Input;
 };
 
+template <class Input>
+struct WgmmaFromRegisters : Wgmma<Input, Input, true, true> {};
+
 inline void wgmma_fence() { mmtune::shim::fence_registers(); }
 inline void wgmma_commit() { mmtune::shim::commit_multiplications(); }
 template <int PENDING>
@@ -56,7 +59,7 @@ inline void multiply_tiles(Accumulator* d, u64 a, u64 b) {
 
 template <class Kind, int N, bool ADDS, class Accumulator>
 inline void multiply_tiles(Accumulator* d, const u32 (&a)[4], u64 b) {
-  if (sizeof(typename Kind::Element) != 4) mmtune::shim::complain("elements of A in registers must have 32 bits here");
+  if (sizeof(typename Kind::Element) < 2) mmtune::shim::complain("elements of A in registers have 16 or 32 bits here");
   auto multiplication = mmtune::shim::multiplication<Kind, N, ADDS, Accumulator>(0, b);
   multiplication.a_in_registers = true;
   mmtune::shim::multiply_tiles(multiplication, d, a);
