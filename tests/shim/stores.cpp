@@ -9,7 +9,18 @@ namespace mmtune::shim {
 
 namespace {
 
-constexpr int kChunk = 16;  // bytes that are compared at once
+using Chunk = std::array<std::uint64_t, 2>;  // what is compared at once
+constexpr auto kChunk = static_cast<int>(sizeof(Chunk));
+
+/// Gives a chunk another value; false if it has this one.
+bool replace(unsigned char* chunk, const unsigned char* value) {
+  Chunk old, now;
+  std::memcpy(&old, chunk, sizeof(old));
+  std::memcpy(&now, value, sizeof(now));
+  if (old == now) return false;
+  std::memcpy(chunk, &now, sizeof(now));
+  return true;
+}
 
 /// What blocks of the launch have stored from so far: it is the same shared variables in all of them.
 Range stored;
@@ -62,8 +73,7 @@ void note_writes(Thread& thread) {
   const unsigned char* const now = block.shared.get() + range.begin;
   if (size == 0 || std::memcmp(now, written.data(), size) == 0) return;
   for (std::size_t at = 0; at < size; at += kChunk) {
-    if (std::memcmp(now + at, &written[at], kChunk) == 0) continue;
-    std::memcpy(&written[at], now + at, kChunk);
+    if (!replace(&written[at], now + at)) continue;
     const int offset = range.begin + static_cast<int>(at);
     if (!thread.unfenced.empty() && thread.unfenced.back().end == offset) {
       thread.unfenced.back().end += kChunk;
