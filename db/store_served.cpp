@@ -59,9 +59,9 @@ void add_times(Database& database, std::int64_t device_id, const ServedKernel& k
 }
 
 /// The kernels that decisions name, each looked at once.
-class Kernels {
+class ServedKernels {
  public:
-  Kernels(Database& database, const DeviceKey& device) : database_(database), device_(device), limit_(device) {}
+  ServedKernels(Database& database, const DeviceKey& device) : database_(database), device_(device), limit_(device) {}
 
   /// Whether any kernel can take this time.
   bool is_possible(const Problem& problem, double median_us) const { return median_us >= limit_.least_us(problem); }
@@ -122,7 +122,7 @@ bool stands_before(const ServedSize& x, const ServedSize& y) {
 }
 
 /// Adds the size that is decided, if no value is spoilt, with the kernel of this row.
-void add_size(std::uint32_t kernel_id, std::string_view binary_hash, ServedSize size, Kernels& kernels,
+void add_size(std::uint32_t kernel_id, std::string_view binary_hash, ServedSize size, ServedKernels& kernels,
               std::vector<ServedSize>& sizes) {
   if (!kernels.is_possible(size.problem, size.median_us)) return;
   const auto kernel = kernels.number_of(kernel_id, size, binary_hash);
@@ -147,7 +147,7 @@ std::size_t most_times(std::size_t kernels) {
 /// Reads by one look-up for each decision, whatever else is stored.
 ServedDecisions served_by_look_ups(Database& database, const DeviceKey& device, std::int64_t device_id) {
   const int hash_column = static_cast<int>(columns_of<Problem>(kTable<Problem>, Images::no).size()) + 4;
-  Kernels kernels(database, device);
+  ServedKernels kernels(database, device);
   ServedDecisions served;
   Rows rows = database.query(select_served(), device);
   while (rows.next()) {
@@ -173,7 +173,7 @@ ServedDecisions served_by_look_ups(Database& database, const DeviceKey& device, 
 }
 
 /// The times of all kernels, as add_times() finds them.
-std::vector<ServedTime> times_of(const WholeTables& tables, const Kernels& kernels,
+std::vector<ServedTime> times_of(const WholeTables& tables, const ServedKernels& kernels,
                                  const std::vector<Evidence>& evidence) {
   const std::size_t most = most_times(kernels.size());
   std::unordered_map<std::uint32_t, std::vector<std::size_t>> of_row;
@@ -205,7 +205,7 @@ ServedDecisions served_from_whole_tables(Database& database, const DeviceKey& de
       " ORDER BY problem_id, evidence";
   const WholeTables tables(database, device_id);
   WholeTables::OkTrials trials(tables);
-  Kernels kernels(database, device);
+  ServedKernels kernels(database, device);
   ServedDecisions served;
   served.sizes.reserve(tables.trials().size());
   Rows rows = database.query(kWinners, Named{"device", device_id});

@@ -14,9 +14,9 @@ constinit Real<cublas::LtGetAttribute> real_desc_attribute("cublasLtMatmulDescGe
 constinit Real<cublas::LtGetAttribute> real_layout_attribute("cublasLtMatrixLayoutGetAttribute");
 
 /// Attributes of one descriptor; after one that cannot be read none counts.
-class Attributes {
+class LtAttributes {
  public:
-  Attributes(cublas::LtGetAttribute* get, void* descriptor) : get_(get), descriptor_(descriptor) {
+  LtAttributes(cublas::LtGetAttribute* get, void* descriptor) : get_(get), descriptor_(descriptor) {
     is_good_ = get != nullptr && descriptor != nullptr;
   }
 
@@ -44,7 +44,7 @@ struct LtMatrix {
 
 /// Nothing unless columns are contiguous.
 std::optional<LtMatrix> layout_at(void* descriptor, const void* address) {
-  Attributes attributes(real_layout_attribute.get(), descriptor);
+  LtAttributes attributes(real_layout_attribute.get(), descriptor);
   if (attributes.read<std::int32_t>(cublas::kLayoutOrder) != cublas::kOrderColumn) return std::nullopt;
   LtMatrix layout;
   layout.matrix.address = address;
@@ -102,7 +102,7 @@ bool is_in_place(const LtCall& call, const LtMatrix& d, cublas::DataType scalars
 std::variant<LtProduct, Passed> product_of(const LtCall& call) {
   LtProduct result;
   BlasProduct& product = result.product;
-  Attributes desc(real_desc_attribute.get(), call.desc);
+  LtAttributes desc(real_desc_attribute.get(), call.desc);
   const auto epilogue = epilogue_of(desc.read<std::uint32_t>(cublas::kDescEpilogue));
   if (!desc.is_good() || !epilogue) return Passed::epilogue;
   product.epilogue = *epilogue;

@@ -24,7 +24,7 @@ constexpr std::uint32_t kCalled = R_AARCH64_JUMP_SLOT, kTaken = R_AARCH64_GLOB_D
 constexpr std::uint32_t kCalled = ~0U, kTaken = ~0U;
 #endif
 
-using Entry = std::atomic<void*>;
+using TableEntry = std::atomic<void*>;
 
 /// A loaded library.
 struct Loaded {
@@ -68,7 +68,7 @@ class Tables {
         const auto* symbols = reinterpret_cast<const ElfW(Sym)*>(symbols_);
         const char* names = reinterpret_cast<const char*>(names_);
         visit(names + symbols[ELF64_R_SYM(relocations[i].r_info)].st_name,
-              reinterpret_cast<Entry*>(base_ + relocations[i].r_offset));
+              reinterpret_cast<TableEntry*>(base_ + relocations[i].r_offset));
       }
     }
   }
@@ -97,7 +97,7 @@ class Tables {
 };
 
 /// Whether the loader has made the entry's page read-only, which it then is again.
-bool is_sealed(const Loaded& library, const Entry* entry) {
+bool is_sealed(const Loaded& library, const TableEntry* entry) {
   const auto address = reinterpret_cast<ElfW(Addr)>(entry);
   for (const auto& header : library.headers) {
     const ElfW(Addr) begin = library.base + header.p_vaddr;
@@ -106,7 +106,7 @@ bool is_sealed(const Loaded& library, const Entry* entry) {
   return false;
 }
 
-bool point(const Loaded& library, Entry* entry, void* function) {
+bool point(const Loaded& library, TableEntry* entry, void* function) {
   const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   void* const page = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(entry) & ~(page_bytes - 1));
   const bool seals = is_sealed(library, entry);
@@ -125,7 +125,7 @@ int take_calls(std::string_view prefix, std::span<const OwnFunction> functions) 
   for (const Loaded& library : search.found) {
     void* const handle = dlopen(library.path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
     if (handle == nullptr) continue;
-    Tables(library).for_each([&](const char* name, Entry* entry) {
+    Tables(library).for_each([&](const char* name, TableEntry* entry) {
       for (const OwnFunction& own : functions) {
         if (std::strcmp(own.name, name) != 0) continue;
         prefer_functions_of(handle);

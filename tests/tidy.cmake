@@ -1,6 +1,7 @@
-# Holds what an application links to the checks of clang-tidy that find mistakes and cost little: less than a minute of
-# one core, where all checks of .clang-tidy for all sources (preset tidy) take an hour or two. The sources of a layer are
-# one translation unit, so that headers are read once, without kernel families, which need not know each other's names.
+# Holds what an application links, and what of the tuner decides who wins, to the checks of clang-tidy that find mistakes
+# and cost little: half a minute of one core, where all checks of .clang-tidy for all sources (preset tidy) take an hour
+# or two. The sources of each are one translation unit, so that headers are read once; without kernel families, which
+# need not know each other's names.
 find_program(CLANG_TIDY NAMES clang-tidy-14 clang-tidy)
 if(NOT CLANG_TIDY)
   message("SKIPPED: clang-tidy 14 is not installed")
@@ -22,17 +23,23 @@ set(checks
     performance-no-automatic-move performance-unnecessary-copy-initialization)
 list(JOIN checks "," checks)
 file(MAKE_DIRECTORY ${OUTPUT})
-foreach(layer templates db runtime preload)
-  file(GLOB_RECURSE sources ${SOURCE}/${layer}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/(families/|fmt_inside\\.cpp)")
-  list(TRANSFORM sources REPLACE ".+" "#include \"\\0\"\n")
-  string(JOIN "" text ${sources})
-  file(WRITE ${OUTPUT}/${layer}.cpp "${text}")
+set(library templates db runtime preload)
+set(decisions tuner/search tuner/race tuner/measure tuner/tune)
+foreach(unit library decisions)
+  set(text "")
+  foreach(folder ${${unit}})
+    file(GLOB_RECURSE sources ${SOURCE}/${folder}/*.cpp)
+    list(FILTER sources EXCLUDE REGEX "/(families/|fmt_inside\\.cpp)")
+    list(TRANSFORM sources REPLACE ".+" "#include \"\\0\"\n")
+    string(APPEND text ${sources})
+  endforeach()
+  file(WRITE ${OUTPUT}/${unit}.cpp "${text}")
   execute_process(
-    COMMAND ${CLANG_TIDY} --quiet --config-file=${SOURCE}/.clang-tidy --checks=-*,${checks} ${OUTPUT}/${layer}.cpp -- -std=c++20 -DMMTUNE_VERSION=""
+    COMMAND ${CLANG_TIDY} --quiet --config-file=${SOURCE}/.clang-tidy --checks=-*,${checks} ${OUTPUT}/${unit}.cpp -- -std=c++20 -DMMTUNE_VERSION=""
             -I${SOURCE} -I${SOURCE}/templates/include -I${SOURCE}/runtime/include -isystem ${CUDA_HEADERS}
     RESULT_VARIABLE failure ERROR_VARIABLE said)
   if(failure)
-    message(FATAL_ERROR "${said}clang-tidy does not like ${layer}/; see the lines above.")
+    list(JOIN ${unit} ", " folders)
+    message(FATAL_ERROR "${said}clang-tidy does not like what is in ${folders}; see the lines above.")
   endif()
 endforeach()

@@ -26,26 +26,26 @@ std::string slice_fault(const WorkspaceSlice& slice) {
 }
 
 /// What an argument names, and how many of that kind there are.
-struct Named {
+struct ArgumentKind {
   std::string_view kind;
   std::int64_t count;
 };
 
 /// Nothing for an argument that names nothing.
-std::optional<Named> named_by(const Arg& arg, const LaunchPlan& plan) {
+std::optional<ArgumentKind> named_by(const Arg& arg, const LaunchPlan& plan) {
   switch (arg.kind) {
     case Arg::Kind::operand:
-      return Named{"operand", 3};
+      return ArgumentKind{"operand", 3};
     case Arg::Kind::ld:
-      return Named{"leading dimension", 3};
+      return ArgumentKind{"leading dimension", 3};
     case Arg::Kind::extent:
-      return Named{"extent", 3};
+      return ArgumentKind{"extent", 3};
     case Arg::Kind::scalar:
-      return Named{"scalar", 2};
+      return ArgumentKind{"scalar", 2};
     case Arg::Kind::slice:
-      return Named{"slice", std::ssize(plan.workspace.slices())};
+      return ArgumentKind{"slice", std::ssize(plan.workspace.slices())};
     case Arg::Kind::map:
-      return Named{"map", std::ssize(plan.maps)};
+      return ArgumentKind{"map", std::ssize(plan.maps)};
     case Arg::Kind::number:
       break;
   }

@@ -16,7 +16,7 @@
 namespace mmtune {
 namespace {
 
-std::string text_of(const DeviceKey& key) {
+std::string device_text(const DeviceKey& key) {
   return fmt::format("{}|{}|{}|{}", key.name, key.compute_capability, key.sm_count, key.smem_per_block_optin);
 }
 
@@ -31,7 +31,7 @@ class Peaks {
   /// Share of the peak at the boost clock, NaN for a GPU whose clock is unknown.
   double share(const Winner& winner) {
     const auto& key = winner.trial.key;
-    auto [entry, is_new] = gpus_.try_emplace(text_of(key.device));
+    auto [entry, is_new] = gpus_.try_emplace(device_text(key.device));
     if (is_new) entry->second = known_gpu(key.device);
     return entry->second ? tflops(winner) / peak_tflops(*entry->second, key.problem.precision) : kUnknown;
   }
@@ -57,9 +57,6 @@ std::vector<Line> lines_of(const std::vector<Winner>& winners, const std::vector
   for (std::size_t i = 0; i < winners.size(); ++i) lines.push_back({winners[i], states[i], peaks.share(winners[i])});
   return lines;
 }
-
-Cell text(std::string_view view) { return std::string(view); }
-Cell whole(std::int64_t number) { return number; }
 
 template <class T>
 Cell cell_of(const T& value) {
@@ -92,14 +89,14 @@ void add_fields(WinnerColumns& columns, const RecordOf& record_of) {
 
 WinnerColumns full_columns() {
   WinnerColumns columns{
-      {{"precision"}, [](const Line& l) { return text(to_string(l.problem().precision)); }},
-      {{"layout"}, [](const Line& l) { return text(to_string(l.problem().layout)); }},
+      {{"precision"}, [](const Line& l) { return text_cell(to_string(l.problem().precision)); }},
+      {{"layout"}, [](const Line& l) { return text_cell(to_string(l.problem().layout)); }},
       {{"m"}, [](const Line& l) { return l.problem().m; }},
       {{"n"}, [](const Line& l) { return l.problem().n; }},
       {{"k"}, [](const Line& l) { return l.problem().k; }},
       {{"family"}, [](const Line& l) { return l.trial().key.family; }},
       {{"config"}, [](const Line& l) { return l.trial().key.config; }},
-      {{"source"}, [](const Line& l) { return text(to_string(l.trial().key.evidence)); }},
+      {{"source"}, [](const Line& l) { return text_cell(to_string(l.trial().key.evidence)); }},
       {{"median_us"},
        [](const Line& l) {
          return Real{l.timing().median_us, 3};
@@ -112,7 +109,7 @@ WinnerColumns full_columns() {
        [](const Line& l) {
          return Real{l.peak_share, 4};
        }},
-      {{"registers"}, [](const Line& l) { return whole(l.winner.binary.registers); }},
+      {{"registers"}, [](const Line& l) { return whole_cell(l.winner.binary.registers); }},
       {{"smem_bytes"}, [](const Line& l) { return l.trial().smem_bytes; }},
       {{"occupancy"},
        [](const Line& l) {
@@ -133,15 +130,15 @@ WinnerColumns full_columns() {
       {{"throttle"},
        [](const Line& l) { return fmt::format("{}", fmt::join(throttle_names(l.timing().throttle), "; ")); }},
       {{"co_tenants"},
-       [](const Line& l) { return l.timing().co_tenants >= 0 ? whole(l.timing().co_tenants) : Cell(); }},
-      {{"disturbed"}, [](const Line& l) { return whole(l.timing().disturbed); }},
-      {{"deterministic"}, [](const Line& l) { return whole(l.trial().deterministic ? 1 : 0); }},
-      {{"state"}, [](const Line& l) { return text(to_string(l.state.validity)); }},
+       [](const Line& l) { return l.timing().co_tenants >= 0 ? whole_cell(l.timing().co_tenants) : Cell(); }},
+      {{"disturbed"}, [](const Line& l) { return whole_cell(l.timing().disturbed); }},
+      {{"deterministic"}, [](const Line& l) { return whole_cell(l.trial().deterministic ? 1 : 0); }},
+      {{"state"}, [](const Line& l) { return text_cell(to_string(l.state.validity)); }},
       {{"reason"}, [](const Line& l) { return l.state.reason; }},
   };
   add_fields<Timing>(columns, [](const Line& l) -> const Timing& { return l.timing(); });
   columns.push_back({{"target"}, [](const Line& l) { return l.winner.binary.target; }});
-  columns.push_back({{"exact_target"}, [](const Line& l) { return whole(l.winner.binary.exact_target ? 1 : 0); }});
+  columns.push_back({{"exact_target"}, [](const Line& l) { return whole_cell(l.winner.binary.exact_target ? 1 : 0); }});
   return columns;
 }
 
@@ -171,7 +168,7 @@ WinnerColumns friendly_columns(bool is_brief) {
       {{"family"}, [](const Line& l) { return l.trial().key.family; }},
       {{"config", kLeft, Fit::wraps},
        [is_brief](const Line& l) { return is_brief ? brief_config(l.trial().key) : l.trial().key.config; }},
-      {{"source", kLeft, Fit::shared}, [](const Line& l) { return text(to_string(l.trial().key.evidence)); }},
+      {{"source", kLeft, Fit::shared}, [](const Line& l) { return text_cell(to_string(l.trial().key.evidence)); }},
       {{"µs", kRight},
        [](const Line& l) {
          return Real{l.timing().median_us, 2};
@@ -184,7 +181,7 @@ WinnerColumns friendly_columns(bool is_brief) {
        [](const Line& l) {
          return Real{100 * l.peak_share, 1};
        }},
-      {{"regs", kRight, Fit::spare}, [](const Line& l) { return whole(l.winner.binary.registers); }},
+      {{"regs", kRight, Fit::spare}, [](const Line& l) { return whole_cell(l.winner.binary.registers); }},
       {{"smem B", kRight, Fit::spare}, [](const Line& l) { return l.trial().smem_bytes; }},
       {{"occ %", kRight, Fit::spare},
        [](const Line& l) {
@@ -233,7 +230,8 @@ std::vector<Winner> best_evidence(std::vector<Winner> winners) {
   std::map<std::string, std::size_t> places;
   for (auto& winner : winners) {
     const auto& key = winner.trial.key;
-    const auto [place, is_new] = places.try_emplace(text_of(key.device) + '|' + to_string(key.problem), best.size());
+    const auto [place, is_new] =
+        places.try_emplace(device_text(key.device) + '|' + to_string(key.problem), best.size());
     if (is_new) {
       best.push_back(std::move(winner));
     } else if (key.evidence == Evidence::measured) {
@@ -253,7 +251,7 @@ std::vector<State> states_of(const std::vector<Winner>& winners, const std::stri
   std::vector<State> states;
   for (const Winner& winner : winners) {
     const DeviceKey& key = winner.trial.key.device;
-    auto [installation, is_new] = installations.try_emplace(text_of(key));
+    auto [installation, is_new] = installations.try_emplace(device_text(key));
     if (is_new) {
       const auto installed = installed_gpu(key);
       installation->second.device = installed ? installed : known_gpu(key);

@@ -31,8 +31,6 @@ Real significant(double value) {
   return {value, ordinary ? std::clamp(3 - static_cast<int>(std::floor(std::log10(value))), 0, 30) : 0};
 }
 
-Cell text(std::string_view view) { return std::string(view); }
-
 std::string size_text(const Problem& problem) { return to_string(Size{problem.m, problem.n, problem.k}); }
 
 std::string type_text(const Problem& problem) {
@@ -60,8 +58,8 @@ Ratio ratio_to(const BenchRow& row) { return row.comparison.ratio.value_or(Ratio
 Columns full_columns(std::string_view opponent, const std::vector<std::string>& entries) {
   Columns columns{
       {{"set"}, [](const BenchRow& row) { return row.set; }},
-      {{"precision"}, [](const BenchRow& row) { return text(to_string(row.problem.precision)); }},
-      {{"layout"}, [](const BenchRow& row) { return text(to_string(row.problem.layout)); }},
+      {{"precision"}, [](const BenchRow& row) { return text_cell(to_string(row.problem.precision)); }},
+      {{"layout"}, [](const BenchRow& row) { return text_cell(to_string(row.problem.layout)); }},
       {{"m"}, [](const BenchRow& row) { return row.problem.m; }},
       {{"n"}, [](const BenchRow& row) { return row.problem.n; }},
       {{"k"}, [](const BenchRow& row) { return row.problem.k; }},
@@ -98,7 +96,7 @@ Columns full_columns(std::string_view opponent, const std::vector<std::string>& 
       {{"sm_power_w"}, power_w},
       {{"family"}, [](const BenchRow& row) { return row.family; }},
       {{"config"}, [](const BenchRow& row) { return row.config; }},
-      {{"commit"}, [](const BenchRow&) { return text(build_commit()); }},
+      {{"commit"}, [](const BenchRow&) { return text_cell(build_commit()); }},
   };
   columns.insert(columns.end(), rest.begin(), rest.end());
   return columns;

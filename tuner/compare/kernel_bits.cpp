@@ -17,7 +17,7 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kRanked = 2000;  // the best configurations, of which some far apart are taken
+constexpr std::size_t kBestRanked = 2000;  // the best configurations, of which some far apart are taken
 
 std::vector<Program> stating_programs(const Preparation& preparation, const Problem& problem, std::size_t count) {
   std::vector<Program> programs;
@@ -28,7 +28,7 @@ std::vector<Program> stating_programs(const Preparation& preparation, const Prob
       each.invariant = invariant;
       const SearchSpace space(*family, each, preparation.device());
       std::vector<Config> stating;
-      for (const RankedConfig& ranked : space.ranked(kRanked)) {
+      for (const RankedConfig& ranked : space.ranked(kBestRanked)) {
         Config config = space.config(ranked.number);
         const Summation summation = family->summation(each, config, preparation.device());
         if (summation.adder != Summation::Adder::other) stating.push_back(std::move(config));

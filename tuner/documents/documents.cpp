@@ -12,7 +12,7 @@ namespace {
 using Cases = std::vector<StudyCase>;
 using OptionalTime = std::optional<double>;
 
-Problem square(std::int64_t n, Precision precision = Precision::fp32) {
+Problem square_of(std::int64_t n, Precision precision = Precision::fp32) {
   return packed_problem(precision, Layout::nn, n, n, n);
 }
 
@@ -48,18 +48,18 @@ Cases homework() {
         {"s0", table, std::move(row), column, problem, std::string(family), std::move(config), kernel_ms, total_ms});
   };
   for (std::size_t i = 0; i < kBaseline_s.size(); ++i) {
-    const Problem problem = square(1000 * static_cast<std::int64_t>(i + 1));
+    const Problem problem = square_of(1000 * static_cast<std::int64_t>(i + 1));
     add("1 by size", extents_text(problem), "baseline", problem, "naive", naive(kUncoalesced, 32, 32),
         in_ms(kBaseline_s[i]));
     add("1 by size", extents_text(problem), "shared", problem, "tiled", tiled(32), in_ms(kShared_s[i]),
         in_ms(kSharedTotal_s[i]));
   }
   for (const auto& [block, seconds] : kByBlock_s) {
-    add("2 by block at 10000", fmt::format("{}", block), "shared", square(10000), "tiled", tiled(block),
+    add("2 by block at 10000", fmt::format("{}", block), "shared", square_of(10000), "tiled", tiled(block),
         in_ms(seconds));
   }
-  add("3 one core and the GPU", "3000", "cpu", square(3000), kHostFamily, "simple", in_ms(93.79));
-  add("3 one core and the GPU", "3000", "shared", square(3000), "tiled", tiled(32), in_ms(0.214));
+  add("3 one core and the GPU", "3000", "cpu", square_of(3000), kHostFamily, "simple", in_ms(93.79));
+  add("3 one core and the GPU", "3000", "shared", square_of(3000), "tiled", tiled(32), in_ms(0.214));
   for (const auto& [m, n, k] : {std::array{1000, 500, 2000}, {777, 1234, 345}}) {
     const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, k);
     add("4 rectangles", extents_text(problem), "baseline", problem, "naive", naive(kUncoalesced, 32, 32), {});
@@ -86,7 +86,7 @@ Cases coarsening() {
   for (const Row& row : kRows) {
     const auto add = [&](const char* column, const char* family, std::string config, double ms) {
       cases.push_back({"s1", "1 kernels by size and tile", fmt::format("{} tile {}", row.n, row.tile), column,
-                       square(row.n, Precision::int32), family, std::move(config), ms});
+                       square_of(row.n, Precision::int32), family, std::move(config), ms});
     };
     add("simple", "naive", naive(kCoalesced, row.tile, row.tile), row.simple_ms);
     add("tiled", "tiled", tiled(row.tile), row.tiled_ms);
@@ -103,15 +103,15 @@ Cases lecture() {
                      std::move(config), kernel_ms, total_ms});
   };
   constexpr const char* kEndToEnd = "1 one core and the GPU, end to end";
-  add(kEndToEnd, "cpu", square(768), kHostFamily, "simple", {}, in_ms(1.037));
-  add(kEndToEnd, "linear", square(768), "naive", naive(kLinear, 1, 1), {}, in_ms(0.28));
-  add(kEndToEnd, "cpu", square(4096), kHostFamily, "simple", {}, in_ms(416.495));
-  add(kEndToEnd, "linear", square(4096), "naive", naive(kLinear, 1, 1), {}, in_ms(0.570));
-  add("2 one block", "thread2d", square(32), "naive", naive(kCoalesced, 32, 32));
-  add("2 one block", "linear", square(32), "naive", naive(kLinear, 1, 1));
+  add(kEndToEnd, "cpu", square_of(768), kHostFamily, "simple", {}, in_ms(1.037));
+  add(kEndToEnd, "linear", square_of(768), "naive", naive(kLinear, 1, 1), {}, in_ms(0.28));
+  add(kEndToEnd, "cpu", square_of(4096), kHostFamily, "simple", {}, in_ms(416.495));
+  add(kEndToEnd, "linear", square_of(4096), "naive", naive(kLinear, 1, 1), {}, in_ms(0.570));
+  add("2 one block", "thread2d", square_of(32), "naive", naive(kCoalesced, 32, 32));
+  add("2 one block", "linear", square_of(32), "naive", naive(kLinear, 1, 1));
   for (const Precision precision : {Precision::fp32, Precision::fp64}) {
     for (const int n : {256, 512, 1024, 2048}) {
-      const Problem problem = square(n, precision);
+      const Problem problem = square_of(n, precision);
       const std::string name(to_string(precision));
       add("3 which version scales", name + " linear", problem, "naive", naive(kLinear, 1, 1));
       add("3 which version scales", name + " 2-D", problem, "naive", naive(kCoalesced, 32, 32));
@@ -152,7 +152,7 @@ Cases recitation() {
   Cases cases;
   for (const Row& row : rows) {
     for (const auto& [n, ms] : {std::pair{1024, row.ms_1024}, {2048, row.ms_2048}}) {
-      cases.push_back({"s4", "1 kernels", row.kernel, fmt::format("n = {}", n), square(n), std::string(row.family),
+      cases.push_back({"s4", "1 kernels", row.kernel, fmt::format("n = {}", n), square_of(n), std::string(row.family),
                        row.config, ms});
     }
   }

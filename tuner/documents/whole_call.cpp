@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 // There are as many launches as take kSamples_ms, within these bounds; the first one warms up unless it is the only
 // one.
 constexpr double kSamples_ms = 200;
-constexpr double kMostSamples = 9;
+constexpr double kMostRepeats = 9;
 
 }  // namespace
 
@@ -69,7 +69,7 @@ WholeTime WholeCalls::time(const Program& program) {
     const double first_ms = launch_ms(kernel, program, operands);
     MMTUNE_CUDA(cuMemcpyDtoH(host.c.data(), c.address(), host.c.size()));
     time.total_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-    const double more = std::min(kMostSamples, kSamples_ms / std::max(first_ms, 1e-3));
+    const double more = std::min(kMostRepeats, kSamples_ms / std::max(first_ms, 1e-3));
     for (int i = 0; i < static_cast<int>(more); ++i) samples_us.push_back(1e3 * launch_ms(kernel, program, operands));
     if (samples_us.empty()) samples_us.push_back(1e3 * first_ms);
   }

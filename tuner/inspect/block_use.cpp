@@ -12,81 +12,81 @@ namespace mmtune {
 namespace {
 
 /// What a row of the table is made of.
-struct Line {
+struct UseLine {
   const BlockUse& use;
   Occupancy fit;
   Waves waves;
   std::string next;
 };
 
-Line line_of(const BlockUse& use) {
-  Line line{use, occupancy(use.device, use.block), {}, ""};
+UseLine line_of(const BlockUse& use) {
+  UseLine line{use, occupancy(use.device, use.block), {}, ""};
   line.waves = waves_of(use.device, line.fit, use.grid_blocks);
   if (const auto step = next_step(use.device, use.block)) line.next = to_string(*step);
   return line;
 }
 
-Cell whole(std::int64_t number) { return number; }
-
-Cell blocks_by(const Line& line, OccupancyLimit limit) {
+Cell blocks_by(const UseLine& line, OccupancyLimit limit) {
   const int blocks = line.fit.allowed_by(limit);
-  return blocks == kUnlimitedBlocks ? Cell() : whole(blocks);
+  return blocks == kUnlimitedBlocks ? Cell() : whole_cell(blocks);
 }
 
-std::string line_size(const Line& line) {
+std::string line_size(const UseLine& line) {
   const auto& problem = line.use.problem;
   return problem ? fmt::format("{}x{}x{}", problem->m, problem->n, problem->k) : "";
 }
 
-Cell waves_cell(const Line& line, double value, int digits) {
+Cell waves_cell(const UseLine& line, double value, int digits) {
   return line.use.grid_blocks > 0 ? Cell(Real{value, digits}) : Cell();
 }
 
-using LineColumns = std::vector<CellOf<Line>>;
+using UseColumns = std::vector<CellOf<UseLine>>;
 
 /// `names` are those of threads, registers, shared memory, blocks per SM, limit, warps and occupancy.
-void add_occupancy(LineColumns& columns, const std::array<const char*, 7>& names, double occupancy_unit, int digits) {
-  columns.push_back({{names[0], kRight, Fit::spare}, [](const Line& l) { return whole(l.use.block.threads); }});
-  columns.push_back({{names[1], kRight, Fit::spare}, [](const Line& l) { return whole(l.use.block.registers); }});
-  columns.push_back({{names[2], kRight, Fit::spare}, [](const Line& l) { return whole(l.use.block.smem_bytes); }});
-  columns.push_back({{names[3], kRight}, [](const Line& l) { return whole(l.fit.blocks_per_sm); }});
+void add_occupancy(UseColumns& columns, const std::array<const char*, 7>& names, double occupancy_unit, int digits) {
+  columns.push_back({{names[0], kRight, Fit::spare}, [](const UseLine& l) { return whole_cell(l.use.block.threads); }});
   columns.push_back(
-      {{names[4], Align::left, Fit::wraps}, [](const Line& l) { return std::string(to_string(l.fit.tightest)); }});
-  columns.push_back({{names[5], kRight}, [](const Line& l) { return whole(l.fit.warps_per_sm); }});
-  columns.push_back({{names[6], kRight}, [occupancy_unit, digits](const Line& l) {
+      {{names[1], kRight, Fit::spare}, [](const UseLine& l) { return whole_cell(l.use.block.registers); }});
+  columns.push_back(
+      {{names[2], kRight, Fit::spare}, [](const UseLine& l) { return whole_cell(l.use.block.smem_bytes); }});
+  columns.push_back({{names[3], kRight}, [](const UseLine& l) { return whole_cell(l.fit.blocks_per_sm); }});
+  columns.push_back(
+      {{names[4], Align::left, Fit::wraps}, [](const UseLine& l) { return std::string(to_string(l.fit.tightest)); }});
+  columns.push_back({{names[5], kRight}, [](const UseLine& l) { return whole_cell(l.fit.warps_per_sm); }});
+  columns.push_back({{names[6], kRight}, [occupancy_unit, digits](const UseLine& l) {
                        return Real{occupancy_unit * l.fit.share, digits};
                      }});
 }
 
-LineColumns full_line_columns() {
-  LineColumns columns{{{"device"}, [](const Line& l) { return l.use.device.name; }}};
+UseColumns full_line_columns() {
+  UseColumns columns{{{"device"}, [](const UseLine& l) { return l.use.device.name; }}};
   add_occupancy(columns, {"threads", "registers", "smem_bytes", "blocks_per_sm", "limit", "active_warps", "occupancy"},
                 1, 4);
   for (const auto& [name, limit] : {std::pair{"blocks_by_threads", OccupancyLimit::threads},
                                     {"blocks_by_registers", OccupancyLimit::registers},
                                     {"blocks_by_smem", OccupancyLimit::shared_memory},
                                     {"blocks_by_limit", OccupancyLimit::blocks}}) {
-    columns.push_back({{name}, [by = limit](const Line& l) { return blocks_by(l, by); }});
+    columns.push_back({{name}, [by = limit](const UseLine& l) { return blocks_by(l, by); }});
   }
   columns.push_back({{"size"}, line_size});
-  columns.push_back({{"kernel"}, [](const Line& l) { return l.use.kernel; }});
-  columns.push_back(
-      {{"grid_blocks"}, [](const Line& l) { return l.use.grid_blocks > 0 ? whole(l.use.grid_blocks) : Cell(); }});
-  columns.push_back({{"waves"}, [](const Line& l) { return waves_cell(l, l.waves.waves, 4); }});
-  columns.push_back({{"tail"}, [](const Line& l) { return waves_cell(l, l.waves.tail, 4); }});
-  columns.push_back({{"next_step"}, [](const Line& l) { return l.next; }});
+  columns.push_back({{"kernel"}, [](const UseLine& l) { return l.use.kernel; }});
+  columns.push_back({{"grid_blocks"},
+                     [](const UseLine& l) { return l.use.grid_blocks > 0 ? whole_cell(l.use.grid_blocks) : Cell(); }});
+  columns.push_back({{"waves"}, [](const UseLine& l) { return waves_cell(l, l.waves.waves, 4); }});
+  columns.push_back({{"tail"}, [](const UseLine& l) { return waves_cell(l, l.waves.tail, 4); }});
+  columns.push_back({{"next_step"}, [](const UseLine& l) { return l.next; }});
   return columns;
 }
 
 /// There are columns of kernels only where there are some.
-LineColumns friendly_line_columns(bool has_kernels) {
-  LineColumns columns{{{"device", Align::left, Fit::wraps}, [](const Line& l) { return l.use.device.name; }}};
+UseColumns friendly_line_columns(bool has_kernels) {
+  UseColumns columns{{{"device", Align::left, Fit::wraps}, [](const UseLine& l) { return l.use.device.name; }}};
   if (has_kernels) {
     columns.push_back({{"size", kRight}, line_size});
-    columns.push_back({{"kernel", Align::left, Fit::wraps}, [](const Line& l) { return l.use.kernel; }});
+    columns.push_back({{"kernel", Align::left, Fit::wraps}, [](const UseLine& l) { return l.use.kernel; }});
   }
   add_occupancy(columns, {"threads", "regs", "smem B", "blocks an SM", "limit", "warps", "occ %"}, 100, 0);
-  columns.push_back({{"blocks by threads, regs, smem, SM", Align::left, Fit::spare}, [](const Line& l) {
+  columns.push_back({{"blocks by threads, regs, smem, SM", Align::left, Fit::spare}, [](const UseLine& l) {
                        const auto text = [&](OccupancyLimit limit) {
                          const int blocks = l.fit.allowed_by(limit);
                          return blocks == kUnlimitedBlocks ? std::string("-") : fmt::format("{}", blocks);
@@ -95,15 +95,16 @@ LineColumns friendly_line_columns(bool has_kernels) {
                                           text(OccupancyLimit::shared_memory), text(OccupancyLimit::blocks));
                      }});
   if (has_kernels) {
-    columns.push_back({{"waves", kRight, Fit::spare}, [](const Line& l) { return waves_cell(l, l.waves.waves, 2); }});
     columns.push_back(
-        {{"tail %", kRight, Fit::spare}, [](const Line& l) { return waves_cell(l, 100 * l.waves.tail, 0); }});
+        {{"waves", kRight, Fit::spare}, [](const UseLine& l) { return waves_cell(l, l.waves.waves, 2); }});
+    columns.push_back(
+        {{"tail %", kRight, Fit::spare}, [](const UseLine& l) { return waves_cell(l, 100 * l.waves.tail, 0); }});
   }
-  columns.push_back({{"what would raise it", Align::left, Fit::wraps}, [](const Line& l) { return l.next; }});
+  columns.push_back({{"what would raise it", Align::left, Fit::wraps}, [](const UseLine& l) { return l.next; }});
   return columns;
 }
 
-Tone line_tone(const Line& line) { return line.fit.blocks_per_sm == 0 ? Tone::bad : Tone::plain; }
+Tone line_tone(const UseLine& line) { return line.fit.blocks_per_sm == 0 ? Tone::bad : Tone::plain; }
 
 std::string name_of(const BlockUse& use) {
   return fmt::format("{}{}{}", use.device.name, use.kernel.empty() ? "" : ", ", use.kernel);
@@ -124,7 +125,7 @@ BlockUse block_use_of(const Program& program, const DeviceSpec& device) {
 }
 
 Table occupancy_table(const std::vector<BlockUse>& uses, Format format) {
-  std::vector<Line> lines;
+  std::vector<UseLine> lines;
   bool has_kernels = false;
   for (const BlockUse& use : uses) {
     lines.push_back(line_of(use));

@@ -16,23 +16,23 @@ namespace mmtune {
 namespace {
 
 /// The columns of preload/report.h, which the heading must name.
-struct Columns {
+struct RowColumns {
   std::size_t precision, layout, m, n, k, epilogue, reason, calls, products, us, ratio;
 };
 
-std::optional<Columns> columns_of(const SizeFile& file) {
-  Columns columns{};
-  const std::pair<std::string_view, std::size_t Columns::*> all[] = {{"precision", &Columns::precision},
-                                                                     {"layout", &Columns::layout},
-                                                                     {"m", &Columns::m},
-                                                                     {"n", &Columns::n},
-                                                                     {"k", &Columns::k},
-                                                                     {"epilogue", &Columns::epilogue},
-                                                                     {"reason", &Columns::reason},
-                                                                     {"calls", &Columns::calls},
-                                                                     {"products", &Columns::products},
-                                                                     {"us", &Columns::us},
-                                                                     {"ratio", &Columns::ratio}};
+std::optional<RowColumns> columns_of(const SizeFile& file) {
+  RowColumns columns{};
+  const std::pair<std::string_view, std::size_t RowColumns::*> all[] = {{"precision", &RowColumns::precision},
+                                                                        {"layout", &RowColumns::layout},
+                                                                        {"m", &RowColumns::m},
+                                                                        {"n", &RowColumns::n},
+                                                                        {"k", &RowColumns::k},
+                                                                        {"epilogue", &RowColumns::epilogue},
+                                                                        {"reason", &RowColumns::reason},
+                                                                        {"calls", &RowColumns::calls},
+                                                                        {"products", &RowColumns::products},
+                                                                        {"us", &RowColumns::us},
+                                                                        {"ratio", &RowColumns::ratio}};
   for (const auto& [name, member] : all) {
     const auto found = file.column(name);
     if (!found) return std::nullopt;
@@ -41,23 +41,23 @@ std::optional<Columns> columns_of(const SizeFile& file) {
   return columns;
 }
 
-double number(std::string_view text) {
+double number_in(std::string_view text) {
   double value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
 
-CublasCalls calls_of(const std::vector<std::string_view>& cells, const Columns& at) {
+CublasCalls calls_of(const std::vector<std::string_view>& cells, const RowColumns& at) {
   CublasCalls calls;
   if (!cells[at.precision].empty()) {
     calls.shape = fmt::format("{} {} {}x{}x{}{}{}", cells[at.precision], cells[at.layout], cells[at.m], cells[at.n],
                               cells[at.k], cells[at.epilogue].empty() ? "" : " ", cells[at.epilogue]);
   }
   calls.reason = cells[at.reason];
-  calls.calls = static_cast<std::int64_t>(number(cells[at.calls]));
-  calls.products = static_cast<std::int64_t>(number(cells[at.products]));
-  calls.us = number(cells[at.us]);
-  calls.ratio = number(cells[at.ratio]);
+  calls.calls = static_cast<std::int64_t>(number_in(cells[at.calls]));
+  calls.products = static_cast<std::int64_t>(number_in(cells[at.products]));
+  calls.us = number_in(cells[at.us]);
+  calls.ratio = number_in(cells[at.ratio]);
   return calls;
 }
 
@@ -95,7 +95,7 @@ std::vector<CublasCalls> read_cublas_calls(const std::string& path) {
   SizeFile file(path);
   const auto columns = columns_of(file);
   std::vector<CublasCalls> all;
-  constexpr std::size_t kCells = sizeof(Columns) / sizeof(std::size_t);
+  constexpr std::size_t kCells = sizeof(RowColumns) / sizeof(std::size_t);
   while (const auto row = file.next()) {
     if (columns && row->cells.size() == kCells) all.push_back(calls_of(row->cells, *columns));
   }

@@ -7,9 +7,9 @@
 namespace mmtune {
 namespace {
 
-constexpr std::string_view kGroup = "measured";
+constexpr std::string_view kMeasuredGroup = "measured";
 
-std::optional<double> number_of(const std::string& text) {
+std::optional<double> parsed_number(const std::string& text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -23,9 +23,9 @@ std::vector<std::string> table_of(const std::vector<MeasuredCandidate>& candidat
     const std::string& value = each.values[parameter];
     if (std::find(table.begin(), table.end(), value) == table.end()) table.push_back(value);
   }
-  if (std::all_of(table.begin(), table.end(), number_of)) {
+  if (std::all_of(table.begin(), table.end(), parsed_number)) {
     std::sort(table.begin(), table.end(),
-              [](const std::string& x, const std::string& y) { return *number_of(x) < *number_of(y); });
+              [](const std::string& x, const std::string& y) { return *parsed_number(x) < *parsed_number(y); });
   }
   return table;
 }
@@ -86,7 +86,7 @@ std::vector<CandidateNumber> MeasuredSpace::neighbours(CandidateNumber candidate
 
 Description MeasuredSpace::describe(CandidateNumber candidate) const {
   const Digits& digits = digits_[static_cast<std::size_t>(candidate)];
-  return {{kGroup, {digits.begin(), digits.end()}, {}}, 0};
+  return {{kMeasuredGroup, {digits.begin(), digits.end()}, {}}, 0};
 }
 
 }  // namespace mmtune

@@ -14,13 +14,13 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
 constexpr double kUsPerMs = 1000;
 constexpr double kNeverMs = 1e20;  // the time that Kernel Tuner once wrote for a configuration that failed
 constexpr Observation kFailed{};
 
 /// The file's text, decompressed. `what` names it in messages.
-std::string read(const std::string& path, const std::string& what) {
+std::string whole_text_of(const std::string& path, const std::string& what) {
   constexpr unsigned kPiece = 1U << 20;
   const auto refuse = [&](std::string_view cause) {
     throw UsageError(fmt::format("{} cannot be read: {}; check its path and rights", what, cause));
@@ -36,7 +36,7 @@ std::string read(const std::string& path, const std::string& what) {
     if (got < 0) refuse("what gzip compressed is damaged");
     text.resize(have + static_cast<std::size_t>(got));
     if (got == 0) break;
-    if (text.size() > kMostBytes) refuse(fmt::format("it has more than {} MiB", kMostBytes >> 20));
+    if (text.size() > kMostFileBytes) refuse(fmt::format("it has more than {} MiB", kMostFileBytes >> 20));
   }
   int state = Z_OK;
   gzerror(file.get(), &state);
@@ -45,9 +45,9 @@ std::string read(const std::string& path, const std::string& what) {
 }
 
 /// One file and how it is called in messages.
-class Reader {
+class SpaceReader {
  public:
-  explicit Reader(std::string what) : what_(std::move(what)) {}
+  explicit SpaceReader(std::string what) : what_(std::move(what)) {}
 
   std::vector<MeasuredCandidate> candidates(const Json& root) {
     const Json* cache = root.find("cache");
@@ -149,8 +149,8 @@ std::string stem_of(const std::string& path) {
 
 MeasuredSpace read_measured_space(const std::string& path) {
   const std::string what = fmt::format("cache '{}'", path);
-  Reader reader(what);
-  MeasuredSpace space(stem_of(path), reader.candidates(Json::parse(read(path, what), what)));
+  SpaceReader reader(what);
+  MeasuredSpace space(stem_of(path), reader.candidates(Json::parse(whole_text_of(path, what), what)));
   if (space.best_us() == 0) reader.refuse("no configuration has a time", "name a file with one that ran");
   return space;
 }

@@ -96,7 +96,7 @@ std::string read_text_file(const std::string& path, std::string_view what) {
     wait_for_text(file.get(), what, deadline);
     const std::size_t have = text.size();
     text.resize(have + kPiece);
-    const auto got = read(file.get(), text.data() + have, kPiece);
+    const auto got = ::read(file.get(), text.data() + have, kPiece);
     text.resize(have + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got == 0) break;
     if (got < 0 && errno != EAGAIN && errno != EINTR) refuse_reading(what, std::strerror(errno));

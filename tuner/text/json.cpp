@@ -15,7 +15,7 @@ namespace mmtune {
 namespace {
 
 constexpr int kDeepest = 64;  // the most arrays and objects in one another
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kJsonInfinity = std::numeric_limits<double>::infinity();
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -118,8 +118,8 @@ class Parser {
 
   double parse_number() {
     if (take("NaN")) return std::numeric_limits<double>::quiet_NaN();
-    if (take("Infinity")) return kInfinity;
-    if (take("-Infinity")) return -kInfinity;
+    if (take("Infinity")) return kJsonInfinity;
+    if (take("-Infinity")) return -kJsonInfinity;
     double value = 0;
     const bool begins = left_.front() == '-' || (left_.front() >= '0' && left_.front() <= '9');
     const auto [end, error] = std::from_chars(left_.data(), left_.data() + left_.size(), value);

@@ -23,6 +23,8 @@ struct Real {
 
 /// A missing value prints as nothing (JSON: null); so does a Real that is not finite.
 using Cell = std::variant<std::monostate, std::string, std::int64_t, Real>;
+inline Cell text_cell(std::string_view text) { return std::string(text); }
+inline Cell whole_cell(std::int64_t number) { return number; }
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 enum class Align { left, right };

@@ -17,8 +17,8 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kRefreshed = 5;          // the number of candidates that a refresh measures again
-constexpr std::chrono::seconds kPatience{10};  // the time beyond the deadline
+constexpr std::size_t kRefreshed = 5;              // the number of candidates that a refresh measures again
+constexpr std::chrono::seconds kPastDeadline{10};  // the time beyond the deadline
 
 /// The candidates whose programs this run has compiled for other sizes. What they are depends on the time that
 /// compilers took, so that only a run does with them whose searches end by the clock anyway.
@@ -162,7 +162,7 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
     const auto supplied = supply_.next();
     if (!supplied) return true;
     if (enough()) {
-      if (on_order.empty() || setup_.stopped() || Clock::now() > deadline_ + kPatience) return false;
+      if (on_order.empty() || setup_.stopped() || Clock::now() > deadline_ + kPastDeadline) return false;
       if (!on_order.contains(supplied->number)) continue;
     }
     on_order.erase(supplied->number);

@@ -44,7 +44,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::chrono::milliseconds milliseconds(double seconds) {
+std::chrono::milliseconds milliseconds_of(double seconds) {
   return std::chrono::milliseconds(std::llround(1000 * seconds));
 }
 
@@ -61,7 +61,7 @@ struct Model {
       : preparation(std::move(made)), lost(store, preparation, limit), deadlines(end, expected_race(preparation)) {}
 
   static std::chrono::milliseconds expected_race(const Preparation& preparation) {
-    return milliseconds(preparation.evidence() == Evidence::measured ? kExpectedRace_s : 0);
+    return milliseconds_of(preparation.evidence() == Evidence::measured ? kExpectedRace_s : 0);
   }
 
   Preparation preparation;
@@ -84,8 +84,8 @@ class Session {
         store_(Store::open(options.database, OpenMode::read_write)),
         files_(template_files()),
         pool_(files_, {.jobs = options.jobs,
-                       .limit = milliseconds(options.compile_limit_s),
-                       .start_limit = milliseconds(options.load_limit_s)}),
+                       .limit = milliseconds_of(options.compile_limit_s),
+                       .start_limit = milliseconds_of(options.load_limit_s)}),
         begin_(Clock::now()) {
     for (const DeviceChoice& model : models_of(options.devices)) add_model(model);
     progress_.emplace(static_cast<std::int64_t>(models_.size() * options_.problems.size()), effort_.most_trials);
@@ -114,7 +114,7 @@ class Session {
  private:
   std::chrono::milliseconds budget() const {
     constexpr double kNoBudget_s = 1e6;
-    return milliseconds(options_.budget_s > 0 ? options_.budget_s : kNoBudget_s);
+    return milliseconds_of(options_.budget_s > 0 ? options_.budget_s : kNoBudget_s);
   }
 
   bool any_measured() const {
@@ -144,7 +144,7 @@ class Session {
     }
     Model& model =
         models_.emplace_back(Preparation(files_, first.spec, target, evidence_of(first), pool_.compiler().version),
-                             store_, milliseconds(options_.compile_limit_s), begin_ + budget());
+                             store_, milliseconds_of(options_.compile_limit_s), begin_ + budget());
     for (const DeviceChoice& device : options_.devices) {
       if (is_same_model(device, first)) model.devices.push_back(device);
     }
@@ -231,7 +231,7 @@ class Session {
   }
 
   bool is_too_late(const Model& model) const {
-    return options_.latest_s > 0 && !model.deadlines.fits(Clock::now(), begin_ + milliseconds(options_.latest_s));
+    return options_.latest_s > 0 && !model.deadlines.fits(Clock::now(), begin_ + milliseconds_of(options_.latest_s));
   }
 
   std::optional<Task> next_task(Model& model) {
@@ -253,9 +253,9 @@ class Session {
     return make_worker_lane({.device = device,
                              .target = model.preparation.target(),
                              .canary = canary_for(options_.problems.front(), model.preparation, store_),
-                             .limit = milliseconds(options_.launch_limit_s),
-                             .start_limit = milliseconds(options_.open_limit_s),
-                             .begin_limit = milliseconds(options_.begin_limit_s)});
+                             .limit = milliseconds_of(options_.launch_limit_s),
+                             .start_limit = milliseconds_of(options_.open_limit_s),
+                             .begin_limit = milliseconds_of(options_.begin_limit_s)});
   }
 
   void tune(Model& model, const Task& task, Lane& lane, CompileQueue& compiler, HeadStart& head_start) {

@@ -12,8 +12,8 @@
 namespace mmtune {
 namespace {
 
-constexpr double kTrial_s = 0.015;  // the time of compiling and checking, beside what the GPU needs
-constexpr double kCalls = 8;        // the number of calls, at peak rates, that a trial takes of the GPU's time
+constexpr double kTrial_s = 0.015;    // the time of compiling and checking, beside what the GPU needs
+constexpr double kCallsOfATrial = 8;  // the number of calls, at peak rates, that a trial takes of the GPU's time
 
 // A guided search tries fewer candidates where calls are long: see tuner/search/strategies/guided.cpp.
 constexpr double kMostTrial_s = 0.065;
@@ -49,7 +49,7 @@ std::int64_t expected_tuning_ms(const SessionOptions& options, const DeviceChoic
   if (strategy != "exhaustive") trials = std::min<double>(trials, effort_named(options.effort).most_trials);
   double trial_s = kTrial_s;
   if (evidence_of(device) == Evidence::measured) {
-    const double gpu_s = kCalls * least_us(problem, nominal(device.spec)) * 1e-6;
+    const double gpu_s = kCallsOfATrial * least_us(problem, nominal(device.spec)) * 1e-6;
     if (strategy == "guided") {
       trials = std::min(trials, std::max(kFewestTrials, trials * kMostTrial_s / gpu_s));
     }

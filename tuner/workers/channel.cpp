@@ -17,10 +17,10 @@ using Kind = ChannelError::Kind;
 
 constexpr std::string_view kMark = "mmtw";
 constexpr std::size_t kHeaderBytes = 8;  // the mark and the length, little endian
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostMessageBytes = std::size_t{256} << 20;
 
 std::string frame(std::string_view message) {
-  if (message.size() > kMostBytes)
+  if (message.size() > kMostMessageBytes)
     throw Error(fmt::format("a message of {} bytes is too long to be sent", message.size()));
   std::string bytes(kMark);
   for (unsigned shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(message.size() >> shift & 0xff);
@@ -30,7 +30,8 @@ std::string frame(std::string_view message) {
 std::size_t body_bytes(const std::string& header) {
   std::size_t bytes = 0;
   for (unsigned i = 0; i < 4; ++i) bytes |= std::size_t{static_cast<unsigned char>(header[4 + i])} << (8 * i);
-  if (!header.starts_with(kMark) || bytes > kMostBytes) throw ChannelError(Kind::garbled, "no message begins here");
+  if (!header.starts_with(kMark) || bytes > kMostMessageBytes)
+    throw ChannelError(Kind::garbled, "no message begins here");
   return bytes;
 }
 

@@ -24,7 +24,7 @@
 namespace mmtune {
 namespace {
 
-constexpr int kRounds = 9;  // the rounds of a race: many sizes say more than many rounds
+constexpr int kAuditRounds = 9;  // the rounds of a race: many sizes say more than many rounds
 
 struct AuditOptions : SearchOptions {
   int count = 200;
@@ -129,7 +129,7 @@ Audit audit_gpu(const SessionOptions& session, std::size_t tuned_sizes) {
       gpu.emplace(device.ordinal);
       opponent = make_cublas_opponent(env::cuda_library_directories());
       const CompileTarget target = compile_target(device.spec, nvrtc->supported());
-      bench = std::make_unique<Bench>(device.spec, *nvrtc, target, *opponent, kRounds);
+      bench = std::make_unique<Bench>(device.spec, *nvrtc, target, *opponent, kAuditRounds);
     }
     return measured_times(*bench, problem, programs);
   };

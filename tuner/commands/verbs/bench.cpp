@@ -31,13 +31,13 @@ struct BenchOptions : Options {
   double wait_s = 0;  ///< the argument of GpuLock
 };
 
-struct Task {
+struct BenchTask {
   std::string set;
   Problem problem;
 };
 
-std::vector<Task> tasks_of(const BenchOptions& options) {
-  std::vector<Task> tasks;
+std::vector<BenchTask> tasks_of(const BenchOptions& options) {
+  std::vector<BenchTask> tasks;
   for (const auto& text : options.sizes) {
     if (text.starts_with('@') && are_calls(text.substr(1))) {
       for (const AskedProblem& asked :

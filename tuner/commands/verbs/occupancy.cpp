@@ -19,7 +19,7 @@
 namespace mmtune {
 namespace {
 
-constexpr int kMostThreads = 1 << 16, kMostRegisters = 1 << 10, kMostBytes = 1 << 30;
+constexpr int kMostThreads = 1 << 16, kMostRegisters = 1 << 10, kMostSmemBytes = 1 << 30;
 constexpr std::int64_t kAnySize = 1024;  // the size where none is named: occupancy depends on it for no kernel
 
 struct OccupancyOptions : Options {
@@ -167,7 +167,7 @@ Verb mmtune_verb_occupancy() {
                        {.names = "--smem",
                         .value = "BYTES",
                         .help = "its shared memory, static and dynamic",
-                        .target = number_target(options->smem_bytes, 0, kMostBytes),
+                        .target = number_target(options->smem_bytes, 0, kMostSmemBytes),
                         .needs = "--threads"}});
   verb.add("A kernel", kernel_options(options->family, options->config, "a kernel family, with --config"));
   verb.add("A kernel",

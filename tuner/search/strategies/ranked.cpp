@@ -10,14 +10,14 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kRanked = 10000;  // how far down the list candidates may come from
-constexpr std::size_t kPatience = 20;   // the search ends when a twentieth of all trials in a row is no better
-constexpr std::size_t kLeast = 2;       // the fewest such trials
+constexpr std::size_t kMostRanked = 10000;  // how far down the list candidates may come from
+constexpr std::size_t kPatience = 20;       // the search ends when a twentieth of all trials in a row is no better
+constexpr std::size_t kLeast = 2;           // the fewest such trials
 
 class Ranked final : public Strategy {
  public:
   explicit Ranked(const StrategySetup& setup)
-      : ranking_(setup.space.ranked(kRanked)),
+      : ranking_(setup.space.ranked(kMostRanked)),
         left_(static_cast<std::size_t>(setup.most_trials)),
         patience_(std::max(kLeast, left_ / kPatience)),
         favourites_(setup.favourites) {}
