@@ -34,6 +34,12 @@ Problem stacked(Problem problem, std::int64_t products) {
   return problem;
 }
 
+/// The configuration with the model's time of all products.
+Pick timed(const Family& family, Config config, const LaunchPlan& plan, const Problem& problem,
+           const DeviceSpec& device, std::int64_t products) {
+  return {&family, std::move(config), predict(problem, plan, device, 0, products).time_us};
+}
+
 /// The family's configuration that the model expects to be the fastest; infinitely slow if it has none.
 Pick model_pick(const Family& family, const Problem& problem, const DeviceSpec& device) {
   const SearchSpace space(family, problem, device);
@@ -61,8 +67,8 @@ Pick model_pick(const Family& family, const Problem& problem, const DeviceSpec& 
       Config config = space.config(each.number);
       const auto plan = family.legal_plan(problem, config, device);
       if (!plan || has_idle_blocks(problem, *plan)) continue;
-      const double model_us = predict(problem, *plan, device, 0, products).time_us;
-      if (model_us < pick.model_us) pick = {&family, std::move(config), model_us};
+      Pick other = timed(family, std::move(config), *plan, problem, device, products);
+      if (other.model_us < pick.model_us) pick = std::move(other);
     }
   }
   return pick;
@@ -82,9 +88,7 @@ std::optional<std::pair<double, Pick>> nearest_proven(const Family& family, cons
     if (!family.broken_rule(problem, config, device).empty()) continue;
     config = KernelModel(family, config, problem, device, 0).fitted(family, config, problem, device, products);
     const auto plan = family.legal_plan(problem, config, device);
-    if (!plan) continue;
-    const double model_us = predict(problem, *plan, device, 0, products).time_us;
-    nearest.emplace(away, Pick{&family, std::move(config), model_us});
+    if (plan) nearest.emplace(away, timed(family, std::move(config), *plan, problem, device, products));
   }
   return nearest;
 }
@@ -116,11 +120,13 @@ std::optional<Choice> untuned_choice(const Problem& given, const DeviceSpec& dev
     auto near = nearest_proven(*family, problem, device, products);
     if (near && (!proven || near->first < proven->first)) proven = std::move(near);
   }
+  std::string_view what = "what the model expects to be the fastest";
   if (proven && proven->second.model_us <= pick.model_us * kProvenIsWorth) {
-    return choice_of(proven->second, given, device, products, "a configuration that is proven elsewhere");
+    pick = std::move(proven->second);
+    what = "a configuration that is proven elsewhere";
   }
   if (pick.family == nullptr) return std::nullopt;
-  return choice_of(pick, given, device, products, "what the model expects to be the fastest");
+  return choice_of(pick, given, device, products, what);
 }
 
 }  // namespace mmtune

@@ -20,17 +20,14 @@ double UntunedPicks::model_us(const LaunchPlan& plan, const Problem& problem, st
   return predict(with_depth(problem), plan, device_, 0, products).time_us / static_cast<double>(products);
 }
 
-double UntunedPicks::model_us(const Choice& choice, const Problem& problem, std::int64_t products) const {
-  return model_us(choice.family->plan(with_depth(problem), choice.config, device_), problem, products);
-}
-
 std::optional<Choice> UntunedPicks::best(const Problem& problem, std::int64_t products) const {
   auto tuned = table_.recompiled(problem);
   if (tuned && products == 1) return tuned;
   auto untuned = untuned_choice(problem, device_, products);
   if (!tuned || !untuned) return tuned ? std::move(tuned) : std::move(untuned);
-  // What won alone need not be the fastest for many.
-  const bool is_slow = model_us(*tuned, problem, products) > kTunedIsWorth * model_us(*untuned, problem, products);
+  // What won alone need not be the fastest for many. The time of what is not tuned is the model's.
+  const auto plan = tuned->family->plan(with_depth(problem), tuned->config, device_);
+  const bool is_slow = model_us(plan, problem, products) > kTunedIsWorth * untuned->expected_us;
   return is_slow ? std::move(untuned) : std::move(tuned);
 }
 

@@ -31,7 +31,6 @@ class UntunedPicks {
   using Kind = std::tuple<Precision, Layout, int, int, int, bool, bool, bool, bool, int>;
 
   double model_us(const LaunchPlan& plan, const Problem& problem, std::int64_t products) const;
-  double model_us(const Choice& choice, const Problem& problem, std::int64_t products) const;
 
   const DispatchTable& table_;
   const DeviceSpec& device_;
