@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kRounds = 50;
 constexpr unsigned char kAny = 0x3c;            // every byte of A and B: a number near 0 or 1 in each format
-constexpr int kCalls = 10;                      // of one kind in a round
-constexpr std::int64_t kMostBytes = 4LL << 30;  // of one matrix of all products
+constexpr int kCalls = 10;                      // the calls of one kind in a round
+constexpr std::int64_t kMostBytes = 4LL << 30;  // the bytes of one matrix of all products
 constexpr std::array kSizes{16, 32, 64, 128, 256, 512, 1024};
 constexpr std::array kBatches{10, 100, 1000, 10'000};
 

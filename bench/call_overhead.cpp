@@ -20,7 +20,7 @@ namespace mmtune {
 namespace {
 
 constexpr int kSize = 64;
-constexpr int kCalls = 20'000;  // of each kind
+constexpr int kCalls = 20'000;  // the calls of each kind
 constexpr int kGroup = 50;      // calls of all kinds between two waits
 
 struct Kind {

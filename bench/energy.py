@@ -57,7 +57,7 @@ def run_for(seconds, product):
 
 def energy_of(counter, seconds, product):
     """Seconds and joules of one product."""
-    run_for(0.2 * seconds, product)  # until power and clock are those of this product
+    run_for(0.2 * seconds, product)  # Power and clock are those of this product then.
     joules, began = counter.joules(), time.monotonic()
     calls = run_for(seconds, product)
     return (time.monotonic() - began) / calls, (counter.joules() - joules) / calls

@@ -41,7 +41,7 @@ struct Setup {
   int shards = 1000;
   int trials = 24;  ///< a problem, as --effort quick
   int programs = 2000;
-  std::size_t image_bytes = 42'000;  ///< as the mean of 48 programs of all families for sizes of 512 and 4096
+  std::size_t image_bytes = 42'000;  ///< the mean of 48 programs of all families for sizes of 512 and 4096
 };
 
 /// Sizes as applications have them: extents drawn by their logarithm.

@@ -27,10 +27,10 @@ from pathlib import Path
 WORK = Path(__file__).with_name("pick_up_work.py")
 HEADING = ["program", "what", "plain_us", "mmtune_us", "ratio", "served", "passed"]
 PACKAGES = ("cupy", "torch")
-NAMES = {"preload": "mmtune run", "enable": "mmtune.torch.enable", "name": "mmtune.torch"}  # by mode
+NAMES = {"preload": "mmtune run", "enable": "mmtune.torch.enable", "name": "mmtune.torch"}  # the module by mode
 KERNELS = "mmtune bench"
-BENCH_S = 70  # after which comparisons end; what was compared counts
-STARTS = 3  # of a process that a program ends
+BENCH_S = 70  # the time after which comparisons end; what was compared counts
+STARTS = 3  # the starts of a process that a program ends
 BEGIN = time.monotonic()
 
 

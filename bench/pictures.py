@@ -15,7 +15,7 @@ import pathlib
 import sys
 
 WIDTH = 770
-LABELS = 250  # where bars begin
+LABELS = 250  # the place where bars begin
 STYLE = """text{fill:#222} .quiet{fill:#666} .title{font-size:15px;font-weight:bold} .page{fill:#fff}
 .bar{fill:#0072b2} .tensor{fill:#a0522d} .worse{fill:#d55e00} .rest{fill:#999;fill-opacity:.18}
 .grid{stroke:#999;stroke-opacity:.3} .one{stroke:#777} .stem{stroke:#0072b2;stroke-width:2} .stem.loss{stroke:#d55e00}

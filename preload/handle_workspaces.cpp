@@ -24,7 +24,7 @@ void set_workspace(cublas::Handle handle, const HandleWorkspace& workspace) noex
   try {
     const std::lock_guard lock(known().mutex);
     known().workspaces[handle] = workspace;
-  } catch (...) {  // Without memory for it there is none.
+  } catch (...) {  // There is none where there is no memory for it.
   }
 }
 

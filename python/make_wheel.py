@@ -18,7 +18,7 @@ _SYSTEM = {
 # The glibc of the first system with a libstdc++ of that version, by the same file: GLIBCXX_3.4.<key>.
 _GLIBC_BY_GLIBCXX = {24: 27, 25: 28, 28: 31, 29: 34, 30: 35, 32: 38, 33: 39}
 _OLDEST_GLIBC = 17  # that the names of wheels begin with
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same wheel
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # one time for all files: the same files make the same wheel
 
 _METADATA = """Metadata-Version: 2.1
 Name: mmtune

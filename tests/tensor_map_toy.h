@@ -72,10 +72,10 @@ extern "C" __global__ void gemm(const __grid_constant__ TensorMap map, i64 m, i6
   }
   barrier_wait(full, 0);
   for (int e = threadIdx.x; e < PIECES * ROWS * COLUMNS; e += 64) {
-    const int line = e / COLUMNS;  // of shared memory
+    const int line = e / COLUMNS;  // the line of shared memory
     const i64 row = static_cast<i64>(blockIdx.x) * ROWS + line % ROWS;
     const i64 column = line / ROWS * COLUMNS + e % COLUMNS;
-    int chunk = e % COLUMNS / 4;  // of 16 bytes
+    int chunk = e % COLUMNS / 4;  // the number of the 16 bytes
     if (SWIZZLE > 0) chunk ^= line / (128 / SWIZZLE) % (SWIZZLE / 16);
     const float* const values = reinterpret_cast<const float*>(memory) + line * COLUMNS + chunk * 4;
     if (row < m && column < n) C[row * ldc + column] = values[e % 4];

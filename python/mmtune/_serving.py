@@ -10,13 +10,13 @@ from mmtune.library import Library
 # Flags of Library._serve: native/serve.c.
 LINEAR = 1  # a has any extents, b is transposed
 ONLY_FASTER = 2  # pass on what is not expected to be faster
-TF32 = 4  # of fp32 matrices
+TF32 = 4  # products of fp32 matrices
 ONLY_COUNT = 8  # pass on everything
 ACTIVATIONS = {None: 0, "relu": 1 << 4, "gelu": 2 << 4}
 INVARIANT = 64  # the same bits for every number of rows, or an error
 
 _database = None  # None: the user's
-_libraries = {}  # by the device's number
+_libraries = {}  # the libraries by the device's number
 _retired = []  # whose kernels captured graphs may still launch
 _lock = threading.Lock()
 

@@ -55,7 +55,7 @@ def rows():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "report.csv")
         _library.mmtune_cublas_report(os.fsencode(path))
-        if not os.path.exists(path):  # as long as there were no calls
+        if not os.path.exists(path):  # There were no calls yet.
             return []
         with open(path, newline="") as file:
             return list(csv.DictReader(file))

@@ -13,7 +13,7 @@ class Matrix:
     address: int
     dtype: str  # "f32", "bf16", "e4m3", ...
     shape: Tuple[int, ...]  # (rows, columns) or (batch, rows, columns)
-    strides: Tuple[int, ...]  # in elements, as long as the shape
+    strides: Tuple[int, ...]  # the distances in elements, as many as there are extents
     read_only: bool = False
 
     _is_mmtune_matrix: ClassVar[bool] = True  # how the native module knows one

@@ -71,7 +71,7 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /// How the lines of a matrix lie.
 typedef struct Lines {
-  bool by_rows;  ///< else by columns
+  bool by_rows;  ///< false: by columns
   int64_t count;
   int64_t length;
   int64_t distance;  ///< elements from a line to the next
@@ -186,7 +186,7 @@ static Range range_of(const Operand* operand, const Lines* lines, int64_t step, 
 
 /// Whether results surely lie on a factor: views with gaps may interleave, which is theirs to know.
 static bool check_apart(const Operand* factor, const Range* read, const Operand* c, const Range* written) {
-  if (factor->address == 0 || c->address == 0) return true;  // only asked about
+  if (factor->address == 0 || c->address == 0) return true;  // The call is only asked about.
   const bool intersect = read->begin < written->end && written->begin < read->end;
   if (!intersect || (read->begin != written->begin && !(read->gapless && written->gapless))) return true;
   PyErr_Format(PyExc_ValueError, "%s: lies on %s, which the product reads; pass other memory", c->name, factor->name);

@@ -33,7 +33,7 @@ static bool is_number(PyObject* value) { return PyLong_Check(value) && !PyBool_C
 
 /// The address that an object with this attribute has, a new reference; null without an exception where it has none.
 static PyObject* stream_attribute(PyObject* stream) {
-  static const char* const kAttributes[] = {"cuda_stream", "ptr"};  // of PyTorch and of CuPy
+  static const char* const kAttributes[] = {"cuda_stream", "ptr"};  // the attributes of PyTorch and of CuPy
   for (int i = 0; i < 2; ++i) {
     PyObject* value = PyObject_GetAttrString(stream, kAttributes[i]);
     PyErr_Clear();

@@ -17,9 +17,9 @@ typedef enum Format { kF32, kF64, kF16, kBf16, kI32, kI8, kE4m3, kE5m2, kFormatC
 
 typedef struct FormatTraits {
   const char* name;     ///< "f32"
-  int bytes;            ///< of an element
+  int bytes;            ///< the bytes of an element
   int code;             ///< DLDataTypeCode of DLPack
-  const char* typestr;  ///< of __cuda_array_interface__; null: it has none
+  const char* typestr;  ///< the name in __cuda_array_interface__; null: it has none
 } FormatTraits;
 
 extern const FormatTraits kFormats[kFormatCount];
@@ -31,7 +31,7 @@ typedef struct Operand {
   Format format;
   int rank;
   int64_t shape[kMostExtents];
-  int64_t strides[kMostExtents];  ///< in elements; of any sign
+  int64_t strides[kMostExtents];  ///< the distances in elements, of any sign
   int32_t device;                 ///< CUDA ordinal, or kUnknownDevice
   bool read_only;                 ///< known only where it was asked for
 } Operand;
@@ -56,8 +56,8 @@ PyObject* tuple_of(const int64_t* values, int count);
 /// The operands of a product, and what else a call says.
 typedef struct Product {
   Operand a, b, c;        ///< c: the results
-  Operand bias;           ///< of rank 0 where there is none
-  double alpha, beta;     ///< as in mmtune_call
+  Operand bias;           ///< an operand of rank 0 where there is none
+  double alpha, beta;     ///< the scalars as mmtune_call has them
   const char* precision;  ///< null: that of the formats
   mmtune_activation activation;
   const void* device_alpha;
@@ -131,4 +131,4 @@ bool bind(const Signature* signature, PyObject* const* arguments, Py_ssize_t pos
           PyObject** values);
 
 extern PyObject* mmtune_error;    ///< the class mmtune.Error
-extern PyType_Spec library_spec;  ///< of the type Library
+extern PyType_Spec library_spec;  ///< the specification of the type Library

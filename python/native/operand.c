@@ -16,7 +16,7 @@ typedef struct Reader {
 } Reader;
 
 enum { kMostReaders = 16 };
-static Reader readers[kMostReaders];  // of the types seen first, and of the last one
+static Reader readers[kMostReaders];  // the readers of the types seen first, and of the last one
 static int reader_count = 0;
 
 PyObject* tuple_of(const int64_t* values, int count) {

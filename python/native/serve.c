@@ -13,27 +13,27 @@ enum {
   kOnlyCount = 8,
   kActivationShift = 4,
   kActivationMask = 3,
-  kInvariant = 64  ///< as mmtune_call has it; what the library refuses is an error
+  kInvariant = 64  ///< the flag of mmtune_call; what the library refuses is an error
 };
 
-static const char kViews[] = "views";               // or formats, or shapes
-static const char kUntuned[] = "not tuned";         // and only what is expected to be faster may run
-static const char kSlower[] = "cuBLAS is faster";   // by `mmtune bench`
-static const char kNotCompared[] = "not compared";  // and a product alone says little of a batch
-static const char kRefused[] = "refused";           // by the library: the message says why
+static const char kViews[] = "views";               // views, formats or shapes
+static const char kUntuned[] = "not tuned";         // Only what is expected to be faster may run.
+static const char kSlower[] = "cuBLAS is faster";   // `mmtune bench` has found it.
+static const char kNotCompared[] = "not compared";  // A product alone says little of a batch.
+static const char kRefused[] = "refused";           // The library refuses: its message says why.
 static const char kCounted[] = "only counted";      // nothing may run
 static const char kTooMany[] = "too many shapes";
 
 /// A kind of call: all that decides which kernel runs.
 typedef struct Shape {
-  mmtune_call key;  ///< of no addresses but what they are aligned to; struct_size 0: no shape yet
+  mmtune_call key;  ///< a call with alignments as addresses; struct_size 0: no shape yet
   bool decided;
   const char* why_not;  ///< why it is not expected to be faster; null: it is
   double expected_us;
   double cublas_ratio;  ///< how many times as long cuBLAS took, by `mmtune bench`; 0: not compared
   int64_t served;
   int64_t passed;
-  const char* reason;  ///< of the last that was passed on
+  const char* reason;  ///< the reason of the last that was passed on
   PyObject* message;   ///< what the library last said, or null
 } Shape;
 
@@ -291,7 +291,7 @@ static PyObject* run(Library* self, const mmtune_call* described, PyObject* cons
   }
   mmtune_status status = MMTUNE_OK;
   if (call.invariant != 0 && call.bias_vector != NULL && shape != NULL && !shape->decided) {
-    status = self->api.prepare(self->handle, &call, 1, stream);  // rounded before its bias it would have other bits
+    status = self->api.prepare(self->handle, &call, 1, stream);  // Rounding before the bias gives other bits.
     shape->decided = status == MMTUNE_OK;
   }
   if (status == MMTUNE_OK) status = enqueue(self, &call, stream);

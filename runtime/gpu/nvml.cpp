@@ -133,7 +133,7 @@ int Nvml::throttle() const {
 
 std::optional<int> Nvml::processes() const {
   if (!session_ || session_->running == nullptr) return std::nullopt;
-  unsigned count = 0;  // With no room for details only the count comes back.
+  unsigned count = 0;  // Only the count comes back where there is no room for details.
   const Result result = session_->running(session_->device, &count, nullptr);
   if (result != kSuccess && result != kInsufficientSize) return std::nullopt;
   return static_cast<int>(count);

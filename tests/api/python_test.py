@@ -117,7 +117,7 @@ class Package(unittest.TestCase):
         self.assertEqual(list(self.serve(_serving.ONLY_FASTER, *tuned).memory)[:4], product(range(4), range(4), 2, 2, 2))
         rows = {row[1:5]: row[8:11] for row in self.library._served()}
         self.assertEqual(rows, {("nn", 2, 4, 3): (2, 2, "only counted"), ("nn", 2, 2, 2): (1, 0, "")})
-        padded = Array((2, 2), strides=(4, 1))  # to what cuBLAS is faster for than for what was tuned
+        padded = Array((2, 2), strides=(4, 1))  # cuBLAS is faster for what this is padded to.
         self.assertEqual(self.serve(_serving.ONLY_FASTER, padded, tuned[1], out=tuned[0]), "not tuned")
 
     def test_what_is_added_is_copied_only_where_the_product_is_served(self):
@@ -134,7 +134,7 @@ class Package(unittest.TestCase):
         a, b, bias = ExchangedTensor((2, 3)), ExchangedTensor((3, 4)), ExchangedTensor((4,))
         invariant = _serving.INVARIANT
         self.serve(invariant, a, b)
-        self.serve(0, a, b)  # of a shape of its own
+        self.serve(0, a, b)  # It has a shape of its own.
         self.assertEqual([row[8] for row in self.library._served()], [1, 1])
         self.serve(invariant, a, b, bias=bias)  # prepared: the plain kernel would round before the bias
         with mmtune.Library(path=PATH, compile_untuned=False) as library:

@@ -426,7 +426,7 @@ class Invariant(Case):
                 every_second = x.repeat_interleave(2, 1)[:, ::2]
                 self.assertTrue(torch.equal(torch.mm(every_second, layer.weight.t()), products))
                 self.assertTrue(torch.equal(torch.mv(layer.weight, x[3]), products[3]))
-                for use_gelu in (False, True):  # as compiled programs have it
+                for use_gelu in (False, True):  # Compiled programs call it so.
                     activation = functools.partial(torch.ops.aten._addmm_activation, layer.bias, use_gelu=use_gelu)
                     rows = activation(x, layer.weight.t())
                     self.assertTrue(torch.equal(activation(x[3:5], layer.weight.t()), rows[3:5]))

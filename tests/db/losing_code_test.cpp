@@ -88,7 +88,7 @@ TEST_F(LosingCode, StaysWhileTheCandidateWinsOrMayWinAnotherProblem) {
   put(store, 2, 64);
   put(store, 3, 64);
   const Trial elsewhere = put(store, 2, 128);
-  put(store, 3, 256);  // not decided
+  put(store, 3, 256);  // It is not decided.
   store.put_winner(winner.key, "search", 3);
   store.put_winner(elsewhere.key, "search", 1);
   store.drop_losing_code({winner.key.problem_key()}, {});

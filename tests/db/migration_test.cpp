@@ -66,7 +66,7 @@ TEST_F(MigrationTest, KeepsTheRows) {
   expected.timing.memory_clock_mhz = expected.timing.power_limit_w = 0;
   expected.timing.throttle = expected.timing.disturbed = expected.timing.clock_limit_mhz = 0;
   expected.timing.co_tenants = -1;
-  expected.timing.sm_clock_mhz = 1981;  // rounded
+  expected.timing.sm_clock_mhz = 1981;  // The clock is rounded.
   const auto trials = store.trials();
   ASSERT_EQ(trials.size(), 1U);
   expect_equal(trials[0], expected);

@@ -16,18 +16,18 @@ namespace mmtune::test {
 
 /// What tests see and set.
 struct FakeCuda {
-  std::atomic<int> devices = 1;  ///< up to 8
+  std::atomic<int> devices = 1;  ///< at most 8
   std::atomic<int> launches = 0;
   std::atomic<unsigned> last_layers = 0;   ///< blocks along z of the last launch
   std::atomic<int> allocations = 0;        ///< the allocations of device memory
-  std::atomic<int> graph_allocations = 0;  ///< so far, by cuMemAllocAsync
-  std::atomic<int> graph_memories = 0;     ///< that are not freed
-  std::atomic<int> loaded_programs = 0;    ///< so far
+  std::atomic<int> graph_allocations = 0;  ///< the allocations by cuMemAllocAsync so far
+  std::atomic<int> graph_memories = 0;     ///< the allocations that are not freed
+  std::atomic<int> loaded_programs = 0;    ///< the programs that were loaded so far
   std::atomic<bool> is_capturing = false;
   std::atomic<void*> captured_stream = nullptr;  ///< the only stream that is captured, where not null
   std::atomic<int> broken_captures = 0;          ///< calls that no thread may make while another one captures
   std::atomic<int> events = 0;                   ///< the events that exist
-  std::atomic<int> recorded_events = 0;          ///< so far
+  std::atomic<int> recorded_events = 0;          ///< the events that were recorded so far
   std::atomic<bool> is_behind = false;           ///< the GPU: what is asked of an event has not happened yet
   std::atomic<double> busy_us = 0;               ///< the time that kernels took so far, one after the other
   std::atomic<double> noise = 0;            ///< the largest part by which a kernel takes longer; drawn for each launch

@@ -56,7 +56,7 @@ def torch_products(with_compile):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         captured = torch.mm(a, b)
-        unseen = torch.mm(a[:100], b)  # never run before: left to cuBLAS
+        unseen = torch.mm(a[:100], b)  # It never ran before and is left to cuBLAS.
     graph.replay()
     keep("graph", captured)
     keep("graph, unseen", unseen)

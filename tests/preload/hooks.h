@@ -31,7 +31,7 @@ namespace mmtune::test {
 using namespace cublas;  // NOLINT(google-build-using-namespace): its numbers
 
 inline constexpr int kM = 5, kN = 4, kK = 3, kBatch = 2;
-inline constexpr int kSize = 64;  // of a product that needs a workspace
+inline constexpr int kSize = 64;  // the extents of a product that needs a workspace
 
 /// One database for all: a process has one stand-in, which reads it once. Tuned are kM x kN x kK, column-major, in four
 /// precisions; cuBLAS is known to be slower in fp64 alone, and faster with op(A) transposed.

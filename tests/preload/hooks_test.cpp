@@ -83,7 +83,7 @@ TEST_F(Hooks, EveryFunctionIsServed) {
 
 TEST_F(Hooks, WhatIsNotTunedOrNotFasterIsPassedOn) {
   expect_passed("cublasSgemm_v2", sgemm(kOpN, kM + 1));
-  expect_passed("cublasSgemm_v2", sgemm(kOpT));  // where cuBLAS was measured to be faster
+  expect_passed("cublasSgemm_v2", sgemm(kOpT));  // cuBLAS was measured to be faster.
   expect_passed("cublasSgemmStridedBatched",
                 cublasSgemmStridedBatched(handle_, kOpN, kOpN, kM, kN, kK, &alpha_, a_.data(), kM, 15, b_.data(), kK,
                                           12, &beta_, c_.data(), kM, 20, kBatch));  // whose product was not compared

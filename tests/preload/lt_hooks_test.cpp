@@ -63,7 +63,7 @@ TEST_F(LtHooks, WhatMmtuneDoesNotDoIsPassedOn) {
   for (const auto epilogue : {kEpilogueGelu, kEpilogueGeluBias, kEpilogueRelu | 128}) {
     with(plain_, kDescEpilogue, epilogue, kEpilogueNone);
   }
-  with(plain_, kDescEpilogue, kEpilogueBias, kEpilogueNone);  // without a vector
+  with(plain_, kDescEpilogue, kEpilogueBias, kEpilogueNone);  // There is no vector.
   with(plain_, kDescPointerMode, 1, 0);
   with(plain_, kDescScaleType, kR64F, kR32F);
   with(plain_, kDescSmCountTarget, 100, 0);

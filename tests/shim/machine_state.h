@@ -93,7 +93,7 @@ struct Mbarrier {
 struct BulkCopy {
   unsigned char* target;
   BoxMap map;
-  std::array<int, BoxMap::kMostDimensions> begin;  ///< where the box begins
+  std::array<int, BoxMap::kMostDimensions> begin;  ///< the place where the box begins
   Mbarrier* barrier;
 };
 
@@ -140,7 +140,7 @@ struct Thread {
   const char* waits_for = "";
   int waits_line = 0;                                     ///< the line of the source, or 0
   bool left = false;                                      ///< whether it has left the kernel
-  std::optional<unsigned> cluster_meeting = {};           ///< where it has arrived and has not waited yet
+  std::optional<unsigned> cluster_meeting = {};           ///< the meeting that it arrived at and has not waited for
   std::vector<BulkStore> stores = {};                     ///< what was begun since the last commit
   std::vector<std::vector<BulkStore>> store_groups = {};  ///< committed and not read, oldest first
   std::size_t store_groups_wanted = SIZE_MAX;             ///< how many may stay unread

@@ -35,7 +35,7 @@ namespace {
 
 /// The bytes that the libraries may use.
 struct Workspace {
-  std::size_t cublas = std::size_t{32} << 20;  ///< as much as it takes itself on compute capability 9
+  std::size_t cublas = std::size_t{32} << 20;  ///< the bytes that it takes itself on compute capability 9
   std::size_t cublaslt = std::size_t{64} << 20;
 };
 constexpr Workspace kStarved{1024, 1024};

@@ -37,7 +37,7 @@ struct SideBySide {
   double spearman = 0;             ///< the rank correlation of these; NaN for fewer than two
   double peak_ratio = 0;           ///< B's peak over A's in the problem's precision
 
-  double speed_ratio() const { return time_a.time_us / time_b.time_us; }  ///< above 1 where B is faster
+  double speed_ratio() const { return time_a.time_us / time_b.time_us; }  ///< a ratio above 1 where B is faster
 
   /// How A's winner does on B beside B's own: "the same" kernel, "cannot run" there, "+12.3 %" slower, or "cannot
   /// tell": the difference is within both times' noise, or only one of them was measured.

@@ -67,8 +67,8 @@ class ProblemTuning {
   std::vector<Candidate> untried_defenders(const FamilySpaces& spaces) const;
   /// The proposals that are not left out for lack of time.
   struct Awaited {
-    std::size_t all = 0;       ///< so many of the first at most
-    std::size_t compiled = 0;  ///< until so many of them have to be compiled
+    std::size_t all = 0;       ///< the most of the first
+    std::size_t compiled = 0;  ///< the most of them that have to be compiled
   };
   bool work_through(Strategy& strategy, const CandidateOf& candidate_of, const std::function<bool()>& enough,
                     Awaited awaited);

@@ -73,7 +73,7 @@ def _invariant(name, overload=""):
 def _kernels():
     names = ["mm", "bmm", "addmm", "baddbmm"]
     if _get_kernel is not None:
-        names.append("_addmm_activation")  # of compiled programs
+        names.append("_addmm_activation")  # Compiled programs call it.
     if _flags == INVARIANT:
         names += ["mv", "addmv"]
         returning, writing = _invariant, lambda name: _invariant(name, ".out")

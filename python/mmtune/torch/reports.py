@@ -18,7 +18,7 @@ class Shape:
     epilogue: str  # "bias, relu"; "" for a plain product
     served: int  # calls
     passed: int  # calls that PyTorch computed
-    reason: str  # of the last that was passed on
+    reason: str  # the reason of the last that was passed on
     message: str  # what the library said, where the reason is "refused"
     expected_us: float  # time of one product on the GPU, without the epilogue; 0 where nobody asked
     cublas_ratio: float  # how many times as long cuBLAS took for it, by `mmtune bench`; 0 where they were not compared

@@ -15,7 +15,7 @@ from mmtune.torch.overrides import enabled
 from mmtune.torch.reports import report
 
 _SOME_LACK_A_KERNEL = 4  # exit code of `mmtune tune`: the other sizes were tuned
-_HEADING = "precision,layout,m,n,k,count,seconds"  # of MMTUNE_RECORD
+_HEADING = "precision,layout,m,n,k,count,seconds"  # the heading that MMTUNE_RECORD writes
 
 
 def use_toolkit_of_torch():
@@ -96,7 +96,7 @@ def tune(model=None, example_inputs=(), budget="2m", database=None, step=None, i
         tuned = subprocess.run([find_program(), "tune", *sizes, *only, "--budget", budget], stdout=sys.stderr)
         if tuned.returncode != _SOME_LACK_A_KERNEL:
             tuned.check_returncode()
-        if not invariant:  # Without cuBLAS there is nothing to compare with, and what was tuned is served.
+        if not invariant:  # Invariant products have no cuBLAS to compare with: what was tuned is served.
             subprocess.run([find_program(), "bench", *sizes], stdout=sys.stderr)
     _serving.reload(database)
     tuned.check_returncode()

@@ -70,8 +70,8 @@ enum { MMTUNE_BLAS_POINTER_MODE_HOST = 0, MMTUNE_BLAS_POINTER_MODE_DEVICE = 1 };
 typedef int32_t mmtuneMath_t;  ///< cublasMath_t
 enum {
   MMTUNE_BLAS_DEFAULT_MATH = 0,
-  MMTUNE_BLAS_TENSOR_OP_MATH = 1,  ///< like the default: fp32 is not rounded to fp16
-  MMTUNE_BLAS_PEDANTIC_MATH = 2,   ///< like the default, which never computes in less than was asked for
+  MMTUNE_BLAS_TENSOR_OP_MATH = 1,  ///< the same as the default: fp32 is not rounded to fp16
+  MMTUNE_BLAS_PEDANTIC_MATH = 2,   ///< the same as the default, which never computes in less than was asked for
   MMTUNE_BLAS_TF32_TENSOR_OP_MATH = 3,
   MMTUNE_BLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16,  ///< a flag; sums are never rounded to less
 };

@@ -30,7 +30,7 @@ TEST(Skinny, TakesTheNarrowOperandToRegistersWhereItsStepsLieSideBySide) {
   } cases[] = {
       {Layout::nn, 8192, 1, 1},  // a single column: its steps are neighbours, whatever the layout says
       {Layout::nn, 1, 8192, 1},  {Layout::nt, 8192, 4, 1}, {Layout::nn, 8192, 4, 0},  // four columns, row by row
-      {Layout::nt, 8192, 16, 0},                                                      // too many for the registers
+      {Layout::nt, 8192, 16, 0},  // too many steps for the registers
   };
   for (const auto& [layout, m, n, narrow] : cases) {
     const Problem problem = packed_problem(Precision::bf16, layout, m, n, 8192);

@@ -24,7 +24,7 @@ TEST(Summation, IsEqualOnlyWhereItIsStatedAndCutAlike) {
 }
 
 TEST(Summation, OfPartsIsTheSameForAllStagesOnlyWhereItMustBe) {
-  Problem problem = packed_problem(Precision::bf16, Layout::nt, 1, 1, 1100);  // not a multiple of any stage
+  Problem problem = packed_problem(Precision::bf16, Layout::nt, 1, 1, 1100);  // It is no multiple of any stage.
   EXPECT_EQ(summed_part(problem, 2, 32), 576);
   EXPECT_EQ(summed_part(problem, 2, 64), 576);
   EXPECT_EQ(summed_part(problem, 2, 128), 640);

@@ -59,7 +59,7 @@ TEST(Listed, EveryPrecisionEverywhere) {
 
 TEST(Listed, TheNumberOfFilesIsTheOneThatIsDocumented) {
   constexpr std::size_t kTables = 2;  // types.h and dtype.cpp
-  constexpr std::size_t kCublas = 1;  // where cuBLAS has such a product
+  constexpr std::size_t kCublas = 1;  // cuBLAS may have such a product.
   const std::string page = text_of("docs/extending.md");
   std::smatch row;
   ASSERT_TRUE(std::regex_search(page, row, std::regex("\\| \\[precision\\][^|]*\\| ([0-9]+) \\|")));

@@ -9,7 +9,7 @@ namespace {
 /// The file with bytes replaced by random ones.
 class DamagedFile : public DatabaseFaults {
  protected:
-  static constexpr std::size_t kPage = 2048;   // as db/sqlite.cpp has it
+  static constexpr std::size_t kPage = 2048;   // the size that db/sqlite.cpp sets
   static constexpr std::size_t kHeader = 100;  ///< bytes of page 1
   static constexpr std::string_view kDevice = "device";
   static constexpr std::string_view kEnvironment = "environment";

@@ -125,7 +125,7 @@ TEST_F(RaceRounds, WhatDisturbsOneDisturbsTheRound) {
   const RoundsRun rounds = run_rounds(
       2,
       [&](std::size_t, bool count_processes) {
-        nvml_answers_.reasons = ++samples % 2 == 0 ? kPowerBrake : 0;  // never while the first of a round runs
+        nvml_answers_.reasons = ++samples % 2 == 0 ? kPowerBrake : 0;  // No first of a round has it.
         return RaceSample{1, read(nvml_, count_processes)};
       },
       never);

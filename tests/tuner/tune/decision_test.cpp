@@ -163,7 +163,7 @@ TEST_F(Decision, TiesGoToTheDefaultThenToTheIncumbent) {
 
 TEST_F(Decision, TiesGoToWhatNeighbouringSizesUse) {
   win(tiled(square(512), 16, 10));
-  win(tiled(square(4096), 32, 5000));  // too far away
+  win(tiled(square(4096), 32, 5000));  // It is too far away.
   win(tiled(square(1536), 8, 500));    // nearer than 512
   const Problem problem = square(1024);
   EXPECT_EQ(winner({tiled(problem, 32, 100, 8), tiled(problem, 16, 101), tiled(problem, 8, 102)}), "tiled TILE=8");

@@ -28,7 +28,7 @@ __device__ bool by_chance() { return (static_cast<u32>(clock64()) * 2654435761u 
 extern "C" __global__ void __launch_bounds__(THREADS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, const InputA* A, i64 lda, const InputB* B, i64 ldb, Scalar beta,
          Output* C, i64 ldc) {
-  constexpr unsigned RIGHT_LAUNCHES = FAULT == LATER ? 2 : 16;  // as many as there are before timing, or before a race
+  constexpr unsigned RIGHT_LAUNCHES = FAULT == LATER ? 2 : 16;  // the launches before timing, or before a race
   constexpr i64 FAR_AWAY = i64(1) << 42;  // bytes
 
   const TileIndex tile = tile_of_block(blockIdx.x, ceil_div(m, 16), ceil_div(n, 16), 1);
