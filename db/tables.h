@@ -28,7 +28,7 @@ static_assert(kListsAllMembers<FamilyRow>);
 
 namespace rule {
 
-/// For the values of parameters, "128 64 16". A type of its own, since they are stored as bytes.
+/// The values of parameters, "128 64 16", as a column. A type of its own, since they are stored as bytes.
 struct Settings {
   std::string_view operator()(std::string_view /*text*/) const { return ""; }  // KernelRow sees the names, too
 };

@@ -33,7 +33,7 @@ enum class Outcome : int {
 std::string_view to_string(Outcome outcome);
 std::optional<Outcome> parse_outcome(std::string_view text);
 
-/// Where a time comes from. A measured row always wins over a predicted one. Stored as numbers: never renumber.
+/// The origin of a time. A measured row always wins over a predicted one. Stored as numbers: never renumber.
 enum class Evidence : int { measured = 0, predicted = 1 };
 
 std::string_view to_string(Evidence evidence);

@@ -147,10 +147,10 @@ class HostMatrix {
     at(row, column) = decode(format_.format, encode(format_.format, value));
   }
 
-  /// Where the first element is in an allocation at a multiple of 256 bytes.
+  /// The place of the first element in an allocation at a multiple of 256 bytes.
   std::uintptr_t offset_bytes() const { return static_cast<std::size_t>(first_) * element_bytes(); }
 
-  /// Where an image's rows are, with what the first element's offset needs before them: the first byte and the one
+  /// The place of an image's rows, with what the first element's offset needs before them: the first byte and the one
   /// after the last.
   std::pair<std::size_t, std::size_t> used_bytes() const {
     const bool empty = shape_.rows == 0 || shape_.columns == 0;
@@ -208,7 +208,7 @@ struct Sums {
   std::vector<double> magnitude;
 };
 
-/// Modulo 2^32; of a NaN, which nothing may read, zero.
+/// The value modulo 2^32; of a NaN, which nothing may read, zero.
 inline std::uint32_t residue(double value) {
   return std::isnan(value) ? 0 : static_cast<std::uint32_t>(static_cast<std::int64_t>(value));
 }

@@ -73,7 +73,7 @@ bool call_of(const Product* product, mmtune_call* call);
 /// "fp32" of MMTUNE_FP32.
 const char* precision_name(mmtune_precision precision);
 
-/// Where the one element that device_alpha or device_beta names is, for a product of these formats.
+/// Finds the address of the one element that device_alpha or device_beta names, for a product of these formats.
 bool read_scalar(PyObject* array, const char* name, const Product* product, const void** address);
 
 /// libmmtune.so.

@@ -16,7 +16,7 @@ class Learners {
  public:
   static constexpr int kMostLearning = 1 << 11;  ///< the most sizes: each keeps some kilobytes
 
-  /// Both must live as long.
+  /// The table and the kernels must live as long.
   Learners(const DispatchTable& table, Kernels& kernels) : table_(table), kernels_(kernels) {}
 
   /// Gives the route of a plain product rivals that are loaded, where there are any: none for a tuned size, and none in

@@ -14,7 +14,7 @@ namespace mmtune {
 /// Thread safe.
 class UntunedPicks {
  public:
-  /// Both must live as long.
+  /// The table and the device must live as long.
   UntunedPicks(const DispatchTable& table, const DeviceSpec& device) : table_(table), device_(device) {}
 
   /// The nearest tuned configuration for the problem's alignment, or untuned_choice() where there is none, or where

@@ -47,9 +47,9 @@ std::int64_t steps_of_part(const Problem& problem, int parts, int bk);
 /// The same as Summation has it: 0 where one part has all of k.
 std::int64_t summed_part(const Problem& problem, int parts, int bk);
 
-/// Of tensor cores that take all of k in order. `by_warpgroup`: by instructions of a warpgroup, else of a warp. The two
-/// add 16-bit products alike; tf32 is rounded differently on its way to them, and fp8 keeps 13 bits of a sum in the one
-/// and 25 in the other.
+/// The summation of tensor cores that take all of k in order. `by_warpgroup`: by instructions of a warpgroup, else of a
+/// warp. The two add 16-bit products alike; tf32 is rounded differently on its way to them, and fp8 keeps 13 bits of a
+/// sum in the one and 25 in the other.
 Summation tensor_summation(Precision precision, const DeviceSpec& device, bool by_warpgroup);
 
 /// "tensor cores, 16 at once, uncut", "tensor cores, 16 at once, in parts of 7168".

@@ -30,7 +30,7 @@ class Clocks {
  public:
   void add(Bottleneck to, double clocks) { by_[static_cast<std::size_t>(to)] += clocks; }
 
-  /// So many iterations. Each resource has a share of the norm.
+  /// Adds so many iterations. Each resource has a share of the norm.
   void add(const IterationClocks& d, double iterations) {
     const double cubes = sum_of_cubes(d);
     const double per_cube = iterations * std::cbrt(cubes) / cubes;

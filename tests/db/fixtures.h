@@ -32,7 +32,7 @@ class StoreTest : public ::testing::Test {
   std::string path_;
 };
 
-/// In all fields.
+/// Expects them to be equal in all fields.
 template <Record T>
 void expect_equal(const T& a, const T& b) {
   T::fields([&](std::string_view name, auto member, const auto&...) {

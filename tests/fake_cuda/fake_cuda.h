@@ -41,7 +41,7 @@ FakeCuda& fake_cuda();
 /// What begins a program that the fake runs like the family naive.
 inline constexpr std::string_view kFakeProgram = "a plain loop: ";
 
-/// Such a program, which pretends to take this long; images of others load and compute nothing.
+/// A program that pretends, and that pretends to take this long; images of others load and compute nothing.
 inline std::string fake_program(Precision precision, Layout layout, double us = 1) {
   const PrecisionTraits& types = traits(precision);
   return fmt::format("{}{} {} {} {} {} {} {} {} {} {} {}", kFakeProgram, static_cast<int>(types.a.format),

@@ -29,7 +29,7 @@
 
 namespace mmtune::shim {
 
-/// In which threads, and the blocks of a grid, take their turns.
+/// The order in which threads, and the blocks of a grid, take their turns.
 enum class Order { forward, backward, random };
 
 std::string_view to_string(Order order);

@@ -24,7 +24,7 @@ namespace mmtune::shim {
 constexpr int kWarp = 32;
 constexpr std::size_t kBulkAlignment = 128;  // the alignment of the accelerator's boxes in shared memory
 
-/// Where a number of threads meet again and again.
+/// A place where a number of threads meet again and again.
 class Meeting {
  public:
   explicit Meeting(int members) : members_(members) {}
@@ -215,8 +215,8 @@ void wait_until(const char* what, int line, std::function<bool()> ready);
 /// The bytes of a block's shared memory at a 32-bit address.
 unsigned char* shared_at(Block& block, unsigned address, int bytes);
 
-/// Where the accelerator puts the byte at this address: 16-byte chunks change places within spans of `bytes`, another
-/// way in each of as many 128-byte lines as a span has chunks (PTX ISA, "Swizzling Modes" of tensors).
+/// The place at which the accelerator puts the byte of this address: 16-byte chunks change places within spans of
+/// `bytes`, another way in each of as many 128-byte lines as a span has chunks (PTX ISA, "Swizzling Modes" of tensors).
 unsigned char* swizzled(unsigned char* address, int bytes);
 
 /// The map that a bulk copy names, and what all of them must keep to.
@@ -234,7 +234,7 @@ bool read_stores(Cluster& cluster);
 /// Brings the boxes to their tensors that a block has stored.
 void finish_stores(Block& block);
 
-/// For a launch: what it has stored from. Returns what that was before.
+/// Sets the range that a launch has stored from, and returns what it was before.
 Range exchange_stored(Range range);
 
 /// What the thread has written in its turn is its own until it calls fence_for_accelerator().

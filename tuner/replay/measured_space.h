@@ -17,8 +17,8 @@ struct MeasuredCandidate {
   Observation observation;          ///< what was observed, never Kind::too_slow
 };
 
-/// Without a model: all candidates are expected to take equally long. They are numbered from 0 as they are given; which
-/// combinations there are is all that is known of restrictions.
+/// A space without a model: all candidates are expected to take equally long. They are numbered from 0 as they are
+/// given; which combinations there are is all that is known of restrictions.
 class MeasuredSpace final : public CandidateSpace {
  public:
   /// A parameter has the values that occur: numbers in ascending order, else as they first occur. Of a configuration

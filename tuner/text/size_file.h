@@ -35,7 +35,7 @@ class SizeFile {
   /// The position of the column of this name, where the heading has one.
   std::optional<std::size_t> column(std::string_view name) const;
 
-  /// Where the heading has the columns m, n and k; nothing if one is missing.
+  /// The places at which the heading has the columns m, n and k; nothing if one is missing.
   std::optional<std::array<std::size_t, 3>> extents() const;
 
   bool is_record() const { return is_record_; }

@@ -13,7 +13,7 @@ namespace mmtune {
 std::vector<Program> first_programs(const TuningSetup& setup, const Problem& problem,
                                     const std::vector<Candidate>& favourites);
 
-/// For one lane and one problem after the other. Not thread safe.
+/// The head start of one lane, of one problem after the other. Not thread safe.
 class HeadStart {
  public:
   /// All must outlive it.

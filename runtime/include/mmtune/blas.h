@@ -92,8 +92,8 @@ MMTUNE_API mmtuneStatus_t mmtuneSetStream(mmtuneHandle_t handle, void* stream);
 MMTUNE_API mmtuneStatus_t mmtuneGetStream(mmtuneHandle_t handle, void** stream);
 /// Device memory for all later calls, aligned to 256 bytes; null: the library's own.
 MMTUNE_API mmtuneStatus_t mmtuneSetWorkspace(mmtuneHandle_t handle, void* workspace, size_t bytes);
-/// Where alpha and beta are: by default on the host. Those on the device are float, double or int32_t, which the kernel
-/// reads when it runs: Gemm::device_alpha.
+/// Says where alpha and beta are: by default on the host. Those on the device are float, double or int32_t, which the
+/// kernel reads when it runs: Gemm::device_alpha.
 MMTUNE_API mmtuneStatus_t mmtuneSetPointerMode(mmtuneHandle_t handle, mmtunePointerMode_t mode);
 MMTUNE_API mmtuneStatus_t mmtuneGetPointerMode(mmtuneHandle_t handle, mmtunePointerMode_t* mode);
 /// With MMTUNE_BLAS_TF32_TENSOR_OP_MATH products of fp32 run as tf32.

@@ -82,11 +82,11 @@ void wait_multiplications(int pending);
 void give_registers_back(int registers);
 void take_registers(int registers);
 
-/// After a flag in global memory was raised: other blocks go first.
+/// Called after a flag in global memory was raised: other blocks go first.
 void raise_flag();
 void await_flag(const unsigned* flag);
 
-/// Until the step before has finished, if the plan lets this one overlap it.
+/// Waits until the step before has finished, if the plan lets this one overlap it.
 void wait_for_previous();
 
 /// The machine starts a step as early as it can anyway. But a plan's first one must have waited: those that follow read

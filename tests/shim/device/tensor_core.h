@@ -18,7 +18,7 @@ inline float read_by_tensor_core(float element) {
   return __builtin_bit_cast(float, __builtin_bit_cast(u32, element) & ~0x1fffu);
 }
 
-// Where the 32 rows begin that the lanes name.
+// The places where the 32 rows begin that the lanes name.
 struct MatrixRows {
   unsigned at[kLanes];
 
