@@ -43,7 +43,7 @@ std::vector<Listing> listings_of(Precision precision) {
       {"runtime/include/mmtune/mmtune_c.h",
        fmt::format("  MMTUNE_{} = {},\n", capitals(name), static_cast<int>(precision))},
       {"python/native/call.c", fmt::format("{{\"{}\", MMTUNE_{}, ", name, capitals(name))},
-      {"runtime/c/blas.cpp", fmt::format("Precision::{}}}", name)},
+      {"runtime/c/blas_values.cpp", fmt::format("Precision::{}}}", name)},
       {"docs/cli.md", fmt::format("`{}`", name)},
       {"docs/library.md", fmt::format("`{}`", name)},
   };
