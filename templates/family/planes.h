@@ -10,6 +10,7 @@
 
 #include "templates/family/family.h"
 #include "templates/family/split_k.h"
+#include "templates/family/stored_boxes.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/tiling.h"
 
@@ -36,7 +37,6 @@ struct PlaneFamily {
   static constexpr std::int64_t kLongestPart = 4096;  ///< the most steps along k of a part of few results
   static constexpr int kMostParts = 16;
   static constexpr int kMostSums = 192;  ///< the registers of sums that leave enough for everything else
-  static constexpr int kWarpRows = 16;   ///< the rows of a fragment that a warp has and stores
 
   static const ParamTable<Params>& table() {
     static const ParamTable<Params> rows = {
@@ -146,7 +146,7 @@ struct PlaneFamily {
                  Arg::extent(Extent::k),    Arg::scalar(Scalar::alpha),
                  Arg::scalar(Scalar::beta), Arg::operand(Operand::c),
                  Arg::ld(Operand::c),       map_a.as("map_a"),
-                 map_b.as("map_b"),         map_c(plan, problem, map_a).as("map_c")};
+                 map_b.as("map_b"),         map_of_c(plan, problem, kLine, map_a).as("map_c")};
     gemm.args.insert(gemm.args.end(), of_family.begin(), of_family.end());
     gemm.args.insert(gemm.args.end(),
                      {partial, Arg::number(p.split).as("parts"), k_tiles_of_part(problem, p.split, p.bk)});
@@ -162,18 +162,6 @@ struct PlaneFamily {
                          .dimensions = {{problem.k, p.bk}, {rows, box_rows, row}},
                          .swizzle_bytes = p.bk * kPartBytes,
                          .l2_promotion_bytes = kLine});
-  }
-
-  static bool stores_boxes(const Problem& problem) { return problem.align.c == 16; }
-
-  /// Where C cannot be stored through a map, the kernel gets another and does not look at it.
-  static Arg map_c(LaunchPlan& plan, const Problem& problem, Arg other) {
-    if (!stores_boxes(problem)) return other;
-    return plan.add_map({.name = "C",
-                         .base = Arg::operand(Operand::c),
-                         .format = MapFormat::bits32,
-                         .dimensions = {{problem.n, kLine / 4}, {problem.m, kWarpRows, {.rows = 1}}},
-                         .swizzle_bytes = kLine});
   }
 
   static WorkEstimate estimate(const Params& p, const DeviceSpec& device, Unit unit) {

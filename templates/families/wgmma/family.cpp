@@ -7,6 +7,7 @@
 #include "templates/families/wgmma/shape.h"
 #include "templates/family/families.h"
 #include "templates/family/split_k.h"
+#include "templates/family/stored_boxes.h"
 #include "templates/family/stream_k.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
@@ -24,7 +25,6 @@ struct Wgmma {
   static constexpr std::string_view kSummary =
       "Hopper's tensor cores: warpgroup multiplication from a TMA pipeline, clusters with multicast, persistent blocks";
 
-  static constexpr int kWarpRows = 16;  ///< rows of a fragment that a warp has and stores
   static constexpr int kMostBox = 256;  ///< the rows that the accelerator copies at once
   static constexpr int kLeastStages = 3;
   static constexpr int kMidGroup = 16;    ///< the most rows of tiles that are walked together whatever they weigh
@@ -303,7 +303,7 @@ struct Wgmma {
                  partial,
                  map_a.as("map_a"),
                  map_b.as("map_b"),
-                 map_c(plan, problem, p, map_a).as("map_c"),
+                 map_of_c(plan, problem, line_c(problem, p), map_a).as("map_c"),
                  shared.tiles.as("handed"),
                  shared.flags,
                  Arg::number(p.split).as("parts"),
@@ -323,18 +323,6 @@ struct Wgmma {
                         {input.shape.rows, lines > kMostBox ? lines / 2 : lines, input.row}},
          .swizzle_bytes = line_bytes,
          .l2_promotion_bytes = input.shape.columns * input.element_bytes % kWideFetch == 0 ? kWideFetch : kLine});
-  }
-
-  /// Where C cannot be stored through a map, the kernel gets another and does not look at it.
-  static Arg map_c(LaunchPlan& plan, const Problem& problem, const Params& p, Arg other) {
-    if (!stores_boxes(problem)) return other;
-    const int bytes = traits(problem.precision).c.bytes;
-    const int line = line_c(problem, p);
-    return plan.add_map({.name = "C",
-                         .base = Arg::operand(Operand::c),
-                         .format = bits_format(bytes),
-                         .dimensions = {{problem.n, line / bytes}, {problem.m, kWarpRows, {.rows = 1}}},
-                         .swizzle_bytes = line});
   }
 
   static std::span<const Proven> proven() { return kProvenWgmma; }

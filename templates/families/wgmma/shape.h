@@ -121,7 +121,6 @@ inline bool packs_b(const Problem& problem, const Params& p) {
   return p.pack == 1 && (problem.align.b < 16 || turns_b(problem, p) ||
                          !fills_lines(stored_b(problem), traits(problem.precision).b.bytes));
 }
-inline bool stores_boxes(const Problem& problem) { return problem.align.c == 16; }
 
 inline bool multiplies(Precision precision) {
   if (traits(precision).unit_products > 1) return false;
