@@ -13,13 +13,13 @@
 namespace mmtune {
 namespace {
 
-struct Combination {
+struct KnownProduct {
   mmtuneDataType_t a, b, c;
   Compute compute;
   Precision precision;
 };
 
-constexpr Combination kCombinations[] = {
+constexpr KnownProduct kKnownProducts[] = {
     {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32, Precision::fp32},
     {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32_fast, Precision::tf32},
     {MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, MMTUNE_BLAS_R_32F, Compute::f32_emulated, Precision::fp32_emulated},
@@ -49,7 +49,7 @@ double from_fp16(std::uint16_t bits) {
 }
 
 template <class T>
-T value_at(const void* pointer) {
+T number_at(const void* pointer) {
   T value;
   std::memcpy(&value, pointer, sizeof(T));
   return value;
@@ -59,17 +59,17 @@ double scalar(const void* pointer, std::string_view name, Compute compute) {
   if (pointer == nullptr) throw UsageError(fmt::format("{}: null pointer; pass a number of the host", name));
   switch (compute) {
     case Compute::f16:
-      return from_fp16(value_at<std::uint16_t>(pointer));
+      return from_fp16(number_at<std::uint16_t>(pointer));
     case Compute::f64:
-      return value_at<double>(pointer);
+      return number_at<double>(pointer);
     case Compute::i32:
-      return value_at<std::int32_t>(pointer);
+      return number_at<std::int32_t>(pointer);
     case Compute::f32:
     case Compute::f32_fast:
     case Compute::f32_emulated:
       break;
   }
-  return value_at<float>(pointer);
+  return number_at<float>(pointer);
 }
 
 }  // namespace
@@ -100,11 +100,10 @@ Compute compute_of(mmtuneComputeType_t type) {
 }
 
 Precision precision_of(mmtuneDataType_t a, mmtuneDataType_t b, mmtuneDataType_t c, Compute compute) {
-  const auto found =
-      std::find_if(std::begin(kCombinations), std::end(kCombinations), [&](const Combination& combination) {
-        return combination.a == a && combination.b == b && combination.c == c && combination.compute == compute;
-      });
-  if (found != std::end(kCombinations)) return found->precision;
+  const auto found = std::find_if(std::begin(kKnownProducts), std::end(kKnownProducts), [&](const KnownProduct& known) {
+    return known.a == a && known.b == b && known.c == c && known.compute == compute;
+  });
+  if (found != std::end(kKnownProducts)) return found->precision;
   throw UsageError(
       fmt::format("Atype = {}, Btype = {}, Ctype = {} with this computeType: no such product here; docs/library.md "
                   "lists those that exist",
