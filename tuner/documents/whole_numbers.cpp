@@ -83,15 +83,6 @@ void multiply_blocked(const T* a, const T* b, T* c, std::int64_t m, std::int64_t
 
 }  // namespace
 
-bool has_whole_numbers(Precision precision) {
-  const PrecisionTraits& types = traits(precision);
-  for (const FormatTraits& format : {types.a, types.b, types.c}) {
-    const auto known = {NumberFormat::f32, NumberFormat::f64, NumberFormat::i32};
-    if (std::find(known.begin(), known.end(), format.format) == known.end()) return false;
-  }
-  return true;
-}
-
 std::vector<std::byte> whole_numbers(const FormatTraits& format, std::int64_t rows, std::int64_t columns,
                                      std::uint64_t seed) {
   const auto count = static_cast<std::size_t>(rows * columns);

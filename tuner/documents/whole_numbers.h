@@ -11,16 +11,13 @@
 
 namespace mmtune {
 
-/// Whether is_product() can say something: fp32, fp64 or int32 operands as they are stored.
-bool has_whole_numbers(Precision precision);
-
 /// Rows times columns numbers from -3 to 3 in the format, 4 or 8 bytes each, the same for the same seed.
 std::vector<std::byte> whole_numbers(const FormatTraits& format, std::int64_t rows, std::int64_t columns,
                                      std::uint64_t seed);
 
-/// Whether C = A * B for packed operands as stored, layout nn, by Freivalds' method: C x = A (B x) for a random vector
-/// x of 20-bit numbers, in 64-bit integers. A wrong C passes with a probability below 2^-19. Takes time for n^2, not
-/// n^3.
+/// Whether C = A * B for packed operands of fp32, fp64 or int32 as stored, layout nn, by Freivalds' method:
+/// C x = A (B x) for a random vector x of 20-bit numbers, in 64-bit integers. A wrong C passes with a probability below
+/// 2^-19. Takes time for n^2, not n^3.
 bool is_product(const Problem& problem, const std::vector<std::byte>& a, const std::vector<std::byte>& b,
                 const std::vector<std::byte>& c);
 
