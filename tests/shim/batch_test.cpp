@@ -63,6 +63,7 @@ std::vector<BatchCase> batch_cases() {
       {"wgmma", Precision::bf16, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1 CLUSTER_M=2", Shares::a, kWide, kRows},
       {"wgmma", kFp16, kNt, "BM=64 BN=64 CONSUMERS=1 SPLIT=2", Shares::b, kWide},
       {"wgmma", Precision::tf32, kTn, "BM=64 BN=64 CONSUMERS=1 PACK=1", Shares::nothing, kGaps, kColumns},
+      {"wgmma_bf16x3", Precision::bf16_x_fp32, kNt, "BM=64 BN=64 CONSUMERS=1 SWAP=1", Shares::b, kWide, kColumns},
   };
 }
 
