@@ -98,6 +98,7 @@ class Model {
         numbers_(model_numbers(device)),
         grid_(grid_of(problem, cost, products)),
         straddling_bytes_(straddling_bytes(problem, cost, numbers_)),
+        row_share_(cost.group == 1 && problem.m > cost.tile_m * cost.cluster_m ? numbers_.accelerator_row_share : 1),
         resident_(cost.blocks_per_sm * cost.sm_count),
         waves_(grid_.blocks / resident_) {
     const double fetched = grid_.blocks * grid_.iterations * cost.fetched_bytes;
@@ -202,7 +203,7 @@ class Model {
     demand.shared_memory = per_sm * cost_.smem_clocks;
     // What the accelerator sends to several SMs arrives at each of them; lines are asked for once.
     const double arriving = streams() ? cost_.operand_bytes : cost_.fetched_bytes;
-    demand.l2 = per_sm * std::max(arriving, cost_.fetched_bytes + straddling_bytes_) / l2_rate;
+    demand.l2 = per_sm * std::max(arriving, cost_.fetched_bytes + straddling_bytes_) / (l2_rate * row_share_);
     demand.memory = blocks * memory_share_ * cost_.fetch_clocks + stored_meanwhile(blocks, per_sm);
     if (streams()) add_put(demand);
     demand.latency = std::max(cost_.load_latency, exposed_latency(demand.schedulers() / per_sm));
@@ -236,7 +237,8 @@ class Model {
   const ModelNumbers& numbers_;
   Grid grid_;
   double straddling_bytes_;
-  double resident_;  // the blocks of a full wave
+  double row_share_;  // the share of L2's bandwidth that the order of tiles leaves
+  double resident_;   // the blocks of a full wave
   double waves_;
   double memory_share_ = 0;      // the share of fetched bytes that come from device memory
   double latency_ = 0;           // the clocks of a fetch

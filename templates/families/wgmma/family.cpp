@@ -27,6 +27,7 @@ struct Wgmma {
 
   static constexpr int kMostBox = 256;  ///< the rows that the accelerator copies at once
   static constexpr int kLeastStages = 3;
+  static constexpr int kLeastGroup = 4;   ///< the fewest rows of tiles that are walked together, but one
   static constexpr int kMidGroup = 16;    ///< the most rows of tiles that are walked together whatever they weigh
   static constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
   static constexpr int kMostParts = 256;  ///< the same with those of parts before, of which some may spill
@@ -136,7 +137,8 @@ struct Wgmma {
     rules.worth(p.cluster_m == 1 || problem.m > p.bm * (p.cluster_m / 2), "clusters have a tile for every block");
     rules.worth(p.cluster_n == 1 || problem.n > p.bn * (p.cluster_n / 2), "clusters have a tile for every block");
     rules.worth(cluster(p) <= 8, "clusters have at most eight blocks");
-    rules.worth(p.group == 1 || ceil_div(problem.m, p.bm * p.cluster_m) > p.group / 2,
+    const std::int64_t rows_of_tiles = ceil_div(problem.m, p.bm * p.cluster_m);
+    rules.worth(p.group == 1 || rows_of_tiles > p.group / 2 || (p.group == kLeastGroup && rows_of_tiles > 1),
                 "GROUP is at most the rows of tiles");
     const std::int64_t walked = problem.k * p.group * p.bm * traits(problem.precision).a.bytes;
     rules.worth(p.group <= kMidGroup || walked <= device.l2_bytes / 2,

@@ -4,6 +4,7 @@
 
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
+#include "templates/model/cost.h"
 #include "tests/templates/family/settings.h"
 
 namespace mmtune::test {
@@ -49,6 +50,18 @@ TEST(Wgmma, SumsThatOneConsumerPromotesKeepTheTensorCoresWaiting) {
   constexpr std::string_view kTwo = "BM=128 BN=128 CONSUMERS=2 SWAP=0 GROUP=1";
   EXPECT_EQ(slots(Precision::bf16, kOne), slots(Precision::bf16, kTwo));
   EXPECT_GT(slots(Precision::e4m3_bf16, kOne), 1.3 * slots(Precision::e4m3_bf16, kTwo));
+}
+
+TEST(Wgmma, TwoRowsOfTilesAreWalkedTogether) {
+  const DeviceSpec& device = catalog_gpu("h100");
+  const Problem problem = packed_problem(Precision::e4m3_bf16, Layout::nt, 256, 6400, 5120);
+  const Family& wgmma = family_named("wgmma");
+  const auto time_us = [&](std::string_view settings) {
+    const Config config = wgmma.with_defaults(wgmma.parse(settings), problem);
+    EXPECT_TRUE(wgmma.judge(problem, config, device).searched()) << settings;
+    return predict(problem, wgmma.plan(problem, config, device), device, 0).time_us;
+  };
+  EXPECT_LT(time_us("BM=128 BN=128 GROUP=4"), time_us("BM=128 BN=128 GROUP=1"));
 }
 
 TEST(Wgmma, ALineThatNoSwizzleHasIsNoTile) {
