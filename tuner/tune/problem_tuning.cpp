@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kRefreshed = 5;              // the number of candidates that a refresh measures again
 constexpr std::chrono::seconds kPastDeadline{10};  // the time beyond the deadline
+constexpr std::chrono::milliseconds kShort{1500};  // a search this short learns from a round before the next
 
 /// The candidates whose programs this run has compiled for other sizes. What they are depends on the time that
 /// compilers took, so that only a run does with them whose searches end by the clock anyway.
@@ -141,7 +142,8 @@ bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, const
 bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidate_of,
                                  const std::function<bool()>& enough, Awaited awaited) {
   supply_.clear();
-  Rounds rounds(strategy);
+  // What a short search ordered ahead would keep compilers from what it measures.
+  Rounds rounds(strategy, deadline_ - Clock::now() < kShort ? 1 : Rounds::kUnderWay);
   std::size_t proposed = 0;
   std::set<std::size_t> on_order;  // the numbers of those that are awaited
   for (;;) {
