@@ -13,8 +13,10 @@ if(failure)
   return()
 endif()
 
-# This does what the preset does; its build directory and generator are the developer's.
+# This does what the preset does; its build directory and generator are the developer's. Undefined behaviour traps here
+# without a word of what it was, which takes a fifth less time to compile; the preset's fuzzers say it.
 execute_process(COMMAND ${CMAKE_COMMAND} --preset fuzz -S ${SOURCE} -B ${BUILD} -G ${GENERATOR}
                         -DCMAKE_CXX_COMPILER=${CLANG} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DMMTUNE_UNITY=yes
+                        -DCMAKE_CXX_FLAGS=-fsanitize-undefined-trap-on-error
                 WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} --target mmtune_fuzzers COMMAND_ERROR_IS_FATAL ANY)
