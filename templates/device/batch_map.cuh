@@ -5,7 +5,7 @@
 
 #include "mmtune/tma.cuh"
 
-// As KernelMap of runtime/arguments.h has it.
+// A map as KernelMap of runtime/arguments.h has it.
 struct BatchMap {
   TensorMap map;
   i64 apart;  // 1 from one product's matrix to the next one's; 0: they share it
@@ -22,7 +22,7 @@ struct MapOf<true> {
   using type = BatchMap;
 };
 
-// To be passed as `const __grid_constant__ ProductMap`. What takes the address of a TensorMap takes that of a BatchMap,
+// It is passed as `const __grid_constant__ ProductMap`. What takes the address of a TensorMap takes that of a BatchMap,
 // too.
 using ProductMap = MapOf<BATCHED>::type;
 

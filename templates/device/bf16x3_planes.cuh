@@ -31,7 +31,7 @@ __device__ __forceinline__ void cut(float element, bfloat_t (&parts)[3]) {
 template <int PLANES, bool ALONG_K, int VECTOR, class Element>
 __device__ __forceinline__ void split_tile(i64 tile, const Element* source, i64 ld, i64 rows, i64 k, bfloat_t* planes,
                                            i64 planes_ld, unsigned char* bytes) {
-  constexpr int VECTORS = SPLIT_TILE / VECTOR, UNITS = SPLIT_TILE / SPLIT_UNIT;  // of a line
+  constexpr int VECTORS = SPLIT_TILE / VECTOR, UNITS = SPLIT_TILE / SPLIT_UNIT;  // those of a line
   using Line = Element[SPLIT_TILE + 1];  // spread over the banks
   static_assert(sizeof(Line) * SPLIT_TILE <= SPLIT_SMEM_BYTES, "host and kernel disagree on shared memory");
   Line* const held = reinterpret_cast<Line*>(bytes);

@@ -27,7 +27,7 @@ struct SplitRows {
   static constexpr int STEPS = BK / Kind::K, EIGHTS = BK / 8;  // instructions, and halves of them, along k
   u32 parts[3][STEPS][4];
 
-  // From lines along k, at the warpgroup's first row. Half of a warp reads lines two at a time, since those of one step
+  // Lines along k, from the warpgroup's first row on. Half of a warp reads lines two at a time, since those of one step
   // lie in half of the banks; to exchange steps between lanes instead was slower.
   __device__ __forceinline__ void load_along_k(const unsigned char* tile, int first_row) {
     const int lane = threadIdx.x % WARP;
@@ -44,7 +44,7 @@ struct SplitRows {
     }
   }
 
-  // From lines along n, BOX_COLUMNS wide, one box below the other.
+  // Lines along n, BOX_COLUMNS wide, one box below the other.
   __device__ __forceinline__ void load_across_k(const unsigned char* tile, int first_row) {
     const int lane = threadIdx.x % WARP;
     const int row = first_row + threadIdx.x % WARPGROUP / WARP * 16 + lane / 4;

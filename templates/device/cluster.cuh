@@ -17,7 +17,7 @@ __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator
   Value* const handed = partial + threadIdx.x;
   __syncthreads();  // the stages are done with
 #pragma unroll
-  for (int owner = 0; owner < SIZE; ++owner) {  // not rank alone, so that sum has constant indices
+  for (int owner = 0; owner < SIZE; ++owner) {  // A loop over all, not rank alone, gives sum constant indices.
     if (owner == rank) continue;
 #pragma unroll
     for (int e = owner * SHARE; e < (owner + 1) * SHARE; ++e) handed[e * THREADS] = sum[e / TN][e % TN];
@@ -25,7 +25,7 @@ __device__ __forceinline__ void reduce_cluster(Value* partial, const Accumulator
   cluster_sync();  // all is handed over
   Accumulator total[SHARE] = {};
 #pragma unroll
-  for (int owner = 0; owner < SIZE; ++owner) {  // not rank alone, so that sum has constant indices
+  for (int owner = 0; owner < SIZE; ++owner) {  // A loop over all, not rank alone, gives sum constant indices.
     if (owner != rank) continue;
 #pragma unroll
     for (int r = 0; r < SIZE; ++r) {

@@ -9,10 +9,10 @@
 template <int VECTOR>
 struct AcrossK {
   static constexpr int LANES = VECTOR == 4 ? 8 : 16;  // along rows
-  static constexpr int ROWS = LANES * VECTOR;         // of a stripe
+  static constexpr int ROWS = LANES * VECTOR;         // the rows of a stripe
   static constexpr int UNIT = 8;                      // steps along k that a thread writes at once
   static constexpr int HELD = SPLIT_HELD / VECTOR / UNIT;
-  static constexpr int STEPS = 32 / LANES * UNIT;     // of a warp at once
+  static constexpr int STEPS = 32 / LANES * UNIT;     // the steps of a warp at once
   static constexpr int SPAN = HELD * SPLIT_WARPS * STEPS;
   static constexpr int SHARE_UNIT = 64;  // steps of lines of 128 bytes of the planes
   static_assert(ROWS <= ACROSS_ROWS && SPLIT_WARPS == MOST_BLOCKS, "threads for all rows of all blocks");
@@ -20,7 +20,7 @@ struct AcrossK {
   const Split& split;
   SplitShared& shared;
   i64 row;  // the thread's first
-  int end;  // of the block's steps
+  int end;  // the end of the block's steps
   const Held<VECTOR> held{shared};
   Findings findings = {};
 

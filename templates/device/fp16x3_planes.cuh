@@ -38,7 +38,7 @@ struct Stripes {
 template <class SharedOfBlock>
 __device__ __forceinline__ bool planes_fit(const Stripe* stripes, i64 stripes_a, i64 stripes_b, i64 k,
                                            SharedOfBlock& shared) {
-  int least[2] = {0x7fffffff, 0x7fffffff};  // of A, of B
+  int least[2] = {0x7fffffff, 0x7fffffff};  // the least of A and of B
   int needs_low = 0;
   const auto look_at = [&](const Stripe* first, i64 count, int& side) {
 #pragma unroll 4

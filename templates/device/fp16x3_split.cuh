@@ -12,12 +12,12 @@ struct Stripe {
   int needs_low;  // 1: an element has more than a high part, or a row is not scaled
 };
 
-constexpr int LARGEST_EXPONENT = 14;            // of scaled elements
+constexpr int LARGEST_EXPONENT = 14;            // the exponent that scaled elements reach at most
 constexpr float LARGE = 256;                    // 2^8
-constexpr float LEAST_NORMAL = 0.25f;           // of scaled elements whose low part has all its bits
-constexpr int SURE_TERMS = 32;                  // of a product; errors of fewer, or of one, are not averaged
-constexpr int SURE_OF_ZEROS = 1 << 30;          // of a row of zeros: more than any extent
-constexpr int UNSURE = -(1 << 30) - (1 << 30);  // of a row that is not scaled: less than any other can make up for
+constexpr float LEAST_NORMAL = 0.25f;           // the least scaled element whose low part has all its bits
+constexpr int SURE_TERMS = 32;                  // the terms of a product from which on their errors are averaged
+constexpr int SURE_OF_ZEROS = 1 << 30;          // the mark of a row of zeros: more than any extent
+constexpr int UNSURE = -(1 << 30) - (1 << 30);  // the mark of an unscaled row: less than any other makes up for
 constexpr u32 SIGNLESS = 0x7fffffffu;
 // Largest elements whose rows are scaled, as bits: 2^-100 up to 2^81. Products and sums of the scaled ones, times the
 // inverse scales, stay in fp32's range where the results do. Infinities and NaN have larger bits.
@@ -43,7 +43,7 @@ struct RowScale {
 
 // What a thread has found out about its elements besides how many of a row are sure.
 struct Findings {
-  u32 rests = 0;           // not 0: an element has more than a high part
+  u32 rests = 0;           // Other than 0, an element has more than a high part.
   bool are_small = false;  // an element may be lossy
 };
 
@@ -76,7 +76,7 @@ struct Splitter {
       const float scaled = elements[i] * scale;
       const float high = to_float(to_half(scaled));
       const float low = to_float(to_half(scaled - high));
-      const bool is_there = scaled != 0 || elements[i] == 0;  // and has not underflowed
+      const bool is_there = scaled != 0 || elements[i] == 0;  // It has not underflowed.
       const bool is_lossy = from_bits(magnitude_bits(scaled)) < LEAST_NORMAL && !(is_there && high + low == scaled);
       sure -= is_lossy ? 1 : 0;
       findings.rests |= is_there ? 0 : 1;
@@ -122,17 +122,17 @@ struct Split {
 
 constexpr int SPLIT_WARPS = SPLIT_THREADS / 32;
 constexpr int SPLIT_HELD = 64;   // elements of a thread that the block holds
-constexpr int ALONG_ROWS = 8;    // of a stripe whose rows lie along k
-constexpr int ACROSS_ROWS = 32;  // of another, at most
-constexpr int MOST_BLOCKS = 8;   // that share a stripe
+constexpr int ALONG_ROWS = 8;    // the rows of a stripe whose rows lie along k
+constexpr int ACROSS_ROWS = 32;  // the most rows of another stripe
+constexpr int MOST_BLOCKS = 8;   // the most blocks that share a stripe
 struct SplitShared {
-  alignas(16) float held[SPLIT_HELD * SPLIT_THREADS];  // as Held has them
-  u32 largest[SPLIT_WARPS][ACROSS_ROWS];  // of the part of a row that a warp has
+  alignas(16) float held[SPLIT_HELD * SPLIT_THREADS];  // the elements in the order of Held
+  u32 largest[SPLIT_WARPS][ACROSS_ROWS];  // the largest element of a warp's part of each row
   int sure[SPLIT_WARPS][ACROSS_ROWS];
-  u32 rests[SPLIT_WARPS];  // not 0: some element has more than a high part
-  Stripe of_block[ACROSS_ROWS];  // what the block found out about rows that others share
+  u32 rests[SPLIT_WARPS];  // Other than 0, an element has more than a high part.
+  Stripe of_block[ACROSS_ROWS];  // the block's findings about rows that others share
   u32 largest_of_block[ACROSS_ROWS];
-  u32 largest_of_rows[MOST_BLOCKS][ACROSS_ROWS];  // of every block
+  u32 largest_of_rows[MOST_BLOCKS][ACROSS_ROWS];  // the largest elements that every block found
 };
 static_assert(sizeof(SplitShared) == SPLIT_SMEM_BYTES, "host and kernel disagree on shared memory");
 

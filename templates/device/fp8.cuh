@@ -31,7 +31,7 @@ __device__ inline unsigned char to_fp8_bits(float value) {
   constexpr int DROPPED = 23 - FRACTION_BITS;
   const unsigned bits = __builtin_bit_cast(unsigned, value);
   const unsigned magnitude = bits & 0x7fffffffu;
-  const int exponent = static_cast<int>(magnitude >> 23) - 127 + BIAS;  // in the format; below 1 there are subnormals
+  const int exponent = static_cast<int>(magnitude >> 23) - 127 + BIAS;  // the format's; below 1: a subnormal
   unsigned rounded = 0;
   if (exponent >= 1) {
     const unsigned even = magnitude + ((1u << (DROPPED - 1)) - 1) + (magnitude >> DROPPED & 1);

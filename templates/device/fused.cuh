@@ -19,7 +19,7 @@ struct Scalar {
     const Number* address;  // LOADS_SCALARS; null: zero
   };
   u64 first;    // address of C[0, 0], of the first product
-  i64 ld;       // of C
+  i64 ld;       // the leading dimension of C
   u64 inverse;  // floor((2^64 - 1) / ld)
   const Output* bias;
   i64 step;  // bytes from the C of a product to that of the next; for BATCHED
@@ -61,7 +61,7 @@ struct ResultPlace {
   }
 };
 
-// Of alpha * sum + beta * c, the result of C[row, column]; the bias is read only if `valid`.
+// The result of C[row, column] from alpha * sum + beta * c; the bias is read only if `valid`.
 __device__ __forceinline__ Accumulator finished(Accumulator result, const Scalar& epilogue, i64 row, i64 column,
                                                 bool valid) {
   if constexpr (ADDS_TO_ROWS || ADDS_TO_COLUMNS) {

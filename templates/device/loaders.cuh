@@ -19,7 +19,7 @@ struct Operand {
   const Input* matrix;
   const ProductMap* map;
   i64 ld;
-  i64 extent;   // of the matrix, in the direction that is not k
+  i64 extent;   // the matrix's extent in the direction that is not k
   i64 first;    // this block's first position there
   i64 k_begin;  // this block's part of k
 };
@@ -49,7 +49,7 @@ struct ThreadShare {
     return ALONG_K ? (u / kLayer * kRun + u % kRun) * VEC : u / kLayer;
   }
 
-  // The same of this thread's vector s.
+  // The same for this thread's vector s.
   static __device__ __forceinline__ int outer(int s) {
     const int thread = threadIdx.x;
     return kRegular ? outer_of(thread) + outer_of(s * THREADS) : outer_of(thread + s * THREADS);
@@ -136,7 +136,7 @@ struct RegisterLoader {
   __device__ __forceinline__ void fetch_ahead(Accumulator (*)[ROW], int, unsigned) {}
 };
 
-// By cp.async; along k element by element, which transposes on the way.
+// A loader by cp.async; along k element by element, which transposes on the way.
 template <class Input, int EXTENT, int ROW, bool ALONG_K, int VEC>
 struct AsyncLoader {
   static_assert(!ALONG_K || VEC == 1, "neighbours along k go to different rows");
@@ -168,7 +168,7 @@ struct AsyncLoader {
   }
 };
 
-// By the tensor memory accelerator, asked by one thread, for an operand that lies as shared memory wants it.
+// A loader by the tensor memory accelerator, asked by one thread, for an operand that lies as shared memory wants it.
 template <class Input, int EXTENT, int ROW>
 struct TmaLoader {
   const ProductMap* map;

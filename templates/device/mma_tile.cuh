@@ -18,7 +18,7 @@ struct Tile {
   static constexpr int SIZE = sizeof(Input);
   static constexpr int BK = BK_BYTES / SIZE;
   static constexpr int LINES = ALONG_K ? EXTENT : BK;
-  static constexpr int UNITS = (ALONG_K ? BK : EXTENT) * SIZE / UNIT;  // of a line
+  static constexpr int UNITS = (ALONG_K ? BK : EXTENT) * SIZE / UNIT;  // the units of a line
   static constexpr int BYTES = LINES * UNITS * UNIT;
   static constexpr int PER_UNIT = UNIT / SIZE;  // elements
   // Whether ldmatrix can read it: 16-bit elements it can transpose.
@@ -43,7 +43,7 @@ struct Tile {
   template <bool OF_B>
   static __device__ __forceinline__ void load(Piece<Input>& piece, const unsigned char* tile, int row0, int step) {
     const int lane = threadIdx.x % 32;
-    // Of the eight rows that this lane names to ldmatrix: their half along k and their half of the 16 rows.
+    // The half along k and the half of the 16 rows where the eight rows lie that this lane names to ldmatrix.
     const int half = OF_B ? lane / 8 % 2 : lane / 16;
     const int rows = OF_B ? lane / 16 : lane / 8 % 2;
     if constexpr (MATRICES && ALONG_K) {
@@ -87,15 +87,15 @@ struct TileLoader {
   static constexpr bool ASYNC = ARCH >= 80 && VECTOR * sizeof(Input) >= 4;
   static constexpr int ALL = Shape::LINES * Shape::UNITS;
   static constexpr int COUNT = (ALL + THREADS - 1) / THREADS;  // units of a thread
-  // From one of a thread's units to the next: so many lines on, or so many units in a line that has more.
+  // The distance from one of a thread's units to the next: so many lines, or units in a line that has more.
   static constexpr int LINES_ON = THREADS / Shape::UNITS;
   static_assert((THREADS & (THREADS - 1)) == 0, "a block is a power of two large");
 
   const Input* source;  // this thread's first unit of the next tile
   i64 ld;
-  int line;      // where that is
-  int position;  // in its line, in elements
-  int extent;    // of the tile's rows or columns of C, that exist
+  int line;      // the line of that unit
+  int position;  // its position in the line, in elements
+  int extent;    // the number of the tile's rows or columns that C has
   Vector<Input, Shape::PER_UNIT> staged[ASYNC ? 1 : COUNT];
 
   // `matrix` has `whole` rows or columns of C; the tile begins at `first`, and at `k_begin` along k.

@@ -1,4 +1,4 @@
-// From a thread's sums to C. Needs the rendered constants BM, BN and VC besides those of thread_tile.cuh, and the types
+// Stores of a thread's sums. Needs the rendered constants BM, BN and VC besides those of thread_tile.cuh, and the types
 // Output and Scalar.
 #pragma once
 
@@ -14,7 +14,7 @@ struct TileOfC {
   Output* C;
   i64 ldc;
 
-  // As much of the tile as C has.
+  // The part of the tile that C has.
   __device__ __forceinline__ int rows() const { return static_cast<int>(smaller(m - first_row, BM)); }
   __device__ __forceinline__ int columns() const { return static_cast<int>(smaller(n - first_column, BN)); }
 

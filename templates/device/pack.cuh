@@ -9,12 +9,12 @@
 template <bool ALONG_K, int TILE, int THREADS_OF_BLOCK, class Input>
 __device__ __forceinline__ void pack_tile(void* shared, const Input* source, i64 ld, i64 extent, i64 k, Input* target,
                                           i64 target_ld, i64 tile) {
-  constexpr int ROWS = THREADS_OF_BLOCK / TILE;                   // that a block copies at once
+  constexpr int ROWS = THREADS_OF_BLOCK / TILE;                   // the rows that a block copies at once
   constexpr int EACH = TILE / ROWS;                               // elements of a thread
   auto& staged = *static_cast<Input(*)[TILE][TILE + 1]>(shared);  // a column more, which spreads columns over the banks
   const int x = threadIdx.x % TILE;
   const int y0 = threadIdx.x / TILE;
-  const u32 tiles = static_cast<u32>(ceil_div(extent, TILE));  // as few as blocks of a grid
+  const u32 tiles = static_cast<u32>(ceil_div(extent, TILE));  // a number that fits, since they are blocks of a grid
   const u32 tile_k = static_cast<u32>(tile) / tiles;
   const i64 first = static_cast<i64>(static_cast<u32>(tile) - tile_k * tiles) * TILE;
   const i64 k0 = static_cast<i64>(tile_k) * TILE;

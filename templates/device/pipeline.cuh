@@ -13,7 +13,7 @@ __device__ __forceinline__ void barrier_arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// As copy_box(), to the same place in every block of the cluster that `blocks` has a bit for; each one's barrier at
+// A copy_box() to the same place in every block of the cluster that `blocks` has a bit for; each one's barrier at
 // that address counts the bytes. PTX ISA: cp.async.bulk.tensor, .multicast::cluster.
 __device__ __forceinline__ void copy_box_to(unsigned short blocks, unsigned target, const TensorMap* map,
                                             unsigned barrier, int column, int row) {

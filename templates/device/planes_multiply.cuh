@@ -39,7 +39,7 @@ __device__ __forceinline__ void fetch_planes(unsigned char (&tiles)[PLANES][PLAN
   }
 }
 
-// The same of B as it is where it lies along n: boxes of BOX_COLUMNS columns and all steps, one below the other.
+// The fetch of B as it is where it lies along n: boxes of BOX_COLUMNS columns and all steps, one below the other.
 __device__ __forceinline__ void fetch_across_k(unsigned char* tile, const ProductMap* map, int column, int k0,
                                                int share, unsigned short blocks, unsigned barrier) {
   constexpr int STEPS = BK / CLUSTER_M;
@@ -157,7 +157,7 @@ struct Progress {
   Ring<STAGES> ring;
   int chunk = 0;
 
-  // To the next chunk; the stage that ends with this one, else -1.
+  // Goes on to the next chunk; returns the stage that ends with this one, else -1.
   __device__ __forceinline__ int advance() {
     if (++chunk < CHUNKS) return -1;
     const int stage = ring.stage;

@@ -37,16 +37,16 @@ struct PlanesRole<true> {
 using Role = PlanesRole<SWAP == 1>;
 using Kind = Role::Kind;
 
-constexpr int BOX_COLUMNS = LINE / 4;  // of fp32, side by side in a line of B along n
+constexpr int BOX_COLUMNS = LINE / 4;  // the columns of fp32, side by side in a line of B along n
 constexpr int HELD_B = SWAP == 1 ? 1 : PLANES_B;  // matrices of B in a stage
 constexpr int LINE_A = BK * sizeof(Part);  // bytes of a line of a tile along k
 constexpr int LINE_B = BK * sizeof(Role::ElementB);
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;   // blocks
-constexpr int WG_ROWS = Role::ROWS / CONSUMERS;  // of a consumer's part of the tile
+constexpr int WG_ROWS = Role::ROWS / CONSUMERS;  // the rows of a consumer's part of the tile
 constexpr int FRAGMENTS = WG_ROWS / 64;          // instructions along these
-constexpr int SUMS = Role::COLUMNS / 2;          // of a thread and a fragment
-constexpr int STORE_BYTES = WG_ROWS * LINE;      // of a consumer's lines that are stored at once
-constexpr int CHUNKS = BK / PROMOTE;             // of a stage, each with sums of its own
+constexpr int SUMS = Role::COLUMNS / 2;          // the sums of a thread and a fragment
+constexpr int STORE_BYTES = WG_ROWS * LINE;      // the bytes of a consumer's lines that are stored at once
+constexpr int CHUNKS = BK / PROMOTE;             // the chunks of a stage, each with sums of its own
 using Sums = Accumulator[FRAGMENTS][SUMS];
 static_assert(BK % PROMOTE == 0 && PROMOTE % Kind::K == 0, "a stage is whole chunks, these whole instructions");
 
@@ -56,7 +56,7 @@ struct Shared {
   alignas(1024) unsigned char c[CONSUMERS][2][STORE_BYTES];
   u64 full[STAGES];              // the accelerator has brought the stage
   u64 empty[STAGES];             // all that read it, here and in the cluster, are done with it
-  int least[2][THREADS / WARP];  // of the warps, for the verdict of fp16x3_planes.cuh
+  int least[2][THREADS / WARP];  // what the warps found, for the verdict of fp16x3_planes.cuh
   int needs_low[THREADS / WARP];
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
@@ -65,17 +65,17 @@ static_assert(THREADS == (CONSUMERS + 1) * WARPGROUP, "host and kernel disagree 
 __device__ __forceinline__ int own_rank() { return CLUSTER > 1 ? cluster_rank() : 0; }
 
 struct TilePlace {
-  int row, column;  // in C
+  int row, column;  // the tile's first in C
 };
 
 // What a block computes at a turn: a tile of C, or a part of its steps along k, counted in BK. Coordinates of the
 // accelerator are 32-bit, and so are extents here.
 struct Extents {
   int m, n, k;
-  int parts;       // of a tile's steps along k
-  int part_steps;  // of each
+  int parts;       // the parts of a tile's steps along k
+  int part_steps;  // the steps of each part
 
-  // Of tiles of a whole cluster.
+  // The numbers of tiles of a whole cluster.
   __device__ __forceinline__ int tiles_m() const { return (m + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }
   __device__ __forceinline__ int tiles_n() const { return (n + BN * CLUSTER_N - 1) / (BN * CLUSTER_N); }
   __device__ __forceinline__ int turns() const { return tiles_m() * tiles_n() * parts; }

@@ -8,8 +8,8 @@
 // Where a thread finds the partial sums of its result of C, partial[part][m][n], and stores it.
 struct Reduction {
   Output* c;
-  const Accumulator* next;  // of the parts
-  i64 stride;               // from one to the next
+  const Accumulator* next;  // the next of the parts
+  i64 stride;               // the distance from one part to the next
   Scalar alpha, beta;
 
   // The sum of the next COUNT parts and what is there already; all are under way at once.

@@ -12,7 +12,7 @@ constexpr int REFERENCE_TILE = 32;  // rows and columns of C per block
 constexpr int REFERENCE_ROWS = 8;   // rows of threads
 constexpr int REFERENCE_SUMS = REFERENCE_TILE / REFERENCE_ROWS;
 
-// By the accumulator's type.
+// The type of exact sums for an accumulator's type.
 template <class Accumulator>
 struct ExactType {
   using type = double;
@@ -22,7 +22,7 @@ struct ExactType {
 template <>
 struct ExactType<u32> {
   using type = u32;
-  static constexpr bool ROUNDS = false;  // only the residue modulo 2^32 counts
+  static constexpr bool ROUNDS = false;  // The residue modulo 2^32 is all that counts.
 };
 
 template <class Accumulator>
@@ -32,7 +32,7 @@ struct ExactSum {
 };
 
 // sums[s] gets the element [row0 + threadIdx.y + 8 s, column0 + threadIdx.x] of op(A)[m,k] * op(B)[k,n]; zero outside.
-// To be called by all threads of a block of 32 x 8; contains barriers. Without MAGNITUDE, that member is zero.
+// All threads of a block of 32 x 8 call it; it contains barriers. Without MAGNITUDE, that member is zero.
 template <bool TRANSPOSE_A, bool TRANSPOSE_B, bool MAGNITUDE, class InputA, class InputB, class Accumulator>
 __device__ inline void exact_dot(i64 row0, i64 column0, i64 m, i64 n, i64 k, const InputA* A, i64 lda, const InputB* B,
                                  i64 ldb, ExactSum<Accumulator> (&sums)[REFERENCE_SUMS]) {

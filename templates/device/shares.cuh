@@ -43,7 +43,7 @@ struct StreamPiece {
 struct StreamWalk {
   StreamSchedule schedule;
   i64 k_tiles;
-  i64 at;  // in its share
+  i64 at;  // the position in the block's share
   i64 shared_end;
   i64 whole;
 

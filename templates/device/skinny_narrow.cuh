@@ -45,12 +45,12 @@ struct NarrowInShared {
   static constexpr int kElements = FEW * BK;
   static constexpr int kPerThread = (kElements + THREADS - 1) / THREADS;
 
-  struct Held {};  // by a thread, of a stage
+  struct Held {};  // what a thread holds of a stage: nothing
 
   Stage* stages;
   const NarrowInput* matrix;
   i64 ld;
-  int rows;  // of FEW, that exist
+  int rows;  // the rows of FEW that exist
   NarrowInput staged[kPerThread];
 
   __device__ __forceinline__ NarrowInShared(Stage* shared, const Operand<NarrowInput>& operand, i64 begin)
@@ -127,13 +127,13 @@ struct NarrowInRegisters {
   static constexpr int WIDEST = 16 / sizeof(NarrowInput);
   static constexpr int WIDTH = RUN < WIDEST ? RUN : WIDEST;  // steps that are held in one piece
   static constexpr int LOADED = IS_FLAT ? WIDTH : NARROW_ALONG_K ? NARROW_VEC : 1;
-  static constexpr int PIECE = LOADED < WIDTH ? LOADED : WIDTH;  // and those of a load
+  static constexpr int PIECE = LOADED < WIDTH ? LOADED : WIDTH;  // steps that are held and loaded in one piece
 
-  using Held = Packed<NarrowInput, WIDTH>[FEW][RUNS][RUN / WIDTH];  // by a thread, of a stage
+  using Held = Packed<NarrowInput, WIDTH>[FEW][RUNS][RUN / WIDTH];  // what a thread holds of a stage
 
   const NarrowInput* source;
   i64 ld;
-  int rows;  // of FEW, that exist
+  int rows;  // the rows of FEW that exist
 
   __device__ __forceinline__ NarrowInRegisters(const Operand<NarrowInput>& operand, const Lane& at, i64 begin)
       : source(operand.matrix + offset_of<!NARROW_ALONG_K>(operand.first, begin + at.step, operand.ld)),

@@ -7,7 +7,7 @@
 #include "mmtune/packed.cuh"
 #include "mmtune/split.cuh"
 
-// Of the narrow operand, as ALONG_K says of the wide one that it is contiguous along k:
+// Whether the narrow operand is contiguous along k, as ALONG_K says of the wide one:
 constexpr bool NARROW_ALONG_K = SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;
 
 constexpr int WARPS_E = WARPS / WARPS_K;            // warps along the extent
@@ -35,25 +35,25 @@ using NarrowInput = decltype(either<SIDE == 0>(InputA{}, InputB{}));
 using Sums = Accumulator[HELD][FEW];
 
 struct Lane {
-  int k = threadIdx.x / 32 % WARPS_K;     // of the warps that share the steps
-  int e = threadIdx.x / 32 / WARPS_K;     // of the warps along the extent
-  int along = threadIdx.x % LANES;        // of the lanes of a run
-  int across = threadIdx.x % 32 / LANES;  // of the runs
-  int k_lane = ALONG_K ? along : across;  // of the lanes that share the steps
+  int k = threadIdx.x / 32 % WARPS_K;     // the number among the warps that share the steps
+  int e = threadIdx.x / 32 / WARPS_K;     // the number among the warps along the extent
+  int along = threadIdx.x % LANES;        // the number among the lanes of a run
+  int across = threadIdx.x % 32 / LANES;  // the number of the run
+  int k_lane = ALONG_K ? along : across;  // the number among the lanes that share the steps
   int step = ALONG_K ? k * UNROLL * SPAN + along * VEC : (k * ACROSS + across) * UNROLL;  // the first of a stage
 
-  // Within the block's tile, of the first element of vector o.
+  // The position of vector o's first element within the block's tile.
   __device__ __forceinline__ int position(int o) const {
     return (e * OWN + o) * POSITIONS + (ALONG_K ? across : along * VEC);
   }
 };
-constexpr int NEXT_STEP = ALONG_K ? SPAN : 1;  // from one of a thread's UNROLL vectors to the next
+constexpr int NEXT_STEP = ALONG_K ? SPAN : 1;  // the distance from one of a thread's UNROLL vectors to the next
 
 template <class Input>
 struct Operand {
   const Input* matrix;
   i64 ld;
-  i64 extent;  // in the direction that is not k
+  i64 extent;  // the extent in the direction that is not k
   i64 first;   // this block's first position there
 };
 
@@ -80,9 +80,9 @@ using WideVectors = Packed<WideInput, VEC>[OWN][UNROLL];
 
 // Where a thread finds its vectors.
 struct WideSource {
-  const WideInput* next[OWN];  // of the next stage
-  i64 stride;                  // from one of the UNROLL loads to the next
-  int step;                    // of the thread's first vector within a stage
+  const WideInput* next[OWN];  // the vectors of the next stage
+  i64 stride;                  // the distance from one of the UNROLL loads to the next
+  int step;                    // the step of the thread's first vector within a stage
 
   __device__ __forceinline__ WideSource(const Operand<WideInput>& operand, const Lane& at, i64 begin) : step(at.step) {
     stride = ALONG_K ? SPAN : operand.ld;
@@ -120,7 +120,7 @@ constexpr int COPY_BYTES = WIDE_BYTES < 4 ? 4 : WIDE_BYTES;  // fewer cannot be 
 constexpr int STAGE_BYTES = OWN * UNROLL * THREADS * WIDE_BYTES;
 struct WideCopies {
   WideSource source;
-  unsigned char* places;  // of the thread
+  unsigned char* places;  // the thread's places
 
   __device__ __forceinline__ WideCopies(unsigned char* shared, const Operand<WideInput>& operand, const Lane& at,
                                         i64 begin)

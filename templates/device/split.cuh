@@ -9,11 +9,11 @@
 #include "mmtune/index.cuh"
 
 struct Share {
-  u32 tile;  // of C, by number
-  u32 part;  // of its steps along k
+  u32 tile;  // the number of a tile of C
+  u32 part;  // the number of a part of the tile's steps along k
 };
 
-constexpr u32 CLUSTER_PARTS = SPLIT > 1 ? SPLIT : 1;  // of a tile, whose blocks form a cluster
+constexpr u32 CLUSTER_PARTS = SPLIT > 1 ? SPLIT : 1;  // the parts of a tile, whose blocks form a cluster
 
 // This block's, of those that have one part of one tile each.
 __device__ __forceinline__ Share share_of_block() {

@@ -14,10 +14,10 @@ constexpr int STRICT_TILE = 128;  // rows and columns of a tile of C
 constexpr int STRICT_K = 16;  // steps along k in shared memory
 constexpr int STRICT_RUN = 64;  // steps along k of a sum
 constexpr int STRICT_PAD = 4;  // elements behind a line, which spread lines over the banks
-constexpr int STRICT_ROWS = 16, STRICT_COLUMNS = 8;  // of a thread's results
-constexpr int STRICT_DOWN = 16;  // from four rows of a thread to the next
-constexpr int STRICT_RIGHT = 32;  // likewise columns
-constexpr int STRICT_FOURS = STRICT_ROWS * STRICT_COLUMNS / 4;  // of neighbours in a row
+constexpr int STRICT_ROWS = 16, STRICT_COLUMNS = 8;  // the rows and columns of a thread's results
+constexpr int STRICT_DOWN = 16;  // the rows from four of a thread to its next four
+constexpr int STRICT_RIGHT = 32;  // the columns from four of a thread to its next four
+constexpr int STRICT_FOURS = STRICT_ROWS * STRICT_COLUMNS / 4;  // a thread's fours of neighbours in a row
 using StrictFour = Vector<float, 4>;
 struct StrictShared {
   alignas(16) float a[2][STRICT_K][STRICT_TILE + STRICT_PAD];
@@ -31,14 +31,14 @@ static_assert(STRICT_THREADS == 128, "host and kernel disagree on the block");
 // lines that lie along k or across it.
 template <bool ALONG_K, int VECTOR>
 struct StrictPiece {
-  static constexpr int UNITS = (ALONG_K ? STRICT_K : STRICT_TILE) / VECTOR;  // of a line
-  static constexpr int LINES = STRICT_THREADS / UNITS;                       // that the block reads at once
+  static constexpr int UNITS = (ALONG_K ? STRICT_K : STRICT_TILE) / VECTOR;  // the units of a line
+  static constexpr int LINES = STRICT_THREADS / UNITS;                       // the lines that the block reads at once
   static constexpr int EACH = STRICT_TILE * STRICT_K / VECTOR / STRICT_THREADS;
   static_assert(EACH * LINES == (ALONG_K ? STRICT_TILE : STRICT_K), "a tile is whole lines of all threads");
 
   const float* next;
   i64 ld;
-  int rows_left, steps_left;  // from this thread's first element on
+  int rows_left, steps_left;  // those left from this thread's first element on
   Vector<float, VECTOR> held[EACH];
 
   static __device__ __forceinline__ int line() { return static_cast<int>(threadIdx.x) / UNITS; }
@@ -103,7 +103,7 @@ __device__ __forceinline__ void strict_tile(const TileIndex& tile, i64 m, i64 n,
     __syncthreads();
     a.load();
     b.load();
-#pragma unroll 4  // of longer rounds registers spill
+#pragma unroll 4  // Registers spill in longer rounds.
     for (int l = 0; l < STRICT_K; ++l) {
       const auto four = [](const float& first) { return *reinterpret_cast<const StrictFour*>(&first); };
       StrictFour of_a[STRICT_ROWS / 4];
@@ -130,7 +130,7 @@ __device__ __forceinline__ void strict_tile(const TileIndex& tile, i64 m, i64 n,
       sums[four][threadIdx.x] = total;
     }
   }
-  __syncthreads();  // before the next tile's elements
+  __syncthreads();  // The next tile's elements come after this.
 #pragma unroll 1
   for (int four = 0; four < STRICT_FOURS; ++four) {
     const StrictFour total = sums[four][threadIdx.x];

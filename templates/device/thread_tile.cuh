@@ -5,7 +5,7 @@
 #include "mmtune/copy.cuh"
 #include "mmtune/warp.cuh"
 
-using Value = Accumulator;  // what shared memory holds: elements are widened once, when they are staged
+using Value = Accumulator;  // the type in shared memory: elements are widened once, when they are staged
 
 constexpr int WIDE = 16 / sizeof(Value);
 constexpr int V = WIDE < TM && WIDE < TN ? WIDE : (TM < TN ? TM : TN);

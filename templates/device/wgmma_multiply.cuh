@@ -7,7 +7,7 @@
 // `rows` and `columns`: the tiles whose parts are the instructions' rows and columns. SETS: the sums begin here.
 template <bool SETS = false>
 __device__ __forceinline__ void multiply_stage(Sums& sums, unsigned rows, unsigned columns) {
-  // From the steps of one instruction to those of the next: within the lines, or as many lines on.
+  // The way from an instruction's steps to the next one's: within the lines, or as many lines on.
   constexpr int ROWS_STEP = Kind::K * (Role::ROWS_ALONG_K ? LINE / BK : LINE);
   constexpr int COLUMNS_STEP = Kind::K * (Role::COLUMNS_ALONG_K ? LINE / BK : Role::COLUMNS_LINE);
   wgmma_fence();
@@ -36,7 +36,7 @@ struct Rows {
   static constexpr int STEPS = BK / Kind::K;
   u32 at[STEPS][FRAGMENTS][4];
 
-  // From lines along m or n, at the warpgroup's first row. The four lines that a warp would read for one of the numbers
+  // Lines along m or n, from the warpgroup's first row on. The four lines that a warp would read for one of the numbers
   // lie in half of the banks, so that every other lane first reads the one four lines on.
   __device__ __forceinline__ void load(const unsigned char* tile, int first_row) {
     const int lane = threadIdx.x % WARP;

@@ -10,7 +10,7 @@ __device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared
                                                         int column0, int rank) {
   constexpr int CONSUMER_THREADS = CONSUMERS * WARPGROUP;
   constexpr int PARTS = REDUCE == 1 ? SPLIT : 1;
-  constexpr int SHARE = FRAGMENTS * SUMS / PARTS;  // of a thread's sums
+  constexpr int SHARE = FRAGMENTS * SUMS / PARTS;  // a block's share of a thread's sums
   static_assert(REDUCE == 0 || SHARE % 4 == 0, "sums are handed over by the four");
   const int thread = threadIdx.x;
   const unsigned complete = shared_address(&shared.complete);
@@ -18,7 +18,7 @@ __device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared
   if (thread == 0) barrier_expect(complete, (PARTS - 1) * SHARE * CONSUMER_THREADS * 4);
   const auto place = [&](int from, int i) { return ((from * SHARE + i) / 4 * CONSUMER_THREADS + thread) * 4 + i % 4; };
 #pragma unroll
-  for (int owner = 0; owner < PARTS; ++owner) {  // not rank alone, so that sums have constant indices
+  for (int owner = 0; owner < PARTS; ++owner) {  // A loop over all, not rank alone, gives sums constant indices.
     if (owner == rank) continue;
     const unsigned theirs = remote_address(shared_address(shared.received), owner);
     const unsigned barrier = remote_address(complete, owner);
@@ -33,7 +33,7 @@ __device__ __forceinline__ void reduce_parts_in_cluster(const Call& call, Shared
       store_remote(theirs + place(rank, i) * 4, barrier, words);
     }
   }
-  barrier_wait(complete, 0);  // so no block leaves while others write its shared memory
+  barrier_wait(complete, 0);  // No block leaves while others write its shared memory.
 #pragma unroll
   for (int owner = 0; owner < PARTS; ++owner) {
     if (owner != rank) continue;

@@ -1,4 +1,4 @@
-// From the sums of wgmma.cuh to C, through lines of shared memory of 128 bytes, or of a narrower tile's width, that are
+// Stores of wgmma.cuh's sums in C, through lines of shared memory of 128 bytes, or of a narrower tile's width, that are
 // swizzled by as many: as boxes of the accelerator, or, where C is not aligned for that, by the warps themselves.
 //
 // A warpgroup has FRAGMENTS fragments of 64 rows, of which each thread has SUMS sums. With SWAP = 1 an instruction's
@@ -19,7 +19,7 @@ constexpr int STORE_LINE = STORE_COLUMNS * sizeof(Output);  // bytes of a line o
 // SWAP = 1: lines side by side in a fragment's 64 columns of C, and lines one below the other that are moved at once.
 constexpr int SIDES = 64 / STORE_COLUMNS;
 constexpr int CHUNK = 64 / SIDES;
-constexpr int STORE_ROWS = 16;  // of a box
+constexpr int STORE_ROWS = 16;  // the rows of a box
 // The most sums of a thread that leave registers for the way of C through shared memory, as ptxas 13.0 says.
 constexpr int MOST_BESIDE_C = sizeof(Output) > 2 || CLUSTER_M * CLUSTER_N > 1 ? 160 : 192;
 // The first of the barriers of the block at which warps meet that share lines of C, one a warpgroup.
@@ -110,7 +110,7 @@ template <class Lines>
 __device__ __forceinline__ auto* one_in_columns(Lines* lines, int group, int i) {
   const int lane = threadIdx.x % WARP;
   const int line = (group + i / 4) * 8 + 2 * (lane % 4) + i % 2;
-  const int column = threadIdx.x % WARPGROUP / WARP * 16 + i / 2 % 2 * 8 + lane / 4;  // of 64: two lines' width
+  const int column = threadIdx.x % WARPGROUP / WARP * 16 + i / 2 % 2 * 8 + lane / 4;  // one of 64, two lines' width
   const int byte = column % STORE_COLUMNS * int(sizeof(Output));
   return lines + column / STORE_COLUMNS * CHUNK * LINE + unit_of_line<STORE_LINE>(line, byte / 16) + byte % 16;
 }
@@ -173,7 +173,7 @@ struct Slice {
   int fragment;
   int column;   // the first, of an instruction's
   int skipped;  // columns that the slice before has
-  int count;    // of columns
+  int count;    // the number of columns
 
   __device__ __forceinline__ explicit Slice(int number)
       : fragment(number / OF_FRAGMENT), column(number % OF_FRAGMENT * WIDTH), skipped(0), count(WIDTH) {

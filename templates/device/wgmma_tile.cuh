@@ -32,8 +32,8 @@ constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
 constexpr int WG_ROWS = PINGPONG == 1 ? Role::ROWS : Role::ROWS / CONSUMERS;
 constexpr int FRAGMENTS = WG_ROWS / 64;                         // instructions along their rows
 constexpr int N0 = Role::COLUMNS <= 256 ? Role::COLUMNS : 192;  // columns of the first instruction
-constexpr int N1 = Role::COLUMNS - N0;                          // and of the second, if any
-constexpr int STORE_BYTES = 64 * LINE;                          // of a slice of a consumer's results
+constexpr int N1 = Role::COLUMNS - N0;                          // the columns of the second, or 0
+constexpr int STORE_BYTES = 64 * LINE;                          // the bytes of a slice of a consumer's results
 
 struct Shared {
   alignas(1024) unsigned char a[STAGES][BM * LINE];
@@ -41,7 +41,7 @@ struct Shared {
   alignas(1024) unsigned char c[CONSUMERS][2][STORE_BYTES];
   u64 full[STAGES];   // the accelerator has brought the stage
   u64 empty[STAGES];  // all that read it, here and in the cluster, are done with it
-  alignas(16) Accumulator received[REDUCE == 1 ? BM * BN : 4];  // what blocks of the same tile have for this one
+  alignas(16) Accumulator received[REDUCE == 1 ? BM * BN : 4];  // what the tile's other blocks have for this one
   u64 complete;                                                 // all of it
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
@@ -49,9 +49,9 @@ static_assert(THREADS == (CONSUMERS + 1) * WARPGROUP, "host and kernel disagree 
 
 // What one turn of a block computes: a tile of C, or a part of its steps along k.
 struct Work {
-  int row, column;  // of the tile in C
-  int part;         // of the steps along k
-  int first_step;   // of BK
+  int row, column;  // the tile's first in C
+  int part;         // the part of the steps along k
+  int first_step;   // the first step, counted in BK
   int steps;
 };
 
@@ -70,17 +70,17 @@ struct Call {
   const ProductMap* map_b;
   Accumulator* handed;  // STREAM: of every block a tile's sums that it hands over
   u32* flags;           // STREAM: of every consumer of a block whether it has
-  int parts;            // of a tile's steps along k
-  int part_steps;       // of each, or of each of a block's OWN_PARTS
+  int parts;            // the parts of a tile's steps along k
+  int part_steps;       // the steps of each part, or of each of a block's OWN_PARTS
 
-  // Of tiles of a whole cluster.
+  // The numbers of tiles of a whole cluster.
   __device__ __forceinline__ int tiles_m() const { return (m + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }
   __device__ __forceinline__ int tiles_n() const { return (n + BN * CLUSTER_N - 1) / (BN * CLUSTER_N); }
   __device__ __forceinline__ int tiles() const { return tiles_m() * tiles_n(); }
-  // Of a tile, along k.
+  // The steps of a tile along k.
   __device__ __forceinline__ int steps() const { return (k + BK - 1) / BK; }
 
-  // At most `most` steps of a tile.
+  // The work on at most `most` steps of a tile.
   __device__ __forceinline__ Work work(int number, int rank, int first_step, int most) const {
     const TileIndex tile = tile_of_block(number, tiles_m(), tiles_n(), GROUP);
     Work work;
@@ -137,7 +137,7 @@ struct Walk<true> {
     return call.work(static_cast<int>(piece.tile), 0, static_cast<int>(piece.first), static_cast<int>(piece.count));
   }
 
-  // Of the last piece: whether its tile has earlier steps, and whether it has later ones, which other blocks add up.
+  // Whether the last piece's tile has earlier steps, and whether it has later ones, which other blocks add up.
   __device__ __forceinline__ bool begins_elsewhere() const { return piece.first > 0; }
   __device__ __forceinline__ bool ends_elsewhere() const { return piece.first + piece.count < walk.k_tiles; }
   // Whether that block adds up some of them.

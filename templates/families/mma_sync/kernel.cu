@@ -37,7 +37,7 @@ constexpr int BK = TileA::BK;
 constexpr int WARPS_N = BN / WN;
 constexpr int PIECES_M = WM / 16;
 constexpr int PIECES_N = WN / 16;
-constexpr int STEPS = BK_BYTES / PIECE_BYTES;  // of a stage
+constexpr int STEPS = BK_BYTES / PIECE_BYTES;  // the instructions along k in a stage
 
 struct Shared {
   alignas(128) unsigned char a[STAGES][TileA::BYTES];
@@ -83,7 +83,7 @@ struct Pieces {
     for (int j = 0; j < PIECES_N; ++j) TileB::load<true>(b[j], shared.b[stage], column0 + 16 * j, step);
   }
 
-  // To be called when they are multiplied: what is loaded need not have arrived before.
+  // It is called when they are multiplied: what is loaded need not have arrived before.
   __device__ __forceinline__ void round() {
 #pragma unroll
     for (auto& piece : a) round_piece(piece);
@@ -138,7 +138,7 @@ __device__ __forceinline__ void multiply(Sums& sums, Fetcher& fetcher, i64 k_len
   }
   clear(sums);
   if (k_length <= 0) return;
-  [[maybe_unused]] Sums part;  // since the last promotion
+  [[maybe_unused]] Sums part;  // the sums since the last promotion
   [[maybe_unused]] int stages = 0;
   if constexpr (PROMOTE > 0) clear(part);
   int stage = 0;
@@ -202,7 +202,7 @@ struct Call {
   Accumulator* partial;  // SPLIT = 0: [part][m][n]
   Accumulator* handed;   // STREAM: of every block a tile's sums that it hands over
   u32* flags;            // STREAM: whether it has
-  i64 k_tiles;           // of a part of a tile
+  i64 k_tiles;           // the steps of a part of a tile, counted in BK
 
   __device__ __forceinline__ HandedSums handed_by(int block) const {
     return HandedSums(handed + static_cast<i64>(block) * (BM * BN));
@@ -268,7 +268,7 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
     Sums sums;
     __syncthreads();  // the stages are done with
     call.sum_up(sums, shared, tile, k_begin, smaller(call.k - k_begin, piece.count * BK));
-    wait_for_previous();  // for the flags and what lies beside them
+    wait_for_previous();  // The flags and what lies beside them are read now.
     if (piece.first > 0) {
       call.handed_by(block).store(&sums[0][0][0]);
       __syncthreads();
@@ -285,7 +285,7 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
     }
     call.store(sums, tile, 0);
   }
-  wait_for_previous();  // where there was no piece
+  wait_for_previous();  // A block without a piece has not waited yet.
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
@@ -294,7 +294,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
          PerProduct<u32*> flags, i64 k_tiles) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
-  if constexpr (STREAM == 0) wait_for_previous();  // else the second step
+  if constexpr (STREAM == 0) wait_for_previous();  // With STREAM the second step waits.
   if constexpr (SPLIT == 0) launch_dependents();
   const i64 k_tiles_of_block = k_tiles_of_part(ceil_div(k, BK), k_tiles);
   const Call call{m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, k_tiles_of_block};

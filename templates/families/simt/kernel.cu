@@ -59,7 +59,7 @@ struct Stages {
 struct Shared {
   union alignas(128) {
     Stages stages;
-    Value partial[CLUSTER ? BM * BN : 1];  // when the stages are done with; never the barriers' memory
+    Value partial[CLUSTER ? BM * BN : 1];  // the partial sums, once the stages are done with; no barrier lies here
   };
   alignas(128) u64 full[STAGES];  // barriers that the accelerator completes
 };
@@ -108,9 +108,9 @@ template <class EndSlice>
 __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& shared, Loaders& loaders,
                                          const Segment& segment, const Position& position, RingPosition& ring,
                                          const EndSlice& end_slice) {
-  if constexpr (PACK == 1) wait_for_previous();  // for the packed operands
+  if constexpr (PACK == 1) wait_for_previous();  // The packed operands are read now.
   if (segment.tiles == 0) return clear(sum);
-  RingPosition fill = ring;  // of the tile that is fetched ahead
+  RingPosition fill = ring;  // the place of the tile that is fetched ahead
   const auto fetch_ahead = [&](int tile) {
     if (tile < segment.tiles) loaders.fetch_ahead(shared, fill.stage, segment.depth(tile));
     if constexpr (COPIES_ASYNC) commit_copies();
@@ -197,7 +197,7 @@ struct Call {
   Accumulator* partial;  // SPLIT = 0: [part][m][n]
   Accumulator* sums;     // STREAM: of every block a tile between two slices, then of every block one that it hands over
   u32* flags;            // STREAM: whether it has
-  i64 k_tiles;           // of a part of a tile
+  i64 k_tiles;           // the steps of a part of a tile, counted in BK
   const ProductMap* map_a;
   const ProductMap* map_b;
 
@@ -255,7 +255,7 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
     Accumulator sum[TM][TN];
     __syncthreads();  // the stages are done with
     const auto end_slice = [&](bool first_slice, bool last_slice) {
-      if constexpr (PACK == 0) wait_for_previous();  // for the flags and what lies beside them
+      if constexpr (PACK == 0) wait_for_previous();  // The flags and what lies beside them are read now.
       const bool complete = last_slice && first == 0;
       // The first that a block adds is what it put aside itself.
       for (int giver = first_slice ? block + 1 : block;; ++giver) {
@@ -269,7 +269,7 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
       if (!complete) (last_slice ? call.handed(block) : call.aside(block)).store(&sum[0][0]);
     };
     multiply(sum, shared, loaders, segment, position, ring, end_slice);
-    if constexpr (PACK == 0) wait_for_previous();  // where there was no slice
+    if constexpr (PACK == 0) wait_for_previous();  // A block without a slice has not waited yet.
     if (first > 0) {
       __syncthreads();
       if (threadIdx.x == 0) raise_flag(call.flags + block);
@@ -345,7 +345,7 @@ extern "C" __global__ void __launch_bounds__(PACK_THREADS)
                                                               tile - tiles_a);
     }
   }
-  // Not earlier: the blocks of gemm would crowd onto the SMs that have room beside those of pack.
+  // No earlier, since the blocks of gemm would crowd onto the SMs that have room beside those of pack.
   launch_dependents();
 }
 

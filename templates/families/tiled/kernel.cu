@@ -36,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const i64 row0 = tile.m * TILE;
   const i64 column0 = tile.n * TILE;
 
-  // Within its tile, the element that this thread loads: x follows the contiguous extent.
+  // The element within its tile that this thread loads: x follows the contiguous extent.
   const int a_row = TRANSPOSE_A ? x : y, a_column = TRANSPOSE_A ? y : x;
   const int b_row = TRANSPOSE_B ? x : y, b_column = TRANSPOSE_B ? y : x;
 
@@ -47,7 +47,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     __syncthreads();  // the tiles are complete
 #pragma unroll UNROLL
     for (int l = 0; l < TILE; ++l) multiply_add(shared.a[y][l], shared.b[l][x], sum);
-    __syncthreads();  // and no longer needed
+    __syncthreads();  // The tiles are no longer needed.
   }
 
   if (row0 + y < m && column0 + x < n) store_result(C + (row0 + y) * ldc + column0 + x, sum, alpha, beta);

@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   const i64 row0 = tile.m * BM;
   const i64 column0 = tile.n * BN;
 
-  // Within a tile, the element that this thread loads: x follows the contiguous extent.
+  // The element within a tile that this thread loads: x follows the contiguous extent.
   const int a_row = TRANSPOSE_A ? x : y, a_column = TRANSPOSE_A ? y : x;
   const int b_row = TRANSPOSE_B ? x : y, b_column = TRANSPOSE_B ? y : x;
 
@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         for (int c = 0; c < CN; ++c) multiply_add(a, b[c], sums[r][c]);
       }
     }
-    __syncthreads();  // and no longer needed
+    __syncthreads();  // The tiles are no longer needed.
   }
 
 #pragma unroll

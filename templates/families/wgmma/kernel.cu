@@ -65,7 +65,7 @@ __device__ __forceinline__ bool has_all_sums(const Call& call, Sums& sums, const
   const auto meet_consumer = [&] { meet<WARPGROUP>(FIRST_STORE + consumer); };
   const bool is_first_thread = threadIdx.x % WARPGROUP == 0;
   const int block = blockIdx.x;
-  if constexpr (PACK == 0) wait_for_previous();  // for the flags and what lies beside them
+  if constexpr (PACK == 0) wait_for_previous();  // The flags and what lies beside them are read now.
   if (walk.begins_elsewhere()) {
     call.handed_by(block).store(&sums[0][0]);
     meet_consumer();
@@ -85,7 +85,7 @@ __device__ __forceinline__ bool has_all_sums(const Call& call, Sums& sums, const
 __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   const int consumer = threadIdx.x / WARPGROUP;
   const int rank = CLUSTER > 1 ? cluster_rank() : 0;
-  const int first_row = PINGPONG == 1 ? 0 : consumer * WG_ROWS;  // of the instructions' rows
+  const int first_row = PINGPONG == 1 ? 0 : consumer * WG_ROWS;  // the first of the instructions' rows
   Ring<STAGES> ring;
   int buffer = 0;
   bool is_mine = consumer == 1;  // the turn before the first
@@ -177,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     if constexpr (MOVES_REGISTERS) take_registers<CONSUMER_REGISTERS>();
     meet<READY>(0);
     consume(call, shared);
-    if constexpr (STREAM == 1) wait_for_previous();  // where there was no piece
+    if constexpr (STREAM == 1) wait_for_previous();  // A block without a piece has not waited yet.
     if constexpr (CLUSTER > 1) cluster_wait();
   }
 }
@@ -187,7 +187,7 @@ template <bool TURNS, int VECTOR, class T>
 __device__ __forceinline__ void pack_block(i64 block, i64 rows, i64 columns, const T* source, i64 ld, T* target,
                                            i64 target_ld) {
   extern __shared__ __align__(16) unsigned char staged[];
-  if (rows == 0 || columns == 0) return;  // of an empty product
+  if (rows == 0 || columns == 0) return;  // The product is empty.
   if constexpr (TURNS) {
     static_assert(PACK_TILE * (PACK_TILE + 1) * sizeof(T) == PACK_SMEM_BYTES, "host and kernel disagree");
     pack_tile<true, PACK_TILE, PACK_THREADS>(staged, source, ld, rows, columns, target, target_ld, block);

@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 2)
   SplitShared& shared = *reinterpret_cast<SplitShared*>(split_bytes);
   using OfA = Stripes<!TRANSPOSE_A, VA>;
   using OfB = Stripes<TRANSPOSE_B, VB>;
-  constexpr bool B_FIRST = OfA::BLOCKS < OfB::BLOCKS;  // so that clusters begin where the grid's do
+  constexpr bool B_FIRST = OfA::BLOCKS < OfB::BLOCKS;  // Clusters begin where the grid's do.
   wait_for_previous();
   const i64 blocks_a = stripes_a * OfA::BLOCKS;
   const i64 blocks_b = stripes_b * OfB::BLOCKS;
