@@ -131,7 +131,8 @@ struct Simt {
     const bool streams = compute_capability(device) >= 70;
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
     rules.must(p.stream == 0 || streams, "STREAM's flags need compute capability 7.0");
-    rules.worth(p.stream == 1 || !streams || traits(problem.precision).accumulator.integer ||
+    // An invariant product is added up in one go: slices would be another order.
+    rules.worth(p.stream == 1 || !streams || problem.invariant || traits(problem.precision).accumulator.integer ||
                     problem.k <= longest_sum(problem, p) * p.split,
                 "long sums are taken in slices, as STREAM and SPLIT do");
     rules.must(p.stream == 0 || shared_memory_allows(problem, p, device, p.min_blocks),

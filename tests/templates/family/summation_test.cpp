@@ -112,5 +112,16 @@ TEST(Summation, EveryInvariantProductHasAKernelThatASearchTries) {
   }
 }
 
+/// Other searches take long sums of fp32 in slices.
+TEST(Summation, OfLongInvariantProductsOfFp32IsSearchedWithSimt) {
+  const Family& simt = family_named("simt");
+  Problem problem = packed_problem(Precision::fp32, Layout::nt, 1024, 4096, 14336);
+  const Config config = simt.with_defaults(
+      simt.parse("BM=128 BN=128 BK=32 TN=16 LANES_N=4 LOAD=2 UNROLL=16 MIN_BLOCKS=2 GROUP=8 PACK=1"), problem);
+  EXPECT_FALSE(simt.judge(problem, config, catalog_gpu("h200")).searched());
+  problem.invariant = true;
+  EXPECT_TRUE(simt.judge(problem, config, catalog_gpu("h200")).searched());
+}
+
 }  // namespace
 }  // namespace mmtune
