@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -51,6 +52,17 @@ class RunProgram : public test::ApiTest {
 
   std::string out_, err_;
 };
+
+// The loader's list of libraries cannot name it there.
+TEST_F(RunProgram, ServesFromAFolderWithASpace) {
+  const std::filesystem::path folder = directory_.file("a folder");
+  const std::filesystem::path built = MMTUNE_BINARY;
+  std::filesystem::create_directory(folder);
+  std::filesystem::copy(built, folder / "mmtune");
+  std::filesystem::copy(built.parent_path() / "libmmtune_cublas.so", folder);
+  EXPECT_EQ(shell(fmt::format("'{}' run -- {}", (folder / "mmtune").string(), program(3, 5, 42))), 42) << err_;
+  EXPECT_THAT(err_, HasSubstr("mmtune: served 3 calls of 1 shape"));
+}
 
 TEST_F(RunProgram, ServesWhatIsTunedAndSaysSo) {
   EXPECT_EQ(shell(run("", program(3, 5, 42))), 42) << err_;

@@ -37,13 +37,24 @@ std::string stand_in_file() {
   const auto folder = std::filesystem::read_symlink(kThisProgram).parent_path();
   for (const char* place : {"", "../lib", "../" MMTUNE_LIBRARY_FOLDER, "../lib64"}) {
     const auto file = (folder / place / kStandIn).lexically_normal();
-    if (!std::filesystem::exists(file)) continue;
-    if (file.string().find_first_of(" :") == std::string::npos) return file.string();
-    throw Error(
-        fmt::format("{}: the loader takes no path with a space or a colon; install mmtune elsewhere", file.string()));
+    if (std::filesystem::exists(file)) return file.string();
   }
   throw Error(fmt::format("{} is neither in {} nor in the libraries' folder beside it; install it there", kStandIn,
                           folder.string()));
+}
+
+/// The stand-in by a name for the loader's list, whose names end with a space or a colon: a link in this folder where
+/// its own has one. Throws Error.
+std::string loadable_stand_in(const TemporaryDirectory& folder) {
+  const auto ends_early = [](const std::string& path) { return path.find_first_of(" :") != std::string::npos; };
+  const std::string file = stand_in_file();
+  if (!ends_early(file)) return file;
+  const std::string link = folder.file(std::string(kStandIn));
+  if (ends_early(link)) {
+    throw Error(fmt::format("{}: the loader takes no path with a space or a colon; set TMPDIR to one without", link));
+  }
+  std::filesystem::create_symlink(file, link);
+  return link;
 }
 
 std::string value_of(std::string_view name) {
@@ -157,7 +168,7 @@ ExitCode run(const RunOptions& options) {
   if (calls.empty() && options.tune_s > 0) calls = folder.file("calls.csv");
   SpawnEnvironment environment = environment_of(options);
   const std::string others = value_of("LD_PRELOAD");
-  environment.set("LD_PRELOAD", stand_in_file() + (others.empty() ? "" : ":" + others));
+  environment.set("LD_PRELOAD", loadable_stand_in(folder) + (others.empty() ? "" : ":" + others));
   environment.set("MMTUNE_CUBLAS_REPORT", report);
   if (!calls.empty()) environment.set("MMTUNE_RECORD", std::filesystem::absolute(calls).string());
   const Signals signals;
