@@ -68,8 +68,7 @@ void say_unsearched(const SessionOptions& session, const std::vector<Problem>& l
   if (left.empty()) return;
   log::warning(
       "--budget {:.0f}s: {} of {} sizes were not searched in that time; the same command goes on with them, or give "
-      "more "
-      "time",
+      "more time",
       session.budget_s, left.size(), sizes);
 }
 

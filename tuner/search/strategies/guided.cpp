@@ -84,9 +84,10 @@ class Guided final : public Strategy {
     std::size_t wanted = round_;
     std::vector<std::size_t> winners;
     if (!std::exchange(started_, true)) {
-      for (const std::size_t each : fastest_of(at_hand_, kAtHandReach, kMostAtHand)) propose_one(each);
+      const double fastest = fastest_expected();
+      for (const std::size_t each : fastest_of(at_hand_, fastest + kAtHandReach, kMostAtHand)) propose_one(each);
       wanted = proposals.size() + kFirstRound * round_;
-      winners = fastest_of(winners_, kWinnerReach, kFirstRound * round_ / 2);
+      winners = fastest_of(winners_, fastest + kWinnerReach, kFirstRound * round_ / 2);
     }
     // By turns what won elsewhere, the one that is expected to be fastest first, and what promises most.
     for (auto winner = winners.begin(); proposals.size() < wanted && trials_ < most_;) {
@@ -210,14 +211,19 @@ class Guided final : public Strategy {
     return left;
   }
 
-  /// At most so many of these candidates, the one first that is expected to be fastest, and all within that logarithm
-  /// of time behind the fastest of the space.
-  std::vector<std::size_t> fastest_of(std::vector<std::size_t> some, double reach, std::size_t most) const {
+  /// The logarithm of time that the fastest of the space is expected to take.
+  double fastest_expected() const {
     double best = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (candidates_[i] != kElsewhere) best = std::min(best, surrogate_.expected(i));
     }
-    std::erase_if(some, [&](std::size_t each) { return surrogate_.expected(each) > best + reach; });
+    return best;
+  }
+
+  /// At most so many of these candidates that are expected to take no more than that logarithm of time, the fastest
+  /// first.
+  std::vector<std::size_t> fastest_of(std::vector<std::size_t> some, double longest, std::size_t most) const {
+    std::erase_if(some, [&](std::size_t each) { return surrogate_.expected(each) > longest; });
     sort_by_expectation(some.begin(), some.end());
     some.erase(std::unique(some.begin(), some.end()), some.end());
     some.resize(std::min(some.size(), most));
