@@ -163,9 +163,11 @@ def torch_programs():
 
         return lambda mode: gpu_us(step)
 
-    def perceptron(rows, inputs, hidden):
-        layers = [torch.nn.Linear(inputs, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, inputs)]
-        return training(torch.nn.Sequential(*layers).cuda(), new(rows, inputs, dtype=torch.float32),
+    def perceptron(rows, *widths):
+        layers = []
+        for inputs, outputs in itertools.pairwise(widths):
+            layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
+        return training(torch.nn.Sequential(*layers[:-1]).cuda(), new(rows, widths[0], dtype=torch.float32),
                         lambda y: y.square().mean())  # fmt: skip
 
     def transformer(batch, context, width=384, heads=6, layers=6, words=65):
@@ -221,7 +223,9 @@ def torch_programs():
         what = f"decode step bf16 of {m}, 4 layers of Llama-3.1-8B, {kind}"
         yield f"decode step, {kind}", what, modes, lambda m=m, g=with_graph: decode(m, g)
     group = "training step fp32"
-    yield group, f"{group}, perceptron 1024x2048x4096", modes, lambda: perceptron(1024, 2048, 4096)
+    yield group, f"{group}, perceptron 1024x2048x4096", modes, lambda: perceptron(1024, 2048, 4096, 2048)
+    # The classic for handwritten digits, as Keras's examples have it.
+    yield group, f"{group}, perceptron 128x784x512x512x10", modes, lambda: perceptron(128, 784, 512, 512, 10)
     yield group, f"{group}, GPT of 6 layers of 384, 16x256 tokens", modes, lambda: transformer(16, 256)
     for m, n, k in ODD:
         yield "odd linears", f"odd linear bf16 {m}x{n}x{k}", modes, lambda m=m, n=n, k=k: linear(m, n, k)
