@@ -5,6 +5,20 @@
 #include "mmtune/batch_map.cuh"
 #include "mmtune/ring.cuh"
 
+// Whether this thread is the one of its whole warp that does what one does, always the same. The compiler then knows
+// that the accelerator's instructions behind it run once. PTX ISA: elect.sync.
+__device__ __forceinline__ bool is_elected() {
+  u32 elected;
+  asm volatile("{ .reg .pred one; elect.sync _|one, 0xffffffff; selp.u32 %0, 1, 0, one; }" : "=r"(elected)::"memory");
+  return elected != 0;
+}
+
+// The number of this thread's group of SIZE threads, which the compiler then knows to be the same for a whole warp.
+template <int SIZE>
+__device__ __forceinline__ int group_of_warp() {
+  return __shfl_sync(~0u, threadIdx.x / SIZE, 0);
+}
+
 // Arrives at a barrier of any block of the cluster. PTX ISA: mbarrier.arrive.
 __device__ __forceinline__ void barrier_arrive_remote(unsigned remote) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");

@@ -313,7 +313,7 @@ __device__ __forceinline__ void consume(const Extents& extents, const Target& ta
       }
     }
   });
-  if (threadIdx.x % WARP == 0) wait_stores_read<0>();  // the block's shared memory must stay until then
+  if (is_elected()) wait_stores_read<0>();  // the block's shared memory must stay until then
 }
 
 // What a block does once its threads know the stages: one thread fills them, and consumers compute tiles.

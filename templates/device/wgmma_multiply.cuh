@@ -4,9 +4,43 @@
 #include "mmtune/pipeline.cuh"
 #include "mmtune/wgmma_tile.cuh"
 
-// `rows` and `columns`: the tiles whose parts are the instructions' rows and columns. SETS: the sums begin here.
+// The first of the barriers of the block at which a consumer of PINGPONG waits for its turn, one a consumer.
+constexpr int FIRST_TURN = FIRST_STORE + CONSUMERS;
+
+// When a consumer multiplies its tile: if it takes turns, once the other has issued all products of the tile before,
+// which the tensor cores go on with while this one's first are on their way.
+template <bool TAKES_TURNS>
+struct Turn {
+  int consumer;
+  bool is_last;  // whether no tile follows
+
+  __device__ __forceinline__ void await() const {
+    if constexpr (TAKES_TURNS) meet<2 * WARPGROUP>(FIRST_TURN + consumer);
+  }
+  __device__ __forceinline__ void pass() const {
+    if (TAKES_TURNS && !is_last) arrive<2 * WARPGROUP>(FIRST_TURN + 1 - consumer);
+  }
+};
+
+// The descriptor of what begins so many bytes further on, a multiple of 16.
+__device__ __forceinline__ u64 moved(u64 tile, int bytes) { return tile + (bytes >> 4); }
+
+// Descriptors of a consumer's part of the stages, which are made once: another stage, or another of its steps, is only
+// a sum away.
+struct Tiles {
+  u64 rows, columns;  // the tiles of stage 0 whose parts are the instructions' rows and columns
+
+  __device__ __forceinline__ Tiles(Shared& shared, int first_row)
+      : rows(tile_descriptor<LINE>(shared_address(SWAP == 1 ? shared.b[0] : shared.a[0]) + first_row * LINE, BK)),
+        columns(tile_descriptor<Role::COLUMNS_LINE>(shared_address(SWAP == 1 ? shared.a[0] : shared.b[0]), BK)) {}
+
+  __device__ __forceinline__ u64 rows_of(int stage) const { return moved(rows, stage * (Role::ROWS * LINE)); }
+  __device__ __forceinline__ u64 columns_of(int stage) const { return moved(columns, stage * (Role::COLUMNS * LINE)); }
+};
+
+// `rows` and `columns`: the descriptors of a stage. SETS: the sums begin here.
 template <bool SETS = false>
-__device__ __forceinline__ void multiply_stage(Sums& sums, unsigned rows, unsigned columns) {
+__device__ __forceinline__ void multiply_stage(Sums& sums, u64 rows, u64 columns) {
   // The way from an instruction's steps to the next one's: within the lines, or as many lines on.
   constexpr int ROWS_STEP = Kind::K * (Role::ROWS_ALONG_K ? LINE / BK : LINE);
   constexpr int COLUMNS_STEP = Kind::K * (Role::COLUMNS_ALONG_K ? LINE / BK : Role::COLUMNS_LINE);
@@ -15,16 +49,15 @@ __device__ __forceinline__ void multiply_stage(Sums& sums, unsigned rows, unsign
   for (int step = 0; step < BK / Kind::K; ++step) {
 #pragma unroll
     for (int f = 0; f < FRAGMENTS; ++f) {
-      const u64 a = tile_descriptor<LINE>(rows + step * ROWS_STEP + f * 64 * LINE, BK);
-      const u64 b = tile_descriptor<Role::COLUMNS_LINE>(columns + step * COLUMNS_STEP, BK);
+      const u64 a = moved(rows, step * ROWS_STEP + f * 64 * LINE);
+      const u64 b = moved(columns, step * COLUMNS_STEP);
       if (SETS && step == 0) {
         multiply_tiles<Kind, N0, false>(&sums[f][0], a, b);
       } else {
         multiply_tiles<Kind, N0, true>(&sums[f][0], a, b);
       }
       if constexpr (N1 > 0) {
-        const u64 next = tile_descriptor<LINE>(columns + step * COLUMNS_STEP + N0 * LINE, BK);
-        multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], a, next);
+        multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], a, moved(columns, step * COLUMNS_STEP + N0 * LINE));
       }
     }
   }
@@ -62,17 +95,16 @@ struct Rows {
     }
   }
 
-  __device__ __forceinline__ void multiply(Sums& sums, unsigned columns) const {
+  __device__ __forceinline__ void multiply(Sums& sums, u64 columns) const {
     wgmma_fence();
 #pragma unroll
     for (int step = 0; step < STEPS; ++step) {
 #pragma unroll
       for (int f = 0; f < FRAGMENTS; ++f) {
-        const unsigned b = columns + step * (Kind::K * (LINE / BK));
-        multiply_tiles<Kind, N0, true>(&sums[f][0], at[step][f], tile_descriptor<LINE>(b, BK));
+        constexpr int STEP = Kind::K * (LINE / BK);
+        multiply_tiles<Kind, N0, true>(&sums[f][0], at[step][f], moved(columns, step * STEP));
         if constexpr (N1 > 0) {
-          const u64 next = tile_descriptor<LINE>(b + N0 * LINE, BK);
-          multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], at[step][f], next);
+          multiply_tiles<Kind, N1, true>(&sums[f][N0 / 2], at[step][f], moved(columns, step * STEP + N0 * LINE));
         }
       }
     }
@@ -104,27 +136,29 @@ __device__ __forceinline__ void clear(Sums& sums) {
 }
 
 // A stage's rows are read while the stage before is multiplied.
+template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_from_registers(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                                        Ring<STAGES>& ring, int rank) {
-  clear(sums);
-  if (work.steps == 0) return;
+                                                        Ring<STAGES>& ring, int rank, const Turn<TAKES_TURNS>& turn) {
+  if (work.steps == 0) return turn.pass();
+  const Tiles tiles(shared, first_row);
   Rows rows[2];
   int before = -1;  // the stage that may still be read
-  const auto turn = [&](Rows& mine) {
+  const auto multiply_one = [&](Rows& mine) {
     barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
     mine.load(SWAP == 1 ? shared.b[ring.stage] : shared.a[ring.stage], first_row);
-    mine.multiply(sums, shared_address(SWAP == 1 ? shared.a[ring.stage] : shared.b[ring.stage]));
+    mine.multiply(sums, tiles.columns_of(ring.stage));
     wgmma_wait<1>();
     if (before >= 0) release(shared, before, rank);
     before = ring.stage;
     ring.advance();
   };
-  if (work.steps % 2 == 1) turn(rows[1]);
+  if (work.steps % 2 == 1) multiply_one(rows[1]);
 #pragma unroll 1
   for (int step = work.steps % 2; step < work.steps; step += 2) {
-    turn(rows[0]);
-    turn(rows[1]);
+    multiply_one(rows[0]);
+    multiply_one(rows[1]);
   }
+  turn.pass();
   wgmma_wait<0>();
   release(shared, before, rank);
 #pragma unroll
@@ -142,18 +176,17 @@ __device__ __forceinline__ void add(Sums& sums, Sums& part) {
 
 // Each stage is summed by itself and added to the sums, which are more precise than those of the tensor cores: while
 // the next one is multiplied, where registers hold both.
+template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_and_promote(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                                     Ring<STAGES>& ring, int rank) {
+                                                     Ring<STAGES>& ring, int rank, const Turn<TAKES_TURNS>& turn) {
   constexpr bool BOTH = 3 * FRAGMENTS * SUMS <= 192;
-  clear(sums);
-  if (work.steps == 0) return;
+  if (work.steps == 0) return turn.pass();
+  const Tiles tiles(shared, first_row);
   Sums parts[BOTH ? 2 : 1];
   int last = 0;  // the stage that is multiplied
   const auto start = [&](Sums& part) {
     barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
-    const unsigned a = shared_address(shared.a[ring.stage]);
-    const unsigned b = shared_address(shared.b[ring.stage]);
-    multiply_stage<true>(part, (SWAP == 1 ? b : a) + first_row * LINE, SWAP == 1 ? a : b);
+    multiply_stage<true>(part, tiles.rows_of(ring.stage), tiles.columns_of(ring.stage));
   };
   const auto next = [&](Sums& part, Sums& before) {
     start(part);
@@ -180,8 +213,10 @@ __device__ __forceinline__ void multiply_and_promote(Sums& sums, Shared& shared,
     }
     if (step < work.steps) {
       next(parts[BOTH], parts[0]);
+      turn.pass();
       finish(parts[BOTH]);
     } else {
+      turn.pass();
       finish(parts[0]);
     }
   } else {
@@ -190,54 +225,61 @@ __device__ __forceinline__ void multiply_and_promote(Sums& sums, Shared& shared,
       start(parts[0]);
       last = ring.stage;
       ring.advance();
+      if (step + 1 == work.steps) turn.pass();
       finish(parts[0]);
     }
   }
 }
 
+template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                         Ring<STAGES>& ring, int rank) {
-  clear(sums);
-  if (work.steps == 0) return;
+                                         Ring<STAGES>& ring, int rank, const Turn<TAKES_TURNS>& turn) {
+  if (work.steps == 0) return turn.pass();
+  const Tiles tiles(shared, first_row);
   int before = -1;  // the stage that may still be read
 #pragma unroll 1
   for (int step = 0; step < work.steps; ++step) {
     barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
-    const unsigned a = shared_address(shared.a[ring.stage]);
-    const unsigned b = shared_address(shared.b[ring.stage]);
-    multiply_stage(sums, (SWAP == 1 ? b : a) + first_row * LINE, SWAP == 1 ? a : b);
+    multiply_stage(sums, tiles.rows_of(ring.stage), tiles.columns_of(ring.stage));
     wgmma_wait<1>();
     if (before >= 0) release(shared, before, rank);
     before = ring.stage;
     ring.advance();
   }
+  turn.pass();
   wgmma_wait<0>();
   release(shared, before, rank);
 #pragma unroll
   for (int f = 0; f < FRAGMENTS; ++f) hold_sums(sums[f]);
 }
 
-// All steps of `work`.
+// All steps of `work`, in a turn, before which the sums are made zeros.
+template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_steps(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                               Ring<STAGES>& ring, int rank) {
+                                               Ring<STAGES>& ring, int rank, const Turn<TAKES_TURNS>& turn) {
+  clear(sums);
+  turn.await();
   if constexpr (PROMOTES) {
-    multiply_and_promote(sums, shared, work, first_row, ring, rank);
+    multiply_and_promote(sums, shared, work, first_row, ring, rank, turn);
   } else if constexpr (FROM_REGISTERS) {
-    multiply_from_registers(sums, shared, work, first_row, ring, rank);
+    multiply_from_registers(sums, shared, work, first_row, ring, rank, turn);
   } else {
-    multiply(sums, shared, work, first_row, ring, rank);
+    multiply(sums, shared, work, first_row, ring, rank, turn);
   }
 }
 
 // The same in parts of `part_steps`, whose sums are added to zeros in the order of k, as those of blocks are.
+template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_parts(Sums& sums, Shared& shared, Work work, int part_steps, int first_row,
-                                               Ring<STAGES>& ring, int rank) {
+                                               Ring<STAGES>& ring, int rank, const Turn<TAKES_TURNS>& turn) {
   clear(sums);
+  turn.await();
 #pragma unroll 1
   for (int left = work.steps; left > 0; left -= part_steps) {
     work.steps = left < part_steps ? left : part_steps;
     Sums part;
-    multiply_steps(part, shared, work, first_row, ring, rank);
+    multiply_steps(part, shared, work, first_row, ring, rank, Turn<false>{});
     add(sums, part);
   }
+  turn.pass();
 }

@@ -206,7 +206,7 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
     fetch_lines<16, WARP>(target, lines(number), row0 + slice.fragment * 64 + warp * 16, column0 + slice.column, lane);
     commit_copies();
   };
-  if (lane == 0) wait_stores_read<0>();
+  if (is_elected()) wait_stores_read<0>();
   __syncwarp();
   fetch(0);
 #pragma unroll
@@ -246,7 +246,7 @@ __device__ __forceinline__ void add_columns(const Target& target, Accumulator be
     }
     commit_copies();
   };
-  if (threadIdx.x % WARPGROUP == 0) wait_stores_read<0>();
+  if (threadIdx.x % WARPGROUP < WARP && is_elected()) wait_stores_read<0>();
   meet<WARPGROUP>(FIRST_STORE + consumer);
   fetch(0);
 #pragma unroll
@@ -347,14 +347,13 @@ template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void store_rows(const Target& target, unsigned char (&buffers)[2][BYTES],
                                            const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0,
                                            int& buffer) {
-  const int lane = threadIdx.x % WARP;
   const int warp = threadIdx.x % WARPGROUP / WARP;
 #pragma unroll
   for (int number = 0; number < FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT; ++number) {
     const Slice<COLUMNS> slice(number);
     unsigned char* const lines = buffers[buffer] + warp * (16 * LINE);
     buffer ^= 1;
-    if (STORE_BOXES && lane == 0) wait_stores_read<1>();
+    if (STORE_BOXES && is_elected()) wait_stores_read<1>();
     __syncwarp();
 #pragma unroll
     for (int j = 0; j < STORE_COLUMNS / 8; j += 2) {
@@ -365,7 +364,7 @@ __device__ __forceinline__ void store_rows(const Target& target, unsigned char (
     const int row = row0 + slice.fragment * 64 + warp * 16;
     if constexpr (!STORE_BOXES) {
       copy_lines(target, lines, row, column0 + slice.column);
-    } else if (lane == 0) {
+    } else if (is_elected()) {
       store_box(target.map, shared_address(lines), column0 + slice.column, row);
       commit_stores();
     }
@@ -379,13 +378,12 @@ __device__ __forceinline__ void store_columns(const Target& target, unsigned cha
                                               int& buffer) {
   const int warp = threadIdx.x % WARPGROUP / WARP;
   const int consumer = threadIdx.x / WARPGROUP;
-  const bool stores = threadIdx.x % WARPGROUP == 0;
 #pragma unroll
   for (int number = 0; number < FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT; ++number) {
     const Slice<COLUMNS> slice(number);
     unsigned char* const lines = buffers[buffer];
     buffer ^= 1;
-    if (STORE_BOXES && stores) wait_stores_read<1>();
+    if (STORE_BOXES && warp == 0 && is_elected()) wait_stores_read<1>();
     meet<WARPGROUP>(FIRST_STORE + consumer);
 #pragma unroll
     for (int j = 0; j < CHUNK / 8; j += 2) {
@@ -402,11 +400,11 @@ __device__ __forceinline__ void store_columns(const Target& target, unsigned cha
       const int column = column0 + slice.fragment * 64 + at / CHUNK * STORE_COLUMNS;
       if constexpr (!STORE_BOXES) {
         if (at / STORE_ROWS == warp) copy_lines(target, lines + at * LINE, row, column);
-      } else if (stores) {
+      } else if (warp == 0 && is_elected()) {
         store_box(target.map, shared_address(lines) + at * LINE, column, row);
       }
     }
-    if (STORE_BOXES && stores) commit_stores();
+    if (STORE_BOXES && warp == 0 && is_elected()) commit_stores();
   }
 }
 

@@ -38,10 +38,11 @@ constexpr int STORE_BYTES = 64 * LINE;                          // the bytes of 
 struct Shared {
   alignas(1024) unsigned char a[STAGES][BM * LINE];
   alignas(1024) unsigned char b[STAGES][BN * LINE];
-  alignas(1024) unsigned char c[CONSUMERS][2][STORE_BYTES];
+  alignas(1024) unsigned char c[CONSUMERS][2][REDUCE == 1 ? 16 : STORE_BYTES];
   u64 full[STAGES];   // the accelerator has brought the stage
   u64 empty[STAGES];  // all that read it, here and in the cluster, are done with it
-  alignas(16) Accumulator received[REDUCE == 1 ? BM * BN : 4];  // what the tile's other blocks have for this one
+  // What the tile's other blocks have for this one.
+  alignas(16) Accumulator received[REDUCE == 1 ? BM * BN / CLUSTER_PARTS * (CLUSTER_PARTS - 1) : 4];
   u64 complete;                                                 // all of it
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
@@ -81,11 +82,10 @@ struct Call {
   __device__ __forceinline__ int steps() const { return (k + BK - 1) / BK; }
 
   // The work on at most `most` steps of a tile.
-  __device__ __forceinline__ Work work(int number, int rank, int first_step, int most) const {
-    const TileIndex tile = tile_of_block(number, tiles_m(), tiles_n(), GROUP);
+  __device__ __forceinline__ Work work(int tile_m, int tile_n, int rank, int first_step, int most) const {
     Work work;
-    work.row = (static_cast<int>(tile.m) * CLUSTER_M + rank % CLUSTER_M) * BM;
-    work.column = (static_cast<int>(tile.n) * CLUSTER_N + rank / CLUSTER_M) * BN;
+    work.row = (tile_m * CLUSTER_M + rank % CLUSTER_M) * BM;
+    work.column = (tile_n * CLUSTER_N + rank / CLUSTER_M) * BN;
     work.part = 0;
     work.first_step = first_step;
     const int left = steps() - first_step;
@@ -98,22 +98,53 @@ struct Call {
   }
 };
 
+// Tiles in the order of index.cuh, found without a division but in the last band: the producer fetches nothing while it
+// looks for the next one.
+struct TileOrder {
+  u32 tiles_m, tiles_n;
+  u32 band_rows;   // the rows of tiles of all bands but the last
+  u32 reciprocal;  // of a band's tiles, in 2^-32, rounded down
+
+  __device__ __forceinline__ TileOrder(u32 rows, u32 columns)
+      : tiles_m(rows),
+        tiles_n(columns),
+        band_rows(static_cast<u32>(smaller(GROUP, rows))),
+        reciprocal(~0u / (band_rows * tiles_n)) {}
+
+  __device__ __forceinline__ void find(u32 number, int& m, int& n) const {
+    const u32 band_tiles = band_rows * tiles_n;
+    u32 band = static_cast<u32>(static_cast<u64>(number) * reciprocal >> 32);  // the band, or the one before
+    if (number - band * band_tiles >= band_tiles) ++band;
+    const u32 inside = number - band * band_tiles;
+    const u32 first_row = band * band_rows;
+    const u32 left = tiles_m - first_row;
+    constexpr u32 MOST_ROWS = GROUP;
+    const u32 rows = left < MOST_ROWS ? left : MOST_ROWS;
+    const u32 column = left < MOST_ROWS ? inside / left : inside / MOST_ROWS;
+    m = static_cast<int>(first_row + inside - column * rows);
+    n = static_cast<int>(column);
+  }
+};
+
 // What a block computes, one turn after the other: blocks of the grid, or clusters, take turns.
 template <bool SHARES>
 struct Walk {
   const Call& call;
   int rank;
   int turn;
+  TileOrder order;
 
   __device__ __forceinline__ Walk(const Call& of, int own_rank)
-      : call(of), rank(own_rank), turn(blockIdx.x / CLUSTER) {}
+      : call(of), rank(own_rank), turn(blockIdx.x / CLUSTER), order(of.tiles_m(), of.tiles_n()) {}
 
   __device__ __forceinline__ bool more() const { return turn < call.tiles() * call.parts; }
 
   __device__ __forceinline__ Work next() {
     const int tile = static_cast<u32>(turn) / static_cast<u32>(call.parts);
     const int part = turn - tile * call.parts;
-    Work work = call.work(tile, rank, part * call.part_steps, OWN_PARTS * call.part_steps);
+    int m, n;
+    order.find(tile, m, n);
+    Work work = call.work(m, n, rank, part * call.part_steps, OWN_PARTS * call.part_steps);
     work.part = part;
     turn += gridDim.x / CLUSTER;
     return work;
@@ -134,7 +165,9 @@ struct Walk<true> {
 
   __device__ __forceinline__ Work next() {
     piece = walk.next();
-    return call.work(static_cast<int>(piece.tile), 0, static_cast<int>(piece.first), static_cast<int>(piece.count));
+    const TileIndex tile = tile_of_block(piece.tile, call.tiles_m(), call.tiles_n(), GROUP);
+    return call.work(static_cast<int>(tile.m), static_cast<int>(tile.n), 0, static_cast<int>(piece.first),
+                     static_cast<int>(piece.count));
   }
 
   // Whether the last piece's tile has earlier steps, and whether it has later ones, which other blocks add up.

@@ -53,8 +53,6 @@
 #include "mmtune/wgmma_multiply.cuh"
 #include "mmtune/wgmma_reduce.cuh"
 
-// Barriers of the block besides 0, at which the stages are made known: where a consumer of PINGPONG waits for its turn.
-constexpr int FIRST_TURN = FIRST_STORE + CONSUMERS;
 // Whether blocks of what follows find a place beside these: reduce(), which needs little, or those of the next call.
 constexpr bool IS_FOLLOWED_EARLY = SPLIT == 0 || MIN_BLOCKS > 1;
 
@@ -83,7 +81,7 @@ __device__ __forceinline__ bool has_all_sums(const Call& call, Sums& sums, const
 }
 
 __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
-  const int consumer = threadIdx.x / WARPGROUP;
+  const int consumer = group_of_warp<WARPGROUP>();
   const int rank = CLUSTER > 1 ? cluster_rank() : 0;
   const int first_row = PINGPONG == 1 ? 0 : consumer * WG_ROWS;  // the first of the instructions' rows
   Ring<STAGES> ring;
@@ -98,15 +96,14 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
         ring.advance(work.steps);
         continue;
       }
-      meet<2 * WARPGROUP>(FIRST_TURN + consumer);
     }
     Sums sums;
+    const Turn<PINGPONG == 1> turn{consumer, !walk.more()};
     if constexpr (OWN_PARTS > 1) {
-      multiply_parts(sums, shared, work, call.part_steps, first_row, ring, rank);
+      multiply_parts(sums, shared, work, call.part_steps, first_row, ring, rank, turn);
     } else {
-      multiply_steps(sums, shared, work, first_row, ring, rank);
+      multiply_steps(sums, shared, work, first_row, ring, rank, turn);
     }
-    if (PINGPONG == 1 && walk.more()) arrive<2 * WARPGROUP>(FIRST_TURN + 1 - consumer);
     if constexpr (STREAM == 1) {
       if (!has_all_sums(call, sums, walk, consumer)) continue;
     }
@@ -126,7 +123,7 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
       }
     }
   }
-  if (threadIdx.x % WARP == 0) wait_stores_read<0>();  // the block's shared memory must stay until then
+  if (is_elected()) wait_stores_read<0>();  // the block's shared memory must stay until then
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
@@ -149,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
                   flags,
                   SPLIT == 0 ? static_cast<int>(parts) : SPLIT,
                   static_cast<int>(k_tiles)};
-  constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the thread that fills stages
+  constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the first thread of the warp, one of which fills stages
   constexpr int READY = PRODUCER + WARP;           // threads that must know the stages' barriers
   if (threadIdx.x == PRODUCER) {
     prefetch_map(&map_a);
@@ -167,12 +164,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   if constexpr (IS_FOLLOWED_EARLY) launch_dependents();
   if (threadIdx.x >= PRODUCER) {
     if constexpr (MOVES_REGISTERS) give_registers_back<PRODUCER_REGISTERS>();
+    bool has_waited = CLUSTER == 1 && REDUCE == 0;
     if (threadIdx.x < READY) {
       __syncwarp();
       arrive<READY>(0);
-      if (threadIdx.x == PRODUCER) produce(call, shared);
+      if (is_elected()) {
+        produce(call, shared);
+        if (CLUSTER > 1) has_waited = true;
+      }
     }
-    if (REDUCE == 1 || (CLUSTER > 1 && threadIdx.x != PRODUCER)) cluster_wait();
+    if (!has_waited) cluster_wait();
   } else {
     if constexpr (MOVES_REGISTERS) take_registers<CONSUMER_REGISTERS>();
     meet<READY>(0);

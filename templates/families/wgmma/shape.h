@@ -89,13 +89,13 @@ inline bool moves_registers(const Params& p) { return p.consumers * p.min_blocks
 
 inline int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
 
-/// Bytes of struct Shared in wgmma_tile.cuh: the stages, two slices of every consumer's results, two barriers a stage,
-/// and what other blocks hand over, with its barrier.
+/// Bytes of struct Shared in wgmma_tile.cuh: the stages, two slices of every consumer's results, unless other blocks
+/// have a part of them, two barriers a stage, and what these hand over, with its barrier.
 inline int stage_bytes(const Params& p) { return (p.bm + p.bn) * kLine; }
-inline int store_bytes(const Params& p) { return p.consumers * 2 * kFragment * kLine; }
+inline int store_bytes(const Params& p) { return p.consumers * 2 * (p.reduce == 1 ? 16 : kFragment * kLine); }
 inline int shared_bytes(const Params& p, int stages) {
   constexpr int kAlignment = 1024;
-  const int received = p.reduce == 1 ? p.bm * p.bn * 4 : 16;
+  const int received = p.reduce == 1 ? p.bm * p.bn / p.split * (p.split - 1) * 4 : 16;
   const int bytes = stages * (stage_bytes(p) + 16) + store_bytes(p) + received + 8;
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }

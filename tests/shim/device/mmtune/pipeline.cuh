@@ -4,6 +4,13 @@
 #include "mmtune/batch_map.cuh"
 #include "mmtune/ring.cuh"
 
+inline bool is_elected() { return threadIdx.x % 32 == 0; }
+
+template <int SIZE>
+inline int group_of_warp() {
+  return threadIdx.x / SIZE;
+}
+
 inline void barrier_arrive(unsigned barrier) { mmtune::shim::barrier_arrive(barrier); }
 inline void barrier_arrive_remote(unsigned remote) { mmtune::shim::barrier_arrive_remote(remote); }
 
