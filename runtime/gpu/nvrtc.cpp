@@ -130,7 +130,10 @@ std::vector<std::string> Nvrtc::Api::options(const CompileTarget& target) const 
                                       "--ptxas-options=-v"};
   // A cached result would come without its log.
   if (version >= 1209) options.push_back("--no-cache");
-  if (version >= 1300 && compile_for == CompileFor::diagnosis) options.push_back("--Ofast-compile=mid");
+  // Textures, launches from kernels and the CUDA runtime's types, which no kernel has, are not even read.
+  if (version >= 1300 && compile_for == CompileFor::diagnosis) {
+    options.insert(options.end(), {"--Ofast-compile=mid", "--minimal"});
+  }
   return options;
 }
 
