@@ -148,3 +148,52 @@ struct WideCopies {
     }
   }
 };
+
+// LANES = 1: a warp's vectors on their way to shared memory. UNROLL neighbouring lanes copy the vectors of one position
+// that lie side by side, so that whole lines are read from memory; each lane reads those of its own positions.
+struct WideExchange {
+  static constexpr int AT_ONCE = 32 / UNROLL;  // the positions of which a warp copies vectors at once
+
+  const WideInput* next;  // where the thread's first vector of the next stage would be at position 0
+  i64 ld;
+  i64 first;  // the thread's first position
+  i64 last;   // the last position that exists
+  int step;   // the first step of the thread's vectors within a stage
+  unsigned char* places;  // the warp's places
+
+  __device__ __forceinline__ WideExchange(unsigned char* shared, const Operand<WideInput>& operand, const Lane& at,
+                                          i64 begin)
+      : ld(operand.ld), last(operand.extent - 1) {
+    step = at.step + threadIdx.x % UNROLL * VEC;
+    next = operand.matrix + begin + step;
+    first = operand.first + at.e * OWN * POSITIONS + threadIdx.x % 32 / UNROLL;
+    places = shared + threadIdx.x / 32 * (OWN * UNROLL * 32 * WIDE_BYTES);
+  }
+
+  // Lanes that read a vector each, of neighbouring positions, find them in different banks.
+  __device__ __forceinline__ unsigned char* place(int stage, int position, int vector) const {
+    const int turned = vector ^ (position * UNROLL / 8 % UNROLL);
+    return places + stage * STAGE_BYTES + (position * UNROLL + turned) * WIDE_BYTES;
+  }
+
+  // Starts to copy the next stage, of which `depth` steps exist.
+  __device__ __forceinline__ void start(int stage, int depth) {
+#pragma unroll
+    for (int c = 0; c < OWN * UNROLL; ++c) {
+      const int position = c * AT_ONCE + threadIdx.x % 32 / UNROLL;
+      const WideInput* const source = next + smaller(first + c * AT_ONCE, last) * ld;
+      copy_async<COPY_BYTES>(shared_address(place(stage, position, threadIdx.x % UNROLL)), source, step < depth);
+    }
+    next += BK;
+    commit_copies();
+  }
+
+  __device__ __forceinline__ void read(WideVectors& vectors, int stage) const {
+#pragma unroll
+    for (int i = 0; i < OWN * UNROLL; ++i) {
+      const int position = i / UNROLL * 32 + threadIdx.x % 32;
+      vectors[i / UNROLL][i % UNROLL] =
+          *reinterpret_cast<const Packed<WideInput, VEC>*>(place(stage, position, i % UNROLL));
+    }
+  }
+};

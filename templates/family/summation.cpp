@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "templates/gpu/architectures.h"
 #include "templates/problem/dtype.h"
@@ -15,8 +16,13 @@ namespace {
 // The least k that is cut. Where weights have few columns, up to some hundred rows leave half of the multiprocessors
 // idle unless two blocks share a tile; below it, what many rows lose by tiles that leave room for two sets of sums
 // weighs more (docs/lab/2026-11-25-same-bits.md).
-constexpr std::int64_t kCutFrom = 12288;
+constexpr std::int64_t kCutFrom = 7168;
 constexpr int kParts = 2;
+
+// On CUDA cores a tile takes longer, so that a few rows need more blocks, and what a block adds at the end of a part
+// weighs less. With eight parts a cluster of the largest size that every GPU has can add them up.
+constexpr int kMostCoreParts = 8;
+constexpr std::int64_t kLeastCorePart = 256;  // steps along k; the end of a part takes as long as three more
 
 std::string_view name_of(Summation::Adder adder) {
   switch (adder) {
@@ -34,6 +40,13 @@ std::string_view name_of(Summation::Adder adder) {
       return "tensor cores by a warpgroup";
   }
   return "unknown";
+}
+
+/// Whether tensor cores add up invariant products. An emulation falls back to CUDA cores at times.
+bool by_tensor_cores(Precision precision, int compute_capability) {
+  const PrecisionTraits& types = traits(precision);
+  return types.unit_products == 1 && types.unit != core_unit(precision) && compute_capability >= 75 &&
+         nearest_architecture(compute_capability).rates[static_cast<std::size_t>(types.unit)] > 0;
 }
 
 }  // namespace
@@ -68,11 +81,18 @@ Summation tensor_summation(Precision precision, const DeviceSpec& device, bool b
   return {.adder = adder, .step = 32 / types.a.bytes, .promotion = types.arithmetic.promotion_steps};
 }
 
+int core_parts(const Problem& problem) {
+  if (traits(problem.precision).accumulator.integer) return 1;
+  const auto parts = std::clamp<std::int64_t>(problem.k / kLeastCorePart, 1, kMostCoreParts);
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(parts)));
+}
+
 int invariant_parts(const Problem& problem, int compute_capability) {
   const PrecisionTraits& types = traits(problem.precision);
+  if (!by_tensor_cores(problem.precision, compute_capability)) return core_parts(problem);
   const bool is_promoted = types.arithmetic.promotion_steps > 0;  // A block would keep three sets of sums.
-  const bool may_be_cut = compute_capability == 90 && types.unit_products == 1 && !is_promoted &&
-                          (types.a.bytes == 2 || types.unit == Unit::tensor_tf32);
+  const bool may_be_cut =
+      compute_capability == 90 && !is_promoted && (types.a.bytes == 2 || types.unit == Unit::tensor_tf32);
   return may_be_cut && problem.k >= kCutFrom ? kParts : 1;
 }
 
@@ -80,12 +100,9 @@ Summation invariant_summation(const Problem& problem, const DeviceSpec& device) 
   const Precision precision = problem.precision;
   const PrecisionTraits& types = traits(precision);
   if (types.accumulator.integer) return {.adder = Summation::Adder::exact};
-  if (types.unit_products > 1) return {.adder = Summation::Adder::fma};  // The emulation falls back to it at times.
-  const bool has_tensor_cores = types.unit != core_unit(precision) && compute_capability(device) >= 75 &&
-                                fma_per_clock_per_sm(device, types.unit) > 0;
-  if (!has_tensor_cores) return {.adder = Summation::Adder::fma};
   const int capability = compute_capability(device);
-  Summation summation = tensor_summation(precision, device, capability == 90);
+  Summation summation{.adder = Summation::Adder::fma};
+  if (by_tensor_cores(precision, capability)) summation = tensor_summation(precision, device, capability == 90);
   summation.part = summed_part(problem, invariant_parts(problem, capability), 1);
   return summation;
 }

@@ -55,6 +55,9 @@ Summation tensor_summation(Precision precision, const DeviceSpec& device, bool b
 /// "tensor cores, 16 at once, uncut", "tensor cores, 16 at once, in parts of 7168".
 std::string to_string(const Summation& summation);
 
+/// The number of parts that k has in an invariant product that CUDA cores add up; 1 for integers. A function of k.
+int core_parts(const Problem& problem);
+
 /// The number of parts that k has in an invariant product. A function of precision, k and architecture alone.
 int invariant_parts(const Problem& problem, int compute_capability);
 

@@ -79,8 +79,19 @@ const std::vector<SummationCase>& summation_cases() {
         {"tiled_coarsened", "TILE=8 CM=1 CN=2"},
         {"simt", "BM=32 BN=32 TM=4 TN=4"},
         {"simt", "LOAD=1 STAGES=3 BM=32 BK=16 TM=4"},
-        {"simt", "LOAD=2 STAGES=4 BN=32 GROUP=1"}},
+        {"simt", "LOAD=2 STAGES=4 BN=32 GROUP=1"},
+        {"skinny", "SIDE=0 FEW=4 OWN=1 UNROLL=4 WARPS=4 WARPS_K=1"}},
        {"simt", "BM=32 BN=32 TM=4 TN=4 SPLIT=4"}},
+      {"fp32_in_two_parts",
+       Precision::fp32,
+       Layout::nt,
+       {{"simt", "BM=32 BN=32 BK=16 TM=4 TN=4 SPLIT=2"},
+        {"simt", "BM=32 BN=64 BK=16 SPLIT=2 REDUCE=1"},
+        {"simt", "BK=16 CUT=1"},
+        {"simt", "LOAD=3 STAGES=3 BM=32 BK=16 TM=4 CUT=1"},
+        {"skinny", "SIDE=0 FEW=2 OWN=1 UNROLL=4 WARPS=4 WARPS_K=1 NARROW=1 STAGES=3 LANES=1 SPLIT=2"},
+        {"skinny", "SIDE=1 FEW=8 OWN=2 UNROLL=4 WARPS=4 WARPS_K=1 NARROW=1 STAGES=2 LANES=1 SPLIT=2"}},
+       {"skinny", "SIDE=0 FEW=2 OWN=1 UNROLL=1 WARPS=4 WARPS_K=1 NARROW=1 STAGES=3 LANES=8 SPLIT=2"}},
   };
   return all;
 }
@@ -99,9 +110,10 @@ TEST_P(EqualSummations, GiveEqualBits) {
   };
   const auto summation_of = [&](const Stage& stage) {
     EXPECT_TRUE(stage.can_run(product.problem())) << stage.name();
-    const Summation summation = stage.family().summation(product.problem(), stage.config(), device());
-    EXPECT_EQ(stage.can_run(invariant), summation == invariant_summation(invariant, device())) << stage.name();
-    return summation;
+    const bool keeps_order =
+        stage.family().summation(invariant, stage.config(), device()) == invariant_summation(invariant, device());
+    EXPECT_EQ(stage.can_run(invariant), keeps_order) << stage.name();
+    return stage.family().summation(product.problem(), stage.config(), device());
   };
   Stage first = stage_of(of.alike.front());
   const Summation stated = summation_of(first);
@@ -120,13 +132,13 @@ TEST_P(EqualSummations, GiveEqualBits) {
 }
 
 /// Its parts are a stage longer than it states, and its result is as exact as it was.
-TEST(EqualSummations, AKernelThatStatesAnotherIsFound) {
+void find_longer_parts(Precision precision, const StatedKernel& kernel) {
   constexpr Scene kScene{"deep", 40, 72, 528, Values::wide};
-  const Product product(kScene, Precision::bf16_fp32, Layout::nt);
-  const Family& wgmma = family_named("wgmma");
-  const Config config = wgmma.with_defaults(wgmma.parse("BM=64 BN=64 CONSUMERS=1 OWN_PARTS=2"), product.problem());
-  LaunchPlan plan = wgmma.plan(product.problem(), config, device());
-  const Program program(render(kernel_sources(), wgmma, product.problem(), config, plan, compute_capability(device())),
+  const Product product(kScene, precision, Layout::nt);
+  const Family& family = family_named(kernel.family);
+  const Config config = family.with_defaults(family.parse(kernel.config), product.problem());
+  LaunchPlan plan = family.plan(product.problem(), config, device());
+  const Program program(render(kernel_sources(), family, product.problem(), config, plan, compute_capability(device())),
                         plan, kernel_sources());
   const auto bytes = [&] { return product.bytes(program, plan, Order::random, "parts"); };
   const std::vector<char> right = bytes();
@@ -136,6 +148,11 @@ TEST(EqualSummations, AKernelThatStatesAnotherIsFound) {
   k_tiles->value += 1;
   EXPECT_FALSE(bytes() == right);
   EXPECT_EQ(product.run(program, plan, Order::random, "parts"), "");
+}
+
+TEST(EqualSummations, AKernelThatStatesAnotherIsFound) {
+  find_longer_parts(Precision::bf16_fp32, {"wgmma", "BM=64 BN=64 CONSUMERS=1 OWN_PARTS=2"});
+  find_longer_parts(Precision::fp32, {"simt", "BM=32 BN=64 BK=16 CUT=1"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, EqualSummations, testing::ValuesIn(summation_cases()),

@@ -57,6 +57,7 @@ struct Simt {
     register_rules(problem, p, device, rules);
     split_rules(problem, p, device, rules);
     stream_rules(problem, p, device, rules);
+    cut_rules(problem, p, rules);
     group_rules(problem, p, device, rules);
   }
 
@@ -131,7 +132,7 @@ struct Simt {
     const bool streams = compute_capability(device) >= 70;
     rules.must(p.stream == 0 || p.split == 1, "STREAM shares tiles itself and needs no SPLIT");
     rules.must(p.stream == 0 || streams, "STREAM's flags need compute capability 7.0");
-    // An invariant product is added up in one go: slices would be another order.
+    // An invariant product has parts of its own: slices would be another order.
     rules.worth(p.stream == 1 || !streams || problem.invariant || traits(problem.precision).accumulator.integer ||
                     problem.k <= longest_sum(problem, p) * p.split,
                 "long sums are taken in slices, as STREAM and SPLIT do");
@@ -139,6 +140,11 @@ struct Simt {
                "STREAM needs MIN_BLOCKS blocks per SM at once");
     rules.worth(shared_memory_allows(problem, p, device, p.min_blocks),
                 "shared memory allows MIN_BLOCKS blocks per SM");
+  }
+
+  static void cut_rules(const Problem& problem, const Params& p, Rules& rules) {
+    rules.must(p.cut == 0 || (p.split == 1 && p.stream == 0), "CUT is for blocks that have all of a tile's k");
+    rules.worth(p.cut == 0 || (problem.invariant && parts(problem, p) > 1), "CUT is for invariant products in parts");
   }
 
   static void group_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
@@ -149,8 +155,12 @@ struct Simt {
                 "GROUP lets neighbours share what L2 holds");
   }
 
-  static Summation summation(const Problem&, const Params& p, const DeviceSpec&) {
-    return {.adder = p.split > 1 || p.stream == 1 ? Summation::Adder::other : Summation::Adder::fma};
+  /// The parts of k, whose sums are added.
+  static int parts(const Problem& problem, const Params& p) { return p.cut == 1 ? core_parts(problem) : p.split; }
+
+  static Summation summation(const Problem& problem, const Params& p, const DeviceSpec&) {
+    return {.adder = p.stream == 1 ? Summation::Adder::other : Summation::Adder::fma,
+            .part = summed_part(problem, parts(problem, p), p.bk)};
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -252,7 +262,8 @@ struct Simt {
     gemm.block.x = threads(p);
     gemm.smem_bytes = shared_bytes(problem, p);
     gemm.args = blas_arguments(a, b);
-    gemm.args.insert(gemm.args.end(), {sums.partial, sums.tiles, sums.flags, k_tiles_of_part(problem, p.split, p.bk)});
+    gemm.args.insert(gemm.args.end(),
+                     {sums.partial, sums.tiles, sums.flags, k_tiles_of_part(problem, parts(problem, p), p.bk)});
     if (p.reduce == 1) gemm.cluster.x = p.split;
     return gemm;
   }
@@ -301,6 +312,11 @@ struct Simt {
     work.issue_slots_per_fma = 1 + (numbers.simt_fragment_slots * fragment_loads + staging +
                                     numbers.simt_tile_slots / p.bk + numbers.simt_round_slots / p.unroll) /
                                        fma_per_k;
+    constexpr double kLoadAddStore = 3;  // the issue slots for a sum at the end of a part
+    if (p.cut == 1) {
+      const auto steps = static_cast<double>(std::max<std::int64_t>(1, problem.k));
+      work.issue_slots_per_fma += kLoadAddStore * parts(problem, p) / steps;
+    }
     // The main loop takes longer where it walks slices of tiles, or spills, which begins a little before registers run
     // out.
     if (p.stream == 1) work.issue_slots_per_fma *= numbers.simt_stream_factor;
@@ -328,6 +344,7 @@ struct Simt {
   static Params default_params(const Problem& problem) {
     Params params;
     if (accumulator_registers(problem) > 1) params.tm = 4;
+    params.cut = problem.invariant && core_parts(problem) > 1 ? 1 : 0;
     return params;
   }
 

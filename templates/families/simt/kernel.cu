@@ -29,6 +29,9 @@
 // that do not fill a last wave are shared evenly by all: the block with a tile's first steps adds the others' sums to
 // its own in the order of k. Sums of more than SLICE steps are taken in slices, whose errors do not add up as they
 // would in one long sum.
+//
+// CUT = 1: a block adds up the parts of its tile's k one after the other, and their sums as the blocks of a split tile
+// do: the same bits.
 #include "mmtune/batch.cuh"
 #include "mmtune/cluster.cuh"
 #include "mmtune/copy.cuh"
@@ -101,13 +104,21 @@ struct Loaders {
 
 using Sums = StoredSums<TM * TN, THREADS, Accumulator>;
 
+// The tiles of a slice, of which the last may have fewer; `part` are those of a part. STREAM makes slices equal: the
+// longest decides how large the error is.
+__device__ __forceinline__ int tiles_of_slice(int tiles, i64 part) {
+  if constexpr (CUT == 1) return static_cast<int>(part);
+  if constexpr (STREAM == 1) return static_cast<int>(ceil_div(tiles, ceil_div(tiles, SLICE / BK)));
+  return tiles;
+}
+
 // Sums up a segment's products in slices; end_slice(first, last) is called after each, with whether it was the first or
 // the last one. `ring` is where the segment's first tile goes, and becomes where the next segment's will.
 // State in local variables of one function: see docs/kernels.md, on the form of the source.
 template <class EndSlice>
 __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& shared, Loaders& loaders,
-                                         const Segment& segment, const Position& position, RingPosition& ring,
-                                         const EndSlice& end_slice) {
+                                         const Segment& segment, i64 part, const Position& position,
+                                         RingPosition& ring, const EndSlice& end_slice) {
   if constexpr (PACK == 1) wait_for_previous();  // The packed operands are read now.
   if (segment.tiles == 0) return clear(sum);
   RingPosition fill = ring;  // the place of the tile that is fetched ahead
@@ -141,14 +152,13 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
   Fragment fragment[2];
   fragment[0].load(a_row, b_row);
 
-  // Equal slices: the longest decides how large the error is.
-  const int slices = STREAM == 1 ? static_cast<int>(ceil_div(segment.tiles, SLICE / BK)) : 1;
-  const int slice_tiles = static_cast<int>(ceil_div(segment.tiles, slices));
+  constexpr bool SLICED = STREAM == 1 || CUT == 1;
+  const int slice_tiles = tiles_of_slice(segment.tiles, part);
   int tile = 0;
 #pragma unroll 1
   for (int slice_end = slice_tiles;; slice_end += slice_tiles) {
     clear(sum);
-    const int end = STREAM == 1 ? smaller(slice_end, segment.tiles) : segment.tiles;
+    const int end = SLICED ? smaller(slice_end, segment.tiles) : segment.tiles;
 #pragma unroll 1
     for (; tile < end; ++tile) {
       const bool more = tile + 1 < segment.tiles;
@@ -179,7 +189,7 @@ __device__ __forceinline__ void multiply(Accumulator (&sum)[TM][TN], Shared& sha
       fill.advance();
     }
     end_slice(slice_end == slice_tiles, tile == segment.tiles);
-    if (STREAM == 0 || tile == segment.tiles) break;
+    if (!SLICED || tile == segment.tiles) break;
   }
 }
 
@@ -197,7 +207,7 @@ struct Call {
   Accumulator* partial;  // SPLIT = 0: [part][m][n]
   Accumulator* sums;     // STREAM: of every block a tile between two slices, then of every block one that it hands over
   u32* flags;            // STREAM: whether it has
-  i64 k_tiles;           // the steps of a part of a tile, counted in BK
+  i64 k_tiles;           // the steps of a part of a tile's k, counted in BK
   const ProductMap* map_a;
   const ProductMap* map_b;
 
@@ -221,13 +231,25 @@ struct Call {
 // STREAM = 0: one tile of C, or one part of its k.
 __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
   const Share share = share_of_block();
-  const Segment segment(call.k, share.part * call.k_tiles, call.k_tiles);
+  const Segment segment(call.k, share.part * call.k_tiles, CUT == 1 ? ceil_div(call.k, BK) : call.k_tiles);
   const TileOfC output = call.output(share.tile);
   Loaders loaders = call.loaders(output, segment.k_begin);
   const Position position;
   RingPosition ring;
   Accumulator sum[TM][TN];
-  multiply(sum, shared, loaders, segment, position, ring, [](bool, bool) {});
+  // The sum of the parts before. In memory, since registers that are used at the ends of parts alone would be taken
+  // from the main loop.
+  volatile Accumulator before[CUT == 1 ? TM * TN : 1];
+  const auto end_part = [&](bool first, bool last) {
+    if constexpr (CUT == 0) return;
+#pragma unroll
+    for (int e = 0; e < TM * TN; ++e) {
+      Accumulator& total = sum[e / TN][e % TN];
+      total = (first ? Accumulator{} : before[e]) + total;
+      if (!last) before[e] = total;
+    }
+  };
+  multiply(sum, shared, loaders, segment, call.k_tiles, position, ring, end_part);
 
   if constexpr (CLUSTER) {
     reduce_cluster<SPLIT>(shared.partial, sum, position, output);
@@ -268,7 +290,7 @@ __device__ __forceinline__ void compute_stream(const Call& call, Shared& shared)
       }
       if (!complete) (last_slice ? call.handed(block) : call.aside(block)).store(&sum[0][0]);
     };
-    multiply(sum, shared, loaders, segment, position, ring, end_slice);
+    multiply(sum, shared, loaders, segment, k_tiles, position, ring, end_slice);
     if constexpr (PACK == 0) wait_for_previous();  // A block without a slice has not waited yet.
     if (first > 0) {
       __syncthreads();
@@ -304,8 +326,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
          Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<Accumulator*> partial, PerProduct<Accumulator*> sums,
          PerProduct<u32*> flags, i64 k_tiles) {
   if constexpr (LOAD != 2) {
-    const i64 k_tiles_of_block = k_tiles_of_part(ceil_div(k, BK), k_tiles);
-    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, k_tiles_of_block, nullptr, nullptr});
+    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, k_tiles, nullptr, nullptr});
   }
 }
 
@@ -316,8 +337,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
              PerProduct<Accumulator*> sums, PerProduct<u32*> flags, i64 k_tiles,
              const __grid_constant__ ProductMap map_a, const __grid_constant__ ProductMap map_b) {
   if constexpr (LOAD == 2) {
-    const i64 k_tiles_of_block = k_tiles_of_part(ceil_div(k, BK), k_tiles);
-    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, k_tiles_of_block, &map_a, &map_b});
+    run({m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, partial, sums, flags, k_tiles, &map_a, &map_b});
   }
 }
 

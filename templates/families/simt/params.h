@@ -7,7 +7,7 @@ namespace mmtune {
 
 struct SimtParams {
   Param bm{64}, bn{64}, bk{8}, tm{8}, tn{4}, lanes_n{8}, load{0}, stages{2}, unroll{8}, order{1}, group{8},
-      min_blocks{1}, split{1}, reduce{0}, pack{0}, stream{0};
+      min_blocks{1}, split{1}, reduce{0}, pack{0}, stream{0}, cut{0};
 };
 
 inline const ParamTable<SimtParams>& simt_params() {
@@ -37,6 +37,7 @@ inline const ParamTable<SimtParams>& simt_params() {
        "blocks that share one tile's k"},
       {"REDUCE", &SimtParams::reduce, {{0, "kernel"}, {1, "cluster"}}, "what adds the sums of a split tile"},
       {"STREAM", &SimtParams::stream, {0, 1}, "1: resident blocks take tiles in turn and share those of the last wave"},
+      {"CUT", &SimtParams::cut, {0, 1}, "1: a block adds up the parts of an invariant product's k one after the other"},
   };
   return rows;
 }

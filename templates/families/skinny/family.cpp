@@ -37,7 +37,7 @@ struct Skinny {
         {"SPLIT", &Params::split, {1, 2, 4, 8, 16, 32}, "blocks that share one tile's k"},
         {"NARROW", &Params::narrow, {{0, "shared"}, {1, "registers"}}, "where the operand of the short side passes"},
         {"STAGES", &Params::stages, {1, 2, 3, 4}, "in shared memory, by asynchronous copies; 1: in registers"},
-        {"LANES", &Params::lanes, {8, 16, 32}, "lanes of a warp that read neighbouring vectors"},
+        {"LANES", &Params::lanes, {1, 8, 16, 32}, "lanes of a warp that read neighbouring vectors"},
     };
     return rows;
   }
@@ -138,6 +138,8 @@ struct Skinny {
     rules.must(p.stages == 1 || p.narrow == 1, "STAGES above 1 go with NARROW=registers");
     rules.must(p.stages == 1 || compute_capability(device) >= 80, "STAGES above 1 need compute capability 8.0");
     rules.must(p.stages == 1 || wide_align(problem, p.side) >= 4, "STAGES above 1 need alignment to 4 bytes");
+    rules.must(p.lanes > 1 || (along_k(problem, p.side) && p.stages > 1),
+               "with LANES=1 lanes copy for each other what lies along k");
     if (!rules.ok()) return;
     const Shape shape(problem, p);
     const ModelNumbers& numbers = model_numbers(device);
@@ -158,12 +160,21 @@ struct Skinny {
     const int loads = p.own * p.unroll * std::max<int>(1, p.stages - 1);
     rules.worth(loads >= 2 && loads <= (p.narrow == 1 ? 16 : 8), "a thread has a few loads in flight");
     rules.worth(shape.tile < 2 * extent(problem, p.side), "at most half of a tile is empty");
-    rules.worth(p.lanes * shape.vec * shape.wide_bytes >= 64, "LANES read at least 64 neighbouring bytes");
-    rules.worth(p.lanes == 32 || !shape.along_k || 2 * shape.bk * (32 / p.lanes) > problem.k,
+    rules.worth((p.lanes > 1 ? p.lanes : p.unroll) * shape.vec * shape.wide_bytes >= 64,
+                "LANES read at least 64 neighbouring bytes");
+    rules.worth(p.lanes == 1 || p.lanes == 32 || !shape.along_k || 2 * shape.bk * (32 / p.lanes) > problem.k,
                 "along k LANES is below 32 for few stages");
+    rules.worth(p.lanes > 1 || problem.invariant, "LANES=1 is for invariant products");
     rules.worth(p.split == 1 || tiles(problem, p, shape) * p.split < 16 * std::int64_t{device.sm_count},
                 "SPLIT is for fewer blocks than sixteen per SM");
     rules.worth(p.split == 1 || ceil_div(problem.k, shape.bk) >= 2 * p.split, "every split has at least two stages");
+  }
+
+  static Summation summation(const Problem& problem, const Params& p, const DeviceSpec&) {
+    const Shape shape(problem, p);
+    const bool is_in_order = p.warps_k * (shape.along_k ? p.lanes : 32 / p.lanes) == 1;
+    return {.adder = is_in_order ? Summation::Adder::fma : Summation::Adder::other,
+            .part = summed_part(problem, p.split, shape.bk)};
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {

@@ -15,6 +15,9 @@
 // With STAGES > 1 they are copied asynchronously, that many stages, to shared memory, where only the thread itself
 // reads them; else they are loaded to registers, with NARROW = 0 a stage ahead.
 //
+// LANES = 1 along k: a thread has all steps of its positions and adds up their products in order. Lanes copy for each
+// other what lies side by side.
+//
 // The narrow operand passes through shared memory, widened, in two stages (NARROW = 0), or every thread loads its part
 // itself (NARROW = 1). Positions beyond C are clamped or zero: they feed only results that are never stored. Steps
 // beyond k are filled with zeros. Blocks may share one tile's k, as split.cuh says, and add their sums in a fixed order
@@ -74,9 +77,8 @@ __device__ __forceinline__ void multiply(Sums& sums, WideSource& wide, NarrowInR
 }
 
 // The same with STAGES stages in shared memory, of which one is multiplied while the others arrive.
-template <class Narrow>
-__device__ __forceinline__ void multiply(Sums& sums, WideCopies& wide, Narrow& narrow, const Lane& at,
-                                         const Part& part) {
+template <class Copies, class Narrow>
+__device__ __forceinline__ void multiply(Sums& sums, Copies& wide, Narrow& narrow, const Lane& at, const Part& part) {
 #pragma unroll
   for (int s = 0; s < STAGES - 1; ++s) wide.start(s, part.depth(part.begin + s * BK));
   int now = 0;
@@ -84,6 +86,7 @@ __device__ __forceinline__ void multiply(Sums& sums, WideCopies& wide, Narrow& n
     Stage<Narrow> stage;
     narrow.fetch(stage.narrow, at, part.depth(l));
     wait_copies<(STAGES > 1 ? STAGES - 2 : 0)>();
+    if constexpr (LANES == 1) __syncwarp();  // Others' copies have arrived, and others have read the stage before.
     const int before = now == 0 ? STAGES - 1 : now - 1;
     wide.start(before, part.depth(l + (STAGES - 1) * BK));
     wide.read(stage.wide, now);
@@ -98,7 +101,9 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Opera
                                          const Operand<NarrowInput>& narrow_operand, i64 k, const Lane& at,
                                          const Part& part) {
   const auto wide_of = [&] {
-    if constexpr (STAGES > 1) {
+    if constexpr (LANES == 1) {
+      return WideExchange(shared.wide, wide_operand, at, part.begin);
+    } else if constexpr (STAGES > 1) {
       return WideCopies(shared.wide, wide_operand, at, part.begin);
     } else {
       return WideSource(wide_operand, at, part.begin);

@@ -334,7 +334,7 @@ struct Wgmma {
     p.swap = traits(problem.precision).a.bytes == 4 && !transposes_b(problem.layout) ? 1 : 0;
     const bool copies = std::min(problem.align.a, problem.align.b) < 16 || turns_a(problem, p) || turns_b(problem, p);
     p.pack = copies ? 1 : 0;
-    p.own_parts = problem.invariant ? invariant_parts(problem, 90) : 1;
+    p.own_parts = problem.invariant && multiplies(problem.precision) ? invariant_parts(problem, 90) : 1;
     return p;
   }
 

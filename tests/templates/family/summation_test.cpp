@@ -46,16 +46,17 @@ TEST(Summation, OfInvariantProductsIsThatOfTheFastestUnit) {
   EXPECT_EQ(text(Precision::fp16_fp32, h200), "tensor cores, 16 at once, uncut");
   EXPECT_EQ(text(Precision::fp16, h200, 14336), "tensor cores, 16 at once, in parts of 7168");
   EXPECT_EQ(text(Precision::fp16, t4, 14336), "tensor cores, 8 at once, uncut");
-  EXPECT_EQ(text(Precision::fp32, h200, 14336), "fused multiply-adds, uncut");
+  EXPECT_EQ(text(Precision::fp32, h200, 14336), "fused multiply-adds, in parts of 1792");
+  EXPECT_EQ(text(Precision::fp32, h200, 511), "fused multiply-adds, uncut");
   EXPECT_EQ(text(Precision::tf32, h200), "tensor cores by a warpgroup, 8 at once, uncut");
   EXPECT_EQ(text(Precision::tf32, h200, 14336), "tensor cores by a warpgroup, 8 at once, in parts of 7168");
-  EXPECT_EQ(text(Precision::bf16_x_fp32, h200, 14336), "fused multiply-adds, uncut");
+  EXPECT_EQ(text(Precision::bf16_x_fp32, h200, 14336), "fused multiply-adds, in parts of 1792");
   EXPECT_EQ(text(Precision::e4m3_bf16, h200), "tensor cores by a warpgroup, 32 at once, promoted every 128, uncut");
   EXPECT_EQ(text(Precision::fp64, h200), "tensor cores by a warp, 8 at once, uncut");
   EXPECT_EQ(text(Precision::int8, h200), "exact");
-  EXPECT_EQ(text(Precision::fp32, h200), "fused multiply-adds, uncut");
+  EXPECT_EQ(text(Precision::fp32, h200), "fused multiply-adds, in parts of 512");
   EXPECT_EQ(text(Precision::fp16, t4), "tensor cores, 8 at once, uncut");
-  EXPECT_EQ(text(Precision::fp16, k20c), "fused multiply-adds, uncut");
+  EXPECT_EQ(text(Precision::fp16, k20c), "fused multiply-adds, in parts of 512");
 }
 
 /// So two searches for the same sizes, whatever they find, give the same bits: it knows neither what was measured nor
@@ -117,7 +118,7 @@ TEST(Summation, OfLongInvariantProductsOfFp32IsSearchedWithSimt) {
   const Family& simt = family_named("simt");
   Problem problem = packed_problem(Precision::fp32, Layout::nt, 1024, 4096, 14336);
   const Config config = simt.with_defaults(
-      simt.parse("BM=128 BN=128 BK=32 TN=16 LANES_N=4 LOAD=2 UNROLL=16 MIN_BLOCKS=2 GROUP=8 PACK=1"), problem);
+      simt.parse("BM=128 BN=128 BK=32 TN=16 LANES_N=4 LOAD=2 UNROLL=16 MIN_BLOCKS=2 GROUP=8 PACK=1 CUT=1"), problem);
   EXPECT_FALSE(simt.judge(problem, config, catalog_gpu("h200")).searched());
   problem.invariant = true;
   EXPECT_TRUE(simt.judge(problem, config, catalog_gpu("h200")).searched());
