@@ -10,6 +10,7 @@
 // Whether the narrow operand is contiguous along k, as ALONG_K says of the wide one:
 constexpr bool NARROW_ALONG_K = SIDE == 0 ? !TRANSPOSE_A : TRANSPOSE_B;
 
+constexpr bool IN_ORDER = LANES == 1;                // whether a thread adds up its products in the order of k
 constexpr int WARPS_E = WARPS / WARPS_K;            // warps along the extent
 constexpr int SPAN = LANES * VEC;                   // neighbouring elements that a warp's vector load covers
 constexpr int ACROSS = 32 / LANES;                  // such runs of a load, in the other direction
@@ -17,7 +18,8 @@ constexpr int K_LANES = ALONG_K ? LANES : ACROSS;   // lanes that share the step
 constexpr int STEPS = ALONG_K ? SPAN : ACROSS;      // steps along k of a load
 constexpr int POSITIONS = ALONG_K ? ACROSS : SPAN;  // positions of a load
 constexpr int HELD = OWN * (ALONG_K ? 1 : VEC);     // positions per thread
-static_assert(THREADS == WARPS * 32 && TILE == WARPS_E * OWN * POSITIONS && BK == WARPS_K * UNROLL * STEPS,
+static_assert(THREADS == WARPS * 32 && TILE == WARPS_E * OWN * POSITIONS &&
+                  BK == (IN_ORDER ? 1 : WARPS_K) * UNROLL * STEPS,
               "host and kernel disagree on the block");
 
 // x or y, which may differ in type.
@@ -40,7 +42,9 @@ struct Lane {
   int along = threadIdx.x % LANES;        // the number among the lanes of a run
   int across = threadIdx.x % 32 / LANES;  // the number of the run
   int k_lane = ALONG_K ? along : across;  // the number among the lanes that share the steps
-  int step = ALONG_K ? k * UNROLL * SPAN + along * VEC : (k * ACROSS + across) * UNROLL;  // the first of a stage
+  int share = IN_ORDER ? 0 : k;           // the number among the warps that share a stage's steps
+  // The first step of a stage.
+  int step = ALONG_K ? share * UNROLL * SPAN + along * VEC : (share * ACROSS + across) * UNROLL;
 
   // The position of vector o's first element within the block's tile.
   __device__ __forceinline__ int position(int o) const {
@@ -57,14 +61,14 @@ struct Operand {
   i64 first;   // this block's first position there
 };
 
-// This block's steps.
+// This warp's steps.
 struct Part {
   i64 begin;
   i64 end;
 
   // Part `number`; `k_tiles` is what the launch says.
   __device__ __forceinline__ Part(i64 k, u32 number, i64 k_tiles) : begin(0), end(k) {
-    if constexpr (SPLIT == 0) {
+    if constexpr (SPLIT == 0 || IN_ORDER) {
       const i64 length = k_tiles * BK;
       begin = smaller(number * length, k);
       end = smaller(begin + length, k);
@@ -149,7 +153,7 @@ struct WideCopies {
   }
 };
 
-// LANES = 1: a warp's vectors on their way to shared memory. UNROLL neighbouring lanes copy the vectors of one position
+// IN_ORDER: a warp's vectors on their way to shared memory. UNROLL neighbouring lanes copy the vectors of one position
 // that lie side by side, so that whole lines are read from memory; each lane reads those of its own positions.
 struct WideExchange {
   static constexpr int AT_ONCE = 32 / UNROLL;  // the positions of which a warp copies vectors at once

@@ -49,6 +49,7 @@ constexpr const char* kTma = "LOAD=2 STAGES=3 BM=32 BN=64 BK=16 TM=4 TN=4";
 constexpr const char* kStream = "STREAM=1";
 constexpr const char* kPack = "LOAD=1 STAGES=3 PACK=1";
 constexpr const char* kOwnCopies = "SIDE=1 FEW=1 OWN=1 UNROLL=1 WARPS=4 WARPS_K=4 NARROW=1 STAGES=3";
+constexpr const char* kExchange = "SIDE=0 FEW=2 OWN=1 UNROLL=4 WARPS=4 WARPS_K=1 NARROW=1 STAGES=3 LANES=1";
 constexpr const char* kCluster = "SPLIT=2 REDUCE=1";
 constexpr const char* kWgmma = "BM=64 BN=64 CONSUMERS=1";
 constexpr const char* kPingpong = "BM=64 BN=64 PINGPONG=1";
@@ -116,6 +117,8 @@ const Break kBreaks[] = {
      "share.part * call.k_tiles, call.k_tiles", "share.part / 2 * call.k_tiles, call.k_tiles", kWrong},
     {"results that were exchanged once more than they are stored", "simt", "", Layout::nn, kOdd,
      "position.column(j) + turn();", "position.column(j);", kWrong},
+    {"a part whose sum is not added to those before", "simt", "CUT=1", Layout::nn, kShared, "terms[i] + total", "total",
+     kWrong},
     {"sums that are not waited for", "simt", kStream, Layout::nn, kDeep, "await_flag(call.flags + giver);", "{}",
      kWrong},
     {"a flag raised too early", "simt", kStream, Layout::nn, kDeep,
@@ -151,6 +154,8 @@ const Break kBreaks[] = {
      "left > -9999", kStray},
     {"a row that passes for a column", "skinny", "SIDE=1 FEW=1 NARROW=1", Layout::nn, kWide, "operand.ld == 1 && ", "",
      kWrong},
+    {"copies of other lanes that are not waited for", "skinny", kExchange, Layout::nt, kDeep,
+     "if constexpr (IN_ORDER) __syncwarp();", "", kWrong},
     {"own copies that are not waited for", "skinny", kOwnCopies, Layout::nn, kDeep,
      "wait_copies<(STAGES > 1 ? STAGES - 2 : 0)>();", "", kWrong},
     {"a stage that is replaced too early", "skinny", kOwnCopies, Layout::nn, kDeep, "wide.start(before,",

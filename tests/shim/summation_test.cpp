@@ -90,6 +90,7 @@ const std::vector<SummationCase>& summation_cases() {
         {"simt", "BK=16 CUT=1"},
         {"simt", "LOAD=3 STAGES=3 BM=32 BK=16 TM=4 CUT=1"},
         {"skinny", "SIDE=0 FEW=2 OWN=1 UNROLL=4 WARPS=4 WARPS_K=1 NARROW=1 STAGES=3 LANES=1 SPLIT=2"},
+        {"skinny", "SIDE=0 FEW=1 OWN=2 UNROLL=4 WARPS=4 WARPS_K=2 NARROW=1 STAGES=4 LANES=1"},
         {"skinny", "SIDE=1 FEW=8 OWN=2 UNROLL=4 WARPS=4 WARPS_K=1 NARROW=1 STAGES=2 LANES=1 SPLIT=2"}},
        {"skinny", "SIDE=0 FEW=2 OWN=1 UNROLL=1 WARPS=4 WARPS_K=1 NARROW=1 STAGES=3 LANES=8 SPLIT=2"}},
   };

@@ -242,11 +242,18 @@ __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
   volatile Accumulator before[CUT == 1 ? TM * TN : 1];
   const auto end_part = [&](bool first, bool last) {
     if constexpr (CUT == 0) return;
+    constexpr int AT_ONCE = TM * TN < 16 ? TM * TN : 16;  // loads that are under way at once
 #pragma unroll
-    for (int e = 0; e < TM * TN; ++e) {
-      Accumulator& total = sum[e / TN][e % TN];
-      total = (first ? Accumulator{} : before[e]) + total;
-      if (!last) before[e] = total;
+    for (int begin = 0; begin < TM * TN; begin += AT_ONCE) {
+      Accumulator terms[AT_ONCE];
+#pragma unroll
+      for (int i = 0; i < AT_ONCE; ++i) terms[i] = first ? Accumulator{} : before[begin + i];
+#pragma unroll
+      for (int i = 0; i < AT_ONCE; ++i) {
+        Accumulator& total = sum[(begin + i) / TN][(begin + i) % TN];
+        total = terms[i] + total;
+        if (!last) before[begin + i] = total;
+      }
     }
   };
   multiply(sum, shared, loaders, segment, call.k_tiles, position, ring, end_part);

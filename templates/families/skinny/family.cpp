@@ -54,10 +54,11 @@ struct Skinny {
       const int span = p.lanes * vec;
       const int across = 32 / p.lanes;
       tile = std::max(1, p.warps / p.warps_k) * p.own * (along_k ? across : span);
-      bk = p.warps_k * p.unroll * (along_k ? span : across);
+      parts = p.lanes == 1 ? p.warps_k : 1;
+      bk = p.warps_k / parts * p.unroll * (along_k ? span : across);
       sums = p.own * (along_k ? 1 : vec) * p.few;
       threads = p.warps * 32;
-      const int partial = p.warps_k > 1 ? threads / 2 * sums : p.warps * 32;
+      const int partial = p.warps_k == 1 ? threads : p.lanes == 1 ? threads * sums : threads / 2 * sums;
       const int stage = p.own * p.unroll * threads * vec * wide_bytes;
       smem_bytes = std::max(partial * types.accumulator.bytes, p.stages > 1 ? p.stages * stage : 0);
       if (p.narrow == 0) {
@@ -72,7 +73,8 @@ struct Skinny {
     int narrow_bytes;     ///< the bytes of an element of the narrow operand
     int vec;              ///< the elements of the wide operand per load
     int tile;             ///< the positions of the long side per block
-    int bk;               ///< the steps along k per stage
+    int parts;            ///< the parts of k, one after the other, that a block's warps have
+    int bk;               ///< the steps along k per stage of a part
     int sums;             ///< sums per thread
     int threads;          ///< threads per block
     int smem_bytes;       ///< bytes per block
@@ -140,6 +142,7 @@ struct Skinny {
     rules.must(p.stages == 1 || wide_align(problem, p.side) >= 4, "STAGES above 1 need alignment to 4 bytes");
     rules.must(p.lanes > 1 || (along_k(problem, p.side) && p.stages > 1),
                "with LANES=1 lanes copy for each other what lies along k");
+    rules.must(p.lanes > 1 || p.warps_k == 1 || p.split == 1, "with LANES=1 either warps or blocks have parts of k");
     if (!rules.ok()) return;
     const Shape shape(problem, p);
     const ModelNumbers& numbers = model_numbers(device);
@@ -167,14 +170,15 @@ struct Skinny {
     rules.worth(p.lanes > 1 || problem.invariant, "LANES=1 is for invariant products");
     rules.worth(p.split == 1 || tiles(problem, p, shape) * p.split < 16 * std::int64_t{device.sm_count},
                 "SPLIT is for fewer blocks than sixteen per SM");
-    rules.worth(p.split == 1 || ceil_div(problem.k, shape.bk) >= 2 * p.split, "every split has at least two stages");
+    const int parts = p.split * shape.parts;
+    rules.worth(parts == 1 || ceil_div(problem.k, shape.bk) >= 2 * parts, "every part has at least two stages");
   }
 
   static Summation summation(const Problem& problem, const Params& p, const DeviceSpec&) {
     const Shape shape(problem, p);
-    const bool is_in_order = p.warps_k * (shape.along_k ? p.lanes : 32 / p.lanes) == 1;
+    const bool is_in_order = p.warps_k / shape.parts * (shape.along_k ? p.lanes : 32 / p.lanes) == 1;
     return {.adder = is_in_order ? Summation::Adder::fma : Summation::Adder::other,
-            .part = summed_part(problem, p.split, shape.bk)};
+            .part = summed_part(problem, p.split * shape.parts, shape.bk)};
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -191,7 +195,7 @@ struct Skinny {
     gemm.block.x = shape.threads;
     gemm.smem_bytes = shape.smem_bytes;
     gemm.args = blas_arguments();
-    gemm.args.insert(gemm.args.end(), {partial, k_tiles_of_part(problem, p.split, shape.bk)});
+    gemm.args.insert(gemm.args.end(), {partial, k_tiles_of_part(problem, p.split * shape.parts, shape.bk)});
     plan.steps.push_back(std::move(gemm));
     add_reduce_step(plan, problem, partial, p.split);
     overlap_steps(plan, device);
@@ -254,11 +258,11 @@ struct Skinny {
     work.smem_bytes_per_fma = static_cast<double>(value_bytes) / (shape.along_k ? p.own : p.own * shape.vec);
     work.tile_m = p.side == 0 ? p.few : shape.tile;
     work.tile_n = p.side == 0 ? shape.tile : p.few;
-    work.tile_k = shape.bk;
+    work.tile_k = shape.bk * shape.parts;
     work.split_k = p.split;
     work.k_lanes = p.warps_k * (shape.along_k ? p.lanes : 32 / p.lanes);
     work.registers = registers(problem, p, shape, numbers);
-    work.bytes_in_flight = static_cast<int>(std::max<int>(1, p.stages - 1) * shape.bk * work.bytes_per_k);
+    work.bytes_in_flight = static_cast<int>(std::max<int>(1, p.stages - 1) * work.tile_k * work.bytes_per_k);
     if (p.stages > 1) work.fetch = Fetch::copies;
     work.meets = p.narrow == 0;
     return work;

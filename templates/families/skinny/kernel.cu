@@ -15,8 +15,8 @@
 // With STAGES > 1 they are copied asynchronously, that many stages, to shared memory, where only the thread itself
 // reads them; else they are loaded to registers, with NARROW = 0 a stage ahead.
 //
-// LANES = 1 along k: a thread has all steps of its positions and adds up their products in order. Lanes copy for each
-// other what lies side by side.
+// LANES = 1 along k: a thread adds up the products of its positions in order, and WARPS_K warps have a part of k each,
+// whose sums are added in order, too. Lanes copy for each other what lies side by side.
 //
 // The narrow operand passes through shared memory, widened, in two stages (NARROW = 0), or every thread loads its part
 // itself (NARROW = 1). Positions beyond C are clamped or zero: they feed only results that are never stored. Steps
@@ -31,7 +31,7 @@
 union Shared {
   Accumulator narrow[2][NARROW == 0 ? ROWS : 1][NARROW == 0 ? ROW : 1];
   unsigned char wide[STAGES > 1 ? STAGES* STAGE_BYTES : 1];
-  Accumulator partial[WARPS_K > 1 ? WARPS_K / 2 : 1][WARPS_K > 1 ? HELD* FEW : 1][WARPS_E * 32];
+  Accumulator partial[WARPS_K == 1 ? 1 : IN_ORDER ? WARPS_K : WARPS_K / 2][WARPS_K > 1 ? HELD* FEW : 1][WARPS_E * 32];
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
 
@@ -86,7 +86,7 @@ __device__ __forceinline__ void multiply(Sums& sums, Copies& wide, Narrow& narro
     Stage<Narrow> stage;
     narrow.fetch(stage.narrow, at, part.depth(l));
     wait_copies<(STAGES > 1 ? STAGES - 2 : 0)>();
-    if constexpr (LANES == 1) __syncwarp();  // Others' copies have arrived, and others have read the stage before.
+    if constexpr (IN_ORDER) __syncwarp();  // Others' copies have arrived, and others have read the stage before.
     const int before = now == 0 ? STAGES - 1 : now - 1;
     wide.start(before, part.depth(l + (STAGES - 1) * BK));
     wide.read(stage.wide, now);
@@ -101,7 +101,7 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Opera
                                          const Operand<NarrowInput>& narrow_operand, i64 k, const Lane& at,
                                          const Part& part) {
   const auto wide_of = [&] {
-    if constexpr (LANES == 1) {
+    if constexpr (IN_ORDER) {
       return WideExchange(shared.wide, wide_operand, at, part.begin);
     } else if constexpr (STAGES > 1) {
       return WideCopies(shared.wide, wide_operand, at, part.begin);
@@ -119,6 +119,22 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Opera
   } else {
     NarrowInRegisters<false> narrow(narrow_operand, at, part.begin);
     multiply(sums, wide, narrow, at, part);
+  }
+}
+
+// Adds the sums of the warps that have a part each, in the order of k.
+__device__ __forceinline__ void add_parts(Sums& sums, Shared& shared, const Lane& at) {
+  const int column = at.e * 32 + threadIdx.x % 32;
+  __syncthreads();  // no thread reads the stages any more
+#pragma unroll
+  for (int i = 0; i < HELD * FEW; ++i) shared.partial[at.k][i][column] = sums[i / FEW][i % FEW];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < HELD * FEW; ++i) {
+    Accumulator total = {};
+#pragma unroll
+    for (int part = 0; part < WARPS_K; ++part) total += shared.partial[part][i][column];
+    sums[i / FEW][i % FEW] = total;
   }
 }
 
@@ -168,8 +184,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const Operand<WideInput> wide{either<SIDE == 0>(B, A), SIDE == 0 ? ldb : lda, extent, wide0};
   const Operand<NarrowInput> narrow{either<SIDE == 0>(A, B), SIDE == 0 ? lda : ldb, few, few0};
   Sums sums = {};
-  multiply(sums, shared, wide, narrow, k, at, Part(k, share.part, k_tiles));
-  add_warps(sums, shared, at);
+  multiply(sums, shared, wide, narrow, k, at, Part(k, IN_ORDER && WARPS_K > 1 ? at.k : share.part, k_tiles));
+  if constexpr (IN_ORDER && WARPS_K > 1) {
+    add_parts(sums, shared, at);
+  } else {
+    add_warps(sums, shared, at);
+  }
   if (at.k > 0) return;
 
 #pragma unroll
