@@ -66,7 +66,8 @@ struct Shared {
   };
   alignas(128) u64 full[STAGES];  // barriers that the accelerator completes
 };
-static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
+constexpr int BEFORE_BYTES = CUT == 1 ? BM * BN * int(sizeof(Value)) : 0;  // the sums of a tile's parts before
+static_assert(sizeof(Shared) + BEFORE_BYTES == SMEM_BYTES, "host and kernel disagree on shared memory");
 static_assert(THREADS == (BM / TM) * (BN / TN), "host and kernel disagree on the block");
 
 // The block's dynamic shared memory.
@@ -237,24 +238,17 @@ __device__ __forceinline__ void compute_tile(const Call& call, Shared& shared) {
   const Position position;
   RingPosition ring;
   Accumulator sum[TM][TN];
-  // The sum of the parts before. In memory, since registers that are used at the ends of parts alone would be taken
-  // from the main loop.
-  volatile Accumulator before[CUT == 1 ? TM * TN : 1];
+  // Registers would be taken from the main loop, and through L2 all blocks would go at the same time.
+  const Sums before(reinterpret_cast<Accumulator*>(shared_memory() + sizeof(Shared)));
   const auto end_part = [&](bool first, bool last) {
     if constexpr (CUT == 0) return;
-    constexpr int AT_ONCE = TM * TN < 16 ? TM * TN : 16;  // loads that are under way at once
+    if (first) {
 #pragma unroll
-    for (int begin = 0; begin < TM * TN; begin += AT_ONCE) {
-      Accumulator terms[AT_ONCE];
-#pragma unroll
-      for (int i = 0; i < AT_ONCE; ++i) terms[i] = first ? Accumulator{} : before[begin + i];
-#pragma unroll
-      for (int i = 0; i < AT_ONCE; ++i) {
-        Accumulator& total = sum[(begin + i) / TN][(begin + i) % TN];
-        total = terms[i] + total;
-        if (!last) before[begin + i] = total;
-      }
+      for (int e = 0; e < TM * TN; ++e) sum[e / TN][e % TN] += Accumulator{};
+    } else {
+      before.add_to(&sum[0][0]);
     }
+    if (!last) before.store(&sum[0][0]);
   };
   multiply(sum, shared, loaders, segment, call.k_tiles, position, ring, end_part);
 

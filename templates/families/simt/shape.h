@@ -43,7 +43,8 @@ inline int shared_bytes(const Problem& problem, const SimtParams& p) {
   const int stages = rounded(p.stages * p.bk * (p.bm + (a_along_k(problem, p) ? pad : 0)) * bytes) +
                      rounded(p.stages * p.bk * (p.bn + (b_along_k(problem, p) ? pad : 0)) * bytes);
   const int partial = p.split > 1 && p.reduce == 1 ? p.bm * p.bn * bytes : 0;
-  return std::max(stages, partial) + rounded(8 * p.stages);
+  const int before = p.cut == 1 ? p.bm * p.bn * bytes : 0;
+  return std::max(stages, partial) + rounded(8 * p.stages) + before;
 }
 
 inline bool shared_memory_allows(const Problem& problem, const SimtParams& p, const DeviceSpec& device, int blocks) {

@@ -161,7 +161,8 @@ struct Skinny {
     const int cover = covering(problem, p.side);
     rules.worth(p.few <= cover && 2 * p.few >= cover, "FEW covers the short side, or half of it");
     const int loads = p.own * p.unroll * std::max<int>(1, p.stages - 1);
-    rules.worth(loads >= 2 && loads <= (p.narrow == 1 ? 16 : 8), "a thread has a few loads in flight");
+    const int most = p.lanes == 1 ? 24 : p.narrow == 1 ? 16 : 8;
+    rules.worth(loads >= 2 && loads <= most, "a thread has a few loads in flight");
     rules.worth(shape.tile < 2 * extent(problem, p.side), "at most half of a tile is empty");
     rules.worth((p.lanes > 1 ? p.lanes : p.unroll) * shape.vec * shape.wide_bytes >= 64,
                 "LANES read at least 64 neighbouring bytes");
