@@ -13,11 +13,15 @@ __device__ __forceinline__ unsigned shared_address(const void* pointer) {
 }
 
 // Copies BYTES (4, 8 or 16) from global to shared memory without passing through registers; writes zeros if `valid`
-// is false (the source is then not read). PTX ISA: cp.async. Needs sm_80.
-template <int BYTES>
+// is false (the source is then not read). AHEAD: what lies beside it, within 256 bytes, is fetched to L2. PTX ISA:
+// cp.async. Needs sm_80.
+template <int BYTES, bool AHEAD = false>
 __device__ __forceinline__ void copy_async(unsigned target, const void* source, bool valid) {
   const int bytes = valid ? BYTES : 0;
-  if constexpr (BYTES == 16) {
+  if constexpr (BYTES == 16 && AHEAD) {
+    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(bytes)
+                 : "memory");
+  } else if constexpr (BYTES == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source), "r"(bytes) : "memory");
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(target), "l"(source), "n"(BYTES), "r"(bytes)

@@ -186,7 +186,8 @@ struct WideExchange {
     for (int c = 0; c < OWN * UNROLL; ++c) {
       const int position = c * AT_ONCE + threadIdx.x % 32 / UNROLL;
       const WideInput* const source = next + smaller(first + c * AT_ONCE, last) * ld;
-      copy_async<COPY_BYTES>(shared_address(place(stage, position, threadIdx.x % UNROLL)), source, step < depth);
+      const unsigned target = shared_address(place(stage, position, threadIdx.x % UNROLL));
+      copy_async<COPY_BYTES, true>(target, source, step < depth);
     }
     next += BK;
     commit_copies();

@@ -8,7 +8,7 @@ struct alignas(sizeof(T) * N) Vector {
 
 inline unsigned shared_address(const void* pointer) { return mmtune::shim::shared_address(pointer); }
 
-template <int BYTES>
+template <int BYTES, bool AHEAD = false>
 inline void copy_async(unsigned target, const void* source, bool valid) {
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
   mmtune::shim::copy_async(target, source, BYTES, valid);
