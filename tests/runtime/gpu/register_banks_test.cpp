@@ -72,8 +72,10 @@ std::ostream& operator<<(std::ostream& out, const MainLoop& loop) { return out <
 std::vector<MainLoop> proven_loops() {
   std::vector<MainLoop> loops;
   std::set<std::string_view> seen;
-  for (const Proven& each : family_named("simt").proven()) {
-    MainLoop loop{packed_problem(each.precision, Layout::nn, each.m, each.n, each.k), Config::parse(each.config)};
+  const Family& simt = family_named("simt");
+  for (const Proven& each : simt.proven()) {
+    const Problem problem = packed_problem(each.precision, Layout::nn, each.m, each.n, each.k);
+    MainLoop loop{problem, simt.with_defaults(Config::parse(each.config), problem)};
     if (each.precision != Precision::fp32 || loop.sums() < 64 || !seen.insert(each.config).second) continue;
     loops.push_back(std::move(loop));
   }
