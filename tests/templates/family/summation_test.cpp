@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
@@ -117,11 +119,14 @@ TEST(Summation, EveryInvariantProductHasAKernelThatASearchTries) {
 TEST(Summation, OfLongInvariantProductsOfFp32IsSearchedWithSimt) {
   const Family& simt = family_named("simt");
   Problem problem = packed_problem(Precision::fp32, Layout::nt, 1024, 4096, 14336);
-  const Config config = simt.with_defaults(
-      simt.parse("BM=128 BN=128 BK=32 TN=16 LANES_N=4 LOAD=2 UNROLL=16 MIN_BLOCKS=2 GROUP=8 PACK=1 CUT=1"), problem);
-  EXPECT_FALSE(simt.judge(problem, config, catalog_gpu("h200")).searched());
+  const auto is_searched = [&](std::string_view cut) {
+    std::string tile = "BM=128 BN=128 BK=16 TN=16 LANES_N=4 LOAD=2 UNROLL=16 MIN_BLOCKS=2 GROUP=8 PACK=1 ";
+    const Config config = simt.with_defaults(simt.parse(tile.append(cut)), problem);
+    return simt.judge(problem, config, catalog_gpu("h200")).searched();
+  };
+  EXPECT_FALSE(is_searched("CUT=0"));
   problem.invariant = true;
-  EXPECT_TRUE(simt.judge(problem, config, catalog_gpu("h200")).searched());
+  EXPECT_TRUE(is_searched("CUT=1"));
 }
 
 }  // namespace
