@@ -5,7 +5,7 @@ Writes data,m,n,k,scheme,frobenius,componentwise,cublas_frobenius,cublas_compone
 of the difference from the product in FP64 over the norm of that, `componentwise` the largest |difference| / (|A| |B|).
 `scheme` says what multiplied: fp16x3, or strict where the data are not fit for it, as the rule of
 templates/device/fp16x3_planes.cuh says for these data, for precision fp32_emulated; fp32 for the library's own strict
-product. Needs a GPU of compute capability 9.0, PyTorch with CUDA, and a database with kernels for both precisions.
+product. Needs a GPU of compute capability 8.0 or more, PyTorch with CUDA, and a database with kernels for both precisions.
 """
 
 import argparse
@@ -127,7 +127,7 @@ def rows_of(library, kind, m, n, k):
         torch.cuda.synchronize()
         ours = errors(out, exact, magnitude)
         family = library.explain(a, b, out, precision=precision).family
-        emulates = precision == "fp32_emulated" and family == "wgmma_fp16x3"
+        emulates = precision == "fp32_emulated" and family.endswith("fp16x3")
         yield [kind.__name__, m, n, k, scheme_for(a, b) if emulates else "fp32",
                *(f"{value:.3g}" for value in (*ours, *cublas))]  # fmt: skip
 

@@ -3,6 +3,25 @@
 
 #include "mmtune/fp16x3_split.cuh"
 
+// Blocks that share a stripe: all their threads meet, which of them a block is, and what block `rank` has where `own` is
+// here.
+__device__ __forceinline__ void meet_sharers() {
+  if constexpr (STRIPE_BLOCKS > 1) {
+    cluster_sync();
+  } else {
+    __syncthreads();
+  }
+}
+__device__ __forceinline__ int own_share() {
+  if constexpr (STRIPE_BLOCKS > 1) return cluster_rank();
+  return 0;
+}
+template <class T>
+__device__ __forceinline__ T of_sharer(const T& own, int rank) {
+  if constexpr (STRIPE_BLOCKS > 1) return load_remote<T>(remote_address(shared_address(&own), rank));
+  return own;
+}
+
 // Rows whose elements lie `ld` apart: a cluster has a stripe of them, each block a share of the steps along k, in
 // pieces that it holds. Lanes of a warp lie side by side along rows and, where that makes whole sectors of
 // the planes, along k.
@@ -10,12 +29,12 @@ template <int VECTOR>
 struct AcrossK {
   static constexpr int LANES = VECTOR == 4 ? 8 : 16;  // along rows
   static constexpr int ROWS = LANES * VECTOR;         // the rows of a stripe
-  static constexpr int UNIT = 8;                      // steps along k that a thread writes at once
+  static constexpr int UNIT = PLANE_UNIT;
   static constexpr int HELD = SPLIT_HELD / VECTOR / UNIT;
   static constexpr int STEPS = 32 / LANES * UNIT;     // the steps of a warp at once
   static constexpr int SPAN = HELD * SPLIT_WARPS * STEPS;
   static constexpr int SHARE_UNIT = 64;  // steps of lines of 128 bytes of the planes
-  static_assert(ROWS <= ACROSS_ROWS && SPLIT_WARPS == MOST_BLOCKS, "threads for all rows of all blocks");
+  static_assert(ROWS <= ACROSS_ROWS && SPLIT_WARPS >= STRIPE_BLOCKS, "threads for all rows of all blocks");
 
   const Split& split;
   SplitShared& shared;
@@ -94,16 +113,15 @@ struct AcrossK {
       for (int warp = 0; warp < SPLIT_WARPS; ++warp) of_block = larger(of_block, shared.largest[warp][thread]);
       shared.largest_of_block[thread] = of_block;
     }
-    cluster_sync();
+    meet_sharers();
     const int rank = thread / ROWS;
-    if (rank < MOST_BLOCKS) {
-      const unsigned theirs = remote_address(shared_address(&shared.largest_of_block[thread % ROWS]), rank);
-      shared.largest_of_rows[rank][thread % ROWS] = load_remote<u32>(theirs);
+    if (rank < STRIPE_BLOCKS) {
+      shared.largest_of_rows[rank][thread % ROWS] = of_sharer(shared.largest_of_block[thread % ROWS], rank);
     }
     __syncthreads();
 #pragma unroll
     for (int v = 0; v < VECTOR; ++v) {
-      for (int other = 0; other < MOST_BLOCKS; ++other) {
+      for (int other = 0; other < STRIPE_BLOCKS; ++other) {
         largest[v] = larger(largest[v], shared.largest_of_rows[other][lane() * VECTOR + v]);
       }
     }
@@ -121,20 +139,19 @@ struct AcrossK {
     __syncthreads();
     const int of_stripe = thread % ROWS;
     if (thread < ROWS) shared.of_block[thread] = count_row(shared, thread, SPLIT_WARPS);
-    cluster_sync();
-    if (cluster_rank() == 0 && thread < 32) {
+    meet_sharers();
+    if (own_share() == 0 && thread < 32) {
       u32 largest = 0;
       Stripe of_row{0, 0};
 #pragma unroll
-      for (int rank = 0; rank < MOST_BLOCKS; ++rank) {
-        const Stripe* const own = &shared.of_block[of_stripe];
-        of_row.sure += static_cast<int>(load_remote<u32>(remote_address(shared_address(&own->sure), rank)));
-        of_row.needs_low |= static_cast<int>(load_remote<u32>(remote_address(shared_address(&own->needs_low), rank)));
+      for (int rank = 0; rank < STRIPE_BLOCKS; ++rank) {
+        of_row.sure += of_sharer(shared.of_block[of_stripe].sure, rank);
+        of_row.needs_low |= of_sharer(shared.of_block[of_stripe].needs_low, rank);
         largest = larger(largest, shared.largest_of_rows[rank][of_stripe]);
       }
       end_stripe<ROWS>(split, stripe, largest, of_row);
     }
-    cluster_sync();  // no block leaves while others read its shared memory
+    meet_sharers();  // no block leaves while others read its shared memory
   }
 };
 
@@ -142,8 +159,8 @@ template <int VECTOR>
 __device__ __forceinline__ void split_across_k(const Split& split, i64 stripe, SplitShared& shared) {
   using Own = AcrossK<VECTOR>;
   const int k = static_cast<int>(split.k);
-  const int share = static_cast<int>(ceil_div(k, MOST_BLOCKS * Own::SHARE_UNIT)) * Own::SHARE_UNIT;
-  const int begin = cluster_rank() * share;
+  const int share = static_cast<int>(ceil_div(k, STRIPE_BLOCKS * Own::SHARE_UNIT)) * Own::SHARE_UNIT;
+  const int begin = own_share() * share;
   Own own{split, shared, stripe * Own::ROWS + Own::lane() * VECTOR, static_cast<int>(smaller(k, begin + share))};
   u32 largest[VECTOR] = {};
   int last = begin;

@@ -21,6 +21,10 @@ struct AlongK {
   __device__ __forceinline__ int count() const { return SPLIT_HELD / VECTOR / rows; }
   __device__ __forceinline__ int span() const { return SPLIT_HELD * team / rows; }
   __device__ __forceinline__ int left(i64 first) const { return static_cast<int>(split.k - first) - own(); }
+  // The same of what is stored: zeros follow the row up to a multiple of PLANE_UNIT.
+  __device__ __forceinline__ int left_to_store(i64 first) const {
+    return static_cast<int>(ceil_div(split.k, PLANE_UNIT) * PLANE_UNIT - first) - own();
+  }
 
   // The piece of all rows that begins at step `first`.
   __device__ __forceinline__ void load(i64 row, i64 first) {
@@ -49,7 +53,7 @@ struct AlongK {
     half_t* target = split.high(row) + first + own();
 #pragma unroll 4
     for (int i = 0; i < count(); ++i) {
-      if (i * step() >= left(first)) break;
+      if (i * step() >= left_to_store(first)) break;
       Halves high, low;
       splitter.split(held[r * count() + i].at, high.at, low.at, findings);
       *reinterpret_cast<Halves*>(target) = high;

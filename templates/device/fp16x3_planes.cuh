@@ -23,7 +23,7 @@
 // The stripes of an operand as it is stored. BLOCKS share a stripe, and are a cluster if these are several.
 template <bool ALONG_K, int VECTOR>
 struct Stripes {
-  static constexpr int BLOCKS = ALONG_K ? 1 : MOST_BLOCKS;
+  static constexpr int BLOCKS = ALONG_K ? 1 : STRIPE_BLOCKS;
 
   static __device__ __forceinline__ void split(const Split& split, i64 stripe, SplitShared& shared) {
     if constexpr (ALONG_K) {
@@ -33,6 +33,23 @@ struct Stripes {
     }
   }
 };
+
+// Splits the stripes of A and of B, which the blocks of the grid share.
+__device__ __forceinline__ void split_stripes(const Split& a, const Split& b, i64 stripes_a, i64 stripes_b,
+                                              SplitShared& shared) {
+  using OfA = Stripes<!TRANSPOSE_A, VA>;
+  using OfB = Stripes<TRANSPOSE_B, VB>;
+  constexpr bool B_FIRST = OfA::BLOCKS < OfB::BLOCKS;  // Clusters begin where the grid's do.
+  const i64 blocks_a = stripes_a * OfA::BLOCKS;
+  const i64 blocks_b = stripes_b * OfB::BLOCKS;
+  const i64 block_a = static_cast<i64>(blockIdx.x) - (B_FIRST ? blocks_b : 0);
+  const i64 block_b = static_cast<i64>(blockIdx.x) - (B_FIRST ? 0 : blocks_a);
+  if (block_a >= 0 && block_a < blocks_a) {
+    OfA::split(a, block_a / OfA::BLOCKS, shared);
+  } else if (block_b >= 0 && block_b < blocks_b) {
+    OfB::split(b, block_b / OfB::BLOCKS, shared);
+  }
+}
 
 // Whether all products of A and B are good enough by planes, from the stripes of both. For all THREADS of a block.
 template <class SharedOfBlock>

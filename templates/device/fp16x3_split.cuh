@@ -1,5 +1,7 @@
 // How elements of fp32 become two of fp16 each, and what is counted meanwhile, which fp16x3_planes.cuh explains: what
-// fp16x3_along_k.cuh and fp16x3_across_k.cuh share.
+// fp16x3_along_k.cuh and fp16x3_across_k.cuh share. Needs the rendered constants SPLIT_THREADS, SPLIT_SMEM_BYTES and
+// STRIPE_BLOCKS: the blocks of a cluster that share a stripe of rows whose elements lie apart; 1 where there are no
+// clusters.
 #pragma once
 
 #include "mmtune/access.cuh"
@@ -105,6 +107,8 @@ __device__ __forceinline__ int sum_of_lanes(int value) {
   return value;
 }
 
+constexpr int PLANE_UNIT = 8;  // steps along k: behind a row's last, zeros fill the 16 bytes that are read at once
+
 // An operand, as rows of op(A) or columns of op(B), both called rows here, and what becomes of it: planes of fp16 along
 // k, the low ones `rows` rows below the high ones, and the inverse scales.
 struct Split {
@@ -124,7 +128,6 @@ constexpr int SPLIT_WARPS = SPLIT_THREADS / 32;
 constexpr int SPLIT_HELD = 64;   // elements of a thread that the block holds
 constexpr int ALONG_ROWS = 8;    // the rows of a stripe whose rows lie along k
 constexpr int ACROSS_ROWS = 32;  // the most rows of another stripe
-constexpr int MOST_BLOCKS = 8;   // the most blocks that share a stripe
 struct SplitShared {
   alignas(16) float held[SPLIT_HELD * SPLIT_THREADS];  // the elements in the order of Held
   u32 largest[SPLIT_WARPS][ACROSS_ROWS];  // the largest element of a warp's part of each row
@@ -132,7 +135,7 @@ struct SplitShared {
   u32 rests[SPLIT_WARPS];  // Other than 0, an element has more than a high part.
   Stripe of_block[ACROSS_ROWS];  // the block's findings about rows that others share
   u32 largest_of_block[ACROSS_ROWS];
-  u32 largest_of_rows[MOST_BLOCKS][ACROSS_ROWS];  // the largest elements that every block found
+  u32 largest_of_rows[STRIPE_BLOCKS][ACROSS_ROWS];  // the largest elements that every block found
 };
 static_assert(sizeof(SplitShared) == SPLIT_SMEM_BYTES, "host and kernel disagree on shared memory");
 

@@ -82,6 +82,7 @@ struct Tile {
 // copy so few bytes: what fetch() asked for, finish() writes. What lies outside of the operand becomes zeros.
 template <class Input, int EXTENT, bool ALONG_K, int VECTOR>
 struct TileLoader {
+  using Element = Input;
   using Shape = Tile<Input, EXTENT, ALONG_K, VECTOR>;
   using Words = Vector<u32, UNIT / 4>;
   static constexpr bool ASYNC = ARCH >= 80 && VECTOR * sizeof(Input) >= 4;

@@ -143,3 +143,14 @@ __device__ __forceinline__ void strict_tile(const TileIndex& tile, i64 m, i64 n,
     }
   }
 }
+
+// All tiles of C, which the blocks of the grid share.
+__device__ __forceinline__ void strict_product(i64 m, i64 n, i64 k, Scalar alpha, const float* A, i64 lda,
+                                               const float* B, i64 ldb, Scalar beta, float* C, i64 ldc,
+                                               StrictShared& shared) {
+  const i64 tiles_m = ceil_div(m, STRICT_TILE);
+  const i64 tiles_n = ceil_div(n, STRICT_TILE);
+  for (i64 tile = blockIdx.x; tile < tiles_m * tiles_n; tile += gridDim.x) {
+    strict_tile(tile_of_block(tile, tiles_m, tiles_n, 8), m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, shared);
+  }
+}

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "templates/family/family.h"
+#include "templates/family/plane_memory.h"
 #include "templates/family/split_k.h"
 #include "templates/family/stored_boxes.h"
 #include "templates/model/numbers.h"
@@ -26,15 +27,13 @@ struct PlaneFamily {
   using Params = PlaneParams;
 
   static constexpr int kProducts = 3;     ///< the products of planes
-  static constexpr int kPartBytes = 2;    ///< the bytes of an element of a plane
-  static constexpr int kLine = 128;       ///< the bytes of C stored at once; rows of planes are multiples of it
+  static constexpr int kLine = 128;       ///< the bytes of C stored at once
   static constexpr int kFragment = 64;    ///< the rows of an instruction
   static constexpr int kWarpgroup = 128;  ///< the number of threads
   static constexpr int kLeastStages = 2;
   static constexpr int kLongSums = 1024;  ///< the steps along k: docs/accuracy.md
   static constexpr int kMostStages = 12;
-  static constexpr int kPartSteps = 256;              ///< the least steps along k that are worth a part
-  static constexpr std::int64_t kLongestPart = 4096;  ///< the most steps along k of a part of few results
+  static constexpr int kPartSteps = 256;  ///< the least steps along k that are worth a part
   static constexpr int kMostParts = 16;
   static constexpr int kMostSums = 192;  ///< the registers of sums that leave enough for everything else
 
@@ -104,11 +103,8 @@ struct PlaneFamily {
     rules.worth(p.split == 1 || tiles * (p.split / 2) < device.sm_count, "SPLIT is for few tiles");
     rules.worth(p.split == 1 || problem.k >= kPartSteps * p.split, "parts have some hundred steps");
     split_rule(rules, p.split, tiles, device.sm_count);
-    // Others divide the long sums of few results as well, and round less for it.
-    const bool is_thin = problem.k > kLongSums && 2 * tiles_of_c(problem, 128, 128) <= device.sm_count;
-    rules.worth(!is_thin || p.promote == 32, "long sums of few results are promoted every 32 steps");
-    rules.worth(!is_thin || p.split == kMostParts || p.split * kLongestPart >= problem.k,
-                "long sums of few results are parts of 4096 steps at most");
+    rules.worth(!is_thin(problem, device) || p.promote == 32, "long sums of few results are promoted every 32 steps");
+    long_part_rule(rules, problem, p.split, kMostParts, device);
   }
 
   /// The constants that every kernel of planes needs.
@@ -119,16 +115,7 @@ struct PlaneFamily {
             {"STORE_BOXES", stores_boxes(problem)},
             // These are a thread's registers; together they are what the block begins with.
             {"PRODUCER_REGISTERS", p.consumers == 3 ? 32 : 40},
-            {"CONSUMER_REGISTERS", p.consumers == 3 ? 160 : 232},
-            {"REDUCE_THREADS", kReduceThreads}};
-  }
-
-  static std::int64_t planes_ld(const Problem& problem) {
-    constexpr int kElements = kLine / kPartBytes;
-    return ceil_div(std::max<std::int64_t>(1, problem.k), kElements) * kElements;
-  }
-  static std::int64_t plane_bytes(const Problem& problem, std::int64_t rows) {
-    return rows * planes_ld(problem) * kPartBytes;
+            {"CONSUMER_REGISTERS", p.consumers == 3 ? 160 : 232}};
   }
 
   /// The step that multiplies; `of_family` are arguments between the maps and the partial sums.

@@ -23,6 +23,17 @@ void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave) 
               "SPLIT is a power of two, or fills waves with blocks");
 }
 
+bool is_thin(const Problem& problem, const DeviceSpec& device) {
+  constexpr std::int64_t kLongSums = 1024;  // steps along k
+  return problem.k > kLongSums && 2 * tiles_of_c(problem, 128, 128) <= device.sm_count;
+}
+
+void long_part_rule(Rules& rules, const Problem& problem, int split, int most_parts, const DeviceSpec& device) {
+  constexpr std::int64_t kLongestPart = 4096;
+  rules.worth(!is_thin(problem, device) || split == most_parts || split * kLongestPart >= problem.k,
+              "long sums of few results are parts of 4096 steps at most");
+}
+
 Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts) {
   const std::int64_t sums = parts > 1 ? parts * problem.m * problem.n : 0;
   return plan.workspace.add("partial sums", sums * traits(problem.precision).accumulator.bytes).as("partial");

@@ -21,6 +21,12 @@ std::optional<std::size_t> split_position(const Family& family);
 /// best, and among another number where these leave at most a tenth of the places free that their waves have.
 void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave);
 
+/// Whether few results have long sums, which some kernels divide and so round less.
+bool is_thin(const Problem& problem, const DeviceSpec& device);
+
+/// Others do, so a part has no more than 4096 steps along k there, or there are as many parts as a family has.
+void long_part_rule(Rules& rules, const Problem& problem, int split, int most_parts, const DeviceSpec& device);
+
 /// Appends the slice for the partial sums [parts][m][n], which is empty where nothing is split.
 Arg add_partial_sums(LaunchPlan& plan, const Problem& problem, int parts);
 

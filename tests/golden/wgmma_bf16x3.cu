@@ -27,12 +27,12 @@ using Scalar = float;
 [[maybe_unused]] constexpr bool STORE_BOXES = true;
 [[maybe_unused]] constexpr int PRODUCER_REGISTERS = 40;
 [[maybe_unused]] constexpr int CONSUMER_REGISTERS = 232;
-[[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int VA = 4;
 [[maybe_unused]] constexpr int VB = 4;
 [[maybe_unused]] constexpr bool COPIES_A = false;
 [[maybe_unused]] constexpr int SPLIT_THREADS = 256;
 [[maybe_unused]] constexpr int SPLIT_SMEM_BYTES = 16640;
+[[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int THREADS = 384;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 230400;  // dynamic shared memory per block
 #line 1 "templates/families/wgmma_bf16x3/kernel.cu"

@@ -26,14 +26,15 @@ using Scalar = float;
 [[maybe_unused]] constexpr bool STORE_BOXES = true;
 [[maybe_unused]] constexpr int PRODUCER_REGISTERS = 40;
 [[maybe_unused]] constexpr int CONSUMER_REGISTERS = 232;
-[[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int SWAP = 0;
 [[maybe_unused]] constexpr int VA = 4;
 [[maybe_unused]] constexpr int VB = 4;
+[[maybe_unused]] constexpr int STRIPE_BLOCKS = 8;
 [[maybe_unused]] constexpr int SPLIT_THREADS = 256;
 [[maybe_unused]] constexpr int SPLIT_SMEM_BYTES = 69024;
 [[maybe_unused]] constexpr int STRICT_THREADS = 128;
 [[maybe_unused]] constexpr int STRICT_SMEM_BYTES = 99328;
+[[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int THREADS = 384;  // per block
 [[maybe_unused]] constexpr int SMEM_BYTES = 230400;  // dynamic shared memory per block
 #line 1 "templates/families/wgmma_fp16x3/kernel.cu"

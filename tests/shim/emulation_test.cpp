@@ -9,6 +9,7 @@
 #include <string>
 
 #include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/shim/product.h"
 
 namespace mmtune::shim {
@@ -18,6 +19,7 @@ using test::HostMatrix;
 using test::kInfinity;
 
 constexpr std::int64_t kM = 40, kN = 72;
+const std::string kSmall = "BM=64 BN=64 CONSUMERS=1";  // the settings of the least tile of warpgroups
 
 /// Elements of op(A) and op(B), by row and column.
 struct Factors {
@@ -134,12 +136,13 @@ bool was_unfit(const LaunchPlan& plan, const Memory& workspace) {
   return word == 1;
 }
 
-void check(const Data& data, const Family& family, Precision precision, Layout layout, const std::string& more = "") {
+void check(const Data& data, const Family& family, Precision precision, Layout layout, const std::string& settings,
+           const DeviceSpec& gpu = device()) {
   const Problem problem = packed_problem(precision, layout, kM, kN, data.k);
-  const Config config = family.with_defaults(family.parse("BM=64 BN=64 CONSUMERS=1" + more), problem);
-  ASSERT_EQ(family.broken_rule(problem, config, device()), "");
-  const LaunchPlan plan = family.plan(problem, config, device());
-  const Source source = render(kernel_sources(), family, problem, config, plan, compute_capability(device()));
+  const Config config = family.with_defaults(family.parse(settings), problem);
+  ASSERT_EQ(family.broken_rule(problem, config, gpu), "");
+  const LaunchPlan plan = family.plan(problem, config, gpu);
+  const Source source = render(kernel_sources(), family, problem, config, plan, compute_capability(gpu));
   static std::map<std::string, Program> programs;
   if (!programs.contains(source.hash)) programs.emplace(source.hash, Program(source, plan, kernel_sources()));
 
@@ -157,12 +160,13 @@ void check(const Data& data, const Family& family, Precision precision, Layout l
   EXPECT_EQ(was_unfit(plan, workspace), !data.fits);
 }
 
+/// By instructions of a warpgroup, and by those of a warp on a GPU without clusters.
 TEST(EmulationOnTheHost, IsAsPreciseAsFp32ForAllOperands) {
-  const Family& family = family_named("wgmma_fp16x3");
   for (const Data& data : kData) {
     SCOPED_TRACE(data.what);
-    check(data, family, Precision::fp32_emulated, Layout::nn);
-    if (data.k <= 300) check(data, family, Precision::fp32_emulated, Layout::tt);
+    check(data, family_named("wgmma_fp16x3"), Precision::fp32_emulated, Layout::nn, kSmall);
+    if (data.k > 520) continue;
+    check(data, family_named("mma_fp16x3"), Precision::fp32_emulated, Layout::tt, "", catalog_gpu("a100"));
   }
 }
 
@@ -170,10 +174,10 @@ TEST(EmulationOnTheHost, TakesFp32ApartWhateverItsSize) {
   for (const Data& data : kDataOfB) {
     SCOPED_TRACE(data.what);
     const Family& family = family_named("wgmma_bf16x3");
-    check(data, family, Precision::bf16_x_fp32, Layout::nt);
-    check(data, family, Precision::bf16_x_fp32, Layout::nt, " SWAP=1");
-    check(data, family, Precision::bf16_x_fp32, Layout::nn, " SPLIT=2");
-    check(data, family, Precision::bf16_x_fp32, Layout::nn, " SWAP=1 SPLIT=2");
+    check(data, family, Precision::bf16_x_fp32, Layout::nt, kSmall);
+    check(data, family, Precision::bf16_x_fp32, Layout::nt, kSmall + " SWAP=1");
+    check(data, family, Precision::bf16_x_fp32, Layout::nn, kSmall + " SPLIT=2");
+    check(data, family, Precision::bf16_x_fp32, Layout::nn, kSmall + " SWAP=1 SPLIT=2");
   }
 }
 

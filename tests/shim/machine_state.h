@@ -55,7 +55,7 @@ struct NamedBarrier {
 struct Warp {
   explicit Warp(int lanes) : meeting(lanes) {}
 
-  using Value = std::array<std::uint64_t, 6>;
+  using Value = std::array<std::uint64_t, 12>;
 
   Meeting meeting;
   std::array<std::array<Value, 32>, 2> values{};  ///< the values of every other exchange
@@ -203,6 +203,9 @@ inline void copy_few(void* target, const void* source, int bytes) {
       return;
     case 24:
       std::memcpy(target, source, 24);
+      return;
+    case 48:
+      std::memcpy(target, source, 48);
       return;
     default:
       std::memcpy(target, source, static_cast<std::size_t>(bytes));

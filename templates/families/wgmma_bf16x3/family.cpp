@@ -54,7 +54,8 @@ struct WgmmaBf16x3 : PlaneFamily<1, 3> {
                                                  {"VB", vector(problem.align.b, types.b.bytes)},
                                                  {"COPIES_A", copies_a(problem)},
                                                  {"SPLIT_THREADS", kSplitThreads},
-                                                 {"SPLIT_SMEM_BYTES", kSplitBytes}});
+                                                 {"SPLIT_SMEM_BYTES", kSplitBytes},
+                                                 {"REDUCE_THREADS", kReduceThreads}});
     plan.needs = problem.align;
     const MapStride row = {.bytes = planes_ld(problem) * kPartBytes};
     const Arg copy = plan.workspace.add("copy of A", copies_a(problem) ? plane_bytes(problem, problem.m) : 0);

@@ -39,19 +39,9 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 2)
           PerProduct<float*> inverse_b, PerProduct<Stripe*> stripes, i64 stripes_a, i64 stripes_b) {
   extern __shared__ __align__(16) unsigned char split_bytes[];
   SplitShared& shared = *reinterpret_cast<SplitShared*>(split_bytes);
-  using OfA = Stripes<!TRANSPOSE_A, VA>;
-  using OfB = Stripes<TRANSPOSE_B, VB>;
-  constexpr bool B_FIRST = OfA::BLOCKS < OfB::BLOCKS;  // Clusters begin where the grid's do.
   wait_for_previous();
-  const i64 blocks_a = stripes_a * OfA::BLOCKS;
-  const i64 blocks_b = stripes_b * OfB::BLOCKS;
-  const i64 block_a = static_cast<i64>(blockIdx.x) - (B_FIRST ? blocks_b : 0);
-  const i64 block_b = static_cast<i64>(blockIdx.x) - (B_FIRST ? 0 : blocks_a);
-  if (block_a >= 0 && block_a < blocks_a) {
-    OfA::split({A, lda, m, k, planes_a, planes_ld, inverse_a, stripes}, block_a / OfA::BLOCKS, shared);
-  } else if (block_b >= 0 && block_b < blocks_b) {
-    OfB::split({B, ldb, n, k, planes_b, planes_ld, inverse_b, stripes + stripes_a}, block_b / OfB::BLOCKS, shared);
-  }
+  split_stripes({A, lda, m, k, planes_a, planes_ld, inverse_a, stripes},
+                {B, ldb, n, k, planes_b, planes_ld, inverse_b, stripes + stripes_a}, stripes_a, stripes_b, shared);
   launch_dependents();
 }
 
@@ -114,11 +104,7 @@ extern "C" __global__ void __launch_bounds__(STRICT_THREADS, 2)
   wait_for_previous();
   if (*is_unfit == 0) return;
   StrictShared& shared = *reinterpret_cast<StrictShared*>(strict_bytes);
-  const i64 tiles_m = ceil_div(m, STRICT_TILE);
-  const i64 tiles_n = ceil_div(n, STRICT_TILE);
-  for (i64 tile = blockIdx.x; tile < tiles_m * tiles_n; tile += gridDim.x) {
-    strict_tile(tile_of_block(tile, tiles_m, tiles_n, 8), m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, shared);
-  }
+  strict_product(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, shared);
 }
 
 // Adds the sums of parts of k, where planes were precise enough.

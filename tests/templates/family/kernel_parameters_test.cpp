@@ -75,12 +75,12 @@ std::vector<std::string> last_words(std::string_view list) {
   return words;
 }
 
-/// The members of `struct Call`, in their order.
-std::vector<std::string> members_of_call(std::string_view kernel) {
+/// The members of a struct that begins so, in their order.
+std::vector<std::string> members_of(std::string_view begin, std::string_view text) {
   std::vector<std::string> members;
-  std::size_t at = kernel.find('\n', kernel.find("struct Call {")) + 1;
+  std::size_t at = text.find('\n', text.find(begin)) + 1;
   for (;;) {  // a line without a semicolon, or with a function, ends them
-    const std::string_view line = kernel.substr(at, kernel.find('\n', at) - at);
+    const std::string_view line = text.substr(at, text.find('\n', at) - at);
     const std::size_t end = line.find(';');
     if (end == std::string_view::npos || line.find('(') < end) return members;
     for (std::string& word : last_words(line.substr(0, end))) members.push_back(std::move(word));
@@ -88,15 +88,22 @@ std::vector<std::string> members_of_call(std::string_view kernel) {
   }
 }
 
-/// A kernel hands its parameters on as the members of a Call by their places: the names must be the same there.
+/// A kernel hands its parameters on as the members of a struct by their places: the names must be the same there.
 TEST(KernelParametersTest, AreHandedOnInTheOrderOfMembers) {
   struct HandedOn {
-    std::string family, begin;
+    std::string family, begin, declared, file;
+    std::size_t members;
   };
-  for (const auto& [family, begin] : {HandedOn{"simt", "run({"}, HandedOn{"mma_sync", "const Call call{"}}) {
-    const std::string_view text = TemplateFiles::embedded().text("templates/families/" + family + "/kernel.cu");
-    const std::vector<std::string> members = members_of_call(text);
-    ASSERT_GE(members.size(), 15u) << family;
+  const std::string product = "templates/device/mma_product.cuh";
+  for (const auto& [family, begin, declared, file, count] :
+       {HandedOn{"simt", "run({", "struct Call {", "templates/families/simt/kernel.cu", 15},
+        HandedOn{"mma_sync", "const Call call{{", "struct ProductOfTiles {", product, 12},
+        HandedOn{"mma_sync", "partial}, ", "struct Call :", "templates/families/mma_sync/kernel.cu", 2},
+        HandedOn{"mma_fp16x3", "const Product product{", "struct ProductOfTiles {", product, 12}}) {
+    const TemplateFiles& files = TemplateFiles::embedded();
+    const std::string_view text = files.text("templates/families/" + family + "/kernel.cu");
+    const std::vector<std::string> members = members_of(declared, files.text(file));
+    ASSERT_GE(members.size(), count) << family;
     std::size_t calls = 0;
     for (std::size_t at = text.find(begin); at != std::string_view::npos; at = text.find(begin, at)) {
       at += begin.size();
@@ -105,6 +112,9 @@ TEST(KernelParametersTest, AreHandedOnInTheOrderOfMembers) {
       for (std::size_t i = 0; i < words.size(); ++i) {
         if (words[i] == "k_tiles_of_block") words[i] = "k_tiles";
         if (family == "mma_sync" && words[i] == "sums") words[i] = "handed";
+        if (words[i] == "planes_a") words[i] = "A";
+        if (words[i] == "planes_b") words[i] = "B";
+        if (words[i] == "planes_ld") words[i] = members[i - 1] == "A" ? "lda" : "ldb";
         EXPECT_TRUE(words[i] == "nullptr" || words[i] == members[i])
             << family << ": " << words[i] << " for " << members[i];
       }

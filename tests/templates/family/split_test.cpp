@@ -73,6 +73,7 @@ TEST_P(Split, TheLaunchSaysHowManyPartsThereAre) {
 INSTANTIATE_TEST_SUITE_P(Families, Split,
                          testing::Values(Splitting{"simt", Precision::fp32, ""},
                                          Splitting{"mma_sync", Precision::fp16, ""},
+                                         Splitting{"mma_fp16x3", Precision::fp32_emulated, ""},
                                          Splitting{"wgmma", Precision::bf16, "BM=64 BN=64 CONSUMERS=1"},
                                          Splitting{"wgmma_fp16x3", Precision::fp32_emulated, "BM=64 BN=64 CONSUMERS=1"},
                                          Splitting{"wgmma_bf16x3", Precision::bf16_x_fp32, "BM=64 BN=64 CONSUMERS=1"},

@@ -44,7 +44,7 @@ TEST_F(Completion, BashOffersVerbsOptionsAndValues) {
   EXPECT_EQ(offered("mmtune explain --device model : h20"), "h200\n") << "the colon is a word for bash";
   EXPECT_THAT(offered("mmtune tune --device model :"), AllOf(HasSubstr("t4"), Not(HasSubstr("model"))));
   EXPECT_EQ(offered("mmtune tune --device = model : h20"), "h200\n");
-  EXPECT_EQ(offered("mmtune tune --family mma"), "mma_sync\n");
+  EXPECT_EQ(offered("mmtune tune --family mma"), "mma_fp16x3 mma_sync\n");
   EXPECT_EQ(offered("mmtune db \"\""), "check merge export prune\n");
   EXPECT_EQ(offered("mmtune db prune --dry"), "--dry-run\n");
   EXPECT_EQ(offered("mmtune completion f"), "fish\n");

@@ -33,18 +33,31 @@ struct WideOf<float> {
 template <class Sum>
 using Wide = typename WideOf<Sum>::Type;
 
-// The sum of products of two words' elements.
+// What a lane has for an instruction: a piece of A and 8 columns of one of B, as tensor cores read them.
+template <class Input>
+struct LaneElements {
+  using Value = decltype(read_by_tensor_core(Input()));
+  static constexpr int EACH = 4 / sizeof(Input);  // the elements of a word
+
+  Value a[4][EACH], b[2][EACH];
+};
+
+// The sum of row `r` and column `c` of a lane and its products: one fused sum, as on a GPU, rounded once. It is most of
+// what a kernel of tensor cores takes, and reads nothing of the kernel's that would have to be checked.
 template <class Input, class Sum>
-Sum product_of_words(u32 a, u32 b) {
-  Input left[4 / sizeof(Input)];
-  Input right[4 / sizeof(Input)];
-  memcpy(left, &a, 4);
-  memcpy(right, &b, 4);
-  Sum sum = 0;
-  for (unsigned e = 0; e < 4 / sizeof(Input); ++e) {
-    sum += static_cast<Sum>(read_by_tensor_core(left[e])) * static_cast<Sum>(read_by_tensor_core(right[e]));
+__attribute__((no_sanitize("address", "undefined"))) Sum fused_sum(Sum sum, const LaneElements<Input>* all, int lane,
+                                                                   int r, int c) {
+  const LaneElements<Input>* const left = all + lane / 4 * 4;
+  const LaneElements<Input>* const right = all + (lane % 4 * 2 + c) * 4;
+  Wide<Sum> total = sum;
+  for (int h = 0; h < 2; ++h) {
+    for (int t = 0; t < 4; ++t) {
+      for (int e = 0; e < LaneElements<Input>::EACH; ++e) {
+        total += static_cast<Wide<Sum>>(left[t].a[2 * h + r][e]) * static_cast<Wide<Sum>>(right[t].b[h][e]);
+      }
+    }
   }
-  return sum;
+  return static_cast<Sum>(total);
 }
 
 }  // namespace mmtune::shim
@@ -52,25 +65,17 @@ Sum product_of_words(u32 a, u32 b) {
 template <class Input, class Sum>
 inline void multiply_pieces(Sum (&sum)[4], const Piece<Input>& a, const Piece<Input>& b, int columns) {
   using namespace mmtune::shim;
-  struct Words {
-    u32 a[4], b[2];
-  };
-  const Words own = {{a.at[0], a.at[1], a.at[2], a.at[3]}, {b.at[2 * columns], b.at[2 * columns + 1]}};
-  Words all[kLanes];
-  gather(&own, all, sizeof(own));
-  for (int r = 0; r < 2; ++r) {
-    for (int c = 0; c < 2; ++c) {
-      Wide<Sum> total = sum[2 * r + c];  // one fused sum, as on a GPU: rounded once
-      for (int h = 0; h < 2; ++h) {
-        for (int t = 0; t < 4; ++t) {
-          const u32 left = all[lane() / 4 * 4 + t].a[2 * h + r];
-          const u32 right = all[(2 * (lane() % 4) + c) * 4 + t].b[h];
-          total += product_of_words<Input, Wide<Sum>>(left, right);
-        }
-      }
-      sum[2 * r + c] = static_cast<Sum>(total);
-    }
+  constexpr int EACH = LaneElements<Input>::EACH;
+  Input elements[6][EACH];
+  memcpy(elements, a.at, sizeof(a.at));
+  memcpy(elements[4], &b.at[2 * columns], 2 * sizeof(u32));
+  LaneElements<Input> own;
+  for (int i = 0; i < 6; ++i) {
+    for (int e = 0; e < EACH; ++e) (i < 4 ? own.a[i] : own.b[i - 4])[e] = read_by_tensor_core(elements[i][e]);
   }
+  LaneElements<Input> all[kLanes];
+  gather(&own, all, sizeof(own));
+  for (int i = 0; i < 4; ++i) sum[i] = fused_sum(sum[i], all, lane(), i / 2, i % 2);
 }
 inline void multiply_pieces(double (&sum)[4], const Piece<double>& a, const Piece<double>& b, int columns) {
   using namespace mmtune::shim;
