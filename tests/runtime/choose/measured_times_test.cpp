@@ -59,7 +59,7 @@ TEST(MeasuredTimes, WhatIsFarAwayOrUnknownIsChosenWithCaution) {
   const MeasuredTimes times({{0, fp32_problem(256, 256, 256), 20, 10}, {1, fp32_problem(8192, 8192, 8192), 10, 10}});
   const auto around = times.around(fp32_problem(256, 256, 256));
   EXPECT_LT(around.caution(0), 1.01);
-  EXPECT_GT(around.caution(1), 1.2);
+  EXPECT_GT(around.caution(1), 1.1);
   EXPECT_GE(around.caution(2), around.caution(1));
 }
 
@@ -108,8 +108,8 @@ Plain plain(const std::vector<KernelTime>& times, const Problem& problem, std::u
     weight_of_kernel += weight;
     error_of_kernel += weight * error;
   }
-  return {std::exp((error_of_kernel + common / weights) / (weight_of_kernel + 1)),
-          std::exp(0.2 / (1 + weight_of_kernel))};
+  return {std::exp((error_of_kernel + 2 * common / weights) / (weight_of_kernel + 2)),
+          std::exp(0.1 / (1 + weight_of_kernel))};
 }
 
 TEST(MeasuredTimes, AreWhatLookingAtAllSizesSays) {
