@@ -28,9 +28,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kSearchShare = 0.8;      // the part of the budget for searching each size by itself
+constexpr double kSearchShare = 0.7;      // the part of the budget for searching each size by itself
 constexpr double kLatest = 9.0 / 8;       // no search begins that ends later than this, as a multiple of that part
-constexpr double kProvenShare = 0.25;     // the most of that part for measuring what won elsewhere first
+constexpr double kProvenShare = 0.5;      // the most of that part for measuring what won elsewhere first
 constexpr double kSourceS = 1;            // the seconds in which a process compiles a source; most take less
 constexpr std::size_t kMostProven = 256;  // the most programs that won elsewhere and are compiled
 constexpr double kCrossShare = 0.4;       // the part of the rest for measuring kernels at other sizes

@@ -1,56 +1,73 @@
 #include "tuner/cover/proven_kernels.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "tuner/cover/portfolio.h"
 #include "tuner/tune/lessons.h"
 
 namespace mmtune {
 namespace {
 
 constexpr std::size_t kMostMeasured = 12;  // the most proven candidates that are measured for a problem
-constexpr std::size_t kMostFurther = 4;    // the most for one that no search looks at
+constexpr std::size_t kMostFurther = 8;    // the most for one that no search looks at
+constexpr std::size_t kAll = 1000;         // more than are proven for any precision
+constexpr double kReach = 1.25;      // A candidate that is expected to take so many times as long is not measured.
+constexpr double kLayerLoss = 0.01;  // the mean loss beside all programs at which a layer of them is complete
 
 /// The promising proven candidates of all problems with their expected times; equal sources are one program.
 class ProvenTimes {
  public:
   ProvenTimes(const std::vector<const Family*>& families, const Restriction& only, const std::vector<Problem>& problems,
-              std::size_t searched, const Preparation& preparation)
+              const Preparation& preparation)
       : preparation_(preparation) {
     for (const Problem& problem : problems) {
       const FamilySpaces spaces(families, problem, preparation.device(), only);
       std::vector<Expected> expected;
-      for (const CandidateNumber number : proven(spaces)) {
+      for (const CandidateNumber number : proven(spaces, {}, kAll)) {
         Candidate candidate = spaces.candidate(number);
         const double time_us = spaces.predict_us(candidate);
         expected.push_back({time_us, 0, std::move(candidate)});
       }
-      keep_promising(expected, expected_.size() < searched ? kMostMeasured : kMostFurther);
+      keep_promising(expected);
       for (Expected& each : expected) each.program = program_of(problem, each.candidate);
       expected_.push_back(std::move(expected));
     }
   }
 
-  /// The programs of each problem's most promising candidate, then of every second one, until there are so many.
+  /// Programs with one for each problem that comes close to its best, then others of which that holds again, until
+  /// there are so many: the model errs, and the second may be the better one.
   std::set<std::size_t> programs(std::size_t most) const {
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    TimeMatrix times{programs_.size(), std::vector<double>(expected_.size(), 1), {}};
+    for (const std::vector<Expected>& expected : expected_) {
+      std::vector<double>& row = times.time_us.emplace_back(programs_.size(), kNever);
+      for (const Expected& each : expected) row[each.program] = each.time_us;
+    }
     std::set<std::size_t> programs;
-    for (std::size_t rank = 0; rank < kMostMeasured; ++rank) {
-      for (const std::vector<Expected>& expected : expected_) {
-        if (rank < expected.size() && programs.size() < most) programs.insert(expected[rank].program);
+    while (programs.size() < most) {
+      const Portfolio layer = choose_portfolio(times, most - programs.size(), kLayerLoss);
+      if (layer.kernels.empty()) break;
+      for (const std::size_t program : layer.kernels) {
+        programs.insert(program);
+        for (std::vector<double>& row : times.time_us) row[program] = kNever;
       }
     }
     return programs;
   }
 
-  CandidateLists candidates_of(const std::set<std::size_t>& programs) const {
+  /// The most promising candidates of each problem from these programs.
+  CandidateLists candidates_of(const std::set<std::size_t>& programs, std::size_t searched) const {
     CandidateLists lists;
     for (const std::vector<Expected>& expected : expected_) {
+      const std::size_t most = lists.size() < searched ? kMostMeasured : kMostFurther;
       std::vector<Candidate>& list = lists.emplace_back();
       for (const Expected& each : expected) {
-        if (programs.contains(each.program)) list.push_back(each.candidate);
+        if (list.size() < most && programs.contains(each.program)) list.push_back(each.candidate);
       }
     }
     return lists;
@@ -63,15 +80,14 @@ class ProvenTimes {
     Candidate candidate;
   };
 
-  /// Sorts them and keeps those that may do well, at most so many.
-  static void keep_promising(std::vector<Expected>& expected, std::size_t most) {
+  /// Sorts them and keeps those that may do well.
+  static void keep_promising(std::vector<Expected>& expected) {
     std::stable_sort(expected.begin(), expected.end(),
                      [](const Expected& x, const Expected& y) { return x.time_us < y.time_us; });
     const auto after = std::find_if(expected.begin(), expected.end(), [&](const Expected& each) {
-      return each.time_us > kProvenReach * expected.front().time_us;
+      return each.time_us > kReach * expected.front().time_us;
     });
     expected.erase(after, expected.end());
-    if (expected.size() > most) expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(most), expected.end());
   }
 
   std::size_t program_of(const Problem& problem, const Candidate& candidate) {
@@ -89,8 +105,8 @@ class ProvenTimes {
 CandidateLists proven_candidates(const std::vector<const Family*>& families, const Restriction& only,
                                  const std::vector<Problem>& problems, std::size_t searched,
                                  const Preparation& preparation, std::size_t most) {
-  const ProvenTimes times(families, only, problems, searched, preparation);
-  return times.candidates_of(times.programs(most));
+  const ProvenTimes times(families, only, problems, preparation);
+  return times.candidates_of(times.programs(most), searched);
 }
 
 }  // namespace mmtune

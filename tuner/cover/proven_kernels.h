@@ -10,9 +10,9 @@
 namespace mmtune {
 
 /// The proven candidates that may do well at each problem, by what the model expects, the most promising first.
-/// They come from at most `most` programs, each of which is compiled once and then measured for many problems, where a
-/// search compiles other candidates for each. Problems after the first `searched` ones, which no search looks at, have
-/// a few each.
+/// They come from at most `most` programs, with which all problems come close to their best; each is compiled once and
+/// then measured for many problems, where a search compiles other candidates for each. Problems after the first
+/// `searched` ones, which no search looks at, have fewer each.
 CandidateLists proven_candidates(const std::vector<const Family*>& families, const Restriction& only,
                                  const std::vector<Problem>& problems, std::size_t searched,
                                  const Preparation& preparation, std::size_t most);

@@ -86,25 +86,27 @@ SizeDistribution SizeDistribution::parse(std::string_view text) {
   return distribution;
 }
 
-// The points between limits are the additive recurrence whose steps are powers of the root of x^4 = x + 1, shifted by
-// the seed; its points lie evenly in three dimensions however many there are (M. Roberts, The unreasonable
-// effectiveness of quasirandom sequences, 2018). They are stretched beyond the limits, so that one of four lies on a
-// face: what is learnt between sizes holds better than what is learnt of one side.
+// The points between limits are the additive recurrence whose steps are powers of the root of x^5 = x + 1, shifted by
+// the seed; its points lie evenly in four dimensions however many there are (M. Roberts, The unreasonable effectiveness
+// of quasirandom sequences, 2018). The third decides between multiples of 8 and others, so that both lie evenly however
+// few there are, which every second or third point does not. Points are stretched beyond the limits, so that one of
+// four lies on a face: what is learnt between sizes holds better than what is learnt of one side.
 std::vector<WeightedSize> SizeDistribution::spread(std::size_t count, std::uint64_t seed) const {
   if (!list_.empty())
     return {list_.begin(), list_.begin() + static_cast<std::ptrdiff_t>(std::min(count, list_.size()))};
   constexpr double kStretch = 1.1;
-  constexpr double kRoot = 1.2207440846057596;
+  constexpr double kRoot = 1.1673039782614187;
   std::mt19937_64 random(seed);
-  const std::array<double, 3> shift{uniform(random), uniform(random), uniform(random)};
+  const std::array<double, 4> shift{uniform(random), uniform(random), uniform(random), uniform(random)};
   return distinct(count, [&](std::size_t i) {
-    std::array<double, 3> place{};
-    for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::array<double, 4> point{};
+    for (std::size_t axis = 0; axis < point.size(); ++axis) {
       const double steps = static_cast<double>(i) / std::pow(kRoot, axis + 1.0);
-      const double inside = shift[axis] + steps - std::floor(shift[axis] + steps);
-      place[axis] = std::clamp(0.5 + kStretch * (inside - 0.5), 0.0, 1.0);
+      point[axis] = shift[axis] + steps - std::floor(shift[axis] + steps);
     }
-    return WeightedSize{at(place, i % 3 == 0)};  // The others have several alignments.
+    const auto stretched = [](double inside) { return std::clamp(0.5 + kStretch * (inside - 0.5), 0.0, 1.0); };
+    const std::array<double, 3> place{stretched(point[0]), stretched(point[1]), stretched(point[3])};
+    return WeightedSize{at(place, point[2] < 0.5)};  // The others have several alignments.
   });
 }
 

@@ -29,7 +29,8 @@ class SizeDistribution {
   static SizeDistribution parse(std::string_view text);
 
   /// At most `count` products, none twice, that cover the distribution evenly: of a list the heaviest. The first of
-  /// many are the same as fewer. Every third one has extents that are multiples of 8, as far as the ranges have such.
+  /// many are the same as fewer. Half of them, as evenly spread, have extents that are multiples of 8, as far as the
+  /// ranges have such.
   std::vector<WeightedSize> spread(std::size_t count, std::uint64_t seed) const;
 
   /// Products drawn as an application may ask for them, half of them with extents that are multiples of 8. All weigh 1.

@@ -9,8 +9,7 @@
 namespace mmtune {
 namespace {
 
-constexpr double kAlike = 0.5;              // the octaves within which what won is as right here as it was there
-constexpr std::size_t kProvenAtFirst = 50;  // This is more than any search begins with.
+constexpr double kAlike = 0.5;  // the octaves within which what won is as right here as it was there
 
 Lesson lesson_of(const Trial& trial, const DeviceSpec& device) {
   const Candidate candidate{&family_named(trial.key.family), Config::parse(trial.key.config)};
@@ -83,7 +82,7 @@ std::vector<Trial> fastest_stored(const ProblemKey& problem, const Preparation& 
   return found;
 }
 
-std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vector<Winner>& decided) {
+std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vector<Winner>& decided, std::size_t most) {
   struct Known {
     double octaves;
     const Family* family;
@@ -106,7 +105,7 @@ std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vecto
   std::stable_sort(known.begin(), known.end(), [](const Known& x, const Known& y) { return x.octaves < y.octaves; });
   std::vector<CandidateNumber> numbers;
   for (const Known& each : known) {
-    if (numbers.size() == kProvenAtFirst) break;
+    if (numbers.size() == most) break;
     const Candidate candidate{each.family, each.family->with_defaults(Config::parse(each.config), problem)};
     const auto number = each.octaves < kAlike ? spaces.number(candidate) : spaces.fitted(candidate);
     if (number && std::find(numbers.begin(), numbers.end(), *number) == numbers.end()) numbers.push_back(*number);

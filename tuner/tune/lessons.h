@@ -40,10 +40,14 @@ std::vector<Trial> fastest_stored(const ProblemKey& problem, const Preparation& 
 /// The decisions on the same GPU, of the same precision, layout and evidence.
 std::vector<Winner> comparable_winners(const ProblemKey& problem, Store& store);
 
-/// What won for the precision and may be searched here, that of the nearest problems first: the configurations that the
-/// spaces' families have proven, and these decisions. From problems half an octave away on they have the SPLIT that is
-/// expected to be fastest here.
-std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vector<Winner>& decided = {});
+/// More than any search begins with.
+inline constexpr std::size_t kProvenAtFirst = 50;
+
+/// What won for the precision and may be searched here, that of the nearest problems first, at most so many: the
+/// configurations that the spaces' families have proven, and these decisions. From problems half an octave away on they
+/// have the SPLIT that is expected to be fastest here.
+std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vector<Winner>& decided = {},
+                                    std::size_t most = kProvenAtFirst);
 
 /// The winners of the problems before, latest first: where the search of the next one starts.
 class Favourites {

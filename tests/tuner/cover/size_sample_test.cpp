@@ -22,17 +22,33 @@ TEST(SizeSample, StaysBetweenTheLimits) {
   }
 }
 
-TEST(SizeSample, SomeSizesAreMultiplesOfEight) {
-  const auto multiples = [](const std::vector<WeightedSize>& sizes) {
-    return std::count_if(sizes.begin(), sizes.end(), [](const WeightedSize& each) {
-      return each.size.m % 8 == 0 && each.size.n % 8 == 0 && each.size.k % 8 == 0;
-    });
-  };
+std::vector<Size> multiples_of_8(const std::vector<WeightedSize>& sizes) {
+  std::vector<Size> multiples;
+  for (const auto& [size, precision, layout, weight] : sizes) {
+    if (size.m % 8 == 0 && size.n % 8 == 0 && size.k % 8 == 0) multiples.push_back(size);
+  }
+  return multiples;
+}
+
+TEST(SizeSample, HalfOfTheSizesAreMultiplesOfEight) {
   const auto distribution = SizeDistribution::parse("48..8192");
-  EXPECT_GE(multiples(distribution.draw(200, 1)), 100) << "half of them";
-  EXPECT_LE(multiples(distribution.draw(200, 1)), 110) << "few others happen to be such";
-  EXPECT_GE(multiples(distribution.spread(300, 1)), 100) << "a third";
-  EXPECT_LE(multiples(distribution.spread(300, 1)), 115);
+  for (const auto& sizes : {distribution.draw(200, 1), distribution.spread(200, 1)}) {
+    EXPECT_GE(multiples_of_8(sizes).size(), 100u);
+    EXPECT_LE(multiples_of_8(sizes).size(), 110u) << "few others happen to be such";
+  }
+}
+
+TEST(SizeSample, FewMultiplesOfEightReachAllPartsOfTheRange) {
+  const auto distribution = SizeDistribution::parse("64..4096");
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
+    for (const auto extent : {&Size::m, &Size::n, &Size::k}) {
+      std::array<int, 3> parts{};
+      for (const Size& size : multiples_of_8(distribution.spread(32, seed))) {
+        ++parts.at(std::min<std::size_t>(2, std::size_t(std::log2(size.*extent / 64.0) / 2)));
+      }
+      EXPECT_THAT(parts, testing::Each(testing::Ge(2))) << "seed " << seed;
+    }
+  }
 }
 
 TEST(SizeSample, OctavesAreEquallyLikely) {

@@ -25,7 +25,7 @@ constexpr std::size_t kMostSamples = 256;
 constexpr std::size_t kFurther = 4;  // the sizes for each sample: measuring is fast where nothing is compiled
 
 struct CoverVerbOptions : SearchOptions {
-  int kernels = 64;
+  int kernels = static_cast<int>(CoverOptions{}.most_kernels);
   int samples = 0;  ///< 0: see samples_of()
   double loss_percent = 0;
   std::optional<Share> shard;  ///< the share that was asked for; nothing: that of the environment
@@ -144,7 +144,7 @@ Verb mmtune_verb_cover() {
       "Cover",
       {{.names = "--kernels",
         .value = "NUMBER",
-        .help = "at most so many kernels, 1 to 1000; with different values of SPLIT one counts once",
+        .help = "at most so many kernels, 1 to 1000 (default: 128); with different values of SPLIT one counts once",
         .target = number_target(options->kernels, 1, 1000)},
        {.names = "--loss",
         .value = "PERCENT",
