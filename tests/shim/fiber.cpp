@@ -15,8 +15,13 @@ namespace {
 constexpr std::size_t kStackBytes = 256 << 10;  // address space; memory is taken as it is touched
 
 Fiber* running = nullptr;
+
+// Whose stack the address sanitizer takes the present one for: null, the host's. To tell it takes longer than to change
+// stacks, and what the machine does between two turns is not instrumented, so it hears of the host's at the end only.
+Fiber* told = nullptr;
 const void* host_stack = nullptr;
 std::size_t host_stack_bytes = 0;
+void* host_fake = nullptr;  // the sanitizer's stack of variables that may be used after return
 
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -56,7 +61,7 @@ void Fiber::start(const std::function<void()>& body) {
 
 bool Fiber::resume() {
   running = this;
-  __sanitizer_start_switch_fiber(&outside_fake_, static_cast<char*>(stack_) + page_bytes(), kStackBytes);
+  tell(this);
   if (std::exchange(entered_, true)) {
     change(outside_, inside_);
   } else {
@@ -67,22 +72,30 @@ bool Fiber::resume() {
     makecontext(&entry, &Fiber::enter, 0);
     change(outside_, entry);
   }
-  __sanitizer_finish_switch_fiber(outside_fake_, nullptr, nullptr);
   running = nullptr;
   return ended_;
 }
 
-void Fiber::suspend() {
-  Fiber& self = *running;
-  __sanitizer_start_switch_fiber(&self.inside_fake_, host_stack, host_stack_bytes);
-  change(self.inside_, self.outside_);
-  __sanitizer_finish_switch_fiber(self.inside_fake_, &host_stack, &host_stack_bytes);
+void Fiber::suspend() { change(running->inside_, running->outside_); }
+
+void Fiber::tell(Fiber* next) {
+  if (next == told) return;
+  const void* const stack = next != nullptr ? static_cast<char*>(next->stack_) + page_bytes() : host_stack;
+  void** const left_fake = told != nullptr ? &told->fake_ : &host_fake;
+  __sanitizer_start_switch_fiber(left_fake, stack, next != nullptr ? kStackBytes : host_stack_bytes);
+  const void* left = nullptr;
+  std::size_t left_bytes = 0;
+  __sanitizer_finish_switch_fiber(next != nullptr ? next->fake_ : host_fake, &left, &left_bytes);
+  if (told == nullptr) {
+    host_stack = left;
+    host_stack_bytes = left_bytes;
+  }
+  told = next;
 }
 
 void Fiber::enter() { running->loop(); }
 
 void Fiber::loop() {
-  __sanitizer_finish_switch_fiber(nullptr, &host_stack, &host_stack_bytes);
   for (;;) {
     (*body_)();
     ended_ = true;

@@ -280,6 +280,7 @@ void run(const Launch& launch) {
     Cluster cluster(step, together, first);
     run_cluster(cluster, launch, turns);
   }
+  Fiber::leave();
   if (previous_pending) complain("the kernel never waits for the step before, which it overlaps");
   launched = outer;
   previous_pending = outer_pending;
