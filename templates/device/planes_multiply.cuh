@@ -5,7 +5,7 @@
 #include "mmtune/pipeline.cuh"
 #include "mmtune/planes_tile.cuh"
 
-constexpr int PRODUCER = CONSUMERS * WARPGROUP;           // the thread that fills stages
+constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the first thread of the warp, one of which fills stages
 
 // What the thread that fills stages does first.
 __device__ __forceinline__ void begin_stages(Shared& shared, const ProductMap* map_a, const ProductMap* map_b,
@@ -130,12 +130,12 @@ __device__ __forceinline__ void start_chunk(Accumulator (&part)[SUMS],
   wgmma_fence();
 #pragma unroll
   for (int product = 0; product < 3; ++product) {
-    const unsigned rows = shared_address(a[PLANE_OF_A[product]]) + row * LINE_A + offset;
-    const unsigned columns = shared_address(b[PLANE_OF_B[product]]) + offset;
+    const u64 rows = tile_descriptor<LINE_A>(shared_address(a[PLANE_OF_A[product]]) + row * LINE_A + offset, 1);
+    const u64 columns = tile_descriptor<LINE_B>(shared_address(b[PLANE_OF_B[product]]) + offset, 1);
 #pragma unroll
     for (int step = 0; step < PROMOTE; step += Kind::K) {
-      const u64 tile_a = tile_descriptor<LINE_A>(rows + step * int(sizeof(Part)), 1);
-      const u64 tile_b = tile_descriptor<LINE_B>(columns + step * int(sizeof(Part)), 1);
+      const u64 tile_a = moved(rows, step * int(sizeof(Part)));
+      const u64 tile_b = moved(columns, step * int(sizeof(Part)));
       if (product == 0 && step == 0) {
         multiply_tiles<Kind, BN, false>(&part[0], tile_a, tile_b);
       } else {
@@ -285,7 +285,7 @@ __device__ __forceinline__ void multiply_split(Sums& sums, Shared& shared, int s
 template <class Rows, class Rescale>
 __device__ __forceinline__ void consume(const Extents& extents, const Target& target, Scalar alpha, Scalar beta,
                                         Accumulator* partial, Shared& shared, const Rescale& rescale) {
-  const int consumer = threadIdx.x / WARPGROUP;
+  const int consumer = group_of_warp<WARPGROUP>();
   const int first_row = consumer * WG_ROWS;
   const Release release(shared);
   Progress progress;
@@ -324,8 +324,9 @@ __device__ __forceinline__ void compute_tiles(const Extents& extents, const Prod
   if constexpr (CLUSTER > 1) cluster_arrive();  // waited for where others' shared memory is first needed
   if (threadIdx.x >= PRODUCER) {
     if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
-    if (threadIdx.x == PRODUCER) produce(extents, map_a, map_b, shared);
-    if (CLUSTER > 1 && threadIdx.x != PRODUCER) cluster_wait();
+    const bool produces = threadIdx.x < PRODUCER + WARP && is_elected();
+    if (produces) produce(extents, map_a, map_b, shared);
+    if (CLUSTER > 1 && !produces) cluster_wait();
   } else {
     if constexpr (CONSUMERS > 1) take_registers<CONSUMER_REGISTERS>();
     consume<Rows>(extents, target, alpha, beta, partial, shared, rescale);

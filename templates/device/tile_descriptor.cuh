@@ -16,3 +16,6 @@ __device__ __forceinline__ u64 tile_descriptor(unsigned address, int lines) {
   return static_cast<u64>((address & 0x3ffffu) >> 4) | static_cast<u64>(lines * LINE_BYTES >> 4) << 16 |
          static_cast<u64>(8 * LINE_BYTES >> 4) << 32 | SWIZZLE << 62;
 }
+
+// The descriptor of what begins so many bytes further on, a multiple of 16.
+__device__ __forceinline__ u64 moved(u64 tile, int bytes) { return tile + (bytes >> 4); }

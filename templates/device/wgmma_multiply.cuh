@@ -22,9 +22,6 @@ struct Turn {
   }
 };
 
-// The descriptor of what begins so many bytes further on, a multiple of 16.
-__device__ __forceinline__ u64 moved(u64 tile, int bytes) { return tile + (bytes >> 4); }
-
 // Descriptors of a consumer's part of the stages, which are made once: another stage, or another of its steps, is only
 // a sum away.
 struct Tiles {
