@@ -70,11 +70,12 @@ class NvrtcTest : public testing::Test {
     return nvrtc_->compile(source_of(text), TemplateFiles::embedded(), target);
   }
 
-  /// What finds out whether a family's programs compile. Those that use Hopper's accelerator are compiled for speed all
-  /// the same: else functions may stay that older GPUs cannot have, though nothing calls them, and multiplications of
-  /// warpgroups wait for each other, which counts as no machine code.
-  const Nvrtc& nvrtc_that_checks(std::string_view family) const {
-    return family == "simt" || family.starts_with("wgmma") ? *nvrtc_ : *diagnosing_;
+  /// What finds out whether a family's programs compile. Two kinds are compiled for speed all the same: for GPUs before
+  /// Hopper those that may use its accelerator, since functions may stay that these cannot have, though nothing calls
+  /// them; and those whose multiplications of warpgroups would wait for each other, which counts as no machine code.
+  const Nvrtc& nvrtc_that_checks(std::string_view family, const CompileTarget& target) const {
+    const bool has_accelerator = target.compute_capability >= 90;
+    return family.starts_with("wgmma") || (family == "simt" && !has_accelerator) ? *nvrtc_ : *diagnosing_;
   }
 
   std::optional<Nvrtc> nvrtc_;

@@ -104,8 +104,8 @@ class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterfa
  protected:
   /// What is wrong with a case, or nothing.
   std::string complaint(const Compile& c, CompileFor what) const {
-    const Nvrtc& nvrtc = what == CompileFor::speed ? *nvrtc_ : nvrtc_that_checks(c.family->name());
-    const CompileTarget target = compile_target(*c.gpu, nvrtc.supported());
+    const CompileTarget target = compile_target(*c.gpu, nvrtc_->supported());
+    const Nvrtc& nvrtc = what == CompileFor::speed ? *nvrtc_ : nvrtc_that_checks(c.family->name(), target);
     const TemplateFiles& files = TemplateFiles::embedded();
     const LaunchPlan plan = c.family->plan(c.problem, c.config, *c.gpu);
     const Source source = render(files, *c.family, c.problem, c.config, plan, target.compute_capability, c.fusion);

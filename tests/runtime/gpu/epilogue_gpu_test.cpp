@@ -106,7 +106,7 @@ TEST_P(EpilogueCases, CompileWithoutAWarning) {
   ASSERT_EQ(family.broken_rule(problem, config, device), "");
   const Source source = render(TemplateFiles::embedded(), family, problem, config, family.plan(problem, config, device),
                                target.compute_capability, fusions_of(precision).back());
-  const Compilation compilation = nvrtc_that_checks(name).compile(source, TemplateFiles::embedded(), target);
+  const Compilation compilation = nvrtc_that_checks(name, target).compile(source, TemplateFiles::embedded(), target);
   EXPECT_TRUE(compilation.ok()) << compilation.log;
   EXPECT_EQ(compilation.log.find("warning"), std::string::npos) << compilation.log;
 }
