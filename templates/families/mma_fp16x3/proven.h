@@ -2,13 +2,11 @@
 // (bench/results/nvidia-h100/emulation_mma_vs_cublas.csv).
 #pragma once
 
-#include <array>
-
 #include "templates/family/family.h"
 
 namespace mmtune {
 
-inline constexpr std::array kProvenMmaFp16x3{
+inline constexpr Proven kProvenMmaFp16x3[] = {
     Proven{Precision::fp32_emulated, 512, 512, 512,
            "BM=64 BN=64 BK_BYTES=128 WM=32 WN=32 STAGES=5 AHEAD=1 MIN_BLOCKS=1 GROUP=4 SPLIT=2"},
     Proven{Precision::fp32_emulated, 1024, 1024, 1024,

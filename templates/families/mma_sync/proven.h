@@ -2,13 +2,11 @@
 // (bench/results/nvidia-h200/tensor_vs_cublas.csv), and of searches that tried every candidate of a list.
 #pragma once
 
-#include <array>
-
 #include "templates/family/family.h"
 
 namespace mmtune {
 
-inline constexpr std::array kProvenMmaSync{
+inline constexpr Proven kProvenMmaSync[] = {
     Proven{Precision::fp16, 256, 256, 256,
            "BM=32 BN=32 BK_BYTES=128 WM=16 WN=16 STAGES=5 MIN_BLOCKS=4 GROUP=4 SPLIT=1 STREAM=0"},
     Proven{Precision::fp16, 1, 8192, 8192,

@@ -3,13 +3,11 @@
 // as fast.
 #pragma once
 
-#include <array>
-
 #include "templates/family/family.h"
 
 namespace mmtune {
 
-inline constexpr std::array kProvenSimt{
+inline constexpr Proven kProvenSimt[] = {
     Proven{Precision::fp32, 127, 127, 127,
            "BM=32 BN=32 BK=8 TM=4 TN=4 LANES_N=8 LOAD=1 STAGES=3 UNROLL=8 ORDER=1 GROUP=1 MIN_BLOCKS=4 PACK=0 SPLIT=8 "
            "REDUCE=1 STREAM=0"},

@@ -2,13 +2,11 @@
 // (bench/results/nvidia-h200/tensor_vs_cublas.csv), and of searches that tried every candidate of a list.
 #pragma once
 
-#include <array>
-
 #include "templates/family/family.h"
 
 namespace mmtune {
 
-inline constexpr std::array kProvenSkinny{
+inline constexpr Proven kProvenSkinny[] = {
     Proven{Precision::fp16, 1, 8192, 8192,
            "SIDE=0 FEW=1 OWN=1 UNROLL=8 WARPS=8 WARPS_K=8 MIN_BLOCKS=4 SPLIT=1 NARROW=1 STAGES=3 LANES=8"},
     Proven{Precision::fp16, 8192, 1, 8192,

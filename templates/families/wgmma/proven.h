@@ -2,13 +2,11 @@
 // (bench/results/nvidia-h200/tensor_vs_cublas.csv), and of searches that tried every candidate of a list.
 #pragma once
 
-#include <array>
-
 #include "templates/family/family.h"
 
 namespace mmtune {
 
-inline constexpr std::array kProvenWgmma{
+inline constexpr Proven kProvenWgmma[] = {
     Proven{Precision::bf16, 17, 4096, 14336,
            "BM=32 BN=64 CONSUMERS=1 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=2 PACK=0 REDUCE=1 OWN_PARTS=1"},
     Proven{Precision::bf16, 257, 4096, 14336,

@@ -2,13 +2,11 @@
 // (bench/results/nvidia-h100/bf16_x_fp32_vs_cublas.csv).
 #pragma once
 
-#include <array>
-
 #include "templates/family/family.h"
 
 namespace mmtune {
 
-inline constexpr std::array kProvenWgmmaBf16x3{
+inline constexpr Proven kProvenWgmmaBf16x3[] = {
     Proven{Precision::bf16_x_fp32, 1024, 128, 4096,
            "BM=128 BN=64 BK=32 CONSUMERS=1 PROMOTE=32 CLUSTER_M=1 CLUSTER_N=1 GROUP=1 SPLIT=8 SWAP=1"},
     Proven{Precision::bf16_x_fp32, 1024, 160, 5120,

@@ -2,13 +2,11 @@
 // (bench/results/nvidia-h200/emulation_vs_cublas.csv).
 #pragma once
 
-#include <array>
-
 #include "templates/family/family.h"
 
 namespace mmtune {
 
-inline constexpr std::array kProvenWgmmaFp16x3{
+inline constexpr Proven kProvenWgmmaFp16x3[] = {
     Proven{Precision::fp32_emulated, 1024, 1024, 1024,
            "BM=128 BN=64 BK=64 CONSUMERS=2 PROMOTE=64 CLUSTER_M=1 CLUSTER_N=1 GROUP=1"},
     Proven{Precision::fp32_emulated, 1536, 1536, 1536,
