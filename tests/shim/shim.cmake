@@ -14,8 +14,3 @@ endif()
 mmtune_tests(shim mmtune_runtime)
 target_link_options(test_shim PRIVATE -fsanitize=address,undefined)
 set_target_properties(test_shim PROPERTIES ENABLE_EXPORTS ON)
-
-# The machine runs for minutes, and takes seconds to compile.
-set(machine copies fiber launch machine meetings stores warpgroup)
-list(TRANSFORM machine REPLACE "(.+)" "${CMAKE_CURRENT_LIST_DIR}/\\1.cpp")
-set_source_files_properties(${machine} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
