@@ -31,7 +31,6 @@ struct PlaneFamily {
   static constexpr int kFragment = 64;    ///< the rows of an instruction
   static constexpr int kWarpgroup = 128;  ///< the number of threads
   static constexpr int kLeastStages = 2;
-  static constexpr int kLongSums = 1024;  ///< the steps along k: docs/accuracy.md
   static constexpr int kMostStages = 12;
   static constexpr int kPartSteps = 256;  ///< the least steps along k that are worth a part
   static constexpr int kMostParts = 16;

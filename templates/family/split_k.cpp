@@ -24,7 +24,6 @@ void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave) 
 }
 
 bool is_thin(const Problem& problem, const DeviceSpec& device) {
-  constexpr std::int64_t kLongSums = 1024;  // steps along k
   return problem.k > kLongSums && 2 * tiles_of_c(problem, 128, 128) <= device.sm_count;
 }
 

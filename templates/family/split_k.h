@@ -21,6 +21,9 @@ std::optional<std::size_t> split_position(const Family& family);
 /// best, and among another number where these leave at most a tenth of the places free that their waves have.
 void split_rule(Rules& rules, int split, std::int64_t tiles, std::int64_t wave);
 
+/// The steps along k from which on sums are long: docs/accuracy.md.
+inline constexpr std::int64_t kLongSums = 1024;
+
 /// Whether few results have long sums, which some kernels divide and so round less.
 bool is_thin(const Problem& problem, const DeviceSpec& device);
 

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kMostMeasured = 12;  // the most proven candidates that are measured for a problem
 constexpr std::size_t kMostFurther = 8;    // the most for one that no search looks at
-constexpr std::size_t kAll = 1000;         // more than are proven for any precision
 constexpr double kReach = 1.25;      // A candidate that is expected to take so many times as long is not measured.
 constexpr double kLayerLoss = 0.01;  // the mean loss beside all programs at which a layer of them is complete
 
@@ -25,6 +24,7 @@ class ProvenTimes {
   ProvenTimes(const std::vector<const Family*>& families, const Restriction& only, const std::vector<Problem>& problems,
               const Preparation& preparation)
       : preparation_(preparation) {
+    constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
     for (const Problem& problem : problems) {
       const FamilySpaces spaces(families, problem, preparation.device(), only);
       std::vector<Expected> expected;
