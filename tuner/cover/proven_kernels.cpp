@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "templates/family/source_hashes.h"
 #include "tuner/cover/portfolio.h"
 #include "tuner/tune/lessons.h"
 
@@ -23,7 +24,7 @@ class ProvenTimes {
  public:
   ProvenTimes(const std::vector<const Family*>& families, const Restriction& only, const std::vector<Problem>& problems,
               const Preparation& preparation)
-      : preparation_(preparation) {
+      : preparation_(preparation), sources_(preparation.files()) {
     constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
     for (const Problem& problem : problems) {
       const FamilySpaces spaces(families, problem, preparation.device(), only);
@@ -91,11 +92,14 @@ class ProvenTimes {
   }
 
   std::size_t program_of(const Problem& problem, const Candidate& candidate) {
-    const std::string source = preparation_.source(*candidate.family, problem, candidate.config).hash;
+    const LaunchPlan plan = candidate.family->plan(problem, candidate.config, preparation_.device());
+    const std::string source =
+        sources_.hash(*candidate.family, problem, candidate.config, plan, preparation_.target().compute_capability);
     return programs_.try_emplace(source, programs_.size()).first->second;
   }
 
   const Preparation& preparation_;
+  SourceHashes sources_;
   std::map<std::string, std::size_t> programs_;  ///< numbers by the hashes of sources
   std::vector<std::vector<Expected>> expected_;  ///< the candidates of each problem, the shortest time first
 };
