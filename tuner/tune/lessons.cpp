@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "templates/family/families.h"
+#include "templates/problem/dtype.h"
 
 namespace mmtune {
 namespace {
@@ -14,6 +16,18 @@ constexpr double kAlike = 0.5;  // the octaves within which what won is as right
 Lesson lesson_of(const Trial& trial, const DeviceSpec& device) {
   const Candidate candidate{&family_named(trial.key.family), Config::parse(trial.key.config)};
   return {describe(candidate, trial.key.problem, device), trial.timing.median_us};
+}
+
+/// Whether a kernel takes the same time in both precisions, or nearly: what it fetches, multiplies and adds is as
+/// large, and as fast.
+bool are_alike(Precision x, Precision y) {
+  const auto kind = [](Precision precision) {
+    const PrecisionTraits& types = traits(precision);
+    const Unit unit = types.unit == Unit::tensor_bf16 ? Unit::tensor_fp16 : types.unit;
+    return std::tuple(types.a.bytes, types.b.bytes, types.accumulator.format, types.arithmetic.promotion_steps, unit,
+                      types.unit_products);
+  };
+  return kind(x) == kind(y);
 }
 
 }  // namespace
@@ -93,8 +107,8 @@ std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vecto
   for (const SearchSpace& space : spaces.spaces()) {
     const Family& family = space.family();
     for (const Proven& each : family.proven()) {
-      if (each.precision != problem.precision) continue;
-      const Problem where = packed_problem(each.precision, problem.layout, each.m, each.n, each.k);
+      if (!are_alike(each.precision, problem.precision)) continue;
+      const Problem where = packed_problem(problem.precision, problem.layout, each.m, each.n, each.k);
       known.push_back({octaves_apart(problem, where), &family, each.config});
     }
     for (const Winner& winner : decided) {

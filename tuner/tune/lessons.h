@@ -43,9 +43,9 @@ std::vector<Winner> comparable_winners(const ProblemKey& problem, Store& store);
 /// More than any search begins with.
 inline constexpr std::size_t kProvenAtFirst = 50;
 
-/// What won for the precision and may be searched here, that of the nearest problems first, at most so many: the
-/// configurations that the spaces' families have proven, and these decisions. From problems half an octave away on they
-/// have the SPLIT that is expected to be fastest here.
+/// What won for the precision, or one in which kernels take the same time, and may be searched here, that of the
+/// nearest problems first, at most so many: the configurations that the spaces' families have proven, and these
+/// decisions. From problems half an octave away on they have the SPLIT that is expected to be fastest here.
 std::vector<CandidateNumber> proven(const FamilySpaces& spaces, const std::vector<Winner>& decided = {},
                                     std::size_t most = kProvenAtFirst);
 

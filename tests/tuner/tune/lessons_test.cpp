@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "templates/family/families.h"
@@ -99,6 +100,21 @@ TEST(ProvenHere, IsOfThePrecisionAndMayBeSearched) {
   const auto doubles = proven_for(packed_problem(Precision::fp64, Layout::nn, 1000, 1000, 1000));
   EXPECT_FALSE(doubles.empty());
   EXPECT_LE(doubles.size(), rows);
+}
+
+TEST(ProvenHere, WhatWonInBf16IsProvenInAllPrecisionsOf16Bits) {
+  const auto settings = [](Precision precision) {
+    const Problem problem = packed_problem(precision, Layout::nt, 1920, 2048, 2048);
+    const FamilySpaces spaces({&family_named("wgmma")}, problem, catalog_gpu("h200"));
+    std::set<std::string> texts;
+    for (const CandidateNumber each : proven(spaces, {}, 10)) texts.insert(spaces.candidate(each).config.text());
+    return texts;
+  };
+  const auto bf16 = settings(Precision::bf16);
+  EXPECT_EQ(bf16.size(), 10u);
+  EXPECT_EQ(settings(Precision::fp16), bf16);
+  EXPECT_EQ(settings(Precision::fp16_fp32), bf16);
+  EXPECT_NE(settings(Precision::e4m3_bf16), bf16);
 }
 
 TEST(ProvenHere, WhatWonForOtherSizesHasAnotherSplit) {
