@@ -51,7 +51,11 @@ test::Sampler sampler_beside(const std::vector<Case>& cases, const Family& famil
   test::Sampler sampler(family, device(), 1);
   for (const Case& each : cases) {
     if (each.family != family.name() || each.precision != precision) continue;
-    sampler.show(family.with_defaults(family.parse(each.config), typical(precision, each.layout)));
+    const auto show = [&](std::string_view config) {
+      sampler.show(family.with_defaults(family.parse(config), typical(precision, each.layout)));
+    };
+    show(each.config);
+    for (const std::string& config : each.alike) show(config);
   }
   return sampler;
 }
@@ -78,8 +82,9 @@ void add_missing_values(const Family& family, std::vector<Case>& cases) {
   };
   test::Sampler sampler = sampler_beside(cases, family);
   for (const test::Sampler::Accepts& accepts : {test::Sampler::Accepts(runs_all_drawn), {runs_enough}}) {
-    for (const auto& [problem, config] : sampler.cover(problems, accepts)) {
+    for (const auto& [problem, config, alike] : sampler.cover(problems, accepts)) {
       cases.push_back({family.name(), problem.precision, problem.layout, config.text(), true});
+      for (const Config& each : alike) cases.back().alike.push_back(each.text());
     }
   }
 }

@@ -37,8 +37,9 @@ struct Case {
   std::string_view family;
   Precision precision;
   Layout layout;
-  std::string config;     ///< what is not the default
-  bool is_drawn = false;  ///< whether it is drawn and not chosen
+  std::string config;                   ///< what is not the default
+  bool is_drawn = false;                ///< whether it is drawn and not chosen
+  std::vector<std::string> alike = {};  ///< other drawn configurations, of the same program
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Case& of) {

@@ -250,17 +250,25 @@ int run(Stages& stages, Precision precision, Layout layout, std::span<const Scen
   return runs;
 }
 
+/// Runs what was made for drawn configurations.
+void run_drawn(const Case& of) {
+  Stages stages(of);
+  const Stage& stage = stages.at(typical(of.precision, of.layout));
+  const std::vector<Scene> scenes = scenes_of_drawn(stage.family(), of.layout, stage.config());
+  EXPECT_EQ(run(stages, of.precision, of.layout, scenes), static_cast<int>(scenes.size()));
+}
+
 class OnTheHost : public testing::TestWithParam<Case> {};
 
 TEST_P(OnTheHost, ComputesTheProduct) {
-  const auto& [family, precision, layout, settings, is_drawn] = GetParam();
+  const auto& [family, precision, layout, settings, is_drawn, alike] = GetParam();
   Stages stages(GetParam());
   const Stage& stage = stages.at(typical(precision, layout));
   const std::string beyond = stage.beyond(typical(precision, layout));
   if (!beyond.empty()) GTEST_SKIP() << beyond;
   if (is_drawn) {
-    const std::vector<Scene> scenes = scenes_of_drawn(stage.family(), layout, stage.config());
-    EXPECT_EQ(run(stages, precision, layout, scenes), static_cast<int>(scenes.size()));
+    run_drawn(GetParam());
+    for (const std::string& config : alike) run_drawn({family, precision, layout, config, true});
     return;
   }
   int runs = run(stages, precision, layout, kCore);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "templates/gpu/gpu_catalog.h"
 #include "test_paths.h"
@@ -92,11 +93,14 @@ std::string Stage::beyond(const Problem& problem) const {
   return beyond_the_host(source(problem, family_.plan(problem, config_, device())), kernel_sources());
 }
 
-const Program& Stage::program(const Problem& problem, const LaunchPlan& plan) {
+const Program& Stage::program(const Problem& problem, const LaunchPlan& plan) const {
+  static std::map<std::string, Program> programs;
   const Source rendered = source(problem, plan);
-  const auto known = programs_.find(rendered.hash);
-  if (known != programs_.end()) return known->second;
-  return programs_.emplace(rendered.hash, Program(rendered, plan, kernel_sources())).first->second;
+  std::string key = rendered.hash;
+  for (const LaunchStep& step : plan.steps) key += ' ' + step.kernel;  // others of the text are not compiled
+  const auto known = programs.find(key);
+  if (known != programs.end()) return known->second;
+  return programs.emplace(key, Program(rendered, plan, kernel_sources())).first->second;
 }
 
 std::string Stage::run(const Product& product, Order order, const std::string& what) {

@@ -1,7 +1,6 @@
 // One product on the simulated machine, from the operands to a judgement.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,7 +49,7 @@ const TemplateFiles& kernel_sources();
 /// products are more than one wave of blocks.
 const DeviceSpec& device();
 
-/// One configuration of a family: rendered for every product that it runs, each program compiled once.
+/// One configuration of a family: rendered for every product that it runs, each program compiled once in a process.
 class Stage {
  public:
   /// `settings` is the text of those that are not the default for this problem. Throws UsageError for unknown ones.
@@ -78,11 +77,10 @@ class Stage {
 
  private:
   Source source(const Problem& problem, const LaunchPlan& plan) const;
-  const Program& program(const Problem& problem, const LaunchPlan& plan);
+  const Program& program(const Problem& problem, const LaunchPlan& plan) const;
 
   const Family& family_;
   Config config_;
-  std::map<std::string, Program> programs_;
 };
 
 }  // namespace mmtune::shim
