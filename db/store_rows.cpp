@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "db/image.h"
 #include "db/store_impl.h"
 
 namespace mmtune {
@@ -16,6 +17,14 @@ std::string assignments(const std::vector<std::string>& columns) {
   std::vector<std::string> list;
   for (const std::string& column : columns) list.push_back(fmt::format("{0} = coalesce(excluded.{0}, {0})", column));
   return fmt::format("{}", fmt::join(list, ", "));
+}
+
+/// Whether its image is stored, and can be read.
+bool is_stored(Database& database, const Binary& binary) {
+  constexpr std::string_view kSelect = "SELECT cubin FROM binary WHERE hash = :hash";
+  Rows rows = database.query(kSelect, Named{"hash", Hash{binary.hash}});
+  const auto stored = rows.next() ? rows.blob(0) : std::nullopt;
+  return stored && image_of(*stored) == binary.cubin;
 }
 
 }  // namespace
@@ -43,7 +52,11 @@ Binary code_of(Database& database, std::string_view source_hash, std::string_vie
 void write_binary(Database& database, const Binary& binary) {
   static const std::string statement =
       "INSERT " + sql::into<Binary>() + " ON CONFLICT (hash) DO UPDATE SET " + assignments(row_columns<Binary>());
-  write_row(database, statement, binary);
+  if (binary.cubin.empty() || !is_stored(database, binary)) return write_row(database, statement, binary);
+  // A cover measures one program at many sizes: to read an image takes a tenth of the time of compressing it again.
+  Binary facts = binary;
+  facts.cubin.clear();
+  write_row(database, statement, facts);
 }
 
 void write_attempt(Database& database, const LaunchRecord& attempt) {

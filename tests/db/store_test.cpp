@@ -65,6 +65,26 @@ TEST_F(StoreTest, BinaryComesBackWithAndWithoutImage) {
   EXPECT_FALSE(store.find_compiled("other", "sm_90a", false));
 }
 
+TEST_F(StoreTest, ImageIsWrittenAgainOnlyWhereItIsDamaged) {
+  Store store = open();
+  Binary binary = sample_binary();
+  set_code(binary, std::string(20'000, 'c'));  // long enough to be compressed
+  Trial trial = sample_trial();
+  trial.binary_hash = binary.hash;
+  store.put(trial, &binary);
+  const auto store_plain = [&](int size) {
+    run_raw(path_, fmt::format("UPDATE binary SET cubin = CAST(printf('%.*c', {}, 'c') AS BLOB)", size));
+  };
+  store_plain(20'000);
+  store.put(trial, &binary);
+  run_raw(path_,
+          "CREATE TABLE plain (size INTEGER CHECK (size = 20000)); INSERT INTO plain SELECT length(cubin) FROM"
+          " binary; DROP TABLE plain");
+  store_plain(19'999);
+  store.put(trial, &binary);
+  EXPECT_EQ(store.find_binary(binary.hash)->cubin, binary.cubin);
+}
+
 TEST_F(StoreTest, BinaryWithoutImageIsKnownButNotServed) {
   Store store = open();
   Binary binary = sample_binary();
