@@ -11,6 +11,6 @@ if(NOT MMTUNE_HAS_SANITIZERS)
   return()
 endif()
 
-mmtune_tests(shim mmtune_runtime)
+mmtune_tests(shim OPTIMISED -O2 mmtune_runtime)
 target_link_options(test_shim PRIVATE -fsanitize=address,undefined)
 set_target_properties(test_shim PROPERTIES ENABLE_EXPORTS ON)
