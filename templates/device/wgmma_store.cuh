@@ -269,16 +269,20 @@ __device__ __forceinline__ void add_columns(const Target& target, Accumulator be
   }
 }
 
-// Makes results of sums: alpha * sum + beta * c. C is not read where beta is 0, and comes by the `buffers` where it is
-// aligned for that and there are at most MOST sums, which leave registers for the way.
+// Makes results of sums: alpha * sum + beta * c. Sums are never -0, so that scaled() by 1 leaves them as they are. C is
+// not read where beta is 0, and comes by the `buffers` where it is aligned for that and there are at most MOST sums,
+// which leave registers for the way.
 template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS, int MOST = MOST_BESIDE_C>
 __device__ __forceinline__ void finish(const Target& target, Scalar alpha, Scalar beta,
                                        unsigned char (&buffers)[2][BYTES], Accumulator (&sums)[FRAGMENTS][SUMS],
                                        int row0, int column0) {
+  const Accumulator factor = static_cast<Accumulator>(alpha);
+  if (factor != Accumulator(1)) {
 #pragma unroll
-  for (int f = 0; f < FRAGMENTS; ++f) {
+    for (int f = 0; f < FRAGMENTS; ++f) {
 #pragma unroll
-    for (int i = 0; i < SUMS; ++i) sums[f][i] = scaled(static_cast<Accumulator>(alpha), sums[f][i]);
+      for (int i = 0; i < SUMS; ++i) sums[f][i] = scaled(factor, sums[f][i]);
+    }
   }
   if (beta == Scalar(0)) return;
   if constexpr (!STORE_BOXES || FRAGMENTS * SUMS > MOST) {

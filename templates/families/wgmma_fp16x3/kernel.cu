@@ -45,7 +45,8 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 2)
   launch_dependents();
 }
 
-// Takes the powers of two by which rows of A and columns of B were scaled out of their products.
+// Takes the powers of two by which rows of A and columns of B were scaled out of their products. A sum that becomes too
+// small is 0, never -0.
 __device__ __forceinline__ void unscale(Sums& sums, const Extents& extents, const float* inverse_a,
                                         const float* inverse_b, int row0, int column0) {
   const auto inverse = [](const float* of, int i, int extent) { return of[i < extent ? i : extent - 1]; };
@@ -68,8 +69,8 @@ __device__ __forceinline__ void unscale(Sums& sums, const Extents& extents, cons
       const float of_column = inverse(inverse_b, column0 + Place(0, i + c).column, extents.n);
 #pragma unroll
       for (int f = 0; f < FRAGMENTS; ++f) {
-        sums[f][i + c] *= of_column;
-        sums[f][i + 2 + c] *= of_column;
+        sums[f][i + c] = scaled(of_column, sums[f][i + c]);
+        sums[f][i + 2 + c] = scaled(of_column, sums[f][i + 2 + c]);
       }
     }
   }
