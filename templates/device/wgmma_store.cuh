@@ -192,15 +192,15 @@ struct Slice {
 };
 
 // SWAP = 0: adds beta * c to a warpgroup's sums. Every warp reads its 16 rows of each fragment by itself, a slice while
-// the next one is on its way.
-template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
+// the next one is on its way, where there are two buffers.
+template <int COLUMNS, int BUFFERS, int BYTES, int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
-                                         unsigned char (&buffers)[2][BYTES],
+                                         unsigned char (&buffers)[BUFFERS][BYTES],
                                          Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
   constexpr int SLICES = FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT;
   const int lane = threadIdx.x % WARP;
   const int warp = threadIdx.x % WARPGROUP / WARP;
-  const auto lines = [&](int number) { return buffers[number % 2] + warp * (16 * LINE); };
+  const auto lines = [&](int number) { return buffers[number % BUFFERS] + warp * (16 * LINE); };
   const auto fetch = [&](int number) {
     const Slice<COLUMNS> slice(number);
     fetch_lines<16, WARP>(target, lines(number), row0 + slice.fragment * 64 + warp * 16, column0 + slice.column, lane);
@@ -212,7 +212,7 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
 #pragma unroll
   for (int number = 0; number < SLICES; ++number) {
     const Slice<COLUMNS> slice(number);
-    if (number + 1 < SLICES) {
+    if (BUFFERS > 1 && number + 1 < SLICES) {
       fetch(number + 1);
       wait_copies<1>();
     } else {
@@ -226,17 +226,18 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
                             slice.first_new(j));
     }
     __syncwarp();
+    if (BUFFERS == 1 && number + 1 < SLICES) fetch(number + 1);
   }
 }
 
 // SWAP = 1: the same for a warpgroup together.
-template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
+template <int COLUMNS, int BUFFERS, int BYTES, int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void add_columns(const Target& target, Accumulator beta,
-                                            unsigned char (&buffers)[2][BYTES],
+                                            unsigned char (&buffers)[BUFFERS][BYTES],
                                             Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0) {
   constexpr int SLICES = FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT;
   const int consumer = threadIdx.x / WARPGROUP;
-  const auto lines = [&](int number) { return buffers[number % 2]; };
+  const auto lines = [&](int number) { return buffers[number % BUFFERS]; };
   const auto fetch = [&](int number) {
     const Slice<COLUMNS> slice(number);
 #pragma unroll
@@ -252,7 +253,7 @@ __device__ __forceinline__ void add_columns(const Target& target, Accumulator be
 #pragma unroll
   for (int number = 0; number < SLICES; ++number) {
     const Slice<COLUMNS> slice(number);
-    if (number + 1 < SLICES) {
+    if (BUFFERS > 1 && number + 1 < SLICES) {
       fetch(number + 1);
       wait_copies<1>();
     } else {
@@ -266,15 +267,16 @@ __device__ __forceinline__ void add_columns(const Target& target, Accumulator be
                                slice.first_new(j));
     }
     meet<WARPGROUP>(FIRST_STORE + consumer);
+    if (BUFFERS == 1 && number + 1 < SLICES) fetch(number + 1);
   }
 }
 
 // Makes results of sums: alpha * sum + beta * c. Sums are never -0, so that scaled() by 1 leaves them as they are. C is
 // not read where beta is 0, and comes by the `buffers` where it is aligned for that and there are at most MOST sums,
 // which leave registers for the way.
-template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS, int MOST = MOST_BESIDE_C>
+template <int COLUMNS, int BUFFERS, int BYTES, int FRAGMENTS, int SUMS, int MOST = MOST_BESIDE_C>
 __device__ __forceinline__ void finish(const Target& target, Scalar alpha, Scalar beta,
-                                       unsigned char (&buffers)[2][BYTES], Accumulator (&sums)[FRAGMENTS][SUMS],
+                                       unsigned char (&buffers)[BUFFERS][BYTES], Accumulator (&sums)[FRAGMENTS][SUMS],
                                        int row0, int column0) {
   const Accumulator factor = static_cast<Accumulator>(alpha);
   if (factor != Accumulator(1)) {
@@ -347,8 +349,8 @@ __device__ __forceinline__ void put_columns(unsigned char* lines, int group, con
 }
 
 // SWAP = 0: every warp stores its 16 rows of each slice by itself. `buffer` is the one that is free first.
-template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
-__device__ __forceinline__ void store_rows(const Target& target, unsigned char (&buffers)[2][BYTES],
+template <int COLUMNS, int BUFFERS, int BYTES, int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void store_rows(const Target& target, unsigned char (&buffers)[BUFFERS][BYTES],
                                            const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0,
                                            int& buffer) {
   const int warp = threadIdx.x % WARPGROUP / WARP;
@@ -356,8 +358,8 @@ __device__ __forceinline__ void store_rows(const Target& target, unsigned char (
   for (int number = 0; number < FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT; ++number) {
     const Slice<COLUMNS> slice(number);
     unsigned char* const lines = buffers[buffer] + warp * (16 * LINE);
-    buffer ^= 1;
-    if (STORE_BOXES && is_elected()) wait_stores_read<1>();
+    buffer ^= BUFFERS - 1;
+    if (STORE_BOXES && is_elected()) wait_stores_read<BUFFERS - 1>();
     __syncwarp();
 #pragma unroll
     for (int j = 0; j < STORE_COLUMNS / 8; j += 2) {
@@ -376,8 +378,8 @@ __device__ __forceinline__ void store_rows(const Target& target, unsigned char (
 }
 
 // SWAP = 1: the four warps of a fragment have 16 columns each of the lines of a slice, or of two lines side by side.
-template <int COLUMNS, int BYTES, int FRAGMENTS, int SUMS>
-__device__ __forceinline__ void store_columns(const Target& target, unsigned char (&buffers)[2][BYTES],
+template <int COLUMNS, int BUFFERS, int BYTES, int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void store_columns(const Target& target, unsigned char (&buffers)[BUFFERS][BYTES],
                                               const Accumulator (&sums)[FRAGMENTS][SUMS], int row0, int column0,
                                               int& buffer) {
   const int warp = threadIdx.x % WARPGROUP / WARP;
@@ -386,8 +388,8 @@ __device__ __forceinline__ void store_columns(const Target& target, unsigned cha
   for (int number = 0; number < FRAGMENTS * Slice<COLUMNS>::OF_FRAGMENT; ++number) {
     const Slice<COLUMNS> slice(number);
     unsigned char* const lines = buffers[buffer];
-    buffer ^= 1;
-    if (STORE_BOXES && warp == 0 && is_elected()) wait_stores_read<1>();
+    buffer ^= BUFFERS - 1;
+    if (STORE_BOXES && warp == 0 && is_elected()) wait_stores_read<BUFFERS - 1>();
     meet<WARPGROUP>(FIRST_STORE + consumer);
 #pragma unroll
     for (int j = 0; j < CHUNK / 8; j += 2) {

@@ -38,7 +38,7 @@ constexpr int STORE_BYTES = 64 * LINE;                          // the bytes of 
 struct Shared {
   alignas(1024) unsigned char a[STAGES][BM * LINE];
   alignas(1024) unsigned char b[STAGES][BN * LINE];
-  alignas(1024) unsigned char c[CONSUMERS][2][REDUCE == 1 ? 16 : STORE_BYTES];
+  alignas(1024) unsigned char c[CONSUMERS][STORE_BUFFERS][REDUCE == 1 ? 16 : STORE_BYTES];
   u64 full[STAGES];   // the accelerator has brought the stage
   u64 empty[STAGES];  // all that read it, here and in the cluster, are done with it
   // What the tile's other blocks have for this one.

@@ -134,14 +134,14 @@ std::vector<Case> chosen_cases() {
       {"wgmma", Precision::fp16, kTn, "BM=64 BN=64 PINGPONG=1 GROUP=4"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=80 BN=128 CLUSTER_M=2"},
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=96 BN=256 CLUSTER_N=4"},
-      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=112 BN=192 CONSUMERS=3"},
+      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=192 BN=192 CONSUMERS=3"},  // the same
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=144 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=160 BN=128 CLUSTER_M=2 CLUSTER_N=2"},
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=176 BN=64 CONSUMERS=1 SPLIT=4"},
       {"wgmma", Precision::fp16, kTn, "BM=192 BN=64 CONSUMERS=3 CLUSTER_M=4"},
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=208 BN=64 CONSUMERS=1 SPLIT=8"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=224 BN=64 CONSUMERS=1 SPLIT=2 REDUCE=1"},
-      {"wgmma", Precision::fp16, kTt, "BM=256 BN=128 CLUSTER_N=2"},
+      {"wgmma", Precision::fp16, kTt, "BM=256 BN=160 CLUSTER_N=2"},  // a buffer, so that there are four stages
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=320 BN=64 CONSUMERS=1 GROUP=16"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=320 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=224 CONSUMERS=1"},

@@ -190,6 +190,7 @@ struct Wgmma {
   static std::vector<Constant> constants(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
     return {{"STAGES", stages(p, device)},
+            {"STORE_BUFFERS", store_buffers(p, device)},
             {"A_ALONG_K", a_along_k(problem, p)},
             {"B_ALONG_K", b_along_k(problem, p)},
             {"LINE_A", line_a(problem, p)},
@@ -290,7 +291,7 @@ struct Wgmma {
     gemm.block.x = threads(p);
     gemm.cluster.x = p.reduce == 1 ? p.split : cluster(p);
     gemm.takes_turns = p.reduce == 0 && p.stream == 0;
-    gemm.smem_bytes = shared_bytes(p, stages(p, device));
+    gemm.smem_bytes = shared_bytes(p, device);
     const int lines_a = a_along_k(problem, p) ? p.bm : bk(problem);
     const int lines_b = b_along_k(problem, p) ? p.bn : bk(problem);
     const Arg map_a = add_map(plan, "A", problem, a, line_a(problem, p), lines_a / p.cluster_n);

@@ -2,10 +2,10 @@
 // shared memory.
 #include "mmtune/wgmma_multiply.cuh"
 
-template <int COLUMNS, int BYTES>
+template <int COLUMNS, int BUFFERS, int BYTES>
 __device__ __forceinline__ void finish(const Target& target, Scalar alpha, Scalar beta,
-                                       unsigned char (&buffers)[2][BYTES], Sums& sums, int row0, int column0) {
-  finish<COLUMNS, BYTES, FRAGMENTS, SUMS, 160>(target, alpha, beta, buffers, sums, row0, column0);
+                                       unsigned char (&buffers)[BUFFERS][BYTES], Sums& sums, int row0, int column0) {
+  finish<COLUMNS, BUFFERS, BYTES, FRAGMENTS, SUMS, 160>(target, alpha, beta, buffers, sums, row0, column0);
   for_each_in_c<FRAGMENTS, SUMS>(target, row0, column0, [&](int f, int i, int row, int column) {
     sums[f][i] = finished(sums[f][i], beta, row, column, true);
   });

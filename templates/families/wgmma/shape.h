@@ -89,28 +89,44 @@ inline bool moves_registers(const Params& p) { return p.consumers * p.min_blocks
 
 inline int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
 
-/// Bytes of struct Shared in wgmma_tile.cuh: the stages, two slices of every consumer's results, unless other blocks
-/// have a part of them, two barriers a stage, and what these hand over, with its barrier.
+/// Bytes of struct Shared in wgmma_tile.cuh: the stages, `buffers` slices of every consumer's results, unless other
+/// blocks have a part of them, two barriers a stage, and what these hand over, with its barrier.
 inline int stage_bytes(const Params& p) { return (p.bm + p.bn) * kLine; }
-inline int store_bytes(const Params& p) { return p.consumers * 2 * (p.reduce == 1 ? 16 : kFragment * kLine); }
-inline int shared_bytes(const Params& p, int stages) {
+inline int store_bytes(const Params& p, int buffers) {
+  return p.consumers * buffers * (p.reduce == 1 ? 16 : kFragment * kLine);
+}
+inline int shared_bytes(const Params& p, int stages, int buffers) {
   constexpr int kAlignment = 1024;
   const int received = p.reduce == 1 ? p.bm * p.bn / p.split * (p.split - 1) * 4 : 16;
-  const int bytes = stages * (stage_bytes(p) + 16) + store_bytes(p) + received + 8;
+  const int bytes = stages * (stage_bytes(p) + 16) + store_bytes(p, buffers) + received + 8;
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// The number of stages, as many as fit into a block's part of the SM, but for blocks of reduce() that wait there to
-/// begin.
-inline int stages(const Params& p, const DeviceSpec& device) {
+/// The number of stages beside so many buffers, as many as fit into a block's part of the SM, but for blocks of
+/// reduce() that wait there to begin.
+inline int stages_beside(const Params& p, const DeviceSpec& device, int buffers) {
   constexpr int kWaiting = 4;
   const bool is_waited_for = p.split > 1 && p.reduce == 0;
   const std::int64_t waiting = is_waited_for ? kWaiting * device.smem_reserved_per_block : 0;
   const std::int64_t share = (device.smem_per_sm - waiting) / p.min_blocks - device.smem_reserved_per_block;
   const std::int64_t most = std::min(device.smem_per_block_optin, share);
   int stages = kMostStages;
-  while (stages > 0 && shared_bytes(p, stages) > most) --stages;
+  while (stages > 0 && shared_bytes(p, stages, buffers) > most) --stages;
   return stages;
+}
+/// The slices of its results that a consumer has room for: of two, one is filled while the other is stored, but where
+/// one leaves room for a fourth stage.
+inline int store_buffers(const Params& p, const DeviceSpec& device) {
+  constexpr int kFewStages = 3;
+  const bool gains =
+      p.reduce == 0 && stages_beside(p, device, 2) == kFewStages && stages_beside(p, device, 1) > kFewStages;
+  return gains ? 1 : 2;
+}
+inline int stages(const Params& p, const DeviceSpec& device) {
+  return stages_beside(p, device, store_buffers(p, device));
+}
+inline int shared_bytes(const Params& p, const DeviceSpec& device) {
+  return shared_bytes(p, stages(p, device), store_buffers(p, device));
 }
 
 inline bool packs_a(const Problem& problem, const Params& p) {
