@@ -555,6 +555,13 @@ inline constexpr Proven kProvenWgmma[] = {
            "MIN_BLOCKS=2"},
     Proven{Precision::e4m3_bf16, 2048, 5120, 8192,
            "BM=128 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=0 GROUP=8 SPLIT=1 PACK=0 REDUCE=0"},
+    Proven{Precision::bf16, 1024, 4608, 3584,
+           "BM=256 BN=144 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=0 GROUP=4 SPLIT=1 PACK=0 REDUCE=0"},
+    Proven{Precision::bf16, 257, 28672, 4096,
+           "BM=136 BN=256 CONSUMERS=2 PINGPONG=0 CLUSTER_M=2 CLUSTER_N=2 SWAP=1 GROUP=1 SPLIT=1 PACK=0 REDUCE=0"},
+    Proven{Precision::bf16, 257, 2112, 7168,
+           "BM=88 BN=64 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=4 SPLIT=1 PACK=0 REDUCE=0 "
+           "OWN_PARTS=2"},
 };
 
 }  // namespace mmtune
