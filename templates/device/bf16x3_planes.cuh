@@ -26,9 +26,26 @@ __device__ __forceinline__ void cut(float element, bfloat_t (&parts)[3]) {
   }
 }
 
+// The same by parts that are rounded, so that the last two are as small as can be: for elements below 2^127.
+struct Rounded {
+  __device__ __forceinline__ void operator()(float element, bfloat_t (&parts)[3]) const {
+#pragma unroll
+    for (int i = 0; i < 3; ++i) {
+      parts[i] = to_bfloat(element);
+      element -= to_float(parts[i]);
+    }
+  }
+};
+struct Cut {
+  template <class Element, int PLANES>
+  __device__ __forceinline__ void operator()(Element element, bfloat_t (&parts)[PLANES]) const {
+    cut(element, parts);
+  }
+};
+
 // Writes a tile of an operand, whose rows of op(A) or columns of op(B) are both called rows here, to `PLANES` planes
-// along k, which lie one below the other. Behind the last step come zeros.
-template <int PLANES, bool ALONG_K, int VECTOR, class Element>
+// along k, which lie one below the other. Behind the last step come zeros. For all BLOCK threads of a block.
+template <int PLANES, bool ALONG_K, int VECTOR, int BLOCK, class Parts, class Element>
 __device__ __forceinline__ void split_tile(i64 tile, const Element* source, i64 ld, i64 rows, i64 k, bfloat_t* planes,
                                            i64 planes_ld, unsigned char* bytes) {
   constexpr int VECTORS = SPLIT_TILE / VECTOR, UNITS = SPLIT_TILE / SPLIT_UNIT;  // those of a line
@@ -40,7 +57,7 @@ __device__ __forceinline__ void split_tile(i64 tile, const Element* source, i64 
   const i64 lines_left = ALONG_K ? rows - first_row : k - first_step;
   const i64 left = ALONG_K ? k - first_step : rows - first_row;
   source += ALONG_K ? first_row * ld + first_step : first_step * ld + first_row;
-  constexpr int EACH = SPLIT_TILE * VECTORS / SPLIT_THREADS, LINES = SPLIT_THREADS / VECTORS;
+  constexpr int EACH = SPLIT_TILE * VECTORS / BLOCK, LINES = BLOCK / VECTORS;
   const int first_line = threadIdx.x / VECTORS, at = threadIdx.x % VECTORS * VECTOR;
   Vector<Element, VECTOR> parts[EACH];  // all on their way before the first is waited for
 #pragma unroll
@@ -56,14 +73,14 @@ __device__ __forceinline__ void split_tile(i64 tile, const Element* source, i64 
   }
   __syncthreads();
 #pragma unroll
-  for (int i = threadIdx.x; i < SPLIT_TILE * UNITS; i += SPLIT_THREADS) {
+  for (int i = threadIdx.x; i < SPLIT_TILE * UNITS; i += BLOCK) {
     const int row = i / UNITS, step = i % UNITS * SPLIT_UNIT;
     if (row >= rows - first_row) break;
     Vector<bfloat_t, SPLIT_UNIT> units[PLANES];
 #pragma unroll
     for (int s = 0; s < SPLIT_UNIT; ++s) {
       bfloat_t parts[PLANES];
-      cut(held[row][step + s], parts);
+      Parts()(held[row][step + s], parts);
 #pragma unroll
       for (int plane = 0; plane < PLANES; ++plane) units[plane].at[s] = parts[plane];
     }

@@ -135,7 +135,7 @@ struct AcrossK {
       const int sure = sum_of_lanes<LANES>(splitters[v].sure);
       if (thread % 32 < LANES) shared.sure[thread / 32][lane() * VECTOR + v] = sure;
     }
-    note_rests(shared, findings.rests);
+    note_needs(shared, findings);
     __syncthreads();
     const int of_stripe = thread % ROWS;
     if (thread < ROWS) shared.of_block[thread] = count_row(shared, thread, SPLIT_WARPS);
@@ -146,7 +146,7 @@ struct AcrossK {
 #pragma unroll
       for (int rank = 0; rank < STRIPE_BLOCKS; ++rank) {
         of_row.sure += of_sharer(shared.of_block[of_stripe].sure, rank);
-        of_row.needs_low |= of_sharer(shared.of_block[of_stripe].needs_low, rank);
+        of_row.needs |= of_sharer(shared.of_block[of_stripe].needs, rank);
         largest = larger(largest, shared.largest_of_rows[rank][of_stripe]);
       }
       end_stripe<ROWS>(split, stripe, largest, of_row);

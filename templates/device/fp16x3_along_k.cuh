@@ -107,7 +107,7 @@ struct AlongK {
     const int end = team == 32 ? first + 1 : ALONG_ROWS;
 #pragma unroll 1
     for (int row = first; row < end; row += rows) split_rows(stripe * ALONG_ROWS + row, row);
-    note_rests(shared, findings.rests);
+    note_needs(shared, findings);
     __syncthreads();
     if (threadIdx.x >= 32) return;
     const int row = threadIdx.x % ALONG_ROWS;

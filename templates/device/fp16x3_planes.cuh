@@ -14,7 +14,7 @@
 //
 // counts the losses already. Where that is SURE_TERMS or more for every product, none errs by more than 2^-26 sum |a b|
 // besides. Rows of zeros ask for nothing, and neither do operands whose high parts are all. docs/accuracy.md has the
-// derivation.
+// derivation. Other operands are left to planes of bf16 or to the CUDA cores (fp16x3_decide.cuh).
 #pragma once
 
 #include "mmtune/fp16x3_along_k.cuh"
@@ -49,47 +49,4 @@ __device__ __forceinline__ void split_stripes(const Split& a, const Split& b, i6
   } else if (block_b >= 0 && block_b < blocks_b) {
     OfB::split(b, block_b / OfB::BLOCKS, shared);
   }
-}
-
-// Whether all products of A and B are good enough by planes, from the stripes of both. For all THREADS of a block.
-template <class SharedOfBlock>
-__device__ __forceinline__ bool planes_fit(const Stripe* stripes, i64 stripes_a, i64 stripes_b, i64 k,
-                                           SharedOfBlock& shared) {
-  int least[2] = {0x7fffffff, 0x7fffffff};  // the least of A and of B
-  int needs_low = 0;
-  const auto look_at = [&](const Stripe* first, i64 count, int& side) {
-#pragma unroll 4
-    for (i64 i = threadIdx.x; i < count; i += THREADS) {
-      const Stripe stripe = first[i];
-      side = stripe.sure < side ? stripe.sure : side;
-      needs_low |= stripe.needs_low;
-    }
-  };
-  look_at(stripes, stripes_a, least[0]);
-  look_at(stripes + stripes_a, stripes_b, least[1]);
-#pragma unroll
-  for (int distance = 1; distance < 32; distance *= 2) {
-#pragma unroll
-    for (int side = 0; side < 2; ++side) {
-      const int other = __shfl_xor_sync(~0u, least[side], distance);
-      least[side] = other < least[side] ? other : least[side];
-    }
-    needs_low |= __shfl_xor_sync(~0u, needs_low, distance);
-  }
-  const int warp = threadIdx.x / 32;
-  if (threadIdx.x % 32 == 0) {
-    shared.least[0][warp] = least[0];
-    shared.least[1][warp] = least[1];
-    shared.needs_low[warp] = needs_low;
-  }
-  __syncthreads();
-#pragma unroll 1
-  for (int i = 0; i < THREADS / 32; ++i) {
-#pragma unroll
-    for (int side = 0; side < 2; ++side) {
-      least[side] = shared.least[side][i] < least[side] ? shared.least[side][i] : least[side];
-    }
-    needs_low |= shared.needs_low[i];
-  }
-  return needs_low == 0 || static_cast<i64>(least[0]) + least[1] >= k + SURE_TERMS;
 }

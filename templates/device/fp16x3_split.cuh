@@ -10,9 +10,11 @@
 
 // What is known of the rows of op(A), or columns of op(B), that one block scales.
 struct Stripe {
-  int sure;       // the least of its rows
-  int needs_low;  // 1: an element has more than a high part, or a row is not scaled
+  int sure;  // the least of its rows
+  u32 needs;
 };
+constexpr u32 NEEDS_LOW = 1;   // An element has more than a high part, or a row is not scaled.
+constexpr u32 NEEDS_FP32 = 2;  // An element is not in the range in which planes of bf16 are as good as fp32.
 
 constexpr int LARGEST_EXPONENT = 14;            // the exponent that scaled elements reach at most
 constexpr float LARGE = 256;                    // 2^8
@@ -21,10 +23,14 @@ constexpr int SURE_TERMS = 32;                  // the terms of a product from w
 constexpr int SURE_OF_ZEROS = 1 << 30;          // the mark of a row of zeros: more than any extent
 constexpr int UNSURE = -(1 << 30) - (1 << 30);  // the mark of an unscaled row: less than any other makes up for
 constexpr u32 SIGNLESS = 0x7fffffffu;
-// Largest elements whose rows are scaled, as bits: 2^-100 up to 2^81. Products and sums of the scaled ones, times the
+// Largest elements whose rows are scaled, as bits: 2^-94 up to 2^81. Products and sums of the scaled ones, times the
 // inverse scales, stay in fp32's range where the results do. Infinities and NaN have larger bits.
-constexpr u32 LEAST_SCALED = (127u - 100u) << 23;
+constexpr u32 LEAST_SCALED = (127u - 94u) << 23;
 constexpr u32 SCALED_END = (127u + 81u) << 23;
+// Elements for planes of bf16: the last of 24 bits is one of bf16 from 2^-110 on, and no sum of less than 2^28 products
+// overflows below 2^50. Smaller elements are below LEAST_NORMAL when scaled.
+constexpr u32 LEAST_BF16 = (127u - 110u) << 23;
+constexpr u32 BF16_END = (127u + 50u) << 23;
 
 __device__ __forceinline__ float from_bits(u32 bits) { return __builtin_bit_cast(float, bits); }
 __device__ __forceinline__ u32 magnitude_bits(float value) { return __builtin_bit_cast(u32, value) & SIGNLESS; }
@@ -45,6 +51,7 @@ struct RowScale {
 
 // What a thread has found out about its elements besides how many of a row are sure.
 struct Findings {
+  u32 needs = 0;
   u32 rests = 0;           // Other than 0, an element has more than a high part.
   bool are_small = false;  // an element may be lossy
 };
@@ -82,6 +89,7 @@ struct Splitter {
       const bool is_lossy = from_bits(magnitude_bits(scaled)) < LEAST_NORMAL && !(is_there && high + low == scaled);
       sure -= is_lossy ? 1 : 0;
       findings.rests |= is_there ? 0 : 1;
+      if (elements[i] != 0 && magnitude_bits(elements[i]) < LEAST_BF16) findings.needs |= NEEDS_FP32;
     }
   }
 };
@@ -105,6 +113,13 @@ __device__ __forceinline__ int sum_of_lanes(int value) {
 #pragma unroll
   for (int distance = STEP; distance < 32; distance *= 2) value += __shfl_xor_sync(~0u, value, distance);
   return value;
+}
+
+// What any lane of the warp has of bits.
+__device__ __forceinline__ u32 all_of_lanes(u32 bits) {
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) bits |= __shfl_xor_sync(~0u, bits, distance);
+  return bits;
 }
 
 constexpr int PLANE_UNIT = 8;  // steps along k: behind a row's last, zeros fill the 16 bytes that are read at once
@@ -132,7 +147,7 @@ struct SplitShared {
   alignas(16) float held[SPLIT_HELD * SPLIT_THREADS];  // the elements in the order of Held
   u32 largest[SPLIT_WARPS][ACROSS_ROWS];  // the largest element of a warp's part of each row
   int sure[SPLIT_WARPS][ACROSS_ROWS];
-  u32 rests[SPLIT_WARPS];  // Other than 0, an element has more than a high part.
+  u32 needs[SPLIT_WARPS];
   Stripe of_block[ACROSS_ROWS];  // the block's findings about rows that others share
   u32 largest_of_block[ACROSS_ROWS];
   u32 largest_of_rows[STRIPE_BLOCKS][ACROSS_ROWS];  // the largest elements that every block found
@@ -166,19 +181,19 @@ __device__ __forceinline__ void note_largest(const Vector<float, VECTOR>& elemen
   for (int v = 0; v < VECTOR; ++v) largest[v] = larger(largest[v], magnitude_bits(elements.at[v]));
 }
 
-// Counts the threads of each warp whose elements have rests; to be called by whole warps.
-__device__ __forceinline__ void note_rests(SplitShared& shared, u32 rests) {
-  const int count = sum_of_lanes<1>(rests != 0 ? 1 : 0);
-  if (threadIdx.x % 32 == 0) shared.rests[threadIdx.x / 32] = count;
+// Notes what the elements of each warp need; to be called by whole warps.
+__device__ __forceinline__ void note_needs(SplitShared& shared, const Findings& findings) {
+  const u32 needs = all_of_lanes(findings.needs | (findings.rests != 0 ? NEEDS_LOW : 0));
+  if (threadIdx.x % 32 == 0) shared.needs[threadIdx.x / 32] = needs;
 }
 
-// What so many warps have counted of a row; whether it needs low parts, any row of the block's does.
+// What so many warps have counted of a row; what it needs, any row of the block's does.
 __device__ __forceinline__ Stripe count_row(const SplitShared& shared, int row, int warps) {
   Stripe result{0, 0};
 #pragma unroll 1
   for (int warp = 0; warp < warps; ++warp) result.sure += shared.sure[warp][row];
 #pragma unroll 1
-  for (int warp = 0; warp < SPLIT_WARPS; ++warp) result.needs_low |= shared.rests[warp] != 0 ? 1 : 0;
+  for (int warp = 0; warp < SPLIT_WARPS; ++warp) result.needs |= shared.needs[warp];
   return result;
 }
 
@@ -190,7 +205,7 @@ __device__ __forceinline__ void end_stripe(const Split& split, i64 stripe, u32 l
   Stripe result{SURE_OF_ZEROS, 0};
   if (lane < ROWS) {
     result.sure = scale.is_zero ? SURE_OF_ZEROS : scale.is_scaled ? of_row.sure : UNSURE;
-    result.needs_low = scale.is_scaled ? of_row.needs_low : 1;
+    result.needs = of_row.needs | (scale.is_scaled ? 0 : NEEDS_LOW) | (largest < BF16_END ? 0 : NEEDS_FP32);
     const i64 row = stripe * ROWS + lane;
     if (row < split.rows) split.inverse[row] = scale.inverse;
   }
@@ -198,7 +213,7 @@ __device__ __forceinline__ void end_stripe(const Split& split, i64 stripe, u32 l
   for (int distance = 1; distance < 32; distance *= 2) {
     const int other = __shfl_xor_sync(~0u, result.sure, distance);
     result.sure = other < result.sure ? other : result.sure;
-    result.needs_low |= __shfl_xor_sync(~0u, result.needs_low, distance);
   }
+  result.needs = all_of_lanes(result.needs);
   if (lane == 0) split.stripes[stripe] = result;
 }

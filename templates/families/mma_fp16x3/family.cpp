@@ -51,11 +51,8 @@ struct MmaFp16x3 {
   static int threads(const Params& p) { return kWarp * (p.bm / p.wm) * (p.bn / p.wn); }
   static int bk(const Params& p) { return p.bk_bytes / kPartBytes; }
   static int stage_bytes(const Params& p) { return Fp16x3::kPlanes * (p.bm + p.bn) * p.bk_bytes; }
-  /// The size of struct Shared in kernel.cu: the stages, and three numbers of every warp.
-  static int shared_bytes(const Params& p) {
-    constexpr int kAlignment = 128;
-    return p.stages * stage_bytes(p) + static_cast<int>(ceil_div(3 * 4 * threads(p) / kWarp, kAlignment)) * kAlignment;
-  }
+  /// The size of struct Shared in kernel.cu.
+  static int shared_bytes(const Params& p) { return p.stages * stage_bytes(p); }
 
   /// Sums, pieces, and addresses and the like, as ptxas reports.
   static int registers(const Params& p, const DeviceSpec& device) {
@@ -97,7 +94,7 @@ struct MmaFp16x3 {
     plan.constants = {{"PIECE_BYTES", kPieceBytes},
                       {"VC", std::max(1, problem.align.c / traits(problem.precision).c.bytes)},
                       {"PROMOTE", 0}};  // Sums of an instruction's steps are promoted before they are added.
-    const Fp16x3 scheme(plan, problem, device);
+    const Fp16x3 scheme(plan, problem, device, false);
     const Arg partial = add_partial_sums(plan, problem, p.split);
     LaunchStep gemm;
     gemm.grid = grid_of(tiles_of_c(problem, p.bm, p.bn) * p.split, p.split);

@@ -1,13 +1,13 @@
 // C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C for fp32, as precise as by fused multiply-adds, on fp16 tensor
-// cores by instructions of a warp. The steps split, strict and reduce are those of the family wgmma_fp16x3:
+// cores by instructions of a warp. The steps split, decide and reduce are those of the family wgmma_fp16x3:
 //
 //   split   scales and splits A and B into two planes of fp16 each (fp16x3_planes.cuh).
+//
+//   decide  looks whether these are precise enough, else multiplies A and B as they are (fp16x3_decide.cuh).
 //
 //   gemm    multiplies the planes as the family mma_sync does (mma_product.cuh): STAGES stages of all four, of BK_BYTES
 //           along k of each. For each step of 16 along k a warp adds low * high + high * low + high * high by the
 //           instruction, which truncates, from zero, and that to its sums by fp32 additions, which round to nearest.
-//
-//   strict  multiplies A and B as they are, where split found that planes are not precise enough (strict_product.cuh).
 //
 //   reduce  adds the sums of blocks that share a tile's k, where SPLIT says so (split.cuh).
 //
@@ -15,10 +15,9 @@
 // one row of pieces adds. Shared memory: STAGES * 2 planes * (BM + BN) * BK_BYTES.
 #include "mmtune/batch.cuh"
 #include "mmtune/dependent.cuh"
-#include "mmtune/fp16x3_planes.cuh"
+#include "mmtune/fp16x3_decide.cuh"
 #include "mmtune/mma_product.cuh"
 #include "mmtune/reduce.cuh"
-#include "mmtune/strict_product.cuh"
 
 // Both planes of an operand's tile, which lie one below the other, `whole` rows each.
 template <int EXTENT>
@@ -46,8 +45,6 @@ using LoaderB = PlanesLoader<BN>;
 struct Shared {
   alignas(128) LoaderA::Tiles a[STAGES];
   alignas(128) LoaderB::Tiles b[STAGES];
-  int least[2][THREADS / 32];  // what the warps found, for the verdict of fp16x3_planes.cuh
-  int needs_low[THREADS / 32];
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");
 
@@ -106,6 +103,18 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 2)
   launch_dependents();
 }
 
+extern "C" __global__ void __launch_bounds__(DECIDE_THREADS, 2)
+    decide(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const float*> A, i64 lda, PerProduct<const float*> B, i64 ldb,
+           Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<const Stripe*> stripes, i64 stripes_a, i64 stripes_b,
+           PerProduct<half_t*> planes_a, PerProduct<half_t*> planes_b, i64 planes_ld, PerProduct<u32*> by) {
+  extern __shared__ __align__(16) unsigned char decide_bytes[];
+  DecideShared& shared = *reinterpret_cast<DecideShared*>(decide_bytes);
+  wait_for_previous();
+  launch_dependents();
+  decide_product(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, stripes, stripes_a, stripes_b, planes_a, planes_b,
+                 planes_ld, by, shared);
+}
+
 // Takes the powers of two by which rows of A and columns of B were scaled out of their products, of the block's tile
 // that begins there.
 __device__ __forceinline__ void unscale(Sums& sums, i64 m, i64 n, const float* inverse_a, const float* inverse_b,
@@ -142,35 +151,23 @@ __device__ __forceinline__ void unscale(Sums& sums, i64 m, i64 n, const float* i
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
          PerProduct<const half_t*> planes_a, PerProduct<const half_t*> planes_b, i64 planes_ld,
-         PerProduct<const float*> inverse_a, PerProduct<const float*> inverse_b, PerProduct<const Stripe*> stripes,
-         i64 stripes_a, i64 stripes_b, PerProduct<u32*> is_unfit, PerProduct<Accumulator*> partial, i64 k_tiles) {
+         PerProduct<const float*> inverse_a, PerProduct<const float*> inverse_b, PerProduct<const u32*> by,
+         PerProduct<Accumulator*> partial, i64 k_tiles) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   wait_for_previous();
-  const bool fits = planes_fit(stripes, stripes_a, stripes_b, k, shared);
-  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *is_unfit = fits ? 0 : 1;
-  if (!fits) return;  // all blocks do
+  if (*by != BY_FP16) return;  // all blocks do
   using Product = ProductOfTiles<LoaderA, LoaderB, Pieces>;
   const Product product{m, n, k, alpha, planes_a, planes_ld, planes_b, planes_ld, beta, C, ldc, partial};
   compute_tile(product, shared, k_tiles_of_part(ceil_div(k, Product::BK), k_tiles),
                [&](Sums& sums, i64 row, i64 column) { unscale(sums, m, n, inverse_a, inverse_b, row, column); });
 }
 
-extern "C" __global__ void __launch_bounds__(STRICT_THREADS, 2)
-    strict(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const float*> A, i64 lda, PerProduct<const float*> B, i64 ldb,
-           Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<const u32*> is_unfit) {
-  extern __shared__ __align__(16) unsigned char strict_bytes[];
-  wait_for_previous();
-  if (*is_unfit == 0) return;
-  StrictShared& shared = *reinterpret_cast<StrictShared*>(strict_bytes);
-  strict_product(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, shared);
-}
-
-// Adds the sums of parts of k, where planes were precise enough.
+// Adds the sums of parts of k, where planes were multiplied.
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
     reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
-           PerProduct<const Accumulator*> partial, PerProduct<const u32*> is_unfit, i64 parts) {
+           PerProduct<const Accumulator*> partial, PerProduct<const u32*> by, i64 parts) {
   wait_for_previous();
-  if (*is_unfit != 0) return;
+  if (*by != BY_FP16) return;
   if constexpr (SPLIT == 0) reduce_parts(m, n, alpha, beta, C, ldc, partial, static_cast<int>(parts));
 }

@@ -40,11 +40,11 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS)
   const i64 tiles_a = COPIES_A ? ceil_div(m, SPLIT_TILE) * tiles_k : 0;
   const i64 tile = blockIdx.x;
   if (tile < tiles_b) {
-    split_tile<PLANES_B, TRANSPOSE_B, VB>(tile, static_cast<const InputB*>(B), ldb, n, k, planes_b, planes_ld,
-                                          split_bytes);
+    split_tile<PLANES_B, TRANSPOSE_B, VB, SPLIT_THREADS, Cut>(tile, static_cast<const InputB*>(B), ldb, n, k, planes_b,
+                                                              planes_ld, split_bytes);
   } else if (tile < tiles_b + tiles_a) {
-    split_tile<PLANES_A, !TRANSPOSE_A, VA>(tile - tiles_b, static_cast<const InputA*>(A), lda, m, k, copy_a, planes_ld,
-                                           split_bytes);
+    split_tile<PLANES_A, !TRANSPOSE_A, VA, SPLIT_THREADS, Cut>(tile - tiles_b, static_cast<const InputA*>(A), lda, m, k,
+                                                               copy_a, planes_ld, split_bytes);
   }
   launch_dependents();
 }
@@ -88,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const auto mend_all = [&](Sums& sums, int row, int column) {
     if constexpr (SPLIT == 1) mend({A, lda, B, ldb, k}, extents, sums, row, column);
   };
-  compute_tiles<SplitRows<InputB>>(extents, &map_a, &map_b, target, alpha, beta, partial, shared, mend_all);
+  compute_tiles<SplitRows<InputB>>(extents, &map_a, &map_b, target, alpha, beta, partial, shared, false, mend_all);
 }
 
 // Adds the sums of parts of k, as reduce_parts() does, and computes those again that are NaN.

@@ -10,7 +10,8 @@ namespace {
 struct WgmmaFp16x3 : PlaneFamily<2, 2> {
   static constexpr std::string_view kName = "wgmma_fp16x3";
   static constexpr std::string_view kSummary =
-      "fp32 on Hopper's fp16 tensor cores: two planes of fp16 for each operand, three products, sums promoted to fp32";
+      "fp32 on Hopper's tensor cores: two planes of fp16 for each operand, three products, or three of bf16 and six, "
+      "sums promoted to fp32";
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     rules.must(compute_capability(device) == 90, "wgmma needs compute capability 9.0");
@@ -22,7 +23,7 @@ struct WgmmaFp16x3 : PlaneFamily<2, 2> {
     LaunchPlan plan;
     plan.constants = constants(problem, p, device);
     plan.constants.push_back({"SWAP", 0});
-    const Fp16x3 scheme(plan, problem, device);
+    const Fp16x3 scheme(plan, problem, device, true);
     const Arg partial = add_partial_sums(plan, problem, p.split);
     const Arg map_a = add_map(plan, "A", problem, p, scheme.a(), p.bm / p.cluster_n);
     const Arg map_b = add_map(plan, "B", problem, p, scheme.b(), p.bn / p.cluster_m);
@@ -35,7 +36,7 @@ struct WgmmaFp16x3 : PlaneFamily<2, 2> {
 
   static Arg add_map(LaunchPlan& plan, std::string_view name, const Problem& problem, const Params& p,
                      const Fp16x3::Planes& of, int box_rows) {
-    return PlaneFamily::add_map(plan, name, problem, p, of.planes, Fp16x3::kPlanes * of.rows,
+    return PlaneFamily::add_map(plan, name, problem, p, of.planes, Fp16x3::kWidePlanes * of.rows,
                                 {.bytes = planes_ld(problem) * kPartBytes}, box_rows);
   }
 

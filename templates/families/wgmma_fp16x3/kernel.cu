@@ -2,17 +2,19 @@
 // tensor cores. The steps:
 //
 //   split   scales rows of op(A) and columns of op(B) by powers of two, and writes each element as the sum of two of
-//           fp16, high + low, to two planes along k (fp16x3_planes.cuh). Notes whether that is precise enough.
+//           fp16, high + low, to two planes along k (fp16x3_planes.cuh), and counts what tells whether that is precise
+//           enough.
+//
+//   decide  looks whether it is. Else it writes three planes of bf16, high + middle + low, where elements are in their
+//           range, or multiplies A and B as they are on the CUDA cores (fp16x3_decide.cuh).
 //
 //   gemm            BN             one block: BM x BN of C at a time, BK steps along k per stage, of all four planes
 //           ┌─────────────────┐
 //           │  consumer 0     │ WG_ROWS   a warpgroup adds low * high + high * low + high * high of PROMOTE steps
 //        BM ├─────────────────┤           of k by wgmma, which truncates sums, and adds that to its sums in
 //           │  consumer 1     │ WG_ROWS   registers by fp32 additions, which round to nearest
-//           └─────────────────┘           one producer thread keeps STAGES stages filled by the accelerator
-//
-//   strict  multiplies A and B as they are on the CUDA cores, where split found that planes are not precise enough and
-//           gemm has done nothing (strict_product.cuh).
+//           └─────────────────┘           one producer thread keeps STAGES stages filled by the accelerator. Planes of
+//                                         bf16 come in twice as many stages, for six products (multiply_wide)
 //
 //   reduce  adds the sums of blocks that share a tile's k, where SPLIT says so (split.cuh).
 //
@@ -28,10 +30,9 @@
 #include "mmtune/batch.cuh"
 #include "mmtune/batch_map.cuh"
 #include "mmtune/dependent.cuh"
-#include "mmtune/fp16x3_planes.cuh"
+#include "mmtune/fp16x3_decide.cuh"
 #include "mmtune/planes_multiply.cuh"
 #include "mmtune/reduce.cuh"
-#include "mmtune/strict_product.cuh"
 
 extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 2)
     split(i64 m, i64 n, i64 k, PerProduct<const float*> A, i64 lda, PerProduct<const float*> B, i64 ldb,
@@ -43,6 +44,18 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, 2)
   split_stripes({A, lda, m, k, planes_a, planes_ld, inverse_a, stripes},
                 {B, ldb, n, k, planes_b, planes_ld, inverse_b, stripes + stripes_a}, stripes_a, stripes_b, shared);
   launch_dependents();
+}
+
+extern "C" __global__ void __launch_bounds__(DECIDE_THREADS, 2)
+    decide(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const float*> A, i64 lda, PerProduct<const float*> B, i64 ldb,
+           Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<const Stripe*> stripes, i64 stripes_a, i64 stripes_b,
+           PerProduct<half_t*> planes_a, PerProduct<half_t*> planes_b, i64 planes_ld, PerProduct<u32*> by) {
+  extern __shared__ __align__(16) unsigned char decide_bytes[];
+  DecideShared& shared = *reinterpret_cast<DecideShared*>(decide_bytes);
+  wait_for_previous();
+  launch_dependents();
+  decide_product(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, stripes, stripes_a, stripes_b, planes_a, planes_b,
+                 planes_ld, by, shared);
 }
 
 // Takes the powers of two by which rows of A and columns of B were scaled out of their products. A sum that becomes too
@@ -80,8 +93,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
          const __grid_constant__ ProductMap map_a, const __grid_constant__ ProductMap map_b,
          const __grid_constant__ ProductMap map_c, PerProduct<const float*> inverse_a,
-         PerProduct<const float*> inverse_b, PerProduct<const Stripe*> stripes, i64 stripes_a, i64 stripes_b,
-         PerProduct<u32*> is_unfit, PerProduct<Accumulator*> partial, i64 parts, i64 k_tiles) {
+         PerProduct<const float*> inverse_b, PerProduct<const u32*> by, PerProduct<Accumulator*> partial, i64 parts,
+         i64 k_tiles) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Extents extents{static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
@@ -89,30 +102,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const Target target{C, ldc, extents.m, extents.n, &map_c};
   if (threadIdx.x == PRODUCER) begin_stages(shared, &map_a, &map_b, &map_c);
   wait_for_previous();
-  const bool fits = planes_fit(stripes, stripes_a, stripes_b, k, shared);  // the block meets there
-  if (blockIdx.x == 0 && threadIdx.x == 0) *is_unfit = fits ? 0 : 1;
-  if (!fits) return;  // all blocks do
+  const u32 decided = *by;
+  if (decided == BY_FP32) return;  // all blocks do
+  __syncthreads();
+  const bool is_wide = decided == BY_BF16;
   const auto rescale = [&](Sums& sums, int row, int column) {
-    unscale(sums, extents, inverse_a, inverse_b, row, column);
+    if (!is_wide) unscale(sums, extents, inverse_a, inverse_b, row, column);
   };
-  compute_tiles<void>(extents, &map_a, &map_b, target, alpha, beta, partial, shared, rescale);
+  compute_tiles<void>(extents, &map_a, &map_b, target, alpha, beta, partial, shared, is_wide, rescale);
 }
 
-extern "C" __global__ void __launch_bounds__(STRICT_THREADS, 2)
-    strict(i64 m, i64 n, i64 k, Scalar alpha, PerProduct<const float*> A, i64 lda, PerProduct<const float*> B, i64 ldb,
-           Scalar beta, PerProduct<Output*> C, i64 ldc, PerProduct<const u32*> is_unfit) {
-  extern __shared__ __align__(16) unsigned char strict_bytes[];
-  wait_for_previous();
-  if (*is_unfit == 0) return;
-  StrictShared& shared = *reinterpret_cast<StrictShared*>(strict_bytes);
-  strict_product(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, shared);
-}
-
-// Adds the sums of parts of k, where planes were precise enough.
+// Adds the sums of parts of k, where planes were multiplied.
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
     reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
-           PerProduct<const Accumulator*> partial, PerProduct<const u32*> is_unfit, i64 parts) {
+           PerProduct<const Accumulator*> partial, PerProduct<const u32*> by, i64 parts) {
   wait_for_previous();
-  if (*is_unfit != 0) return;
+  if (*by == BY_FP32) return;
   if constexpr (SPLIT == 0) reduce_parts(m, n, alpha, beta, C, ldc, partial, static_cast<int>(parts));
 }
