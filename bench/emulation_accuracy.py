@@ -3,9 +3,9 @@
 
 Writes data,m,n,k,scheme,frobenius,componentwise,cublas_frobenius,cublas_componentwise as CSV. `frobenius` is the norm
 of the difference from the product in FP64 over the norm of that, `componentwise` the largest |difference| / (|A| |B|).
-`scheme` says what multiplied: fp16x3, or strict where the data are not fit for it, as the rule of
-templates/device/fp16x3_planes.cuh says for these data, for precision fp32_emulated; fp32 for the library's own strict
-product. Needs a GPU of compute capability 8.0 or more, PyTorch with CUDA, and a database with kernels for both precisions.
+`scheme` says what multiplied: fp16x3 or, where the data are not fit for it, bf16x6 or strict, as the rules of
+templates/device/fp16x3_planes.cuh and fp16x3_split.cuh say for these data, for precision fp32_emulated; fp32 for the
+library's own strict product. Needs a GPU of compute capability 8.0 or more, PyTorch with CUDA, and a database with kernels for both precisions.
 """
 
 import argparse
@@ -100,14 +100,21 @@ def demand_of(rows):
     is_lossy = (scaled.abs() < 0.25) & (high + (scaled - high).half().double() != scaled)
     sure = (scaled.abs() >= 256).sum(dim=1) - is_lossy.sum(dim=1)
     sure[largest[:, 0] == 0] = 2**30
-    is_scaled = (largest == 0) | ((largest >= 2.0**-100) & (largest < 2.0**81))
+    is_scaled = (largest == 0) | ((largest >= 2.0**-94) & (largest < 2.0**81))
     sure[~is_scaled[:, 0]] = -(2**31)
     return sure.min().item(), bool((high != scaled).any())
 
 
-def scheme_for(a, b):
+def fits_bf16(x):
+    size = x.abs()
+    return bool(((size == 0) | ((size >= 2.0**-110) & (size < 2.0**50))).all())
+
+
+def scheme_for(family, a, b):
     (sure_a, low_a), (sure_b, low_b) = demand_of(a), demand_of(b.T.contiguous())
-    return "fp16x3" if not (low_a or low_b) or sure_a + sure_b >= a.shape[1] + 32 else "strict"
+    if not (low_a or low_b) or sure_a + sure_b >= a.shape[1] + 32:
+        return "fp16x3"
+    return "bf16x6" if family == "wgmma_fp16x3" and fits_bf16(a) and fits_bf16(b) else "strict"
 
 
 def errors(result, exact, magnitude):
@@ -128,7 +135,7 @@ def rows_of(library, kind, m, n, k):
         ours = errors(out, exact, magnitude)
         family = library.explain(a, b, out, precision=precision).family
         emulates = precision == "fp32_emulated" and family.endswith("fp16x3")
-        yield [kind.__name__, m, n, k, scheme_for(a, b) if emulates else "fp32",
+        yield [kind.__name__, m, n, k, scheme_for(family, a, b) if emulates else "fp32",
                *(f"{value:.3g}" for value in (*ours, *cublas))]  # fmt: skip
 
 

@@ -29,9 +29,10 @@ using Scalar = float;
 [[maybe_unused]] constexpr int STRIPE_BLOCKS = 8;
 [[maybe_unused]] constexpr int SPLIT_THREADS = 256;
 [[maybe_unused]] constexpr int SPLIT_SMEM_BYTES = 69024;
-[[maybe_unused]] constexpr int STRICT_THREADS = 128;
-[[maybe_unused]] constexpr int STRICT_SMEM_BYTES = 99328;
+[[maybe_unused]] constexpr int WIDE = 0;
+[[maybe_unused]] constexpr int DECIDE_THREADS = 128;
+[[maybe_unused]] constexpr int DECIDE_SMEM_BYTES = 99376;
 [[maybe_unused]] constexpr int REDUCE_THREADS = 256;
 [[maybe_unused]] constexpr int THREADS = 64;  // per block
-[[maybe_unused]] constexpr int SMEM_BYTES = 36992;  // dynamic shared memory per block
+[[maybe_unused]] constexpr int SMEM_BYTES = 36864;  // dynamic shared memory per block
 #line 1 "templates/families/mma_fp16x3/kernel.cu"
