@@ -94,7 +94,7 @@ struct Binary {
   std::string target;        ///< "sm_90a"
   bool exact_target = true;  ///< false: it was compiled for another architecture than the GPU's
   std::string cubin;         ///< the ELF image
-  int registers = 0;         ///< registers per thread, of the step that uses most
+  int registers = 0;         ///< registers per thread, of the step that multiplies
   int spill_bytes = 0;       ///< bytes of stores and loads per thread
   int stack_bytes = 0;       ///< bytes per thread
   int static_smem_bytes = 0;

@@ -16,9 +16,11 @@ Arg LaunchPlan::add_map(TensorMapSpec map) {
   return Arg::map(maps.size() - 1);
 }
 
+bool multiplies(std::string_view kernel) { return kernel.starts_with("gemm"); }
+
 const LaunchStep& main_step(const LaunchPlan& plan) {
   const auto found = std::find_if(plan.steps.begin(), plan.steps.end(),
-                                  [](const LaunchStep& step) { return step.kernel.starts_with("gemm"); });
+                                  [](const LaunchStep& step) { return multiplies(step.kernel); });
   return found == plan.steps.end() ? plan.steps.front() : *found;
 }
 

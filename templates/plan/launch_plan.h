@@ -115,8 +115,10 @@ struct LaunchPlan {
   Arg add_map(TensorMapSpec map);
 };
 
-/// The step that multiplies: the first whose kernel's name starts with "gemm", else the first. The plan must have a
-/// step.
+/// Whether a kernel multiplies: its name starts with "gemm".
+bool multiplies(std::string_view kernel);
+
+/// The step that multiplies: the first whose kernel does, else the first. The plan must have a step.
 const LaunchStep& main_step(const LaunchPlan& plan);
 
 /// Lets every step overlap the one before it, and the first what precedes the call on the stream, on GPUs that can (PTX

@@ -31,8 +31,10 @@ Binary Preparation::binary(const Compilation& compilation) const {
   binary.cubin = compilation.cubin;
   binary.compile_ms = compilation.compile_ms;
   binary.nvrtc = nvrtc_;
+  const auto is_main = [](const KernelResources& kernel) { return multiplies(kernel.kernel); };
+  const bool has_main = std::any_of(compilation.kernels.begin(), compilation.kernels.end(), is_main);
   for (const KernelResources& kernel : compilation.kernels) {
-    binary.registers = std::max(binary.registers, kernel.registers);
+    if (!has_main || is_main(kernel)) binary.registers = std::max(binary.registers, kernel.registers);
     binary.spill_bytes = std::max(binary.spill_bytes, kernel.spill_bytes);
     binary.stack_bytes = std::max(binary.stack_bytes, kernel.stack_bytes);
     binary.static_smem_bytes = std::max(binary.static_smem_bytes, kernel.static_smem_bytes);
