@@ -1,5 +1,6 @@
 #include "tests/shim/fiber.h"
 
+#include <mmtune/error.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -12,20 +13,45 @@ namespace mmtune::shim {
 
 namespace {
 
-constexpr std::size_t kStackBytes = 256 << 10;  // address space; memory is taken as it is touched
+// Address space; memory is taken as it is touched.
+constexpr std::size_t kStackBytes = 256 << 10;
+constexpr std::size_t kMostFibers = 32 << 10;
 
 Fiber* running = nullptr;
-
-// Whose stack the address sanitizer takes the present one for: null, the host's. To tell it takes longer than to change
-// stacks, and what the machine does between two turns is not instrumented, so it hears of the host's at the end only.
-Fiber* told = nullptr;
-const void* host_stack = nullptr;
-std::size_t host_stack_bytes = 0;
-void* host_fake = nullptr;  // the sanitizer's stack of variables that may be used after return
 
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
+}
+
+std::size_t fiber_bytes() { return page_bytes() + kStackBytes; }
+
+/// The stacks of all fibers, one after the other.
+char* stacks() {
+  static char* const memory = [] {
+    void* const mapped = mmap(nullptr, kMostFibers * fiber_bytes(), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    return static_cast<char*>(mapped);
+  }();
+  return memory;
+}
+
+// Whether the address sanitizer takes all stacks of fibers together for the present one, or the host's. To tell it of
+// every turn would take longer than the change of stacks.
+bool is_told = false;
+const void* host_stack = nullptr;
+std::size_t host_stack_bytes = 0;
+
+void tell(const void* stack, std::size_t bytes) {
+  const void* left = nullptr;
+  std::size_t left_bytes = 0;
+  void* fake = nullptr;  // the sanitizer's stack of variables that may be used after return, which it has none of
+  __sanitizer_start_switch_fiber(&fake, stack, bytes);
+  __sanitizer_finish_switch_fiber(fake, &left, &left_bytes);
+  if (std::exchange(is_told, !is_told)) return;
+  host_stack = left;
+  host_stack_bytes = left_bytes;
 }
 
 // Between fibers the compiler's setjmp and longjmp change stacks: they make no system call, as swapcontext does, and
@@ -47,12 +73,11 @@ MMTUNE_CHANGES_STACK void change(void** from, const ucontext_t& to) {
 }  // namespace
 
 Fiber::Fiber() {
-  stack_ = mmap(nullptr, page_bytes() + kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (stack_ == MAP_FAILED) throw std::bad_alloc();
+  static std::size_t count = 0;
+  if (count == kMostFibers) throw Error("fibers: there are as many as tests may have; give the case a smaller problem");
+  stack_ = stacks() + count++ * fiber_bytes();
   mprotect(stack_, page_bytes(), PROT_NONE);
 }
-
-Fiber::~Fiber() { munmap(stack_, page_bytes() + kStackBytes); }
 
 void Fiber::start(const std::function<void()>& body) {
   body_ = &body;
@@ -61,13 +86,13 @@ void Fiber::start(const std::function<void()>& body) {
 
 bool Fiber::resume() {
   running = this;
-  tell(this);
+  if (!is_told) tell(stacks(), kMostFibers * fiber_bytes());
   if (std::exchange(entered_, true)) {
     change(outside_, inside_);
   } else {
     ucontext_t entry;
     getcontext(&entry);
-    entry.uc_stack.ss_sp = static_cast<char*>(stack_) + page_bytes();
+    entry.uc_stack.ss_sp = stack_ + page_bytes();
     entry.uc_stack.ss_size = kStackBytes;
     makecontext(&entry, &Fiber::enter, 0);
     change(outside_, entry);
@@ -78,19 +103,8 @@ bool Fiber::resume() {
 
 void Fiber::suspend() { change(running->inside_, running->outside_); }
 
-void Fiber::tell(Fiber* next) {
-  if (next == told) return;
-  const void* const stack = next != nullptr ? static_cast<char*>(next->stack_) + page_bytes() : host_stack;
-  void** const left_fake = told != nullptr ? &told->fake_ : &host_fake;
-  __sanitizer_start_switch_fiber(left_fake, stack, next != nullptr ? kStackBytes : host_stack_bytes);
-  const void* left = nullptr;
-  std::size_t left_bytes = 0;
-  __sanitizer_finish_switch_fiber(next != nullptr ? next->fake_ : host_fake, &left, &left_bytes);
-  if (told == nullptr) {
-    host_stack = left;
-    host_stack_bytes = left_bytes;
-  }
-  told = next;
+void Fiber::leave() {
+  if (is_told) tell(host_stack, host_stack_bytes);
 }
 
 void Fiber::enter() { running->loop(); }

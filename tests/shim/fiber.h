@@ -8,8 +8,8 @@ namespace mmtune::shim {
 /// May be given one body after the other. Fibers do not nest; all belong to one thread of the host.
 class Fiber {
  public:
+  /// Throws Error where there are more fibers than a test may have. Their stacks stay until the end of the process.
   Fiber();
-  ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
@@ -24,19 +24,17 @@ class Fiber {
   static void suspend();
 
   /// To be called once fibers have run: the address sanitizer knows again that its stack is the host's.
-  static void leave() { tell(nullptr); }
+  static void leave();
 
  private:
-  static void tell(Fiber* next);
   static void enter();
   void loop();
 
-  void* stack_;             ///< a page that faults on overflow, then the stack
+  char* stack_;             ///< a page that faults on overflow, then the stack
   using Place = void* [5];  ///< what the compiler's setjmp takes
   Place outside_{};
   Place inside_{};
   bool entered_ = false;
-  void* fake_ = nullptr;  ///< the address sanitizer's stack of variables that may be used after return
   const std::function<void()>* body_ = nullptr;
   bool ended_ = true;
 };

@@ -119,7 +119,7 @@ bool run_round(Block& block, Turns& turns) {
   bool progress = false;
   turns.rearrange(block.staying);
   for (Thread* thread : block.staying) {
-    if (block.held || !thread->ready()) continue;
+    if (block.held || !thread->can_go_on()) continue;
     progress = true;
     current = thread;
     thread->left = thread->seat->fiber.resume();
@@ -252,9 +252,20 @@ Thread& self() {
 }
 
 void wait_until(const char* what, int line, std::function<bool()> ready) {
-  self().waits_for = what;
-  self().waits_line = line;
-  self().ready = std::move(ready);
+  Thread& thread = self();
+  thread.waits_for = what;
+  thread.waits_line = line;
+  thread.counter = nullptr;
+  thread.ready = std::move(ready);
+  Fiber::suspend();
+}
+
+void wait_for_change(const char* what, int line, const unsigned& counter, unsigned counted) {
+  Thread& thread = self();
+  thread.waits_for = what;
+  thread.waits_line = line;
+  thread.counter = &counter;
+  thread.counted = counted;
   Fiber::suspend();
 }
 

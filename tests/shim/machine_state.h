@@ -136,7 +136,10 @@ struct Thread {
   Index3 index;
   int number = 0;  ///< its number in the block
   Seat* seat = nullptr;
-  std::function<bool()> ready = [] { return true; };  ///< whether what it waits for has happened
+  // What it waits for: that a counter moves on, or else what says whether it has happened.
+  const unsigned* counter = nullptr;
+  unsigned counted = 0;
+  std::function<bool()> ready = [] { return true; };
   const char* waits_for = "";
   int waits_line = 0;                                     ///< the line of the source, or 0
   bool left = false;                                      ///< whether it has left the kernel
@@ -146,6 +149,8 @@ struct Thread {
   std::size_t store_groups_wanted = SIZE_MAX;             ///< how many may stay unread
   std::vector<Range> unfenced = {};                       ///< what it wrote since its last fence_for_accelerator()
   int registers = 0;
+
+  bool can_go_on() const { return counter != nullptr ? *counter != counted : ready(); }
 };
 
 struct Cluster;
@@ -214,6 +219,9 @@ inline void copy_few(void* target, const void* source, int bytes) {
 
 /// Suspends the running thread until `ready`.
 void wait_until(const char* what, int line, std::function<bool()> ready);
+
+/// Suspends the running thread until the counter is another.
+void wait_for_change(const char* what, int line, const unsigned& counter, unsigned counted);
 
 /// The bytes of a block's shared memory at a 32-bit address.
 unsigned char* shared_at(Block& block, unsigned address, int bytes);

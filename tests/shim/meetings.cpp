@@ -18,9 +18,7 @@ unsigned Meeting::arrive(const char* what, int line) {
   return meeting;
 }
 
-void Meeting::wait(unsigned meeting, const char* what, int line) {
-  wait_until(what, line, [this, meeting] { return count_ != meeting; });
-}
+void Meeting::wait(unsigned meeting, const char* what, int line) { wait_for_change(what, line, count_, meeting); }
 
 namespace {
 
@@ -60,7 +58,7 @@ void meet(int barrier, int threads) {
   const NamedBarrier& at = named_barrier(barrier);
   const unsigned before = at.count;
   arrive(barrier, threads);
-  wait_until("a barrier of the block", 0, [&at, before] { return at.count != before; });
+  wait_for_change("a barrier of the block", 0, at.count, before);
 }
 
 // What the block has not done before it raised the flag comes too late for the others.
