@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How far fp32_emulated is from exact products, beside cuBLAS SGEMM and strict fp32.
+"""How far fp32_emulated is from exact products, beside cuBLAS SGEMM and strict fp32, and how long both take.
 
-Writes data,m,n,k,scheme,frobenius,componentwise,cublas_frobenius,cublas_componentwise as CSV. `frobenius` is the norm
-of the difference from the product in FP64 over the norm of that, `componentwise` the largest |difference| / (|A| |B|).
-`scheme` says what multiplied: fp16x3 or, where the data are not fit for it, bf16x6 or strict, as the rules of
-templates/device/fp16x3_planes.cuh and fp16x3_split.cuh say for these data, for precision fp32_emulated; fp32 for the
-library's own strict product. Needs a GPU of compute capability 8.0 or more, PyTorch with CUDA, and a database with kernels for both precisions.
+Writes COLUMNS as CSV. `frobenius` is the norm of the difference from the product in FP64 over the norm of that,
+`componentwise` the largest |difference| / (|A| |B|), `us` the time of a call. `scheme` says what multiplied, for
+precision fp32_emulated: fp16x3 or, where the data are not fit for it, bf16x6 or strict, as the rules of
+templates/device/fp16x3_planes.cuh and fp16x3_split.cuh say for these data; fp32 for the library's own strict product.
+Needs a GPU of compute capability 8.0 or more, PyTorch with CUDA, and a database with kernels for both precisions.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import torch
 
 import mmtune
 
+COLUMNS = "data,m,n,k,scheme,frobenius,componentwise,cublas_frobenius,cublas_componentwise,us,cublas_us"
 DEEP = [(1024, 1024, k) for k in (16, 32, 64, 256, 1024, 4096, 16384, 65536)]
 SQUARE = [(n, n, n) for n in (512, 1000, 2048, 4096)]
 TABLE = [(n, n, n) for n in (256, 768, 1024, 1536, 3000, 3072, 4095, 4097, 6144, 8192)] + [(2047, 2049, 2051)]
@@ -123,20 +124,40 @@ def errors(result, exact, magnitude):
     return frobenius, (difference.abs() / magnitude).nan_to_num(0).max().item()
 
 
+def median_us(call):
+    """The median of seven turns of some calls, in microseconds for each."""
+    calls, times = 3, []
+    for _ in range(7):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(calls):
+            call()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end) * 1000 / calls)
+    return sorted(times)[3]
+
+
 def rows_of(library, kind, m, n, k):
     a, b = kind(m, n, k)
     exact, magnitude = a.double() @ b.double(), a.double().abs() @ b.double().abs()
     cublas = errors(a @ b, exact, magnitude)
     out = torch.empty(m, n, device="cuda")
+    cublas_us = median_us(lambda: torch.matmul(a, b, out=out))
     for precision in ("fp32_emulated", "fp32"):
+
+        def multiply(precision=precision):
+            library.gemm(a, b, out, precision=precision, stream=torch.cuda.current_stream())
+
         out.fill_(float("nan"))
-        library.gemm(a, b, out, precision=precision, stream=torch.cuda.current_stream())
+        multiply()
         torch.cuda.synchronize()
         ours = errors(out, exact, magnitude)
+        us = median_us(multiply)
         family = library.explain(a, b, out, precision=precision).family
         emulates = precision == "fp32_emulated" and family.endswith("fp16x3")
         yield [kind.__name__, m, n, k, scheme_for(family, a, b) if emulates else "fp32",
-               *(f"{value:.3g}" for value in (*ours, *cublas))]  # fmt: skip
+               *(f"{value:.3g}" for value in (*ours, *cublas)), f"{us:.1f}", f"{cublas_us:.1f}"]  # fmt: skip
 
 
 def main():
@@ -148,7 +169,7 @@ def main():
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = False
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow("data,m,n,k,scheme,frobenius,componentwise,cublas_frobenius,cublas_componentwise".split(","))
+    writer.writerow(COLUMNS.split(","))
     with mmtune.Library(arguments.db, path=arguments.library) as library:
         for kind in KINDS:
             sizes = DEEP[::3] + SQUARE[2:3] if arguments.quick else DEEP + SQUARE + (TABLE if kind is uniform else [])
