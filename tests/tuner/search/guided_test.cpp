@@ -223,6 +223,22 @@ TEST(Guided, WinnersElsewhereTakeTurnsWithWhatPromisesMost) {
   }
 }
 
+TEST(Guided, WhatWonNearestComesFirstInLongCalls) {
+  for (const std::int64_t n : {512, 2048}) {
+    const FamilySpaces spaces = spaces_of(fp32_square(n));
+    const auto ranking = spaces.ranked(400);
+    ASSERT_EQ(ranking.size(), 400U);
+    std::vector<CandidateNumber> winners;  // the fastest last
+    for (std::size_t i = 0; i < 30; ++i) winners.push_back(ranking[390 - 8 * i].number);
+    const auto first =
+        make_strategy("guided", {spaces, effort_named("default").most_trials, 1, {}, {}, winners})->propose();
+    ASSERT_GE(first.size(), 6U);
+    const std::set<CandidateNumber> proposed{first[0], first[2], first[4]};
+    const std::set<CandidateNumber> nearest(winners.begin(), winners.begin() + 3);
+    EXPECT_EQ(proposed == nearest, n == 2048) << n;
+  }
+}
+
 TEST(Guided, WhatIsAtHandComesFirstWhereItMayBeFast) {
   const FamilySpaces spaces = spaces_of(fp32_square(2048));
   const auto ranking = spaces.ranked(std::numeric_limits<std::size_t>::max());

@@ -26,6 +26,8 @@ constexpr std::size_t kFirstRound = 3;   // the first round is so many times as 
 constexpr std::size_t kMostAtHand = 16;  // the most candidates at hand that a search begins with
 constexpr double kAtHandReach = 0.15;    // the logarithm of time behind the fastest within which they must be expected
 constexpr double kWinnerReach = 0.35;    // the same of what won elsewhere
+constexpr std::size_t kNearest = 3;      // the number of these, won nearest to here, that come first in long calls
+constexpr double kLongUs = 100;          // Calls of such a time may meet the power limit, of which no model knows.
 constexpr std::size_t kClimbers = 4;     // the number of fastest candidates whose neighbours join in after a round
 constexpr double kClose = 0.01;          // how close to the best, as logarithm of time, neighbours are tried
 constexpr double kReach = 0.02;          // the logarithm of time within which such a neighbour must be expected
@@ -55,11 +57,13 @@ class Guided final : public Strategy {
       draw_candidates();
     }
     const double shortest_us = ranking.empty() ? 0 : ranking.front().expected_us;
-    for (const auto& winners : {setup.favourites, setup.proven}) {
-      for (const CandidateNumber winner : winners) {
-        // What won for another layout may be all that the rules leave of it here.
-        if (space_.describe(winner).expected_us <= kProvenReach * shortest_us) winners_.push_back(add(winner));
-      }
+    // What won for another layout may be all that the rules leave of it here.
+    const auto add_if_fast = [&](CandidateNumber winner, std::vector<std::size_t>& winners) {
+      if (space_.describe(winner).expected_us <= kProvenReach * shortest_us) winners.push_back(add(winner));
+    };
+    for (const CandidateNumber winner : setup.favourites) add_if_fast(winner, winners_);
+    for (const CandidateNumber winner : setup.proven) {
+      add_if_fast(winner, shortest_us >= kLongUs && nearest_.size() < kNearest ? nearest_ : winners_);
     }
     for (const CandidateNumber each : setup.at_hand) {
       if (space_.describe(each).expected_us <= kProvenReach * shortest_us) at_hand_.push_back(add(each));
@@ -88,8 +92,11 @@ class Guided final : public Strategy {
       for (const std::size_t each : fastest_of(at_hand_, fastest + kAtHandReach, kMostAtHand)) propose_one(each);
       wanted = proposals.size() + kFirstRound * round_;
       winners = fastest_of(winners_, fastest + kWinnerReach, kFirstRound * round_ / 2);
+      const auto nearest = fastest_of(nearest_, fastest + kWinnerReach, kNearest);
+      winners.insert(winners.begin(), nearest.begin(), nearest.end());
     }
-    // By turns what won elsewhere, the one that is expected to be fastest first, and what promises most.
+    // By turns what won elsewhere, in long calls the nearest first, then the one that is expected to be fastest, and
+    // what promises most.
     for (auto winner = winners.begin(); proposals.size() < wanted && trials_ < most_;) {
       if (winner != winners.end()) propose_one(*winner++);
       const std::size_t chosen = most_promising();
@@ -273,7 +280,7 @@ class Guided final : public Strategy {
   std::vector<bool> tried_;
   std::unordered_map<CandidateNumber, std::size_t> indices_;  // the indices of the candidates of this space
   std::vector<std::size_t> at_hand_;                          // candidates that cost little, before anything else
-  std::vector<std::size_t> winners_;                          // what won elsewhere, for the first round
+  std::vector<std::size_t> nearest_, winners_;                // what won elsewhere, for the first round
   std::unordered_set<std::size_t> climbed_;                   // the candidates whose neighbours have joined
   std::vector<std::pair<double, std::size_t>> measured_;
 };
