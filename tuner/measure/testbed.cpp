@@ -8,8 +8,7 @@ namespace mmtune {
 namespace {
 
 constexpr double kOneCall = std::numeric_limits<double>::infinity();  // an estimate for which no call is replayed
-constexpr double kHeavy_us = 200;  // a call that keeps all of the GPU busy for so long can meet the power limit
-constexpr auto kSettling = std::chrono::milliseconds(500);  // the clocks follow the power within less
+constexpr auto kSettling = std::chrono::milliseconds(500);            // the clocks follow the power within less
 
 void settle(std::vector<Stopwatch>& watches) {
   const auto end = std::chrono::steady_clock::now() + kSettling;

@@ -17,6 +17,8 @@ namespace mmtune {
 
 /// Calls that take less are raced as graphs, so that no launch latency of the host counts.
 inline constexpr double kReplayed_us = 10e3;
+/// A call that keeps all of a GPU busy for so long can meet the power limit.
+inline constexpr double kHeavy_us = 200;
 
 /// The operands and exact results of a problem, and what compares and times with them. The GPU's context must be
 /// current and stay so. Not thread safe.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "templates/family/families.h"
+#include "tuner/measure/testbed.h"
 #include "tuner/tune/judge.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
@@ -14,8 +15,15 @@ namespace mmtune {
 
 namespace {
 
-constexpr std::size_t kFinalists = 6;   // the most finalists besides the default and the stored winner
-constexpr double kFinalMargin = 1.06;   // A screening time this close to the best may still win.
+constexpr std::size_t kFinalists = 6;  // the most finalists besides the default and the stored winner
+constexpr double kFinalMargin = 1.06;  // A screening time this close to the best may still win.
+
+// The same of heavy calls: each is screened at the clock that the power of those before has left, which hides which of
+// them draws less.
+constexpr std::size_t kHeavyFinalists = 16;
+constexpr double kHeavyMargin = 1.1;
+constexpr double kRound_us = 100e3;  // the time of one call of each, so that races end by their rules
+
 constexpr double kOtherConditions = 2;  // the factor by which the stored winner's time may be of lower clocks
 constexpr double kNeighbourhood = 1;    // the octaves between extents of neighbouring sizes
 
@@ -23,6 +31,12 @@ constexpr double kNeighbourhood = 1;    // the octaves between extents of neighb
 // calls would take longer than all other trials of a large product.
 constexpr double kLongDefault_us = 1e3;
 constexpr double kHopelessDefault = 10;
+
+/// The most finalists of a problem besides the default and the stored winner.
+std::size_t most_finalists(double best_us) {
+  if (best_us < kHeavy_us) return kFinalists;
+  return std::clamp(static_cast<std::size_t>(kRound_us / best_us), kFinalists, kHeavyFinalists);
+}
 
 double time_us(const Finalist& finalist) { return finalist.trial.timing.median_us; }
 
@@ -56,7 +70,7 @@ RaceSetup race_setup(const std::vector<Finalist>& finalists, Lane& lane, Store& 
         !(claim.is_incumbent && time_us(finalists[i]) <= kOtherConditions * time_us(finalists[0]))) {
       continue;
     }
-    if (i >= kFinalists && !claim.is_default && !claim.is_incumbent) continue;
+    if (i >= most_finalists(time_us(finalists[0])) && !claim.is_default && !claim.is_incumbent) continue;
     Program program = finalists[i].program;
     if (!add_code(program, store, target) || crashed_in_race(key, lane, store)) continue;
     setup.places.push_back(i);
@@ -102,7 +116,9 @@ void sort_by_time(std::vector<Finalist>& finalists) {
                    [](const Finalist& x, const Finalist& y) { return time_us(x) < time_us(y); });
 }
 
-bool may_be_fastest(double time_us, double best_us) { return time_us <= kFinalMargin * best_us; }
+bool may_be_fastest(double time_us, double best_us) {
+  return time_us <= (best_us < kHeavy_us ? kFinalMargin : kHeavyMargin) * best_us;
+}
 
 std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners) {
   const auto distance = [&](const Winner& winner) { return octaves_apart(problem, winner.trial.key.problem); };

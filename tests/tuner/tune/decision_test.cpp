@@ -110,6 +110,25 @@ TEST_F(Decision, OnlyThoseNearTheBestAreRaced) {
   EXPECT_THAT(lane_.raced, ElementsAre(config(16))) << "nothing to race with, but it is looked at";
 }
 
+TEST_F(Decision, MoreOfHeavyCallsAreRacedAndThoseFurtherFromTheBest) {
+  const auto raced = [&](double best_us) {
+    const Problem problem = square(512);
+    const Family& family = family_named("tiled");
+    std::vector<Finalist> finalists;
+    for (const char* settings : {"TILE=8 UNROLL=1", "TILE=8 UNROLL=2", "TILE=8 UNROLL=4", "TILE=16 UNROLL=1",
+                                 "TILE=16 UNROLL=2", "TILE=16 UNROLL=4", "TILE=32 UNROLL=1", "TILE=32 UNROLL=2"}) {
+      const double slower = 1 + 0.01 * static_cast<double>(finalists.size() + (finalists.size() == 7 ? 2 : 0));
+      finalists.push_back(finalist(problem, {&family, test::completed("tiled", settings)}, slower * best_us));
+    }
+    lane_.raced.clear();
+    winner(finalists);
+    return lane_.raced.size();
+  };
+  EXPECT_EQ(raced(100), 6) << "those within 6 %, six at most";
+  EXPECT_EQ(raced(1000), 8) << "those within 10 %";
+  EXPECT_EQ(raced(14000), 7) << "as many as a race has time for";
+}
+
 TEST_F(Decision, TheStoredOneRacesThoughItsTimeIsFromOtherConditions) {
   const Problem problem = square(512);
   win(tiled(problem, 8, 190));
