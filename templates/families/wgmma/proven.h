@@ -562,6 +562,12 @@ inline constexpr Proven kProvenWgmma[] = {
     Proven{Precision::bf16, 257, 2112, 7168,
            "BM=88 BN=64 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=4 SPLIT=1 PACK=0 REDUCE=0 "
            "OWN_PARTS=2"},
+    Proven{Precision::bf16, 16384, 4096, 3584,
+           "BM=192 BN=128 CONSUMERS=2 PINGPONG=1 CLUSTER_M=1 CLUSTER_N=2 SWAP=0 GROUP=8 SPLIT=1 PACK=0 REDUCE=0"},
+    Proven{Precision::bf16, 8192, 5120, 3200,
+           "BM=128 BN=128 CONSUMERS=2 PINGPONG=1 CLUSTER_M=1 CLUSTER_N=1 SWAP=0 GROUP=4 SPLIT=1 PACK=0 REDUCE=0"},
+    Proven{Precision::bf16, 48, 10240, 5120,
+           "BM=64 BN=80 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=0 GROUP=1 SPLIT=1 PACK=0 REDUCE=0"},
 };
 
 }  // namespace mmtune
