@@ -170,6 +170,7 @@ struct PlaneFamily {
     work.k_lanes = p.bk;  // The sums wait for no instruction of the same stage.
     work.fetch = Fetch::accelerator;
     work.copies_first = p.swap == 0;
+    work.turns_results = p.swap == 1;
     work.cluster_m = p.cluster_m;
     work.cluster_n = p.cluster_n;
     const int allowed = device.max_registers_per_block / threads(p) / 8 * 8;  // Several consumers use them all.

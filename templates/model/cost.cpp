@@ -171,18 +171,21 @@ class Model {
   void add_streamed_edges(auto& clocks) const {
     const double tiles = std::ceil(waves_);
     clocks.add(Bottleneck::edges, (cost_.persistent ? 1 : tiles) * latency_ + numbers_.l2_latency +
-                                      cost_.result_bytes / cost_.l2_bytes_per_clock);
+                                      cost_.result_bytes / cost_.l2_bytes_per_clock +
+                                      (cost_.turns_results ? numbers_.accelerator_turn_clocks : 0));
     const bool shares_fetches = cost_.cluster_m * cost_.cluster_n > 1;
-    clocks.add(Bottleneck::exchange, shares_fetches ? numbers_.l2_latency : tiles * cluster_clocks(1));
+    clocks.add(Bottleneck::exchange, shares_fetches ? numbers_.l2_latency : tiles * sums_of_cluster_clocks(1));
   }
 
   double blocks_per_sm(double blocks) const { return std::ceil(blocks / cost_.sm_count); }
 
   // Blocks of a cluster wait for each other twice and add their sums through each other's shared memory.
   double cluster_clocks(double per_sm) const {
-    return cost_.cluster == 1
-               ? 0
-               : 2 * numbers_.l2_latency + per_sm * cost_.result_bytes / numbers_.cluster_bytes_per_clock;
+    return cost_.cluster == 1 ? 0 : 2 * numbers_.l2_latency + sums_of_cluster_clocks(per_sm);
+  }
+
+  double sums_of_cluster_clocks(double per_sm) const {
+    return cost_.cluster == 1 ? 0 : per_sm * cost_.result_bytes / numbers_.cluster_bytes_per_clock;
   }
 
   /// What an iteration of a wave of that many blocks takes. A scheduler idles where others have a warp more and while
@@ -194,7 +197,8 @@ class Model {
     const double per_scheduler = std::ceil(warps / numbers_.schedulers);
     const double wanted =
         per_scheduler * numbers_.schedulers / warps * wanted_for_one_ready(per_scheduler, numbers_.ready);
-    const double l2_rate = std::min(numbers_.l2_bytes_per_clock_alone, cost_.l2_bytes_per_clock / std::min(1.0, sms));
+    const double spread_rate = cost_.l2_bytes_per_clock / std::min(1.0, sms);
+    const double l2_rate = streams() ? spread_rate : std::min(numbers_.l2_bytes_per_clock_alone, spread_rate);
     IterationClocks demand;
     demand.multiply_adds = per_sm * cost_.fma_clocks;
     const double issued = per_sm * cost_.issue_clocks;
@@ -221,7 +225,7 @@ class Model {
   // A tile's results pass through shared memory, and nothing is multiplied meanwhile unless another consumer does.
   void add_put(IterationClocks& demand) const {
     const double put = 2 * cost_.result_bytes / numbers_.smem_bytes_per_clock;
-    const double waited = cost_.hides_stores ? 0 : put + numbers_.l2_latency;
+    const double waited = cost_.hides_stores ? 0 : put + numbers_.accelerator_put_clocks;
     demand.idle += waited / std::max(1.0, grid_.iterations);
     demand.shared_memory += std::max(put, waited) / std::max(1.0, grid_.iterations);
   }

@@ -58,6 +58,7 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
                 .batches = why_unbatched(plan).empty(),
                 .persistent = work.persistent,
                 .hides_stores = work.hides_stores,
+                .turns_results = work.turns_results,
                 .shares_last_wave = work.shares_last_wave,
                 .tile_m = work.tile_m,
                 .tile_n = work.tile_n,

@@ -377,6 +377,7 @@ struct Wgmma {
     work.cluster_m = p.cluster_m;
     work.cluster_n = p.cluster_n;
     work.hides_stores = p.pingpong == 1 || p.min_blocks > 1;
+    work.turns_results = p.swap == 1;
     work.split_k = p.split;
     work.group = p.group;
     const int own_sums = (p.own_parts > 1 ? 2 : 1) * sums(p);
