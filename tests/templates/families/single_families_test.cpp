@@ -1,6 +1,8 @@
 // What single families promise.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "templates/space/space.h"
@@ -80,6 +82,18 @@ TEST(Families, SharedMemoryHoldsTheTilesAndPadsTransposedOnes) {
   EXPECT_EQ(bytes("tiled_coarsened", "TILE=16 CM=2 CN=4", Precision::fp32, Layout::tt), (32 * 17 + 16 * 65) * 4);
 }
 
+/// Whether the space has any configuration. The whole of it is counted only where none of many drawn ones is in it,
+/// since that takes a second.
+bool has_any(const SearchSpace& space) {
+  constexpr int kDraws = 20000;
+  std::mt19937_64 random(1);
+  for (int i = 0; i < kDraws; ++i) {
+    const auto number = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(space.size()));
+    if (space.contains(space.config(number))) return true;
+  }
+  return space.count().searched > 0;
+}
+
 TEST(Simt, HasSomethingToTryInEveryShape) {
   constexpr std::int64_t kShapes[][3] = {{1, 1, 1},        {16, 8192, 8192},   {64, 4096, 4096},
                                          {4096, 64, 4096}, {8192, 1, 8192},    {256, 256, 16384},
@@ -88,11 +102,7 @@ TEST(Simt, HasSomethingToTryInEveryShape) {
   for (const auto& [m, n, k] : kShapes) {
     for (const char* gpu : {"h200", "t4", "p100"}) {
       const Problem problem = packed_problem(Precision::fp32, Layout::nn, m, n, k);
-      const SearchSpace space(simt, problem, catalog_gpu(gpu));
-      const Config config = simt.default_config(problem);
-      // A whole space is counted only where nothing near the default is in it, since that takes a second.
-      EXPECT_TRUE(space.contains(config) || !space.neighbours(config).empty() || space.count().searched > 0)
-          << to_string(problem) << " on " << gpu;
+      EXPECT_TRUE(has_any(SearchSpace(simt, problem, catalog_gpu(gpu)))) << to_string(problem) << " on " << gpu;
     }
   }
 }
