@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <list>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -74,22 +76,23 @@ bool may_be_as_fast(const Contender& fastest, const Contender& other) {
 }
 
 /// Puts the one that holds first, and finds near ties.
-void choose(std::vector<Contender>& contenders) {
-  std::sort(contenders.begin(), contenders.end(), is_faster);
+void choose(std::list<Contender>& contenders) {
+  contenders.sort(is_faster);
   const Contender& fastest = contenders.front();
   for (Contender& each : contenders) each.near_tie = may_be_as_fast(fastest, each);
   const auto holds = std::max_element(contenders.begin(), contenders.end(), [](const Contender& a, const Contender& b) {
     const auto samples = [](const Contender& each) { return each.near_tie ? each.trial.timing.samples : -1; };
     return samples(a) < samples(b);  // The first of equal ones is the faster.
   });
-  std::rotate(contenders.begin(), holds, holds + 1);
+  contenders.splice(contenders.begin(), contenders, holds);
 }
 
-std::vector<Contender> contenders_of(Database& database, const ProblemKey& problem, const MakesDecision& makes) {
+/// A list, since these are large to move.
+std::list<Contender> contenders_of(Database& database, const ProblemKey& problem, const MakesDecision& makes) {
   std::vector<Decision> decisions;
   if (const auto winner = find_decision(database, problem)) decisions.push_back(*winner);
   for (const Rival& rival : rivals_of(database, problem)) decisions.push_back({rival.key, rival.grounds});
-  std::vector<Contender> contenders;
+  std::list<Contender> contenders;
   for (const Decision& decision : decisions) {
     if (auto trial = find_trial(database, decision.key)) {
       const bool runs = can_run(database, decision.key, *trial, makes);
@@ -100,14 +103,14 @@ std::vector<Contender> contenders_of(Database& database, const ProblemKey& probl
 }
 
 void settle_problem(Database& database, const ProblemKey& problem, const MakesDecision& makes, MergeReport& report) {
-  std::vector<Contender> contenders = contenders_of(database, problem, makes);
+  std::list<Contender> contenders = contenders_of(database, problem, makes);
   if (contenders.empty()) return;
   choose(contenders);
   forget_rivals(database, problem);
   write_row(database, contenders.front().decision);
   bool has_near_tie = false;
-  for (std::size_t i = 1; i < contenders.size(); ++i) {
-    const auto& [decision, trial, runs, near_tie] = contenders[i];
+  for (auto each = std::next(contenders.begin()); each != contenders.end(); ++each) {
+    const auto& [decision, trial, runs, near_tie] = *each;
     const bool is_to_race = near_tie && problem.evidence == Evidence::measured;
     write_row(database, Rival{decision.key, decision.grounds, is_to_race});
     has_near_tie = has_near_tie || is_to_race;
