@@ -216,24 +216,33 @@ inline std::uint32_t residue(double value) {
 inline Sums multiply(const Problem& problem, const HostMatrix& a, const HostMatrix& b) {
   const bool integer = traits(problem.precision).accumulator.integer;
   const bool transposed_a = transposes_a(problem.layout), transposed_b = transposes_b(problem.layout);
+  const auto n = static_cast<std::size_t>(problem.n);
+  std::vector<double> right;  // by rows of op(B): the sums of a row of C are added to in turn, which waits for none
+  right.reserve(static_cast<std::size_t>(problem.k) * n);
+  for (std::int64_t l = 0; l < problem.k; ++l) {
+    for (std::int64_t column = 0; column < problem.n; ++column) {
+      right.push_back(transposed_b ? b.at(column, l) : b.at(l, column));
+    }
+  }
   Sums sums;
   for (std::int64_t row = 0; row < problem.m; ++row) {
-    for (std::int64_t column = 0; column < problem.n; ++column) {
-      double value = 0, magnitude = 0;
-      std::uint32_t modular = 0;
-      for (std::int64_t l = 0; l < problem.k; ++l) {
-        const double left = transposed_a ? a.at(l, row) : a.at(row, l);
-        const double right = transposed_b ? b.at(column, l) : b.at(l, column);
+    std::vector<double> value(n), magnitude(n);
+    std::vector<std::uint32_t> modular(n);
+    for (std::int64_t l = 0; l < problem.k; ++l) {
+      const double left = transposed_a ? a.at(l, row) : a.at(row, l);
+      const double* const of_b = right.data() + static_cast<std::size_t>(l) * n;
+      for (std::size_t column = 0; column < n; ++column) {
         if (integer) {
-          modular += residue(left) * residue(right);
+          modular[column] += residue(left) * residue(of_b[column]);
         } else {
-          value += left * right;
-          magnitude += std::abs(left * right);
+          value[column] += left * of_b[column];
+          magnitude[column] += std::abs(left * of_b[column]);
         }
       }
-      sums.value.push_back(integer ? modular : value);
-      sums.magnitude.push_back(magnitude);
     }
+    if (integer) value.assign(modular.begin(), modular.end());
+    sums.value.insert(sums.value.end(), value.begin(), value.end());
+    sums.magnitude.insert(sums.magnitude.end(), magnitude.begin(), magnitude.end());
   }
   return sums;
 }
