@@ -8,6 +8,7 @@ add_library(mmtune_cublas SHARED $<TARGET_OBJECTS:mmtune_templates> $<TARGET_OBJ
                                  $<TARGET_OBJECTS:mmtune_runtime> $<TARGET_OBJECTS:mmtune_preload>
                                  preload/fmt_inside.cpp)
 set_target_properties(mmtune_cublas PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${symbols})
+set_source_files_properties(preload/fmt_inside.cpp PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>) # messages only
 target_compile_features(mmtune_cublas PRIVATE cxx_std_20)
 find_library(MMTUNE_SQLITE_INSIDE libsqlite3.a)
 find_library(MMTUNE_LZMA_INSIDE liblzma.a)
