@@ -109,8 +109,8 @@ extern "C" __global__ void __launch_bounds__(DECIDE_THREADS, 2)
            PerProduct<half_t*> planes_a, PerProduct<half_t*> planes_b, i64 planes_ld, PerProduct<u32*> by) {
   extern __shared__ __align__(16) unsigned char decide_bytes[];
   DecideShared& shared = *reinterpret_cast<DecideShared*>(decide_bytes);
-  launch_dependents();
   wait_for_previous();
+  launch_dependents();
   decide_product(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, stripes, stripes_a, stripes_b, planes_a, planes_b,
                  planes_ld, by, shared);
 }
