@@ -58,16 +58,14 @@ class Guided final : public Strategy {
     }
     const double shortest_us = ranking.empty() ? 0 : ranking.front().expected_us;
     // What won for another layout may be all that the rules leave of it here.
-    const auto add_if_fast = [&](CandidateNumber winner, std::vector<std::size_t>& winners) {
-      if (space_.describe(winner).expected_us <= kProvenReach * shortest_us) winners.push_back(add(winner));
+    const auto add_if_fast = [&](CandidateNumber candidate, std::vector<std::size_t>& some) {
+      if (space_.describe(candidate).expected_us <= kProvenReach * shortest_us) some.push_back(add(candidate));
     };
     for (const CandidateNumber winner : setup.favourites) add_if_fast(winner, winners_);
     for (const CandidateNumber winner : setup.proven) {
       add_if_fast(winner, shortest_us >= kLongUs && nearest_.size() < kNearest ? nearest_ : winners_);
     }
-    for (const CandidateNumber each : setup.at_hand) {
-      if (space_.describe(each).expected_us <= kProvenReach * shortest_us) at_hand_.push_back(add(each));
-    }
+    for (const CandidateNumber each : setup.at_hand) add_if_fast(each, at_hand_);
   }
 
   std::vector<CandidateNumber> propose() override {
