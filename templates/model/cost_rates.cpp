@@ -11,6 +11,7 @@ FetchRates rates_of(const ModelNumbers& numbers, Fetch fetch) {
                    .copy_bytes_per_clock = numbers.copy_bytes_per_clock};
   if (fetch == Fetch::copies) {
     rates.l2_bytes_per_clock = numbers.copies_l2_bytes_per_clock;
+    rates.read_share = numbers.copies_read_share;
     rates.store_share = numbers.copies_store_share;
   }
   if (fetch != Fetch::accelerator) return rates;

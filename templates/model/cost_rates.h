@@ -7,7 +7,7 @@
 
 namespace mmtune {
 
-/// What a way of fetching reaches. Of loads and copies, what reads fall short of the bandwidth is in other numbers.
+/// What a way of fetching reaches. Of loads, what reads fall short of the bandwidth is in other numbers.
 struct FetchRates {
   double l2_bytes_per_clock;    ///< the bytes that L2 brings an SM while all load
   double read_share;            ///< the share of device memory's bandwidth that reads reach

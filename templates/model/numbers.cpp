@@ -39,6 +39,10 @@ constexpr NumberSource kServing{NumberOrigin::fitted,
                                 "6294 times of wgmma on an H100 and 2193 on an H200, those of "
                                 "bench/results/nvidia-h100/*_trials.csv.xz and "
                                 "bench/results/nvidia-h200/tensor_trials.csv.xz among them"};
+constexpr NumberSource kCopiesTimes{NumberOrigin::fitted,
+                                    "66 times of mma_sync on an H100 and 2169 on an H200, "
+                                    "bench/results/nvidia-h100/serving_trials.csv.xz and "
+                                    "bench/results/nvidia-h200/tensor_trials.csv.xz"};
 constexpr NumberSource kPackTimes{NumberOrigin::fitted,
                                   "by hand, near times on an H200: bench/results/nvidia-h200/pack_trials.csv"};
 constexpr NumberSource kCounted{NumberOrigin::counted, "instructions of the kernel's text"};
