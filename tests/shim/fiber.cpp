@@ -55,8 +55,13 @@ void tell(const void* stack, std::size_t bytes) {
 }
 
 // Between fibers the compiler's setjmp and longjmp change stacks: they make no system call, as swapcontext does, and
-// the address sanitizer does not take them for the end of all functions on the stack that is left.
+// the address sanitizer does not take them for the end of all functions on the stack that is left. gcc must not look
+// into these functions, else callers keep values in registers that these leave alone and other fibers use.
+#ifdef __clang__
 #define MMTUNE_CHANGES_STACK __attribute__((noinline, no_sanitize("address", "undefined")))
+#else
+#define MMTUNE_CHANGES_STACK __attribute__((noipa, no_sanitize("address", "undefined")))
+#endif
 
 MMTUNE_CHANGES_STACK void go(void** to) { __builtin_longjmp(to, 1); }
 
