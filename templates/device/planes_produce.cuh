@@ -87,11 +87,5 @@ __device__ __forceinline__ void produce(const Extents& extents, const ProductMap
       }
     }
   });
-  if constexpr (CLUSTER > 1) {  // a block stays while others arrive at its barriers
-#pragma unroll 1
-    for (int stage = 0; stage < STAGES; ++stage) {
-      barrier_wait(shared_address(&shared.empty[ring.stage]), ring.parity ^ 1);
-      ring.advance();
-    }
-  }
+  if constexpr (CLUSTER > 1) await_empty(ring, shared.empty);  // A block stays while others arrive at its barriers.
 }

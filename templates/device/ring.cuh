@@ -1,6 +1,8 @@
 // A ring of stages in shared memory, between warps that fill it and warps that use it.
 #pragma once
 
+#include "mmtune/tma.cuh"
+
 // A place in a ring of STAGES stages, each of which is used again and again; parity tells rounds apart.
 template <int STAGES_>
 struct Ring {
@@ -19,3 +21,13 @@ struct Ring {
     stage = at % STAGES_;
   }
 };
+
+// Waits until all that use them are done with all stages of a ring, of which that of `ring` was filled first.
+template <int STAGES_>
+__device__ __forceinline__ void await_empty(Ring<STAGES_>& ring, const u64 (&empty)[STAGES_]) {
+#pragma unroll 1
+  for (int stage = 0; stage < STAGES_; ++stage) {
+    barrier_wait(shared_address(&empty[ring.stage]), ring.parity ^ 1);
+    ring.advance();
+  }
+}

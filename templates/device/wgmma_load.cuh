@@ -2,6 +2,7 @@
 // rendered constants.
 #pragma once
 
+#include "mmtune/dependent.cuh"
 #include "mmtune/pipeline.cuh"
 #include "mmtune/wgmma_tile.cuh"
 
@@ -32,6 +33,12 @@ __device__ __forceinline__ void fetch_tile(unsigned target, const ProductMap* ma
   }
 }
 
+// Whether operands are waited for, where they are first needed: by then a block has found its tile. A step that lowers
+// flags before this one, without copying, has waited already.
+constexpr bool WAITS_FOR_OPERANDS = STREAM == 0 || PACK == 1;
+// Whether blocks of what follows find a place beside these: reduce(), which needs little, or those of the next call.
+constexpr bool IS_FOLLOWED_EARLY = SPLIT == 0 || MIN_BLOCKS > 1;
+
 __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
   Ring<STAGES> ring;
   const int rank = CLUSTER > 1 ? cluster_rank() : 0;
@@ -44,6 +51,8 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
   if constexpr (CLUSTER > 1) cluster_wait();  // the others' barriers are there
   for (Walk<STREAM == 1> walk(call, rank); walk.more();) {
     const Work work = walk.next();
+    if constexpr (WAITS_FOR_OPERANDS) wait_for_previous();
+    if constexpr (IS_FOLLOWED_EARLY) launch_dependents();
 #pragma unroll 1
     for (int step = 0; step < work.steps; ++step) {
       const unsigned full = shared_address(&shared.full[ring.stage]);
@@ -57,11 +66,5 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
       ring.advance();
     }
   }
-  if constexpr (CLUSTER > 1) {  // a block stays while others arrive at its barriers
-#pragma unroll 1
-    for (int stage = 0; stage < STAGES; ++stage) {
-      barrier_wait(shared_address(&shared.empty[ring.stage]), ring.parity ^ 1);
-      ring.advance();
-    }
-  }
+  if constexpr (CLUSTER > 1) await_empty(ring, shared.empty);  // A block stays while others arrive at its barriers.
 }

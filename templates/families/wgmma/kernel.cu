@@ -53,9 +53,6 @@
 #include "mmtune/wgmma_multiply.cuh"
 #include "mmtune/wgmma_reduce.cuh"
 
-// Whether blocks of what follows find a place beside these: reduce(), which needs little, or those of the next call.
-constexpr bool IS_FOLLOWED_EARLY = SPLIT == 0 || MIN_BLOCKS > 1;
-
 // STREAM = 1: hands over the sums of a tile that begins elsewhere, or adds what others hand over of this one. Whether
 // this consumer is to finish the tile.
 template <class Walk>
@@ -90,6 +87,7 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   if (PINGPONG == 1 && consumer == 1) arrive<2 * WARPGROUP>(FIRST_TURN);
   for (Walk<STREAM == 1> walk(call, rank); walk.more();) {
     const Work work = walk.next();
+    if constexpr (WAITS_FOR_OPERANDS) wait_for_previous();  // C may still be read or written.
     if constexpr (PINGPONG == 1) {
       is_mine = !is_mine;
       if (!is_mine) {
@@ -160,8 +158,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     barrier_init_fence();
   }
   if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_arrive();  // waited for where others' shared memory is first needed
-  if constexpr (STREAM == 0 || PACK == 1) wait_for_previous();
-  if constexpr (IS_FOLLOWED_EARLY) launch_dependents();
   if (threadIdx.x >= PRODUCER) {
     if constexpr (MOVES_REGISTERS) give_registers_back<PRODUCER_REGISTERS>();
     bool has_waited = CLUSTER == 1 && REDUCE == 0;
@@ -178,7 +174,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     if constexpr (MOVES_REGISTERS) take_registers<CONSUMER_REGISTERS>();
     meet<READY>(0);
     consume(call, shared);
-    if constexpr (STREAM == 1) wait_for_previous();  // A block without a piece has not waited yet.
+    wait_for_previous();  // A block without a turn has not waited yet.
     if constexpr (CLUSTER > 1) cluster_wait();
   }
 }
