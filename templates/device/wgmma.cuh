@@ -226,11 +226,16 @@ __device__ __forceinline__ void take_registers() {
                  "r"(a[1]), "r"(a[2]), "r"(a[3]));                                                                   \
   }
 
+// Without a text for N nothing would be multiplied.
+#define MMTUNE_IS_N(COLUMNS, ...) N == COLUMNS ||
+#define MMTUNE_CHECK_N static_assert(MMTUNE_SHAPES(MMTUNE_IS_N) false, "an instruction of N columns has its text")
+
 // d += tile of A * tile of B: one instruction of N columns and Kind::K steps along k, for a Kind of Wgmma; without ADDS,
 // d is set. PTX ISA: wgmma.mma_async.
 template <class Kind, int N, bool ADDS, class Accumulator>
 __device__ __forceinline__ void multiply_tiles(Accumulator* d, u64 a, u64 b) {
   constexpr bool FLOATS = static_cast<Accumulator>(0.5f) != Accumulator(0);
+  MMTUNE_CHECK_N;
   MMTUNE_SHAPES(MMTUNE_SHARED)
 }
 
@@ -239,6 +244,7 @@ __device__ __forceinline__ void multiply_tiles(Accumulator* d, u64 a, u64 b) {
 template <class Kind, int N, bool ADDS, class Accumulator>
 __device__ __forceinline__ void multiply_tiles(Accumulator* d, const u32 (&a)[4], u64 b) {
   constexpr bool FLOATS = static_cast<Accumulator>(0.5f) != Accumulator(0);
+  MMTUNE_CHECK_N;
   MMTUNE_SHAPES(MMTUNE_REGISTERS)
 }
 // clang-format on
@@ -256,6 +262,8 @@ __device__ __forceinline__ void hold_sums(u32 (&sums)[COUNT]) {
 }
 
 #undef MMTUNE_REGISTERS
+#undef MMTUNE_CHECK_N
+#undef MMTUNE_IS_N
 #undef MMTUNE_SHARED
 #undef MMTUNE_SHAPES
 #undef MMTUNE_WGMMA

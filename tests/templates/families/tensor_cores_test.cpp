@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "templates/family/families.h"
+#include "templates/family/render.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "templates/model/cost.h"
 #include "tests/templates/family/settings.h"
@@ -110,6 +111,18 @@ TEST(Wgmma, BlocksThatShareAnSmHaveHalfOfItEach) {
     const std::int64_t consumers = step.block.x / 128 - 1;
     EXPECT_LE(2 * 128 * (constant_of(plan, "PRODUCER_REGISTERS") + consumers * constant_of(plan, "CONSUMER_REGISTERS")),
               device.max_registers_per_sm);
+  }
+}
+
+// A tile's rows are an instruction's columns where they change places, and the widest tiles have two instructions.
+TEST(Wgmma, ThereIsAnInstructionForEveryExtentOfATile) {
+  const std::string& text = TemplateFiles::embedded().device_headers().at("mmtune/wgmma.cuh");
+  for (const ParamInfo& param : family_named("wgmma").params()) {
+    if (param.name != "BM" && param.name != "BN") continue;
+    for (const auto width : param.values) {
+      const auto columns = width > 256 ? width - 192 : width;
+      EXPECT_NE(text.find(fmt::format("X({}, ", columns)), std::string::npos) << param.name << "=" << width;
+    }
   }
 }
 
