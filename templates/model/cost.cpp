@@ -82,6 +82,17 @@ double operand_traffic(const Problem& problem, const PlanCost& cost, const Devic
   return grid.products * std::max(unique, std::min(read, blocks * grid.iterations * cost.fetched_bytes));
 }
 
+/// The blocks or clusters that ask for the same lines when all begin, beyond those whose answers keep up.
+double crowd(const Problem& problem, const PlanCost& cost, double resident) {
+  constexpr double kServed = 32;
+  const auto asking = [&](std::int64_t extent, int tile, int cluster) {
+    return std::min(std::ceil(static_cast<double>(extent) / tile), resident) / cluster;
+  };
+  const double for_a = asking(problem.n, cost.tile_n, cost.cluster_n);
+  const double for_b = asking(problem.m, cost.tile_m, cost.cluster_m);
+  return std::max(0.0, std::max(for_a, for_b) - kServed);
+}
+
 /// How many warps have to be there for one to be ready, of so many for each scheduler: of many one always is.
 double wanted_for_one_ready(double warps, double ready) {
   constexpr double kMany = 32;
@@ -100,7 +111,8 @@ class Model {
         straddling_bytes_(straddling_bytes(problem, cost, numbers_)),
         row_share_(cost.group == 1 && problem.m > cost.tile_m * cost.cluster_m ? numbers_.accelerator_row_share : 1),
         resident_(cost.blocks_per_sm * cost.sm_count),
-        waves_(grid_.blocks / resident_) {
+        waves_(grid_.blocks / resident_),
+        crowd_(crowd(problem, cost, resident_)) {
     const double fetched = grid_.blocks * grid_.iterations * cost.fetched_bytes;
     memory_share_ = std::min(1.0, operand_traffic(problem, cost, device, grid_) / std::max(1.0, fetched));
     latency_ = numbers_.l2_latency + memory_share_ * (numbers_.memory_latency - numbers_.l2_latency);
@@ -171,8 +183,10 @@ class Model {
   void add_streamed_edges(auto& clocks) const {
     const double tiles = std::ceil(waves_);
     clocks.add(Bottleneck::edges, (cost_.persistent ? 1 : tiles) * latency_ + numbers_.l2_latency +
-                                      cost_.result_bytes / cost_.l2_bytes_per_clock +
+                                      cost_.result_bytes / numbers_.accelerator_last_bytes_per_clock +
                                       (cost_.turns_results ? numbers_.accelerator_turn_clocks : 0));
+    clocks.add(Bottleneck::edges, crowd_ * numbers_.accelerator_crowd_clocks);
+    if (cost_.split_k > 1) clocks.add(Bottleneck::exchange, numbers_.accelerator_parts_clocks);
     const bool shares_fetches = cost_.cluster_m * cost_.cluster_n > 1;
     clocks.add(Bottleneck::exchange, shares_fetches ? numbers_.l2_latency : tiles * sums_of_cluster_clocks(1));
   }
@@ -244,6 +258,7 @@ class Model {
   double row_share_;  // the share of L2's bandwidth that the order of tiles leaves
   double resident_;   // the blocks of a full wave
   double waves_;
+  double crowd_;                 // the blocks that ask for the same lines when all begin, beyond the first
   double memory_share_ = 0;      // the share of fetched bytes that come from device memory
   double latency_ = 0;           // the clocks of a fetch
   double unaligned_clocks_ = 0;  // the clocks of storing unaligned results, or a part of them

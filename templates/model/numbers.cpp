@@ -33,8 +33,9 @@ constexpr NumberSource kCoverTimes{NumberOrigin::fitted,
                                    "12349 times of simt on an H200: bench/results/nvidia-h200/cover_trials.csv.xz"};
 constexpr NumberSource kTensorTimes{NumberOrigin::fitted,
                                     "9442 times on an H200: bench/results/nvidia-h200/tensor_trials.csv.xz"};
-constexpr NumberSource kWideBf16{
-    NumberOrigin::fitted, "4602 times of wgmma on an H100: bench/results/nvidia-h100/wide_bf16_nt_trials.csv.xz"};
+constexpr NumberSource kDenseBf16{NumberOrigin::fitted,
+                                  "16986 times of bf16 nt on an H100: "
+                                  "bench/results/nvidia-h100/{dense,wide}_bf16_nt_trials.csv.xz"};
 constexpr NumberSource kServing{NumberOrigin::fitted,
                                 "6294 times of wgmma on an H100 and 2193 on an H200, those of "
                                 "bench/results/nvidia-h100/*_trials.csv.xz and "

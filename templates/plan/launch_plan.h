@@ -86,6 +86,7 @@ struct WorkEstimate {
   bool meets = true;          ///< whether a block's threads wait for each other after every tile_k steps
   bool persistent = false;    ///< whether at most as many blocks as the GPU holds take tiles in turn
   bool hides_stores = false;  ///< whether a tile is stored while the block multiplies the next
+  double stored_share = 1;    ///< the results that are stored, some of them twice, as a multiple of all
   bool turns_results = false;     ///< whether results are transposed on their way to memory
   bool shares_last_wave = false;  ///< whether all resident blocks share the tiles that do not fill a last wave
   std::int64_t kept_bytes = 0;    ///< the bytes of the workspace that blocks use again and again and L2 keeps

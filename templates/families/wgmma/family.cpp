@@ -351,6 +351,15 @@ struct Wgmma {
     return std::max(multiplied, turn) * issue / stage;
   }
 
+  /// Results are stored by whole slices, one line of columns wide, or where SWAP = 1 by whole boxes of rows: what the
+  /// last one has in common with the one before is stored twice.
+  static double stored_share(const Problem& problem, const Params& p) {
+    constexpr int kBoxRows = 16;
+    const int extent = p.swap == 1 ? p.bm : p.bn;
+    const int step = p.swap == 1 ? kBoxRows : kLine / traits(problem.precision).c.bytes;
+    return static_cast<double>(ceil_div(extent, step) * step) / extent;
+  }
+
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
     const ModelNumbers& numbers = model_numbers(device);
@@ -376,7 +385,8 @@ struct Wgmma {
     work.copies_first = p.pack == 1;
     work.cluster_m = p.cluster_m;
     work.cluster_n = p.cluster_n;
-    work.hides_stores = p.pingpong == 1 || p.min_blocks > 1;
+    work.hides_stores = p.pingpong == 1;
+    work.stored_share = p.split == 1 ? stored_share(problem, p) : 1;
     work.turns_results = p.swap == 1;
     work.split_k = p.split;
     work.group = p.group;
