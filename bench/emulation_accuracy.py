@@ -4,8 +4,9 @@
 Writes COLUMNS as CSV. `frobenius` is the norm of the difference from the product in FP64 over the norm of that,
 `componentwise` the largest |difference| / (|A| |B|), `us` the time of a call. `scheme` says what multiplied, for
 precision fp32_emulated: fp16x3 or, where the data are not fit for it, bf16x6 or strict, as the rules of
-templates/device/fp16x3_planes.cuh and fp16x3_split.cuh say for these data; fp32 for the library's own strict product.
-Needs a GPU of compute capability 8.0 or more, PyTorch with CUDA, and a database with kernels for both precisions.
+templates/device/fp16x3_planes.cuh, fp16x3_split.cuh and fp16x3_decide.cuh say for these data; fp32 for the library's
+own strict product. Needs a GPU of compute capability 8.0 or more, PyTorch with CUDA, and a database with kernels for
+both precisions.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import torch
 
 import mmtune
 
+LEAST_WIDE_K = 128  # as fp16x3_decide.cuh has it
 COLUMNS = "data,m,n,k,scheme,frobenius,componentwise,cublas_frobenius,cublas_componentwise,us,cublas_us"
 DEEP = [(1024, 1024, k) for k in (16, 32, 64, 256, 1024, 4096, 16384, 65536)]
 SQUARE = [(n, n, n) for n in (512, 1000, 2048, 4096)]
@@ -115,7 +117,8 @@ def scheme_for(family, a, b):
     (sure_a, low_a), (sure_b, low_b) = demand_of(a), demand_of(b.T.contiguous())
     if not (low_a or low_b) or sure_a + sure_b >= a.shape[1] + 32:
         return "fp16x3"
-    return "bf16x6" if family == "wgmma_fp16x3" and fits_bf16(a) and fits_bf16(b) else "strict"
+    is_wide = family == "wgmma_fp16x3" and a.shape[1] >= LEAST_WIDE_K and fits_bf16(a) and fits_bf16(b)
+    return "bf16x6" if is_wide else "strict"
 
 
 def errors(result, exact, magnitude):

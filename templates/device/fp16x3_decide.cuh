@@ -1,6 +1,6 @@
 // How operands are multiplied, from what the step that splits them has found: by planes of fp16; by three planes of bf16,
-// where the family can (WIDE = 1), the operands are not fit for fp16, and none of their elements is out of range; else
-// as they are, by fused multiply-adds. Needs the rendered constants WIDE, DECIDE_THREADS and DECIDE_SMEM_BYTES.
+// where the family can (WIDE = 1), the operands are not fit for fp16, none of their elements is out of range, and k is not
+// short; else as they are, by fused multiply-adds. Needs the rendered constants WIDE, DECIDE_THREADS and DECIDE_SMEM_BYTES.
 #pragma once
 
 #include "mmtune/bf16x3_planes.cuh"
@@ -8,6 +8,9 @@
 #include "mmtune/strict_product.cuh"
 
 constexpr u32 BY_FP16 = 0, BY_BF16 = 1, BY_FP32 = 2;  // what multiplies
+// The fewest steps of k for planes of bf16. With fewer, errors were up to 1.54 times those of fused multiply-adds, which
+// round where tensor cores cut off (docs/lab/2026-11-24-emulation.md).
+constexpr i64 LEAST_WIDE_K = 128;
 
 struct DecideShared {
   StrictShared strict;
@@ -57,7 +60,7 @@ __device__ __forceinline__ u32 decide_by(const Stripe* stripes, i64 stripes_a, i
     needs |= shared.needs[i];
   }
   if ((needs & NEEDS_LOW) == 0 || static_cast<i64>(least[0]) + least[1] >= k + SURE_TERMS) return BY_FP16;
-  return WIDE == 1 && (needs & NEEDS_FP32) == 0 ? BY_BF16 : BY_FP32;
+  return WIDE == 1 && (needs & NEEDS_FP32) == 0 && k >= LEAST_WIDE_K ? BY_BF16 : BY_FP32;
 }
 
 // Writes the tiles of an operand to three planes of bf16, which take the place of those of fp16; the blocks of the grid

@@ -66,7 +66,7 @@ struct Data {
 constexpr Data kData[] = {
     {"random numbers", 520, By::fp16, [](Factors&) {}},
     {"two pieces of a row, and a part", 4500, By::fp16, [](Factors&) {}},
-    {"few steps", 16, By::bf16, [](Factors&) {}},
+    {"few steps", 16, By::fp32, [](Factors&) {}},
     {"rows that differ by 10^12", 300, By::fp16,
      [](Factors& f) {
        f.scale([](auto row, auto) { return power(row, 6); }, [](auto, auto column) { return power(column, 6); });
@@ -97,10 +97,16 @@ constexpr Data kData[] = {
          for (std::int64_t column = 0; column < kN; ++column) f.at_b(l + 1, column) = -f.at_b(l, column);
        }
      }},
-    {"numbers from 10^-30 to 10^14", 16, By::bf16,
+    {"numbers from 10^-30 to 10^14", 128, By::bf16,
      [](Factors& f) { f.scale([](auto row, auto l) { return (row + l) % 2 == 0 ? 1e-27 : 1e14; }, one); }},
-    {"one number too small for planes of bf16", 16, By::fp32, [](Factors& f) { f.at_a(3, 7) = 0x1p-111; }},
-    {"one number too large for planes of bf16", 16, By::fp32, [](Factors& f) { f.at_b(3, 7) = 0x1p50; }},
+    {"such numbers, a step fewer", 127, By::fp32,
+     [](Factors& f) { f.scale([](auto row, auto l) { return (row + l) % 2 == 0 ? 1e-27 : 1e14; }, one); }},
+    {"one number too small for planes of bf16", 128, By::fp32,
+     [](Factors& f) {
+       f.scale([](auto row, auto l) { return (row + l) % 2 == 0 ? 1e-27 : 1e14; }, one);
+       f.at_a(3, 7) = 0x1p-111;
+     }},
+    {"one number too large for planes of bf16", 128, By::fp32, [](Factors& f) { f.at_b(3, 7) = 0x1p50; }},
     {"subnormal numbers", 300, By::fp32,
      [](Factors& f) { f.scale([](auto, auto) { return 1e-39; }, [](auto, auto) { return 1e30; }); }},
     {"a row of subnormal numbers", 300, By::fp32,
