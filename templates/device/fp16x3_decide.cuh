@@ -1,6 +1,7 @@
-// How operands are multiplied, from what the step that splits them has found: by planes of fp16; by three planes of bf16,
-// where the family can (WIDE = 1), the operands are not fit for fp16, none of their elements is out of range, and k is not
-// short; else as they are, by fused multiply-adds. Needs the rendered constants WIDE, DECIDE_THREADS and DECIDE_SMEM_BYTES.
+// How operands are multiplied, from what the step that splits them has found: by planes of fp16; by three planes of
+// bf16, where the family can (WIDE = 1), the operands are not fit for fp16, none of their elements is out of range,
+// and k is not short; else as they are, by fused multiply-adds. Needs the rendered constants WIDE, DECIDE_THREADS and
+// DECIDE_SMEM_BYTES.
 #pragma once
 
 #include "mmtune/bf16x3_planes.cuh"
