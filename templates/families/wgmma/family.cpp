@@ -354,9 +354,8 @@ struct Wgmma {
   /// Results are stored by whole slices, one line of columns wide, or where SWAP = 1 by whole boxes of rows: what the
   /// last one has in common with the one before is stored twice.
   static double stored_share(const Problem& problem, const Params& p) {
-    constexpr int kBoxRows = 16;
     const int extent = p.swap == 1 ? p.bm : p.bn;
-    const int step = p.swap == 1 ? kBoxRows : kLine / traits(problem.precision).c.bytes;
+    const int step = p.swap == 1 ? kStoredBoxRows : kLine / traits(problem.precision).c.bytes;
     return static_cast<double>(ceil_div(extent, step) * step) / extent;
   }
 
