@@ -83,14 +83,13 @@ double operand_traffic(const Problem& problem, const PlanCost& cost, const Devic
 }
 
 /// The blocks or clusters that ask for the same lines when all begin, beyond those whose answers keep up.
-double crowd(const Problem& problem, const PlanCost& cost, double resident) {
-  constexpr double kServed = 32;
+double crowd(const Problem& problem, const PlanCost& cost, double resident, double served) {
   const auto asking = [&](std::int64_t extent, int tile, int cluster) {
     return std::min(std::ceil(static_cast<double>(extent) / tile), resident) / cluster;
   };
   const double for_a = asking(problem.n, cost.tile_n, cost.cluster_n);
   const double for_b = asking(problem.m, cost.tile_m, cost.cluster_m);
-  return std::max(0.0, std::max(for_a, for_b) - kServed);
+  return std::max(0.0, std::max(for_a, for_b) - served);
 }
 
 /// How many warps have to be there for one to be ready, of so many for each scheduler: of many one always is.
@@ -112,7 +111,7 @@ class Model {
         row_share_(cost.group == 1 && problem.m > cost.tile_m * cost.cluster_m ? numbers_.accelerator_row_share : 1),
         resident_(cost.blocks_per_sm * cost.sm_count),
         waves_(grid_.blocks / resident_),
-        crowd_(crowd(problem, cost, resident_)) {
+        crowd_(crowd(problem, cost, resident_, numbers_.accelerator_served)) {
     const double fetched = grid_.blocks * grid_.iterations * cost.fetched_bytes;
     memory_share_ = std::min(1.0, operand_traffic(problem, cost, device, grid_) / std::max(1.0, fetched));
     latency_ = numbers_.l2_latency + memory_share_ * (numbers_.memory_latency - numbers_.l2_latency);
@@ -258,7 +257,7 @@ class Model {
   double row_share_;  // the share of L2's bandwidth that the order of tiles leaves
   double resident_;   // the blocks of a full wave
   double waves_;
-  double crowd_;                 // the blocks that ask for the same lines when all begin, beyond the first
+  double crowd_;                 // the blocks that ask for the same lines when all begin, beyond those served
   double memory_share_ = 0;      // the share of fetched bytes that come from device memory
   double latency_ = 0;           // the clocks of a fetch
   double unaligned_clocks_ = 0;  // the clocks of storing unaligned results, or a part of them
