@@ -63,6 +63,10 @@ struct Data {
   void (*make)(Factors&);
 };
 
+void from_tiny_to_huge(Factors& f) {
+  f.scale([](auto row, auto l) { return (row + l) % 2 == 0 ? 1e-27 : 1e14; }, one);
+}
+
 constexpr Data kData[] = {
     {"random numbers", 520, By::fp16, [](Factors&) {}},
     {"two pieces of a row, and a part", 4500, By::fp16, [](Factors&) {}},
@@ -97,13 +101,11 @@ constexpr Data kData[] = {
          for (std::int64_t column = 0; column < kN; ++column) f.at_b(l + 1, column) = -f.at_b(l, column);
        }
      }},
-    {"numbers from 10^-30 to 10^14", 128, By::bf16,
-     [](Factors& f) { f.scale([](auto row, auto l) { return (row + l) % 2 == 0 ? 1e-27 : 1e14; }, one); }},
-    {"such numbers, a step fewer", 127, By::fp32,
-     [](Factors& f) { f.scale([](auto row, auto l) { return (row + l) % 2 == 0 ? 1e-27 : 1e14; }, one); }},
+    {"numbers from 10^-30 to 10^14", 128, By::bf16, from_tiny_to_huge},
+    {"such numbers, a step fewer", 127, By::fp32, from_tiny_to_huge},
     {"one number too small for planes of bf16", 128, By::fp32,
      [](Factors& f) {
-       f.scale([](auto row, auto l) { return (row + l) % 2 == 0 ? 1e-27 : 1e14; }, one);
+       from_tiny_to_huge(f);
        f.at_a(3, 7) = 0x1p-111;
      }},
     {"one number too large for planes of bf16", 128, By::fp32, [](Factors& f) { f.at_b(3, 7) = 0x1p50; }},
