@@ -123,6 +123,17 @@ TEST(Guided, EndsWithWhatIsLeftAroundTheBest) {
   EXPECT_EQ(beside, last);
 }
 
+TEST(Guided, EndsEarlyWhereNothingMoreIsPromised) {
+  const FamilySpaces spaces = spaces_of(fp32_square(1024), "LOAD=2 ORDER=1 PACK=0");
+  const auto as_expected = [&](CandidateNumber number) {
+    return Observation{Kind::timed, 1.1 * spaces.predict_us(spaces.candidate(number))};
+  };
+  const auto proposed = static_cast<int>(search("guided", spaces, 1, as_expected).proposed.size());
+  const int most = effort_named("default").most_trials;
+  EXPECT_GE(proposed, most / 3);
+  EXPECT_LT(proposed, 4 * most / 5);
+}
+
 TEST(Guided, TriesAtMostATwentiethOfASmallSpace) {
   const FamilySpaces spaces = spaces_of(fp32_square(2048));
   const std::size_t all = spaces.ranked(100000).size();

@@ -33,6 +33,8 @@ constexpr double kClose = 0.01;          // how close to the best, as logarithm 
 constexpr double kReach = 0.02;          // the logarithm of time within which such a neighbour must be expected
 constexpr double kLastReach = 0.05;      // the same at the end of the search
 constexpr std::size_t kLastPart = 6;     // the end is the last sixth of all trials
+constexpr double kEarliestEnd = 0.35;    // the share of all trials after which the end may come early,
+constexpr double kWorthwhile = 0.002;    // where no candidate promises so much: as a share of the best one's speed
 constexpr double kSpaceShare = 0.05;     // the largest share of a small space that is tried
 constexpr double kTrialUs = 65e3;        // the time of the GPU that a trial may take on average
 constexpr double kCalls = 6;             // how often a trial calls the candidate
@@ -49,6 +51,10 @@ class Guided final : public Strategy {
   explicit Guided(const StrategySetup& setup) : space_(setup.space), random_(setup.seed) {
     const auto ranking = space_.ranked(kRanked);
     most_ = setup.is_thrifty ? most_trials(ranking, setup.most_trials) : static_cast<std::size_t>(setup.most_trials);
+    last_part_ = most_ / kLastPart;
+    earliest_end_ = setup.is_thrifty
+                        ? std::max(kFewest, static_cast<std::size_t>(kEarliestEnd * static_cast<double>(most_)))
+                        : most_;
     add_lessons(setup.lessons);
     round_ = std::min(std::max(most_ / kRounds, kLeastRound), setup.at_once);
     if (is_modelled(ranking)) {
@@ -71,6 +77,7 @@ class Guided final : public Strategy {
   std::vector<CandidateNumber> propose() override {
     surrogate_.update();
     std::sort(measured_.begin(), measured_.end());
+    if (trials_ >= earliest_end_ && trials_ + last_part_ < most_ && !promises_anything()) most_ = trials_ + last_part_;
     std::vector<CandidateNumber> proposals;
     const auto propose_one = [&](std::size_t chosen) {
       if (tried_[chosen] || trials_ == most_) return;
@@ -80,7 +87,7 @@ class Guided final : public Strategy {
       ++trials_;
     };
     for (const std::size_t each : climb()) propose_one(each);
-    if (trials_ >= most_ - most_ / kLastPart) {
+    if (trials_ + last_part_ >= most_) {
       for (const std::size_t each : left_around_best()) propose_one(each);
     }
     std::size_t wanted = round_;
@@ -254,6 +261,16 @@ class Guided final : public Strategy {
     return chosen;
   }
 
+  /// Whether trying another candidate is expected to be worth it (an early end: V. Nguyen et al., Regret for Expected
+  /// Improvement over the Best-Observed Value and Stopping Condition, ACML 2017).
+  bool promises_anything() const {
+    if (measured_.empty()) return true;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!tried_[i] && surrogate_.improvement(i, measured_.front().first) > kWorthwhile) return true;
+    }
+    return false;
+  }
+
   /// How much is expected of trying a candidate. At first that is how much it says about where the model errs, among
   /// those that may be fast (a confidence bound: N. Srinivas et al., Gaussian Process Optimization in the Bandit
   /// Setting, ICML 2010). Then it is by how much it is expected to improve on the best, and where that is nothing for
@@ -269,7 +286,9 @@ class Guided final : public Strategy {
 
   const CandidateSpace& space_;
   std::mt19937_64 random_;
-  std::size_t most_ = 0;
+  std::size_t most_ = 0;          // the most trials
+  std::size_t last_part_ = 0;     // the number of them that are the end
+  std::size_t earliest_end_ = 0;  // the number of them before which the end does not come early
   std::size_t round_ = 0;
   std::size_t trials_ = 0;
   bool started_ = false;
