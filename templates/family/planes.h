@@ -46,7 +46,7 @@ struct PlaneFamily {
         {"CLUSTER_M", &Params::cluster_m, {1, 2}, "blocks along m that share tiles of B"},
         {"CLUSTER_N", &Params::cluster_n, {1, 2}, "blocks along n that share tiles of A"},
         {"GROUP", &Params::group, {1, 4, 8, 16}, "rows of tiles walked together, for reuse in L2"},
-        {"SPLIT", &Params::split, {1, 2, 4, 8, 16}, "parts of k, whose sums a further step adds"},
+        {"SPLIT", &Params::split, {1, 2, 3, 4, 5, 6, 7, 8, 12, 16}, "parts of k, whose sums a further step adds"},
     };
     return rows;
   }

@@ -111,7 +111,7 @@ const Break kBreaks[] = {
      "remote_address(shared_address(handed), r)", "remote_address(shared_address(handed), r ^ 1)", kWrong},
     {"partial sums one apart", "simt", "SPLIT=2", Layout::nn, kOdd, "Accumulator* target = first + ",
      "Accumulator* target = first + 1 + ", kStray},
-    {"a part that is not added", "simt", "SPLIT=2", Layout::nn, kDeep, "reduce_few<2>(", "reduce_few<1>(", kWrong},
+    {"a part that is not added", "simt", "SPLIT=2", Layout::nn, kDeep, "sum_of_few<2>(", "sum_of_few<1>(", kWrong},
     {"parts of many that are not added", "simt", "SPLIT=20", Layout::nn, kDeep, "reduction.add<AT_ONCE>(sum)",
      "reduction.next += AT_ONCE * reduction.stride", kWrong},
     {"a part that begins where the one before does", "simt", "SPLIT=12", Layout::nn, kDeep, "share.part * call.k_tiles",

@@ -91,25 +91,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   compute_tiles<SplitRows<InputB>>(extents, &map_a, &map_b, target, alpha, beta, partial, shared, false, mend_all);
 }
 
-// Adds the sums of parts of k, as reduce_parts() does, and computes those again that are NaN.
+// Adds the sums of parts of k, and computes those again that are NaN.
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
     reduce(i64 m, i64 n, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
            i64 k, PerProduct<const InputA*> A, i64 lda, PerProduct<const InputB*> B, i64 ldb,
            PerProduct<const Accumulator*> partial, i64 parts) {
-  if constexpr (SPLIT == 0) {
-    const i64 index = static_cast<i64>(blockIdx.x) * REDUCE_THREADS + threadIdx.x;
-    if (index >= m * n) return;
-    const i64 row = index / n, column = index % n;
-    Reduction reduction{C + row * ldc + column, partial + index, m * n, alpha, beta};
-    wait_for_previous();
-    Accumulator sum = 0;
-    if (parts == 2) {
-      reduction.add<2>(sum);
-    } else {
-#pragma unroll 1
-      for (int left = static_cast<int>(parts); left > 0; left -= 4) reduction.add<4>(sum);
-    }
-    if (sum != sum) sum = StrictSums{A, lda, B, ldb, k}.at(row, column);
-    store_result(reduction.c, sum, alpha, beta);
-  }
+  const auto mend = [&](Accumulator sum, i64 row, i64 column) {
+    return sum == sum ? sum : StrictSums{A, lda, B, ldb, k}.at(row, column);
+  };
+  if constexpr (SPLIT == 0) reduce_parts(m, n, alpha, beta, C, ldc, partial, static_cast<int>(parts), mend);
 }

@@ -10,7 +10,7 @@ inline constexpr Proven kProvenWgmmaBf16x3[] = {
     Proven{Precision::bf16_x_fp32, 1024, 128, 4096,
            "BM=128 BN=64 BK=32 CONSUMERS=1 PROMOTE=32 CLUSTER_M=1 CLUSTER_N=1 GROUP=1 SPLIT=8 SWAP=1"},
     Proven{Precision::bf16_x_fp32, 1024, 160, 5120,
-           "BM=64 BN=192 BK=32 CONSUMERS=3 PROMOTE=32 CLUSTER_M=1 CLUSTER_N=1 GROUP=1 SPLIT=8 SWAP=1"},
+           "BM=128 BN=64 BK=32 CONSUMERS=1 PROMOTE=32 CLUSTER_M=1 CLUSTER_N=1 GROUP=1 SPLIT=5 SWAP=1"},
     Proven{Precision::bf16_x_fp32, 1024, 256, 4096,
            "BM=128 BN=64 BK=32 CONSUMERS=1 PROMOTE=32 CLUSTER_M=1 CLUSTER_N=1 GROUP=1 SPLIT=4 SWAP=1"},
     Proven{Precision::bf16_x_fp32, 1024, 256, 7168,
