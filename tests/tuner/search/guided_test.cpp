@@ -234,19 +234,18 @@ TEST(Guided, WinnersElsewhereTakeTurnsWithWhatPromisesMost) {
   }
 }
 
-TEST(Guided, WhatWonNearestComesFirstInLongCalls) {
-  for (const std::int64_t n : {512, 2048}) {
+TEST(Guided, WhatWonNearestComesFirstAndMoreOfItInLongCalls) {
+  for (const auto& [n, count] : {std::pair{512, 2}, {2048, 3}}) {
     const FamilySpaces spaces = spaces_of(fp32_square(n));
-    const auto ranking = spaces.ranked(400);
-    ASSERT_EQ(ranking.size(), 400U);
+    const auto ranking = spaces.ranked(100);
+    ASSERT_EQ(ranking.size(), 100U);
     std::vector<CandidateNumber> winners;  // the fastest last
-    for (std::size_t i = 0; i < 30; ++i) winners.push_back(ranking[390 - 8 * i].number);
+    for (std::size_t i = 0; i < 30; ++i) winners.push_back(ranking[45 - i].number);
     const auto first =
         make_strategy("guided", {spaces, effort_named("default").most_trials, 1, {}, {}, winners})->propose();
     ASSERT_GE(first.size(), 6U);
     const std::set<CandidateNumber> proposed{first[0], first[2], first[4]};
-    const std::set<CandidateNumber> nearest(winners.begin(), winners.begin() + 3);
-    EXPECT_EQ(proposed == nearest, n == 2048) << n;
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(proposed.contains(winners[i]), i < count) << n << ", " << i;
   }
 }
 

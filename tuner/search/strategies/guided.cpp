@@ -26,7 +26,8 @@ constexpr std::size_t kFirstRound = 3;   // the first round is so many times as 
 constexpr std::size_t kMostAtHand = 16;  // the most candidates at hand that a search begins with
 constexpr double kAtHandReach = 0.15;    // the logarithm of time behind the fastest within which they must be expected
 constexpr double kWinnerReach = 0.35;    // the same of what won elsewhere
-constexpr std::size_t kNearest = 3;      // the number of these, won nearest to here, that come first in long calls
+constexpr std::size_t kNearest = 2;      // the number of these, won nearest to here, that come first
+constexpr std::size_t kNearestLong = 3;  // the same in long calls
 constexpr double kLongUs = 100;          // Calls of such a time may meet the power limit, of which no model knows.
 constexpr std::size_t kClimbers = 4;     // the number of fastest candidates whose neighbours join in after a round
 constexpr double kClose = 0.01;          // how close to the best, as logarithm of time, neighbours are tried
@@ -68,8 +69,9 @@ class Guided final : public Strategy {
       if (space_.describe(candidate).expected_us <= kProvenReach * shortest_us) some.push_back(add(candidate));
     };
     for (const CandidateNumber winner : setup.favourites) add_if_fast(winner, winners_);
+    const std::size_t most_nearest = shortest_us >= kLongUs ? kNearestLong : kNearest;
     for (const CandidateNumber winner : setup.proven) {
-      add_if_fast(winner, shortest_us >= kLongUs && nearest_.size() < kNearest ? nearest_ : winners_);
+      add_if_fast(winner, nearest_.size() < most_nearest ? nearest_ : winners_);
     }
     for (const CandidateNumber each : setup.at_hand) add_if_fast(each, at_hand_);
   }
@@ -97,11 +99,10 @@ class Guided final : public Strategy {
       for (const std::size_t each : fastest_of(at_hand_, fastest + kAtHandReach, kMostAtHand)) propose_one(each);
       wanted = proposals.size() + kFirstRound * round_;
       winners = fastest_of(winners_, fastest + kWinnerReach, kFirstRound * round_ / 2);
-      const auto nearest = fastest_of(nearest_, fastest + kWinnerReach, kNearest);
+      const auto nearest = fastest_of(nearest_, fastest + kWinnerReach, kNearestLong);
       winners.insert(winners.begin(), nearest.begin(), nearest.end());
     }
-    // By turns what won elsewhere, in long calls the nearest first, then the one that is expected to be fastest, and
-    // what promises most.
+    // By turns what won elsewhere, the nearest first, then what is expected to be fastest, and what promises most.
     for (auto winner = winners.begin(); proposals.size() < wanted && trials_ < most_;) {
       if (winner != winners.end()) propose_one(*winner++);
       const std::size_t chosen = most_promising();
