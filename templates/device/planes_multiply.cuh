@@ -280,7 +280,7 @@ template <class Rows, class Rescale>
 __device__ __forceinline__ void compute_tiles(const Extents& extents, const ProductMap* map_a, const ProductMap* map_b,
                                               const Target& target, Scalar alpha, Scalar beta, Accumulator* partial,
                                               Shared& shared, bool is_wide, const Rescale& rescale) {
-  if constexpr (CLUSTER > 1) cluster_arrive();  // waited for where others' shared memory is first needed
+  if constexpr (CLUSTER > 1) cluster_arrive_relaxed();  // Barriers are waited for where they are first needed.
   if (threadIdx.x >= PRODUCER) {
     if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
     const bool produces = threadIdx.x < PRODUCER + WARP && is_elected();

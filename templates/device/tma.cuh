@@ -74,6 +74,11 @@ __device__ __forceinline__ int cluster_rank() {
 // All threads of the cluster meet; what they wrote before is visible after. In between they may do what concerns no
 // other thread. PTX ISA: barrier.cluster.
 __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
+// The same where others need no more of this thread than barriers, which barrier_init_fence() has made visible: a
+// release waits until all of the GPU would see what was written.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+}
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
 __device__ __forceinline__ void cluster_sync() {
   cluster_arrive();

@@ -48,8 +48,9 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
   unsigned short same_rows = 0;
   for (int i = 0; i < CLUSTER_N; ++i) same_rows |= 1 << (rank_m + i * CLUSTER_M);
   const unsigned short same_columns = ((1 << CLUSTER_M) - 1) << (rank_n * CLUSTER_M);
+  Walk<STREAM == 1> walk(call, rank);
   if constexpr (CLUSTER > 1) cluster_wait();  // the others' barriers are there
-  for (Walk<STREAM == 1> walk(call, rank); walk.more();) {
+  while (walk.more()) {
     const Work work = walk.next();
     if constexpr (WAITS_FOR_OPERANDS) wait_for_previous();
     if constexpr (IS_FOLLOWED_EARLY) launch_dependents();

@@ -157,7 +157,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     if (REDUCE == 1) barrier_init(shared_address(&shared.complete), 1);
     barrier_init_fence();
   }
-  if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_arrive();  // waited for where others' shared memory is first needed
+  // Others' barriers are waited for where they are first needed.
+  if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_arrive_relaxed();
   if (threadIdx.x >= PRODUCER) {
     if constexpr (MOVES_REGISTERS) give_registers_back<PRODUCER_REGISTERS>();
     bool has_waited = CLUSTER == 1 && REDUCE == 0;
