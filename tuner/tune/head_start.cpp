@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tuner/search/rounds.h"
 #include "tuner/tune/problem_tuning.h"
 
 namespace mmtune {
@@ -12,9 +13,12 @@ std::vector<Candidate> first_candidates(const TuningSetup& setup, const Problem&
   if (!setup.options.mode.decides()) return setup.options.mode.listed(problem);
   if (!setup.options.mode.searches()) return {};  // The stored ones have their machine code.
   const FamilySpaces spaces(setup.families, problem, setup.preparation.device(), setup.options.only);
+  const auto strategy = begin_search(setup, spaces, favourites);
   std::vector<Candidate> candidates;
-  for (const CandidateNumber number : begin_search(setup, spaces, favourites)->propose()) {
-    candidates.push_back(spaces.candidate(number));
+  // A search that ends by the clock may not come to what it would order after its first round.
+  const std::size_t rounds = setup.options.budget_s > 0 ? 1 : Rounds::kUnderWay;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (const CandidateNumber number : strategy->propose()) candidates.push_back(spaces.candidate(number));
   }
   return candidates;
 }
