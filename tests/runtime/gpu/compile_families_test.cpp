@@ -154,10 +154,10 @@ class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterfa
     is_known_ = nvrtc_ && nvrtc_->version() == "13.0";
   }
 
-  /// What is wrong with a case, or nothing. Machine code is compiled for speed where it `may_be_read`.
-  std::string complaint(const Compile& c, bool may_be_read) const {
+  /// What is wrong with a case, or nothing. For speed, machine code that tells something is read too.
+  std::string complaint(const Compile& c, CompileFor compile_for) const {
     const CompileTarget target = compile_target(*c.gpu, nvrtc_->supported());
-    const bool reads = may_be_read && is_read(c);
+    const bool reads = compile_for == CompileFor::speed && is_read(c);
     const Nvrtc& nvrtc = reads ? *nvrtc_ : nvrtc_that_checks(c.family->name(), target);
     const TemplateFiles& files = TemplateFiles::embedded();
     const LaunchPlan plan = c.plan();
@@ -172,13 +172,13 @@ class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterfa
   }
 
   /// All complaints, found by as many threads as there are cores.
-  std::vector<std::string> complaints(const std::vector<Compile>& cases, bool may_be_read) const {
+  std::vector<std::string> complaints(const std::vector<Compile>& cases, CompileFor compile_for) const {
     std::vector<std::string> found;
     std::mutex mutex;
     std::atomic<std::size_t> next = 0;
     const auto work = [&] {
       for (std::size_t i = next++; i < cases.size(); i = next++) {
-        std::string text = complaint(cases[i], may_be_read);
+        std::string text = complaint(cases[i], compile_for);
         const std::lock_guard lock(mutex);
         if (!text.empty()) found.push_back(std::move(text));
       }
@@ -199,7 +199,7 @@ TEST_P(CompileFamilies, DefaultsForAllPrecisionsLayoutsAndTargets) {
   std::vector<Compile> cases;
   add_defaults(*GetParam(), cases);
   EXPECT_FALSE(cases.empty());
-  for (const std::string& text : complaints(cases, false)) ADD_FAILURE() << text;
+  for (const std::string& text : complaints(cases, CompileFor::diagnosis)) ADD_FAILURE() << text;
 }
 
 // With tiles as small as they can be, operands of 2 and of 4 bytes: host and kernel must agree where the second begins.
@@ -210,7 +210,7 @@ TEST_P(CompileFamilies, LeastTilesOfOperandsOfDifferentWidth) {
     settings.push_back({std::string(param.name), param.values.front()});
   const Compile least{GetParam(), problem, Config(std::move(settings)), &catalog_gpu("h200")};
   if (!GetParam()->broken_rule(problem, least.config, *least.gpu).empty()) return;
-  EXPECT_EQ(complaint(least, false), "");
+  EXPECT_EQ(complaint(least, CompileFor::diagnosis), "");
 }
 
 TEST_P(CompileFamilies, RandomConfigurationsWhichWaitBeforeTheyTouchMemory) {
@@ -219,7 +219,7 @@ TEST_P(CompileFamilies, RandomConfigurationsWhichWaitBeforeTheyTouchMemory) {
   EXPECT_FALSE(cases.empty());
   const auto read = std::count_if(cases.begin(), cases.end(), is_read);
   EXPECT_GE(read, overlapping_cases(*GetParam()));
-  for (const std::string& text : complaints(cases, true)) ADD_FAILURE() << text;
+  for (const std::string& text : complaints(cases, CompileFor::speed)) ADD_FAILURE() << text;
   if (read > 0 && !is_known_) GTEST_SKIP() << "NVRTC " << nvrtc_->version() << " may make other machine code";
 }
 
