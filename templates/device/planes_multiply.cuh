@@ -237,11 +237,12 @@ __device__ __forceinline__ void multiply_split(Sums& sums, Shared& shared, int s
   }
 }
 
-// What a consumer does with the block's tiles. SWAP = 1: it splits `Rows`. is_wide: operands have three planes each.
+// What a consumer does with the block's tiles. SWAP = 1: it splits `Rows`. is_wide(): operands have three planes each.
 // rescale(sums, row, column) sees the sums of each tile before they are stored.
-template <class Rows, class Rescale>
+template <class Rows, class IsWide, class Rescale>
 __device__ __forceinline__ void consume(const Extents& extents, const Target& target, Scalar alpha, Scalar beta,
-                                        Accumulator* partial, Shared& shared, bool is_wide, const Rescale& rescale) {
+                                        Accumulator* partial, Shared& shared, const IsWide& is_wide,
+                                        const Rescale& rescale) {
   const int consumer = group_of_warp<WARPGROUP>();
   const int first_row = consumer * WG_ROWS;
   const Release release(shared);
@@ -251,7 +252,7 @@ __device__ __forceinline__ void consume(const Extents& extents, const Target& ta
     Sums sums;
     if constexpr (SWAP == 1) {
       multiply_split<Rows>(sums, shared, extents.steps(turn), first_row, progress.ring, release);
-    } else if (PLANES_A > 1 && is_wide) {
+    } else if (PLANES_A > 1 && is_wide()) {
       multiply_wide(sums, shared, extents.steps(turn), first_row, progress.ring, release);
     } else {
       multiply(sums, shared, extents.steps(turn) * CHUNKS, first_row, progress, release);
@@ -276,15 +277,15 @@ __device__ __forceinline__ void consume(const Extents& extents, const Target& ta
 }
 
 // What a block does once its threads know the stages: one thread fills them, and consumers compute tiles.
-template <class Rows, class Rescale>
+template <class Rows, class IsWide, class Rescale>
 __device__ __forceinline__ void compute_tiles(const Extents& extents, const ProductMap* map_a, const ProductMap* map_b,
                                               const Target& target, Scalar alpha, Scalar beta, Accumulator* partial,
-                                              Shared& shared, bool is_wide, const Rescale& rescale) {
+                                              Shared& shared, const IsWide& is_wide, const Rescale& rescale) {
   if constexpr (CLUSTER > 1) cluster_arrive_relaxed();  // Barriers are waited for where they are first needed.
   if (threadIdx.x >= PRODUCER) {
     if constexpr (CONSUMERS > 1) give_registers_back<PRODUCER_REGISTERS>();
     const bool produces = threadIdx.x < PRODUCER + WARP && is_elected();
-    if (produces) produce(extents, map_a, map_b, shared, is_wide);
+    if (produces) produce(extents, map_a, map_b, shared, is_wide());
     if (CLUSTER > 1 && !produces) cluster_wait();
   } else {
     if constexpr (CONSUMERS > 1) take_registers<CONSUMER_REGISTERS>();

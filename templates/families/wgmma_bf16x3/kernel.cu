@@ -88,7 +88,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const auto mend_all = [&](Sums& sums, int row, int column) {
     if constexpr (SPLIT == 1) mend({A, lda, B, ldb, k}, extents, sums, row, column);
   };
-  compute_tiles<SplitRows<InputB>>(extents, &map_a, &map_b, target, alpha, beta, partial, shared, false, mend_all);
+  const auto is_wide = [] { return false; };
+  compute_tiles<SplitRows<InputB>>(extents, &map_a, &map_b, target, alpha, beta, partial, shared, is_wide, mend_all);
 }
 
 // Adds the sums of parts of k, and computes those again that are NaN.

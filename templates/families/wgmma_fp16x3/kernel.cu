@@ -102,12 +102,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const Target target{C, ldc, extents.m, extents.n, &map_c};
   if (threadIdx.x == PRODUCER) begin_stages(shared, &map_a, &map_b, &map_c);
   wait_for_previous();
-  const u32 decided = *by;
-  if (decided == BY_FP32) return;  // all blocks do
+  if (*by == BY_FP32) return;  // all blocks do
   __syncthreads();
-  const bool is_wide = decided == BY_BF16;
+  const auto is_wide = [&] { return *by == BY_BF16; };  // read again: a register for it would be one too many
   const auto rescale = [&](Sums& sums, int row, int column) {
-    if (!is_wide) unscale(sums, extents, inverse_a, inverse_b, row, column);
+    if (!is_wide()) unscale(sums, extents, inverse_a, inverse_b, row, column);
   };
   compute_tiles<void>(extents, &map_a, &map_b, target, alpha, beta, partial, shared, is_wide, rescale);
 }
