@@ -1,5 +1,5 @@
-// Configurations of `wgmma_fp16x3` that won somewhere, by problem: on an NVIDIA H200 with NVRTC 13.0
-// (bench/results/nvidia-h200/emulation_vs_cublas.csv).
+// Configurations of `wgmma_fp16x3` that won somewhere, by problem: on an NVIDIA H200 or H100 with NVRTC 13.0
+// (bench/results/nvidia-h200/ and nvidia-h100/emulation_vs_cublas.csv).
 #pragma once
 
 #include "templates/family/family.h"
@@ -17,12 +17,16 @@ inline constexpr Proven kProvenWgmmaFp16x3[] = {
            "BM=256 BN=64 BK=64 CONSUMERS=2 PROMOTE=32 CLUSTER_M=2 CLUSTER_N=1 GROUP=1"},
     Proven{Precision::fp32_emulated, 3072, 3072, 3072,
            "BM=128 BN=192 BK=64 CONSUMERS=2 PROMOTE=64 CLUSTER_M=1 CLUSTER_N=1 GROUP=4"},
+    Proven{Precision::fp32_emulated, 3072, 3072, 3072,
+           "BM=192 BN=96 BK=64 CONSUMERS=3 PROMOTE=64 CLUSTER_M=1 CLUSTER_N=1 GROUP=1"},
     Proven{Precision::fp32_emulated, 4096, 4096, 4096,
            "BM=256 BN=128 BK=32 CONSUMERS=2 PROMOTE=32 CLUSTER_M=2 CLUSTER_N=1 GROUP=4"},
     Proven{Precision::fp32_emulated, 4096, 4096, 4096,
            "BM=128 BN=128 BK=64 CONSUMERS=2 PROMOTE=64 CLUSTER_M=1 CLUSTER_N=2 GROUP=4"},
     Proven{Precision::fp32_emulated, 4096, 4096, 4096,
            "BM=128 BN=128 BK=64 CONSUMERS=2 PROMOTE=64 CLUSTER_M=1 CLUSTER_N=1 GROUP=1"},
+    Proven{Precision::fp32_emulated, 4096, 4096, 4096,
+           "BM=256 BN=128 BK=32 CONSUMERS=2 PROMOTE=32 CLUSTER_M=1 CLUSTER_N=1 GROUP=16"},
     Proven{Precision::fp32_emulated, 8192, 8192, 8192,
            "BM=128 BN=192 BK=64 CONSUMERS=2 PROMOTE=64 CLUSTER_M=1 CLUSTER_N=1 GROUP=16"},
 };
