@@ -1,6 +1,5 @@
 // Hopper's tensor cores, fed by the tensor memory accelerator; see kernel.cu for the picture.
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "templates/families/wgmma/proven.h"
@@ -84,9 +83,9 @@ struct Wgmma {
                "an instruction's columns are a multiple of 8, of integers of 16");
     rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0, "a consumer has whole fragments");
     // A tile that is contiguous along m or n consists of whole lines, of as many bytes as a swizzle has.
-    rules.must(a_along_k(problem, p) || is_lines(p.bm * types.a.bytes), "lines along m are whole");
-    rules.must(b_along_k(problem, p) || is_lines(p.bn * types.b.bytes), "lines along n are whole");
-    rules.must(is_lines(std::min(kLine, p.bn * types.c.bytes)), "lines of C are whole");
+    rules.must(is_swizzle(line_a(problem, p)), "lines along m are whole");
+    rules.must(is_swizzle(line_b(problem, p)), "lines along n are whole");
+    rules.must(is_swizzle(line_c(problem, p)), "lines of C are whole");
     rules.must(p.bm % p.cluster_n == 0 && p.bn % p.cluster_m == 0, "blocks share whole lines");
     if (!rules.ok()) return;
     const bool is_turned = p.swap == 1 && consumer_rows(p) > kFragment;
@@ -119,11 +118,7 @@ struct Wgmma {
                "OWN_PARTS are all of a tile's k, whose sums are not promoted");
   }
 
-  /// Whether a tile so many bytes wide is whole lines that can be swizzled.
-  static bool is_lines(int width_bytes) {
-    const int line = line_of(width_bytes);
-    return std::has_single_bit(static_cast<unsigned>(line)) && width_bytes % line == 0;
-  }
+  static bool is_swizzle(int bytes) { return bytes == 32 || bytes == 64 || bytes == kLine; }
 
   static void size_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);

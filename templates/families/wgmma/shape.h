@@ -46,15 +46,20 @@ inline bool a_along_k(const Problem& problem, const Params& p) {
 inline bool b_along_k(const Problem& problem, const Params& p) {
   return transposes_b(problem.layout) || turns_b(problem, p);
 }
-/// Bytes of a line of a tile so many bytes wide, and of the operands' and C's tiles; those along k are wide enough.
-inline int line_of(int width_bytes) { return std::min(kLine, width_bytes); }
+/// Bytes of a line of a tile so many bytes wide, which is whole lines, and of the operands' and C's tiles. Tiles of
+/// several lines of 32 bytes have never won.
+inline int line_of(int width_bytes) {
+  return width_bytes % kLine == 0 ? kLine : width_bytes % (kLine / 2) == 0 ? kLine / 2 : width_bytes;
+}
 inline int line_a(const Problem& problem, const Params& p) {
   return a_along_k(problem, p) ? kLine : line_of(p.bm * traits(problem.precision).a.bytes);
 }
 inline int line_b(const Problem& problem, const Params& p) {
   return b_along_k(problem, p) ? kLine : line_of(p.bn * traits(problem.precision).b.bytes);
 }
-inline int line_c(const Problem& problem, const Params& p) { return line_of(p.bn * traits(problem.precision).c.bytes); }
+inline int line_c(const Problem& problem, const Params& p) {
+  return std::min(kLine, p.bn * traits(problem.precision).c.bytes);
+}
 inline bool rows_from_registers(const Problem& problem, const Params& p) {
   if (traits(problem.precision).a.bytes != 4) return false;
   return p.swap == 1 ? !transposes_b(problem.layout) : transposes_a(problem.layout);

@@ -78,6 +78,7 @@ TEST(Wgmma, ALineThatNoSwizzleHasIsNoTile) {
   constexpr std::string_view kNoWholeLine = "BM=128 BN=112";
   EXPECT_EQ(broken(Layout::nn, kNoWholeLine), "lines along n are whole");
   EXPECT_EQ(broken(Layout::nt, kNoWholeLine), "");
+  EXPECT_EQ(broken(Layout::nn, "BM=128 BN=160"), "") << "five lines of 64 bytes";
 }
 
 TEST(Wgmma, FetchesWidelyWhereRowsAreAlignedToThat) {
