@@ -35,14 +35,17 @@ Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
           .iterations = tiles(problem.k, static_cast<double>(cost.tile_k) * cost.split_k)};
 }
 
-/// The bytes that L2 delivers in the time that a block loses in an iteration to lines which lie in two: all but those
-/// of rows that begin with a line of memory, since what rows begin between are multiples of the greatest common
-/// divisor.
+constexpr int kSector = 32;  ///< the bytes of a line that L2 delivers at once
+
+/// The bytes that L2 delivers in the time that a block loses in an iteration to lines which lie in two, and to sectors
+/// which do: all but those of rows that begin with a line of memory, or with a sector, since what rows begin between
+/// are multiples of the greatest common divisor.
 double straddling_bytes(const Problem& problem, const PlanCost& cost, const ModelNumbers& numbers) {
   const PrecisionTraits& types = traits(problem.precision);
   const auto lost = [&](const StoredShape& shape, int element_bytes) {
     const auto apart = std::gcd(shape.columns * element_bytes, std::int64_t{kMemoryLine});
-    return numbers.straddle * (1 - static_cast<double>(apart) / kMemoryLine);
+    return numbers.straddle * (1 - static_cast<double>(apart) / kMemoryLine) +
+           numbers.straddled_sector * std::max(0.0, 1 - static_cast<double>(apart) / kSector);
   };
   return lost(stored_a(problem), types.a.bytes) * cost.in_place_a +
          lost(stored_b(problem), types.b.bytes) * cost.in_place_b;
@@ -117,8 +120,7 @@ class Model {
     latency_ = numbers_.l2_latency + memory_share_ * (numbers_.memory_latency - numbers_.l2_latency);
     if (!streams() && problem.align.c < numbers_.store_align) {
       const double results = static_cast<double>(problem.m) * static_cast<double>(problem.n) * products;
-      unaligned_clocks_ =
-          results * traits(problem.precision).c.bytes / (numbers_.unaligned_bytes_per_clock * device.sm_count);
+      unaligned_clocks_ = results * cost.unaligned_result_clocks / device.sm_count;
     }
   }
 
@@ -218,9 +220,7 @@ class Model {
     demand.instructions = issued - demand.multiply_adds;
     demand.idle = issued * (wanted - 1);
     demand.shared_memory = per_sm * cost_.smem_clocks;
-    // What the accelerator sends to several SMs arrives at each of them; lines are asked for once.
-    const double arriving = streams() ? cost_.operand_bytes : cost_.fetched_bytes;
-    demand.l2 = per_sm * std::max(arriving, cost_.fetched_bytes + straddling_bytes_) / (l2_rate * row_share_);
+    demand.l2 = per_sm * (cost_.fetched_bytes + straddling_bytes_) / (l2_rate * row_share_);
     demand.memory = blocks * memory_share_ * cost_.fetch_clocks + stored_meanwhile(blocks, per_sm);
     if (streams()) add_put(demand);
     demand.latency = std::max(cost_.load_latency, exposed_latency(demand.schedulers() / per_sm));
@@ -268,10 +268,13 @@ double products_at_once(const PlanCost& cost, std::int64_t products) {
   return cost.batches ? static_cast<double>(products) : 1;
 }
 
-/// The time that launching all steps takes.
-double launch_us(const PlanCost& cost, const ModelNumbers& numbers) {
+/// The time that launching all steps takes. Calls follow each other, and where two grids fit the GPU the blocks of the
+/// next one begin beside these.
+double launch_us(const PlanCost& cost, const ModelNumbers& numbers, double waves) {
   const FetchRates rates = rates_of(numbers, cost.fetch);
-  return rates.launch_us + numbers.next_launch_us * (cost.steps - 1) + (cost.copies_first ? rates.copy_us : 0);
+  const double beside_us = cost.blocks_per_sm > 1 && 2 * waves <= 1 ? rates.beside_us : 0;
+  return rates.launch_us - beside_us + numbers.next_launch_us * (cost.steps - 1) +
+         (cost.copies_first ? rates.copy_us : 0);
 }
 
 /// The clocks of a launch of a kernel that fits the device.
@@ -289,7 +292,7 @@ Sum clocks_of(const Model& model, const PlanCost& cost, std::int64_t workspace_b
   model.add_to(clocks);
   model.add_results_to(clocks);
   clocks.add(Bottleneck::workspace, 2 * workspace / rate);
-  clocks.add(Bottleneck::launch, launch_us(cost, numbers) * device.core_clock_mhz);
+  clocks.add(Bottleneck::launch, launch_us(cost, numbers, model.waves()) * device.core_clock_mhz);
   return clocks;
 }
 
@@ -346,7 +349,7 @@ double least_us(const Problem& problem, const PlanCost& cost, const DeviceSpec& 
   const Grid grid = grid_of(problem, cost, at_once);
   const double clocks = grid.blocks * grid.iterations * cost.issue_clocks / cost.sm_count;
   return static_cast<double>(products) / at_once *
-         (clocks / device.core_clock_mhz + launch_us(cost, model_numbers(device)));
+         (clocks / device.core_clock_mhz + launch_us(cost, model_numbers(device), 0));
 }
 
 Prediction predict(const Problem& problem, const LaunchPlan& plan, const DeviceSpec& device, int registers_per_thread,

@@ -83,7 +83,8 @@ struct PlanCost {
 
   // What a block's tile of C takes.
   double result_bytes = 0;
-  double store_clocks = 0;  ///< the clocks of device memory
+  double store_clocks = 0;             ///< the clocks of device memory
+  double unaligned_result_clocks = 0;  ///< the clocks of an SM for a result whose row is not aligned, besides
 
   // The device as this kernel uses it.
   double sm_count = 0;            ///< the SMs that whole clusters occupy

@@ -7,6 +7,7 @@ FetchRates rates_of(const ModelNumbers& numbers, Fetch fetch) {
                    .read_share = 1,
                    .store_share = 1,
                    .launch_us = numbers.launch_us,
+                   .beside_us = 0,
                    .copy_us = numbers.copy_us,
                    .copy_bytes_per_clock = numbers.copy_bytes_per_clock};
   if (fetch == Fetch::copies) {
@@ -19,6 +20,7 @@ FetchRates rates_of(const ModelNumbers& numbers, Fetch fetch) {
           .read_share = numbers.accelerator_read_share,
           .store_share = numbers.accelerator_store_share,
           .launch_us = numbers.accelerator_launch_us,
+          .beside_us = numbers.accelerator_beside_us,
           .copy_us = numbers.accelerator_copy_us,
           .copy_bytes_per_clock = numbers.accelerator_copy_bytes_per_clock};
 }

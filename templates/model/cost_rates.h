@@ -13,6 +13,7 @@ struct FetchRates {
   double read_share;            ///< the share of device memory's bandwidth that reads reach
   double store_share;           ///< the share that stores reach
   double launch_us;             ///< the time of the first launch
+  double beside_us;             ///< what that takes less where the blocks of the next call find room beside
   double copy_us;               ///< the time that a first step for copies adds
   double copy_bytes_per_clock;  ///< the bytes that such a copy reads and writes on an SM
 };

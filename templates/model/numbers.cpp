@@ -24,7 +24,6 @@ constexpr NumberSource kLuo{NumberOrigin::paper,
                             "Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via "
                             "Microbenchmarking, 2024"};
 constexpr NumberSource kLaunches{NumberOrigin::measured, "on an H200: docs/lab/2026-11-24-model.md"};
-constexpr NumberSource kAccelerator{NumberOrigin::measured, "on an H200: docs/lab/2026-11-24-model.md"};
 constexpr NumberSource kSimtTimes{
     NumberOrigin::fitted,
     "by hand, near times of simt on an H200 that were not kept; held against "
@@ -36,6 +35,9 @@ constexpr NumberSource kTensorTimes{NumberOrigin::fitted,
 constexpr NumberSource kDenseBf16{NumberOrigin::fitted,
                                   "16986 times of bf16 nt on an H100: "
                                   "bench/results/nvidia-h100/{dense,wide}_bf16_nt_trials.csv.xz"};
+constexpr NumberSource kMinuteTimes{NumberOrigin::fitted,
+                                    "12656 times of 16 and 8 bits on an H100: "
+                                    "bench/results/nvidia-h100/{minute_*,worst}_trials.csv.xz"};
 constexpr NumberSource kServing{NumberOrigin::fitted,
                                 "6294 times of wgmma on an H100 and 2193 on an H200, those of "
                                 "bench/results/nvidia-h100/*_trials.csv.xz and "

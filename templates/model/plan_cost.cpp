@@ -34,6 +34,8 @@ void add_iteration(PlanCost& cost, const Problem& problem, const WorkEstimate& w
   const int result_bytes = work.split_k > 1 ? types.accumulator.bytes : types.c.bytes;
   cost.result_bytes = static_cast<double>(work.tile_m) * work.tile_n * result_bytes;
   cost.store_clocks = work.stored_share * cost.result_bytes / memory_bytes_per_clock(device) / rates.store_share;
+  cost.unaligned_result_clocks =
+      work.by_warps ? 1 / numbers.mma_unaligned_per_clock : types.c.bytes / numbers.unaligned_bytes_per_clock;
   cost.l2_bytes_per_clock = rates.l2_bytes_per_clock;
   if (!(rate > 0)) cost.blocks_per_sm = 0;
 }

@@ -81,13 +81,9 @@ struct MmaSync {
     return compute_capability(device) >= 80 && align_bytes >= 4;
   }
 
-  /// Units of operands that are copied by at most 4 bytes, for each multiply-add.
-  static double narrow_units(const Problem& problem, const Params& p) {
-    const auto share = [](int align_bytes, const FormatTraits& format) {
-      return align_bytes > 4 ? 0 : 1.0 / vector_width(align_bytes, format);
-    };
-    const PrecisionTraits& types = traits(problem.precision);
-    return share(problem.align.a, types.a) / p.bn + share(problem.align.b, types.b) / p.bm;
+  /// Elements of operands that are copied by fewer than 16 bytes, for each multiply-add.
+  static double narrow_elements(const Problem& problem, const Params& p) {
+    return (problem.align.a < 16 ? 1.0 / p.bn : 0) + (problem.align.b < 16 ? 1.0 / p.bm : 0);
   }
 
   /// Sums, two steps' pieces, units that pass through registers, and addresses and the like, as ptxas reports.
@@ -189,7 +185,7 @@ struct MmaSync {
     // 4 for each element along k.
     work.issue_slots_per_fma =
         (products + numbers.mma_load_slots * loads + numbers.mma_piece_slots) / (products * 4 * elements) +
-        numbers.mma_narrow_unit_slots * narrow_units(problem, p);
+        numbers.mma_narrow_slots * narrow_elements(problem, p);
     const double bytes_a = static_cast<double>(p.bm) * types.a.bytes;
     const double bytes_b = static_cast<double>(p.bn) * types.b.bytes;
     work.bytes_per_k = bytes_a + bytes_b;

@@ -73,6 +73,25 @@ TEST(Cost, RowsThatBeginBetweenLinesTakeLongerFromL2) {
   EXPECT_NEAR(time_us(straddling, plan), time_us(aligned, plan), 0.01 * time_us(aligned, plan));
 }
 
+TEST(Cost, SectorsThatLieInTwoCostMoreThanLinesThatDo) {
+  LaunchPlan plan = streamed_plan(fp16_square(4096), 128, 128);
+  plan.work.in_place_a = plan.work.in_place_b = plan.work.bytes_per_k / 2;
+  const auto time = [&](std::int64_t n) {
+    return time_us(packed_problem(Precision::fp16, Layout::nn, 3000, n, n), plan);
+  };
+  EXPECT_GT(time(3000) - time(3024), time(3024) - time(3040)) << "rows at multiples of 16, of 32 and of 64 bytes";
+}
+
+TEST(Cost, TheNextCallBeginsBesideAShortOne) {
+  const Problem small = packed_problem(Precision::fp16, Layout::nn, 256, 256, 64);
+  LaunchPlan plan = streamed_plan(small, 128, 128);
+  const double alone = time_us(small, plan);
+  plan.steps[0].smem_bytes /= 2;
+  plan.work.registers = 80;
+  EXPECT_LT(time_us(small, plan), alone - 0.2);
+  EXPECT_GT(time_us(fp16_square(2048), plan), time_us(fp16_square(2048), streamed_plan(small, 128, 128)));
+}
+
 TEST(Cost, RowsThatRarelyBeginWithALineTakeLongerUnlessAClusterAsksOnce) {
   LaunchPlan plan = streamed_plan(fp16_square(4096), 128, 128);
   plan.work.in_place_a = plan.work.in_place_b = plan.work.bytes_per_k / 2;
@@ -100,7 +119,7 @@ TEST(Cost, MemoryStoresTheLastTilesToo) {
 }
 
 TEST(Cost, NarrowBandsReadWhatL2DoesNotHoldAgain) {
-  LaunchPlan plan = streamed_plan(fp16_square(4096), 128, 128);
+  LaunchPlan plan = streamed_plan(fp16_square(4096), 128, 256);
   const auto time = [&](const Problem& problem, int group) {
     plan.work.group = group;
     return time_us(problem, plan);
