@@ -28,6 +28,7 @@ struct Wgmma {
   static constexpr int kLeastStages = 3;
   static constexpr int kLeastGroup = 4;   ///< the fewest rows of tiles that are walked together, but one
   static constexpr int kMidGroup = 16;    ///< the most rows of tiles that are walked together whatever they weigh
+  static constexpr int kFewSteps = 16;    ///< the steps of a call so short that the next one should begin beside it
   static constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
   static constexpr int kMostParts = 256;  ///< the same with those of parts before, of which some may spill
   static constexpr int kWideFetch = 256;  ///< the bytes that L2 fetches at once, where rows begin at multiples of them
@@ -139,10 +140,12 @@ struct Wgmma {
     rules.worth(p.group <= kMidGroup || walked <= device.l2_bytes / 2,
                 "many rows of tiles are walked where L2 holds them");
     rules.worth(p.split == 1 || tiles * (p.split / 2) < device.sm_count, "SPLIT is for few tiles");
-    rules.worth(p.split == 1 || ceil_div(problem.k, bk(problem)) >= 2 * p.split, "every part has at least two steps");
+    const std::int64_t steps = ceil_div(problem.k, bk(problem));
+    rules.worth(p.split == 1 || steps >= 2 * p.split, "every part has at least two steps");
     split_rule(rules, p.split, tiles, device.sm_count);
     rules.worth(p.pingpong == 0 || tiles > device.sm_count, "PINGPONG is for more tiles than SMs");
-    rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count || std::min(problem.m, problem.n) <= kFragment,
+    const bool is_short = std::min(problem.m, problem.n) <= kFragment || steps <= kFewSteps * p.split;
+    rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count || is_short,
                 "blocks share an SM where they outnumber SMs, or where products are short");
     rules.worth(p.stream == 0 || tiles % device.sm_count != 0, "STREAM shares tiles that fill no wave");
     rules.worth(p.own_parts == 1 || problem.invariant, "OWN_PARTS are for invariant products");
