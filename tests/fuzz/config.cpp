@@ -5,7 +5,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+MMTUNE_FUZZER(config) {
   using namespace mmtune;
   fuzz::allow<UsageError>([&] {
     const Config config = Config::parse(fuzz::text_of(data, size));

@@ -2,7 +2,7 @@
 // number of bytes, these bytes. A patch without bytes cuts the file there.
 #include "tests/fuzz/database.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+MMTUNE_FUZZER(database) {
   using namespace mmtune;
   constexpr std::size_t kHeader = 4;
   std::string bytes = fuzz::sample().bytes();

@@ -26,7 +26,7 @@ void check(const std::vector<DeviceChoice>& devices) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+MMTUNE_FUZZER(devices) {
   fuzz::allow<UsageError>(
       [&] { fuzz::allow<DeviceError>([&] { check(choose_devices(fuzz::text_of(data, size), installed)); }); });
   return 0;

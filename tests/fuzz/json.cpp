@@ -3,7 +3,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+MMTUNE_FUZZER(json) {
   using namespace mmtune;
   fuzz::allow<UsageError>([&] {
     const auto again = [](std::string_view text) { return Json::parse(text, "input").written(); };

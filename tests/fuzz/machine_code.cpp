@@ -3,7 +3,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+MMTUNE_FUZZER(machine_code) {
   using namespace mmtune;
   const std::string text(fuzz::text_of(data, size));
   for (const KernelResources& kernel : parse_resource_report(text)) {

@@ -22,7 +22,7 @@ void read_as(std::string_view message) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+MMTUNE_FUZZER(messages) {
   constexpr std::size_t kSocketHolds = 100'000;
   if (size > kSocketHolds) return 0;
   auto [ours, theirs] = socket_pair();

@@ -4,7 +4,7 @@
 #include "templates/space/space.h"
 #include "tests/fuzz/fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+MMTUNE_FUZZER(restriction) {
   using namespace mmtune;
   fuzz::allow<UsageError>([&] {
     const Restriction restriction = parse_restriction(fuzz::text_of(data, size));

@@ -136,7 +136,7 @@ void set_column(sqlite3* handle, std::string_view line) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+MMTUNE_FUZZER(rows) {
   const Loose& sample = loose();
   const fuzz::SqliteMemory memory;
   sqlite3* handle = open_raw(sample.bytes);

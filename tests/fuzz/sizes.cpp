@@ -7,7 +7,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+MMTUNE_FUZZER(sizes) {
   using namespace mmtune;
   const auto text = fuzz::text_of(data, size);
   if (text.find('@') != std::string_view::npos) return 0;

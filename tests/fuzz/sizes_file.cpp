@@ -7,7 +7,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tuner/text/sizes.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+MMTUNE_FUZZER(sizes_file) {
   using namespace mmtune;
   static const std::string path = std::filesystem::temp_directory_path() / fmt::format("mmtune_fuzz_{}.csv", getpid());
   const auto text = fuzz::text_of(data, size);

@@ -41,7 +41,7 @@ void check_seeds(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+MMTUNE_FUZZER(text_forms) {
   const auto text = fuzz::text_of(data, size);
   check_name(parse_precision, text);
   check_name(parse_layout, text);
