@@ -249,6 +249,22 @@ TEST(Guided, WhatWonNearestComesFirstAndMoreOfItInLongCalls) {
   }
 }
 
+TEST(Guided, WhatWonNearestComesFirstWhateverAnotherSizeTaught) {
+  const FamilySpaces spaces = spaces_of(fp32_square(512));
+  const auto ranking = spaces.ranked(20);
+  const std::vector<CandidateNumber> winners{ranking[10].number, ranking[15].number};
+  std::vector<Lesson> lessons;
+  for (const RankedCandidate& each : ranking) {
+    const bool has_won = std::find(winners.begin(), winners.end(), each.number) != winners.end();
+    lessons.push_back({spaces.describe(each.number), (has_won ? 3 : 1) * each.expected_us});
+  }
+  const int most_trials = effort_named("default").most_trials;
+  const auto first = make_strategy("guided", {spaces, most_trials, 1, {}, lessons, winners})->propose();
+  ASSERT_GE(first.size(), 4U);
+  EXPECT_EQ(first[0], winners[0]);
+  EXPECT_EQ(first[2], winners[1]);
+}
+
 TEST(Guided, WhatIsAtHandComesFirstWhereItMayBeFast) {
   const FamilySpaces spaces = spaces_of(fp32_square(2048));
   const auto ranking = spaces.ranked(std::numeric_limits<std::size_t>::max());

@@ -99,8 +99,7 @@ class Guided final : public Strategy {
       for (const std::size_t each : fastest_of(at_hand_, fastest + kAtHandReach, kMostAtHand)) propose_one(each);
       wanted = proposals.size() + kFirstRound * round_;
       winners = fastest_of(winners_, fastest + kWinnerReach, kFirstRound * round_ / 2);
-      const auto nearest = fastest_of(nearest_, fastest + kWinnerReach, kNearestLong);
-      winners.insert(winners.begin(), nearest.begin(), nearest.end());
+      winners.insert(winners.begin(), nearest_.begin(), nearest_.end());  // What other sizes taught is no veto.
     }
     // By turns what won elsewhere, the nearest first, then what is expected to be fastest, and what promises most.
     for (auto winner = winners.begin(); proposals.size() < wanted && trials_ < most_;) {
