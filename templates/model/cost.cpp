@@ -35,8 +35,6 @@ Grid grid_of(const Problem& problem, const PlanCost& cost, double products) {
           .iterations = tiles(problem.k, static_cast<double>(cost.tile_k) * cost.split_k)};
 }
 
-constexpr int kSector = 32;  ///< the bytes of a line that L2 delivers at once
-
 /// The bytes that L2 delivers in the time that a block loses in an iteration to lines which lie in two, and to sectors
 /// which do: all but those of rows that begin with a line of memory, or with a sector, since what rows begin between
 /// are multiples of the greatest common divisor.
@@ -45,7 +43,7 @@ double straddling_bytes(const Problem& problem, const PlanCost& cost, const Mode
   const auto lost = [&](const StoredShape& shape, int element_bytes) {
     const auto apart = std::gcd(shape.columns * element_bytes, std::int64_t{kMemoryLine});
     return numbers.straddle * (1 - static_cast<double>(apart) / kMemoryLine) +
-           numbers.straddled_sector * std::max(0.0, 1 - static_cast<double>(apart) / kSector);
+           numbers.straddled_sector * std::max(0.0, 1 - static_cast<double>(apart) / kMemorySector);
   };
   return lost(stored_a(problem), types.a.bytes) * cost.in_place_a +
          lost(stored_b(problem), types.b.bytes) * cost.in_place_b;

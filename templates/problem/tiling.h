@@ -16,7 +16,8 @@ constexpr std::int64_t tiles_of_c(const Problem& problem, int tile_m, int tile_n
   return ceil_div(problem.m, tile_m) * ceil_div(problem.n, tile_n);
 }
 
-inline constexpr int kMemoryLine = 128;  ///< bytes that L2 delivers at once
+inline constexpr int kMemoryLine = 128;   ///< bytes of a line of memory
+inline constexpr int kMemorySector = 32;  ///< the bytes of a line that L2 delivers at once
 
 /// Whether a row of the operand is a whole number of lines, so that no line of a tile straddles two of global memory.
 constexpr bool fills_lines(const StoredShape& shape, int element_bytes) {
@@ -26,12 +27,11 @@ constexpr bool fills_lines(const StoredShape& shape, int element_bytes) {
 /// Bytes of A and B that a block fetches for one step along k, if its L1 cache or shared memory serves all reuse: an
 /// operand that is contiguous along k uses every byte of its 32-byte sectors in later steps, the other may not.
 inline double fetched_bytes_per_k(const Problem& problem, int tile_m, int tile_n) {
-  constexpr int kSectorBytes = 32;
   const PrecisionTraits& types = traits(problem.precision);
   const int a = tile_m * types.a.bytes;
   const int b = tile_n * types.b.bytes;
-  return (transposes_a(problem.layout) ? std::max(kSectorBytes, a) : a) +
-         (transposes_b(problem.layout) ? b : std::max(kSectorBytes, b));
+  return (transposes_a(problem.layout) ? std::max(kMemorySector, a) : a) +
+         (transposes_b(problem.layout) ? b : std::max(kMemorySector, b));
 }
 
 /// Bytes of a struct of some elements of A and then some of B, each at a whole multiple of its own size, as a kernel

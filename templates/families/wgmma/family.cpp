@@ -119,8 +119,6 @@ struct Wgmma {
                "OWN_PARTS are all of a tile's k, whose sums are not promoted");
   }
 
-  static bool is_swizzle(int bytes) { return bytes == 32 || bytes == 64 || bytes == kLine; }
-
   static void size_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
     rules.worth(p.bm <= kFragment || problem.m > p.bm / 2, "a tile is not twice as high as C");

@@ -60,6 +60,8 @@ inline int line_b(const Problem& problem, const Params& p) {
 inline int line_c(const Problem& problem, const Params& p) {
   return std::min(kLine, p.bn * traits(problem.precision).c.bytes);
 }
+/// Whether the tensor memory accelerator swizzles lines of so many bytes.
+inline bool is_swizzle(int line_bytes) { return line_bytes == 32 || line_bytes == 64 || line_bytes == kLine; }
 inline bool rows_from_registers(const Problem& problem, const Params& p) {
   if (traits(problem.precision).a.bytes != 4) return false;
   return p.swap == 1 ? !transposes_b(problem.layout) : transposes_a(problem.layout);
