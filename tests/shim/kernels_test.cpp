@@ -144,6 +144,7 @@ std::vector<Case> chosen_cases() {
       {"wgmma", Precision::fp16, kTt, "BM=256 BN=160 CLUSTER_N=2"},  // a buffer, so that there are four stages
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=320 BN=64 CONSUMERS=1 GROUP=16"},
       {"wgmma", Precision::fp16, kTt, "BM=64 BN=320 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kTt, "BM=64 BN=224 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=224 CONSUMERS=1"},  // seven lines of 64 bytes
       {"wgmma", Precision::fp16, kNt, "BM=64 BN=160 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=88 BN=64 CONSUMERS=1"},
