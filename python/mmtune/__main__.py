@@ -3,11 +3,15 @@
 import os
 import sys
 
+from mmtune import Error
 from mmtune._files import find_program
 
 
 def main():
-    program = find_program()
+    try:
+        program = find_program()
+    except Error as error:
+        sys.exit(str(error))
     os.execv(program, [program, *sys.argv[1:]])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from mmtune import _native
 
 SONAME = "libmmtune.so.0.1"
-_HERE = Path(__file__).resolve().parent
+_HERE = Path(_native.__file__).resolve().parent  # In a build folder all others are links to the sources.
 _LEVELS = 4  # PREFIX/lib/python3/dist-packages/mmtune
 
 

@@ -2,11 +2,12 @@
 
 import ctypes
 import math
+import os
 import sys
 import unittest
 
 import mmtune
-from mmtune import _serving
+from mmtune import _files, _serving
 
 PATH = sys.argv.pop()
 
@@ -202,6 +203,10 @@ class Package(unittest.TestCase):
                 method(a, b, out=c)
         with self.assertRaisesRegex(mmtune.Error, "nowhere.so.*set LD_LIBRARY_PATH"):
             mmtune.Library(path="nowhere.so")
+
+    def test_finds_what_is_built(self):
+        for file in (_files.find_library(), _files.find_stand_in(), _files.find_program()):
+            self.assertTrue(os.path.isfile(file), file)
 
     def test_explain_and_prepare(self):
         a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
