@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tuner/documents/study_table.h"
+#include "tuner/text/files.h"
 
 namespace mmtune {
 namespace {
@@ -70,13 +71,13 @@ StudyFile::StudyFile(std::string path) : path_(std::move(path)) {
     return;
   }
   std::ofstream out(path_);
-  if (!(out << header()).flush()) throw Error(fmt::format("{}: cannot be written", path_));
+  if (!(out << header()).flush()) refuse_writing(path_);
 }
 
 /// A writer that was killed may have left half a line, which counts as none.
 void StudyFile::end_last_line() const {
   std::fstream file(path_, std::ios::in | std::ios::out | std::ios::ate);
-  if (!file) throw Error(fmt::format("{}: cannot be written", path_));
+  if (!file) refuse_writing(path_);
   file.seekg(-1, std::ios::end);
   if (file.get() != '\n') {
     file.seekp(0, std::ios::end);
@@ -108,7 +109,7 @@ std::optional<StudyResult> StudyFile::find(const StudyCase& what, const std::str
 void StudyFile::add(const StudyResult& result) {
   const std::string text = study_rows({result}).text(Format::csv);
   std::ofstream out(path_, std::ios::app);
-  if (!(out << text.substr(text.find('\n') + 1)).flush()) throw Error(fmt::format("{}: cannot be written", path_));
+  if (!(out << text.substr(text.find('\n') + 1)).flush()) refuse_writing(path_);
 }
 
 }  // namespace mmtune

@@ -50,10 +50,6 @@ bool is_database(int file) {
   return got == static_cast<ssize_t>(head.size()) && std::string_view(head.data(), head.size()) == kMagic;
 }
 
-[[noreturn]] void refuse_writing(const std::string& path) {
-  throw Error(fmt::format("'{}' cannot be written: {}; check the folder and the disk", path, std::strerror(errno)));
-}
-
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const auto count = write(file, text.data(), text.size());
@@ -104,6 +100,10 @@ std::string read_text_file(const std::string& path, std::string_view what) {
   }
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
+}
+
+void refuse_writing(const std::string& path) {
+  throw Error(fmt::format("'{}' cannot be written: {}; check the folder and the disk", path, std::strerror(errno)));
 }
 
 void check_writable(const std::string& path, bool force) {

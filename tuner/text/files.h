@@ -16,6 +16,9 @@ void print_out(std::string_view text);
 /// that cannot be read, has more than 16 MiB or does not end in time; messages begin with `what`.
 std::string read_text_file(const std::string& path, std::string_view what);
 
+/// Throws Error with what errno says.
+[[noreturn]] void refuse_writing(const std::string& path);
+
 /// Throws UsageError if write_text_file() would refuse to write there.
 void check_writable(const std::string& path, bool force);
 

@@ -5,6 +5,16 @@
 #include "templates/base/hash.h"
 
 namespace mmtune {
+namespace {
+
+/// Empty where extents are so large that nothing launches the default configuration.
+std::string source_hash(const Family& family, const Preparation& preparation, const Problem& problem) {
+  const Config config = family.default_config(problem);
+  if (!plan_fault(family.plan(problem, config, preparation.device())).empty()) return "";
+  return preparation.source(family, problem, config).hash;
+}
+
+}  // namespace
 
 SearchIdentity::SearchIdentity(const SessionOptions& options, const std::vector<const Family*>& families,
                                const Preparation& preparation, const Problem& problem)
@@ -16,7 +26,7 @@ SearchIdentity::SearchIdentity(const SessionOptions& options, const std::vector<
       .add(preparation.target().name);
   if (options.deterministic) hash.add("deterministic");
   for (const Family* family : families) {
-    hash.add(family->name()).add(preparation.source(*family, problem, family->default_config(problem)).hash);
+    hash.add(family->name()).add(source_hash(*family, preparation, problem));
     for (const ParamInfo& param : family->params()) {
       for (const int value : param.values) hash.add(std::to_string(value));
     }

@@ -150,8 +150,22 @@ class Session {
     }
   }
 
+  /// What is larger than the GPU's memory fails before anything is planned for it: its bytes may exceed 64 bits.
+  static bool has_room(const DeviceSpec& device, const Problem& problem) {
+    const double bytes = minimal_bytes(problem);
+    if (device.memory_bytes == 0 || bytes <= static_cast<double>(device.memory_bytes)) return true;
+    log::error("{}: does not fit on this GPU, skipped: A, B and C take {:.4g} GB, {} has {:.4g}; use smaller sizes",
+               to_string(problem), bytes / 1e9, device.name, static_cast<double>(device.memory_bytes) / 1e9);
+    return false;
+  }
+
   void list_tasks(Model& model) {
     for (const Problem& problem : options_.problems) {
+      if (!has_room(model.preparation.device(), problem)) {
+        ++summary_.failed;
+        progress_->skip();
+        continue;
+      }
       Task task{problem, SearchIdentity(options_, families_, model.preparation, problem)};
       if (!options_.mode.leaves_decided() || !is_decided(model, task)) {
         model.tasks.push_back(std::move(task));

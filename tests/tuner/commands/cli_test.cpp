@@ -39,6 +39,7 @@ TEST_F(Cli, BadInputIsOneLineWithTokenAndRemedy) {
       {"word", "--sizes abc --device model:h200", 2, "'abc'", "write"},
       {"millions", "--sizes 1..10000000:1 --device model:h200", 2, "'1..10000000:1'", "larger step"},
       {"too many problems", "--sizes 1..60000:1 --layout all --device model:h200", 2, "1..60000:1", "in parts"},
+      {"larger than memory", "--sizes 2147483647 --device model:h200 -q", 4, "2147483647x2147483647", "smaller sizes"},
       {"no sizes", "--device model:h200", 2, "--sizes", "mmtune tune --help"},
       {"no model", "--sizes 64 --device model:nothing", 2, "nothing", "h200"},
       {"no GPU 99", "--sizes 64 --device 99", 3, "", ""},
@@ -78,6 +79,9 @@ TEST_F(Cli, BadInputIsOneLineWithTokenAndRemedy) {
       {"value", "render simt --size 64 --config BM=77 --device model:h200", 2, "77", "128"},
       {"config text", "render simt --size 64 --config BM --device model:h200", 2, "BM", ""},
       {"render many", "render simt --size 64..128 --device model:h200", 2, "64..128", "one"},
+      {"record in no folder", "run --record /nowhere/calls.csv -- true", 1, "'/nowhere/calls.csv'", "check the folder"},
+      {"no program", "run -- /nowhere/program", 2, "'/nowhere/program'", "check its path"},
+      {"study in no folder", "study s3 --device model:h200 --output /nowhere/s.csv", 1, "'/nowhere/s.csv'", "folder"},
       {"prune nothing", "db prune", 2, "db prune", "--failed"},
       {"prune both", "db prune --failed --yes --dry-run", 2, "--dry-run", "mmtune db prune --help"},
       {"no database", "show --db /nowhere/x.db", 5, "/nowhere/x.db", ""},
@@ -113,6 +117,13 @@ TEST_F(Cli, DryRunEchoesSizesAndStops) {
     EXPECT_THAT(result.out, StartsWith("precision,layout,m,n,k,configurations,source\nfp32,nn,256,256,256,"));
     EXPECT_FALSE(std::filesystem::exists(path("default.db")));
   }
+}
+
+TEST_F(Cli, DryRunEchoesTheSizesOfCallsOfAnyPrecision) {
+  std::ofstream(path("calls.csv")) << "precision,layout,m,n,k,count\nbf16,nt,64,32,16,9\nfp32,nn,8,8,8,1\n"
+                                      "fp32,nn,64,32,16,1\n";
+  const auto result = mmtune(fmt::format("--device model:h200 --sizes @{} --dry-run", path("calls.csv")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("2 sizes: 64x32x16 8x8x8\n"), HasSubstr("3 problems")));
 }
 
 TEST_F(Cli, ShowWithoutResultsSaysWhatToRun) {

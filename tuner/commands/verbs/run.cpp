@@ -16,6 +16,7 @@
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/inspect/cublas_calls.h"
+#include "tuner/text/files.h"
 #include "tuner/text/temporary_directory.h"
 #include "tuner/workers/process.h"
 
@@ -128,7 +129,10 @@ pid_t start(std::vector<std::string> program, SpawnEnvironment environment, Stdo
                                    environment.pointers().data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
-  if (failure != 0) throw UsageError(fmt::format("{}: {}", program.front(), std::strerror(failure)));
+  if (failure != 0) {
+    throw UsageError(fmt::format("program '{}' cannot be started: {}; check its path and rights", program.front(),
+                                 std::strerror(failure)));
+  }
   return process;
 }
 
@@ -161,7 +165,14 @@ int tune(const RunOptions& options, const std::string& calls) {
   return tuned != 0 ? tuned : compared;
 }
 
+/// The program writes its record when it ends, perhaps after hours. Throws Error where it could not.
+void check_record(const std::string& path) {
+  const std::string folder = std::filesystem::absolute(path).parent_path();
+  if (access(std::filesystem::exists(path) ? path.c_str() : folder.c_str(), W_OK) != 0) refuse_writing(path);
+}
+
 ExitCode run(const RunOptions& options) {
+  if (!options.record.empty()) check_record(options.record);
   const TemporaryDirectory folder;
   const std::string report = folder.file("report.csv");
   std::string calls = options.record;

@@ -37,21 +37,20 @@ struct TuneOptions : SearchOptions {
 };
 
 void echo(const SessionOptions& session) {
-  constexpr std::int64_t kShown = 64;
-  const Problem& first = session.problems.front();
+  constexpr std::size_t kShown = 64;
   std::string list;
-  std::int64_t sizes = 0;
+  std::set<std::string> sizes;
   for (const Problem& problem : session.problems) {
-    if (problem.precision != first.precision || problem.layout != first.layout) continue;
-    if (++sizes <= kShown) list += ' ' + to_string(Size{problem.m, problem.n, problem.k});
+    const std::string size = to_string(Size{problem.m, problem.n, problem.k});
+    if (sizes.insert(size).second && sizes.size() <= kShown) list += ' ' + size;
   }
-  if (sizes > kShown) list += fmt::format(" and {} more", sizes - kShown);
+  if (sizes.size() > kShown) list += fmt::format(" and {} more", sizes.size() - kShown);
   std::int64_t total = 0;
   for (const auto& model : models_of(session.devices)) {
     for (const auto& problem : session.problems) total += configurations(session, model.spec, problem);
   }
   for (const auto& device : session.devices) log::warning("{}", to_string(device));
-  log::warning("{}:{}", counted(sizes, "size"), list);
+  log::warning("{}:{}", counted(static_cast<std::int64_t>(sizes.size()), "size"), list);
   log::warning("{}, {} before rules; database {}",
                counted(static_cast<std::int64_t>(session.problems.size()), "problem"), counted(total, "configuration"),
                session.database);
