@@ -58,10 +58,8 @@ ExitCode guarded_run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   mmtune::fill_closed_streams();
-  // A write beyond the limit on file sizes (ulimit -f) then fails like one to a full disk,
-  std::signal(SIGXFSZ, SIG_IGN);
-  // and a line on stderr that nothing reads any more is lost, and not the run.
-  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // A write beyond the limit on file sizes (ulimit -f) fails like one to a full disk.
+  std::signal(SIGPIPE, SIG_IGN);  // A line on stderr that nothing reads any more is lost, and not the run.
   mmtune::stop_between_writes();
   return static_cast<int>(mmtune::guarded_run(std::vector<std::string>(argv + 1, argv + argc)));
 }

@@ -162,8 +162,8 @@ Choice DispatchTable::best_of_all(Match match, Runnable near, const Problem& pro
   for (Weighed each = weighed.take(); each.variant != near_entry.variant; each = weighed.take()) {
     auto rival = runnable(each, problem);
     if (!rival) continue;
-    std::string why = fmt::format("{}, but {} the kernel of {} to be {:.2f} times as fast{}", near_text,
-                                  policy == Policy::model ? "the model expects" : "measured times let expect",
+    std::string why = fmt::format("{}, but by {} the kernel of {} is expected to be {:.2f} times as fast{}", near_text,
+                                  policy == Policy::model ? "the model" : "stored times",
                                   to_string(rival->entry->problem), of_near.cautious_us / each.cautious_us, in_batch);
     return make(Match::predicted, *std::move(rival), each.expected_us, given, std::move(why));
   }

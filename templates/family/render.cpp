@@ -197,8 +197,8 @@ TemplateFiles TemplateFiles::from_directory(const std::string& root) {
     }
   }
   if (texts.empty()) {
-    throw Error(fmt::format(
-        "{}: holds no kernel sources; name the root of a source tree, which has templates/families/*/kernel.cu", root));
+    throw UsageError(fmt::format(
+        "'{}' holds no kernel sources; let MMTUNE_TEMPLATE_DIR be the root of a source tree, or leave it unset", root));
   }
   return TemplateFiles(std::move(texts));
 }

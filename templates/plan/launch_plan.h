@@ -66,7 +66,6 @@ enum class Fetch {
   copies,       ///< They come by asynchronous copies of 16 bytes a thread.
   accelerator,  ///< They come by the tensor memory accelerator, while tensor cores multiply what came before.
 };
-inline constexpr std::size_t kFetches = 3;
 
 /// What a configuration costs, as far as it can be told without running it; templates/model/cost.h makes a time of it.
 struct WorkEstimate {

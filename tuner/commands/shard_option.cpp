@@ -19,9 +19,10 @@ struct TaskNumber {
   std::string origin;
 };
 
+constexpr std::string_view kRemedy = "give --shard 3/16 for the third of 16 shares, or --shard none";
+
 [[noreturn]] void refuse(std::string_view name, std::string_view text, std::string_view cause) {
-  throw UsageError(fmt::format("{} '{}': {}; give --shard 3/16 for the third of 16 shares, or --shard none", name,
-                               excerpt(text), cause));
+  throw UsageError(fmt::format("{} '{}': {}; {}", name, excerpt(text), cause, kRemedy));
 }
 
 /// A number of the environment.
@@ -121,8 +122,9 @@ ChosenShare share_in_environment() {
   if (!task) return {};
   const auto& [index, count, origin] = *task;
   if (index >= count || count > kMostShares) {
-    refuse(origin, fmt::format("{} of {}", index, count),
-           fmt::format("not from 0 up to the number of shares, at most {}", kMostShares));
+    const std::string numbers = count > kMostShares ? fmt::format("are at most {}", kMostShares)
+                                                    : fmt::format("count from 0, and there are {}", count);
+    throw UsageError(fmt::format("{}: shares {}; {}", origin, numbers, kRemedy));
   }
   return {{static_cast<int>(index) + 1, static_cast<int>(count)}, fmt::format("{} of {}", origin, count)};
 }

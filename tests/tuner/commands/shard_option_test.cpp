@@ -18,6 +18,7 @@ using test::ScopedEnv;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr const char* kVariables[] = {
     "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP", "SLURM_PROCID",
@@ -86,7 +87,12 @@ TEST(ShardOption, TasksOfATaskOfAnArray) {
 TEST(ShardOption, PodsNeedToKnowHowManyThereAre) {
   EXPECT_EQ(chosen({{"JOB_COMPLETION_INDEX", "0"}, {"MMTUNE_SHARDS", "8"}}).share, (Share{1, 8}));
   EXPECT_EQ(chosen({{"JOB_COMPLETION_INDEX", "7"}, {"MMTUNE_SHARDS", "8"}}).share, (Share{8, 8}));
-  EXPECT_THROW(chosen({{"JOB_COMPLETION_INDEX", "8"}, {"MMTUNE_SHARDS", "8"}}), UsageError);
+  try {
+    chosen({{"JOB_COMPLETION_INDEX", "8"}, {"MMTUNE_SHARDS", "8"}});
+    FAIL() << "there is no ninth share of eight";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), StartsWith("JOB_COMPLETION_INDEX 8: shares count from 0, and there are 8; give --shard"));
+  }
   EXPECT_THROW(chosen({{"JOB_COMPLETION_INDEX", "0"}, {"MMTUNE_SHARDS", "0"}}), UsageError);
   try {
     chosen({{"JOB_COMPLETION_INDEX", "0"}});

@@ -91,7 +91,9 @@ ExitCode export_bundle(const ExportOptions& options) {
   }
   std::error_code error;
   std::filesystem::create_directories(options.bundle, error);
-  if (error) throw UsageError(fmt::format("--bundle '{}': {}", options.bundle, error.message()));
+  if (error) {
+    throw Error(fmt::format("--bundle '{}': {}; check the folder's path and rights", options.bundle, error.message()));
+  }
   const auto file = [&](const std::string& name) { return options.bundle + '/' + name; };
   NewFiles files(options.force);
   std::set<std::string> written;
