@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -40,6 +41,7 @@ Explanation explain_io(int extended, int system_error) {
     case SQLITE_CANTOPEN_SYMLINK:
       return {"it is a symbolic link", "name the file itself"};
     default:
+      if (system_error == EACCES) return {std::strerror(EACCES), "get permission, or name another file"};
       return {system_error != 0 ? std::strerror(system_error) : sqlite3_errstr(extended),
               "check the disk, its quota, the limit on file sizes, and the permissions of the file and its directory"};
   }
@@ -53,7 +55,7 @@ Explanation explain(int extended, int system_error, const char* message) {
       return {"damaged", "restore a copy, or move it away and tune again; it was left as it is"};
     case SQLITE_READONLY:
       if (extended != SQLITE_READONLY) return explain_io(extended, system_error);
-      return {"read-only", "get write permission for the file and its directory, or open it read-only"};
+      return {"read-only", "get write permission for the file and its directory, or name another file"};
     case SQLITE_FULL:
       return {"the disk is full", "free some space and run again; everything committed before is kept"};
     case SQLITE_BUSY:

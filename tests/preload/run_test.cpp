@@ -92,7 +92,7 @@ TEST_F(RunProgram, SaysWhatItCannotDo) {
   EXPECT_EQ(shell(run("", "true")), 0);
   EXPECT_THAT(err_, HasSubstr("no call of cuBLAS was seen"));
   EXPECT_EQ(shell(run("", "/no/such/program")), 2);
-  EXPECT_THAT(err_, HasSubstr("/no/such/program: No such file"));
+  EXPECT_THAT(err_, HasSubstr("program '/no/such/program' cannot be started: No such file"));
   EXPECT_EQ(shell(run("", "sh -c 'kill -TERM $$'")), 128 + SIGTERM);
 }
 

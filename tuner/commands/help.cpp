@@ -70,14 +70,19 @@ std::string_view heading(VerbGroup group) {
 
 std::string synopsis(const Verb& verb) {
   if (!verb.verbs.empty()) return "VERB [OPTIONS]";
-  std::string text;
+  std::string text, rest;
   for (const Option& option : verb.options) {
-    if (is_argument(option)) text += option.value + ' ';
+    if (!is_argument(option)) continue;
+    if (option.repeatable) {
+      rest = fmt::format(" {} …", option.value);
+    } else {
+      text += option.required ? option.value + ' ' : fmt::format("[{}] ", option.value);
+    }
   }
   for (const Option& option : verb.options) {
     if (!is_argument(option) && option.required) text += fmt::format("{} {} ", name_of(option), option.value);
   }
-  return text + "[OPTIONS]";
+  return text + "[OPTIONS]" + rest;
 }
 
 std::string description(const Option& option) {

@@ -20,7 +20,7 @@ inline constexpr std::string_view kPurpose =
 /// "Tuning": the heading of these verbs.
 std::string_view heading(VerbGroup group);
 
-/// "[OPTIONS] FAMILY": what follows the words of the verb.
+/// "FAMILY [OPTIONS]": what follows the words of the verb.
 std::string synopsis(const Verb& verb);
 
 /// What an option does, with its choices and its default.

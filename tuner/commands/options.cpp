@@ -166,11 +166,11 @@ Option database_option(Options& options) {
 std::vector<Option> problem_options(Options& options) {
   return {{.names = "--precision",
            .value = "LIST",
-           .help = "with commas",
+           .help = "precisions, separated by commas",
            .target = list_target(options.precisions, parse_precisions, names_and_all(kAllPrecisions))},
           {.names = "--layout",
            .value = "LIST",
-           .help = "of A and B, n: as stored, t: transposed; with commas",
+           .help = "how A and B are stored, n: as multiplied, t: transposed; separated by commas",
            .target = list_target(options.layouts, parse_layouts, names_and_all(kAllLayouts))}};
 }
 
@@ -191,7 +191,7 @@ void add_output_options(Verb& verb, Options& options) {
   verb.add("Output",
            {{.names = "--format",
              .value = "FORMAT",
-             .help = "of the table on stdout",
+             .help = "the format of the table on stdout",
              .target = value_target<Format>(
                  options.format,
                  {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}, {"md", Format::md}})},

@@ -5,6 +5,8 @@
 #include <mmtune/error.h>
 #include <stdlib.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -16,8 +18,12 @@ class TemporaryDirectory {
  public:
   /// Throws Error.
   TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "mmtune_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw Error(fmt::format("{}: cannot be created; set TMPDIR", name));
+    std::error_code failure;
+    std::string name = (std::filesystem::temp_directory_path(failure) / "mmtune_XXXXXX").string();
+    if (failure || mkdtemp(name.data()) == nullptr) {
+      throw Error(fmt::format("no temporary directory: {}; set TMPDIR to a directory that can be written",
+                              failure ? failure.message() : std::strerror(errno)));
+    }
     path_ = name;
   }
   ~TemporaryDirectory() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tuner/text/text.h"
 #include "tuner/tune/problem_tuning.h"
 #include "tuner/tune/shares.h"
 
@@ -46,17 +47,16 @@ std::string budget_shortfall(double budget_s, std::size_t problems, std::size_t 
       static_cast<double>(problems) * least_problem_s / static_cast<double>(std::max<std::size_t>(1, lanes));
   if (budget_s <= 0 || least_s <= budget_s) return "";
   return fmt::format(
-      "--budget {:.0f}s: may not be kept: {} problems take about {:.0f} s, since {} candidates of each are "
-      "compiled and tried however late it is; give more time, or fewer sizes",
-      budget_s, problems, least_s, kAwaited);
+      "--budget {:.0f}s: may not be kept: about {:.0f} s for {}, since {} candidates of each are compiled and tried "
+      "however late it is; give more time, or fewer sizes",
+      budget_s, least_s, counted(static_cast<std::int64_t>(problems), "problem"), kAwaited);
 }
 
 std::string budget_excess(double budget_s, double took_s) {
   if (budget_s <= 0 || took_s <= kMostExcess * budget_s + kMostExcess_s) return "";
   return fmt::format(
       "--budget {:.0f}s: was not kept: the run took {:.0f} s, for what every problem needs at least; give more time, "
-      "or "
-      "fewer sizes",
+      "or fewer sizes",
       budget_s, took_s);
 }
 

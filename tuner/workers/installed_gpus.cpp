@@ -27,6 +27,13 @@ DeviceChoice choose_device(std::string_view text) { return choose_device(text, a
 
 std::vector<DeviceChoice> choose_devices(std::string_view text) { return choose_devices(text, ask_worker); }
 
+DeviceChoice choose_gpu(std::string_view text, std::string_view what) {
+  DeviceChoice device = choose_device(text == "auto" ? "0" : text);
+  if (evidence_of(device) == Evidence::measured) return device;
+  throw DeviceError(fmt::format(
+      "--device '{}': {}, for which a model is no use; name an installed GPU (see mmtune devices)", text, what));
+}
+
 DeviceChoice choose_described_device(std::string_view text, const StoredGpuQuery& stored) {
   return choose_described_device(text, ask_worker, stored);
 }

@@ -20,6 +20,10 @@ std::vector<DeviceChoice> choose_devices(std::string_view text);
 DeviceChoice choose_described_device(std::string_view text, const StoredGpuQuery& stored = {});
 std::vector<DeviceChoice> choose_described_devices(std::string_view text, const StoredGpuQuery& stored = {});
 
+/// The GPU of a verb that has no use for a model: "auto" is GPU 0. Throws as choose_device(), and for a model
+/// DeviceError, in which the verb does `what`: "bench measures".
+DeviceChoice choose_gpu(std::string_view text, std::string_view what);
+
 /// An installed GPU that results with this key hold for. Never throws.
 std::optional<DeviceSpec> installed_gpu(const DeviceKey& key);
 

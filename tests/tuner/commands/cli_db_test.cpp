@@ -151,19 +151,19 @@ TEST_F(CliDb, ExportsWinnersAlone) {
 TEST_F(CliDb, PruneNeedsAYes) {
   const auto counted = mmtune("db prune --failed --format csv");
   EXPECT_EQ(counted.code, 0) << counted.err;
-  EXPECT_EQ(counted.out, "trials,suspects,images\n1,0,0\n");
+  EXPECT_EQ(counted.out, "trials,set_aside,code\n1,0,0\n");
   EXPECT_THAT(counted.err, HasSubstr("--yes"));
   EXPECT_EQ(trial_count("default.db"), 3);
-  EXPECT_EQ(mmtune("db prune --failed --yes --format csv").out, "trials,binaries,winners,suspects,images\n1,0,0,0,0\n");
+  EXPECT_EQ(mmtune("db prune --failed --yes --format csv").out, "trials,binaries,winners,set_aside,code\n1,0,0,0,0\n");
   EXPECT_EQ(trial_count("default.db"), 2);
   EXPECT_EQ(mmtune("db prune --predicted --yes --format csv").out,
-            "trials,binaries,winners,suspects,images\n1,0,1,0,0\n");
+            "trials,binaries,winners,set_aside,code\n1,0,1,0,0\n");
 }
 
 TEST_F(CliDb, TrialsOfVanishedKernelsAreStale) {
   const auto result = mmtune("db prune --stale --dry-run --format csv");
   if (result.code == 3) GTEST_SKIP() << "rendering for a GPU needs NVRTC: " << result.err;
-  EXPECT_EQ(result.out, "trials,suspects,images\n3,0,0\n");
+  EXPECT_EQ(result.out, "trials,set_aside,code\n3,0,0\n");
 }
 
 }  // namespace

@@ -119,6 +119,12 @@ TEST_F(Cli, DryRunEchoesSizesAndStops) {
   }
 }
 
+TEST_F(Cli, NamesTheVariableOfAMissingTemporaryDirectory) {
+  const auto result = shell(fmt::format("TMPDIR=/nowhere '{}' run -- true", MMTUNE_BINARY));
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("mmtune: no temporary directory"), HasSubstr("; set TMPDIR")));
+}
+
 TEST_F(Cli, DryRunEchoesTheSizesOfCallsOfAnyPrecision) {
   std::ofstream(path("calls.csv")) << "precision,layout,m,n,k,count\nbf16,nt,64,32,16,9\nfp32,nn,8,8,8,1\n"
                                       "fp32,nn,64,32,16,1\n";

@@ -59,7 +59,7 @@ TEST_F(SetAsideCli, ShowListsCompilesThatWereLost) {
   store().put_lost_compile(lost);
   EXPECT_THAT(mmtune("show --set-aside --format csv").out,
               HasSubstr("\nsm_90a,NVRTC 13.0,tiled,TILE=64 UNROLL=1,2,1,"));
-  EXPECT_EQ(mmtune("db prune --set-aside --format csv").out, "trials,suspects,images\n2,3,0\n");
+  EXPECT_EQ(mmtune("db prune --set-aside --format csv").out, "trials,set_aside,code\n2,3,0\n");
 }
 
 TEST_F(SetAsideCli, PruneOnlyCountsUntilItIsToldTo) {

@@ -193,7 +193,7 @@ std::string refusal_of(const std::vector<std::string>& arguments) {
 
 TEST(Verbs, WhatIsMissingHasTheNameOfTheHelpPage) {
   EXPECT_THAT(refusal_of({"compare", "model:t4"}), HasSubstr("SIDE: missing; write mmtune compare SIDE SIDE"));
-  EXPECT_THAT(refusal_of({"db", "merge"}), HasSubstr("FILE: missing; write mmtune db merge FILE"));
+  EXPECT_THAT(refusal_of({"db", "merge"}), HasSubstr("FILE: missing; write mmtune db merge [OPTIONS] FILE"));
   EXPECT_THAT(refusal_of({"explain", "1024"}), HasSubstr("'1024' is not expected here; write --size 1024"));
   EXPECT_THAT(refusal_of({"completion", "tcsh"}), AllOf(HasSubstr("SHELL 'tcsh'"), HasSubstr("bash, zsh, fish")));
 }

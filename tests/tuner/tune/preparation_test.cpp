@@ -5,6 +5,8 @@
 
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
+#include "tuner/text/sizes.h"
+#include "tuner/tune/search_identity.h"
 
 namespace mmtune {
 namespace {
@@ -25,6 +27,15 @@ TEST(Preparation, CountsTheRegistersOfTheStepThatMultiplies) {
 
   compilation.kernels = {{"reduce", 4}, {"skinny", 40}};
   EXPECT_EQ(preparation.binary(compilation).registers, 40);
+}
+
+/// The longest k: its planes have more rows than the accelerator's coordinates reach.
+TEST(SearchIdentity, NeedsNoDefaultThatCanBeLaunched) {
+  const Preparation preparation(TemplateFiles::embedded(), catalog_gpu("h200"), CompileTarget{90, true, "sm_90a"},
+                                Evidence::measured, "13.0");
+  const Problem longest = packed_problem(Precision::fp32_emulated, Layout::nn, 8, 8, kMaxExtent);
+  const SearchIdentity search({}, searched_families({"wgmma_fp16x3"}), preparation, longest);
+  EXPECT_NE(search.stored(SearchEnd::complete), "");
 }
 
 }  // namespace

@@ -60,15 +60,6 @@ std::vector<BenchTask> tasks_of(const BenchOptions& options) {
   return tasks;
 }
 
-DeviceChoice gpu_to_measure(const BenchOptions& options) {
-  // A model that stands in for a missing GPU would be of no use here.
-  auto device = choose_device(options.device == "auto" ? "0" : options.device);
-  if (device.ordinal >= 0) return device;
-  throw DeviceError(fmt::format(
-      "--device '{}': bench measures and a model cannot be measured; name an installed GPU (see mmtune devices)",
-      options.device));
-}
-
 /// The kernels that a database holds for one GPU.
 class TunedKernels {
  public:
@@ -147,7 +138,7 @@ std::unique_ptr<Opponent> make_opponent(const BenchOptions& options, const Nvrtc
 
 ExitCode bench(const BenchOptions& options) {
   const auto tasks = tasks_of(options);
-  const auto device = gpu_to_measure(options);
+  const auto device = choose_gpu(options.device, "bench measures");
   const InterruptGuard interrupts;
   const auto lock = GpuLock::wait(device, InterruptGuard::requested, options.wait_s);
   if (!lock) return ExitCode::interrupted;
@@ -208,7 +199,7 @@ Verb mmtune_verb_bench() {
   verb.add("Comparison",
            {{.names = "--vs",
              .value = "NAME",
-             .help = "with what; cublas is the faster of cuBLAS and cuBLASLt, cublas-starved the same without a "
+             .help = "the opponent: cublas is the faster of cuBLAS and cuBLASLt, cublas-starved the same without a "
                      "workspace to speak of",
              .target = choice_target(options->opponent, {"cublas", "cublas-starved", "naive"})},
             {.names = "--rounds",

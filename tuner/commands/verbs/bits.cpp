@@ -19,6 +19,7 @@
 #include "tuner/devices/device_choice.h"
 #include "tuner/text/sizes.h"
 #include "tuner/workers/gpu_lock.h"
+#include "tuner/workers/installed_gpus.h"
 #include "tuner/workers/interrupt.h"
 
 namespace mmtune {
@@ -117,9 +118,26 @@ ExitCode summations(const BitsOptions& options, const DeviceChoice& device, cons
   return ExitCode::done;
 }
 
+void say_totals(const std::vector<BitsRow>& rows) {
+  for (const std::string_view product : {"mmtune", "cublas", "cublaslt", "cublas-starved", "cublaslt-starved"}) {
+    std::int64_t compared = 0, different = 0, wrong = 0;
+    for (const BitsRow& row : rows) {
+      if (row.product != product) continue;
+      if (row.what == "ones") {
+        wrong += row.different;
+        continue;
+      }
+      compared += row.rows;
+      different += row.different;
+    }
+    if (compared > 0) {
+      log::warning("{}: {} of {} rows have other bits; {} rows of ones are wrong", product, different, compared, wrong);
+    }
+  }
+}
+
 ExitCode compare_bits(const BitsOptions& options) {
-  const auto device = choose_device(options.device == "auto" ? "0" : options.device);
-  if (device.ordinal < 0) throw DeviceError("bits compares results of a GPU; a model has none: name an installed GPU");
+  const auto device = choose_gpu(options.device, "bits compares what kernels compute");
   const InterruptGuard interrupts;
   const auto lock = GpuLock::wait(device, InterruptGuard::requested, options.wait_s);
   if (!lock) return ExitCode::interrupted;
@@ -131,15 +149,11 @@ ExitCode compare_bits(const BitsOptions& options) {
   const auto rivals = opponents();
 
   std::vector<BitsRow> rows;
-  std::int64_t ours_different = 0;
   const auto add = [&](RowBits& bits, const std::string& name, std::int64_t m, const RowProduct& multiply) {
     auto more = bits.compare(name, m, multiply);
     if (auto ones = bits.ones(name, m, multiply)) more.push_back(*std::move(ones));
     for (BitsRow& row : more) {
-      if (row.product == "mmtune") {
-        ours_different += row.different;
-        row.summation = to_string(invariant_summation(row.problem, device.spec));
-      }
+      if (row.product == "mmtune") row.summation = to_string(invariant_summation(row.problem, device.spec));
       rows.push_back(std::move(row));
     }
   };
@@ -161,22 +175,11 @@ ExitCode compare_bits(const BitsOptions& options) {
     }
   }
   print(bits_table(rows), options);
-  for (const std::string_view product : {"mmtune", "cublas", "cublaslt", "cublas-starved", "cublaslt-starved"}) {
-    std::int64_t compared = 0, different = 0, wrong = 0;
-    for (const BitsRow& row : rows) {
-      if (row.product != product) continue;
-      if (row.what == "ones") {
-        wrong += row.different;
-        continue;
-      }
-      compared += row.rows;
-      different += row.different;
-    }
-    if (compared > 0) {
-      log::warning("{}: {} of {} rows have other bits; {} rows of ones are wrong", product, different, compared, wrong);
-    }
+  say_totals(rows);
+  const auto is_fault = [](const BitsRow& row) { return row.product == "mmtune" && row.different > 0; };
+  if (std::any_of(rows.begin(), rows.end(), is_fault)) {
+    throw Error("mmtune's own rows differ, a fault of mmtune; please report the table above");
   }
-  if (ours_different > 0) throw Error("mmtune's own rows differ, a fault of mmtune; please report the table above");
   return ExitCode::done;
 }
 

@@ -144,7 +144,7 @@ Verb mmtune_verb_cover() {
       "Cover",
       {{.names = "--kernels",
         .value = "NUMBER",
-        .help = "at most so many kernels, 1 to 1000 (default: 128); with different values of SPLIT one counts once",
+        .help = "at most so many kernels, 1 to 1000; with different values of SPLIT one counts once",
         .target = number_target(options->kernels, 1, 1000)},
        {.names = "--loss",
         .value = "PERCENT",

@@ -61,7 +61,9 @@ ExitCode check(const DbOptions& options) {
                 {"winners", report.winners},
                 {"faults", static_cast<std::int64_t>(report.faults.size())}}),
         options);
-  return report.faults.empty() ? ExitCode::done : ExitCode::database;
+  if (report.faults.empty()) return ExitCode::done;
+  log::error("{}: these count as absent; restore a copy, or tune their sizes again", path);
+  return ExitCode::database;
 }
 
 /// Whether this program would serve a decision on its GPU. Where that GPU is not known here, its hash is believed.
@@ -211,8 +213,8 @@ ExitCode prune(const DbOptions& options) {
     const auto suspects = rules.set_aside ? store.suspects() : std::vector<Suspect>{};
     const auto lost = rules.set_aside ? store.lost_compiles() : std::vector<LostCompile>{};
     print(counts({{"trials", count_matching(trials, suspects, lost, rules)},
-                  {"suspects", static_cast<std::int64_t>(suspects.size() + lost.size())},
-                  {"images", rules.losing_code ? store.count_losing_code(rules.kept_sources) : 0}}),
+                  {"set_aside", static_cast<std::int64_t>(suspects.size() + lost.size())},
+                  {"code", rules.losing_code ? store.count_losing_code(rules.kept_sources) : 0}}),
           options);
     log::warning("{}: nothing was removed; add --yes to remove these", store.path());
     return ExitCode::done;
@@ -221,8 +223,8 @@ ExitCode prune(const DbOptions& options) {
   print(counts({{"trials", report.trials},
                 {"binaries", report.binaries},
                 {"winners", report.winners},
-                {"suspects", report.suspects},
-                {"images", report.images}}),
+                {"set_aside", report.suspects},
+                {"code", report.images}}),
         options);
   return ExitCode::done;
 }
@@ -250,19 +252,21 @@ std::vector<Option> export_options(DbOptions& options) {
        .help = "database: a compact copy; t4: the trials of one family, problem and GPU for other autotuners",
        .target = choice_target(options.exported, {"database", "t4"})},
       {.names = "--winners",
-       .help = "of a database the decisions and their machine code alone, for applications",
+       .help = "only decisions and their machine code, for applications",
        .target = flag_target(options.winners)},
       {.names = "--without-code",
-       .help =
-           "of a database all but the machine code: what decisions need is compiled again where it is merged and tuned",
+       .help = "all but the machine code: what decisions need is compiled again where it is merged and tuned",
        .target = flag_target(options.without_code),
        .excludes = "--winners"},
       {.names = "--size,--sizes",
        .value = "SIZE",
-       .help = "of these trials, where there are several",
+       .help = "the size whose trials T4 results hold",
        .target = text_target(options.size)},
-      {.names = "--family", .value = "NAME", .help = "likewise", .target = text_target(options.family)},
-      {.names = "--device", .value = "TEXT", .help = "part of the GPU's name", .target = text_target(options.device)}};
+      {.names = "--family", .value = "NAME", .help = "their kernel family", .target = text_target(options.family)},
+      {.names = "--device",
+       .value = "TEXT",
+       .help = "their GPU: a part of its name",
+       .target = text_target(options.device)}};
   for (Option& option : problem_options(options)) list.push_back(std::move(option));
   return list;
 }

@@ -39,7 +39,9 @@ ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const
   });
   if (times.empty()) {
     print(error_table({}, options.format), options);
-    log::error("--check '{}': no line is of what was asked for; leave options out", options.check);
+    log::error(
+        "--check '{}': no line is a measured time of what was asked for; leave options out, or name another file",
+        options.check);
     return ExitCode::no_candidate;
   }
   if (options.fit) {

@@ -204,8 +204,8 @@ Verb mmtune_verb_run() {
                          "mmtune run --record calls.csv -- ./application --steps 10"},
             .run = [options] { return run(*options); }};
   verb.add("Program", {{.names = "program",
-                        .value = "PROGRAM",
-                        .help = "behind --, with its arguments; its exit code is that of this command",
+                        .value = "-- PROGRAM",
+                        .help = "what to run, with its arguments; its exit code is that of this command",
                         .target = texts_target(options->program),
                         .required = true,
                         .repeatable = true},

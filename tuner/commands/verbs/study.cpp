@@ -146,7 +146,7 @@ Verb mmtune_verb_study() {
   verb.add("Options",
            {{.names = "document",
              .value = "DOCUMENT",
-             .help = "s0, s1, s2, s3, s4 or all",
+             .help = "the source document",
              .target = choice_target(options->document, documents)},
             device_option(*options),
             {.names = "--cpu-through",
