@@ -169,7 +169,7 @@ std::optional<RouteLoader::Obstacle> RouteLoader::load(CUcontext context, const 
   return Obstacle{std::string(part.fusion.is_empty() ? kNotLoaded : kNotCompiled), passes, nullptr};
 }
 
-/// Every route that follows has the same second kernel, so that without it nothing can run. `why` there is one at all.
+/// Every route that follows has the same second kernel, without which nothing can run. `why` says why there is one.
 Finish RouteLoader::finish(CUcontext context, const Route& route, const Permission& permission, std::string_view why) {
   const Problem& problem = route.part.problem;
   auto finish = kernels_.finish(context, problem, route.finish, permission.access);

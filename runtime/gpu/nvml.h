@@ -12,7 +12,7 @@ namespace mmtune {
 /// One GPU's sensors. Thread safe.
 class Nvml {
  public:
-  /// `uuid` as in DeviceSpec. Never throws for what is missing: then everything is unknown.
+  /// `uuid` is that of DeviceSpec. Never throws for what is missing: then everything is unknown.
   explicit Nvml(const std::string& uuid);
   /// The first of these libraries that loads, instead of the driver's.
   Nvml(const std::string& uuid, const std::vector<std::string>& libraries);

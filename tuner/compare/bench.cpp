@@ -115,7 +115,7 @@ Comparison judge(const std::vector<RacingCall>& sides, const Raced& raced, std::
   return comparison;
 }
 
-/// `rounds` of 0: as many as fit.
+/// With `rounds` of 0 there are as many as fit.
 Raced race(Testbed& testbed, const Nvml& nvml, const std::vector<RacingCall>& sides, int rounds) {
   std::vector<Call> calls;
   for (const RacingCall& side : sides) calls.push_back(side.call);

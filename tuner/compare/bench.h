@@ -36,7 +36,7 @@ struct Comparison {
 /// has. Not thread safe.
 class Bench {
  public:
-  /// `rounds` of 0: as many as fit the time for a problem, at least 15. `nvrtc` and `opponent` must outlive it.
+  /// With `rounds` of 0 as many as fit the time for a problem, at least 15. `nvrtc` and `opponent` must outlive it.
   Bench(const DeviceSpec& device, const Nvrtc& nvrtc, CompileTarget target, Opponent& opponent, int rounds);
 
   /// Checks our kernel, then both sides' errors, picks the fastest algorithm of each of the opponent's entries, and

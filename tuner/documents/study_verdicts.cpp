@@ -35,7 +35,7 @@ class Times {
   std::vector<const StudyResult*> results_;
 };
 
-/// `least` of the ratios that are above 1 where the conclusion holds.
+/// `least` is the least of the ratios that are above 1 where the conclusion holds.
 std::string verdict(double least, std::string_view conclusion, std::string_view reason) {
   constexpr double kSame = 1.01;  // A smaller ratio may be noise.
   const char* judgement = least > kSame ? "holds" : least < 1 / kSame ? "does not hold" : "cannot tell";

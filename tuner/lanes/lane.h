@@ -71,7 +71,7 @@ class Lane {
   virtual RaceResult race(const std::vector<Program>& finalists) = 0;
 };
 
-/// `ordinal` of an installed GPU. Throws DeviceError.
+/// The device is an installed GPU. Throws DeviceError.
 std::unique_ptr<Lane> make_gpu_lane(const DeviceChoice& device, const Nvrtc& nvrtc, const CompileTarget& target);
 
 /// Nothing runs; times are predictions from the compiler's registers. `nvrtc` is its version.

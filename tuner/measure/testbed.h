@@ -42,7 +42,7 @@ class Testbed {
     return mmtune::call_of(kernel, plan, problem_, verifier_->random_operands(plan).workspace);
   }
 
-  /// `estimate_us` as Stopwatch takes it.
+  /// A stopwatch for the call, with this estimate of its time.
   Stopwatch watch(Call call, double estimate_us) { return {std::move(call), *sets_, estimate_us, stream_.get()}; }
 
   /// The time of one call by itself.

@@ -170,24 +170,24 @@ class Library {
   /// addresses of `call` do not count. A kernel must suit all addresses, so one that is aligned to little slows all.
   void enqueue(const Gemm& call, const GemmPointers& pointers, void* stream);
 
-  /// What gemm() would run. Addresses may be null and then count as aligned.
+  /// What gemm() would run. Addresses may be null and then count as aligned. Throws what gemm() throws before it runs.
   Answer plan(const Gemm& call) const;
 
-  /// Device memory that gemm() needs besides the operands: often 0. Addresses as in plan(). Of a batch each product has
-  /// a part of it; with less, more launches have fewer products each.
+  /// Bytes of device memory that gemm() needs besides the operands: often 0. Addresses as in plan(). Of a batch each
+  /// product has a part of it; with less, more launches have fewer products each. Throws as plan().
   std::size_t workspace_bytes(const Gemm& call) const;
 
   /// Makes sure that later calls of these sizes and alignments on this stream neither load nor compile nor allocate, so
   /// that they can be captured into a graph. Compiles, if NVRTC is there, what no stored kernel can run: the nearest
-  /// tuned configuration, or the fallback. Addresses as in plan().
+  /// tuned configuration, or the fallback. Addresses as in plan(). Throws as gemm(); calls before that are prepared.
   ///
   /// Calls with an epilogue, and batches in one launch, always need NVRTC: what is stored has none. Besides the kernel
   /// with the epilogue, one is compiled that finishes plain products of other sizes with the same precision, activation
   /// and kind of bias.
   ///
   /// The library's workspaces belong to a stream and live as long as the library. Graphs that were captured from one
-  /// stream and run at the same time need their own: Gemm::workspace. Between a captured call's own
-  /// kernels there may be programmatic edges (CUgraphEdgeData), never to others.
+  /// stream and run at the same time need their own: Gemm::workspace. Between a captured call's own kernels there may
+  /// be programmatic edges (CUgraphEdgeData), never to others.
   void prepare(std::span<const Gemm> calls, void* stream = nullptr);
 
  private:

@@ -15,7 +15,7 @@ enum class Precision : int {
   fp32 = 0,
   fp64 = 1,
   int32 = 2,  ///< modulo 2^32
-  fp16 = 3,   ///< Sums are in fp32, as for all that follow.
+  fp16 = 3,   ///< Sums are in fp32, as for all that follow but int8.
   bf16 = 4,
   fp16_fp32 = 5,
   bf16_fp32 = 6,
