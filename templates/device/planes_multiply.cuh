@@ -31,28 +31,29 @@ struct Release {
   }
 };
 
-// Begins products of planes of a stage, PLANES_OF_A[i] by PLANES_OF_B[i], for a chunk's sums of a fragment; without ADDS
-// these are set.
-template <class Kind, bool ADDS, int COUNT>
-__device__ __forceinline__ void start_products(Accumulator (&part)[SUMS],
+// Begins products of planes of a stage, PLANES_OF_A[i] by PLANES_OF_B[i], for a chunk's sums of 64 rows and as many
+// columns, from `column` on, as `part` has room for; without ADDS these are set.
+template <class Kind, bool ADDS, int COUNT, int WIDTH>
+__device__ __forceinline__ void start_products(Accumulator (&part)[WIDTH],
                                                const unsigned char (&a)[PLANES_A][BM * LINE_A],
                                                const unsigned char (&b)[HELD_B][BN * LINE_B],
                                                const int (&planes_of_a)[COUNT], const int (&planes_of_b)[COUNT],
-                                               int chunk, int row) {
+                                               int chunk, int row, int column = 0) {
   const int offset = chunk * (PROMOTE * int(sizeof(Part)));
   wgmma_fence();
 #pragma unroll
   for (int product = 0; product < COUNT; ++product) {
     const u64 rows = tile_descriptor<LINE_A>(shared_address(a[planes_of_a[product]]) + row * LINE_A + offset, 1);
-    const u64 columns = tile_descriptor<LINE_B>(shared_address(b[planes_of_b[product]]) + offset, 1);
+    const u64 columns =
+        tile_descriptor<LINE_B>(shared_address(b[planes_of_b[product]]) + column * LINE_B + offset, 1);
 #pragma unroll
     for (int step = 0; step < PROMOTE; step += Kind::K) {
       const u64 tile_a = moved(rows, step * int(sizeof(Part)));
       const u64 tile_b = moved(columns, step * int(sizeof(Part)));
       if (!ADDS && product == 0 && step == 0) {
-        multiply_tiles<Kind, BN, false>(&part[0], tile_a, tile_b);
+        multiply_tiles<Kind, 2 * WIDTH, false>(&part[0], tile_a, tile_b);
       } else {
-        multiply_tiles<Kind, BN, true>(&part[0], tile_a, tile_b);
+        multiply_tiles<Kind, 2 * WIDTH, true>(&part[0], tile_a, tile_b);
       }
     }
   }
@@ -160,11 +161,36 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, int chunks,
   }
 }
 
-// Three planes of bf16 of each operand, high, middle and low, which come by turns: high and low, high and middle. What
-// high * high adds up to is promoted alone: of few terms it is exact, as all else nearly is.
+// Adds a chunk of planes of bf16: all products of high, middle and low parts but low * low. What high * high adds up to
+// stands alone until it is complete: of few terms it is exact, as the sum of all else nearly is. Half of a tile's columns
+// at a time leave registers for both. Two stages have the planes: high and low, high and middle.
+__device__ __forceinline__ void add_wide_chunk(Sums& sums, const Shared& shared, int low, int middle, int chunk,
+                                               int first_row) {
+  using Wide = Wgmma<bfloat_t, bfloat_t, true, true>;
+  constexpr int HALF = SUMS / 2;
+  const auto &a_low = shared.a[low], &a_middle = shared.a[middle];
+  const auto &b_low = shared.b[low], &b_middle = shared.b[middle];
+#pragma unroll
+  for (int part = 0; part < FRAGMENTS * 2; ++part) {
+    const int fragment = part / 2, half = part % 2;
+    const int row = first_row + fragment * 64, column = half * (BN / 2);
+    Accumulator high_sums[HALF], other_sums[HALF];
+    start_products<Wide, false>(high_sums, a_low, b_low, {0}, {0}, chunk, row, column);
+    start_products<Wide, false>(other_sums, a_middle, b_low, {1}, {1}, chunk, row, column);
+    start_products<Wide, true>(other_sums, a_low, b_middle, {1}, {1}, chunk, row, column);
+    start_products<Wide, true>(other_sums, a_low, b_low, {1, 0}, {0, 1}, chunk, row, column);
+    start_products<Wide, true>(other_sums, a_middle, b_middle, {1, 1, 0}, {1, 0, 1}, chunk, row, column);
+    wgmma_wait<0>();
+    hold_sums(high_sums);
+    hold_sums(other_sums);
+#pragma unroll
+    for (int i = 0; i < HALF; ++i) sums[fragment][half * HALF + i] += high_sums[i] + other_sums[i];
+  }
+}
+
+// Planes of bf16, of which a step along k takes two stages.
 __device__ __forceinline__ void multiply_wide(Sums& sums, Shared& shared, int steps, int first_row,
                                               Ring<STAGES>& ring, const Release& release) {
-  using Wide = Wgmma<bfloat_t, bfloat_t, true, true>;
   clear(sums);
   const auto next_stage = [&] {
     const int stage = ring.stage;
@@ -175,19 +201,9 @@ __device__ __forceinline__ void multiply_wide(Sums& sums, Shared& shared, int st
 #pragma unroll 1
   for (; steps > 0; --steps) {
     const int low = next_stage(), middle = next_stage();
-#pragma unroll
-    for (int part = 0; part < CHUNKS * FRAGMENTS; ++part) {
-      const int chunk = part / FRAGMENTS, fragment = part % FRAGMENTS;
-      const int row = first_row + fragment * 64;
-      Accumulator part_sums[SUMS];
-      start_products<Wide, false>(part_sums, shared.a[low], shared.b[low], {0}, {0}, chunk, row);
-      wgmma_wait<0>();
-      promote(sums[fragment], part_sums);
-      start_products<Wide, false>(part_sums, shared.a[low], shared.b[low], {1, 0}, {0, 1}, chunk, row);
-      start_products<Wide, true>(part_sums, shared.a[middle], shared.b[middle], {1, 1, 0}, {1, 0, 1}, chunk, row);
-      wgmma_wait<0>();
-      promote(sums[fragment], part_sums);
-    }
+    // More chunks in one block of instructions would have more sums under way than there are registers.
+#pragma unroll 1
+    for (int chunk = 0; chunk < CHUNKS; ++chunk) add_wide_chunk(sums, shared, low, middle, chunk, first_row);
     release(low);
     release(middle);
   }

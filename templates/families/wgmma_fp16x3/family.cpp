@@ -10,13 +10,16 @@ namespace {
 struct WgmmaFp16x3 : PlaneFamily<2, 2> {
   static constexpr std::string_view kName = "wgmma_fp16x3";
   static constexpr std::string_view kSummary =
-      "fp32 on Hopper's tensor cores: two planes of fp16 for each operand, three products, or three of bf16 and six, "
+      "fp32 on Hopper's tensor cores: two planes of fp16 for each operand, three products, or three of bf16 and eight, "
       "sums promoted to fp32";
+
+  static constexpr int kMostWideSums = 96;  ///< the registers of sums beside which two parts of them do not spill
 
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     rules.must(compute_capability(device) == 90, "wgmma needs compute capability 9.0");
     rules.must(problem.precision == Precision::fp32_emulated, "emulates fp32 alone");
     plane_rules(problem, p, device, rules);
+    rules.must(sums(p) <= kMostWideSums, "planes of bf16 leave a thread registers for its sums");
   }
 
   static LaunchPlan plan(const Problem& problem, const Params& p, const DeviceSpec& device) {

@@ -14,7 +14,7 @@
 //        BM ├─────────────────┤           of k by wgmma, which truncates sums, and adds that to its sums in
 //           │  consumer 1     │ WG_ROWS   registers by fp32 additions, which round to nearest
 //           └─────────────────┘           one producer thread keeps STAGES stages filled by the accelerator. Planes of
-//                                         bf16 come in twice as many stages, for six products (multiply_wide)
+//                                         bf16 come in twice as many stages, for eight products (multiply_wide)
 //
 //   reduce  adds the sums of blocks that share a tile's k, where SPLIT says so (split.cuh).
 //
