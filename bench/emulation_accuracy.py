@@ -3,7 +3,7 @@
 
 Writes COLUMNS as CSV. `frobenius` is the norm of the difference from the product in FP64 over the norm of that,
 `componentwise` the largest |difference| / (|A| |B|), `us` the time of a call. `scheme` says what multiplied, for
-precision fp32_emulated: fp16x3 or, where the data are not fit for it, bf16x6 or strict, as the rules of
+precision fp32_emulated: fp16x3 or, where the data are not fit for it, bf16x8 or strict, as the rules of
 templates/device/fp16x3_planes.cuh, fp16x3_split.cuh and fp16x3_decide.cuh say for these data; fp32 for the library's
 own strict product. Needs a GPU of compute capability 8.0 or more, PyTorch with CUDA, and a database with kernels for
 both precisions.
@@ -91,7 +91,14 @@ def identity(m, n, k):
     return torch.eye(m, k, device="cuda"), torch.randn(k, n, device="cuda")
 
 
-KINDS = [uniform, normal, positive, wide, wide_by_row, opposed, cancelling, rank_one, rows_apart, half_zero, identity]
+def diagonal(m, n, k):
+    """Results of one term, which fp32 rounds once."""
+    a, b = identity(m, n, k)
+    return a * random(m, 1), b
+
+
+KINDS = [uniform, normal, positive, wide, wide_by_row, opposed, cancelling, rank_one, rows_apart, half_zero, identity,
+         diagonal]  # fmt: skip
 
 
 def demand_of(rows):
@@ -118,7 +125,7 @@ def scheme_for(family, a, b):
     if not (low_a or low_b) or sure_a + sure_b >= a.shape[1] + 32:
         return "fp16x3"
     is_wide = family == "wgmma_fp16x3" and a.shape[1] >= LEAST_WIDE_K and fits_bf16(a) and fits_bf16(b)
-    return "bf16x6" if is_wide else "strict"
+    return "bf16x8" if is_wide else "strict"
 
 
 def errors(result, exact, magnitude):
