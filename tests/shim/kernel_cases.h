@@ -62,6 +62,15 @@ test::Sampler sampler_beside(const std::vector<Case>& cases, const Family& famil
 /// that would take too long.
 std::vector<Scene> scenes_of_drawn(const Family& family, Layout layout, const Config& config);
 
+/// The cases of every run of the tests. Together they execute every line of the kernels' sources, and take every
+/// branch, that any case does, nearly all of them in each family and for each width of elements
+/// (docs/lab/2026-11-26-tests.md).
+std::vector<Case> covering_cases();
+
+/// The others, for `scripts/test --all`: with the covering ones they show every value of every parameter, and every
+/// family's defaults in every layout.
+std::vector<Case> further_cases();
+
 /// Adds configurations that show, in shown_in(), those values of the family's parameters that no case shows: as far as
 /// possible some that run all scenes that were made for drawn ones.
 void add_missing_values(const Family& family, std::vector<Case>& cases);

@@ -21,6 +21,7 @@ END
 
 expect 0 host 'SKIPPED: only root can give a file away' 'only root can give a file away'
 expect 1 host 'SKIPPED: no compiler' 'no compiler'
+expect 1 host_thorough 'SKIPPED: no compiler' 'no compiler'
 expect 0 gpu 'SKIPPED: no GPU' 'no GPU'
 expect 0 host 'a_test.cpp:7: Skipped\nothers cannot run it, or so\n[  SKIPPED ] A.Test' 'others cannot run it, or so'
 expect 1 host 'a_test.cpp:7: Skipped\nno library\n[  SKIPPED ] A.Test' 'no library'
