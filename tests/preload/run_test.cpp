@@ -94,6 +94,11 @@ TEST_F(RunProgram, SaysWhatItCannotDo) {
   EXPECT_EQ(shell(run("", "/no/such/program")), 2);
   EXPECT_THAT(err_, HasSubstr("program '/no/such/program' cannot be started: No such file"));
   EXPECT_EQ(shell(run("", "sh -c 'kill -TERM $$'")), 128 + SIGTERM);
+  const std::string other = directory_.file("other.csv");
+  std::ofstream(other) << "name,value\n";
+  EXPECT_EQ(shell(run("--record " + other, program(2, 6))), 1);
+  EXPECT_EQ(out_, "") << "it would have been run in vain";
+  EXPECT_THAT(err_, HasSubstr("other.csv: the file holds something else; name another file"));
 }
 
 TEST_F(RunProgram, TakesTheCallsOfALibraryThatIsLoaded) {

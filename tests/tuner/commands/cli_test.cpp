@@ -79,7 +79,7 @@ TEST_F(Cli, BadInputIsOneLineWithTokenAndRemedy) {
       {"value", "render simt --size 64 --config BM=77 --device model:h200", 2, "77", "128"},
       {"config text", "render simt --size 64 --config BM --device model:h200", 2, "BM", ""},
       {"render many", "render simt --size 64..128 --device model:h200", 2, "64..128", "one"},
-      {"record in no folder", "run --record /nowhere/calls.csv -- true", 1, "'/nowhere/calls.csv'", "check the folder"},
+      {"record in no folder", "run --record /nowhere/x.csv -- true", 1, "--record=/nowhere/x.csv", "name another"},
       {"no program", "run -- /nowhere/program", 2, "'/nowhere/program'", "check its path"},
       {"study in no folder", "study s3 --device model:h200 --output /nowhere/s.csv", 1, "'/nowhere/s.csv'", "folder"},
       {"prune nothing", "db prune", 2, "db prune", "--failed"},

@@ -13,10 +13,11 @@
 #include <memory>
 
 #include "runtime/base/log.h"
+#include "runtime/base/whole_rows.h"
+#include "runtime/call/call_record.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/inspect/cublas_calls.h"
-#include "tuner/text/files.h"
 #include "tuner/text/temporary_directory.h"
 #include "tuner/workers/process.h"
 
@@ -165,14 +166,15 @@ int tune(const RunOptions& options, const std::string& calls) {
   return tuned != 0 ? tuned : compared;
 }
 
-/// The program writes its record when it ends, perhaps after hours. Throws Error where it could not.
-void check_record(const std::string& path) {
-  const std::string folder = std::filesystem::absolute(path).parent_path();
-  if (access(std::filesystem::exists(path) ? path.c_str() : folder.c_str(), W_OK) != 0) refuse_writing(path);
+bool has_rows(const std::string& calls) {
+  std::error_code missing;
+  const auto bytes = std::filesystem::file_size(calls, missing);
+  return !missing && bytes > kRecordHeading.size() + 1;
 }
 
 ExitCode run(const RunOptions& options) {
-  if (!options.record.empty()) check_record(options.record);
+  // The program writes its record when it ends, perhaps after hours: what could not be written is refused now.
+  if (!options.record.empty()) append_whole_rows("--record", options.record, kRecordHeading, "");
   const TemporaryDirectory folder;
   const std::string report = folder.file("report.csv");
   std::string calls = options.record;
@@ -186,7 +188,7 @@ ExitCode run(const RunOptions& options) {
   child_process = start(options.program, std::move(environment));
   const int code = exit_code_of(static_cast<pid_t>(child_process));
   for (const std::string& line : summary_of(read_cublas_calls(report))) log::warning("{}", line);
-  if (options.tune_s > 0 && std::filesystem::exists(calls)) {
+  if (options.tune_s > 0 && has_rows(calls)) {
     const int failure = tune(options, calls);
     if (code == 0) return static_cast<ExitCode>(failure);
   }
