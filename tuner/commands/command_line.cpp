@@ -204,7 +204,8 @@ std::function<ExitCode()> parse_command_line(const std::vector<Verb>& verbs, con
   }
   // `mmtune --sizes …` means `mmtune tune --sizes …`.
   if (first.starts_with('-')) return parse_verb(*find_verb(verbs, kMainVerb), fmt::format("mmtune {}", kMainVerb), all);
-  throw UsageError(fmt::format("unknown verb '{}': {}", excerpt(first), known_names(first, shown_names(verbs))));
+  throw UsageError(
+      fmt::format("unknown verb '{}': {}; see mmtune --help", excerpt(first), known_names(first, shown_names(verbs))));
 }
 
 }  // namespace mmtune

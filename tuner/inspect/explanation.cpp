@@ -123,7 +123,7 @@ class Explanation {
       return;
     }
     add("runner-up",
-        fmt::format("{} (+{:.1f} %)", us_text(explained_.runner_up_us),
+        fmt::format("{} ({:+.1f} %)", us_text(explained_.runner_up_us),
                     100 * (explained_.runner_up_us / time_us() - 1)),
         difference(explained_.program.candidate, *explained_.runner_up));
   }

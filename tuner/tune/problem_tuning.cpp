@@ -221,15 +221,14 @@ Ending ProblemTuning::decide(const FamilySpaces& spaces) {
 }
 
 Ending ProblemTuning::fail() const {
+  const std::string named = fmt::format("--sizes {}x{}x{} --precision {} --layout {}", problem_.m, problem_.n,
+                                        problem_.k, to_string(problem_.precision), to_string(problem_.layout));
   if (first_failure_.empty()) {
-    log::error("{}: no valid candidate among {}; see `mmtune space` for the rules that exclude configurations",
-               to_string(problem_), tried_.size());
+    log::error("{}: no valid candidate among {}; see the rules that exclude configurations with mmtune space {} {}",
+               to_string(problem_), tried_.size(), setup_.families.front()->name(), named);
   } else {
-    log::error(
-        "{}: no valid candidate among {}, the first because of {}; see all with mmtune show --trials --sizes "
-        "{}x{}x{} --precision {} --layout {} --db {}",
-        to_string(problem_), tried_.size(), first_failure_, problem_.m, problem_.n, problem_.k,
-        to_string(problem_.precision), to_string(problem_.layout), setup_.options.database);
+    log::error("{}: no valid candidate among {}, the first because of {}; see all with mmtune show --trials {} --db {}",
+               to_string(problem_), tried_.size(), first_failure_, named, setup_.options.database);
   }
   return Ending::failed;
 }

@@ -134,6 +134,9 @@ TEST_F(TimedTrials, AreShownByWhatBecameOfThem) {
                            "30.00 µs (+50.0 %)", "naive MAPPING=2"}) {
     EXPECT_THAT(why.out, HasSubstr(text));
   }
+  const auto slow = mmtune(
+      "explain --size 512 --device model:h200 --family naive --config \"MAPPING=2 BX=32 BY=8 COARSE=1 UNROLL=4\"");
+  EXPECT_THAT(slow.out, HasSubstr("20.00 µs (-33.3 %)")) << "the other candidate is faster";
 }
 
 TEST(Explanation, SaysWhatDiffers) {
