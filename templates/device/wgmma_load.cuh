@@ -36,8 +36,6 @@ __device__ __forceinline__ void fetch_tile(unsigned target, const ProductMap* ma
 // Whether operands are waited for, where they are first needed: by then a block has found its tile. A step that lowers
 // flags before this one, without copying, has waited already.
 constexpr bool WAITS_FOR_OPERANDS = STREAM == 0 || PACK == 1;
-// Whether blocks of what follows find a place beside these: reduce(), which needs little, or those of the next call.
-constexpr bool IS_FOLLOWED_EARLY = SPLIT == 0 || MIN_BLOCKS > 1;
 
 __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
   Ring<STAGES> ring;
@@ -53,7 +51,7 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
   while (walk.more()) {
     const Work work = walk.next();
     if constexpr (WAITS_FOR_OPERANDS) wait_for_previous();
-    if constexpr (IS_FOLLOWED_EARLY) launch_dependents();
+    if constexpr (!LATE) launch_dependents();
 #pragma unroll 1
     for (int step = 0; step < work.steps; ++step) {
       const unsigned full = shared_address(&shared.full[ring.stage]);

@@ -73,6 +73,7 @@ struct Call {
   u32* flags;           // STREAM: of every consumer of a block whether it has
   int parts;            // the parts of a tile's steps along k
   int part_steps;       // the steps of each part, or of each of a block's OWN_PARTS
+  bool is_late;         // whether the next call is let in after the last results
 
   // The numbers of tiles of a whole cluster.
   __device__ __forceinline__ int tiles_m() const { return (m + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }

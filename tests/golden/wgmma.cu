@@ -39,6 +39,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int VB = 4;
 [[maybe_unused]] constexpr bool STORE_BOXES = true;
 [[maybe_unused]] constexpr int BLOCKS = 0;
+[[maybe_unused]] constexpr bool LATE = true;
 [[maybe_unused]] constexpr bool MOVES_REGISTERS = true;
 [[maybe_unused]] constexpr int PRODUCER_REGISTERS = 40;
 [[maybe_unused]] constexpr int CONSUMER_REGISTERS = 232;

@@ -67,7 +67,7 @@ std::vector<Case> covering_cases() {
       {"wgmma", Precision::bf16, kNn, "STREAM=1 BM=64 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::tf32, kNn, "STREAM=1 BM=64 BN=64 CONSUMERS=1 PACK=1 SWAP=0"},
       {"wgmma", Precision::int8, kNt, "STREAM=1 BM=64 BN=128 CONSUMERS=2 SWAP=1 PACK=1"},
-      {"wgmma", Precision::fp16, kTn, "BM=64 BN=64 PINGPONG=1 GROUP=4"},
+      {"wgmma", Precision::fp16, kTn, "BM=64 BN=64 PINGPONG=1 GROUP=4 LATE=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=192 BN=192 CONSUMERS=3"},
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=176 BN=64 CONSUMERS=1 SPLIT=4"},
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=208 BN=64 CONSUMERS=1 SPLIT=8"},
@@ -166,7 +166,7 @@ std::vector<Case> further_cases() {
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=224 CONSUMERS=1"},  // seven lines of 64 bytes
       {"wgmma", Precision::fp16, kNt, "BM=64 BN=160 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=88 BN=64 CONSUMERS=1"},
-      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=152 BN=64 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=152 BN=64 CONSUMERS=1 LATE=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=168 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=104 BN=64 CONSUMERS=1 CLUSTER_N=2"},  // shares of 52 lines
       {"wgmma", Precision::fp16, kNt, "BM=64 BN=104 CONSUMERS=1"},

@@ -29,6 +29,7 @@ struct Wgmma {
   static constexpr int kLeastGroup = 4;   ///< the fewest rows of tiles that are walked together, but one
   static constexpr int kMidGroup = 16;    ///< the most rows of tiles that are walked together whatever they weigh
   static constexpr int kFewSteps = 16;    ///< the steps of a call so short that the next one should begin beside it
+  static constexpr int kManySteps = 32;   ///< the steps of a call that may gain where the next one begins late
   static constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
   static constexpr int kMostParts = 256;  ///< the same with those of parts before, of which some may spill
   static constexpr int kWideFetch = 256;  ///< the bytes that L2 fetches at once, where rows begin at multiples of them
@@ -58,6 +59,7 @@ struct Wgmma {
         {"STREAM", &Params::stream, {0, 1}, "1: resident blocks share the tiles that fill no wave"},
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2}, "blocks that share an SM, which the program leaves room for"},
         {"OWN_PARTS", &Params::own_parts, {1, 2}, "parts of k that a block adds up one after the other"},
+        {"LATE", &Params::late, {0, 1}, "1: the next call is let in after the last results, not before them"},
     };
     return rows;
   }
@@ -147,6 +149,10 @@ struct Wgmma {
                 "blocks share an SM where they outnumber SMs, or where products are short");
     rules.worth(p.stream == 0 || tiles % device.sm_count != 0, "STREAM shares tiles that fill no wave");
     rules.worth(p.own_parts == 1 || problem.invariant, "OWN_PARTS are for invariant products");
+    const bool is_one_wave =
+        tiles <= device.sm_count && steps >= kManySteps && std::min(problem.m, problem.n) > 2 * kFragment;
+    rules.worth(p.late == 0 || (is_one_wave && cluster(p) == 1 && !is_followed_early(p)),
+                "LATE is for one wave of tiles with many steps that share nothing");
   }
 
   static Summation summation(const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -199,6 +205,7 @@ struct Wgmma {
             {"VB", std::max(1, problem.align.b / types.b.bytes)},
             {"STORE_BOXES", stores_boxes(problem)},
             {"BLOCKS", p.stream == 1 ? device.sm_count : 0},
+            {"LATE", !is_followed_early(p)},
             {"MOVES_REGISTERS", moves_registers(p)},
             {"PRODUCER_REGISTERS", producer_registers(problem, p)},
             {"CONSUMER_REGISTERS", consumer_registers(problem, p, device)},
@@ -306,7 +313,8 @@ struct Wgmma {
                  shared.tiles.as("handed"),
                  shared.flags,
                  Arg::number(p.split).as("parts"),
-                 k_tiles_of_part(problem, p.split * p.own_parts, bk(problem))};
+                 k_tiles_of_part(problem, p.split * p.own_parts, bk(problem)),
+                 Arg::number(p.late).as("is_late")};
     return gemm;
   }
 

@@ -43,6 +43,9 @@
 // PROMOTES: sums of tensor cores are less precise than fp32, and each stage's are added to sums in registers.
 //
 // OWN_PARTS > 1: a block adds up so many parts of a tile's k one after the other, and their sums as reduce() does.
+//
+// LATE: the launch says whether the next call is let in before the last results of this one are stored, or after: its
+// blocks then begin later, but where those of this one lay. Else what follows has room from the beginning.
 #include "mmtune/batch.cuh"
 #include "mmtune/copy_rows.cuh"
 #include "mmtune/dependent.cuh"
@@ -105,7 +108,7 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
     if constexpr (STREAM == 1) {
       if (!has_all_sums(call, sums, walk, consumer)) continue;
     }
-    if (!IS_FOLLOWED_EARLY && !walk.more()) launch_dependents();  // What follows has no room before a block leaves.
+    if (LATE && !call.is_late && !walk.more()) launch_dependents();  // It has no room before a block leaves.
     const int row = work.row + (SWAP == 1 ? 0 : first_row);
     const int column = work.column + (SWAP == 1 ? first_row : 0);
     if constexpr (REDUCE == 1) {
@@ -120,6 +123,7 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
         store_rows<Role::COLUMNS>(call.target, shared.c[consumer], sums, row, column, buffer);
       }
     }
+    if (LATE && call.is_late && !walk.more()) launch_dependents();
   }
   if (is_elected()) wait_stores_read<0>();  // the block's shared memory must stay until then
 }
@@ -128,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
          PerProduct<Accumulator*> partial, const __grid_constant__ ProductMap map_a,
          const __grid_constant__ ProductMap map_b, const __grid_constant__ ProductMap map_c,
-         PerProduct<Accumulator*> handed, PerProduct<u32*> flags, i64 parts, i64 k_tiles) {
+         PerProduct<Accumulator*> handed, PerProduct<u32*> flags, i64 parts, i64 k_tiles, i64 is_late) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Call call{static_cast<int>(m),
@@ -143,7 +147,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
                   handed,
                   flags,
                   SPLIT == 0 ? static_cast<int>(parts) : SPLIT,
-                  static_cast<int>(k_tiles)};
+                  static_cast<int>(k_tiles),
+                  is_late != 0};
   constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the first thread of the warp, one of which fills stages
   constexpr int READY = PRODUCER + WARP;           // threads that must know the stages' barriers
   if (threadIdx.x == PRODUCER) {

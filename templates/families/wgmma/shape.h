@@ -14,7 +14,7 @@ namespace mmtune::wgmma_shape {
 
 struct Params {
   Param bm{128}, bn{128}, consumers{2}, pingpong{0}, cluster_m{1}, cluster_n{1}, swap{0}, group{8}, split{1}, pack{0},
-      reduce{0}, stream{0}, min_blocks{1}, own_parts{1};
+      reduce{0}, stream{0}, min_blocks{1}, own_parts{1}, late{0};
 };
 
 inline constexpr int kLine = 128;       ///< the bytes of a line of a tile in shared memory
@@ -93,6 +93,10 @@ inline int consumer_registers(const Problem& problem, const Params& p, const Dev
 }
 /// Whether it does: one consumer that has the SM for itself begins with all that it can have.
 inline bool moves_registers(const Params& p) { return p.consumers * p.min_blocks > 1; }
+
+/// Whether blocks of what follows find a place beside these: reduce(), which needs little, or those of the next call.
+/// Else the launch says when they are let in (LATE).
+inline bool is_followed_early(const Params& p) { return p.min_blocks > 1 || (p.split > 1 && p.reduce == 0); }
 
 inline int cluster(const Params& p) { return p.cluster_m * p.cluster_n; }
 
