@@ -139,6 +139,7 @@ WinnerColumns full_columns() {
   add_fields<Timing>(columns, [](const Line& l) -> const Timing& { return l.timing(); });
   columns.push_back({{"target"}, [](const Line& l) { return l.winner.binary.target; }});
   columns.push_back({{"exact_target"}, [](const Line& l) { return whole_cell(l.winner.binary.exact_target ? 1 : 0); }});
+  columns.push_back({{"invariant"}, [](const Line& l) { return whole_cell(l.problem().invariant ? 1 : 0); }});
   return columns;
 }
 

@@ -131,7 +131,9 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
     columns.push_back({{"precision", kLeft}, precision});
     columns.push_back({{"layout", kLeft}, layout});
   } else {
-    columns.push_back({{"type", kLeft, Fit::shared}, [=](const Row& r) { return precision(r) + " " + layout(r); }});
+    columns.push_back({{"type", kLeft, Fit::shared}, [=](const Row& r) {
+                         return precision(r) + " " + layout(r) + (r.problem.invariant ? " invariant" : "");
+                       }});
   }
   columns.push_back({{"m", kRight}, [](const Row& r) { return r.problem.m; }});
   columns.push_back({{"n", kRight}, [](const Row& r) { return r.problem.n; }});
@@ -161,6 +163,9 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
   columns.push_back({{name("peak_ratio", "peak"), kRight, Fit::spare}, [](const Row& r) {
                        return Real{r.peak_ratio, 3};
                      }});
+  if (full) {
+    columns.push_back({{"invariant"}, [](const Row& r) { return std::int64_t{r.problem.invariant ? 1 : 0}; }});
+  }
   return table_of(columns, rows, [](const Row&) { return Tone::plain; });
 }
 

@@ -244,11 +244,13 @@ Table peaks_table(const KnownDevices& known) {
   return table;
 }
 
+/// An invariant product is of a layout of its own on the page, which compares those of one layout.
 Table problems_table(const std::vector<Problem>& problems) {
   Table table = table_with({"precision", "layout", "m", "n", "k", "name", "flops", "bytes"});
   for (const Problem& problem : problems) {
-    table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m, problem.n,
-               problem.k, to_string(problem), Real{flops(problem), 0}, Real{minimal_bytes(problem), 0}});
+    const std::string layout = fmt::format("{}{}", to_string(problem.layout), problem.invariant ? "-invariant" : "");
+    table.add({std::string(to_string(problem.precision)), layout, problem.m, problem.n, problem.k, to_string(problem),
+               Real{flops(problem), 0}, Real{minimal_bytes(problem), 0}});
   }
   return table;
 }

@@ -123,6 +123,16 @@ TEST(Winners, StaleAndWrongRowsSayWhy) {
   EXPECT_EQ(row.at("reason"), "driver 570 then, 580 now");
 }
 
+TEST(Winners, InvariantOnesAreToldApart) {
+  Winner one = winner(1000, Evidence::measured, h200());
+  for (const bool invariant : {false, true}) {
+    one.trial.key.problem.invariant = invariant;
+    EXPECT_EQ(table_of(one, Format::table).text(Format::table).find("invariant") != std::string::npos, invariant);
+    const auto row = nlohmann::json::parse(table_of(one, Format::json).text(Format::json)).at(0);
+    EXPECT_EQ(row.at("invariant"), invariant ? 1 : 0);
+  }
+}
+
 TEST(Winners, ConditionsAreShown) {
   Winner one = winner(1000, Evidence::measured, h200());
   one.trial.timing.sm_clock_mhz = 1500;

@@ -91,9 +91,10 @@ TEST_F(Cli, CompareTakesDatabasesAndModels) {
   }
   const auto two = mmtune("compare '" + path("a.db") + "' '" + path("b.db") + "' --format csv");
   EXPECT_EQ(two.code, 0) << two.err;
-  EXPECT_THAT(two.out,
-              StartsWith("precision,layout,m,n,k,winner_a,time_a_us,source_a,winner_b,time_b_us,source_b,"
-                         "a_on_b_us,verdict,limit_a,limit_b,configurations,spearman,speed_ratio,peak_ratio\n"));
+  EXPECT_THAT(
+      two.out,
+      StartsWith("precision,layout,m,n,k,winner_a,time_a_us,source_a,winner_b,time_b_us,source_b,"
+                 "a_on_b_us,verdict,limit_a,limit_b,configurations,spearman,speed_ratio,peak_ratio,invariant\n"));
   EXPECT_THAT(two.out, HasSubstr("fp32,nn,1024,1024,1024,tiled TILE=16 UNROLL=16,100.000,measured,"));
   EXPECT_THAT(two.out, HasSubstr(",the same,"));
   const auto model = mmtune("compare '" + path("a.db") + "' model:t4 --size 1024");

@@ -70,6 +70,16 @@ TEST(ReportContent, TrialsAreAsStored) {
   EXPECT_EQ(rows_of(content, "problems")[0].at("flops"), 2.0 * 1024 * 1024 * 1024);
 }
 
+TEST(ReportContent, AnInvariantProductIsNoRivalOfAnother) {
+  ReportContent content;
+  content.trials = {trial(100), trial(110)};
+  content.trials[1].key.problem.invariant = true;
+  const auto problems = rows_of(content, "problems");
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_EQ(problems[0].at("layout"), "nn");
+  EXPECT_EQ(problems[1].at("layout"), "nn-invariant");
+}
+
 TEST(ReportContent, WinnersAreExplained) {
   ReportContent content;
   content.winners = {winner()};
