@@ -1,6 +1,7 @@
 // Every family compiles without a warning for every kind of GPU that the project serves. And the first step of a plan
 // that overlaps what precedes it on the stream touches no global memory before it has waited: not in the source, which
-// the simulated machine checks, and not in what compilers make of it.
+// the simulated machine checks, and not in what compilers make of it. Tests named Thorough compile several times as
+// many configurations.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <ostream>
 #include <random>
 #include <string_view>
 #include <thread>
@@ -26,10 +28,6 @@ using test::MachineInstruction;
 
 // sm_75, 80, 86, 89, 90a, 100a, 120a.
 constexpr std::string_view kGpus[] = {"t4", "a100", "rtx3090", "rtx4090", "h200", "b200", "rtx5090"};
-// Random cases of each family, and those of them that overlap on the GPU whose machine code is looked at; or as many as
-// are legal among the draws. Fewer show a first step that only prepares operands, since a configuration's tiles do not
-// change it.
-constexpr int kRandomCases = 15, kOverlappingCases = 12, kPreparingCases = 4;
 constexpr int kDraws = 20000;
 constexpr std::string_view kReadGpu = "h200";
 
@@ -67,6 +65,56 @@ Fusion fusion_in_turn(std::size_t turn, bool is_integer) {
   return fusion;
 }
 
+/// How much is compiled for a family.
+struct Amount {
+  const Family* family;
+  bool all_defaults;  ///< whether defaults are compiled for every precision, layout and target, or for a few
+  /// Random cases, and those of them that overlap on the GPU whose machine code is looked at; or as many as are legal
+  /// among the draws. Fewer show a first step that only prepares operands, since a configuration's tiles do not change
+  /// it.
+  std::size_t random_cases;
+  int overlapping_cases, preparing_cases;
+};
+
+std::ostream& operator<<(std::ostream& out, const Amount& of) { return out << of.family->name(); }
+
+std::vector<Amount> each_family(bool is_thorough) {
+  std::vector<Amount> amounts;
+  for (const Family* family : families()) {
+    amounts.push_back(is_thorough ? Amount{family, true, 15, 12, 4} : Amount{family, false, 4, 3, 2});
+  }
+  return amounts;
+}
+
+/// The default configuration for every precision in two layouts, where there are so many in which rows of either
+/// operand run along k in one and across it in the other: by itself on the oldest GPU that can run it, which has the
+/// fewest instructions, and with a bias and an activation on another one, every second time the next oldest.
+void add_few_defaults(const Family& family, std::vector<Compile>& cases) {
+  constexpr std::array kOpposite{Layout::nt, Layout::tn, Layout::nn, Layout::tt};
+  std::size_t turn = 0;
+  for (const Precision precision : kAllPrecisions) {
+    std::size_t served = 0;
+    for (std::size_t i = 0; i < kOpposite.size() && served < 2; ++i) {
+      const Problem problem = typical(family, precision, kOpposite[(i + 2 * turn) % kOpposite.size()]);
+      const Config config = family.default_config(problem);
+      std::vector<const DeviceSpec*> gpus;
+      for (const std::string_view gpu : kGpus) {
+        const DeviceSpec& device = catalog_gpu(gpu);
+        if (family.broken_rule(problem, config, device).empty()) gpus.push_back(&device);
+      }
+      if (gpus.empty()) continue;
+      if (served++ == 0) {
+        cases.push_back({&family, problem, config, gpus.front()});
+        continue;
+      }
+      const std::size_t turn_with_bias = turn / 2 * 3 + turn % 2, gpu = turn % 2 == 0 ? 1 : 2 + turn / 2;
+      cases.push_back({&family, problem, config, gpus[gpu % gpus.size()],
+                       fusion_in_turn(turn_with_bias, traits(precision).c.integer)});
+    }
+    ++turn;
+  }
+}
+
 /// The default configuration for every precision and layout on two GPUs, so that every GPU meets every precision and
 /// every layout: by itself on the first one that can run it, and with a fusion on the second. Where there is no second
 /// one, every third has both.
@@ -96,20 +144,22 @@ bool is_read(const Compile& c) {
 }
 
 /// The number of random cases whose machine code is to be read: none of a family without such plans.
-int overlapping_cases(const Family& family) {
+int overlapping_cases(const Amount& amount) {
+  const Family& family = *amount.family;
   for (const Precision precision : kAllPrecisions) {
     const Problem problem = packed_problem(precision, Layout::nt, 1024, 1024, 1024);
     const auto plan = family.legal_plan(problem, family.default_config(problem), catalog_gpu(kReadGpu));
     if (!plan || !plan->steps.front().overlaps_previous) continue;
-    return multiplies(plan->steps.front().kernel) ? kOverlappingCases : kPreparingCases;
+    return multiplies(plan->steps.front().kernel) ? amount.overlapping_cases : amount.preparing_cases;
   }
   return 0;
 }
 
 /// Random legal configurations, for well and for badly aligned operands; every other one for a batch, where it can be.
-void add_random(const Family& family, std::vector<Compile>& cases) {
+void add_random(const Amount& amount, std::vector<Compile>& cases) {
+  const Family& family = *amount.family;
   std::mt19937 random(1);
-  int unread = overlapping_cases(family);
+  int unread = overlapping_cases(amount);
   const auto draw = [&](std::string_view gpu) {
     const Problem problem = test::random_problem(random);
     Compile candidate{&family, problem, test::random_config(family, random), &catalog_gpu(gpu)};
@@ -118,7 +168,7 @@ void add_random(const Family& family, std::vector<Compile>& cases) {
     cases.push_back(candidate);
     unread -= is_read(candidate) ? 1 : 0;
   };
-  for (int i = 0; i < kDraws && cases.size() < kRandomCases; ++i) draw(kGpus[random() % std::size(kGpus)]);
+  for (int i = 0; i < kDraws && cases.size() < amount.random_cases; ++i) draw(kGpus[random() % std::size(kGpus)]);
   for (int i = 0; i < kDraws && unread > 0; ++i) draw(kReadGpu);
 }
 
@@ -147,7 +197,7 @@ std::string complaint_of_overlap(const std::vector<MachineInstruction>& instruct
   return wait < access ? "" : "it begins too early";
 }
 
-class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterface<const Family*> {
+class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterface<Amount> {
  protected:
   void SetUp() override {
     NvrtcTest::SetUp();
@@ -192,12 +242,16 @@ class CompileFamilies : public test::NvrtcTest, public testing::WithParamInterfa
   bool is_known_ = false;  ///< whether this NVRTC's machine code can be read
 };
 
-INSTANTIATE_TEST_SUITE_P(Registered, CompileFamilies, testing::ValuesIn(families()),
-                         [](const auto& instance) { return std::string(instance.param->name()); });
+std::string family_of(const testing::TestParamInfo<Amount>& instance) {
+  return std::string(instance.param.family->name());
+}
+INSTANTIATE_TEST_SUITE_P(Registered, CompileFamilies, testing::ValuesIn(each_family(false)), family_of);
+INSTANTIATE_TEST_SUITE_P(Thorough, CompileFamilies, testing::ValuesIn(each_family(true)), family_of);
 
-TEST_P(CompileFamilies, DefaultsForAllPrecisionsLayoutsAndTargets) {
+TEST_P(CompileFamilies, Defaults) {
   std::vector<Compile> cases;
-  add_defaults(*GetParam(), cases);
+  const auto& [family, all_defaults, random, overlapping, preparing] = GetParam();
+  all_defaults ? add_defaults(*family, cases) : add_few_defaults(*family, cases);
   EXPECT_FALSE(cases.empty());
   for (const std::string& text : complaints(cases, CompileFor::diagnosis)) ADD_FAILURE() << text;
 }
@@ -206,19 +260,19 @@ TEST_P(CompileFamilies, DefaultsForAllPrecisionsLayoutsAndTargets) {
 TEST_P(CompileFamilies, LeastTilesOfOperandsOfDifferentWidth) {
   const Problem problem = packed_problem(Precision::bf16_x_fp32, Layout::nn, 64, 64, 64);
   std::vector<Setting> settings;
-  for (const ParamInfo& param : GetParam()->params())
+  for (const ParamInfo& param : GetParam().family->params())
     settings.push_back({std::string(param.name), param.values.front()});
-  const Compile least{GetParam(), problem, Config(std::move(settings)), &catalog_gpu("h200")};
-  if (!GetParam()->broken_rule(problem, least.config, *least.gpu).empty()) return;
+  const Compile least{GetParam().family, problem, Config(std::move(settings)), &catalog_gpu("h200")};
+  if (!GetParam().family->broken_rule(problem, least.config, *least.gpu).empty()) return;
   EXPECT_EQ(complaint(least, CompileFor::diagnosis), "");
 }
 
 TEST_P(CompileFamilies, RandomConfigurationsWhichWaitBeforeTheyTouchMemory) {
   std::vector<Compile> cases;
-  add_random(*GetParam(), cases);
+  add_random(GetParam(), cases);
   EXPECT_FALSE(cases.empty());
   const auto read = std::count_if(cases.begin(), cases.end(), is_read);
-  EXPECT_GE(read, overlapping_cases(*GetParam()));
+  EXPECT_GE(read, overlapping_cases(GetParam()));
   for (const std::string& text : complaints(cases, CompileFor::speed)) ADD_FAILURE() << text;
   if (read > 0 && !is_known_) GTEST_SKIP() << "NVRTC " << nvrtc_->version() << " may make other machine code";
 }
