@@ -1,6 +1,6 @@
 # Tests: the fuzzers are built with clang in a build directory of their own, then each makes a short run with a fixed
 # seed, starting from its corpus. Skipped where there is no clang with libFuzzer.
-set(MMTUNE_FUZZ_RUNS 3000 CACHE STRING "Inputs that each fuzzer tries in the tests")
+set(MMTUNE_FUZZ_RUNS 1000 CACHE STRING "Inputs that each fuzzer tries in the tests")
 set(MMTUNE_FUZZ_SECONDS 20 CACHE STRING "But no longer than this for each")
 set(fuzz_build ${PROJECT_BINARY_DIR}/fuzz)
 
