@@ -68,8 +68,8 @@ std::ostream& operator<<(std::ostream& out, const FusedCase& of) {
              << to_string(of.fusion);
 }
 
-/// Every way to store results with a bias either way, and all epilogues with one of them.
-std::vector<FusedCase> fused_cases() {
+/// Every way to store results, each with one of two fusions in turn, the first if `turn` is even.
+std::vector<FusedCase> every_store(std::size_t turn) {
   constexpr auto kFp32 = Precision::fp32, kFp64 = Precision::fp64, kFp16 = Precision::fp16;
   constexpr auto kNn = Layout::nn, kNt = Layout::nt, kTn = Layout::tn, kTt = Layout::tt;
   constexpr Fusion kRows{Activation::gelu, Bias::per_row}, kColumns{Activation::relu, Bias::per_column};
@@ -100,10 +100,18 @@ std::vector<FusedCase> fused_cases() {
   };
   std::vector<FusedCase> cases;
   for (const auto& [family, precision, layout, settings] : kKernels) {
-    for (const Fusion& fusion : {kRows, kColumns}) cases.push_back({family, precision, layout, settings, fusion});
+    cases.push_back({family, precision, layout, settings, turn++ % 2 == 0 ? kRows : kColumns});
   }
+  return cases;
+}
+
+/// Every way to store results, all epilogues with one of them, and scalars in memory.
+std::vector<FusedCase> fused_cases() {
+  constexpr auto kFp32 = Precision::fp32, kFp64 = Precision::fp64, kFp16 = Precision::fp16;
+  constexpr auto kNn = Layout::nn, kNt = Layout::nt, kTn = Layout::tn, kTt = Layout::tt;
+  std::vector<FusedCase> cases = every_store(0);
   for (const Fusion& fusion : all_fusions()) cases.push_back({"simt", kFp32, kNn, "BM=32 BN=32 TM=4 TN=4", fusion});
-  for (const Fusion& fusion : {kColumns, Fusion{Activation::none, Bias::per_row}}) {
+  for (const Fusion& fusion : {Fusion{Activation::relu, Bias::per_column}, Fusion{Activation::none, Bias::per_row}}) {
     cases.push_back({"simt", Precision::int32, kNn, "BM=32 BN=32 TM=4 TN=4", fusion});
     cases.push_back({"mma_sync", Precision::int8, kNt, "", fusion});
   }
@@ -149,10 +157,12 @@ TEST_P(EpilogueOnTheHost, IsComputedBeforeTheRounding) {
   EXPECT_GE(runs, 3) << "not every order of threads was seen";
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, EpilogueOnTheHost, testing::ValuesIn(fused_cases()), [](const auto& instance) {
+std::string name_of_fused(const testing::TestParamInfo<FusedCase>& instance) {
   return fmt::format("{}_{}_{}_{}", instance.param.family, to_string(instance.param.precision),
                      to_string(instance.param.layout), instance.index);
-});
+}
+INSTANTIATE_TEST_SUITE_P(Kernels, EpilogueOnTheHost, testing::ValuesIn(fused_cases()), name_of_fused);
+INSTANTIATE_TEST_SUITE_P(Thorough, EpilogueOnTheHost, testing::ValuesIn(every_store(1)), name_of_fused);
 
 TEST(EpilogueAfterTheProduct, IsThatOfOneKernelWhereTheProductIsNotRounded) {
   const Family& family = family_named("naive");
