@@ -90,12 +90,14 @@ std::vector<Case> covering_cases() {
       {"wgmma_fp16x3", Precision::fp32_emulated, kNn, "BM=64 BN=64 BK=64 CONSUMERS=1 PROMOTE=64"},
       {"wgmma_bf16x3", Precision::bf16_x_fp32, kNt, "BM=64 BN=64 CONSUMERS=1 SWAP=1"},
       {"wgmma_bf16x3", Precision::bf16_x_fp32, kNn, "BM=64 BN=64 CONSUMERS=1 SWAP=1 CLUSTER_M=2 SPLIT=2"},
+      {"wgmma_fp16x3", Precision::fp32_emulated, kTt, "BM=64 BN=64 CONSUMERS=1", true},
+      {"wgmma_bf16x3", Precision::bf16_x_fp32, kTt, "BM=64 BN=64 CONSUMERS=1", true},
       {"mma_fp16x3", Precision::fp32_emulated, kTn, "BM=32 BN=128 BK_BYTES=32 WM=32 WN=64 AHEAD=0 SPLIT=8", true},
       {"simt", Precision::bf16_x_fp32, kNt, ""},
   };
   for (const Family* family : families()) {
     const Precision shown = shown_in(*family);
-    for (const Layout layout : {kNn, kTt}) add_default(*family, shown, layout, cases);
+    add_default(*family, shown, kNn, cases);
     for (const auto& [precision, layout] :
          {std::pair{Precision::fp64, kTn}, {Precision::int32, kNn}, {Precision::fp16, kNt}, {Precision::bf16, kTt}}) {
       if (precision != shown) add_default(*family, precision, layout, cases);
@@ -190,7 +192,7 @@ std::vector<Case> further_cases() {
   const auto first = static_cast<std::ptrdiff_t>(all.size());
   all.insert(all.end(), cases.begin(), cases.end());
   for (const Family* family : families()) {
-    for (const Layout layout : {kNt, kTn}) add_default(*family, shown_in(*family), layout, all);
+    for (const Layout layout : {kNt, kTn, kTt}) add_default(*family, shown_in(*family), layout, all);
     add_missing_values(*family, all);
   }
   return {all.begin() + first, all.end()};
