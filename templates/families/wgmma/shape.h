@@ -126,12 +126,9 @@ inline int stages_beside(const Params& p, const DeviceSpec& device, int buffers)
   return stages;
 }
 /// The slices of its results that a consumer has room for: of two, one is filled while the other is stored, but where
-/// one leaves room for a fourth stage.
+/// one leaves room for another stage, which gains more.
 inline int store_buffers(const Params& p, const DeviceSpec& device) {
-  constexpr int kFewStages = 3;
-  const bool gains =
-      p.reduce == 0 && stages_beside(p, device, 2) == kFewStages && stages_beside(p, device, 1) > kFewStages;
-  return gains ? 1 : 2;
+  return p.reduce == 0 && stages_beside(p, device, 1) > stages_beside(p, device, 2) ? 1 : 2;
 }
 inline int stages(const Params& p, const DeviceSpec& device) {
   return stages_beside(p, device, store_buffers(p, device));
