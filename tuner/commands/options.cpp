@@ -31,12 +31,13 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
 
 /// The value of this name, in any case of letters. Throws UsageError that says which one may be meant.
 template <class T>
-T choose(std::string_view option, std::string_view text, const Choices<T>& choices) {
+T choose(std::string_view option, std::string_view text, const Choices<T>& choices, bool may_be_all = false) {
   std::vector<std::string_view> known;
   for (const auto& [name, value] : choices) {
     if (equal_ignoring_case(name, text)) return value;
     known.push_back(name);
   }
+  if (may_be_all) known.emplace_back("all");
   for (const auto& [other, ours] : kOtherNames) {
     const bool is_ours = std::find(known.begin(), known.end(), ours) != known.end();
     if (is_ours && equal_ignoring_case(other, text)) refuse_choice(option, text, known, ours);
@@ -44,16 +45,14 @@ T choose(std::string_view option, std::string_view text, const Choices<T>& choic
   refuse_choice(option, text, known, nearest_name(text, known));
 }
 
-/// A comma-separated list of names, or "all".
+/// A comma-separated list of names; "all" among them means all.
 template <class T>
 std::vector<T> choose_list(std::string_view option, std::string_view text, Choices<T> choices) {
-  std::vector<T> values;
-  if (text == "all") {
-    for (const auto& choice : choices) values.push_back(choice.second);
-    return values;
-  }
+  std::vector<T> values, all;
+  for (const auto& choice : choices) all.push_back(choice.second);
   for (const auto name : split(text, ',')) {
-    const T value = choose(option, name, choices);
+    if (name == "all") return all;
+    const T value = choose(option, name, choices, true);
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
   }
   return values;

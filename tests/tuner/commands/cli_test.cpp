@@ -48,7 +48,7 @@ TEST_F(Cli, BadInputIsOneLineWithTokenAndRemedy) {
       {"odd device", "--sizes 64 --device first", 2, "'first'", "model:NAME"},
       {"no family", "--sizes 64 --device model:h200 --family nothing", 2, "nothing", "simt"},
       {"no precision", "--sizes 64 --precision fp31", 2, "'fp31'", "bf16"},
-      {"no layout", "--sizes 64 --layout xy", 2, "'xy'", "tt"},
+      {"no layout", "--sizes 64 --layout xy", 2, "'xy'", "tt, all"},
       {"no strategy", "--sizes 64 --strategy luck", 2, "luck", "guided"},
       {"no effort", "--sizes 64 --effort none", 2, "none", "quick"},
       {"budget", "--sizes 64 --budget soon", 2, "'soon'", "60s"},

@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 TEST(Options, PrecisionsInTheOrderGivenOnce) {
   EXPECT_THAT(parse_precisions("fp16,fp32,fp16"), ElementsAre(Precision::fp16, Precision::fp32));
   EXPECT_THAT(parse_precisions("all"), ElementsAreArray(kAllPrecisions));
+  EXPECT_THAT(parse_precisions("fp16,all"), ElementsAreArray(kAllPrecisions));
 }
 
 TEST(Options, Layouts) {
@@ -34,7 +35,7 @@ TEST(Options, UnknownNameIsListedWithTheKnownOnes) {
     for (const Precision precision : kAllPrecisions) {
       if (precision != Precision::fp32) expected.append(", ").append(to_string(precision));
     }
-    EXPECT_EQ(error.what(), expected);
+    EXPECT_EQ(error.what(), expected + ", all");
   }
 }
 

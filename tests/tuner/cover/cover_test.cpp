@@ -162,6 +162,9 @@ TEST_F(CoverTest, AnAuditHasARowForEachSizeAndPolicy) {
   EXPECT_EQ(rows("exact"), 1);
   EXPECT_THAT(audit.err, HasSubstr("learnt: 4 sizes"));
   EXPECT_EQ(store().winners().size(), decisions) << "tuning for the audit taught the database that is audited";
+  const Result other = mmtune("audit --device model:h200 --sizes 64..128 --count 1 --precision fp64");
+  EXPECT_EQ(other.code, 4);
+  EXPECT_THAT(other.err, HasSubstr("on NVIDIA H200; run mmtune cover or tune first"));
 }
 
 TEST_F(CoverTest, WhatIsNoDistributionIsAUsageError) {

@@ -155,6 +155,10 @@ ExitCode run_audit(const AuditOptions& options) {
   print(audit_table(audit.rows), options);
   for (const std::string& line : audit_summary(audit.rows)) log::warning("{}", line);
   if (InterruptGuard::requested()) return ExitCode::interrupted;
+  if (audit.rows.empty() && !audit.failed) {
+    log::error("{}: has no kernel that the library would run at these sizes on {}; run mmtune cover or tune first",
+               session.database, device.spec.name);
+  }
   return audit.failed || audit.rows.empty() ? ExitCode::no_candidate : ExitCode::done;
 }
 
