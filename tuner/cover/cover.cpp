@@ -28,11 +28,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kSearchShare = 0.7;      // the part of the budget for searching each size by itself
+constexpr double kSearchShare = 0.65;     // the part of the budget for searching each size by itself
 constexpr double kLatest = 9.0 / 8;       // no search begins that ends later than this, as a multiple of that part
 constexpr double kProvenShare = 0.5;      // the most of that part for measuring what won elsewhere first
-constexpr double kSourceS = 1;            // the seconds in which a process compiles a source; most take less
-constexpr std::size_t kMostProven = 256;  // the most programs that won elsewhere and are compiled
+constexpr double kSourceS = 0.8;          // the seconds in which a process compiles a source; most take less
+constexpr std::size_t kMostProven = 384;  // the most programs that won elsewhere and are compiled
 constexpr double kCrossShare = 0.4;       // the part of the rest for measuring kernels at other sizes
 constexpr double kFurtherShare = 0.9;     // the part of what is then left for measuring them at further sizes
 

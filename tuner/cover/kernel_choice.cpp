@@ -12,7 +12,7 @@ constexpr double kCloseToBest = 1.04;  // a kernel this close to the fastest of 
 constexpr std::size_t kMostClose = 4;  // the most such kernels of each size
 constexpr double kShortlist = 1.5;   // the most programs that are looked at, as a multiple of those that may be chosen
 constexpr double kPromising = 1.25;  // a kernel whose expected time is this close to the best is measured
-constexpr std::size_t kMostPromising = 8;  // the most kernels that are measured at a further size
+constexpr std::size_t kMostPromising = 3;  // the most kernels that are measured at a further size
 
 /// Keeps the first kernel of each program.
 void keep_one_of_each_program(const MeasuredKernels& measured, std::vector<std::size_t>& kernels) {

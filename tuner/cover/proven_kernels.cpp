@@ -14,10 +14,10 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kMostMeasured = 12;  // the most proven candidates that are measured for a problem
-constexpr std::size_t kMostFurther = 8;    // the most for one that no search looks at
-constexpr double kReach = 1.25;      // A candidate that is expected to take so many times as long is not measured.
-constexpr double kLayerLoss = 0.01;  // the mean loss beside all programs at which a layer of them is complete
+constexpr std::size_t kMostMeasured = 8;  // the most proven candidates that are measured for a problem
+constexpr std::size_t kMostFurther = 3;   // the most for one that no search looks at
+constexpr double kReach = 1.25;           // A candidate that is expected to take so many times as long is not measured.
+constexpr double kLayerLoss = 0.01;       // the mean loss beside all programs at which a layer of them is complete
 
 /// The promising proven candidates of all problems with their expected times; equal sources are one program.
 class ProvenTimes {

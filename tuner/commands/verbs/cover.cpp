@@ -22,7 +22,7 @@ namespace {
 constexpr double kSampleTime_s = 2.4;  // the time for a sample: some fifty candidates on a machine of 16 cores
 constexpr std::size_t kFewestSamples = 32;
 constexpr std::size_t kMostSamples = 256;
-constexpr std::size_t kFurther = 4;  // the sizes for each sample: measuring is fast where nothing is compiled
+constexpr std::size_t kFurther = 16;  // the sizes for each sample: measuring is fast where nothing is compiled
 
 struct CoverVerbOptions : SearchOptions {
   int kernels = static_cast<int>(CoverOptions{}.most_kernels);
