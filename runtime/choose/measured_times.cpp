@@ -8,43 +8,36 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/choose/nearest.h"
+
 namespace mmtune {
 
 namespace {
 
-// The least loss on 7000 times of fp32 kernels at 170 sizes on an H200, each size left out in turn; those of caution
-// and of what kernels have in common also on 2174 times of bf16 kernels at 136 sizes, multiples of 8, on an H100.
+// The least loss on 7000 times of fp32 kernels at 170 sizes on an H200, each size left out in turn; the alignment's
+// distance, caution and what kernels have in common on times of bf16 on an H100 (docs/lab/2026-11-26-cover.md).
 constexpr double kDistanceUnit = 2;       // the unit of distances, in octaves
 constexpr double kSoftening = 0.05;       // the squared distance within which sizes count as one
-constexpr double kCommonWeight = 2;       // the weight of what all kernels have in common
+constexpr double kOperandDistance = 2;    // the distance for each operand that is aligned otherwise
+constexpr double kCommonWeight = 4;       // the weight of what all kernels have in common
 constexpr int kAround = 24;               // the number of sizes that have a say
-constexpr double kCaution = 0.1;          // the logarithm of caution() for a kernel that is unknown here
+constexpr double kCaution = 0.05;         // the logarithm of caution() for a kernel that is unknown here
 const double kUnknownLoss = std::log(2);  // a kernel that takes so much longer than the fastest is as good as unknown
 
 constexpr std::size_t kGroups = 64;  // the number of groups of sizes: enough for some more than have a say
 constexpr std::size_t kDepth = 8;    // the most blocks that a group has a size of
 constexpr float kRounding = 1e-3F;   // Squared distances of rounded places are off by less, as a part of them plus 1.
 
-/// The place in units of kDistanceUnit.
-Octaves place_of(const Problem& problem) {
-  const Octaves at = octaves_of(problem);
-  return {at[0] / kDistanceUnit, at[1] / kDistanceUnit, at[2] / kDistanceUnit};
-}
-
-double squared_distance(const Octaves& x, const Octaves& y) {
-  const Octaves apart{x[0] - y[0], x[1] - y[1], x[2] - y[2]};
-  return apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
-}
-
 /// The distances from some places. One step is taken for all of them after another, so that vector units do it.
 template <class Floats>
-Floats squared_distances(const std::array<Floats, 3>& places, const std::array<float, 3>& at) {
+Floats squared_distances(const std::array<Floats, 4>& places, const std::array<float, 4>& at) {
   Floats squares;
   for (std::size_t i = 0; i < squares.size(); ++i) {
     const float m = places[0][i] - at[0];
     const float n = places[1][i] - at[1];
     const float k = places[2][i] - at[2];
-    squares[i] = m * m + n * n + k * k;
+    const float alignment = places[3][i] - at[3];
+    squares[i] = m * m + n * n + k * k + alignment * alignment;
   }
   return squares;
 }
@@ -68,15 +61,36 @@ Real reach_of(const std::vector<Real>& squares, int least, int most) {
   return enough;
 }
 
+/// The number of operands that cannot be read by 16 bytes at once.
+int unaligned_operands(const Problem& problem) {
+  const auto [a, b, c] = problem.align;
+  const auto unaligned = [](int align) { return align < kAlignments.back() ? 1 : 0; };
+  return unaligned(a) + unaligned(b) + unaligned(c);
+}
+
 }  // namespace
 
+/// The place in units of kDistanceUnit.
+MeasuredTimes::Place MeasuredTimes::place_of(const Problem& problem) {
+  const Octaves at = octaves_of(problem);
+  return {at[0] / kDistanceUnit, at[1] / kDistanceUnit, at[2] / kDistanceUnit,
+          kOperandDistance * unaligned_operands(problem)};
+}
+
+double MeasuredTimes::squared_distance(const Place& x, const Place& y) {
+  double square = 0;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) square += (x[axis] - y[axis]) * (x[axis] - y[axis]);
+  return square;
+}
+
 MeasuredTimes::MeasuredTimes(const std::vector<KernelTime>& times) {
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::vector<const KernelTime*>> by_size;
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, int>, std::vector<const KernelTime*>> by_size;
   for (const KernelTime& time : times) {
-    by_size[{time.problem.m, time.problem.n, time.problem.k}].push_back(&time);
+    const Problem& problem = time.problem;
+    by_size[{problem.m, problem.n, problem.k, unaligned_operands(problem)}].push_back(&time);
     kernels_ = std::max<std::size_t>(kernels_, time.kernel + std::size_t{1});
   }
-  for (const auto& [extents, measured] : by_size) {
+  for (const auto& [where, measured] : by_size) {
     const auto is_faster = [](const KernelTime* x, const KernelTime* y) { return x->median_us < y->median_us; };
     const double best_us = (*std::min_element(measured.begin(), measured.end(), is_faster))->median_us;
     Size size;
@@ -94,7 +108,7 @@ MeasuredTimes::MeasuredTimes(const std::vector<KernelTime>& times) {
   for (auto& axis : nothing.at) axis.fill(std::numeric_limits<float>::max());
   blocks_.assign((places_.size() + kBlock - 1) / kBlock, nothing);
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
       blocks_[i / kBlock].at[axis][i % kBlock] = static_cast<float>(places_[i][axis]);
     }
   }
@@ -102,8 +116,9 @@ MeasuredTimes::MeasuredTimes(const std::vector<KernelTime>& times) {
 
 /// The sizes that have a say, in no order. Sizes are in groups, and where as many groups as that have one within a
 /// distance, no other size is worth comparing.
-std::vector<MeasuredTimes::Near> MeasuredTimes::nearest(const Octaves& at) const {
-  const std::array<float, 3> here{static_cast<float>(at[0]), static_cast<float>(at[1]), static_cast<float>(at[2])};
+std::vector<MeasuredTimes::Near> MeasuredTimes::nearest(const Place& at) const {
+  std::array<float, kAxes> here{};
+  std::transform(at.begin(), at.end(), here.begin(), [](double axis) { return static_cast<float>(axis); });
   const std::size_t depth = std::clamp<std::size_t>(blocks_.size() * kBlock / kGroups, 1, kDepth);
   std::vector<Floats> squares(blocks_.size());
   std::vector<float> least;  // the least distance of each group

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/choose/nearest.h"
 #include "templates/problem/problem.h"
 
 namespace mmtune {
@@ -84,21 +83,27 @@ class MeasuredTimes {
     std::vector<Result> results;
   };
 
+  /// A place by the octaves of m, n and k, and by the alignment: a model errs otherwise where rows are not aligned.
+  static constexpr std::size_t kAxes = 4;
+  using Place = std::array<double, kAxes>;
+  static Place place_of(const Problem& problem);
+  static double squared_distance(const Place& x, const Place& y);
+
   /// A size by its number, and how far away it is.
   struct Near {
     double squared_distance = 0;
     std::uint32_t size = 0;
   };
-  std::vector<Near> nearest(const Octaves& at) const;
+  std::vector<Near> nearest(const Place& at) const;
 
   static constexpr std::size_t kBlock = 8;
   using Floats = std::array<float, kBlock>;
   /// Places of sizes in a row, in the order in which vector units take them.
   struct Block {
-    std::array<Floats, 3> at;
+    std::array<Floats, kAxes> at;
   };
-  std::vector<Block> blocks_;    ///< the places, rounded: every look-up goes through all of these
-  std::vector<Octaves> places_;  ///< the places of the sizes
+  std::vector<Block> blocks_;  ///< the places, rounded: every look-up goes through all of these
+  std::vector<Place> places_;  ///< the places of the sizes
   std::vector<Size> sizes_;
   std::size_t kernels_ = 0;
 };
