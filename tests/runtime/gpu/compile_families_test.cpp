@@ -81,7 +81,7 @@ std::ostream& operator<<(std::ostream& out, const Amount& of) { return out << of
 std::vector<Amount> each_family(bool is_thorough) {
   std::vector<Amount> amounts;
   for (const Family* family : families()) {
-    amounts.push_back(is_thorough ? Amount{family, true, 15, 12, 4} : Amount{family, false, 4, 3, 2});
+    amounts.push_back(is_thorough ? Amount{family, true, 15, 12, 4} : Amount{family, false, 2, 2, 1});
   }
   return amounts;
 }
