@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 // The family compiles fast, and few of its configurations are enough to have some that serve and some that do not.
 constexpr std::string_view kCover =
-    "cover --device model:h200 --sizes 64..2048 --samples 8 --family naive --only 'BX=16,32 BY=4,8 COARSE=1' "
+    "cover --device model:h200 --sizes 64..2048 --samples 6 --family naive --only 'BX=16,32 BY=4,8 COARSE=1' "
     "--kernels 4 --format csv";
 
 class CoverTest : public Cli {
@@ -30,12 +30,12 @@ TEST_F(CoverTest, FewKernelsServeTheSampleAndASecondRunMeasuresNothing) {
   const Result first = mmtune(std::string(kCover));
   ASSERT_EQ(first.code, 0) << first.err;
   EXPECT_THAT(first.out, HasSubstr("precision,layout,align,family,config,sizes"));
-  EXPECT_THAT(first.err, HasSubstr("kernels for 8 sizes"));
+  EXPECT_THAT(first.err, HasSubstr("kernels for 6 sizes"));
   EXPECT_THAT(first.err, HasSubstr("held out"));
   std::set<std::string> programs;
   const auto winners = store().winners();
-  EXPECT_GT(winners.size(), 8u) << "8 sizes are searched, at 128 more the kernels are measured that suit them";
-  EXPECT_LE(winners.size(), 136u);
+  EXPECT_GT(winners.size(), 6u) << "6 sizes are searched, at 96 more the kernels are measured that suit them";
+  EXPECT_LE(winners.size(), 102u);
   for (const Winner& winner : winners) {
     const Alignment& align = winner.trial.key.problem.align;
     programs.insert(winner.trial.key.source_hash);
@@ -53,7 +53,7 @@ TEST_F(CoverTest, FewKernelsServeTheSampleAndASecondRunMeasuresNothing) {
 TEST_F(CoverTest, SizesForWhichTheBudgetHasNoTimeAreLeftToTheNextRun) {
   const Result first = mmtune(std::string(kCover) + " --budget 0.001s");
   ASSERT_EQ(first.code, 0) << first.err;
-  EXPECT_THAT(first.err, HasSubstr("of 8 sizes were not searched in that time; the same command goes on"));
+  EXPECT_THAT(first.err, HasSubstr("of 6 sizes were not searched in that time; the same command goes on"));
   const Result second = mmtune(std::string(kCover));
   ASSERT_EQ(second.code, 0) << second.err;
   EXPECT_THAT(second.err, HasSubstr("best of ")) << "sizes that were left are searched";
@@ -98,7 +98,7 @@ TEST_F(CoverOfShares, MergedTheyGiveTheKernelsOfOneProcess) {
     EXPECT_THAT(share.err, HasSubstr("merge the databases"));
     searched += decisions(database).size();
   }
-  EXPECT_EQ(searched, 8u) << "each size of the sample in one share";
+  EXPECT_EQ(searched, 6u) << "each size of the sample in one share";
   ASSERT_EQ(merge("shard-*.db").code, 0);
   const Result all = cover("fleet.db", "none --effort full");  // A search would go on with more effort.
   ASSERT_EQ(all.code, 0) << all.err;
@@ -139,7 +139,7 @@ TEST_F(CoverOfShares, TheEnvironmentNamesTheShare) {
   const Result result = shell(fmt::format("MMTUNE_DB='{}' SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_COUNT=4 '{}' {}",
                                           path("default.db"), MMTUNE_BINARY, kCover));
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("share 2/4, by SLURM_ARRAY_TASK_ID 1 of 4: 2 of 8 problems; --shard none"));
+  EXPECT_THAT(result.err, HasSubstr("share 2/4, by SLURM_ARRAY_TASK_ID 1 of 4: 2 of 6 problems; --shard none"));
 }
 
 TEST_F(CoverTest, AnAuditHasARowForEachSizeAndPolicy) {
