@@ -102,6 +102,9 @@ struct Wgmma {
                      : takes_turns                           ? 160
                                                              : kMostSums;
     rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");
+    const int instruction_sums = sums(p) / (consumer_rows(p) / kFragment);
+    rules.must(p.min_blocks == 1 || instruction_sums + kBesideSums <= registers_at_first(p, device),
+               "blocks that share an SM begin with registers for an instruction");
     const int most_parts = p.min_blocks == 2 ? most : p.consumers == 3 ? 160 : kMostParts;
     rules.must(p.own_parts == 1 || part_registers(problem, p) <= most_parts,
                "a thread has registers for most of the sums of OWN_PARTS");

@@ -79,6 +79,9 @@ inline int part_registers(const Problem& problem, const Params& p) {
   return sum_registers(problem, p) + (p.own_parts > 1 ? sums(p) : 0);
 }
 
+/// The registers that ptxas asks for beside the sums of an instruction (error C7602, CUDA 13.0).
+inline constexpr int kBesideSums = 26;
+
 /// The registers of a thread when its block begins. The producer then gives some of its own to the consumers.
 inline int registers_at_first(const Params& p, const DeviceSpec& device) {
   return device.max_registers_per_sm / (threads(p) * p.min_blocks) / 8 * 8;

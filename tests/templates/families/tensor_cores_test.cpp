@@ -115,6 +115,18 @@ TEST(Wgmma, BlocksThatShareAnSmHaveHalfOfItEach) {
   }
 }
 
+// ptxas compiles no instruction that has too few of the registers with which a block begins (error C7602).
+TEST(Wgmma, BlocksThatShareAnSmBeginWithRegistersForAnInstruction) {
+  const Family& wgmma = family_named("wgmma");
+  const Problem problem = packed_problem(Precision::int8, Layout::nn, 1000, 1000, 1000);
+  const auto rule = [&](int columns) {
+    const auto settings = fmt::format("BM=64 BN={} CONSUMERS=1 CLUSTER_M=2 PACK=1 MIN_BLOCKS=2", columns);
+    return wgmma.broken_rule(problem, wgmma.with_defaults(wgmma.parse(settings), problem), catalog_gpu("h200"));
+  };
+  EXPECT_EQ(rule(208), "blocks that share an SM begin with registers for an instruction");
+  EXPECT_EQ(rule(192), "");
+}
+
 // A tile's rows are an instruction's columns where they change places, and the widest tiles have two instructions.
 TEST(Wgmma, ThereIsAnInstructionForEveryExtentOfATile) {
   const std::string& text = TemplateFiles::embedded().device_headers().at("mmtune/wgmma.cuh");
