@@ -280,7 +280,7 @@ class LearningWorkspaces : public LearningCalls {
  protected:
   void SetUp() override {
     offer_program(database(), {fp32(64), "simt", "", 10}, std::string(test::kIdleProgram) + "100");
-    offer_program(database(), {fp32(256), "simt", "PACK=1 LOAD=1", 8}, std::string(test::kIdleProgram) + "30");
+    offer_program(database(), {fp32(256), "simt", "PACK=1 LOAD=1", 5}, std::string(test::kIdleProgram) + "30");
   }
 
   Gemm call() { return {.m = 80, .n = 80, .k = 80, .a = memory_.data(), .b = memory_.data(), .c = memory_.data()}; }

@@ -37,7 +37,7 @@ class Python : public test::ApiTest {
 
 TEST_F(Python, ThePackageMultipliesWhatOthersAllocated) {
   // Another kernel for sizes that were not tuned.
-  offer(database(), {packed_problem(Precision::fp32, Layout::nn, 2, 2, 2), "naive", "UNROLL=2", 0.5}, 100);
+  offer(database(), {packed_problem(Precision::fp32, Layout::nn, 2, 2, 2), "naive", "UNROLL=8", 0.5}, 100);
   run("python_test.py");
 }
 
