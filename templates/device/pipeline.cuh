@@ -46,6 +46,18 @@ __device__ __forceinline__ void copy_box_to(unsigned short blocks, unsigned targ
       : "memory");
 }
 
+// Asks L2 for what lies inside of a box. Nothing is read: what is written to it meanwhile reaches L2 as well, so that it
+// may be asked for before the step before has finished. PTX ISA: cp.async.bulk.prefetch.tensor.
+__device__ __forceinline__ void prefetch_box(const TensorMap* map, int column, int row) {
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row)
+               : "memory");
+}
+__device__ __forceinline__ void prefetch_box(const BatchMap* map, int column, int row) {
+  asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(&map->map), "r"(column),
+               "r"(row), "r"(map->layer())
+               : "memory");
+}
+
 // Copies a box from shared memory to the map's matrix, what lies inside of it. PTX ISA: cp.async.bulk.tensor.
 __device__ __forceinline__ void store_box(const TensorMap* map, unsigned source, int column, int row) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(column),

@@ -132,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
          PerProduct<Accumulator*> partial, const __grid_constant__ ProductMap map_a,
          const __grid_constant__ ProductMap map_b, const __grid_constant__ ProductMap map_c,
-         PerProduct<Accumulator*> handed, PerProduct<u32*> flags, i64 parts, i64 k_tiles, i64 is_late) {
+         PerProduct<Accumulator*> handed, PerProduct<u32*> flags, i64 parts, i64 k_tiles, i64 is_late, i64 prefetched) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Call call{static_cast<int>(m),
@@ -174,6 +174,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
         produce(call, shared);
         if (CLUSTER > 1) has_waited = true;
       }
+    } else if (PACK == 0 && !BATCHED && threadIdx.x < READY + WARP && is_elected()) {
+      prefetch(call, static_cast<int>(prefetched));
     }
     if (!has_waited) cluster_wait();
   } else {

@@ -44,6 +44,8 @@ inline void store_remote(unsigned remote, unsigned remote_barrier, const u32 (&w
   mmtune::shim::store_remote(remote, remote_barrier, words);
 }
 
+inline void prefetch_box(const TensorMap*, int, int) {}
+inline void prefetch_box(const BatchMap*, int, int) {}
 inline void prefetch_map(const TensorMap*) {}
 inline void prefetch_map(const BatchMap*) {}
 
