@@ -140,8 +140,11 @@ __device__ __forceinline__ void take_registers() {
 #define MMTUNE_R8 MMTUNE_R4 ", %4, %5, %6, %7"
 #define MMTUNE_R12 MMTUNE_R8 ", %8, %9, %10, %11"
 #define MMTUNE_R16 MMTUNE_R12 ", %12, %13, %14, %15"
+#define MMTUNE_R20 MMTUNE_R16 ", %16, %17, %18, %19"
 #define MMTUNE_R24 MMTUNE_R16 ", %16, %17, %18, %19, %20, %21, %22, %23"
+#define MMTUNE_R28 MMTUNE_R24 ", %24, %25, %26, %27"
 #define MMTUNE_R32 MMTUNE_R24 ", %24, %25, %26, %27, %28, %29, %30, %31"
+#define MMTUNE_R36 MMTUNE_R32 ", %32, %33, %34, %35"
 #define MMTUNE_R40 MMTUNE_R32 ", %32, %33, %34, %35, %36, %37, %38, %39"
 #define MMTUNE_R44 MMTUNE_R40 ", %40, %41, %42, %43"
 #define MMTUNE_R48 MMTUNE_R40 ", %40, %41, %42, %43, %44, %45, %46, %47"
@@ -163,8 +166,11 @@ __device__ __forceinline__ void take_registers() {
 #define MMTUNE_S8(c) MMTUNE_D8(c, 0)
 #define MMTUNE_S12(c) MMTUNE_D8(c, 0), MMTUNE_D4(c, 8)
 #define MMTUNE_S16(c) MMTUNE_D16(c, 0)
+#define MMTUNE_S20(c) MMTUNE_D16(c, 0), MMTUNE_D4(c, 16)
 #define MMTUNE_S24(c) MMTUNE_D16(c, 0), MMTUNE_D8(c, 16)
+#define MMTUNE_S28(c) MMTUNE_D16(c, 0), MMTUNE_D8(c, 16), MMTUNE_D4(c, 24)
 #define MMTUNE_S32(c) MMTUNE_D32(c, 0)
+#define MMTUNE_S36(c) MMTUNE_D32(c, 0), MMTUNE_D4(c, 32)
 #define MMTUNE_S40(c) MMTUNE_D32(c, 0), MMTUNE_D8(c, 32)
 #define MMTUNE_S44(c) MMTUNE_D32(c, 0), MMTUNE_D8(c, 32), MMTUNE_D4(c, 40)
 #define MMTUNE_S48(c) MMTUNE_D32(c, 0), MMTUNE_D16(c, 32)
@@ -189,8 +195,11 @@ __device__ __forceinline__ void take_registers() {
   X(16, MMTUNE_S8, MMTUNE_R8, "%8", "%9", "%10", "%11", "%12", "%13", "%14", "%15")                \
   X(24, MMTUNE_S12, MMTUNE_R12, "%12", "%13", "%14", "%15", "%16", "%17", "%18", "%19")            \
   X(32, MMTUNE_S16, MMTUNE_R16, "%16", "%17", "%18", "%19", "%20", "%21", "%22", "%23")            \
+  X(40, MMTUNE_S20, MMTUNE_R20, "%20", "%21", "%22", "%23", "%24", "%25", "%26", "%27")            \
   X(48, MMTUNE_S24, MMTUNE_R24, "%24", "%25", "%26", "%27", "%28", "%29", "%30", "%31")            \
+  X(56, MMTUNE_S28, MMTUNE_R28, "%28", "%29", "%30", "%31", "%32", "%33", "%34", "%35")            \
   X(64, MMTUNE_S32, MMTUNE_R32, "%32", "%33", "%34", "%35", "%36", "%37", "%38", "%39")            \
+  X(72, MMTUNE_S36, MMTUNE_R36, "%36", "%37", "%38", "%39", "%40", "%41", "%42", "%43")            \
   X(80, MMTUNE_S40, MMTUNE_R40, "%40", "%41", "%42", "%43", "%44", "%45", "%46", "%47")            \
   X(88, MMTUNE_S44, MMTUNE_R44, "%44", "%45", "%46", "%47", "%48", "%49", "%50", "%51")            \
   X(96, MMTUNE_S48, MMTUNE_R48, "%48", "%49", "%50", "%51", "%52", "%53", "%54", "%55")            \

@@ -14,8 +14,9 @@
 constexpr int LINE = 128;       // bytes
 constexpr int WARPGROUP = 128;  // threads
 constexpr int WARP = 32;
-constexpr int STORE_COLUMNS = BN * sizeof(Output) < LINE ? BN : LINE / sizeof(Output);
-constexpr int STORE_LINE = STORE_COLUMNS * sizeof(Output);  // bytes of a line of C
+constexpr int ROW_BYTES = BN * sizeof(Output);  // the bytes of a tile's row of C
+constexpr int STORE_LINE = ROW_BYTES >= LINE ? LINE : ROW_BYTES >= LINE / 2 ? LINE / 2 : LINE / 4;
+constexpr int STORE_COLUMNS = STORE_LINE / sizeof(Output);
 // SWAP = 1: lines side by side in a fragment's 64 columns of C, and lines one below the other that are moved at once.
 constexpr int SIDES = 64 / STORE_COLUMNS;
 constexpr int CHUNK = 64 / SIDES;

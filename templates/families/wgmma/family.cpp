@@ -47,7 +47,7 @@ struct Wgmma {
          "rows of C per tile"},
         {"BN",
          &Params::bn,
-         {32, 64, 80, 88, 96, 104, 112, 128, 136, 144, 152, 160, 168, 176, 192, 208, 224, 256, 320},
+         {24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 128, 136, 144, 152, 160, 168, 176, 192, 208, 224, 256, 320},
          "columns of C per tile"},
         {"CONSUMERS", &Params::consumers, {1, 2, 3}, "warpgroups that multiply"},
         {"PINGPONG", &Params::pingpong, {0, 1}, "1: consumers have tiles of their own and take turns to multiply"},
@@ -90,7 +90,6 @@ struct Wgmma {
     // A tile that is contiguous along m or n consists of whole lines, of as many bytes as a swizzle has.
     rules.must(is_swizzle(line_a(problem, p)), "lines along m are whole");
     rules.must(is_swizzle(line_b(problem, p)), "lines along n are whole");
-    rules.must(is_swizzle(line_c(problem, p)), "lines of C are whole");
     rules.must(p.bm % p.cluster_n == 0 && p.bn % p.cluster_m == 0, "blocks share whole lines");
     if (!rules.ok()) return;
     const bool is_turned = p.swap == 1 && consumer_rows(p) > kFragment;
@@ -378,7 +377,7 @@ struct Wgmma {
   /// last one has in common with the one before is stored twice.
   static double stored_share(const Problem& problem, const Params& p) {
     const int extent = p.swap == 1 ? p.bm : p.bn;
-    const int step = p.swap == 1 ? kStoredBoxRows : kLine / traits(problem.precision).c.bytes;
+    const int step = p.swap == 1 ? kStoredBoxRows : line_c(problem, p) / traits(problem.precision).c.bytes;
     return static_cast<double>(ceil_div(extent, step) * step) / extent;
   }
 

@@ -57,8 +57,10 @@ inline int line_a(const Problem& problem, const Params& p) {
 inline int line_b(const Problem& problem, const Params& p) {
   return b_along_k(problem, p) ? kLine : line_of(p.bn * traits(problem.precision).b.bytes);
 }
+/// The widest line that a tile fills; a last one that it does not begins earlier.
 inline int line_c(const Problem& problem, const Params& p) {
-  return std::min(kLine, p.bn * traits(problem.precision).c.bytes);
+  const int bytes = p.bn * traits(problem.precision).c.bytes;
+  return bytes >= kLine ? kLine : bytes >= kLine / 2 ? kLine / 2 : kLine / 4;
 }
 /// Whether the tensor memory accelerator swizzles lines of so many bytes.
 inline bool is_swizzle(int line_bytes) { return line_bytes == 32 || line_bytes == 64 || line_bytes == kLine; }
