@@ -21,6 +21,8 @@ constexpr int STORE_COLUMNS = STORE_LINE / sizeof(Output);
 constexpr int SIDES = 64 / STORE_COLUMNS;
 constexpr int CHUNK = 64 / SIDES;
 constexpr int STORE_ROWS = 16;  // the rows of a box
+// SWAP = 1: whether a tile's columns of C do not fill the last fragment.
+constexpr bool IS_PARTIAL = SWAP == 1 && BN % 64 != 0;
 // The most sums of a thread that leave registers for the way of C through shared memory, as ptxas 13.0 says.
 constexpr int MOST_BESIDE_C = sizeof(Output) > 2 || CLUSTER_M * CLUSTER_N > 1 ? 160 : 192;
 // The first of the barriers of the block at which warps meet that share lines of C, one a warpgroup.
@@ -57,7 +59,7 @@ __device__ __forceinline__ void for_each_in_c(const Target& target, int row0, in
       const Place place(f, i);
       const int row = row0 + place.row;
       const int column = column0 + place.column;
-      if (row < target.m && column < target.n) visit(f, i, row, column);
+      if (row < target.m && column < target.n && (!IS_PARTIAL || place.column < BN)) visit(f, i, row, column);
     }
   }
 }
@@ -288,7 +290,7 @@ __device__ __forceinline__ void finish(const Target& target, Scalar alpha, Scala
     }
   }
   if (beta == Scalar(0)) return;
-  if constexpr (!STORE_BOXES || FRAGMENTS * SUMS > MOST) {
+  if constexpr (!STORE_BOXES || IS_PARTIAL || FRAGMENTS * SUMS > MOST) {
     for_each_in_c<FRAGMENTS, SUMS>(target, row0, column0, [&](int f, int i, int row, int column) {
       add(sums[f][i], static_cast<Accumulator>(beta), target.C[row * target.ldc + column]);
     });
@@ -413,6 +415,15 @@ __device__ __forceinline__ void store_columns(const Target& target, unsigned cha
     }
     if (STORE_BOXES && warp == 0 && is_elected()) commit_stores();
   }
+}
+
+// IS_PARTIAL: stores each thread's results from where they are.
+template <int FRAGMENTS, int SUMS>
+__device__ __forceinline__ void store_each(const Target& target, const Accumulator (&sums)[FRAGMENTS][SUMS], int row0,
+                                           int column0) {
+  for_each_in_c<FRAGMENTS, SUMS>(target, row0, column0, [&](int f, int i, int row, int column) {
+    target.C[row * target.ldc + column] = to_output(sums[f][i]);
+  });
 }
 
 // Writes sums to their part of partial[parts][m][n]: two columns of a row at once where rows of an even length have

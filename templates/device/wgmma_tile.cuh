@@ -30,19 +30,24 @@ using Kind = Role::Kind;
 
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
 constexpr int WG_ROWS = PINGPONG == 1 ? Role::ROWS : Role::ROWS / CONSUMERS;
-constexpr int FRAGMENTS = WG_ROWS / 64;                         // instructions along their rows
+constexpr int FRAGMENTS = (WG_ROWS + 63) / 64;                  // instructions along their rows
 constexpr int N0 = Role::COLUMNS <= 256 ? Role::COLUMNS : 192;  // columns of the first instruction
 constexpr int N1 = Role::COLUMNS - N0;                          // the columns of the second, or 0
 constexpr int STORE_BYTES = 64 * LINE;                          // the bytes of a slice of a consumer's results
 
+// What the threads of a block add up, those of a fragment that a tile does not fill included.
+constexpr int BLOCK_SUMS = CONSUMERS * FRAGMENTS * 64 * Role::COLUMNS;
+
+// Where a tile's rows do not fill the last fragment, an instruction reads what lies behind them, which nothing uses: of
+// the last stage that is A.
 struct Shared {
-  alignas(1024) unsigned char a[STAGES][BM * LINE];
   alignas(1024) unsigned char b[STAGES][BN * LINE];
+  alignas(1024) unsigned char a[STAGES][BM * LINE];
   alignas(1024) unsigned char c[CONSUMERS][STORE_BUFFERS][REDUCE == 1 ? 16 : STORE_BYTES];
   u64 full[STAGES];   // the accelerator has brought the stage
   u64 empty[STAGES];  // all that read it, here and in the cluster, are done with it
   // What the tile's other blocks have for this one.
-  alignas(16) Accumulator received[REDUCE == 1 ? BM * BN / CLUSTER_PARTS * (CLUSTER_PARTS - 1) : 4];
+  alignas(16) Accumulator received[REDUCE == 1 ? BLOCK_SUMS / ADDERS * (CLUSTER_PARTS - 1) : 4];
   u64 complete;                                                 // all of it
 };
 static_assert(sizeof(Shared) == SMEM_BYTES, "host and kernel disagree on shared memory");

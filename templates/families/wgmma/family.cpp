@@ -86,7 +86,9 @@ struct Wgmma {
     rules.must(p.pingpong == 0 || p.consumers == 2, "PINGPONG takes two consumers");
     rules.must(columns(p) % (types.accumulator.integer ? 16 : 8) == 0,
                "an instruction's columns are a multiple of 8, of integers of 16");
-    rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0, "a consumer has whole fragments");
+    rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0 ||
+                   (p.swap == 1 && p.consumers == 1 && p.stream == 0 && b_along_k(problem, p)),
+               "a consumer has whole fragments, or where it is the only one columns of C that lie along k");
     // A tile that is contiguous along m or n consists of whole lines, of as many bytes as a swizzle has.
     rules.must(is_swizzle(line_a(problem, p)), "lines along m are whole");
     rules.must(is_swizzle(line_b(problem, p)), "lines along n are whole");
@@ -103,7 +105,7 @@ struct Wgmma {
                      : takes_turns                           ? 160
                                                              : kMostSums;
     rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");
-    const int instruction_sums = sums(p) / (consumer_rows(p) / kFragment);
+    const int instruction_sums = sums(p) / fragments(p);
     rules.must(p.min_blocks == 1 || instruction_sums + kBesideSums <= registers_at_first(p, device),
                "blocks that share an SM begin with registers for an instruction");
     const int most_parts = p.min_blocks == 2 ? most : p.consumers == 3 ? 160 : kMostParts;
@@ -118,7 +120,6 @@ struct Wgmma {
                "REDUCE over a cluster needs SPLIT blocks in a cluster");
     rules.must(p.reduce == 0 || (cluster(p) == 1 && p.pingpong == 0),
                "blocks that add a tile's parts share no operands and no turns");
-    rules.must(p.reduce == 0 || sums(p) % (4 * p.split) == 0, "a block of a cluster adds whole fours of sums");
     rules.must(p.stream == 0 || (p.split == 1 && cluster(p) == 1 && p.pingpong == 0),
                "STREAM shares tiles itself, without SPLIT, clusters and PINGPONG");
     rules.must(p.own_parts == 1 || (p.split == 1 && p.stream == 0 && !promotes(problem)),
@@ -197,6 +198,7 @@ struct Wgmma {
     const PrecisionTraits& types = traits(problem.precision);
     return {{"STAGES", stages(p, device)},
             {"STORE_BUFFERS", store_buffers(p, device)},
+            {"ADDERS", adders(p)},
             {"A_ALONG_K", a_along_k(problem, p)},
             {"B_ALONG_K", b_along_k(problem, p)},
             {"LINE_A", line_a(problem, p)},

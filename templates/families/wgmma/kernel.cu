@@ -12,7 +12,8 @@
 // before C.
 //
 // SWAP = 1 computes the transposed product, so that the 64 rows of an instruction are columns of C, and tiles along m
-// may be any multiple of 8: consumers then lie side by side.
+// may be any multiple of 8: consumers then lie side by side. Where BN is no multiple of 64, the last rows of the only
+// consumer's instructions are of no tile.
 //
 // PINGPONG = 1: each consumer computes tiles of its own, BM x BN each, and one multiplies while the other stores.
 //
@@ -21,8 +22,8 @@
 //
 // Blocks are persistent: as many as the GPU has room for take tiles in turn, in the order of index.cuh, or parts of a
 // tile's steps along k, as split.cuh says, whose sums reduce() adds in a fixed order. With REDUCE = 1 a cluster of
-// SPLIT blocks has the parts of one tile, and each adds an equal share of every thread's sums, in the same order, which
-// the others have written to its shared memory.
+// SPLIT blocks has the parts of one tile, and ADDERS of them add an equal share of every thread's sums each, in the same
+// order, which the others have written to its shared memory.
 //
 // MIN_BLOCKS = 2: two blocks share an SM, with half of its stages each, and one multiplies while the other stores. Where
 // there are no more blocks than SMs, those of the next call have their place beside them, and are ready when these end.
@@ -117,7 +118,9 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
       store_part(call.target, call.partial, sums, row, column, work.part);
     } else {
       finish<Role::COLUMNS>(call.target, call.alpha, call.beta, shared.c[consumer], sums, row, column);
-      if constexpr (SWAP == 1) {
+      if constexpr (IS_PARTIAL) {
+        store_each(call.target, sums, row, column);
+      } else if constexpr (SWAP == 1) {
         store_columns<Role::COLUMNS>(call.target, shared.c[consumer], sums, row, column, buffer);
       } else {
         store_rows<Role::COLUMNS>(call.target, shared.c[consumer], sums, row, column, buffer);

@@ -28,7 +28,16 @@ inline int rows(const Params& p) { return p.swap == 1 ? p.bn : p.bm; }
 inline int columns(const Params& p) { return p.swap == 1 ? p.bm : p.bn; }
 inline int consumer_rows(const Params& p) { return p.pingpong == 1 ? rows(p) : rows(p) / p.consumers; }
 inline int threads(const Params& p) { return (p.consumers + 1) * kWarpgroup; }
-inline int sums(const Params& p) { return consumer_rows(p) * columns(p) / kWarpgroup; }
+inline int fragments(const Params& p) { return (consumer_rows(p) + kFragment - 1) / kFragment; }
+/// The sums of a thread, and of a block.
+inline int sums(const Params& p) { return fragments(p) * kFragment * columns(p) / kWarpgroup; }
+inline int block_sums(const Params& p) { return sums(p) * kWarpgroup * p.consumers; }
+/// The blocks of a cluster that add a tile's parts: as many as can have as many of a thread's sums each, by the four.
+inline int adders(const Params& p) {
+  int blocks = p.split;
+  while (sums(p) / 4 % blocks != 0) --blocks;
+  return blocks;
+}
 /// Tensor cores read 16-bit elements along m or n, too. Others must lie along k; of 32 bits, the instructions' rows
 /// may come from registers instead, else the operand is transposed first.
 inline bool turns_a(const Problem& problem, const Params& p) {
@@ -113,7 +122,7 @@ inline int store_bytes(const Params& p, int buffers) {
 }
 inline int shared_bytes(const Params& p, int stages, int buffers) {
   constexpr int kAlignment = 1024;
-  const int received = p.reduce == 1 ? p.bm * p.bn / p.split * (p.split - 1) * 4 : 16;
+  const int received = p.reduce == 1 ? block_sums(p) / adders(p) * (p.split - 1) * 4 : 16;
   const int bytes = stages * (stage_bytes(p) + 16) + store_bytes(p, buffers) + received + 8;
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
