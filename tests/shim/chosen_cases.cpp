@@ -79,6 +79,9 @@ std::vector<Case> covering_cases() {
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=64 CONSUMERS=1 PACK=1"},
       {"wgmma", Precision::bf16, kNn, "BM=64 BN=192 CONSUMERS=1 SPLIT=3 REDUCE=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=160 BN=128 CLUSTER_M=2 CLUSTER_N=2"},
+      {"wgmma", Precision::bf16, kNt, "SWAP=1 BM=16 BN=40 CONSUMERS=1 CLUSTER_N=2"},  // columns of no tile
+      {"wgmma", Precision::fp16_fp32, kTt, "SWAP=1 BM=32 BN=88 CONSUMERS=1 SPLIT=3 REDUCE=1"},
+      {"wgmma", Precision::bf16, kNt, "BM=64 BN=64 CONSUMERS=1 SPLIT=7 REDUCE=1"},  // four of seven blocks add
       {"wgmma", Precision::fp16, kNt, "BM=128 BN=208 SPLIT=12"},
       {"wgmma", Precision::fp16_fp32, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::tf32, kTt, "BM=64 BN=64 PINGPONG=1"},  // rows of C from registers

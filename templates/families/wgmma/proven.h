@@ -1,4 +1,4 @@
-// Configurations of `wgmma` that won somewhere, by problem: on an NVIDIA H200 with NVRTC 13.0
+// Configurations of `wgmma` that won somewhere, by problem: on an NVIDIA H200 or H100 with NVRTC 13.0
 // (bench/results/nvidia-h200/tensor_vs_cublas.csv), and of searches that tried every candidate of a list.
 #pragma once
 
@@ -7,6 +7,31 @@
 namespace mmtune {
 
 inline constexpr Proven kProvenWgmma[] = {
+    Proven{Precision::bf16, 16, 4608, 3584,
+           "BM=16 BN=40 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=1 PACK=0 REDUCE=0 "
+           "MIN_BLOCKS=2"},
+    Proven{Precision::bf16, 16, 5120, 2880,
+           "BM=16 BN=56 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=1 PACK=0 REDUCE=0 "
+           "MIN_BLOCKS=2"},
+    Proven{Precision::bf16, 2, 10240, 5120,
+           "BM=16 BN=80 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=1 PACK=0 REDUCE=0 "
+           "MIN_BLOCKS=2"},
+    Proven{Precision::bf16, 16, 37888, 3584,
+           "BM=16 BN=104 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=2 SWAP=1 GROUP=1 SPLIT=1 PACK=0 REDUCE=0 "
+           "MIN_BLOCKS=2"},
+    Proven{Precision::bf16, 8, 5120, 25600,
+           "BM=16 BN=88 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=2 PACK=0 REDUCE=1 "
+           "MIN_BLOCKS=2"},
+    Proven{Precision::bf16, 16, 2560, 5120,
+           "BM=16 BN=64 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=3 PACK=0 REDUCE=1 "
+           "MIN_BLOCKS=2"},
+    Proven{Precision::bf16, 24, 12800, 5120,
+           "BM=32 BN=104 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=1 PACK=0 REDUCE=0 "
+           "MIN_BLOCKS=2"},
+    Proven{Precision::bf16, 32, 5120, 25600,
+           "BM=32 BN=56 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=4 SWAP=1 GROUP=1 SPLIT=1 PACK=0 REDUCE=0"},
+    Proven{Precision::bf16, 48, 2880, 2880,
+           "BM=64 BN=40 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=4 SWAP=0 GROUP=1 SPLIT=1 PACK=0 REDUCE=0"},
     Proven{Precision::bf16, 17, 4096, 14336,
            "BM=32 BN=64 CONSUMERS=1 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=2 PACK=0 REDUCE=1 OWN_PARTS=1"},
     Proven{Precision::bf16, 257, 4096, 14336,
