@@ -24,6 +24,7 @@ constexpr NumberSource kLuo{NumberOrigin::paper,
                             "Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via "
                             "Microbenchmarking, 2024"};
 constexpr NumberSource kLaunches{NumberOrigin::measured, "on an H200: docs/lab/2026-11-24-model.md"};
+constexpr NumberSource kPrefetch{NumberOrigin::measured, "on an H100: docs/lab/2026-11-26-prefetch.md"};
 constexpr NumberSource kSimtTimes{
     NumberOrigin::fitted,
     "by hand, near times of simt on an H200 that were not kept; held against "

@@ -33,8 +33,6 @@ struct Wgmma {
   static constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
   static constexpr int kMostParts = 256;  ///< the same with those of parts before, of which some may spill
   static constexpr int kWideFetch = 256;  ///< the bytes that L2 fetches at once, where rows begin at multiples of them
-  static constexpr double kIdleUs = 0.5;  ///< how long memory idles between two calls that overlap
-  static constexpr double kFewIdleBytes = 1.5;  ///< the bytes of a call that is short, in those of such a time
   static constexpr int kPackThreads = 256;
   static constexpr int kPackTile = 64;   ///< the rows and columns that a block of pack() transposes
   static constexpr int kUnitBytes = 16;  ///< the bytes that a thread of pack() copies at once, but where it transposes
@@ -325,17 +323,20 @@ struct Wgmma {
     return gemm;
   }
 
-  /// The stages that each of so many blocks may ask L2 for before the call before has ended: those that memory brings
-  /// while that one's last blocks end. Blocks of the next call that begin beside those of this one take from what these
-  /// fetch, unless all of it is little. Measured: docs/lab/2026-11-26-prefetch.md.
+  /// The stages that each of so many blocks may prefetch before the call before has ended: what memory brings while
+  /// that one's last blocks end. Blocks that begin beside all of those take from what they fetch, unless that is
+  /// little. Measured: docs/lab/2026-11-26-prefetch.md.
   static std::int64_t prefetched_stages(const Problem& problem, const Params& p, const DeviceSpec& device,
                                         std::int64_t blocks) {
-    const double idle_bytes = device.memory_bandwidth_gb_s * 1e3 * kIdleUs;
-    const double bytes = static_cast<double>(problem.m + problem.n) * problem.k * traits(problem.precision).a.bytes;
+    const ModelNumbers& numbers = model_numbers(device);
+    const double bytes_per_us = device.memory_bandwidth_gb_s * 1000;
+    const double bytes =
+        static_cast<double>(problem.m + problem.n) * static_cast<double>(problem.k) * traits(problem.precision).a.bytes;
     const bool is_beside = p.min_blocks > 1 && blocks <= device.sm_count;
-    if (is_beside && bytes > kFewIdleBytes * idle_bytes) return 0;
-    const int stage = (p.bm / p.cluster_n + p.bn / p.cluster_m) * kLine;
-    return std::min<std::int64_t>(kMostStages, idle_bytes / static_cast<double>(blocks * stage));
+    if (is_beside && bytes > numbers.short_call_us * bytes_per_us) return 0;
+    const std::int64_t share = (p.bm / p.cluster_n + p.bn / p.cluster_m) * kLine;  // a block's of a stage
+    const double most = numbers.memory_idle_us * bytes_per_us / static_cast<double>(blocks * share);
+    return std::min<std::int64_t>(kMostStages, static_cast<std::int64_t>(most));
   }
 
   /// Boxes one line wide, of the `lines` that a block fetches, or of half of them. Where rows begin between wide

@@ -34,7 +34,7 @@ inline int sums(const Params& p) { return fragments(p) * kFragment * columns(p) 
 inline int block_sums(const Params& p) { return sums(p) * kWarpgroup * p.consumers; }
 /// The blocks of a cluster that add a tile's parts: as many as can have as many of a thread's sums each, by the four.
 inline int adders(const Params& p) {
-  int blocks = p.split;
+  int blocks = p.reduce == 1 ? p.split : 1;
   while (sums(p) / 4 % blocks != 0) --blocks;
   return blocks;
 }
