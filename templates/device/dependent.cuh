@@ -2,8 +2,9 @@
 // waits where it first needs what was done before it. On older GPUs nothing overlaps and both do nothing.
 //
 // The first step of a plan may start before what precedes the call on the stream has finished, a kernel of the
-// application or another call. It waits before it touches global memory at all, and lets nothing start before it has
-// waited, so that later steps may read operands at once.
+// application or another call. It waits before it reads or writes global memory, and lets nothing start before it has
+// waited, so that later steps may read operands at once. It may prefetch into L2 before: what is written meanwhile
+// reaches L2 as well.
 //
 // The wait is for the step before alone. It is one for all steps before, and what comes after a plan may rely on all of
 // them, because every step waits: at least one of its blocks, and every block before it touches what an earlier step
