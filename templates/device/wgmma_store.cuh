@@ -417,12 +417,17 @@ __device__ __forceinline__ void store_columns(const Target& target, unsigned cha
   }
 }
 
-// IS_PARTIAL: stores each thread's results from where they are.
+// Stores each thread's results from its registers: two columns of a row at once where rows of an even length have them
+// side by side.
 template <int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void store_each(const Target& target, const Accumulator (&sums)[FRAGMENTS][SUMS], int row0,
                                            int column0) {
-  for_each_in_c<FRAGMENTS, SUMS>(target, row0, column0, [&](int f, int i, int row, int column) {
-    target.C[row * target.ldc + column] = to_output(sums[f][i]);
+  constexpr int WIDTH = STORE_BOXES && SWAP == 0 ? 2 : 1;
+  for_each_in_c<FRAGMENTS, SUMS, WIDTH>(target, row0, column0, [&](int f, int i, int row, int column) {
+    Vector<Output, WIDTH> group;
+#pragma unroll
+    for (int v = 0; v < WIDTH; ++v) group.at[v] = to_output(sums[f][i + v]);
+    *reinterpret_cast<Vector<Output, WIDTH>*>(target.C + row * target.ldc + column) = group;
   });
 }
 

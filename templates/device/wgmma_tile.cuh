@@ -64,6 +64,9 @@ struct Work {
 // What a consumer's threads add up: as wgmma.cuh says for each fragment of 64 rows, first N0 columns, then N1.
 constexpr int SUMS = Role::COLUMNS / 2;
 using Sums = Accumulator[FRAGMENTS][SUMS];
+// Whether threads store results from registers: where lines would hold columns of no tile, and few sums of SWAP = 1,
+// which so leave 1 to 5 % earlier; promoted ones do not.
+constexpr bool STORES_EACH = IS_PARTIAL || (SWAP == 1 && FRAGMENTS * SUMS <= 16 && !PROMOTES);
 using HandedSums = StoredSums<FRAGMENTS * SUMS, CONSUMERS * WARPGROUP, Accumulator>;
 
 // What all turns of a call have in common. Coordinates of the accelerator are 32-bit, and so are extents here.

@@ -33,7 +33,10 @@
 // adds what the others hand over, in the order of k.
 //
 // Results pass through shared memory, in lines of 128 bytes: STORE_BOXES says whether C is aligned so
-// that the accelerator can store them while the next tile is multiplied, else the warp does.
+// that the accelerator can store them while the next tile is multiplied, else the warp does. Few sums of SWAP = 1 leave
+// from registers (STORES_EACH).
+//
+// A block that begins while the call before ends asks L2 for its first `prefetched` stages.
 //
 // Operands whose rows do not begin at multiples of 16 bytes, which the accelerator needs, are first copied by pack(),
 // and so are those that lie along m or n, unless their elements have 16 bits: no others can be multiplied from there.
@@ -118,7 +121,7 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
       store_part(call.target, call.partial, sums, row, column, work.part);
     } else {
       finish<Role::COLUMNS>(call.target, call.alpha, call.beta, shared.c[consumer], sums, row, column);
-      if constexpr (IS_PARTIAL) {
+      if constexpr (STORES_EACH) {
         store_each(call.target, sums, row, column);
       } else if constexpr (SWAP == 1) {
         store_columns<Role::COLUMNS>(call.target, shared.c[consumer], sums, row, column, buffer);
