@@ -75,6 +75,7 @@ std::vector<Case> covering_cases() {
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=320 BN=64 CONSUMERS=1 GROUP=16"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=136 BN=64 CONSUMERS=1 CLUSTER_M=2 OWN_PARTS=2"},
       {"wgmma", Precision::fp16, kNt, "BM=64 BN=96 CONSUMERS=1 SPLIT=6"},
+      {"wgmma", Precision::fp16, kNt, "BM=64 BN=24 CONSUMERS=1"},  // lines of C of 32 bytes that overlap
       {"wgmma", Precision::bf16_fp32, kTt, "BM=64 BN=80 CONSUMERS=1 MIN_BLOCKS=2"},
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=64 CONSUMERS=1 PACK=1"},
       {"wgmma", Precision::bf16, kNn, "BM=64 BN=192 CONSUMERS=1 SPLIT=3 REDUCE=1"},
@@ -186,9 +187,17 @@ std::vector<Case> further_cases() {
       {"wgmma", Precision::fp16, kNn, "BM=64 BN=64 CONSUMERS=1 SPLIT=32"},
       {"wgmma", Precision::bf16, kTn, "SWAP=1 BM=64 BN=128 PINGPONG=1"},
       {"wgmma", Precision::bf16_fp32, kNt, "BM=64 BN=32 CONSUMERS=1"},
+      {"wgmma", Precision::bf16_fp32, kNt, "BM=64 BN=24 CONSUMERS=1"},
+      {"wgmma", Precision::fp16, kNt, "BM=64 BN=40 CONSUMERS=1 CLUSTER_M=4"},  // shares of ten lines
+      {"wgmma", Precision::fp16, kTt, "BM=64 BN=48 CONSUMERS=1 SPLIT=3 REDUCE=1"},
+      {"wgmma", Precision::fp16, kNt, "BM=64 BN=56 CONSUMERS=1 MIN_BLOCKS=2"},
+      {"wgmma", Precision::fp16, kTt, "BM=128 BN=72 PINGPONG=1"},
       {"wgmma", Precision::tf32, kNn, ""},  // columns of C from registers
       {"wgmma", Precision::tf32, kTn, "BM=64 BN=64 CONSUMERS=1 PACK=1"},
+      {"wgmma", Precision::tf32, kNt, "BM=64 BN=40 CONSUMERS=1"},
+      {"wgmma", Precision::int8, kNt, "BM=64 BN=48 CONSUMERS=1"},
       {"wgmma", Precision::e4m3_bf16, kNt, "BM=64 CONSUMERS=1"},
+      {"wgmma", Precision::e4m3_bf16, kNt, "BM=64 BN=72 CONSUMERS=1"},
       {"wgmma_bf16x3", Precision::bf16_x_fp32, kNt, "BM=64 BN=64 BK=64 CONSUMERS=1 PROMOTE=64"},
   };
   std::vector<Case> all = covering_cases();

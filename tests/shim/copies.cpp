@@ -65,6 +65,7 @@ void start(Block& block, BulkCopy copy, unsigned target, unsigned barrier) {
 BulkCopy box_at(const void* map, const int* begin, int rank) {
   BulkCopy copy{nullptr, map_of_copy(map, begin, rank), {}, nullptr};
   std::copy_n(begin, rank, copy.begin.begin());
+  self().block->copied.push_back({copy.map.address, copy.begin});
   return copy;
 }
 
@@ -217,6 +218,12 @@ void copy_box_to(unsigned short blocks, unsigned target, const void* map, unsign
     if (!cluster[i].shared) complain("a bulk copy to a block that has left");
     start(cluster[i], copy, target, barrier);
   }
+}
+
+void prefetch_box(const void* map, const int* begin, int rank) {
+  BoxPlace box{map_of_copy(map, begin, rank).address, {}};
+  std::copy_n(begin, rank, box.begin.begin());
+  self().block->prefetched.push_back(box);
 }
 
 bool deliver(Cluster& cluster) {

@@ -95,6 +95,7 @@ std::vector<FusedCase> every_store(std::size_t turn) {
       {"wgmma", kFp16, kNn, ""},
       {"wgmma", Precision::bf16, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::bf16_fp32, kNt, "BM=64 BN=64 PINGPONG=1"},
+      {"wgmma", Precision::bf16, kNt, "BM=64 BN=24 CONSUMERS=1"},
       {"wgmma", kFp16, kNt, "BM=64 BN=64 CONSUMERS=1 SPLIT=2"},
       {"wgmma", kFp16, kTt, "BM=64 BN=64 CONSUMERS=1 SPLIT=2 REDUCE=1"},
   };

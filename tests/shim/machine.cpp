@@ -138,6 +138,11 @@ void end(Block& block) {
       complain("the block ends before its bulk stores have read its shared memory");
     }
   }
+  for (const BoxPlace& box : block.prefetched) {
+    if (std::find(block.copied.begin(), block.copied.end(), box) == block.copied.end()) {
+      complain("the block asked L2 for a box that it does not copy");
+    }
+  }
   for (const Warpgroup& warpgroup : block.warpgroups) {
     if (!warpgroup.is_idle()) complain("the block ends before its multiplications");
   }

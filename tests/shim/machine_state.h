@@ -97,6 +97,13 @@ struct BulkCopy {
   Mbarrier* barrier;
 };
 
+/// A box by its tensor's address and the place where it begins.
+struct BoxPlace {
+  const unsigned char* address;
+  std::array<int, BoxMap::kMostDimensions> begin;
+  bool operator==(const BoxPlace&) const = default;
+};
+
 /// 16 bytes from another block that have not arrived.
 struct RemoteStore {
   unsigned char* target;
@@ -172,6 +179,8 @@ struct Block {
   std::deque<Mbarrier> barriers = {};  ///< stay where they are
   std::deque<BulkCopy> bulk = {};      ///< oldest first
   std::deque<RemoteStore> remote = {};
+  std::vector<BoxPlace> copied = {};        ///< what its bulk copies brought to any block
+  std::vector<BoxPlace> prefetched = {};    ///< what it asked L2 for
   std::vector<BulkStore> read_stores = {};  ///< the stores whose boxes the tensors do not have
   Published published;
   std::array<NamedBarrier, 16> named = {};

@@ -47,6 +47,8 @@ void barrier_arrive(unsigned barrier);
 void barrier_arrive_remote(unsigned remote);
 void copy_box(unsigned target, const void* map, unsigned barrier, const int* begin, int rank);
 void copy_box_to(unsigned short blocks, unsigned target, const void* map, unsigned barrier, const int* begin, int rank);
+/// Asks L2 for a box, which the block must copy as well.
+void prefetch_box(const void* map, const int* begin, int rank);
 void store_box(const void* map, unsigned source, const int* begin, int rank);
 void commit_stores();
 void wait_stores_read(int pending);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "templates/family/families.h"
 #include "templates/family/render.h"
 #include "templates/gpu/gpu_catalog.h"
@@ -41,6 +43,55 @@ TEST(Wgmma, NarrowTilesAreContiguousInNarrowLines) {
   EXPECT_EQ(map_named(along, "B").swizzle_bytes, 128);
   EXPECT_EQ(map_named(along, "B").dimensions[0].box, 64);
   EXPECT_EQ(map_named(along, "B").dimensions[1].box, 32);
+}
+
+// A last line that a tile does not fill begins earlier.
+TEST(Wgmma, LinesOfCAreTheWidestThatATileFills) {
+  const auto columns = [](Precision precision, int width) {
+    const Problem problem = packed_problem(precision, Layout::nt, 4096, 4096, 4096);
+    const LaunchPlan plan = plan_of("wgmma", problem, fmt::format("BM=64 BN={} CONSUMERS=1", width));
+    const TensorMapSpec& c = map_named(plan, "C");
+    EXPECT_EQ(c.dimensions[0].box * traits(precision).c.bytes, c.swizzle_bytes);
+    return c.dimensions[0].box;
+  };
+  EXPECT_EQ(columns(Precision::bf16, 24), 16);
+  EXPECT_EQ(columns(Precision::bf16, 40), 32);
+  EXPECT_EQ(columns(Precision::bf16, 72), 64);
+  EXPECT_EQ(columns(Precision::bf16_fp32, 24), 16);
+  EXPECT_EQ(columns(Precision::bf16_fp32, 40), 32);
+  const auto stored = [](int width) {
+    const Problem problem = packed_problem(Precision::bf16, Layout::nt, 4096, 4096, 4096);
+    return plan_of("wgmma", problem, fmt::format("BM=64 BN={} CONSUMERS=1", width)).work.stored_share;
+  };
+  EXPECT_EQ(stored(64), 1);
+  EXPECT_DOUBLE_EQ(stored(24), 32 / 24.0);
+}
+
+/// The stages that every block of a product of bf16 asks L2 for.
+std::int64_t prefetched(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view settings) {
+  constexpr double kIdleUs = 0.5;
+  const LaunchPlan plan = plan_of("wgmma", packed_problem(Precision::bf16, Layout::nt, m, n, k), settings);
+  const LaunchStep& step = main_step(plan);
+  const auto found =
+      std::find_if(step.args.begin(), step.args.end(), [](const Arg& arg) { return arg.parameter == "prefetched"; });
+  if (found == step.args.end()) throw std::out_of_range("prefetched");
+  const TensorMapSpec &a = map_named(plan, "A"), &b = map_named(plan, "B");
+  const std::int64_t stage = (a.dimensions[1].box + b.dimensions[1].box) * a.swizzle_bytes;  // the block's own boxes
+  EXPECT_LE(found->value * stage * step.grid.x, catalog_gpu("h200").memory_bandwidth_gb_s * 1e3 * kIdleUs) << settings;
+  return found->value;
+}
+
+TEST(Wgmma, AsksL2ForWhatMemoryBringsWhileItIdlesBetweenCalls) {
+  constexpr std::string_view kAlone = "BM=64 BN=64 CONSUMERS=1", kBeside = "BM=64 BN=64 CONSUMERS=1 MIN_BLOCKS=2";
+  EXPECT_GT(prefetched(512, 512, 512, kAlone), 0);
+  EXPECT_GT(prefetched(512, 512, 512, kBeside), 0);
+  EXPECT_GT(prefetched(512, 512, 4096, kAlone), 0);
+  EXPECT_EQ(prefetched(512, 512, 4096, kBeside), 0) << "the next call's blocks begin beside those of this one";
+  EXPECT_EQ(prefetched(4096, 4096, 4096, "BM=128 BN=256"), 0) << "a stage of every block is too much";
+  EXPECT_GT(prefetched(64, 64, 4096, kAlone), prefetched(512, 512, 4096, kAlone));
+  EXPECT_GE(prefetched(512, 512, 4096, "BM=64 BN=64 CONSUMERS=1 CLUSTER_M=2 CLUSTER_N=2"),
+            2 * prefetched(512, 512, 4096, kAlone))
+      << "four blocks share what each would ask for";
 }
 
 TEST(Wgmma, SumsThatOneConsumerPromotesKeepTheTensorCoresWaiting) {

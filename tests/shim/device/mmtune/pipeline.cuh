@@ -25,6 +25,15 @@ inline void copy_box_to(unsigned short blocks, unsigned target, const BatchMap* 
   mmtune::shim::copy_box_to(blocks, target, &map->map, barrier, at, 3);
 }
 
+inline void prefetch_box(const TensorMap* map, int column, int row) {
+  const int at[] = {column, row};
+  mmtune::shim::prefetch_box(map, at, 2);
+}
+inline void prefetch_box(const BatchMap* map, int column, int row) {
+  const int at[] = {column, row, map->layer()};
+  mmtune::shim::prefetch_box(&map->map, at, 3);
+}
+
 inline void store_box(const TensorMap* map, unsigned source, int column, int row) {
   const int at[] = {column, row};
   mmtune::shim::store_box(map, source, at, 2);
@@ -44,8 +53,6 @@ inline void store_remote(unsigned remote, unsigned remote_barrier, const u32 (&w
   mmtune::shim::store_remote(remote, remote_barrier, words);
 }
 
-inline void prefetch_box(const TensorMap*, int, int) {}
-inline void prefetch_box(const BatchMap*, int, int) {}
 inline void prefetch_map(const TensorMap*) {}
 inline void prefetch_map(const BatchMap*) {}
 
