@@ -27,6 +27,7 @@ using Scalar = float;
 [[maybe_unused]] constexpr int OWN_PARTS = 1;  // parts of k that a block adds up one after the other
 [[maybe_unused]] constexpr int STAGES = 6;
 [[maybe_unused]] constexpr int STORE_BUFFERS = 2;
+[[maybe_unused]] constexpr int ADDERS = 1;
 [[maybe_unused]] constexpr bool A_ALONG_K = true;
 [[maybe_unused]] constexpr bool B_ALONG_K = false;
 [[maybe_unused]] constexpr int LINE_A = 128;
