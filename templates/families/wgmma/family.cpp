@@ -2,13 +2,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "templates/families/wgmma/estimate.h"
 #include "templates/families/wgmma/proven.h"
+#include "templates/families/wgmma/rules.h"
 #include "templates/families/wgmma/shape.h"
 #include "templates/family/families.h"
 #include "templates/family/split_k.h"
 #include "templates/family/stored_boxes.h"
 #include "templates/family/stream_k.h"
-#include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
 
@@ -24,14 +25,7 @@ struct Wgmma {
   static constexpr std::string_view kSummary =
       "Hopper's tensor cores: warpgroup multiplication from a TMA pipeline, clusters with multicast, persistent blocks";
 
-  static constexpr int kMostBox = 256;  ///< the rows that the accelerator copies at once
-  static constexpr int kLeastStages = 3;
-  static constexpr int kLeastGroup = 4;   ///< the fewest rows of tiles that are walked together, but one
-  static constexpr int kMidGroup = 16;    ///< the most rows of tiles that are walked together whatever they weigh
-  static constexpr int kFewSteps = 16;    ///< the steps of a call so short that the next one should begin beside it
-  static constexpr int kManySteps = 32;   ///< the steps of a call that may gain where the next one begins late
-  static constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
-  static constexpr int kMostParts = 256;  ///< the same with those of parts before, of which some may spill
+  static constexpr int kMostBox = 256;    ///< the rows that the accelerator copies at once
   static constexpr int kWideFetch = 256;  ///< the bytes that L2 fetches at once, where rows begin at multiples of them
   static constexpr int kPackThreads = 256;
   static constexpr int kPackTile = 64;   ///< the rows and columns that a block of pack() transposes
@@ -77,85 +71,6 @@ struct Wgmma {
     rules.must(packs_b(problem, p) || !turns_b(problem, p), "B lies along k, is rows of 32 bits, or is copied");
     rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK needs an operand that gains by it");
     size_rules(problem, p, device, rules);
-  }
-
-  static void tile_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
-    const PrecisionTraits& types = traits(problem.precision);
-    rules.must(p.pingpong == 0 || p.consumers == 2, "PINGPONG takes two consumers");
-    rules.must(columns(p) % (types.accumulator.integer ? 16 : 8) == 0,
-               "an instruction's columns are a multiple of 8, of integers of 16");
-    rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0 ||
-                   (p.swap == 1 && p.consumers == 1 && p.stream == 0 && b_along_k(problem, p)),
-               "a consumer has whole fragments, or where it is the only one columns of C that lie along k");
-    // A tile that is contiguous along m or n consists of whole lines, of as many bytes as a swizzle has.
-    rules.must(is_swizzle(line_a(problem, p)), "lines along m are whole");
-    rules.must(is_swizzle(line_b(problem, p)), "lines along n are whole");
-    rules.must(p.bm % p.cluster_n == 0 && p.bn % p.cluster_m == 0, "blocks share whole lines");
-    if (!rules.ok()) return;
-    const bool is_turned = p.swap == 1 && consumer_rows(p) > kFragment;
-    const bool takes_turns = rows_from_registers(problem, p) && p.pingpong == 1;
-    rules.must(p.min_blocks == 1 || (p.consumers < 3 && p.pingpong == 0 && p.stream == 0),
-               "blocks that share an SM have at most two consumers, without PINGPONG and STREAM");
-    const int most = p.consumers == 3                        ? 96
-                     : p.min_blocks == 2 && p.consumers == 2 ? 48
-                     : p.min_blocks == 2                     ? 128
-                     : is_turned                             ? 152
-                     : takes_turns                           ? 160
-                                                             : kMostSums;
-    rules.must(sum_registers(problem, p) <= most, "a thread has registers for its sums");
-    const int instruction_sums = sums(p) / fragments(p);
-    rules.must(p.min_blocks == 1 || instruction_sums + kBesideSums <= registers_at_first(p, device),
-               "blocks that share an SM begin with registers for an instruction");
-    const int most_parts = p.min_blocks == 2 ? most : p.consumers == 3 ? 160 : kMostParts;
-    rules.must(p.own_parts == 1 || part_registers(problem, p) <= most_parts,
-               "a thread has registers for most of the sums of OWN_PARTS");
-    // The compiler lets no other multiplications follow each other.
-    rules.must(!rows_from_registers(problem, p) || (consumer_rows(p) == kFragment && p.reduce == 0),
-               "rows from registers are one fragment of a consumer, whose sums it stores");
-    rules.must(stages(p, device) >= kLeastStages, "shared memory holds three stages");
-    rules.must(cluster(p) <= device.max_cluster_size, "the device allows clusters of that size");
-    rules.must(p.reduce == 0 || (p.split > 1 && p.split <= device.max_cluster_size),
-               "REDUCE over a cluster needs SPLIT blocks in a cluster");
-    rules.must(p.reduce == 0 || (cluster(p) == 1 && p.pingpong == 0),
-               "blocks that add a tile's parts share no operands and no turns");
-    rules.must(p.stream == 0 || (p.split == 1 && cluster(p) == 1 && p.pingpong == 0),
-               "STREAM shares tiles itself, without SPLIT, clusters and PINGPONG");
-    rules.must(p.own_parts == 1 || (p.split == 1 && p.stream == 0 && !promotes(problem)),
-               "OWN_PARTS are all of a tile's k, whose sums are not promoted");
-  }
-
-  static void size_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
-    const std::int64_t tiles = tiles_of_c(problem, p.bm, p.bn);
-    rules.worth(p.bm <= kFragment || problem.m > p.bm / 2, "a tile is not twice as high as C");
-    rules.worth(p.bn <= kFragment || problem.n > p.bn / 2, "a tile is not twice as wide as C");
-    rules.worth(p.bm >= kFragment || problem.m <= 2 * p.bm || tiles_of_c(problem, p.bm, p.bn) <= device.sm_count,
-                "tiles of few rows are for few rows of C, or few tiles");
-    rules.worth(p.bn >= kFragment || problem.n <= 2 * p.bn || tiles_of_c(problem, p.bm, p.bn) <= device.sm_count,
-                "tiles of few columns are for few columns of C, or few tiles");
-    rules.worth(p.consumers > 1 || sums(p) <= 96, "one consumer is for small tiles");
-    rules.worth(p.cluster_m == 1 || problem.m > p.bm * (p.cluster_m / 2), "clusters have a tile for every block");
-    rules.worth(p.cluster_n == 1 || problem.n > p.bn * (p.cluster_n / 2), "clusters have a tile for every block");
-    rules.worth(cluster(p) <= 8, "clusters have at most eight blocks");
-    const std::int64_t rows_of_tiles = ceil_div(problem.m, p.bm * p.cluster_m);
-    rules.worth(p.group == 1 || rows_of_tiles > p.group / 2 || (p.group == kLeastGroup && rows_of_tiles > 1),
-                "GROUP is at most the rows of tiles");
-    const std::int64_t walked = problem.k * p.group * p.bm * traits(problem.precision).a.bytes;
-    rules.worth(p.group <= kMidGroup || walked <= device.l2_bytes / 2,
-                "many rows of tiles are walked where L2 holds them");
-    rules.worth(p.split == 1 || tiles * (p.split / 2) < device.sm_count, "SPLIT is for few tiles");
-    const std::int64_t steps = ceil_div(problem.k, bk(problem));
-    rules.worth(p.split == 1 || steps >= 2 * p.split, "every part has at least two steps");
-    split_rule(rules, p.split, tiles, device.sm_count);
-    rules.worth(p.pingpong == 0 || tiles > device.sm_count, "PINGPONG is for more tiles than SMs");
-    const bool is_short = std::min(problem.m, problem.n) <= kFragment || steps <= kFewSteps * p.split;
-    rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count || is_short,
-                "blocks share an SM where they outnumber SMs, or where products are short");
-    rules.worth(p.stream == 0 || tiles % device.sm_count != 0, "STREAM shares tiles that fill no wave");
-    rules.worth(p.own_parts == 1 || problem.invariant, "OWN_PARTS are for invariant products");
-    const bool is_one_wave =
-        tiles <= device.sm_count && steps >= kManySteps && std::min(problem.m, problem.n) > 2 * kFragment;
-    rules.worth(p.late == 0 || (is_one_wave && cluster(p) == 1 && !is_followed_early(p)),
-                "LATE is for one wave of tiles with many steps that share nothing");
   }
 
   static Summation summation(const Problem& problem, const Params& p, const DeviceSpec& device) {
@@ -323,22 +238,6 @@ struct Wgmma {
     return gemm;
   }
 
-  /// The stages that each of so many blocks may prefetch before the call before has ended: what memory brings while
-  /// that one's last blocks end. Blocks that begin beside all of those take from what they fetch, unless that is
-  /// little. Measured: docs/lab/2026-11-26-prefetch.md.
-  static std::int64_t prefetched_stages(const Problem& problem, const Params& p, const DeviceSpec& device,
-                                        std::int64_t blocks) {
-    const ModelNumbers& numbers = model_numbers(device);
-    const double bytes_per_us = device.memory_bandwidth_gb_s * 1000;
-    const double bytes =
-        static_cast<double>(problem.m + problem.n) * static_cast<double>(problem.k) * traits(problem.precision).a.bytes;
-    const bool is_beside = p.min_blocks > 1 && blocks <= device.sm_count;
-    if (is_beside && bytes > numbers.short_call_us * bytes_per_us) return 0;
-    const std::int64_t share = (p.bm / p.cluster_n + p.bn / p.cluster_m) * kLine;  // a block's of a stage
-    const double most = numbers.memory_idle_us * bytes_per_us / static_cast<double>(blocks * share);
-    return std::min<std::int64_t>(kMostStages, static_cast<std::int64_t>(most));
-  }
-
   /// Boxes one line wide, of the `lines` that a block fetches, or of half of them. Where rows begin between wide
   /// fetches into L2, those would bring bytes of other tiles.
   static Arg add_map(LaunchPlan& plan, std::string_view name, const Problem& problem, const Input& input,
@@ -362,62 +261,6 @@ struct Wgmma {
     p.pack = copies ? 1 : 0;
     p.own_parts = problem.invariant && multiplies(problem.precision) ? invariant_parts(problem, 90) : 1;
     return p;
-  }
-
-  /// The issue slots of a multiply-add where each stage's sums are added to others in registers: a consumer does that
-  /// while the other consumers of its SM multiply, and where it takes longer nothing is multiplied.
-  static double promoting_slots(const Problem& problem, const Params& p, const DeviceSpec& device) {
-    const ModelNumbers& numbers = model_numbers(device);
-    const double stage = static_cast<double>(p.bm) * p.bn * bk(problem);
-    const double multiplied = stage / fma_per_clock_per_sm(device, traits(problem.precision).unit);
-    const double added = numbers.wgmma_promotion_clocks * sums(p);
-    const double turn = p.pingpong == 1 ? (multiplied + added) / 2 : (multiplied / p.consumers + added) / p.min_blocks;
-    const double issue = device.warp_size * numbers.schedulers * numbers.issues;
-    return std::max(multiplied, turn) * issue / stage;
-  }
-
-  /// Results are stored by whole slices, one line of columns wide, or where SWAP = 1 by whole boxes of rows: what the
-  /// last one has in common with the one before is stored twice.
-  static double stored_share(const Problem& problem, const Params& p) {
-    const int extent = p.swap == 1 ? p.bm : p.bn;
-    const int step = p.swap == 1 ? kStoredBoxRows : line_c(problem, p) / traits(problem.precision).c.bytes;
-    return static_cast<double>(ceil_div(extent, step) * step) / extent;
-  }
-
-  static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
-    const PrecisionTraits& types = traits(problem.precision);
-    const ModelNumbers& numbers = model_numbers(device);
-    WorkEstimate work;
-    work.unit = types.unit;
-    work.issue_slots_per_fma = promotes(problem) ? promoting_slots(problem, p, device) : numbers.wgmma_issue_slots;
-    const double bytes_a = static_cast<double>(p.bm) / p.cluster_n * types.a.bytes;
-    const double bytes_b = static_cast<double>(p.bn) / p.cluster_m * types.b.bytes;
-    work.bytes_per_k = bytes_a + bytes_b;
-    work.in_place_a = packs_a(problem, p) ? 0 : bytes_a;
-    work.in_place_b = packs_b(problem, p) ? 0 : bytes_b;
-    // An instruction reads the steps of 64 rows and of its columns, which the accelerator has written.
-    const double width = std::min(columns(p), 256);
-    work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment) +
-                              static_cast<double>(types.a.bytes) / p.bn + static_cast<double>(types.b.bytes) / p.bm;
-    work.persistent = p.reduce == 0 && p.stream == 0;
-    work.shares_last_wave = p.stream == 1;
-    work.tile_m = p.bm;
-    work.tile_n = p.bn;
-    work.tile_k = bk(problem);
-    work.k_lanes = bk(problem);  // The sums wait for no instruction of the same stage.
-    work.fetch = Fetch::accelerator;
-    work.copies_first = p.pack == 1;
-    work.cluster_m = p.cluster_m;
-    work.cluster_n = p.cluster_n;
-    work.hides_stores = p.pingpong == 1;
-    work.stored_share = p.split == 1 ? stored_share(problem, p) : 1;
-    work.turns_results = p.swap == 1;
-    work.split_k = p.split;
-    work.group = p.group;
-    const int own_sums = (p.own_parts > 1 ? 2 : 1) * sums(p);
-    work.registers = moves_registers(p) ? registers_at_first(p, device) : own_sums + whole(numbers.wgmma_registers);
-    work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);
-    return work;
   }
 };
 

@@ -68,7 +68,7 @@ std::vector<fs::path> estimating_files() {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(MMTUNE_SOURCE_DIR "/templates/families")) {
     const std::string name = entry.path().filename();
-    if (name == "family.cpp" || name == "shape.h") files.push_back(entry.path());
+    if (name == "family.cpp" || name == "shape.h" || name == "estimate.h") files.push_back(entry.path());
   }
   for (const auto& entry : fs::directory_iterator(MMTUNE_SOURCE_DIR "/templates/model")) {
     if (entry.path().extension() == ".cpp") files.push_back(entry.path());

@@ -1,0 +1,86 @@
+// What a call of the family `wgmma` takes, by the model's numbers.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "templates/families/wgmma/shape.h"
+#include "templates/family/stored_boxes.h"
+#include "templates/model/numbers.h"
+#include "templates/plan/launch_plan.h"
+
+namespace mmtune::wgmma_shape {
+
+/// The stages that each of so many blocks may prefetch before the call before has ended: what memory brings while
+/// that one's last blocks end. Blocks that begin beside all of those take from what they fetch, unless that is
+/// little. Measured: docs/lab/2026-11-26-prefetch.md.
+inline std::int64_t prefetched_stages(const Problem& problem, const Params& p, const DeviceSpec& device,
+                                      std::int64_t blocks) {
+  const ModelNumbers& numbers = model_numbers(device);
+  const double bytes_per_us = device.memory_bandwidth_gb_s * 1000;
+  const double bytes =
+      static_cast<double>(problem.m + problem.n) * static_cast<double>(problem.k) * traits(problem.precision).a.bytes;
+  const bool is_beside = p.min_blocks > 1 && blocks <= device.sm_count;
+  if (is_beside && bytes > numbers.short_call_us * bytes_per_us) return 0;
+  const std::int64_t share = (p.bm / p.cluster_n + p.bn / p.cluster_m) * kLine;  // a block's of a stage
+  const double most = numbers.memory_idle_us * bytes_per_us / static_cast<double>(blocks * share);
+  return std::min<std::int64_t>(kMostStages, static_cast<std::int64_t>(most));
+}
+
+/// The issue slots of a multiply-add where each stage's sums are added to others in registers: a consumer does that
+/// while the other consumers of its SM multiply, and where it takes longer nothing is multiplied.
+inline double promoting_slots(const Problem& problem, const Params& p, const DeviceSpec& device) {
+  const ModelNumbers& numbers = model_numbers(device);
+  const double stage = static_cast<double>(p.bm) * p.bn * bk(problem);
+  const double multiplied = stage / fma_per_clock_per_sm(device, traits(problem.precision).unit);
+  const double added = numbers.wgmma_promotion_clocks * sums(p);
+  const double turn = p.pingpong == 1 ? (multiplied + added) / 2 : (multiplied / p.consumers + added) / p.min_blocks;
+  const double issue = device.warp_size * numbers.schedulers * numbers.issues;
+  return std::max(multiplied, turn) * issue / stage;
+}
+
+/// Results are stored by whole slices, one line of columns wide, or where SWAP = 1 by whole boxes of rows: what the
+/// last one has in common with the one before is stored twice.
+inline double stored_share(const Problem& problem, const Params& p) {
+  const int extent = p.swap == 1 ? p.bm : p.bn;
+  const int step = p.swap == 1 ? kStoredBoxRows : line_c(problem, p) / traits(problem.precision).c.bytes;
+  return static_cast<double>(ceil_div(extent, step) * step) / extent;
+}
+
+inline WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
+  const PrecisionTraits& types = traits(problem.precision);
+  const ModelNumbers& numbers = model_numbers(device);
+  WorkEstimate work;
+  work.unit = types.unit;
+  work.issue_slots_per_fma = promotes(problem) ? promoting_slots(problem, p, device) : numbers.wgmma_issue_slots;
+  const double bytes_a = static_cast<double>(p.bm) / p.cluster_n * types.a.bytes;
+  const double bytes_b = static_cast<double>(p.bn) / p.cluster_m * types.b.bytes;
+  work.bytes_per_k = bytes_a + bytes_b;
+  work.in_place_a = packs_a(problem, p) ? 0 : bytes_a;
+  work.in_place_b = packs_b(problem, p) ? 0 : bytes_b;
+  // An instruction reads the steps of 64 rows and of its columns, which the accelerator has written.
+  const double width = std::min(columns(p), 256);
+  work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment) +
+                            static_cast<double>(types.a.bytes) / p.bn + static_cast<double>(types.b.bytes) / p.bm;
+  work.persistent = p.reduce == 0 && p.stream == 0;
+  work.shares_last_wave = p.stream == 1;
+  work.tile_m = p.bm;
+  work.tile_n = p.bn;
+  work.tile_k = bk(problem);
+  work.k_lanes = bk(problem);  // The sums wait for no instruction of the same stage.
+  work.fetch = Fetch::accelerator;
+  work.copies_first = p.pack == 1;
+  work.cluster_m = p.cluster_m;
+  work.cluster_n = p.cluster_n;
+  work.hides_stores = p.pingpong == 1;
+  work.stored_share = p.split == 1 ? stored_share(problem, p) : 1;
+  work.turns_results = p.swap == 1;
+  work.split_k = p.split;
+  work.group = p.group;
+  const int own_sums = (p.own_parts > 1 ? 2 : 1) * sums(p);
+  work.registers = moves_registers(p) ? registers_at_first(p, device) : own_sums + whole(numbers.wgmma_registers);
+  work.bytes_in_flight = (stages(p, device) - 1) * stage_bytes(p);
+  return work;
+}
+
+}  // namespace mmtune::wgmma_shape
