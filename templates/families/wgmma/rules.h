@@ -25,8 +25,9 @@ inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec
   rules.must(columns(p) % (types.accumulator.integer ? 16 : 8) == 0,
              "an instruction's columns are a multiple of 8, of integers of 16");
   rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0 ||
-                 (p.swap == 1 && p.consumers == 1 && p.stream == 0 && b_along_k(problem, p)),
-             "a consumer has whole fragments, or where it is the only one columns of C that lie along k");
+                 (p.swap == 1 && p.consumers == 1 && p.stream == 0 && b_along_k(problem, p) && p.bm <= kFragment &&
+                  p.bn < 2 * kFragment),
+             "a consumer has whole fragments, or is alone and has few rows and columns of C, and B along k");
   // A tile that is contiguous along m or n consists of whole lines, of as many bytes as a swizzle has.
   rules.must(is_swizzle(line_a(problem, p)), "lines along m are whole");
   rules.must(is_swizzle(line_b(problem, p)), "lines along n are whole");
