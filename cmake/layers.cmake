@@ -1,5 +1,7 @@
-# One file is no header, whatever g++ thinks of an unnamed namespace in a file that is included.
-set(together_options $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+# One file is no header, whatever g++ thinks of an unnamed namespace in a file that is included. And g++ looks for
+# memory that it needs no more from 1 GiB on, not from 128 MiB on: an eighth less time for so large units.
+set(together_options $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
+                     "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=1048576>")
 
 # With MMTUNE_UNITY the sources of a program of tests are a few translation units.
 function(mmtune_compile_tests_together target)
