@@ -203,6 +203,12 @@ TemplateFiles TemplateFiles::from_directory(const std::string& root) {
   return TemplateFiles(std::move(texts));
 }
 
+TemplateFiles TemplateFiles::with(const std::string& path, std::string text) const {
+  std::map<std::string, std::string> files = files_;
+  files.insert_or_assign(path, std::move(text));
+  return TemplateFiles(std::move(files));
+}
+
 std::string_view TemplateFiles::text(const std::string& path) const {
   const auto file = files_.find(path);
   if (file == files_.end()) {

@@ -22,6 +22,9 @@ class TemplateFiles {
   /// The files of a source tree's root directory, read now. Throws Error naming the directory if it holds none.
   static TemplateFiles from_directory(const std::string& root);
 
+  /// These files, with this one besides or in place of the one of its path.
+  TemplateFiles with(const std::string& path, std::string text) const;
+
   /// Whether there is such a file.
   bool has(const std::string& path) const { return files_.contains(path); }
 

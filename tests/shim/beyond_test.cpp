@@ -2,26 +2,11 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "templates/family/families.h"
 #include "tests/shim/product.h"
 
 namespace mmtune::shim {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// The device headers of a source tree with this one besides.
-TemplateFiles files_with(const std::string& header, std::string_view text) {
-  const fs::path root = fs::path(testing::TempDir()) / fmt::format("mmtune_beyond_{}", getpid());
-  fs::create_directories(root / "templates/device");
-  std::ofstream(root / "templates/device" / header) << text;
-  TemplateFiles files = TemplateFiles::from_directory(root.string());
-  fs::remove_all(root);
-  return files;
-}
 
 constexpr const char* kKernel = "#include \"mmtune/unit.cuh\"\nextern \"C\" __global__ void gemm() { use(); }\n";
 
@@ -38,7 +23,8 @@ TEST(BeyondTheHost, IsSaidByName) {
       {"return;  // wgmma.mma_async and \"mma.sync.\" are for others", ""},
   };
   for (const auto& [ptx, reason] : cases) {
-    const TemplateFiles files = files_with("unit.cuh", fmt::format("inline void use() {{ {} \n}}\n", ptx));
+    const TemplateFiles files =
+        kernel_sources().with("templates/device/unit.cuh", fmt::format("inline void use() {{ {} \n}}\n", ptx));
     const Source source{"beyond", kKernel, ""};
     EXPECT_EQ(beyond_the_host(source, files), reason);
     LaunchPlan plan;

@@ -4,10 +4,8 @@
 #include <mmtune/error.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -226,33 +224,16 @@ const Break kBreaks[] = {
 TemplateFiles broken_sources(const Break& broken) {
   const std::string kernel = fmt::format("templates/families/{}/kernel.cu", broken.family);
   std::vector<std::pair<std::string, std::string>> texts = {{kernel, std::string(kernel_sources().text(kernel))}};
-  const auto included = included_headers(texts.front().second, kernel_sources());
-  for (const auto& [header, text] : kernel_sources().device_headers()) {
-    if (std::find(included.begin(), included.end(), header) == included.end()) continue;
-    texts.emplace_back("templates/device/" + fs::path(header).filename().string(), text);
+  for (const std::string& header : included_headers(texts.front().second, kernel_sources())) {
+    texts.emplace_back("templates/device/" + fs::path(header).filename().string(),
+                       kernel_sources().device_headers().at(header));
   }
-  std::vector<std::pair<std::string, std::string>> others;
-  const auto changed = std::find_if(texts.begin(), texts.end(), [&broken](const auto& file) {
-    return file.second.find(broken.original) != std::string::npos;
-  });
-  if (changed == texts.end()) throw Error(fmt::format("no kernel says any longer: {}", broken.original));
-  for (const auto& [header, text] : kernel_sources().device_headers()) {
-    if (std::find(included.begin(), included.end(), header) != included.end()) continue;
-    others.emplace_back("templates/device/" + fs::path(header).filename().string(), text);
+  for (auto& [path, text] : texts) {
+    const std::size_t at = text.find(broken.original);
+    if (at == text.npos) continue;
+    return kernel_sources().with(path, text.replace(at, std::string_view(broken.original).size(), broken.broken));
   }
-  std::string& text = changed->second;
-  text.replace(text.find(broken.original), std::string_view(broken.original).size(), broken.broken);
-
-  const fs::path root = fs::path(testing::TempDir()) / fmt::format("mmtune_broken_{}", getpid());
-  for (const auto* const list : {&texts, &others}) {
-    for (const auto& [path, content] : *list) {
-      fs::create_directories((root / path).parent_path());
-      std::ofstream(root / path, std::ios::binary) << content;
-    }
-  }
-  TemplateFiles files = TemplateFiles::from_directory(root.string());
-  fs::remove_all(root);
-  return files;
+  throw Error(fmt::format("no kernel says any longer: {}", broken.original));
 }
 
 /// Says what is wrong, in any order of threads, and ends the process.

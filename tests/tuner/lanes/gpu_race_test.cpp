@@ -38,7 +38,6 @@ class GpuRace : public test::GpuTest {
   }
 
   const Config kSlow{{{"TILE", 2}, {"UNROLL", 1}}};
-  test::EditedKernel edited_;
   Problem problem_ = packed_problem(Precision::fp32, Layout::nn, 512, 512, 512);
   std::unique_ptr<Lane> lane_;
 };
@@ -65,7 +64,7 @@ TEST_F(GpuRace, AKernelTiesWithItself) {
 TEST_F(GpuRace, TheLeaderIsLookedAtAgain) {
   const Program slow = finalist("tiled", kSlow);
   const auto [verdicts, placings] =
-      lane_->race({slow, finalist("naive", {}, edited_.with({kLaunchCounter, kWrongLater}))});
+      lane_->race({slow, finalist("naive", {}, test::edited_templates({kLaunchCounter, kWrongLater}))});
   EXPECT_EQ(placings[1].standing, Standing::leader);
   EXPECT_EQ(verdicts[1].outcome, Outcome::unstable);
   EXPECT_THAT(verdicts[1].note, HasSubstr("after the race: launch 1 of 16: 1 of 262144 elements beyond the bound"));
@@ -74,7 +73,7 @@ TEST_F(GpuRace, TheLeaderIsLookedAtAgain) {
 }
 
 TEST_F(GpuRace, OtherBitsInSixteenLaunchesAreSeen) {
-  const Verdict alone = lane_->race({finalist("naive", {}, edited_.with({kRoundsByTheClock}))}).verdicts[0];
+  const Verdict alone = lane_->race({finalist("naive", {}, test::edited_templates({kRoundsByTheClock}))}).verdicts[0];
   EXPECT_EQ(alone.outcome, Outcome::ok) << alone.note;
   EXPECT_FALSE(alone.deterministic);
 }

@@ -76,14 +76,13 @@ class GpuVerify : public test::GpuTest {
     return {verdict.outcome, verdict.note, {}, error_share, deterministic};
   }
 
-  test::EditedKernel edited_;
   Stream stream_;
 };
 
 TEST_F(GpuVerify, FindsFaults) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 101, 102);
   for (const Fault& fault : faults()) {
-    const Verdict verdict = judge(edited_.with(fault.edits), family_named("naive"), problem);
+    const Verdict verdict = judge(test::edited_templates(fault.edits), family_named("naive"), problem);
     EXPECT_EQ(verdict.outcome, fault.outcome)
         << "a kernel that " << fault.what << " was " << to_string(verdict.outcome) << ": " << verdict.note;
     EXPECT_EQ(verdict.note.empty(), fault.outcome == Outcome::ok) << fault.what;
@@ -109,7 +108,7 @@ TEST_F(GpuVerify, SaysWhichLaunchWentWrong) {
   };
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 100, 101, 102);
   for (const Later& later : all) {
-    const Verdict verdict = judge(edited_.with({kLaunchCounter, later.edit}), family_named("naive"), problem);
+    const Verdict verdict = judge(test::edited_templates({kLaunchCounter, later.edit}), family_named("naive"), problem);
     EXPECT_EQ(verdict.outcome, Outcome::unstable) << later.edit.to;
     EXPECT_THAT(verdict.note, HasSubstr(later.note));
   }
@@ -142,7 +141,7 @@ TEST_F(GpuVerify, PassesResultsBelowTheNormalNumbers) {
 
 TEST_F(GpuVerify, TellsResultsThatDependOnTheMoment) {
   const Problem problem = packed_problem(Precision::fp32, Layout::nn, 300, 301, 102);
-  const Verdict verdict = judge(edited_.with({test::kRoundsByTheClock}), family_named("naive"), problem);
+  const Verdict verdict = judge(test::edited_templates({test::kRoundsByTheClock}), family_named("naive"), problem);
   EXPECT_EQ(verdict.outcome, Outcome::ok) << verdict.note;
   EXPECT_FALSE(verdict.deterministic);
 }
