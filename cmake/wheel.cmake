@@ -20,11 +20,9 @@ set_target_properties(mmtune_wheel_library PROPERTIES OUTPUT_NAME mmtune SOVERSI
 target_link_options(mmtune_wheel_library PRIVATE -s -Wl,--version-script=${symbols} -Wl,--as-needed)
 target_link_libraries(mmtune_wheel_library PRIVATE ${linked})
 
-add_executable(mmtune_wheel_program EXCLUDE_FROM_ALL tuner/main.cpp)
+add_executable(mmtune_wheel_program EXCLUDE_FROM_ALL $<TARGET_OBJECTS:mmtune_main>)
 set_target_properties(mmtune_wheel_program PROPERTIES OUTPUT_NAME mmtune RUNTIME_OUTPUT_DIRECTORY ${tree}/bin
                       BUILD_RPATH "$ORIGIN/../lib")
-target_include_directories(mmtune_wheel_program PRIVATE $<TARGET_PROPERTY:mmtune_tuner,INTERFACE_INCLUDE_DIRECTORIES>)
-target_compile_features(mmtune_wheel_program PRIVATE cxx_std_20)
 target_link_options(mmtune_wheel_program PRIVATE -s -Wl,--as-needed)
 target_link_libraries(mmtune_wheel_program PRIVATE $<TARGET_FILE:mmtune_tuner> $<TARGET_FILE:mmtune_runtime>
                                                    $<TARGET_FILE:mmtune_db> $<TARGET_FILE:mmtune_templates> ${linked})
