@@ -159,12 +159,13 @@ void CompileQueue::submit(std::size_t ticket, Source source, CompileTarget targe
     return job->source.hash == source.hash && job->target.name == target.name;
   };
   for (const CompileQueue* queue : pool_.queues_) {
-    for (const auto& [job, result] : queue->finished_) {
-      if (!is_same(job)) continue;
-      finished_.push_back({job, result});
-      finished_.back().result.ticket = ticket;
-      return;
-    }
+    const auto same = std::find_if(queue->finished_.begin(), queue->finished_.end(),
+                                   [&](const Finished& finished) { return is_same(finished.job); });
+    const bool is_finished = same != queue->finished_.end();
+    if (!is_finished && !(queue->taken_ && is_same(queue->taken_->job))) continue;
+    finished_.push_back(is_finished ? *same : *queue->taken_);
+    finished_.back().result.ticket = ticket;
+    return;
   }
   ++outstanding_;
   for (const auto& job : pool_.running_) {
@@ -192,9 +193,9 @@ std::optional<CompilePool::Result> CompileQueue::next_finished() {
 std::optional<CompilePool::Result> CompileQueue::take_finished() {
   if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
   if (finished_.empty()) return std::nullopt;
-  CompilePool::Result result = std::move(finished_.front().result);
+  taken_ = std::move(finished_.front());
   finished_.pop_front();
-  return result;
+  return taken_->result;
 }
 
 void CompileQueue::clear() {

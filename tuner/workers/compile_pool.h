@@ -84,7 +84,8 @@ class CompilePool {
  private:
   friend class CompileQueue;
 
-  /// A source is compiled once for all queues that wait for it, or that ask before its result was taken.
+  /// A source is compiled once for all queues that wait for it, or that ask before its result was taken, or while it is
+  /// the last one taken: its taker may not have kept it yet.
   struct Job {
     struct Order {
       CompileQueue* queue = nullptr;
@@ -153,6 +154,7 @@ class CompileQueue {
 
   CompilePool& pool_;
   std::deque<Finished> finished_;
+  std::optional<Finished> taken_;  ///< the last one
   std::exception_ptr fault_;
   std::size_t outstanding_ = 0;  ///< the number of sources that are submitted and not finished
 };
