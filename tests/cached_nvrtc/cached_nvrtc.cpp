@@ -69,7 +69,11 @@ void write(const fs::path& path, const Results& results) {
   for (const std::string& result : results) file << result.size() << ' ';
   for (const std::string& result : results) file << result;
   file.close();
-  file ? fs::rename(unfinished, path, none) : void(fs::remove(unfinished, none));
+  if (file) {
+    fs::rename(unfinished, path, none);
+  } else {
+    fs::remove(unfinished, none);
+  }
 }
 
 std::string fetch(nvrtcProgram program, const char* get_size, const char* get) {
