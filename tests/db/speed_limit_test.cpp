@@ -1,6 +1,7 @@
 #include "db/speed_limit.h"
 
 #include <gmock/gmock.h>
+#include <mmtune/error.h>
 
 #include "templates/gpu/gpu_catalog.h"
 #include "templates/model/cost.h"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "db/tables.h"
 #include "tests/db/fixtures.h"
 
 namespace mmtune::test {

@@ -1,5 +1,7 @@
 #include "tests/shim/product.h"
 
+#include <mmtune/error.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/choose/nearest.h"
+
 namespace mmtune {
 namespace {
 

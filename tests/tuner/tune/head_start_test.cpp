@@ -2,6 +2,7 @@
 
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
+#include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
 
 namespace mmtune {

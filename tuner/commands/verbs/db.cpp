@@ -10,6 +10,7 @@
 #include "db/store.h"
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
+#include "runtime/choose/dispatch.h"
 #include "runtime/gpu/nvrtc.h"
 #include "templates/family/families.h"
 #include "templates/family/render.h"
