@@ -8,13 +8,13 @@ namespace mmtune {
 namespace {
 
 template <Record... T>
-std::vector<Table> tables_of() {
+std::vector<TableColumns> tables_of() {
   return {{kTable<T>, row_columns<T>()}...};
 }
 
 }  // namespace
 
-std::vector<Table> tables() {
+std::vector<TableColumns> tables() {
   return tables_of<DeviceKey, Problem, Environment, ConditionsRow, FamilyRow, KernelRow, Binary, Compiled, Trial,
                    Attempt, LostCompile, Decision, Rival>();
 }

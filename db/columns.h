@@ -89,13 +89,13 @@ std::vector<SqlReference> references(std::string_view table) {
   return found;
 }
 
-struct Table {
+struct TableColumns {
   std::string_view name;
   std::vector<std::string> columns;  ///< the columns without the id
 };
 
 /// All tables of a database.
-std::vector<Table> tables();
+std::vector<TableColumns> tables();
 
 namespace sql {
 

@@ -219,7 +219,7 @@ ServedDecisions served_from_whole_tables(Database& database, const DeviceKey& de
     reader.read(size.cublas_ratio);
     reader.read(kernel_id);
     if (!reader.valid()) continue;
-    const TimedTrial* trial = trials.find(problem_id, size.evidence, kernel_id);
+    const TrialTime* trial = trials.find(problem_id, size.evidence, kernel_id);
     const Problem* problem = tables.problem(problem_id);
     if (trial == nullptr || problem == nullptr) continue;
     size.problem = *problem;

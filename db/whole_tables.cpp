@@ -11,7 +11,7 @@ namespace mmtune {
 
 namespace {
 
-auto place_of(const TimedTrial& trial) { return std::tuple(trial.problem_id, trial.evidence); }
+auto place_of(const TrialTime& trial) { return std::tuple(trial.problem_id, trial.evidence); }
 
 }  // namespace
 
@@ -64,7 +64,7 @@ void WholeTables::read_trials(Database& database, std::int64_t device_id) {
   Rows rows = database.query(kStatement, Named{"device", device_id});
   std::unordered_map<std::uint32_t, std::uint32_t> programs_of;  // the last program of each kernel: mostly the only one
   while (rows.next()) {
-    TimedTrial trial;
+    TrialTime trial;
     Reader reader(rows);
     reader.read(trial.problem_id);
     reader.read(trial.evidence);
@@ -88,9 +88,9 @@ const Problem* WholeTables::problem(std::int64_t id) const {
   return found == problems_.end() || found->id != id ? nullptr : &found->problem;
 }
 
-const TimedTrial* WholeTables::OkTrials::find(std::int64_t problem_id, Evidence evidence, std::uint32_t kernel_id) {
+const TrialTime* WholeTables::OkTrials::find(std::int64_t problem_id, Evidence evidence, std::uint32_t kernel_id) {
   const std::tuple wanted(problem_id, evidence);
-  const auto trial = [&](std::size_t i) -> const TimedTrial& { return tables_.trials_[tables_.by_problem_[i]]; };
+  const auto trial = [&](std::size_t i) -> const TrialTime& { return tables_.trials_[tables_.by_problem_[i]]; };
   const std::size_t end = tables_.by_problem_.size();
   while (at_ < end && place_of(trial(at_)) < wanted) ++at_;
   for (std::size_t i = at_; i < end && place_of(trial(i)) == wanted; ++i) {

@@ -37,7 +37,7 @@ class TextNumbers {
 bool is_time(double us);
 
 /// A trial that has a time, right or too slow, and the program that it ran.
-struct TimedTrial {
+struct TrialTime {
   std::int64_t problem_id = 0;
   double median_us = 0;
   std::uint32_t kernel_id = 0;
@@ -52,7 +52,7 @@ class WholeTables {
   WholeTables(Database& database, std::int64_t device_id);
 
   /// The trials in the order of their rows, so that the latest comes last.
-  const std::vector<TimedTrial>& trials() const { return trials_; }
+  const std::vector<TrialTime>& trials() const { return trials_; }
   const TextNumbers& programs() const { return programs_; }  ///< the hashes of their binaries
 
   /// Null if there is none, or none that mmtune could have written.
@@ -64,7 +64,7 @@ class WholeTables {
     explicit OkTrials(const WholeTables& tables) : tables_(tables) {}
 
     /// The trial of this key if it is ok, else null.
-    const TimedTrial* find(std::int64_t problem_id, Evidence evidence, std::uint32_t kernel_id);
+    const TrialTime* find(std::int64_t problem_id, Evidence evidence, std::uint32_t kernel_id);
 
    private:
     const WholeTables& tables_;
@@ -80,7 +80,7 @@ class WholeTables {
   void read_trials(Database& database, std::int64_t device_id);
 
   std::vector<StoredProblem> problems_;    ///< the problems by id
-  std::vector<TimedTrial> trials_;         ///< the trials by row
+  std::vector<TrialTime> trials_;          ///< the trials by row
   std::vector<std::uint32_t> by_problem_;  ///< the trials' numbers by problem and evidence
   TextNumbers programs_;
 };

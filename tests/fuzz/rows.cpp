@@ -18,7 +18,7 @@ using namespace mmtune;
 const std::vector<std::string>& columns() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (const Table& table : tables()) {
+    for (const TableColumns& table : tables()) {
       for (const std::string& column : table.columns) list.push_back(fmt::format("{}.{}", table.name, column));
     }
     return list;
