@@ -58,7 +58,8 @@ foreach(file IN LISTS files)
     report_fault("${file}: ${include}: search/ includes nothing but itself; describe it in a CandidateSpace instead")
   endforeach()
 endforeach()
-# A type in a header of one layer has no namesake in another: the linker would take one's functions for the other's.
+
+# A type in a header has no namesake in another: the linker would take the functions of one for those of the other.
 foreach(layer templates db runtime tuner)
   file(GLOB_RECURSE headers RELATIVE ${SOURCE} ${SOURCE}/${layer}/*.h)
   foreach(header IN LISTS headers)

@@ -11,16 +11,15 @@ thread_local int allocations = 0;
 
 }  // namespace
 
-// Replaced for the whole program, which only counts. Not inlined, since g++ then sees free() for what new has returned.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-// The address sanitizer's own does not call the one above, as the standard library's does.
+// Replaced for the whole program, which only counts: both, since the address sanitizer has one of its own for each. Not
+// inlined, since g++ then sees free() for what new has returned.
 [[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   ++allocations;
   return std::malloc(bytes == 0 ? 1 : bytes);
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  if (void* memory = operator new(bytes, std::nothrow)) return memory;
+  throw std::bad_alloc();
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
