@@ -6,8 +6,8 @@
 #include "mmtune/pipeline.cuh"
 #include "mmtune/wgmma_tile.cuh"
 
-// A block's shares of an operand's tiles, EXTENT rows or columns of C by BK. Lines have LINE_BYTES, and those along m or
-// n as many elements for each of BK steps.
+// A block's shares of an operand's tiles, EXTENT rows or columns of C by BK. Lines have LINE_BYTES, and those along m
+// or n as many elements for each of BK steps.
 template <class Input, int EXTENT, int SHARERS, bool ALONG_K, int LINE_BYTES>
 struct Shares {
   const ProductMap* map;

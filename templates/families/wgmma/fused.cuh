@@ -1,4 +1,4 @@
-// The overload for finish() of wgmma_store.cuh: results are finished where they are made of sums, before they go to
+// The overload for finish() of wgmma_finish.cuh: results are finished where they are made of sums, before they go to
 // shared memory.
 #include "mmtune/wgmma_multiply.cuh"
 
