@@ -146,6 +146,7 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
   Rounds rounds(strategy, deadline_ - Clock::now() < kShort ? 1 : Rounds::kUnderWay);
   std::size_t proposed = 0;
   std::set<std::size_t> on_order;  // the numbers of those that are awaited
+  bool is_whole = true;            // whether none was left out
   for (;;) {
     const auto numbers = rounds.next();
     for (const CandidateNumber number : numbers) {
@@ -162,10 +163,13 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
     }
     if (!numbers.empty()) continue;
     const auto supplied = supply_.next();
-    if (!supplied) return true;
+    if (!supplied) return is_whole;
     if (enough()) {
       if (on_order.empty() || setup_.stopped() || Clock::now() > deadline_ + kPastDeadline) return false;
-      if (!on_order.contains(supplied->number)) continue;
+      if (!on_order.contains(supplied->number)) {
+        is_whole = false;
+        continue;
+      }
     }
     on_order.erase(supplied->number);
     const double best_us = setup_.options.mode.decides() ? finals_.best_us() : 0;

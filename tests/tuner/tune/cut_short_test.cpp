@@ -8,6 +8,7 @@
 #include "templates/family/families.h"
 #include "tests/tuner/faults_fixture.h"
 #include "tuner/tune/family_spaces.h"
+#include "tuner/tune/problem_tuning.h"
 
 namespace mmtune::test {
 namespace {
@@ -75,6 +76,24 @@ TEST_F(CutShort, WhateverTheBudgetWhatASearchBeginsWithIsTried) {
   for (const RankedCandidate& each : spaces.ranked(6)) {
     EXPECT_EQ(tried.count(key_of(spaces.candidate(each.number))), 1U) << key_of(spaces.candidate(each.number));
   }
+}
+
+TEST_F(CutShort, WhatASmallBudgetLeavesOutIsSearchedByTheNextRun) {
+  SessionOptions session = FaultsTest::options();
+  const FamilySpaces spaces({&family_named("tiled")}, session.problems.front(), session.devices.front().spec,
+                            session.only);
+  std::vector<Candidate> compiled;  // all but those that are awaited, which are ready after them
+  for (const RankedCandidate& each : spaces.ranked(candidates())) compiled.push_back(spaces.candidate(each.number));
+  compiled.erase(compiled.begin(), compiled.begin() + kAwaited);
+  session.mode = SessionMode::measure([&](const Problem&) { return compiled; });
+  run(session, "");
+
+  session = in_no_time(session);
+  session.strategy = "exhaustive";
+  run(session, log());
+  ASSERT_LT(lines("ran").size(), candidates()) << "it was meant to be cut short";
+  session.mode = SessionMode::tune();
+  EXPECT_EQ(run(session, "").known, 0);
 }
 
 TEST_F(CutShort, WhatCtrlCEndsDecidesNothing) {
