@@ -81,10 +81,12 @@ std::int64_t prune_stale(Database& database, const std::vector<std::string>& liv
   return trials;
 }
 
-/// Programs that no trial names, and of which these sources are not.
+/// Programs that no trial names, and that are of none of these sources and of none that was decided for: a trial of
+/// another user's database names no program.
 std::int64_t prune_orphan_binaries(Database& database, const std::vector<std::string>& kept_sources) {
   constexpr std::string_view kMappings =
-      "DELETE FROM compiled WHERE source_hash NOT IN (SELECT source FROM kept)"
+      "DELETE FROM compiled WHERE source_hash NOT IN (SELECT source FROM kept) AND source_hash NOT IN"
+      " (SELECT source_hash FROM kernel WHERE id IN (SELECT kernel_id FROM winner UNION SELECT kernel_id FROM rival))"
       " AND binary_hash NOT IN (SELECT binary_hash FROM trial)";
   constexpr std::string_view kBinaries =
       "DELETE FROM binary WHERE hash NOT IN (SELECT binary_hash FROM compiled UNION SELECT binary_hash FROM trial)";

@@ -183,6 +183,17 @@ TEST_F(LosingCode, PruningKeepsTheseSourcesThatNoTrialNames) {
   EXPECT_FALSE(store.find_compiled("nothing", "sm_90a", true));
 }
 
+TEST_F(LosingCode, PruningKeepsTheCodeOfADecisionWhoseTrialNamesNone) {
+  Store store = open();
+  Trial foreign = sample_trial(1);  // It came without machine code, and its source was compiled here.
+  foreign.binary_hash.clear();
+  store.put(foreign);
+  store.put_compiled(foreign.key.source_hash, sample_binary(1));
+  store.put_winner(foreign.key, "search", 1);
+  store.prune({.losing_code = true});
+  EXPECT_EQ(store.find_winner(foreign.key.problem_key())->binary.hash, sample_binary(1).hash);
+}
+
 TEST_F(LosingCode, IsNoPartOfAnExportWithoutCode) {
   const std::string copy = directory_ / "copy.db";
   Store store = open();
