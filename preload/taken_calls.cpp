@@ -96,20 +96,22 @@ class Tables {
   Relocations calls_, others_;
 };
 
-/// Whether the loader has made the entry's page read-only, which it then is again.
-bool is_sealed(const Loaded& library, const TableEntry* entry) {
-  const auto address = reinterpret_cast<ElfW(Addr)>(entry);
+/// Whether the loader has made this page read-only, which it then is again. A page of which only a part is to be, where
+/// pages are larger than the linker knew, the loader leaves to what is written behind that.
+bool is_sealed(const Loaded& library, std::uintptr_t page, std::uintptr_t page_bytes) {
   for (const auto& header : library.headers) {
-    const ElfW(Addr) begin = library.base + header.p_vaddr;
-    if (header.p_type == PT_GNU_RELRO && address >= begin && address < begin + header.p_memsz) return true;
+    const ElfW(Addr) begin = (library.base + header.p_vaddr) & ~(page_bytes - 1);
+    const ElfW(Addr) end = library.base + header.p_vaddr + header.p_memsz;
+    if (header.p_type == PT_GNU_RELRO && page >= begin && page + page_bytes <= end) return true;
   }
   return false;
 }
 
 bool point(const Loaded& library, TableEntry* entry, void* function) {
   const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  void* const page = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(entry) & ~(page_bytes - 1));
-  const bool seals = is_sealed(library, entry);
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(entry) & ~(page_bytes - 1);
+  void* const page = reinterpret_cast<void*>(address);
+  const bool seals = is_sealed(library, address, page_bytes);
   if (seals && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) return false;
   entry->store(function, std::memory_order_release);
   if (seals) mprotect(page, page_bytes, PROT_READ);
