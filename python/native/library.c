@@ -107,7 +107,6 @@ static bool open_library(Library* self, PyObject* const* values) {
     options.model = text_of(model);
     options.compile_untuned = values[4] == NULL || PyObject_IsTrue(values[4]);
     options.learn = values[5] != NULL && PyObject_IsTrue(values[5]);
-    self->device = options.device;
     mmtune_library* handle = NULL;
     mmtune_status status;
     Py_BEGIN_ALLOW_THREADS;

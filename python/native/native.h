@@ -98,7 +98,6 @@ typedef struct Library {
   mmtune_library* handle;
   int users;     ///< calls that run without Python's global lock
   bool closing;  ///< the last of them closes the library
-  int32_t device;
   Shapes* shapes;
 } Library;
 

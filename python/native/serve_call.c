@@ -40,6 +40,7 @@ static void describe_results(const Operand* a, int64_t columns, Operand* out) {
   *out = *a;
   out->name = "out";
   out->address = 0;
+  out->read_only = false;
   out->shape[out->rank - 1] = columns;
   set_packed(out);
 }
