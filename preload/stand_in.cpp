@@ -56,12 +56,6 @@ Gemm plain(Gemm call) {
   return call;
 }
 
-/// Errors count as capturing: those of the default stream while another one is captured are such.
-bool captures(CUstream stream) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return cuda().cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
 /// Where the stream is captured: with a workspace that the graph allocates and frees. Returns false where it cannot.
 bool enqueue_in_memory_of_graph(Library& library, Gemm call, std::size_t bytes, CUstream stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -175,7 +169,7 @@ bool StandIn::run(Shape& shape, const Gemm& call, CUstream stream, const Workspa
     if (bytes >= shape.workspace_bytes && reinterpret_cast<std::uintptr_t>(address) % kWorkspaceAlignment == 0) {
       with_workspace.workspace = address;
       with_workspace.workspace_bytes = bytes;
-    } else if (captures(stream)) {  // The library's own workspace would be shared by graphs, or allocated now.
+    } else if (may_be_capturing(stream)) {  // The library's own workspace would be shared by graphs, or allocated now.
       if (enqueue_in_memory_of_graph(*shape.library, with_workspace, shape.workspace_bytes, stream)) return true;
       pass(Passed::capture);
       return false;
@@ -190,7 +184,7 @@ bool StandIn::run(Shape& shape, const Gemm& call, CUstream stream, const Workspa
 }
 
 Shape* StandIn::decide(const ShapeKey& key, const Gemm& call, CUstream stream) {
-  if (captures(stream)) {
+  if (may_be_capturing(stream)) {
     pass(Passed::capture);
     return nullptr;
   }

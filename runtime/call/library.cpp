@@ -35,6 +35,11 @@ int current_device() {
   return device;
 }
 
+/// Whether a call may run another kernel than was decided: whether its time is that of its size.
+bool learns_from(const Gemm& call, const GemmCall& checked) {
+  return checked.batch == 1 && checked.fusion.is_empty() && call.workspace == nullptr && call.alpha != 0;
+}
+
 }  // namespace
 
 std::string_view to_string(Match match) {
@@ -50,15 +55,6 @@ std::string_view to_string(Match match) {
   }
   return "fallback";
 }
-
-namespace {
-
-/// Whether a call may run another kernel than was decided: whether its time is that of its size.
-bool learns_from(const Gemm& call, const GemmCall& checked) {
-  return checked.batch == 1 && checked.fusion.is_empty() && call.workspace == nullptr && call.alpha != 0;
-}
-
-}  // namespace
 
 struct Library::Impl {
   Impl(const LibraryOptions& options, DeviceSpec device, std::optional<CUdevice> installed)
@@ -149,31 +145,27 @@ struct Library::Impl {
     if (turn.is_last()) routes->settle(running.context, running.checked.problem, route);
     if (turn.kernel() != 0) {
       const LoadedRoutePtr& rival = learner.rivals[turn.kernel() - 1];
-      if (runs(rival, turn, running)) return rival;
+      if (succeeds([&] { run(rival, running); })) {
+        turn.launched();
+        return rival;
+      }
     }
     run(route, running);
     if (turn.kernel() == 0) turn.launched();
     return route;
   }
 
-  /// Runs the rival; false where it cannot run, which is no reason to refuse the call.
-  bool runs(const LoadedRoutePtr& rival, Learning::Turn& turn, const Running& running) {
-    try {
-      run(rival, running);
-      turn.launched();
-      return true;
-    } catch (const DeviceLostError&) {
-      throw;
-    } catch (const Error&) {
-      return false;
-    }
+  /// Whether the stream has so much, or gets it now.
+  bool has_workspace(std::int64_t bytes, const Running& running) {
+    return bytes == 0 ||
+           succeeds([&] { workspaces->lease(running.context, running.stream, static_cast<std::size_t>(bytes)); });
   }
 
-  /// Whether the stream has so much, or gets it now. What is not there is no reason to refuse the call.
-  bool has_workspace(std::int64_t bytes, const Running& running) {
-    if (bytes == 0) return true;
+  /// False where something fails for want of which the call need not be refused.
+  template <class Action>
+  static bool succeeds(const Action& action) {
     try {
-      workspaces->lease(running.context, running.stream, static_cast<std::size_t>(bytes));
+      action();
       return true;
     } catch (const DeviceLostError&) {
       throw;

@@ -132,6 +132,8 @@ Stream make_stream();  ///< a stream that does not wait for the default stream
 Event make_event();    ///< an event that can time
 /// Whether what is enqueued becomes part of a graph.
 bool is_capturing(CUstream stream);
+/// Whether it may: also where the driver does not say, as for the default stream beside a capture.
+bool may_be_capturing(CUstream stream);
 /// An ELF image or PTX. Throws DeviceError with the driver's log.
 Module load_module(const std::string& image);
 CUfunction find_function(const Module& module, const std::string& name);

@@ -30,12 +30,6 @@ class HarmlessToCaptures {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// Whether the stream is captured, or the driver does not say, as for the default stream beside a capture.
-bool may_be_capturing(CUstream stream) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  return cuda().cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
 }  // namespace
 
 // -- one call --------------------------------------------------------------------------------------------------------
