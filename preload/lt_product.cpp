@@ -97,6 +97,36 @@ bool is_in_place(const LtCall& call, const LtMatrix& d, cublas::DataType scalars
          c->batch == d.batch;
 }
 
+/// Fills in the matrices and their extents; false if they are placed as no other function of cuBLAS has them. The
+/// operations must be there.
+bool place(const LtCall& call, cublas::DataType scalars, BlasProduct& product) {
+  const auto a = layout_at(call.a_layout, call.a);
+  const auto b = layout_at(call.b_layout, call.b);
+  const auto d = layout_at(call.d_layout, call.d);
+  if (!a || !b || !d) return false;
+  product.m = d->rows;
+  product.n = d->columns;
+  product.k = product.transa == cublas::kOpN ? a->columns : a->rows;
+  product.batch = d->batch;
+  product.a = a->matrix;
+  product.b = b->matrix;
+  product.c = d->matrix;
+  const auto has = [](const LtMatrix& layout, cublas::Operation operation, std::int64_t rows, std::int64_t columns) {
+    return operation == cublas::kOpN ? layout.rows == rows && layout.columns == columns
+                                     : layout.rows == columns && layout.columns == rows;
+  };
+  return has(*a, product.transa, product.m, product.k) && has(*b, product.transb, product.k, product.n) &&
+         a->batch == d->batch && b->batch == d->batch && is_in_place(call, *d, scalars);
+}
+
+/// Fills in the address of a bias; false unless it is one vector of elements as D has them.
+bool find_bias(LtAttributes& desc, BlasProduct& product) {
+  product.epilogue.bias_vector = desc.read<const void*>(cublas::kDescBias);
+  const auto type = desc.read<std::int32_t>(cublas::kDescBiasType);  // -1: the type of D
+  return (type < 0 || type == product.c.type) && desc.read<std::int64_t>(cublas::kDescBiasStride) == 0 &&
+         product.epilogue.bias_vector != nullptr && desc.is_good();
+}
+
 }  // namespace
 
 std::variant<LtProduct, Passed> product_of(const LtCall& call) {
@@ -108,6 +138,8 @@ std::variant<LtProduct, Passed> product_of(const LtCall& call) {
   product.epilogue = *epilogue;
   result.mode.pointers = desc.read<std::int32_t>(cublas::kDescPointerMode);
   product.compute = desc.read<std::int32_t>(cublas::kDescComputeType);
+  product.alpha = call.alpha;
+  product.beta = call.beta;
   const cublas::DataType scalars = scalars_of(product.compute);
   if (result.mode.pointers != cublas::kPointersOfHost || desc.read<std::int32_t>(cublas::kDescScaleType) != scalars ||
       call.alpha == nullptr || call.beta == nullptr) {
@@ -117,38 +149,10 @@ std::variant<LtProduct, Passed> product_of(const LtCall& call) {
   product.transb = desc.read<std::int32_t>(cublas::kDescTransB);
   if (desc.read<std::int32_t>(cublas::kDescTransC) != cublas::kOpN ||
       desc.read<std::int32_t>(cublas::kDescFillMode) != cublas::kFillFull ||
-      desc.read<std::int32_t>(cublas::kDescSmCountTarget) != 0 || !desc.is_good()) {
+      desc.read<std::int32_t>(cublas::kDescSmCountTarget) != 0 || !desc.is_good() || !place(call, scalars, product)) {
     return Passed::placement;
   }
-  const auto a = layout_at(call.a_layout, call.a);
-  const auto b = layout_at(call.b_layout, call.b);
-  const auto d = layout_at(call.d_layout, call.d);
-  if (!a || !b || !d) return Passed::placement;
-  product.m = d->rows;
-  product.n = d->columns;
-  product.k = product.transa == cublas::kOpN ? a->columns : a->rows;
-  const auto has = [](const LtMatrix& layout, cublas::Operation operation, std::int64_t rows, std::int64_t columns) {
-    return operation == cublas::kOpN ? layout.rows == rows && layout.columns == columns
-                                     : layout.rows == columns && layout.columns == rows;
-  };
-  if (!has(*a, product.transa, product.m, product.k) || !has(*b, product.transb, product.k, product.n) ||
-      a->batch != d->batch || b->batch != d->batch || !is_in_place(call, *d, scalars)) {
-    return Passed::placement;
-  }
-  if (product.epilogue.bias != Bias::none) {
-    product.epilogue.bias_vector = desc.read<const void*>(cublas::kDescBias);
-    const auto type = desc.read<std::int32_t>(cublas::kDescBiasType);  // -1: the type of D
-    if ((type >= 0 && type != d->matrix.type) || desc.read<std::int64_t>(cublas::kDescBiasStride) != 0 ||
-        product.epilogue.bias_vector == nullptr || !desc.is_good()) {
-      return Passed::epilogue;
-    }
-  }
-  product.alpha = call.alpha;
-  product.beta = call.beta;
-  product.a = a->matrix;
-  product.b = b->matrix;
-  product.c = d->matrix;
-  product.batch = d->batch;
+  if (product.epilogue.bias != Bias::none && !find_bias(desc, product)) return Passed::epilogue;
   return result;
 }
 
