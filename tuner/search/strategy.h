@@ -75,7 +75,7 @@ std::unique_ptr<Strategy> make_random(const StrategySetup& setup);
 std::unique_ptr<Strategy> make_guided(const StrategySetup& setup);
 std::unique_ptr<Strategy> make_ranked(const StrategySetup& setup);
 
-/// Proposes the candidates 0 to count - 1, once, and learns nothing. Not by name: no search.
-std::unique_ptr<Strategy> make_listed(std::size_t count);
+/// Proposes these candidates, once, and learns nothing. Not by name: no search.
+std::unique_ptr<Strategy> make_listed(std::vector<CandidateNumber> candidates);
 
 }  // namespace mmtune

@@ -2,6 +2,7 @@
 
 #include <mmtune/error.h>
 
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -133,8 +134,10 @@ std::vector<Candidate> ProblemTuning::untried_defenders(const FamilySpaces& spac
 
 bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough,
                                  Awaited awaited) {
+  std::vector<CandidateNumber> numbers(candidates.size());
+  std::iota(numbers.begin(), numbers.end(), CandidateNumber{0});
   const auto candidate_of = [&](CandidateNumber number) { return candidates[static_cast<std::size_t>(number)]; };
-  return work_through(*make_listed(candidates.size()), candidate_of, enough, awaited);
+  return work_through(*make_listed(std::move(numbers)), candidate_of, enough, awaited);
 }
 
 /// Every proposed candidate becomes a trial: a known one, or that of a program, which is compiled while the lane judges

@@ -1,5 +1,4 @@
 // Candidates from a given list, each once.
-#include <numeric>
 #include <utility>
 
 #include "tuner/search/strategy.h"
@@ -9,9 +8,7 @@ namespace {
 
 class Listed final : public Strategy {
  public:
-  explicit Listed(std::size_t count) : candidates_(count) {
-    std::iota(candidates_.begin(), candidates_.end(), CandidateNumber{0});
-  }
+  explicit Listed(std::vector<CandidateNumber> candidates) : candidates_(std::move(candidates)) {}
 
   std::vector<CandidateNumber> propose() override { return std::exchange(candidates_, {}); }
   void learn(CandidateNumber, const Observation&) override {}
@@ -22,6 +19,8 @@ class Listed final : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_listed(std::size_t count) { return std::make_unique<Listed>(count); }
+std::unique_ptr<Strategy> make_listed(std::vector<CandidateNumber> candidates) {
+  return std::make_unique<Listed>(std::move(candidates));
+}
 
 }  // namespace mmtune
