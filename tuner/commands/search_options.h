@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tuner/commands/options.h"
-#include "tuner/tune/session.h"
+#include "tuner/tune/session_options.h"
 
 namespace mmtune {
 

@@ -13,6 +13,7 @@
 #include "templates/base/cores.h"
 #include "templates/problem/dtype.h"
 #include "templates/space/space.h"
+#include "tuner/tune/session_options.h"
 
 namespace mmtune {
 namespace {

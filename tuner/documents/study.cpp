@@ -13,6 +13,7 @@
 #include "templates/space/space.h"
 #include "tuner/documents/whole_call.h"
 #include "tuner/documents/whole_numbers.h"
+#include "tuner/tune/session_options.h"
 
 namespace mmtune {
 namespace {

@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "tuner/text/text.h"
-#include "tuner/tune/problem_tuning.h"
-#include "tuner/tune/shares.h"
 
 namespace mmtune {
 namespace {

@@ -9,6 +9,17 @@
 
 namespace mmtune {
 
+/// Candidates that a search begins with and waits for, however late it is: others compile sooner and are worse. Those
+/// that come before them and need no compiler are awaited too, up to kAwaitedAtHand in all.
+inline constexpr std::size_t kAwaited = 6;
+inline constexpr std::size_t kAwaitedAtHand = 24;
+
+/// Listed candidates that a measurement waits for, however late it is: one alone compares nothing.
+inline constexpr std::size_t kAwaitedListed = 3;
+
+/// What a race is expected to take, the checks of its finalists included.
+inline constexpr double kExpectedRace_s = 2.5;
+
 /// Gives every problem the same time, also the last ones: what problems take beyond their deadline, for operands, for a
 /// race and for compilations that nothing could be measured without, is expected of the others, too. No problem gets
 /// less than its part of the whole budget, so that the last do not pay for those that took longer than expected: the

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "db/speed_limit.h"
 #include "templates/family/families.h"
 #include "tuner/measure/testbed.h"
-#include "tuner/tune/judge.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lessons.h"
 
@@ -114,6 +114,16 @@ bool add_code(Program& program, Store& store, const std::string& target) {
 void sort_by_time(std::vector<Finalist>& finalists) {
   std::stable_sort(finalists.begin(), finalists.end(),
                    [](const Finalist& x, const Finalist& y) { return time_us(x) < time_us(y); });
+}
+
+void require_possible(const TrialKey& key, const Verdict& verdict) {
+  const double least_us = SpeedLimit(key.device).least_us(key.problem);
+  if (!has_time(verdict.outcome) || verdict.timing.median_us >= least_us) return;
+  throw UnmeasurableError(
+      fmt::format("{} {} was measured with {:.4g} us, where this GPU needs {:.4g} us at least: its timer or clock "
+                  "cannot be trusted; "
+                  "restart the driver, or the virtual machine, and measure again",
+                  key.family, key.config, verdict.timing.median_us, least_us));
 }
 
 bool may_be_fastest(double time_us, double best_us) {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tuner/search/rounds.h"
-#include "tuner/tune/problem_tuning.h"
+#include "tuner/tune/search_start.h"
 
 namespace mmtune {
 namespace {

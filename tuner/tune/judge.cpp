@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "db/speed_limit.h"
 #include "runtime/base/log.h"
 #include "templates/family/families.h"
 #include "tuner/tune/launches.h"
@@ -33,16 +32,6 @@ std::optional<Trial> Judge::known(const Program& program) const {
   if (!known || known->environment.nvrtc != setup_.preparation.nvrtc() || has_killed(*known)) return std::nullopt;
   if (is_lost_compile(*known) && !setup_.lost.given_up(known->key.source_hash)) return std::nullopt;
   return known;
-}
-
-void require_possible(const TrialKey& key, const Verdict& verdict) {
-  const double least_us = SpeedLimit(key.device).least_us(key.problem);
-  if (!has_time(verdict.outcome) || verdict.timing.median_us >= least_us) return;
-  throw UnmeasurableError(
-      fmt::format("{} {} was measured with {:.4g} us, where this GPU needs {:.4g} us at least: its timer or clock "
-                  "cannot be trusted; "
-                  "restart the driver, or the virtual machine, and measure again",
-                  key.family, key.config, verdict.timing.median_us, least_us));
 }
 
 Trial Judge::judge(const Supplied& supplied, double best_us) {

@@ -11,9 +11,6 @@
 
 namespace mmtune {
 
-/// Throws UnmeasurableError for a time below what this GPU can take (db/speed_limit.h).
-void require_possible(const TrialKey& key, const Verdict& verdict);
-
 /// Turns the programs of one problem into stored trials, by what is known of others or on the lane. No launch there
 /// goes unrecorded: the transaction that stores a trial also records the launch that comes next, so that a crash of the
 /// machine has a name. For one thread.

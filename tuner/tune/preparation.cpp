@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "runtime/choose/dispatch.h"
-#include "templates/family/families.h"
 #include "templates/gpu/occupancy.h"
 
 namespace mmtune {
@@ -72,19 +71,6 @@ Trial Preparation::compiled_trial(const Program& program, const Environment& env
     trial.note = fmt::format("{} bytes of registers spill, which this kernel must not", binary.spill_bytes);
   }
   return trial;
-}
-
-std::vector<const Family*> searched_families(const std::vector<std::string>& names) {
-  std::vector<const Family*> searched;
-  for (const std::string& name : names) {
-    const Family* family = &family_named(name);
-    if (std::find(searched.begin(), searched.end(), family) == searched.end()) searched.push_back(family);
-  }
-  if (names.empty()) {
-    std::copy_if(families().begin(), families().end(), std::back_inserter(searched),
-                 [](const Family* family) { return family->competes(); });
-  }
-  return searched;
 }
 
 }  // namespace mmtune

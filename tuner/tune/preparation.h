@@ -49,7 +49,4 @@ class Preparation {
   std::string nvrtc_;  ///< the version of the compiler
 };
 
-/// The families of these names, each once; without names all that compete. Throws UsageError for an unknown one.
-std::vector<const Family*> searched_families(const std::vector<std::string>& names);
-
 }  // namespace mmtune

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -27,19 +26,6 @@ enum class Ending {
   failed,
   stopped,
 };
-
-/// Candidates that a search begins with and waits for, however late it is: others compile sooner and are worse. Those
-/// that come before them and need no compiler are awaited too, up to kAwaitedAtHand in all.
-inline constexpr std::size_t kAwaited = 6;
-inline constexpr std::size_t kAwaitedAtHand = 24;
-
-/// Listed candidates that a measurement waits for, however late it is: one alone compares nothing.
-inline constexpr std::size_t kAwaitedListed = 3;
-
-/// The strategy for the search of a problem, which knows what is known for a start. The spaces must outlive it. Throws
-/// DatabaseError.
-std::unique_ptr<Strategy> begin_search(const TuningSetup& setup, const FamilySpaces& spaces,
-                                       const std::vector<Candidate>& favourites);
 
 /// Every candidate becomes a trial: the supply makes it a program, the judge says what becomes of that, the finals find
 /// the winner. For one use by one thread.

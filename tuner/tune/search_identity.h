@@ -8,7 +8,7 @@
 #include "templates/family/family.h"
 #include "templates/problem/problem.h"
 #include "tuner/tune/preparation.h"
-#include "tuner/tune/session.h"
+#include "tuner/tune/session_options.h"
 
 namespace mmtune {
 

@@ -33,7 +33,6 @@
 #include "tuner/tune/problem_tuning.h"
 #include "tuner/tune/run_progress.h"
 #include "tuner/tune/search_identity.h"
-#include "tuner/tune/shares.h"
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/interrupt.h"
@@ -339,19 +338,6 @@ class Session {
 };
 
 }  // namespace
-
-std::int64_t configurations(const SessionOptions& options, const DeviceSpec& device, const Problem& problem) {
-  std::int64_t total = 0;
-  for (const Family* family : searched_families(options.families)) {
-    total += SearchSpace(*family, problem, device, options.only).size();
-  }
-  return total;
-}
-
-std::string strategy_of(const SessionOptions& options, Evidence evidence) {
-  if (!options.strategy.empty()) return options.strategy;
-  return evidence == Evidence::predicted ? "ranked" : "guided";
-}
 
 SessionSummary run_session(const SessionOptions& options) { return Session(options).run(); }
 

@@ -8,6 +8,7 @@
 
 #include "templates/model/cost.h"
 #include "tuner/search/strategy.h"
+#include "tuner/tune/deadlines.h"
 
 namespace mmtune {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "templates/problem/problem.h"
 #include "tuner/devices/device_choice.h"
-#include "tuner/tune/session.h"
+#include "tuner/tune/session_options.h"
 
 namespace mmtune {
 
@@ -24,9 +24,6 @@ struct ExpectedWork {
   Problem problem;
   std::int64_t expected_ms = 0;
 };
-
-/// What a race is expected to take, the checks of its finalists included.
-inline constexpr double kExpectedRace_s = 2.5;
 
 /// How long the problem will take on an otherwise idle host: trials, at a fixed time each and so many calls at peak
 /// rates, and the race. The constants are a fit to bench/results/nvidia-h200/two_gpus.txt. For the same options every

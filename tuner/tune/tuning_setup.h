@@ -12,7 +12,7 @@
 #include "tuner/tune/lost_compiles.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/run_progress.h"
-#include "tuner/tune/session.h"
+#include "tuner/tune/session_options.h"
 #include "tuner/workers/compile_pool.h"
 
 namespace mmtune {

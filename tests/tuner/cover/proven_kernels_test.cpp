@@ -8,6 +8,7 @@
 #include "templates/family/families.h"
 #include "templates/gpu/architectures.h"
 #include "templates/gpu/gpu_catalog.h"
+#include "tuner/tune/session_options.h"
 
 namespace mmtune {
 namespace {

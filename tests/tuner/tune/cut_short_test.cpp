@@ -7,8 +7,8 @@
 
 #include "templates/family/families.h"
 #include "tests/tuner/faults_fixture.h"
+#include "tuner/tune/deadlines.h"
 #include "tuner/tune/family_spaces.h"
-#include "tuner/tune/problem_tuning.h"
 
 namespace mmtune::test {
 namespace {

@@ -18,6 +18,7 @@
 #include "tuner/compare/cublas.h"
 #include "tuner/cover/size_sample.h"
 #include "tuner/text/temporary_directory.h"
+#include "tuner/tune/session.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/interrupt.h"
 
