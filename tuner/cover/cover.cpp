@@ -2,20 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <iterator>
-#include <limits>
-#include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
-#include "runtime/choose/dispatch.h"
 #include "templates/problem/dtype.h"
 #include "tuner/cover/cover_state.h"
-#include "tuner/cover/hold_out.h"
 #include "tuner/cover/kernel_choice.h"
 #include "tuner/cover/measured_kernels.h"
 #include "tuner/cover/proven_kernels.h"
@@ -35,8 +29,6 @@ constexpr double kSourceS = 0.8;          // the seconds in which a process comp
 constexpr std::size_t kMostProven = 384;  // the most programs that won elsewhere and are compiled
 constexpr double kCrossShare = 0.4;       // the part of the rest for measuring kernels at other sizes
 constexpr double kFurtherShare = 0.9;     // the part of what is then left for measuring them at further sizes
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Cover {
  public:
@@ -71,10 +63,13 @@ class Cover {
     const MeasuredKernels measured = read();
     const std::set<std::size_t> programs = choice_.programs(measured);
     compile_missing(measured, programs);
-    store(measured, programs, summary);
-    drop_losing_code();
+    Store store = Store::open(options_.session.database, OpenMode::read_write);
+    CoverDecisions decisions = decide(options_, measured, programs, summary.unsearched, store);
+    drop_losing_code(store);
+    summary.kernels = std::move(decisions.kernels);
     summary.programs = programs.size();
-    summary.held_out = lost_held_out(measured);
+    summary.sample = decisions.losses;
+    summary.held_out = lost_held_out(options_, measured, device_.spec, store);
     say_excess(options_.session.budget_s, begin);
     return summary;
   }
@@ -266,8 +261,7 @@ class Cover {
     }
   }
 
-  void drop_losing_code() const {
-    Store store = Store::open(options_.session.database, OpenMode::read_write);
+  void drop_losing_code(Store& store) const {
     std::vector<ProblemKey> keys;
     std::vector<std::string> fallbacks;
     for (const Problem& problem : problems_) {
@@ -275,72 +269,6 @@ class Cover {
       fallbacks.push_back(fallback_for(problem.precision, problem.layout, preparation_).source.hash);
     }
     store.drop_losing_code(keys, fallbacks);
-  }
-
-  /// The fastest kernel of the programs at each size becomes its decision.
-  void store(const MeasuredKernels& measured, const std::set<std::size_t>& programs, CoverSummary& summary) const {
-    Store store = Store::open(options_.session.database, OpenMode::read_write);
-    std::map<std::size_t, std::size_t> sizes_of;  // the number of sizes of the sample that each kernel serves
-    for (std::size_t size = 0; size < problems_.size(); ++size) {
-      const auto& times = measured.times(size);
-      auto best = times.end();
-      for (auto each = times.begin(); each != times.end(); ++each) {
-        const auto& [kernel, time] = *each;
-        if (!time.is_ok || !programs.contains(measured.kernels()[kernel].program)) continue;
-        if (best == times.end() || time.median_us < best->second.median_us) best = each;
-      }
-      const bool is_sampled = size < options_.sample.size();
-      if (is_sampled)
-        add_loss(size, measured, best == times.end() ? kInfinity : best->second.median_us, summary.sample);
-      if (best == times.end()) continue;
-      sizes_of[best->first] += is_sampled ? 1 : 0;
-      const auto& left = summary.unsearched;
-      const bool is_searched = is_sampled && std::find(left.begin(), left.end(), problems_[size]) == left.end();
-      store.put_winner(best->second.key, stored_search(is_searched ? CoverState::covered : CoverState::measured),
-                       static_cast<int>(times.size()));
-    }
-    finish_mean(summary.sample);
-    for (const auto& [kernel, sizes] : sizes_of) {
-      const SampledKernel& each = measured.kernels()[kernel];
-      summary.kernels.push_back({std::string(each.candidate.family->name()), each.candidate.config.text(),
-                                 each.precision, each.layout, each.align, sizes});
-    }
-    const auto rank = [](const CoveringKernel& kernel) {
-      const Alignment& align = kernel.align;
-      return std::tie(kernel.precision, kernel.layout, align.a, align.b, align.c, kernel.family, kernel.config);
-    };
-    std::sort(summary.kernels.begin(), summary.kernels.end(),
-              [&](const CoveringKernel& x, const CoveringKernel& y) { return rank(x) < rank(y); });
-  }
-
-  /// Adds what a size of the sample loses beside the fastest of all candidates; nothing where no kernel serves it.
-  void add_loss(std::size_t size, const MeasuredKernels& measured, double time_us, Losses& losses) const {
-    const double best_us = measured.best_us(size);
-    if (!std::isfinite(best_us) || !std::isfinite(time_us)) return;
-    const double loss = time_us / best_us - 1;
-    ++losses.sizes;
-    losses.weights += options_.sample[size].weight;
-    losses.mean += options_.sample[size].weight * loss;
-    losses.worst = std::max(losses.worst, loss);
-  }
-
-  static void finish_mean(Losses& losses) {
-    if (losses.weights > 0) losses.mean /= losses.weights;
-  }
-
-  /// What the sizes of the sample lose by the decisions as the library reads them, beside the fastest of all
-  /// candidates.
-  Losses lost_held_out(const MeasuredKernels& measured) const {
-    Store store = Store::open(options_.session.database, OpenMode::read_only);
-    const StoredKernels kernels = load_kernels(store, device_.spec, template_files());
-    Losses losses;
-    for (const HeldOut& each : hold_out(device_.spec, kernels)) {
-      const auto size =
-          static_cast<std::size_t>(std::find(problems_.begin(), problems_.end(), each.problem) - problems_.begin());
-      if (size < options_.sample.size()) add_loss(size, measured, each.us, losses);
-    }
-    finish_mean(losses);
-    return losses;
   }
 
   const CoverOptions& options_;

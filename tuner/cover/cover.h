@@ -2,39 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
-#include "tuner/cover/size_sample.h"
+#include "tuner/cover/cover_decisions.h"
+#include "tuner/cover/cover_options.h"
 #include "tuner/tune/session.h"
 
 namespace mmtune {
-
-struct CoverOptions {
-  /// The options of the whole run, its budget among them. The problems are the sample's, or a share of them.
-  SessionOptions session;
-  std::vector<AskedProblem> sample;
-  std::vector<AskedProblem> further;  ///< sizes at which kernels that may be chosen are measured, too
-  std::size_t most_kernels = 256;     ///< the most kernels; one with several values of SPLIT counts once
-  double loss = 0;  ///< the choice ends at this mean loss beside the fastest candidates; 0.01 is one percent more time
-};
-
-struct Losses {
-  std::size_t sizes = 0;
-  double weights = 0;  ///< the sum of the weights of these sizes
-  double mean = 0;     ///< the weighted mean
-  double worst = 0;
-};
-
-/// A kernel in one of the ways to launch it.
-struct CoveringKernel {
-  std::string family;
-  std::string config;
-  Precision precision;
-  Layout layout;
-  Alignment align;
-  std::size_t sizes = 0;  ///< the number of sizes of the sample that it serves
-};
 
 struct CoverSummary {
   std::vector<CoveringKernel> kernels;  ///< those that serve at least one size, in order of their names

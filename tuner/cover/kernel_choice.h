@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "tuner/cover/cover.h"
+#include "tuner/cover/cover_options.h"
 #include "tuner/cover/expected_times.h"
 #include "tuner/cover/measured_kernels.h"
 #include "tuner/cover/portfolio.h"
