@@ -110,7 +110,7 @@ configure() {
 }
 
 # build_target TARGET: builds it and says how far that is, on a terminal in one line, else ten times in all. What
-# compilers say is shown, what ninja says is not.
+# compilers say is shown, and what of ninja is at fault.
 build_target() {
   terminal=0
   [ ! -t 2 ] || terminal=1
@@ -119,7 +119,7 @@ build_target() {
       BEGIN { last = -1 }
       function clear() { if (terminal && shown) printf "\r\033[K"; shown = 0 }
       /^ninja ended with/ { clear(); exit $4 }
-      /^ninja: / || /Looking up the commit/ { next }
+      /^ninja: (Entering directory|no work to do|build stopped)/ || /Looking up the commit/ { next }
       /^[0-9]+\/[0-9]+ / {
         split($1, count, "/")
         tenth = int(10 * count[1] / count[2])

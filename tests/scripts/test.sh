@@ -21,6 +21,7 @@ mkdir -p "$2" && touch "$2/build.ninja"
 END
 cat > "$work/bin/ninja" << 'END'
 #!/bin/sh
+[ ! -e "$2/missing" ] || { echo "ninja: Entering directory" && echo "ninja: error: 'file.cpp', missing" && exit 1; }
 [ ! -e "$2/broken" ] || { echo "1/2 Building" && echo "file.cpp:1: error: pretended" && exit 3; }
 printf '#!/bin/sh\nprintf "[%%s]" "$@"\n' > "$2/mmtune" && chmod +x "$2/mmtune"
 echo "ninja: Entering directory" && echo "1/2 Building" && echo "2/2 Linking"
@@ -50,3 +51,7 @@ expect 0 '[report]' "$tree/scripts/mmtune" report
 touch "$tree/build/broken"
 expect 1 '' "$tree/scripts/mmtune" show
 grep -q 'error: pretended' "$work/said"
+touch "$tree/build/missing"
+expect 1 '' "$tree/scripts/mmtune" show
+grep -q "error: 'file.cpp', missing" "$work/said"
+! grep -q Entering "$work/said" || exit 1
