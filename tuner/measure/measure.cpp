@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "templates/model/cost.h"
 #include "templates/problem/dtype.h"
 #include "tuner/race/quantile.h"
 
@@ -14,24 +15,47 @@ namespace mmtune {
 
 namespace {
 
-constexpr int kMostSets = 256;
+constexpr std::int64_t kMostSets = 256;
+// What surrounds the calls of a sample takes 3 to 5 us on an H100 (docs/lab/2026-11-26-samples.md).
+constexpr double kSample_us = 500;
+constexpr std::int64_t kShareOfMemory = 16;  // sets that make samples longer take at most this part of the memory
 constexpr double kLongCall_us = 1000;  // the time of a call in which the host's launch latency is below one percent
 constexpr auto kWarmUp = std::chrono::milliseconds(400);
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
+/// The bytes of a problem's operands, each at an address of its own.
+struct SetBytes {
+  explicit SetBytes(const Problem& problem) {
+    const PrecisionTraits& types = traits(problem.precision);
+    const auto elements = [](const StoredShape& shape) { return shape.rows * shape.columns; };
+    a = aligned(elements(stored_a(problem)) * types.a.bytes);
+    b = aligned(elements(stored_b(problem)) * types.b.bytes);
+    c = aligned(elements(stored_c(problem)) * types.c.bytes);
+  }
+  std::int64_t all() const { return a + b + c; }
+
+  std::int64_t a, b, c;
+};
+
 }  // namespace
 
+int operand_set_count(const Problem& problem, const DeviceSpec& device) {
+  const std::int64_t set_bytes = SetBytes(problem).all();
+  const Floors least = floors(problem, peak_tflops(device, problem.precision), device);
+  const double call_us = std::max(least.arithmetic_us, least.memory_us);
+  const std::int64_t cold = 2 * device.l2_bytes / set_bytes + 1;
+  const auto timed = static_cast<std::int64_t>(std::min<double>(kMostSets, std::ceil(kSample_us / call_us)));
+  const std::int64_t fitting = device.memory_bytes / kShareOfMemory / set_bytes;
+  return static_cast<int>(std::clamp<std::int64_t>(std::max(cold, std::min(timed, fitting)), 2, kMostSets));
+}
+
 OperandSets::OperandSets(const CheckKernels& kernels, const Problem& problem, const Operands& first,
-                         std::int64_t l2_bytes, CUstream stream) {
+                         const DeviceSpec& device, CUstream stream) {
   const PrecisionTraits& types = traits(problem.precision);
-  const auto elements = [](const StoredShape& shape) { return shape.rows * shape.columns; };
-  const std::int64_t a = aligned(elements(stored_a(problem)) * types.a.bytes);
-  const std::int64_t b = aligned(elements(stored_b(problem)) * types.b.bytes);
-  const std::int64_t c = aligned(elements(stored_c(problem)) * types.c.bytes);
+  const auto [a, b, c] = SetBytes(problem);
   const std::int64_t set_bytes = a + b + c;
-  const auto wanted = static_cast<int>(std::min<std::int64_t>(kMostSets, 2 * l2_bytes / set_bytes + 1));
-  const int count = std::max(2, wanted);
+  const int count = operand_set_count(problem, device);
 
   memory_ = DeviceBuffer(static_cast<std::size_t>(set_bytes * (count - 1)));
   // Seeds as far apart as the addresses: fill() numbers its values from the seed on.

@@ -6,18 +6,24 @@
 
 #include "db/trial.h"
 #include "runtime/gpu/driver.h"
+#include "templates/gpu/device_spec.h"
 #include "tuner/measure/call.h"
 #include "tuner/measure/check_kernels.h"
 #include "tuner/measure/conditions.h"
 
 namespace mmtune {
 
-/// Several sets of random operands for one problem, together at least twice the L2 cache and at least two, so that
-/// calls in turn find none of their operands cached.
+/// The sets of operands that calls of a problem take in turn: together at least twice the L2 cache and at least two, so
+/// that calls find none of their operands cached; and up to a sixteenth of the GPU's memory so many that a call on each
+/// takes half a millisecond together, beside which the microseconds before the first call and behind the last one do
+/// not count.
+int operand_set_count(const Problem& problem, const DeviceSpec& device);
+
+/// So many sets of random operands for one problem.
 class OperandSets {
  public:
   /// `first` becomes set 0. Throws OutOfMemoryError.
-  OperandSets(const CheckKernels& kernels, const Problem& problem, const Operands& first, std::int64_t l2_bytes,
+  OperandSets(const CheckKernels& kernels, const Problem& problem, const Operands& first, const DeviceSpec& device,
               CUstream stream);
 
   int count() const { return static_cast<int>(sets_.size()); }

@@ -25,7 +25,7 @@ void Testbed::begin(const Problem& problem) {
   problem_ = problem;
   const CheckKernels& kernels = check_kernels();
   verifier_.emplace(kernels, problem_, stream_.get());
-  sets_.emplace(kernels, problem_, verifier_->random_operands(LaunchPlan{}), device_.l2_bytes, stream_.get());
+  sets_.emplace(kernels, problem_, verifier_->random_operands(LaunchPlan{}), device_, stream_.get());
   if (!std::exchange(warm_, true)) warm_up(kernels, problem_, *sets_, stream_.get());
 }
 

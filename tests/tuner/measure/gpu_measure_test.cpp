@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "templates/family/families.h"
+#include "templates/gpu/gpu_catalog.h"
 #include "tests/runtime/support.h"
 #include "tuner/measure/measure.h"
 #include "tuner/measure/verify.h"
@@ -24,6 +25,24 @@ TEST(Timing, SummarisesByQuartiles) {
   EXPECT_THROW(summarise({}), Error);
 }
 
+// Sets of few rows times weights, whose calls take what memory takes: as many as take half a millisecond.
+TEST(OperandSets, AreEnoughForALongSample) {
+  const DeviceSpec h100 = catalog_gpu("h100");
+  const auto sets = [&](std::int64_t m, std::int64_t n, std::int64_t k, const DeviceSpec& device) {
+    return operand_set_count(packed_problem(Precision::bf16, Layout::nt, m, n, k), device);
+  };
+  const double few_rows_us = 2.0 * 2560 * 5120 / h100.memory_bandwidth_gb_s * 1e-3;
+  EXPECT_NEAR(sets(16, 2560, 5120, h100), 500 / few_rows_us, 2);
+  // Bound by arithmetic, where a call takes 139 us.
+  EXPECT_EQ(sets(4096, 4096, 4096, h100), 4);
+  EXPECT_EQ(sets(8192, 8192, 8192, h100), 2);
+  EXPECT_EQ(sets(16, 16, 16, h100), 256);
+  // With little memory there are fewer, yet never so few that the cache holds them.
+  DeviceSpec small = h100;
+  small.memory_bytes = std::int64_t{1} << 30;
+  EXPECT_EQ(sets(16, 2560, 5120, small), 2 * h100.l2_bytes / (2 * (16 * 2560 + 2560 * 5120 + 16 * 5120)) + 1);
+}
+
 /// One kernel and everything that timing it needs.
 class Bench {
  public:
@@ -41,7 +60,7 @@ class Bench {
         stream_(make_stream()),
         checks_(nvrtc, target_, Precision::fp32, Layout::nn),
         verifier_(checks_, problem_, stream_.get()),
-        sets_(checks_, problem_, verifier_.random_operands(plan_), device.l2_bytes, stream_.get()) {
+        sets_(checks_, problem_, verifier_.random_operands(plan_), device, stream_.get()) {
     warm_up(checks_, problem_, sets_, stream_.get());
   }
 
