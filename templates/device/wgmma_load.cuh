@@ -70,7 +70,8 @@ struct WorkShares {
   }
 };
 
-// Asks L2 for at most so many of the first stages, while what precedes this step may still run.
+// Asks L2 for at most so many of the first stages, while what precedes this step may still run. What several clusters
+// need, the first of them asks for.
 __device__ __forceinline__ void prefetch(const Call& call, int stages) {
   const int rank = CLUSTER > 1 ? cluster_rank() : 0;
   Walk<STREAM == 1> walk(call, rank);
@@ -80,8 +81,8 @@ __device__ __forceinline__ void prefetch(const Call& call, int stages) {
 #pragma unroll 1
   for (int step = 0; step < stages && step < STAGES && step < work.steps; ++step) {
     const int k0 = (work.first_step + step) * BK;
-    shares.a.prefetch(k0);
-    shares.b.prefetch(k0);
+    if (work.column < CLUSTER_N * BN) shares.a.prefetch(k0);
+    if (work.row < CLUSTER_M * BM) shares.b.prefetch(k0);
   }
 }
 
@@ -94,7 +95,7 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
     const Work work = walk.next();
     const WorkShares shares(call, work, rank);
     if constexpr (WAITS_FOR_OPERANDS) wait_for_previous();
-    if constexpr (!LATE) launch_dependents();
+    if (!LATE && !call.is_late) launch_dependents();
 #pragma unroll 1
     for (int step = 0; step < work.steps; ++step) {
       const unsigned full = shared_address(&shared.full[ring.stage]);
@@ -105,6 +106,7 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
       shares.b.fetch(shared_address(shared.b[ring.stage]), k0, full);
       ring.advance();
     }
+    if (!LATE && call.is_late && !walk.more()) launch_dependents();
   }
   if constexpr (CLUSTER > 1) await_empty(ring, shared.empty);  // A block stays while others arrive at its barriers.
 }

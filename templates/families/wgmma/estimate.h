@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "templates/families/wgmma/shape.h"
@@ -11,19 +12,33 @@
 
 namespace mmtune::wgmma_shape {
 
-/// The stages that each of so many blocks may prefetch before the call before has ended: what memory brings while
-/// that one's last blocks end. Blocks that begin beside all of those take from what they fetch, unless that is
-/// little. Measured: docs/lab/2026-11-26-prefetch.md.
-inline std::int64_t prefetched_stages(const Problem& problem, const Params& p, const DeviceSpec& device,
-                                      std::int64_t blocks) {
-  const ModelNumbers& numbers = model_numbers(device);
-  const double bytes_per_us = device.memory_bandwidth_gb_s * 1000;
+/// When a call of so many blocks lets in the next one. Where that has room beside it, late is after the last fetches,
+/// when blocks that prefetch take nothing from them any more. But where each SM has one block and the call is long,
+/// they come at its beginning: later, two of them would begin where a block has ended. Measured, as the next rule:
+/// docs/lab/2026-11-26-prefetch.md.
+inline bool lets_in_late(const Problem& problem, const Params& p, const DeviceSpec& device, std::int64_t blocks) {
+  if (!is_followed_early(p)) return p.late == 1;
   const double bytes =
       static_cast<double>(problem.m + problem.n) * static_cast<double>(problem.k) * traits(problem.precision).a.bytes;
-  const bool is_beside = p.min_blocks > 1 && blocks <= device.sm_count;
-  if (is_beside && bytes > numbers.short_call_us * bytes_per_us) return 0;
-  const std::int64_t share = (p.bm / p.cluster_n + p.bn / p.cluster_m) * kLine;  // a block's of a stage
-  const double most = numbers.memory_idle_us * bytes_per_us / static_cast<double>(blocks * share);
+  return blocks > device.sm_count || bytes < model_numbers(device).beside_us * device.memory_bandwidth_gb_s * 1000;
+}
+
+/// The stages that blocks may prefetch before the call before has ended. In one row or column of tiles each asks for
+/// what memory brings to its SM meanwhile, by pairs of stages, which L2 fetches together. Else the first blocks ask for
+/// others, too, and begin later the more that is.
+inline std::int64_t prefetched_stages(const Problem& problem, const Params& p, const DeviceSpec& device,
+                                      std::int64_t blocks) {
+  if (is_followed_early(p) && !lets_in_late(problem, p, device, blocks)) return 0;
+  const ModelNumbers& numbers = model_numbers(device);
+  const double bytes_per_us = device.memory_bandwidth_gb_s * 1000;
+  const std::int64_t rows = ceil_div(problem.m, p.bm), columns = ceil_div(problem.n, p.bn);
+  if (rows == 1 || columns == 1) {
+    const int lines = rows == 1 ? p.bn / p.cluster_m : p.bm / p.cluster_n;
+    const double most = numbers.memory_idle_us * bytes_per_us / device.sm_count / (lines * kLine);
+    return std::min<std::int64_t>(kMostStages, 2 * std::lround(most / 2));
+  }
+  const std::int64_t lines = std::min(blocks, rows * p.split) * p.bm + std::min(blocks, columns * p.split) * p.bn;
+  const double most = numbers.first_blocks_us * bytes_per_us / static_cast<double>(lines * kLine);
   return std::min<std::int64_t>(kMostStages, static_cast<std::int64_t>(most));
 }
 

@@ -233,7 +233,7 @@ struct Wgmma {
                  shared.flags,
                  Arg::number(p.split).as("parts"),
                  k_tiles_of_part(problem, p.split * p.own_parts, bk(problem)),
-                 Arg::number(p.late).as("is_late"),
+                 Arg::number(lets_in_late(problem, p, device, gemm.grid.x)).as("is_late"),
                  Arg::number(prefetched_stages(problem, p, device, gemm.grid.x)).as("prefetched")};
     return gemm;
   }

@@ -36,7 +36,8 @@
 // that the accelerator can store them while the next tile is multiplied, else the warp does. Few sums of SWAP = 1 leave
 // from registers (STORES_EACH).
 //
-// A block that begins while the call before ends asks L2 for its first `prefetched` stages.
+// A block that begins while the call before ends asks L2 for its first `prefetched` stages, but for what another block
+// asks for.
 //
 // Operands whose rows do not begin at multiples of 16 bytes, which the accelerator needs, are first copied by pack(),
 // and so are those that lie along m or n, unless their elements have 16 bits: no others can be multiplied from there.
@@ -48,8 +49,9 @@
 //
 // OWN_PARTS > 1: a block adds up so many parts of a tile's k one after the other, and their sums as reduce() does.
 //
-// LATE: the launch says whether the next call is let in before the last results of this one are stored, or after: its
-// blocks then begin later, but where those of this one lay. Else what follows has room from the beginning.
+// The launch says when the next call is let in, is_late or not: before the last results of this one are stored, or after
+// (LATE), so that its blocks begin where those of this one lay; and where it has room beside these, before or after this
+// one's fetches.
 #include "mmtune/batch.cuh"
 #include "mmtune/copy_rows.cuh"
 #include "mmtune/dependent.cuh"

@@ -67,31 +67,46 @@ TEST(Wgmma, LinesOfCAreTheWidestThatATileFills) {
   EXPECT_DOUBLE_EQ(stored(24), 32 / 24.0);
 }
 
-/// The stages that every block of a product of bf16 asks L2 for.
-std::int64_t prefetched(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view settings) {
-  constexpr double kIdleUs = 0.5;
+/// What a launch of a product of bf16 says of its beginning: stages to prefetch, or when the next call is let in.
+std::int64_t said(std::string_view what, std::int64_t m, std::int64_t n, std::int64_t k, std::string_view settings) {
   const LaunchPlan plan = plan_of("wgmma", packed_problem(Precision::bf16, Layout::nt, m, n, k), settings);
   const LaunchStep& step = main_step(plan);
   const auto found =
-      std::find_if(step.args.begin(), step.args.end(), [](const Arg& arg) { return arg.parameter == "prefetched"; });
-  if (found == step.args.end()) throw std::out_of_range("prefetched");
-  const TensorMapSpec &a = map_named(plan, "A"), &b = map_named(plan, "B");
-  const std::int64_t stage = (a.dimensions[1].box + b.dimensions[1].box) * a.swizzle_bytes;  // the block's own boxes
-  EXPECT_LE(found->value * stage * step.grid.x, catalog_gpu("h200").memory_bandwidth_gb_s * 1e3 * kIdleUs) << settings;
+      std::find_if(step.args.begin(), step.args.end(), [&](const Arg& arg) { return arg.parameter == what; });
+  if (found == step.args.end()) throw std::out_of_range(std::string(what));
   return found->value;
 }
 
 TEST(Wgmma, AsksL2ForWhatMemoryBringsWhileItIdlesBetweenCalls) {
-  constexpr std::string_view kAlone = "BM=64 BN=64 CONSUMERS=1", kBeside = "BM=64 BN=64 CONSUMERS=1 MIN_BLOCKS=2";
-  EXPECT_GT(prefetched(512, 512, 512, kAlone), 0);
-  EXPECT_GT(prefetched(512, 512, 512, kBeside), 0);
-  EXPECT_GT(prefetched(512, 512, 4096, kAlone), 0);
-  EXPECT_EQ(prefetched(512, 512, 4096, kBeside), 0) << "the next call's blocks begin beside those of this one";
-  EXPECT_EQ(prefetched(4096, 4096, 4096, "BM=128 BN=256"), 0) << "a stage of every block is too much";
-  EXPECT_GT(prefetched(64, 64, 4096, kAlone), prefetched(512, 512, 4096, kAlone));
-  EXPECT_GE(prefetched(512, 512, 4096, "BM=64 BN=64 CONSUMERS=1 CLUSTER_M=2 CLUSTER_N=2"),
-            2 * prefetched(512, 512, 4096, kAlone))
-      << "four blocks share what each would ask for";
+  const DeviceSpec gpu = catalog_gpu("h200");
+  const double bytes_per_us = gpu.memory_bandwidth_gb_s * 1e3;
+  const auto prefetched = [](std::int64_t m, std::int64_t n, std::string_view settings) {
+    return said("prefetched", m, n, 4096, settings);
+  };
+  constexpr std::int64_t kLine = 128;  // the bytes of a stage along k
+  constexpr std::string_view kTile = "BM=64 BN=64 CONSUMERS=1";
+  // In one row of tiles or one column each block asks for its own, by pairs of stages.
+  const double own = 1.25 * bytes_per_us / gpu.sm_count / (64 * kLine);
+  EXPECT_NEAR(static_cast<double>(prefetched(64, 5120, kTile)), own, 1);
+  EXPECT_EQ(prefetched(64, 5120, kTile) % 2, 0);
+  EXPECT_EQ(prefetched(5120, 64, kTile), prefetched(64, 5120, kTile));
+  EXPECT_GE(prefetched(64, 5120, "BM=64 BN=128 CONSUMERS=1 CLUSTER_M=1"), 2);
+  // In several the first of each row and column ask for others, too, so that it is less.
+  const std::int64_t several = prefetched(1024, 1024, kTile);
+  EXPECT_GE(several, 1);
+  EXPECT_LE(several * (1024 + 1024) * kLine, 0.25 * bytes_per_us);
+  EXPECT_EQ(prefetched(8192, 8192, "BM=256 BN=128"), 0) << "a stage of the first blocks is too much";
+}
+
+TEST(Wgmma, LetsTheNextCallInAtItsBeginningWhereThatFindsAnSmForEveryBlock) {
+  constexpr std::string_view kBeside = "BM=64 BN=64 CONSUMERS=1 MIN_BLOCKS=2";
+  EXPECT_EQ(said("is_late", 64, 8192, 4096, kBeside), 0);
+  EXPECT_EQ(said("prefetched", 64, 8192, 4096, kBeside), 0) << "it would take from what this call fetches";
+  EXPECT_EQ(said("is_late", 64, 8192, 512, kBeside), 1) << "a short call";
+  EXPECT_EQ(said("is_late", 64, 16384, 4096, kBeside), 1) << "more blocks than SMs";
+  EXPECT_GT(said("prefetched", 64, 16384, 4096, kBeside), 0);
+  EXPECT_EQ(said("is_late", 64, 4096, 4096, "BM=64 BN=64 CONSUMERS=1"), 0);
+  EXPECT_EQ(said("is_late", 64, 4096, 4096, "BM=64 BN=64 CONSUMERS=1 LATE=1"), 1);
 }
 
 TEST(Wgmma, SumsThatOneConsumerPromotesKeepTheTensorCoresWaiting) {
