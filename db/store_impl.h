@@ -39,6 +39,9 @@ void write_attempt(Database& database, const LaunchRecord& attempt);
 /// The attempt at this trial is over, if there was one.
 void end_attempt(Database& database, const Trial& trial);
 
+/// Removes kernels that no trial or attempt names any more, and families that no kernel does.
+void remove_unused_kernels(Database& database);
+
 /// A time of day as it is stored.
 std::string utc_text(std::chrono::system_clock::time_point time);
 

@@ -71,6 +71,12 @@ void end_attempt(Database& database, const Trial& trial) {
   database.run(is_kill(trial.outcome) ? kill : forget, attempt_key(trial.key));
 }
 
+void remove_unused_kernels(Database& database) {
+  database.exec(
+      "DELETE FROM kernel WHERE id NOT IN (SELECT kernel_id FROM trial UNION SELECT kernel_id FROM attempt);"
+      "DELETE FROM family WHERE id NOT IN (SELECT family_id FROM kernel)");
+}
+
 std::string utc_text(std::chrono::system_clock::time_point time) {
   return rule::utc_text(std::chrono::system_clock::to_time_t(time)).value_or("");
 }
