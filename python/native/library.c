@@ -24,16 +24,6 @@ bool is_open(const Library* self) {
   return false;
 }
 
-mmtune_status enqueue(Library* self, const mmtune_call* call, void* stream) {
-  ++self->users;
-  mmtune_status status;
-  Py_BEGIN_ALLOW_THREADS;
-  status = self->api.gemm(self->handle, call, stream);
-  Py_END_ALLOW_THREADS;
-  --self->users;
-  return status;
-}
-
 /// Once nothing of the library runs in another thread.
 static void close_if_unused(Library* self) {
   if (!self->closing || self->users > 0 || self->handle == NULL) return;
@@ -42,6 +32,22 @@ static void close_if_unused(Library* self) {
   Py_BEGIN_ALLOW_THREADS;
   self->api.close(handle);
   Py_END_ALLOW_THREADS;
+}
+
+/// A call that ran without Python's global lock is over.
+static void end_use(Library* self) {
+  --self->users;
+  close_if_unused(self);
+}
+
+mmtune_status enqueue(Library* self, const mmtune_call* call, void* stream) {
+  ++self->users;
+  mmtune_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = self->api.gemm(self->handle, call, stream);
+  Py_END_ALLOW_THREADS;
+  end_use(self);
+  return status;
 }
 
 // -- opening ----------------------------------------------------------------------------------------------------------
@@ -248,7 +254,6 @@ static PyObject* library_gemm(PyObject* object, PyObject* const* arguments, Py_s
     return NULL;
   }
   const mmtune_status status = enqueue(self, &call, stream);
-  close_if_unused(self);
   if (status == MMTUNE_OK) return values[kOut];
   Py_DECREF(values[kOut]);
   return raise_status(self, status);
@@ -267,8 +272,7 @@ static PyObject* library_prepare(PyObject* object, PyObject* const* arguments, P
   Py_BEGIN_ALLOW_THREADS;
   status = self->api.prepare(self->handle, &call, 1, stream);
   Py_END_ALLOW_THREADS;
-  --self->users;
-  close_if_unused(self);
+  end_use(self);
   if (status != MMTUNE_OK) return raise_status(self, status);
   Py_RETURN_NONE;
 }

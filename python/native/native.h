@@ -101,7 +101,8 @@ typedef struct Library {
   Shapes* shapes;
 } Library;
 
-/// Calls the library without Python's global lock, and keeps it open meanwhile. The arguments are mmtune_gemm's.
+/// Calls the library without Python's global lock, and keeps it open meanwhile: where it was to be closed, it is closed
+/// then. The arguments are mmtune_gemm's.
 mmtune_status enqueue(Library* self, const mmtune_call* call, void* stream);
 
 /// Sets mmtune.Error with what the library says was wrong.

@@ -4,6 +4,9 @@ import ctypes
 import math
 import os
 import sys
+import tempfile
+import threading
+import time
 import unittest
 
 import mmtune
@@ -146,6 +149,27 @@ class Package(unittest.TestCase):
                 library._serve(_serving.TF32 | invariant, *arguments)
             with self.assertRaisesRegex(mmtune.Error, "adds up in another order; .*mmtune cover --invariant"):
                 library.gemm(a, b, out=ExchangedTensor((2, 4)), precision="tf32", invariant=True)
+
+    def test_the_last_call_that_runs_closes_the_library(self):
+        with tempfile.TemporaryDirectory() as folder:
+            record = os.path.join(folder, "calls.csv")
+            os.environ["MMTUNE_RECORD"] = record
+            library = mmtune.Library(path=PATH)
+            del os.environ["MMTUNE_RECORD"]
+            a, b, out = (ExchangedTensor((128, 128)) for _ in range(3))
+
+            def work():
+                with self.assertRaisesRegex(mmtune.Error, "the library is closed"):
+                    while library._serve(0, a, b, None, None, out, 1.0, 0.0, 0, None) is out:
+                        pass
+
+            thread = threading.Thread(target=work)
+            thread.start()
+            while not any(row[8] for row in library._served()):
+                time.sleep(0.001)
+            library.close()  # mostly while a product runs: only then has this thread a turn
+            thread.join()
+            self.assertTrue(os.path.exists(record))  # closing writes it
 
     def test_serving_layers(self):
         weight = ExchangedTensor((4, 3))  # its transpose is multiplied
