@@ -200,6 +200,7 @@ MMTUNE_HOOK cublasDestroy_v2(cublas::Handle handle) {
   if (!StandIn::is_in_child()) forget_workspace(handle);
   return call(real, handle);
 }
+
 /// How many calls were served and passed on so far, for a program that wants to know: found by dlsym.
 extern "C" __attribute__((visibility("default"))) void mmtune_cublas_counts(long long* served, long long* passed) {
   const StandIn::Counts counts = StandIn::is_in_child() ? StandIn::Counts{} : StandIn::instance().counts();

@@ -42,10 +42,8 @@ def reload(database=None):
     _stand_in.reload(database)
 
 
-def served(device=None):
-    """What became of the calls of all libraries, or of those of a device that serve now: rows of native/serve.c."""
-    if device is not None:
-        return library(device)._served()
+def served():
+    """What became of the calls of all libraries: rows of native/serve.c."""
     return [row for each in (*_retired, *_libraries.values()) for row in each._served()]
 
 

@@ -15,8 +15,6 @@ namespace mmtune {
 /// Immutable, so usable from any thread. Allocates nothing when it is asked.
 class KernelModel {
  public:
-  KernelModel() = default;
-
   /// The model of a configuration rendered for this precision, layout and alignment; extents have no meaning. Registers
   /// are the compiler's, per thread.
   KernelModel(const Family& family, const Config& config, const Problem& rendered, const DeviceSpec& device,

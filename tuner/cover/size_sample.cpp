@@ -21,11 +21,10 @@ namespace {
 constexpr std::int64_t kMultiple = 8;
 constexpr int kTriesPerSize = 8;  // the tries for each size: a range of few sizes may have no new one
 
-template <class Number>
-Number number_of(std::string_view text, std::string_view all) {
-  Number number{};
+std::int64_t extent_of(std::string_view text, std::string_view all) {
+  std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || !(number > 0) || !(number <= kMaxExtent)) {
+  if (error != std::errc{} || end != text.data() + text.size() || number < 1 || number > kMaxExtent) {
     throw UsageError(fmt::format("'{}' in '{}': a number from 1 to {} is needed", text, all, kMaxExtent));
   }
   return number;
@@ -37,8 +36,7 @@ SizeDistribution::Range range_of(std::string_view text, std::string_view all) {
     throw UsageError(
         fmt::format("--sizes '{}': '{}' is no range; write 48..8192, 48..8192x16..64x1..4096 or @file", all, text));
   }
-  const SizeDistribution::Range range{number_of<std::int64_t>(text.substr(0, dots), all),
-                                      number_of<std::int64_t>(text.substr(dots + 2), all)};
+  const SizeDistribution::Range range{extent_of(text.substr(0, dots), all), extent_of(text.substr(dots + 2), all)};
   if (range.least > range.most) throw UsageError(fmt::format("--sizes '{}': '{}' is backwards", all, text));
   return range;
 }
