@@ -2,21 +2,25 @@
 
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 
 namespace mmtune {
 
 namespace {
 
-volatile std::sig_atomic_t signals_seen = 0;  // A handler can reach nothing else.
+std::atomic<int> signals_seen = 0;  // Every thread asks for it; lock-free, so that the handler may count.
+static_assert(std::atomic<int>::is_always_lock_free);
 void (*previous_int)(int) = SIG_DFL;
 void (*previous_term)(int) = SIG_DFL;
 
 void on_signal(int) {
-  signals_seen = signals_seen + 1;
-  if (signals_seen > 1) _exit(130);
+  if (signals_seen.fetch_add(1) > 0) _exit(130);
+  const int errno_before = errno;
   constexpr char kMessage[] = "\nmmtune: finishing the candidate in flight; once more ends at once\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  errno = errno_before;
 }
 
 }  // namespace
