@@ -44,6 +44,17 @@ std::size_t FamilySpaces::part_of(CandidateNumber number) const {
 }
 
 std::vector<RankedCandidate> FamilySpaces::ranked(std::size_t limit) const {
+  constexpr std::size_t kMostKept = 100'000;  // 1.6 MB
+  if (limit > kMostKept) return rank(limit);
+  const std::lock_guard lock(ranking_->mutex);
+  if (ranking_->limit != limit) {
+    ranking_->candidates = rank(limit);
+    ranking_->limit = limit;
+  }
+  return ranking_->candidates;
+}
+
+std::vector<RankedCandidate> FamilySpaces::rank(std::size_t limit) const {
   std::vector<RankedCandidate> ranking;
   for (std::size_t i = 0; i < spaces_.size(); ++i) {
     for (const RankedConfig& each : spaces_[i].ranked(limit)) {
@@ -114,6 +125,15 @@ std::optional<CandidateNumber> FamilySpaces::fitted(Candidate candidate) const {
 
 double FamilySpaces::predict_us(const Candidate& candidate) const {
   return predict(*candidate.family, problem_, candidate.config, device_).time_us;
+}
+
+std::shared_ptr<const FamilySpaces> SpaceMemory::of(const Problem& problem) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& each : kept_) {
+    if (each->problem() == problem) return each;
+  }
+  if (kept_.size() == kMost) kept_.pop_front();
+  return kept_.emplace_back(std::make_shared<const FamilySpaces>(families_, problem, device_, restriction_));
 }
 
 }  // namespace mmtune

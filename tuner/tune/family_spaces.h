@@ -1,6 +1,10 @@
 // The kernel families of one problem on one GPU as a space to search: what makes a search one for matrix products.
 #pragma once
 
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -17,7 +21,7 @@ Prediction predict(const Family& family, const Problem& problem, const Config& c
 /// The same as a search sees it: the group is the family, digits are positions in its whole table.
 Description describe(const Candidate& candidate, const Problem& problem, const DeviceSpec& device);
 
-/// Its candidates are numbered by family, in the order given, then as SearchSpace does.
+/// Its candidates are numbered by family, in the order given, then as SearchSpace does. Thread safe.
 class FamilySpaces final : public CandidateSpace {
  public:
   FamilySpaces(const std::vector<const Family*>& families, const Problem& problem, const DeviceSpec& device,
@@ -26,6 +30,7 @@ class FamilySpaces final : public CandidateSpace {
   const Problem& problem() const { return problem_; }
   const std::vector<SearchSpace>& spaces() const { return spaces_; }
 
+  /// May take most of a second, but for what it remembers: the latest list, unless that is very long.
   std::vector<RankedCandidate> ranked(std::size_t limit) const override;
   std::vector<CandidateNumber> neighbours(CandidateNumber number) const override;
   Description describe(CandidateNumber number) const override;
@@ -45,6 +50,13 @@ class FamilySpaces final : public CandidateSpace {
   double predict_us(const Candidate& candidate) const;
 
  private:
+  struct Ranking {
+    std::mutex mutex;
+    std::size_t limit = 0;
+    std::vector<RankedCandidate> candidates;
+  };
+
+  std::vector<RankedCandidate> rank(std::size_t limit) const;
   /// The space of the family of a candidate.
   std::size_t part_of(CandidateNumber number) const;
 
@@ -52,6 +64,27 @@ class FamilySpaces final : public CandidateSpace {
   std::vector<CandidateNumber> firsts_;  ///< the number of each family's first candidate
   Problem problem_;
   DeviceSpec device_;
+  std::shared_ptr<Ranking> ranking_ = std::make_shared<Ranking>();  ///< the latest one
+};
+
+/// The spaces of the problems that a run tunes or soon will: what looked through one for a head start does it for the
+/// search, too. Thread safe.
+class SpaceMemory {
+ public:
+  /// All must outlive it.
+  SpaceMemory(const std::vector<const Family*>& families, const DeviceSpec& device, const Restriction& restriction)
+      : families_(families), device_(device), restriction_(restriction) {}
+
+  std::shared_ptr<const FamilySpaces> of(const Problem& problem);
+
+ private:
+  static constexpr std::size_t kMost = 8;  // the most that are kept; the oldest are forgotten
+
+  const std::vector<const Family*>& families_;
+  const DeviceSpec& device_;
+  const Restriction& restriction_;
+  std::mutex mutex_;
+  std::deque<std::shared_ptr<const FamilySpaces>> kept_;
 };
 
 }  // namespace mmtune

@@ -12,13 +12,13 @@ std::vector<Candidate> first_candidates(const TuningSetup& setup, const Problem&
                                         const std::vector<Candidate>& favourites) {
   if (!setup.options.mode.decides()) return setup.options.mode.listed(problem);
   if (!setup.options.mode.searches()) return {};  // The stored ones have their machine code.
-  const FamilySpaces spaces(setup.families, problem, setup.preparation.device(), setup.options.only);
-  const auto strategy = begin_search(setup, spaces, favourites);
+  const auto spaces = setup.spaces.of(problem);
+  const auto strategy = begin_search(setup, *spaces, favourites);
   std::vector<Candidate> candidates;
   // A search that ends by the clock may not come to what it would order after its first round.
   const std::size_t rounds = setup.options.budget_s > 0 ? 1 : Rounds::kUnderWay;
   for (std::size_t round = 0; round < rounds; ++round) {
-    for (const CandidateNumber number : strategy->propose()) candidates.push_back(spaces.candidate(number));
+    for (const CandidateNumber number : strategy->propose()) candidates.push_back(spaces->candidate(number));
   }
   return candidates;
 }
@@ -37,8 +37,13 @@ std::vector<Program> first_programs(const TuningSetup& setup, const Problem& pro
 }
 
 void HeadStart::order(std::vector<Program> programs) {
+  hand_over();
   compiler_.clear();
   ordered_.clear();
+  order_more(std::move(programs));
+}
+
+void HeadStart::order_more(std::vector<Program> programs) {
   for (Program& program : programs) {
     if (code_.find(program.key.source_hash) || lost_.given_up(program.key.source_hash)) continue;
     ordered_.push_back(program.key);

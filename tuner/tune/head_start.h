@@ -1,5 +1,4 @@
-// Compiles what the next problem begins with while one is tuned: where a problem has a second, its compilers would take
-// all of it.
+// Compiles what the next problems begin with while one is tuned, whenever that leaves compilers idle.
 #pragma once
 
 #include <vector>
@@ -13,15 +12,18 @@ namespace mmtune {
 std::vector<Program> first_programs(const TuningSetup& setup, const Problem& problem,
                                     const std::vector<Candidate>& favourites);
 
-/// The head start of one lane, of one problem after the other. Not thread safe.
+/// The head start of one lane. Not thread safe.
 class HeadStart {
  public:
   /// All must outlive it.
   HeadStart(CompilePool& pool, CodeMemory& code, LostCompiles& lost, const Preparation& preparation)
-      : compiler_(pool), code_(code), lost_(lost), preparation_(preparation) {}
+      : compiler_(pool, Turn::last), code_(code), lost_(lost), preparation_(preparation) {}
 
-  /// Orders the programs of a problem that is not tuned yet, instead of those before.
+  /// Orders the programs of the problem that comes next, instead of those before.
   void order(std::vector<Program> programs);
+
+  /// Orders those of the problem after that.
+  void order_more(std::vector<Program> programs);
 
   /// Keeps what has been compiled for the problem that begins now, and notes what no compiler answered to. What still
   /// compiles stays ordered, so that the problem's search finds it under way.

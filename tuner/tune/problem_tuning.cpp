@@ -63,7 +63,8 @@ Ending ProblemTuning::measure(const std::vector<Candidate>& listed) {
 }
 
 Ending ProblemTuning::tune(const std::vector<Candidate>& favourites) {
-  const FamilySpaces spaces(setup_.families, problem_, setup_.preparation.device(), setup_.options.only);
+  const auto kept = setup_.spaces.of(problem_);
+  const FamilySpaces& spaces = *kept;
   if (before_ && setup_.options.mode.searches()) outside_ = winner_outside(*before_, spaces, setup_.preparation);
   if (!search(spaces, favourites)) is_cut_ = true;
   if (outside_) {  // The best of this search is told, whatever was decided before.
@@ -209,7 +210,7 @@ Ending ProblemTuning::fail() const {
                                         problem_.k, to_string(problem_.precision), to_string(problem_.layout));
   if (first_failure_.empty()) {
     log::error("{}: no valid candidate among {}; see the rules that exclude configurations with mmtune space {} {}",
-               to_string(problem_), tried_.size(), setup_.families.front()->name(), named);
+               to_string(problem_), tried_.size(), setup_.spaces.of(problem_)->spaces().front().family().name(), named);
   } else {
     log::error("{}: no valid candidate among {}, the first because of {}; see all with mmtune show --trials {} --db {}",
                to_string(problem_), tried_.size(), first_failure_, named, setup_.options.database);

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <deque>
 #include <exception>
-#include <future>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -56,14 +55,19 @@ struct Task {
 
 /// A GPU model, or a prediction of one: its devices share the problems.
 struct Model {
-  Model(Preparation made, Store& store, std::chrono::milliseconds limit, Clock::time_point end)
-      : preparation(std::move(made)), lost(store, preparation, limit), deadlines(end, expected_race(preparation)) {}
+  Model(Preparation made, const std::vector<const Family*>& families, const Restriction& only, Store& store,
+        std::chrono::milliseconds limit, Clock::time_point end)
+      : preparation(std::move(made)),
+        spaces(families, preparation.device(), only),
+        lost(store, preparation, limit),
+        deadlines(end, expected_race(preparation)) {}
 
   static std::chrono::milliseconds expected_race(const Preparation& preparation) {
     return milliseconds_of(preparation.evidence() == Evidence::measured ? kExpectedRace_s : 0);
   }
 
   Preparation preparation;
+  SpaceMemory spaces;
   LostCompiles lost;
   CodeMemory code;
   Deadlines deadlines;
@@ -141,9 +145,9 @@ class Session {
       log::warning("{}: NVRTC {} compiles for {} and not for its sm_{}: registers and occupancy may differ",
                    first.spec.name, pool_.compiler().version, target.name, compute_capability(first.spec));
     }
-    Model& model =
-        models_.emplace_back(Preparation(files_, first.spec, target, evidence_of(first), pool_.compiler().version),
-                             store_, milliseconds_of(options_.compile_limit_s), begin_ + budget());
+    Model& model = models_.emplace_back(
+        Preparation(files_, first.spec, target, evidence_of(first), pool_.compiler().version), families_, options_.only,
+        store_, milliseconds_of(options_.compile_limit_s), begin_ + budget());
     for (const DeviceChoice& device : options_.devices) {
       if (is_same_model(device, first)) model.devices.push_back(device);
     }
@@ -173,8 +177,9 @@ class Session {
         progress_->skip();
       }
     }
-    // Several finish at about the same time if the long ones come first.
-    if (model.devices.size() > 1 && !options_.in_order) {
+    // Those whose calls are long leave compilers time for others, and several GPUs finish at about the same time if
+    // they come first. Where time may be too short for all, one GPU begins with those that are named first.
+    if (!options_.in_order && (model.devices.size() > 1 || options_.budget_s <= 0)) {
       std::stable_sort(model.tasks.begin(), model.tasks.end(),
                        [](const Task& x, const Task& y) { return flops(x.problem) > flops(y.problem); });
     }
@@ -274,15 +279,15 @@ class Session {
   void tune(Model& model, const Task& task, Lane& lane, CompileQueue& compiler, HeadStart& head_start) {
     const Preparation& preparation = model.preparation;
     RunProgress::Search progress = progress_->begin(task.problem, most_trials(preparation, task.problem));
-    const TuningSetup setup{options_, effort_,    families_,  preparation, store_,
-                            compiler, model.lost, model.code, lane,        [this] { return is_stopped(); },
+    const TuningSetup setup{options_, effort_,    model.spaces, preparation, store_,
+                            compiler, model.lost, model.code,   lane,        [this] { return is_stopped(); },
                             progress};
     const Clock::time_point deadline_of_task = deadline(model);
     head_start.hand_over();
-    const auto ordering = begin_next(model, setup, head_start);
+    std::jthread ordering = begin_next(model, setup, head_start);
     ProblemTuning tuning(setup, task.problem, task.search, deadline_of_task);
     const Ending ending = tuning.run(favourites(model));
-    if (ordering.valid()) ordering.wait();
+    ordering = {};  // stops it
     const auto winner = store_.find_winner(preparation.key(task.problem));
     progress.end(ending == Ending::decided && winner ? &*winner : nullptr);
     const std::lock_guard lock(mutex_);
@@ -293,20 +298,32 @@ class Session {
     if (ending == Ending::decided || ending == Ending::not_beaten) model.favourites.add(tuning.winner());
   }
 
-  /// Orders what the next problem begins with, beside the search of this one; for predictions nothing but compilers
-  /// takes time. A fault of the database meets this search, too, which tells it.
-  std::future<void> begin_next(const Model& model, const TuningSetup& setup, HeadStart& head_start) {
-    if (model.preparation.evidence() != Evidence::measured) return {};
+  /// The problems that come next, for which compilers have time while one is tuned. What a search that ends by the
+  /// clock finds compiled it tries, so that more would be compiled for such a search than it has the time for.
+  std::vector<Problem> coming(const Model& model) {
+    constexpr std::size_t kMost = 4;  // With more than one there is always something to compile.
+    const std::size_t most = options_.budget_s > 0 ? 1 : kMost;
     const std::lock_guard lock(mutex_);
-    if (model.tasks.empty()) return {};
-    return std::async(std::launch::async, [&setup, &head_start, next = model.tasks.front().problem,
-                                           favourites = model.favourites.candidates()] {
-      try {
-        head_start.order(first_programs(setup, next, favourites));
-      } catch (const Error& error) {
-        log::debug("{}", error.what());
-      }
-    });
+    std::vector<Problem> problems;
+    for (std::size_t i = 0; i < std::min(most, model.tasks.size()); ++i) problems.push_back(model.tasks[i].problem);
+    return problems;
+  }
+
+  /// Orders what the next problems begin with, beside the search of this one; for predictions nothing but compilers
+  /// takes time. A fault of the database meets this search, too, which tells it.
+  std::jthread begin_next(const Model& model, const TuningSetup& setup, HeadStart& head_start) {
+    if (model.preparation.evidence() != Evidence::measured) return {};
+    return std::jthread(
+        [&setup, &head_start, problems = coming(model), favourites = favourites(model)](const std::stop_token& stop) {
+          try {
+            for (std::size_t i = 0; i < problems.size() && !stop.stop_requested(); ++i) {
+              std::vector<Program> programs = first_programs(setup, problems[i], favourites);
+              i == 0 ? head_start.order(std::move(programs)) : head_start.order_more(std::move(programs));
+            }
+          } catch (const std::exception& error) {
+            log::debug("{}", error.what());
+          }
+        });
   }
 
   /// The most trials there can be: no more than the spaces hold, before their rules: what these leave is known when

@@ -9,6 +9,7 @@
 #include "tuner/lanes/lane.h"
 #include "tuner/search/strategy.h"
 #include "tuner/tune/code_memory.h"
+#include "tuner/tune/family_spaces.h"
 #include "tuner/tune/lost_compiles.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/run_progress.h"
@@ -21,7 +22,7 @@ namespace mmtune {
 struct TuningSetup {
   const SessionOptions& options;
   const Effort& effort;
-  const std::vector<const Family*>& families;
+  SpaceMemory& spaces;
   const Preparation& preparation;
   Store& store;
   CompileQueue& compiler;

@@ -94,15 +94,24 @@ CompileStats CompilePool::times() const {
   return times_;
 }
 
-/// Takes the first one of the queue for which least is running.
+/// The queue of those that wait for a job whose turn comes first; null if all have forgotten it.
+const CompileQueue* CompilePool::hastiest(const Job& job) {
+  const auto first =
+      std::min_element(job.orders.begin(), job.orders.end(),
+                       [](const Job::Order& x, const Job::Order& y) { return x.queue->turn_ < y.queue->turn_; });
+  return first == job.orders.end() ? nullptr : first->queue;
+}
+
+/// Takes the first one of the queue whose turn it is and for which least is running.
 CompilePool::JobPointer CompilePool::next_job() {
-  const auto load = [this](const JobPointer& waiting) {
-    return std::count_if(running_.begin(), running_.end(), [&](const JobPointer& running) {
-      return !running->orders.empty() && running->orders.front().queue == waiting->orders.front().queue;
-    });
+  const auto rank = [this](const JobPointer& waiting) {
+    const CompileQueue* queue = hastiest(*waiting);
+    const auto load = std::count_if(running_.begin(), running_.end(),
+                                    [&](const JobPointer& running) { return hastiest(*running) == queue; });
+    return std::pair(queue->turn_, load);
   };
   const auto next = std::min_element(waiting_.begin(), waiting_.end(),
-                                     [&](const JobPointer& x, const JobPointer& y) { return load(x) < load(y); });
+                                     [&](const JobPointer& x, const JobPointer& y) { return rank(x) < rank(y); });
   JobPointer job = *next;
   waiting_.erase(next);
   return job;
@@ -142,7 +151,7 @@ void CompilePool::replace(Worker& worker, Worker by) {
   worker.swap(by);
 }
 
-CompileQueue::CompileQueue(CompilePool& pool) : pool_(pool) {
+CompileQueue::CompileQueue(CompilePool& pool, Turn turn) : pool_(pool), turn_(turn) {
   const std::lock_guard lock(pool_.mutex_);
   pool_.queues_.push_back(this);
 }

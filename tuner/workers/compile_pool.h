@@ -23,6 +23,12 @@ namespace mmtune {
 class CompileQueue;
 class WorkerProcess;
 
+/// When a queue's sources are compiled.
+enum class Turn {
+  at_once,  ///< in equal shares with other such queues
+  last,     ///< while no other source waits
+};
+
 /// NVRTC, as a worker found it.
 struct CompilerFacts {
   std::string version;         ///< "13.0"
@@ -100,6 +106,7 @@ class CompilePool {
   using Worker = std::unique_ptr<WorkerProcess>;
 
   void work(const std::stop_token& stop, Worker& worker);
+  static const CompileQueue* hastiest(const Job& job);
   JobPointer next_job();
   Result compile(const Job& job, Worker& worker);
   CompilerFacts start(Worker& worker);
@@ -120,10 +127,10 @@ class CompilePool {
   std::vector<std::jthread> threads_;
 };
 
-/// One user's way into the pool; queues get equal shares of it. For one thread.
+/// One user's way into the pool. For one thread.
 class CompileQueue {
  public:
-  explicit CompileQueue(CompilePool& pool);
+  explicit CompileQueue(CompilePool& pool, Turn turn = Turn::at_once);
   /// Forgets everything.
   ~CompileQueue();
   CompileQueue(const CompileQueue&) = delete;
@@ -153,6 +160,7 @@ class CompileQueue {
   std::optional<CompilePool::Result> take_finished();
 
   CompilePool& pool_;
+  const Turn turn_;
   std::deque<Finished> finished_;
   std::optional<Finished> taken_;  ///< the last one
   std::exception_ptr fault_;

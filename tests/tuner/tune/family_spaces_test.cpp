@@ -35,5 +35,33 @@ TEST_F(FamilySpacesTest, CandidatesOfOtherSpacesHaveNone) {
   EXPECT_EQ(spaces_.numbers({stranger, own}), std::vector<CandidateNumber>{spaces_.ranked(1).front().number});
 }
 
+TEST_F(FamilySpacesTest, AListThatIsRememberedIsNotTakenForAnotherLength) {
+  const auto numbers = [this](std::size_t limit) {
+    std::vector<CandidateNumber> found;
+    for (const RankedCandidate& each : spaces_.ranked(limit)) found.push_back(each.number);
+    return found;
+  };
+  const auto ten = numbers(10);
+  ASSERT_EQ(ten.size(), 10U);
+  const auto three = numbers(3);
+  EXPECT_EQ(three, std::vector<CandidateNumber>(ten.begin(), ten.begin() + 3));
+  EXPECT_EQ(numbers(10), ten);
+  EXPECT_EQ(numbers(10), ten);
+}
+
+TEST_F(FamilySpacesTest, ASpaceIsKeptForItsProblemAndTheOldestForgotten) {
+  const std::vector<const Family*> families{&family_named("tiled")};
+  const Restriction none;
+  SpaceMemory memory(families, catalog_gpu("h200"), none);
+  const auto space = [&](std::int64_t m) { return memory.of(packed_problem(Precision::fp32, Layout::nn, m, 64, 64)); };
+  const auto first = space(64);
+  EXPECT_EQ(first->problem().m, 64);
+  EXPECT_EQ(space(64), first);
+  for (std::int64_t m = 65; m < 72; ++m) EXPECT_EQ(space(m)->problem().m, m);
+  EXPECT_EQ(space(64), first);
+  EXPECT_EQ(space(72)->problem().m, 72);
+  EXPECT_NE(space(64), first);
+}
+
 }  // namespace
 }  // namespace mmtune

@@ -41,6 +41,15 @@ TEST_F(HeadStartTest, WhatIsCompiledIsHandedOverOnceAndTheRestForgotten) {
   head_start.hand_over();
   EXPECT_TRUE(code.find(second.key.source_hash));
   EXPECT_EQ(compiled(), 2);
+
+  const Program third = program(Layout::nt);
+  const Program fourth = program(Layout::tn);
+  head_start.order({third});
+  head_start.order_more({fourth});
+  while (compiled() < 4) std::this_thread::yield();
+  head_start.order({});  // What is finished is kept.
+  EXPECT_TRUE(code.find(third.key.source_hash));
+  EXPECT_TRUE(code.find(fourth.key.source_hash));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 namespace mmtune::test {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class Lanes : public FaultsTest {
@@ -177,6 +178,55 @@ TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {
   EXPECT_FALSE(two.next());
   EXPECT_FALSE(three.next());
   EXPECT_EQ(lines("log").size(), 2U);
+}
+
+TEST_F(Lanes, WhatHasTimeIsCompiledLastUnlessAnotherQueueWaitsForItToo) {
+  const std::string faults =
+      "compile_hang@" + candidate_text("tiled", "TILE=8 UNROLL=1") + ";compile_log@" + path("log");
+  const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
+  CompilePool pool(TemplateFiles::embedded(), {.jobs = 1, .limit = std::chrono::seconds(1)});
+  CompileQueue last(pool, Turn::last);
+  CompileQueue own(pool);
+  own.submit(0, source("TILE=8 UNROLL=1"), target_);  // nothing else is compiled for a second
+  last.submit(1, source("TILE=16 UNROLL=1"), target_);
+  last.submit(2, source("TILE=16 UNROLL=2"), target_);
+  own.submit(3, source("TILE=16 UNROLL=4"), target_);
+  own.submit(4, source("TILE=16 UNROLL=2"), target_);
+  own.submit(5, source("TILE=16 UNROLL=8"), target_);
+  while (last.next()) {
+  }
+  std::vector<std::string> order;
+  for (const char* config :
+       {"TILE=8 UNROLL=1", "TILE=16 UNROLL=2", "TILE=16 UNROLL=4", "TILE=16 UNROLL=8", "TILE=16 UNROLL=1"}) {
+    order.push_back(candidate_text("tiled", config));
+  }
+  EXPECT_EQ(lines("log"), order);
+}
+
+TEST_F(Lanes, OneGpuBeginsWithLongCallsUnlessTimeOrTheFirstMatterMost) {
+  const auto sizes = [&](const SessionOptions& session) {
+    start_from_nothing();
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(run(session, "").tuned, 4);
+    std::istringstream said(testing::internal::GetCapturedStderr());
+    std::vector<int> found;
+    for (std::string line; std::getline(said, line);) {
+      int m = 0;
+      if (line.find(", best of") != line.npos && std::sscanf(line.c_str(), "mmtune: fp32 nn %dx", &m) == 1) {
+        found.push_back(m);
+      }
+    }
+    return found;
+  };
+  SessionOptions one = on({gpu(0)});
+  one.only = only("TILE=8 UNROLL=1");
+  EXPECT_THAT(sizes(one), ElementsAre(128, 96, 64, 32));
+  SessionOptions in_order = one;
+  in_order.in_order = true;
+  EXPECT_THAT(sizes(in_order), ElementsAre(32, 64, 96, 128));
+  SessionOptions short_of_time = one;
+  short_of_time.budget_s = 60;
+  EXPECT_THAT(sizes(short_of_time), ElementsAre(32, 64, 96, 128));
 }
 
 TEST_F(Lanes, ProcessesThatCompileLetOthersGoFirst) {
