@@ -178,8 +178,11 @@ class Session {
       }
     }
     // Those whose calls are long leave compilers time for others, and several GPUs finish at about the same time if
-    // they come first. Where time may be too short for all, one GPU begins with those that are named first.
-    if (!options_.in_order && (model.devices.size() > 1 || options_.budget_s <= 0)) {
+    // they come first. Where time may be too short for all, one GPU begins with those that are named first. So does a
+    // prediction, which takes nothing but compilers: as ties go to what decided neighbours have, the order counts, and
+    // shares of a fleet are to decide what one run does.
+    const bool is_overlapped = model.preparation.evidence() == Evidence::measured && options_.budget_s <= 0;
+    if (!options_.in_order && (model.devices.size() > 1 || is_overlapped)) {
       std::stable_sort(model.tasks.begin(), model.tasks.end(),
                        [](const Task& x, const Task& y) { return flops(x.problem) > flops(y.problem); });
     }
