@@ -10,13 +10,14 @@
 
 namespace mmtune::wgmma_shape {
 
-inline constexpr int kLeastStages = 3;  ///< the fewest with which fetching and multiplying overlap
-inline constexpr int kLeastGroup = 4;   ///< the fewest rows of tiles that are walked together, but one
-inline constexpr int kMidGroup = 16;    ///< the most rows of tiles that are walked together whatever they weigh
-inline constexpr int kFewSteps = 16;    ///< the steps of a call so short that the next one should begin beside it
-inline constexpr int kManySteps = 32;   ///< the steps of a call that may gain where the next one begins late
-inline constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
-inline constexpr int kMostParts = 256;  ///< the same with those of parts before, of which some may spill
+inline constexpr int kLeastStages = 3;     ///< the fewest with which fetching and multiplying overlap
+inline constexpr int kLeastGroup = 4;      ///< the fewest rows of tiles that are walked together, but one
+inline constexpr int kMidGroup = 16;       ///< the most rows of tiles that are walked together whatever they weigh
+inline constexpr int kFewSteps = 16;       ///< the steps of a call so short that the next one should begin beside it
+inline constexpr int kManySteps = 32;      ///< the steps of a call that may gain where the next one begins late
+inline constexpr int kMostUnshared = 256;  ///< rows or columns with which STREAM came within 2 % of no best time
+inline constexpr int kMostSums = 192;      ///< the registers of sums that leave enough for everything else
+inline constexpr int kMostParts = 256;     ///< the same with those of parts before, of which some may spill
 
 /// What must hold of tiles and of the blocks that compute them.
 inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
@@ -92,7 +93,8 @@ inline void size_rules(const Problem& problem, const Params& p, const DeviceSpec
   const bool is_short = std::min(problem.m, problem.n) <= kFragment || steps <= kFewSteps * p.split;
   rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count || is_short,
               "blocks share an SM where they outnumber SMs, or where products are short");
-  rules.worth(p.stream == 0 || tiles % device.sm_count != 0, "STREAM shares tiles that fill no wave");
+  rules.worth(p.stream == 0 || (tiles % device.sm_count != 0 && std::min(problem.m, problem.n) > kMostUnshared),
+              "STREAM shares tiles that fill no wave of C with many rows and columns");
   rules.worth(p.own_parts == 1 || problem.invariant, "OWN_PARTS are for invariant products");
   const bool is_one_wave =
       tiles <= device.sm_count && steps >= kManySteps && std::min(problem.m, problem.n) > 2 * kFragment;
