@@ -53,10 +53,6 @@ struct Shares {
 using SharesOfA = Shares<InputA, BM, CLUSTER_N, A_ALONG_K, LINE_A>;
 using SharesOfB = Shares<InputB, BN, CLUSTER_M, B_ALONG_K, LINE_B>;
 
-// Whether operands are waited for, where they are first needed: by then a block has found its tile. A step that lowers
-// flags before this one, without copying, has waited already.
-constexpr bool WAITS_FOR_OPERANDS = STREAM == 0 || PACK == 1;
-
 // This block's shares of the operands for a turn.
 struct WorkShares {
   SharesOfA a;
@@ -74,7 +70,7 @@ struct WorkShares {
 // need, the first of them asks for.
 __device__ __forceinline__ void prefetch(const Call& call, int stages) {
   const int rank = CLUSTER > 1 ? cluster_rank() : 0;
-  Walk<STREAM == 1> walk(call, rank);
+  Walk walk(call, rank);
   if (stages == 0 || !walk.more()) return;
   const Work work = walk.next();
   const WorkShares shares(call, work, rank);
@@ -89,12 +85,12 @@ __device__ __forceinline__ void prefetch(const Call& call, int stages) {
 __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
   Ring<STAGES> ring;
   const int rank = CLUSTER > 1 ? cluster_rank() : 0;
-  Walk<STREAM == 1> walk(call, rank);
+  Walk walk(call, rank);
   if constexpr (CLUSTER > 1) cluster_wait();  // the others' barriers are there
   while (walk.more()) {
     const Work work = walk.next();
     const WorkShares shares(call, work, rank);
-    if constexpr (WAITS_FOR_OPERANDS) wait_for_previous();
+    wait_for_previous();  // By now the block has found its tile.
     if (!LATE && !call.is_late) launch_dependents();
 #pragma unroll 1
     for (int step = 0; step < work.steps; ++step) {

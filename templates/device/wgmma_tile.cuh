@@ -3,7 +3,6 @@
 #pragma once
 
 #include "mmtune/index.cuh"
-#include "mmtune/shares.cuh"
 #include "mmtune/split.cuh"
 #include "mmtune/wgmma.cuh"
 #include "mmtune/wgmma_store.cuh"
@@ -67,7 +66,6 @@ using Sums = Accumulator[FRAGMENTS][SUMS];
 // Whether threads store results from registers: where lines would hold columns of no tile, and few sums of SWAP = 1,
 // which so leave 1 to 5 % earlier; promoted ones do not.
 constexpr bool STORES_EACH = IS_PARTIAL || (SWAP == 1 && FRAGMENTS * SUMS <= 16 && !PROMOTES);
-using HandedSums = StoredSums<FRAGMENTS * SUMS, CONSUMERS * WARPGROUP, Accumulator>;
 
 // What all turns of a call have in common. Coordinates of the accelerator are 32-bit, and so are extents here.
 struct Call {
@@ -77,8 +75,6 @@ struct Call {
   Accumulator* partial;
   const ProductMap* map_a;
   const ProductMap* map_b;
-  Accumulator* handed;  // STREAM: of every block a tile's sums that it hands over
-  u32* flags;           // STREAM: of every consumer of a block whether it has
   int parts;            // the parts of a tile's steps along k
   int part_steps;       // the steps of each part, or of each of a block's OWN_PARTS
   bool is_late;         // whether the next call is let in after the last results
@@ -100,10 +96,6 @@ struct Call {
     const int left = steps() - first_step;
     work.steps = left > most ? most : left > 0 ? left : 0;
     return work;
-  }
-
-  __device__ __forceinline__ HandedSums handed_by(int block) const {
-    return HandedSums(handed + static_cast<i64>(block) * (BM * BN));
   }
 };
 
@@ -136,7 +128,6 @@ struct TileOrder {
 };
 
 // What a block computes, one turn after the other: blocks of the grid, or clusters, take turns.
-template <bool SHARES>
 struct Walk {
   const Call& call;
   int rank;
@@ -158,30 +149,4 @@ struct Walk {
     turn += gridDim.x / CLUSTER;
     return work;
   }
-};
-
-// STREAM = 1: its share of the tiles that fill no wave, then whole tiles.
-template <>
-struct Walk<true> {
-  const Call& call;
-  StreamWalk walk;
-  StreamPiece piece{};  // the last one
-
-  __device__ __forceinline__ Walk(const Call& of, int)
-      : call(of), walk(of.tiles(), of.k > 0 ? of.steps() : 1, BLOCKS, blockIdx.x) {}
-
-  __device__ __forceinline__ bool more() const { return walk.more(); }
-
-  __device__ __forceinline__ Work next() {
-    piece = walk.next();
-    const TileIndex tile = tile_of_block(piece.tile, call.tiles_m(), call.tiles_n(), GROUP);
-    return call.work(static_cast<int>(tile.m), static_cast<int>(tile.n), 0, static_cast<int>(piece.first),
-                     static_cast<int>(piece.count));
-  }
-
-  // Whether the last piece's tile has earlier steps, and whether it has later ones, which other blocks add up.
-  __device__ __forceinline__ bool begins_elsewhere() const { return piece.first > 0; }
-  __device__ __forceinline__ bool ends_elsewhere() const { return piece.first + piece.count < walk.k_tiles; }
-  // Whether that block adds up some of them.
-  __device__ __forceinline__ bool gives(int block) const { return walk.gives(block, piece.tile); }
 };

@@ -17,8 +17,7 @@ struct SharedSums {
 };
 
 /// Appends both slices, which are empty for no blocks.
-SharedSums add_shared_sums(LaunchPlan& plan, std::int64_t blocks, std::int64_t bytes_of_block,
-                           std::int64_t flags_of_block = 1);
+SharedSums add_shared_sums(LaunchPlan& plan, std::int64_t blocks, std::int64_t bytes_of_block);
 
 /// prepare(flags) lowers the flags.
 LaunchStep prepare_step(Arg flags);

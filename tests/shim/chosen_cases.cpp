@@ -64,9 +64,6 @@ std::vector<Case> covering_cases() {
       {"mma_sync", Precision::fp16_fp32, kNt, "STREAM=1 BK_BYTES=32"},
       {"mma_sync", Precision::tf32, kTn, "STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16"},
       {"mma_sync", Precision::int8, kNn, "STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16"},
-      {"wgmma", Precision::bf16, kNn, "STREAM=1 BM=64 BN=64 CONSUMERS=1"},
-      {"wgmma", Precision::tf32, kNn, "STREAM=1 BM=64 BN=64 CONSUMERS=1 PACK=1 SWAP=0"},
-      {"wgmma", Precision::int8, kNt, "STREAM=1 BM=64 BN=128 CONSUMERS=2 SWAP=1 PACK=1"},
       {"wgmma", Precision::fp16, kTn, "BM=64 BN=64 PINGPONG=1 GROUP=4 LATE=1"},
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=192 BN=192 CONSUMERS=3"},
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=176 BN=64 CONSUMERS=1 SPLIT=4"},
@@ -155,8 +152,6 @@ std::vector<Case> further_cases() {
       {"mma_sync", Precision::e4m3_fp32, kTt, "STREAM=1 BM=32 BN=32 BK_BYTES=32 WM=16 WN=16"},
       {"mma_sync", Precision::e5m2_bf16, kTn, "STREAM=1 BK_BYTES=32"},
       {"mma_sync", Precision::e5m2_fp32, kNn, "STREAM=1 BK_BYTES=32 BM=32 WM=16"},
-      {"wgmma", Precision::fp16, kTn, "STREAM=1 BM=128 BN=64 CONSUMERS=2"},
-      {"wgmma", Precision::bf16_fp32, kTt, "STREAM=1 BM=16 BN=64 CONSUMERS=1 SWAP=1"},
       {"wgmma", Precision::fp16, kNn, "SWAP=1 BM=16 BN=64 CONSUMERS=1"},
       {"wgmma", Precision::fp16, kTn, "SWAP=1 BM=32 BN=64 CONSUMERS=1 GROUP=1"},  // A in lines of 64 bytes
       {"wgmma", Precision::fp16, kNt, "SWAP=1 BM=48 BN=64 PINGPONG=1"},

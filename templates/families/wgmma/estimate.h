@@ -77,8 +77,7 @@ inline WorkEstimate estimate(const Problem& problem, const Params& p, const Devi
   const double width = std::min(columns(p), 256);
   work.smem_bytes_per_fma = types.a.bytes / width + types.b.bytes / static_cast<double>(kFragment) +
                             static_cast<double>(types.a.bytes) / p.bn + static_cast<double>(types.b.bytes) / p.bm;
-  work.persistent = p.reduce == 0 && p.stream == 0;
-  work.shares_last_wave = p.stream == 1;
+  work.persistent = p.reduce == 0;
   work.tile_m = p.bm;
   work.tile_n = p.bn;
   work.tile_k = bk(problem);

@@ -9,7 +9,6 @@
 #include "templates/family/families.h"
 #include "templates/family/split_k.h"
 #include "templates/family/stored_boxes.h"
-#include "templates/family/stream_k.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
 
@@ -50,7 +49,7 @@ struct Wgmma {
         {"SPLIT", &Params::split, {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32}, "parts of k, whose sums are added"},
         {"PACK", &Params::pack, {0, 1}, "1: operands whose rows do not begin with a line are first copied"},
         {"REDUCE", &Params::reduce, {0, 1}, "parts are added by: 0 a second kernel, 1 a cluster of blocks"},
-        {"STREAM", &Params::stream, {0, 1}, "1: resident blocks share the tiles that fill no wave"},
+        {"STREAM", &Params::stream, {0}, "nothing: databases name it, where 1 never won"},
         {"MIN_BLOCKS", &Params::min_blocks, {1, 2}, "blocks that share an SM, which the program leaves room for"},
         {"OWN_PARTS", &Params::own_parts, {1, 2}, "parts of k that a block adds up one after the other"},
         {"LATE", &Params::late, {0, 1}, "1: the next call is let in after the last results, not before them"},
@@ -76,7 +75,6 @@ struct Wgmma {
   static Summation summation(const Problem& problem, const Params& p, const DeviceSpec& device) {
     Summation summation = tensor_summation(problem.precision, device, true);
     summation.part = summed_part(problem, p.split * p.own_parts, bk(problem));
-    if (p.stream == 1) summation.adder = Summation::Adder::other;
     return summation;
   }
 
@@ -87,23 +85,14 @@ struct Wgmma {
                   problem.align.c};
     const Input a = input(plan, problem, p, Operand::a);
     const Input b = input(plan, problem, p, Operand::b);
-    const std::int64_t sharers = p.stream == 1 ? device.sm_count : 0;
-    const std::int64_t tile_bytes =
-        static_cast<std::int64_t>(p.bm) * p.bn * traits(problem.precision).accumulator.bytes;
-    const SharedSums shared = add_shared_sums(plan, sharers, tile_bytes, p.consumers);
-    if (p.pack == 1) {
-      plan.steps.push_back(pack_step(problem, p, a, b, shared.flags));
-    } else if (p.stream == 1) {
-      plan.steps.push_back(prepare_step(shared.flags));
-    }
+    if (p.pack == 1) plan.steps.push_back(pack_step(problem, p, a, b));
     const int parts = p.reduce == 1 ? 1 : p.split;  // the parts whose sums a step adds
     const Arg partial = add_partial_sums(plan, problem, parts);
-    plan.steps.push_back(gemm_step(plan, problem, p, device, a, b, partial, shared));
+    plan.steps.push_back(gemm_step(plan, problem, p, device, a, b, partial));
     add_reduce_step(plan, problem, partial, parts);
     overlap_steps(plan, device);
     plan.may_spill = p.own_parts > 1;  // What spills is used at the ends of parts alone.
     plan.work = estimate(problem, p, device);
-    plan.work.kept_bytes = shared.kept_bytes;
     return plan;
   }
 
@@ -123,7 +112,6 @@ struct Wgmma {
             {"VA", std::max(1, problem.align.a / types.a.bytes)},
             {"VB", std::max(1, problem.align.b / types.b.bytes)},
             {"STORE_BOXES", stores_boxes(problem)},
-            {"BLOCKS", p.stream == 1 ? device.sm_count : 0},
             {"LATE", !is_followed_early(p)},
             {"MOVES_REGISTERS", moves_registers(p)},
             {"PRODUCER_REGISTERS", producer_registers(problem, p)},
@@ -131,7 +119,6 @@ struct Wgmma {
             {"PACK_THREADS", kPackThreads},
             {"PACK_TILE", kPackTile},
             {"PACK_SMEM_BYTES", pack_bytes(problem, p)},
-            {"PREPARE_THREADS", kPrepareThreads},
             {"REDUCE_THREADS", kReduceThreads}};
   }
 
@@ -171,7 +158,7 @@ struct Wgmma {
     return turns ? kPackTile * (kPackTile + 1) * traits(problem.precision).a.bytes : 0;
   }
 
-  static LaunchStep pack_step(const Problem& problem, const Params& p, const Input& a, const Input& b, Arg flags) {
+  static LaunchStep pack_step(const Problem& problem, const Params& p, const Input& a, const Input& b) {
     LaunchStep pack;
     pack.kernel = "pack";
     pack.grid.x = std::max<std::int64_t>(1, pack_blocks(a) + pack_blocks(b));
@@ -193,26 +180,22 @@ struct Wgmma {
                  b.matrix.address.as("copy_b"),
                  b.matrix.ld.as("copy_ldb"),
                  Arg::number(pack_blocks(a)).as("blocks_a"),
-                 Arg::number(pack_blocks(b)).as("blocks_b"),
-                 flags};
+                 Arg::number(pack_blocks(b)).as("blocks_b")};
     return pack;
   }
 
   static LaunchStep gemm_step(LaunchPlan& plan, const Problem& problem, const Params& p, const DeviceSpec& device,
-                              const Input& a, const Input& b, Arg partial, const SharedSums& shared) {
+                              const Input& a, const Input& b, Arg partial) {
     const std::int64_t turns =
         ceil_div(ceil_div(problem.m, p.bm), p.cluster_m) * ceil_div(ceil_div(problem.n, p.bn), p.cluster_n) * p.split;
     LaunchStep gemm;
-    // Blocks that add parts have one tile each; those that share tiles are as many as the GPU holds.
+    // Blocks that add parts have one tile each.
     const std::int64_t clusters =
         std::max(1, device.sm_count * p.min_blocks / cluster(p));  // the clusters that take turns
-    gemm.grid.x = p.reduce == 1   ? turns
-                  : p.stream == 1 ? device.sm_count
-                                  : cluster(p) * std::clamp<std::int64_t>(turns, 1, clusters);
-    gemm.resident = p.stream == 1;
+    gemm.grid.x = p.reduce == 1 ? turns : cluster(p) * std::clamp<std::int64_t>(turns, 1, clusters);
     gemm.block.x = threads(p);
     gemm.cluster.x = p.reduce == 1 ? p.split : cluster(p);
-    gemm.takes_turns = p.reduce == 0 && p.stream == 0;
+    gemm.takes_turns = p.reduce == 0;
     gemm.smem_bytes = shared_bytes(p, device);
     const int lines_a = a_along_k(problem, p) ? p.bm : bk(problem);
     const int lines_b = b_along_k(problem, p) ? p.bn : bk(problem);
@@ -229,8 +212,6 @@ struct Wgmma {
                  map_a.as("map_a"),
                  map_b.as("map_b"),
                  map_of_c(plan, problem, line_c(problem, p), map_a).as("map_c"),
-                 shared.tiles.as("handed"),
-                 shared.flags,
                  Arg::number(p.split).as("parts"),
                  k_tiles_of_part(problem, p.split * p.own_parts, bk(problem)),
                  Arg::number(lets_in_late(problem, p, device, gemm.grid.x)).as("is_late"),

@@ -28,10 +28,6 @@
 // MIN_BLOCKS = 2: two blocks share an SM, with half of its stages each, and one multiplies while the other stores. Where
 // there are no more blocks than SMs, those of the next call have their place beside them, and are ready when these end.
 //
-// STREAM = 1 launches BLOCKS blocks, as many as the GPU holds at once: each computes whole tiles in turn, and the tiles
-// that fill no wave are divided among all of them along k (shares.cuh). The block that has the first steps of a tile
-// adds what the others hand over, in the order of k.
-//
 // Results pass through shared memory, in lines of 128 bytes: STORE_BOXES says whether C is aligned so
 // that the accelerator can store them while the next tile is multiplied, else the warp does. Few sums of SWAP = 1 leave
 // from registers (STORES_EACH).
@@ -57,34 +53,9 @@
 #include "mmtune/dependent.cuh"
 #include "mmtune/pack.cuh"
 #include "mmtune/reduce.cuh"
-#include "mmtune/shares.cuh"
 #include "mmtune/wgmma_load.cuh"
 #include "mmtune/wgmma_multiply.cuh"
 #include "mmtune/wgmma_reduce.cuh"
-
-// STREAM = 1: hands over the sums of a tile that begins elsewhere, or adds what others hand over of this one. Whether
-// this consumer is to finish the tile.
-template <class Walk>
-__device__ __forceinline__ bool has_all_sums(const Call& call, Sums& sums, const Walk& walk, int consumer) {
-  const auto meet_consumer = [&] { meet<WARPGROUP>(FIRST_STORE + consumer); };
-  const bool is_first_thread = threadIdx.x % WARPGROUP == 0;
-  const int block = blockIdx.x;
-  if constexpr (PACK == 0) wait_for_previous();  // The flags and what lies beside them are read now.
-  if (walk.begins_elsewhere()) {
-    call.handed_by(block).store(&sums[0][0]);
-    meet_consumer();
-    if (is_first_thread) raise_flag(call.flags + block * CONSUMERS + consumer);
-    return false;
-  }
-  if (!walk.ends_elsewhere()) return true;
-#pragma unroll 1
-  for (int giver = block + 1; walk.gives(giver); ++giver) {
-    if (is_first_thread) await_flag(call.flags + giver * CONSUMERS + consumer);
-    meet_consumer();
-    call.handed_by(giver).add_to(&sums[0][0]);
-  }
-  return true;
-}
 
 __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   const int consumer = group_of_warp<WARPGROUP>();
@@ -94,9 +65,9 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   int buffer = 0;
   bool is_mine = consumer == 1;  // the turn before the first
   if (PINGPONG == 1 && consumer == 1) arrive<2 * WARPGROUP>(FIRST_TURN);
-  for (Walk<STREAM == 1> walk(call, rank); walk.more();) {
+  for (Walk walk(call, rank); walk.more();) {
     const Work work = walk.next();
-    if constexpr (WAITS_FOR_OPERANDS) wait_for_previous();  // C may still be read or written.
+    wait_for_previous();  // C may still be read or written.
     if constexpr (PINGPONG == 1) {
       is_mine = !is_mine;
       if (!is_mine) {
@@ -110,9 +81,6 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
       multiply_parts(sums, shared, work, call.part_steps, first_row, ring, rank, turn);
     } else {
       multiply_steps(sums, shared, work, first_row, ring, rank, turn);
-    }
-    if constexpr (STREAM == 1) {
-      if (!has_all_sums(call, sums, walk, consumer)) continue;
     }
     if (LATE && !call.is_late && !walk.more()) launch_dependents();  // It has no room before a block leaves.
     const int row = work.row + (SWAP == 1 ? 0 : first_row);
@@ -140,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
          PerProduct<Accumulator*> partial, const __grid_constant__ ProductMap map_a,
          const __grid_constant__ ProductMap map_b, const __grid_constant__ ProductMap map_c,
-         PerProduct<Accumulator*> handed, PerProduct<u32*> flags, i64 parts, i64 k_tiles, i64 is_late, i64 prefetched) {
+         i64 parts, i64 k_tiles, i64 is_late, i64 prefetched) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Call call{static_cast<int>(m),
@@ -152,8 +120,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
                   partial,
                   &map_a,
                   &map_b,
-                  handed,
-                  flags,
                   SPLIT == 0 ? static_cast<int>(parts) : SPLIT,
                   static_cast<int>(k_tiles),
                   is_late != 0};
@@ -210,20 +176,14 @@ __device__ __forceinline__ void pack_block(i64 block, i64 rows, i64 columns, con
   }
 }
 
-// What must be done before a gemm that shares tiles and does not pack.
-extern "C" __global__ void __launch_bounds__(PREPARE_THREADS) prepare(PerProduct<u32*> flags) {
-  prepare_flags<BLOCKS * CONSUMERS, PREPARE_THREADS>(flags);
-}
-
 // Copies operands to rows of whole lines: first A in `blocks_a` blocks, then B in `blocks_b`. An operand that stays
 // where it is has none, which its rows' length decides, not this program.
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
     pack(i64 rows_a, i64 columns_a, PerProduct<const InputA*> A, i64 lda, PerProduct<InputA*> copy_a, i64 copy_lda,
          i64 rows_b, i64 columns_b, PerProduct<const InputB*> B, i64 ldb, PerProduct<InputB*> copy_b, i64 copy_ldb,
-         i64 blocks_a, i64 blocks_b, PerProduct<u32*> flags) {
+         i64 blocks_a, i64 blocks_b) {
   wait_for_previous();
   const i64 block = blockIdx.x;
-  if (STREAM == 1 && block == 0) lower_flags<BLOCKS * CONSUMERS, PACK_THREADS>(flags);
   if constexpr (PACK == 1) {
     if (block < blocks_a) {
       pack_block<TURNS_A, VA, InputA>(block, rows_a, columns_a, A, lda, copy_a, copy_lda);

@@ -10,14 +10,13 @@
 
 namespace mmtune::wgmma_shape {
 
-inline constexpr int kLeastStages = 3;     ///< the fewest with which fetching and multiplying overlap
-inline constexpr int kLeastGroup = 4;      ///< the fewest rows of tiles that are walked together, but one
-inline constexpr int kMidGroup = 16;       ///< the most rows of tiles that are walked together whatever they weigh
-inline constexpr int kFewSteps = 16;       ///< the steps of a call so short that the next one should begin beside it
-inline constexpr int kManySteps = 32;      ///< the steps of a call that may gain where the next one begins late
-inline constexpr int kMostUnshared = 256;  ///< rows or columns with which STREAM came within 2 % of no best time
-inline constexpr int kMostSums = 192;      ///< the registers of sums that leave enough for everything else
-inline constexpr int kMostParts = 256;     ///< the same with those of parts before, of which some may spill
+inline constexpr int kLeastStages = 3;  ///< the fewest with which fetching and multiplying overlap
+inline constexpr int kLeastGroup = 4;   ///< the fewest rows of tiles that are walked together, but one
+inline constexpr int kMidGroup = 16;    ///< the most rows of tiles that are walked together whatever they weigh
+inline constexpr int kFewSteps = 16;    ///< the steps of a call so short that the next one should begin beside it
+inline constexpr int kManySteps = 32;   ///< the steps of a call that may gain where the next one begins late
+inline constexpr int kMostSums = 192;   ///< the registers of sums that leave enough for everything else
+inline constexpr int kMostParts = 256;  ///< the same with those of parts before, of which some may spill
 
 /// What must hold of tiles and of the blocks that compute them.
 inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
@@ -25,10 +24,10 @@ inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec
   rules.must(p.pingpong == 0 || p.consumers == 2, "PINGPONG takes two consumers");
   rules.must(columns(p) % (types.accumulator.integer ? 16 : 8) == 0,
              "an instruction's columns are a multiple of 8, of integers of 16");
-  rules.must(rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0 ||
-                 (p.swap == 1 && p.consumers == 1 && p.stream == 0 && b_along_k(problem, p) && p.bm <= kFragment &&
-                  p.bn < 2 * kFragment),
-             "a consumer has whole fragments, or is alone and has few rows and columns of C, and B along k");
+  rules.must(
+      rows(p) % (kFragment * (p.pingpong == 1 ? 1 : p.consumers)) == 0 ||
+          (p.swap == 1 && p.consumers == 1 && b_along_k(problem, p) && p.bm <= kFragment && p.bn < 2 * kFragment),
+      "a consumer has whole fragments, or is alone and has few rows and columns of C, and B along k");
   // A tile that is contiguous along m or n consists of whole lines, of as many bytes as a swizzle has.
   rules.must(is_swizzle(line_a(problem, p)), "lines along m are whole");
   rules.must(is_swizzle(line_b(problem, p)), "lines along n are whole");
@@ -36,8 +35,8 @@ inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec
   if (!rules.ok()) return;
   const bool is_turned = p.swap == 1 && consumer_rows(p) > kFragment;
   const bool takes_turns = rows_from_registers(problem, p) && p.pingpong == 1;
-  rules.must(p.min_blocks == 1 || (p.consumers < 3 && p.pingpong == 0 && p.stream == 0),
-             "blocks that share an SM have at most two consumers, without PINGPONG and STREAM");
+  rules.must(p.min_blocks == 1 || (p.consumers < 3 && p.pingpong == 0),
+             "blocks that share an SM have at most two consumers, without PINGPONG");
   const int most = p.consumers == 3                        ? 96
                    : p.min_blocks == 2 && p.consumers == 2 ? 48
                    : p.min_blocks == 2                     ? 128
@@ -60,9 +59,7 @@ inline void tile_rules(const Problem& problem, const Params& p, const DeviceSpec
              "REDUCE over a cluster needs SPLIT blocks in a cluster");
   rules.must(p.reduce == 0 || (cluster(p) == 1 && p.pingpong == 0),
              "blocks that add a tile's parts share no operands and no turns");
-  rules.must(p.stream == 0 || (p.split == 1 && cluster(p) == 1 && p.pingpong == 0),
-             "STREAM shares tiles itself, without SPLIT, clusters and PINGPONG");
-  rules.must(p.own_parts == 1 || (p.split == 1 && p.stream == 0 && !promotes(problem)),
+  rules.must(p.own_parts == 1 || (p.split == 1 && !promotes(problem)),
              "OWN_PARTS are all of a tile's k, whose sums are not promoted");
 }
 
@@ -93,8 +90,6 @@ inline void size_rules(const Problem& problem, const Params& p, const DeviceSpec
   const bool is_short = std::min(problem.m, problem.n) <= kFragment || steps <= kFewSteps * p.split;
   rules.worth(p.min_blocks == 1 || tiles * p.split > device.sm_count || is_short,
               "blocks share an SM where they outnumber SMs, or where products are short");
-  rules.worth(p.stream == 0 || (tiles % device.sm_count != 0 && std::min(problem.m, problem.n) > kMostUnshared),
-              "STREAM shares tiles that fill no wave of C with many rows and columns");
   rules.worth(p.own_parts == 1 || problem.invariant, "OWN_PARTS are for invariant products");
   const bool is_one_wave =
       tiles <= device.sm_count && steps >= kManySteps && std::min(problem.m, problem.n) > 2 * kFragment;
