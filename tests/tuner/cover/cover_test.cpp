@@ -63,6 +63,18 @@ TEST_F(CoverTest, SizesForWhichTheBudgetHasNoTimeAreLeftToTheNextRun) {
   EXPECT_THAT(third.err, testing::Not(HasSubstr("best of "))) << "all are searched";
 }
 
+TEST_F(CoverTest, OfNoSizeNoLossIsSaid) {
+  std::ofstream(path("one.csv")) << "m,n,k\n64,64,64\n";
+  const std::string cover = fmt::format("cover --device model:h200 --sizes '@{}' --kernels 1 ", path("one.csv"));
+  const Result none = mmtune(cover + "--family wgmma --precision fp32");
+  EXPECT_EQ(none.code, 4) << none.err;
+  EXPECT_THAT(none.err, testing::Not(HasSubstr("slower")));
+  const Result alone = mmtune(cover + "--family naive --only 'BX=16 BY=4 COARSE=1'");
+  EXPECT_EQ(alone.code, 0) << alone.err;
+  EXPECT_THAT(alone.err, HasSubstr("1 kernels for 1 sizes"));
+  EXPECT_THAT(alone.err, testing::Not(HasSubstr("other sizes"))) << "it is the only one";
+}
+
 class CoverOfShares : public CoverTest {
  protected:
   /// The cover on a database of this name, as one process or as one of several.

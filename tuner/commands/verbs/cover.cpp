@@ -87,6 +87,23 @@ ExitCode run_share(const CoverOptions& options, int shares) {
   return summary.failed > 0 ? ExitCode::no_candidate : ExitCode::done;
 }
 
+/// Of no size there is nothing to say.
+void say_losses(const SessionOptions& session, const CoverSummary& summary) {
+  const Losses& sample = summary.sample;
+  if (sample.sizes > 0) {
+    log::warning(
+        "{}: {} kernels for {} sizes, {:.1f} % slower than the fastest of all candidates on average, {:.1f} % at worst",
+        to_string(evidence_of(session.devices.front())), summary.programs, sample.sizes, 100 * sample.mean,
+        100 * sample.worst);
+  }
+  const Losses& held_out = summary.held_out;
+  if (held_out.sizes > 0) {
+    log::warning(
+        "other sizes: expected to be {:.1f} % slower than if tuned on average, {:.1f} % at worst ({} sizes held out)",
+        100 * held_out.mean, 100 * held_out.worst, held_out.sizes);
+  }
+}
+
 ExitCode run_cover(const CoverVerbOptions& options) {
   const std::size_t samples = samples_of(options);
   const auto calls = SizeDistribution::parse(options.sizes).spread((1 + kFurther) * samples, options.session.seed);
@@ -116,13 +133,7 @@ ExitCode run_cover(const CoverVerbOptions& options) {
   if (summary.interrupted) return interrupted();
   say_unsearched(cover_options.session, summary.unsearched, cover_options.sample.size());
   print(kernels_table(summary.kernels), options);
-  log::warning(
-      "{}: {} kernels for {} sizes, {:.1f} % slower than the fastest of all candidates on average, {:.1f} % at worst",
-      to_string(evidence_of(cover_options.session.devices.front())), summary.programs, summary.sample.sizes,
-      100 * summary.sample.mean, 100 * summary.sample.worst);
-  log::warning(
-      "other sizes: expected to be {:.1f} % slower than if tuned on average, {:.1f} % at worst ({} sizes held out)",
-      100 * summary.held_out.mean, 100 * summary.held_out.worst, summary.held_out.sizes);
+  say_losses(cover_options.session, summary);
   return summary.kernels.empty() ? ExitCode::no_candidate : ExitCode::done;
 }
 
