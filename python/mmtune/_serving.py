@@ -17,6 +17,7 @@ INVARIANT = 64  # the same bits for every number of rows, or an error
 
 _database = None  # None: the user's
 _libraries = {}  # the libraries by the device's number
+devices = set()  # the numbers of the devices that any library was opened for
 _retired = []  # whose kernels captured graphs may still launch
 _lock = threading.Lock()
 
@@ -29,6 +30,7 @@ def library(device):
             found = _libraries.get(device)
             if found is None:
                 found = _libraries[device] = Library(_database, device)
+                devices.add(device)
     return found
 
 

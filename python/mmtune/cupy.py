@@ -30,4 +30,8 @@ def matmul(a, b):
     return cupy.matmul(a, b)
 
 
-atexit.register(cupy.cuda.runtime.deviceSynchronize)  # libraries are closed once the GPU has finished
+@atexit.register
+def _finish():
+    """Libraries are closed once their GPUs have finished; this runs before."""
+    for device in _serving.devices:
+        cupy.cuda.Device(device).synchronize()

@@ -43,5 +43,7 @@ TEST_F(Python, ThePackageMultipliesWhatOthersAllocated) {
 
 TEST_F(Python, EveryViewIsMultipliedAsItIsOrRefused) { run("python_test_views.py"); }
 
+TEST_F(Python, WhatIsDoneAroundProductsNeedsNoFramework) { run("python_test_pretended.py"); }
+
 }  // namespace
 }  // namespace mmtune

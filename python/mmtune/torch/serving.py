@@ -104,6 +104,7 @@ def linear(input, weight, bias=None, activation=None, flags=0):
 
 @atexit.register
 def _finish():
-    """Libraries are closed once the GPU has finished; this runs before."""
+    """Libraries are closed once their GPUs have finished; this runs before."""
     if torch.cuda.is_initialized():
-        torch.cuda.synchronize()
+        for device in _serving.devices:
+            torch.cuda.synchronize(device)
