@@ -38,12 +38,16 @@ class Report(list):
         return "\n".join(line.rstrip() for line in lines)
 
 
+def _shape_of(row):
+    return row["precision"], row["layout"], *(int(row[extent] or 0) for extent in "mnk")
+
+
 def _calls_of_cublas():
     """What became of PyTorch's calls of cuBLAS, as rows of _serving.served(). What was only counted was so at first."""
     for row in sorted(_stand_in.rows(), key=lambda row: row["reason"] != "only counted"):
         calls = int(row["calls"])
-        shape = (row["precision"], row["layout"], *(int(row[extent] or 0) for extent in "mnk"))
         bias, _, activation = row["epilogue"].partition("+") if "bias" in row["epilogue"] else ("", "", row["epilogue"])
+        shape = _shape_of(row)
         served, passed = (0, calls) if row["reason"] else (calls, 0)
         batch = int(row["products"]) // calls or 1
         yield (*shape, batch, bias, activation, served, passed, row["reason"], "", float(row["us"]), float(row["ratio"]))
@@ -62,3 +66,16 @@ def report():
         merged[key] = (old[0] + served, old[1] + passed, *latest)
     shapes = [Shape(*key, *counts) for key, counts in merged.items()]
     return Report(sorted(shapes, key=lambda shape: -(shape.served + shape.passed)))
+
+
+def products():
+    """How many products of a precision, layout, m, n and k there were so far, and what time is expected of one in us.
+    The batch of a row of report() may be an average, which later calls change."""
+    merged = {}
+    for shape, count, expected_us in (
+        *((row[:5], row[5] * (row[8] + row[9]), row[12]) for row in _serving.served()),
+        *((_shape_of(row), int(row["products"]), float(row["us"])) for row in _stand_in.rows() if row["precision"]),
+    ):
+        old_count, old_us = merged.get(shape, (0, 0.0))
+        merged[shape] = (old_count + count, expected_us or old_us)
+    return merged

@@ -12,7 +12,7 @@ import torch
 from mmtune import _serving
 from mmtune._files import find_program
 from mmtune.torch.overrides import enabled
-from mmtune.torch.reports import report
+from mmtune.torch.reports import products
 
 _SOME_LACK_A_KERNEL = 4  # exit code of `mmtune tune`: the other sizes were tuned
 _HEADING = "precision,layout,m,n,k,count,seconds"  # the heading that MMTUNE_RECORD writes
@@ -56,19 +56,15 @@ def _step(model, inputs):
 
 def _recorded(step):
     """The shapes of a step: precision, layout, m, n, k, and how many products and seconds."""
-    before = {_shape(each): each.served + each.passed for each in report()}
+    before = products()
     with enabled(only_count=True):
         step()
     rows = []
-    for each in report():
-        count = (each.served + each.passed - before.get(_shape(each), 0)) * each.batch
-        if count > 0 and each.precision:
-            rows.append((each.precision, each.layout, each.m, each.n, each.k, count, count * each.expected_us * 1e-6))
+    for shape, (count, expected_us) in products().items():
+        count -= before.get(shape, (0, 0.0))[0]
+        if count > 0:
+            rows.append((*shape, count, count * expected_us * 1e-6))
     return rows
-
-
-def _shape(each):
-    return (each.precision, each.layout, each.m, each.n, each.k, each.batch, each.epilogue)
 
 
 def tune(model=None, example_inputs=(), budget="2m", database=None, step=None, invariant=False):
