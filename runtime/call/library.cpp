@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <mmtune/mmtune.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -175,7 +176,7 @@ struct Library::Impl {
   }
 
   void write_record() noexcept {
-    if (!record_file) return;
+    if (!record_file || process != getpid()) return;  // A child of fork() has the counts of its parent.
     try {
       std::vector<RecordedCalls> calls;
       routes->memory().for_each([&](const Problem& problem, const LoadedRoute& route) {
@@ -190,6 +191,7 @@ struct Library::Impl {
     }
   }
 
+  const pid_t process = getpid();  ///< the process that opened it
   std::optional<std::string> record_file = env::get("MMTUNE_RECORD");
   std::optional<PrimaryContext> primary;  ///< nothing for a model
   std::unique_ptr<RouteLoader> routes;

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <thread>
 
 #include "runtime/call/call_record.h"
@@ -55,6 +57,24 @@ TEST_F(Record, CallsAreCountedByShapeAndWrittenAtTheEnd) {
   EXPECT_THAT(text, testing::StartsWith("precision,layout,m,n,k,count,seconds\n"));
   EXPECT_THAT(text, HasSubstr(fmt::format("\nfp32,nn,3,4,5,5,{:.6g}\n", 5 * expected_us * 1e-6)));
   EXPECT_THAT(text, HasSubstr("\nfp32,nn,4,3,5,2,")) << "column-major calls as the kernels see them";
+}
+
+TEST_F(Record, AForkedChildLeavesItToItsParent) {
+  const test::ScopedEnv record("MMTUNE_RECORD", path().c_str());
+  auto library = std::make_unique<Library>(Library::open());
+  library->enqueue({.m = 3, .n = 4, .k = 5, .a = data_, .b = data_, .c = data_}, nullptr);
+  const pid_t child = fork();
+  ASSERT_NE(child, -1);
+  if (child == 0) {
+    library.reset();  // As exit() ends one that is a global variable.
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(std::filesystem::exists(path())) << "calls of the parent would count twice";
+  library.reset();
+  EXPECT_THAT(text_of(path()), HasSubstr("\nfp32,nn,3,4,5,1,"));
 }
 
 TEST_F(Record, LibrariesAddToOneFile) {
