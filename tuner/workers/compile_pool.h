@@ -16,6 +16,7 @@
 
 #include "db/trial.h"
 #include "runtime/gpu/nvrtc.h"
+#include "tuner/workers/compiler_facts.h"
 #include "tuner/workers/process.h"
 
 namespace mmtune {
@@ -28,20 +29,6 @@ enum class Turn {
   at_once,  ///< in equal shares with other such queues
   last,     ///< while no other source waits
 };
-
-/// NVRTC, as a worker found it.
-struct CompilerFacts {
-  std::string version;         ///< "13.0"
-  std::vector<int> supported;  ///< compute capabilities, ascending
-  std::string headers;         ///< the hash of the device headers that it will compile with
-
-  static constexpr void fields(auto&& visit) {
-    visit("version", &CompilerFacts::version, rule::label);
-    visit("supported", &CompilerFacts::supported);
-    visit("headers", &CompilerFacts::headers);
-  }
-};
-static_assert(kListsAllMembers<CompilerFacts>);
 
 struct CompilePoolOptions {
   int jobs = 0;                                       ///< the processes that compile at once; 0: one per core

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tuner/lanes/lane.h"
-#include "tuner/workers/compile_pool.h"
+#include "tuner/workers/compiler_facts.h"
 #include "tuner/workers/wire.h"
 
 namespace mmtune {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tuner/lanes/lane.h"
-#include "tuner/workers/compile_pool.h"
+#include "tuner/workers/compiler_facts.h"
 
 namespace mmtune {
 

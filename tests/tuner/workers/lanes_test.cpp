@@ -9,6 +9,7 @@
 
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/tuner/faults_fixture.h"
+#include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/installed_gpus.h"
 
