@@ -37,23 +37,22 @@ std::vector<Program> first_programs(const TuningSetup& setup, const Problem& pro
 }
 
 void HeadStart::order(std::vector<Program> programs) {
+  for (const std::size_t ticket : compiler_.withdraw()) ordered_.erase(ticket);
   hand_over();
-  compiler_.clear();
-  ordered_.clear();
   order_more(std::move(programs));
 }
 
 void HeadStart::order_more(std::vector<Program> programs) {
   for (Program& program : programs) {
     if (code_.find(program.key.source_hash) || lost_.given_up(program.key.source_hash)) continue;
-    ordered_.push_back(program.key);
-    compiler_.submit(ordered_.size() - 1, std::move(program.source), preparation_.target());
+    compiler_.submit(next_ticket_, std::move(program.source), preparation_.target());
+    ordered_.emplace(next_ticket_++, std::move(program.key));
   }
 }
 
 void HeadStart::hand_over() {
   while (const auto result = compiler_.next_finished()) {
-    const TrialKey& key = ordered_[result->ticket];
+    const TrialKey key = std::move(ordered_.extract(result->ticket).mapped());
     if (result->outcome == Outcome::ok) code_.keep(key, preparation_.binary(result->compilation));
     if (is_kill(result->outcome)) lost_.note(key, result->outcome);
   }

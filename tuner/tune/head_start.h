@@ -1,6 +1,8 @@
 // Compiles what the next problems begin with while one is tuned, whenever that leaves compilers idle.
 #pragma once
 
+#include <cstddef>
+#include <unordered_map>
 #include <vector>
 
 #include "tuner/tune/tuning_setup.h"
@@ -19,7 +21,7 @@ class HeadStart {
   HeadStart(CompilePool& pool, CodeMemory& code, LostCompiles& lost, const Preparation& preparation)
       : compiler_(pool, Turn::last), code_(code), lost_(lost), preparation_(preparation) {}
 
-  /// Orders the programs of the problem that comes next, instead of those before.
+  /// Orders the programs of the problem that comes next, instead of those before that no compiler has begun.
   void order(std::vector<Program> programs);
 
   /// Orders those of the problem after that.
@@ -34,7 +36,8 @@ class HeadStart {
   CodeMemory& code_;
   LostCompiles& lost_;
   const Preparation& preparation_;
-  std::vector<TrialKey> ordered_;  ///< what the programs are for, by ticket
+  std::size_t next_ticket_ = 0;
+  std::unordered_map<std::size_t, TrialKey> ordered_;  ///< what the programs are for, by ticket
 };
 
 }  // namespace mmtune

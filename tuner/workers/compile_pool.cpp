@@ -207,6 +207,21 @@ std::optional<CompilePool::Result> CompileQueue::take_finished() {
   return taken_->result;
 }
 
+std::vector<std::size_t> CompileQueue::withdraw() {
+  const std::lock_guard lock(pool_.mutex_);
+  std::vector<std::size_t> tickets;
+  const auto is_own = [&](const CompilePool::Job::Order& order) {
+    if (order.queue == this) tickets.push_back(order.ticket);
+    return order.queue == this;
+  };
+  std::erase_if(pool_.waiting_, [&](const CompilePool::JobPointer& job) {
+    std::erase_if(job->orders, is_own);
+    return job->orders.empty();
+  });
+  outstanding_ -= tickets.size();
+  return tickets;
+}
+
 void CompileQueue::clear() {
   const std::lock_guard lock(pool_.mutex_);
   const auto forget = [this](const CompilePool::JobPointer& job) {

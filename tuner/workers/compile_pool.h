@@ -133,6 +133,9 @@ class CompileQueue {
   /// The same without waiting: nothing also where none is finished yet.
   std::optional<CompilePool::Result> next_finished();
 
+  /// Forgets what is submitted and no worker has begun: its tickets.
+  std::vector<std::size_t> withdraw();
+
   /// Forgets everything submitted and not yet returned.
   void clear();
 

@@ -4,6 +4,7 @@
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
+#include "tests/tuner/faults_fixture.h"
 
 namespace mmtune {
 namespace {
@@ -50,6 +51,35 @@ TEST_F(HeadStartTest, WhatIsCompiledIsHandedOverOnceAndTheRestForgotten) {
   head_start.order({});  // What is finished is kept.
   EXPECT_TRUE(code.find(third.key.source_hash));
   EXPECT_TRUE(code.find(fourth.key.source_hash));
+}
+
+class HeadStartWithFaults : public test::FaultsTest {};
+
+TEST_F(HeadStartWithFaults, WhatACompilerHasBegunStaysOrderedAndTheRestIsWithdrawn) {
+  const Preparation preparation(TemplateFiles::embedded(), test::pretended_gpu(), target_, Evidence::measured, "13.0");
+  const auto program = [&](const char* config) {
+    const Family& family = family_named("tiled");
+    return preparation.program(options().problems.front(), {&family, test::completed("tiled", config)});
+  };
+  const std::string hangs = test::candidate_text("tiled", "TILE=8 UNROLL=1");
+  const std::string faults = "compile_hang@" + hangs + ";compile_log@" + path("log");
+  const test::ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
+  CompilePool pool(TemplateFiles::embedded(), {.jobs = 1, .limit = std::chrono::seconds(1)});
+  Store store = Store::open(path("test.db"), OpenMode::read_write);
+  LostCompiles lost(store, preparation, std::chrono::seconds(1));
+  CodeMemory code;
+  HeadStart head_start(pool, code, lost, preparation);
+
+  const Program begun = program("TILE=8 UNROLL=1");
+  const Program later = program("TILE=16 UNROLL=4");
+  head_start.order({begun, program("TILE=16 UNROLL=1"), program("TILE=16 UNROLL=2")});
+  while (lines("log").empty()) std::this_thread::yield();  // nothing else is compiled for a second
+  head_start.order({later});
+  while (pool.times().sources < 2) std::this_thread::yield();
+  head_start.hand_over();
+  EXPECT_TRUE(lost.given_up(begun.key.source_hash));
+  EXPECT_TRUE(code.find(later.key.source_hash));
+  EXPECT_EQ(lines("log"), (std::vector{hangs, test::candidate_text("tiled", "TILE=16 UNROLL=4")}));
 }
 
 }  // namespace

@@ -204,6 +204,29 @@ TEST_F(Lanes, WhatHasTimeIsCompiledLastUnlessAnotherQueueWaitsForItToo) {
   EXPECT_EQ(lines("log"), order);
 }
 
+TEST_F(Lanes, WhatIsWithdrawnIsNotWaitedForAndWhatHasBegunIs) {
+  const std::string faults =
+      "compile_hang@" + candidate_text("tiled", "TILE=8 UNROLL=1") + ";compile_log@" + path("log");
+  const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
+  CompilePool pool(TemplateFiles::embedded(), {.jobs = 1, .limit = std::chrono::seconds(1)});
+  CompileQueue queue(pool);
+  CompileQueue other(pool);
+  queue.submit(1, source("TILE=8 UNROLL=1"), target_);
+  queue.submit(2, source("TILE=16 UNROLL=1"), target_);
+  queue.submit(3, source("TILE=16 UNROLL=2"), target_);
+  other.submit(4, source("TILE=16 UNROLL=2"), target_);
+  while (lines("log").empty()) std::this_thread::yield();
+  EXPECT_THAT(queue.withdraw(), ElementsAre(2, 3));
+  const auto begun = queue.next();
+  ASSERT_TRUE(begun);
+  EXPECT_EQ(begun->ticket, 1U);
+  EXPECT_FALSE(queue.next());
+  const auto wanted = other.next();
+  ASSERT_TRUE(wanted);
+  EXPECT_EQ(wanted->ticket, 4U);
+  EXPECT_EQ(lines("log").size(), 2U);
+}
+
 TEST_F(Lanes, OneGpuBeginsWithLongCallsUnlessTimeOrTheFirstMatterMost) {
   const auto sizes = [&](const SessionOptions& session) {
     start_from_nothing();
