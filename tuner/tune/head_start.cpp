@@ -1,7 +1,9 @@
 #include "tuner/tune/head_start.h"
 
+#include <exception>
 #include <utility>
 
+#include "runtime/base/log.h"
 #include "tuner/search/rounds.h"
 #include "tuner/tune/search_start.h"
 
@@ -23,8 +25,7 @@ std::vector<Candidate> first_candidates(const TuningSetup& setup, const Problem&
   return candidates;
 }
 
-}  // namespace
-
+/// The programs that a problem tries before anything is learnt of it, but for those whose machine code is stored.
 std::vector<Program> first_programs(const TuningSetup& setup, const Problem& problem,
                                     const std::vector<Candidate>& favourites) {
   std::vector<Program> programs;
@@ -35,6 +36,8 @@ std::vector<Program> first_programs(const TuningSetup& setup, const Problem& pro
   }
   return programs;
 }
+
+}  // namespace
 
 void HeadStart::order(std::vector<Program> programs) {
   for (const std::size_t ticket : compiler_.withdraw()) ordered_.erase(ticket);
@@ -56,6 +59,21 @@ void HeadStart::hand_over() {
     if (result->outcome == Outcome::ok) code_.keep(key, preparation_.binary(result->compilation));
     if (is_kill(result->outcome)) lost_.note(key, result->outcome);
   }
+}
+
+std::jthread order_ahead(const TuningSetup& setup, HeadStart& head_start, std::vector<Problem> problems,
+                         std::vector<Candidate> favourites) {
+  return std::jthread([&setup, &head_start, problems = std::move(problems),
+                       favourites = std::move(favourites)](const std::stop_token& stop) {
+    try {
+      for (std::size_t i = 0; i < problems.size() && !stop.stop_requested(); ++i) {
+        std::vector<Program> programs = first_programs(setup, problems[i], favourites);
+        i == 0 ? head_start.order(std::move(programs)) : head_start.order_more(std::move(programs));
+      }
+    } catch (const std::exception& error) {
+      log::debug("{}", error.what());
+    }
+  });
 }
 
 }  // namespace mmtune

@@ -2,17 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "tuner/tune/tuning_setup.h"
 
 namespace mmtune {
-
-/// The programs that a problem tries before anything is learnt of it, but for those whose machine code is stored. The
-/// setup is that of another problem of the same lane. Throws DatabaseError.
-std::vector<Program> first_programs(const TuningSetup& setup, const Problem& problem,
-                                    const std::vector<Candidate>& favourites);
 
 /// The head start of one lane. Not thread safe.
 class HeadStart {
@@ -39,5 +35,10 @@ class HeadStart {
   std::size_t next_ticket_ = 0;
   std::unordered_map<std::size_t, TrialKey> ordered_;  ///< what the programs are for, by ticket
 };
+
+/// Orders what problems begin with, one after the other, until it is to stop. The setup is that of the problem that the
+/// lane tunes meanwhile: a fault of the database meets that, too, which tells it. All must outlive the thread.
+std::jthread order_ahead(const TuningSetup& setup, HeadStart& head_start, std::vector<Problem> problems,
+                         std::vector<Candidate> favourites);
 
 }  // namespace mmtune

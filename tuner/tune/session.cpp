@@ -31,7 +31,7 @@
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/problem_tuning.h"
 #include "tuner/tune/run_progress.h"
-#include "tuner/tune/search_identity.h"
+#include "tuner/tune/task_list.h"
 #include "tuner/workers/compile_pool.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/interrupt.h"
@@ -47,11 +47,6 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
 }
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-struct Task {
-  Problem problem;
-  SearchIdentity search;
-};
 
 /// A GPU model, or a prediction of one: its devices share the problems.
 struct Model {
@@ -99,7 +94,7 @@ class Session {
     for (Model& model : models_) {
       CompileQueue compiler(pool_);
       store_fallbacks(options_.problems, model.preparation, compiler, store_);
-      list_tasks(model);
+      take_tasks(model);
     }
     if (!options_.is_part) say(shortfall());
     run_lanes();
@@ -153,49 +148,12 @@ class Session {
     }
   }
 
-  /// What is larger than the GPU's memory fails before anything is planned for it: its bytes may exceed 64 bits.
-  static bool has_room(const DeviceSpec& device, const Problem& problem) {
-    const double bytes = minimal_bytes(problem);
-    if (device.memory_bytes == 0 || bytes <= static_cast<double>(device.memory_bytes)) return true;
-    log::error("{}: does not fit on this GPU, skipped: A, B and C take {:.4g} GB, {} has {:.4g}; use smaller sizes",
-               to_string(problem), bytes / 1e9, device.name, static_cast<double>(device.memory_bytes) / 1e9);
-    return false;
-  }
-
-  void list_tasks(Model& model) {
-    for (const Problem& problem : options_.problems) {
-      if (!has_room(model.preparation.device(), problem)) {
-        ++summary_.failed;
-        progress_->skip();
-        continue;
-      }
-      Task task{problem, SearchIdentity(options_, families_, model.preparation, problem)};
-      if (!options_.mode.leaves_decided() || !is_decided(model, task)) {
-        model.tasks.push_back(std::move(task));
-      } else {
-        ++summary_.known;
-        progress_->skip();
-      }
-    }
-    // Those whose calls are long leave compilers time for others, and several GPUs finish at about the same time if
-    // they come first. Where time may be too short for all, one GPU begins with those that are named first. So does a
-    // prediction, which takes nothing but compilers: as ties go to what decided neighbours have, the order counts, and
-    // shares of a fleet are to decide what one run does.
-    const bool is_overlapped = model.preparation.evidence() == Evidence::measured && options_.budget_s <= 0;
-    if (!options_.in_order && (model.devices.size() > 1 || is_overlapped)) {
-      std::stable_sort(model.tasks.begin(), model.tasks.end(),
-                       [](const Task& x, const Task& y) { return flops(x.problem) > flops(y.problem); });
-    }
-  }
-
-  bool is_decided(const Model& model, const Task& task) {
-    const Preparation& preparation = model.preparation;
-    const auto winner = store_.find_winner(preparation.key(task.problem));
-    if (!winner) return false;
-    if (!task.search.is_answered_by(winner->search)) return false;
-    if (winner->trial.environment.nvrtc != preparation.nvrtc()) return false;
-    if (!preparation.makes(winner->trial.key)) return false;  // A row of elsewhere may have another kernel's hash.
-    return store_.find_compiled(winner->trial.key.source_hash, preparation.target().name, true).has_value();
+  void take_tasks(Model& model) {
+    TaskList list = list_tasks(options_, families_, model.preparation, model.devices.size(), store_);
+    model.tasks = std::move(list.tasks);
+    summary_.known += list.known;
+    summary_.failed += list.too_large;
+    for (int i = 0; i < list.known + list.too_large; ++i) progress_->skip();
   }
 
   /// Where the time went; most of it at the same time.
@@ -313,20 +271,10 @@ class Session {
   }
 
   /// Orders what the next problems begin with, beside the search of this one; for predictions nothing but compilers
-  /// takes time. A fault of the database meets this search, too, which tells it.
+  /// takes time.
   std::jthread begin_next(const Model& model, const TuningSetup& setup, HeadStart& head_start) {
     if (model.preparation.evidence() != Evidence::measured) return {};
-    return std::jthread(
-        [&setup, &head_start, problems = coming(model), favourites = favourites(model)](const std::stop_token& stop) {
-          try {
-            for (std::size_t i = 0; i < problems.size() && !stop.stop_requested(); ++i) {
-              std::vector<Program> programs = first_programs(setup, problems[i], favourites);
-              i == 0 ? head_start.order(std::move(programs)) : head_start.order_more(std::move(programs));
-            }
-          } catch (const std::exception& error) {
-            log::debug("{}", error.what());
-          }
-        });
+    return order_ahead(setup, head_start, coming(model), favourites(model));
   }
 
   /// The most trials there can be: no more than the spaces hold, before their rules: what these leave is known when
