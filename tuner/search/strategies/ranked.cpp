@@ -11,7 +11,7 @@ namespace mmtune {
 namespace {
 
 constexpr std::size_t kMostRanked = 10000;  // how far down the list candidates may come from
-constexpr std::size_t kPatience = 20;       // the search ends when a twentieth of all trials in a row is no better
+constexpr std::size_t kPatience = 40;       // the search ends when a fortieth of all trials in a row is no better
 constexpr std::size_t kLeast = 2;           // the fewest such trials
 
 class Ranked final : public Strategy {
