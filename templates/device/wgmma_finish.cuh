@@ -194,8 +194,27 @@ struct Slice {
   }
 };
 
-// SWAP = 0: adds beta * c to a warpgroup's sums. Every warp reads its 16 rows of each fragment by itself, a slice while
-// the next one is on its way, where there are two buffers.
+// Adds COUNT slices, each while the next one is on its way where there are two buffers: fetch(number) asks for it, meet()
+// waits for those who fetch it, and add(number) reads it.
+template <int COUNT, int BUFFERS, class Fetch, class Meet, class Add>
+__device__ __forceinline__ void add_slices(const Fetch& fetch, const Meet& meet, const Add& add) {
+  fetch(0);
+#pragma unroll
+  for (int number = 0; number < COUNT; ++number) {
+    if (BUFFERS > 1 && number + 1 < COUNT) {
+      fetch(number + 1);
+      wait_copies<1>();
+    } else {
+      wait_copies<0>();
+    }
+    meet();
+    add(number);
+    meet();
+    if (BUFFERS == 1 && number + 1 < COUNT) fetch(number + 1);
+  }
+}
+
+// SWAP = 0: adds beta * c to a warpgroup's sums. Every warp reads its 16 rows of each fragment by itself.
 template <int COLUMNS, int BUFFERS, int BYTES, int FRAGMENTS, int SUMS>
 __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
                                          unsigned char (&buffers)[BUFFERS][BYTES],
@@ -209,28 +228,18 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
     fetch_lines<16, WARP>(target, lines(number), row0 + slice.fragment * 64 + warp * 16, column0 + slice.column, lane);
     commit_copies();
   };
-  if (is_elected()) wait_stores_read<0>();
-  __syncwarp();
-  fetch(0);
-#pragma unroll
-  for (int number = 0; number < SLICES; ++number) {
+  const auto add = [&](int number) {
     const Slice<COLUMNS> slice(number);
-    if (BUFFERS > 1 && number + 1 < SLICES) {
-      fetch(number + 1);
-      wait_copies<1>();
-    } else {
-      wait_copies<0>();
-    }
-    __syncwarp();
 #pragma unroll
     for (int j = 0; j < STORE_COLUMNS / 8; j += 2) {
       if (slice.first_new(j) == 8) continue;
       add_from_rows<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j],
                             slice.first_new(j));
     }
-    __syncwarp();
-    if (BUFFERS == 1 && number + 1 < SLICES) fetch(number + 1);
-  }
+  };
+  if (is_elected()) wait_stores_read<0>();
+  __syncwarp();
+  add_slices<SLICES, BUFFERS>(fetch, [] { __syncwarp(); }, add);
 }
 
 // SWAP = 1: the same for a warpgroup together.
@@ -250,28 +259,19 @@ __device__ __forceinline__ void add_columns(const Target& target, Accumulator be
     }
     commit_copies();
   };
-  if (threadIdx.x % WARPGROUP < WARP && is_elected()) wait_stores_read<0>();
-  meet<WARPGROUP>(FIRST_STORE + consumer);
-  fetch(0);
-#pragma unroll
-  for (int number = 0; number < SLICES; ++number) {
+  const auto add = [&](int number) {
     const Slice<COLUMNS> slice(number);
-    if (BUFFERS > 1 && number + 1 < SLICES) {
-      fetch(number + 1);
-      wait_copies<1>();
-    } else {
-      wait_copies<0>();
-    }
-    meet<WARPGROUP>(FIRST_STORE + consumer);
 #pragma unroll
     for (int j = 0; j < CHUNK / 8; j += 2) {
       if (j * 8 >= slice.count) continue;
       add_from_columns<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j],
                                slice.first_new(j));
     }
-    meet<WARPGROUP>(FIRST_STORE + consumer);
-    if (BUFFERS == 1 && number + 1 < SLICES) fetch(number + 1);
-  }
+  };
+  const auto meet_others = [&] { meet<WARPGROUP>(FIRST_STORE + consumer); };
+  if (threadIdx.x % WARPGROUP < WARP && is_elected()) wait_stores_read<0>();
+  meet_others();
+  add_slices<SLICES, BUFFERS>(fetch, meet_others, add);
 }
 
 // Makes results of sums: alpha * sum + beta * c. Sums are never -0, so that scaled() by 1 leaves them as they are. C is
