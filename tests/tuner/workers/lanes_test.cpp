@@ -147,15 +147,21 @@ TEST_F(Lanes, AWaitForALockIsBounded) {
   }
 }
 
-TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {
-  const std::string faults =
-      "compile_hang@" + candidate_text("tiled", "TILE=8 UNROLL=1") + ";compile_log@" + path("log");
-  const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
+/// One compiler, which notes what it is asked for, and takes a second, its limit, for TILE=8 UNROLL=1.
+struct SlowCompiler {
+  explicit SlowCompiler(const std::string& log)
+      : faults("MMTUNE_TEST_FAULTS",
+               ("compile_hang@" + candidate_text("tiled", "TILE=8 UNROLL=1") + ";compile_log@" + log).c_str()) {}
 
-  CompilePool pool(TemplateFiles::embedded(), {.jobs = 1, .limit = std::chrono::seconds(1)});
-  CompileQueue one(pool);
-  CompileQueue two(pool);
-  CompileQueue three(pool);
+  ScopedEnv faults;
+  CompilePool pool{TemplateFiles::embedded(), {.jobs = 1, .limit = std::chrono::seconds(1)}};
+};
+
+TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {
+  SlowCompiler compiler(path("log"));
+  CompileQueue one(compiler.pool);
+  CompileQueue two(compiler.pool);
+  CompileQueue three(compiler.pool);
   one.submit(1, source("TILE=8 UNROLL=1"), target_);  // nothing else is compiled for a second
   one.submit(2, source("TILE=16 UNROLL=2"), target_);
   two.submit(7, source("TILE=16 UNROLL=2"), target_);
@@ -182,12 +188,9 @@ TEST_F(Lanes, WhatTwoWaitForIsCompiledOnce) {
 }
 
 TEST_F(Lanes, WhatHasTimeIsCompiledLastUnlessAnotherQueueWaitsForItToo) {
-  const std::string faults =
-      "compile_hang@" + candidate_text("tiled", "TILE=8 UNROLL=1") + ";compile_log@" + path("log");
-  const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
-  CompilePool pool(TemplateFiles::embedded(), {.jobs = 1, .limit = std::chrono::seconds(1)});
-  CompileQueue last(pool, Turn::last);
-  CompileQueue own(pool);
+  SlowCompiler compiler(path("log"));
+  CompileQueue last(compiler.pool, Turn::last);
+  CompileQueue own(compiler.pool);
   own.submit(0, source("TILE=8 UNROLL=1"), target_);  // nothing else is compiled for a second
   last.submit(1, source("TILE=16 UNROLL=1"), target_);
   last.submit(2, source("TILE=16 UNROLL=2"), target_);
@@ -205,12 +208,9 @@ TEST_F(Lanes, WhatHasTimeIsCompiledLastUnlessAnotherQueueWaitsForItToo) {
 }
 
 TEST_F(Lanes, WhatIsWithdrawnIsNotWaitedForAndWhatHasBegunIs) {
-  const std::string faults =
-      "compile_hang@" + candidate_text("tiled", "TILE=8 UNROLL=1") + ";compile_log@" + path("log");
-  const ScopedEnv scope("MMTUNE_TEST_FAULTS", faults.c_str());
-  CompilePool pool(TemplateFiles::embedded(), {.jobs = 1, .limit = std::chrono::seconds(1)});
-  CompileQueue queue(pool);
-  CompileQueue other(pool);
+  SlowCompiler compiler(path("log"));
+  CompileQueue queue(compiler.pool);
+  CompileQueue other(compiler.pool);
   queue.submit(1, source("TILE=8 UNROLL=1"), target_);
   queue.submit(2, source("TILE=16 UNROLL=1"), target_);
   queue.submit(3, source("TILE=16 UNROLL=2"), target_);
