@@ -90,7 +90,7 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
   while (walk.more()) {
     const Work work = walk.next();
     const WorkShares shares(call, work, rank);
-    wait_for_previous();  // By now the block has found its tile.
+    wait_for_previous();  // The block has found its tile by now.
     if (!LATE && !call.is_late) launch_dependents();
 #pragma unroll 1
     for (int step = 0; step < work.steps; ++step) {

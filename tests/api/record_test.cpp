@@ -66,7 +66,7 @@ TEST_F(Record, AForkedChildLeavesItToItsParent) {
   const pid_t child = fork();
   ASSERT_NE(child, -1);
   if (child == 0) {
-    library.reset();  // As exit() ends one that is a global variable.
+    library.reset();  // This is what exit() does to one that is a global variable.
     _exit(0);
   }
   int status = -1;

@@ -203,7 +203,7 @@ const Break kBreaks[] = {
     {"a block that leaves while others arrive at its barriers", "wgmma", kMulticast, Layout::nn, kTiles,
      "await_empty(ring, shared.empty);", "{}", "has left", Precision::fp16},
     {"operands that are fetched before they are waited for", "wgmma", kWgmma, Layout::nn, kTiles,
-     "wait_for_previous();  // By now", "{}  // By now", kWrong, Precision::fp16},
+     "wait_for_previous();  // The block", "{}  // The block", kWrong, Precision::fp16},
     {"another step asked of L2 than is fetched", "wgmma", kWgmma, Layout::nn, kTiles,
      "const int k0 = (work.first_step + step) * BK;\n    if (work.column < CLUSTER_N * BN)",
      "const int k0 = (work.first_step + step + 1) * BK;\n    if (work.column < CLUSTER_N * BN)", "asked L2 for a box",

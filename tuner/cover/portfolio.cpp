@@ -36,7 +36,7 @@ struct SizeLosses {
   }
 };
 
-/// By how much each kernel would lower the cost of all losses.
+/// The amounts by which the kernels would lower the cost of all losses.
 std::vector<double> gains_of(const TimeMatrix& matrix, const SizeLosses& losses) {
   std::vector<double> gains(matrix.kernels);
   for (std::size_t size = 0; size < losses.now.size(); ++size) {

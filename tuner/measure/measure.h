@@ -19,7 +19,7 @@ namespace mmtune {
 /// not count.
 int operand_set_count(const Problem& problem, const DeviceSpec& device);
 
-/// So many sets of random operands for one problem.
+/// Sets of random operands for one problem, operand_set_count() of them.
 class OperandSets {
  public:
   /// `first` becomes set 0. Throws OutOfMemoryError.

@@ -34,7 +34,7 @@ struct SessionOptions {
   double wait_s = 0;            ///< the time for a GPU that another process measures on; 0: no limit
   bool is_part = false;  ///< whether it is part of a run, which speaks of the budget and keeps losers' machine code
   SessionMode mode = SessionMode::tune();
-  bool in_order = false;       ///< whether the first problems matter most; else several GPUs begin with the longest
+  bool in_order = false;       ///< whether the first problems matter most; else a run may begin with the longest
   bool deterministic = false;  ///< whether only kernels that give the same bits every time may win
 };
 

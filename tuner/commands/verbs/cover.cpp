@@ -87,7 +87,7 @@ ExitCode run_share(const CoverOptions& options, int shares) {
   return summary.failed > 0 ? ExitCode::no_candidate : ExitCode::done;
 }
 
-/// Of no size there is nothing to say.
+/// Says nothing of losses where no size has any.
 void say_losses(const SessionOptions& session, const CoverSummary& summary) {
   const Losses& sample = summary.sample;
   if (sample.sizes > 0) {
