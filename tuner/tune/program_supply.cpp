@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace mmtune {
@@ -41,6 +42,10 @@ const Supplied* ProgramSupply::ready(const std::string& source_hash) const {
 std::optional<Supplied> ProgramSupply::next() {
   if (ready_.empty()) {
     if (auto result = setup_.compiler.next()) ready_.push_back(arrived(std::move(*result)));
+  }
+  if (ready_.empty() && !compiling_.empty()) {
+    throw std::logic_error(
+        fmt::format("{}: ordered, but never compiled", key_of(compiling_.begin()->second.candidate)));
   }
   if (ready_.empty()) return std::nullopt;
   Supplied supplied = std::move(ready_.front());

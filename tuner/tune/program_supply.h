@@ -28,7 +28,8 @@ class ProgramSupply {
   /// False if it has to be compiled first. No two orders under way have the same number.
   bool order(std::size_t number, Program program);
 
-  /// The next program; waits for the compilers only where none is ready. Nothing if none is on order.
+  /// The next program; waits for the compilers only where none is ready. Nothing if none is on order. Throws
+  /// std::logic_error where the compilers have nothing of what is: no search goes on without it unnoticed.
   std::optional<Supplied> next();
 
   /// The next program that compiled, as far as it is ready without waiting; it stays in the supply. Null if none is.

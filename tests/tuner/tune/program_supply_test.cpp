@@ -1,0 +1,44 @@
+#include "tuner/tune/program_supply.h"
+
+#include "tests/tuner/faults_fixture.h"
+#include "tuner/lanes/lane.h"
+
+namespace mmtune::test {
+namespace {
+
+class ProgramSupplyTest : public FaultsTest {};
+
+TEST_F(ProgramSupplyTest, WhatIsOrderedIsSuppliedOrMissed) {
+  const SessionOptions session = options();
+  const Problem& problem = session.problems.front();
+  const std::vector<const Family*> families{&family_named("tiled")};
+  const Preparation preparation(TemplateFiles::embedded(), pretended_gpu(), target_, Evidence::measured, "13.0");
+  Store store = Store::open(session.database, OpenMode::read_write);
+  CompilePool pool(TemplateFiles::embedded(), {.jobs = 1});
+  CompileQueue compiler(pool);
+  SpaceMemory spaces(families, preparation.device(), session.only);
+  LostCompiles lost(store, preparation, std::chrono::seconds(1));
+  CodeMemory code;
+  const auto lane = make_model_lane(session.devices.front(), "13.0");
+  RunProgress progress(1, 1);
+  RunProgress::Search search = progress.begin(problem, 1);
+  const Effort effort = effort_named("default");
+  const TuningSetup setup{session, effort, spaces, preparation, store, compiler, lost, code, *lane, nullptr, search};
+  ProgramSupply supply(setup);
+  const auto order = [&](std::size_t number, const char* config) {
+    supply.order(number, preparation.program(problem, {families.front(), completed("tiled", config)}));
+  };
+
+  order(0, "TILE=8 UNROLL=1");
+  order(1, "TILE=8 UNROLL=2");
+  EXPECT_TRUE(supply.next());
+  EXPECT_TRUE(supply.next());
+  EXPECT_FALSE(supply.next());
+
+  order(2, "TILE=16 UNROLL=1");
+  compiler.clear();
+  EXPECT_THROW(supply.next(), std::logic_error);
+}
+
+}  // namespace
+}  // namespace mmtune::test
