@@ -23,6 +23,13 @@ std::optional<Binary> CodeMemory::find(const std::string& source_hash) const {
   return found == programs_.end() ? std::nullopt : std::optional(found->second.binary);
 }
 
+bool CodeMemory::has(const Problem& problem, const Candidate& candidate) {
+  const auto& [family, config] = candidate;
+  const LaunchPlan plan = family->plan(problem, config, preparation_.device());
+  const std::lock_guard lock(mutex_);
+  return programs_.contains(hashes_.hash(*family, problem, config, plan, preparation_.target().compute_capability));
+}
+
 std::vector<Candidate> CodeMemory::candidates(const Problem& problem) const {
   const std::lock_guard lock(mutex_);
   std::vector<Candidate> candidates;

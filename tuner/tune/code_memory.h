@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "db/trial.h"
+#include "templates/family/source_hashes.h"
 #include "tuner/lanes/candidate.h"
+#include "tuner/tune/preparation.h"
 
 namespace mmtune {
 
@@ -19,8 +21,14 @@ namespace mmtune {
 /// oldest are forgotten where they take too much memory. Thread safe.
 class CodeMemory {
  public:
+  /// The preparation must outlive it.
+  explicit CodeMemory(const Preparation& preparation) : preparation_(preparation), hashes_(preparation.files()) {}
+
   void keep(const TrialKey& key, const Binary& binary);
   std::optional<Binary> find(const std::string& source_hash) const;
+
+  /// Whether the program of this candidate is here.
+  bool has(const Problem& problem, const Candidate& candidate);
 
   /// The candidates of the programs that may serve a problem too: those of its precision, layout and alignment, the
   /// oldest first. What a launch alone decides they have as the problem that they were compiled for.
@@ -34,7 +42,9 @@ class CodeMemory {
     Binary binary;
   };
 
-  mutable std::mutex mutex_;
+  const Preparation& preparation_;
+  mutable std::mutex mutex_;  ///< the lock of everything below
+  SourceHashes hashes_;
   std::unordered_map<std::string, Kept> programs_;
   std::deque<std::string> in_order_;  ///< their sources, the oldest first
   std::size_t bytes_ = 0;             ///< the bytes of all images

@@ -13,8 +13,7 @@ namespace mmtune {
 /// The candidates whose programs this run has compiled for other sizes, with the SPLIT that is expected to be fastest
 /// here where that needs no other program. What they are depends on the time that compilers took, so that only a run
 /// does with them whose searches end by the clock anyway.
-std::vector<CandidateNumber> at_hand(const CodeMemory& code, const Preparation& preparation,
-                                     const FamilySpaces& spaces);
+std::vector<CandidateNumber> at_hand(CodeMemory& code, const FamilySpaces& spaces);
 
 /// The strategy for a search, which knows what is known of other problems. The spaces must outlive it. Throws
 /// DatabaseError.

@@ -55,6 +55,7 @@ struct Model {
       : preparation(std::move(made)),
         spaces(families, preparation.device(), only),
         lost(store, preparation, limit),
+        code(preparation),
         deadlines(end, expected_race(preparation)) {}
 
   static std::chrono::milliseconds expected_race(const Preparation& preparation) {

@@ -24,7 +24,7 @@ TEST_F(HeadStartTest, WhatIsCompiledIsHandedOverOnceAndTheRestForgotten) {
   const test::ScopedDirectory directory;
   Store store = Store::open(directory.file("test.db"), OpenMode::read_write);
   LostCompiles lost(store, preparation, std::chrono::seconds(60));
-  CodeMemory code;
+  CodeMemory code(preparation);
   HeadStart head_start(pool, code, lost, preparation);
   const auto compiled = [&] { return pool.times().sources; };
 
@@ -67,7 +67,7 @@ TEST_F(HeadStartWithFaults, WhatACompilerHasBegunStaysOrderedAndTheRestIsWithdra
   CompilePool pool(TemplateFiles::embedded(), {.jobs = 1, .limit = std::chrono::seconds(1)});
   Store store = Store::open(path("test.db"), OpenMode::read_write);
   LostCompiles lost(store, preparation, std::chrono::seconds(1));
-  CodeMemory code;
+  CodeMemory code(preparation);
   HeadStart head_start(pool, code, lost, preparation);
 
   const Program begun = program("TILE=8 UNROLL=1");

@@ -18,7 +18,7 @@ TEST_F(ProgramSupplyTest, WhatIsOrderedIsSuppliedOrMissed) {
   CompileQueue compiler(pool);
   SpaceMemory spaces(families, preparation.device(), session.only);
   LostCompiles lost(store, preparation, std::chrono::seconds(1));
-  CodeMemory code;
+  CodeMemory code(preparation);
   const auto lane = make_model_lane(session.devices.front(), "13.0");
   RunProgress progress(1, 1);
   RunProgress::Search search = progress.begin(problem, 1);

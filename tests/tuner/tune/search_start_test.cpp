@@ -23,10 +23,10 @@ class AtHand : public ::testing::Test {
   /// The only candidate at hand for a problem after this program was compiled for another.
   std::optional<Candidate> at_hand(const char* config, const Problem& compiled_for, const Problem& problem) {
     const TrialKey key = preparation_.program(compiled_for, candidate(config, compiled_for)).key;
-    CodeMemory code;
+    CodeMemory code(preparation_);
     code.keep(key, {});
     const FamilySpaces spaces({&family_named("wgmma")}, problem, preparation_.device());
-    const auto numbers = mmtune::at_hand(code, preparation_, spaces);
+    const auto numbers = mmtune::at_hand(code, spaces);
     if (numbers.size() != 1) return std::nullopt;
     const Candidate found = spaces.candidate(numbers.front());
     EXPECT_EQ(preparation_.program(problem, found).key.source_hash, key.source_hash) << key_of(found);
