@@ -114,20 +114,26 @@ double Stopwatch::sample_us() {
 
 void Stopwatch::start() {
   MMTUNE_CUDA(cuEventRecord(start_.get(), stream_));
-  if (graph_) {
-    MMTUNE_CUDA(cuGraphLaunch(graph_.get(), stream_));
-  } else {
-    call_(sets_.set(next_set_), stream_);
-    next_set_ = (next_set_ + 1) % sets_.count();
+  for (int i = 0; i < repeats_; ++i) {
+    if (graph_) {
+      MMTUNE_CUDA(cuGraphLaunch(graph_.get(), stream_));
+    } else {
+      call_(sets_.set(next_set_), stream_);
+      next_set_ = (next_set_ + 1) % sets_.count();
+    }
   }
   MMTUNE_CUDA(cuEventRecord(stop_.get(), stream_));
+}
+
+void Stopwatch::lengthen(double sample_us, double call_us) {
+  repeats_ = std::max(repeats_, static_cast<int>(std::ceil(sample_us / (call_us * calls_))));
 }
 
 double Stopwatch::finish_us() {
   MMTUNE_CUDA(cuEventSynchronize(stop_.get()));
   float ms = 0;
   MMTUNE_CUDA(cuEventElapsedTime(&ms, start_.get(), stop_.get()));
-  return 1000.0 * ms / calls_;
+  return 1000.0 * ms / calls_per_sample();
 }
 
 Timing summarise(std::vector<double> samples_us) {

@@ -51,14 +51,18 @@ class Stopwatch {
   void start();
   double finish_us();
 
+  /// Samples make as many calls from now on as take this time together, by this time of one; no fewer than before.
+  void lengthen(double sample_us, double call_us);
+
   bool uses_graph() const { return static_cast<bool>(graph_); }
-  int calls_per_sample() const { return calls_; }
+  int calls_per_sample() const { return calls_ * repeats_; }
 
  private:
   Call call_;
   const OperandSets& sets_;
   CUstream stream_;
   int calls_ = 1;
+  int repeats_ = 1;
   int next_set_ = 0;
   GraphExec graph_;
   Event start_;

@@ -8,7 +8,7 @@ namespace mmtune {
 namespace {
 
 constexpr double kOneCall = std::numeric_limits<double>::infinity();  // an estimate for which no call is replayed
-constexpr auto kSettling = std::chrono::milliseconds(500);            // the clocks follow the power within less
+constexpr auto kSettling = std::chrono::milliseconds(250);            // the clocks follow the power within less
 
 void settle(std::vector<Stopwatch>& watches) {
   const auto end = std::chrono::steady_clock::now() + kSettling;
@@ -31,7 +31,7 @@ void Testbed::begin(const Problem& problem) {
 
 double Testbed::one_call_us(const Call& call) { return watch(call, kOneCall).sample_us(); }
 
-std::vector<Stopwatch> Testbed::line_up(const std::vector<Call>& calls) {
+std::vector<Stopwatch> Testbed::line_up(const std::vector<Call>& calls, double heavy_sample_us) {
   double slowest_us = 0;
   for (const Call& call : calls) slowest_us = std::max(slowest_us, one_call_us(call));
   std::vector<Stopwatch> watches;
@@ -39,7 +39,9 @@ std::vector<Stopwatch> Testbed::line_up(const std::vector<Call>& calls) {
     watches.push_back(watch(call, slowest_us < kReplayed_us ? 0 : kOneCall));
     watches.back().sample_us();
   }
-  if (slowest_us > kHeavy_us) settle(watches);
+  if (slowest_us <= kHeavy_us) return watches;
+  for (Stopwatch& watch : watches) watch.lengthen(heavy_sample_us, slowest_us);
+  settle(watches);
   return watches;
 }
 

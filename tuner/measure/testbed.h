@@ -17,8 +17,8 @@ namespace mmtune {
 
 /// Calls that take less are raced as graphs, so that no launch latency of the host counts.
 inline constexpr double kReplayed_us = 10e3;
-/// A call that keeps all of a GPU busy for so long can meet the power limit.
-inline constexpr double kHeavy_us = 200;
+/// Calls that keep all of a GPU busy for so long, one after the other, can meet the power limit.
+inline constexpr double kHeavy_us = 30;
 
 /// The operands and exact results of a problem, and what compares and times with them. The GPU's context must be
 /// current and stay so. Not thread safe.
@@ -49,8 +49,9 @@ class Testbed {
   double one_call_us(const Call& call);
 
   /// A stopwatch for each call, all in the mode that suits the slowest, after one untimed sample each; of long calls
-  /// after as many as it takes for the GPU to reach the clock that it can hold under them.
-  std::vector<Stopwatch> line_up(const std::vector<Call>& calls);
+  /// after as many as it takes for the GPU to reach the clock that it can hold under them. Samples of heavy calls take
+  /// at least about `heavy_sample_us`.
+  std::vector<Stopwatch> line_up(const std::vector<Call>& calls, double heavy_sample_us = 0);
 
  private:
   const CheckKernels& check_kernels();

@@ -7,6 +7,12 @@
 namespace mmtune {
 
 inline constexpr Proven kProvenWgmma[] = {
+    Proven{Precision::e4m3_bf16, 96, 5120, 25600,
+           "BM=128 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=0 GROUP=1 SPLIT=3 PACK=0 REDUCE=0"},
+    Proven{Precision::e4m3_bf16, 96, 5120, 25600,
+           "BM=96 BN=192 CONSUMERS=3 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=4 PACK=0 REDUCE=1"},
+    Proven{Precision::e4m3_bf16, 96, 5120, 25600,
+           "BM=96 BN=64 CONSUMERS=1 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=1 SPLIT=1 PACK=0 REDUCE=0"},
     Proven{Precision::e4m3_bf16, 192, 3584, 18944,
            "BM=96 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=4 SPLIT=2 PACK=0 REDUCE=0"},
     Proven{Precision::e4m3_bf16, 384, 5120, 25600,

@@ -117,6 +117,21 @@ TEST_F(GpuMeasure, ShortCallsAreReplayedOverAllSets) {
   EXPECT_EQ(single.calls_per_sample(), 1);
 }
 
+TEST_F(GpuMeasure, LongerSamplesMakeMoreCallsOfTheSameTime) {
+  Bench bench(*nvrtc_, device_, 300);
+  for (const double estimate_us : {0.0, kLong_us}) {
+    Stopwatch stopwatch = bench.watch(estimate_us);
+    const int calls = stopwatch.calls_per_sample();
+    stopwatch.sample_us();
+    const double before_us = stopwatch.sample_us();
+    stopwatch.lengthen(9.5 * calls * before_us, before_us);
+    EXPECT_EQ(stopwatch.calls_per_sample(), 10 * calls);
+    EXPECT_LT(stopwatch.sample_us(), 3 * before_us);
+    stopwatch.lengthen(0, before_us);
+    EXPECT_EQ(stopwatch.calls_per_sample(), 10 * calls);
+  }
+}
+
 TEST_F(GpuMeasure, SetsTogetherExceedTheCache) {
   const Bench bench(*nvrtc_, device_, 512);
   EXPECT_GE(bench.sets().count(), 2);
