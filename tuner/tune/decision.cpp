@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "db/speed_limit.h"
@@ -22,6 +26,7 @@ constexpr double kFinalMargin = 1.06;  // A screening time this close to the bes
 // them draws less.
 constexpr std::size_t kHeavyFinalists = 16;
 constexpr double kHeavyMargin = 1.1;
+constexpr std::size_t kAlikeFirst = 4;  // This many launched alike race before others: they draw about the same power.
 constexpr double kRound_us = 100e3;  // the time of one call of each, so that races end by their rules
 
 constexpr double kOtherConditions = 2;  // the factor by which the stored winner's time may be of lower clocks
@@ -39,6 +44,22 @@ std::size_t most_finalists(double best_us) {
 }
 
 double time_us(const Finalist& finalist) { return finalist.trial.timing.median_us; }
+
+/// The places of finalists, which are sorted by time, in the order in which they may race. Of heavy calls those that
+/// have kAlikeFirst of the same family, threads and shared memory before them come last.
+std::vector<std::size_t> race_order(const std::vector<Finalist>& finalists) {
+  std::vector<std::size_t> order(finalists.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (time_us(finalists.front()) < kHeavy_us) return order;
+  std::map<std::tuple<std::string_view, std::int64_t, std::int64_t>, std::size_t> alike;
+  std::vector<bool> is_late;
+  for (const auto& [program, trial] : finalists) {
+    is_late.push_back(++alike[{trial.key.family, block_threads(main_step(program.plan)), trial.smem_bytes}] >
+                      kAlikeFirst);
+  }
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t place) { return !is_late[place]; });
+  return order;
+}
 
 bool is_default(const TrialKey& key) {
   const Family& fallback = fallback_family();
@@ -61,7 +82,8 @@ RaceSetup race_setup(const std::vector<Finalist>& finalists, Lane& lane, Store& 
   const TrialKey& first = finalists.front().trial.key;
   const auto incumbent = store.find_winner(first.problem_key());
   RaceSetup setup;
-  for (std::size_t i = 0; i < finalists.size(); ++i) {
+  std::size_t possible = 0;  // the number of those that are perhaps as fast
+  for (const std::size_t i : race_order(finalists)) {
     const TrialKey& key = finalists[i].trial.key;
     Claim claim;
     claim.is_default = is_default(key);
@@ -70,7 +92,7 @@ RaceSetup race_setup(const std::vector<Finalist>& finalists, Lane& lane, Store& 
         !(claim.is_incumbent && time_us(finalists[i]) <= kOtherConditions * time_us(finalists[0]))) {
       continue;
     }
-    if (i >= most_finalists(time_us(finalists[0])) && !claim.is_default && !claim.is_incumbent) continue;
+    if (possible++ >= most_finalists(time_us(finalists[0])) && !claim.is_default && !claim.is_incumbent) continue;
     Program program = finalists[i].program;
     if (!add_code(program, store, target) || crashed_in_race(key, lane, store)) continue;
     setup.places.push_back(i);
