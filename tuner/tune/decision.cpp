@@ -27,7 +27,7 @@ constexpr double kFinalMargin = 1.06;  // A screening time this close to the bes
 constexpr std::size_t kHeavyFinalists = 16;
 constexpr double kHeavyMargin = 1.1;
 constexpr std::size_t kAlikeFirst = 4;  // This many launched alike race before others: they draw about the same power.
-constexpr double kRound_us = 100e3;  // the time of one call of each, so that races end by their rules
+constexpr double kRound_us = 100e3;     // the time of one call of each, so that races end by their rules
 
 constexpr double kOtherConditions = 2;  // the factor by which the stored winner's time may be of lower clocks
 constexpr double kNeighbourhood = 1;    // the octaves between extents of neighbouring sizes
