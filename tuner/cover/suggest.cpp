@@ -81,6 +81,7 @@ struct Asked {
   Suggestion suggestion;
   Octaves at;
   double stake;  ///< the weight times the loss, as far as no suggestion takes it away
+  bool is_suggested = false;
 };
 
 std::vector<Asked> expectations(const DeviceSpec& device, const StoredKernels& kernels,
@@ -115,6 +116,7 @@ std::vector<Suggestion> suggest(const DeviceSpec& device, const StoredKernels& k
     double best_gain = 0;
     std::size_t best = asked.size();
     for (std::size_t i = 0; i < asked.size(); ++i) {
+      if (asked[i].is_suggested) continue;
       double gain = 0;
       for (const Asked& other : asked) gain += other.stake * taught(asked[i], other);
       if (gain > best_gain) {
@@ -126,6 +128,7 @@ std::vector<Suggestion> suggest(const DeviceSpec& device, const StoredKernels& k
     Suggestion suggestion = asked[best].suggestion;
     suggestion.gain = best_gain / all;
     suggestions.push_back(suggestion);
+    asked[best].is_suggested = true;
     const Asked tuned = asked[best];
     for (Asked& other : asked) other.stake *= 1 - taught(tuned, other);
   }

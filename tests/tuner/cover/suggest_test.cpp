@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+#include <utility>
+
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/tuner/cli_fixture.h"
@@ -76,6 +79,19 @@ TEST(Suggest, OneOfManyAlikeTakesTheLossOfAllAway) {
   EXPECT_GT(suggestions[0].gain, 0.7);
   EXPECT_EQ(suggestions[1].problem.m, 8000);
   EXPECT_EQ(suggestions[0].match, Match::fallback);
+}
+
+TEST(Suggest, NoSizeIsNamedTwice) {
+  // Each of these teaches all others nearly everything: what is left of their losses is least far from the middle.
+  std::vector<AskedProblem> asked;
+  for (const std::int64_t m : {48, 49, 50}) {
+    for (const std::int64_t n : {48, 49, 50}) asked.push_back({fp32(m, n, 49)});
+  }
+  std::set<std::pair<std::int64_t, std::int64_t>> named;
+  for (const Suggestion& each : suggest(catalog_gpu("t4"), {}, asked, 5)) {
+    EXPECT_TRUE(named.emplace(each.problem.m, each.problem.n).second) << to_string(each.problem);
+  }
+  EXPECT_THAT(named, SizeIs(5));
 }
 
 TEST(Suggest, WeightsSayWhatMatters) {
