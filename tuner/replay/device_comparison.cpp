@@ -43,9 +43,22 @@ struct Best {
   SideTime time;
 };
 
-/// The fastest stored one that was right; without any, the fastest that the model expects of the other side's.
+/// What was decided, by the same evidence as the times of the problem.
+std::optional<Best> decided(const Side& side, const TimedProblem& known) {
+  for (const Winner& winner : side.winners) {
+    const TrialKey& key = winner.trial.key;
+    if (key.problem != known.problem || key.evidence != known.trials.front().trial.key.evidence) continue;
+    if (auto candidate = candidate_of(key)) return Best{*std::move(candidate), time_of(winner.trial)};
+  }
+  return std::nullopt;
+}
+
+/// The winner; without any, the fastest stored one that was right, or that the model expects of the other side's.
 std::optional<Best> best_of(const Side& side, const Side& other, const Problem& problem) {
   const TimedProblem* known = side.find(problem);
+  if (known != nullptr && !known->trials.empty()) {
+    if (auto best = decided(side, *known)) return best;
+  }
   if (const TimedTrial* best = known != nullptr ? known->best() : nullptr) {
     return Best{best->candidate, time_of(best->trial)};
   }

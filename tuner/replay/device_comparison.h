@@ -15,6 +15,7 @@ struct Side {
   std::string name;
   DeviceSpec device;
   std::vector<TimedProblem> problems;
+  std::vector<Winner> winners = {};  ///< the decisions, one for each problem
 
   const TimedProblem* find(const Problem& problem) const;
 };
@@ -44,8 +45,9 @@ struct SideBySide {
   std::string verdict() const;
 };
 
-/// A problem that A has trials of. On a side without trials of it, every configuration of the other's is predicted, and
-/// the fastest of these is its winner. Nothing where no configuration can run on both.
+/// A problem that A has trials of. A side that has not decided it has its fastest trial as winner. On a side without
+/// trials of it, every configuration of the other's is predicted, and the fastest of these is its winner. Nothing where
+/// no configuration can run on both.
 std::optional<SideBySide> compare_sides(const Side& a, const Side& b, const Problem& problem);
 
 /// csv and json: precision,layout,m,n,k,winner_a,time_a_us,source_a,winner_b,time_b_us,source_b,a_on_b_us,verdict,

@@ -59,6 +59,21 @@ TEST(DeviceComparison, TellsHowAWinnerDoesElsewhere) {
   EXPECT_THAT(row.limit_a, HasSubstr("8 blocks"));
 }
 
+TEST(DeviceComparison, TheWinnerIsWhatWasDecided) {
+  Side a = side_of("h200", {300, 100, 101});
+  Winner winner;
+  winner.trial = a.problems[0].trials[1].trial;
+  winner.trial.timing.median_us = 99;  // as the race saw it
+  a.winners = {winner};
+  const Side b = side_of("a100", {400, 330, 300});
+  const auto row = compare_sides(a, b, kCompared).value();
+  EXPECT_EQ(key_of(row.winner_a), "tiled TILE=32 UNROLL=32");
+  EXPECT_EQ(row.time_a.time_us, 99);
+  EXPECT_EQ(row.verdict(), "the same");
+  a.winners[0].trial.key.evidence = Evidence::predicted;
+  EXPECT_EQ(key_of(compare_sides(a, b, kCompared)->winner_a), "tiled TILE=16 UNROLL=16") << "measured times count more";
+}
+
 TEST(DeviceComparison, NoiseDecidesNothing) {
   const auto row =
       compare_sides(side_of("h200", {300, 100, 200}), side_of("a100", {400, 330, 300}, 0.06), kCompared).value();

@@ -4,11 +4,13 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "db/store.h"
 #include "runtime/base/log.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
+#include "tuner/commands/winners.h"
 #include "tuner/replay/device_comparison.h"
 #include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
@@ -48,6 +50,13 @@ std::optional<DeviceSpec> main_device(Store& store) {
   return device;
 }
 
+/// What a database has of a GPU.
+Side stored_side(std::string name, const DeviceSpec& device, Store& store) {
+  RowFilter filter;
+  filter.device = key_of(device);
+  return {std::move(name), device, timed_problems(store, key_of(device)), best_evidence(store.winners(filter))};
+}
+
 /// A device, with what the default database has of it, or a database, with the GPU that it has most decisions of.
 /// Nothing for a database without one, which is said.
 std::optional<Side> side_of(const std::string& name, const Options& options) {
@@ -55,13 +64,13 @@ std::optional<Side> side_of(const std::string& name, const Options& options) {
     Store store = Store::open(name, OpenMode::read_only);
     const auto device = main_device(store);
     if (!device) return std::nullopt;
-    return Side{fmt::format("{} ({})", name, device->name), *device, timed_problems(store, key_of(*device))};
+    return stored_side(fmt::format("{} ({})", name, device->name), *device, store);
   }
   const DeviceSpec device = choose_device(name).spec;
   const auto path = database_path(options);
   if (options.database.empty() && !database_exists(path)) return Side{device.name, device, {}};
   Store store = Store::open(path, OpenMode::read_only);
-  return Side{device.name, device, timed_problems(store, key_of(device))};
+  return stored_side(device.name, device, store);
 }
 
 /// What either side has trials of, as far as the options name it; A's first.
