@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -54,6 +55,23 @@ void publish(const std::string& path, const std::string& target) {
   refuse(target, fmt::format("cannot be named: {}", std::strerror(reason)), "check its directory and export again");
 }
 
+/// What ends a process waits as long as this lives: nobody else removes a file that is not whole yet.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, number);
+    pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  }
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 /// The sources that are compiled and that no kernel has.
 std::vector<std::string> unused_sources(Database& database) {
   constexpr std::string_view kSelect =
@@ -99,6 +117,7 @@ void publish_copy(Database& database, const std::string& target_path,
   if (std::filesystem::symlink_status(target, error).type() != std::filesystem::file_type::not_found) {
     refuse(target, "already exists", "name a new file");
   }
+  const SignalsWait signals_wait;
   const std::string partial = create_beside(target);
   try {
     database.vacuum_into(partial);

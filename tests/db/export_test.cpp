@@ -55,6 +55,21 @@ TEST_F(ExportTest, AKilledExportIsNotInTheWayOfTheNext) {
   EXPECT_GT(cut_short, 0);
 }
 
+TEST_F(ExportTest, AnInterruptedExportLeavesAWholeCopyOrNothing) {
+  int interrupted = 0;
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = in_child([&] { open(OpenMode::read_only).export_to(copy_); });
+    while (files() == 0 && waitpid(child, nullptr, WNOHANG) == 0) {
+    }
+    kill(child, SIGINT);
+    const int status = status_of(child);
+    interrupted += WIFSIGNALED(status) ? 1 : 0;
+    EXPECT_EQ(files(), fs::exists(copy_) ? 1U : 0U) << "nothing but the copy";
+    fs::remove(copy_);
+  }
+  EXPECT_GT(interrupted, 0);
+}
+
 TEST_F(ExportTest, AFullDiskIsThatOfTheCopyAndLeavesNothing) {
   FaultyVfs vfs;
   for (const auto fault : {FaultyVfs::Fault::disk_full, FaultyVfs::Fault::io_error}) {
