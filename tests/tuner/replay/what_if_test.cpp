@@ -152,5 +152,12 @@ TEST_F(WhatIfTest, SaysWhatTheDatabaseLacks) {
   EXPECT_THAT(result.err, HasSubstr(fmt::format("{} proposals", known_)));
 }
 
+TEST_F(WhatIfTest, SaysWhereNothingThatIsStoredWasProposed) {
+  const auto result =
+      mmtune("tune --what-if --device model:h200 --sizes 256 --effort quick --strategy random --seeds 7");
+  EXPECT_EQ(result.code, 4) << result.out;
+  EXPECT_THAT(result.err, HasSubstr("256x256x256, seed 7: no right trial that is stored was proposed"));
+}
+
 }  // namespace
 }  // namespace mmtune

@@ -98,7 +98,10 @@ ExitCode replay_search(const SessionOptions& session, const TuneOptions& options
   int unknown = 0;
   for (const auto& [problem, seed, replay, stored_best_us, stored] : replays) {
     unknown += replay.unknown;
-    if (!replay.best) log::warning("{}: no right trial is stored; tune it first", to_string(problem));
+    if (replay.best) continue;
+    log::warning("{}, seed {}: {}", to_string(problem), seed,
+                 stored_best_us > 0 ? "no right trial that is stored was proposed; tune it with --strategy exhaustive"
+                                    : "no right trial is stored; tune it first");
   }
   if (unknown > 0) log::warning("{} proposals are not in the database and were passed over", unknown);
   const auto found = [](const WhatIf& each) { return each.replay.best.has_value(); };
