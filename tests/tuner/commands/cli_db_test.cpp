@@ -166,5 +166,23 @@ TEST_F(CliDb, TrialsOfVanishedKernelsAreStale) {
   EXPECT_EQ(result.out, "trials,set_aside,code\n3,0,0\n");
 }
 
+TEST_F(CliDb, PruneMakesNoDatabase) {
+  for (const auto* yes : {"", "--yes"}) {
+    const auto result = mmtune(fmt::format("db prune --stale {} --db '{}'", yes, path("mistyped.db")));
+    EXPECT_EQ(result.code, 5);
+    EXPECT_THAT(result.err, HasSubstr("mistyped.db: does not exist"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("mistyped.db")));
+}
+
+TEST_F(CliDb, AnExportedDatabaseIsWhole) {
+  for (const auto* part : {"--size 512", "--family naive", "--device h200", "--precision fp32", "--layout nn"}) {
+    const auto result = mmtune(fmt::format("db export {} '{}'", part, path("copy.db")));
+    EXPECT_EQ(result.code, 2) << part;
+    EXPECT_THAT(result.err, HasSubstr("--format t4")) << part;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("copy.db")));
+}
+
 }  // namespace
 }  // namespace mmtune

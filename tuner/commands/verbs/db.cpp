@@ -133,6 +133,13 @@ ExitCode export_copy(const DbOptions& options) {
     if (!given || options.exported == "database") continue;
     throw UsageError(fmt::format("{}: goes with --format database, not {}", name, options.exported));
   }
+  const bool selects = !options.size.empty() || !options.family.empty() || !options.device.empty() ||
+                       !options.precisions.empty() || !options.layouts.empty();
+  if (selects && options.exported != "t4") {
+    throw UsageError(
+        "db export: a database is exported whole; leave out --size, --family, --device, --precision and --layout, or "
+        "give --format t4");
+  }
   auto store = Store::open(database_path(options), OpenMode::read_only);
   if (options.exported == "t4") {
     const auto compile_ms = [&](const Trial& trial) { return store.compile_ms(trial.binary_hash); };
@@ -206,7 +213,9 @@ ExitCode prune(const DbOptions& options) {
     throw UsageError(
         "db prune: nothing to remove was named; give --code, --failed, --predicted, --set-aside or --stale");
   }
-  auto store = Store::open(database_path(options), options.yes ? OpenMode::read_write : OpenMode::read_only);
+  const std::string path = database_path(options);
+  const bool may_be_written = options.yes && database_exists(path);  // A reader creates none.
+  auto store = Store::open(path, may_be_written ? OpenMode::read_write : OpenMode::read_only);
   const auto trials = store.trials();
   if (rules.stale_sources) rules.live_sources = live_sources(trials);
   rules.kept_sources = fallback_sources(store);
