@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "db/schema.h"
+#include "templates/base/names.h"
 
 namespace mmtune {
 
@@ -159,9 +160,9 @@ void accept(Database& database, OpenMode mode) {
   if (header.empty()) refuse(file, "empty", "tune first, or name another file");
   check_identity(database, header, current);
   if (header.version < current) {
-    refuse(
-        file, fmt::format("format {} is older than {}", header.version, current),
-        fmt::format("run `mmtune db prune --code --yes --db {}` once, which migrates it and keeps all results", file));
+    refuse(file, fmt::format("format {} is older than {}", header.version, current),
+           fmt::format("run `mmtune db prune --code --yes --db {}` once, which migrates it and keeps all results",
+                       shell_word(file)));
   }
   static const Schema schema(embedded_schema());
   if (const std::string fault = schema.fault_of(database); !fault.empty()) {

@@ -12,6 +12,8 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/log.h"
+#include "runtime/base/printable.h"
+#include "templates/base/names.h"
 
 namespace mmtune {
 
@@ -114,7 +116,7 @@ StoredKernels read_databases(const DatabasePlaces& places, const DeviceSpec& dev
   }
   if (faults.empty() && kernels.winners.empty()) faults.push_back(why_nothing(places.own, device));
   if (faults.empty()) return kernels;
-  note = fmt::format("{}", fmt::join(faults, "; "));
+  note = printable(fmt::format("{}", fmt::join(faults, "; ")));
   log::warning("{}; going on with {}; run `{}`", note,
                kernels.winners.empty() ? "the fallback kernels" : "the kernels that could be read",
                tune_command("256..8192", places.own));
@@ -122,7 +124,15 @@ StoredKernels read_databases(const DatabasePlaces& places, const DeviceSpec& dev
 }
 
 std::string tune_command(std::string_view sizes, const std::string& database) {
-  return fmt::format("mmtune --device auto --sizes {} --db {}", sizes, database);
+  return fmt::format("mmtune --device auto --sizes {}{}", sizes,
+                     database.empty() ? "" : " --db " + shell_word(database));
+}
+
+std::string tune_command(const Problem& problem, const std::string& database) {
+  const std::string problems =
+      fmt::format("{}x{}x{} --precision {} --layout {}{}", problem.m, problem.n, problem.k,
+                  to_string(problem.precision), to_string(problem.layout), problem.invariant ? " --invariant" : "");
+  return tune_command(problems, database);
 }
 
 }  // namespace mmtune

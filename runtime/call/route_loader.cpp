@@ -30,8 +30,6 @@ void add_fusion(const Fusion& fusion, Choice& choice) {
   choice.why += fmt::format("; compiled with {}", to_string(fusion));
 }
 
-std::string extents_of(const Problem& problem) { return fmt::format("{}x{}x{}", problem.m, problem.n, problem.k); }
-
 }  // namespace
 
 RouteLoader::RouteLoader(const LibraryOptions& options, DeviceSpec device, std::optional<CUdevice> installed)
@@ -193,16 +191,15 @@ void RouteLoader::refuse(const Demand& part, const Permission& permission, const
 Error RouteLoader::nothing_to_run(const Problem& problem) const {
   return Error(
       fmt::format("{}: no stored kernel can run it and the fallback is not compiled; call prepare(), open "
-                  "the library with compile_missing, or run `{} --precision {} --layout {}`",
-                  to_string(problem), tune_command(extents_of(problem), places_.own), to_string(problem.precision),
-                  to_string(problem.layout)));
+                  "the library with compile_missing, or run `{}`",
+                  to_string(problem), tune_command(problem, places_.own)));
 }
 
 /// Warns once: an application may have many sizes.
 void RouteLoader::warn_of_fallback(const Problem& problem, std::string_view why) {
   if (warned_of_fallback_.exchange(true)) return;
   log::warning("{}: {}; the fallback runs, which is slow: call prepare() where there is NVRTC, or run `{}`",
-               to_string(problem), why, tune_command(extents_of(problem), places_.own));
+               to_string(problem), why, tune_command(problem, places_.own));
 }
 
 // -- answers ---------------------------------------------------------------------------------------------------------

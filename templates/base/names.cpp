@@ -51,4 +51,16 @@ std::string known_names(std::string_view written, const std::vector<std::string_
                          : fmt::format("did you mean '{}'? known are {}", nearest, all);
 }
 
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain = "%+,-./:=@_";
+  const auto is_plain = [&](char c) {
+    const bool is_letter = (lower(c) >= 'a' && lower(c) <= 'z') || static_cast<unsigned char>(c) >= 0x80;
+    return is_letter || (c >= '0' && c <= '9') || kPlain.find(c) != kPlain.npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? R"('\'')" : std::string(1, c);
+  return word + "'";
+}
+
 }  // namespace mmtune

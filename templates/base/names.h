@@ -1,4 +1,4 @@
-// Names that people write, compared with those that are known.
+// Words that people write: names, compared with those that are known, and words of a shell.
 #pragma once
 
 #include <string>
@@ -14,5 +14,8 @@ std::string_view nearest_name(std::string_view written, const std::vector<std::s
 /// What a message says of an unknown name: "did you mean 'simt'? known are naive, simt", without the question where
 /// none is near.
 std::string known_names(std::string_view written, const std::vector<std::string_view>& known);
+
+/// The text as a shell reads it: within single quotes where it has blanks or other signs that mean something there.
+std::string shell_word(std::string_view text);
 
 }  // namespace mmtune

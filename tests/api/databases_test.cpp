@@ -1,4 +1,6 @@
 // The user's database and the one that was shipped with an application.
+#include "runtime/call/databases.h"
+
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -24,6 +26,11 @@ class Databases : public test::ApiTest {
 
   test::ScopedEnv system_{"MMTUNE_SYSTEM_DB", shipped().c_str()};
 };
+
+TEST(TuneCommand, CanBeGivenToAShell) {
+  EXPECT_EQ(tune_command("512", "my results.db"), "mmtune --device auto --sizes 512 --db 'my results.db'");
+  EXPECT_EQ(tune_command("512", ""), "mmtune --device auto --sizes 512") << "there is no place for one";
+}
 
 TEST_F(Databases, ShippedResultsServeAtOnce) {
   offer(shipped(), Decision{square(64), "naive", "", 5});

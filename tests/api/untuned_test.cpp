@@ -153,6 +153,7 @@ TEST_F(Prepare, AFallbackSaysSoOnce) {
   }
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, HasSubstr("prepare()"));
+  EXPECT_THAT(said, HasSubstr("--sizes 3x3x3 --precision fp64 --layout nn --db " + database()));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
   log::set_level(log::Level::silent);
 }

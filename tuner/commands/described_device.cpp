@@ -6,7 +6,6 @@
 
 #include "db/store.h"
 #include "templates/gpu/gpu_catalog.h"
-#include "tuner/text/text.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -49,8 +48,7 @@ std::string tune_options(const DeviceChoice& device, const Options& options, con
   if (problem.precision != kDefaultPrecision) text += fmt::format(" --precision {}", to_string(problem.precision));
   if (problem.layout != Layout::nn) text += fmt::format(" --layout {}", to_string(problem.layout));
   if (problem.invariant) text += " --invariant";
-  if (!options.database.empty()) text += fmt::format(" --db {}", excerpt(options.database));
-  return text;
+  return text + database_words(options);
 }
 
 }  // namespace mmtune

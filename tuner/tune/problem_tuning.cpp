@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
+#include "templates/base/names.h"
 #include "templates/family/families.h"
 #include "tuner/search/rounds.h"
 #include "tuner/tune/deadlines.h"
@@ -213,7 +214,7 @@ Ending ProblemTuning::fail() const {
                to_string(problem_), tried_.size(), setup_.spaces.of(problem_)->spaces().front().family().name(), named);
   } else {
     log::error("{}: no valid candidate among {}, the first because of {}; see all with mmtune show --trials {} --db {}",
-               to_string(problem_), tried_.size(), first_failure_, named, setup_.options.database);
+               to_string(problem_), tried_.size(), first_failure_, named, shell_word(setup_.options.database));
   }
   return Ending::failed;
 }

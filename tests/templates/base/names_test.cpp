@@ -30,5 +30,14 @@ TEST(Names, AMessageAsksOnlyWhereOneIsNear) {
   EXPECT_EQ(known_names("dense", {"naive", "simt"}), "known are naive, simt");
 }
 
+TEST(Names, AShellReadsAWordAsItWas) {
+  EXPECT_EQ(shell_word("/data/a_b-1.db"), "/data/a_b-1.db");
+  EXPECT_EQ(shell_word("/größe/a.db"), "/größe/a.db");
+  EXPECT_EQ(shell_word("my results/a.db"), "'my results/a.db'");
+  EXPECT_EQ(shell_word("it's; ls"), R"('it'\''s; ls')");
+  EXPECT_EQ(shell_word("~/a.db"), "'~/a.db'") << "a name with a tilde, since the shell has replaced others";
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 }  // namespace
 }  // namespace mmtune

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "db/store.h"
+#include "templates/base/names.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/db/fixtures.h"
 #include "tests/db/samples.h"
@@ -68,9 +69,10 @@ TEST_F(CliDb, AFileOrAFolderThatIsMissingSaysToTuneFirst) {
 TEST_F(CliDb, AnOlderFileNamesTheCommandThatMigratesIt) {
   std::ifstream file(MMTUNE_SOURCE_DIR "/tests/db/version_1.sql");
   const std::string schema{std::istreambuf_iterator<char>(file), {}};
-  test::run_raw(path("old.db"), schema + "PRAGMA application_id = 0x6d6d7475; PRAGMA user_version = 1;");
-  std::filesystem::permissions(path("old.db"), std::filesystem::perms(0600));
-  const std::string show = fmt::format("show --db '{}'", path("old.db"));
+  const std::string old = path("an 'old' one.db");
+  test::run_raw(old, schema + "PRAGMA application_id = 0x6d6d7475; PRAGMA user_version = 1;");
+  std::filesystem::permissions(old, std::filesystem::perms(0600));
+  const std::string show = "show --db " + shell_word(old);
   const Result refused = mmtune(show);
   EXPECT_EQ(refused.code, 5);
   const auto begin = refused.err.find("`mmtune ");

@@ -81,6 +81,10 @@ TEST(Options, TheCommandThatTunesNamesTheModelThatWasMeantAndTheDatabase) {
   problem.invariant = true;
   EXPECT_EQ(tune_options(t4, options, problem),
             "--device model:h100 --sizes 5x6x7 --precision bf16 --layout nt --invariant --db some.db");
+  // What is advised can be given to a shell, however long the path is.
+  const std::string deep = "/my results/" + std::string(200, 'x');
+  options.database = deep;
+  EXPECT_EQ(database_words(options), " --db '" + deep + "'");
 }
 
 }  // namespace

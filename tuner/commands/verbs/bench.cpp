@@ -10,6 +10,7 @@
 #include "runtime/base/env.h"
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
+#include "templates/base/names.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/compare/bench_table.h"
@@ -93,7 +94,7 @@ class TunedKernels {
     return Error(
         fmt::format("{} in {}; run mmtune tune --device {} --precision {} --layout {} --sizes {}x{}x{} --db {}", reason,
                     store_.path(), device_.ordinal, to_string(problem.precision), to_string(problem.layout), problem.m,
-                    problem.n, problem.k, store_.path()));
+                    problem.n, problem.k, shell_word(store_.path())));
   }
 
   DeviceChoice device_;

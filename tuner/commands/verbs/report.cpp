@@ -81,8 +81,8 @@ ReportContent content_of(const ReportOptions& options) {
   content.trials = store.trials();
   std::erase_if(content.trials, [&](const Trial& trial) { return !is_selected(trial.key, options); });
   if (content.trials.empty()) {
-    throw UsageError(
-        fmt::format("{}: no results that match; run mmtune --device auto --sizes 256..8192 to get some", path));
+    throw UsageError(fmt::format("{}: no results that match; run mmtune --device auto --sizes 256..8192{} to get some",
+                                 path, database_words(options)));
   }
   const std::vector<DeviceKey> devices = devices_of(content);
   for (const std::string& file : options.benchmarks) content.files.push_back(file_of("bench", file, devices));

@@ -10,6 +10,7 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
+#include "templates/base/names.h"
 #include "templates/family/families.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/selection.h"
@@ -71,7 +72,7 @@ std::string contents_of(Store& store) {
 /// The command that would get what was asked for.
 std::string tune_command(const ShowOptions& options) {
   std::string text =
-      fmt::format("mmtune tune --sizes {}", options.sizes.empty() ? "256..8192" : excerpt(options.sizes));
+      fmt::format("mmtune tune --sizes {}", options.sizes.empty() ? "256..8192" : shell_word(options.sizes));
   const auto add = [&text](const char* option, const auto& values) {
     if (values.empty()) return;
     text += fmt::format(" {} ", option);
@@ -80,8 +81,7 @@ std::string tune_command(const ShowOptions& options) {
   add("--precision", options.precisions);
   add("--layout", options.layouts);
   if (!options.family.empty()) text += fmt::format(" --family {}", options.family);
-  if (!options.database.empty()) text += fmt::format(" --db {}", excerpt(options.database));
-  return text;
+  return text + database_words(options);
 }
 
 /// Says why there is nothing.
