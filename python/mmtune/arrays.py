@@ -30,6 +30,9 @@ def matrix_of(array) -> Matrix:
 
 def new_results(a, b):
     """An array for a @ b, by the package of `b` and of its type, which may be fp32 where `a` is bf16."""
+    for name, each in (("a", a), ("b", b)):
+        if not getattr(each, "shape", None):
+            raise TypeError(f"{name}: {type(each)}: has no shape of a matrix, by which to allocate out")
     rows, columns = tuple(a.shape)[:-1], tuple(b.shape)[-1]
     batch = tuple(b.shape)[:-2] if len(rows) == 1 else ()
     shape = (*batch, *rows, columns)

@@ -198,15 +198,35 @@ static bool read_activation(PyObject* value, mmtune_activation* activation) {
   return false;
 }
 
+/// A number, or `number` as it is where none is given.
+static bool read_number(PyObject* value, const char* name, double* number) {
+  if (value == NULL) return true;
+  *number = PyFloat_AsDouble(value);
+  if (!PyErr_Occurred()) return true;
+  if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Format(PyExc_TypeError, "%s %R: must be a number", name, value);
+  return false;
+}
+
+/// Null where none is given.
+static bool read_precision(PyObject* value, const char** name) {
+  *name = NULL;
+  if (!given(value)) return true;
+  if (PyUnicode_Check(value)) return (*name = PyUnicode_AsUTF8AndSize(value, NULL)) != NULL;
+  PyErr_Format(PyExc_TypeError, "precision %R: must be a name, as 'tf32', or None", value);
+  return false;
+}
+
 static bool read_product(PyObject* const* values, Product* product) {
   if (!read_operand(values[kA], "a", false, &product->a) || !read_operand(values[kB], "b", false, &product->b) ||
       !read_operand(values[kOut], "out", true, &product->c)) {
     return false;
   }
   product->bias.rank = 0;
-  product->alpha = values[kAlpha] == NULL ? 1 : PyFloat_AsDouble(values[kAlpha]);
-  product->beta = values[kBeta] == NULL ? 0 : PyFloat_AsDouble(values[kBeta]);
-  product->precision = given(values[kPrecision]) ? PyUnicode_AsUTF8AndSize(values[kPrecision], NULL) : NULL;
+  product->alpha = 1, product->beta = 0;
+  if (!read_number(values[kAlpha], "alpha", &product->alpha) || !read_number(values[kBeta], "beta", &product->beta) ||
+      !read_precision(values[kPrecision], &product->precision)) {
+    return false;
+  }
   product->device_alpha = product->device_beta = NULL;
   const int invariant = values[kInvariant] == NULL ? 0 : PyObject_IsTrue(values[kInvariant]);
   product->invariant = invariant == 1;

@@ -218,6 +218,23 @@ class Package(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, message):
                 self.library.gemm(*arguments, **named)
 
+    def test_arguments_of_another_type(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        for message, arguments, named in (
+            ("alpha 'x': must be a number", (a, b, c), {"alpha": "x"}),
+            ("beta None: must be a number", (a, b, c), {"beta": None}),
+            ("precision 0: must be a name", (a, b, c), {"precision": 0}),
+            ("a: <class 'int'>: has no shape", (1, 2), {}),
+            ("b: .*Array'>: has no shape", (Tensor((2, 3)), b), {}),
+        ):
+            with self.assertRaisesRegex(TypeError, message):
+                self.library.gemm(*arguments, **named)
+
+    def test_a_database_whose_name_is_no_text(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        with mmtune.Library(database=b"/nowhere/\xff.db", model="h200", path=PATH) as library:
+            self.assertIn(r"/nowhere/\xff.db does not exist", library.explain(a, b, c).why)
+
     def test_closed(self):
         a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
         library = mmtune.Library(path=PATH)
