@@ -4,11 +4,15 @@
 """
 
 import contextlib
+import os
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 from unittest import mock
 
 torch, cupy = mock.MagicMock(), mock.MagicMock()
+torch.Tensor = type("Tensor", (), {})
 sys.modules.update({"torch": torch, "torch.library": torch.library, "cupy": cupy})
 
 import mmtune.cupy  # noqa: E402
@@ -47,6 +51,42 @@ class Recording(unittest.TestCase):
         ):
             self.assertEqual(tuning._recorded(step), [("fp32", "nn", 2, 4, 3, 3, 6e-6)])
             self.assertEqual(tuning._recorded(lambda: None), [])
+
+
+class Tuning(unittest.TestCase):
+    def test_a_step_without_products_says_so(self):
+        nothing = mock.patch.object(tuning, "_recorded", lambda step: [])
+        with nothing, self.assertWarnsRegex(UserWarning, "move the model"):
+            self.assertEqual(mmtune.torch.tune(step=lambda: None), 0)
+
+    def test_the_tuner_judges_the_budget(self):
+        rows = [("fp32", "nn", 2, 4, 3, 3, 6e-6)]
+        with (
+            mock.patch.object(tuning, "_recorded", lambda step: rows),
+            mock.patch.object(tuning, "find_program", lambda: "mmtune"),
+            mock.patch.object(tuning.subprocess, "run") as run,
+        ):
+            run.return_value.returncode = 0
+            mmtune.torch.tune(step=lambda: None, budget=90)
+        self.assertEqual(run.call_args_list[0].args[0][-2:], ["--budget", "90"])
+
+    def test_pytorchs_compiler_stands_in_for_a_toolkit_that_has_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            toolkit, package = Path(folder, "cuda"), Path(folder, "nvidia")
+            nvrtc = package / "cuda_nvrtc" / "lib" / "libnvrtc.so.13"
+            (toolkit / "lib64").mkdir(parents=True)
+            nvrtc.parent.mkdir(parents=True)
+            nvrtc.touch()
+            spec = mock.Mock(submodule_search_locations=[str(package)])
+            for file, named in (("libcudart.so.13", str(nvrtc.parent)), ("libnvrtc.so.13", None)):
+                (toolkit / "lib64" / file).touch()
+                with (
+                    mock.patch.object(tuning, "_TOOLKIT", toolkit),
+                    mock.patch.object(tuning.importlib.util, "find_spec", lambda name: spec),
+                    mock.patch.dict(os.environ, clear=True),
+                ):
+                    tuning.use_toolkit_of_torch()
+                    self.assertEqual(os.environ.get("MMTUNE_CUDA_PATH"), named, file)
 
 
 if __name__ == "__main__":

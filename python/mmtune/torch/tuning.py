@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import torch
@@ -15,6 +16,7 @@ from mmtune.torch.overrides import enabled
 from mmtune.torch.reports import products
 
 _SOME_LACK_A_KERNEL = 4  # exit code of `mmtune tune`: the other sizes were tuned
+_TOOLKIT = Path("/usr/local/cuda")
 _HEADING = "precision,layout,m,n,k,count,seconds"  # the heading that MMTUNE_RECORD writes
 
 
@@ -23,7 +25,8 @@ def use_toolkit_of_torch():
     no toolkit. Processes that this one starts see it, too."""
     named = ("MMTUNE_CUDA_PATH", "MMTUNE_NVRTC", "CUDA_HOME", "CUDA_PATH")
     package = importlib.util.find_spec("nvidia")
-    if any(map(os.environ.get, named)) or os.path.exists("/usr/local/cuda") or package is None:
+    # Some images have a toolkit's folder with nothing in it that compiles.
+    if any(map(os.environ.get, named)) or any(_TOOLKIT.glob("lib*/libnvrtc.so*")) or package is None:
         return
     for folder in package.submodule_search_locations or ():
         for library in sorted(Path(folder).glob("*/lib/libnvrtc.so*")):
@@ -78,6 +81,7 @@ def tune(model=None, example_inputs=(), budget="2m", database=None, step=None, i
         example_inputs = (example_inputs,)
     rows = _recorded(step or (lambda: _step(model, example_inputs)))
     if not rows:
+        warnings.warn("mmtune.torch.tune: no product ran on a GPU; move the model and its inputs to one", stacklevel=2)
         return 0
     device = torch.cuda.current_device()
     torch.cuda.synchronize()
@@ -89,7 +93,7 @@ def tune(model=None, example_inputs=(), budget="2m", database=None, step=None, i
         if database is not None:
             sizes += ["--db", os.fspath(database)]
         only = ["--invariant"] if invariant else []
-        tuned = subprocess.run([find_program(), "tune", *sizes, *only, "--budget", budget], stdout=sys.stderr)
+        tuned = subprocess.run([find_program(), "tune", *sizes, *only, "--budget", str(budget)], stdout=sys.stderr)
         if tuned.returncode != _SOME_LACK_A_KERNEL:
             tuned.check_returncode()
         if not invariant:  # Invariant products have no cuBLAS to compare with: what was tuned is served.
