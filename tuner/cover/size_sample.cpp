@@ -37,7 +37,10 @@ SizeDistribution::Range range_of(std::string_view text, std::string_view all) {
         fmt::format("--sizes '{}': '{}' is no range; write 48..8192, 48..8192x16..64x1..4096 or @file", all, text));
   }
   const SizeDistribution::Range range{extent_of(text.substr(0, dots), all), extent_of(text.substr(dots + 2), all)};
-  if (range.least > range.most) throw UsageError(fmt::format("--sizes '{}': '{}' is backwards", all, text));
+  if (range.least > range.most) {
+    throw UsageError(
+        fmt::format("--sizes '{}': '{}' runs backwards; write {}..{}", all, text, range.most, range.least));
+  }
   return range;
 }
 
@@ -75,7 +78,9 @@ SizeDistribution SizeDistribution::parse(std::string_view text) {
   if (!text.starts_with('@')) {
     const auto parts = split(text, 'x');
     if (parts.size() != 1 && parts.size() != 3) {
-      throw UsageError(fmt::format("--sizes '{}': one range for all extents, or three for m, n and k", text));
+      throw UsageError(
+          fmt::format("--sizes '{}': {} ranges; write one for all extents, as 48..8192, or three for m, n and k", text,
+                      parts.size()));
     }
     for (std::size_t i = 0; i < 3; ++i) distribution.ranges_[i] = range_of(parts[parts.size() == 1 ? 0 : i], text);
     return distribution;
