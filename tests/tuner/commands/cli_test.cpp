@@ -206,6 +206,13 @@ TEST_F(Cli, DoctorNamesEveryPart) {
   EXPECT_EQ(result.code == 0, result.out.find("\nNVRTC,found") != std::string::npos) << result.out;
 }
 
+TEST_F(Cli, DoctorSaysWhereNoDatabaseCanBeCreated) {
+  std::ofstream(path("file")) << "no folder";
+  const auto result = mmtune(fmt::format("doctor --format csv --db '{}'", path("file/new/mmtune.db")));
+  EXPECT_EQ(result.code, result.out.find("\nNVRTC,found") == std::string::npos ? 3 : 5);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("\ndatabase,unusable,"), HasSubstr("/file: Not a directory; ")));
+}
+
 TEST_F(Cli, ForeignFileIsRefusedAndKept) {
   std::ofstream(path("notes.db")) << "these are my notes, not a database; they are longer than a header is\n";
   const auto before = content(path("notes.db"));

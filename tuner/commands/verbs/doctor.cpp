@@ -1,7 +1,11 @@
 // mmtune doctor: what mmtune needs, whether it is there, where, and what to do if not.
 #include <fmt/format.h>
 #include <mmtune/error.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "db/store.h"
@@ -65,14 +69,26 @@ bool examine_nvrtc(Table& table) {
   }
 }
 
+/// Adds whether the first tuning can create the database.
+bool examine_place(Table& table, const std::string& path) {
+  auto folder = std::filesystem::absolute(path).parent_path();
+  while (!std::filesystem::exists(folder)) folder = folder.parent_path();
+  if (access((folder / "").c_str(), W_OK | X_OK) == 0) {
+    add_row(table, "database", "absent", "", path + ": the first tuning creates it", Tone::plain);
+    return true;
+  }
+  add_row(table, "database", "unusable", "",
+          fmt::format("{} cannot be created in {}: {}; get permission, or name another place with --db or MMTUNE_DB",
+                      path, folder.string(), std::strerror(errno)),
+          Tone::bad);
+  return false;
+}
+
 /// Adds the state of the database; false where it cannot be used.
 bool examine_database(Table& table, const Options& options) {
   try {
     const auto path = database_path(options);
-    if (!database_exists(path)) {
-      add_row(table, "database", "absent", "", path + ": the first tuning creates it", Tone::plain);
-      return true;
-    }
+    if (!database_exists(path)) return examine_place(table, path);
     const auto report = Store::open(path, OpenMode::read_only).check();
     if (report.faults.empty()) {
       add_row(table, "database", "found", fmt::format("{} sizes, {} trials", report.winners, report.trials), path,
