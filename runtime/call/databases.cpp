@@ -117,8 +117,8 @@ StoredKernels read_databases(const DatabasePlaces& places, const DeviceSpec& dev
   if (faults.empty() && kernels.winners.empty()) faults.push_back(why_nothing(places.own, device));
   if (faults.empty()) return kernels;
   note = printable(fmt::format("{}", fmt::join(faults, "; ")));
-  log::warning("{}; going on with {}; run `{}`", note,
-               kernels.winners.empty() ? "the fallback kernels" : "the kernels that could be read",
+  log::warning("{}; {}; run `{}`", note,
+               kernels.winners.empty() ? "nothing that is tuned runs" : "going on with the kernels that could be read",
                tune_command("256..8192", places.own));
   return kernels;
 }

@@ -116,6 +116,7 @@ TEST_F(RunProgram, WithoutADatabaseOrAGpuAllIsLeftToCublas) {
   EXPECT_EQ(shell("env MMTUNE_DB=/no/such.db " + preload + program(4, 5)), 0);
   EXPECT_EQ(out_, "cuBLAS multiplied 4 times\n");
   EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << err_;
+  EXPECT_THAT(err_, Not(HasSubstr("fallback"))) << "cuBLAS runs";
 }
 
 }  // namespace
