@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+
+#include "templates/base/letters.h"
 
 namespace mmtune {
 
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+constexpr std::string_view kBlanks = " \t\n\v\f\r";
 
 /// Words, numbers, quoted texts and single characters, without blanks and comments.
 std::vector<std::string_view> tokens_of(std::string_view sql) {
@@ -17,7 +18,7 @@ std::vector<std::string_view> tokens_of(std::string_view sql) {
   while (!sql.empty()) {
     std::size_t size = 1;
     bool counts = true;
-    if (std::isspace(static_cast<unsigned char>(sql[0])) != 0) {
+    if (kBlanks.find(sql[0]) != kBlanks.npos) {
       counts = false;
     } else if (sql.starts_with("--")) {
       size = std::min(sql.size(), sql.find('\n'));
@@ -25,8 +26,8 @@ std::vector<std::string_view> tokens_of(std::string_view sql) {
     } else if (sql[0] == '\'' || sql[0] == '"') {
       const auto end = sql.find(sql[0], 1);
       size = end == std::string_view::npos ? sql.size() : end + 1;
-    } else if (is_word(sql[0])) {
-      size = static_cast<std::size_t>(std::find_if_not(sql.begin(), sql.end(), is_word) - sql.begin());
+    } else if (is_of_name(sql[0])) {
+      size = static_cast<std::size_t>(std::find_if_not(sql.begin(), sql.end(), is_of_name) - sql.begin());
     }
     if (counts) tokens.push_back(sql.substr(0, size));
     sql.remove_prefix(size);
@@ -51,7 +52,7 @@ std::vector<std::vector<std::string_view>> statements_of(std::string_view script
 /// "table" of CREATE TABLE.
 std::string kind_of(const std::vector<std::string_view>& statement) {
   std::string kind(statement.size() > 2 ? statement[1] : "");
-  std::transform(kind.begin(), kind.end(), kind.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(kind.begin(), kind.end(), kind.begin(), lower);
   return kind;
 }
 

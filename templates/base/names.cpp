@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "templates/base/letters.h"
+
 namespace mmtune {
 
 namespace {
-
-char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
 
 /// Levenshtein's distance, row by row of its table.
 std::size_t distance(std::string_view from, std::string_view to) {
@@ -52,10 +52,9 @@ std::string known_names(std::string_view written, const std::vector<std::string_
 }
 
 std::string shell_word(std::string_view text) {
-  constexpr std::string_view kPlain = "%+,-./:=@_";
+  constexpr std::string_view kPlain = "%+,-./:=@";
   const auto is_plain = [&](char c) {
-    const bool is_letter = (lower(c) >= 'a' && lower(c) <= 'z') || static_cast<unsigned char>(c) >= 0x80;
-    return is_letter || (c >= '0' && c <= '9') || kPlain.find(c) != kPlain.npos;
+    return is_of_name(c) || static_cast<unsigned char>(c) >= 0x80 || kPlain.find(c) != kPlain.npos;
   };
   if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
   std::string word = "'";

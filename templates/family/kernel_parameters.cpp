@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+
+#include "templates/base/letters.h"
 
 namespace mmtune {
 
 namespace {
-
-bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 std::string trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "templates/base/letters.h"
 #include "templates/base/names.h"
 #include "templates/gpu/architectures.h"
 
@@ -80,7 +80,6 @@ DeviceSpec specification(const Product& product) {
 }
 
 bool equal_ignoring_case(std::string_view x, std::string_view y) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
   return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](char a, char b) { return lower(a) == lower(b); });
 }
 

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <initializer_list>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "templates/base/letters.h"
 #include "templates/plan/launch_plan.h"
 
 namespace mmtune {
@@ -118,8 +118,7 @@ std::string map_fault(const TensorMapSpec& map, const LaunchPlan& plan) {
 
 std::string step_prefix(const LaunchStep& step) {
   std::string prefix = step.kernel + "_";
-  std::transform(prefix.begin(), prefix.end(), prefix.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::transform(prefix.begin(), prefix.end(), prefix.begin(), upper);
   return prefix;
 }
 

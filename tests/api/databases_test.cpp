@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cctype>
+#include <clocale>
+#include <cstdlib>
 #include <fstream>
 
 #include "db/sqlite.h"
@@ -44,6 +47,23 @@ TEST_F(Databases, ShippedResultsServeAtOnce) {
   library.enqueue(product, nullptr);
   EXPECT_EQ(c, test::expected(product, c)) << "machine code comes from there too";
   EXPECT_EQ(GetCapturedStderr(), "") << "nothing is wrong: the user has tuned nothing yet";
+}
+
+TEST_F(Databases, AreReadInEveryLocale) {
+  const std::string make =
+      "localedef -i tr_TR -f UTF-8 '" + directory_.file("tr_TR.UTF-8") + "' > '" + directory_.file("said") + "' 2>&1";
+  const bool is_made = std::system(make.c_str()) == 0;
+  const test::ScopedEnv place("LOCPATH", directory_.file("").c_str());
+  if (!is_made || std::setlocale(LC_ALL, "tr_TR.UTF-8") == nullptr)
+    GTEST_SKIP() << "no Turkish locale can be made here";
+  ASSERT_NE(std::toupper('i'), 'I');
+  offer(database(), Decision{square(64), "naive", "", 5});
+  // The name of one of its kernels has an `i`.
+  offer(database(),
+        Decision{packed_problem(Precision::fp32_emulated, Layout::nn, 256, 256, 256), "wgmma_bf16x3", "", 5});
+  const Library library = Library::open();
+  EXPECT_EQ(library.plan(call(64)).match, Match::exact) << library.plan(call(64)).why;
+  std::setlocale(LC_ALL, "C");
 }
 
 TEST_F(Databases, TheUsersResultsWin) {
