@@ -30,11 +30,15 @@ std::int64_t extent_of(std::string_view text, std::string_view all) {
   return number;
 }
 
+/// A range, or one of several that is a number.
 SizeDistribution::Range range_of(std::string_view text, std::string_view all) {
   const auto dots = text.find("..");
   if (dots == std::string_view::npos) {
-    throw UsageError(
-        fmt::format("--sizes '{}': '{}' is no range; write 48..8192, 48..8192x16..64x1..4096 or @file", all, text));
+    if (text == all) {
+      throw UsageError(fmt::format("--sizes '{}': no range; write 48..8192, 48..8192x16..64x4096 or @file", all));
+    }
+    const std::int64_t extent = extent_of(text, all);
+    return {extent, extent};
   }
   const SizeDistribution::Range range{extent_of(text.substr(0, dots), all), extent_of(text.substr(dots + 2), all)};
   if (range.least > range.most) {

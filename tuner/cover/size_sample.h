@@ -17,14 +17,14 @@ class SizeDistribution {
  public:
   /// The notation, for the help of an option.
   static constexpr const char* kNotation =
-      "48..8192 for all extents, 48..8192x16..64x1..4096 for m, n and k, or @FILE: calls with weights";
+      "48..8192 for all extents, 48..8192x16..64x4096 for m, n and k, or @FILE: calls with weights";
 
   struct Range {
     std::int64_t least = 1;
     std::int64_t most = 1;
   };
 
-  /// "48..8192": extents between these, each as likely to be in one octave as in another; "48..8192x16..64x1..4096" for
+  /// "48..8192": extents between these, each as likely to be in one octave as in another; "48..8192x16..64x4096" for
   /// m, n and k apart. "@file": what tuner/text/calls.h reads. Throws UsageError naming what is wrong.
   static SizeDistribution parse(std::string_view text);
 
