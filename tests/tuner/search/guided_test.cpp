@@ -134,6 +134,18 @@ TEST(Guided, EndsEarlyWhereNothingMoreIsPromised) {
   EXPECT_LT(proposed, 4 * most / 5);
 }
 
+TEST(Guided, EndsSoonerWhereTheBestHasNoNeighbourThatMayBeAsFast) {
+  const FamilySpaces spaces = spaces_of(fp32_square(1024), "LOAD=2 ORDER=1 PACK=0");
+  const CandidateNumber best = spaces.ranked(1).front().number;
+  const auto far_ahead = [&](CandidateNumber number) {
+    return Observation{Kind::timed, (number == best ? 0.8 : 1.0) * spaces.predict_us(spaces.candidate(number))};
+  };
+  const auto proposed = static_cast<int>(search("guided", spaces, 1, far_ahead).proposed.size());
+  const int most = effort_named("default").most_trials;
+  EXPECT_GE(proposed, most / 3);
+  EXPECT_LT(proposed, 2 * most / 5);
+}
+
 TEST(Guided, TriesAtMostATwentiethOfASmallSpace) {
   const FamilySpaces spaces = spaces_of(fp32_square(2048));
   const std::size_t all = spaces.ranked(100000).size();

@@ -32,7 +32,7 @@ constexpr double kLongUs = 100;          // Calls of such a time may meet the po
 constexpr std::size_t kClimbers = 4;     // the number of fastest candidates whose neighbours join in after a round
 constexpr double kClose = 0.01;          // how close to the best, as logarithm of time, neighbours are tried
 constexpr double kReach = 0.02;          // the logarithm of time within which such a neighbour must be expected
-constexpr double kLastReach = 0.05;      // the same at the end of the search
+constexpr double kLastReach = 0.08;      // the same at the end of the search
 constexpr std::size_t kLastPart = 6;     // the end is the last sixth of all trials
 constexpr double kEarliestEnd = 0.35;    // the share of all trials after which the end may come early,
 constexpr double kWorthwhile = 0.002;    // where no candidate promises so much: as a share of the best one's speed
@@ -79,7 +79,8 @@ class Guided final : public Strategy {
   std::vector<CandidateNumber> propose() override {
     surrogate_.update();
     std::sort(measured_.begin(), measured_.end());
-    if (trials_ >= earliest_end_ && trials_ + last_part_ < most_ && !promises_anything()) most_ = trials_ + last_part_;
+    const bool may_end = trials_ >= earliest_end_;
+    if (may_end && trials_ + last_part_ < most_ && !promises(most_promising())) most_ = trials_ + last_part_;
     std::vector<CandidateNumber> proposals;
     const auto propose_one = [&](std::size_t chosen) {
       if (tried_[chosen] || trials_ == most_) return;
@@ -101,11 +102,12 @@ class Guided final : public Strategy {
       winners = fastest_of(winners_, fastest + kWinnerReach, kFirstRound * round_ / 2);
       winners.insert(winners.begin(), nearest_.begin(), nearest_.end());  // What other sizes taught is no veto.
     }
-    // By turns what won elsewhere, the nearest first, then what is expected to be fastest, and what promises most.
+    // By turns what won elsewhere, the nearest first, then what is expected to be fastest, and what promises most: a
+    // round has fewer where the search may end.
     for (auto winner = winners.begin(); proposals.size() < wanted && trials_ < most_;) {
       if (winner != winners.end()) propose_one(*winner++);
       const std::size_t chosen = most_promising();
-      if (chosen == candidates_.size()) break;
+      if (chosen == candidates_.size() || (may_end && !promises(chosen))) break;
       propose_one(chosen);
     }
     return proposals;
@@ -261,14 +263,11 @@ class Guided final : public Strategy {
     return chosen;
   }
 
-  /// Whether trying another candidate is expected to be worth it (an early end: V. Nguyen et al., Regret for Expected
+  /// Whether trying that candidate is expected to be worth it (an early end: V. Nguyen et al., Regret for Expected
   /// Improvement over the Best-Observed Value and Stopping Condition, ACML 2017).
-  bool promises_anything() const {
-    if (measured_.empty()) return true;
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (!tried_[i] && surrogate_.improvement(i, measured_.front().first) > kWorthwhile) return true;
-    }
-    return false;
+  bool promises(std::size_t candidate) const {
+    if (candidate == candidates_.size()) return false;
+    return measured_.empty() || surrogate_.improvement(candidate, measured_.front().first) > kWorthwhile;
   }
 
   /// How much is expected of trying a candidate. At first that is how much it says about where the model errs, among
