@@ -89,8 +89,7 @@ void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
     const Tuned& other = entries_[variants_[variant].first];
     if (other.problem.align != entry.problem.align) return false;
     if (other.kernel == entry.kernel) return true;
-    if (other.kernel->binary_hash != entry.kernel->binary_hash) return false;
-    return with_split_of(other.kernel->config, entry.kernel->config, variants_[variant].split) == entry.kernel->config;
+    return other.kernel->binary_hash == entry.kernel->binary_hash && has_config_of(variants_[variant], *entry.kernel);
   };
   if (const auto found = known.find(entry.kernel.get()); found != known.end() && is_same(found->second)) {
     entry.variant = found->second;
@@ -107,9 +106,22 @@ void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
     variants_.push_back({number, static_cast<std::uint32_t>(group.variants.size()), group.number_of(model),
                          plan_of(entry, entry.problem).needs});
     if (model.splits_at_launch()) variants_.back().split = split_position(*kernel.family);
+    for (const std::uint32_t other : group.variants) {
+      const Entry& first = entries_[variants_[other].first];
+      if (first.kernel->binary_hash == kernel.binary_hash || !has_config_of(variants_[other], kernel)) continue;
+      const Alignment &align = entry.problem.align, &of_other = first.problem.align;
+      if (satisfies(of_other, align)) variants_.back().wider.push_back(other);
+      if (satisfies(align, of_other)) variants_[other].wider.push_back(entry.variant);
+    }
     group.variants.push_back(entry.variant);
   }
   known[entry.kernel.get()] = entry.variant;
+}
+
+/// Whether a variant is of this kernel's family and configuration, but for SPLIT where the launch says it.
+bool DispatchTable::has_config_of(const Variant& variant, const StoredKernel& kernel) const {
+  const StoredKernel& other = *entries_[variant.first].kernel;
+  return other.family == kernel.family && with_split_of(other.config, kernel.config, variant.split) == kernel.config;
 }
 
 std::uint32_t DispatchTable::Group::number_of(const KernelModel& model) {
@@ -160,8 +172,19 @@ std::optional<DispatchTable::Runnable> DispatchTable::runnable(const Tuned& entr
   return runnable(entry, entry.kernel->config, needs(entry), problem);
 }
 
+/// What was rendered for wider loads and stores is never slower, whatever the times of other sizes say.
 std::optional<DispatchTable::Runnable> DispatchTable::runnable(const Weighed& weighed, const Problem& problem) const {
-  const Variant& variant = variants_[weighed.variant];
+  const auto is_narrower = [&](std::uint32_t x, std::uint32_t y) {
+    const auto unused = [&](std::uint32_t variant) {
+      return unused_width(problem.align, entries_[variants_[variant].first].problem.align);
+    };
+    return unused(x) > unused(y);
+  };
+  std::uint32_t number = weighed.variant;
+  for (const std::uint32_t wider : variants_[number].wider) {
+    if (satisfies(problem.align, variants_[wider].needs) && is_narrower(number, wider)) number = wider;
+  }
+  const Variant& variant = variants_[number];
   const Tuned& entry = entries_[variant.first];
   Config config = entry.kernel->config;
   if (variant.split) config.set(*variant.split, weighed.parts);

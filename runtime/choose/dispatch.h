@@ -154,6 +154,7 @@ class DispatchTable {
     std::uint32_t model = 0;   ///< the number among the models of its group
     Alignment needs;
     std::optional<std::size_t> split = {};  ///< the position of SPLIT, where it comes with the launch
+    std::vector<std::uint32_t> wider = {};  ///< the same configuration, rendered for operands aligned to more
   };
   struct Group {
     NearestSizes sizes;
@@ -186,6 +187,7 @@ class DispatchTable {
   using Variants = std::unordered_map<const StoredKernel*, std::uint32_t>;  ///< the numbers of the entries' kernels
   std::size_t bucket_of(const Problem& shape) const { return ProblemHash{}(shape) % buckets_.size(); }
   void add_variant(std::uint32_t number, Variants& known);
+  bool has_config_of(const Variant& variant, const StoredKernel& kernel) const;
   void add_times(const std::vector<Entry>& times, const Variants& variants);
   LaunchPlan plan_of(const Entry& entry, const Problem& problem) const;
   double model_us(const Variant& variant, const Entry& entry, const Problem& problem) const;

@@ -246,6 +246,32 @@ TEST_F(Dispatch, AlignedCallsPreferTheAlignedKernelOfTheirSize) {
   EXPECT_EQ(dispatch.choose(offset).expected_us, 90);
 }
 
+TEST_F(Dispatch, OfAConfigurationThatWasRenderedTwiceAlignedCallsTakeTheWiderOne) {
+  const auto rendered = [&](const Problem& problem, const char* config, double median_us) {
+    Entry made = entry({problem, "simt", config, median_us});
+    StoredKernel kernel = *made.kernel;
+    kernel.binary_hash += fmt::format(" for {}", problem.align.c);
+    made.kernel = std::make_shared<const StoredKernel>(std::move(kernel));
+    return made;
+  };
+  Problem narrow = fp32(4096, 4096, 4096);
+  narrow.align.c = 8;
+  StoredKernels kernels;
+  kernels.winners = {rendered(fp32(1536, 1536, 1536), "BM=64 BN=64", 400), rendered(narrow, "BM=128 BN=64", 4000),
+                     rendered(fp32(8192, 8192, 8192), "BM=128 BN=64", 32000)};
+  kernels.times = {kernels.winners[0], kernels.winners[1]};
+  for (Entry& time : kernels.times) time.problem = fp32(2048, 2048, 2048);
+  kernels.times[0].median_us = 600;
+  kernels.times[1].median_us = 300;
+  const DispatchTable dispatch(device_, kernels);
+  Problem asked = fp32(2304, 2048, 2048);
+  const auto choice = dispatch.choose(asked);
+  EXPECT_EQ(*choice.config.find("BM"), 128) << "by the time of the narrower one; " << choice.why;
+  EXPECT_EQ(choice.align.c, 16) << "though no time around here is its own";
+  asked.align.c = 8;
+  EXPECT_EQ(dispatch.choose(asked).align.c, 8);
+}
+
 TEST_F(Dispatch, OtherPrecisionsAndLayoutsAreNeverMixed) {
   const auto dispatch = table({{fp32(1024, 1024, 1024)}});
   for (const Problem& other : {packed_problem(Precision::fp64, Layout::nn, 1024, 1024, 1024),
