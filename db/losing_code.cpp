@@ -5,8 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "db/image.h"
-#include "db/store_impl.h"
+#include "db/rows.h"
 
 namespace mmtune {
 

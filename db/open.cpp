@@ -143,10 +143,6 @@ Header read_header_in_transaction(Database& database) {
   return read_header(database);
 }
 
-Database::Access access_of(OpenMode mode) {
-  return mode == OpenMode::read_write ? Database::Access::read_write : Database::Access::read_only;
-}
-
 /// Throws if it is no database of mmtune; brings an older one up to date where it may be written.
 void accept(Database& database, OpenMode mode) {
   const std::vector<Migration> steps = embedded_migrations();
@@ -174,7 +170,7 @@ void accept(Database& database, OpenMode mode) {
 /// alone.
 void undo_interrupted_write(const std::string& file, LockBudget* budget) {
   if (access((file + "-journal").c_str(), F_OK) != 0 || access(file.c_str(), W_OK) != 0) return;
-  Database database(file, Database::Access::read_write, budget);
+  Database database(file, OpenMode::read_write, budget);
   read_header_in_transaction(database);
 }
 
@@ -236,14 +232,14 @@ std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, 
     if (mode == OpenMode::read_only) undo_interrupted_write(file, budget);
   }
 
-  auto database = std::make_unique<Database>(file, access_of(mode), budget);
+  auto database = std::make_unique<Database>(file, mode, budget);
   accept(*database, mode);
   if (mode == OpenMode::read_write) database->exec("PRAGMA journal_mode = DELETE");
   return database;
 }
 
 std::unique_ptr<Database> open_image(Image image, OpenMode mode) {
-  auto database = std::make_unique<Database>(image, access_of(mode));
+  auto database = std::make_unique<Database>(image, mode);
   accept(*database, mode);
   return database;
 }

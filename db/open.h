@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "db/sqlite.h"
-#include "db/store.h"
 
 namespace mmtune {
 

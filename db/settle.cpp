@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "db/store_impl.h"
+#include "db/rows.h"
 
 namespace mmtune {
 namespace {
@@ -102,9 +102,11 @@ std::list<Contender> contenders_of(Database& database, const ProblemKey& problem
   return contenders;
 }
 
-void settle_problem(Database& database, const ProblemKey& problem, const MakesDecision& makes, MergeReport& report) {
+/// Whether all other decisions are slower.
+bool settle_problem(Database& database, const ProblemKey& problem, const MakesDecision& makes,
+                    std::vector<Problem>& near_ties) {
   std::list<Contender> contenders = contenders_of(database, problem, makes);
-  if (contenders.empty()) return;
+  if (contenders.empty()) return false;
   choose(contenders);
   forget_rivals(database, problem);
   write_row(database, contenders.front().decision);
@@ -115,8 +117,8 @@ void settle_problem(Database& database, const ProblemKey& problem, const MakesDe
     write_row(database, Rival{decision.key, decision.grounds, is_to_race});
     has_near_tie = has_near_tie || is_to_race;
   }
-  if (has_near_tie) report.near_ties.push_back(problem.problem);
-  if (!has_near_tie && contenders.size() > 1) ++report.settled;
+  if (has_near_tie) near_ties.push_back(problem.problem);
+  return !has_near_tie && contenders.size() > 1;
 }
 
 }  // namespace
@@ -156,12 +158,13 @@ void add_decision(Database& database, const Decision& decision) {
   }
 }
 
-void settle(Database& database, const MakesDecision& makes, MergeReport& report) {
+std::int64_t settle(Database& database, const MakesDecision& makes, std::vector<Problem>& near_ties) {
   static const std::string statement = fmt::format("SELECT {}{}", sql::columns<Rival>(), sql::from<Rival>());
   const auto is_before = [](const ProblemKey& a, const ProblemKey& b) { return compare(a, b) < 0; };
   std::set<ProblemKey, decltype(is_before)> problems;
   for (const Rival& rival : valid_rows<Rival>(database.query(statement))) problems.insert(rival.key.problem_key());
-  for (const ProblemKey& problem : problems) settle_problem(database, problem, makes, report);
+  return std::count_if(problems.begin(), problems.end(),
+                       [&](const ProblemKey& problem) { return settle_problem(database, problem, makes, near_ties); });
 }
 
 }  // namespace mmtune

@@ -4,11 +4,11 @@
 // function of all decisions that were met, of the trials, and of nothing else.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "db/sqlite.h"
-#include "db/store.h"
 #include "db/tables.h"
 
 namespace mmtune {
@@ -34,7 +34,7 @@ void add_decision(Database& database, const Decision& decision);
 /// Chooses for every problem with rivals: decisions that can run here before others, as their machine code and `makes`
 /// tell, then the fastest by its trial, or, among those that are a near tie with that, the one with most samples. One
 /// that turned out wrong still holds with the time that it won with: it is served no more, and the problem is to be
-/// tuned again. Fills in `settled` and `near_ties`.
-void settle(Database& database, const MakesDecision& makes, MergeReport& report);
+/// tuned again. Adds the problems with near ties, and returns the number of those whose other decisions are all slower.
+std::int64_t settle(Database& database, const MakesDecision& makes, std::vector<Problem>& near_ties);
 
 }  // namespace mmtune

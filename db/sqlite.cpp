@@ -92,10 +92,10 @@ bool is_of_writing(int extended) {
 
 }  // namespace
 
-Database::Database(std::string path, Access access, LockBudget* budget)
+Database::Database(std::string path, OpenMode mode, LockBudget* budget)
     : path_(std::move(path)), process_(getpid()), budget_(budget) {
   try {
-    open_file(access);
+    open_file(mode);
     harden();
   } catch (...) {
     sqlite3_close(handle_);
@@ -103,9 +103,9 @@ Database::Database(std::string path, Access access, LockBudget* budget)
   }
 }
 
-Database::Database(Image image, Access access) : path_("in memory"), process_(getpid()) {
+Database::Database(Image image, OpenMode mode) : path_("in memory"), process_(getpid()) {
   try {
-    open_image(image.bytes, access);
+    open_image(image.bytes, mode);
     harden();
   } catch (...) {
     sqlite3_close(handle_);
@@ -113,26 +113,26 @@ Database::Database(Image image, Access access) : path_("in memory"), process_(ge
   }
 }
 
-void Database::open_file(Access access) {
+void Database::open_file(OpenMode mode) {
   if (sqlite3_libversion_number() < kOldestLibrary) {
     throw DatabaseError(
         fmt::format("SQLite {}: too old to read databases; install SQLite 3.37 or newer", sqlite3_libversion()));
   }
-  const int mode = access == Access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-  const int code = sqlite3_open_v2(path_.c_str(), &handle_, kOpenFlags | SQLITE_OPEN_NOFOLLOW | mode, nullptr);
+  const int access = mode == OpenMode::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  const int code = sqlite3_open_v2(path_.c_str(), &handle_, kOpenFlags | SQLITE_OPEN_NOFOLLOW | access, nullptr);
   if (code != SQLITE_OK) fail(code);
   // SQLite falls back to reading where it may not write.
-  if (access == Access::read_write && sqlite3_db_readonly(handle_, "main") == 1) fail(SQLITE_READONLY);
+  if (mode == OpenMode::read_write && sqlite3_db_readonly(handle_, "main") == 1) fail(SQLITE_READONLY);
 }
 
-void Database::open_image(std::string_view bytes, Access access) {
+void Database::open_image(std::string_view bytes, OpenMode mode) {
   int code = sqlite3_open_v2(":memory:", &handle_, kOpenFlags | SQLITE_OPEN_READWRITE, nullptr);
   if (code != SQLITE_OK) fail(code);
   if (bytes.empty()) return;
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size()));
   if (copy == nullptr) fail(SQLITE_NOMEM);
   std::memcpy(copy, bytes.data(), bytes.size());
-  const unsigned use = access == Access::read_only ? SQLITE_DESERIALIZE_READONLY : SQLITE_DESERIALIZE_RESIZEABLE;
+  const unsigned use = mode == OpenMode::read_only ? SQLITE_DESERIALIZE_READONLY : SQLITE_DESERIALIZE_RESIZEABLE;
   const auto size = static_cast<sqlite3_int64>(bytes.size());
   code = sqlite3_deserialize(handle_, "main", copy, size, size, use | SQLITE_DESERIALIZE_FREEONCLOSE);
   if (code != SQLITE_OK) fail(code);

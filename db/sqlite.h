@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "db/lock_budget.h"
+#include "db/opening.h"
 #include "db/write_gate.h"
 
 struct sqlite3;
@@ -37,15 +37,13 @@ struct Image {
 
 class Database {
  public:
-  enum class Access { read_write, read_only };
-
   /// Opens an existing file that is no symbolic link. Hardened against hostile files: no triggers, views, extensions or
   /// functions of the schema, every cell's size checked. Where `budget` is given, which must live as long, locks are
   /// waited for within it; DatabaseLockedError says that it is spent.
-  Database(std::string path, Access access, LockBudget* budget = nullptr);
+  Database(std::string path, OpenMode mode, LockBudget* budget = nullptr);
 
   /// The same of a copy in memory, which goes with the connection.
-  Database(Image image, Access access);
+  Database(Image image, OpenMode mode);
 
   ~Database();
   Database(const Database&) = delete;
@@ -77,8 +75,8 @@ class Database {
   friend class Rows;
   friend class Statement;
   friend class Transaction;
-  void open_file(Access access);
-  void open_image(std::string_view bytes, Access access);
+  void open_file(OpenMode mode);
+  void open_image(std::string_view bytes, OpenMode mode);
   void harden();
   static int on_busy(void* self, int tries);
   bool wait_for_lock(int tries);

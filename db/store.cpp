@@ -98,7 +98,8 @@ void put_rows(Database& database, std::span<const Trial> trials, std::span<const
 
 }  // namespace
 
-void bind_value(Statement& statement, const RowFilter& filter) {
+/// The members that are set: as fields of records, or as :filter_family and so on.
+static void bind_value(Statement& statement, const RowFilter& filter) {
   if (filter.device) bind_value(statement, *filter.device);
   if (filter.problem) bind_value(statement, *filter.problem);
   if (filter.precision) bind_value(statement, Named{"filter_precision", *filter.precision});

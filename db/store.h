@@ -6,7 +6,6 @@
 // that no mmtune writes is skipped and reported by check(). A Store does not survive fork(): the child opens its own.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,18 +14,12 @@
 #include <vector>
 
 #include "db/launch_record.h"
-#include "db/lock_budget.h"
 #include "db/lost_compile.h"
+#include "db/opening.h"
 #include "db/served.h"
 #include "db/trial.h"
 
 namespace mmtune {
-
-enum class OpenMode {
-  read_write,  ///< It creates the file (0600) and its directory (0700) where missing, and migrates older versions.
-  read_only,   ///< the file must exist; older versions are refused with the command that migrates them; what a killed
-               ///< writer left half done is undone first, where the file can be written
-};
 
 /// Which rows to list; unset members match everything.
 struct RowFilter {
@@ -47,10 +40,6 @@ struct CheckReport {
 
 /// What becomes of the machine code in a file of another user, who may have made it of anything.
 enum class ForeignCode { compile_again, take };
-
-/// Whether today's sources make of a decision's configuration the kernel that it names, and this machine code is what
-/// its GPU runs. Only who can render kernels knows; where that is not given, source hashes are believed.
-using MakesDecision = std::function<bool(const TrialKey& decision, const Binary& code)>;
 
 struct MergeReport {
   std::int64_t trials_added = 0;
@@ -201,7 +190,7 @@ class Store {
   /// give an empty database the same contents. Of two trials with the same key the better verified one stays (a fault
   /// found in a kernel, then more samples, then the newer one); which of several decisions holds is said in
   /// db/settle.h. Machine code comes along from a file of the same user, from others only if `code` says so; else rows
-  /// lose their binary_hash, so that their source is compiled again. Times that no kernel can reach (db/speed_limit.h)
+  /// lose their binary_hash, so that their source is compiled again. Times that no kernel can reach (db/device_key.h)
   /// and rows from the future are refused. A decision that cannot be served, since its machine code is not here or
   /// `makes` says so, never takes the place of one that is.
   MergeReport merge_from(const std::vector<std::string>& paths, ForeignCode code = ForeignCode::compile_again,

@@ -83,7 +83,7 @@ std::vector<std::string> unused_sources(Database& database) {
 
 /// Leaves nothing in a file, which has no name yet, but what serves an application.
 void keep_winners(const std::string& path, const std::vector<std::string>& more_sources) {
-  Database database(path, Database::Access::read_write);
+  Database database(path, OpenMode::read_write);
   database.integer("PRAGMA journal_mode = MEMORY");  // No file lies beside one that nothing reads if it is cut short.
   const std::string same = sql::same<TrialKey>("winner", "trial");
   {
@@ -141,7 +141,7 @@ void Store::export_to(const std::string& target_path) {
 void Store::export_without_code(const std::string& target_path) {
   const std::lock_guard lock(impl_->mutex);
   publish_copy(*impl_->database, target_path, [](const std::string& copy) {
-    Database database(copy, Database::Access::read_write);
+    Database database(copy, OpenMode::read_write);
     database.integer("PRAGMA journal_mode = MEMORY");
     database.exec("BEGIN; DELETE FROM compiled; UPDATE binary SET cubin = NULL; COMMIT; VACUUM");
   });

@@ -180,7 +180,7 @@ class Merge {
 
   MergeReport finish() {
     begin();
-    settle(ours_, makes_, report_);
+    report_.settled = settle(ours_, makes_, report_.near_ties);
     report_.winners_changed =
         ours_.integer("SELECT count(*) FROM (SELECT * FROM main.winner EXCEPT SELECT * FROM winner_before)");
     ours_.exec("DROP TABLE winner_before");

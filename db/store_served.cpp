@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "db/speed_limit.h"
+#include "db/device_key.h"
 #include "db/store_impl.h"
 #include "db/whole_tables.h"
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "db/machine_code.h"
-#include "db/speed_limit.h"
 
 namespace mmtune {
 
@@ -91,10 +90,6 @@ std::string_view Trial::contradiction() const {
   const bool is_possible = !has_time(outcome) || timing.median_us >= SpeedLimit(key.device).least_us(key.problem);
   if (!is_possible) return "median_us: faster than the GPU can compute or move what it multiplies";
   return contradiction_of(outcome, timing.median_us, error_share);
-}
-
-DeviceKey key_of(const DeviceSpec& device) {
-  return {device.name, compute_capability(device), device.sm_count, device.smem_per_block_optin};
 }
 
 }  // namespace mmtune

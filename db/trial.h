@@ -2,15 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "db/device_key.h"
 #include "templates/base/fields.h"
 #include "templates/base/rules.h"
-#include "templates/gpu/device_spec.h"
 #include "templates/problem/problem.h"
 
 namespace mmtune {
@@ -51,26 +52,6 @@ std::string_view throttle(int throttle);
 
 /// Whether a candidate that came to this has a time.
 constexpr bool has_time(Outcome outcome) { return outcome == Outcome::ok || outcome == Outcome::too_slow; }
-
-/// The GPU that results hold for. Equal cards share results; the UUID is provenance only.
-struct DeviceKey {
-  std::string name;
-  int compute_capability = 0;
-  int sm_count = 0;
-  std::int64_t smem_per_block_optin = 0;  ///< the bytes that a block may have
-
-  friend bool operator==(const DeviceKey&, const DeviceKey&) = default;
-
-  static constexpr void fields(auto&& visit) {
-    visit("name", &DeviceKey::name, rule::name);
-    visit("compute_capability", &DeviceKey::compute_capability, rule::Within{10, 999});
-    visit("sm_count", &DeviceKey::sm_count, DeviceSpec::kSmCounts);
-    visit("smem_per_block_optin", &DeviceKey::smem_per_block_optin, DeviceSpec::kSmemPerBlock);
-  }
-};
-static_assert(kListsAllMembers<DeviceKey>);
-
-DeviceKey key_of(const DeviceSpec& device);
 
 /// What produced a row; part of no key.
 struct Environment {
@@ -233,6 +214,10 @@ struct Trial {
   std::string_view contradiction() const;
 };
 static_assert(kListsAllMembers<Trial>);
+
+/// Whether today's sources make of a decision's configuration the kernel that it names, and this machine code is what
+/// its GPU runs. Only who can render kernels knows; where that is not given, source hashes are believed.
+using MakesDecision = std::function<bool(const TrialKey& decision, const Binary& code)>;
 
 /// What is wrong between the outcome of a candidate, its time and its error; empty if nothing is.
 std::string_view contradiction_of(Outcome outcome, double median_us, double error_share);

@@ -22,7 +22,6 @@
 #include "runtime/choose/nearest.h"
 #include "templates/family/family.h"
 #include "templates/family/render.h"
-#include "templates/family/source_hashes.h"
 
 namespace mmtune {
 

@@ -7,7 +7,7 @@
 
 #include "runtime/choose/dispatch.h"
 #include "templates/family/families.h"
-#include "templates/family/source_hashes.h"
+#include "templates/family/render.h"
 
 namespace mmtune {
 

@@ -7,8 +7,6 @@
 #include <array>
 #include <limits>
 
-#include "runtime/gpu/arguments.h"
-
 namespace mmtune {
 
 namespace {

@@ -2,35 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
+#include "runtime/gpu/arguments.h"
 #include "runtime/gpu/driver.h"
 #include "templates/plan/launch_plan.h"
 
 namespace mmtune {
-
-/// Several products at equal distances.
-struct Batch {
-  std::int64_t products = 1;
-  Addresses step_bytes;  ///< the distance from the operands of a product to those of the next
-};
-
-/// Operands on the device. `alpha` and `beta` are converted to the precision's scalar type; for int32 they must be
-/// integers in range.
-struct Operands {
-  CUdeviceptr a = 0;
-  CUdeviceptr b = 0;
-  CUdeviceptr c = 0;
-  LeadingDimensions ld;
-  double alpha = 1;
-  double beta = 0;
-  CUdeviceptr workspace = 0;      ///< LaunchPlan::workspace as one piece, 256-byte aligned
-  CUdeviceptr bias = 0;           ///< m or n elements in the format of C, for programs that were rendered with a bias
-  CUdeviceptr alpha_address = 0;  ///< the address of alpha and beta, for programs that load them
-  CUdeviceptr beta_address = 0;
-  std::optional<Batch> batch = {};  ///< the batch, for programs for one and for no others
-};
 
 /// A loaded program with one function per distinct step of its plan, its limits raised to what the plan needs.
 class LoadedKernel {

@@ -12,7 +12,6 @@
 
 #include "templates/base/hash.h"
 #include "templates/family/kernel_parameters.h"
-#include "templates/family/source_hashes.h"
 #include "templates/problem/dtype.h"
 
 namespace mmtune {

@@ -2,12 +2,14 @@
 // else.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "templates/base/fields.h"
+#include "templates/base/hash.h"
 #include "templates/family/family.h"
 #include "templates/problem/fusion.h"
 
@@ -71,6 +73,29 @@ std::string type_names(Precision precision);
 /// plan of a program for a batch must be one that can_batch(). Thread safe.
 Source render(const TemplateFiles& files, const Family& family, const Problem& problem, const Config& config,
               const LaunchPlan& plan, int target, const Fusion& fusion = {});
+
+/// The hashes that render() gives many sources of the same files, without their texts. Not thread safe.
+class SourceHashes {
+ public:
+  /// The files must live as long.
+  explicit SourceHashes(const TemplateFiles& files) : files_(files) {}
+
+  /// Arguments as for render().
+  std::string hash(const Family& family, const Problem& problem, const Config& config, const LaunchPlan& plan,
+                   int target);
+
+ private:
+  /// What all sources of a family end with: the kernel, whose bytes are counted with what stands before it, and
+  /// headers.
+  struct Ending {
+    std::size_t kernel_bytes;
+    RepeatedBytes bytes;
+  };
+  Ending& ending_of(const Family& family, const std::string& prologue);
+
+  const TemplateFiles& files_;
+  std::map<const Family*, Ending> endings_;
+};
 
 /// How C gets an epilogue after a plain product: one step, for the problem's m and n.
 LaunchPlan finish_plan(const Problem& problem);

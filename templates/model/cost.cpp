@@ -8,7 +8,6 @@
 #include <limits>
 #include <numeric>
 
-#include "templates/model/clocks.h"
 #include "templates/model/cost_rates.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"

@@ -3,32 +3,15 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "templates/gpu/device_spec.h"
+#include "templates/model/clocks.h"
 #include "templates/plan/launch_plan.h"
 #include "templates/problem/problem.h"
 
 namespace mmtune {
-
-/// What time goes to.
-enum class Bottleneck {
-  arithmetic,     ///< multiply-adds at the full rate
-  instructions,   ///< everything else that the main loop issues
-  idle,           ///< schedulers without a warp, or without one that is ready
-  shared_memory,  ///< the bandwidth of shared memory
-  l2,             ///< the bandwidth of L2
-  memory,         ///< the bandwidth of device memory
-  latency,        ///< waiting for a fetch or for the step before
-  barriers,       ///< between two tiles along k
-  edges,          ///< the first fetch of a block and the store of its results
-  exchange,       ///< sums that blocks hand to each other
-  workspace,      ///< what one kernel writes for the next
-  launch,
-};
-inline constexpr std::size_t kBottlenecks = 12;
 
 std::string_view to_string(Bottleneck bottleneck);
 

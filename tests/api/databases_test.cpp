@@ -100,7 +100,7 @@ TEST_F(Databases, OneThatIsDamagedOrMissingLeavesTheOther) {
 TEST_F(Databases, OneThatIsLockedIsWaitedForBriefly) {
   offer(shipped(), Decision{square(64), "naive", "", 5});
   offer(database(), Decision{square(64), "naive", "", 7});
-  Database other(database(), Database::Access::read_write);
+  Database other(database(), OpenMode::read_write);
   other.exec("BEGIN EXCLUSIVE");
   const Library library = Library::open();
   EXPECT_EQ(library.plan(call(64)).expected_us, 5);

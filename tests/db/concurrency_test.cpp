@@ -180,7 +180,7 @@ TEST_F(StoreTest, AFileThatCannotGrowKeepsWhatItHas) {
 
 TEST_F(StoreTest, AFullDatabaseSaysSo) {
   open();
-  Database database(path_, Database::Access::read_write);
+  Database database(path_, OpenMode::read_write);
   EXPECT_GT(database.integer("PRAGMA max_page_count = 30"), 0);
   try {
     database.run("INSERT INTO binary VALUES ('h', 't', 1, 0, 0, 0, 0, 0.0, zeroblob(1000000))");
@@ -192,7 +192,7 @@ TEST_F(StoreTest, AFullDatabaseSaysSo) {
 
 TEST_F(StoreTest, TransactionsRollBackUnlessCommitted) {
   open();
-  Database database(path_, Database::Access::read_write);
+  Database database(path_, OpenMode::read_write);
   const auto insert = [&] {
     database.run("INSERT INTO environment (driver, nvrtc, mmtune_commit, device_uuid) VALUES ('', '', '', '')");
   };

@@ -181,7 +181,7 @@ TEST_F(StoreTest, ASourceIsNotServedTheCodeOfAnotherTarget) {
 
 TEST_F(StoreTest, SchemaCannotCallFunctionsOrLoadExtensions) {
   open();
-  Database database(path_, Database::Access::read_write);
+  Database database(path_, OpenMode::read_write);
   EXPECT_THROW(database.exec("SELECT load_extension('x')"), DatabaseError);
   EXPECT_THROW(database.exec("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema"), DatabaseError);
 }

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 /// A connection that keeps all others out.
 class Locked {
  public:
-  explicit Locked(const std::string& path) : database_(path, Database::Access::read_write) {
+  explicit Locked(const std::string& path) : database_(path, OpenMode::read_write) {
     database_.exec("BEGIN EXCLUSIVE");
   }
 

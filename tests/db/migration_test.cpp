@@ -40,7 +40,7 @@ class MigrationTest : public StoreTest {
 
   /// "trial: sm_clock_mhz REAL notnull=1 default=": every column, whatever their order.
   static std::multiset<std::string> columns(const std::string& path) {
-    Database database(path, Database::Access::read_only);
+    Database database(path, OpenMode::read_only);
     Rows rows = database.query(
         "SELECT m.name || ': ' || c.name || ' ' || c.type || ' ' || c.\"notnull\" || ' ' || c.pk"
         " FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table'");

@@ -279,7 +279,7 @@ TEST_F(OpenTest, BringsAnOlderVersionUpStepByStep) {
   const std::vector<Migration> steps{{version + 1, "ALTER TABLE trial ADD COLUMN energy_mj REAL NOT NULL DEFAULT 0"},
                                      {version + 2, "UPDATE trial SET energy_mj = 7"}};
   {
-    Database database(path_, Database::Access::read_write);
+    Database database(path_, OpenMode::read_write);
     bring_up_to_date(database, embedded_schema(), steps);
     EXPECT_EQ(database.integer("PRAGMA user_version"), version + 2);
     EXPECT_EQ(database.integer("SELECT CAST(energy_mj AS INTEGER) FROM trial"), 7);
@@ -292,7 +292,7 @@ TEST_F(OpenTest, BringsAnOlderVersionUpStepByStep) {
 TEST_F(OpenTest, AFailingStepChangesNothing) {
   open().put(sample_trial());
   {
-    Database database(path_, Database::Access::read_write);
+    Database database(path_, OpenMode::read_write);
     const int version = current_version(embedded_migrations());
     const std::vector<Migration> steps{{version + 1, "DELETE FROM trial; SELECT no_such_function()"}};
     EXPECT_THROW(bring_up_to_date(database, embedded_schema(), steps), DatabaseError);

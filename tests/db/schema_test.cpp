@@ -43,7 +43,7 @@ std::map<std::string, std::string> listed() {
 
 TEST_F(StoreTest, TheSchemaHasTheFieldsOfTheLists) {
   open();
-  Database database(path_, Database::Access::read_only);
+  Database database(path_, OpenMode::read_only);
   Rows rows = database.query(
       "SELECT t.name || '.' || c.name, c.type FROM sqlite_schema t, pragma_table_xinfo(t.name) c"
       " WHERE t.type = 'table' AND c.name <> 'id'");
@@ -55,7 +55,7 @@ TEST_F(StoreTest, TheSchemaHasTheFieldsOfTheLists) {
 
 TEST_F(StoreTest, StatementsBindEveryParameterByItsName) {
   open();
-  Database database(path_, Database::Access::read_only);
+  Database database(path_, OpenMode::read_only);
   constexpr std::string_view kSql = "SELECT :b - :a";
   Rows rows = database.query(kSql, Named{"a", 1}, Named{"b", 5});
   ASSERT_TRUE(rows.next());

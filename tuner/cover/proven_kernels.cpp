@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "templates/family/source_hashes.h"
+#include "templates/family/render.h"
 #include "tuner/cover/portfolio.h"
 #include "tuner/tune/lessons.h"
 

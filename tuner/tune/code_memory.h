@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "db/trial.h"
-#include "templates/family/source_hashes.h"
+#include "templates/family/render.h"
 #include "tuner/lanes/candidate.h"
 #include "tuner/tune/preparation.h"
 

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "db/speed_limit.h"
+#include "db/device_key.h"
 #include "templates/family/families.h"
 #include "tuner/measure/testbed.h"
 #include "tuner/tune/launches.h"

@@ -34,7 +34,7 @@ std::vector<Candidate> defenders(const ProblemKey& problem, const FamilySpaces& 
 std::optional<Candidate> winner_outside(const Winner& stored, const FamilySpaces& spaces,
                                         const Preparation& preparation);
 
-/// Throws UnmeasurableError for a time below what this GPU can take (db/speed_limit.h).
+/// Throws UnmeasurableError for a time below what this GPU can take (db/device_key.h).
 void require_possible(const TrialKey& key, const Verdict& verdict);
 
 /// Whether a candidate that was screened with this time may be faster than one with the best.

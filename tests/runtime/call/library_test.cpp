@@ -77,7 +77,7 @@ TEST_F(LibraryPlan, DamagedDatabaseLeavesTheFallbackAndSaysSo) {
 
 TEST_F(LibraryPlan, ADatabaseThatIsLockedIsWaitedForBrieflyAndSaidSo) {
   Store::open(directory_.file("test.db"), OpenMode::read_write);
-  Database other(directory_.file("test.db"), Database::Access::read_write);
+  Database other(directory_.file("test.db"), OpenMode::read_write);
   other.exec("BEGIN EXCLUSIVE");
   const auto start = std::chrono::steady_clock::now();
   const Answer answer = open().plan(kSquare);

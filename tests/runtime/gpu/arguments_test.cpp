@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/gpu/launch.h"
+
 namespace mmtune {
 namespace {
 

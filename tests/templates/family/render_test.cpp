@@ -10,7 +10,6 @@
 
 #include "templates/base/hash.h"
 #include "templates/family/families.h"
-#include "templates/family/source_hashes.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "test_paths.h"
 #include "tests/templates/family/toy_family.h"

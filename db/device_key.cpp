@@ -1,4 +1,4 @@
-#include "db/speed_limit.h"
+#include "db/device_key.h"
 
 #include <algorithm>
 #include <array>
@@ -42,6 +42,10 @@ double fastest_rate(const Architecture& architecture, Precision precision) {
 }
 
 }  // namespace
+
+DeviceKey key_of(const DeviceSpec& device) {
+  return {device.name, compute_capability(device), device.sm_count, device.smem_per_block_optin};
+}
 
 /// Worked out once: every row that is read is compared with its limit.
 const SpeedLimit::Rates* SpeedLimit::rates_of(int compute_capability) {

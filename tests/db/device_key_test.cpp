@@ -1,4 +1,4 @@
-#include "db/speed_limit.h"
+#include "db/device_key.h"
 
 #include <gmock/gmock.h>
 #include <mmtune/error.h>
