@@ -149,7 +149,7 @@ std::string kernel_of(const Family& family, const TemplateFiles& files) {
 /// How a family that stores results in a way of its own gives them an epilogue.
 std::string own_fusion(const Family& family, const TemplateFiles& files) {
   const std::string path = file_of(family, "fused.cuh");
-  return files.has(path) ? with_its_name(path, files) : "";
+  return files.texts().contains(path) ? with_its_name(path, files) : "";
 }
 
 /// What a plan passes must be what its kernels expect. Throws Error for kernels that it does not fit.
@@ -200,12 +200,6 @@ TemplateFiles TemplateFiles::from_directory(const std::string& root) {
         "'{}' holds no kernel sources; let MMTUNE_TEMPLATE_DIR be the root of a source tree, or leave it unset", root));
   }
   return TemplateFiles(std::move(texts));
-}
-
-TemplateFiles TemplateFiles::with(const std::string& path, std::string text) const {
-  std::map<std::string, std::string> files = files_;
-  files.insert_or_assign(path, std::move(text));
-  return TemplateFiles(std::move(files));
 }
 
 std::string_view TemplateFiles::text(const std::string& path) const {

@@ -24,11 +24,10 @@ class TemplateFiles {
   /// The files of a source tree's root directory, read now. Throws Error naming the directory if it holds none.
   static TemplateFiles from_directory(const std::string& root);
 
-  /// These files, with this one besides or in place of the one of its path.
-  TemplateFiles with(const std::string& path, std::string text) const;
+  explicit TemplateFiles(std::map<std::string, std::string> files);
 
-  /// Whether there is such a file.
-  bool has(const std::string& path) const { return files_.contains(path); }
+  /// Their texts by their paths.
+  const std::map<std::string, std::string>& texts() const { return files_; }
 
   /// The text of a file. Throws Error naming the path if it does not exist.
   std::string_view text(const std::string& path) const;
@@ -37,8 +36,6 @@ class TemplateFiles {
   const std::map<std::string, std::string>& device_headers() const { return device_headers_; }
 
  private:
-  explicit TemplateFiles(std::map<std::string, std::string> files);
-
   std::map<std::string, std::string> files_;
   std::map<std::string, std::string> device_headers_;
 };

@@ -3,6 +3,7 @@
 #include <mmtune/error.h>
 
 #include "templates/family/families.h"
+#include "tests/edited_files.h"
 #include "tests/shim/product.h"
 
 namespace mmtune::shim {
@@ -23,8 +24,8 @@ TEST(BeyondTheHost, IsSaidByName) {
       {"return;  // wgmma.mma_async and \"mma.sync.\" are for others", ""},
   };
   for (const auto& [ptx, reason] : cases) {
-    const TemplateFiles files =
-        kernel_sources().with("templates/device/unit.cuh", fmt::format("inline void use() {{ {} \n}}\n", ptx));
+    const TemplateFiles files = test::with_file(kernel_sources(), "templates/device/unit.cuh",
+                                                fmt::format("inline void use() {{ {} \n}}\n", ptx));
     const Source source{"beyond", kKernel, ""};
     EXPECT_EQ(beyond_the_host(source, files), reason);
     LaunchPlan plan;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "templates/family/families.h"
+#include "tests/edited_files.h"
 #include "tests/shim/product.h"
 
 namespace mmtune::shim {
@@ -223,7 +224,8 @@ TemplateFiles broken_sources(const Break& broken) {
   for (auto& [path, text] : texts) {
     const std::size_t at = text.find(broken.original);
     if (at == text.npos) continue;
-    return kernel_sources().with(path, text.replace(at, std::string_view(broken.original).size(), broken.broken));
+    return test::with_file(kernel_sources(), path,
+                           text.replace(at, std::string_view(broken.original).size(), broken.broken));
   }
   throw Error(fmt::format("no kernel says any longer: {}", broken.original));
 }

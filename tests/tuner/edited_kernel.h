@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "templates/family/render.h"
+#include "tests/edited_files.h"
 
 namespace mmtune::test {
 
@@ -39,7 +39,7 @@ inline TemplateFiles edited_templates(const std::vector<Edit>& edits) {
     if (at == text.npos) throw Error(fmt::format("{}: the kernel has no '{}' any more", kKernel, from));
     text.replace(at, from.size(), to);
   }
-  return TemplateFiles::embedded().with(kKernel, std::move(text));
+  return with_file(TemplateFiles::embedded(), kKernel, std::move(text));
 }
 
 }  // namespace mmtune::test

@@ -25,10 +25,10 @@ inline bool lets_in_late(const Problem& problem, const Params& p, const DeviceSp
 
 /// The stages that blocks may prefetch before the call before has ended. In one row or column of tiles each asks for
 /// what memory brings to its SM meanwhile, by pairs of stages, which L2 fetches together. Else the first blocks ask for
-/// others, too, and begin later the more that is.
+/// others, too, and begin later the more that is. Copies (PACK) are only written meanwhile.
 inline std::int64_t prefetched_stages(const Problem& problem, const Params& p, const DeviceSpec& device,
                                       std::int64_t blocks) {
-  if (is_followed_early(p) && !lets_in_late(problem, p, device, blocks)) return 0;
+  if (p.pack == 1 || (is_followed_early(p) && !lets_in_late(problem, p, device, blocks))) return 0;
   const ModelNumbers& numbers = model_numbers(device);
   const double bytes_per_us = device.memory_bandwidth_gb_s * 1000;
   const std::int64_t rows = ceil_div(problem.m, p.bm), columns = ceil_div(problem.n, p.bn);

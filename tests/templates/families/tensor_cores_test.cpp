@@ -96,6 +96,7 @@ TEST(Wgmma, AsksL2ForWhatMemoryBringsWhileItIdlesBetweenCalls) {
   EXPECT_GE(several, 1);
   EXPECT_LE(several * (1024 + 1024) * kLine, 0.25 * bytes_per_us);
   EXPECT_EQ(prefetched(8192, 8192, "BM=256 BN=128"), 0) << "a stage of the first blocks is too much";
+  EXPECT_EQ(said("prefetched", 64, 5120, 4095, "BM=64 BN=64 CONSUMERS=1 PACK=1"), 0) << "copies are not there yet";
 }
 
 TEST(Wgmma, LetsTheNextCallInAtItsBeginningWhereThatFindsAnSmForEveryBlock) {

@@ -8,6 +8,7 @@
 
 #include "templates/family/render.h"
 #include "test_paths.h"
+#include "tests/edited_files.h"
 #include "tests/runtime/support.h"
 
 namespace mmtune::test {
@@ -31,8 +32,8 @@ TEST(CachedNvrtc, AnswersAsNvrtcDoes) {
       "extern \"C\" __global__ void gemm(int* c) { c[threadIdx.x] = unit(); }\n");
   std::set<std::string> seen;
   for (const char* unit : {"1", "2", "unknown"}) {
-    const TemplateFiles files = TemplateFiles::embedded().with(
-        "templates/device/unit.cuh", fmt::format("__device__ int unit() {{ return {}; }}\n", unit));
+    const TemplateFiles files = with_file(TemplateFiles::embedded(), "templates/device/unit.cuh",
+                                          fmt::format("__device__ int unit() {{ return {}; }}\n", unit));
     for (const int capability : {80, 90}) {
       const Compilation expected = nvrtc.compile(source, files, sm(capability));
       const Compilation first = cached.compile(source, files, sm(capability));
