@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "db/launch_record.h"
-#include "db/lost_compile.h"
 #include "db/opening.h"
 #include "db/served.h"
 #include "db/trial.h"
@@ -51,6 +50,7 @@ struct MergeReport {
   std::vector<Problem> near_ties{};  ///< the problems with other decisions that may be as fast
 };
 
+/// Which rows go; cubins that no remaining row names do in any case.
 struct PruneRules {
   bool failed = false;  ///< rows whose outcome is not ok
   bool predicted = false;
@@ -59,7 +59,6 @@ struct PruneRules {
   std::vector<std::string> live_sources{};
   bool losing_code = false;                 ///< machine code of candidates that lost: see Store::drop_losing_code()
   std::vector<std::string> kept_sources{};  ///< the sources whose machine code stays in any case
-  bool orphan_binaries = true;              ///< cubins that no remaining row names
 };
 
 struct PruneReport {

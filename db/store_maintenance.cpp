@@ -152,7 +152,7 @@ PruneReport Store::prune(const PruneRules& rules) {
   database.run(fmt::format("DELETE FROM rival WHERE NOT EXISTS (SELECT 1 FROM trial WHERE {})",
                            sql::same<TrialKey>("rival", "trial")));
   remove_unused_kernels(database);
-  if (rules.orphan_binaries) report.binaries = prune_orphan_binaries(database, rules.kept_sources);
+  report.binaries = prune_orphan_binaries(database, rules.kept_sources);
   if (rules.losing_code) {
     report.images = drop_all_losing_code(database, rules.kept_sources);
     compress_images(database);

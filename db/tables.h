@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "db/launch_record.h"
-#include "db/lost_compile.h"
 #include "db/trial.h"
 
 namespace mmtune {

@@ -17,8 +17,6 @@ class Nvml {
   /// The first of these libraries that loads, instead of the driver's.
   Nvml(const std::string& uuid, const std::vector<std::string>& libraries);
 
-  bool available() const { return static_cast<bool>(session_); }
-
   std::optional<int> sm_clock_mhz() const;
   std::optional<int> memory_clock_mhz() const;
   std::optional<double> power_w() const;
