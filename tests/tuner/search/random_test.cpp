@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "templates/family/families.h"
@@ -48,6 +49,18 @@ TEST_F(RandomStrategy, NothingIsDrawnTwice) {
     EXPECT_EQ(drawn.size(), std::size_t{kMost});
     EXPECT_EQ(std::set(drawn.begin(), drawn.end()).size(), drawn.size());
   }
+}
+
+TEST(Listed, ProposesAllInTheirOrderByRounds) {
+  std::vector<CandidateNumber> listed(2500);
+  std::iota(listed.begin(), listed.end(), 0);
+  const auto strategy = make_listed(listed);
+  std::vector<CandidateNumber> proposed;
+  for (auto round = strategy->propose(); !round.empty(); round = strategy->propose()) {
+    EXPECT_LE(round.size(), 1024U);
+    proposed.insert(proposed.end(), round.begin(), round.end());
+  }
+  EXPECT_EQ(proposed, listed);
 }
 
 TEST_F(RandomStrategy, ASmallSpaceIsDrawnWhole) {
