@@ -1,4 +1,5 @@
-// What the plans of families have in common whose blocks share a tile's k and leave their sums to a second kernel.
+// What the plans of families have in common whose blocks share a tile's k: they leave their sums to a second kernel,
+// or, where resident blocks share the tiles of a last wave (stream-K, templates/device/shares.cuh), to each other.
 #pragma once
 
 #include <cstddef>
@@ -43,5 +44,21 @@ Extent3 grid_of(std::int64_t blocks, int parts);
 /// Appends the step that adds more than one part: reduce(m, n, alpha, beta, C, ldc, partial, parts), see
 /// templates/device/reduce.cuh. Their number is not rendered.
 void add_reduce_step(LaunchPlan& plan, const Problem& problem, Arg partial, int parts);
+
+/// Threads of the one block of the kernel prepare(), rendered as PREPARE_THREADS.
+inline constexpr int kPrepareThreads = 256;
+
+/// The places where resident blocks leave sums for each other, and flags that say so. What they have in the workspace
+/// is used again and again.
+struct SharedSums {
+  Arg tiles, flags;
+  std::int64_t kept_bytes = 0;
+};
+
+/// Appends both slices, which are empty for no blocks.
+SharedSums add_shared_sums(LaunchPlan& plan, std::int64_t blocks, std::int64_t bytes_of_block);
+
+/// prepare(flags) lowers the flags.
+LaunchStep prepare_step(Arg flags);
 
 }  // namespace mmtune

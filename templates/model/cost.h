@@ -37,16 +37,10 @@ struct Floors {
 Floors floors(const Problem& problem, double peak_tflops, const DeviceSpec& device);
 
 /// What of a plan decides its time on a device, and does not depend on the extents. Equal ones take equal times.
-struct PlanCost {
-  Fetch fetch = Fetch::loads;
-  bool batches = true;  ///< whether one launch computes several products
-  bool persistent = false, hides_stores = false, turns_results = false, shares_last_wave = false;  ///< see WorkEstimate
-  int tile_m = 1, tile_n = 1, tile_k = 1, split_k = 1, cluster_m = 1, cluster_n = 1;               ///< see WorkEstimate
-  int group = 0;                                                                                   ///< see WorkEstimate
-  std::int64_t kept_bytes = 0;  ///< the bytes as in WorkEstimate
-  bool copies_first = false;    ///< the same as in WorkEstimate
-  bool meets = true;            ///< whether threads of a block wait for each other after every iteration
-  bool adds_parts = false;      ///< whether a step adds the sums of the blocks that share a tile's k
+struct PlanCost : TileWork {
+  bool batches = true;      ///< whether one launch computes several products
+  bool meets = true;        ///< whether threads of a block wait for each other after every iteration
+  bool adds_parts = false;  ///< whether a step adds the sums of the blocks that share a tile's k
   int steps = 1;
   int cluster = 1;        ///< the blocks of a cluster
   int blocks_per_sm = 0;  ///< the number of blocks; 0: none fits, or the device lacks the unit

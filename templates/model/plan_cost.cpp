@@ -56,28 +56,16 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
   // blocks, 30 of four and 15 of eight, as cuOccupancyMaxActiveClusters says.
   const std::int64_t clusters_of_gpc = gpc_sms / cluster;
   const double clusters = std::ceil(static_cast<double>(clusters_of_gpc * device.sm_count) / gpc_sms);
-  PlanCost cost{.fetch = work.fetch,
-                .batches = why_unbatched(plan).empty(),
-                .persistent = work.persistent,
-                .hides_stores = work.hides_stores,
-                .turns_results = work.turns_results,
-                .shares_last_wave = work.shares_last_wave,
-                .tile_m = work.tile_m,
-                .tile_n = work.tile_n,
-                .tile_k = work.tile_k,
-                .split_k = work.split_k,
-                .cluster_m = work.cluster_m,
-                .cluster_n = work.cluster_n,
-                .group = work.group,
-                .kept_bytes = work.kept_bytes,
-                .copies_first = work.copies_first,
-                .meets = work.meets && work.fetch != Fetch::accelerator,
-                .adds_parts = splits_at_launch(plan),
-                .steps = static_cast<int>(plan.steps.size()),
-                .cluster = cluster,
-                .blocks_per_sm = fit.blocks_per_sm,
-                .block_warps = std::ceil(static_cast<double>(threads) / device.warp_size),
-                .sm_count = clusters * cluster};
+  PlanCost cost;
+  static_cast<TileWork&>(cost) = work;
+  cost.batches = why_unbatched(plan).empty();
+  cost.meets = work.meets && work.fetch != Fetch::accelerator;
+  cost.adds_parts = splits_at_launch(plan);
+  cost.steps = static_cast<int>(plan.steps.size());
+  cost.cluster = cluster;
+  cost.blocks_per_sm = fit.blocks_per_sm;
+  cost.block_warps = std::ceil(static_cast<double>(threads) / device.warp_size);
+  cost.sm_count = clusters * cluster;
   add_iteration(cost, problem, work, device);
   return cost;
 }

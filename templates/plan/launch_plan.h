@@ -67,8 +67,28 @@ enum class Fetch {
   accelerator,  ///< They come by the tensor memory accelerator, while tensor cores multiply what came before.
 };
 
+/// How blocks go through C.
+struct TileWork {
+  int tile_m = 1;   ///< the rows of C per block
+  int tile_n = 1;   ///< the columns of C per block
+  int tile_k = 1;   ///< the steps along k that a block fetches at once
+  int split_k = 1;  ///< the blocks that share one tile of C
+  int group = 0;    ///< the rows of tiles, of clusters where there are, that are walked together; 0: not said
+  Fetch fetch = Fetch::loads;
+  int cluster_m = 1;        ///< the tiles along m whose blocks fetch for each other, a cluster; other clusters add sums
+  int cluster_n = 1;        ///< the same along n
+  bool persistent = false;  ///< whether at most as many blocks as the GPU holds take tiles in turn
+  bool hides_stores = false;      ///< whether a tile is stored while the block multiplies the next
+  bool turns_results = false;     ///< whether results are transposed on their way to memory
+  bool shares_last_wave = false;  ///< whether all resident blocks share the tiles that do not fill a last wave
+  std::int64_t kept_bytes = 0;    ///< the bytes of the workspace that blocks use again and again and L2 keeps
+  bool copies_first = false;      ///< whether a step copies operands to the workspace
+
+  friend bool operator==(const TileWork&, const TileWork&) = default;
+};
+
 /// What a configuration costs, as far as it can be told without running it; templates/model/cost.h makes a time of it.
-struct WorkEstimate {
+struct WorkEstimate : TileWork {
   std::optional<Unit> unit;        ///< the unit that multiplies; by default core_unit() of the precision
   int unit_products = 1;           ///< the products of the unit that one multiply-add takes
   bool by_warps = false;           ///< whether its instructions are a warp's: see warp_fma_per_clock_per_sm()
@@ -77,24 +97,10 @@ struct WorkEstimate {
   double in_place_a = 0;  ///< the part of them that is fetched line by line of A's own rows, wherever they begin
   double in_place_b = 0;  ///< the same of B
   double smem_bytes_per_fma = 0;  ///< the shared memory traffic of one multiply-add
-  int tile_m = 1;                 ///< the rows of C per block
-  int tile_n = 1;                 ///< the columns of C per block
-  int tile_k = 1;                 ///< the steps along k that a block fetches at once
-  int split_k = 1;                ///< the blocks that share one tile of C
-  int group = 0;              ///< the rows of tiles, of clusters where there are, that are walked together; 0: not said
-  bool meets = true;          ///< whether a block's threads wait for each other after every tile_k steps
-  bool persistent = false;    ///< whether at most as many blocks as the GPU holds take tiles in turn
-  bool hides_stores = false;  ///< whether a tile is stored while the block multiplies the next
-  double stored_share = 1;    ///< the results that are stored, some of them twice, as a multiple of all
-  bool turns_results = false;     ///< whether results are transposed on their way to memory
-  bool shares_last_wave = false;  ///< whether all resident blocks share the tiles that do not fill a last wave
-  std::int64_t kept_bytes = 0;    ///< the bytes of the workspace that blocks use again and again and L2 keeps
-  bool copies_first = false;      ///< whether a step copies operands to the workspace
+  bool meets = true;              ///< whether a block's threads wait for each other after every tile_k steps
+  double stored_share = 1;        ///< the results that are stored, some of them twice, as a multiple of all
   /// Steps along k of one result that are taken at once: by threads that share them, or by one instruction.
   int k_lanes = 1;
-  Fetch fetch = Fetch::loads;
-  int cluster_m = 1;        ///< the tiles along m whose blocks fetch for each other, a cluster; other clusters add sums
-  int cluster_n = 1;        ///< the same along n
   int registers = 32;       ///< the expected registers per thread, before the compiler has spoken
   int bytes_in_flight = 0;  ///< the bytes per block while it computes: what hides the latency of memory
 };

@@ -26,7 +26,12 @@ class WorkspaceLayout {
 
   /// Appends a slice and returns the argument that names it. It may be empty: then it takes no place and has no
   /// address.
-  Arg add(std::string_view name, std::int64_t bytes, std::int64_t alignment = kAlignment);
+  Arg add(std::string_view name, std::int64_t bytes, std::int64_t alignment = kAlignment) {
+    const std::int64_t offset = (bytes_ + alignment - 1) / alignment * alignment;
+    if (bytes > 0) bytes_ = offset + bytes;
+    slices_.push_back({name, bytes, alignment, offset});
+    return Arg::slice(slices_.size() - 1);
+  }
 
   const std::vector<WorkspaceSlice>& slices() const { return slices_; }
   std::int64_t bytes() const { return bytes_; }

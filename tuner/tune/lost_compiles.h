@@ -1,4 +1,4 @@
-// Sources whose compiler gave no answer: db/lost_compile.h.
+// Sources whose compiler gave no answer: db/launch_record.h.
 #pragma once
 
 #include <chrono>

@@ -5,7 +5,6 @@
 #include "templates/families/mma_sync/proven.h"
 #include "templates/family/families.h"
 #include "templates/family/split_k.h"
-#include "templates/family/stream_k.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"

@@ -7,7 +7,6 @@
 #include "templates/families/simt/shape.h"
 #include "templates/family/families.h"
 #include "templates/family/split_k.h"
-#include "templates/family/stream_k.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"
 #include "templates/problem/tiling.h"
