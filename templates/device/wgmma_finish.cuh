@@ -122,24 +122,28 @@ __device__ __forceinline__ auto* one_in_columns(Lines* lines, int group, int i) 
 __device__ __forceinline__ void add(Accumulator& sum, Accumulator beta, Output c) {
   sum = with_addend(sum, beta, static_cast<Accumulator>(value_of(c)));
 }
-// The same for eight sums of four pairs of 16-bit elements, from number `first` on.
-template <class Result>
-__device__ __forceinline__ void add_pairs(Accumulator* sums, Accumulator beta, const u32 (&pairs)[4], int first) {
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    if (i >= first) add(sums[i], beta, Result{static_cast<unsigned short>(pairs[i / 2] >> i % 2 * 16)});
-  }
-}
 
 // Adds beta * c to eight sums from number `first` on, of what lies in lines where put_rows() and put_columns() would put
 // them.
 template <class Result>
-__device__ __forceinline__ void add_from_rows(const unsigned char* lines, int group, Accumulator beta,
-                                              Accumulator* sums, int first) {
+__device__ __forceinline__ void add_from_lines(const unsigned char* lines, int group, Accumulator beta,
+                                               Accumulator* sums, int first) {
   if constexpr (sizeof(Result) == 2) {
     u32 pairs[4];
-    load_matrices(pairs, rows_of_matrices(lines, group));
-    add_pairs<Result>(sums, beta, pairs, first);
+    if constexpr (SWAP == 1) {
+      load_transposed_matrices(pairs, columns_of_matrices(lines, group));
+    } else {
+      load_matrices(pairs, rows_of_matrices(lines, group));
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      if (i >= first) add(sums[i], beta, Result{static_cast<unsigned short>(pairs[i / 2] >> i % 2 * 16)});
+    }
+  } else if constexpr (SWAP == 1) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      if (i >= first) add(sums[i], beta, *reinterpret_cast<const Output*>(one_in_columns(lines, group, i)));
+    }
   } else {
 #pragma unroll
     for (int i = 0; i < 8; i += 2) {
@@ -147,20 +151,6 @@ __device__ __forceinline__ void add_from_rows(const unsigned char* lines, int gr
       const auto pair = *reinterpret_cast<const Vector<Output, 2>*>(pair_in_rows(lines, group, i));
       add(sums[i], beta, pair.at[0]);
       add(sums[i + 1], beta, pair.at[1]);
-    }
-  }
-}
-template <class Result>
-__device__ __forceinline__ void add_from_columns(const unsigned char* lines, int group, Accumulator beta,
-                                                 Accumulator* sums, int first) {
-  if constexpr (sizeof(Result) == 2) {
-    u32 pairs[4];
-    load_transposed_matrices(pairs, columns_of_matrices(lines, group));
-    add_pairs<Result>(sums, beta, pairs, first);
-  } else {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      if (i >= first) add(sums[i], beta, *reinterpret_cast<const Output*>(one_in_columns(lines, group, i)));
     }
   }
 }
@@ -233,8 +223,8 @@ __device__ __forceinline__ void add_rows(const Target& target, Accumulator beta,
 #pragma unroll
     for (int j = 0; j < STORE_COLUMNS / 8; j += 2) {
       if (slice.first_new(j) == 8) continue;
-      add_from_rows<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j],
-                            slice.first_new(j));
+      add_from_lines<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j],
+                             slice.first_new(j));
     }
   };
   if (is_elected()) wait_stores_read<0>();
@@ -264,8 +254,8 @@ __device__ __forceinline__ void add_columns(const Target& target, Accumulator be
 #pragma unroll
     for (int j = 0; j < CHUNK / 8; j += 2) {
       if (j * 8 >= slice.count) continue;
-      add_from_columns<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j],
-                               slice.first_new(j));
+      add_from_lines<Output>(lines(number), j, beta, &sums[slice.fragment][slice.column / 2 + 4 * j],
+                             slice.first_new(j));
     }
   };
   const auto meet_others = [&] { meet<WARPGROUP>(FIRST_STORE + consumer); };
