@@ -19,7 +19,7 @@ std::size_t distance(std::string_view from, std::string_view to) {
   for (const char letter : from) {
     std::size_t diagonal = row[0]++;
     for (std::size_t i = 0; i < to.size(); ++i) {
-      const std::size_t replaced = diagonal + (lower(letter) == lower(to[i]) ? 0 : 1);
+      const std::size_t replaced = diagonal + (is_same_letter(letter, to[i]) ? 0 : 1);
       diagonal = row[i + 1];
       row[i + 1] = std::min({replaced, row[i] + 1, diagonal + 1});
     }

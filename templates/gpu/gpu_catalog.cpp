@@ -79,10 +79,6 @@ DeviceSpec specification(const Product& product) {
   return spec;
 }
 
-bool equal_ignoring_case(std::string_view x, std::string_view y) {
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](char a, char b) { return lower(a) == lower(b); });
-}
-
 }  // namespace
 
 const std::vector<CatalogEntry>& gpu_catalog() {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <system_error>
 
+#include "templates/base/letters.h"
 #include "templates/base/names.h"
 #include "tuner/text/text.h"
 

@@ -12,6 +12,7 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/log.h"
+#include "templates/base/letters.h"
 #include "templates/base/names.h"
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"

@@ -1,9 +1,9 @@
 #include "tuner/commands/selection.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
+#include "templates/base/letters.h"
 #include "templates/gpu/gpu_catalog.h"
 
 namespace mmtune {
@@ -26,8 +26,7 @@ std::vector<Option> selection_options(Options& options) {
 }
 
 bool contains_in_any_case(std::string_view text, std::string_view part) {
-  const auto same = [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); };
-  return part.empty() || std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+  return part.empty() || std::search(text.begin(), text.end(), part.begin(), part.end(), is_same_letter) != text.end();
 }
 
 bool is_selected(const TrialKey& key, const Options& options) {

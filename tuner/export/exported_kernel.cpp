@@ -4,13 +4,13 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <functional>
 #include <set>
 #include <string_view>
 #include <vector>
 
+#include "templates/base/letters.h"
 #include "tuner/text/joined.h"
 #include "tuner/text/json.h"
 #include "tuner/text/text.h"
@@ -73,10 +73,9 @@ std::string text_of(const WorkspaceSlice& slice) {
 void check_kernel_name(const std::string& name) {
   const std::filesystem::path path(name);
   const std::string file = path.filename().string();
-  const auto is_letter_or_digit = [](unsigned char c) { return c < 0x80 && std::isalnum(c) != 0; };
-  const auto is_allowed = [&](char c) { return is_letter_or_digit(c) || c == '_' || c == '-' || c == '.'; };
+  const auto is_allowed = [](char c) { return is_of_name(c) || c == '-' || c == '.'; };
   const bool leads_up = std::find(path.begin(), path.end(), "..") != path.end();
-  if (!leads_up && !file.empty() && is_letter_or_digit(file.front()) &&
+  if (!leads_up && !file.empty() && is_of_name(file.front()) && file.front() != '_' &&
       std::all_of(file.begin(), file.end(), is_allowed)) {
     return;
   }

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/call/call_record.h"
+#include "templates/base/letters.h"
 #include "tuner/text/files.h"
 #include "tuner/text/text.h"
 
@@ -18,7 +18,7 @@ SizeFile::SizeFile(const std::string& path) : SizeFile(path, fmt::format("size f
 SizeFile::SizeFile(const std::string& path, std::string_view what)
     : path_(path), text_(read_text_file(path, what)), rest_(text_) {
   const std::string_view line = next_line();
-  const bool is_heading = !line.empty() && std::isalpha(static_cast<unsigned char>(line.front())) != 0;
+  const bool is_heading = !line.empty() && is_letter(line.front());
   if (is_heading) {
     heading_ = split(line, ',');
     is_record_ = line == kRecordHeading;

@@ -5,20 +5,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <set>
 #include <tuple>
 
+#include "templates/base/letters.h"
 #include "tuner/text/size_file.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
 namespace {
 
-bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-}
+bool all_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
 
 /// A whole number from 1 to kMaxExtent; `token` is what the user wrote around it.
 std::int64_t parse_number(std::string_view text, std::string_view token) {

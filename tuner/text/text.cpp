@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <system_error>
 
@@ -33,11 +32,6 @@ std::optional<std::uint64_t> parse_whole(std::string_view text) {
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-bool equal_ignoring_case(std::string_view x, std::string_view y) {
-  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
 }
 
 std::size_t width_of(std::string_view text) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -11,6 +10,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
 #include "runtime/choose/dispatch.h"
+#include "templates/base/letters.h"
 #include "tuner/commands/described_device.h"
 #include "tuner/commands/one_problem.h"
 #include "tuner/commands/options.h"
@@ -40,7 +40,7 @@ std::string file_name(const std::string& path) { return std::filesystem::path(pa
 std::string identifier(const std::string& name) {
   std::string text = "mmtune_" + name;
   for (char& c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    if (!is_of_name(c)) c = '_';
   }
   return text;
 }
