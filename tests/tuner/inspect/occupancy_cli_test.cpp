@@ -63,6 +63,7 @@ TEST_F(Cli, OccupancyRefusesWhatItCannotAnswer) {
       {"occupancy --registers 3 --device model:h200", "--registers"},
       {"occupancy --threads 0 --device model:h200", "--threads"},
       {"occupancy --threads 32 --registers 100000 --device model:h200", "--registers"},
+      {"occupancy --threads 32 --device model:h200 --curves --format json", "--svg"},
       {"occupancy --family nothing --device model:h200", "nothing"},
       {"occupancy --family tiled --config TILE=7 --device model:h200", "7"}};
   for (const auto& [arguments, token] : calls) {

@@ -35,13 +35,18 @@ struct OccupancyOptions : Options {
   int smem_bytes = 0;
 };
 
-/// Throws UsageError unless exactly one of the three ways to name a block was used.
+/// Throws UsageError unless exactly one of the three ways to name a block was used, and what is asked for goes
+/// together.
 void check_ways(const OccupancyOptions& options) {
   const int ways = (options.family.empty() ? 0 : 1) + (options.best ? 1 : 0) + (options.threads > 0 ? 1 : 0);
   if (ways != 1) {
     throw UsageError(
         "occupancy: name what it is of with one of --threads (and --registers, --smem), --family (and --config), "
         "--best");
+  }
+  if (options.curves && (options.format == Format::csv || options.format == Format::json)) {
+    throw UsageError(
+        "--curves: drawn below a table, and no csv or json; leave out --format, or draw them with --svg FILE");
   }
   if (options.best && options.sizes.empty()) throw UsageError("--best: say which sizes' winners, with --sizes");
 }
