@@ -182,6 +182,9 @@ TEST_F(ReportVerb, MistakesAreRefusedBeforeAnythingIsWritten) {
   const auto bench = mmtune("report -o '" + output + "' --bench '" + path("sizes.csv") + "'");
   EXPECT_EQ(bench.code, 2);
   EXPECT_THAT(bench.err, HasSubstr("mmtune bench"));
+  const auto study = mmtune("report -o '" + output + "' --study '" + path("sizes.csv") + "'");
+  EXPECT_EQ(study.code, 2);
+  EXPECT_THAT(study.err, HasSubstr("mmtune study"));
   const auto gpu = mmtune("report -o '" + output + "' --study 'a100=" + path("sizes.csv") + "'");
   EXPECT_EQ(gpu.code, 2);
   EXPECT_THAT(gpu.err, HasSubstr("a100"));

@@ -44,7 +44,7 @@ const DeviceKey& device_of(const std::string& file, std::string_view part, const
   return *found;
 }
 
-/// "FILE" or "GPU=FILE". A benchmark is told from any other file by what all of them have.
+/// "FILE" or "GPU=FILE". A benchmark or study is told from any other file by what all of them have.
 ReportFile file_of(const std::string& kind, const std::string& text, const std::vector<DeviceKey>& devices) {
   const std::size_t equals = text.find('=');
   const bool names_gpu = equals != std::string::npos && text.find('/') > equals;
@@ -53,9 +53,14 @@ ReportFile file_of(const std::string& kind, const std::string& text, const std::
   ReportFile file{kind, std::filesystem::path(path).stem().string(), device_of(path, part, devices),
                   read_text_file(path, fmt::format("'{}'", path))};
   const std::string header = file.text.substr(0, file.text.find('\n'));
-  if (kind == "bench" && header.find(",m,n,k,mmtune_us,") == std::string::npos) {
+  const auto lacks = [&](std::string_view columns) { return header.find(columns) == std::string::npos; };
+  if (kind == "bench" && lacks(",m,n,k,mmtune_us,")) {
     throw UsageError(fmt::format(
         "'{}' is no result of mmtune bench: it has no column mmtune_us; write one with --format csv", path));
+  }
+  if (kind == "study" && lacks("document,table,row,column,")) {
+    throw UsageError(
+        fmt::format("'{}' is no result of mmtune study: it has no column document; write one with --output", path));
   }
   return file;
 }
