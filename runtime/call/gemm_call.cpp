@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/gpu/arguments.h"
 #include "templates/problem/dtype.h"
 
 namespace mmtune {
@@ -171,6 +172,7 @@ GemmCall check_call(const Gemm& call, CallPurpose purpose, const GemmPointers& p
 
   const bool writes = purpose == CallPurpose::run && !is_empty(problem, batch);
   const bool loads = loads_scalars(call);
+  if (!loads) check_scalars(call.precision, call.alpha, call.beta);
   const bool reads = writes && call.k > 0 && (loads || call.alpha != 0);
   const PrecisionTraits& types = traits(call.precision);
   const Placed at_a = place(a, stored_a(problem), types.a, reads, call);

@@ -142,15 +142,18 @@ void stand_on(TensorMapLayout& layout, CUdeviceptr valid) {
 
 }  // namespace
 
+void check_scalars(Precision precision, double alpha, double beta) {
+  if (!traits(precision).scalar.integer) return;
+  check_scalar("alpha", alpha, precision);
+  check_scalar("beta", beta, precision);
+}
+
 void check_operands(const LaunchPlan& plan, const Problem& problem, const Operands& operands) {
   if (problem.m < 0 || problem.n < 0 || problem.k < 0) {
     throw UsageError(fmt::format("{}: extents cannot be negative", to_string(problem)));
   }
   const PrecisionTraits& types = traits(problem.precision);
-  if (types.scalar.integer) {
-    check_scalar("alpha", operands.alpha, problem.precision);
-    check_scalar("beta", operands.beta, problem.precision);
-  }
+  check_scalars(problem.precision, operands.alpha, operands.beta);
   check_rows("A", operands.ld.a, stored_a(problem));
   check_rows("B", operands.ld.b, stored_b(problem));
   check_rows("C", operands.ld.c, stored_c(problem));

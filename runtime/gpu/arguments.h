@@ -37,6 +37,9 @@ struct Operands {
   std::optional<Batch> batch = {};  ///< the batch, for programs for one and for no others
 };
 
+/// Throws UsageError for numbers that a kernel for integers cannot take.
+void check_scalars(Precision precision, double alpha, double beta);
+
 /// Throws UsageError, naming the operand and what would do, unless `launch` may run the plan with these operands:
 /// extents not negative, addresses given where memory is touched, rows that do not overlap, plan.needs and the
 /// elements' own alignment satisfied, a workspace, alpha and beta that a kernel for integers can take. Empty outputs

@@ -69,6 +69,16 @@ TEST_F(Calls, ColumnMajorLeadingDimensionsAreThoseOfColumns) {
   EXPECT_THAT(error_of(call), HasSubstr("order = 2"));
 }
 
+TEST_F(Calls, WhatIsPlannedOfIntegersHasWholeNumbers) {
+  Gemm call{.precision = Precision::int8, .m = 5, .n = 7, .k = 3, .alpha = 0.5};
+  EXPECT_THAT(error_of(call), HasSubstr("alpha = 0.5: int8 products need a 32-bit integer"));
+  call.alpha = -3;
+  call.beta = 1e10;
+  EXPECT_THAT(error_of(call), HasSubstr("beta = 1"));
+  call.device_alpha = call.device_beta = a_.data();
+  EXPECT_EQ(error_of(call), "") << "those of the host do not count";
+}
+
 TEST_F(Calls, AStridedBatchIsOneProductAfterTheOther) {
   for (const Order order : {Order::row_major, Order::column_major}) {
     std::vector<float> c = c_, wanted = c_;
