@@ -29,7 +29,7 @@ HEADING = ["program", "what", "plain_us", "mmtune_us", "ratio", "served", "passe
 PACKAGES = ("cupy", "torch")
 NAMES = {"preload": "mmtune run", "enable": "mmtune.torch.enable", "name": "mmtune.torch"}  # the module by mode
 KERNELS = "mmtune bench"
-BENCH_S = 70  # the time after which comparisons end; what was compared counts
+BENCH_S = 120  # the time after which comparisons end; what was compared counts
 STARTS = 3  # the starts of a process that a program ends
 BEGIN = time.monotonic()
 
