@@ -109,6 +109,7 @@ void DispatchTable::add_variant(std::uint32_t number, Variants& known) {
     for (const std::uint32_t other : group.variants) {
       const Entry& first = entries_[variants_[other].first];
       if (first.kernel->binary_hash == kernel.binary_hash || !has_config_of(variants_[other], kernel)) continue;
+      if (variants_[other].split != variants_.back().split) continue;  // A program of parts is none of whole sums.
       const Alignment &align = entry.problem.align, &of_other = first.problem.align;
       if (satisfies(of_other, align)) variants_.back().wider.push_back(other);
       if (satisfies(align, of_other)) variants_[other].wider.push_back(entry.variant);
@@ -173,22 +174,28 @@ std::optional<DispatchTable::Runnable> DispatchTable::runnable(const Tuned& entr
 }
 
 /// What was rendered for wider loads and stores is never slower, whatever the times of other sizes say.
-std::optional<DispatchTable::Runnable> DispatchTable::runnable(const Weighed& weighed, const Problem& problem) const {
-  const auto is_narrower = [&](std::uint32_t x, std::uint32_t y) {
-    const auto unused = [&](std::uint32_t variant) {
-      return unused_width(problem.align, entries_[variants_[variant].first].problem.align);
-    };
-    return unused(x) > unused(y);
+std::uint32_t DispatchTable::widest_of(std::uint32_t number, const Problem& problem) const {
+  const auto unused = [&](std::uint32_t variant) {
+    return unused_width(problem.align, entries_[variants_[variant].first].problem.align);
   };
-  std::uint32_t number = weighed.variant;
+  std::uint32_t widest = number;
   for (const std::uint32_t wider : variants_[number].wider) {
-    if (satisfies(problem.align, variants_[wider].needs) && is_narrower(number, wider)) number = wider;
+    if (satisfies(problem.align, variants_[wider].needs) && unused(wider) < unused(widest)) widest = wider;
   }
-  const Variant& variant = variants_[number];
-  const Tuned& entry = entries_[variant.first];
-  Config config = entry.kernel->config;
-  if (variant.split) config.set(*variant.split, weighed.parts);
-  return runnable(entry, config, variant.needs, problem);
+  return widest;
+}
+
+std::optional<DispatchTable::Runnable> DispatchTable::runnable(const Weighed& weighed, const Problem& problem) const {
+  const auto as = [&](std::uint32_t number) {
+    const Variant& variant = variants_[number];
+    const Tuned& entry = entries_[variant.first];
+    Config config = entry.kernel->config;
+    if (variant.split) config.set(*variant.split, weighed.parts);
+    return runnable(entry, config, variant.needs, problem);
+  };
+  const std::uint32_t widest = widest_of(weighed.variant, problem);
+  auto found = as(widest);
+  return found || widest == weighed.variant ? found : as(weighed.variant);
 }
 
 std::optional<DispatchTable::Runnable> DispatchTable::runnable(const Entry& entry, const Config& config,

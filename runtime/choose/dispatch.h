@@ -193,6 +193,7 @@ class DispatchTable {
   static int parts_of(const Variant& variant, const Entry& entry);
   const Alignment& needs(const Tuned& entry) const { return variants_[entry.variant].needs; }
   std::optional<Runnable> exact(const Problem& problem) const;
+  std::uint32_t widest_of(std::uint32_t number, const Problem& problem) const;
   std::optional<Runnable> runnable(const Tuned& entry, const Problem& problem) const;
   std::optional<Runnable> runnable(const Weighed& weighed, const Problem& problem) const;
   std::optional<Runnable> runnable(const Entry& entry, const Config& config, const Alignment& needs,

@@ -1,6 +1,8 @@
 // A program whose launch says how many blocks share a tile's k runs other sizes with what suits them.
 #include <gmock/gmock.h>
 
+#include <utility>
+
 #include "runtime/choose/dispatch.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/runtime/stored_kernels.h"
@@ -67,6 +69,24 @@ TEST_F(DispatchSplit, OneProgramIsOneKernelHoweverItIsLaunched) {
   const Choice choice = table.choose(fp32(256, 256, 8192));
   EXPECT_TRUE(table.alternatives(fp32(256, 256, 8192), 5).empty());
   EXPECT_EQ(choice.binary_hash, "parts");
+}
+
+TEST_F(DispatchSplit, AProgramWithPartsIsNoWiderOneOfOneWithoutThem) {
+  const auto choice_of = [&](int split_of_narrow, int split_of_wide) {
+    Entry narrow = entry(fp32(1024, 1024, 1024), split_of_narrow, 50);
+    narrow.problem.align.c = 8;
+    const Entry wide = entry(fp32(4096, 4096, 4096), split_of_wide, 100 * 1000);
+    StoredKernels kernels{{narrow, wide}, {narrow, wide}, {}, {}, 0};
+    if (split_of_wide > 1) std::swap(kernels.winners[0], kernels.winners[1]);  // The one with parts comes first.
+    kernels.times[0].problem = kernels.times[1].problem = fp32(4096, 4096, 2048);
+    return DispatchTable(device_, kernels).choose(fp32(4096, 4096, 2560));
+  };
+  const Choice whole = choice_of(1, 4);
+  EXPECT_EQ(whole.binary_hash, "whole") << whole.why;
+  EXPECT_EQ(split_of(whole), 1);
+  const Choice parts = choice_of(4, 1);
+  EXPECT_EQ(parts.binary_hash, "parts") << parts.why;
+  EXPECT_GT(split_of(parts), 1);
 }
 
 TEST_F(DispatchSplit, AProgramWithoutPartsIsNotLaunchedWithSome) {
