@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -174,6 +175,9 @@ Choice DispatchTable::best_of_all(Match match, Runnable near, const Problem& pro
       return make(Match::predicted, *std::move(other), of_near.expected_us, given, std::move(why));
     }
   }
+  if (match == Match::nearest && widest_of(near_entry.variant, problem) != near_entry.variant) {
+    if (auto wider = runnable(of_near, problem)) near = *std::move(wider);
+  }
   Choice choice = make(match, std::move(near), of_near.expected_us, given, near_text);
   choice.measured = false;  // A batch was measured as single products, if at all.
   return choice;
@@ -187,12 +191,13 @@ std::vector<Choice> DispatchTable::alternatives(const Problem& given, std::size_
   const Tuned& near_entry = *static_cast<const Tuned*>(near->entry);
   std::vector<Choice> others;
   std::optional<double> chosen_us;
+  std::set<std::uint32_t> offered;  // the variants: a wider one may also stand for a narrower one
   Weighing weighed(*this, problem, near_entry, Policy::measured, 1);
   while (others.size() < most && !weighed.empty()) {
     const Weighed each = weighed.take();
     if (chosen_us && each.expected_us > kWorthTrying * *chosen_us) continue;
     auto rival = runnable(each, problem);
-    if (!rival) continue;
+    if (!rival || !offered.insert(static_cast<const Tuned*>(rival->entry)->variant).second) continue;
     const bool is_near = each.variant == near_entry.variant && rival->config == near->config;
     if (!chosen_us) {  // This is what choose() takes.
       chosen_us = each.expected_us;

@@ -268,8 +268,36 @@ TEST_F(Dispatch, OfAConfigurationThatWasRenderedTwiceAlignedCallsTakeTheWiderOne
   const auto choice = dispatch.choose(asked);
   EXPECT_EQ(*choice.config.find("BM"), 128) << "by the time of the narrower one; " << choice.why;
   EXPECT_EQ(choice.align.c, 16) << "though no time around here is its own";
+  for (const Choice& other : dispatch.alternatives(asked, 3)) {
+    EXPECT_NE(other.binary_hash, choice.binary_hash) << "it runs already";
+  }
+  EXPECT_EQ(dispatch.choose(fp32(3840, 4096, 4096)).align.c, 16) << "near the narrower one";
   asked.align.c = 8;
   EXPECT_EQ(dispatch.choose(asked).align.c, 8);
+}
+
+TEST_F(Dispatch, TheNarrowerOneRunsWhereTheWiderOneCannot) {
+  const auto problem = [](std::int64_t m, std::int64_t k, Alignment align) {
+    Problem made = packed_problem(Precision::int8, Layout::tt, m, 5120, k);
+    made.align = align;
+    return made;
+  };
+  constexpr const char* kConfig =
+      "SIDE=0 FEW=1 OWN=1 UNROLL=2 WARPS=8 WARPS_K=1 MIN_BLOCKS=4 NARROW=1 STAGES=2 LANES=32";
+  const Problem narrow = problem(4, 8192, {1, 4, 4}), wide = problem(1, 4096, {1, 16, 16});
+  const Problem asked = problem(4, 20480, {4, 16, 16});
+  StoredKernels kernels;
+  kernels.winners = {entry({narrow, "skinny", kConfig, 20}), entry({wide, "skinny", kConfig, 10}),
+                     entry({problem(4, 20000, {4, 16, 16}), "naive", "", 5000})};
+  StoredKernel kernel = *kernels.winners[1].kernel;
+  kernel.binary_hash += " wider";
+  kernels.winners[1].kernel = std::make_shared<const StoredKernel>(std::move(kernel));
+  Problem unrunnable = asked;
+  unrunnable.align = wide.align;
+  ASSERT_FALSE(family_named("skinny").legal_plan(unrunnable, kernels.winners[1].kernel->config, device_));
+  const Choice choice = DispatchTable(device_, kernels).choose(asked);
+  EXPECT_EQ(choice.family->name(), "skinny") << choice.why;
+  EXPECT_EQ(choice.align.b, 4);
 }
 
 TEST_F(Dispatch, OtherPrecisionsAndLayoutsAreNeverMixed) {
