@@ -56,6 +56,9 @@ TEST_F(Databases, AreReadInEveryLocale) {
   const test::ScopedEnv place("LOCPATH", directory_.file("").c_str());
   if (!is_made || std::setlocale(LC_ALL, "tr_TR.UTF-8") == nullptr)
     GTEST_SKIP() << "no Turkish locale can be made here";
+  const struct Restored {
+    ~Restored() { std::setlocale(LC_ALL, "C"); }
+  } restored;
   ASSERT_NE(std::toupper('i'), 'I');
   offer(database(), Decision{square(64), "naive", "", 5});
   // The name of one of its kernels has an `i`.
@@ -63,7 +66,6 @@ TEST_F(Databases, AreReadInEveryLocale) {
         Decision{packed_problem(Precision::fp32_emulated, Layout::nn, 256, 256, 256), "wgmma_bf16x3", "", 5});
   const Library library = Library::open();
   EXPECT_EQ(library.plan(call(64)).match, Match::exact) << library.plan(call(64)).why;
-  std::setlocale(LC_ALL, "C");
 }
 
 TEST_F(Databases, TheUsersResultsWin) {

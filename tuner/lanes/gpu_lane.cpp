@@ -30,8 +30,8 @@ constexpr int kScreenSamples = 5;
 constexpr double kScreen_us = 50e3;
 constexpr double kSlow = 1.12;
 
-// Of heavy calls it takes fewer. Each, also in a race, is so long that the power of the kernel itself decides at which
-// clock it is timed, and not that of the one before.
+// A screening of heavy calls takes fewer samples. Each, also in a race, is so long that the power of the kernel itself
+// decides at which clock it is timed, and not that of the one before.
 constexpr int kHeavyScreenSamples = 3;
 constexpr double kHeavySample_us = 3e3;
 
