@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -48,16 +47,15 @@ double time_us(const Finalist& finalist) { return finalist.trial.timing.median_u
 /// The places of finalists, which are sorted by time, in the order in which they may race. Of heavy calls those that
 /// have kAlikeFirst of the same family, threads and shared memory before them come last.
 std::vector<std::size_t> race_order(const std::vector<Finalist>& finalists) {
-  std::vector<std::size_t> order(finalists.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  if (time_us(finalists.front()) < kHeavy_us) return order;
+  const bool is_heavy = time_us(finalists.front()) >= kHeavy_us;
   std::map<std::tuple<std::string_view, std::int64_t, std::int64_t>, std::size_t> alike;
-  std::vector<bool> is_late;
-  for (const auto& [program, trial] : finalists) {
-    is_late.push_back(++alike[{trial.key.family, block_threads(main_step(program.plan)), trial.smem_bytes}] >
-                      kAlikeFirst);
+  std::vector<std::size_t> order, last;
+  for (std::size_t place = 0; place < finalists.size(); ++place) {
+    const auto& [program, trial] = finalists[place];
+    std::size_t& count = alike[{trial.key.family, block_threads(main_step(program.plan)), trial.smem_bytes}];
+    (is_heavy && ++count > kAlikeFirst ? last : order).push_back(place);
   }
-  std::stable_partition(order.begin(), order.end(), [&](std::size_t place) { return !is_late[place]; });
+  order.insert(order.end(), last.begin(), last.end());
   return order;
 }
 

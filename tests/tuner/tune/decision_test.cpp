@@ -83,6 +83,24 @@ class Decision : public test::StoreTest {
 
   void win(const Finalist& winner) { store_.put_winner(winner.trial.key, "search", 1); }
 
+  /// A configuration of tiled, and how many times as long as the best it takes.
+  struct Slower {
+    const char* settings;
+    double factor;
+  };
+
+  /// The configurations that race where these were right and the best takes that time.
+  std::vector<std::string> raced(double best_us, const std::vector<Slower>& candidates) {
+    std::vector<Finalist> finalists;
+    for (const auto& [settings, factor] : candidates) {
+      const Candidate candidate{&family_named("tiled"), test::completed("tiled", settings)};
+      finalists.push_back(finalist(square(512), candidate, factor * best_us));
+    }
+    lane_.raced.clear();
+    winner(finalists);
+    return lane_.raced;
+  }
+
   std::string winner(std::vector<Finalist> finalists) {
     sort_by_time(finalists);
     const Trial& trial = finalists[race(finalists, lane_, store_, kTarget)].trial;
@@ -111,44 +129,25 @@ TEST_F(Decision, OnlyThoseNearTheBestAreRaced) {
 }
 
 TEST_F(Decision, MoreOfHeavyCallsAreRacedAndThoseFurtherFromTheBest) {
-  const auto raced = [&](double best_us) {
-    const Problem problem = square(512);
-    const Family& family = family_named("tiled");
-    std::vector<Finalist> finalists;
-    for (const char* settings : {"TILE=8 UNROLL=1", "TILE=8 UNROLL=2", "TILE=8 UNROLL=4", "TILE=16 UNROLL=1",
-                                 "TILE=16 UNROLL=2", "TILE=16 UNROLL=4", "TILE=32 UNROLL=1", "TILE=32 UNROLL=2"}) {
-      const double slower = 1 + 0.01 * static_cast<double>(finalists.size() + (finalists.size() == 7 ? 2 : 0));
-      finalists.push_back(finalist(problem, {&family, test::completed("tiled", settings)}, slower * best_us));
-    }
-    lane_.raced.clear();
-    winner(finalists);
-    return lane_.raced.size();
-  };
-  EXPECT_EQ(raced(20), 6) << "those within 6 %, six at most";
-  EXPECT_EQ(raced(40), 8) << "those within 10 %";
-  EXPECT_EQ(raced(1000), 8) << "those within 10 %";
-  EXPECT_EQ(raced(14000), 7) << "as many as a race has time for";
+  const std::vector<Slower> candidates{
+      {"TILE=8 UNROLL=1", 1.00},  {"TILE=8 UNROLL=2", 1.01},  {"TILE=8 UNROLL=4", 1.02},  {"TILE=16 UNROLL=1", 1.03},
+      {"TILE=16 UNROLL=2", 1.04}, {"TILE=16 UNROLL=4", 1.05}, {"TILE=32 UNROLL=1", 1.06}, {"TILE=32 UNROLL=2", 1.09}};
+  EXPECT_EQ(raced(20, candidates).size(), 6) << "those within 6 %, six at most";
+  EXPECT_EQ(raced(40, candidates).size(), 8) << "those within 10 %";
+  EXPECT_EQ(raced(1000, candidates).size(), 8) << "those within 10 %";
+  EXPECT_EQ(raced(14000, candidates).size(), 7) << "as many as a race has time for";
 }
 
 TEST_F(Decision, OfHeavyCallsThatAreLaunchedAlikeFourRaceBeforeOthers) {
-  const auto raced = [&](double best_us) {
-    const Problem problem = square(512);
-    const Family& family = family_named("tiled");
-    std::vector<Finalist> finalists;
-    for (const char* settings : {"TILE=16 UNROLL=1", "TILE=16 UNROLL=2", "TILE=16 UNROLL=4", "TILE=16 UNROLL=8",
-                                 "TILE=16 UNROLL=16", "TILE=8 UNROLL=1", "TILE=8 UNROLL=2"}) {
-      const double slower = 1 + 0.005 * static_cast<double>(finalists.size());
-      finalists.push_back(finalist(problem, {&family, test::completed("tiled", settings)}, slower * best_us));
-    }
-    lane_.raced.clear();
-    winner(finalists);
-    return lane_.raced;
-  };
-  EXPECT_THAT(raced(16000), ElementsAre("TILE=16 UNROLL=1", "TILE=16 UNROLL=2", "TILE=16 UNROLL=4", "TILE=16 UNROLL=8",
-                                        "TILE=8 UNROLL=1", "TILE=8 UNROLL=2"));
-  EXPECT_THAT(raced(20), ElementsAre("TILE=16 UNROLL=1", "TILE=16 UNROLL=2", "TILE=16 UNROLL=4", "TILE=16 UNROLL=8",
-                                     "TILE=16 UNROLL=16", "TILE=8 UNROLL=1"));
-  EXPECT_EQ(raced(100).size(), 7) << "all that there is time for";
+  const std::vector<Slower> candidates{{"TILE=16 UNROLL=1", 1.000},  {"TILE=16 UNROLL=2", 1.005},
+                                       {"TILE=16 UNROLL=4", 1.010},  {"TILE=16 UNROLL=8", 1.015},
+                                       {"TILE=16 UNROLL=16", 1.020}, {"TILE=8 UNROLL=1", 1.025},
+                                       {"TILE=8 UNROLL=2", 1.030}};
+  EXPECT_THAT(raced(16000, candidates), ElementsAre("TILE=16 UNROLL=1", "TILE=16 UNROLL=2", "TILE=16 UNROLL=4",
+                                                    "TILE=16 UNROLL=8", "TILE=8 UNROLL=1", "TILE=8 UNROLL=2"));
+  EXPECT_THAT(raced(20, candidates), ElementsAre("TILE=16 UNROLL=1", "TILE=16 UNROLL=2", "TILE=16 UNROLL=4",
+                                                 "TILE=16 UNROLL=8", "TILE=16 UNROLL=16", "TILE=8 UNROLL=1"));
+  EXPECT_EQ(raced(100, candidates).size(), 7) << "all that there is time for";
 }
 
 TEST_F(Decision, TheStoredOneRacesThoughItsTimeIsFromOtherConditions) {
