@@ -23,6 +23,7 @@ LAYERS = [("Llama-3.1-8B", "down", 4096, 14336), ("Llama-3.1-8B", "qkv", 6144, 4
           ("Falcon-7B", "down", 4544, 18176), ("DeepSeek-V3", "compressed q, k and v", 2112, 7168),
           ("DeepSeek-V3", "expert's down", 7168, 2048), ("Llama-3.1-70B", "qkv", 10240, 8192),
           ("Llama-3.1-70B", "output", 8192, 8192), ("Llama-3.1-70B", "down", 8192, 28672)]
+MOST_ROWS_STARVED = 64
 MOST_ROWS_OF_BITS = 1024  # beyond, copies of results take longer than the products
 
 
@@ -51,21 +52,24 @@ def write(path, rows):
         writer.writerows(rows)
 
 
-def measured(options, layers, rows_of):
+def steps(options, layers, rows_of):
+    """(name, what was measured), one after the other: `starved` only with few rows, where cuBLAS splits sums."""
     sizes = [f"{m}x{n}x{k}" for _, _, n, k in layers for m in rows_of]
+    few = [size for size in sizes if int(size.split("x")[0]) <= MOST_ROWS_STARVED]
     with tempfile.TemporaryDirectory() as scratch:
         invariant, free = f"{scratch}/invariant.db", f"{scratch}/free.db"
-        for name, more in ((invariant, ["--invariant"]), (free, [])):
-            mmtune(options, "tune", sizes, "--budget", f"{options.tune}s", *more, MMTUNE_DB=name)
-        ours = times(options, sizes, invariant, "--invariant")
-        starved = times(options, sizes, invariant, "--invariant", "--vs", "cublas-starved")
-        fastest = times(options, sizes, free)
-        bits = mmtune(options, "bits", [size for size in sizes if int(size.split("x")[0]) <= MOST_ROWS_OF_BITS],
-                      MMTUNE_DB=invariant)
-    return ours, starved, fastest, bits
+        tune = ("--budget", f"{options.tune}s")
+        mmtune(options, "tune", sizes, *tune, "--invariant", MMTUNE_DB=invariant)
+        yield "ours", times(options, sizes, invariant, "--invariant")
+        yield "starved", times(options, few, invariant, "--invariant", "--vs", "cublas-starved")
+        yield "bits", mmtune(options, "bits", [size for size in sizes if int(size.split("x")[0]) <= MOST_ROWS_OF_BITS],
+                             MMTUNE_DB=invariant)
+        mmtune(options, "tune", sizes, *tune, MMTUNE_DB=free)
+        yield "fastest", times(options, sizes, free)
 
 
-def table(layers, rows_of, ours, starved, fastest, bits):
+def table(layers, rows_of, ours, starved=None, bits=(), fastest=None):
+    starved, fastest = starved or {}, fastest or {}
     def invariant(product, m, n, k):
         of = [int(row["different"]) for row in bits if row["product"] == product and row["what"] != "ones" and
               (int(row["m"]), int(row["n"]), int(row["k"])) == (m, n, k)]
@@ -97,10 +101,13 @@ def main():
     os.makedirs(options.folder, exist_ok=True)
     layers = LAYERS[:options.layers]
     rows_of = [int(m) for m in options.rows.split(",")]
-    ours, starved, fastest, bits = measured(options, layers, rows_of)
-    rows = list(table(layers, rows_of, ours, starved, fastest, bits))
-    write(f"{options.folder}/invariant_vs_cublas_{options.precision}.csv", rows)
-    write(f"{options.folder}/invariant_bits_{options.precision}.csv", bits)
+    known = {}
+    for name, found in steps(options, layers, rows_of):  # What is known is written at once: a run may be cut.
+        known[name] = found
+        rows = list(table(layers, rows_of, **known))
+        write(f"{options.folder}/invariant_vs_cublas_{options.precision}.csv", rows)
+        if name == "bits":
+            write(f"{options.folder}/invariant_bits_{options.precision}.csv", found)
     for m in rows_of:
         for name in ("cublas_us", "starved_us", "free_us"):
             ratios = [float(row[name]) / float(row["us"]) for row in rows if row["m"] == m and row[name] != ""]
