@@ -25,10 +25,11 @@ constexpr double kLong_us = 5e3;
 constexpr double kTimed_us = 50;
 
 // A screening takes this many samples, fewer where they would take longer than kScreen_us together, and stops at the
-// first that is kSlow times slower than the best.
+// first that is kSlow times slower than the best, kSlowIfHeavy times if calls are heavy: no less than may still win.
 constexpr int kScreenSamples = 5;
 constexpr double kScreen_us = 50e3;
 constexpr double kSlow = 1.12;
+constexpr double kSlowIfHeavy = 1.2;
 
 // A screening of heavy calls takes fewer samples. Each, also in a race, is so long that the power of the kernel itself
 // decides at which clock it is timed, and not that of the one before.
@@ -127,7 +128,8 @@ class GpuLane final : public Lane {
       verdict.outcome = Outcome::too_slow;
       return;
     }
-    screen(kernel, plan, best_us > 0 ? kSlow * best_us : std::numeric_limits<double>::infinity(), verdict);
+    const double slow = best_us < kHeavy_us ? kSlow : kSlowIfHeavy;
+    screen(kernel, plan, best_us > 0 ? slow * best_us : std::numeric_limits<double>::infinity(), verdict);
     Verifier& verifier = testbed_.verifier();
     Verdict after = verifier.check_after_timing();
     if (after.outcome == Outcome::ok && verdict.outcome == Outcome::ok) {

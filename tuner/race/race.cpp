@@ -23,12 +23,15 @@ Race::Race(std::size_t finalists, const RaceRules& rules)
   if (finalists == 0) throw Error("race: no finalists, a fault of mmtune");
   std::iota(running_.begin(), running_.end(), std::size_t{0});
   placings_.resize(finalists);
-  std::size_t looks = 1;
-  for (std::size_t at = rules_.least_rounds; at < rules_.most_rounds; at = after(at)) ++looks;
-  tail_ = rules_.error / static_cast<double>(std::max<std::size_t>(1, finalists - 1) * looks);
+  for (std::size_t at = rules_.least_rounds; at < rules_.most_rounds; at = after(at)) ++looks_;
+  tail_ = tail_for(finalists);
 }
 
 std::size_t Race::after(std::size_t look) const { return std::min(rules_.most_rounds, look + (look + 1) / 2); }
+
+double Race::tail_for(std::size_t finalists) const {
+  return rules_.error / static_cast<double>(std::max<std::size_t>(1, finalists - 1) * looks_);
+}
 
 bool Race::add(const std::vector<double>& round_us, bool disturbed) {
   if (over_ || round_us.size() != running_.size()) throw Error("race: not the round to run, a fault of mmtune");
@@ -38,6 +41,7 @@ bool Race::add(const std::vector<double>& round_us, bool disturbed) {
   }
   for (std::size_t i = 0; i < running_.size(); ++i) samples_us_[running_[i]].push_back(round_us[i]);
   ++rounds_;
+  if (rounds_ == rules_.early_rounds && running_.size() > rules_.many) drop_far();
   if (rounds_ == next_look_) look();
   return true;
 }
@@ -52,6 +56,18 @@ std::size_t Race::leader() const {
 Ratio Race::ratio_to(std::size_t leader, std::size_t finalist) const {
   const std::span<const double> theirs(samples_us_[finalist]);
   return ratio_of(theirs, std::span<const double>(samples_us_[leader]).first(theirs.size()), tail_);
+}
+
+void Race::drop_far() {
+  const std::size_t first = leader();
+  const double far_us = rules_.far * median_of(samples_us_[first]);
+  std::erase_if(running_, [&](std::size_t each) {
+    const std::vector<double>& theirs = samples_us_[each];
+    if (*std::min_element(theirs.begin(), theirs.end()) <= far_us) return false;
+    placings_[each] = {Standing::slower, ratio_to(first, each)};
+    return true;
+  });
+  tail_ = tail_for(running_.size());
 }
 
 void Race::look() {

@@ -13,10 +13,13 @@
 namespace mmtune {
 
 struct RaceRules {
-  std::size_t least_rounds = 12;  ///< the fewest rounds before anything is decided
+  std::size_t many = 8;           ///< Where more finalists race, those far behind are dropped early:
+  std::size_t early_rounds = 4;   ///< after these rounds
+  double far = 1.03;              ///< all that took this many times the leader's median in each of them
+  std::size_t least_rounds = 12;  ///< the fewest rounds before anything else is decided
   std::size_t most_rounds = 60;
   std::size_t most_repeats = 8;  ///< the most disturbed rounds that are run again; later ones count
-  double error = 0.01;           ///< the probability that the race drops the finalist that is truly fastest
+  double error = 0.01;           ///< the probability that a look drops the finalist that is truly fastest
   double noise = 1.003;          ///< the ratio that another run may find instead of 1: docs/lab/2026-11-22-noise.md
   double tie = 1.005;            ///< A finalist that is certainly no more than this times slower is tied.
 };
@@ -40,12 +43,13 @@ struct Placing {
 };
 static_assert(kListsAllMembers<Placing>);
 
-/// Every round has one sample of each finalist that still runs. The test looks after least_rounds and then whenever
+/// Every round has one sample of each finalist that still runs. Of many finalists those that are far behind in all
+/// early rounds, by more than the noise of a GPU, run no further. The test looks after least_rounds and then whenever
 /// there are half as many rounds more, at the last time after most_rounds. At each look a finalist is compared with
 /// the leader by the interval of the median of ratios within rounds (tuner/race/ratio.h): entirely below `tie`, it is
 /// tied; else entirely above `noise`, it is slower and runs no further. The race is over when all that run are tied
-/// with the leader. The intervals are so wide that the errors of all looks and finalists add up to at most `error`
-/// (union bound), with independent rounds of any distribution.
+/// with the leader. The intervals are so wide that the errors of all looks and of the finalists that are left then add
+/// up to at most `error` (union bound), with independent rounds of any distribution.
 class Race {
  public:
   /// Begins a race of at least one finalist.
@@ -73,11 +77,14 @@ class Race {
  private:
   std::size_t leader() const;
   std::size_t after(std::size_t look) const;
+  double tail_for(std::size_t finalists) const;
+  void drop_far();
   void look();
   Ratio ratio_to(std::size_t leader, std::size_t finalist) const;
 
   RaceRules rules_;
-  double tail_ = 0;  ///< the probability of error of one end of one interval
+  std::size_t looks_ = 1;  ///< the most looks
+  double tail_ = 0;        ///< the probability of error of one end of one interval
   std::size_t rounds_ = 0;
   std::size_t next_look_ = 0;
   std::size_t repeats_ = 0;

@@ -21,10 +21,10 @@ namespace {
 constexpr std::size_t kFinalists = 6;  // the most finalists besides the default and the stored winner
 constexpr double kFinalMargin = 1.06;  // A screening time this close to the best may still win.
 
-// The same of heavy calls: each is screened at the clock that the power of those before has left, which hides which of
-// them draws less.
-constexpr std::size_t kHeavyFinalists = 16;
-constexpr double kHeavyMargin = 1.1;
+// The same of heavy calls, which are screened before the clock has fallen to what their power allows: large tiles gain
+// up to a tenth there (docs/lab/2026-11-26-long-calls.md).
+constexpr std::size_t kHeavyFinalists = 32;
+constexpr double kHeavyMargin = 1.15;
 constexpr std::size_t kAlikeFirst = 4;  // This many launched alike race before others: they draw about the same power.
 constexpr double kRound_us = 100e3;     // the time of one call of each, so that races end by their rules
 

@@ -76,6 +76,42 @@ TEST(Race, AClearLeadIsSeenAtTheFirstLook) {
   EXPECT_EQ(standings(race), (std::vector{Standing::slower, Standing::leader, Standing::slower, Standing::slower}));
 }
 
+TEST(Race, OfManyThoseFarBehindInAllEarlyRoundsRunNoFurther) {
+  for (const std::size_t finalists : {RaceRules{}.many, RaceRules{}.many + 1}) {
+    Race race(finalists);
+    for (std::size_t round = 0; round < RaceRules{}.early_rounds; ++round) {
+      ASSERT_EQ(race.running().size(), finalists) << round;
+      Times times(finalists, 1.01);
+      times[0] = round == 2 ? 1.4 : 1.0;
+      times[1] = round == 1 ? 1.02 : 1.1;
+      times[2] = 1.06;
+      race.add(times);
+    }
+    const bool are_many = finalists > RaceRules{}.many;
+    EXPECT_EQ(race.running().size(), are_many ? finalists - 1 : finalists) << "one round of four does not tell";
+    EXPECT_EQ(race.placings()[1].standing, Standing::undecided);
+    EXPECT_EQ(race.placings()[2].standing, are_many ? Standing::slower : Standing::undecided);
+    EXPECT_NEAR(race.placings()[2].ratio.median, 1.06, 1e-9);
+  }
+}
+
+TEST(Race, ManyFarBehindDoNotMakeTheOthersHarderToTell) {
+  Times times(32, 1.06);
+  times[5] = 1;
+  times[9] = 1.02;
+  RaceRules all_run_on;
+  all_run_on.many = times.size();
+  int at_first_look = 0, otherwise = 0;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const Race race = run(times, 0.002, seed);
+    EXPECT_EQ(race.placings()[5].standing, Standing::leader) << seed;
+    at_first_look += race.rounds() == RaceRules{}.least_rounds ? 1 : 0;
+    otherwise += run(times, 0.002, seed, all_run_on).rounds() == RaceRules{}.least_rounds ? 1 : 0;
+  }
+  EXPECT_GE(at_first_look, 25) << "the others have one hiccup of the leader";
+  EXPECT_EQ(otherwise, 0);
+}
+
 TEST(Race, ASmallLeadIsFoundInMoreRounds) {
   constexpr int kRaces = 200;
   int found = 0;

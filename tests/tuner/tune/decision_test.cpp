@@ -131,7 +131,7 @@ TEST_F(Decision, OnlyThoseNearTheBestAreRaced) {
 TEST_F(Decision, MoreOfHeavyCallsAreRacedAndThoseFurtherFromTheBest) {
   const std::vector<Slower> candidates{
       {"TILE=8 UNROLL=1", 1.00},  {"TILE=8 UNROLL=2", 1.01},  {"TILE=8 UNROLL=4", 1.02},  {"TILE=16 UNROLL=1", 1.03},
-      {"TILE=16 UNROLL=2", 1.04}, {"TILE=16 UNROLL=4", 1.05}, {"TILE=32 UNROLL=1", 1.06}, {"TILE=32 UNROLL=2", 1.09}};
+      {"TILE=16 UNROLL=2", 1.04}, {"TILE=16 UNROLL=4", 1.05}, {"TILE=32 UNROLL=1", 1.06}, {"TILE=32 UNROLL=2", 1.14}};
   EXPECT_EQ(raced(20, candidates).size(), 6) << "those within 6 %, six at most";
   EXPECT_EQ(raced(40, candidates).size(), 8) << "those within 10 %";
   EXPECT_EQ(raced(1000, candidates).size(), 8) << "those within 10 %";
