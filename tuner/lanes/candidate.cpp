@@ -7,6 +7,11 @@
 
 namespace mmtune {
 
+LaunchShape launch_shape(const Candidate& candidate, const LaunchPlan& plan) {
+  const LaunchStep& step = main_step(plan);
+  return {candidate.family, block_threads(step), step.smem_bytes};
+}
+
 std::string key_of(const Candidate& candidate) {
   return fmt::format("{} {}", candidate.family->name(), candidate.config.text());
 }

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "db/device_key.h"
@@ -45,14 +43,14 @@ std::size_t most_finalists(double best_us) {
 double time_us(const Finalist& finalist) { return finalist.trial.timing.median_us; }
 
 /// The places of finalists, which are sorted by time, in the order in which they may race. Of heavy calls those that
-/// have kAlikeFirst of the same family, threads and shared memory before them come last.
+/// have kAlikeFirst of the same launch shape before them come last.
 std::vector<std::size_t> race_order(const std::vector<Finalist>& finalists) {
   const bool is_heavy = time_us(finalists.front()) >= kHeavy_us;
-  std::map<std::tuple<std::string_view, std::int64_t, std::int64_t>, std::size_t> alike;
+  std::map<LaunchShape, std::size_t> alike;
   std::vector<std::size_t> order, last;
   for (std::size_t place = 0; place < finalists.size(); ++place) {
-    const auto& [program, trial] = finalists[place];
-    std::size_t& count = alike[{trial.key.family, block_threads(main_step(program.plan)), trial.smem_bytes}];
+    const Program& program = finalists[place].program;
+    std::size_t& count = alike[launch_shape(program.candidate, program.plan)];
     (is_heavy && ++count > kAlikeFirst ? last : order).push_back(place);
   }
   order.insert(order.end(), last.begin(), last.end());

@@ -123,6 +123,10 @@ std::optional<CandidateNumber> FamilySpaces::fitted(Candidate candidate) const {
   return best;
 }
 
+LaunchPlan FamilySpaces::plan(const Candidate& candidate) const {
+  return candidate.family->plan(problem_, candidate.config, device_);
+}
+
 double FamilySpaces::predict_us(const Candidate& candidate) const {
   return predict(*candidate.family, problem_, candidate.config, device_).time_us;
 }

@@ -47,6 +47,7 @@ class FamilySpaces final : public CandidateSpace {
   /// too few blocks for this one. None if these spaces have it with no SPLIT.
   std::optional<CandidateNumber> fitted(Candidate candidate) const;
 
+  LaunchPlan plan(const Candidate& candidate) const;
   double predict_us(const Candidate& candidate) const;
 
  private:

@@ -1,10 +1,32 @@
 #include "tuner/tune/search_start.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "tuner/tune/lessons.h"
 
 namespace mmtune {
+namespace {
+
+constexpr std::size_t kAlikeAtHand = 4;  // More that are launched alike would leave others no time.
+
+/// Of those that are launched alike the few that are expected to be fastest.
+std::vector<CandidateNumber> of_all_shapes(const std::vector<CandidateNumber>& numbers, const FamilySpaces& spaces) {
+  std::vector<RankedCandidate> ranked;
+  for (const CandidateNumber each : numbers) ranked.push_back({each, spaces.predict_us(spaces.candidate(each))});
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& x, const auto& y) { return x.expected_us < y.expected_us; });
+  std::map<LaunchShape, std::size_t> alike;
+  std::vector<CandidateNumber> some;
+  for (const RankedCandidate& each : ranked) {
+    const Candidate candidate = spaces.candidate(each.number);
+    if (++alike[launch_shape(candidate, spaces.plan(candidate))] <= kAlikeAtHand) some.push_back(each.number);
+  }
+  return some;
+}
+
+}  // namespace
 
 std::vector<CandidateNumber> at_hand(CodeMemory& code, const FamilySpaces& spaces) {
   std::vector<CandidateNumber> numbers;
@@ -15,7 +37,7 @@ std::vector<CandidateNumber> at_hand(CodeMemory& code, const FamilySpaces& space
     if (number != as_compiled && !code.has(spaces.problem(), spaces.candidate(*number))) number = as_compiled;
     if (number) numbers.push_back(*number);
   }
-  return numbers;
+  return of_all_shapes(numbers, spaces);
 }
 
 std::unique_ptr<Strategy> begin_search(const TuningSetup& setup, const FamilySpaces& spaces,

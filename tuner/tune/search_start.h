@@ -10,7 +10,7 @@
 
 namespace mmtune {
 
-/// The candidates whose programs this run has compiled for other sizes, with the SPLIT that is expected to be fastest
+/// Candidates whose programs this run has compiled for other sizes, a few of each launch shape, with the SPLIT that is expected to be fastest
 /// here where that needs no other program. What they are depends on the time that compilers took, so that only a run
 /// does with them whose searches end by the clock anyway.
 std::vector<CandidateNumber> at_hand(CodeMemory& code, const FamilySpaces& spaces);

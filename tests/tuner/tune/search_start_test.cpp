@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 
@@ -57,6 +60,27 @@ TEST_F(AtHand, WhatHasPartsHasAsManyAsAreExpectedToBeFastest) {
   const auto found = at_hand(config, problem(192, 3584, 18944), problem(192, 1792, 18944));
   ASSERT_TRUE(found);
   EXPECT_EQ(split(*found), 4);
+}
+
+/// Sixteen of one tile would leave other tiles no time.
+TEST_F(AtHand, FewAreLaunchedAlike) {
+  const Problem size = problem(4096, 5760, 2880);
+  CodeMemory code(preparation_);
+  const auto keep = [&](const std::string& config) {
+    code.keep(preparation_.program(size, candidate(config.c_str(), size)).key, {});
+  };
+  for (const char* group : {"1", "4", "8", "16"}) {
+    for (const char* swap : {"0", "1"}) {
+      keep(std::string("BM=128 BN=128 CONSUMERS=2 SWAP=") + swap + " GROUP=" + group);
+    }
+  }
+  keep("BM=64 BN=64 CONSUMERS=1 GROUP=4");
+  const FamilySpaces spaces({&family_named("wgmma")}, size, preparation_.device());
+  const auto numbers = mmtune::at_hand(code, spaces);
+  EXPECT_EQ(numbers.size(), 5);
+  EXPECT_EQ(std::count_if(numbers.begin(), numbers.end(),
+                          [&](CandidateNumber each) { return *spaces.candidate(each).config.find("BM") == 64; }),
+            1);
 }
 
 }  // namespace
