@@ -37,7 +37,7 @@ constexpr int kHeavyScreenSamples = 3;
 constexpr double kHeavySample_us = 3e3;
 
 // The rounds of a race end after this time, except for the least number of rounds.
-constexpr auto kRaceTime = std::chrono::milliseconds(1250);
+constexpr auto kRaceTime = std::chrono::milliseconds(800);
 
 // Launches of a finalist that are verified after the race: as many as take kLooks_us, within these bounds.
 constexpr double kLooks_us = 100e3;
