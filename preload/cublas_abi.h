@@ -68,7 +68,7 @@ using LtGetAttribute = Status(void* descriptor, int attribute, void* buffer, std
 
 /// cublasLtMatrixLayoutAttribute_t
 inline constexpr int kLayoutType = 0, kLayoutOrder = 1, kLayoutRows = 2, kLayoutColumns = 3, kLayoutLd = 4,
-                     kLayoutBatchCount = 5, kLayoutStride = 6;
+                     kLayoutBatchCount = 5, kLayoutStride = 6, kLayoutBatchMode = 8;
 inline constexpr std::int32_t kOrderColumn = 0;
 
 /// cublasLtMatmulDescAttributes_t

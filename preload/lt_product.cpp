@@ -29,6 +29,13 @@ class LtAttributes {
   }
   bool is_good() const { return is_good_; }
 
+  /// Whether an attribute that older versions of cuBLAS lack is there and not 0.
+  bool has(int attribute) const {
+    std::int32_t value = 0;
+    std::size_t written = 0;
+    return is_good_ && get_(descriptor_, attribute, &value, sizeof value, &written) == cublas::kSuccess && value != 0;
+  }
+
  private:
   cublas::LtGetAttribute* get_;
   void* descriptor_;
@@ -42,10 +49,11 @@ struct LtMatrix {
   std::int32_t batch = 1;
 };
 
-/// Nothing unless columns are contiguous.
+/// Nothing unless columns are contiguous, or where the address is that of an array of addresses.
 std::optional<LtMatrix> layout_at(void* descriptor, const void* address) {
   LtAttributes attributes(real_layout_attribute.get(), descriptor);
   if (attributes.read<std::int32_t>(cublas::kLayoutOrder) != cublas::kOrderColumn) return std::nullopt;
+  if (attributes.has(cublas::kLayoutBatchMode)) return std::nullopt;
   LtMatrix layout;
   layout.matrix.address = address;
   layout.matrix.type = attributes.read<std::int32_t>(cublas::kLayoutType);

@@ -65,6 +65,9 @@ static_assert(kLayoutType == CUBLASLT_MATRIX_LAYOUT_TYPE && kLayoutOrder == CUBL
 static_assert(kLayoutRows == CUBLASLT_MATRIX_LAYOUT_ROWS && kLayoutColumns == CUBLASLT_MATRIX_LAYOUT_COLS);
 static_assert(kLayoutLd == CUBLASLT_MATRIX_LAYOUT_LD && kLayoutBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
 static_assert(kLayoutStride == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET && kOrderColumn == CUBLASLT_ORDER_COL);
+#if CUBLAS_VER_MAJOR >= 13
+static_assert(kLayoutBatchMode == CUBLASLT_MATRIX_LAYOUT_BATCH_MODE && CUBLASLT_BATCH_MODE_STRIDED == 0);
+#endif
 static_assert(kDescComputeType == CUBLASLT_MATMUL_DESC_COMPUTE_TYPE &&
               kDescScaleType == CUBLASLT_MATMUL_DESC_SCALE_TYPE);
 static_assert(kDescPointerMode == CUBLASLT_MATMUL_DESC_POINTER_MODE && kDescTransA == CUBLASLT_MATMUL_DESC_TRANSA);

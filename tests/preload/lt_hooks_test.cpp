@@ -71,6 +71,7 @@ TEST_F(LtHooks, WhatMmtuneDoesNotDoIsPassedOn) {
   with(a_layout_, kLayoutOrder, 1, 0);
   with(b_layout_, kLayoutRows, kK + 1, kK);
   with(d_layout_, kLayoutBatchCount, 2, 1);
+  for (void* const layout : {a_layout_, b_layout_, d_layout_}) with(layout, kLayoutBatchMode, 1, 0);
   expect_served("cublasLtMatmul", matmul());
 }
 
