@@ -37,7 +37,7 @@ class Library(_native.Library):
     def __exit__(self, *exception):
         self.close()
 
-    def explain(self, a, b, out, **named) -> Answer:
+    def explain(self, a, b, out, *others, **named) -> Answer:
         """What gemm() would run; the arguments are those of gemm()."""
-        match, *rest = self._explain(a, b, out, **named)
+        match, *rest = self._explain(a, b, out, *others, **named)
         return Answer(_MATCHES[match], *rest)

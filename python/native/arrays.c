@@ -23,14 +23,19 @@ static int read_tuple(PyObject* tuple, const char* name, int count, int64_t* val
   }
   for (Py_ssize_t i = 0; i < size; ++i) {
     values[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
-    if (values[i] == -1 && PyErr_Occurred()) return -1;
+    if (values[i] != -1 || !PyErr_Occurred()) continue;
+    PyErr_Format(PyExc_TypeError, "%s: %R: must be whole numbers of 64 bits", name, tuple);
+    return -1;
   }
   return (int)size;
 }
 
 static bool read_address(PyObject* number, Operand* operand) {
-  if (number != Py_None) operand->address = (uintptr_t)PyLong_AsUnsignedLongLong(number);
-  return !PyErr_Occurred();
+  if (number == Py_None) return true;
+  operand->address = (uintptr_t)PyLong_AsUnsignedLongLong(number);
+  if (!PyErr_Occurred()) return true;
+  PyErr_Format(PyExc_TypeError, "%s: address %R: must be a whole number of 64 bits, or None", operand->name, number);
+  return false;
 }
 
 /// A borrowed item of a dictionary; null where it is missing or None.
@@ -81,7 +86,7 @@ static bool read_interface(PyObject* interface, Operand* operand) {
   const int rank = read_tuple(shape, operand->name, -1, operand->shape);
   if (rank < 0 || !set_rank(operand, rank) || !find_format(typestr, true, operand)) return false;
   if (!read_address(PyTuple_GetItem(data, 0), operand)) return false;
-  operand->read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) != 0;
+  if (!read_flag(PyTuple_GetItem(data, 1), &operand->read_only)) return false;
   PyObject* strides = item(interface, "strides");
   if (strides == NULL) {
     set_packed(operand);
@@ -101,8 +106,8 @@ static bool read_described(PyObject* matrix, Operand* operand) {
   if (address != NULL && dtype != NULL && shape != NULL && strides != NULL && read_only != NULL) {
     operand->rank = read_tuple(shape, operand->name, -1, operand->shape);
     read = operand->rank >= 0 && read_tuple(strides, operand->name, operand->rank, operand->strides) >= 0 &&
-           find_format(dtype, false, operand) && read_address(address, operand) && check_shape(operand);
-    operand->read_only = PyObject_IsTrue(read_only) != 0;
+           find_format(dtype, false, operand) && read_address(address, operand) && check_shape(operand) &&
+           read_flag(read_only, &operand->read_only);
   }
   Py_XDECREF(address);
   Py_XDECREF(dtype);

@@ -74,8 +74,11 @@ PyObject* dlpack_capsule(PyObject* array, bool versioned) {
 
 bool read_capsule(PyObject* capsule, Operand* operand) {
   if (PyCapsule_IsValid(capsule, "dltensor")) return read_tensor(PyCapsule_GetPointer(capsule, "dltensor"), operand);
-  DlVersioned* versioned = PyCapsule_GetPointer(capsule, "dltensor_versioned");
-  if (versioned == NULL) return false;
+  if (!PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+    PyErr_Format(PyExc_TypeError, "%s: __dlpack__ gave %R, which is no capsule of DLPack", operand->name, capsule);
+    return false;
+  }
+  const DlVersioned* versioned = PyCapsule_GetPointer(capsule, "dltensor_versioned");
   if (versioned->major != 1 || (versioned->flags & kDlCopied) != 0) {
     PyErr_Format(PyExc_TypeError, "%s: DLPack version %d, or a copy: pass an array whose memory others may use",
                  operand->name, (int)versioned->major);

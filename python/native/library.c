@@ -79,13 +79,10 @@ static bool load(const char* path, Api* api) {
 static bool read_text(PyObject* value, const char* name, PyObject** bytes) {
   *bytes = NULL;
   if (value == NULL || value == Py_None) return true;
-  if (!PyUnicode_FSConverter(value, bytes)) {
-    if (!PyErr_ExceptionMatches(PyExc_ValueError)) return false;
-    PyErr_Clear();
-    PyErr_Format(PyExc_ValueError, "%s %R: has a NUL in it", name, value);
-    return false;
-  }
-  return true;
+  if (PyUnicode_FSConverter(value, bytes)) return true;
+  PyObject* kind = PyErr_ExceptionMatches(PyExc_ValueError) ? PyExc_ValueError : PyExc_TypeError;
+  if (PyErr_ExceptionMatches(kind)) PyErr_Format(kind, "%s %R: must be a path or text without a NUL", name, value);
+  return false;
 }
 
 static const char* text_of(PyObject* bytes) { return bytes == NULL ? NULL : PyBytes_AsString(bytes); }
@@ -95,7 +92,10 @@ static bool read_device(PyObject* value, int32_t* device) {
   if (value == NULL) return true;
   int overflow = 0;
   const long number = PyLong_AsLongAndOverflow(value, &overflow);
-  if (PyErr_Occurred()) return false;
+  if (PyErr_Occurred()) {
+    PyErr_Format(PyExc_TypeError, "device %R: must be the number of a CUDA device, or -1", value);
+    return false;
+  }
   *device = (int32_t)number;
   if (overflow == 0 && number >= MMTUNE_CURRENT_DEVICE && number <= INT32_MAX) return true;
   PyErr_Format(PyExc_ValueError, "device %S: give the number of a CUDA device, or -1 for the current one", value);
@@ -105,14 +105,16 @@ static bool read_device(PyObject* value, int32_t* device) {
 static bool open_library(Library* self, PyObject* const* values) {
   PyObject *path = NULL, *database = NULL, *model = NULL;
   mmtune_options options = MMTUNE_OPTIONS_INIT;
+  bool compile_untuned = true, learn = false;
   bool opened = read_device(values[1], &options.device) && read_text(values[0], "path", &path) &&
                 read_text(values[2], "database", &database) && read_text(values[3], "model", &model) &&
-                load(text_of(path), &self->api);
+                (values[4] == NULL || read_flag(values[4], &compile_untuned)) &&
+                (values[5] == NULL || read_flag(values[5], &learn)) && load(text_of(path), &self->api);
   if (opened) {
     options.database = text_of(database);
     options.model = text_of(model);
-    options.compile_untuned = values[4] == NULL || PyObject_IsTrue(values[4]);
-    options.learn = values[5] != NULL && PyObject_IsTrue(values[5]);
+    options.compile_untuned = compile_untuned;
+    options.learn = learn;
     mmtune_library* handle = NULL;
     mmtune_status status;
     Py_BEGIN_ALLOW_THREADS;
@@ -228,9 +230,11 @@ static bool read_product(PyObject* const* values, Product* product) {
     return false;
   }
   product->device_alpha = product->device_beta = NULL;
-  const int invariant = values[kInvariant] == NULL ? 0 : PyObject_IsTrue(values[kInvariant]);
-  product->invariant = invariant == 1;
-  if (PyErr_Occurred() || !read_activation(values[kActivation], &product->activation)) return false;
+  product->invariant = false;
+  if ((values[kInvariant] != NULL && !read_flag(values[kInvariant], &product->invariant)) ||
+      !read_activation(values[kActivation], &product->activation)) {
+    return false;
+  }
   if (given(values[kBias]) && !read_operand(values[kBias], "bias", false, &product->bias)) return false;
   if (given(values[kBias]) && product->bias.rank == 0) {
     refuse_view(&product->bias, "a bias is a vector");
@@ -318,7 +322,7 @@ static const char kGemmText[] =
     "out = activation(alpha * a @ b + beta * out + bias), enqueued on the stream, and returned. Every view is "
     "multiplied\n"
     "as it is, transposed ones too, or refused with a ValueError that says its strides; three extents are a batch.\n"
-    "Without `out`, PyTorch or CuPy allocate the results, of the type of `a`. fp32 matrices may be multiplied with\n"
+    "Without `out`, PyTorch or CuPy allocate the results, of the type of `b`. fp32 matrices may be multiplied with\n"
     "precision=\"tf32\" or \"fp32_emulated\". `bias` has the shape (m, 1), (1, n) or (n,) and the type of `out`;\n"
     "`activation` is \"relu\" or\n"
     "\"gelu\", that of the error function. `device_alpha` and `device_beta`, both or none, are arrays of one element "

@@ -40,6 +40,9 @@ typedef struct Operand {
 /// asks whether it may be written. All functions that return bool return false with a Python exception set.
 bool read_operand(PyObject* array, const char* name, bool writes, Operand* operand);
 
+/// Whether Python takes the value for true.
+bool read_flag(PyObject* value, bool* flag);
+
 /// Refuse more extents than an operand has room for, and negative ones.
 bool set_rank(Operand* operand, int64_t rank);
 bool check_shape(const Operand* operand);

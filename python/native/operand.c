@@ -12,6 +12,12 @@ PyObject* tuple_of(const int64_t* values, int count) {
   return tuple;
 }
 
+bool read_flag(PyObject* value, bool* flag) {
+  const int truth = PyObject_IsTrue(value);
+  *flag = truth == 1;
+  return truth >= 0;
+}
+
 void refuse_view(const Operand* operand, const char* why) {
   PyObject* shape = tuple_of(operand->shape, operand->rank);
   PyObject* strides = tuple_of(operand->strides, operand->rank);

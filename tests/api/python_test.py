@@ -226,9 +226,31 @@ class Package(unittest.TestCase):
             ("precision 0: must be a name", (a, b, c), {"precision": 0}),
             ("a: <class 'int'>: has no shape", (1, 2), {}),
             ("b: .*Array'>: has no shape", (Tensor((2, 3)), b), {}),
+            (r"a: \(2.0, 3\): must be whole numbers", (Described(a, shape=(2.0, 3)), b, c), {}),
+            (r"a: \(2, 1180591620717411303424\): must be whole", (Described(a, shape=(2, 2**70)), b, c), {}),
+            ("a: address -4: must be a whole number", (Described(a, data=(-4, False)), b, c), {}),
+            ("a: __dlpack__ gave 3, which is no capsule", (Exported(3), b, c), {}),
         ):
             with self.assertRaisesRegex(TypeError, message):
                 self.library.gemm(*arguments, **named)
+        for message, named in (
+            ("device None: must be the number", {"device": None}), ("database 3: must be a path or text", {"database": 3}),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(TypeError, message):
+                mmtune.Library(**{"path": PATH, **named})
+
+    def test_flags_that_are_neither_true_nor_false(self):
+        a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
+        read_only = mmtune.Matrix(ctypes.addressof(a.memory), "f32", (2, 3), (3, 1), Undecided())
+        for call in (
+            lambda: mmtune.Library(path=PATH, compile_untuned=Undecided()),
+            lambda: mmtune.Library(path=PATH, learn=Undecided()),
+            lambda: self.library.gemm(a, b, c, invariant=Undecided()),
+            lambda: self.library.gemm(read_only, b, c),
+            lambda: self.library.gemm(Described(a, data=(ctypes.addressof(a.memory), Undecided())), b, c),
+        ):
+            with self.assertRaisesRegex(ValueError, "the truth of several"):
+                call()
 
     def test_a_database_whose_name_is_no_text(self):
         a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
@@ -253,7 +275,7 @@ class Package(unittest.TestCase):
     def test_explain_and_prepare(self):
         a, b, c = Array((2, 3)), Array((3, 4)), Array((2, 4))
         self.library.prepare(a, b, out=c)
-        answer = self.library.explain(a, b, out=c)
+        answer = self.library.explain(a, b, c, 2.0)
         self.assertEqual((answer.match, answer.family), ("nearest", "naive"))
 
     def test_learning(self):
@@ -320,6 +342,26 @@ class Package(unittest.TestCase):
             self.library.gemm([1], b, out=c)
         with self.assertRaisesRegex(mmtune.Error, "catalogue"):
             mmtune.Library(model="nothing", path=PATH)
+
+
+class Described:
+    """An array that says something else of itself."""
+
+    def __init__(self, array, **others):
+        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, **others}
+
+
+class Exported:
+    def __init__(self, what):
+        self.what = what
+
+    def __dlpack__(self, **named):
+        return self.what
+
+
+class Undecided:
+    def __bool__(self):
+        raise ValueError("the truth of several")
 
 
 class DlTensor(ctypes.Structure):
