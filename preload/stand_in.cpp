@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <utility>
 
 #include "preload/report.h"
 #include "runtime/base/env.h"
@@ -22,6 +23,13 @@ std::atomic<bool> is_child = false;
 
 constexpr std::size_t kMostShapes = 1 << 16;
 constexpr std::uintptr_t kWorkspaceAlignment = 256;  // the bytes that Gemm::workspace must be aligned to
+
+/// A program may change its directory and its environment before it multiplies. Never destroyed, as what needs them.
+const StandIn::Files& files_at_load() {
+  static const StandIn::Files& files = *new StandIn::Files(StandIn::Files::of_environment());
+  return files;
+}
+[[maybe_unused]] const StandIn::Files& kFilesAtLoad = files_at_load();
 
 /// The largest power of two up to 16 that divides all of it, in bytes.
 int alignment(const void* address, std::int64_t ld, std::int64_t stride, int element_bytes) {
@@ -114,7 +122,12 @@ std::uint64_t ShapeKeyHash::operator()(const ShapeKey& key) const {
          key.products * 0x9b05688c2b3e6c1f;
 }
 
-StandIn::StandIn() : leaves_single_(env::get("NVIDIA_TF32_OVERRIDE").has_value()) {}
+StandIn::Files StandIn::Files::of_environment() {
+  return {env::get_path("MMTUNE_CUBLAS_REPORT"), env::get_path("MMTUNE_RECORD")};
+}
+
+StandIn::StandIn(Files files)
+    : files_(std::move(files)), leaves_single_(env::get("NVIDIA_TF32_OVERRIDE").has_value()) {}
 
 StandIn& StandIn::instance() {
   static StandIn& all = *[] {
@@ -122,7 +135,7 @@ StandIn& StandIn::instance() {
     std::atexit([] {
       if (!is_in_child()) instance().write_files();
     });
-    return new StandIn;
+    return new StandIn(files_at_load());
   }();
   return all;
 }
@@ -275,16 +288,15 @@ bool StandIn::write_report(const char* path) noexcept {
 }
 
 void StandIn::write_files() noexcept {
-  if (const auto file = env::get("MMTUNE_CUBLAS_REPORT")) write_report(file->c_str());
-  const auto file = env::get("MMTUNE_RECORD");
-  if (!file) return;
+  if (files_.report) write_report(files_.report->c_str());
+  if (!files_.record) return;
   try {
     std::vector<RecordedCalls> calls;
     shapes_.for_each([&](const ShapeKey& key, const Shape* shape) {
       const std::int64_t products = shape->served_products + shape->passed_products;
       calls.push_back({key.problem, products, static_cast<double>(products) * shape->expected_us * 1e-6});
     });
-    append_record(*file, calls);
+    append_record(*files_.record, calls);
   } catch (const std::exception& error) {
     log::warning("{}", error.what());
   }

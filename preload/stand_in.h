@@ -55,9 +55,18 @@ struct Shape {
 /// Thread safe. Nothing of it throws; that of a process lives as long as that.
 class StandIn {
  public:
-  StandIn();
+  struct Files {
+    std::optional<std::string> report;  ///< MMTUNE_CUBLAS_REPORT
+    std::optional<std::string> record;  ///< MMTUNE_RECORD
 
-  /// The stand-in of this process, made at the first call. Its report is written when the process ends by exit().
+    /// Those that the environment names now.
+    static Files of_environment();
+  };
+
+  explicit StandIn(Files files = Files::of_environment());
+
+  /// The stand-in of this process, made at the first call. What was counted is written to the files that were named
+  /// when this library was loaded, when the process ends by exit().
   static StandIn& instance();
 
   /// Whether this is a child of a process that had one: CUDA does not work there, and locks may be held for ever.
@@ -89,7 +98,7 @@ class StandIn {
   /// Adds what was counted to a file, as append_report() does; false where that fails.
   bool write_report(const char* path) noexcept;
 
-  /// Writes what was counted to the files that MMTUNE_RECORD and MMTUNE_CUBLAS_REPORT name.
+  /// Writes what was counted to its files.
   void write_files() noexcept;
 
  private:
@@ -100,6 +109,7 @@ class StandIn {
   Library* library_of_device();
   std::vector<ReportRow> rows() const;
 
+  const Files files_;
   AppendMap<ShapeKey, Shape*, ShapeKeyHash> shapes_;
   std::array<std::atomic<std::int64_t>, kPassedReasons> passed_{};  ///< the calls without a shape
   const bool leaves_single_;  ///< whether cuBLAS keeps fp32 and tf32: NVIDIA_TF32_OVERRIDE changes them

@@ -64,6 +64,17 @@ std::optional<std::string> get(std::string_view name) {
   return value;
 }
 
+std::string absolute_path(const std::string& path) {
+  std::error_code nowhere;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, nowhere);
+  return path.empty() || nowhere ? path : absolute.string();
+}
+
+std::optional<std::string> get_path(std::string_view name) {
+  const auto value = get(name);
+  return value ? std::optional(absolute_path(*value)) : std::nullopt;
+}
+
 std::string default_database() {
   if (auto path = get("MMTUNE_DB")) return *path;
   if (auto data = get("XDG_DATA_HOME"); data && data->front() == '/') return *data + "/mmtune/mmtune.db";

@@ -22,6 +22,11 @@ std::span<const Switch> switches();
 /// (AT_SECURE), where paths from the environment must not be trusted.
 std::optional<std::string> get(std::string_view name);
 
+/// A path from the root, which stays right where the process changes its directory; as it is if there is none.
+std::string absolute_path(const std::string& path);
+/// The value of a switch that names a file, by such a path.
+std::optional<std::string> get_path(std::string_view name);
+
 /// MMTUNE_DB, else $XDG_DATA_HOME/mmtune/mmtune.db, else ~/.local/share/mmtune/mmtune.db. A relative XDG value is
 /// ignored, as its specification demands. Throws DatabaseError if there is no home directory either.
 std::string default_database();

@@ -94,11 +94,11 @@ std::vector<std::string> DatabasePlaces::all() const {
 DatabasePlaces database_places(const LibraryOptions& options) {
   DatabasePlaces places;
   try {
-    places.own = options.database.empty() ? env::default_database() : options.database;
+    places.own = env::absolute_path(options.database.empty() ? env::default_database() : options.database);
   } catch (const DatabaseError&) {
     places.own.clear();
   }
-  const auto named = env::get("MMTUNE_SYSTEM_DB");
+  const auto named = env::get_path("MMTUNE_SYSTEM_DB");
   places.system = named ? *named : shipped_database();
   return places;
 }
@@ -114,12 +114,16 @@ StoredKernels read_databases(const DatabasePlaces& places, const DeviceSpec& dev
     add(kernels, read_database(path, sources, budget, fault));
     if (!fault.empty()) faults.push_back(std::move(fault));
   }
+  // What cannot be opened says itself what to do, and might not be tuned into either.
+  const bool lacks_kernels = kernels.unusable > 0 || (faults.empty() && kernels.winners.empty());
   if (faults.empty() && kernels.winners.empty()) faults.push_back(why_nothing(places.own, device));
   if (faults.empty()) return kernels;
   note = printable(fmt::format("{}", fmt::join(faults, "; ")));
-  log::warning("{}; {}; run `{}`", note,
+  const std::string remedy =
+      lacks_kernels ? fmt::format("; run `{}`", tune_command("256..8192", places.own)) : std::string();
+  log::warning("{}; {}{}", note,
                kernels.winners.empty() ? "nothing that is tuned runs" : "going on with the kernels that could be read",
-               tune_command("256..8192", places.own));
+               remedy);
   return kernels;
 }
 

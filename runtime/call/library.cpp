@@ -192,7 +192,7 @@ struct Library::Impl {
   }
 
   const pid_t process = getpid();  ///< the process that opened it
-  std::optional<std::string> record_file = env::get("MMTUNE_RECORD");
+  std::optional<std::string> record_file = env::get_path("MMTUNE_RECORD");
   std::optional<PrimaryContext> primary;  ///< nothing for a model
   std::unique_ptr<RouteLoader> routes;
   std::unique_ptr<Learning> learning = std::make_unique<Learning>();

@@ -17,6 +17,7 @@ namespace {
 
 using test::Decision;
 using testing::HasSubstr;
+using testing::Not;
 using testing::internal::CaptureStderr;
 using testing::internal::GetCapturedStderr;
 
@@ -97,6 +98,44 @@ TEST_F(Databases, OneThatIsDamagedOrMissingLeavesTheOther) {
   const test::ScopedEnv good("MMTUNE_SYSTEM_DB", directory_.file("good.db").c_str());
   serves_with_one_warning("test.db");
   log::set_level(log::Level::silent);
+}
+
+TEST_F(Databases, OneThatCannotBeOpenedNamesTheRemedyAlone) {
+  const test::ScopedEnv loud("MMTUNE_LOG", "warning");
+  log::set_level(log::Level::warning);
+  const auto warning = [] {
+    CaptureStderr();
+    Library::open();
+    return GetCapturedStderr();
+  };
+  EXPECT_THAT(warning(), HasSubstr("shipped.db"));
+  const test::ScopedEnv none("MMTUNE_SYSTEM_DB", "");
+  EXPECT_THAT(warning(), HasSubstr("does not exist; nothing that is tuned runs; run `mmtune --device auto"));
+  offer(database(), Decision{square(64), "naive", "", 5});
+  Database(database(), OpenMode::read_write).exec("PRAGMA user_version = 1000");
+  const std::string newer = warning();
+  EXPECT_THAT(newer, HasSubstr("update mmtune, or name another file; nothing that is tuned runs\n"));
+  EXPECT_THAT(newer, Not(HasSubstr("--sizes"))) << "tuning into it is refused";
+  log::set_level(log::Level::silent);
+}
+
+TEST_F(Databases, AreThoseOfTheDirectoryThatTheLibraryWasOpenedIn) {
+  offer(database(), Decision{square(64), "naive", "UNROLL=8", 5});
+  offer(shipped(), Decision{square(32), "naive", "UNROLL=2", 5});
+  const test::ScopedEnv record("MMTUNE_RECORD", "calls.csv");
+  const test::ScopedEnv relative("MMTUNE_SYSTEM_DB", "shipped.db");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_.file(""));
+  {
+    Library library = Library::open({.database = "test.db"});
+    std::filesystem::current_path(before);
+    std::vector<float> a(64 * 64), c(64 * 64);
+    for (const std::int64_t size : {64, 32}) {
+      const Gemm product{.m = size, .n = size, .k = size, .a = a.data(), .b = a.data(), .c = c.data()};
+      EXPECT_EQ(library.gemm(product, nullptr).match, Match::exact) << size;
+    }
+  }
+  EXPECT_TRUE(std::filesystem::exists(directory_.file("calls.csv")));
 }
 
 TEST_F(Databases, OneThatIsLockedIsWaitedForBriefly) {

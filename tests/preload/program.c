@@ -1,7 +1,7 @@
 /* A program that knows no cuBLAS: like Python it loads a module, for itself alone, which brings cuBLAS along.
-   program MODULE TIMES M CODE [STAND_IN]: the module multiplies so often, a child ends by exit(), which must count
-   nothing again, and the program returns the code. With the stand-in's file that gets the module's calls, counts as
-   many, and leaves as many to cuBLAS. */
+   program MODULE TIMES M CODE [STAND_IN]: in another directory the module multiplies so often, the environment goes, a
+   child ends by exit(), which must count nothing again, and the program returns the code. With the stand-in's file that
+   gets the module's calls, counts as many, and leaves as many to cuBLAS. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +46,10 @@ int main(int argc, char** argv) {
     return 3;
   }
   find(module, "multiply", &multiply);
+  if (chdir("/") != 0) return 5;
   if (argc == 6) return take(argv[5], atoi(argv[2]), atoi(argv[3]));
   const int times = multiply(atoi(argv[2]), atoi(argv[3]));
+  clearenv();
   const pid_t child = fork();
   if (child == 0) exit(0);
   waitpid(child, NULL, 0);

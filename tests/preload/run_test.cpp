@@ -49,6 +49,12 @@ class RunProgram : public test::ApiTest {
   static std::string run(const std::string& options, const std::string& program) {
     return fmt::format("'{}' run {} -- {}", MMTUNE_BINARY, options, program);
   }
+  /// An assignment for a command of env.
+  std::string preload() const {
+    const std::string stand_in = directory_.file("stand_in.so");  // The loader's list takes no path with a space.
+    std::filesystem::create_symlink(MMTUNE_PRELOAD_LIBRARY, stand_in);
+    return fmt::format("LD_PRELOAD='{}' ", stand_in);
+  }
 
   std::string out_, err_;
 };
@@ -80,6 +86,15 @@ TEST_F(RunProgram, PassesOnTheRestAndRecordsIt) {
   EXPECT_THAT(text("calls.csv"), HasSubstr("\nfp32,nn,4,6,3,2,"));
 }
 
+TEST_F(RunProgram, FilesAreThoseOfTheDirectoryThatItWasStartedIn) {
+  const std::string here = fmt::format("env -C '{}' MMTUNE_DB=test.db ", directory_.file(""));
+  EXPECT_EQ(shell(here + run("--record calls.csv", program(3, 5))), 0) << err_;
+  EXPECT_EQ(out_, "cuBLAS multiplied 0 times\n");
+  EXPECT_THAT(text("calls.csv"), HasSubstr("\nfp32,nn,4,5,3,3,"));
+  EXPECT_EQ(shell(here + "MMTUNE_RECORD=more.csv " + preload() + program(3, 6)), 0) << err_;
+  EXPECT_THAT(text("more.csv"), HasSubstr("\nfp32,nn,4,6,3,3,"));
+}
+
 TEST_F(RunProgram, TunesWhatWasMultipliedWhenTheProgramHasEnded) {
   EXPECT_NE(shell(run("--tune 1s", program(2, 6))), 0) << "the pretended driver runs no tuner";
   EXPECT_EQ(out_, "cuBLAS multiplied 2 times\n");
@@ -107,13 +122,11 @@ TEST_F(RunProgram, TakesTheCallsOfALibraryThatIsLoaded) {
 }
 
 TEST_F(RunProgram, WithoutADatabaseOrAGpuAllIsLeftToCublas) {
-  const std::string stand_in = directory_.file("stand_in.so");  // The loader's list takes no path with a space.
-  std::filesystem::create_symlink(MMTUNE_PRELOAD_LIBRARY, stand_in);
-  const std::string preload = fmt::format("env LD_PRELOAD='{}' ", stand_in);
-  EXPECT_EQ(shell(preload + program(4, 5)), 0);
+  const std::string list = preload();
+  EXPECT_EQ(shell("env " + list + program(4, 5)), 0);
   EXPECT_EQ(out_, "cuBLAS multiplied 0 times\n");
   EXPECT_EQ(err_, "");
-  EXPECT_EQ(shell("env MMTUNE_DB=/no/such.db " + preload + program(4, 5)), 0);
+  EXPECT_EQ(shell("env MMTUNE_DB=/no/such.db " + list + program(4, 5)), 0);
   EXPECT_EQ(out_, "cuBLAS multiplied 4 times\n");
   EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << err_;
   EXPECT_THAT(err_, Not(HasSubstr("fallback"))) << "cuBLAS runs";

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "runtime/base/env.h"
 #include "runtime/base/log.h"
 #include "runtime/base/whole_rows.h"
 #include "runtime/call/call_record.h"
@@ -145,10 +146,13 @@ int exit_code_of(pid_t process) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// The environment of the program and of the tuner: both use the same database.
+/// The environment of the program and of the tuner: both use the same databases, wherever the program goes.
 SpawnEnvironment environment_of(const RunOptions& options) {
   SpawnEnvironment environment;
-  if (!options.database.empty()) environment.set("MMTUNE_DB", std::filesystem::absolute(options.database).string());
+  for (const char* name : {"MMTUNE_DB", "MMTUNE_SYSTEM_DB"}) {
+    if (const auto file = env::get_path(name)) environment.set(name, *file);
+  }
+  if (!options.database.empty()) environment.set("MMTUNE_DB", env::absolute_path(options.database));
   return environment;
 }
 
@@ -183,7 +187,7 @@ ExitCode run(const RunOptions& options) {
   const std::string others = value_of("LD_PRELOAD");
   environment.set("LD_PRELOAD", loadable_stand_in(folder) + (others.empty() ? "" : ":" + others));
   environment.set("MMTUNE_CUBLAS_REPORT", report);
-  if (!calls.empty()) environment.set("MMTUNE_RECORD", std::filesystem::absolute(calls).string());
+  if (!calls.empty()) environment.set("MMTUNE_RECORD", env::absolute_path(calls));
   const Signals signals;
   child_process = start(options.program, std::move(environment));
   const int code = exit_code_of(static_cast<pid_t>(child_process));
