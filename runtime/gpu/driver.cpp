@@ -107,13 +107,18 @@ void check(CUresult result, const char* call) {
   const std::string message = fmt::format("{} failed: {}", call, describe(cuda(), result));
   if (result == CUDA_ERROR_OUT_OF_MEMORY) throw OutOfMemoryError(message + "; use smaller sizes");
   if (is_sticky(result)) throw DeviceLostError(message + "; this process can no longer use the GPU, start it again");
+  if (result == CUDA_ERROR_NOT_INITIALIZED) {
+    throw DeviceError(message +
+                      "; a child of fork() cannot use the GPU that its parent used: fork before, or spawn it");
+  }
   throw DeviceError(message);
 }
 
 void check_in_destructor(CUresult result, const char* call) noexcept {
   if (result == CUDA_SUCCESS) return;
-  // A lost GPU has been reported already, and a driver that was shut down at exit has cleaned up by itself.
-  const bool known = is_sticky(result) || result == CUDA_ERROR_DEINITIALIZED;
+  // A lost GPU has been reported already, a driver that was shut down at exit has cleaned up by itself, and a child of
+  // fork() has nothing to clean up.
+  const bool known = is_sticky(result) || result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_NOT_INITIALIZED;
   log::write(known ? log::Level::debug : log::Level::warning,
              fmt::format("{} failed: {}", call, describe(cuda(), result)));
 }

@@ -3,6 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <memory>
+
+#include "runtime/base/log.h"
 #include "runtime/gpu/driver.h"
 #include "tests/api/fixture.h"
 
@@ -98,6 +101,25 @@ TEST_F(Devices, AChildThatWasForkedBeforeTheFirstUseMultipliesAsItsParentDoes) {
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+TEST_F(Devices, AChildThatWasForkedLaterIsToldSoAndEndsInSilence) {
+  const test::ScopedEnv loud("MMTUNE_LOG", "warning");
+  log::set_level(log::Level::warning);
+  auto library = std::make_unique<Library>(Library::open({.device = 0}));
+  EXPECT_TRUE(computes(*library));
+  test::fake_cuda().is_of_parent = true;
+  try {
+    computes(*library);
+    FAIL() << "CUDA does not work there";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("a child of fork() cannot use the GPU that its parent used"));
+  }
+  testing::internal::CaptureStderr();
+  library.reset();  // This is what exit() does to one that is a global variable.
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  test::fake_cuda().is_of_parent = false;
+  log::set_level(log::Level::silent);
 }
 
 }  // namespace

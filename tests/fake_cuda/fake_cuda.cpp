@@ -123,6 +123,8 @@ int attribute_of_an_h200(CUdevice_attribute attribute) {
   return found == values.end() ? 0 : found->second;
 }
 
+CUresult usable() { return fake_cuda().is_of_parent ? CUDA_ERROR_NOT_INITIALIZED : CUDA_SUCCESS; }
+
 }  // namespace
 
 FakeCuda& fake_cuda() {
@@ -177,12 +179,14 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   *context = reinterpret_cast<CUcontext>(&primary_contexts[device]);
   return CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
+CUresult cuDevicePrimaryCtxRelease(CUdevice) { return usable(); }
 CUresult cuCtxGetCurrent(CUcontext* context) {
+  if (usable() != CUDA_SUCCESS) return usable();
   *context = current;
   return CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
+  if (usable() != CUDA_SUCCESS) return usable();
   current = context;
   return CUDA_SUCCESS;
 }
@@ -219,6 +223,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
 }
 CUresult cuModuleUnload(CUmodule module) {
+  if (usable() != CUDA_SUCCESS) return usable();
   delete reinterpret_cast<Program*>(module);
   return CUDA_SUCCESS;
 }

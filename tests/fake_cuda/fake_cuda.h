@@ -32,6 +32,7 @@ struct FakeCuda {
   std::atomic<double> busy_us = 0;               ///< the time that kernels took so far, one after the other
   std::atomic<double> noise = 0;            ///< the largest part by which a kernel takes longer; drawn for each launch
   std::atomic<double> launch_fails_us = 0;  ///< programs that take so long cannot be launched, if over 0
+  std::atomic<bool> is_of_parent = false;   ///< the driver was used before this process was forked
   std::atomic<void*> last_stream = nullptr;
   std::atomic<int> last_device = -1;  ///< the last device that something was launched on
 };
