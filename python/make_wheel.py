@@ -69,6 +69,15 @@ def write(archive, records, name, content, mode=0o644):
     records.append(f"{name},sha256={digest},{len(content)}")
 
 
+def local_version(files):
+    """What PEP 440 puts behind a version: pip installs nothing over a package of the same one."""
+    digest = hashlib.sha256()
+    for name, file in files:
+        content = file.read_bytes()
+        digest.update(f"{name}\n{len(content)}\n".encode() + content)
+    return digest.hexdigest()[:12]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tree", type=Path, required=True, help="folder with mmtune/bin and mmtune/lib")
@@ -90,17 +99,18 @@ def main():
     binaries = [file for file in sorted(package.rglob("*")) if file.is_file() and not file.is_symlink() and is_elf(file)]
     check_links(binaries)
     tag = f"cp310-abi3-manylinux_2_{max(_OLDEST_GLIBC, *map(oldest_glibc, binaries))}_x86_64"
-    wheel = options.output / f"mmtune-{options.version}-{tag}.whl"
+    files = [(f"mmtune/{file.relative_to(options.modules)}", file) for file in sorted(options.modules.rglob("*.py"))]
+    files += [(str(file.relative_to(options.tree)), file) for file in binaries]
+    version = f"{options.version}+{local_version(files)}"
+    wheel = options.output / f"mmtune-{version}-{tag}.whl"
     for old in options.output.glob("mmtune-*.whl"):
         old.unlink()
 
-    records, info = [], f"mmtune-{options.version}.dist-info"
+    records, info = [], f"mmtune-{version}.dist-info"
     with zipfile.ZipFile(wheel, "w") as archive:
-        for file in sorted(options.modules.rglob("*.py")):
-            write(archive, records, f"mmtune/{file.relative_to(options.modules)}", file.read_bytes())
-        for file in binaries:
-            write(archive, records, str(file.relative_to(options.tree)), file.read_bytes(), 0o755)
-        write(archive, records, f"{info}/METADATA", _METADATA.format(version=options.version).encode())
+        for name, file in files:
+            write(archive, records, name, file.read_bytes(), 0o755 if file in binaries else 0o644)
+        write(archive, records, f"{info}/METADATA", _METADATA.format(version=version).encode())
         write(archive, records, f"{info}/LICENSE", options.license.read_bytes())
         write(archive, records, f"{info}/entry_points.txt", b"[console_scripts]\nmmtune = mmtune.__main__:main\n")
         write(archive, records, f"{info}/WHEEL",

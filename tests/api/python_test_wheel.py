@@ -37,7 +37,7 @@ class Wheel(unittest.TestCase):
         return ran.stdout
 
     def test_its_name_says_what_runs_it(self):
-        self.assertRegex(self.wheel.name, r"^mmtune-[0-9.]+-cp310-abi3-manylinux_2_(1[7-9]|[2-9][0-9])_x86_64\.whl$")
+        self.assertRegex(self.wheel.name, r"^mmtune-[0-9.]+\+[0-9a-f]{12}-cp310-abi3-manylinux_2_(1[7-9]|[2-9][0-9])_x86_64\.whl$")
 
     def test_the_record_names_every_file(self):
         with zipfile.ZipFile(self.wheel) as archive:
@@ -48,8 +48,23 @@ class Wheel(unittest.TestCase):
                          "mmtune/_native.abi3.so", "mmtune/torch/__init__.py"):
                 self.assertIn(part, listed)
 
+    # pip leaves what is installed alone where a wheel has the same version.
+    def test_another_file_makes_another_version(self):
+        sys.dont_write_bytecode = True
+        sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+        from make_wheel import local_version
+
+        file = self.home / "file"
+        versions = set()
+        for name, content in (("a", b"1"), ("a", b"2"), ("b", b"2")):
+            file.write_bytes(content)
+            versions.add(local_version([(name, file)]))
+        self.assertEqual(len(versions), 3)
+        metadata = self.python("-c", "from importlib.metadata import version; print(version('mmtune'))").strip()
+        self.assertIn(f"mmtune-{metadata}-cp310", self.wheel.name)
+
     def test_program(self):
-        version = re.search(r"mmtune-([0-9.]+)-", self.wheel.name).group(1)
+        version = re.search(r"mmtune-([0-9.]+)\+", self.wheel.name).group(1)
         self.assertIn(version, self.python("-m", "mmtune", "--version"))
         command = "from importlib.metadata import entry_points; [each.load()() for each in entry_points(name='mmtune')]"
         self.assertIn("h200", self.python("-c", f"import sys; sys.argv[1:] = ['devices']; {command}").lower())
