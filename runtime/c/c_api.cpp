@@ -132,9 +132,10 @@ mmtune_status mmtune_gemm_pointers(mmtune_library* library, const mmtune_call* c
 mmtune_status mmtune_prepare(mmtune_library* library, const mmtune_call* calls, size_t count, void* stream) {
   return status_of([&] {
     Library& target = required(library, "library").library;
+    if (count > 0) required(calls, "calls");
     std::vector<Gemm> all;
     const char* next = reinterpret_cast<const char*>(calls);
-    for (size_t i = 0; i < count; ++i, next += required(calls, "calls").struct_size) {
+    for (size_t i = 0; i < count; ++i, next += calls->struct_size) {
       all.push_back(gemm_of(call_of(reinterpret_cast<const mmtune_call*>(next))));
     }
     target.prepare(all, stream);

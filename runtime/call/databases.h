@@ -19,8 +19,8 @@ struct DatabasePlaces {
   std::vector<std::string> all() const;
 };
 
-/// The places for these options, by paths from the root: machine code is read when it is first needed. "Beside the library" is beside the file that this code was loaded from: the library,
-/// or the program that it is linked into.
+/// The places for these options, by paths from the root: machine code is read when it is first needed. "Beside the
+/// library" is beside the file that this code was loaded from: the library, or the program that it is linked into.
 DatabasePlaces database_places(const LibraryOptions& options);
 
 /// The kernels that all databases offer this device; for a problem or a fallback that several have, the first one

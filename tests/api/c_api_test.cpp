@@ -150,6 +150,7 @@ TEST_F(CApi, WhatIsWrongIsAStatusAndAMessage) {
   EXPECT_EQ(mmtune_gemm(library_, nullptr, nullptr), MMTUNE_USAGE_ERROR);
   EXPECT_EQ(mmtune_open(nullptr, nullptr), MMTUNE_USAGE_ERROR);
   EXPECT_EQ(mmtune_prepare(library_, nullptr, 1, nullptr), MMTUNE_USAGE_ERROR);
+  EXPECT_THAT(mmtune_last_error(), StrEq("calls: null pointer"));
   call = MMTUNE_CALL_INIT;
   call.transpose_a = 9;
   EXPECT_EQ(mmtune_gemm(library_, &call, nullptr), MMTUNE_USAGE_ERROR);

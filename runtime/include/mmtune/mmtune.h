@@ -73,7 +73,7 @@ enum class Order {
 /// beta = 0 does not read C, alpha = 0 reads neither A nor B, k = 0 gives beta * C, m = 0 or n = 0 does nothing.
 /// Addresses must be aligned to an element; more alignment, of rows and of strides too, allows faster kernels. For
 /// int32 and int8, alpha and beta must be 32-bit integers. Extents go up to 2^40, and no operand has more than 2^48
-/// elements, padding included.
+/// elements, padding included. C must not overlap what is read, which is not checked.
 ///
 /// With `epilogue`, C is activation(alpha * op(A)[m,k] * op(B)[k,n] + beta * C + bias), see <mmtune/epilogue.h>,
 /// computed in the format of the sums and rounded once. Its rows and columns are those of the caller's C, in either
@@ -118,7 +118,8 @@ struct Gemm {
   bool invariant = false;
 };
 
-/// The matrices of a batch, one address for each product: device addresses, in arrays of the host.
+/// The matrices of a batch, one address for each product: device addresses, in arrays of the host. No two of `c` may
+/// overlap, which is not checked.
 struct GemmPointers {
   std::span<const void* const> a;
   std::span<const void* const> b;
