@@ -37,8 +37,10 @@ def library(device):
 def reload(database=None):
     """Lets later calls see what was tuned meanwhile, in `database` where it is given. Old libraries stay open."""
     global _database
+    if database is not None:
+        database = os.path.abspath(database)  # Libraries are opened later, perhaps in another directory.
     with _lock:
-        _database = _database if database is None else os.fspath(database)
+        _database = database or _database
         _retired.extend(_libraries.values())
         _libraries.clear()
     _stand_in.reload(database)

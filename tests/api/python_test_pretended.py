@@ -34,6 +34,22 @@ class Ending(unittest.TestCase):
         self.assertEqual(cupy.cuda.Device().synchronize.call_count, 2)
 
 
+class Reloading(unittest.TestCase):
+    def test_a_database_is_that_of_the_directory_in_which_it_was_named(self):
+        named = os.path.join(os.getcwd(), "tuned.db")
+        with (
+            mock.patch.object(_serving, "Library") as library,
+            mock.patch.object(_stand_in, "reload") as reload,
+            mock.patch.object(_serving, "_database", None),
+            mock.patch.object(_serving, "_libraries", {}),
+        ):
+            for database in ("tuned.db", Path("tuned.db"), None):
+                _serving.reload(database)
+                _serving.library(0)
+                library.assert_called_with(named, 0)
+        self.assertEqual(reload.call_args_list, [mock.call(named), mock.call(named), mock.call(None)])
+
+
 class Recording(unittest.TestCase):
     def test_products_count_once_where_the_numbers_of_batches_differ(self):
         row = {
