@@ -10,6 +10,10 @@ namespace {
 
 using testing::HasSubstr;
 
+// Where one changes, so must MMTUNE_CXX_… of cmake/libmmtune.map.
+static_assert(sizeof(LibraryOptions) == 80 && sizeof(Gemm) == 192 && sizeof(GemmPointers) == 48);
+static_assert(sizeof(Answer) == 128);
+
 class Calls : public test::ApiTest {
  protected:
   void SetUp() override {

@@ -23,12 +23,13 @@ foreach(consumer consumer_static consumer_shared consumer_c)
   execute_process(COMMAND ${WORK}/bin/${consumer} WORKING_DIRECTORY ${WORK} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 
-# The shared library shows the public functions alone.
+# The shared library shows the public functions alone, and those of C++ to programs that know its structs.
 find_program(NM nm REQUIRED)
 file(GLOB_RECURSE shared ${WORK}/installed/libmmtune.so)
 execute_process(COMMAND ${NM} --dynamic --demangle --defined-only ${shared} OUTPUT_VARIABLE symbols
                 COMMAND_ERROR_IS_FATAL ANY)
-if(NOT symbols MATCHES "mmtune_open" OR symbols MATCHES "fmt::|mmtune::Store|mmtune::Library::Impl::")
+if(NOT symbols MATCHES "mmtune_open" OR symbols MATCHES "fmt::|mmtune::Store|mmtune::Library::Impl::" OR
+   NOT symbols MATCHES "mmtune::Library::open[^\n]*MMTUNE_CXX_")
   message(FATAL_ERROR "${shared}: shows\n${symbols}")
 endif()
 
