@@ -164,6 +164,7 @@ void accept(Database& database, OpenMode mode) {
   if (const std::string fault = schema.fault_of(database); !fault.empty()) {
     refuse(file, fault, "restore a copy, or move it away and tune again");
   }
+  database.keep_format(current);
 }
 
 /// Undoes what a killed writer left half done, as a reader cannot. While a writer lives, SQLite leaves its journal

@@ -209,6 +209,21 @@ void Database::begin_write() {
   const int code = sqlite3_exec(handle_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
   begins_write_ = false;
   if (code != SQLITE_OK) fail(code);
+  try {
+    check_format();
+  } catch (...) {
+    sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+}
+
+void Database::check_format() {
+  const std::int64_t found = format_ == 0 ? 0 : integer("PRAGMA user_version");
+  if (found == format_) return;
+  throw DatabaseError(
+      fmt::format("database {}: another mmtune has brought it to format {} meanwhile, this one writes {}; run the "
+                  "command again with that one, which goes on",
+                  path_, found, format_));
 }
 
 void Database::vacuum_into(const std::string& copy) {

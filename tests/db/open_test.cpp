@@ -50,6 +50,23 @@ class OpenTest : public StoreTest {
   }
 };
 
+TEST_F(OpenTest, WritesNothingOnceANewerProgramHasBroughtItUpToDate) {
+  fill(1);
+  Store store = open();
+  const int current = current_version(embedded_migrations());
+  run_raw(path_, fmt::format("PRAGMA user_version = {}", current + 1));
+  const std::string before = bytes_of(path_);
+  try {
+    store.put({sample_trial(2)}, {});
+    ADD_FAILURE() << "its rows may mean something else there";
+  } catch (const DatabaseError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(fmt::format("to format {} meanwhile", current + 1)));
+  }
+  EXPECT_EQ(bytes_of(path_), before);
+  run_raw(path_, fmt::format("PRAGMA user_version = {}", current));
+  store.put({sample_trial(2)}, {});
+}
+
 TEST_F(OpenTest, CreatesPrivateFileInPrivateDirectories) {
   const fs::path nested = directory_ / "a" / "b";
   Store::open(nested / "mmtune.db", OpenMode::read_write);
