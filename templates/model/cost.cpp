@@ -176,13 +176,14 @@ class Model {
 
   bool streams() const { return cost_.fetch == Fetch::accelerator; }
 
-  /// Where the accelerator fetches a tile while the one before is multiplied: the first fetch, and the store of the
-  /// last tile, which L2 takes.
+  /// Where the accelerator fetches a tile while the one before is multiplied: the first fetch, the store of the last
+  /// tile, which L2 takes, and results that are transposed while no other tile is multiplied.
   void add_streamed_edges(auto& clocks) const {
     const double tiles = std::ceil(waves_);
+    const double turns = cost_.turns_results ? cost_.hides_stores ? 1 : tiles : 0;
     clocks.add(Bottleneck::edges, (cost_.persistent ? 1 : tiles) * latency_ + numbers_.l2_latency +
                                       cost_.result_bytes / numbers_.accelerator_last_bytes_per_clock +
-                                      (cost_.turns_results ? numbers_.accelerator_turn_clocks : 0));
+                                      turns * numbers_.accelerator_turn_clocks);
     clocks.add(Bottleneck::edges, crowd_ * numbers_.accelerator_crowd_clocks);
     if (cost_.split_k > 1) clocks.add(Bottleneck::exchange, numbers_.accelerator_parts_clocks);
     const bool shares_fetches = cost_.cluster_m * cost_.cluster_n > 1;
@@ -241,10 +242,11 @@ class Model {
   }
 
   // With so many iterations in flight a fetch has that many iterations' time; without any, a block waits, then
-  // computes.
+  // computes. The accelerator's fetches are many at once, and answered later than a single one.
   double exposed_latency(double block_clocks) const {
     const double ahead = cost_.iterations_ahead;
-    return (latency_ + block_clocks * std::max(0.0, 1 - ahead)) / std::max(1.0, ahead);
+    const double latency = latency_ * (streams() ? numbers_.accelerator_busy_latency : 1);
+    return (latency + block_clocks * std::max(0.0, 1 - ahead)) / std::max(1.0, ahead);
   }
 
   const PlanCost& cost_;

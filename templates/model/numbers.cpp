@@ -39,6 +39,9 @@ constexpr NumberSource kDenseBf16{NumberOrigin::fitted,
 constexpr NumberSource kMinuteTimes{NumberOrigin::fitted,
                                     "12656 times of 16 and 8 bits on an H100: "
                                     "bench/results/nvidia-h100/{minute_*,worst}_trials.csv.xz"};
+constexpr NumberSource kTrials{NumberOrigin::fitted,
+                               "35423 times of 16 and 8 bits on an H100, of bench/results/nvidia-h100/*_trials.csv.xz: "
+                               "docs/lab/2026-11-26-cover.md#where-the-models-errors-are-large"};
 constexpr NumberSource kServing{NumberOrigin::fitted,
                                 "6294 times of wgmma on an H100 and 2193 on an H200, those of "
                                 "bench/results/nvidia-h100/*_trials.csv.xz and "

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "templates/gpu/occupancy.h"
@@ -53,8 +54,10 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
   const auto cluster = static_cast<int>(cluster_blocks(step));
   const int gpc_sms = whole(model_numbers(device).gpc_sms);
   // A GPC with fewer SMs than the others has room for its share of clusters, rounded up: an H100 holds 66 of two
-  // blocks, 30 of four and 15 of eight, as cuOccupancyMaxActiveClusters says.
-  const std::int64_t clusters_of_gpc = gpc_sms / cluster;
+  // blocks, 30 of four and 15 of eight, as cuOccupancyMaxActiveClusters says. Where a block has an SM for itself, three
+  // blocks take the place of four and six that of eight, as times say: 40 clusters of three are two waves.
+  const int place = fit.blocks_per_sm == 1 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(cluster))) : cluster;
+  const std::int64_t clusters_of_gpc = gpc_sms / place;
   const double clusters = std::ceil(static_cast<double>(clusters_of_gpc * device.sm_count) / gpc_sms);
   PlanCost cost;
   static_cast<TileWork&>(cost) = work;

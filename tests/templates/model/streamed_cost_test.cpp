@@ -63,6 +63,40 @@ TEST(Cost, ClustersThatReachBeyondCComputeNothingThere) {
   EXPECT_GT(time(17), 1.5 * time(16)) << "and more than are there at once";
 }
 
+TEST(Cost, ThreeBlocksWithAnSmEachTakeThePlaceOfFour) {
+  const auto time = [](int tiles) {
+    const Problem problem = packed_problem(Precision::fp16, Layout::nn, 128, tiles * 128, 6144);
+    LaunchPlan plan = streamed_plan(problem, 128, 128);
+    plan.steps[0].cluster.x = plan.work.split_k = 3;
+    plan.work.persistent = false;
+    return time_us(problem, plan);
+  };
+  EXPECT_GT(time(40), 1.5 * time(30)) << "40 clusters are two waves";
+}
+
+TEST(Cost, FewStagesWaitForWhatComesLateWhileAllFetch) {
+  const Problem problem = fp16_square(2048);
+  LaunchPlan plan = streamed_plan(problem, 64, 64);
+  const double many = time_us(problem, plan);
+  plan.work.bytes_in_flight /= 4;  // two stages of 16 KiB in advance
+  EXPECT_GT(time_us(problem, plan), 1.5 * many);
+  plan.work.bytes_in_flight *= 8;
+  EXPECT_GT(time_us(problem, plan), 0.95 * many);
+}
+
+TEST(Cost, EachTileIsTransposedWhileNothingElseIsMultiplied) {
+  const auto transposing = [](std::int64_t waves, bool hides_stores) {
+    const Problem problem = packed_problem(Precision::fp16, Layout::nn, 128 * 132, 128 * waves, 256);
+    LaunchPlan plan = streamed_plan(problem, 128, 128);
+    plan.work.hides_stores = hides_stores;
+    const double straight = time_us(problem, plan);
+    plan.work.turns_results = true;
+    return time_us(problem, plan) - straight;
+  };
+  EXPECT_NEAR(transposing(4, false), 4 * transposing(1, false), 1e-6);
+  EXPECT_NEAR(transposing(4, true), transposing(1, true), 1e-6);
+}
+
 TEST(Cost, RowsThatBeginBetweenLinesTakeLongerFromL2) {
   LaunchPlan plan = streamed_plan(fp16_square(4096), 128, 128);
   plan.work.in_place_a = plan.work.in_place_b = plan.work.bytes_per_k / 2;
@@ -87,6 +121,7 @@ TEST(Cost, TheNextCallBeginsBesideAShortOne) {
   LaunchPlan plan = streamed_plan(small, 128, 128);
   const double alone = time_us(small, plan);
   plan.steps[0].smem_bytes /= 2;
+  plan.work.bytes_in_flight /= 2;
   plan.work.registers = 80;
   EXPECT_LT(time_us(small, plan), alone - 0.2);
   EXPECT_GT(time_us(fp16_square(2048), plan), time_us(fp16_square(2048), streamed_plan(small, 128, 128)));
