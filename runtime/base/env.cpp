@@ -78,9 +78,10 @@ std::optional<std::string> get_path(std::string_view name) {
 std::string default_database() {
   if (auto path = get("MMTUNE_DB")) return *path;
   if (auto data = get("XDG_DATA_HOME"); data && data->front() == '/') return *data + "/mmtune/mmtune.db";
-  if (auto home = get("HOME")) return *home + "/.local/share/mmtune/mmtune.db";
+  if (auto home = get("HOME"); home && home->front() == '/') return *home + "/.local/share/mmtune/mmtune.db";
   throw DatabaseError(
-      "no place for the database: neither MMTUNE_DB nor XDG_DATA_HOME nor HOME is set; set MMTUNE_DB=FILE");
+      "no place for the database: MMTUNE_DB is not set, and neither XDG_DATA_HOME nor HOME to an absolute path; "
+      "set MMTUNE_DB=FILE");
 }
 
 std::vector<std::string> cuda_library_directories() {

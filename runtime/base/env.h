@@ -27,8 +27,8 @@ std::string absolute_path(const std::string& path);
 /// The value of a switch that names a file, by such a path.
 std::optional<std::string> get_path(std::string_view name);
 
-/// MMTUNE_DB, else $XDG_DATA_HOME/mmtune/mmtune.db, else ~/.local/share/mmtune/mmtune.db. A relative XDG value is
-/// ignored, as its specification demands. Throws DatabaseError if there is no home directory either.
+/// MMTUNE_DB, else $XDG_DATA_HOME/mmtune/mmtune.db, else ~/.local/share/mmtune/mmtune.db. A relative directory is
+/// ignored, as the XDG base directory specification demands. Throws DatabaseError if there is no other.
 std::string default_database();
 
 /// Directories to look for NVIDIA's libraries in, in order: MMTUNE_CUDA_PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda, …

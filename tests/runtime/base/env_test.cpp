@@ -54,6 +54,8 @@ TEST(Env, DatabaseIsWhereSwitchThenXdgThenHomeSay) {
   EXPECT_EQ(env::default_database(), "/data/mmtune/mmtune.db");
   const ScopedEnv relative("XDG_DATA_HOME", "data");
   EXPECT_EQ(env::default_database(), "/home/user/.local/share/mmtune/mmtune.db");
+  const ScopedEnv relative_home("HOME", "home/user");
+  EXPECT_THROW(env::default_database(), DatabaseError);
   const ScopedEnv homeless("HOME", nullptr);
   EXPECT_THROW(env::default_database(), DatabaseError);
 }
