@@ -33,8 +33,10 @@ Level initial_level() {
   return Level::warning;
 }
 
-std::atomic<Level>& current() {
-  static std::atomic<Level> level{initial_level()};
+/// `given` counts where no level was asked for before. So a worker, which is given its run's, does not warn again of
+/// what MMTUNE_LOG says.
+std::atomic<Level>& current(std::optional<Level> given = std::nullopt) {
+  static std::atomic<Level> level{given ? *given : initial_level()};
   return level;
 }
 
@@ -47,7 +49,7 @@ std::optional<Level> parse_level(std::string_view text) {
   return std::nullopt;
 }
 
-void set_level(Level level) { current() = level; }
+void set_level(Level level) { current(level) = level; }
 
 Level level() { return current(); }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/runtime/support.h"
 #include "tests/tuner/cli_fixture.h"
 
 namespace mmtune {
@@ -72,6 +73,15 @@ TEST_F(CliStreams, ClosedStdoutIsAnError) {
 TEST_F(CliStreams, ReaderThatHasSeenEnoughIsNoError) {
   const auto result = shell(fmt::format("'{}' devices | true", MMTUNE_BINARY));
   EXPECT_THAT(result.err, Not(HasSubstr("standard output")));
+}
+
+TEST_F(CliStreams, RunWithWorkersWarnsOnceOfItsSwitches) {
+  const test::ScopedEnv loud("MMTUNE_LOG", "loud");
+  const auto result = mmtune(kTuneNaive);
+  if (result.code == 3) GTEST_SKIP() << result.err;
+  const auto first = result.err.find("MMTUNE_LOG=loud: no such level");
+  ASSERT_NE(first, result.err.npos) << result.err;
+  EXPECT_EQ(result.err.find("MMTUNE_LOG=loud", first + 1), result.err.npos) << result.err;
 }
 
 TEST_F(CliStreams, QuietRunPrintsNoProgress) {
