@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "templates/base/names.h"
 #include "tuner/text/size_file.h"
 #include "tuner/text/text.h"
 
@@ -53,8 +54,8 @@ class CallRow {
   WeightedSize call() const {
     WeightedSize call;
     call.size = {extent(0), extent(1), extent(2)};
-    if (columns_.precision) call.precision = value_of(parse_precision(cell(*columns_.precision)), "precision");
-    if (columns_.layout) call.layout = value_of(parse_layout(cell(*columns_.layout)), "layout");
+    if (columns_.precision) call.precision = one_of(kAllPrecisions, *columns_.precision, "precision");
+    if (columns_.layout) call.layout = one_of(kAllLayouts, *columns_.layout, "layout");
     if (columns_.weight && (columns_.are_named || cells_.size() == 4)) call.weight = weight();
     return call;
   }
@@ -85,10 +86,15 @@ class CallRow {
     return value;
   }
 
-  template <class Value>
-  Value value_of(const std::optional<Value>& value, std::string_view what) const {
-    if (!value) throw UsageError(fmt::format("{}: names no {} that mmtune knows", place_, what));
-    return *value;
+  template <class Value, std::size_t count>
+  Value one_of(const std::array<Value, count>& all, std::size_t column, std::string_view what) const {
+    const std::string_view text = cell(column);
+    std::vector<std::string_view> names;
+    for (const Value value : all) {
+      if (to_string(value) == text) return value;
+      names.push_back(to_string(value));
+    }
+    throw UsageError(fmt::format("{}: '{}' is no {}; {}", place_, excerpt(text), what, known_names(text, names)));
   }
 
   std::vector<std::string_view> cells_;
@@ -107,9 +113,9 @@ std::vector<WeightedSize> read_calls(const std::string& path) {
     WeightedSize call;
     try {
       call = CallRow(*row, columns).call();
-    } catch (const UsageError&) {
+    } catch (const UsageError& error) {
       if (!file.is_record()) throw;
-      file.leave_out(*row);
+      file.leave_out(error.what());
       continue;
     }
     if (std::min({call.size.m, call.size.n, call.size.k}) == 0) continue;

@@ -37,7 +37,7 @@ std::optional<SizeFile::Row> SizeFile::next() {
     }
     Row row{fmt::format("{}:{}", path_, number_), split(line, ',')};
     if (is_whole(row)) return row;
-    leave_out(row);
+    leave_out(fmt::format("size file {}: a damaged row", row.place));
   }
 }
 
@@ -45,13 +45,13 @@ bool SizeFile::is_whole(const Row& row) const {
   return !is_record_ || (is_ended_ && row.cells.size() == heading_.size());
 }
 
-void SizeFile::leave_out(const Row& row) {
-  if (left_out_++ == 0) first_left_out_ = row.place;
+void SizeFile::leave_out(std::string fault) {
+  if (left_out_++ == 0) first_fault_ = std::move(fault);
 }
 
 void SizeFile::say_what_was_left_out() const {
   if (left_out_ == 0) return;
-  log::warning("size file {}: a damaged row, left out{}; correct or remove it to lose this warning", first_left_out_,
+  log::warning("{}; left out{}; correct or remove it to lose this warning", first_fault_,
                left_out_ == 1 ? "" : fmt::format(" like {} more", left_out_ - 1));
 }
 

@@ -15,7 +15,8 @@ namespace mmtune {
 ///
 /// A record of calls, which the library appends to (runtime/call/call_record.h), may have been damaged by a full disk
 /// or a process that was killed: of such a file next() leaves out rows with too few or too many cells and one without
-/// the end of its line, whose last number may be cut short. A warning at the end says how many were left out.
+/// the end of its line, whose last number may be cut short. A warning at the end names the first fault and how
+/// many rows were left out.
 class SizeFile {
  public:
   struct Row {
@@ -43,8 +44,8 @@ class SizeFile {
   /// The next row; nothing at the end.
   std::optional<Row> next();
 
-  /// The row that next() gave is damaged in another way, and counts among those left out.
-  void leave_out(const Row& row);
+  /// The row that next() gave has another fault, and counts among those left out.
+  void leave_out(std::string fault);
 
  private:
   std::string_view next_line();
@@ -60,7 +61,7 @@ class SizeFile {
   bool is_record_ = false;
   bool is_ended_ = true;      ///< whether the current line ends by a line break
   std::size_t left_out_ = 0;  ///< the number of rows that were left out
-  std::string first_left_out_;
+  std::string first_fault_;   ///< that of the first of them, with its place
 };
 
 }  // namespace mmtune

@@ -5,11 +5,13 @@
 
 #include <fstream>
 
+#include "runtime/base/log.h"
 #include "tuner/text/temporary_directory.h"
 
 namespace mmtune {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -67,8 +69,10 @@ TEST_F(Calls, FaultsNameTheLineAndTheCause) {
   EXPECT_THAT(fault("m,n,k,count\n1,2,3\n"), HasSubstr("fewer columns than the heading"));
   EXPECT_THAT(fault("m,n,k,count\n1,2,3,-4\n"), HasSubstr("'-4' is no weight"));
   EXPECT_THAT(fault("m,n,k,count\n1,2,3,nan\n"), HasSubstr("'nan' is no weight"));
-  EXPECT_THAT(fault("precision,m,n,k\nfp31,1,2,3\n"), HasSubstr("names no precision"));
-  EXPECT_THAT(fault("layout,m,n,k\nnx,1,2,3\n"), HasSubstr("names no layout"));
+  EXPECT_THAT(fault("precision,m,n,k\nfp31,1,2,3\n"),
+              HasSubstr("'fp31' is no precision; did you mean 'fp32'? known are fp32, fp64"));
+  EXPECT_THAT(fault("layout,m,n,k\nnx,1,2,3\n"),
+              HasSubstr("'nx' is no layout; did you mean 'nn'? known are nn, nt, tn, tt"));
   EXPECT_THAT(fault("1,2\n"), HasSubstr("expected m,n,k"));
   EXPECT_THAT(fault("m,n,k\n"), HasSubstr("holds no sizes"));
 }
@@ -86,6 +90,17 @@ TEST_F(Calls, DamagedRowsOfARecordAreLeftOut) {
     EXPECT_EQ(parse_sizes("@" + file(whole + cut)), std::vector({Size{64, 32, 16}}));
   }
   EXPECT_THAT(fault("precision,layout,m,n,k,count,seconds\n" + row), HasSubstr("holds no sizes"));
+}
+
+TEST_F(Calls, WarningOfARecordNamesTheFirstFaultAndTheNumberOfRows) {
+  const auto before = log::level();
+  log::set_level(log::Level::warning);
+  testing::internal::CaptureStderr();
+  read("precision,layout,m,n,k,count,seconds\nfp32,nn,8,8,8,1,1\nfp31,nn,8,8,8,1,1\nfp32,nn,8,8\n");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("calls.csv:3: 'fp31' is no precision; did you mean 'fp32'?"),
+                    HasSubstr("; left out like 1 more;")));
+  log::set_level(before);
 }
 
 TEST_F(Calls, AreFilesWithCountsOrSeconds) {
