@@ -127,9 +127,12 @@ StoredKernels read_databases(const DatabasePlaces& places, const DeviceSpec& dev
   return kernels;
 }
 
+std::string database_words(const std::string& database) {
+  return database.empty() ? "" : " --db " + shell_word(database);
+}
+
 std::string tune_command(std::string_view sizes, const std::string& database) {
-  return fmt::format("mmtune --device auto --sizes {}{}", sizes,
-                     database.empty() ? "" : " --db " + shell_word(database));
+  return fmt::format("mmtune --device auto --sizes {}{}", sizes, database_words(database));
 }
 
 std::string tune_command(const Problem& problem, const std::string& database) {

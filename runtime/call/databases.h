@@ -29,7 +29,10 @@ DatabasePlaces database_places(const LibraryOptions& options);
 StoredKernels read_databases(const DatabasePlaces& places, const DeviceSpec& device, const TemplateFiles& files,
                              LockBudget& budget, std::string& note);
 
-/// The command that tunes these sizes, as "mmtune --device auto --sizes 512 --db FILE"; no file stands for the user's.
+/// How a command that is advised names a database: " --db FILE", or nothing where no file stands for the user's.
+std::string database_words(const std::string& database);
+
+/// The command that tunes these sizes, as "mmtune --device auto --sizes 512 --db FILE".
 std::string tune_command(std::string_view sizes, const std::string& database);
 /// The same for a problem, with its precision and layout.
 std::string tune_command(const Problem& problem, const std::string& database);

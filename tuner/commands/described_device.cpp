@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "db/store.h"
+#include "runtime/call/databases.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tuner/workers/installed_gpus.h"
 
@@ -48,7 +49,7 @@ std::string tune_options(const DeviceChoice& device, const Options& options, con
   if (problem.precision != kDefaultPrecision) text += fmt::format(" --precision {}", to_string(problem.precision));
   if (problem.layout != Layout::nn) text += fmt::format(" --layout {}", to_string(problem.layout));
   if (problem.invariant) text += " --invariant";
-  return text + database_words(options);
+  return text + database_words(options.database);
 }
 
 }  // namespace mmtune

@@ -220,10 +220,6 @@ std::string database_path(const Options& options) {
   return options.database.empty() ? env::default_database() : options.database;
 }
 
-std::string database_words(const Options& options) {
-  return options.database.empty() ? "" : " --db " + shell_word(options.database);
-}
-
 bool database_exists(const std::string& path) {
   std::error_code error;
   const bool exists = std::filesystem::exists(path, error);

@@ -54,9 +54,6 @@ void add_log_options(Verb& verb);
 /// The file given with --db, else the default database.
 std::string database_path(const Options& options);
 
-/// How a command that is advised names the same database: " --db FILE", or nothing for the default one.
-std::string database_words(const Options& options);
-
 /// Throws DatabaseError where that cannot be said: no permission, a loop of links, a name that is too long.
 bool database_exists(const std::string& path);
 

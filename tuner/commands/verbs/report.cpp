@@ -8,6 +8,7 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
+#include "runtime/call/databases.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"
@@ -86,8 +87,8 @@ ReportContent content_of(const ReportOptions& options) {
   content.trials = store.trials();
   std::erase_if(content.trials, [&](const Trial& trial) { return !is_selected(trial.key, options); });
   if (content.trials.empty()) {
-    throw UsageError(fmt::format("{}: no results that match; run mmtune --device auto --sizes 256..8192{} to get some",
-                                 path, database_words(options)));
+    throw UsageError(fmt::format("{}: no results that match; run {} to get some", path,
+                                 tune_command("256..8192", options.database)));
   }
   const std::vector<DeviceKey> devices = devices_of(content);
   for (const std::string& file : options.benchmarks) content.files.push_back(file_of("bench", file, devices));

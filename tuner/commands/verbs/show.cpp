@@ -10,6 +10,7 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
+#include "runtime/call/databases.h"
 #include "templates/base/names.h"
 #include "templates/family/families.h"
 #include "tuner/commands/options.h"
@@ -81,7 +82,7 @@ std::string tune_command(const ShowOptions& options) {
   add("--precision", options.precisions);
   add("--layout", options.layouts);
   if (!options.family.empty()) text += fmt::format(" --family {}", options.family);
-  return text + database_words(options);
+  return text + database_words(options.database);
 }
 
 /// Says why there is nothing.
