@@ -118,7 +118,7 @@ class Rules {
 struct Proven {
   Precision precision;
   std::int64_t m, n, k;
-  std::string_view config;  ///< "BM=128 …"; what a table got later is at its default
+  std::string_view config;  ///< "BM=128 …"; what is not named is at its default
 };
 
 class Family {

@@ -113,7 +113,7 @@ struct MmaFp16x3 {
     return plan;
   }
 
-  static std::span<const Proven> proven() { return kProvenMmaFp16x3; }
+  static std::span<const Proven> proven() { return proven_mma_fp16x3(); }
 
   static WorkEstimate estimate(const Params& p, const DeviceSpec& device) {
     constexpr double kBytes = Fp16x3::kPlanes * kPartBytes;  // the bytes of both planes of an element

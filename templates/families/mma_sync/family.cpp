@@ -169,7 +169,7 @@ struct MmaSync {
     return std::max(1, align_bytes / format.bytes);
   }
 
-  static std::span<const Proven> proven() { return kProvenMmaSync; }
+  static std::span<const Proven> proven() { return proven_mma_sync(); }
 
   static WorkEstimate estimate(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);

@@ -347,7 +347,7 @@ struct Simt {
     return params;
   }
 
-  static std::span<const Proven> proven() { return kProvenSimt; }
+  static std::span<const Proven> proven() { return proven_simt(); }
 };
 
 }  // namespace

@@ -270,7 +270,7 @@ struct Skinny {
   }
 
   /// Runs on every GPU, so that STAGES stays 1.
-  static std::span<const Proven> proven() { return kProvenSkinny; }
+  static std::span<const Proven> proven() { return proven_skinny(); }
 
   static Params default_params(const Problem& problem) {
     constexpr int kFewInRegisters = 4;  // Beyond so many, what threads share is worth a barrier.

@@ -233,7 +233,7 @@ struct Wgmma {
          .l2_promotion_bytes = input.shape.columns * input.element_bytes % kWideFetch == 0 ? kWideFetch : kLine});
   }
 
-  static std::span<const Proven> proven() { return kProvenWgmma; }
+  static std::span<const Proven> proven() { return proven_wgmma(); }
 
   static Params default_params(const Problem& problem) {
     Params p;

@@ -83,7 +83,7 @@ struct WgmmaBf16x3 : PlaneFamily<1, 3> {
     return plan;
   }
 
-  static std::span<const Proven> proven() { return kProvenWgmmaBf16x3; }
+  static std::span<const Proven> proven() { return proven_wgmma_bf16x3(); }
 
   /// SWAP = 1: B as it is, in boxes of a line's width along k or n.
   static Arg map_of_b(LaunchPlan& plan, const Problem& problem, const Params& p) {

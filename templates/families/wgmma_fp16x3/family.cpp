@@ -43,7 +43,7 @@ struct WgmmaFp16x3 : PlaneFamily<2, 2> {
                                 {.bytes = planes_ld(problem) * kPartBytes}, box_rows);
   }
 
-  static std::span<const Proven> proven() { return kProvenWgmmaFp16x3; }
+  static std::span<const Proven> proven() { return proven_wgmma_fp16x3(); }
 };
 
 }  // namespace
