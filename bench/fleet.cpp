@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <set>
@@ -96,7 +95,7 @@ class Programs {
     trial.key.source_hash = fmt::format("{:032x}", number);
     trial.binary_hash = hashes_.at(static_cast<std::size_t>(number));
     const double us = 10 + 0.001 * number;
-    trial.timing = {us, us - 0.05, us + 0.05, us - 0.1, 31, 7, "graph", 1980, 2619, 0, 0, 0, 1980, 700};
+    trial.timing = {us, us - 0.05, us + 0.05, us - 0.1, 31, 7, 1980, 0, 0, {"graph", 2619, 0, 1980, 700}};
     trial.error_share = 0.25;
     trial.occupancy = 0.5;
     trial.smem_bytes = 49152;

@@ -15,7 +15,7 @@ std::vector<TableColumns> tables_of() {
 }  // namespace
 
 std::vector<TableColumns> tables() {
-  return tables_of<DeviceKey, Problem, Environment, ConditionsRow, FamilyRow, KernelRow, Binary, Compiled, Trial,
+  return tables_of<DeviceKey, Problem, Environment, RunConditions, FamilyRow, KernelRow, Binary, Compiled, Trial,
                    Attempt, LostCompile, Decision, Rival>();
 }
 

@@ -36,7 +36,7 @@ std::vector<Referring> referring_tables(Database& database) {
   return tables;
 }
 
-constexpr std::array kReferredTo{kTable<DeviceKey>, kTable<Problem>, kTable<Environment>, kTable<ConditionsRow>,
+constexpr std::array kReferredTo{kTable<DeviceKey>, kTable<Problem>, kTable<Environment>, kTable<RunConditions>,
                                  kTable<KernelRow>};
 
 std::string listed(const std::vector<std::string>& names, std::string_view separator = ", ") {
@@ -118,7 +118,7 @@ void renumber(Database& database) {
   renumber_referred(database, kTable<DeviceKey>, row_columns<DeviceKey>());
   renumber_referred(database, kTable<Problem>, row_columns<Problem>());
   renumber_referred(database, kTable<Environment>, row_columns<Environment>());
-  renumber_referred(database, kTable<ConditionsRow>, row_columns<ConditionsRow>());
+  renumber_referred(database, kTable<RunConditions>, row_columns<RunConditions>());
   renumber_kernels(database);
   for (auto table = tables.rbegin(); table != tables.rend(); ++table) dangling -= put_back(database, *table);
   if (dangling > 0) {

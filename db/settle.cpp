@@ -125,7 +125,7 @@ bool settle_problem(Database& database, const ProblemKey& problem, const MakesDe
 
 bool is_near_tie(const Timing& best, const Timing& other) {
   const double deviation = std::sqrt(variance_of_median(best) + variance_of_median(other));
-  if (best.mode == "model") return other.median_us <= best.median_us;
+  if (best.conditions.mode == "model") return other.median_us <= best.median_us;
   return other.median_us - kSurely * deviation <= kSlower * best.median_us;
 }
 

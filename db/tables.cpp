@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -95,36 +96,6 @@ KernelRow kernel_row(std::string family, std::string_view config, std::string so
 
 TrialKeyRow::TrialKeyRow(const TrialKey& key)
     : device(key.device), problem(key.problem), kernel(kernel_row(key)), evidence(key.evidence) {}
-
-TimingRow::TimingRow(const Timing& timing)
-    : median_us(timing.median_us),
-      q1_us(timing.q1_us),
-      q3_us(timing.q3_us),
-      min_us(timing.min_us),
-      samples(timing.samples),
-      calls_per_sample(timing.calls_per_sample),
-      sm_clock_mhz(timing.sm_clock_mhz),
-      throttle(timing.throttle),
-      disturbed(timing.disturbed),
-      conditions{timing.mode, timing.memory_clock_mhz, timing.co_tenants, timing.clock_limit_mhz,
-                 timing.power_limit_w} {}
-
-Timing TimingRow::value() && {
-  return {median_us,
-          q1_us,
-          q3_us,
-          min_us,
-          samples,
-          calls_per_sample,
-          std::move(conditions.mode),
-          sm_clock_mhz,
-          conditions.memory_clock_mhz,
-          throttle,
-          conditions.co_tenants,
-          disturbed,
-          conditions.clock_limit_mhz,
-          conditions.power_limit_w};
-}
 
 Suspect SuspectRow::value() && {
   std::string config = kernel.config();

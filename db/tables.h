@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -80,55 +79,6 @@ struct TrialKeyRow {
   }
 };
 
-/// What the measurements of a run mostly have in common.
-struct ConditionsRow {
-  std::string mode;
-  double memory_clock_mhz = 0;
-  int co_tenants = -1;
-  int clock_limit_mhz = 0;
-  double power_limit_w = 0;
-
-  static constexpr void fields(auto&& visit) {
-    visit("mode", &ConditionsRow::mode, rule::label);
-    visit("memory_clock_mhz", &ConditionsRow::memory_clock_mhz, rule::amount);
-    visit("co_tenants", &ConditionsRow::co_tenants, rule::Within{-1, std::numeric_limits<int>::max()});
-    visit("clock_limit_mhz", &ConditionsRow::clock_limit_mhz, rule::not_negative);
-    visit("power_limit_w", &ConditionsRow::power_limit_w, rule::amount);
-  }
-};
-static_assert(kListsAllMembers<ConditionsRow>);
-
-/// How a Timing is stored.
-struct TimingRow {
-  double median_us = 0;
-  double q1_us = 0;
-  double q3_us = 0;
-  double min_us = 0;
-  int samples = 0;
-  int calls_per_sample = 0;
-  double sm_clock_mhz = 0;
-  int throttle = 0;
-  int disturbed = 0;
-  ConditionsRow conditions;
-
-  TimingRow() = default;
-  explicit TimingRow(const Timing& timing);
-  Timing value() &&;
-
-  static constexpr void fields(auto&& visit) {
-    visit("median_us", &TimingRow::median_us, rule::amount);
-    visit("q1_us", &TimingRow::q1_us, rule::amount);
-    visit("q3_us", &TimingRow::q3_us, rule::amount);
-    visit("min_us", &TimingRow::min_us, rule::amount);
-    visit("samples", &TimingRow::samples, rule::not_negative);
-    visit("calls_per_sample", &TimingRow::calls_per_sample, rule::not_negative);
-    visit("sm_clock_mhz", &TimingRow::sm_clock_mhz, rule::amount);
-    visit("throttle", &TimingRow::throttle, rule::throttle);
-    visit("disturbed", &TimingRow::disturbed, rule::not_negative);
-    visit("conditions", &TimingRow::conditions);
-  }
-};
-
 /// How a Suspect is read.
 struct SuspectRow {
   DeviceKey device;
@@ -157,10 +107,6 @@ struct StoredAs {
 template <>
 struct StoredAs<TrialKey> {
   using type = TrialKeyRow;
-};
-template <>
-struct StoredAs<Timing> {
-  using type = TimingRow;
 };
 template <>
 struct StoredAs<Suspect> {
@@ -289,7 +235,7 @@ inline constexpr std::string_view kTable<Problem> = "problem";
 template <>
 inline constexpr std::string_view kTable<Environment> = "environment";
 template <>
-inline constexpr std::string_view kTable<ConditionsRow> = "conditions";
+inline constexpr std::string_view kTable<RunConditions> = "conditions";
 template <>
 inline constexpr std::string_view kTable<FamilyRow> = "family";
 template <>

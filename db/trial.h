@@ -112,6 +112,24 @@ inline constexpr int kThrottleMask =
 /// "power cap", "thermal slowdown", …
 std::vector<std::string> throttle_names(int throttle);
 
+/// What the measurements of a run mostly have in common.
+struct RunConditions {
+  std::string mode;             ///< "graph": replay over rotating operands; "events": single calls; "model"
+  double memory_clock_mhz = 0;  ///< the mean while measuring; 0 where unknown
+  int co_tenants = -1;          ///< the most other processes that were seen on the GPU; -1: unknown
+  int clock_limit_mhz = 0;      ///< the SM clock that the GPU was set to; 0 where unknown
+  double power_limit_w = 0;     ///< the limit in force; 0 where unknown
+
+  static constexpr void fields(auto&& visit) {
+    visit("mode", &RunConditions::mode, rule::label);
+    visit("memory_clock_mhz", &RunConditions::memory_clock_mhz, rule::amount);
+    visit("co_tenants", &RunConditions::co_tenants, rule::Within{-1, std::numeric_limits<int>::max()});
+    visit("clock_limit_mhz", &RunConditions::clock_limit_mhz, rule::not_negative);
+    visit("power_limit_w", &RunConditions::power_limit_w, rule::amount);
+  }
+};
+static_assert(kListsAllMembers<RunConditions>);
+
 /// A time and how far to trust it. All times in microseconds per call of the whole plan.
 struct Timing {
   double median_us = 0;
@@ -120,14 +138,10 @@ struct Timing {
   double min_us = 0;
   int samples = 0;
   int calls_per_sample = 0;
-  std::string mode;             ///< "graph": replay over rotating operands; "events": single calls; "model"
-  double sm_clock_mhz = 0;      ///< the mean while measuring; 0 where unknown
-  double memory_clock_mhz = 0;  ///< the same of the memory's clock
-  int throttle = 0;             ///< bits of Throttle: all that was seen while measuring
-  int co_tenants = -1;          ///< the most other processes that were seen on the GPU; -1: unknown
+  double sm_clock_mhz = 0;  ///< the mean while measuring; 0 where unknown
+  int throttle = 0;         ///< bits of Throttle: all that was seen while measuring
   int disturbed = 0;        ///< the samples among these that were throttled (by more than the power cap) or had company
-  int clock_limit_mhz = 0;  ///< the SM clock that the GPU was set to; 0 where unknown
-  double power_limit_w = 0;  ///< the limit in force; 0 where unknown
+  RunConditions conditions;
 
   static constexpr void fields(auto&& visit) {
     visit("median_us", &Timing::median_us, rule::amount);
@@ -136,14 +150,10 @@ struct Timing {
     visit("min_us", &Timing::min_us, rule::amount);
     visit("samples", &Timing::samples, rule::not_negative);
     visit("calls_per_sample", &Timing::calls_per_sample, rule::not_negative);
-    visit("mode", &Timing::mode, rule::label);
     visit("sm_clock_mhz", &Timing::sm_clock_mhz, rule::amount);
-    visit("memory_clock_mhz", &Timing::memory_clock_mhz, rule::amount);
     visit("throttle", &Timing::throttle, rule::throttle);
-    visit("co_tenants", &Timing::co_tenants, rule::Within{-1, std::numeric_limits<int>::max()});
     visit("disturbed", &Timing::disturbed, rule::not_negative);
-    visit("clock_limit_mhz", &Timing::clock_limit_mhz, rule::not_negative);
-    visit("power_limit_w", &Timing::power_limit_w, rule::amount);
+    visit("conditions", &Timing::conditions);
   }
   std::string_view contradiction() const;
 };

@@ -180,12 +180,15 @@ TEST_F(FleetMerge, WhatSamplesLeaveOpenIsKeptToBeRaced) {
 }
 
 TEST_F(FleetMerge, MoreSamplesLeaveLessOpen) {
-  EXPECT_TRUE(is_near_tie({.median_us = 10, .q1_us = 9.9, .q3_us = 10.1, .samples = 10, .mode = "graph"},
-                          {.median_us = 10.1, .q1_us = 10, .q3_us = 10.2, .samples = 10, .mode = "graph"}));
-  EXPECT_FALSE(is_near_tie({.median_us = 10, .q1_us = 9.9, .q3_us = 10.1, .samples = 100, .mode = "graph"},
-                           {.median_us = 10.1, .q1_us = 10, .q3_us = 10.2, .samples = 100, .mode = "graph"}));
-  EXPECT_TRUE(is_near_tie({.median_us = 10, .q1_us = 10, .q3_us = 10, .samples = 100, .mode = "graph"},
-                          {.median_us = 10.02, .q1_us = 10.02, .q3_us = 10.02, .samples = 100, .mode = "graph"}))
+  EXPECT_TRUE(
+      is_near_tie({.median_us = 10, .q1_us = 9.9, .q3_us = 10.1, .samples = 10, .conditions = {.mode = "graph"}},
+                  {.median_us = 10.1, .q1_us = 10, .q3_us = 10.2, .samples = 10, .conditions = {.mode = "graph"}}));
+  EXPECT_FALSE(
+      is_near_tie({.median_us = 10, .q1_us = 9.9, .q3_us = 10.1, .samples = 100, .conditions = {.mode = "graph"}},
+                  {.median_us = 10.1, .q1_us = 10, .q3_us = 10.2, .samples = 100, .conditions = {.mode = "graph"}}));
+  EXPECT_TRUE(is_near_tie(
+      {.median_us = 10, .q1_us = 10, .q3_us = 10, .samples = 100, .conditions = {.mode = "graph"}},
+      {.median_us = 10.02, .q1_us = 10.02, .q3_us = 10.02, .samples = 100, .conditions = {.mode = "graph"}}))
       << "runs differ by as much";
 }
 
@@ -194,7 +197,8 @@ TEST_F(FleetMerge, PredictedTimesAreNotRaced) {
   for (const int number : {0, 1}) {
     Trial trial = sample_trial(number);
     trial.key.evidence = Evidence::predicted;
-    trial.timing = {.median_us = 10, .q1_us = 10, .q3_us = 10, .min_us = 10, .samples = 1, .mode = "model"};
+    trial.timing = {
+        .median_us = 10, .q1_us = 10, .q3_us = 10, .min_us = 10, .samples = 1, .conditions = {.mode = "model"}};
     files.push_back(directory_ / fmt::format("model{}", number));
     Store store = Store::open(files.back(), OpenMode::read_write);
     store.put(trial);

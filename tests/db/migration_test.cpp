@@ -63,9 +63,9 @@ TEST_F(MigrationTest, KeepsTheRows) {
   Trial expected = sample_trial();
   expected.binary_hash = hash_machine_code("\x7f\x45LF");
   expected.note = "note";
-  expected.timing.memory_clock_mhz = expected.timing.power_limit_w = 0;
-  expected.timing.throttle = expected.timing.disturbed = expected.timing.clock_limit_mhz = 0;
-  expected.timing.co_tenants = -1;
+  expected.timing.conditions.memory_clock_mhz = expected.timing.conditions.power_limit_w = 0;
+  expected.timing.throttle = expected.timing.disturbed = expected.timing.conditions.clock_limit_mhz = 0;
+  expected.timing.conditions.co_tenants = -1;
   expected.timing.sm_clock_mhz = 1981;  // The clock is rounded.
   const auto trials = store.trials();
   ASSERT_EQ(trials.size(), 1U);

@@ -49,7 +49,7 @@ TEST_F(StoreTest, TheSchemaHasTheFieldsOfTheLists) {
       " WHERE t.type = 'table' AND c.name <> 'id'");
   std::map<std::string, std::string> types;
   while (rows.next()) types[std::string(*rows.text(0))] = *rows.text(1);
-  EXPECT_EQ(types, (listed<DeviceKey, Problem, Environment, ConditionsRow, FamilyRow, KernelRow, Binary, Compiled,
+  EXPECT_EQ(types, (listed<DeviceKey, Problem, Environment, RunConditions, FamilyRow, KernelRow, Binary, Compiled,
                            Trial, Attempt, LostCompile, Decision, Rival>()));
 }
 

@@ -24,8 +24,8 @@ class DatabaseSize : public StoreTest {
     trial.note = "";
     trial.binary_hash = hash();
     const double us = 20'000 + number(100);
-    trial.timing = {us, us - number(1), us + number(1), us - 1 - number(1), 31, 7, "graph", 1980, 2619, 0, 0, 0, 1980,
-                    700};
+    trial.timing = {
+        us, us - number(1), us + number(1), us - 1 - number(1), 31, 7, 1980, 0, 0, {"graph", 2619, 0, 1980, 700}};
     trial.error_share = number(0.1);
     trial.occupancy = 0.1875;
     trial.created = "2031-04-05T06:07:08Z";

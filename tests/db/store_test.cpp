@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 /// A predicted result for the same problem and GPU.
 Trial predicted(Trial trial) {
   trial.key.evidence = Evidence::predicted;
-  trial.timing = {9, 0, 0, 0, 0, 0, "model", 0};
+  trial.timing = {.median_us = 9, .conditions = {.mode = "model"}};
   return trial;
 }
 

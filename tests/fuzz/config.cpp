@@ -1,8 +1,6 @@
 // The text form of a configuration: --config arguments and database values.
 #include "templates/base/config.h"
 
-#include <algorithm>
-
 #include "tests/fuzz/fuzz.h"
 
 MMTUNE_FUZZER(config) {

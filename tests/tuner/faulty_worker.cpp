@@ -19,7 +19,6 @@
 #include <sstream>
 #include <thread>
 
-#include "templates/base/hash.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tuner/workers/process.h"
 #include "tuner/workers/protocol.h"
@@ -222,7 +221,7 @@ class FaultyLane final : public Lane {
 
   static Timing timing(const std::string& candidate) {
     const double us = pretended_us(candidate);
-    return {us, us, us, us, 1, 1, "events", 0};
+    return {us, us, us, us, 1, 1, 0, 0, 0, {.mode = "events"}};
   }
 
   const FaultsOfTheRun& faults_;

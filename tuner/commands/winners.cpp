@@ -130,7 +130,9 @@ WinnerColumns full_columns() {
       {{"throttle"},
        [](const Line& l) { return fmt::format("{}", fmt::join(throttle_names(l.timing().throttle), "; ")); }},
       {{"co_tenants"},
-       [](const Line& l) { return l.timing().co_tenants >= 0 ? whole_cell(l.timing().co_tenants) : Cell(); }},
+       [](const Line& l) {
+         return l.timing().conditions.co_tenants >= 0 ? whole_cell(l.timing().conditions.co_tenants) : Cell();
+       }},
       {{"disturbed"}, [](const Line& l) { return whole_cell(l.timing().disturbed); }},
       {{"deterministic"}, [](const Line& l) { return whole_cell(l.trial().deterministic ? 1 : 0); }},
       {{"state"}, [](const Line& l) { return text_cell(to_string(l.state.validity)); }},

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <utility>
 
 #include "runtime/gpu/nvml.h"
 #include "tuner/lanes/lane.h"
@@ -178,8 +177,8 @@ class GpuLane final : public Lane {
 
   Timing describe(const Stopwatch& stopwatch, const std::vector<double>& samples, const Conditions& conditions) const {
     Timing timing = summarise(stopwatch, samples, conditions);
-    timing.clock_limit_mhz = clock_limit_mhz_;
-    timing.power_limit_w = power_limit_w_;
+    timing.conditions.clock_limit_mhz = clock_limit_mhz_;
+    timing.conditions.power_limit_w = power_limit_w_;
     return timing;
   }
 

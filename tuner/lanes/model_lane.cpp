@@ -23,7 +23,7 @@ class ModelLane final : public Lane {
     timing.q1_us = timing.q3_us = timing.min_us = timing.median_us;
     timing.samples = 1;
     timing.calls_per_sample = 1;
-    timing.mode = "model";
+    timing.conditions.mode = "model";
     return verdict;
   }
 

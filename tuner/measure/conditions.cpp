@@ -34,9 +34,9 @@ void Conditions::add(const Reading& reading, int disturbed_samples) {
 
 void Conditions::describe(Timing& timing) const {
   timing.sm_clock_mhz = sm_count_ > 0 ? std::round(sm_sum_ / sm_count_) : 0;
-  timing.memory_clock_mhz = memory_count_ > 0 ? std::round(memory_sum_ / memory_count_) : 0;
+  timing.conditions.memory_clock_mhz = memory_count_ > 0 ? std::round(memory_sum_ / memory_count_) : 0;
   timing.throttle = throttle_;
-  timing.co_tenants = co_tenants_.value_or(-1);
+  timing.conditions.co_tenants = co_tenants_.value_or(-1);
   timing.disturbed = disturbed_;
 }
 

@@ -151,7 +151,7 @@ Timing summarise(std::vector<double> samples_us) {
 Timing summarise(const Stopwatch& watch, std::vector<double> samples_us, const Conditions& conditions) {
   Timing timing = summarise(std::move(samples_us));
   timing.calls_per_sample = watch.calls_per_sample();
-  timing.mode = watch.uses_graph() ? "graph" : "events";
+  timing.conditions.mode = watch.uses_graph() ? "graph" : "events";
   conditions.describe(timing);
   return timing;
 }

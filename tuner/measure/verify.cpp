@@ -162,7 +162,7 @@ Verdict Verifier::check(const LoadedKernel& kernel, const LaunchPlan& plan) {
   MMTUNE_CUDA(cuEventElapsedTime(&ms, start.get(), stop.get()));
   if (verdict.outcome != Outcome::ok) return verdict;
   verdict.timing = summarise({1000.0 * ms});
-  verdict.timing.mode = "events";
+  verdict.timing.conditions.mode = "events";
   return verdict;
 }
 

@@ -63,8 +63,8 @@ State state_of(const Winner& winner, const std::optional<DeviceSpec>& device, co
     return {Validity::stale, fmt::format("merged with {} as fast", counted(winner.near_ties, "other decision"))};
   }
   for (auto& reason : {change("driver", trial.environment.driver, now.driver),
-                       change_of_clock(trial.timing.clock_limit_mhz, now.clock_limit_mhz),
-                       change_of_power(trial.timing.power_limit_w, now.power_limit_w)}) {
+                       change_of_clock(trial.timing.conditions.clock_limit_mhz, now.clock_limit_mhz),
+                       change_of_power(trial.timing.conditions.power_limit_w, now.power_limit_w)}) {
     if (!reason.empty()) return {Validity::stale, reason};
   }
   return {};

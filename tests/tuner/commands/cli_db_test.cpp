@@ -32,7 +32,7 @@ Trial stored_trial(std::int64_t n, Evidence evidence, Outcome outcome) {
   trial.outcome = outcome;
   trial.binary_hash = hash_machine_code(kCode);
   trial.timing.median_us = 100;
-  trial.timing.mode = evidence == Evidence::measured ? "graph" : "model";
+  trial.timing.conditions.mode = evidence == Evidence::measured ? "graph" : "model";
   trial.occupancy = 0.5;
   return trial;
 }

@@ -1,7 +1,6 @@
 // A GPU that is not alone, and machines with several.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -48,7 +47,7 @@ TEST_F(GpuCompany, ARaceBesideAnotherProcessEndsAndIsFlagged) {
   for (const RaceResult& result : {ours, theirs}) {
     ASSERT_EQ(result.verdicts.size(), 2U);
     for (const Verdict& verdict : result.verdicts) {
-      EXPECT_GE(verdict.timing.co_tenants, 1);
+      EXPECT_GE(verdict.timing.conditions.co_tenants, 1);
       EXPECT_GT(verdict.timing.disturbed, 0);
     }
   }

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "runtime/gpu/nvml.h"
 #include "templates/family/families.h"
 #include "tests/runtime/support.h"
@@ -54,7 +52,7 @@ TEST_F(GpuRace, AKernelTiesWithItself) {
   }
   for (const Verdict& verdict : verdicts) {
     EXPECT_GE(verdict.timing.samples, 12);
-    EXPECT_EQ(verdict.timing.mode, "graph");
+    EXPECT_EQ(verdict.timing.conditions.mode, "graph");
     EXPECT_EQ(verdict.outcome, Outcome::ok) << verdict.note;
     EXPECT_TRUE(verdict.deterministic);
   }
@@ -92,9 +90,9 @@ TEST_F(GpuRace, ClocksAreReadWhereThereIsNvml) {
   const Timing raced = lane_->race({one, one}).verdicts[0].timing;
   for (const Timing& timing : {screened, raced}) {
     EXPECT_GT(timing.sm_clock_mhz, 100);
-    EXPECT_GT(timing.memory_clock_mhz, 100);
-    EXPECT_GT(timing.clock_limit_mhz, 100);
-    EXPECT_GT(timing.power_limit_w, 10);
+    EXPECT_GT(timing.conditions.memory_clock_mhz, 100);
+    EXPECT_GT(timing.conditions.clock_limit_mhz, 100);
+    EXPECT_GT(timing.conditions.power_limit_w, 10);
     EXPECT_LE(timing.disturbed, timing.samples);
   }
 }

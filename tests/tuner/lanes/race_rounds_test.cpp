@@ -102,9 +102,9 @@ TEST_F(RaceRounds, DisturbedRoundsAreRunAgain) {
     const Timing timing = described(conditions);
     EXPECT_EQ(timing.disturbed, 0);
     EXPECT_EQ(timing.throttle, 0) << "of a round that does not count";
-    EXPECT_EQ(timing.co_tenants, 0);
+    EXPECT_EQ(timing.conditions.co_tenants, 0);
     EXPECT_EQ(timing.sm_clock_mhz, 1410);
-    EXPECT_EQ(timing.memory_clock_mhz, 2619);
+    EXPECT_EQ(timing.conditions.memory_clock_mhz, 2619);
   }
 }
 
@@ -116,7 +116,7 @@ TEST_F(RaceRounds, WhatStaysDisturbedIsFlaggedAndTheRaceEnds) {
   for (const Conditions& conditions : rounds.conditions) {
     const Timing timing = described(conditions);
     EXPECT_EQ(timing.disturbed, static_cast<int>(rounds.race.rounds()));
-    EXPECT_EQ(timing.co_tenants, 2);
+    EXPECT_EQ(timing.conditions.co_tenants, 2);
   }
 }
 
@@ -149,7 +149,7 @@ TEST_F(RaceRounds, TimeThatIsUpEndsARaceAfterAFewRounds) {
   EXPECT_EQ(rounds.race.rounds(), 5U);
   EXPECT_EQ(rounds.race.placings().size(), 8U);
   for (const Conditions& conditions : rounds.conditions) {
-    EXPECT_EQ(described(conditions).co_tenants, 0) << "some never came first, when processes are counted";
+    EXPECT_EQ(described(conditions).conditions.co_tenants, 0) << "some never came first, when processes are counted";
   }
 }
 

@@ -13,9 +13,9 @@ TEST(Conditions, MeansAndAllReasons) {
   Timing timing;
   conditions.describe(timing);
   EXPECT_EQ(timing.sm_clock_mhz, 1940);
-  EXPECT_EQ(timing.memory_clock_mhz, 2619);
+  EXPECT_EQ(timing.conditions.memory_clock_mhz, 2619);
   EXPECT_EQ(timing.throttle, kPowerCap | kThermalSlowdown);
-  EXPECT_EQ(timing.co_tenants, 2);
+  EXPECT_EQ(timing.conditions.co_tenants, 2);
   EXPECT_EQ(timing.disturbed, 4);
 }
 
@@ -23,12 +23,12 @@ TEST(Conditions, WhatWasNotReadIsUnknown) {
   Timing timing;
   Conditions().describe(timing);
   EXPECT_EQ(timing.sm_clock_mhz, 0);
-  EXPECT_EQ(timing.co_tenants, -1);
+  EXPECT_EQ(timing.conditions.co_tenants, -1);
   Conditions silent;
   silent.add({}, 0);
   silent.describe(timing);
-  EXPECT_EQ(timing.memory_clock_mhz, 0);
-  EXPECT_EQ(timing.co_tenants, -1);
+  EXPECT_EQ(timing.conditions.memory_clock_mhz, 0);
+  EXPECT_EQ(timing.conditions.co_tenants, -1);
 }
 
 TEST(Conditions, ThePowerCapIsPartOfTheKernelOtherBrakesAreNot) {

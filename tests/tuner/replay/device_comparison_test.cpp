@@ -27,7 +27,7 @@ Trial timed_trial(const DeviceSpec& gpu, const char* config, double us, double n
   trial.timing.min_us = trial.timing.q1_us = us * (1 - noise);
   trial.timing.q3_us = us * (1 + noise);
   trial.timing.samples = trial.timing.calls_per_sample = 1;
-  trial.timing.mode = "graph";
+  trial.timing.conditions.mode = "graph";
   return trial;
 }
 

@@ -188,7 +188,7 @@ Trial tiled_trial(const std::string& config, Outcome outcome, double median_us) 
                Evidence::measured};
   trial.outcome = outcome;
   trial.timing.median_us = trial.timing.q1_us = trial.timing.q3_us = trial.timing.min_us = median_us;
-  trial.timing.mode = "graph";
+  trial.timing.conditions.mode = "graph";
   trial.created = "2021-04-05T06:07:08Z";
   return trial;
 }

@@ -39,7 +39,7 @@ Trial trial_of(const Problem& problem, const char* family, const char* config, d
   trial.key = {key_of(tuned_gpu()), problem, family, config, "0123456789abcdef0123456789abcdef", Evidence::measured};
   trial.timing.median_us = trial.timing.q1_us = trial.timing.q3_us = trial.timing.min_us = us;
   trial.timing.samples = trial.timing.calls_per_sample = 1;
-  trial.timing.mode = "graph";
+  trial.timing.conditions.mode = "graph";
   return trial;
 }
 

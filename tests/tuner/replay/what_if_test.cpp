@@ -27,7 +27,7 @@ Trial candidate_trial(const Candidate& candidate, double median_us) {
   trial.key = {key_of(catalog_gpu("h200")),           kProblem,
                std::string(candidate.family->name()), candidate.config.text(),
                "0123456789abcdef0123456789abcdef",    Evidence::measured};
-  trial.timing = {median_us, median_us, median_us, median_us, 4, 1000, "graph", 0};
+  trial.timing = {median_us, median_us, median_us, median_us, 4, 1000, 0, 0, 0, {.mode = "graph"}};
   trial.created = "2021-04-05T06:07:08Z";
   return trial;
 }

@@ -38,7 +38,7 @@ class Lessons : public test::StoreTest {
     trial.outcome = Outcome::ok;
     trial.timing.median_us = trial.timing.q1_us = trial.timing.q3_us = trial.timing.min_us = time_us;
     trial.timing.samples = 5;
-    trial.timing.mode = "graph";
+    trial.timing.conditions.mode = "graph";
     return trial;
   }
 

@@ -21,8 +21,8 @@ class ValidityTest : public ::testing::Test {
     winner_.trial.key = {key_of(device_), decision.problem,  decision.family, test::config_of(decision, device_).text(),
                          source.hash,     Evidence::measured};
     winner_.trial.environment = {"570.86", "13.0", "commit", "GPU-1"};
-    winner_.trial.timing.clock_limit_mhz = 1980;
-    winner_.trial.timing.power_limit_w = 700;
+    winner_.trial.timing.conditions.clock_limit_mhz = 1980;
+    winner_.trial.timing.conditions.power_limit_w = 700;
     winner_.binary = test::pretended_binary(source, target);
   }
 
@@ -71,8 +71,8 @@ TEST_F(ValidityTest, WhatIsUnknownIsNotCompared) {
   expect(Validity::current, "");
   now_ = {"580.65", "13.1", 1500, 600};
   winner_.trial.environment = {};
-  winner_.trial.timing.clock_limit_mhz = 0;
-  winner_.trial.timing.power_limit_w = 0;
+  winner_.trial.timing.conditions.clock_limit_mhz = 0;
+  winner_.trial.timing.conditions.power_limit_w = 0;
   expect(Validity::current, "");
   winner_.trial.key.source_hash = "another";
   EXPECT_EQ(state_of(winner_, std::nullopt, TemplateFiles::embedded(), now_).validity, Validity::current);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 

@@ -22,7 +22,7 @@ using Corpus = std::map<std::string, std::string>;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 const std::string kMachineCode("\x7f\x45LF\0\xff\x80", 7);
 const CompileTarget kHopper{90, true, "sm_90a"};
-const Timing kTiming{1, 1.25, 1.75, 1, 12, 7, "graph", 1980, 2619, kPowerCap, 1, 3, 1980, 700};
+const Timing kTiming{1, 1.25, 1.75, 1, 12, 7, 1980, kPowerCap, 3, {"graph", 2619, 1, 1980, 700}};
 const Verdict kVerdict{Outcome::ok, "", kTiming, 0.5, true};
 const RaceResult kSentRace{{kVerdict, {Outcome::unstable, "C differs", kTiming, 0.25, false}},
                            {{Standing::leader, {1, 1, 1}}, {Standing::slower, {1.5, 1.25, 2}}}};
@@ -81,7 +81,7 @@ Corpus lies() {
       {"race_no_placing", lie(kSentRace, [](auto& r) { r.placings.pop_back(); })},
       {"wrong", lie(kVerdict, [](auto& v) { v.outcome = static_cast<Outcome>(99); })},
       {"late_nan", lie(kVerdict, [](auto& v) { v.timing.median_us = kNaN; })},
-      {"control", lie(kVerdict, [](auto& v) { v.timing.mode = "\x1b[31m"; })},
+      {"control", lie(kVerdict, [](auto& v) { v.timing.conditions.mode = "\x1b[31m"; })},
   };
 }
 

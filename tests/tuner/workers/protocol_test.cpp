@@ -19,7 +19,7 @@ T there_and_back(const T& value) {
   return decode<T>(encode(value));
 }
 
-const Verdict kRight{Outcome::ok, "", {1, 1, 1, 1, 1, 1, "graph", 0}, 0.5};
+const Verdict kRight{Outcome::ok, "", {1, 1, 1, 1, 1, 1, 0, 0, 0, {.mode = "graph"}}, 0.5};
 const RaceResult kRace{{kRight}, {{Standing::tied, {1, 0.5, 2}}}};
 
 TEST(Protocol, ValuesTravel) {
@@ -35,11 +35,13 @@ TEST(Protocol, ValuesTravel) {
   EXPECT_EQ(there_and_back(compilation).cubin, bytes);
   EXPECT_EQ(encode(there_and_back(compilation)), encode(compilation));
 
-  const Verdict verdict{
-      Outcome::wrong_result, "why", {1, 2, 3, 4, 5, 6, "graph", 7}, std::numeric_limits<double>::infinity()};
+  const Verdict verdict{Outcome::wrong_result,
+                        "why",
+                        {1, 2, 3, 4, 5, 6, 7, 0, 0, {.mode = "graph"}},
+                        std::numeric_limits<double>::infinity()};
   EXPECT_TRUE(compare(there_and_back(verdict), verdict) == 0);
   const RaceResult result{
-      {{Outcome::unstable, "why", {1, 2, 3, 4, 5, 6, "graph", 7, 8, kPowerCap, 1, 2, 9, 10}, 0, false}},
+      {{Outcome::unstable, "why", {1, 2, 3, 4, 5, 6, 7, kPowerCap, 2, {"graph", 8, 1, 9, 10}}, 0, false}},
       {{Standing::tied, {1, 0.5, 2}}}};
   EXPECT_TRUE(compare(there_and_back(result).verdicts.at(0), result.verdicts[0]) == 0);
   EXPECT_TRUE(compare(there_and_back(result).placings.at(0), result.placings[0]) == 0);
@@ -89,7 +91,7 @@ TEST(Protocol, WhatNoWorkerSaysIsRefused) {
       [](Verdict& v) { v.timing.median_us = std::numeric_limits<double>::quiet_NaN(); },
       [](Verdict& v) { v.timing.samples = -1; },
       [](Verdict& v) { v.timing.disturbed = 2; },
-      [](Verdict& v) { v.timing.mode = "two\nlines"; },
+      [](Verdict& v) { v.timing.conditions.mode = "two\nlines"; },
       [](Verdict& v) { v.timing.throttle = 1; },
   };
   for (std::size_t i = 0; i < lies.size(); ++i) {
