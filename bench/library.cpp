@@ -4,7 +4,6 @@
 //   build/bench_library            # 1,000, 10,000 and 100,000 winners, with 500 different kernels
 //   build/bench_library FILE MODEL # opening this database for this model of a GPU, "h100"
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
 #include <malloc.h>
 #include <mmtune/mmtune.h>
 #include <stdlib.h>

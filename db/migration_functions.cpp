@@ -1,8 +1,6 @@
 // Functions that steps between versions call: SQL cannot take texts apart.
 #include <sqlite3.h>
 
-#include <string>
-
 #include "db/sqlite.h"
 #include "db/tables.h"
 

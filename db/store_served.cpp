@@ -1,7 +1,6 @@
 // Reading all decisions for a GPU, which an application waits for when it starts.
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <optional>
 #include <string>
 #include <tuple>

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "runtime/call/gemm_call.h"
-#include "templates/problem/dtype.h"
 
 namespace mmtune {
 

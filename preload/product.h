@@ -3,7 +3,6 @@
 
 #include <mmtune/mmtune.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -3,7 +3,6 @@
 #include <mmtune/error.h>
 #include <pthread.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <utility>

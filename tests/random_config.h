@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "templates/family/family.h"
-#include "templates/problem/dtype.h"
 
 namespace mmtune::test {
 

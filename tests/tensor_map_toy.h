@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <utility>
 
 #include "templates/plan/launch_plan.h"
 

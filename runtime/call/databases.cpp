@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <unordered_set>

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory_resource>
 #include <optional>
-#include <vector>
 
 #include "templates/plan/launch_plan.h"
 #include "templates/problem/dtype.h"

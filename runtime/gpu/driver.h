@@ -8,7 +8,6 @@
 #include <cuda.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <utility>
 

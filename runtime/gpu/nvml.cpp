@@ -2,8 +2,6 @@
 
 #include <mmtune/error.h>
 
-#include <utility>
-
 #include "db/trial.h"
 #include "runtime/base/dynamic_library.h"
 #include "runtime/base/log.h"

@@ -18,11 +18,9 @@
 #pragma once
 
 #include <compare>
-#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

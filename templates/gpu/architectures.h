@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 
 #include "templates/problem/dtype.h"
 

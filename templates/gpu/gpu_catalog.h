@@ -1,7 +1,6 @@
 // Published limits of GPUs that need not be installed, for --device model:NAME.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "templates/problem/dtype.h"
 
 namespace mmtune {

@@ -4,7 +4,6 @@
 #include <future>
 #include <limits>
 #include <span>
-#include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <utility>

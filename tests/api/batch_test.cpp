@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/call/gemm_call.h"
 #include "tests/api/fixture.h"
 
 namespace mmtune {

@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <sstream>
 #include <utility>
 

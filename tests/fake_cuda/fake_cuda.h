@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "templates/problem/dtype.h"
-#include "templates/problem/problem.h"
 
 namespace mmtune::test {
 

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "templates/family/families.h"
 #include "tests/shim/product.h"
 #include "tests/tuner/samples.h"
 

@@ -1,9 +1,7 @@
 // A rendered source as machine code for the host.
 #pragma once
 
-#include <functional>
 #include <string>
-#include <vector>
 
 #include "templates/family/render.h"
 #include "templates/plan/launch_plan.h"

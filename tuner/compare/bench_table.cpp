@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <utility>
 
 #include "tuner/text/sizes.h"
 #include "tuner/version.h"

@@ -4,9 +4,7 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <map>
 #include <utility>
 
 #include "db/store.h"

@@ -3,13 +3,10 @@
 
 #include <cstddef>
 #include <map>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "db/store.h"
 #include "runtime/choose/kernel_model.h"
-#include "tuner/cover/portfolio.h"
 #include "tuner/lanes/candidate.h"
 #include "tuner/tune/preparation.h"
 

@@ -1,7 +1,6 @@
 #include "tuner/cover/suggest.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>

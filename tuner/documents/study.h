@@ -1,11 +1,9 @@
 // The cases of the source documents (tuner/documents/documents.h) on one device.
 #pragma once
 
-#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "runtime/choose/dispatch.h"
 #include "tuner/devices/device_choice.h"

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "templates/gpu/gpu_catalog.h"
-#include "templates/gpu/occupancy_steps.h"
 #include "tuner/documents/study_table.h"
 #include "tuner/inspect/block_use.h"
 

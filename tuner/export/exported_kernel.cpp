@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <set>
 #include <string_view>
-#include <vector>
 
 #include "templates/base/letters.h"
 #include "tuner/text/joined.h"

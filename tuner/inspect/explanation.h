@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "tuner/lanes/candidate.h"
 #include "tuner/lanes/program.h"

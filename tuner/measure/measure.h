@@ -1,7 +1,6 @@
 // How long a kernel takes, over operands that are never warm in the L2 cache.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "db/trial.h"

@@ -3,7 +3,6 @@
 #include <mmtune/error.h>
 #include <zlib.h>
 
-#include <cmath>
 #include <filesystem>
 #include <memory>
 

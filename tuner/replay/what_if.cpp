@@ -1,7 +1,6 @@
 #include "tuner/replay/what_if.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>

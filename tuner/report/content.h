@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "db/trial.h"
-#include "tuner/text/report.h"
 #include "tuner/tune/validity.h"
 
 namespace mmtune {

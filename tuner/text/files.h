@@ -1,7 +1,6 @@
 // What the program reads from the user's files, and writes to stdout and to files.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "runtime/base/log.h"
-#include "runtime/base/template_files.h"
 #include "templates/family/families.h"
 #include "templates/family/render.h"
 

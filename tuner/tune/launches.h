@@ -1,7 +1,6 @@
 // The record of what runs on a GPU: db/launch_record.h.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "db/store.h"

@@ -4,7 +4,6 @@
 #include <mmtune/error.h>
 
 #include <charconv>
-#include <cstdint>
 #include <new>
 #include <optional>
 

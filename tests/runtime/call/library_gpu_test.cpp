@@ -3,12 +3,10 @@
 #include <mmtune/mmtune.h>
 
 #include <array>
-#include <cstring>
 #include <memory>
 #include <thread>
 #include <utility>
 
-#include "templates/problem/dtype.h"
 #include "tests/runtime/call/product_on_gpu.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"

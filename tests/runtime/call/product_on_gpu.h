@@ -9,7 +9,6 @@
 
 #include "templates/problem/dtype.h"
 #include "tests/operands.h"
-#include "tests/runtime/support.h"
 #include "tests/upload.h"
 
 namespace mmtune::test {

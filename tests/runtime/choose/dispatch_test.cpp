@@ -2,10 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <random>
 
 #include "templates/gpu/gpu_catalog.h"
 #include "templates/model/cost.h"

@@ -1,7 +1,6 @@
 #include "runtime/gpu/launch.h"
 
 #include <atomic>
-#include <cmath>
 #include <functional>
 #include <thread>
 #include <vector>

@@ -2,7 +2,6 @@
 // to.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>

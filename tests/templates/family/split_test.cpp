@@ -7,7 +7,6 @@
 
 #include "templates/family/families.h"
 #include "templates/family/render.h"
-#include "templates/family/split_k.h"
 #include "templates/gpu/gpu_catalog.h"
 
 namespace mmtune {

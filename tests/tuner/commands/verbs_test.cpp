@@ -1,5 +1,4 @@
 // The verbs as data, and how a command line is read by it.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mmtune/error.h>

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "runtime/base/env.h"
 #include "runtime/base/log.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"

@@ -5,8 +5,6 @@
 #include <set>
 
 #include "runtime/base/template_files.h"
-#include "templates/family/families.h"
-#include "templates/gpu/architectures.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tuner/tune/session_options.h"
 

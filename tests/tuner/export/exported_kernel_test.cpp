@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/base/template_files.h"
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/runtime/support.h"

@@ -2,7 +2,6 @@
 // plain loop on the host. Configurations are drawn at random; each runs in all scenes that its rules allow.
 #include <gtest/gtest.h>
 
-#include <iterator>
 #include <map>
 #include <memory>
 #include <tuple>

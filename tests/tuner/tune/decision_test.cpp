@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "templates/base/hash.h"
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/db/fixtures.h"

@@ -5,10 +5,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <functional>
-#include <thread>
 
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/tuner/faults_fixture.h"
