@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 namespace mmtune {
-
 namespace {
 
 template <Record... T>

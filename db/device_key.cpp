@@ -9,7 +9,6 @@
 #include "templates/gpu/gpu_catalog.h"
 
 namespace mmtune {
-
 namespace {
 
 // Cards are sold with boost clocks up to a tenth over their model's, and overclocked by no more than that again.

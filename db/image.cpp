@@ -8,7 +8,6 @@
 #include <cstdint>
 
 namespace mmtune {
-
 namespace {
 
 // A compressed image is an .xz file, or a zlib stream (RFC 1950) with a window of 32 KiB, as versions 6 to 9 of the

@@ -8,7 +8,6 @@
 #include "db/rows.h"
 
 namespace mmtune {
-
 namespace {
 
 void add_hashes(Rows rows, std::set<std::string>& hashes) {

@@ -15,7 +15,6 @@
 #include "templates/base/hash.h"
 
 namespace mmtune {
-
 namespace {
 
 /// The bytes [offset, offset + size) of an image, or nothing where it is shorter. Untrusted numbers: no sum may wrap.

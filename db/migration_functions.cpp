@@ -5,7 +5,6 @@
 #include "db/tables.h"
 
 namespace mmtune {
-
 namespace {
 
 using Context = sqlite3_context*;

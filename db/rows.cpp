@@ -4,7 +4,6 @@
 #include <mmtune/error.h>
 
 namespace mmtune {
-
 namespace {
 
 AttemptKey attempt_key(const TrialKey& key) { return {key.device, key.problem, kernel_row(key)}; }

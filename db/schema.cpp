@@ -7,7 +7,6 @@
 #include "templates/base/letters.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::string_view kBlanks = " \t\n\v\f\r";

@@ -12,7 +12,6 @@
 #include <utility>
 
 namespace mmtune {
-
 namespace {
 
 /// STRICT tables (3.37) are the newest feature in use.

@@ -9,7 +9,6 @@
 #include "db/sqlite.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::size_t kHashBytes = 16;

@@ -13,7 +13,6 @@
 #include "db/store_impl.h"
 
 namespace mmtune {
-
 namespace {
 
 /// " WHERE …" for the members that are set.

@@ -4,7 +4,6 @@
 #include "db/store_impl.h"
 
 namespace mmtune {
-
 namespace {
 
 /// What runs on the GPU :device_uuid.

@@ -15,7 +15,6 @@
 #include "db/store_impl.h"
 
 namespace mmtune {
-
 namespace {
 
 /// Forces a file, or the names in a directory, to disk.

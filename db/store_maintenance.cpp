@@ -9,7 +9,6 @@
 #include "db/store_impl.h"
 
 namespace mmtune {
-
 namespace {
 
 /// Checks every page and index, and every reference between rows. SQLite reads zeros where the last page is cut short.

@@ -14,7 +14,6 @@
 #include "db/store_impl.h"
 
 namespace mmtune {
-
 namespace {
 
 /// A fault found in a kernel outranks any success: serving a wrong kernel is worse than tuning again.

@@ -13,7 +13,6 @@
 #include "db/whole_tables.h"
 
 namespace mmtune {
-
 namespace {
 
 /// One row for each decision; devices first, then winners by their primary key, so that the trials' index is walked in

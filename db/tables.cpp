@@ -10,7 +10,6 @@
 #include <utility>
 
 namespace mmtune {
-
 namespace {
 
 /// Cuts the first word off a text of words with one blank between them.

@@ -6,7 +6,6 @@
 #include "db/machine_code.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::array<std::pair<Outcome, std::string_view>, 10> kOutcomes{{

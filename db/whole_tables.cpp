@@ -8,7 +8,6 @@
 #include "db/rows.h"
 
 namespace mmtune {
-
 namespace {
 
 auto place_of(const TrialTime& trial) { return std::tuple(trial.problem_id, trial.evidence); }

@@ -6,7 +6,6 @@
 #include <thread>
 
 namespace mmtune {
-
 namespace {
 
 enum class Stop { none, wanted, under_way, wanted_again };

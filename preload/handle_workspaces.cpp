@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 namespace mmtune {
-
 namespace {
 
 struct Known {

@@ -12,7 +12,6 @@
 #include "preload/taken_calls.h"
 
 namespace mmtune {
-
 namespace {
 
 /// While a thread is in a function of cuBLAS, what that calls by its public names is its own affair.

@@ -7,7 +7,6 @@
 #include "preload/real.h"
 
 namespace mmtune {
-
 namespace {
 
 constinit Real<cublas::LtGetAttribute> real_desc_attribute("cublasLtMatmulDescGetAttribute");

@@ -7,7 +7,6 @@
 #include "runtime/call/gemm_call.h"
 
 namespace mmtune {
-
 namespace {
 
 /// A row is what C, sums and scalars are; fp32 has two.

@@ -8,7 +8,6 @@
 #include <string_view>
 
 namespace mmtune {
-
 namespace {
 
 std::atomic<void*> preferred = nullptr;

@@ -5,7 +5,6 @@
 #include "runtime/base/whole_rows.h"
 
 namespace mmtune {
-
 namespace {
 
 std::string epilogue_of(const ReportRow& row) {

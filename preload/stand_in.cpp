@@ -15,7 +15,6 @@
 #include "runtime/gpu/driver.h"
 
 namespace mmtune {
-
 namespace {
 
 std::atomic<bool> is_child = false;

@@ -13,7 +13,6 @@
 #include "preload/real.h"
 
 namespace mmtune {
-
 namespace {
 
 #if defined(__x86_64__)

@@ -16,7 +16,6 @@
 #include "runtime/base/log.h"
 
 namespace mmtune {
-
 namespace {
 
 struct KindName {

@@ -10,7 +10,6 @@
 #include "runtime/base/log.h"
 
 namespace mmtune {
-
 namespace {
 
 /// The loader's reason without the name it begins with, which our message says already.

@@ -9,7 +9,6 @@
 #include <filesystem>
 
 namespace mmtune::env {
-
 namespace {
 
 constexpr std::array kSwitches{

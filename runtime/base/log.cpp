@@ -11,7 +11,6 @@
 #include "runtime/base/printable.h"
 
 namespace mmtune::log {
-
 namespace {
 
 constexpr std::array<std::string_view, 5> kNames = {"silent", "error", "warning", "info", "debug"};

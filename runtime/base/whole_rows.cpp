@@ -12,7 +12,6 @@
 #include <thread>
 
 namespace mmtune {
-
 namespace {
 
 /// The longest time that an application that ends waits for another one.

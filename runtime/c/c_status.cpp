@@ -11,7 +11,6 @@
 #include "runtime/base/printable.h"
 
 namespace mmtune {
-
 namespace {
 
 thread_local std::string last_error_text;

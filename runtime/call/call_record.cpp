@@ -10,7 +10,6 @@
 #include "runtime/choose/dispatch.h"
 
 namespace mmtune {
-
 namespace {
 
 /// The calls by shape, the longest time first; those of one time in an order of their own.

@@ -15,7 +15,6 @@
 #include "templates/base/names.h"
 
 namespace mmtune {
-
 namespace {
 
 /// The path of a file beside the library; empty if there is no such file.

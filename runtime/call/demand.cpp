@@ -4,7 +4,6 @@
 #include <bit>
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::int64_t kManyProducts = 1 << 16;  // larger batches ask for no other kernels

@@ -10,7 +10,6 @@
 #include "templates/problem/dtype.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr auto is_known = [](const auto& all, auto value) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 namespace mmtune {
-
 namespace {
 
 /// What tells a program from others: the hash of its machine code, or else what is to be compiled.

@@ -10,7 +10,6 @@
 #include "runtime/base/log.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::int64_t kRivalWorkspace = 64 << 20;  // the most bytes of workspace of a kernel that is tried

@@ -19,7 +19,6 @@
 #include "templates/gpu/gpu_catalog.h"
 
 namespace mmtune {
-
 namespace {
 
 std::int64_t room_of(const Gemm& call) {

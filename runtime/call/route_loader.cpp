@@ -12,7 +12,6 @@
 #include "runtime/gpu/current_context.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::chrono::milliseconds kPatienceInAll{50};  // the time for all locks of all databases

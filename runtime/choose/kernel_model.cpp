@@ -7,7 +7,6 @@
 #include "templates/family/summation.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::int64_t kExtent = 1024;  // a multiple of every vector and tile

@@ -8,7 +8,6 @@
 #include <tuple>
 
 namespace mmtune {
-
 namespace {
 
 constexpr Octaves kWeights{1, 1, 0.5};        // K changes how long a tile takes, less which is best.

@@ -14,7 +14,6 @@
 #include "templates/space/space.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr double kProvenIsWorth = 1.5;  // the factor by which a proven configuration may be slower by the model

@@ -7,7 +7,6 @@
 #include "templates/model/cost.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::int64_t kThin = 64;     // extents below this ask for other kernels

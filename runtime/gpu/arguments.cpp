@@ -12,7 +12,6 @@
 #include "templates/problem/dtype.h"
 
 namespace mmtune {
-
 namespace {
 
 void check_rows(std::string_view operand, std::int64_t ld, const StoredShape& shape) {

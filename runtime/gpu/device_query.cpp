@@ -7,7 +7,6 @@
 #include "runtime/gpu/driver.h"
 
 namespace mmtune {
-
 namespace {
 
 /// "GPU-5e0e1ffa-…", as nvidia-smi writes it.

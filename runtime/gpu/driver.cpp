@@ -17,7 +17,6 @@
 #define MMTUNE_SYMBOL(name) MMTUNE_TEXT(name)
 
 namespace mmtune {
-
 namespace {
 
 constexpr int kOldestDriver = 12000;  // cuTensorMapEncodeTiled and the rest of the table appeared by CUDA 12.0

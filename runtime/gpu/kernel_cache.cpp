@@ -6,7 +6,6 @@
 #include <exception>
 
 namespace mmtune {
-
 namespace {
 
 std::string steps_of(const LaunchPlan& plan) {

@@ -8,7 +8,6 @@
 #include <limits>
 
 namespace mmtune {
-
 namespace {
 
 constexpr int kPortableCluster = 8;  // the number of blocks up to which a cluster need not be asked for

@@ -7,7 +7,6 @@
 #include "runtime/base/log.h"
 
 namespace mmtune {
-
 namespace {
 
 // These declarations follow the NVML API reference; its header is not part of every toolkit. Its handles are pointers

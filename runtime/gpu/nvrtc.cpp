@@ -17,7 +17,6 @@
 #include "runtime/base/env.h"
 
 namespace mmtune {
-
 namespace {
 
 using CancelCallback = int (*)(void* payload, void* reserved);

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 namespace mmtune {
-
 namespace {
 
 void refuse_capture(CUstream stream, std::size_t bytes) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 namespace mmtune {
-
 namespace {
 
 double median(std::array<double, CallRace::kRounds> samples, std::size_t count) {

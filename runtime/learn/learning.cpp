@@ -8,7 +8,6 @@
 #include "runtime/base/log.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();

@@ -7,7 +7,6 @@
 #include <charconv>
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::string_view kSpace = " \t\n";

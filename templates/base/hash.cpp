@@ -5,7 +5,6 @@
 #include <utility>
 
 namespace mmtune {
-
 namespace {
 
 __extension__ using Word = unsigned __int128;

@@ -9,7 +9,6 @@
 #include "templates/base/letters.h"
 
 namespace mmtune {
-
 namespace {
 
 /// Levenshtein's distance, row by row of its table.

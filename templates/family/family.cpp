@@ -9,7 +9,6 @@
 #include "templates/gpu/device_spec.h"
 
 namespace mmtune {
-
 namespace {
 
 using Measure = std::int64_t (*)(const LaunchPlan&, const DeviceSpec&);

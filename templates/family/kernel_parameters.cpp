@@ -7,7 +7,6 @@
 #include "templates/base/letters.h"
 
 namespace mmtune {
-
 namespace {
 
 std::string trimmed(std::string_view text) {

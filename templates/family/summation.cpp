@@ -10,7 +10,6 @@
 #include "templates/problem/tiling.h"
 
 namespace mmtune {
-
 namespace {
 
 // The least k that is cut. Where weights have few columns, up to some hundred rows leave half of the multiprocessors

@@ -7,7 +7,6 @@
 #include "templates/gpu/architectures.h"
 
 namespace mmtune {
-
 namespace {
 
 /// Products that GeForce GPUs' tensor cores add to fp32 sums at half rate.

@@ -11,7 +11,6 @@
 #include "templates/gpu/architectures.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::int64_t kKiB = 1024;

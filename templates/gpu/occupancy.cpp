@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace mmtune {
-
 namespace {
 
 constexpr int kRegisterGranularity = 256;  // registers per warp

@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace mmtune {
-
 namespace {
 
 std::int64_t product(const Extent3& extent) { return extent.x * extent.y * extent.z; }

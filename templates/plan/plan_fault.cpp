@@ -11,7 +11,6 @@
 #include "templates/plan/launch_plan.h"
 
 namespace mmtune {
-
 namespace {
 
 template <class T>

@@ -1,7 +1,6 @@
 #include "templates/problem/dtype.h"
 
 namespace mmtune {
-
 namespace {
 
 // Unit roundoff is 2^-(bits of the significand, the hidden one included). f64: its smallest number is that of double.

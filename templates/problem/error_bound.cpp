@@ -6,7 +6,6 @@
 #include "templates/problem/tiling.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr double kReferenceRoundoff = 0x1p-53;  // the verifier's sums are doubles

@@ -5,7 +5,6 @@
 #include "templates/problem/dtype.h"
 
 namespace mmtune {
-
 namespace {
 
 StoredShape stored(std::int64_t rows, std::int64_t columns, bool transposed) {

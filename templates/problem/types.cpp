@@ -1,7 +1,6 @@
 #include "templates/problem/dtype.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::array<std::string_view, 4> kLayoutNames{"nn", "nt", "tn", "tt"};

@@ -11,7 +11,6 @@
 #include "templates/space/neighbours.h"
 
 namespace mmtune {
-
 namespace {
 
 /// The number of a value that any family has a name for.

@@ -11,7 +11,6 @@
 #include "tests/operands.h"
 
 namespace mmtune::test {
-
 namespace {
 
 struct Program {

@@ -5,7 +5,6 @@
 #include "tests/fuzz/fuzz.h"
 
 namespace mmtune::fuzz {
-
 namespace {
 
 std::map<std::string, Run>& fuzzers() {

@@ -10,7 +10,6 @@
 #include "tests/fuzz/fuzz.h"
 
 namespace mmtune::fuzz {
-
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 30;  // an amount of addresses: pages that are not touched cost nothing

@@ -10,7 +10,6 @@
 extern "C" const char* __asan_default_options() { return "quarantine_size_mb=16:malloc_context_size=1"; }
 
 namespace mmtune::fuzz {
-
 namespace {
 
 void read(Store& store) {

@@ -7,7 +7,6 @@
 #include "tests/shim/machine_state.h"
 
 namespace mmtune::shim {
-
 namespace {
 
 constexpr unsigned kFirstAddress = 1024;  // 0 is no address of shared memory

@@ -10,7 +10,6 @@
 #include <utility>
 
 namespace mmtune::shim {
-
 namespace {
 
 // Address space; memory is taken as it is touched.

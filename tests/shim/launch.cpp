@@ -11,7 +11,6 @@
 #include <optional>
 
 namespace mmtune::shim {
-
 namespace {
 
 constexpr std::size_t kAlignment = 256;

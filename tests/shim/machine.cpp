@@ -23,7 +23,6 @@ const char* __asan_default_options() {
 }
 
 namespace mmtune::shim {
-
 namespace {
 
 constexpr std::size_t kSharedAlignment = 1024;  // the alignment of the widest swizzle's pattern

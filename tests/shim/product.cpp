@@ -10,7 +10,6 @@
 #include "test_paths.h"
 
 namespace mmtune::shim {
-
 namespace {
 
 /// Scalars of integers.

@@ -22,7 +22,6 @@
 extern char** environ;  // NOLINT: POSIX wants it declared
 
 namespace mmtune::shim {
-
 namespace {
 
 namespace fs = std::filesystem;

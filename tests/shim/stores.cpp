@@ -6,7 +6,6 @@
 #include "tests/shim/machine_state.h"
 
 namespace mmtune::shim {
-
 namespace {
 
 using Chunk = std::array<std::uint64_t, 2>;  // what is compared at once

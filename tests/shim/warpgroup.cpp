@@ -7,7 +7,6 @@
 #include "tests/shim/machine_state.h"
 
 namespace mmtune::shim {
-
 namespace {
 
 constexpr int kRows = 64;    // the rows of an instruction

@@ -18,7 +18,6 @@
 #include "tuner/workers/worker_lane.h"
 
 namespace mmtune {
-
 namespace {
 
 /// The winners of one problem.

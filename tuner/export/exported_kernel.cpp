@@ -14,7 +14,6 @@
 #include "tuner/text/text.h"
 
 namespace mmtune {
-
 namespace {
 
 /// Appends a text whose headers come first, each once.

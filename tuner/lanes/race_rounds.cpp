@@ -4,7 +4,6 @@
 #include <random>
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::size_t kRoundsInAnyCase = 5;  // rounds that are run even where time is up

@@ -8,7 +8,6 @@
 #include <tuple>
 
 namespace mmtune {
-
 namespace {
 
 double median_of(std::vector<double> samples) {

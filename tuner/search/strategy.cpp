@@ -8,7 +8,6 @@
 #include <utility>
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::array kEfforts{Effort{"quick", 24}, Effort{"default", 170}, Effort{"full", 640}};

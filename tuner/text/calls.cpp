@@ -17,7 +17,6 @@
 #include "tuner/text/text.h"
 
 namespace mmtune {
-
 namespace {
 
 /// The places where the columns stand.

@@ -13,7 +13,6 @@
 #include "tuner/tune/lessons.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr std::size_t kFinalists = 6;  // the most finalists besides the default and the stored winner

@@ -9,7 +9,6 @@
 #include "tuner/tune/launches.h"
 
 namespace mmtune {
-
 namespace {
 
 /// "49.8 µs", "wrong_result".

@@ -9,7 +9,6 @@
 #include "tuner/text/text.h"
 
 namespace mmtune {
-
 namespace {
 
 constexpr double kSamePower = 0.01;  // Limits that differ by no more are the same.

@@ -7,7 +7,6 @@
 #include <csignal>
 
 namespace mmtune {
-
 namespace {
 
 std::atomic<int> signals_seen = 0;  // Every thread asks for it; lock-free, so that the handler may count.
