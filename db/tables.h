@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "db/launch_record.h"
 #include "db/trial.h"
@@ -101,19 +102,11 @@ static_assert(kListsAllMembers<SuspectRow>);
 
 /// The record as which T is stored: mostly T itself. Others are made of a T, and have value() for the way back.
 template <class T>
-struct StoredAs {
-  using type = T;
-};
-template <>
-struct StoredAs<TrialKey> {
-  using type = TrialKeyRow;
-};
-template <>
-struct StoredAs<Suspect> {
-  using type = SuspectRow;
-};
+T stored_as(const T&);
+TrialKeyRow stored_as(const TrialKey&);
+SuspectRow stored_as(const Suspect&);
 template <class T>
-using Stored = typename StoredAs<T>::type;
+using Stored = decltype(stored_as(std::declval<const T&>()));
 template <class T>
 inline constexpr bool kIsStoredAsItIs = std::is_same_v<Stored<T>, T>;
 
@@ -225,34 +218,23 @@ struct Attempt {
 };
 static_assert(kListsAllMembers<Attempt>);
 
+constexpr std::string_view table_of(const void* /*any other record*/) { return ""; }
+constexpr std::string_view table_of(const DeviceKey*) { return "device"; }
+constexpr std::string_view table_of(const Problem*) { return "problem"; }
+constexpr std::string_view table_of(const Environment*) { return "environment"; }
+constexpr std::string_view table_of(const RunConditions*) { return "conditions"; }
+constexpr std::string_view table_of(const FamilyRow*) { return "family"; }
+constexpr std::string_view table_of(const KernelRow*) { return "kernel"; }
+constexpr std::string_view table_of(const Binary*) { return "binary"; }
+constexpr std::string_view table_of(const Trial*) { return "trial"; }
+constexpr std::string_view table_of(const Compiled*) { return "compiled"; }
+constexpr std::string_view table_of(const Attempt*) { return "attempt"; }
+constexpr std::string_view table_of(const LostCompile*) { return "lost_compile"; }
+constexpr std::string_view table_of(const Decision*) { return "winner"; }
+constexpr std::string_view table_of(const Rival*) { return "rival"; }
+
 /// The table whose rows these records are; empty for what is part of another record's row.
 template <class T>
-inline constexpr std::string_view kTable = "";
-template <>
-inline constexpr std::string_view kTable<DeviceKey> = "device";
-template <>
-inline constexpr std::string_view kTable<Problem> = "problem";
-template <>
-inline constexpr std::string_view kTable<Environment> = "environment";
-template <>
-inline constexpr std::string_view kTable<RunConditions> = "conditions";
-template <>
-inline constexpr std::string_view kTable<FamilyRow> = "family";
-template <>
-inline constexpr std::string_view kTable<KernelRow> = "kernel";
-template <>
-inline constexpr std::string_view kTable<Binary> = "binary";
-template <>
-inline constexpr std::string_view kTable<Trial> = "trial";
-template <>
-inline constexpr std::string_view kTable<Compiled> = "compiled";
-template <>
-inline constexpr std::string_view kTable<Attempt> = "attempt";
-template <>
-inline constexpr std::string_view kTable<LostCompile> = "lost_compile";
-template <>
-inline constexpr std::string_view kTable<Decision> = "winner";
-template <>
-inline constexpr std::string_view kTable<Rival> = "rival";
+inline constexpr std::string_view kTable = table_of(static_cast<const T*>(nullptr));
 
 }  // namespace mmtune
