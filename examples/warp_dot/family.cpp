@@ -1,5 +1,5 @@
 // One warp per element of C; see kernel.cu for the picture.
-#include "templates/family/families.h"
+#include "templates/family/family_of.h"
 #include "templates/problem/tiling.h"
 
 namespace mmtune {

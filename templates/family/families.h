@@ -21,11 +21,4 @@ const Family& family_named(std::string_view name);
 /// must work before a GPU is believed.
 const Family& fallback_family();
 
-/// Registers T: the only line of a family.cpp outside its struct. The function's name follows the folder's.
-#define MMTUNE_FAMILY(folder, T)                     \
-  const ::mmtune::Family& mmtune_family_##folder() { \
-    static const ::mmtune::FamilyOf<T> family;       \
-    return family;                                   \
-  }
-
 }  // namespace mmtune

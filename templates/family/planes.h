@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "templates/family/family.h"
+#include "templates/family/family_of.h"
 #include "templates/family/plane_memory.h"
 #include "templates/family/split_k.h"
 #include "templates/family/stored_boxes.h"

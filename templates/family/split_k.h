@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "templates/family/family.h"
 #include "templates/plan/launch_plan.h"

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "templates/gpu/device_spec.h"
 #include "templates/problem/problem.h"

@@ -1,5 +1,5 @@
 // One thread per element of C or per small square of elements, without shared memory; see kernel.cu for the picture.
-#include "templates/family/families.h"
+#include "templates/family/family_of.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/tiling.h"
 

@@ -1,5 +1,5 @@
 // The yardstick that other families are compared with: sums in double, or modulo 2^32; see kernel.cu.
-#include "templates/family/families.h"
+#include "templates/family/family_of.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/tiling.h"
 

@@ -1,11 +1,10 @@
 // The register-tiled family that competes on CUDA cores; see kernel.cu for the picture.
 #include <algorithm>
-#include <utility>
 
 #include "templates/families/simt/params.h"
 #include "templates/families/simt/proven.h"
 #include "templates/families/simt/shape.h"
-#include "templates/family/families.h"
+#include "templates/family/family_of.h"
 #include "templates/family/split_k.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"

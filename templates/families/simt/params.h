@@ -1,7 +1,7 @@
 // The parameters of the family simt: names, values and what they mean.
 #pragma once
 
-#include "templates/family/family.h"
+#include "templates/family/family_of.h"
 
 namespace mmtune {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "templates/families/skinny/proven.h"
-#include "templates/family/families.h"
+#include "templates/family/family_of.h"
 #include "templates/family/split_k.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/dtype.h"

@@ -1,5 +1,5 @@
 // Square tiles in shared memory, several elements of C per thread; see kernel.cu for the picture.
-#include "templates/family/families.h"
+#include "templates/family/family_of.h"
 #include "templates/model/numbers.h"
 #include "templates/problem/tiling.h"
 

@@ -6,7 +6,7 @@
 #include "templates/families/wgmma/proven.h"
 #include "templates/families/wgmma/rules.h"
 #include "templates/families/wgmma/shape.h"
-#include "templates/family/families.h"
+#include "templates/family/family_of.h"
 #include "templates/family/split_k.h"
 #include "templates/family/stored_boxes.h"
 #include "templates/problem/dtype.h"

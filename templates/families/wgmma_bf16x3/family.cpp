@@ -1,6 +1,6 @@
 // Products of bf16 and fp32 on Hopper's bf16 tensor cores; see kernel.cu for the picture.
 #include "templates/families/wgmma_bf16x3/proven.h"
-#include "templates/family/families.h"
+#include "templates/family/family_of.h"
 #include "templates/family/planes.h"
 
 namespace mmtune {

@@ -1,6 +1,6 @@
 // fp32 products on Hopper's fp16 tensor cores; see kernel.cu for the picture.
 #include "templates/families/wgmma_fp16x3/proven.h"
-#include "templates/family/families.h"
+#include "templates/family/family_of.h"
 #include "templates/family/fp16x3.h"
 #include "templates/family/planes.h"
 

@@ -1,7 +1,7 @@
 // A small family for tests: three parameters, one rule, a plan whose numbers are easy to check by hand.
 #pragma once
 
-#include "templates/family/families.h"
+#include "templates/family/family_of.h"
 #include "templates/problem/dtype.h"
 
 namespace mmtune::test {

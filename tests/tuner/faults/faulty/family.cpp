@@ -1,5 +1,5 @@
 // One thread per element of C, and a fault to be chosen. For tests: no installed program has this family.
-#include "templates/family/families.h"
+#include "templates/family/family_of.h"
 #include "templates/problem/tiling.h"
 #include "tests/tuner/faults/faults.h"
 
