@@ -35,23 +35,11 @@ TrialColumns full_trial_columns() {
       {{"config"}, [](const Trial& t) { return t.key.config; }},
       {{"source"}, [](const Trial& t) { return std::string(to_string(t.key.evidence)); }},
       {{"outcome"}, [](const Trial& t) { return std::string(to_string(t.outcome)); }},
-      {{"median_us"},
-       [](const Trial& t) {
-         return Real{time_us(t), 3};
-       }},
-      {{"tflops"},
-       [](const Trial& t) {
-         return Real{tflops(t), 4};
-       }},
+      {{"median_us"}, [](const Trial& t) { return real_cell(time_us(t), 3); }},
+      {{"tflops"}, [](const Trial& t) { return real_cell(tflops(t), 4); }},
       {{"smem_bytes"}, [](const Trial& t) { return t.smem_bytes; }},
-      {{"occupancy"},
-       [](const Trial& t) {
-         return Real{t.occupancy, 4};
-       }},
-      {{"error_share"},
-       [](const Trial& t) {
-         return Real{error_share(t), 6};
-       }},
+      {{"occupancy"}, [](const Trial& t) { return real_cell(t.occupancy, 4); }},
+      {{"error_share"}, [](const Trial& t) { return real_cell(error_share(t), 6); }},
       {{"deterministic"}, [](const Trial& t) { return std::int64_t{t.deterministic ? 1 : 0}; }},
       {{"gpu"}, [](const Trial& t) { return t.key.device.name; }},
       {{"created"}, [](const Trial& t) { return t.created; }},
@@ -83,18 +71,9 @@ TrialColumns friendly_trial_columns(bool is_wide) {
       {{"config", Align::left, Fit::wraps}, [](const Trial& t) { return t.key.config; }},
       {{"source", Align::left, Fit::shared}, [](const Trial& t) { return std::string(to_string(t.key.evidence)); }},
       {{"outcome"}, [](const Trial& t) { return std::string(to_string(t.outcome)); }},
-      {{"µs", kRight},
-       [](const Trial& t) {
-         return Real{time_us(t), 2};
-       }},
-      {{"TFLOP/s", kRight},
-       [](const Trial& t) {
-         return Real{tflops(t), 2};
-       }},
-      {{"occ %", kRight, Fit::spare},
-       [](const Trial& t) {
-         return Real{100 * t.occupancy, 0};
-       }},
+      {{"µs", kRight}, [](const Trial& t) { return real_cell(time_us(t), 2); }},
+      {{"TFLOP/s", kRight}, [](const Trial& t) { return real_cell(tflops(t), 2); }},
+      {{"occ %", kRight, Fit::spare}, [](const Trial& t) { return real_cell(100 * t.occupancy, 0); }},
       {{"gpu", Align::left, Fit::shared}, [](const Trial& t) { return t.key.device.name; }},
       {{"note", Align::left, Fit::wraps}, [is_wide](const Trial& t) { return note_of(t, is_wide); }},
   };

@@ -63,7 +63,7 @@ Cell cell_of(const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
     return value;
   } else if constexpr (std::is_floating_point_v<T>) {
-    return Real{value, 3};
+    return real_cell(value, 3);
   } else {
     return static_cast<std::int64_t>(value);
   }
@@ -97,36 +97,19 @@ WinnerColumns full_columns() {
       {{"family"}, [](const Line& l) { return l.trial().key.family; }},
       {{"config"}, [](const Line& l) { return l.trial().key.config; }},
       {{"source"}, [](const Line& l) { return text_cell(to_string(l.trial().key.evidence)); }},
-      {{"median_us"},
-       [](const Line& l) {
-         return Real{l.timing().median_us, 3};
-       }},
-      {{"tflops"},
-       [](const Line& l) {
-         return Real{tflops(l.winner), 4};
-       }},
-      {{"peak_share"},
-       [](const Line& l) {
-         return Real{l.peak_share, 4};
-       }},
+      {{"median_us"}, [](const Line& l) { return real_cell(l.timing().median_us, 3); }},
+      {{"tflops"}, [](const Line& l) { return real_cell(tflops(l.winner), 4); }},
+      {{"peak_share"}, [](const Line& l) { return real_cell(l.peak_share, 4); }},
       {{"registers"}, [](const Line& l) { return whole_cell(l.winner.binary.registers); }},
       {{"smem_bytes"}, [](const Line& l) { return l.trial().smem_bytes; }},
-      {{"occupancy"},
-       [](const Line& l) {
-         return Real{l.trial().occupancy, 4};
-       }},
-      {{"error_share"},
-       [](const Line& l) {
-         return Real{error_share(l.trial()), 6};
-       }},
+      {{"occupancy"}, [](const Line& l) { return real_cell(l.trial().occupancy, 4); }},
+      {{"error_share"}, [](const Line& l) { return real_cell(error_share(l.trial()), 6); }},
       {{"gpu"}, [](const Line& l) { return l.trial().key.device.name; }},
       {{"driver"}, [](const Line& l) { return l.trial().environment.driver; }},
       {{"nvrtc"}, [](const Line& l) { return l.trial().environment.nvrtc; }},
       {{"commit"}, [](const Line& l) { return l.trial().environment.commit; }},
       {{"sm_clock_mhz"},
-       [](const Line& l) {
-         return Real{l.timing().sm_clock_mhz > 0 ? l.timing().sm_clock_mhz : kUnknown, 0};
-       }},
+       [](const Line& l) { return real_cell(l.timing().sm_clock_mhz > 0 ? l.timing().sm_clock_mhz : kUnknown, 0); }},
       {{"throttle"},
        [](const Line& l) { return fmt::format("{}", fmt::join(throttle_names(l.timing().throttle), "; ")); }},
       {{"co_tenants"},
@@ -172,28 +155,13 @@ WinnerColumns friendly_columns(bool is_brief) {
       {{"config", kLeft, Fit::wraps},
        [is_brief](const Line& l) { return is_brief ? brief_config(l.trial().key) : l.trial().key.config; }},
       {{"source", kLeft, Fit::shared}, [](const Line& l) { return text_cell(to_string(l.trial().key.evidence)); }},
-      {{"µs", kRight},
-       [](const Line& l) {
-         return Real{l.timing().median_us, 2};
-       }},
-      {{"TFLOP/s", kRight},
-       [](const Line& l) {
-         return Real{tflops(l.winner), 2};
-       }},
-      {{"% peak", kRight, Fit::spare},
-       [](const Line& l) {
-         return Real{100 * l.peak_share, 1};
-       }},
+      {{"µs", kRight}, [](const Line& l) { return real_cell(l.timing().median_us, 2); }},
+      {{"TFLOP/s", kRight}, [](const Line& l) { return real_cell(tflops(l.winner), 2); }},
+      {{"% peak", kRight, Fit::spare}, [](const Line& l) { return real_cell(100 * l.peak_share, 1); }},
       {{"regs", kRight, Fit::spare}, [](const Line& l) { return whole_cell(l.winner.binary.registers); }},
       {{"smem B", kRight, Fit::spare}, [](const Line& l) { return l.trial().smem_bytes; }},
-      {{"occ %", kRight, Fit::spare},
-       [](const Line& l) {
-         return Real{100 * l.trial().occupancy, 0};
-       }},
-      {{"error", kRight, Fit::spare},
-       [](const Line& l) {
-         return Real{error_share(l.trial()), 4};
-       }},
+      {{"occ %", kRight, Fit::spare}, [](const Line& l) { return real_cell(100 * l.trial().occupancy, 0); }},
+      {{"error", kRight, Fit::spare}, [](const Line& l) { return real_cell(error_share(l.trial()), 4); }},
       {{"gpu", kLeft, Fit::shared}, [](const Line& l) { return l.trial().key.device.name; }},
       {{"date", kLeft, Fit::shared}, [](const Line& l) { return l.trial().created.substr(0, 10); }},
       {{"remarks", kLeft, Fit::wraps}, [](const Line& l) { return remarks(l.winner, l.state); }},

@@ -80,19 +80,9 @@ std::vector<AuditRow> audit_size(const Problem& problem, std::uint64_t seed, con
 }
 
 Table audit_table(const std::vector<AuditRow>& rows) {
-  Table table({{"policy"},
-               {"seed", kRight},
-               {"precision", Align::left, Fit::shared},
-               {"layout", Align::left, Fit::shared},
-               {"m", kRight},
-               {"n", kRight},
-               {"k", kRight},
-               {"match"},
-               {"family"},
-               {"config", Align::left, Fit::wraps},
-               {"us", kRight},
-               {"tuned_us", kRight},
-               {"cublas_us", kRight}});
+  Table table({left("policy"), right("seed"), left("precision", Fit::shared), left("layout", Fit::shared), right("m"),
+               right("n"), right("k"), left("match"), left("family"), left("config", Fit::wraps), right("us"),
+               right("tuned_us"), right("cublas_us")});
   for (const AuditRow& row : rows) {
     const Problem& problem = row.problem;
     table.add({row.policy, static_cast<std::int64_t>(row.seed), std::string(to_string(problem.precision)),

@@ -45,9 +45,8 @@ using Columns = std::vector<CellOf<BenchRow>>;
 /// One column for each entry of the opponent, by its name and this suffix.
 void add_times(Columns& columns, const std::vector<std::string>& entries, const char* suffix, int digits) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    columns.push_back({{entries[i] + suffix, Align::right}, [i, digits](const BenchRow& row) {
-                         return Real{their_time_us(row, i), digits};
-                       }});
+    columns.push_back({{entries[i] + suffix, Align::right},
+                       [i, digits](const BenchRow& row) { return real_cell(their_time_us(row, i), digits); }});
   }
 }
 
@@ -62,33 +61,15 @@ Columns full_columns(std::string_view opponent, const std::vector<std::string>& 
       {{"m"}, [](const BenchRow& row) { return row.problem.m; }},
       {{"n"}, [](const BenchRow& row) { return row.problem.n; }},
       {{"k"}, [](const BenchRow& row) { return row.problem.k; }},
-      {{"mmtune_us"},
-       [](const BenchRow& row) {
-         return Real{row.comparison.ours.timing.median_us, 3};
-       }},
+      {{"mmtune_us"}, [](const BenchRow& row) { return real_cell(row.comparison.ours.timing.median_us, 3); }},
   };
   add_times(columns, entries, "_us", 3);
   const Columns rest{
-      {{"ratio"},
-       [](const BenchRow& row) {
-         return Real{ratio_to(row).median, 4};
-       }},
-      {{"ratio_low"},
-       [](const BenchRow& row) {
-         return Real{ratio_to(row).low, 4};
-       }},
-      {{"ratio_high"},
-       [](const BenchRow& row) {
-         return Real{ratio_to(row).high, 4};
-       }},
-      {{"mmtune_tflops"},
-       [](const BenchRow& row) {
-         return Real{tflops(row), 4};
-       }},
-      {{"peak_share"},
-       [](const BenchRow& row) {
-         return Real{tflops(row) / row.peak_tflops, 4};
-       }},
+      {{"ratio"}, [](const BenchRow& row) { return real_cell(ratio_to(row).median, 4); }},
+      {{"ratio_low"}, [](const BenchRow& row) { return real_cell(ratio_to(row).low, 4); }},
+      {{"ratio_high"}, [](const BenchRow& row) { return real_cell(ratio_to(row).high, 4); }},
+      {{"mmtune_tflops"}, [](const BenchRow& row) { return real_cell(tflops(row), 4); }},
+      {{"peak_share"}, [](const BenchRow& row) { return real_cell(tflops(row) / row.peak_tflops, 4); }},
       {{"mmtune_error"}, [](const BenchRow& row) { return significant(row.comparison.ours.error); }},
       {{fmt::format("{}_error", opponent)}, [](const BenchRow& row) { return significant(their_error(row)); }},
       {{"sm_clock_mhz"}, clock_mhz},
@@ -118,26 +99,14 @@ Columns friendly_columns(std::string_view opponent, const std::vector<std::strin
       {{"set", Align::left, Fit::shared}, [](const BenchRow& row) { return row.set; }},
       {{"size", kRight}, [](const BenchRow& row) { return size_text(row.problem); }},
       {{"type", Align::left, Fit::shared}, [](const BenchRow& row) { return type_text(row.problem); }},
-      {{"mmtune µs", kRight},
-       [](const BenchRow& row) {
-         return Real{row.comparison.ours.timing.median_us, 2};
-       }},
+      {{"mmtune µs", kRight}, [](const BenchRow& row) { return real_cell(row.comparison.ours.timing.median_us, 2); }},
   };
   add_times(columns, entries, " µs", 2);
   const Columns rest{
-      {{"ratio", kRight},
-       [](const BenchRow& row) {
-         return Real{ratio_to(row).median, 3};
-       }},
+      {{"ratio", kRight}, [](const BenchRow& row) { return real_cell(ratio_to(row).median, 3); }},
       {{"95 %", kRight}, [](const BenchRow& row) { return interval(row.comparison.ratio); }},
-      {{"TFLOP/s", kRight},
-       [](const BenchRow& row) {
-         return Real{tflops(row), 2};
-       }},
-      {{"% peak", kRight},
-       [](const BenchRow& row) {
-         return Real{100 * tflops(row) / row.peak_tflops, 1};
-       }},
+      {{"TFLOP/s", kRight}, [](const BenchRow& row) { return real_cell(tflops(row), 2); }},
+      {{"% peak", kRight}, [](const BenchRow& row) { return real_cell(100 * tflops(row) / row.peak_tflops, 1); }},
       {{"error", kRight}, [](const BenchRow& row) { return scientific(row.comparison.ours.error); }},
       {{fmt::format("{} error", opponent), kRight}, [](const BenchRow& row) { return scientific(their_error(row)); }},
       {{"MHz", kRight}, clock_mhz},

@@ -74,8 +74,7 @@ struct Api {
 DynamicLibrary open_library(const std::string& name, const std::vector<std::string>& directories) {
   return DynamicLibrary::open(name, cublas_candidates(name, directories),
                               "install cuBLAS 12 or 13 (part of the CUDA toolkit, or pip install nvidia-cublas) and "
-                              "set MMTUNE_CUDA_PATH to its "
-                              "directory, or compare with --vs naive");
+                              "set MMTUNE_CUDA_PATH to its directory, or compare with --vs naive");
 }
 
 Api load_api(const std::vector<std::string>& directories) {
@@ -310,8 +309,7 @@ namespace mmtune {
 std::unique_ptr<Opponent> make_cublas_opponent(const std::vector<std::string>&, bool) {
   throw DeviceError(
       "cuBLAS: mmtune was built without its headers (cublas_v2.h, cublasLt.h); install the toolkit's cuBLAS "
-      "development "
-      "package and build again, or compare with --vs naive");
+      "development package and build again, or compare with --vs naive");
 }
 
 }  // namespace mmtune

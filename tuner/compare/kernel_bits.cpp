@@ -100,17 +100,9 @@ std::vector<KernelBitsRow> compare_kernels(const Preparation& preparation, const
 }
 
 Table kernel_bits_table(const std::vector<KernelBitsRow>& rows) {
-  Table table({{"precision", Align::left, Fit::shared},
-               {"layout", Align::left, Fit::shared},
-               {"m", Align::right},
-               {"n", Align::right},
-               {"k", Align::right},
-               {"values"},
-               {"family"},
-               {"config", Align::left, Fit::wraps},
-               {"summation", Align::left, Fit::wraps},
-               {"bits"},
-               {"differs", Align::right}});
+  Table table({left("precision", Fit::shared), left("layout", Fit::shared), right("m"), right("n"), right("k"),
+               left("values"), left("family"), left("config", Fit::wraps), left("summation", Fit::wraps), left("bits"),
+               right("differs")});
   for (const KernelBitsRow& row : rows) {
     const Problem& p = row.problem;
     table.add({std::string(to_string(p.precision)), std::string(to_string(p.layout)), p.m, p.n, p.k, row.values,

@@ -171,14 +171,8 @@ std::vector<RepeatedProblem> measure_repeatability(const RepeatOptions& options)
 
 Table repeats_table(const std::vector<RepeatedProblem>& problems, Format format) {
   const bool plain = format == Format::csv || format == Format::json;
-  Table table({{"m", kRight},
-               {"n", kRight},
-               {"k", kRight},
-               {"runs", kRight},
-               {"same", kRight},
-               {"ties", kRight},
-               {"flips", kRight},
-               {plain ? "worst_loss" : "worst loss %", kRight}});
+  Table table({right("m"), right("n"), right("k"), right("runs"), right("same"), right("ties"), right("flips"),
+               right(plain ? "worst_loss" : "worst loss %")});
   for (const auto& [problem, repeats] : problems) {
     table.add({problem.m, problem.n, problem.k, std::int64_t{repeats.runs}, std::int64_t{repeats.same},
                std::int64_t{repeats.ties}, std::int64_t{repeats.flips},

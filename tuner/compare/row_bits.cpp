@@ -132,16 +132,8 @@ std::optional<BitsRow> RowBits::ones(const std::string& name, std::int64_t m, co
 }
 
 Table bits_table(const std::vector<BitsRow>& rows) {
-  Table table({{"product", Align::left, Fit::shared},
-               {"precision", Align::left, Fit::shared},
-               {"layout", Align::left, Fit::shared},
-               {"m", Align::right},
-               {"n", Align::right},
-               {"k", Align::right},
-               {"what"},
-               {"rows", Align::right},
-               {"different", Align::right},
-               {"summation", Align::left, Fit::spare}});
+  Table table({left("product", Fit::shared), left("precision", Fit::shared), left("layout", Fit::shared), right("m"),
+               right("n"), right("k"), left("what"), right("rows"), right("different"), left("summation", Fit::spare)});
   for (const BitsRow& row : rows) {
     const Problem& p = row.problem;
     table.add({row.product, std::string(to_string(p.precision)), std::string(to_string(p.layout)), p.m, p.n, p.k,

@@ -201,7 +201,7 @@ Chart chart_of(const std::vector<StudyResult>& some, const std::vector<StudyResu
 
 Table study_rows(const std::vector<StudyResult>& results) {
   using Row = StudyResult;
-  const auto ms = [](double value) { return Real{value, 6}; };
+  const auto ms = [](double value) { return real_cell(value, 6); };
   const std::vector<CellOf<Row>> columns{
       {{"document"}, [](const Row& r) { return r.what.document; }},
       {{"table"}, [](const Row& r) { return r.what.table; }},
@@ -218,14 +218,14 @@ Table study_rows(const std::vector<StudyResult>& results) {
       {{"total_ms", kRight}, [ms](const Row& r) { return ms(r.total_ms); }},
       {{"gflops", kRight},
        [](const Row& r) {
-         return Real{gflops(r.what.problem, counts_total(r.what) ? r.total_ms : r.kernel_ms), 2};
+         return real_cell(gflops(r.what.problem, counts_total(r.what) ? r.total_ms : r.kernel_ms), 2);
        }},
       {{"published_kernel_ms", kRight}, [ms](const Row& r) { return ms(or_unknown(r.what.published_kernel_ms)); }},
       {{"published_total_ms", kRight}, [ms](const Row& r) { return ms(or_unknown(r.what.published_total_ms)); }},
       {{"published_gflops", kRight},
        [](const Row& r) {
          const auto& time = counts_total(r.what) ? r.what.published_total_ms : r.what.published_kernel_ms;
-         return Real{gflops(r.what.problem, or_unknown(time)), 2};
+         return real_cell(gflops(r.what.problem, or_unknown(time)), 2);
        }},
       {{"gpu"}, [](const Row& r) { return r.gpu; }},
       {{"note"}, [](const Row& r) { return r.note; }},

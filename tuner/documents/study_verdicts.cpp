@@ -132,15 +132,8 @@ Table tile_arithmetic(const DeviceSpec& device) {
     int threads;
     std::int64_t smem_bytes;
   };
-  Table table({{"tile", kRight},
-               {"threads", kRight},
-               {"loads", kRight},
-               {"mul/adds", kRight},
-               {"traffic divided by", kRight},
-               {"SM"},
-               {"blocks by threads", kRight},
-               {"blocks by shared memory", kRight},
-               {"pending loads", kRight}});
+  Table table({right("tile"), right("threads"), right("loads"), right("mul/adds"), right("traffic divided by"),
+               left("SM"), right("blocks by threads"), right("blocks by shared memory"), right("pending loads")});
   const Sm sms[] = {{"1536 threads, 16 KiB", 1536, 16 << 10},
                     {device.name, device.max_threads_per_sm, device.smem_per_sm}};
   for (const Sm& sm : sms) {

@@ -54,7 +54,7 @@ void add_occupancy(UseColumns& columns, const std::array<const char*, 7>& names,
       {{names[4], Align::left, Fit::wraps}, [](const UseLine& l) { return std::string(to_string(l.fit.tightest)); }});
   columns.push_back({{names[5], kRight}, [](const UseLine& l) { return whole_cell(l.fit.warps_per_sm); }});
   columns.push_back({{names[6], kRight}, [occupancy_unit, digits](const UseLine& l) {
-                       return Real{occupancy_unit * l.fit.share, digits};
+                       return real_cell(occupancy_unit * l.fit.share, digits);
                      }});
 }
 

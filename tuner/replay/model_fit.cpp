@@ -113,14 +113,8 @@ Table fit_table(const ModelFit& fit, const DeviceSpec& device, Format) {
   const std::vector<CellOf<Row>> columns{
       {{"name"}, [](const Row& r) { return std::string(r.number->name); }},
       {{"unit"}, [](const Row& r) { return std::string(r.number->unit); }},
-      {{"value", kRight},
-       [](const Row& r) {
-         return Real{r.before, 4};
-       }},
-      {{"fitted", kRight},
-       [](const Row& r) {
-         return Real{r.fitted, 4};
-       }},
+      {{"value", kRight}, [](const Row& r) { return real_cell(r.before, 4); }},
+      {{"fitted", kRight}, [](const Row& r) { return real_cell(r.fitted, 4); }},
       {{"entry"}, [cc](const Row& r) { return fmt::format("{{{}, {:.3g}}}", cc, r.fitted); }},
   };
   return table_of(columns, fit.numbers, [](const Row&) { return Tone::plain; });

@@ -53,10 +53,7 @@ Table quality_table(const std::vector<ModelQuality>& rows, Format format) {
       {{"n", kRight}, [](const Row& r) { return r.problem.n; }},
       {{"k", kRight}, [](const Row& r) { return r.problem.k; }},
       {{"configurations", kRight}, [](const Row& r) { return std::int64_t{r.configurations}; }},
-      {{"spearman", kRight},
-       [](const Row& r) {
-         return Real{r.spearman, 4};
-       }},
+      {{"spearman", kRight}, [](const Row& r) { return real_cell(r.spearman, 4); }},
       {{full ? "loss_first" : "first, % slower", kRight}, [loss](const Row& r) { return loss(r.loss_first); }},
       {{full ? "loss_best_of_8" : "best of 8, % slower", kRight},
        [loss](const Row& r) { return loss(r.loss_best_of_8); }},

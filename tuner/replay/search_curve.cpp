@@ -40,7 +40,7 @@ std::vector<CurvePoint> search_curve(const MeasuredSpace& space, const std::stri
 }
 
 Table curve_points_table(const std::string& cache, const std::vector<CurvePoint>& points) {
-  Table table({{"cache"}, {"strategy"}, {"seed"}, {"evaluations"}, {"share_of_best"}});
+  Table table({left("cache"), left("strategy"), left("seed"), left("evaluations"), left("share_of_best")});
   for (const auto& [strategy, seed, evaluations, share] : points) {
     table.add({cache, strategy, static_cast<std::int64_t>(seed), std::int64_t{evaluations}, Real{share, 4}});
   }
@@ -50,14 +50,8 @@ Table curve_points_table(const std::string& cache, const std::vector<CurvePoint>
 Table curve_summary(const std::string& cache, const std::vector<CurvePoint>& points) {
   std::map<std::pair<std::string, int>, std::vector<double>> shares;
   for (const CurvePoint& each : points) shares[{each.strategy, each.evaluations}].push_back(each.share_of_best);
-  Table table({{"cache"},
-               {"strategy"},
-               {"evaluations", kRight},
-               {"seeds", kRight},
-               {"mean", kRight},
-               {"lowest", kRight},
-               {"lower_quartile", kRight},
-               {"median", kRight}});
+  Table table({left("cache"), left("strategy"), right("evaluations"), right("seeds"), right("mean"), right("lowest"),
+               right("lower_quartile"), right("median")});
   for (auto& [key, each] : shares) {
     std::sort(each.begin(), each.end());
     const double mean = std::accumulate(each.begin(), each.end(), 0.0) / static_cast<double>(each.size());

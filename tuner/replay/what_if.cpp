@@ -100,17 +100,8 @@ std::vector<Cell> joined(std::vector<Cell> cells, const std::vector<Cell>& more)
 }
 
 Table full_table(const std::vector<WhatIf>& replays, const std::string& strategy) {
-  Table table({{"strategy"},
-               {"seed"},
-               {"precision"},
-               {"m"},
-               {"n"},
-               {"k"},
-               {"trials"},
-               {"seconds"},
-               {"best_us"},
-               {"exhaustive_us"},
-               {"exhaustive_trials"}});
+  Table table({left("strategy"), left("seed"), left("precision"), left("m"), left("n"), left("k"), left("trials"),
+               left("seconds"), left("best_us"), left("exhaustive_us"), left("exhaustive_trials")});
   for (const WhatIf& each : replays) {
     const Replay& replay = each.replay;
     const auto cells = joined(identity(each, strategy), progress(replay.steps.size(), replay.last()));
@@ -120,16 +111,8 @@ Table full_table(const std::vector<WhatIf>& replays, const std::string& strategy
 }
 
 Table friendly_table(const std::vector<WhatIf>& replays, const std::string& strategy) {
-  Table table({{"problem"},
-               {"strategy"},
-               {"seed", kRight},
-               {"trials", kRight},
-               {"of stored", kRight},
-               {"unknown", kRight},
-               {"s", kRight},
-               {"best µs", kRight},
-               {"best stored µs", kRight},
-               {"gap %", kRight}});
+  Table table({left("problem"), left("strategy"), right("seed"), right("trials"), right("of stored"), right("unknown"),
+               right("s"), right("best µs"), right("best stored µs"), right("gap %")});
   for (const WhatIf& each : replays) {
     const ReplayStep last = each.replay.last();
     const double gap = gap_percent(each);
@@ -213,7 +196,8 @@ Table what_if_table(const std::vector<WhatIf>& replays, const std::string& strat
 }
 
 Table curve_table(const std::vector<WhatIf>& replays, const std::string& strategy) {
-  Table table({{"strategy"}, {"seed"}, {"precision"}, {"m"}, {"n"}, {"k"}, {"trials"}, {"seconds"}, {"best_us"}});
+  Table table({left("strategy"), left("seed"), left("precision"), left("m"), left("n"), left("k"), left("trials"),
+               left("seconds"), left("best_us")});
   for (const WhatIf& each : replays) {
     const auto& steps = each.replay.steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -7,7 +7,7 @@
 
 #include "tuner/replay/replay.h"
 #include "tuner/text/report.h"
-#include "tuner/tune/session.h"
+#include "tuner/tune/session_options.h"
 
 namespace mmtune {
 

@@ -11,6 +11,7 @@
 #include "templates/gpu/occupancy_steps.h"
 #include "tuner/report/shown_trials.h"
 #include "tuner/report/why.h"
+#include "tuner/text/report.h"
 #include "tuner/version.h"
 #include "tuner/workers/installed_gpus.h"
 
@@ -99,7 +100,7 @@ Table trials_table(const std::vector<ShownTrial>& trials, Subjects& subjects) {
   for (const ShownTrial& each : trials) {
     const Trial& trial = *each.trial;
     const bool timed = has_time(trial.outcome);
-    const auto time = [&](double value_us) -> Cell { return Real{timed ? value_us : kUnknown, 3}; };
+    const auto time = [&](double value_us) -> Cell { return real_cell(timed ? value_us : kUnknown, 3); };
     std::vector<Cell> cells = subjects.cells(trial.key);
     append(cells,
            {std::string(to_string(trial.outcome)), time(trial.timing.median_us), time(trial.timing.q1_us),

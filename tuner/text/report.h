@@ -25,6 +25,7 @@ struct Real {
 using Cell = std::variant<std::monostate, std::string, std::int64_t, Real>;
 inline Cell text_cell(std::string_view text) { return std::string(text); }
 inline Cell whole_cell(std::int64_t number) { return number; }
+inline Cell real_cell(double value, int digits) { return Real{value, digits}; }
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 enum class Align { left, right };
@@ -43,6 +44,8 @@ struct Column {
   Align align = Align::left;
   Fit fit = Fit::whole;
 };
+inline Column left(std::string name, Fit fit = Fit::whole) { return {std::move(name), Align::left, fit}; }
+inline Column right(std::string name, Fit fit = Fit::whole) { return {std::move(name), Align::right, fit}; }
 
 /// How Format::table is laid out.
 struct TableLayout {

@@ -43,12 +43,8 @@ double parse_percent(std::string_view text) {
 std::string align_text(const Alignment& align) { return fmt::format("a{}b{}c{}", align.a, align.b, align.c); }
 
 Table kernels_table(const std::vector<CoveringKernel>& kernels) {
-  Table table({{"precision", Align::left, Fit::shared},
-               {"layout", Align::left, Fit::shared},
-               {"align"},
-               {"family"},
-               {"config", Align::left, Fit::wraps},
-               {"sizes", Align::right}});
+  Table table({left("precision", Fit::shared), left("layout", Fit::shared), left("align"), left("family"),
+               left("config", Fit::wraps), right("sizes")});
   for (const CoveringKernel& kernel : kernels) {
     table.add({std::string(to_string(kernel.precision)), std::string(to_string(kernel.layout)),
                align_text(kernel.align), kernel.family, kernel.config, static_cast<std::int64_t>(kernel.sizes)});

@@ -75,7 +75,7 @@ std::vector<DeviceProperty> properties_of(const DeviceSpec& spec) {
 
 /// Everything about the devices that are named.
 ExitCode describe(const Options& options) {
-  Table table({{"device", Align::left, Fit::shared}, {"property"}, {"value", Align::right}, {"unit"}});
+  Table table({left("device", Fit::shared), left("property"), right("value"), left("unit")});
   for (const DeviceChoice& device : choose_devices(options.device)) {
     auto properties = properties_of(device.spec);
     if (device.ordinal >= 0) {
@@ -90,16 +90,11 @@ ExitCode describe(const Options& options) {
 ExitCode list_devices(const Options& options) {
   const bool full = options.format == Format::csv || options.format == Format::json;
   const auto column = [full](const char* persistent, const char* friendly) {
-    return Column{full ? persistent : friendly, kRight};
+    return right(full ? persistent : friendly);
   };
-  Table table({{"device"},
-               {"name", Align::left, Fit::wraps},
-               column("compute_capability", "CC"),
-               column("sms", "SMs"),
-               column("smem_block_kib", "smem KiB a block"),
-               column("smem_sm_kib", "smem KiB an SM"),
-               column("l2_mib", "L2 MiB"),
-               column("peak_fp32_tflops", "fp32 TFLOP/s"),
+  Table table({left("device"), left("name", Fit::wraps), column("compute_capability", "CC"), column("sms", "SMs"),
+               column("smem_block_kib", "smem KiB a block"), column("smem_sm_kib", "smem KiB an SM"),
+               column("l2_mib", "L2 MiB"), column("peak_fp32_tflops", "fp32 TFLOP/s"),
                column("bandwidth_gb_s", "GB/s")});
   add_installed(table);
   for (const auto& entry : gpu_catalog()) add_row(table, fmt::format("model:{}", entry.key), entry.spec);

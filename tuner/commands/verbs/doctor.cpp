@@ -111,7 +111,7 @@ void list_switches(Table& table) {
 }
 
 ExitCode doctor(const Options& options) {
-  Table table({{"part"}, {"status"}, {"version"}, {"detail", Align::left, Fit::wraps}});
+  Table table({left("part"), left("status"), left("version"), left("detail", Fit::wraps)});
   add_row(table, "mmtune", "found", fmt::format("{} ({})", build_version(), build_commit()), "", Tone::good);
   if (examine_driver(table)) {
     examine_gpus(table);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <optional>
 
 #include "templates/gpu/gpu_catalog.h"
 #include "tuner/commands/options.h"
@@ -22,7 +21,7 @@ Problem usual_problem() { return packed_problem(kDefaultPrecision, Layout::nn, 1
 const DeviceSpec& usual_gpu() { return catalog_gpu("h200"); }
 
 Table table_of_families() {
-  Table table({{"family"}, {"parameters", kRight}, {"configurations", kRight}, {"summary", Align::left, Fit::wraps}});
+  Table table({left("family"), right("parameters"), right("configurations"), left("summary", Fit::wraps)});
   for (const Family* family : families()) {
     std::int64_t configurations = 1;
     for (const ParamInfo& param : family->params()) configurations *= static_cast<std::int64_t>(param.values.size());
@@ -39,8 +38,7 @@ std::string with_name(const ParamInfo& param, int value) {
 
 Table table_of(const Family& family) {
   const Config defaults = family.default_config(usual_problem());
-  Table table(
-      {{"kind"}, {"name"}, {"values", Align::left, Fit::wraps}, {"default"}, {"meaning", Align::left, Fit::wraps}});
+  Table table({left("kind"), left("name"), left("values", Fit::wraps), left("default"), left("meaning", Fit::wraps)});
   for (const ParamInfo& param : family.params()) {
     table.add({"parameter", std::string(param.name), param.choices(), with_name(param, *defaults.find(param.name)),
                std::string(param.help)});

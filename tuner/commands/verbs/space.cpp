@@ -34,14 +34,8 @@ ExitCode space(const SpaceOptions& options) {
   const auto sizes = parse_sizes(options.sizes);
   check_restriction(options.only, {&family});
   const auto device = choose_described_device(options.device);
-  Table table({{"precision", Align::left, Fit::shared},
-               {"layout", Align::left, Fit::shared},
-               {"m", kRight},
-               {"n", kRight},
-               {"k", kRight},
-               {"kind"},
-               {"configurations", kRight},
-               {"rule", Align::left, Fit::wraps}});
+  Table table({left("precision", Fit::shared), left("layout", Fit::shared), right("m"), right("n"), right("k"),
+               left("kind"), right("configurations"), left("rule", Fit::wraps)});
   for (const auto precision : options.precisions) {
     for (const auto layout : options.layouts) {
       for (const auto& size : sizes) {

@@ -1,7 +1,6 @@
 // mmtune suggest: which sizes are worth tuning next.
 #include "tuner/cover/suggest.h"
 
-#include <algorithm>
 #include <memory>
 
 #include "db/store.h"
@@ -24,15 +23,8 @@ struct SuggestOptions : Options {
 };
 
 Table suggestions_table(const std::vector<Suggestion>& suggestions) {
-  Table table({{"precision"},
-               {"layout"},
-               {"m", kRight},
-               {"n", kRight},
-               {"k", kRight},
-               {"match"},
-               {"expected_us", kRight},
-               {"loss", kRight},
-               {"gain", kRight}});
+  Table table({left("precision"), left("layout"), right("m"), right("n"), right("k"), left("match"),
+               right("expected_us"), right("loss"), right("gain")});
   for (const Suggestion& each : suggestions) {
     const Problem& problem = each.problem;
     table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m, problem.n,
