@@ -5,18 +5,18 @@
 
 #include <optional>
 
-#include "db/store.h"
 #include "templates/family/families.h"
 #include "tuner/commands/described_device.h"
-#include "tuner/text/sizes.h"
+#include "tuner/commands/selection.h"
 
 namespace mmtune {
 namespace {
 
-std::optional<Candidate> stored_winner(const std::string& path, const Problem& problem, const DeviceKey& device) {
-  Store store = Store::open(path, OpenMode::read_only);
+std::optional<Candidate> stored_winner(const Options& options, const Problem& problem, const DeviceKey& device) {
+  auto store = stored_results(options);
+  if (!store) return std::nullopt;
   for (const Evidence evidence : {Evidence::measured, Evidence::predicted}) {
-    const auto winner = store.find_winner({device, problem, evidence});
+    const auto winner = store->find_winner({device, problem, evidence});
     if (auto candidate = winner ? candidate_of(winner->trial.key) : std::nullopt) return candidate;
   }
   return std::nullopt;
@@ -41,13 +41,9 @@ Candidate one_candidate(const std::string& family, const std::string& config, co
     const Family& named = family_named(family);
     return {&named, named.complete(named.parse(config), problem, device.spec)};
   }
-  const std::string path = database_path(options);
-  const bool may_be_missing = options.database.empty();
-  if (!may_be_missing || database_exists(path)) {
-    if (const auto candidate = stored_winner(path, problem, key_of(device.spec))) return *candidate;
-  }
+  if (const auto candidate = stored_winner(options, problem, key_of(device.spec))) return *candidate;
   throw UsageError(fmt::format("{}: {} has no winner for {}; run mmtune tune {}, or name --family", to_string(problem),
-                               path, device.spec.name, tune_options(device, options, problem)));
+                               database_path(options), device.spec.name, tune_options(device, options, problem)));
 }
 
 }  // namespace mmtune

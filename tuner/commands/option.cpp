@@ -8,6 +8,7 @@
 #include <charconv>
 #include <limits>
 #include <system_error>
+#include <utility>
 
 #include "templates/base/letters.h"
 #include "templates/base/names.h"
@@ -66,6 +67,10 @@ Target file_target(std::string& target) {
 
 Target flag_target(bool& target) {
   return {[&target](std::string_view, const std::string&) { target = true; }};
+}
+
+Option flag_option(std::string names, std::string help, bool& target) {
+  return {.names = std::move(names), .help = std::move(help), .target = flag_target(target)};
 }
 
 Target number_target(int& target, int least, int most) {

@@ -175,9 +175,8 @@ std::vector<Option> problem_options(Options& options) {
 }
 
 Option invariant_option(Options& options) {
-  return {.names = "--invariant",
-          .help = "products whose rows have the same bits for every m, n, position and batch",
-          .target = flag_target(options.invariant)};
+  return flag_option("--invariant", "products whose rows have the same bits for every m, n, position and batch",
+                     options.invariant);
 }
 
 Option restriction_option(Restriction& restriction) {
@@ -201,9 +200,7 @@ void add_output_options(Verb& verb, Options& options) {
              .target = value_target<ColorMode>(
                  options.color,
                  {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}})},
-            {.names = "--wide",
-             .help = "all columns and whole configurations, however wide the terminal is",
-             .target = flag_target(options.wide)}});
+            flag_option("--wide", "all columns and whole configurations, however wide the terminal is", options.wide)});
   add_log_options(verb);
 }
 

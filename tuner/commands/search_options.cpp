@@ -106,9 +106,8 @@ void add_search_options(Verb& verb, SearchOptions& options) {
                        .help = "give up a candidate that takes this much longer than its work can take (default: 10s)",
                        .target = duration_target(session.launch_limit_s)},
                       wait_option(session.wait_s),
-                      {.names = "--deterministic",
-                       .help = "only kernels that give the same bits every time may win",
-                       .target = flag_target(session.deterministic)}});
+                      flag_option("--deterministic", "only kernels that give the same bits every time may win",
+                                  session.deterministic)});
 }
 
 }  // namespace mmtune

@@ -29,9 +29,29 @@ bool contains_in_any_case(std::string_view text, std::string_view part) {
   return part.empty() || std::search(text.begin(), text.end(), part.begin(), part.end(), is_same_letter) != text.end();
 }
 
-bool is_selected(const TrialKey& key, const Options& options) {
-  return contains_in_any_case(key.device.name, options.device) &&
-         is_wanted(options.precisions, key.problem.precision) && is_wanted(options.layouts, key.problem.layout);
+Option selected_sizes_option(std::string& sizes) {
+  Option option = sizes_option(sizes);
+  option.required = false;
+  return option;
+}
+
+std::vector<Size> selected_sizes(const std::string& text) {
+  return text.empty() ? std::vector<Size>{} : parse_sizes(text);
+}
+
+bool is_selected(const Problem& problem, const Options& options, const std::vector<Size>& sizes) {
+  return is_wanted(options.precisions, problem.precision) && is_wanted(options.layouts, problem.layout) &&
+         is_wanted(sizes, Size{problem.m, problem.n, problem.k});
+}
+
+bool is_selected(const TrialKey& key, const Options& options, const std::vector<Size>& sizes) {
+  return contains_in_any_case(key.device.name, options.device) && is_selected(key.problem, options, sizes);
+}
+
+std::optional<Store> stored_results(const Options& options) {
+  const std::string path = database_path(options);
+  if (options.database.empty() && !database_exists(path)) return std::nullopt;
+  return Store::open(path, OpenMode::read_only);
 }
 
 }  // namespace mmtune

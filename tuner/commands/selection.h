@@ -1,11 +1,14 @@
-// Which rows of a database a verb is about: those of some GPUs, precisions and layouts.
+// Which rows of a database a verb is about: those of some GPUs, precisions, layouts and sizes.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "db/trial.h"
+#include "db/store.h"
 #include "tuner/commands/options.h"
+#include "tuner/text/sizes.h"
 
 namespace mmtune {
 
@@ -16,6 +19,16 @@ std::vector<Option> selection_options(Options& options);
 /// Whether a text contains a part, in any case of ASCII's letters.
 bool contains_in_any_case(std::string_view text, std::string_view part);
 
-bool is_selected(const TrialKey& key, const Options& options);
+/// --sizes, where all are meant without it.
+Option selected_sizes_option(std::string& sizes);
+
+/// The sizes that its text names; none stands for all.
+std::vector<Size> selected_sizes(const std::string& text);
+
+bool is_selected(const Problem& problem, const Options& options, const std::vector<Size>& sizes);
+bool is_selected(const TrialKey& key, const Options& options, const std::vector<Size>& sizes = {});
+
+/// The database, for reading. No default one yet is no error; one that the user names must be there.
+std::optional<Store> stored_results(const Options& options);
 
 }  // namespace mmtune

@@ -1,7 +1,6 @@
 // mmtune audit: how well the library serves sizes that were not tuned.
 #include "tuner/compare/audit.h"
 
-#include <fmt/format.h>
 #include <mmtune/error.h>
 
 #include <memory>
@@ -10,7 +9,6 @@
 #include "runtime/base/env.h"
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
-#include "templates/family/families.h"
 #include "templates/model/cost.h"
 #include "tuner/commands/search_options.h"
 #include "tuner/commands/verb.h"

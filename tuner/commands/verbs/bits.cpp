@@ -1,5 +1,4 @@
 // mmtune bits: whether rows of a product have the same bits whatever they are multiplied together with.
-#include <fmt/format.h>
 #include <mmtune/error.h>
 #include <mmtune/mmtune.h>
 

@@ -8,11 +8,10 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
-#include "tuner/commands/options.h"
+#include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
 #include "tuner/replay/device_comparison.h"
-#include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
 #include "tuner/workers/installed_gpus.h"
 
@@ -67,24 +66,18 @@ std::optional<Side> side_of(const std::string& name, const Options& options) {
     return stored_side(fmt::format("{} ({})", name, device->name), *device, store);
   }
   const DeviceSpec device = choose_device(name).spec;
-  const auto path = database_path(options);
-  if (options.database.empty() && !database_exists(path)) return Side{device.name, device, {}};
-  Store store = Store::open(path, OpenMode::read_only);
-  return stored_side(device.name, device, store);
+  auto store = stored_results(options);
+  return store ? stored_side(device.name, device, *store) : Side{device.name, device, {}};
 }
 
 /// What either side has trials of, as far as the options name it; A's first.
 std::vector<Problem> problems_of(const CompareOptions& options, const Side& a, const Side& b) {
-  const auto sizes = options.sizes.empty() ? std::vector<Size>{} : parse_sizes(options.sizes);
+  const auto sizes = selected_sizes(options.sizes);
   std::vector<Problem> problems;
   for (const Side* side : {&a, &b}) {
     for (const TimedProblem& each : side->problems) {
-      const Problem& problem = each.problem;
-      const bool is_named = is_wanted(options.precisions, problem.precision) &&
-                            is_wanted(options.layouts, problem.layout) &&
-                            is_wanted(sizes, Size{problem.m, problem.n, problem.k});
-      const bool is_new = side == &a || a.find(problem) == nullptr;
-      if (is_named && is_new) problems.push_back(problem);
+      const bool is_new = side == &a || a.find(each.problem) == nullptr;
+      if (is_new && is_selected(each.problem, options, sizes)) problems.push_back(each.problem);
     }
   }
   return problems;
@@ -124,9 +117,7 @@ Verb mmtune_verb_compare() {
   };
   verb.add("Sides", {side("a", "a GPU's number, model:NAME, or a database file", options->a),
                      side("b", "the same", options->b)});
-  auto sizes = sizes_option(options->sizes);
-  sizes.required = false;
-  verb.add("Problems", {std::move(sizes), database_option(*options)});
+  verb.add("Problems", {selected_sizes_option(options->sizes), database_option(*options)});
   verb.add("Problems", problem_options(*options));
   add_output_options(verb, *options);
   return verb;

@@ -7,19 +7,17 @@
 #include <memory>
 #include <set>
 
-#include "db/store.h"
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
 #include "runtime/choose/dispatch.h"
 #include "runtime/gpu/nvrtc.h"
 #include "templates/family/families.h"
 #include "templates/family/render.h"
-#include "tuner/commands/options.h"
+#include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"
 #include "tuner/export/t4_results.h"
 #include "tuner/lanes/candidate.h"
 #include "tuner/text/files.h"
-#include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
 #include "tuner/tune/lost_compiles.h"
 #include "tuner/workers/installed_gpus.h"
@@ -98,13 +96,9 @@ ExitCode merge(const DbOptions& options) {
 /// The trials that the options name.
 std::vector<Trial> selected_trials(const DbOptions& options, Store& store) {
   std::vector<Trial> trials = store.trials();
-  const auto sizes = options.size.empty() ? std::vector<Size>{} : parse_sizes(options.size);
+  const auto sizes = selected_sizes(options.size);
   std::erase_if(trials, [&](const Trial& trial) {
-    const Problem& problem = trial.key.problem;
-    return trial.key.device.name.find(options.device) == std::string::npos ||
-           !is_wanted(options.precisions, problem.precision) || !is_wanted(options.layouts, problem.layout) ||
-           !is_wanted(sizes, Size{problem.m, problem.n, problem.k}) ||
-           (!options.family.empty() && trial.key.family != options.family);
+    return !is_selected(trial.key, options, sizes) || (!options.family.empty() && trial.key.family != options.family);
   });
   return trials;
 }
@@ -261,9 +255,7 @@ std::vector<Option> export_options(DbOptions& options) {
        .value = "NAME",
        .help = "database: a compact copy; t4: the trials of one family, problem and GPU for other autotuners",
        .target = choice_target(options.exported, {"database", "t4"})},
-      {.names = "--winners",
-       .help = "only decisions and their machine code, for applications",
-       .target = flag_target(options.winners)},
+      flag_option("--winners", "only decisions and their machine code, for applications", options.winners),
       {.names = "--without-code",
        .help = "all but the machine code: what decisions need is compiled again where it is merged and tuned",
        .target = flag_target(options.without_code),
@@ -284,20 +276,12 @@ std::vector<Option> export_options(DbOptions& options) {
 std::vector<Option> prune_options(DbOptions& options) {
   auto& rules = options.rules;
   return {
-      {.names = "--code",
-       .help = "machine code of candidates that lost; their results stay",
-       .target = flag_target(rules.losing_code)},
-      {.names = "--failed", .help = "trials that did not run right", .target = flag_target(rules.failed)},
-      {.names = "--predicted",
-       .help = "trials whose time comes from the model",
-       .target = flag_target(rules.predicted)},
-      {.names = "--set-aside",
-       .help = "what ended its process or the machine: tries it again",
-       .target = flag_target(rules.set_aside)},
-      {.names = "--stale",
-       .help = "trials of kernels that have changed since",
-       .target = flag_target(rules.stale_sources)},
-      {.names = "--yes", .help = "really remove them", .target = flag_target(options.yes)},
+      flag_option("--code", "machine code of candidates that lost; their results stay", rules.losing_code),
+      flag_option("--failed", "trials that did not run right", rules.failed),
+      flag_option("--predicted", "trials whose time comes from the model", rules.predicted),
+      flag_option("--set-aside", "what ended its process or the machine: tries it again", rules.set_aside),
+      flag_option("--stale", "trials of kernels that have changed since", rules.stale_sources),
+      flag_option("--yes", "really remove them", options.yes),
       {.names = "--dry-run",
        .help = "only count them, as without --yes",
        .target = flag_target(options.dry_run),
@@ -333,16 +317,15 @@ Verb mmtune_verb_db() {
           .examples = {"mmtune db check", "mmtune db merge other.db", "mmtune db merge --db fleet.db shard-*.db",
                        "mmtune db export copy.db", "mmtune db prune --failed --stale --yes"}};
   db.verbs.push_back(task(options, check, "check", "Look for damage", {}));
-  db.verbs.push_back(task(options, merge, "merge", "Add everything from other databases",
-                          {{.names = "others",
-                            .value = "FILE",
-                            .help = "other databases, left as they are; their order does not matter",
-                            .target = texts_target(options->others),
-                            .required = true,
-                            .repeatable = true},
-                           {.names = "--with-code",
-                            .help = "take machine code also from a file of another user",
-                            .target = flag_target(options->with_code)}}));
+  db.verbs.push_back(
+      task(options, merge, "merge", "Add everything from other databases",
+           {{.names = "others",
+             .value = "FILE",
+             .help = "other databases, left as they are; their order does not matter",
+             .target = texts_target(options->others),
+             .required = true,
+             .repeatable = true},
+            flag_option("--with-code", "take machine code also from a file of another user", options->with_code)}));
   db.verbs.push_back(export_verb());
   db.verbs.push_back(task(options, prune, "prune", "Remove trials that are of no more use", prune_options(*options)));
   for (Verb& part : db.verbs) {

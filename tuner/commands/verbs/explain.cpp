@@ -3,10 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "db/store.h"
 #include "tuner/commands/described_device.h"
 #include "tuner/commands/one_problem.h"
-#include "tuner/commands/options.h"
+#include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"
 #include "tuner/inspect/explanation.h"
 #include "tuner/inspect/local_compiler.h"
@@ -23,10 +22,9 @@ struct ExplainOptions : Options {
 
 /// The trials that are stored for the problem on the device, the fastest first.
 std::vector<TimedTrial> stored_trials(const ExplainOptions& options, const Problem& problem, const DeviceKey& device) {
-  const auto path = database_path(options);
-  if (options.database.empty() && !database_exists(path)) return {};
-  Store store = Store::open(path, OpenMode::read_only);
-  for (TimedProblem& each : timed_problems(store, device)) {
+  auto store = stored_results(options);
+  if (!store) return {};
+  for (TimedProblem& each : timed_problems(*store, device)) {
     if (each.problem == problem) return std::move(each.trials);
   }
   return {};

@@ -141,17 +141,16 @@ Verb mmtune_verb_export() {
                         .target = text_target(options->size)},
                        device_option(*options)});
   verb.add("Problem", problem_options(*options));
-  verb.add("Kernel",
-           {{.names = "--kernel",
-             .value = "NAME",
-             .help = "writes NAME.cu, NAME.cubin, NAME.json and NAME.h",
-             .target = file_target(options->name),
-             .excludes = "--bundle"},
-            {.names = "--bundle",
-             .value = "DIR",
-             .help = "writes a C++ header and the machine code of all stored winners",
-             .target = file_target(options->bundle)},
-            {.names = "--force", .help = "write over files that exist", .target = flag_target(options->force)}});
+  verb.add("Kernel", {{.names = "--kernel",
+                       .value = "NAME",
+                       .help = "writes NAME.cu, NAME.cubin, NAME.json and NAME.h",
+                       .target = file_target(options->name),
+                       .excludes = "--bundle"},
+                      {.names = "--bundle",
+                       .value = "DIR",
+                       .help = "writes a C++ header and the machine code of all stored winners",
+                       .target = file_target(options->bundle)},
+                      flag_option("--force", "write over files that exist", options->force)});
   verb.add("Kernel", kernel_options(options->family, options->config,
                                     "instead of the stored winner a configuration of this family"));
   verb.add("Kernel", {database_option(*options)});

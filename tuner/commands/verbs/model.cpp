@@ -1,19 +1,15 @@
 // mmtune model: how good the analytic model is, held against what a database or a file of a benchmark has measured.
-#include <fmt/format.h>
 #include <mmtune/error.h>
 
-#include <algorithm>
 #include <memory>
 
-#include "db/store.h"
 #include "runtime/base/log.h"
 #include "tuner/commands/described_device.h"
-#include "tuner/commands/options.h"
+#include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"
 #include "tuner/replay/model_check.h"
 #include "tuner/replay/model_fit.h"
 #include "tuner/replay/model_quality.h"
-#include "tuner/text/sizes.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -33,9 +29,7 @@ ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const
   auto times = checked_times(options.check, device);
   const auto sets = options.sets.empty() ? std::vector<std::string_view>{} : split(options.sets, ',');
   std::erase_if(times, [&](const CheckedTime& time) {
-    const Problem& problem = time.problem;
-    return !is_wanted(options.precisions, problem.precision) || !is_wanted(options.layouts, problem.layout) ||
-           !is_wanted(sizes, Size{problem.m, problem.n, problem.k}) || !is_wanted(sets, std::string_view(time.set));
+    return !is_selected(time.problem, options, sizes) || !is_wanted(sets, std::string_view(time.set));
   });
   if (times.empty()) {
     print(error_table({}, options.format), options);
@@ -61,17 +55,14 @@ ExitCode model(const ModelOptions& options) {
     print(numbers_table(device.spec, options.format), options);
     return ExitCode::done;
   }
-  const auto sizes = options.sizes.empty() ? std::vector<Size>{} : parse_sizes(options.sizes);
+  const auto sizes = selected_sizes(options.sizes);
   if (!options.check.empty()) return check_file(options, device.spec, sizes);
   Store store = Store::open(database_path(options), OpenMode::read_only);
   std::vector<ModelQuality> rows;
   for (const TimedProblem& each : timed_problems(store, key_of(device.spec))) {
-    const Problem& problem = each.problem;
-    const bool wanted = is_wanted(options.precisions, problem.precision) &&
-                        is_wanted(options.layouts, problem.layout) &&
-                        is_wanted(sizes, Size{problem.m, problem.n, problem.k});
     const auto best = each.best();
-    if (!wanted || best == nullptr || best->trial.key.evidence != Evidence::measured) continue;
+    if (!is_selected(each.problem, options, sizes) || best == nullptr || best->trial.key.evidence != Evidence::measured)
+      continue;
     if (static_cast<int>(each.trials.size()) < options.least) continue;
     rows.push_back(quality_of(each, device.spec));
   }
@@ -99,9 +90,7 @@ Verb mmtune_verb_model() {
                          "mmtune model --device model:h200 --check trials.csv --fit",
                          "mmtune model --device model:h200 --numbers"},
             .run = [options] { return model(*options); }};
-  auto sizes = sizes_option(options->sizes);
-  sizes.required = false;
-  verb.add("Problems", {std::move(sizes), device_option(*options)});
+  verb.add("Problems", {selected_sizes_option(options->sizes), device_option(*options)});
   verb.add("Problems", problem_options(*options));
   verb.add("Problems", {{.names = "--least",
                          .value = "NUMBER",
@@ -123,9 +112,9 @@ Verb mmtune_verb_model() {
              .help = "set the model's fitted numbers anew by these times, and print those that change",
              .target = flag_target(options->fit),
              .needs = "--check"}});
-  verb.add("Output", {{.names = "--numbers",
-                       .help = "print the model's numbers for the device, each with its unit and source",
-                       .target = flag_target(options->numbers)}});
+  verb.add("Output",
+           {flag_option("--numbers", "print the model's numbers for the device, each with its unit and source",
+                        options->numbers)});
   add_output_options(verb, *options);
   return verb;
 }

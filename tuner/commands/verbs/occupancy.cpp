@@ -1,5 +1,4 @@
 // mmtune occupancy: how many blocks of a kernel an SM holds, what stops more, and what would raise it.
-#include <fmt/format.h>
 #include <mmtune/error.h>
 
 #include <memory>
@@ -176,8 +175,7 @@ Verb mmtune_verb_occupancy() {
                         .needs = "--threads"}});
   verb.add("A kernel", kernel_options(options->family, options->config, "a kernel family, with --config"));
   verb.add("A kernel",
-           {{.names = "--best", .help = "the stored winners of --sizes", .target = flag_target(options->best)},
-            database_option(*options)});
+           {flag_option("--best", "the stored winners of --sizes", options->best), database_option(*options)});
   auto sizes = sizes_option(options->sizes);
   sizes.required = false;
   verb.add("Problems", {std::move(sizes),
@@ -188,9 +186,7 @@ Verb mmtune_verb_occupancy() {
   verb.add("Problems", problem_options(*options));
   verb.add(
       "Curves",
-      {{.names = "--curves",
-        .help = "draw active warps against block size, registers and shared memory",
-        .target = flag_target(options->curves)},
+      {flag_option("--curves", "draw active warps against block size, registers and shared memory", options->curves),
        {.names = "--svg", .value = "FILE", .help = "write these curves to a file", .target = file_target(options->svg)},
        {.names = "--force",
         .help = "overwrite a file that is there",

@@ -10,10 +10,8 @@
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/commands/winners.h"
-#include "tuner/text/text.h"
 #include "tuner/tune/session.h"
 #include "tuner/workers/compile_pool.h"
-#include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
 namespace {
@@ -101,16 +99,11 @@ Verb mmtune_verb_refresh() {
             .run = [options] { return refresh(*options); }};
   verb.add("Problems", {device_option(*options)});
   verb.add("Problems", problem_options(*options));
-  verb.add("Options",
-           {{.names = "--all", .help = "also sizes whose decision is current", .target = flag_target(options->all)},
-            {.names = "--deterministic",
-             .help = "only kernels that give the same bits every time may win",
-             .target = flag_target(options->session.deterministic)},
-            {.names = "--dry-run",
-             .help = "print what would be timed again and stop",
-             .target = flag_target(options->dry_run)},
-            wait_option(options->session.wait_s),
-            database_option(*options)});
+  verb.add("Options", {flag_option("--all", "also sizes whose decision is current", options->all),
+                       flag_option("--deterministic", "only kernels that give the same bits every time may win",
+                                   options->session.deterministic),
+                       flag_option("--dry-run", "print what would be timed again and stop", options->dry_run),
+                       wait_option(options->session.wait_s), database_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }

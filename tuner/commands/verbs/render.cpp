@@ -1,7 +1,6 @@
 // mmtune render: exactly the source that NVRTC gets for a configuration, or how it is launched.
 #include "templates/family/render.h"
 
-#include <fmt/format.h>
 #include <mmtune/error.h>
 
 #include <memory>
@@ -79,9 +78,8 @@ Verb mmtune_verb_render() {
              .value = "CONFIG",
              .help = "\"NAME=VALUE …\"; what is missing gets its default, or the nearest value that goes with these",
              .target = text_target(options->config)},
-            {.names = "--launch",
-             .help = "print how the kernel is launched for this size, as JSON, instead of its source",
-             .target = flag_target(options->launch)},
+            flag_option("--launch", "print how the kernel is launched for this size, as JSON, instead of its source",
+                        options->launch),
             device_option(*options)});
   verb.add("Problem", problem_options(*options));
   verb.add("Problem", {invariant_option(*options)});

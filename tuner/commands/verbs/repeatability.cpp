@@ -55,9 +55,7 @@ Verb mmtune_verb_repeatability() {
                         .value = "NUMBER",
                         .help = "times to tune, 2 to 100",
                         .target = number_target(options->runs, 2, 100)},
-                       {.names = "--vary-seed",
-                        .help = "search with another seed in each run",
-                        .target = flag_target(options->vary_seed)}});
+                       flag_option("--vary-seed", "search with another seed in each run", options->vary_seed)});
   add_output_options(verb, *options);
   return verb;
 }

@@ -4,7 +4,6 @@
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/replay/search_curve.h"
-#include "tuner/search/strategy.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {

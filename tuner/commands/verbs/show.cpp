@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,27 +35,17 @@ struct ShowOptions : Options {
 class Selection {
  public:
   explicit Selection(const ShowOptions& options) : options_(options) {
-    if (!options.sizes.empty()) sizes_ = parse_sizes(options.sizes);
     if (!options.family.empty()) family_named(options.family);
   }
 
   bool has(const TrialKey& key) const {
-    const Problem& problem = key.problem;
-    return is_selected(key, options_) && is_wanted(sizes_, Size{problem.m, problem.n, problem.k}) &&
-           (options_.family.empty() || options_.family == key.family);
+    return is_selected(key, options_, sizes_) && (options_.family.empty() || options_.family == key.family);
   }
 
  private:
   const ShowOptions& options_;
-  std::vector<Size> sizes_;
+  std::vector<Size> sizes_ = selected_sizes(options_.sizes);
 };
-
-/// No database yet is no error, unless the user named one: then there is no store.
-std::optional<Store> store_of(const Options& options) {
-  const auto path = database_path(options);
-  if (options.database.empty() && !database_exists(path)) return std::nullopt;
-  return Store::open(path, OpenMode::read_only);
-}
 
 /// "NVIDIA H200: fp32 nn, bf16 nn": what there is to choose from.
 std::string contents_of(Store& store) {
@@ -97,7 +86,7 @@ ExitCode show_nothing(const ShowOptions& options, std::optional<Store>& store, c
 
 ExitCode show_trials(const ShowOptions& options) {
   const Selection selection(options);
-  auto store = store_of(options);
+  auto store = stored_results(options);
   auto trials = store ? store->trials() : std::vector<Trial>{};
   std::erase_if(trials, [&](const Trial& trial) { return !selection.has(trial.key); });
   if (trials.empty()) return show_nothing(options, store, trials_table({}, options));
@@ -107,7 +96,7 @@ ExitCode show_trials(const ShowOptions& options) {
 
 ExitCode show(const ShowOptions& options) {
   const Selection selection(options);
-  auto store = store_of(options);
+  auto store = stored_results(options);
   auto winners = store ? store->winners() : std::vector<Winner>{};
   std::erase_if(winners, [&](const Winner& winner) { return !selection.has(winner.trial.key); });
   winners = best_evidence(std::move(winners));
@@ -117,14 +106,8 @@ ExitCode show(const ShowOptions& options) {
 }
 
 ExitCode show_suspects(const ShowOptions& options) {
-  Table table({{"gpu"},
-               {"driver", Align::left, Fit::wraps},
-               {"family"},
-               {"config", Align::left, Fit::wraps},
-               {"kills", Align::right},
-               {"set_aside", Align::right},
-               {"last"},
-               {"source_hash", Align::left, Fit::spare}});
+  Table table({left("gpu"), left("driver", Fit::wraps), left("family"), left("config", Fit::wraps), right("kills"),
+               right("set_aside"), left("last"), left("source_hash", Fit::spare)});
   Store store = Store::open(database_path(options), OpenMode::read_only);
   for (const Suspect& each : store.suspects()) {
     if (!contains_in_any_case(each.device.name, options.device)) continue;
@@ -159,9 +142,8 @@ Verb mmtune_verb_show() {
               return options->trials ? show_trials(*options) : show(*options);
             }};
   verb.add("Options", selection_options(*options));
-  verb.add("Options", {{.names = "--set-aside",
-                        .help = "instead, candidates that ended their process or the machine",
-                        .target = flag_target(options->suspects)},
+  verb.add("Options", {flag_option("--set-aside", "instead, candidates that ended their process or the machine",
+                                   options->suspects),
                        {.names = "--trials",
                         .help = "instead, every candidate that was tried, and what became of it",
                         .target = flag_target(options->trials),
@@ -170,10 +152,7 @@ Verb mmtune_verb_show() {
                         .value = "FAMILY",
                         .help = "only results of this kernel family",
                         .target = family_target(options->family)}});
-  auto sizes = sizes_option(options->sizes);
-  sizes.required = false;
-  verb.add("Options", {std::move(sizes)});
-  verb.add("Options", {database_option(*options)});
+  verb.add("Options", {selected_sizes_option(options->sizes), database_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }

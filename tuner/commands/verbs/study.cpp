@@ -7,11 +7,10 @@
 #include <memory>
 #include <optional>
 
-#include "db/store.h"
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
 #include "runtime/gpu/driver.h"
-#include "tuner/commands/options.h"
+#include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"
 #include "tuner/documents/study_file.h"
 #include "tuner/documents/study_table.h"
@@ -46,10 +45,8 @@ std::vector<std::string> chosen_documents(const StudyOptions& options) {
 
 /// What was tuned for the device; empty without a database.
 DispatchTable tuned_kernels(const StudyOptions& options, const DeviceSpec& device) {
-  const std::string path = database_path(options);
-  if (options.database.empty() && !database_exists(path)) return {device, {}};
-  Store store = Store::open(path, OpenMode::read_only);
-  return {device, load_kernels(store, device, template_files())};
+  auto store = stored_results(options);
+  return {device, store ? load_kernels(*store, device, template_files()) : StoredKernels{}};
 }
 
 /// Case after case, those of the file without a run, until interrupted.

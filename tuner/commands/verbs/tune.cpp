@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "db/store.h"
 #include "runtime/base/log.h"
@@ -57,14 +56,8 @@ void echo(const SessionOptions& session) {
 }
 
 void print_plan(const SessionOptions& session, const TuneOptions& options) {
-  constexpr auto kLeft = Align::left;
-  Table table({{"precision", kLeft, Fit::shared},
-               {"layout", kLeft, Fit::shared},
-               {"m", kRight},
-               {"n", kRight},
-               {"k", kRight},
-               {"configurations", kRight},
-               {"source", kLeft, Fit::shared}});
+  Table table({left("precision", Fit::shared), left("layout", Fit::shared), right("m"), right("n"), right("k"),
+               right("configurations"), left("source", Fit::shared)});
   for (const auto& model : models_of(session.devices)) {
     for (const auto& problem : session.problems) {
       table.add({std::string(to_string(problem.precision)), std::string(to_string(problem.layout)), problem.m,
@@ -152,28 +145,26 @@ Verb mmtune_verb_tune() {
             .run = [options] { return tune(*options); }};
   add_search_options(verb, *options);
   verb.add("Problems", {shard_option(options->shard)});
-  verb.add("What if", {{.names = "--what-if",
-                        .help = "replay the search on stored trials: nothing is measured, nothing stored",
-                        .target = flag_target(options->what_if)},
-                       {.names = "--seeds",
-                        .value = "LIST",
-                        .help = "replay once for each: 1..5 (default: that of --seed)",
-                        .target = parsed_target(options->seeds, parse_seeds),
-                        .needs = "--what-if"},
-                       {.names = "--curve",
-                        .value = "FILE",
-                        .help = "write how the best improves from trial to trial to this CSV file",
-                        .target = file_target(options->curve),
-                        .needs = "--what-if"},
-                       {.names = "--force",
-                        .help = "overwrite that file, unless it is a database",
-                        .target = flag_target(options->force),
-                        .needs = "--curve"}});
-  verb.add(
-      "Options",
-      {{.names = "--retune", .help = "measure again what is known", .target = flag_target(options->retune)},
-       {.names = "--dry-run", .help = "print what would be tuned and stop", .target = flag_target(options->dry_run)},
-       database_option(*options)});
+  verb.add("What if",
+           {flag_option("--what-if", "replay the search on stored trials: nothing is measured, nothing stored",
+                        options->what_if),
+            {.names = "--seeds",
+             .value = "LIST",
+             .help = "replay once for each: 1..5 (default: that of --seed)",
+             .target = parsed_target(options->seeds, parse_seeds),
+             .needs = "--what-if"},
+            {.names = "--curve",
+             .value = "FILE",
+             .help = "write how the best improves from trial to trial to this CSV file",
+             .target = file_target(options->curve),
+             .needs = "--what-if"},
+            {.names = "--force",
+             .help = "overwrite that file, unless it is a database",
+             .target = flag_target(options->force),
+             .needs = "--curve"}});
+  verb.add("Options", {flag_option("--retune", "measure again what is known", options->retune),
+                       flag_option("--dry-run", "print what would be tuned and stop", options->dry_run),
+                       database_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }
