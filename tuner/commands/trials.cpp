@@ -92,7 +92,7 @@ double error_share(const Trial& trial) {
 
 Table trials_table(std::vector<Trial> trials, const Output& output) {
   std::sort(trials.begin(), trials.end(), [](const Trial& x, const Trial& y) { return order_of(x) < order_of(y); });
-  const bool full = output.format == Format::csv || output.format == Format::json;
+  const bool full = is_for_programs(output.format);
   return table_of(full ? full_trial_columns() : friendly_trial_columns(output.wide), trials, trial_tone);
 }
 

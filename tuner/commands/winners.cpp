@@ -236,7 +236,7 @@ std::vector<State> states_of(const std::vector<Winner>& winners, const std::stri
 
 Table winners_table(const std::vector<Winner>& winners, const std::vector<State>& states, const Output& output) {
   const std::vector<Line> lines = lines_of(winners, states);
-  const bool is_full = output.format == Format::csv || output.format == Format::json;
+  const bool is_full = is_for_programs(output.format);
   const bool is_brief = output.format == Format::table && !output.wide;
   return table_of(is_full ? full_columns() : friendly_columns(is_brief), lines, winner_tone);
 }

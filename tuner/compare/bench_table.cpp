@@ -127,7 +127,7 @@ std::string set_name(std::string_view sizes) {
 
 Table bench_table(const std::vector<BenchRow>& rows, std::string_view opponent, const std::vector<std::string>& entries,
                   Format format) {
-  const bool full = format == Format::csv || format == Format::json;
+  const bool full = is_for_programs(format);
   return table_of(full ? full_columns(opponent, entries) : friendly_columns(opponent, entries), rows,
                   [](const BenchRow& row) { return tone_of(row.comparison.ratio); });
 }

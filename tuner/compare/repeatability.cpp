@@ -37,7 +37,7 @@ class Repetition {
     SessionOptions session = options_.session;
     session.database = directory_.file(fmt::format("run_{}.db", number));
     if (options_.vary_seed) session.seed += static_cast<std::uint64_t>(number);
-    log::write(log::Level::warning, fmt::format("run {} of {}, seed {}", number + 1, options_.runs, session.seed));
+    log::warning("run {} of {}, seed {}", number + 1, options_.runs, session.seed);
     if (run_session(session).interrupted) return false;
     Store store = Store::open(session.database, OpenMode::read_only);
     for (std::size_t i = 0; i < winners_.size(); ++i) enter(session.problems[i], store, winners_[i]);
@@ -170,7 +170,7 @@ std::vector<RepeatedProblem> measure_repeatability(const RepeatOptions& options)
 }
 
 Table repeats_table(const std::vector<RepeatedProblem>& problems, Format format) {
-  const bool plain = format == Format::csv || format == Format::json;
+  const bool plain = is_for_programs(format);
   Table table({right("m"), right("n"), right("k"), right("runs"), right("same"), right("ties"), right("flips"),
                right(plain ? "worst_loss" : "worst loss %")});
   for (const auto& [problem, repeats] : problems) {

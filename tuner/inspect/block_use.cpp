@@ -131,7 +131,7 @@ Table occupancy_table(const std::vector<BlockUse>& uses, Format format) {
     lines.push_back(line_of(use));
     has_kernels = has_kernels || !use.kernel.empty();
   }
-  const bool full = format == Format::csv || format == Format::json;
+  const bool full = is_for_programs(format);
   return table_of(full ? full_line_columns() : friendly_line_columns(has_kernels), lines, line_tone);
 }
 

@@ -132,7 +132,7 @@ std::optional<SideBySide> compare_sides(const Side& a, const Side& b, const Prob
 Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side& b, Format format) {
   using Row = SideBySide;
   constexpr auto kLeft = Align::left;
-  const bool full = format == Format::csv || format == Format::json;
+  const bool full = is_for_programs(format);
   const auto name = [full](const char* persistent, std::string friendly) {
     return full ? std::string(persistent) : std::move(friendly);
   };

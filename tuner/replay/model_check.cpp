@@ -175,7 +175,7 @@ std::vector<ModelError> model_errors(const std::vector<CheckedTime>& times) {
 
 Table error_table(const std::vector<ModelError>& rows, Format format) {
   using Row = ModelError;
-  const bool full = format == Format::csv || format == Format::json;
+  const bool full = is_for_programs(format);
   const auto share = [full](double error) { return full ? Real{error, 4} : Real{100 * error, 1}; };
   std::vector<CellOf<Row>> columns{
       {{"precision"}, [](const Row& r) { return std::string(to_string(r.precision)); }},

@@ -45,7 +45,7 @@ ModelQuality quality_of(const TimedProblem& problem, const DeviceSpec& device) {
 
 Table quality_table(const std::vector<ModelQuality>& rows, Format format) {
   using Row = ModelQuality;
-  const bool full = format == Format::csv || format == Format::json;
+  const bool full = is_for_programs(format);
   const auto loss = [full](double share) { return full ? Real{share, 5} : Real{100 * share, 2}; };
   const std::vector<CellOf<Row>> columns{
       {{"precision"}, [](const Row& r) { return std::string(to_string(r.problem.precision)); }},

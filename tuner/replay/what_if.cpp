@@ -191,8 +191,7 @@ std::vector<WhatIf> what_if(const SessionOptions& options, const std::vector<std
 }
 
 Table what_if_table(const std::vector<WhatIf>& replays, const std::string& strategy, Format format) {
-  return format == Format::csv || format == Format::json ? full_table(replays, strategy)
-                                                         : friendly_table(replays, strategy);
+  return is_for_programs(format) ? full_table(replays, strategy) : friendly_table(replays, strategy);
 }
 
 Table curve_table(const std::vector<WhatIf>& replays, const std::string& strategy) {

@@ -13,6 +13,9 @@
 namespace mmtune {
 
 enum class Format { table, csv, json, md };
+/// Whether it has all columns, by names that stay.
+constexpr bool is_for_programs(Format format) { return format == Format::csv || format == Format::json; }
+
 enum class ColorMode { automatic, always, never };
 
 /// A number printed with a fixed count of decimals.

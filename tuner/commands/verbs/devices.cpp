@@ -88,7 +88,7 @@ ExitCode describe(const Options& options) {
 }
 
 ExitCode list_devices(const Options& options) {
-  const bool full = options.format == Format::csv || options.format == Format::json;
+  const bool full = is_for_programs(options.format);
   const auto column = [full](const char* persistent, const char* friendly) {
     return right(full ? persistent : friendly);
   };

@@ -43,7 +43,7 @@ void check_ways(const OccupancyOptions& options) {
         "occupancy: name what it is of with one of --threads (and --registers, --smem), --family (and --config), "
         "--best");
   }
-  if (options.curves && (options.format == Format::csv || options.format == Format::json)) {
+  if (options.curves && is_for_programs(options.format)) {
     throw UsageError(
         "--curves: drawn below a table, and no csv or json; leave out --format, or draw them with --svg FILE");
   }

@@ -1,5 +1,4 @@
 // mmtune refresh: decisions that are stale are made again among the fastest candidates that are stored.
-#include <fmt/format.h>
 #include <mmtune/error.h>
 
 #include <memory>
@@ -80,8 +79,8 @@ ExitCode refresh(const RefreshOptions& options) {
     summary = run_session(session);
   }
   print_again(stock, options);
-  log::write(log::Level::warning, fmt::format("{} of {} refreshed, {} failed; {} are current, {} wrong", summary.tuned,
-                                              stock.to_refresh.size(), summary.failed, stock.current, stock.wrong));
+  log::warning("{} of {} refreshed, {} failed; {} are current, {} wrong", summary.tuned, stock.to_refresh.size(),
+               summary.failed, stock.current, stock.wrong);
   if (summary.interrupted) return ExitCode::interrupted;
   return summary.failed + stock.wrong > 0 ? ExitCode::no_candidate : ExitCode::done;
 }

@@ -1,7 +1,6 @@
 // mmtune repeatability: tune several times from scratch and say how far the winners are the same.
 #include "tuner/compare/repeatability.h"
 
-#include <fmt/format.h>
 #include <mmtune/error.h>
 
 #include <algorithm>
@@ -35,8 +34,7 @@ ExitCode repeatability(const RepeatabilityOptions& options) {
     complete = complete && repeats.runs == options.runs;
     worst = std::max(worst, repeats.worst_loss);
   }
-  log::write(log::Level::warning, fmt::format("same winner or tie in {} of {} sizes; worst loss {:.2f} %", steady,
-                                              problems.size(), 100 * worst));
+  log::warning("same winner or tie in {} of {} sizes; worst loss {:.2f} %", steady, problems.size(), 100 * worst);
   if (InterruptGuard::requested()) return ExitCode::interrupted;
   return complete ? ExitCode::done : ExitCode::no_candidate;
 }

@@ -32,8 +32,9 @@ ExitCode replay_cache(const ReplayOptions& options) {
       }
     }
   }
-  const bool is_for_programs = options.format == Format::csv || options.format == Format::json;
-  print(is_for_programs ? curve_points_table(space.name(), points) : curve_summary(space.name(), points), options);
+  print(
+      is_for_programs(options.format) ? curve_points_table(space.name(), points) : curve_summary(space.name(), points),
+      options);
   return ExitCode::done;
 }
 

@@ -80,7 +80,7 @@ void print_document(const std::string& document, const std::vector<StudyResult>&
 }
 
 void report(const std::vector<StudyResult>& results, const StudyOptions& options, const DeviceSpec& device) {
-  if (options.format == Format::csv || options.format == Format::json) {
+  if (is_for_programs(options.format)) {
     print(study_rows(results), options);
     return;
   }
