@@ -1,6 +1,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "templates/family/families.h"
 #include "tests/shim/kernel_cases.h"
 
 namespace mmtune::shim {

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "templates/family/families.h"
 #include "tests/shim/kernel_cases.h"
 
 namespace mmtune::shim {

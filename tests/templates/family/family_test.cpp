@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
+#include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/templates/family/toy_family.h"
 
