@@ -6,7 +6,15 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kRoundsInAnyCase = 5;  // rounds that are run even where time is up
+// The rounds of a race end after kRaceTime, and those of long calls after kTimeToLook: before the first look at them no
+// finalist is told from another, and a default or a stored winner would stay however slow it is.
+constexpr std::chrono::milliseconds kRaceTime{800};
+constexpr std::chrono::milliseconds kTimeToLook{1250};
+constexpr std::size_t kRoundsInAnyCase = 5;
+
+bool is_time_up(std::size_t rounds, std::chrono::nanoseconds elapsed, const RaceRules& rules) {
+  return rounds >= kRoundsInAnyCase && elapsed >= (rounds < rules.least_rounds ? kTimeToLook : kRaceTime);
+}
 
 void run_round(RoundsRun& rounds, const RunFinalist& run, std::mt19937_64& generator) {
   const std::vector<std::size_t> running = rounds.race.running();
@@ -29,11 +37,11 @@ void run_round(RoundsRun& rounds, const RunFinalist& run, std::mt19937_64& gener
 
 }  // namespace
 
-RoundsRun run_rounds(std::size_t finalists, const RunFinalist& run, const std::function<bool()>& time_is_up,
-                     const RaceRules& rules) {
+RoundsRun run_rounds(std::size_t finalists, const RunFinalist& run,
+                     const std::function<std::chrono::nanoseconds()>& elapsed, const RaceRules& rules) {
   RoundsRun rounds{Race(finalists, rules), std::vector<Conditions>(finalists)};
   std::mt19937_64 generator(0);
-  while (!rounds.race.over() && (rounds.race.rounds() < kRoundsInAnyCase || !time_is_up())) {
+  while (!rounds.race.over() && !is_time_up(rounds.race.rounds(), elapsed(), rules)) {
     run_round(rounds, run, generator);
   }
   return rounds;

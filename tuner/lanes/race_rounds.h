@@ -2,6 +2,7 @@
 // clock.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -25,10 +26,10 @@ struct RoundsRun {
   std::vector<Conditions> conditions;  ///< the conditions of each finalist's samples that counted
 };
 
-/// Rounds until the race is over, or until time is up after a few rounds that counted. In each round every finalist
-/// that still runs has one sample, in an order drawn anew, so that none has its place by habit. What disturbs one of
-/// them disturbs the round: it is run again, as often as the race allows, and flagged from then on.
-RoundsRun run_rounds(std::size_t finalists, const RunFinalist& run, const std::function<bool()>& time_is_up,
-                     const RaceRules& rules = {});
+/// Rounds until the race is over, or until it has `elapsed` too long after a few rounds that counted. In each round
+/// every finalist that still runs has one sample, in an order drawn anew, so that none has its place by habit. What
+/// disturbs one of them disturbs the round: it is run again, as often as the race allows, and flagged from then on.
+RoundsRun run_rounds(std::size_t finalists, const RunFinalist& run,
+                     const std::function<std::chrono::nanoseconds()>& elapsed, const RaceRules& rules = {});
 
 }  // namespace mmtune

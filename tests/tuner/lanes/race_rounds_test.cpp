@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "test_paths.h"
@@ -18,7 +19,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::Gt;
 
-bool never() { return false; }
+std::chrono::nanoseconds no_time() { return {}; }
 
 /// Finalists with times that never change on a GPU with these sensors; remembers which ran when.
 class RaceRounds : public ::testing::Test {
@@ -26,7 +27,7 @@ class RaceRounds : public ::testing::Test {
   /// `before_round(n)` comes before the first sample of round n, disturbed ones counted.
   RoundsRun run(
       const std::vector<double>& times_us, const std::function<void(int)>& before_round = [](int) {},
-      const std::function<bool()>& time_is_up = never) {
+      const std::function<std::chrono::nanoseconds()>& elapsed = no_time) {
     return run_rounds(
         times_us.size(),
         [&](std::size_t finalist, bool count_processes) {
@@ -37,7 +38,7 @@ class RaceRounds : public ::testing::Test {
           orders_.back().push_back(finalist);
           return RaceSample{times_us[finalist], read(nvml_, count_processes)};
         },
-        time_is_up);
+        elapsed);
   }
 
   static Timing described(const Conditions& conditions) {
@@ -128,7 +129,7 @@ TEST_F(RaceRounds, WhatDisturbsOneDisturbsTheRound) {
         nvml_answers_.reasons = ++samples % 2 == 0 ? kPowerBrake : 0;  // No first of a round has it.
         return RaceSample{1, read(nvml_, count_processes)};
       },
-      never);
+      no_time);
   for (const Conditions& conditions : rounds.conditions) {
     EXPECT_EQ(described(conditions).disturbed, static_cast<int>(rounds.race.rounds()));
   }
@@ -144,13 +145,24 @@ TEST_F(RaceRounds, ThePowerCapIsToldAndDisturbsNothing) {
 
 TEST_F(RaceRounds, TimeThatIsUpEndsARaceAfterAFewRounds) {
   const RoundsRun rounds = run(
-      std::vector<double>(8, 1), [](int) {}, [] { return true; });
+      std::vector<double>(8, 1), [](int) {}, [] { return std::chrono::seconds(2); });
   EXPECT_FALSE(rounds.race.over());
   EXPECT_EQ(rounds.race.rounds(), 5U);
   EXPECT_EQ(rounds.race.placings().size(), 8U);
   for (const Conditions& conditions : rounds.conditions) {
     EXPECT_EQ(described(conditions).conditions.co_tenants, 0) << "some never came first, when processes are counted";
   }
+}
+
+/// With no look at them a stored winner stays however slow it is.
+TEST_F(RaceRounds, ThoseOfLongCallsRunOnUntilTheFirstLook) {
+  std::vector<double> times_us{1, 1, 2};
+  const RoundsRun rounds = run(
+      times_us, [&times_us](int round) { times_us[1] = round % 2 == 0 ? 0.99 : 1.01; },
+      [] { return std::chrono::seconds(1); });
+  EXPECT_FALSE(rounds.race.over());
+  EXPECT_EQ(rounds.race.rounds(), RaceRules{}.least_rounds);
+  EXPECT_EQ(rounds.race.placings()[2].standing, Standing::slower);
 }
 
 }  // namespace
