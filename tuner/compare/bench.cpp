@@ -4,6 +4,7 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -83,6 +84,7 @@ RaceRules all_of(int rounds) {
   RaceRules rules;
   rules.least_rounds = rules.most_rounds = static_cast<std::size_t>(rounds);
   rules.most_repeats = 0;
+  rules.many = std::numeric_limits<std::size_t>::max();
   return rules;
 }
 
@@ -132,7 +134,7 @@ Raced race(Testbed& testbed, const Nvml& nvml, const std::vector<RacingCall>& si
     return RaceSample{watches[i].finish_us(), {}};
   };
   const RoundsRun done = run_rounds(
-      watches.size(), run, [] { return false; }, all_of(rounds));
+      watches.size(), run, [] { return std::chrono::nanoseconds(0); }, all_of(rounds));
   Raced raced{done.race.samples_us(), {}, std::nullopt};
   if (!powers_w.empty()) raced.power_w = mean(powers_w);
   for (std::size_t i = 0; i < watches.size(); ++i) {
