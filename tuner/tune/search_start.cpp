@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "tuner/tune/lessons.h"
@@ -11,8 +12,9 @@ namespace {
 
 constexpr std::size_t kAlikeAtHand = 4;  // More that are launched alike would leave others no time.
 
-/// Of those that are launched alike the few that are expected to be fastest.
-std::vector<CandidateNumber> of_all_shapes(const std::vector<CandidateNumber>& numbers, const FamilySpaces& spaces) {
+/// Of those that are launched alike the few that are expected to be fastest. Two programs may be at hand for one, with
+/// its SPLIT and with another that is worse here.
+std::vector<CandidateNumber> of_all_shapes(const std::set<CandidateNumber>& numbers, const FamilySpaces& spaces) {
   std::vector<RankedCandidate> ranked;
   for (const CandidateNumber each : numbers) ranked.push_back({each, spaces.predict_us(spaces.candidate(each))});
   std::stable_sort(ranked.begin(), ranked.end(),
@@ -29,13 +31,13 @@ std::vector<CandidateNumber> of_all_shapes(const std::vector<CandidateNumber>& n
 }  // namespace
 
 std::vector<CandidateNumber> at_hand(CodeMemory& code, const FamilySpaces& spaces) {
-  std::vector<CandidateNumber> numbers;
+  std::set<CandidateNumber> numbers;
   for (Candidate& candidate : code.candidates(spaces.problem())) {
     const auto as_compiled = spaces.number(candidate);
     auto number = spaces.fitted(std::move(candidate));
     // Another SPLIT may need another program.
     if (number != as_compiled && !code.has(spaces.problem(), spaces.candidate(*number))) number = as_compiled;
-    if (number) numbers.push_back(*number);
+    if (number) numbers.insert(*number);
   }
   return of_all_shapes(numbers, spaces);
 }

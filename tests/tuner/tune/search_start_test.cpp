@@ -83,5 +83,16 @@ TEST_F(AtHand, FewAreLaunchedAlike) {
             1);
 }
 
+TEST_F(AtHand, WhatTwoProgramsServeCountsOnce) {
+  const Problem size = problem(192, 1792, 18944);
+  CodeMemory code(preparation_);
+  for (const char* split : {"1", "2", "4"}) {
+    const std::string config = std::string("BM=96 BN=128 CONSUMERS=2 CLUSTER_N=2 SWAP=1 GROUP=4 SPLIT=") + split;
+    code.keep(preparation_.program(size, candidate(config.c_str(), size)).key, {});
+  }
+  const FamilySpaces spaces({&family_named("wgmma")}, size, preparation_.device());
+  EXPECT_EQ(mmtune::at_hand(code, spaces).size(), 1);
+}
+
 }  // namespace
 }  // namespace mmtune
