@@ -165,6 +165,7 @@ void Database::fail(int code, const std::string& path) const {
   const Explanation found = explain((extended & 0xff) == (code & 0xff) ? extended : code, system_error, message);
   const std::string message_line = fmt::format("database {}: {}; {}", path, found.cause, found.remedy);
   if ((code & 0xff) == SQLITE_BUSY) throw DatabaseLockedError(message_line);
+  if ((code & 0xff) == SQLITE_ERROR) check_format();  // A newer format may lack what a statement names.
   throw DatabaseError(message_line);
 }
 
@@ -216,11 +217,16 @@ void Database::begin_write() {
   }
 }
 
-void Database::check_format() {
-  const std::int64_t found = format_ == 0 ? 0 : integer("PRAGMA user_version");
+void Database::check_format() const {
+  if (format_ == 0) return;
+  std::int64_t found = format_;  // What keeps it from being read keeps what follows from being done, and is told then.
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(handle_, "PRAGMA user_version", -1, &statement, nullptr);
+  if (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) found = sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
   if (found == format_) return;
   throw DatabaseError(
-      fmt::format("database {}: another mmtune has brought it to format {} meanwhile, this one writes {}; run the "
+      fmt::format("database {}: another mmtune has brought it to format {} meanwhile, this one knows {}; run the "
                   "command again with that one, which goes on",
                   path_, found, format_));
 }

@@ -62,8 +62,8 @@ class Database {
   template <class... Args>
   std::int64_t run(std::string_view sql, const Args&... args);
 
-  /// From now on no transaction writes where user_version is another one: programs of other versions may bring a
-  /// database up to date while this one has it open.
+  /// From now on no transaction writes where user_version is another one, and statements that fail there say so:
+  /// programs of other versions may bring a database up to date while this one has it open.
   void keep_format(std::int64_t version) { format_ = version; }
 
   /// mmtune_hash() and others: see db/migrations/. Nothing in a schema can call them.
@@ -85,7 +85,7 @@ class Database {
   static int on_busy(void* self, int tries);
   bool wait_for_lock(int tries);
   void begin_write();
-  void check_format();
+  void check_format() const;
   /// Throws what `code` calls for.
   [[noreturn]] void fail(int code) const { fail(code, path_); }
   [[noreturn]] void fail(int code, const std::string& path) const;
@@ -98,7 +98,7 @@ class Database {
   long process_;
   LockBudget* budget_ = nullptr;
   bool begins_write_ = false;  ///< whether it has no lock yet
-  std::int64_t format_ = 0;    ///< the format that is written; 0: any
+  std::int64_t format_ = 0;    ///< the format that is known; 0: any
   std::map<std::string, Statement, std::less<>> statements_;
 };
 

@@ -67,6 +67,23 @@ TEST_F(OpenTest, WritesNothingOnceANewerProgramHasBroughtItUpToDate) {
   store.put({sample_trial(2)}, {});
 }
 
+TEST_F(OpenTest, WhatANewerFormatLacksIsNoDamage) {
+  fill(1);
+  Store store = open();
+  run_raw(path_, "ALTER TABLE trial RENAME COLUMN note TO remark");
+  const auto fault = [&store] {
+    try {
+      store.trials();
+    } catch (const DatabaseError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(fault(), HasSubstr("restore a copy"));
+  run_raw(path_, "PRAGMA user_version = 1000");
+  EXPECT_THAT(fault(), HasSubstr("to format 1000 meanwhile"));
+}
+
 TEST_F(OpenTest, CreatesPrivateFileInPrivateDirectories) {
   const fs::path nested = directory_ / "a" / "b";
   Store::open(nested / "mmtune.db", OpenMode::read_write);
