@@ -34,13 +34,18 @@ def library(device):
     return found
 
 
+def _from_root(file):
+    """Libraries are opened later, perhaps in another directory. ".." stays: behind a link it leads elsewhere."""
+    return file if not file or os.path.isabs(file) else os.path.join(os.getcwd(), file)
+
+
 def reload(database=None):
     """Lets later calls see what was tuned meanwhile, in `database` where it is given. Old libraries stay open."""
     global _database
     if database is not None:
-        database = os.path.abspath(database)  # Libraries are opened later, perhaps in another directory.
+        database = _from_root(os.fsdecode(database))
     with _lock:
-        _database = database or _database
+        _database = _database if database is None else database
         _retired.extend(_libraries.values())
         _libraries.clear()
     _stand_in.reload(database)

@@ -36,7 +36,7 @@ class Ending(unittest.TestCase):
 
 class Reloading(unittest.TestCase):
     def test_a_database_is_that_of_the_directory_in_which_it_was_named(self):
-        named = os.path.join(os.getcwd(), "tuned.db")
+        tuned = os.path.join(os.getcwd(), "tuned.db")
         with (
             mock.patch.object(_serving, "Library") as library,
             mock.patch.object(_stand_in, "reload") as reload,
@@ -46,8 +46,13 @@ class Reloading(unittest.TestCase):
             for database in ("tuned.db", Path("tuned.db"), None):
                 _serving.reload(database)
                 _serving.library(0)
+                library.assert_called_with(tuned, 0)
+            behind_link = os.path.join("link", "..", "tuned.db")
+            for database, named in (("", ""), (behind_link, os.path.join(os.getcwd(), behind_link))):
+                _serving.reload(database)
+                _serving.library(0)
                 library.assert_called_with(named, 0)
-        self.assertEqual(reload.call_args_list, [mock.call(named), mock.call(named), mock.call(None)])
+        self.assertEqual(reload.call_args_list[:3], [mock.call(tuned), mock.call(tuned), mock.call(None)])
 
 
 class Recording(unittest.TestCase):
