@@ -18,7 +18,6 @@ namespace {
 constexpr std::int64_t kMostSets = 256;
 // What surrounds the calls of a sample takes 3 to 5 us on an H100 (docs/lab/2026-11-26-samples.md).
 constexpr double kSample_us = 500;
-constexpr std::int64_t kShareOfMemory = 16;  // sets that make samples longer take at most this part of the memory
 constexpr double kLongCall_us = 1000;  // the time of a call in which the host's launch latency is below one percent
 constexpr auto kWarmUp = std::chrono::milliseconds(400);
 
@@ -50,28 +49,44 @@ int operand_set_count(const Problem& problem, const DeviceSpec& device) {
   return static_cast<int>(std::clamp<std::int64_t>(std::max(cold, std::min(timed, fitting)), 2, kMostSets));
 }
 
-OperandSets::OperandSets(const CheckKernels& kernels, const Problem& problem, const Operands& first,
-                         const DeviceSpec& device, CUstream stream) {
-  const PrecisionTraits& types = traits(problem.precision);
-  const auto [a, b, c] = SetBytes(problem);
-  const std::int64_t set_bytes = a + b + c;
-  const int count = operand_set_count(problem, device);
+CUdeviceptr OperandMemory::take(const CheckKernels& kernels, Precision precision, Role role, std::int64_t bytes,
+                                CUstream stream) {
+  if (precision != precision_) buffers_ = {};
+  precision_ = precision;
+  DeviceBuffer& buffer = buffers_[static_cast<std::size_t>(role)];
+  if (static_cast<std::int64_t>(buffer.bytes()) < bytes) {
+    buffer = {};
+    buffer = DeviceBuffer(static_cast<std::size_t>(bytes));
+    const PrecisionTraits& types = traits(precision);
+    const FormatTraits& format = role == Role::a ? types.a : role == Role::b ? types.b : types.c;
+    // Seeds far apart, also from those of set 0: fill() numbers its values from the seed on.
+    const std::uint64_t seed = std::uint64_t{7 + static_cast<unsigned>(role)} << 40;
+    kernels.fill(role, buffer.address(), bytes / format.bytes, seed, Fill::uniform, stream);
+  }
+  return buffer.address();
+}
 
-  memory_ = DeviceBuffer(static_cast<std::size_t>(set_bytes * (count - 1)));
-  // Seeds as far apart as the addresses: fill() numbers its values from the seed on.
-  const auto fill = [&](Role role, CUdeviceptr address, std::int64_t bytes, const FormatTraits& format) {
-    const std::uint64_t seed = (std::uint64_t{7} << 40) + (address - memory_.address());
-    kernels.fill(role, address, bytes / format.bytes, seed, Fill::uniform, stream);
+std::int64_t OperandMemory::bytes() const {
+  std::size_t sum = 0;
+  for (const DeviceBuffer& buffer : buffers_) sum += buffer.bytes();
+  return static_cast<std::int64_t>(sum);
+}
+
+OperandSets::OperandSets(const CheckKernels& kernels, const Problem& problem, const Operands& first,
+                         const DeviceSpec& device, OperandMemory& memory, CUstream stream) {
+  const SetBytes bytes(problem);
+  const int count = operand_set_count(problem, device);
+  const auto take = [&](Role role, std::int64_t each) {
+    return memory.take(kernels, problem.precision, role, each * (count - 1), stream);
   };
+  const CUdeviceptr a = take(Role::a, bytes.a), b = take(Role::b, bytes.b), c = take(Role::c, bytes.c);
   sets_.push_back(first);
   for (int i = 1; i < count; ++i) {
+    const auto before = static_cast<CUdeviceptr>(i - 1);
     Operands operands = first;
-    operands.a = memory_.address() + static_cast<CUdeviceptr>((i - 1) * set_bytes);
-    operands.b = operands.a + static_cast<CUdeviceptr>(a);
-    operands.c = operands.b + static_cast<CUdeviceptr>(b);
-    fill(Role::a, operands.a, a, types.a);
-    fill(Role::b, operands.b, b, types.b);
-    fill(Role::c, operands.c, c, types.c);
+    operands.a = a + before * static_cast<CUdeviceptr>(bytes.a);
+    operands.b = b + before * static_cast<CUdeviceptr>(bytes.b);
+    operands.c = c + before * static_cast<CUdeviceptr>(bytes.c);
     sets_.push_back(operands);
   }
 }

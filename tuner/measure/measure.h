@@ -1,6 +1,7 @@
 // How long a kernel takes, over operands that are never warm in the L2 cache.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "db/trial.h"
@@ -12,24 +13,42 @@
 
 namespace mmtune {
 
+/// Sets that make samples longer take at most this part of a GPU's memory, and so does what is kept of them.
+inline constexpr std::int64_t kShareOfMemory = 16;
+
 /// The sets of operands that calls of a problem take in turn: together at least twice the L2 cache and at least two, so
 /// that calls find none of their operands cached; and up to a sixteenth of the GPU's memory so many that a call on each
 /// takes half a millisecond together, beside which the microseconds before the first call and behind the last one do
 /// not count.
 int operand_set_count(const Problem& problem, const DeviceSpec& device);
 
+/// Memory of random operands that problems have in turn: to take and fill it for each took a tenth of the time of a
+/// cover's measurements.
+class OperandMemory {
+ public:
+  /// At least so many bytes of an operand of that precision, from now on at that address. C may have been written to.
+  /// Throws OutOfMemoryError.
+  CUdeviceptr take(const CheckKernels& kernels, Precision precision, Role role, std::int64_t bytes, CUstream stream);
+
+  /// The bytes of all operands.
+  std::int64_t bytes() const;
+
+ private:
+  Precision precision_{};
+  std::array<DeviceBuffer, 3> buffers_;  ///< one for each Role
+};
+
 /// Sets of random operands for one problem, operand_set_count() of them.
 class OperandSets {
  public:
-  /// `first` becomes set 0. Throws OutOfMemoryError.
+  /// `first` becomes set 0, and the others have this memory. Throws OutOfMemoryError.
   OperandSets(const CheckKernels& kernels, const Problem& problem, const Operands& first, const DeviceSpec& device,
-              CUstream stream);
+              OperandMemory& memory, CUstream stream);
 
   int count() const { return static_cast<int>(sets_.size()); }
   const Operands& set(int index) const { return sets_[static_cast<std::size_t>(index)]; }
 
  private:
-  DeviceBuffer memory_;
   std::vector<Operands> sets_;
 };
 

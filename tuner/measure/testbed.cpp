@@ -1,5 +1,7 @@
 #include "tuner/measure/testbed.h"
 
+#include <mmtune/error.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -8,7 +10,9 @@ namespace mmtune {
 namespace {
 
 constexpr double kOneCall = std::numeric_limits<double>::infinity();  // an estimate for which no call is replayed
-constexpr auto kSettling = std::chrono::milliseconds(250);            // the clocks follow the power within less
+// Operands beyond this part of the GPU's memory may need what those before have left there.
+constexpr double kLargeShare = 64;
+constexpr auto kSettling = std::chrono::milliseconds(250);  // the clocks follow the power within less
 
 void settle(std::vector<Stopwatch>& watches) {
   const auto end = std::chrono::steady_clock::now() + kSettling;
@@ -20,13 +24,24 @@ void settle(std::vector<Stopwatch>& watches) {
 }  // namespace
 
 void Testbed::begin(const Problem& problem) {
+  problem_ = problem;
+  const bool is_large = minimal_bytes(problem) > static_cast<double>(device_.memory_bytes) / kLargeShare;
+  if (is_large || memory_.bytes() > device_.memory_bytes / kShareOfMemory) memory_ = {};
+  try {
+    prepare();
+  } catch (const OutOfMemoryError&) {
+    memory_ = {};  // Others may use the GPU, too.
+    prepare();
+  }
+  if (!std::exchange(warm_, true)) warm_up(check_kernels(), problem_, *sets_, stream_.get());
+}
+
+void Testbed::prepare() {
   sets_.reset();
   verifier_.reset();
-  problem_ = problem;
   const CheckKernels& kernels = check_kernels();
   verifier_.emplace(kernels, problem_, stream_.get());
-  sets_.emplace(kernels, problem_, verifier_->random_operands(LaunchPlan{}), device_, stream_.get());
-  if (!std::exchange(warm_, true)) warm_up(kernels, problem_, *sets_, stream_.get());
+  sets_.emplace(kernels, problem_, verifier_->random_operands(LaunchPlan{}), device_, memory_, stream_.get());
 }
 
 double Testbed::one_call_us(const Call& call) { return watch(call, kOneCall).sample_us(); }

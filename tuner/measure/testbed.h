@@ -55,6 +55,7 @@ class Testbed {
 
  private:
   const CheckKernels& check_kernels();
+  void prepare();
 
   DeviceSpec device_;
   const Nvrtc& nvrtc_;
@@ -64,6 +65,7 @@ class Testbed {
   Problem problem_;
   std::map<std::pair<Precision, Layout>, std::unique_ptr<CheckKernels>> check_kernels_;
   std::optional<Verifier> verifier_;
+  OperandMemory memory_;
   std::optional<OperandSets> sets_;
 };
 

@@ -60,7 +60,7 @@ class Bench {
         stream_(make_stream()),
         checks_(nvrtc, target_, Precision::fp32, Layout::nn),
         verifier_(checks_, problem_, stream_.get()),
-        sets_(checks_, problem_, verifier_.random_operands(plan_), device, stream_.get()) {
+        sets_(checks_, problem_, verifier_.random_operands(plan_), device, memory_, stream_.get()) {
     warm_up(checks_, problem_, sets_, stream_.get());
   }
 
@@ -87,6 +87,7 @@ class Bench {
   Stream stream_;
   CheckKernels checks_;
   Verifier verifier_;
+  OperandMemory memory_;
   OperandSets sets_;
 };
 
