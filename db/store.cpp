@@ -78,7 +78,7 @@ bool has_image(Database& database, const Binary& binary) {
 }
 
 void put_rows(Database& database, std::span<const Trial> trials, std::span<const Binary> binaries,
-              const LaunchRecord* next) {
+              std::span<const LaunchRecord> next) {
   Transaction transaction(database, Transaction::Kind::write);
   for (const Binary& binary : binaries) write_binary(database, binary);
   for (const Trial& given : trials) {
@@ -91,7 +91,7 @@ void put_rows(Database& database, std::span<const Trial> trials, std::span<const
       }
     }
   }
-  if (next != nullptr) write_attempt(database, *next);
+  begin_attempts(database, next);
   transaction.commit();
 }
 
@@ -131,12 +131,14 @@ void Store::put(const Trial& trial, const Binary* binary, const LaunchRecord* ne
   if (binary != nullptr && binary->hash != trial.binary_hash) {
     refuse_row(*impl_->database, "trial", "binary_hash: not that of its binary");
   }
-  put_rows(*impl_->database, {&trial, 1}, {binary, binary == nullptr ? std::size_t{0} : std::size_t{1}}, next);
+  const auto count = [](const auto* given) { return given == nullptr ? std::size_t{0} : std::size_t{1}; };
+  put_rows(*impl_->database, {&trial, 1}, {binary, count(binary)}, {next, count(next)});
 }
 
-void Store::put(const std::vector<Trial>& trials, const std::vector<Binary>& binaries) {
+void Store::put(const std::vector<Trial>& trials, const std::vector<Binary>& binaries,
+                const std::vector<LaunchRecord>& next) {
   const std::lock_guard lock(impl_->mutex);
-  put_rows(*impl_->database, trials, binaries, nullptr);
+  put_rows(*impl_->database, trials, binaries, next);
 }
 
 std::optional<Trial> Store::find(const TrialKey& key) {

@@ -93,8 +93,9 @@ class Store {
   /// there has killed. `next`, if given, begins in the same transaction.
   void put(const Trial& trial, const Binary* binary = nullptr, const LaunchRecord* next = nullptr);
 
-  /// Puts many at once, all or nothing.
-  void put(const std::vector<Trial>& trials, const std::vector<Binary>& binaries);
+  /// Puts many at once, all or nothing; `next`, if there are any, begin as by begin().
+  void put(const std::vector<Trial>& trials, const std::vector<Binary>& binaries,
+           const std::vector<LaunchRecord>& next = {});
 
   /// Records launches, all on one GPU, that are about to begin: one, or those of a race. What is recorded as running
   /// there is over.

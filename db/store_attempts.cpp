@@ -17,13 +17,16 @@ TrialKey trial_key(const AttemptKey& key) {
 
 }  // namespace
 
-void Store::begin(const std::vector<LaunchRecord>& attempts) {
+void begin_attempts(Database& database, std::span<const LaunchRecord> attempts) {
   static const std::string forget = fmt::format("DELETE FROM attempt{}", kWhereRunning);
-  const std::lock_guard lock(impl_->mutex);
-  Database& database = *impl_->database;
-  Transaction transaction(database, Transaction::Kind::write);
   if (!attempts.empty()) database.run(forget, Named{"device_uuid", attempts.front().environment.device_uuid});
   for (const LaunchRecord& attempt : attempts) write_attempt(database, attempt);
+}
+
+void Store::begin(const std::vector<LaunchRecord>& attempts) {
+  const std::lock_guard lock(impl_->mutex);
+  Transaction transaction(*impl_->database, Transaction::Kind::write);
+  begin_attempts(*impl_->database, attempts);
   transaction.commit();
 }
 

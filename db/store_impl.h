@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "db/open.h"
 #include "db/rows.h"
@@ -14,5 +15,9 @@ struct Store::Impl {
   std::unique_ptr<Database> database;
   std::mutex mutex;  ///< Every function of Store holds it.
 };
+
+/// These launches, all on one GPU, are about to begin, and what is recorded as running there is over; nothing without
+/// any.
+void begin_attempts(Database& database, std::span<const LaunchRecord> attempts);
 
 }  // namespace mmtune

@@ -39,6 +39,13 @@ TEST_F(AttemptsTest, ItsTrialEndsItAndTheNextBeginsWithThat) {
   EXPECT_EQ(culprits[0].config, second.key.config);
 }
 
+TEST_F(AttemptsTest, ManyTrialsEndThemAndManyBeginWithThat) {
+  store_.begin({sample_attempt(0), sample_attempt(1), sample_attempt(2)});
+  store_.put({sample_trial(0), sample_trial(1)}, {}, {sample_attempt(3), sample_attempt(4)});
+  EXPECT_EQ(store_.settle(kGpu, "next-boot").size(), 2U) << "what ran before is over, without a trial, too";
+  EXPECT_TRUE(store_.crashed_in_race(sample_attempt(3).key, sample_trial().environment.driver));
+}
+
 TEST_F(AttemptsTest, WhatOneBootLeftToAnotherCrashedTheMachine) {
   store_.begin({sample_attempt()});
   EXPECT_EQ(kills(), 0);

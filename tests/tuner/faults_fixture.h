@@ -21,6 +21,7 @@
 
 #include "db/store.h"
 #include "templates/family/families.h"
+#include "templates/space/space.h"
 #include "test_paths.h"
 #include "tests/runtime/support.h"
 #include "tests/templates/family/settings.h"
@@ -90,6 +91,20 @@ class FaultsTest : public testing::Test {
     return options;
   }
 
+  /// Measures all candidates of options().
+  SessionOptions listed() const {
+    SessionOptions session = options();
+    session.mode = SessionMode::measure([only = session.only](const Problem& problem) {
+      std::vector<Candidate> all;
+      const Family& family = family_named("tiled");
+      for (const Config& config : SearchSpace(family, problem, pretended_gpu(), only).all()) {
+        all.push_back({&family, config});
+      }
+      return all;
+    });
+    return session;
+  }
+
   /// These values of TILE and UNROLL; what else `tiled` has is at its default.
   static Restriction only(const std::string& values) { return parse_restriction(values + ' ' + kOthers); }
 
@@ -114,7 +129,10 @@ class FaultsTest : public testing::Test {
 
   /// A run that is killed while something hangs, once `is_time`.
   void be_killed(const std::string& faults, const std::function<bool()>& is_time) {
-    SessionOptions patient = options();
+    be_killed(options(), faults, is_time);
+  }
+
+  static void be_killed(SessionOptions patient, const std::string& faults, const std::function<bool()>& is_time) {
     patient.launch_limit_s = patient.begin_limit_s = 600;
     const pid_t tuner = fork();
     if (tuner == 0) {

@@ -127,7 +127,8 @@ class FaultyLane final : public Lane {
     return {driver.empty() ? "1.0" : driver, "13.0", "test", gpu_.uuid};
   }
 
-  void begin(const Problem& problem) override {
+  void begin(const Problem& problem, int samples) override {
+    faults_.log("samples_log", std::to_string(samples));
     is_canary_ = problem.align.c < 16;
     if (faults_.is_broken("dead")) std::abort();
     faults_.commit("begin_", to_string(problem));

@@ -23,8 +23,9 @@
 // "meet@FILE": the first candidate on a GPU ends only when another GPU has one too. "alone@FILE": candidates take a
 // while and abort if another one runs on the same GPU at that time. "log@FILE": a line for each candidate that is run,
 // "compile_log@FILE": for each source that is compiled, "open_log@FILE": for each process that opens a GPU,
-// "race_log@FILE": for each that races. "driver@VERSION": of the pretended driver. "uuid@UUID": of the pretended GPU;
-// several of them are several GPUs.
+// "race_log@FILE": for each that races, "samples_log@FILE": for each problem that begins, with the most samples of a
+// screening. "driver@VERSION": of the pretended driver. "uuid@UUID": of the pretended GPU; several of them are several
+// GPUs.
 #pragma once
 
 #include <string>

@@ -103,7 +103,7 @@ class Repetition {
 
   std::vector<Placing> race(const Problem& problem, const std::vector<Program>& programs) {
     if (programs.size() == 1) return {{Standing::leader, {1, 1, 1}}};
-    lane().begin(problem);
+    lane().begin(problem, kScreenSamples);
     RaceResult result = lane().race(programs);
     for (std::size_t i = 0; i < programs.size(); ++i) {
       if (result.verdicts[i].outcome != Outcome::ok) throw_unstable(programs[i].candidate, result.verdicts[i]);

@@ -175,16 +175,11 @@ class Cover {
     const double affordable = budget_s > 0 ? budget_s * compile_jobs(session.jobs) / kSourceS : kMostProven;
     std::vector<Problem> problems = searched;
     problems.insert(problems.end(), further.begin(), further.end());
-    const CandidateLists lists =
+    CandidateLists lists =
         proven_candidates(searched_families(session.families), session.only, problems, searched.size(), preparation_,
                           static_cast<std::size_t>(std::min<double>(affordable, kMostProven)));
-    // All at once: each problem alone has too few programs for all processes.
-    std::vector<Program> programs;
-    for (std::size_t i = 0; i < lists.size(); ++i) {
-      for (const Candidate& each : lists[i]) programs.push_back(preparation_.program(problems[i], each));
-    }
-    compile(std::move(programs));
-    return measure(problems, lists, budget_s, search_s);
+    begin_with_common_programs(preparation_, problems, lists);
+    return measure(problems, lists, 0, search_s);
   }
 
   /// What was found by now, but at sizes that were left, is what a run on the merged databases begins with.
@@ -199,11 +194,11 @@ class Cover {
 
   /// Measures these candidates, by size, for a share of the time that is left. True if interrupted.
   bool measure(const CandidateLists& lists, double share) const {
-    return measure(problems_, lists, share * left_s(), left_s());
+    return measure(problems_, lists, at_least_a_second(share * left_s()), left_s());
   }
 
-  /// Measures these candidates of these problems; those for which `most_s` leaves no time are left out. True if
-  /// interrupted.
+  /// Measures these candidates of these problems, in their order; those for which `most_s` leaves no time are left out,
+  /// and with a budget candidates behind the first ones. True if interrupted.
   bool measure(const std::vector<Problem>& problems, const CandidateLists& lists, double budget_s,
                double most_s) const {
     SessionOptions session = options_.session;
@@ -212,9 +207,10 @@ class Cover {
       if (!lists[i].empty()) session.problems.push_back(problems[i]);
     }
     if (session.problems.empty()) return false;
-    session.budget_s = at_least_a_second(budget_s);
+    session.budget_s = budget_s;
     session.latest_s = latest_s(most_s);
     session.is_part = true;
+    session.in_order = true;
     session.mode = SessionMode::measure([&](const Problem& problem) {
       const auto at = std::find(problems.begin(), problems.end(), problem) - problems.begin();
       return lists[static_cast<std::size_t>(at)];

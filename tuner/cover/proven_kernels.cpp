@@ -1,12 +1,16 @@
 #include "tuner/cover/proven_kernels.h"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "templates/base/cores.h"
 #include "templates/family/render.h"
 #include "tuner/cover/portfolio.h"
 #include "tuner/tune/lessons.h"
@@ -25,18 +29,18 @@ class ProvenTimes {
   ProvenTimes(const std::vector<const Family*>& families, const Restriction& only, const std::vector<Problem>& problems,
               const Preparation& preparation)
       : preparation_(preparation), sources_(preparation.files()) {
-    constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
-    for (const Problem& problem : problems) {
-      const FamilySpaces spaces(families, problem, preparation.device(), only);
-      std::vector<Expected> expected;
-      for (const CandidateNumber number : proven(spaces, {}, kAll)) {
-        Candidate candidate = spaces.candidate(number);
-        const double time_us = spaces.predict_us(candidate);
-        expected.push_back({time_us, 0, std::move(candidate)});
+    expected_.resize(problems.size());
+    std::atomic<std::size_t> next = 0;
+    const auto expect = [&] {
+      for (std::size_t i = next++; i < problems.size(); i = next++) {
+        expected_[i] = promising({families, problems[i], preparation.device(), only});
       }
-      keep_promising(expected);
-      for (Expected& each : expected) each.program = program_of(problem, each.candidate);
-      expected_.push_back(std::move(expected));
+    };
+    std::vector<std::future<void>> threads;  // One would keep compilers and the GPU waiting for seconds.
+    for (int i = 0; i < usable_cores(); ++i) threads.push_back(std::async(std::launch::async, expect));
+    for (std::future<void>& each : threads) each.get();
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      for (Expected& each : expected_[i]) each.program = program_of(problems[i], each.candidate);
     }
   }
 
@@ -81,14 +85,22 @@ class ProvenTimes {
     Candidate candidate;
   };
 
-  /// Sorts them and keeps those that may do well.
-  static void keep_promising(std::vector<Expected>& expected) {
+  /// The proven candidates that may do well, the shortest time first.
+  static std::vector<Expected> promising(const FamilySpaces& spaces) {
+    constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+    std::vector<Expected> expected;
+    for (const CandidateNumber number : proven(spaces, {}, kAll)) {
+      Candidate candidate = spaces.candidate(number);
+      const double time_us = spaces.predict_us(candidate);
+      expected.push_back({time_us, 0, std::move(candidate)});
+    }
     std::stable_sort(expected.begin(), expected.end(),
                      [](const Expected& x, const Expected& y) { return x.time_us < y.time_us; });
     const auto after = std::find_if(expected.begin(), expected.end(), [&](const Expected& each) {
       return each.time_us > kReach * expected.front().time_us;
     });
     expected.erase(after, expected.end());
+    return expected;
   }
 
   std::size_t program_of(const Problem& problem, const Candidate& candidate) {
@@ -111,6 +123,35 @@ CandidateLists proven_candidates(const std::vector<const Family*>& families, con
                                  const Preparation& preparation, std::size_t most) {
   const ProvenTimes times(families, only, problems, preparation);
   return times.candidates_of(times.programs(most), searched);
+}
+
+void begin_with_common_programs(const Preparation& preparation, std::vector<Problem>& problems, CandidateLists& lists) {
+  SourceHashes hashes(preparation.files());
+  std::vector<std::vector<std::string>> sources;
+  std::map<std::string, std::size_t> uses;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    std::vector<std::string>& own = sources.emplace_back();
+    for (const auto& [family, config] : lists[i]) {
+      const LaunchPlan plan = family->plan(problems[i], config, preparation.device());
+      own.push_back(hashes.hash(*family, problems[i], config, plan, preparation.target().compute_capability));
+      ++uses[own.back()];
+    }
+  }
+  const auto least_uses = [&](std::size_t problem) {
+    std::size_t least = std::numeric_limits<std::size_t>::max();
+    for (const std::string& source : sources[problem]) least = std::min(least, uses.at(source));
+    return least;
+  };
+  std::vector<std::size_t> order(problems.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t x, std::size_t y) { return least_uses(x) > least_uses(y); });
+  const std::vector<Problem> problems_before = std::exchange(problems, {});
+  CandidateLists lists_before = std::exchange(lists, {});
+  for (const std::size_t each : order) {
+    problems.push_back(problems_before[each]);
+    lists.push_back(std::move(lists_before[each]));
+  }
 }
 
 }  // namespace mmtune

@@ -17,4 +17,8 @@ CandidateLists proven_candidates(const std::vector<const Family*>& families, con
                                  const std::vector<Problem>& problems, std::size_t searched,
                                  const Preparation& preparation, std::size_t most);
 
+/// Sorts problems with their lists: the first need programs that most others need, too. In their order compilers make
+/// few programs before the GPU has much to measure.
+void begin_with_common_programs(const Preparation& preparation, std::vector<Problem>& problems, CandidateLists& lists);
+
 }  // namespace mmtune

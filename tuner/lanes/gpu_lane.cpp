@@ -23,16 +23,14 @@ constexpr double kTooSlowIfLong = 1.15;
 constexpr double kLong_us = 5e3;
 constexpr double kTimed_us = 50;
 
-// A screening takes this many samples, fewer where they would take longer than kScreen_us together, and stops at the
-// first that is kSlow times slower than the best, kSlowIfHeavy times if calls are heavy: no less than may still win.
-constexpr int kScreenSamples = 5;
+// A screening takes fewer samples where they would take longer than kScreen_us together, and stops at the first that is
+// kSlow times slower than the best, kSlowIfHeavy times if calls are heavy: no less than may still win.
 constexpr double kScreen_us = 50e3;
 constexpr double kSlow = 1.12;
 constexpr double kSlowIfHeavy = 1.2;
 
-// A screening of heavy calls takes fewer samples. Each, also in a race, is so long that the power of the kernel itself
-// decides at which clock it is timed, and not that of the one before.
-constexpr int kHeavyScreenSamples = 3;
+// A screening of heavy calls takes half as many samples. Each, also in a race, is so long that the power of the kernel
+// itself decides at which clock it is timed, and not that of the one before.
 constexpr double kHeavySample_us = 3e3;
 
 // Launches of a finalist that are verified after the race: as many as take kLooks_us, within these bounds.
@@ -57,7 +55,8 @@ class GpuLane final : public Lane {
             device_.uuid};
   }
 
-  void begin(const Problem& problem) override {
+  void begin(const Problem& problem, int samples) override {
+    samples_ = samples;
     read_limits();
     testbed_.begin(problem);
   }
@@ -162,7 +161,7 @@ class GpuLane final : public Lane {
       stopwatch.start();
       const Reading reading = read(nvml_, true);
       samples.push_back(stopwatch.finish_us());
-      const int wanted = std::clamp(most, 2, is_heavy ? kHeavyScreenSamples : kScreenSamples);
+      const int wanted = std::clamp(most, 2, is_heavy ? (samples_ + 1) / 2 : samples_);
       for (int i = 1; i < wanted && samples.back() <= limit_us; ++i) {
         samples.push_back(stopwatch.sample_us());
       }
@@ -184,6 +183,7 @@ class GpuLane final : public Lane {
   Nvml nvml_;
   const Nvrtc& nvrtc_;
   Testbed testbed_;
+  int samples_ = kScreenSamples;
   int clock_limit_mhz_ = 0;
   double power_limit_w_ = 0;
 };

@@ -29,6 +29,11 @@ class RaceLostError : public Error {
   using Error::Error;
 };
 
+/// The most samples of a screening. Where no race follows, as for listed candidates, fewer do: the choice is among
+/// kernels that differ by more than samples.
+inline constexpr int kScreenSamples = 5;
+inline constexpr int kListedSamples = 3;
+
 /// What a race came to, in the order of its programs.
 struct RaceResult {
   std::vector<Verdict> verdicts;  ///< the verdicts with times, ok or unstable: what was seen after the race
@@ -56,9 +61,9 @@ class Lane {
   virtual Evidence evidence() const = 0;
   virtual Environment environment() = 0;
 
-  /// Prepares operands and references. OutOfMemoryError if the problem does not fit, and UnmeasurableError, may be
-  /// thrown only by what is called next.
-  virtual void begin(const Problem& problem) = 0;
+  /// Prepares operands and references, and screenings of so many samples. OutOfMemoryError if the problem does not fit,
+  /// and UnmeasurableError, may be thrown only by what is called next.
+  virtual void begin(const Problem& problem, int samples) = 0;
 
   /// Verifies, times and verifies again. A candidate clearly slower than `best_us` (0: none yet) is abandoned early.
   /// Throws DeviceLostError if the GPU or its context can do no more.

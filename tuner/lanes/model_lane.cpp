@@ -14,7 +14,7 @@ class ModelLane final : public Lane {
 
   Environment environment() override { return {"", nvrtc_, std::string(build_commit()), ""}; }
 
-  void begin(const Problem& problem) override { problem_ = problem; }
+  void begin(const Problem& problem, int) override { problem_ = problem; }
 
   Verdict evaluate(const Program& program, double) override {
     Verdict verdict;

@@ -25,7 +25,7 @@ class TimedLane final : public Lane {
 
   Evidence evidence() const override { return lane_->evidence(); }
   Environment environment() override { return lane_->environment(); }
-  void begin(const Problem& problem) override { lane_->begin(problem); }
+  void begin(const Problem& problem, int samples) override { lane_->begin(problem, samples); }
 
   Verdict evaluate(const Program& program, double best_us) override {
     const Stretch stretch(times_.judging_s);

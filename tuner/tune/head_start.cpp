@@ -1,6 +1,8 @@
 #include "tuner/tune/head_start.h"
 
 #include <exception>
+#include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -12,7 +14,6 @@ namespace {
 
 std::vector<Candidate> first_candidates(const TuningSetup& setup, const Problem& problem,
                                         const std::vector<Candidate>& favourites) {
-  if (!setup.options.mode.decides()) return setup.options.mode.listed(problem);
   if (!setup.options.mode.searches()) return {};  // The stored ones have their machine code.
   const auto spaces = setup.spaces.of(problem);
   const auto strategy = begin_search(setup, *spaces, favourites);
@@ -58,6 +59,30 @@ void HeadStart::hand_over() {
     const TrialKey key = std::move(ordered_.extract(result->ticket).mapped());
     if (result->outcome == Outcome::ok) code_.keep(key, preparation_.binary(result->compilation));
     if (is_kill(result->outcome)) lost_.note(key, result->outcome);
+  }
+}
+
+void order_listed(const SessionMode& mode, const Preparation& preparation, Store& store, CodeMemory& code,
+                  HeadStart& head_start, const std::vector<Problem>& problems) {
+  const CompileTarget& target = preparation.target();
+  SourceHashes sources(preparation.files());
+  std::unordered_set<std::string> seen;
+  for (const Problem& problem : problems) {
+    for (const Candidate& each : mode.listed(problem)) {
+      const LaunchPlan plan = each.family->plan(problem, each.config, preparation.device());
+      const std::string source = sources.hash(*each.family, problem, each.config, plan, target.compute_capability);
+      if (!seen.insert(source).second) continue;
+      Program program = preparation.program(problem, each);
+      const auto stored = store.find_compiled(source, target.name, true);
+      // Another compiler may make another program of the same source.
+      if (stored && stored->nvrtc == preparation.nvrtc()) {
+        code.keep(program.key, *stored);
+      } else {
+        std::vector<Program> programs;
+        programs.push_back(std::move(program));
+        head_start.order_more(std::move(programs));
+      }
+    }
   }
 }
 

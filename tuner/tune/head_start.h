@@ -36,6 +36,10 @@ class HeadStart {
   std::unordered_map<std::size_t, TrialKey> ordered_;  ///< what the programs are for, by ticket
 };
 
+/// Orders all that is listed for these problems, each source once, in their order; what is stored is kept at hand.
+void order_listed(const SessionMode& mode, const Preparation& preparation, Store& store, CodeMemory& code,
+                  HeadStart& head_start, const std::vector<Problem>& problems);
+
 /// Orders what problems begin with, one after the other, until it is to stop. The setup is that of the problem that the
 /// lane tunes meanwhile: a fault of the database meets that, too, which tells it. All must outlive the thread.
 std::jthread order_ahead(const TuningSetup& setup, HeadStart& head_start, std::vector<Problem> problems,

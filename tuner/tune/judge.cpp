@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -64,7 +66,13 @@ void Judge::judge_again(Finalist& finalist, double best_us) {
 std::optional<Trial> Judge::twin_of(const Program& program) const {
   // A measured time says nothing of what the model predicts.
   if (!setup_.options.mode.reuses_trials() || setup_.preparation.evidence() == Evidence::predicted) return std::nullopt;
-  for (Trial& twin : setup_.store.find_twins(program.key, program.binary.hash)) {
+  std::vector<Trial> twins = setup_.store.find_twins(program.key, program.binary.hash);
+  std::copy_if(setup_.batch.trials().begin(), setup_.batch.trials().end(), std::back_inserter(twins),
+               [&](const Trial& trial) {
+                 return trial.outcome == Outcome::ok && trial.key.problem == problem_ &&
+                        trial.binary_hash == program.binary.hash;
+               });
+  for (Trial& twin : twins) {
     if (!setup_.preparation.makes(twin.key)) continue;
     const Config config = Config::parse(twin.key.config);
     const LaunchPlan plan = family_named(twin.key.family).plan(problem_, config, setup_.preparation.device());
@@ -83,8 +91,7 @@ void Judge::try_program(const Program& program, double best_us, Trial& trial) {
 }
 
 void Judge::launch(const Program& program, double best_us, Trial& trial) {
-  const bool is_recorded = std::exchange(recorded_, "") == key_of(program.candidate);
-  if (!is_recorded) record_launches({program.key}, setup_.lane, setup_.store);
+  if (recorded_.erase(key_of(program.candidate)) == 0) record(program);
   const Verdict verdict = setup_.lane.evaluate(program, best_us);
   require_possible(program.key, verdict);
   trial.outcome = verdict.outcome;
@@ -94,12 +101,40 @@ void Judge::launch(const Program& program, double best_us, Trial& trial) {
   trial.deterministic = program.plan.deterministic && verdict.deterministic;
 }
 
+/// Whether the candidates were listed to be measured: on a GPU, where launches are recorded.
+bool Judge::is_listed() const {
+  return !setup_.options.mode.decides() && setup_.preparation.evidence() == Evidence::measured;
+}
+
+/// Records the launch that is about to begin, and with it those of listed candidates that are ready.
+void Judge::record(const Program& program) {
+  if (!is_listed()) return record_launches({program.key}, setup_.lane, setup_.store);
+  const Environment environment = setup_.lane.environment();
+  const auto is_alone = [&](const Program& each) { return crashed_in_race(each.key, setup_.lane, setup_.store); };
+  std::vector<LaunchRecord> records{launch_record(program.key, environment)};
+  recorded_ = {key_of(program.candidate)};
+  if (!is_alone(program)) {
+    for (const Program* each : coming_()) {
+      if (is_alone(*each) || !recorded_.insert(key_of(each->candidate)).second) continue;
+      records.push_back(launch_record(each->key, environment));
+    }
+  }
+  recorded_.erase(key_of(program.candidate));
+  setup_.batch.store(records);
+}
+
 void Judge::store(const Trial& trial, const Binary* binary) {
   log::info("{} {} {}: {}", to_string(problem_), trial.key.family, trial.key.config, result_of(trial));
+  if (is_listed()) {
+    setup_.batch.add(trial, binary);
+    if (is_kill(trial.outcome)) setup_.batch.store();  // What it has ended is counted before it may be tried again.
+    return;
+  }
   std::optional<LaunchRecord> next;
-  if (const Program* program = setup_.preparation.evidence() == Evidence::measured ? coming_() : nullptr) {
-    recorded_ = key_of(program->candidate);
-    next = launch_record(program->key, setup_.lane.environment());
+  const bool has_launches = setup_.preparation.evidence() == Evidence::measured;
+  if (const auto coming = has_launches ? coming_() : std::vector<const Program*>(); !coming.empty()) {
+    recorded_ = {key_of(coming.front()->candidate)};
+    next = launch_record(coming.front()->key, setup_.lane.environment());
   }
   setup_.store.put(trial, binary, next ? &*next : nullptr);
 }

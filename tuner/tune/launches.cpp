@@ -2,6 +2,7 @@
 
 #include <mmtune/error.h>
 
+#include <exception>
 #include <fstream>
 
 #include "runtime/base/log.h"
@@ -26,6 +27,29 @@ void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store&
   std::vector<LaunchRecord> records;
   for (const TrialKey& key : candidates) records.push_back(launch_record(key, lane.environment()));
   store.begin(records);
+}
+
+TrialBatch::~TrialBatch() {
+  try {
+    store();
+  } catch (const std::exception& error) {
+    log::debug("{}", error.what());
+  }
+}
+
+void TrialBatch::add(const Trial& trial, const Binary* binary) {
+  trials_.push_back(trial);
+  if (binary == nullptr) return;
+  binaries_.push_back(*binary);
+  // One program is measured at many sizes: to look whether its image is stored takes as long as a launch.
+  if (!binary->cubin.empty() && !images_.insert(binary->hash).second) binaries_.back().cubin.clear();
+}
+
+void TrialBatch::store(const std::vector<LaunchRecord>& next) {
+  if (trials_.empty() && next.empty()) return;
+  store_.put(trials_, binaries_, next);
+  trials_.clear();
+  binaries_.clear();
 }
 
 void settle_launches(const DeviceSpec& gpu, Store& store) {

@@ -1,6 +1,8 @@
 // The record of what runs on a GPU: db/launch_record.h.
 #pragma once
 
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "db/store.h"
@@ -14,6 +16,33 @@ LaunchRecord launch_record(const TrialKey& key, const Environment& environment);
 /// Records launches, of one candidate or of a race, before they begin on the lane. Predictions run nothing, which is
 /// not recorded.
 void record_launches(const std::vector<TrialKey>& candidates, Lane& lane, Store& store);
+
+/// The trials of listed candidates until they are stored, which the transaction does that records the next launches:
+/// one for each problem, where a measurement of many sizes would wait for the disk as long as for the GPU. What ends
+/// the process before loses them. Not thread safe.
+class TrialBatch {
+ public:
+  /// The store must outlive it.
+  explicit TrialBatch(Store& store) : store_(store) {}
+  /// Stores what is left.
+  ~TrialBatch();
+  TrialBatch(const TrialBatch&) = delete;
+  TrialBatch& operator=(const TrialBatch&) = delete;
+
+  void add(const Trial& trial, const Binary* binary);
+
+  /// What is not stored yet.
+  const std::vector<Trial>& trials() const { return trials_; }
+
+  /// Stores all that was added; the same transaction records the launches that come next, if there are any.
+  void store(const std::vector<LaunchRecord>& next = {});
+
+ private:
+  Store& store_;
+  std::vector<Trial> trials_;
+  std::vector<Binary> binaries_;
+  std::unordered_set<std::string> images_;  ///< the hashes of those that were stored with their images
+};
 
 /// Must be called while this process alone may use the GPU and nothing runs there. Warns of candidates that crashed the
 /// machine.

@@ -36,16 +36,16 @@ ProblemTuning::ProblemTuning(const TuningSetup& setup, const Problem& problem, S
       key_(setup.preparation.key(problem)),
       before_(setup.store.find_winner(key_)),
       supply_(setup),
-      judge_(setup, problem, [this] { return out_of_time() ? nullptr : supply_.coming(); }),
+      judge_(setup, problem, [this] { return out_of_time() ? std::vector<const Program*>() : supply_.coming(); }),
       finals_(setup, judge_) {}
 
 Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
   Ending ending = Ending::failed;
   try {
     const Clock::time_point begin = Clock::now();
-    setup_.lane.begin(problem_);
-    deadline_ += Clock::now() - begin;  // Operands of large problems take seconds, which are not the search's.
     const SessionMode& mode = setup_.options.mode;
+    setup_.lane.begin(problem_, mode.decides() ? kScreenSamples : kListedSamples);
+    deadline_ += Clock::now() - begin;  // Operands of large problems take seconds, which are not the search's.
     ending = mode.decides() ? tune(favourites) : measure(mode.listed(problem_));
   } catch (const OutOfMemoryError& error) {
     log::error("{}: does not fit on this GPU, skipped: {}", to_string(problem_), error.what());

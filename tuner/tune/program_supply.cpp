@@ -10,8 +10,8 @@ namespace mmtune {
 
 bool ProgramSupply::order(std::size_t number, Program program) {
   const CompileTarget& target = setup_.preparation.target();
-  auto binary = setup_.store.find_compiled(program.key.source_hash, target.name, true);
-  if (!binary) binary = setup_.code.find(program.key.source_hash);
+  auto binary = setup_.code.find(program.key.source_hash);
+  if (!binary) binary = setup_.store.find_compiled(program.key.source_hash, target.name, true);
   // Another compiler may make another program of the same source.
   if (binary && !binary->cubin.empty() && binary->nvrtc == setup_.preparation.nvrtc()) {
     program.binary = std::move(*binary);
@@ -53,11 +53,13 @@ std::optional<Supplied> ProgramSupply::next() {
   return supplied;
 }
 
-const Program* ProgramSupply::coming() {
+std::vector<const Program*> ProgramSupply::coming() {
   while (auto result = setup_.compiler.next_finished()) ready_.push_back(arrived(std::move(*result)));
-  const auto next = std::find_if(ready_.begin(), ready_.end(),
-                                 [](const Supplied& supplied) { return supplied.outcome == Outcome::ok; });
-  return next == ready_.end() ? nullptr : &next->program;
+  std::vector<const Program*> programs;
+  for (const Supplied& supplied : ready_) {
+    if (supplied.outcome == Outcome::ok) programs.push_back(&supplied.program);
+  }
+  return programs;
 }
 
 void ProgramSupply::clear() {

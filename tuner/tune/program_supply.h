@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tuner/tune/tuning_setup.h"
 
@@ -32,8 +33,8 @@ class ProgramSupply {
   /// std::logic_error where the compilers have nothing of what is: no search goes on without it unnoticed.
   std::optional<Supplied> next();
 
-  /// The next program that compiled, as far as it is ready without waiting; it stays in the supply. Null if none is.
-  const Program* coming();
+  /// The next programs that compiled, as far as they are ready without waiting; they stay in the supply.
+  std::vector<const Program*> coming();
 
   /// Forgets all orders.
   void clear();

@@ -190,10 +190,14 @@ class Session {
       const auto lane = make_timed_lane(make_lane(model, device), times);
       CompileQueue compiler(pool_);
       HeadStart head_start(pool_, model.code, model.lost, model.preparation);
+      TrialBatch batch(store_);
+      const bool is_listed = !options_.mode.decides() && !is_model;
+      if (is_listed) order_listed(options_.mode, model.preparation, store_, model.code, head_start, problems_of(model));
       while (const auto task = next_task(model)) {
-        tune(model, *task, *lane, compiler, head_start);
-        settle_launches(device.spec, store_);
+        tune(model, *task, *lane, compiler, head_start, batch);
+        if (!is_listed) settle_launches(device.spec, store_);
       }
+      batch.store();
       const std::lock_guard guard(mutex_);
       times_ += times;
     } catch (...) {
@@ -238,11 +242,28 @@ class Session {
                              .begin_limit = milliseconds_of(options_.begin_limit_s)});
   }
 
-  void tune(Model& model, const Task& task, Lane& lane, CompileQueue& compiler, HeadStart& head_start) {
+  std::vector<Problem> problems_of(const Model& model) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Problem> problems;
+    for (const Task& task : model.tasks) problems.push_back(task.problem);
+    return problems;
+  }
+
+  void tune(Model& model, const Task& task, Lane& lane, CompileQueue& compiler, HeadStart& head_start,
+            TrialBatch& batch) {
     const Preparation& preparation = model.preparation;
     RunProgress::Search progress = progress_->begin(task.problem, most_trials(preparation, task.problem));
-    const TuningSetup setup{options_, effort_,    model.spaces, preparation, store_,
-                            compiler, model.lost, model.code,   lane,        [this] { return is_stopped(); },
+    const TuningSetup setup{options_,
+                            effort_,
+                            model.spaces,
+                            preparation,
+                            store_,
+                            compiler,
+                            model.lost,
+                            model.code,
+                            lane,
+                            batch,
+                            [this] { return is_stopped(); },
                             progress};
     const Clock::time_point deadline_of_task = deadline(model);
     head_start.hand_over();
@@ -272,9 +293,9 @@ class Session {
   }
 
   /// Orders what the next problems begin with, beside the search of this one; for predictions nothing but compilers
-  /// takes time.
+  /// takes time, and what is listed is on order.
   std::jthread begin_next(const Model& model, const TuningSetup& setup, HeadStart& head_start) {
-    if (model.preparation.evidence() != Evidence::measured) return {};
+    if (model.preparation.evidence() != Evidence::measured || !options_.mode.decides()) return {};
     return order_ahead(setup, head_start, coming(model), favourites(model));
   }
 

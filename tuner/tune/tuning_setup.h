@@ -8,6 +8,7 @@
 #include "tuner/search/strategy.h"
 #include "tuner/tune/code_memory.h"
 #include "tuner/tune/family_spaces.h"
+#include "tuner/tune/launches.h"
 #include "tuner/tune/lost_compiles.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/tune/run_progress.h"
@@ -27,6 +28,7 @@ struct TuningSetup {
   LostCompiles& lost;
   CodeMemory& code;
   Lane& lane;
+  TrialBatch& batch;              ///< the trials of listed candidates
   std::function<bool()> stopped;  ///< whether to end early with what there is
   RunProgress::Search& progress;  ///< the progress of the problem
 };

@@ -89,8 +89,12 @@ struct BeginRequest {
   using Answer = Done;
   static constexpr std::string_view kVerb = "begin";
   Problem problem;
+  int samples = 0;  ///< the most samples of a screening
 
-  static constexpr void fields(auto&& visit) { visit("problem", &BeginRequest::problem); }
+  static constexpr void fields(auto&& visit) {
+    visit("problem", &BeginRequest::problem);
+    visit("samples", &BeginRequest::samples);
+  }
 };
 
 struct EvaluateRequest {

@@ -67,7 +67,7 @@ class Service {
 
   Done answer(const BeginRequest& request) {
     problem_ = request.problem;
-    lane().begin(problem_);
+    lane().begin(problem_, request.samples);
     return {};
   }
 

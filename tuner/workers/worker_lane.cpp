@@ -50,9 +50,10 @@ class WorkerLane final : public Lane {
     return environment_;
   }
 
-  void begin(const Problem& problem) override {
+  void begin(const Problem& problem, int samples) override {
     if (begun_ == Begun::requested) ++stale_;
     problem_ = problem;
+    samples_ = samples;
     begun_ = Begun::no;
     begins_ = 0;
     if (worker_ && !suspicious_) request_begin();
@@ -149,7 +150,7 @@ class WorkerLane final : public Lane {
     log::debug("{}: running a kernel that is known to work", name());
     begun_ = Begun::no;
     try {
-      worker_->ask(BeginRequest{problem}, options_.begin_limit + options_.limit);
+      worker_->ask(BeginRequest{problem, kScreenSamples}, options_.begin_limit + options_.limit);
       const Verdict verdict = evaluate_now(problem, program, 0);
       return verdict.outcome == Outcome::ok ? "" : fmt::format("{}: {}", to_string(verdict.outcome), verdict.note);
     } catch (const std::exception& error) {
@@ -168,7 +169,7 @@ class WorkerLane final : public Lane {
   void request_begin() {
     begun_ = Begun::requested;
     begin_limit_ = options_.begin_limit + options_.limit + work_limit(4, problem_, options_.device.spec);
-    worker_->send(BeginRequest{problem_}, begin_limit_);
+    worker_->send(BeginRequest{problem_, samples_}, begin_limit_);
   }
 
   /// There is a worker that has begun the problem.
@@ -228,6 +229,7 @@ class WorkerLane final : public Lane {
   bool suspicious_ = false;  ///< whether the worker before was lost
   Environment environment_;
   Problem problem_;
+  int samples_ = kScreenSamples;
   Begun begun_ = Begun::no;
   int begins_ = 0;  ///< the workers that were lost while preparing this problem
   int stale_ = 0;   ///< the answers to come for problems that were given up

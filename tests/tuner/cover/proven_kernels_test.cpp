@@ -6,6 +6,7 @@
 
 #include "runtime/base/template_files.h"
 #include "templates/gpu/gpu_catalog.h"
+#include "tests/templates/family/settings.h"
 #include "tuner/tune/session_options.h"
 
 namespace mmtune {
@@ -84,6 +85,22 @@ TEST_F(ProvenCandidates, ProblemsThatAreNotSearchedHaveTheFirstFew) {
     ASSERT_EQ(lists[i].size(), 3u);
     for (std::size_t rank = 0; rank < 3; ++rank) EXPECT_EQ(key_of(lists[i][rank]), key_of(all[i][rank]));
   }
+}
+
+TEST_F(ProvenCandidates, ProblemsWithTheProgramsOfMostComeFirst) {
+  std::vector<Problem> problems;
+  for (std::int64_t m = 64; m <= 256; m += 64) problems.push_back(packed_problem(Precision::fp32, {}, m, 64, 64));
+  const auto tiled = [](const char* config) {
+    return Candidate{&family_named("tiled"), test::completed("tiled", config)};
+  };
+  const Candidate most = tiled("TILE=8 UNROLL=1"), some = tiled("TILE=8 UNROLL=2"), one = tiled("TILE=16 UNROLL=1");
+  CandidateLists lists{{most, some}, {one}, {most}, {some, most}};
+  begin_with_common_programs(preparation_, problems, lists);
+  std::vector<std::int64_t> rows;
+  for (const Problem& problem : problems) rows.push_back(problem.m);
+  EXPECT_THAT(rows, testing::ElementsAre(192, 64, 256, 128));
+  EXPECT_EQ(key_of(lists[2].front()), key_of(some)) << "lists go with their problems";
+  EXPECT_EQ(key_of(lists[3].front()), key_of(one));
 }
 
 TEST_F(ProvenCandidates, WhereNothingIsProvenNothingIsListed) {

@@ -36,11 +36,11 @@ TEST_F(GpuCompany, ARaceBesideAnotherProcessEndsAndIsFlagged) {
   const std::vector<Program> finalists{finalist(), finalist()};
   WorkerProcess neighbour(kThisProgram, "neighbour");
   neighbour.ask(OpenRequest{device_, 0, target_}, kLimit);
-  neighbour.ask(BeginRequest{problem_}, kLimit);
+  neighbour.ask(BeginRequest{problem_, kScreenSamples}, kLimit);
   if (Nvml(device_.uuid).processes().value_or(0) < 2) GTEST_SKIP() << "NVML does not show other processes";
 
   const auto lane = make_gpu_lane({device_, 0}, *nvrtc_, target_);
-  lane->begin(problem_);
+  lane->begin(problem_, kScreenSamples);
   neighbour.send(RaceRequest{sent(finalists)}, kLimit);
   const auto ours = lane->race(finalists);
   const auto theirs = neighbour.receive<RaceRequest>(kLimit);

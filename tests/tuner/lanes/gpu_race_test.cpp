@@ -23,7 +23,7 @@ class GpuRace : public test::GpuTest {
     GpuTest::SetUp();
     if (IsSkipped()) return;
     lane_ = make_gpu_lane({device_, 0}, *nvrtc_, target_);
-    lane_->begin(problem_);
+    lane_->begin(problem_, kScreenSamples);
   }
 
   Program finalist(std::string_view family, const Config& config,

@@ -111,6 +111,11 @@ TEST_F(CutShort, WhatCtrlCEndsDecidesNothing) {
   EXPECT_EQ(winner(), best);
 }
 
+TEST_F(CutShort, WhatCtrlCEndsKeepsWhatWasMeasuredOfAList) {
+  EXPECT_TRUE(interrupt(listed(), 3).interrupted);
+  EXPECT_GE(trials().size() + 1, lines("ran").size()) << "one more may have run when it ended";
+}
+
 TEST_F(CutShort, CtrlCEndsSecondChancesToo) {
   SessionOptions some = options();
   some.strategy = "random";

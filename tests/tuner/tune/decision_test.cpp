@@ -23,7 +23,7 @@ class ToldLane final : public Lane {
  public:
   Evidence evidence() const override { return Evidence::measured; }
   Environment environment() override { return {"580", "13.0", "commit", "GPU"}; }
-  void begin(const Problem&) override {}
+  void begin(const Problem&, int) override {}
   Verdict evaluate(const Program&, double) override { return {}; }
 
   RaceResult race(const std::vector<Program>& finalists) override {

@@ -82,5 +82,26 @@ TEST_F(HeadStartWithFaults, WhatACompilerHasBegunStaysOrderedAndTheRestIsWithdra
   EXPECT_EQ(lines("log"), (std::vector{hangs, test::candidate_text("tiled", "TILE=16 UNROLL=4")}));
 }
 
+TEST_F(HeadStartWithFaults, WhatIsListedForManyProblemsIsCompiledOnceAndTakesFewSamples) {
+  SessionOptions session = options();
+  session.problems.push_back(packed_problem(Precision::fp32, Layout::nn, 128, 64, 64));
+  const auto list = [](std::vector<const char*> configs) {
+    std::vector<Candidate> candidates;
+    for (const char* config : configs) candidates.push_back({&family_named("tiled"), test::completed("tiled", config)});
+    return candidates;
+  };
+  session.mode = SessionMode::measure([&](const Problem& problem) {
+    return problem.m == 128 ? list({"TILE=16 UNROLL=1", "TILE=8 UNROLL=1"}) : list({"TILE=16 UNROLL=1"});
+  });
+  const std::string logs = "compile_log@" + path("compiled") + ";samples_log@" + path("samples");
+  run(session, logs);
+  EXPECT_EQ(lines("compiled").size(), 3U) << "two programs, and the fallback";
+  EXPECT_EQ(trials().size(), 3U);
+  EXPECT_EQ(lines("samples"), std::vector<std::string>(2, std::to_string(kListedSamples)));
+  session.mode = SessionMode::tune();
+  run(session, logs);
+  EXPECT_EQ(lines("samples").back(), std::to_string(kScreenSamples)) << "a race follows";
+}
+
 }  // namespace
 }  // namespace mmtune

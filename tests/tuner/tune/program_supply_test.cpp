@@ -23,7 +23,9 @@ TEST_F(ProgramSupplyTest, WhatIsOrderedIsSuppliedOrMissed) {
   RunProgress progress(1, 1);
   RunProgress::Search search = progress.begin(problem, 1);
   const Effort effort = effort_named("default");
-  const TuningSetup setup{session, effort, spaces, preparation, store, compiler, lost, code, *lane, nullptr, search};
+  TrialBatch batch(store);
+  const TuningSetup setup{session, effort, spaces, preparation, store,   compiler,
+                          lost,    code,   *lane,  batch,       nullptr, search};
   ProgramSupply supply(setup);
   const auto order = [&](std::size_t number, const char* config) {
     supply.order(number, preparation.program(problem, {families.front(), completed("tiled", config)}));

@@ -48,6 +48,13 @@ class Quarantine : public FaultsTest {
     sqlite3_close(handle);
   }
 
+  /// All have their machine code then, and no trial.
+  void compile_listed() const {
+    run(listed(), "");
+    change("DELETE FROM trial");
+    std::filesystem::remove(path("log"));
+  }
+
   /// Counted by SQLite in the file's header.
   unsigned write_transactions() const {
     std::ifstream file(path("test.db"), std::ios::binary);
@@ -178,18 +185,40 @@ TEST_F(Quarantine, IsOfAGpuModelAndOfAKernelAsItIs) {
   EXPECT_TRUE(runs_the_bad_one(again, ""));
 }
 
+TEST_F(Quarantine, ListedCandidatesTakeTwoTransactionsTogether) {
+  compile_listed();
+  const unsigned before = write_transactions();
+  run(listed(), "");
+  EXPECT_EQ(trials().size(), candidates());
+  ASSERT_GT(candidates(), 4U);
+  EXPECT_EQ(write_transactions() - before, 2U) << "the attempts, and the trials";
+}
+
+TEST_F(Quarantine, ListedCandidatesRunOneByOneAfterACrashOfTheMachine) {
+  for (const char* verb : {"racing", "running"}) {
+    compile_listed();
+    be_killed(listed(), "hang@" + kBad + ";log@" + path("log"), [this] { return has_run(kBad); });
+    reboot();
+    EXPECT_TRUE(suspects().empty());
+    testing::internal::CaptureStderr();
+    run(listed(), "");
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(fmt::format("{} was {} on ", kBad, verb)));
+  }
+  ASSERT_EQ(suspects().size(), 1U);
+  EXPECT_EQ(suspects()[0].family + ' ' + suspects()[0].config, kBad);
+}
+
+TEST_F(Quarantine, AListedCandidateThatKillsIsCountedAtOnce) {
+  SessionOptions many = listed();
+  for (std::int64_t m = 128; m < 256; m += 32) many.problems.push_back(packed_problem(Precision::fp32, {}, m, 64, 64));
+  EXPECT_TRUE(runs_the_bad_one(many, "abort@" + kBad));
+  const std::vector<std::string> ran = lines("log");
+  EXPECT_EQ(std::count(ran.begin(), ran.end(), kBad), kMostKills);
+}
+
 TEST_F(Quarantine, AttemptsCostNoTransactionsOfTheirOwn) {
   // What was listed is not decided, so that all machine code is kept and no program is waited for afterwards.
-  SessionOptions first = options();
-  first.mode = SessionMode::measure([&](const Problem& problem) {
-    std::vector<Candidate> all;
-    const Family& family = family_named("tiled");
-    for (const Config& config : SearchSpace(family, problem, pretended_gpu(), first.only).all()) {
-      all.push_back({&family, config});
-    }
-    return all;
-  });
-  run(first, "");
+  run(listed(), "");
   SessionOptions again = options();
   again.mode = SessionMode::retune();
   const unsigned before = write_transactions();

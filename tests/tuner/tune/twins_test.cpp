@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "templates/family/families.h"
 #include "tests/tuner/faults_fixture.h"
 
 namespace mmtune::test {
@@ -21,6 +22,20 @@ TEST_F(Twins, AreMeasuredOnceWhereTheyAreLaunchedAlike) {
   EXPECT_EQ(times("TILE=8 "), 1);
   EXPECT_EQ(times("TILE=16 "), 1);
   EXPECT_EQ(trials().size(), 4U);
+}
+
+TEST_F(Twins, OfAListAreMeasuredOnceToo) {
+  SessionOptions session = options();
+  session.mode = SessionMode::measure([](const Problem&) {
+    std::vector<Candidate> candidates;
+    for (const char* config : {"TILE=8 UNROLL=1", "TILE=8 UNROLL=1", "TILE=8 UNROLL=2"}) {
+      candidates.push_back({&family_named("tiled"), completed("tiled", config)});
+    }
+    return candidates;
+  });
+  run(session, "compile_alike@*;log@" + path("ran"));
+  EXPECT_EQ(lines("ran").size(), 1U);
+  EXPECT_EQ(trials().size(), 2U);
 }
 
 }  // namespace
