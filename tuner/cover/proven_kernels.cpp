@@ -1,8 +1,6 @@
 #include "tuner/cover/proven_kernels.h"
 
 #include <algorithm>
-#include <atomic>
-#include <future>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -10,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "templates/base/cores.h"
 #include "templates/family/render.h"
+#include "tuner/cover/each_size.h"
 #include "tuner/cover/portfolio.h"
 #include "tuner/tune/lessons.h"
 
@@ -30,15 +28,9 @@ class ProvenTimes {
               const Preparation& preparation)
       : preparation_(preparation), sources_(preparation.files()) {
     expected_.resize(problems.size());
-    std::atomic<std::size_t> next = 0;
-    const auto expect = [&] {
-      for (std::size_t i = next++; i < problems.size(); i = next++) {
-        expected_[i] = promising({families, problems[i], preparation.device(), only});
-      }
-    };
-    std::vector<std::future<void>> threads;  // One would keep compilers and the GPU waiting for seconds.
-    for (int i = 0; i < usable_cores(); ++i) threads.push_back(std::async(std::launch::async, expect));
-    for (std::future<void>& each : threads) each.get();
+    for_each_size(0, problems.size(), [&](std::size_t size) {
+      expected_[size] = promising({families, problems[size], preparation.device(), only});
+    });
     for (std::size_t i = 0; i < problems.size(); ++i) {
       for (Expected& each : expected_[i]) each.program = program_of(problems[i], each.candidate);
     }
