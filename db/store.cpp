@@ -77,6 +77,17 @@ bool has_image(Database& database, const Binary& binary) {
   return !binary.cubin.empty() || database.query(kSelect, Named{"hash", Hash{binary.hash}}).next();
 }
 
+void write_decision(Database& database, const NewDecision& decision) {
+  const TrialKey& key = decision.trial;
+  const auto trial = find_trial(database, key);
+  if (!trial || trial->outcome != Outcome::ok) refuse_row(database, "winner", "its trial is not stored as ok");
+  forget_rivals(database, key.problem_key());
+  const auto before = find_decision(database, key.problem_key());
+  const double cublas_ratio = before && compare(before->key, key) == 0 ? before->grounds.cublas_ratio : 0;
+  const int candidates = decision.candidates;
+  write_row(database, Decision{key, {trial->timing.median_us, decision.search, candidates, utc_now(), cublas_ratio}});
+}
+
 void put_rows(Database& database, std::span<const Trial> trials, std::span<const Binary> binaries,
               std::span<const LaunchRecord> next) {
   Transaction transaction(database, Transaction::Kind::write);
@@ -210,17 +221,19 @@ void Store::put_winner(const TrialKey& key, const std::string& search, int candi
   const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   Transaction transaction(database, Transaction::Kind::write);
-  const auto trial = find_trial(database, key);
-  if (!trial || trial->outcome != Outcome::ok) refuse_row(database, "winner", "its trial is not stored as ok");
-  forget_rivals(database, key.problem_key());
-  const auto before = find_decision(database, key.problem_key());
-  const double cublas_ratio = before && compare(before->key, key) == 0 ? before->grounds.cublas_ratio : 0;
-  write_row(database, Decision{key, {trial->timing.median_us, search, candidates, utc_now(), cublas_ratio}});
+  write_decision(database, {key, search, candidates});
   if (code != nullptr && !code->cubin.empty()) {
     write_binary(database, *code);
     write_compiled(database, key.source_hash, *code);
   }
   if (kept_sources != nullptr) mmtune::drop_losing_code(database, {key.problem_key()}, *kept_sources);
+  transaction.commit();
+}
+
+void Store::put_winners(const std::vector<NewDecision>& decisions) {
+  const std::lock_guard lock(impl_->mutex);
+  Transaction transaction(*impl_->database, Transaction::Kind::write);
+  for (const NewDecision& decision : decisions) write_decision(*impl_->database, decision);
   transaction.commit();
 }
 

@@ -30,6 +30,13 @@ struct RowFilter {
   std::optional<std::string> family;
 };
 
+/// A decision to be set, as by Store::put_winner().
+struct NewDecision {
+  TrialKey trial;
+  std::string search;
+  int candidates = 0;
+};
+
 struct CheckReport {
   std::vector<std::string> faults;  ///< empty: the database is sound
   std::int64_t trials = 0;
@@ -145,6 +152,9 @@ class Store {
   /// drop_losing_code() of the problem.
   void put_winner(const TrialKey& trial, const std::string& search, int candidates, const Binary* code = nullptr,
                   const std::vector<std::string>* kept_sources = nullptr);
+
+  /// Sets many at once, all or nothing.
+  void put_winners(const std::vector<NewDecision>& decisions);
 
   /// Drops the machine code of all that was tried for these problems, but not what a decision or a
   /// rival for any problem, an undecided problem or one of these sources needs. Hashes, registers and times stay: no

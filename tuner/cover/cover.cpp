@@ -185,11 +185,13 @@ class Cover {
   /// What was found by now, but at sizes that were left, is what a run on the merged databases begins with.
   void hand_on(const std::vector<Problem>& problems, const std::vector<Problem>& left) const {
     Store store = Store::open(options_.session.database, OpenMode::read_write);
+    std::vector<NewDecision> decided;
     for (const Problem& problem : problems) {
       if (std::find(left.begin(), left.end(), problem) != left.end()) continue;
       const auto winner = store.find_winner(preparation_.key(problem));
-      if (winner) store.put_winner(winner->trial.key, stored_search(CoverState::searched), winner->candidates);
+      if (winner) decided.push_back({winner->trial.key, stored_search(CoverState::searched), winner->candidates});
     }
+    store.put_winners(decided);
   }
 
   /// Measures these candidates, by size, for a share of the time that is left. True if interrupted.

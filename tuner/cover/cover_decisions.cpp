@@ -79,6 +79,7 @@ CoverDecisions decide(const CoverOptions& options, const MeasuredKernels& measur
                       const std::set<std::size_t>& programs, const std::vector<Problem>& unsearched, Store& store) {
   std::map<std::size_t, std::size_t> sizes_of;
   LossSum sum(options, measured);
+  std::vector<NewDecision> decided;
   const std::vector<Problem>& problems = measured.problems();
   for (std::size_t size = 0; size < problems.size(); ++size) {
     const auto& times = measured.times(size);
@@ -89,9 +90,10 @@ CoverDecisions decide(const CoverOptions& options, const MeasuredKernels& measur
     sizes_of[best->first] += is_sampled ? 1 : 0;
     const bool is_searched =
         is_sampled && std::find(unsearched.begin(), unsearched.end(), problems[size]) == unsearched.end();
-    store.put_winner(best->second.key, stored_search(is_searched ? CoverState::covered : CoverState::measured),
-                     static_cast<int>(times.size()));
+    decided.push_back({best->second.key, stored_search(is_searched ? CoverState::covered : CoverState::measured),
+                       static_cast<int>(times.size())});
   }
+  store.put_winners(decided);
   return {covering_kernels(measured, sizes_of), sum.losses()};
 }
 
