@@ -62,6 +62,7 @@ struct PlanCost : TileWork {
   double result_bytes = 0;
   double store_clocks = 0;             ///< the clocks of device memory
   double unaligned_result_clocks = 0;  ///< the clocks of an SM for a result whose row is not aligned, besides
+  int result_align = 0;                ///< the bytes to which the program takes rows of results to be aligned
 
   // The device as this kernel uses it.
   double sm_count = 0;            ///< the SMs that whole clusters occupy

@@ -37,6 +37,7 @@ void add_iteration(PlanCost& cost, const Problem& problem, const WorkEstimate& w
   cost.store_clocks = work.stored_share * cost.result_bytes / memory_bytes_per_clock(device) / rates.store_share;
   cost.unaligned_result_clocks =
       work.by_warps ? 1 / numbers.mma_unaligned_per_clock : types.c.bytes / numbers.unaligned_bytes_per_clock;
+  cost.result_align = problem.align.c;
   cost.l2_bytes_per_clock = rates.l2_bytes_per_clock;
   if (!(rate > 0)) cost.blocks_per_sm = 0;
 }

@@ -71,6 +71,19 @@ TEST(KernelModel, ABoundIsNeverMoreThanTheTimeAndSeldomMuchLess) {
   EXPECT_GT(close, all / 2) << "what is always far below rules nothing out";
 }
 
+TEST(KernelModel, AProgramForUnalignedResultsTakesLongerWhereTheyAreAligned) {
+  const DeviceSpec& device = catalog_gpu("h100");
+  const Problem aligned = packed_problem(Precision::bf16, Layout::nt, 1552, 3088, 56);
+  Problem narrow = aligned;
+  narrow.align.c = 2;
+  for (const char* name : {"wgmma", "mma_sync"}) {
+    const Family& family = family_named(name);
+    const Config config = family.default_config(aligned);
+    const double us = KernelModel(family, config, narrow, device, 96).time_us(aligned, device);
+    EXPECT_GT(us, 1.2 * KernelModel(family, config, aligned, device, 96).time_us(aligned, device)) << name;
+  }
+}
+
 TEST(KernelModel, KnowsWhatTheWorkspaceCosts) {
   const Family& family = family_named("simt");
   const DeviceSpec& device = catalog_gpu("h200");
