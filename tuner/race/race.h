@@ -19,7 +19,7 @@ struct RaceRules {
   std::size_t least_rounds = 12;  ///< the fewest rounds before anything else is decided
   std::size_t most_rounds = 60;
   std::size_t most_repeats = 8;  ///< the most disturbed rounds that are run again; later ones count
-  double error = 0.01;           ///< the probability that a look drops the finalist that is truly fastest
+  double error = 0.01;           ///< the probability that any look drops the finalist that is truly fastest
   double noise = 1.003;          ///< the ratio that another run may find instead of 1: docs/lab/2026-11-22-noise.md
   double tie = 1.005;            ///< A finalist that is certainly no more than this times slower is tied.
 };
