@@ -108,6 +108,7 @@ bool Judge::is_listed() const {
 
 /// Records the launch that is about to begin, and with it those of listed candidates that are ready.
 void Judge::record(const Program& program) {
+  recorded_.clear();  // What is recorded as running is over with this.
   if (!is_listed()) return record_launches({program.key}, setup_.lane, setup_.store);
   const Environment environment = setup_.lane.environment();
   const auto is_alone = [&](const Program& each) { return crashed_in_race(each.key, setup_.lane, setup_.store); };
