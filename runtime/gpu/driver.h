@@ -26,7 +26,7 @@ namespace mmtune {
   X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernelEx)                                             \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuOccupancyMaxActiveClusters)                              \
   X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamIsCapturing)         \
-  X(cuStreamGetCtx) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuThreadExchangeStreamCaptureMode)        \
+  X(cuStreamGetCtx) X(cuStreamGetId) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuThreadExchangeStreamCaptureMode)        \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime)             \
   X(cuEventQuery)                                                                                             \
   X(cuGraphDestroy) X(cuGraphInstantiateWithFlags) X(cuGraphExecDestroy) X(cuGraphLaunch) X(cuGraphUpload)    \

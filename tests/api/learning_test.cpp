@@ -54,6 +54,7 @@ class LearningCalls : public test::ApiTest {
     fake.is_capturing = fake.is_behind = false;
     fake.captured_stream = nullptr;
     fake.broken_captures = 0;
+    fake.reused_handles = 0;
     fake.noise = fake.launch_fails_us = 0;
   }
 
@@ -306,6 +307,18 @@ TEST_F(LearningWorkspaces, AreAllocatedByTheFirstCall) {
   EXPECT_THAT(library.gemm(call(), &other).config, HasSubstr("PACK=0")) << "a capture cannot allocate";
   EXPECT_THAT(library.gemm(call(), &stream).config, HasSubstr("PACK=1"));
   EXPECT_EQ(test::fake_cuda().allocations, allocations);
+}
+
+TEST_F(LearningWorkspaces, AreNotThoseOfADestroyedStreamWithTheSameHandle) {
+  Library library = open();
+  int stream = 0;
+  for (int i = 0; i < kManyCalls && !has_learnt(library, call()); ++i) library.enqueue(call(), &stream);
+  const int allocations = test::fake_cuda().allocations;
+  library.enqueue(call(), &stream);
+  EXPECT_EQ(test::fake_cuda().allocations, allocations);
+  test::fake_cuda().reused_handles = 1;
+  for (int i = 0; i < 2; ++i) library.enqueue(call(), &stream);
+  EXPECT_EQ(test::fake_cuda().allocations, allocations + 1) << "work of the stream before may still use its own";
 }
 
 TEST_F(LearningWorkspaces, AreAllocatedByPreparing) {

@@ -198,6 +198,7 @@ CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr address) {
+  ++fake_cuda().frees;
   std::free(reinterpret_cast<void*>(address));
   return CUDA_SUCCESS;
 }
@@ -240,6 +241,10 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   cuCtxGetDevice(&device);
   fake_cuda().last_device = device;
   if (program.computes) multiply(program, arguments);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
+  *id = reinterpret_cast<std::uintptr_t>(stream) + fake_cuda().reused_handles;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {

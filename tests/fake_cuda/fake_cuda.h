@@ -19,6 +19,7 @@ struct FakeCuda {
   std::atomic<int> launches = 0;
   std::atomic<unsigned> last_layers = 0;   ///< blocks along z of the last launch
   std::atomic<int> allocations = 0;        ///< the allocations of device memory
+  std::atomic<int> frees = 0;              ///< how many of all allocations were freed
   std::atomic<int> graph_allocations = 0;  ///< the allocations by cuMemAllocAsync so far
   std::atomic<int> graph_memories = 0;     ///< the allocations that are not freed
   std::atomic<int> loaded_programs = 0;    ///< the programs that were loaded so far
@@ -33,7 +34,8 @@ struct FakeCuda {
   std::atomic<double> launch_fails_us = 0;  ///< programs that take so long cannot be launched, if over 0
   std::atomic<bool> is_of_parent = false;   ///< the driver was used before this process was forked
   std::atomic<void*> last_stream = nullptr;
-  std::atomic<int> last_device = -1;  ///< the last device that something was launched on
+  std::atomic<unsigned long long> reused_handles = 0;  ///< how often each stream's handle was given to a new stream
+  std::atomic<int> last_device = -1;                   ///< the last device that something was launched on
 };
 
 FakeCuda& fake_cuda();

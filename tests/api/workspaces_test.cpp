@@ -1,0 +1,56 @@
+// Who gets which workspace, on a pretended GPU.
+#include "runtime/gpu/workspaces.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fake_cuda/fake_cuda.h"
+
+namespace mmtune {
+namespace {
+
+constexpr std::size_t kBytes = std::size_t{40} << 20;  // two that are retired are enough to be freed
+
+class WorkspacesOfStreams : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    test::fake_cuda().is_capturing = false;
+    test::fake_cuda().captured_stream = nullptr;
+    test::fake_cuda().reused_handles = 0;
+  }
+  void TearDown() override { SetUp(); }
+
+  CUdeviceptr lease() { return workspaces_.lease(nullptr, reinterpret_cast<CUstream>(&handle_), kBytes).address(); }
+  static void give_handle_to_another() { ++test::fake_cuda().reused_handles; }
+  int freed() const { return test::fake_cuda().frees - before_; }
+
+  int handle_ = 0;
+  const int before_ = test::fake_cuda().frees;
+  Workspaces workspaces_;
+};
+
+TEST_F(WorkspacesOfStreams, AStreamKeepsItsOwn) { EXPECT_EQ(lease(), lease()); }
+
+TEST_F(WorkspacesOfStreams, ThoseOfDestroyedStreamsAreFreedInTime) {
+  const CUdeviceptr first = lease();
+  give_handle_to_another();
+  EXPECT_NE(lease(), first) << "work of the first may still run";
+  EXPECT_EQ(freed(), 0);
+  give_handle_to_another();
+  lease();
+  EXPECT_EQ(freed(), 2);
+}
+
+TEST_F(WorkspacesOfStreams, ThoseOfGraphsAreKept) {
+  const CUdeviceptr captured = lease();
+  test::fake_cuda().is_capturing = true;
+  EXPECT_EQ(lease(), captured);
+  test::fake_cuda().is_capturing = false;
+  for (int i = 0; i < 3; ++i) {
+    give_handle_to_another();
+    EXPECT_NE(lease(), captured) << "the graph may run at any time";
+  }
+  EXPECT_EQ(freed(), 2) << "the other streams'";
+}
+
+}  // namespace
+}  // namespace mmtune
