@@ -170,6 +170,10 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
   memory_ = Handle<CUdeviceptr, FreeMemory>(address);
 }
 
+void HarmlessToCaptures::exchange() {
+  check_in_destructor(cuda().cuThreadExchangeStreamCaptureMode(&mode_), "cuThreadExchangeStreamCaptureMode(&mode_)");
+}
+
 Stream make_stream() {
   CUstream stream = nullptr;
   MMTUNE_CUDA(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

@@ -26,7 +26,8 @@ namespace mmtune {
   X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernelEx)                                             \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuOccupancyMaxActiveClusters)                              \
   X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamIsCapturing)         \
-  X(cuStreamGetCtx) X(cuStreamGetId) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuThreadExchangeStreamCaptureMode)        \
+  X(cuStreamGetCtx) X(cuStreamGetId) X(cuStreamBeginCapture) X(cuStreamEndCapture)                            \
+  X(cuThreadExchangeStreamCaptureMode)                                                                        \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime)             \
   X(cuEventQuery)                                                                                             \
   X(cuGraphDestroy) X(cuGraphInstantiateWithFlags) X(cuGraphExecDestroy) X(cuGraphLaunch) X(cuGraphUpload)    \
@@ -125,6 +126,21 @@ class DeviceBuffer {
  private:
   Handle<CUdeviceptr, FreeMemory> memory_;
   std::size_t bytes_ = 0;
+};
+
+/// While this lives, what the calling thread asks of the driver does not end a capture of another thread. By cuda.h a
+/// capture in the global mode, the default, forbids calls like cuEventQuery and cuMemAlloc to all threads.
+class HarmlessToCaptures {
+ public:
+  HarmlessToCaptures() { exchange(); }
+  ~HarmlessToCaptures() { exchange(); }
+  HarmlessToCaptures(const HarmlessToCaptures&) = delete;
+  HarmlessToCaptures& operator=(const HarmlessToCaptures&) = delete;
+
+ private:
+  void exchange();
+
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
 Stream make_stream();  ///< a stream that does not wait for the default stream

@@ -48,8 +48,17 @@ Workspaces::Lease::Lease(Workspaces& all, Slot& slot, CUstream stream, std::size
   const std::size_t have = slot.buffers.empty() ? 0 : slot.buffers.back().bytes();
   if (have >= bytes) return;
   refuse_capture(stream, bytes);
+  const HarmlessToCaptures harmless;
   // Doubling bounds what all buffers of a stream take by twice the largest.
   slot.buffers.emplace_back(std::max(bytes, 2 * have));
+}
+
+Workspaces::~Workspaces() {
+  if (slots_.empty()) return;  // The driver may not be there.
+  const HarmlessToCaptures harmless;
+  slots_.clear();
+  in_graphs_.clear();
+  retired_.clear();
 }
 
 Workspaces::Lease Workspaces::lease(CUcontext context, CUstream stream, std::size_t bytes) {
@@ -72,6 +81,7 @@ void Workspaces::retire(Slot& slot, bool may_free) {
   slot.buffers.clear();
   slot.is_in_graphs = false;
   if (!may_free || retired_bytes_ < kMostRetired) return;
+  const HarmlessToCaptures harmless;
   retired_.clear();  // The driver waits for what uses them.
   retired_bytes_ = 0;
 }

@@ -17,6 +17,12 @@ namespace mmtune {
 /// Thread safe. Buffers grow. They are given back when this ends, by when all must have finished; those of a stream
 /// that was destroyed earlier, once its handle is another stream's, but for what a graph may go on using.
 class Workspaces {
+ public:
+  Workspaces() = default;
+  ~Workspaces();
+  Workspaces(const Workspaces&) = delete;
+  Workspaces& operator=(const Workspaces&) = delete;
+
  private:
   struct Slot {
     std::mutex mutex;

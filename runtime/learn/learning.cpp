@@ -12,23 +12,6 @@ namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-/// While this lives, what the calling thread asks of events does not end a capture of another thread. By cuda.h,
-/// cuEventQuery is one of the calls that a capture in the global mode, the default, forbids to all threads.
-class HarmlessToCaptures {
- public:
-  HarmlessToCaptures() { exchange(); }
-  ~HarmlessToCaptures() { exchange(); }
-  HarmlessToCaptures(const HarmlessToCaptures&) = delete;
-  HarmlessToCaptures& operator=(const HarmlessToCaptures&) = delete;
-
- private:
-  void exchange() {
-    check_in_destructor(cuda().cuThreadExchangeStreamCaptureMode(&mode_), "cuThreadExchangeStreamCaptureMode(&mode_)");
-  }
-
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-};
-
 }  // namespace
 
 // -- one call --------------------------------------------------------------------------------------------------------

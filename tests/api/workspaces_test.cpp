@@ -16,6 +16,7 @@ class WorkspacesOfStreams : public ::testing::Test {
     test::fake_cuda().is_capturing = false;
     test::fake_cuda().captured_stream = nullptr;
     test::fake_cuda().reused_handles = 0;
+    test::fake_cuda().broken_captures = 0;
   }
   void TearDown() override { SetUp(); }
 
@@ -38,6 +39,18 @@ TEST_F(WorkspacesOfStreams, ThoseOfDestroyedStreamsAreFreedInTime) {
   give_handle_to_another();
   lease();
   EXPECT_EQ(freed(), 2);
+}
+
+TEST_F(WorkspacesOfStreams, AreAllocatedAndFreedBesideACaptureOfAnotherThread) {
+  int other = 0;
+  test::fake_cuda().captured_stream = &other;
+  test::fake_cuda().is_capturing = true;
+  for (int i = 0; i < 3; ++i) {
+    lease();
+    give_handle_to_another();
+  }
+  EXPECT_EQ(freed(), 2);
+  EXPECT_EQ(test::fake_cuda().broken_captures, 0);
 }
 
 TEST_F(WorkspacesOfStreams, ThoseOfGraphsAreKept) {

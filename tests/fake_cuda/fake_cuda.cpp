@@ -193,11 +193,13 @@ CUresult cuCtxGetDevice(CUdevice* device) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
+  forbid_while_capturing();
   *address = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
   ++fake_cuda().allocations;
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr address) {
+  forbid_while_capturing();
   ++fake_cuda().frees;
   std::free(reinterpret_cast<void*>(address));
   return CUDA_SUCCESS;
