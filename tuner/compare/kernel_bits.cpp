@@ -4,13 +4,11 @@
 #include <mmtune/error.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "runtime/gpu/launch.h"
-#include "templates/base/cores.h"
+#include "templates/base/parallel.h"
 #include "templates/problem/dtype.h"
 #include "templates/space/space.h"
 #include "tuner/tune/session_options.h"
@@ -47,16 +45,9 @@ std::vector<Program> stating_programs(const Preparation& preparation, const Prob
 /// Compiles on all usable cores.
 void compile(std::vector<Program>& programs, const Preparation& preparation, const Nvrtc& nvrtc) {
   std::vector<Compilation> compiled(programs.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < programs.size(); i = next++) {
-      compiled[i] = nvrtc.compile(programs[i].source, preparation.files(), preparation.target());
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < usable_cores(); ++i) threads.emplace_back(work);
-  }
+  for_each_on_cores(0, programs.size(), [&](std::size_t i) {
+    compiled[i] = nvrtc.compile(programs[i].source, preparation.files(), preparation.target());
+  });
   for (std::size_t i = 0; i < programs.size(); ++i) {
     if (!compiled[i].ok()) {
       throw Error(fmt::format("{}: does not compile: {}", key_of(programs[i].candidate), compiled[i].log));

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "tuner/cover/each_size.h"
+#include "templates/base/parallel.h"
 
 namespace mmtune {
 namespace {
@@ -45,7 +45,7 @@ CandidateLists KernelChoice::for_further(const MeasuredKernels& measured, bool o
     kernels = shortlist(measured, cautious_times(measured, expected, kernels), kernels);
   }
   CandidateLists lists(measured.problems().size());
-  for_each_size(options_.sample.size(), lists.size(), [&](std::size_t size) {
+  for_each_on_cores(options_.sample.size(), lists.size(), [&](std::size_t size) {
     if (only_new && !measured.times(size).empty()) return;
     std::vector<ExpectedTime> promising = expected.at(size, kernels);
     promising.resize(std::min(kMostPromising, promising.size()));
@@ -82,7 +82,7 @@ TimeMatrix KernelChoice::cautious_times(const MeasuredKernels& measured, const E
   std::iota(kernels.begin() + static_cast<std::ptrdiff_t>(first.size()), kernels.end(), std::size_t{0});
   keep_one_of_each_program(measured, kernels);
   TimeMatrix matrix = empty_matrix(measured, true);
-  for_each_size(options_.sample.size(), matrix.time_us.size(), [&](std::size_t size) {
+  for_each_on_cores(options_.sample.size(), matrix.time_us.size(), [&](std::size_t size) {
     for (const ExpectedTime& each : expected.at(size, kernels)) {
       matrix.time_us[size][each.kernel] = each.cautious_us;
     }
@@ -94,7 +94,7 @@ TimeMatrix KernelChoice::cautious_times(const MeasuredKernels& measured, const E
 TimeMatrix KernelChoice::expected_times(const MeasuredKernels& measured, const ExpectedTimes& expected) const {
   const std::vector<std::size_t> kernels = close_to_best(measured);
   TimeMatrix matrix = empty_matrix(measured);
-  for_each_size(0, options_.sample.size(), [&](std::size_t size) {
+  for_each_on_cores(0, options_.sample.size(), [&](std::size_t size) {
     for (const ExpectedTime& each : expected.at(size, kernels)) matrix.time_us[size][each.kernel] = each.time_us;
     for (const auto& [kernel, time] : measured.times(size)) {
       if (std::binary_search(kernels.begin(), kernels.end(), kernel)) matrix.time_us[size][kernel] = time.median_us;

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "templates/base/parallel.h"
 #include "templates/family/render.h"
-#include "tuner/cover/each_size.h"
 #include "tuner/cover/portfolio.h"
 #include "tuner/tune/lessons.h"
 
@@ -28,7 +28,7 @@ class ProvenTimes {
               const Preparation& preparation)
       : preparation_(preparation), sources_(preparation.files()) {
     expected_.resize(problems.size());
-    for_each_size(0, problems.size(), [&](std::size_t size) {
+    for_each_on_cores(0, problems.size(), [&](std::size_t size) {
       expected_[size] = promising({families, problems[size], preparation.device(), only});
     });
     for (std::size_t i = 0; i < problems.size(); ++i) {
