@@ -96,10 +96,8 @@ class ProvenTimes {
   }
 
   std::size_t program_of(const Problem& problem, const Candidate& candidate) {
-    const LaunchPlan plan = candidate.family->plan(problem, candidate.config, preparation_.device());
-    const std::string source =
-        sources_.hash(*candidate.family, problem, candidate.config, plan, preparation_.target().compute_capability);
-    return programs_.try_emplace(source, programs_.size()).first->second;
+    return programs_.try_emplace(preparation_.source_hash(problem, candidate, sources_), programs_.size())
+        .first->second;
   }
 
   const Preparation& preparation_;
@@ -123,9 +121,8 @@ void begin_with_common_programs(const Preparation& preparation, std::vector<Prob
   std::map<std::string, std::size_t> uses;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     std::vector<std::string>& own = sources.emplace_back();
-    for (const auto& [family, config] : lists[i]) {
-      const LaunchPlan plan = family->plan(problems[i], config, preparation.device());
-      own.push_back(hashes.hash(*family, problems[i], config, plan, preparation.target().compute_capability));
+    for (const Candidate& each : lists[i]) {
+      own.push_back(preparation.source_hash(problems[i], each, hashes));
       ++uses[own.back()];
     }
   }

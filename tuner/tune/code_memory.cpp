@@ -24,10 +24,8 @@ std::optional<Binary> CodeMemory::find(const std::string& source_hash) const {
 }
 
 bool CodeMemory::has(const Problem& problem, const Candidate& candidate) {
-  const auto& [family, config] = candidate;
-  const LaunchPlan plan = family->plan(problem, config, preparation_.device());
   const std::lock_guard lock(mutex_);
-  return programs_.contains(hashes_.hash(*family, problem, config, plan, preparation_.target().compute_capability));
+  return programs_.contains(preparation_.source_hash(problem, candidate, hashes_));
 }
 
 std::vector<Candidate> CodeMemory::candidates(const Problem& problem) const {

@@ -69,8 +69,7 @@ void order_listed(const SessionMode& mode, const Preparation& preparation, Store
   std::unordered_set<std::string> seen;
   for (const Problem& problem : problems) {
     for (const Candidate& each : mode.listed(problem)) {
-      const LaunchPlan plan = each.family->plan(problem, each.config, preparation.device());
-      const std::string source = sources.hash(*each.family, problem, each.config, plan, target.compute_capability);
+      const std::string source = preparation.source_hash(problem, each, sources);
       if (!seen.insert(source).second) continue;
       Program program = preparation.program(problem, each);
       const auto stored = store.find_compiled(source, target.name, true);

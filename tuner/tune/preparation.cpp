@@ -14,6 +14,12 @@ Source Preparation::source(const Family& family, const Problem& problem, const C
   return render(files_, family, problem, config, plan, target_.compute_capability);
 }
 
+std::string Preparation::source_hash(const Problem& problem, const Candidate& candidate, SourceHashes& hashes) const {
+  const auto& [family, config] = candidate;
+  const LaunchPlan plan = family->plan(problem, config, device_);
+  return hashes.hash(*family, problem, config, plan, target_.compute_capability);
+}
+
 Program Preparation::program(const Problem& problem, const Candidate& candidate) const {
   const auto& [family, config] = candidate;
   Program program{candidate, family->plan(problem, config, device_), {}, {}, {}};

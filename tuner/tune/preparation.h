@@ -25,6 +25,8 @@ class Preparation {
   const std::string& nvrtc() const { return nvrtc_; }
 
   Source source(const Family& family, const Problem& problem, const Config& config) const;
+  /// The hash of the candidate's source, without its text. `hashes` are of files().
+  std::string source_hash(const Problem& problem, const Candidate& candidate, SourceHashes& hashes) const;
   /// The candidate's, not yet compiled.
   Program program(const Problem& problem, const Candidate& candidate) const;
 
