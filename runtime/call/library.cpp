@@ -258,7 +258,7 @@ void Library::prepare(std::span<const Gemm> calls, void* stream) {
     const std::size_t needed = std::max(portion_of(route->choice, demand, kBatchWorkspace).workspace_bytes,
                                         static_cast<std::size_t>(most_workspace(*route)));
     if (call.workspace != nullptr || needed == 0) continue;
-    impl_->workspaces->lease(context.get(), static_cast<CUstream>(stream), needed);
+    impl_->workspaces->prepare(context.get(), static_cast<CUstream>(stream), needed);
   }
 }
 

@@ -1,8 +1,5 @@
 #include "runtime/gpu/workspaces.h"
 
-#include <fmt/format.h>
-#include <mmtune/error.h>
-
 #include <algorithm>
 #include <atomic>
 #include <iterator>
@@ -26,28 +23,16 @@ std::uint64_t identity_of(CUstream stream) {
   return id;
 }
 
-void refuse_capture(CUstream stream, std::size_t bytes) {
-  if (!is_capturing(stream)) return;
-  throw Error(
-      fmt::format("workspace: {} bytes cannot be allocated while the stream is captured; call prepare() with "
-                  "this stream first, or pass a workspace",
-                  bytes));
-}
-
 }  // namespace
 
-Workspaces::Lease::Lease(Workspaces& all, Slot& slot, CUstream stream, std::size_t bytes)
+Workspaces::Lease::Lease(Workspaces& all, Slot& slot, std::uint64_t stream, std::size_t bytes)
     : slot_(slot), lock_(slot.mutex) {
-  const std::uint64_t identity = identity_of(stream);
-  const bool is_captured = may_be_capturing(stream);
-  if (slot.stream != identity) {
-    all.retire(slot, !is_captured);
-    slot.stream = identity;
+  if (slot.stream != stream) {
+    all.retire(slot);
+    slot.stream = stream;
   }
-  slot.is_in_graphs |= is_captured;
   const std::size_t have = slot.buffers.empty() ? 0 : slot.buffers.back().bytes();
   if (have >= bytes) return;
-  refuse_capture(stream, bytes);
   const HarmlessToCaptures harmless;
   // Doubling bounds what all buffers of a stream take by twice the largest.
   slot.buffers.emplace_back(std::max(bytes, 2 * have));
@@ -57,30 +42,38 @@ Workspaces::~Workspaces() {
   if (slots_.empty()) return;  // The driver may not be there.
   const HarmlessToCaptures harmless;
   slots_.clear();
-  in_graphs_.clear();
   retired_.clear();
 }
 
 Workspaces::Lease Workspaces::lease(CUcontext context, CUstream stream, std::size_t bytes) {
-  const auto thread = stream == CU_STREAM_PER_THREAD ? std::this_thread::get_id() : std::thread::id{};
-  Slot* slot = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    auto& entry = slots_[{context, stream, thread}];
-    if (!entry) entry = std::make_unique<Slot>();
-    slot = entry.get();
-  }
-  return Lease(*this, *slot, stream, bytes);
+  return may_be_capturing(stream) ? captured(context, stream, bytes)
+                                  : Lease(*this, slot(context, stream, false), identity_of(stream), bytes);
 }
 
-void Workspaces::retire(Slot& slot, bool may_free) {
+Workspaces::Lease Workspaces::captured(CUcontext context, CUstream stream, std::size_t bytes) {
+  // To ask a captured stream for its id would end the capture. Graphs keep what they have, whoever captures the next.
+  return Lease(*this, slot(context, stream, true), 0, bytes);
+}
+
+void Workspaces::prepare(CUcontext context, CUstream stream, std::size_t bytes) {
+  lease(context, stream, bytes);
+  captured(context, stream, bytes);
+}
+
+Workspaces::Slot& Workspaces::slot(CUcontext context, CUstream stream, bool is_captured) {
+  const auto thread = stream == CU_STREAM_PER_THREAD ? std::this_thread::get_id() : std::thread::id{};
   const std::lock_guard lock(mutex_);
-  std::vector<DeviceBuffer>& to = slot.is_in_graphs ? in_graphs_ : retired_;
-  for (const DeviceBuffer& each : slot.buffers) retired_bytes_ += slot.is_in_graphs ? 0 : each.bytes();
-  std::move(slot.buffers.begin(), slot.buffers.end(), std::back_inserter(to));
+  auto& entry = slots_[{context, stream, thread, is_captured}];
+  if (!entry) entry = std::make_unique<Slot>();
+  return *entry;
+}
+
+void Workspaces::retire(Slot& slot) {
+  const std::lock_guard lock(mutex_);
+  for (const DeviceBuffer& each : slot.buffers) retired_bytes_ += each.bytes();
+  std::move(slot.buffers.begin(), slot.buffers.end(), std::back_inserter(retired_));
   slot.buffers.clear();
-  slot.is_in_graphs = false;
-  if (!may_free || retired_bytes_ < kMostRetired) return;
+  if (retired_bytes_ < kMostRetired) return;
   const HarmlessToCaptures harmless;
   retired_.clear();  // The driver waits for what uses them.
   retired_bytes_ = 0;

@@ -53,15 +53,27 @@ TEST_F(WorkspacesOfStreams, AreAllocatedAndFreedBesideACaptureOfAnotherThread) {
   EXPECT_EQ(test::fake_cuda().broken_captures, 0);
 }
 
-TEST_F(WorkspacesOfStreams, ThoseOfGraphsAreKept) {
-  const CUdeviceptr captured = lease();
+TEST_F(WorkspacesOfStreams, WhatIsCapturedHasItsOwn) {
+  const CUdeviceptr eager = lease();
   test::fake_cuda().is_capturing = true;
+  const CUdeviceptr captured = lease();
+  EXPECT_NE(captured, eager) << "the graph may run in another stream at the same time";
   EXPECT_EQ(lease(), captured);
+  EXPECT_EQ(test::fake_cuda().broken_captures, 0);
   test::fake_cuda().is_capturing = false;
-  for (int i = 0; i < 3; ++i) {
-    give_handle_to_another();
+  EXPECT_EQ(lease(), eager);
+}
+
+TEST_F(WorkspacesOfStreams, ThoseOfGraphsAreKept) {
+  test::fake_cuda().is_capturing = true;
+  const CUdeviceptr captured = lease();
+  for (int i = 0; i < 4; ++i) {
+    test::fake_cuda().is_capturing = false;
     EXPECT_NE(lease(), captured) << "the graph may run at any time";
+    give_handle_to_another();
   }
+  test::fake_cuda().is_capturing = true;
+  EXPECT_EQ(lease(), captured) << "graphs of one handle share theirs";
   EXPECT_EQ(freed(), 2) << "the other streams'";
 }
 

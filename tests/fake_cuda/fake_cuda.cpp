@@ -247,6 +247,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   return CUDA_SUCCESS;
 }
 CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuStreamIsCapturing(stream, &status);
+  if (status != CU_STREAM_CAPTURE_STATUS_NONE) {
+    ++fake_cuda().broken_captures;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
   *id = reinterpret_cast<std::uintptr_t>(stream) + fake_cuda().reused_handles;
   return CUDA_SUCCESS;
 }

@@ -186,9 +186,9 @@ class Library {
   /// with the epilogue, one is compiled that finishes plain products of other sizes with the same precision, activation
   /// and kind of bias.
   ///
-  /// The library's workspaces belong to a stream and live as long as the library. Graphs that were captured from one
-  /// stream and run at the same time need their own: Gemm::workspace. Between a captured call's own kernels there may
-  /// be programmatic edges (CUgraphEdgeData), never to others.
+  /// The library's workspaces belong to a stream, or to what is captured from it, and live as long as the library.
+  /// Graphs that were captured from one stream and run at the same time need their own: Gemm::workspace. Between a
+  /// captured call's own kernels there may be programmatic edges (CUgraphEdgeData), never to others.
   void prepare(std::span<const Gemm> calls, void* stream = nullptr);
 
  private:

@@ -344,16 +344,39 @@ TEST_F(GpuLibraryWorkspace, PreparedCallsCanBeCaptured) {
   EXPECT_TRUE(product.is_right());
 }
 
-TEST_F(GpuLibraryWorkspace, RefusesToAllocateWhileCapturing) {
+TEST_F(GpuLibraryWorkspace, AllocatesWhatAGraphNeedsWhileCapturing) {
   Library library = open();
   const Stream other = make_stream();
-  const Product product(problem_, {});
+  Product product(problem_, {});
   library.prepare(std::array{product.call()}, other.get());
-  MMTUNE_CUDA(cuStreamBeginCapture(stream_.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-  EXPECT_THROW(library.gemm(product.call(), stream_.get()), Error);
-  CUgraph captured = nullptr;
-  MMTUNE_CUDA(cuStreamEndCapture(stream_.get(), &captured));
-  const Graph graph(captured);
+  std::vector<GraphExec> graphs;
+  for (const auto mode : {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
+    const Stream stream = make_stream();
+    MMTUNE_CUDA(cuStreamBeginCapture(stream.get(), mode));
+    library.gemm(product.call(), stream.get());
+    CUgraph captured = nullptr;
+    MMTUNE_CUDA(cuStreamEndCapture(stream.get(), &captured));
+    const Graph graph(captured);
+    CUgraphExec instance = nullptr;
+    MMTUNE_CUDA(cuGraphInstantiateWithFlags(&instance, graph.get(), 0));
+    graphs.emplace_back(instance);
+  }
+  for (const GraphExec& graph : graphs) MMTUNE_CUDA(cuGraphLaunch(graph.get(), stream_.get()));
+  MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+  EXPECT_TRUE(product.is_right());
+}
+
+TEST_F(GpuLibraryWorkspace, AreNotSharedWithADestroyedStreamOfTheSameHandle) {
+  Library library = open();
+  constexpr int kProducts = 32;
+  std::vector<std::unique_ptr<Product>> products;
+  for (int i = 0; i < kProducts; ++i) products.push_back(std::make_unique<Product>(problem_, ProductOptions{}));
+  for (const auto& product : products) {
+    const Stream stream = make_stream();
+    for (int i = 0; i < 50; ++i) library.enqueue(product->call(), stream.get());
+  }  // The driver gives the handle to the next while the products still run.
+  MMTUNE_CUDA(cuCtxSynchronize());
+  for (const auto& product : products) EXPECT_TRUE(product->is_right());
 }
 
 }  // namespace
