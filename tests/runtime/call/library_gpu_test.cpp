@@ -347,7 +347,7 @@ TEST_F(GpuLibraryWorkspace, PreparedCallsCanBeCaptured) {
 TEST_F(GpuLibraryWorkspace, AllocatesWhatAGraphNeedsWhileCapturing) {
   Library library = open();
   const Stream other = make_stream();
-  Product product(problem_, {});
+  Product product(problem_, {.beta = 0});
   library.prepare(std::array{product.call()}, other.get());
   std::vector<GraphExec> graphs;
   for (const auto mode : {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
@@ -370,7 +370,8 @@ TEST_F(GpuLibraryWorkspace, AreNotSharedWithADestroyedStreamOfTheSameHandle) {
   Library library = open();
   constexpr int kProducts = 32;
   std::vector<std::unique_ptr<Product>> products;
-  for (int i = 0; i < kProducts; ++i) products.push_back(std::make_unique<Product>(problem_, ProductOptions{}));
+  for (int i = 0; i < kProducts; ++i)
+    products.push_back(std::make_unique<Product>(problem_, ProductOptions{.beta = 0}));
   for (const auto& product : products) {
     const Stream stream = make_stream();
     for (int i = 0; i < 50; ++i) library.enqueue(product->call(), stream.get());
