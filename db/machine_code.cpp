@@ -149,15 +149,6 @@ std::string hash_machine_code(const std::string& cubin) {
   return ContentHash().add(cubin).hex();
 }
 
-std::string machine_code_of(const std::string& cubin, const std::string& kernel) {
-  if (const auto sections = parse_sections(cubin)) {
-    for (const Section& section : *sections) {
-      if (section.name == ".text." + kernel) return std::string(section.bytes);
-    }
-  }
-  return "";
-}
-
 std::vector<KernelResources> parse_resource_report(const std::string& log) {
   constexpr std::string_view kEntry = "Compiling entry function '";
   std::vector<KernelResources> kernels;

@@ -36,7 +36,4 @@ std::vector<KernelResources> parse_resource_report(const std::string& log);
 /// file.
 std::string hash_machine_code(const std::string& cubin);
 
-/// The instructions of a kernel; empty if the image has none of it, or is no well-formed 64-bit ELF file.
-std::string machine_code_of(const std::string& cubin, const std::string& kernel);
-
 }  // namespace mmtune

@@ -103,12 +103,6 @@ TEST(MachineCodeHash, SurvivesHostileNumbers) {
   }
 }
 
-TEST(MachineCodeOf, IsThatOfTheKernel) {
-  EXPECT_EQ(machine_code_of(elf(kProgram), "gemm"), "code");
-  EXPECT_EQ(machine_code_of(elf(kProgram), "gem"), "");
-  EXPECT_EQ(machine_code_of("no ELF file", "gemm"), "");
-}
-
 constexpr const char* kLog =
     "test.cu(3): warning #177-D: variable \"unused\" was declared but never referenced\n"
     "ptxas info    : 0 bytes gmem\n"

@@ -1,13 +1,13 @@
 // What tests read of machine code.
 #pragma once
 
+#include <elf.h>
+
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
-
-#include "db/machine_code.h"
 
 namespace mmtune::test {
 
@@ -28,12 +28,20 @@ struct MachineInstruction {
   bool keeps(int operand) const { return bits(high, 58 + operand, 1) != 0; }
 };
 
-/// Those of a kernel, in the order of their addresses.
+/// Those of a kernel of an image that NVRTC made, in the order of their addresses; none if it has no such kernel.
 inline std::vector<MachineInstruction> machine_instructions(const std::string& cubin, const std::string& kernel) {
-  const std::string code = machine_code_of(cubin, kernel);
-  std::vector<MachineInstruction> instructions(code.size() / sizeof(MachineInstruction));
-  std::memcpy(instructions.data(), code.data(), instructions.size() * sizeof(MachineInstruction));
-  return instructions;
+  Elf64_Ehdr file;
+  std::memcpy(&file, cubin.data(), sizeof(file));
+  std::vector<Elf64_Shdr> sections(file.e_shnum);
+  std::memcpy(sections.data(), cubin.data() + file.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+  const char* const names = cubin.data() + sections.at(file.e_shstrndx).sh_offset;
+  for (const Elf64_Shdr& section : sections) {
+    if (names + section.sh_name != ".text." + kernel) continue;
+    std::vector<MachineInstruction> instructions(section.sh_size / sizeof(MachineInstruction));
+    std::memcpy(instructions.data(), cubin.data() + section.sh_offset, section.sh_size);
+    return instructions;
+  }
+  return {};
 }
 
 }  // namespace mmtune::test
