@@ -167,27 +167,22 @@ std::vector<Trial> Store::find_twins(const TrialKey& key, const std::string& bin
       impl_->database->query(statement, key.device, key.problem, Named{"binary_hash", Hash{binary_hash}}));
 }
 
-std::optional<Binary> Store::find_compiled(const std::string& source_hash, const std::string& target, bool with_cubin) {
+std::optional<Binary> Store::find_compiled(const std::string& source_hash, const std::string& target) {
   // The target is compared on both sides: a row must not lead to code for another GPU.
-  const auto select = [](Images images) {
-    return fmt::format(
-        "SELECT {}, {} FROM compiled JOIN binary ON binary.hash = compiled.binary_hash"
-        " AND binary.target = compiled.target WHERE compiled.source_hash = :source_hash AND compiled.target = :target",
-        sql::columns<Compiled>(), sql::columns<Binary>(images));
-  };
-  static const std::string plain = select(Images::no);
-  static const std::string full = select(Images::yes);
+  static const std::string statement = fmt::format(
+      "SELECT {}, {} FROM compiled JOIN binary ON binary.hash = compiled.binary_hash"
+      " AND binary.target = compiled.target WHERE compiled.source_hash = :source_hash AND compiled.target = :target",
+      sql::columns<Compiled>(), sql::columns<Binary>(Images::yes));
   const std::lock_guard lock(impl_->mutex);
-  Rows rows = impl_->database->query(with_cubin ? full : plain, Named{"source_hash", Hash{source_hash}},
-                                     Named{"target", target});
+  Rows rows = impl_->database->query(statement, Named{"source_hash", Hash{source_hash}}, Named{"target", target});
   if (!rows.next()) return std::nullopt;
   Compiled compiled;
   Binary binary;
-  Reader reader(rows, with_cubin ? Images::yes : Images::no);
+  Reader reader(rows, Images::yes);
   reader.read(compiled);
   reader.read(binary);
   if (!reader.valid() || !fault_of(compiled).empty() || !fault_of(binary).empty()) return std::nullopt;
-  if (with_cubin && binary.cubin.empty()) return std::nullopt;
+  if (binary.cubin.empty()) return std::nullopt;
   binary.nvrtc = compiled.nvrtc;
   return binary;
 }

@@ -132,9 +132,9 @@ class Store {
   /// samples first: where it is launched the same way too, their timing may be reused.
   std::vector<Trial> find_twins(const TrialKey& key, const std::string& binary_hash);
 
-  /// The binary that this source gave for this target when it was last compiled, with its compiler. `with_cubin` also
-  /// loads the image; then a binary stored without one, or with one that is not that of its hash, is none.
-  std::optional<Binary> find_compiled(const std::string& source_hash, const std::string& target, bool with_cubin);
+  /// The binary that this source gave for this target when it was last compiled, with its image and its compiler. One
+  /// that is stored without an image, or with one that is not that of its hash, is none.
+  std::optional<Binary> find_compiled(const std::string& source_hash, const std::string& target);
 
   /// Records what a source compiled to, so that it need not be compiled again.
   void put_compiled(const std::string& source_hash, const Binary& binary);

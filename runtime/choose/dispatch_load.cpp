@@ -36,7 +36,7 @@ bool runs_on(std::string_view target, const DeviceSpec& device) {
 void add_fallback(Store& store, CurrentSources& sources, const Problem& problem, const std::set<std::string>& targets,
                   StoredKernels& kernels) {
   for (const std::string& target : targets) {
-    auto binary = store.find_compiled(sources.fallback_hash(problem, capability_of(target)), target, true);
+    auto binary = store.find_compiled(sources.fallback_hash(problem, capability_of(target)), target);
     if (!binary) continue;
     const Family& family = fallback_family();
     const StoredKernel kernel{&family, family.default_config(problem), binary->hash, binary->registers};

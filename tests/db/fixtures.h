@@ -52,7 +52,14 @@ inline void run_raw(const std::string& path, const std::string& sql) {
   sqlite3_close(handle);
 }
 
-/// The same where the schema binds no value: its types and NOT NULL are gone meanwhile.
+/// Expects that so many rows of the database are those of "table WHERE …".
+inline void expect_rows(const std::string& path, int rows, const std::string& those) {
+  run_raw(path, fmt::format("CREATE TEMP TABLE counted (rows INTEGER CHECK (rows = {})); INSERT INTO counted"
+                            " SELECT count(*) FROM {}",
+                            rows, those));
+}
+
+/// The same as run_raw() where the schema binds no value: its types and NOT NULL are gone meanwhile.
 inline void run_unbound(const std::string& path, const std::string& sql) {
   run_raw(path,
           "CREATE TEMP TABLE kept AS SELECT name, sql FROM sqlite_schema; PRAGMA writable_schema = ON;"

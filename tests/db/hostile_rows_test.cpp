@@ -88,7 +88,7 @@ TEST_F(StoreTest, SpoiltBinariesAreNotServed) {
   store.put(sample_trial(), &binary);
   run_raw(path_, "UPDATE binary SET registers = -4");
   EXPECT_FALSE(store.find_binary(binary.hash));
-  EXPECT_FALSE(store.find_compiled(sample_trial().key.source_hash, "sm_90a", true));
+  EXPECT_FALSE(store.find_compiled(sample_trial().key.source_hash, "sm_90a"));
   EXPECT_FALSE(store.check().faults.empty());
   store.put(sample_trial(), &binary);
   expect_equal(*store.find_binary(binary.hash), binary);
@@ -98,7 +98,7 @@ TEST_F(StoreTest, SpoiltBinariesAreNotServed) {
 void expect_no_code(Store& store) {
   const Binary binary = sample_binary();
   EXPECT_FALSE(store.find_binary(binary.hash));
-  EXPECT_FALSE(store.find_compiled(sample_trial().key.source_hash, binary.target, true));
+  EXPECT_FALSE(store.find_compiled(sample_trial().key.source_hash, binary.target));
   const auto faults = store.check().faults;
   ASSERT_FALSE(faults.empty());
   EXPECT_THAT(faults.front(), AllOf(HasSubstr("binary " + binary.hash), HasSubstr("not that of its machine code")));
@@ -167,16 +167,16 @@ TEST_F(StoreTest, ADecisionHasTheCodeOfItsSourceWhateverItsTrialNames) {
 TEST_F(StoreTest, ASpoiltCompilerSpoilsWhatItCompiled) {
   Store store = open();
   store.put_compiled("source", sample_binary());
-  EXPECT_EQ(store.find_compiled("source", "sm_90a", true)->nvrtc, "13.0");
+  EXPECT_EQ(store.find_compiled("source", "sm_90a")->nvrtc, "13.0");
   run_raw(path_, "UPDATE compiled SET nvrtc = 'a' || char(10) || 'b'");
-  EXPECT_FALSE(store.find_compiled("source", "sm_90a", true));
+  EXPECT_FALSE(store.find_compiled("source", "sm_90a"));
 }
 
 TEST_F(StoreTest, ASourceIsNotServedTheCodeOfAnotherTarget) {
   Store store = open();
   store.put_compiled("source", sample_binary());
   run_raw(path_, "UPDATE compiled SET target = 'sm_80'");
-  EXPECT_FALSE(store.find_compiled("source", "sm_80", true));
+  EXPECT_FALSE(store.find_compiled("source", "sm_80"));
 }
 
 TEST_F(StoreTest, SchemaCannotCallFunctionsOrLoadExtensions) {

@@ -40,7 +40,7 @@ class LosingCode : public StoreTest {
 
   static bool has_code(Store& store, int number) {
     return store.find_binary(sample_binary(number).hash).has_value() &&
-           store.find_compiled(fmt::format("{:032x}", number), "sm_90a", true).has_value();
+           store.find_compiled(fmt::format("{:032x}", number), "sm_90a").has_value();
   }
 };
 
@@ -179,8 +179,8 @@ TEST_F(LosingCode, PruningKeepsTheseSourcesThatNoTrialNames) {
   rules.losing_code = true;
   rules.kept_sources = {"fallback"};
   store.prune(rules);
-  EXPECT_TRUE(store.find_compiled("fallback", "sm_90a", true));
-  EXPECT_FALSE(store.find_compiled("nothing", "sm_90a", true));
+  EXPECT_TRUE(store.find_compiled("fallback", "sm_90a"));
+  EXPECT_FALSE(store.find_compiled("nothing", "sm_90a"));
 }
 
 TEST_F(LosingCode, PruningKeepsTheCodeOfADecisionWhoseTrialNamesNone) {

@@ -108,7 +108,7 @@ TEST_F(MergeTest, OwnBinariesComeAlong) {
   Store store = open();
   store.merge_from({theirs});
   EXPECT_EQ(store.find_binary(sample_binary().hash)->cubin, sample_binary().cubin);
-  EXPECT_TRUE(store.find_compiled(sample_trial().key.source_hash, "sm_90a", true));
+  EXPECT_TRUE(store.find_compiled(sample_trial().key.source_hash, "sm_90a"));
 }
 
 TEST_F(MergeTest, OneCompilersCodeIsKeptWhateverTheOrder) {
@@ -124,7 +124,7 @@ TEST_F(MergeTest, OneCompilersCodeIsKeptWhateverTheOrder) {
     Store store = open();
     store.merge_from({order.first});
     store.merge_from({order.second});
-    const auto binary = store.find_compiled("source", "sm_90a", true);
+    const auto binary = store.find_compiled("source", "sm_90a");
     ASSERT_TRUE(binary);
     EXPECT_EQ(binary->nvrtc, "13.0");
     EXPECT_EQ(binary->hash, sample_binary(0).hash);
@@ -139,7 +139,7 @@ TEST_F(MergeTest, MachineCodeOfAnotherUserStaysOut) {
   Store store = open();
   EXPECT_EQ(store.merge_from({theirs}).trials_added, 1);
   EXPECT_FALSE(store.find_binary(sample_binary().hash));
-  EXPECT_FALSE(store.find_compiled(sample_trial().key.source_hash, "sm_90a", false));
+  expect_rows(path_, 0, "compiled");
   ASSERT_EQ(store.winners().size(), 1U);
   EXPECT_TRUE(store.winners()[0].trial.binary_hash.empty()) << "a name of code is as good as code";
 }

@@ -76,8 +76,8 @@ TEST_F(MigrationTest, KeepsTheRows) {
 
 TEST_F(MigrationTest, FindsTheCompilerWhereATrialNamesIt) {
   Store store = open();
-  EXPECT_EQ(store.find_compiled("0123456789abcdef0123456789abcdef", "sm_90a", true)->nvrtc, "13.0");
-  EXPECT_EQ(store.find_compiled("fedcba98", "sm_90a", true)->nvrtc, "");
+  EXPECT_EQ(store.find_compiled("0123456789abcdef0123456789abcdef", "sm_90a")->nvrtc, "13.0");
+  EXPECT_EQ(store.find_compiled("fedcba98", "sm_90a")->nvrtc, "");
 }
 
 }  // namespace

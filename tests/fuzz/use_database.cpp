@@ -28,7 +28,7 @@ void read(Store& store) {
   store.find_winner(known.key.problem_key());
   store.find_twins(known.key, binary.hash);
   store.find_binary(binary.hash);
-  store.find_compiled(known.key.source_hash, binary.target, true);
+  store.find_compiled(known.key.source_hash, binary.target);
 }
 
 /// What the library makes of it: kernels for sizes that are tuned, near a tuned one, and absurd.

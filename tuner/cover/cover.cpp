@@ -240,7 +240,7 @@ class Cover {
     std::set<std::string> seen;
     std::erase_if(programs, [&](const Program& program) {
       const std::string& source = program.key.source_hash;
-      return !seen.insert(source).second || store.find_compiled(source, preparation_.target().name, true);
+      return !seen.insert(source).second || store.find_compiled(source, preparation_.target().name);
     });
     if (programs.empty()) return;
     const TemplateFiles files = template_files();

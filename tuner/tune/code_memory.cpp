@@ -1,5 +1,7 @@
 #include "tuner/tune/code_memory.h"
 
+#include <utility>
+
 #include "tuner/tune/lessons.h"
 
 namespace mmtune {
@@ -21,6 +23,12 @@ std::optional<Binary> CodeMemory::find(const std::string& source_hash) const {
   const std::lock_guard lock(mutex_);
   const auto found = programs_.find(source_hash);
   return found == programs_.end() ? std::nullopt : std::optional(found->second.binary);
+}
+
+std::optional<Binary> CodeMemory::find(const std::string& source_hash, Store& store) const {
+  if (auto kept = find(source_hash)) return kept;
+  auto stored = store.find_compiled(source_hash, preparation_.target().name);
+  return stored && stored->nvrtc == preparation_.nvrtc() ? std::move(stored) : std::nullopt;
 }
 
 bool CodeMemory::has(const Problem& problem, const Candidate& candidate) {

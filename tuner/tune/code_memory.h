@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "db/trial.h"
+#include "db/store.h"
 #include "templates/family/render.h"
 #include "tuner/lanes/candidate.h"
 #include "tuner/tune/preparation.h"
@@ -26,6 +26,9 @@ class CodeMemory {
 
   void keep(const TrialKey& key, const Binary& binary);
   std::optional<Binary> find(const std::string& source_hash) const;
+
+  /// The same, or else what the database has of the run's compiler: another one may make another program of a source.
+  std::optional<Binary> find(const std::string& source_hash, Store& store) const;
 
   /// Whether the program of this candidate is here.
   bool has(const Problem& problem, const Candidate& candidate);

@@ -122,7 +122,7 @@ void complete_claims(RaceSetup& setup, const std::vector<Finalist>& finalists, S
 
 bool add_code(Program& program, Store& store, const std::string& target) {
   if (!program.binary.cubin.empty()) return true;
-  auto binary = store.find_compiled(program.key.source_hash, target, true);
+  auto binary = store.find_compiled(program.key.source_hash, target);
   if (!binary) return false;
   program.binary = *std::move(binary);
   return true;

@@ -23,7 +23,7 @@ void store_fallbacks(const std::vector<Problem>& problems, const Preparation& pr
   for (const Problem& each : problems) {
     if (!done.emplace(each.precision, each.layout).second) continue;
     Fallback fallback = fallback_for(each.precision, each.layout, preparation);
-    if (store.find_compiled(fallback.source.hash, preparation.target().name, true)) continue;
+    if (store.find_compiled(fallback.source.hash, preparation.target().name)) continue;
     compiler.submit(missing.size(), fallback.source, preparation.target());
     missing.push_back(std::move(fallback));
   }
@@ -44,7 +44,7 @@ std::optional<Canary> canary_for(const Problem& any, const Preparation& preparat
   const Source built_in = render(TemplateFiles::embedded(), *fallback.family, fallback.problem, fallback.config, plan,
                                  preparation.target().compute_capability);
   if (built_in.hash != fallback.source.hash) return std::nullopt;
-  auto binary = store.find_compiled(fallback.source.hash, preparation.target().name, true);
+  auto binary = store.find_compiled(fallback.source.hash, preparation.target().name);
   if (!binary) return std::nullopt;
   Canary canary{fallback.problem, {{fallback.family, fallback.config}, {}, fallback.source, {}, *std::move(binary)}};
   canary.problem.m = canary.problem.n = canary.problem.k = 64;

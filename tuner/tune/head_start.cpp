@@ -32,8 +32,7 @@ std::vector<Program> first_programs(const TuningSetup& setup, const Problem& pro
   std::vector<Program> programs;
   for (const Candidate& candidate : first_candidates(setup, problem, favourites)) {
     Program program = setup.preparation.program(problem, candidate);
-    const auto stored = setup.store.find_compiled(program.key.source_hash, setup.preparation.target().name, true);
-    if (!stored) programs.push_back(std::move(program));
+    if (!setup.code.find(program.key.source_hash, setup.store)) programs.push_back(std::move(program));
   }
   return programs;
 }
@@ -64,7 +63,6 @@ void HeadStart::hand_over() {
 
 void order_listed(const SessionMode& mode, const Preparation& preparation, Store& store, CodeMemory& code,
                   HeadStart& head_start, const std::vector<Problem>& problems) {
-  const CompileTarget& target = preparation.target();
   SourceHashes sources(preparation.files());
   std::unordered_set<std::string> seen;
   for (const Problem& problem : problems) {
@@ -72,9 +70,7 @@ void order_listed(const SessionMode& mode, const Preparation& preparation, Store
       const std::string source = preparation.source_hash(problem, each, sources);
       if (!seen.insert(source).second) continue;
       Program program = preparation.program(problem, each);
-      const auto stored = store.find_compiled(source, target.name, true);
-      // Another compiler may make another program of the same source.
-      if (stored && stored->nvrtc == preparation.nvrtc()) {
+      if (const auto stored = code.find(source, store)) {
         code.keep(program.key, *stored);
       } else {
         std::vector<Program> programs;

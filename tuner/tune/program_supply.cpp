@@ -9,11 +9,7 @@
 namespace mmtune {
 
 bool ProgramSupply::order(std::size_t number, Program program) {
-  const CompileTarget& target = setup_.preparation.target();
-  auto binary = setup_.code.find(program.key.source_hash);
-  if (!binary) binary = setup_.store.find_compiled(program.key.source_hash, target.name, true);
-  // Another compiler may make another program of the same source.
-  if (binary && !binary->cubin.empty() && binary->nvrtc == setup_.preparation.nvrtc()) {
+  if (auto binary = setup_.code.find(program.key.source_hash, setup_.store)) {
     program.binary = std::move(*binary);
     ready_.push_back({number, std::move(program), Outcome::ok, ""});
   } else if (const auto lost = setup_.lost.given_up(program.key.source_hash)) {
@@ -24,7 +20,7 @@ bool ProgramSupply::order(std::size_t number, Program program) {
     Supplied supplied{number, std::move(program), same->outcome, same->log};
     ready_.push_back(std::move(supplied));
   } else {
-    setup_.compiler.submit(number, program.source, target);
+    setup_.compiler.submit(number, program.source, setup_.preparation.target());
     compiling_.emplace(number, std::move(program));
     return false;
   }

@@ -23,7 +23,7 @@ bool is_decided(const Task& task, const Preparation& preparation, Store& store) 
   if (!task.search.is_answered_by(winner->search)) return false;
   if (winner->trial.environment.nvrtc != preparation.nvrtc()) return false;
   if (!preparation.makes(winner->trial.key)) return false;  // A row of elsewhere may have another kernel's hash.
-  return store.find_compiled(winner->trial.key.source_hash, preparation.target().name, true).has_value();
+  return store.find_compiled(winner->trial.key.source_hash, preparation.target().name).has_value();
 }
 
 /// Those whose calls are long leave compilers time for others, and several GPUs finish at about the same time if they

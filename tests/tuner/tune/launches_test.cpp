@@ -27,7 +27,7 @@ TEST_F(Launches, ABatchStoresWhatIsLeftAndAnImageWithTheFirstThatKeepsIt) {
     EXPECT_EQ(store.trials().size(), 0U);
   }
   EXPECT_EQ(store.trials().size(), 2U);
-  EXPECT_TRUE(store.find_compiled(next.key.source_hash, binary.target, true));
+  EXPECT_TRUE(store.find_compiled(next.key.source_hash, binary.target));
 }
 
 TEST_F(Launches, ARunThatIsKilledHasStoredTheListedCandidatesOfTheSizesBefore) {
