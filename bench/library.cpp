@@ -6,12 +6,10 @@
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 #include <mmtune/mmtune.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <random>
@@ -25,6 +23,7 @@
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "templates/space/space.h"
+#include "tuner/text/temporary_directory.h"
 
 namespace mmtune {
 namespace {
@@ -72,9 +71,6 @@ std::pair<Trial, Binary> winner_of(const Problem& problem, const Config& config)
 class WinnersFile {
  public:
   explicit WinnersFile(std::int64_t winners) {
-    std::string pattern = std::filesystem::temp_directory_path() / "mmtune_bench_XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) throw Error("no temporary directory");
-    folder_ = pattern;
     const Problem middle = packed_problem(Precision::fp32, Layout::nn, 2048, 2048, 2048);
     const SearchSpace space(family_named("simt"), middle, gpu());
     const std::vector<RankedConfig> kernels = space.ranked(kKernels);
@@ -88,14 +84,11 @@ class WinnersFile {
     }
     store.export_to(path());
   }
-  ~WinnersFile() { std::filesystem::remove_all(folder_); }
-  WinnersFile(const WinnersFile&) = delete;
-  WinnersFile& operator=(const WinnersFile&) = delete;
 
-  std::string path() const { return folder_ / "mmtune.db"; }
+  std::string path() const { return folder_.file("mmtune.db"); }
 
  private:
-  std::filesystem::path folder_;
+  TemporaryDirectory folder_;
 };
 
 const WinnersFile& file_of(std::int64_t winners) {

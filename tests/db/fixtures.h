@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,22 +13,17 @@
 
 #include "db/store.h"
 #include "tests/db/samples.h"
+#include "tests/scoped_directory.h"
 
 namespace mmtune::test {
 
 class StoreTest : public ::testing::Test {
  protected:
-  StoreTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "mmtune_db_XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-    path_ = directory_ / "mmtune.db";
-  }
-  ~StoreTest() override { std::filesystem::remove_all(directory_); }
-
   Store open(OpenMode mode = OpenMode::read_write) const { return Store::open(path_, mode); }
 
-  std::filesystem::path directory_;
-  std::string path_;
+  ScopedDirectory scoped_directory_;
+  const std::filesystem::path directory_ = scoped_directory_.path();
+  const std::string path_ = directory_ / "mmtune.db";
 };
 
 /// Expects them to be equal in all fields.

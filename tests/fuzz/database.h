@@ -1,9 +1,6 @@
 // A database for every run of a fuzzer: a copy in memory of one that is made at the start.
 #pragma once
 
-#include <stdlib.h>
-
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -16,6 +13,7 @@
 #include "tests/db/samples.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/sqlite_memory.h"
+#include "tests/scoped_directory.h"
 
 namespace mmtune::fuzz {
 
@@ -25,12 +23,10 @@ class SampleDatabase {
   SampleDatabase() {
     log::set_level(log::Level::silent);
     serve_sqlite();
-    std::string pattern = std::filesystem::temp_directory_path() / "mmtune_fuzz_XXXXXX";
-    const std::filesystem::path directory = mkdtemp(pattern.data());
-    const std::string path = directory / "mmtune.db";
+    const test::ScopedDirectory directory;
+    const std::string path = directory.file("mmtune.db");
     empty_ = bytes_of(path, [](Store&) {});
     bytes_ = bytes_of(path, fill);
-    std::filesystem::remove_all(directory);
   }
 
   const std::string& bytes() const { return bytes_; }

@@ -3,38 +3,16 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <mmtune/error.h>
 
-#include <filesystem>
 #include <string>
 
 #include "db/store.h"
 #include "runtime/gpu/nvrtc.h"
 #include "templates/family/families.h"
 #include "templates/family/render.h"
+#include "tests/scoped_directory.h"
 
 namespace mmtune::test {
-
-/// An empty directory until the end of the scope.
-class ScopedDirectory {
- public:
-  ScopedDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "mmtune-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw Error("no temporary directory");
-    path_ = name;
-  }
-  ~ScopedDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScopedDirectory(const ScopedDirectory&) = delete;
-  ScopedDirectory& operator=(const ScopedDirectory&) = delete;
-
-  std::string file(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The problem of packed operands as they are stored.
 inline Problem fp32(std::int64_t m, std::int64_t n, std::int64_t k) {

@@ -8,14 +8,13 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
 #include "test_paths.h"
+#include "tests/scoped_directory.h"
 
 namespace mmtune {
 
@@ -27,15 +26,7 @@ struct Result {
 
 class Cli : public ::testing::Test {
  protected:
-  Cli() {
-    std::string pattern = (std::filesystem::path(::testing::TempDir()) / "mmtune_cli_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
-    folder_ = pattern;
-  }
-  ~Cli() override {
-    prctl(PR_SET_CHILD_SUBREAPER, 0);
-    std::filesystem::remove_all(folder_);
-  }
+  ~Cli() override { prctl(PR_SET_CHILD_SUBREAPER, 0); }
 
   /// Runs `mmtune ARGUMENTS` in a shell with its database in the test's own folder.
   Result mmtune(const std::string& arguments) const {
@@ -64,7 +55,7 @@ class Cli : public ::testing::Test {
     }
   }
 
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return directory_.file(name); }
 
   static std::string content(const std::string& path) {
     std::ostringstream text;
@@ -73,7 +64,7 @@ class Cli : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;
+  test::ScopedDirectory directory_;
 };
 
 }  // namespace mmtune

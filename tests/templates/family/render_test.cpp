@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <mmtune/error.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -12,6 +11,7 @@
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "test_paths.h"
+#include "tests/scoped_directory.h"
 #include "tests/templates/family/toy_family.h"
 
 namespace mmtune {
@@ -33,15 +33,12 @@ constexpr std::string_view kToyKernel =
 class Render : public ::testing::Test {
  protected:
   Render() {
-    std::string pattern = (fs::temp_directory_path() / "mmtune_render_XXXXXX").string();
-    root_ = mkdtemp(pattern.data());
     write("templates/families/toy/kernel.cu", kToyKernel);
     write("templates/device/numeric.cuh", "#pragma once\n#include \"mmtune/half.cuh\"\n");
     write("templates/device/half.cuh", "half\n");
     write("templates/device/copy.cuh", "copy\n");
     write("templates/device/unused.cuh", "unused\n");
   }
-  ~Render() override { fs::remove_all(root_); }
 
   void write(const std::string& path, std::string_view text) {
     fs::create_directories((root_ / path).parent_path());
@@ -56,7 +53,8 @@ class Render : public ::testing::Test {
                   toy_family().plan(problem, parsed, catalog_gpu("h200")), target, fusion);
   }
 
-  fs::path root_;
+  test::ScopedDirectory directory_;
+  const fs::path root_ = directory_.path();
 };
 
 TEST_F(Render, NamesTypesAndConstants) {

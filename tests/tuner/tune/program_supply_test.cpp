@@ -33,9 +33,18 @@ TEST_F(ProgramSupplyTest, WhatIsOrderedIsSuppliedOrMissed) {
 
   order(0, "TILE=8 UNROLL=1");
   order(1, "TILE=8 UNROLL=2");
-  EXPECT_TRUE(supply.next());
+  const auto supplied = supply.next();
+  ASSERT_TRUE(supplied);
   EXPECT_TRUE(supply.next());
   EXPECT_FALSE(supply.next());
+
+  Binary stored = supplied->program.binary;
+  EXPECT_TRUE(code.find(supplied->program.key.source_hash, store));
+  for (const char* version : {"12.9", "13.0"}) {
+    stored.nvrtc = version;
+    store.put_compiled("source", stored);
+    EXPECT_EQ(code.find("source", store).has_value(), stored.nvrtc == preparation.nvrtc()) << version;
+  }
 
   order(2, "TILE=16 UNROLL=1");
   compiler.clear();
