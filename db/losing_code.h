@@ -14,10 +14,10 @@ namespace mmtune {
 std::int64_t drop_losing_code(Database& database, const std::vector<ProblemKey>& problems,
                               const std::vector<std::string>& kept_sources);
 
-/// The same of all problems.
+/// As drop_losing_code(), for all problems.
 std::int64_t drop_all_losing_code(Database& database, const std::vector<std::string>& kept_sources);
 
-/// How many images that would drop.
+/// How many images drop_all_losing_code() would drop.
 std::int64_t count_losing_code(Database& database, const std::vector<std::string>& kept_sources);
 
 /// Compresses images as they are compressed now: versions before 6 stored them as they are, those before 10 by zlib.

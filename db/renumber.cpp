@@ -97,7 +97,7 @@ void renumber_referred(Database& database, std::string_view name, const std::vec
                   name, listed(columns)));
 }
 
-/// The same of families, which kernels name, and of kernels.
+/// Renumbers kernels, after the families that they name.
 void renumber_kernels(Database& database) {
   database.exec("DELETE FROM main.family WHERE id NOT IN (SELECT family_id FROM main.kernel)");
   renumber_referred(database, kTable<FamilyRow>, row_columns<FamilyRow>());

@@ -42,7 +42,7 @@ class Database {
   /// waited for within it; DatabaseLockedError says that it is spent.
   Database(std::string path, OpenMode mode, LockBudget* budget = nullptr);
 
-  /// The same of a copy in memory, which goes with the connection.
+  /// Opens a copy in memory, hardened likewise, which goes with the connection.
   Database(Image image, OpenMode mode);
 
   ~Database();
@@ -58,7 +58,7 @@ class Database {
   template <class... Args>
   Rows query(std::string_view sql, const Args&... args);
 
-  /// The same for a statement without rows. Returns the number of rows it changed.
+  /// As query(), for a statement without rows. Returns the number of rows it changed.
   template <class... Args>
   std::int64_t run(std::string_view sql, const Args&... args);
 
@@ -113,7 +113,7 @@ struct Hash {
   std::string_view text;
 };
 
-/// These bytes; nothing for what is stored as a text.
+/// The 16 bytes that a hash is stored as; nothing where it is stored as a text.
 std::optional<std::string> hash_bytes(std::string_view hash);
 
 /// The result of a running statement; ends it when it goes out of scope, so that no lock outlives a loop.

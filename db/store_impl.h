@@ -16,8 +16,8 @@ struct Store::Impl {
   std::mutex mutex;  ///< Every function of Store holds it.
 };
 
-/// These launches, all on one GPU, are about to begin, and what is recorded as running there is over; nothing without
-/// any.
+/// Records launches, all on one GPU, that are about to begin: what is recorded as running there is over. Without any
+/// it does nothing.
 void begin_attempts(Database& database, std::span<const LaunchRecord> attempts);
 
 }  // namespace mmtune

@@ -59,7 +59,7 @@ class StandIn {
     std::optional<std::string> report;  ///< MMTUNE_CUBLAS_REPORT
     std::optional<std::string> record;  ///< MMTUNE_RECORD
 
-    /// Those that the environment names now.
+    /// The files that the environment names now.
     static Files of_environment();
   };
 

@@ -54,7 +54,7 @@ bool has_idle_blocks(const Problem& problem, const LaunchPlan& plan) {
   return grid.x * grid.y > tiles_of_c(problem, work.tile_m, work.tile_n) * work.split_k;
 }
 
-/// The same for a batch, of those that suit the stacked product, or a product alone that is flat.
+/// The model's pick for a batch, of those that suit the stacked product, or a product alone that is flat.
 Pick model_pick(const Family& family, const Problem& problem, const DeviceSpec& device, std::int64_t products) {
   if (products == 1) return model_pick(family, problem, device);
   Pick pick;

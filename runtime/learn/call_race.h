@@ -60,13 +60,13 @@ class CallRace {
   /// What the timed call took, over 0.
   void add(double us, std::int64_t calls);
 
-  /// It has not finished yet.
+  /// The timed call has not finished yet.
   void look_again(std::int64_t calls);
 
-  /// It was not timed after all.
+  /// The call was not timed after all.
   void cancel(std::int64_t calls);
 
-  /// The same, and its kernel, unless it is kernel 0, runs no further: it cannot be launched.
+  /// As cancel(); and the kernel, unless it is kernel 0, runs no further: it cannot be launched.
   void drop(std::int64_t calls);
 
   /// What learning has cost so far, or is expected to have cost when the timed call has finished: loading, timing, and

@@ -19,7 +19,7 @@ class ContentHash {
   /// Adds bytes and their count, so that ("ab","c") and ("a","bc") differ.
   ContentHash& add(std::string_view bytes) { return add_bytes(count_bytes(bytes.size())).add_bytes(bytes); }
 
-  /// The same in parts: the bytes of the count of all, then these.
+  /// For bytes in parts: first those of the count of all, then each part.
   ContentHash& add_bytes(std::string_view bytes);
 
   /// 32 hexadecimal digits.

@@ -52,7 +52,7 @@ OneOf(const List&) -> OneOf<List>;
 /// One line of at most 256 bytes that can be printed as it is.
 std::string_view label(std::string_view text);
 
-/// The same, but not empty.
+/// A label that is not empty.
 std::string_view name(std::string_view text);
 
 /// One word: 1 to 64 letters, digits, '_', '-' or '.'.
@@ -65,7 +65,7 @@ struct Hash {
 };
 inline constexpr Hash hash;
 
-/// The same, or empty.
+/// A hash, or empty.
 struct HashOrNothing {
   std::string_view operator()(std::string_view text) const { return text.empty() ? "" : hash(text); }
 };
@@ -81,7 +81,7 @@ std::string_view config(std::string_view text);
 /// "2031-04-05T06:07:08Z" of so many seconds since 1970; nothing before that, and after 9999.
 std::optional<std::string> utc_text(std::int64_t seconds);
 
-/// These seconds of such a text; nothing for another one.
+/// The seconds since 1970 of a text as utc_text() makes it; nothing for another one.
 std::optional<std::int64_t> utc_seconds(std::string_view text);
 
 /// A time of day. A type of its own, since databases store seconds.

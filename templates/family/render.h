@@ -26,7 +26,7 @@ class TemplateFiles {
 
   explicit TemplateFiles(std::map<std::string, std::string> files);
 
-  /// Their texts by their paths.
+  /// The texts of all files, by path.
   const std::map<std::string, std::string>& texts() const { return files_; }
 
   /// The text of a file. Throws Error naming the path if it does not exist.

@@ -87,7 +87,7 @@ int fma_per_clock_per_sm(const DeviceSpec& device, Unit unit);
 /// Operations a second at the boost clock, multiply-adds counted as two, in 1e12.
 double peak_tflops(const DeviceSpec& device, Unit unit);
 
-/// The same of the unit that the precision's row names, or of core_unit() where the GPU lacks that one: what "% peak",
+/// The peak of the unit that the precision's row names, or of core_unit() where the GPU lacks it: what "% peak",
 /// rooflines and time limits mean.
 double peak_tflops(const DeviceSpec& device, Precision precision);
 

@@ -80,7 +80,7 @@ PlanCost cost_of(const Problem& problem, const LaunchPlan& plan, const DeviceSpe
 Prediction predict(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                    std::int64_t products = 1);
 
-/// Its time alone, which takes half as long to work out.
+/// The time of predict() alone, which takes half as long to work out.
 double predict_us(const Problem& problem, const PlanCost& cost, std::int64_t workspace_bytes, const DeviceSpec& device,
                   std::int64_t products = 1);
 

@@ -142,7 +142,7 @@ std::string_view why_unbatched(const LaunchPlan& plan);
 /// What families call the parameter that says how many blocks share a tile's k.
 inline constexpr std::string_view kSplit = "SPLIT";
 
-/// Its value in the rendered source where the launch says how many, so that one program serves all numbers; see
+/// SPLIT in the rendered source where the launch says how many, so that one program serves all numbers; see
 /// templates/device/split.cuh.
 inline constexpr int kSplitAtLaunch = 0;
 

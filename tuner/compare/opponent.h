@@ -23,7 +23,7 @@ class Opponent {
   /// Name, version and where it was found, for the report's heading.
   virtual std::string description() const = 0;
 
-  /// Its ways into a product, which are timed side by side; the column of each is "<name>_us".
+  /// The ways into a product, which are timed side by side; the column of each is "<name>_us".
   virtual std::vector<std::string> entries() const = 0;
 
   /// The algorithms of every entry for this problem, best first as far as the opponent knows; none for an entry that

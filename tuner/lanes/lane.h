@@ -17,7 +17,7 @@
 
 namespace mmtune {
 
-/// This problem cannot be measured although the GPU works; others may.
+/// A problem cannot be measured although the GPU works; others may.
 class UnmeasurableError : public Error {
  public:
   using Error::Error;

@@ -90,7 +90,7 @@ class Stopwatch {
 /// Median, quartiles and minimum of samples in microseconds; at least one.
 Timing summarise(std::vector<double> samples_us);
 
-/// The same of a stopwatch's samples, with its mode and the conditions that they were taken under.
+/// The summary of a stopwatch's samples, with its mode and the conditions that they were taken under.
 Timing summarise(const Stopwatch& watch, std::vector<double> samples_us, const Conditions& conditions);
 
 }  // namespace mmtune

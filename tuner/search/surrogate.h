@@ -28,7 +28,7 @@ class Surrogate {
   void plan(std::size_t candidate);
   /// What a planned candidate came to. One that is never observed is taken to be as expected.
   void observe(std::size_t candidate, double log_time);
-  /// It has no time, and counts as one that takes longer than expected.
+  /// A candidate without a time counts as one that takes longer than expected.
   void observe_failure(std::size_t candidate);
   /// Makes expected() follow the observations.
   void update();

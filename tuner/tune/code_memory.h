@@ -27,7 +27,7 @@ class CodeMemory {
   void keep(const TrialKey& key, const Binary& binary);
   std::optional<Binary> find(const std::string& source_hash) const;
 
-  /// The same, or else what the database has of the run's compiler: another one may make another program of a source.
+  /// What is kept, or else stored by the run's compiler: another one may make another program of the same source.
   std::optional<Binary> find(const std::string& source_hash, Store& store) const;
 
   /// Whether the program of this candidate is here.

@@ -18,10 +18,10 @@ namespace mmtune {
 /// What the analytic model says of a configuration that the compiler has not seen.
 Prediction predict(const Family& family, const Problem& problem, const Config& config, const DeviceSpec& device);
 
-/// The same as a search sees it: the group is the family, digits are positions in its whole table.
+/// A candidate as a search sees it: the group is the family, digits are positions in its whole table.
 Description describe(const Candidate& candidate, const Problem& problem, const DeviceSpec& device);
 
-/// Its candidates are numbered by family, in the order given, then as SearchSpace does. Thread safe.
+/// A space whose candidates are numbered by family, in the order given, then as in SearchSpace. Thread safe.
 class FamilySpaces final : public CandidateSpace {
  public:
   FamilySpaces(const std::vector<const Family*>& families, const Problem& problem, const DeviceSpec& device,

@@ -25,9 +25,9 @@ class Preparation {
   const std::string& nvrtc() const { return nvrtc_; }
 
   Source source(const Family& family, const Problem& problem, const Config& config) const;
-  /// The hash of the candidate's source, without its text. `hashes` are of files().
+  /// The hash of a candidate's source, without its text. `hashes` are of files().
   std::string source_hash(const Problem& problem, const Candidate& candidate, SourceHashes& hashes) const;
-  /// The candidate's, not yet compiled.
+  /// The program of a candidate, not yet compiled.
   Program program(const Problem& problem, const Candidate& candidate) const;
 
   /// Whether this program still makes a stored trial's source; false for a family or configuration that it lacks.

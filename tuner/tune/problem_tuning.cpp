@@ -172,7 +172,7 @@ void ProblemTuning::judge_without_program() {
   }
 }
 
-/// It is not run again, and counts as if it had crashed; nothing is stored.
+/// A program that is set aside is not run, and counts as if it had crashed; nothing is stored.
 Observation ProblemTuning::set_aside(const Program& program) {
   ++set_aside_;
   tried_.insert(key_of(program.candidate));

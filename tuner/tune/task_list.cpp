@@ -26,7 +26,7 @@ bool is_decided(const Task& task, const Preparation& preparation, Store& store) 
   return store.find_compiled(winner->trial.key.source_hash, preparation.target().name).has_value();
 }
 
-/// Those whose calls are long leave compilers time for others, and several GPUs finish at about the same time if they
+/// Problems of long calls leave compilers time for others, and several GPUs finish at about the same time if they
 /// come first. Where time may be too short for all, one GPU begins with those that are named first. So does a
 /// prediction, which takes nothing but compilers: as ties go to what decided neighbours have, the order counts, and
 /// shares of a fleet are to decide what one run does.

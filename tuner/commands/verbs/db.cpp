@@ -289,7 +289,7 @@ std::vector<Option> prune_options(DbOptions& options) {
   };
 }
 
-/// Its format is another one than that of what other verbs print.
+/// `db export`, whose --format is that of a file, and not that of a table on stdout.
 Verb export_verb() {
   auto options = std::make_shared<DbOptions>();
   options->device.clear();
