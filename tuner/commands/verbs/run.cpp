@@ -17,7 +17,7 @@
 #include "runtime/call/call_record.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
-#include "tuner/inspect/cublas_calls.h"
+#include "tuner/text/cublas_calls.h"
 #include "tuner/text/temporary_directory.h"
 #include "tuner/workers/process.h"
 

@@ -1,4 +1,4 @@
-#include "tuner/inspect/cublas_calls.h"
+#include "tuner/text/cublas_calls.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
