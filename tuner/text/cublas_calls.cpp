@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstddef>
 #include <filesystem>
 #include <map>
-#include <optional>
+#include <string_view>
 
 #include "tuner/text/size_file.h"
 #include "tuner/text/text.h"
@@ -15,49 +17,36 @@
 namespace mmtune {
 namespace {
 
-/// The columns of preload/report.h, which the heading must name.
-struct RowColumns {
-  std::size_t precision, layout, m, n, k, epilogue, reason, calls, products, us, ratio;
-};
+/// The columns of preload/report.h.
+constexpr std::array<std::string_view, 11> kColumns{"precision", "layout", "m",        "n",  "k",    "epilogue",
+                                                    "reason",    "calls",  "products", "us", "ratio"};
 
-std::optional<RowColumns> columns_of(const SizeFile& file) {
-  RowColumns columns{};
-  const std::pair<std::string_view, std::size_t RowColumns::*> all[] = {{"precision", &RowColumns::precision},
-                                                                        {"layout", &RowColumns::layout},
-                                                                        {"m", &RowColumns::m},
-                                                                        {"n", &RowColumns::n},
-                                                                        {"k", &RowColumns::k},
-                                                                        {"epilogue", &RowColumns::epilogue},
-                                                                        {"reason", &RowColumns::reason},
-                                                                        {"calls", &RowColumns::calls},
-                                                                        {"products", &RowColumns::products},
-                                                                        {"us", &RowColumns::us},
-                                                                        {"ratio", &RowColumns::ratio}};
-  for (const auto& [name, member] : all) {
-    const auto found = file.column(name);
-    if (!found) return std::nullopt;
-    columns.*member = *found;
+bool has_columns(const SizeFile& file) {
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    if (file.column(kColumns[i]) != i) return false;
   }
-  return columns;
+  return true;
 }
 
-double number_in(std::string_view text) {
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-CublasCalls calls_of(const std::vector<std::string_view>& cells, const RowColumns& at) {
+CublasCalls calls_of(const std::vector<std::string_view>& cells) {
+  const auto cell = [&](std::string_view name) {
+    return cells[static_cast<std::size_t>(std::find(kColumns.begin(), kColumns.end(), name) - kColumns.begin())];
+  };
+  const auto number = [&](std::string_view name) {
+    double value = 0;
+    std::from_chars(cell(name).data(), cell(name).data() + cell(name).size(), value);
+    return value;
+  };
   CublasCalls calls;
-  if (!cells[at.precision].empty()) {
-    calls.shape = fmt::format("{} {} {}x{}x{}{}{}", cells[at.precision], cells[at.layout], cells[at.m], cells[at.n],
-                              cells[at.k], cells[at.epilogue].empty() ? "" : " ", cells[at.epilogue]);
+  if (!cell("precision").empty()) {
+    calls.shape = fmt::format("{} {} {}x{}x{}{}{}", cell("precision"), cell("layout"), cell("m"), cell("n"), cell("k"),
+                              cell("epilogue").empty() ? "" : " ", cell("epilogue"));
   }
-  calls.reason = cells[at.reason];
-  calls.calls = static_cast<std::int64_t>(number_in(cells[at.calls]));
-  calls.products = static_cast<std::int64_t>(number_in(cells[at.products]));
-  calls.us = number_in(cells[at.us]);
-  calls.ratio = number_in(cells[at.ratio]);
+  calls.reason = cell("reason");
+  calls.calls = static_cast<std::int64_t>(number("calls"));
+  calls.products = static_cast<std::int64_t>(number("products"));
+  calls.us = number("us");
+  calls.ratio = number("ratio");
   return calls;
 }
 
@@ -93,11 +82,10 @@ struct Sum {
 std::vector<CublasCalls> read_cublas_calls(const std::string& path) {
   if (!std::filesystem::exists(path)) return {};
   SizeFile file(path);
-  const auto columns = columns_of(file);
   std::vector<CublasCalls> all;
-  constexpr std::size_t kCells = sizeof(RowColumns) / sizeof(std::size_t);
+  if (!has_columns(file)) return all;
   while (const auto row = file.next()) {
-    if (columns && row->cells.size() == kCells) all.push_back(calls_of(row->cells, *columns));
+    if (row->cells.size() == kColumns.size()) all.push_back(calls_of(row->cells));
   }
   return all;
 }
