@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "templates/base/joined.h"
+
 namespace mmtune {
 namespace {
 
@@ -19,17 +21,6 @@ std::vector<TableColumns> tables() {
 }
 
 namespace sql {
-namespace {
-
-/// The texts that `text_of` makes of the items, with `separator` between them.
-template <class Items, class TextOf>
-std::string joined(const Items& items, std::string_view separator, const TextOf& text_of) {
-  std::vector<std::string> texts;
-  for (const auto& item : items) texts.push_back(text_of(item));
-  return fmt::format("{}", fmt::join(texts, separator));
-}
-
-}  // namespace
 
 std::string names(const std::vector<SqlColumn>& columns) {
   return joined(columns, ", ", [](const SqlColumn& c) { return fmt::format("{}.{}", c.table, c.name); });

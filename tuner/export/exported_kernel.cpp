@@ -8,8 +8,8 @@
 #include <set>
 #include <string_view>
 
+#include "templates/base/joined.h"
 #include "templates/base/letters.h"
-#include "tuner/text/joined.h"
 #include "tuner/text/json.h"
 #include "tuner/text/text.h"
 
@@ -45,7 +45,7 @@ std::string text_of(const LaunchStep& step) {
       "\"takes_turns\": {}, \"overlaps_previous\": {}, \"arguments\": [{}]}}",
       json_string(step.kernel), triple(step.grid), triple(step.block), triple(step.cluster), step.smem_bytes,
       step.resident, step.takes_turns, step.overlaps_previous,
-      joined(step.args, [](const Arg& arg) { return json_string(to_string(arg)); }));
+      joined(step.args, ", ", [](const Arg& arg) { return json_string(to_string(arg)); }));
 }
 
 std::string text_of(const TensorMapSpec& map) {
@@ -57,7 +57,7 @@ std::string text_of(const TensorMapSpec& map) {
       "\n    {{\"name\": {}, \"base\": {}, \"format\": \"{}\", \"swizzle_bytes\": {}, \"fills_with_nan\": {}, "
       "\"l2_promotion_bytes\": {}, \"dimensions\": [{}]}}",
       json_string(map.name), json_string(to_string(map.base)), name_of(map.format), map.swizzle_bytes,
-      map.fills_with_nan, map.l2_promotion_bytes, joined(map.dimensions, dimension));
+      map.fills_with_nan, map.l2_promotion_bytes, joined(map.dimensions, ", ", dimension));
 }
 
 std::string text_of(const WorkspaceSlice& slice) {
@@ -100,13 +100,14 @@ std::string launch_json(const Program& program, const DeviceSpec& device) {
       json_string(program.binary.target), json_string(program.source.hash));
   text += fmt::format("  \"alignment_bytes\": {{\"A\": {}, \"B\": {}, \"C\": {}}},\n", plan.needs.a, plan.needs.b,
                       plan.needs.c);
-  text += fmt::format("  \"workspace\": {{\"bytes\": {}, \"alignment_bytes\": {}, \"slices\": [{}]}},\n",
-                      plan.workspace.bytes(), WorkspaceLayout::kAlignment,
-                      joined(plan.workspace.slices(), [](const WorkspaceSlice& slice) { return text_of(slice); }));
+  text +=
+      fmt::format("  \"workspace\": {{\"bytes\": {}, \"alignment_bytes\": {}, \"slices\": [{}]}},\n",
+                  plan.workspace.bytes(), WorkspaceLayout::kAlignment,
+                  joined(plan.workspace.slices(), ", ", [](const WorkspaceSlice& slice) { return text_of(slice); }));
   text += fmt::format("  \"tensor_maps\": [{}],\n",
-                      joined(plan.maps, [](const TensorMapSpec& map) { return text_of(map); }));
+                      joined(plan.maps, ", ", [](const TensorMapSpec& map) { return text_of(map); }));
   return text + fmt::format("  \"steps\": [{}]\n}}\n",
-                            joined(plan.steps, [](const LaunchStep& step) { return text_of(step); }));
+                            joined(plan.steps, ", ", [](const LaunchStep& step) { return text_of(step); }));
 }
 
 }  // namespace mmtune

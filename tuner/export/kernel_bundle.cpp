@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "runtime/gpu/arguments.h"
+#include "templates/base/joined.h"
 #include "templates/problem/dtype.h"
-#include "tuner/text/joined.h"
 
 namespace mmtune {
 
@@ -31,7 +31,7 @@ std::string argument_entry(const Arg& arg) {
 std::string step_entry(const LaunchStep& step) {
   return fmt::format("\n        {{\"{}\", {}, {}, {}, {}, {}, {}, {}, {{{}}}}}", step.kernel, braced_extents(step.grid),
                      braced_extents(step.block), braced_extents(step.cluster), step.smem_bytes, step.resident,
-                     step.takes_turns, step.overlaps_previous, joined(step.args, argument_entry));
+                     step.takes_turns, step.overlaps_previous, joined(step.args, ", ", argument_entry));
 }
 
 std::string dimension_entry(const MapDimension& each) {
@@ -47,7 +47,8 @@ std::string map_entry(const TensorMapSpec& spec, const LaunchPlan& plan, const P
       "\n        {{{}, static_cast<CUtensorMapDataType>({}), {}, static_cast<CUtensorMapSwizzle>({}), "
       "static_cast<CUtensorMapL2promotion>({}), static_cast<CUtensorMapFloatOOBfill>({}), {{{}}}}}",
       argument_entry(spec.base), static_cast<int>(layout.type), layout.element_bytes, static_cast<int>(layout.swizzle),
-      static_cast<int>(layout.l2_promotion), static_cast<int>(layout.fill), joined(spec.dimensions, dimension_entry));
+      static_cast<int>(layout.l2_promotion), static_cast<int>(layout.fill),
+      joined(spec.dimensions, ", ", dimension_entry));
 }
 
 std::string_view scalar_of(const FormatTraits& format) {
@@ -68,10 +69,10 @@ std::string product_entry(const BundledProduct& product) {
   const auto slice = [](const WorkspaceSlice& each) {
     return fmt::format("{}", each.bytes > 0 ? each.offset_bytes : -1);
   };
-  text += fmt::format("       {{{}}},\n", joined(plan.workspace.slices(), slice));
+  text += fmt::format("       {{{}}},\n", joined(plan.workspace.slices(), ", ", slice));
   text += fmt::format("       {{{}}},\n",
-                      joined(plan.maps, [&](const TensorMapSpec& each) { return map_entry(each, plan, p); }));
-  return text + fmt::format("       {{{}}}}},\n", joined(plan.steps, step_entry));
+                      joined(plan.maps, ", ", [&](const TensorMapSpec& each) { return map_entry(each, plan, p); }));
+  return text + fmt::format("       {{{}}}}},\n", joined(plan.steps, ", ", step_entry));
 }
 
 }  // namespace

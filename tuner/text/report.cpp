@@ -11,6 +11,7 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/printable.h"
+#include "templates/base/joined.h"
 #include "tuner/text/files.h"
 #include "tuner/text/json.h"
 #include "tuner/text/terminal.h"
@@ -48,17 +49,6 @@ std::string cell_text(const Cell& cell) {
 std::string padded(const std::string& text, std::size_t width, Align align) {
   const std::string blanks(width - std::min(width, width_of(text)), ' ');
   return align == Align::right ? blanks + text : text + blanks;
-}
-
-/// The fields of one line, each followed by `separator` but the last.
-template <class Range, class Field>
-std::string joined(const Range& range, std::string_view separator, Field field) {
-  std::string line;
-  for (std::size_t i = 0; i < range.size(); ++i) {
-    if (i > 0) line += separator;
-    line += field(range[i], i);
-  }
-  return line;
 }
 
 /// A column of a table for people: its heading, then its cells.
@@ -288,15 +278,15 @@ std::string Table::aligned(const TableLayout& layout) const {
 }
 
 std::string Table::csv() const {
-  auto text = joined(columns_, ",", [](const Column& column, std::size_t) { return csv_field(column.name); }) + '\n';
+  auto text = joined(columns_, ",", [](const Column& column) { return csv_field(column.name); }) + '\n';
   for (const auto& row : rows_) {
-    text += joined(row.cells, ",", [](const Cell& cell, std::size_t) { return csv_field(cell_text(cell)); }) + '\n';
+    text += joined(row.cells, ",", [](const Cell& cell) { return csv_field(cell_text(cell)); }) + '\n';
   }
   return text;
 }
 
 std::string Table::json() const {
-  const auto object = [this](const Row& row, std::size_t) {
+  const auto object = [this](const Row& row) {
     return fmt::format("  {{\n{}\n  }}", joined(row.cells, ",\n", [this](const Cell& cell, std::size_t i) {
                          return fmt::format("    {}: {}", json_string(columns_[i].name), json_value(cell));
                        }));
@@ -305,21 +295,19 @@ std::string Table::json() const {
 }
 
 std::string Table::compact_json() const {
-  const auto name = [](const Column& column, std::size_t) { return json_string(column.name); };
-  const auto value = [](const Cell& cell, std::size_t) { return json_value(cell); };
-  const auto list = [&](const Row& row, std::size_t) { return fmt::format("[{}]", joined(row.cells, ",", value)); };
+  const auto name = [](const Column& column) { return json_string(column.name); };
+  const auto value = [](const Cell& cell) { return json_value(cell); };
+  const auto list = [&](const Row& row) { return fmt::format("[{}]", joined(row.cells, ",", value)); };
   return fmt::format("{{\"columns\": [{}], \"rows\": [{}]}}", joined(columns_, ",", name), joined(rows_, ",\n", list));
 }
 
 std::string Table::markdown() const {
   const auto line = [](const std::string& fields) { return "| " + fields + " |\n"; };
-  auto text =
-      line(joined(columns_, " | ", [](const Column& column, std::size_t) { return markdown_field(column.name); }));
-  text += line(joined(columns_, " | ",
-                      [](const Column& column, std::size_t) { return column.align == Align::right ? "---:" : "---"; }));
+  auto text = line(joined(columns_, " | ", [](const Column& column) { return markdown_field(column.name); }));
+  text +=
+      line(joined(columns_, " | ", [](const Column& column) { return column.align == Align::right ? "---:" : "---"; }));
   for (const auto& row : rows_) {
-    text +=
-        line(joined(row.cells, " | ", [](const Cell& cell, std::size_t) { return markdown_field(cell_text(cell)); }));
+    text += line(joined(row.cells, " | ", [](const Cell& cell) { return markdown_field(cell_text(cell)); }));
   }
   return text;
 }
