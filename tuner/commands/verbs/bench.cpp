@@ -18,6 +18,7 @@
 #include "tuner/cover/size_sample.h"
 #include "tuner/text/calls.h"
 #include "tuner/text/sizes.h"
+#include "tuner/tune/preparation.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/installed_gpus.h"
 #include "tuner/workers/interrupt.h"
@@ -65,21 +66,18 @@ std::vector<BenchTask> tasks_of(const BenchOptions& options) {
 class TunedKernels {
  public:
   TunedKernels(const BenchOptions& options, const DeviceChoice& device, const CompileTarget& target)
-      : device_(device), target_(target), store_(Store::open(database_path(options), OpenMode::read_only)) {}
+      : device_(device),
+        preparation_(template_files(), device.spec, target, Evidence::measured, ""),
+        store_(Store::open(database_path(options), OpenMode::read_only)) {}
 
   /// Throws Error that says how to get it if there is none, or none that this program can launch.
   Program find(const Problem& problem) {
-    const auto winner = store_.find_winner({key_of(device_.spec), problem, Evidence::measured});
+    const auto winner = store_.find_winner(preparation_.key(problem));
     if (!winner) throw untuned(problem, "no measured kernel");
     const TrialKey& key = winner->trial.key;
     const auto candidate = candidate_of(key);
     if (!candidate) throw untuned(problem, fmt::format("unknown kernel {} {}", key.family, key.config));
-    const auto& [family, config] = *candidate;
-    Program program;
-    program.key = key;
-    program.candidate = *candidate;
-    program.plan = family->plan(problem, config, device_.spec);
-    program.source = render(files_, *family, problem, config, program.plan, target_.compute_capability);
+    Program program = preparation_.program(problem, *candidate);
     if (program.source.hash != key.source_hash) {
       throw untuned(problem, fmt::format("the kernel of family {} has changed since it was tuned", key.family));
     }
@@ -98,8 +96,7 @@ class TunedKernels {
   }
 
   DeviceChoice device_;
-  CompileTarget target_;
-  TemplateFiles files_ = template_files();
+  Preparation preparation_;
   Store store_;
 };
 

@@ -11,12 +11,9 @@
 #include "runtime/base/template_files.h"
 #include "runtime/choose/dispatch.h"
 #include "runtime/gpu/nvrtc.h"
-#include "templates/family/families.h"
-#include "templates/family/render.h"
 #include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"
 #include "tuner/export/t4_results.h"
-#include "tuner/lanes/candidate.h"
 #include "tuner/text/files.h"
 #include "tuner/text/text.h"
 #include "tuner/tune/lost_compiles.h"
@@ -106,17 +103,12 @@ std::vector<Trial> selected_trials(const DbOptions& options, Store& store) {
 /// The sources of the fallbacks that belong to the decisions, as Library looks for them.
 std::vector<std::string> fallback_sources(Store& store) {
   const TemplateFiles files = template_files();
-  const Family& family = fallback_family();
   std::set<std::string> sources;
   for (const Winner& winner : store.winners()) {
     const auto device = known_gpu(winner.trial.key.device);
     if (!device) continue;
-    const Problem& of = winner.trial.key.problem;
-    const Problem any = packed_problem(of.precision, of.layout, 1, 1, 1);
-    const Config config = family.default_config(any);
-    const LaunchPlan plan = family.plan(any, config, *device);
-    const int target = compile_target(*device, {compute_capability(*device)}).compute_capability;
-    sources.insert(render(files, family, any, config, plan, target).hash);
+    const int capability = compile_target(*device, {compute_capability(*device)}).compute_capability;
+    sources.insert(CurrentSources(*device, files).fallback_hash(winner.trial.key.problem, capability));
   }
   return {sources.begin(), sources.end()};
 }
@@ -149,31 +141,20 @@ ExitCode export_copy(const DbOptions& options) {
   return ExitCode::done;
 }
 
-/// The hash that today's kernel sources give this trial; nothing for a family or a value that no longer exists, and for
-/// a configuration that cannot run any more.
-std::optional<std::string> live_hash(const Trial& trial, const DeviceSpec& device, const TemplateFiles& files,
-                                     const Nvrtc& nvrtc) {
-  const auto candidate = candidate_of(trial.key);
-  if (!candidate) return std::nullopt;
-  const auto& [family, config] = *candidate;
-  const auto plan = family->legal_plan(trial.key.problem, config, device);
-  if (!plan) return std::nullopt;
-  const auto target = compile_target(device, nvrtc.supported()).compute_capability;
-  return render(files, *family, trial.key.problem, config, *plan, target).hash;
-}
-
 /// The source hashes of all rows that today's kernels still produce. Rows of a GPU that cannot be looked up stay.
 std::vector<std::string> live_sources(const std::vector<Trial>& trials) {
   const auto files = template_files();
   const auto nvrtc = Nvrtc::load();
   std::vector<std::pair<DeviceKey, std::optional<DeviceSpec>>> gpus;
   std::set<std::string> live;
+  const auto makes = [&](const TrialKey& key, const DeviceSpec& device) {
+    return why_changed(key, device, files, compile_target(device, nvrtc.supported()).compute_capability).empty();
+  };
   for (const auto& trial : trials) {
     auto gpu = std::find_if(gpus.begin(), gpus.end(), [&](const auto& g) { return g.first == trial.key.device; });
     if (gpu == gpus.end()) gpu = gpus.insert(gpu, {trial.key.device, known_gpu(trial.key.device)});
     if (live.contains(trial.key.source_hash)) continue;
-    const auto hash = gpu->second ? live_hash(trial, *gpu->second, files, nvrtc) : trial.key.source_hash;
-    if (hash) live.insert(*hash);
+    if (!gpu->second || makes(trial.key, *gpu->second)) live.insert(trial.key.source_hash);
   }
   return {live.begin(), live.end()};
 }
