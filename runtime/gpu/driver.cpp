@@ -125,13 +125,22 @@ void check_in_destructor(CUresult result, const char* call) noexcept {
 #define MMTUNE_CUDA_IN_DESTRUCTOR(call) check_in_destructor(cuda().call, #call)
 
 void DestroyStream::operator()(CUstream stream) const noexcept { MMTUNE_CUDA_IN_DESTRUCTOR(cuStreamDestroy(stream)); }
-void DestroyEvent::operator()(CUevent event) const noexcept { MMTUNE_CUDA_IN_DESTRUCTOR(cuEventDestroy(event)); }
-void DestroyModule::operator()(CUmodule module) const noexcept { MMTUNE_CUDA_IN_DESTRUCTOR(cuModuleUnload(module)); }
+void DestroyEvent::operator()(CUevent event) const noexcept {
+  const HarmlessToCaptures harmless;
+  MMTUNE_CUDA_IN_DESTRUCTOR(cuEventDestroy(event));
+}
+void DestroyModule::operator()(CUmodule module) const noexcept {
+  const HarmlessToCaptures harmless;
+  MMTUNE_CUDA_IN_DESTRUCTOR(cuModuleUnload(module));
+}
 void DestroyGraph::operator()(CUgraph graph) const noexcept { MMTUNE_CUDA_IN_DESTRUCTOR(cuGraphDestroy(graph)); }
 void DestroyGraphExec::operator()(CUgraphExec graph) const noexcept {
   MMTUNE_CUDA_IN_DESTRUCTOR(cuGraphExecDestroy(graph));
 }
-void FreeMemory::operator()(CUdeviceptr memory) const noexcept { MMTUNE_CUDA_IN_DESTRUCTOR(cuMemFree(memory)); }
+void FreeMemory::operator()(CUdeviceptr memory) const noexcept {
+  const HarmlessToCaptures harmless;
+  MMTUNE_CUDA_IN_DESTRUCTOR(cuMemFree(memory));
+}
 
 DriverVersion driver_version() {
   int version = 0;
@@ -157,6 +166,7 @@ std::string parse_driver_release(const std::string& text) {
 
 DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
+  const HarmlessToCaptures harmless;
   CUdeviceptr address = 0;
   const CUresult result = cuda().cuMemAlloc(&address, bytes);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -181,6 +191,7 @@ Stream make_stream() {
 }
 
 Event make_event() {
+  const HarmlessToCaptures harmless;
   CUevent event = nullptr;
   MMTUNE_CUDA(cuEventCreate(&event, CU_EVENT_DEFAULT));
   return Event(event);
@@ -198,6 +209,7 @@ bool may_be_capturing(CUstream stream) {
 }
 
 Module load_module(const std::string& image) {
+  const HarmlessToCaptures harmless;
   std::array<char, 4096> log{};
   std::array options = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   // The driver takes sizes in place of pointers.
@@ -212,6 +224,7 @@ Module load_module(const std::string& image) {
 }
 
 CUfunction find_function(const Module& module, const std::string& name) {
+  const HarmlessToCaptures harmless;  // A driver that loads lazily does so here.
   CUfunction function = nullptr;
   check(cuda().cuModuleGetFunction(&function, module.get(), name.c_str()),
         fmt::format("cuModuleGetFunction of \"{}\"", name).c_str());

@@ -113,6 +113,22 @@ using Module = Handle<CUmodule, DestroyModule>;
 using Graph = Handle<CUgraph, DestroyGraph>;
 using GraphExec = Handle<CUgraphExec, DestroyGraphExec>;
 
+/// While this lives, what the calling thread asks of the driver does not end a capture of another thread. By cuda.h a
+/// capture in the global mode, the default, forbids calls like cuEventQuery and cuMemAlloc to all threads. Memory,
+/// modules and events of this file are made and destroyed so.
+class HarmlessToCaptures {
+ public:
+  HarmlessToCaptures() { exchange(); }
+  ~HarmlessToCaptures() { exchange(); }
+  HarmlessToCaptures(const HarmlessToCaptures&) = delete;
+  HarmlessToCaptures& operator=(const HarmlessToCaptures&) = delete;
+
+ private:
+  void exchange();
+
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
 /// Device memory in bytes.
 class DeviceBuffer {
  public:
@@ -126,21 +142,6 @@ class DeviceBuffer {
  private:
   Handle<CUdeviceptr, FreeMemory> memory_;
   std::size_t bytes_ = 0;
-};
-
-/// While this lives, what the calling thread asks of the driver does not end a capture of another thread. By cuda.h a
-/// capture in the global mode, the default, forbids calls like cuEventQuery and cuMemAlloc to all threads.
-class HarmlessToCaptures {
- public:
-  HarmlessToCaptures() { exchange(); }
-  ~HarmlessToCaptures() { exchange(); }
-  HarmlessToCaptures(const HarmlessToCaptures&) = delete;
-  HarmlessToCaptures& operator=(const HarmlessToCaptures&) = delete;
-
- private:
-  void exchange();
-
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
 Stream make_stream();  ///< a stream that does not wait for the default stream

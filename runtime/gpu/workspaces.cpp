@@ -33,16 +33,8 @@ Workspaces::Lease::Lease(Workspaces& all, Slot& slot, std::uint64_t stream, std:
   }
   const std::size_t have = slot.buffers.empty() ? 0 : slot.buffers.back().bytes();
   if (have >= bytes) return;
-  const HarmlessToCaptures harmless;
   // Doubling bounds what all buffers of a stream take by twice the largest.
   slot.buffers.emplace_back(std::max(bytes, 2 * have));
-}
-
-Workspaces::~Workspaces() {
-  if (slots_.empty()) return;  // The driver may not be there.
-  const HarmlessToCaptures harmless;
-  slots_.clear();
-  retired_.clear();
 }
 
 Workspaces::Lease Workspaces::lease(CUcontext context, CUstream stream, std::size_t bytes) {
@@ -74,7 +66,6 @@ void Workspaces::retire(Slot& slot) {
   std::move(slot.buffers.begin(), slot.buffers.end(), std::back_inserter(retired_));
   slot.buffers.clear();
   if (retired_bytes_ < kMostRetired) return;
-  const HarmlessToCaptures harmless;
   retired_.clear();  // The driver waits for what uses them.
   retired_bytes_ = 0;
 }

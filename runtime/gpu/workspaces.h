@@ -18,13 +18,6 @@ namespace mmtune {
 /// that was destroyed earlier, once its handle is another stream's. What is captured has buffers of its own, as a graph
 /// may run at any time, in any stream: graphs that were captured from streams of one handle share theirs.
 class Workspaces {
- public:
-  Workspaces() = default;
-  ~Workspaces();
-  Workspaces(const Workspaces&) = delete;
-  Workspaces& operator=(const Workspaces&) = delete;
-
- private:
   struct Slot {
     std::mutex mutex;
     std::vector<DeviceBuffer> buffers;  ///< the buffers, ascending; the last one is in use

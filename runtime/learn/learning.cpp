@@ -47,7 +47,6 @@ void Learning::open() {
 void Learning::make_events() {
   if (is_open_) return;
   is_open_ = true;
-  const HarmlessToCaptures harmless;
   try {
     for (std::size_t i = 0; i < kPairs; ++i) {
       Event begin = make_event();

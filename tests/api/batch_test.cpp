@@ -40,7 +40,7 @@ struct Launched {
 
 Launched launched_by(Library& library, const Gemm& call) {
   const int before = test::fake_cuda().launches;
-  library.enqueue(call, nullptr);
+  library.enqueue(call, CU_STREAM_PER_THREAD);
   return {test::fake_cuda().launches - before, test::fake_cuda().last_layers};
 }
 
@@ -51,7 +51,6 @@ class Batches : public test::ApiTestWith<test::NvrtcTest> {
     if (IsSkipped()) return;
     tuned("naive", "");
   }
-  void TearDown() override { test::fake_cuda().is_capturing = false; }
 
   /// Offers a kernel as the one that won the size of batch_of().
   void tuned(std::string_view family, const char* settings, Precision precision = Precision::fp32,
@@ -94,10 +93,10 @@ TEST_F(Batches, NothingIsLoadedOrAllocatedAfterPreparing) {
   tuned("simt", "BM=32 BN=32 TM=4 TN=4 SPLIT=4", Precision::fp32, Layout::nn, 128);
   Library library = Library::open();
   const Gemm call = batch_of(9, 128);
-  library.prepare(std::array{call});
+  library.prepare(std::array{call}, CU_STREAM_PER_THREAD);
   const int loaded = test::fake_cuda().loaded_programs, allocated = test::fake_cuda().allocations;
   test::fake_cuda().is_capturing = true;
-  library.enqueue(call, nullptr);
+  library.enqueue(call, CU_STREAM_PER_THREAD);
   EXPECT_EQ(test::fake_cuda().last_layers, 9u);
   EXPECT_EQ(test::fake_cuda().loaded_programs, loaded);
   EXPECT_EQ(test::fake_cuda().allocations, allocated);

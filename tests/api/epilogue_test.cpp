@@ -38,7 +38,7 @@ class Memory {
 /// Number of kernels that a call launches.
 int launches_of(Library& library, const Gemm& call) {
   const int before = test::fake_cuda().launches;
-  library.enqueue(call, nullptr);
+  library.enqueue(call, CU_STREAM_PER_THREAD);
   return test::fake_cuda().launches - before;
 }
 
@@ -146,8 +146,6 @@ class PreparedEpilogue : public test::ApiTestWith<test::NvrtcTest> {
       offer(database(), {packed_problem(Precision::fp32, Layout::nn, size, size, size), "naive", config, 1});
     }
   }
-  void TearDown() override { test::fake_cuda().is_capturing = false; }
-
   Memory memory_;
 };
 
@@ -231,7 +229,7 @@ TEST_F(PreparedEpilogue, ScalarsOnTheDeviceTakeAProgramThatLoadsThem) {
   call.device_beta = &scalars[1];
   library.prepare(std::array{memory_.call(64), memory_.call(64, {})});
   try {
-    library.enqueue(call, nullptr);
+    library.enqueue(call, CU_STREAM_PER_THREAD);
     FAIL() << "a plain program has no scalars from memory";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("with loaded scalars"));

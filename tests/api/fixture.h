@@ -18,6 +18,12 @@ namespace mmtune::test {
 template <class Base>
 class ApiTestWith : public Base {
  protected:
+  ~ApiTestWith() override {
+    EXPECT_EQ(fake_cuda().broken_captures.exchange(0), 0);
+    fake_cuda().is_capturing = false;
+    fake_cuda().captured_stream = nullptr;
+  }
+
   /// Stores a program that runs every size of this precision and layout, as tuned for one size.
   void offer(Precision precision, Layout layout) const {
     offer(database(), {packed_problem(precision, layout, 1, 1, 1), "naive", "", 1});

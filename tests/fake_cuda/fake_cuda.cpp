@@ -2,6 +2,8 @@
 
 #include <cuda.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -14,6 +16,8 @@ namespace mmtune::test {
 namespace {
 
 struct Program {
+  CUcontext context = nullptr;
+  unsigned most_smem_bytes = 48 << 10;  ///< the dynamic shared memory that a launch may ask for
   bool computes = false;
   NumberFormat a{}, b{}, c{}, scalar{};
   int bytes_a = 0, bytes_b = 0, bytes_c = 0, bytes_scalar = 0;
@@ -21,16 +25,17 @@ struct Program {
   double us = 0;  ///< the time that it pretends to take
 };
 
-/// When it was reached, on the clock of all kernels.
 struct RecordedEvent {
-  std::atomic<double> us = 0;
+  CUcontext context = nullptr;
+  std::atomic<bool> is_recorded = false;
+  std::atomic<double> us = 0;  ///< when it was reached, on the clock of all kernels
 };
 
 thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-/// The result of a call that a capture in the global mode forbids to every thread.
-void forbid_while_capturing() {
-  if (fake_cuda().is_capturing && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) ++fake_cuda().broken_captures;
+CUresult end_capture(CUresult result) {
+  ++fake_cuda().broken_captures;
+  return result;
 }
 
 /// How long a launch takes: as long as the program, or longer by a part of it that changes from launch to launch.
@@ -45,6 +50,29 @@ double duration_us(const Program& program) {
 /// Contexts and devices are only told apart.
 int primary_contexts[8] = {};  // one for each device
 thread_local CUcontext current = nullptr;
+
+CUresult usable() { return fake_cuda().is_of_parent ? CUDA_ERROR_NOT_INITIALIZED : CUDA_SUCCESS; }
+
+CUresult in_context() {
+  if (usable() != CUDA_SUCCESS) return usable();
+  return current == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
+/// The result of a call that a capture in the global mode forbids to every thread.
+CUresult beside_captures() {
+  if (!fake_cuda().is_capturing || capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return in_context();
+  return end_capture(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+/// Whether the stream is the default one, which would wait for a stream that is captured.
+bool is_unusable(CUstream stream) {
+  return fake_cuda().is_capturing && (stream == nullptr || stream == CU_STREAM_LEGACY);
+}
+
+/// The result of work for a stream.
+CUresult in_stream(CUstream stream) {
+  return is_unusable(stream) ? end_capture(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) : in_context();
+}
 
 Program parse(const char* image) {
   Program program;
@@ -120,7 +148,22 @@ int attribute_of_an_h200(CUdevice_attribute attribute) {
   return found == values.end() ? 0 : found->second;
 }
 
-CUresult usable() { return fake_cuda().is_of_parent ? CUDA_ERROR_NOT_INITIALIZED : CUDA_SUCCESS; }
+/// Limits of a launch: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+bool can_launch(const CUlaunchConfig& config, const Program& program) {
+  std::array<unsigned, 3> cluster = {1, 1, 1};
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    if (config.attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const auto& [x, y, z] = config.attrs[i].value.clusterDim;
+    cluster = {x, y, z};
+  }
+  const std::array grid = {config.gridDimX, config.gridDimY, config.gridDimZ};
+  constexpr std::array kMost = {2147483647U, 65535U, 65535U};
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    if (grid[i] == 0 || grid[i] > kMost[i] || cluster[i] == 0 || grid[i] % cluster[i] != 0) return false;
+  }
+  const unsigned threads = config.blockDimX * config.blockDimY * config.blockDimZ;
+  return threads > 0 && threads <= 1024 && config.sharedMemBytes <= program.most_smem_bytes;
+}
 
 }  // namespace
 
@@ -193,49 +236,69 @@ CUresult cuCtxGetDevice(CUdevice* device) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
-  forbid_while_capturing();
+  if (const CUresult result = beside_captures(); result != CUDA_SUCCESS) return result;
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   *address = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
   ++fake_cuda().allocations;
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr address) {
-  forbid_while_capturing();
+  if (const CUresult result = beside_captures(); result != CUDA_SUCCESS) return result;
   ++fake_cuda().frees;
   std::free(reinterpret_cast<void*>(address));
   return CUDA_SUCCESS;
 }
-CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream) {
+CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
+  if (const CUresult result = in_stream(stream); result != CUDA_SUCCESS) return result;
   ++fake_cuda().graph_allocations;
   ++fake_cuda().graph_memories;
   *address = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
   return CUDA_SUCCESS;
 }
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream) {
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  if (const CUresult result = in_stream(stream); result != CUDA_SUCCESS) return result;
   --fake_cuda().graph_memories;
   std::free(reinterpret_cast<void*>(address));
   return CUDA_SUCCESS;
 }
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
+  if (const CUresult result = beside_captures(); result != CUDA_SUCCESS) return result;
   ++fake_cuda().loaded_programs;
-  *module = reinterpret_cast<CUmodule>(new Program(parse(static_cast<const char*>(image))));
+  auto* program = new Program(parse(static_cast<const char*>(image)));
+  program->context = current;
+  *module = reinterpret_cast<CUmodule>(program);
   return CUDA_SUCCESS;
 }
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
 }
 CUresult cuModuleUnload(CUmodule module) {
-  if (usable() != CUDA_SUCCESS) return usable();
-  delete reinterpret_cast<Program*>(module);
+  if (const CUresult result = beside_captures(); result != CUDA_SUCCESS) return result;
+  auto* program = reinterpret_cast<Program*>(module);
+  if (program->context != current) return CUDA_ERROR_INVALID_CONTEXT;
+  delete program;
   return CUDA_SUCCESS;
 }
+/// A driver that loads lazily does so here.
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char*) {
   *function = reinterpret_cast<CUfunction>(module);
+  return beside_captures();
+}
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_SUCCESS;
+  if (value > attribute_of_an_h200(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  unsigned& most = reinterpret_cast<Program*>(function)->most_smem_bytes;
+  most = std::max(most, static_cast<unsigned>(value));  // All functions of a module are one here.
   return CUDA_SUCCESS;
 }
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void**) {
   const auto& program = *reinterpret_cast<const Program*>(function);
   if (program.us > 0 && program.us == fake_cuda().launch_fails_us) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  if (const CUresult result = in_stream(config->hStream); result != CUDA_SUCCESS) return result;
+  if (program.context != current) return CUDA_ERROR_INVALID_HANDLE;
+  if (!can_launch(*config, program)) return CUDA_ERROR_INVALID_VALUE;
   ++fake_cuda().launches;
   fake_cuda().busy_us.fetch_add(duration_us(program));
   fake_cuda().last_stream = config->hStream;
@@ -249,14 +312,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
 CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   cuStreamIsCapturing(stream, &status);
-  if (status != CU_STREAM_CAPTURE_STATUS_NONE) {
-    ++fake_cuda().broken_captures;
-    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  }
+  if (status != CU_STREAM_CAPTURE_STATUS_NONE) return end_capture(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   *id = reinterpret_cast<std::uintptr_t>(stream) + fake_cuda().reused_handles;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  if (is_unusable(stream)) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   const void* captured = fake_cuda().captured_stream;
   const bool is_captured = fake_cuda().is_capturing && (captured == nullptr || captured == stream);
   *status = is_captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
@@ -264,37 +325,53 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
 }
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   std::swap(*mode, capture_mode);
-  return CUDA_SUCCESS;
+  return usable();
 }
 CUresult cuEventCreate(CUevent* event, unsigned) {
-  forbid_while_capturing();
-  *event = reinterpret_cast<CUevent>(new RecordedEvent);
+  if (const CUresult result = beside_captures(); result != CUDA_SUCCESS) return result;
+  auto* recorded = new RecordedEvent;
+  recorded->context = current;
+  *event = reinterpret_cast<CUevent>(recorded);
   ++fake_cuda().events;
   return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy(CUevent event) {
+  if (const CUresult result = beside_captures(); result != CUDA_SUCCESS) return result;
   delete reinterpret_cast<RecordedEvent*>(event);
   --fake_cuda().events;
   return CUDA_SUCCESS;
 }
-CUresult cuEventRecord(CUevent event, CUstream) {
-  reinterpret_cast<RecordedEvent*>(event)->us = fake_cuda().busy_us.load();
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  if (const CUresult result = in_stream(stream); result != CUDA_SUCCESS) return result;
+  auto& recorded = *reinterpret_cast<RecordedEvent*>(event);
+  if (recorded.context != current) return CUDA_ERROR_INVALID_HANDLE;
+  recorded.is_recorded = true;
+  recorded.us = fake_cuda().busy_us.load();
   ++fake_cuda().recorded_events;
   return CUDA_SUCCESS;
 }
 CUresult cuEventQuery(CUevent) {
-  forbid_while_capturing();
+  if (const CUresult result = beside_captures(); result != CUDA_SUCCESS) return result;
   return fake_cuda().is_behind ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 CUresult cuEventElapsedTime(float* ms, CUevent begin, CUevent end) {
-  const auto us = [](CUevent event) { return reinterpret_cast<RecordedEvent*>(event)->us.load(); };
-  *ms = static_cast<float>((us(end) - us(begin)) / 1000);
+  const auto &first = *reinterpret_cast<RecordedEvent*>(begin), &last = *reinterpret_cast<RecordedEvent*>(end);
+  if (!first.is_recorded || !last.is_recorded) return CUDA_ERROR_INVALID_HANDLE;
+  *ms = static_cast<float>((last.us - first.us) / 1000);
   return CUDA_SUCCESS;
 }
-CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
-                                const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
-                                CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-  return CUDA_SUCCESS;
+/// Refuses what the requirements of cuda.h exclude, as far as maps without elements of fewer than 8 bits go.
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank, void* address,
+                                const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
+                                const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+                                CUtensorMapFloatOOBfill) {
+  bool is_good = reinterpret_cast<std::uintptr_t>(map) % 64 == 0 && reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
+  is_good = is_good && address != nullptr && rank >= 1 && rank <= 5;
+  for (cuuint32_t i = 0; is_good && i < rank; ++i) {
+    is_good = extents[i] >= 1 && extents[i] <= 1ULL << 32 && box[i] >= 1 && box[i] <= 256;
+    if (i > 0) is_good = is_good && strides[i - 1] % 16 == 0 && strides[i - 1] < 1ULL << 40;
+  }
+  return is_good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // extern "C"

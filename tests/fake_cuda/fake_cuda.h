@@ -25,7 +25,7 @@ struct FakeCuda {
   std::atomic<int> loaded_programs = 0;    ///< the programs that were loaded so far
   std::atomic<bool> is_capturing = false;
   std::atomic<void*> captured_stream = nullptr;  ///< the only stream that is captured, where not null
-  std::atomic<int> broken_captures = 0;          ///< calls that no thread may make while another one captures
+  std::atomic<int> broken_captures = 0;          ///< the calls that ended a capture
   std::atomic<int> events = 0;                   ///< the events that exist
   std::atomic<int> recorded_events = 0;          ///< the events that were recorded so far
   std::atomic<bool> is_behind = false;           ///< the GPU: what is asked of an event has not happened yet

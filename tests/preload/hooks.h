@@ -75,10 +75,12 @@ class Hooks : public testing::Test {
   void SetUp() override {
     cuCtxSetCurrent(world_->context);
     cublasCreate_v2(&handle_);
+    cublasSetStream_v2(handle_, CU_STREAM_PER_THREAD);  // The default stream cannot be captured.
     fake_cublas_forget_calls();
     launches_ = fake_cuda().launches;
   }
   void TearDown() override {
+    EXPECT_EQ(fake_cuda().broken_captures.exchange(0), 0);
     fake_cuda().is_capturing = false;
     cublasDestroy_v2(handle_);
   }

@@ -366,6 +366,23 @@ TEST_F(GpuLibraryWorkspace, AllocatesWhatAGraphNeedsWhileCapturing) {
   EXPECT_TRUE(product.is_right());
 }
 
+TEST_F(GpuLibraryWorkspace, IsOpenedAndClosedBesideACaptureOfAnotherStream) {
+  Product product(problem_, {});
+  const Stream other = make_stream();
+  MMTUNE_CUDA(cuStreamBeginCapture(other.get(), CU_STREAM_CAPTURE_MODE_GLOBAL));
+  {
+    Library library = open();
+    library.gemm(product.call(), stream_.get());
+    const HarmlessToCaptures harmless;
+    MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
+  }
+  CUgraph captured = nullptr;
+  MMTUNE_CUDA(cuStreamEndCapture(other.get(), &captured));
+  EXPECT_NE(captured, nullptr) << "the capture goes on";
+  const Graph graph(captured);
+  EXPECT_TRUE(product.is_right());
+}
+
 TEST_F(GpuLibraryWorkspace, AreNotSharedWithADestroyedStreamOfTheSameHandle) {
   Library library = open();
   constexpr int kProducts = 32;
