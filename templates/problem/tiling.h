@@ -16,6 +16,12 @@ constexpr std::int64_t tiles_of_c(const Problem& problem, int tile_m, int tile_n
   return ceil_div(problem.m, tile_m) * ceil_div(problem.n, tile_n);
 }
 
+/// Extents that leave 32 bits of a coordinate room for the tiles of a cluster, the last of which end behind them.
+inline constexpr std::int64_t kCoordinatesEnd = (std::int64_t{1} << 31) - 2048;
+constexpr bool has_coordinates(const Problem& problem) {
+  return std::max({problem.m, problem.n, problem.k}) < kCoordinatesEnd;
+}
+
 inline constexpr int kMemoryLine = 128;   ///< bytes of a line of memory
 inline constexpr int kMemorySector = 32;  ///< the bytes of a line that L2 delivers at once
 

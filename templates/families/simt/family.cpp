@@ -69,6 +69,7 @@ struct Simt {
     rules.must(threads(p) >= 64 && threads(p) <= 512, "64 to 512 threads per block");
     rules.must(p.tm * p.tn >= 8 && words * p.tm * p.tn <= 128, "8 to 128 registers of sums per thread");
     rules.must(p.bk % p.unroll == 0, "UNROLL divides BK");
+    rules.must(problem.k / p.bk < kCoordinatesEnd, "stages along k are counted in 32 bits");
   }
 
   static void copy_rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
@@ -76,6 +77,7 @@ struct Simt {
     rules.must(p.load == 0 || multiplied_as_stored(problem), "cp.async and TMA cannot widen elements on the way");
     rules.must(!copies_async(p) || compute_capability(device) >= 80, "cp.async needs compute capability 8.0");
     rules.must(p.load != 2 || compute_capability(device) >= 90, "TMA needs compute capability 9.0");
+    rules.must(p.load != 2 || has_coordinates(problem), "coordinates of the accelerator have 32 bits");
     rules.must(p.pack == 0 || packs_a(problem, p) || packs_b(problem, p), "PACK needs an operand that gains by it");
     rules.worth(p.pack == 0 || (p.load > 0 && std::min(problem.m, problem.n) >= 256),
                 "PACK pays where both m and n are large and copies are asynchronous");

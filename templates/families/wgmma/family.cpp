@@ -60,8 +60,7 @@ struct Wgmma {
   static void rules(const Problem& problem, const Params& p, const DeviceSpec& device, Rules& rules) {
     rules.must(compute_capability(device) == 90, "wgmma needs compute capability 9.0");
     rules.must(multiplies(problem.precision), "wgmma multiplies 16-bit, 8-bit and tf32 elements");
-    rules.must(std::max({problem.m, problem.n, problem.k}) < (std::int64_t{1} << 31) - 1024,
-               "coordinates of the accelerator have 32 bits");
+    rules.must(has_coordinates(problem), "coordinates of the accelerator have 32 bits");
     tile_rules(problem, p, device, rules);
     if (!rules.ok()) return;
     rules.must(packs_a(problem, p) || problem.align.a == 16, "TMA needs A aligned to 16 bytes, or a copy");

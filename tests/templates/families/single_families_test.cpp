@@ -43,6 +43,29 @@ TEST(Families, LinearMappingStopsAtTheGridLimit) {
   EXPECT_EQ(naive.broken_rule(problem, config, catalog_gpu("h200")), "the grid's x extent is at most 2^31-1");
 }
 
+TEST(Families, LeaveExtentsOutThatTheyCannotCount) {
+  constexpr std::int64_t kEnd = std::int64_t{1} << 31;  // of coordinates and of counts
+  const struct {
+    std::string_view family, config;
+    Problem most, more;
+  } cases[] = {
+      {"simt", "LOAD=2", packed_problem(Precision::fp32, Layout::tn, kEnd - 4096, 4, 4),
+       packed_problem(Precision::fp32, Layout::tn, kEnd, 4, 4)},
+      {"simt", "BK=8 UNROLL=8 LOAD=0 STAGES=2", packed_problem(Precision::int8, Layout::nt, 4, 4, 8 * (kEnd - 4096)),
+       packed_problem(Precision::int8, Layout::nt, 4, 4, 8 * kEnd)},
+      // The last of a cluster's tiles begins more than 1024 rows behind the first.
+      {"wgmma", "BM=320 BN=64 SWAP=1 CONSUMERS=1 CLUSTER_M=4",
+       packed_problem(Precision::bf16, Layout::nt, kEnd - 4096, 8, 8),
+       packed_problem(Precision::bf16, Layout::nt, kEnd - 1088, 8, 8)},
+  };
+  for (const auto& [name, text, most, more] : cases) {
+    const Family& family = family_named(name);
+    const Config config = family.with_defaults(family.parse(text), most);
+    EXPECT_EQ(family.broken_rule(most, config, catalog_gpu("h200")), "") << name << ' ' << text;
+    EXPECT_TRUE(family.broken_rule(more, config, catalog_gpu("h200")).ends_with("32 bits")) << name << ' ' << text;
+  }
+}
+
 // With 192 registers for sums and rows the compiler serialises the multiplications.
 TEST(Families, TurnsOfConsumersLeaveRegistersForRowsOfTf32) {
   const Family& wgmma = family_named("wgmma");
