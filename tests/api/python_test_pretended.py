@@ -18,7 +18,7 @@ sys.modules.update({"torch": torch, "torch.library": torch.library, "cupy": cupy
 import mmtune.cupy  # noqa: E402
 import mmtune.torch  # noqa: E402
 from mmtune import _serving, _stand_in  # noqa: E402
-from mmtune.torch import serving, tuning  # noqa: E402
+from mmtune.torch import functions, serving, tuning  # noqa: E402
 
 
 class Ending(unittest.TestCase):
@@ -32,6 +32,47 @@ class Ending(unittest.TestCase):
         mmtune.cupy._finish()
         self.assertEqual(cupy.cuda.Device.call_args_list, [mock.call(1), mock.call(3)])
         self.assertEqual(cupy.cuda.Device().synchronize.call_count, 2)
+
+
+class Watching(unittest.TestCase):
+    """Calls by name leave what others must see to operators, and what operators do not know to PyTorch."""
+
+    def setUp(self):
+        self.matrix = torch.Tensor()
+        for name, value in (("is_cuda", True), ("requires_grad", False), ("is_neg", lambda: False), ("dim", lambda: 2)):
+            setattr(self.matrix, name, value)
+        torch.compiler.is_compiling.return_value = False
+        nobody = dict(
+            _autocasts=lambda device: False, _dispatch_modes=lambda: 0, _transforms=lambda: None, _records=lambda: True,
+            _traces=lambda: False, _forward=mock.Mock(_current_level=-1),
+        )  # fmt: skip
+        for name, value in nobody.items():
+            self.watched_by(name, value)
+
+    def watched_by(self, name, value):
+        patch = mock.patch.object(functions, name, value)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def way(self):
+        with mock.patch.object(serving, "mm", return_value="kernel"):
+            result = mmtune.torch.matmul(self.matrix, self.matrix)
+        return {functions.ops.mm.return_value: "operator", torch.mm.return_value: "torch"}.get(result, result)
+
+    def test_nothing(self):
+        self.assertEqual(self.way(), "kernel")
+
+    def test_a_trace(self):
+        self.watched_by("_traces", lambda: True)
+        self.assertEqual(self.way(), "operator")
+
+    def test_forward_derivatives(self):
+        self.watched_by("_forward", mock.Mock(_current_level=0))
+        self.assertEqual(self.way(), "torch")
+
+    def test_a_compiler(self):
+        torch.compiler.is_compiling.return_value = True
+        self.assertEqual(self.way(), "operator")
 
 
 class Reloading(unittest.TestCase):

@@ -214,6 +214,36 @@ class Frameworks(Case):
             self.assertTrue(torch.autograd.gradcheck(function, inputs, fast_mode=True))
         self.assertTrue(torch.autograd.gradgradcheck(mmtune.torch.matmul, (a, b), fast_mode=True))
 
+    def test_gradients_of_complex_numbers(self):
+        a, b, w, c = (torch.randn(*shape, device="cuda", dtype=torch.complex128, requires_grad=True)
+                      for shape in ((8, 16), (16, 8), (8, 16), (8, 8)))  # fmt: skip
+        scaled = lambda c, a, b: mmtune.torch.addmm(c, a, b, beta=2j, alpha=1 - 1j)  # noqa: E731
+        for function, inputs in ((mmtune.torch.matmul, (a, b)), (mmtune.torch.linear, (a, w)), (scaled, (c, a, b))):
+            self.assertTrue(torch.autograd.gradcheck(function, inputs, fast_mode=True))
+
+    def test_gradients_of_nothing(self):
+        for m, n, k in ((4, 0, 16), (4, 8, 0), (0, 8, 16)):
+            inputs = new(m, k, grad=True), new(n, k, grad=True)
+            for each in torch.autograd.grad(mmtune.torch.linear(*inputs).sum(), inputs):
+                self.assertEqual(each.count_nonzero(), 0)
+
+    def test_forward_derivatives(self):
+        forward = torch.autograd.forward_ad
+        a, b, c, tangent = new(8, 16), new(16, 8), new(8, 8), new(8, 16)
+        x, x_tangent = new(2, 8, 16), new(2, 8, 16)
+        for function, input, along in (
+            (lambda a: mmtune.torch.matmul(a, b), a, tangent), (lambda a: mmtune.torch.linear(a, b.t()), a, tangent),
+            (lambda a: mmtune.torch.addmm(c, a, b), a, tangent), (lambda x: mmtune.torch.matmul(x, b), x, x_tangent),
+        ):  # fmt: skip
+            self.check(torch.func.jvp(function, (input,), (along,))[1], along, b)
+            with forward.dual_level():
+                self.check(forward.unpack_dual(function(forward.make_dual(input, along))).tangent, along, b)
+
+    def test_traced(self):
+        a, b, other = new(8, 16), new(16, 8), new(8, 16)
+        traced = torch.jit.trace(lambda a: mmtune.torch.matmul(a, b), a, check_trace=False)
+        self.check(traced(other), other, b)
+
     def test_operators(self):
         for operator, inputs in ((torch.ops.mmtune.mm, (new(8, 16, grad=True), new(16, 8, grad=True))),
                                  (torch.ops.mmtune.linear, (new(8, 16), new(8, 16, grad=True), new(8, grad=True), "gelu"))):

@@ -9,12 +9,15 @@ _PLAIN_TYPES = (torch.Tensor, torch.nn.Parameter)
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _autocasts, _records = torch.is_autocast_enabled, torch.is_grad_enabled
 _transforms = torch._C._functorch.peek_interpreter_stack
+_traces, _forward = torch._C._is_tracing, torch.autograd.forward_ad
 
 
 def _is_watched(*tensors):
-    """Whether autograd, autocast, a compiler, a mode or a subclass has a say. The dispatcher, which knows all of them, would
-    take as long to ask as the rest of the call."""
+    """Whether autograd, autocast, a compiler, a tracer, a mode or a subclass has a say. The dispatcher, which knows all of
+    them, would take as long to ask as the rest of the call."""
     if torch.compiler.is_compiling() or _autocasts("cuda") or _dispatch_modes() or _transforms() is not None:
+        return True
+    if _traces() or _forward._current_level >= 0:
         return True
     records = _records()
     for each in tensors:
@@ -23,13 +26,18 @@ def _is_watched(*tensors):
     return False
 
 
+def _watched(operator, plain):
+    """What computes where something watches: torch.library has no derivatives forward and would leave them out."""
+    return operator if torch.compiler.is_compiling() or _forward._current_level < 0 else plain
+
+
 def matmul(a, b):
     """torch.matmul."""
     if a.dim() == 2 and b.dim() == 2:
         return _call(ops.mm, serving.mm, torch.mm, a, b)
     if a.dim() == 3 and b.dim() == 3 and a.size(0) == b.size(0):
         return bmm(a, b)
-    return ops.matmul(a, b)
+    return _watched(ops.matmul, torch.matmul)(a, b)
 
 
 def bmm(a, b):
@@ -39,7 +47,7 @@ def bmm(a, b):
 
 def _call(operator, served, plain, a, b):
     if _is_watched(a, b):
-        return operator(a, b)
+        return _watched(operator, plain)(a, b)
     result = served(a, b)
     return plain(a, b) if result is None else result
 
@@ -47,7 +55,7 @@ def _call(operator, served, plain, a, b):
 def addmm(input, a, b, *, beta=1, alpha=1):
     """torch.addmm. A vector that is added to each row with beta 1 is added before the result is rounded."""
     if _is_watched(input, a, b):
-        return ops.addmm(input, a, b, beta=beta, alpha=alpha)
+        return _watched(ops.addmm, torch.addmm)(input, a, b, beta=beta, alpha=alpha)
     result = serving.addmm(input, a, b, beta, alpha)
     return torch.addmm(input, a, b, beta=beta, alpha=alpha) if result is None else result
 
@@ -58,6 +66,6 @@ def linear(input, weight, bias=None, activation=None):
     if activation not in (None, "relu", "gelu"):
         raise ValueError(f"activation {activation!r}: must be None, 'relu' or 'gelu'")
     if _is_watched(input, weight) if bias is None else _is_watched(input, weight, bias):
-        return ops.linear(input, weight, bias, activation)
+        return _watched(ops.linear, plain_linear)(input, weight, bias, activation)
     result = serving.linear(input, weight, bias, activation)
     return plain_linear(input, weight, bias, activation) if result is None else result

@@ -1,5 +1,7 @@
 """The operators torch.ops.mmtune.*: what they are for the dispatcher. Fake results and refusals are PyTorch's own."""
 
+import math
+
 import torch
 
 from mmtune.torch import serving
@@ -31,8 +33,13 @@ def _save_addmm(ctx, inputs, keyword_only_inputs, output):
     ctx.beta, ctx.alpha = keyword_only_inputs["beta"], keyword_only_inputs["alpha"]
 
 
-def _scaled(tensor, factor):
-    return tensor if factor == 1 else tensor * factor
+def _scaled(gradient, factor):
+    return gradient if factor == 1 else gradient * (factor.conjugate() if isinstance(factor, complex) else factor)
+
+
+def _rows(tensor):
+    """All but the last extent as one. A matrix of nothing leaves no extent to be worked out."""
+    return tensor.reshape(math.prod(tensor.shape[:-1]), tensor.size(-1))
 
 
 def _addmm_backward(ctx, gradient):
@@ -58,10 +65,10 @@ def _linear_backward(ctx, gradient):
         gradient = torch.ops.aten.threshold_backward(gradient, output, 0)
     elif ctx.activation == "gelu":  # its argument was not kept: the product and the bias are made again
         gradient = torch.ops.aten.gelu_backward(gradient, ops.linear(input, weight, bias))
-    rows = gradient.reshape(-1, gradient.size(-1))
+    rows = _rows(gradient)
     return (
-        ops.mm(rows, weight).view(input.shape) if needs_input else None,
-        ops.mm(rows.t(), input.reshape(-1, input.size(-1))) if needs_weight else None,
+        ops.mm(rows, weight.conj()).view(input.shape) if needs_input else None,
+        ops.mm(rows.t(), _rows(input).conj()) if needs_weight else None,
         rows.sum(0) if needs_bias else None,
         None,
     )
