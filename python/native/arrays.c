@@ -8,6 +8,7 @@ typedef struct Reader {
   PyObject* type;
   Way way;
   DlView view;
+  bool may_be_negated;  ///< whether the type has PyTorch's is_neg()
 } Reader;
 
 enum { kMostReaders = 16 };
@@ -125,7 +126,8 @@ static bool has_attribute(PyObject* object, const char* name) {
 }
 
 static Reader reader_for(PyObject* array) {
-  Reader reader = {(PyObject*)Py_TYPE(array), kNone, NULL};
+  Reader reader = {(PyObject*)Py_TYPE(array), kNone, NULL, false};
+  reader.may_be_negated = has_attribute(reader.type, "is_neg");
   PyObject* capsule = PyObject_GetAttrString(reader.type, "__dlpack_c_exchange_api__");
   if (capsule != NULL) reader.view = exchange_view(capsule);
   PyErr_Clear();
@@ -211,4 +213,14 @@ bool read_operand(PyObject* array, const char* name, bool writes, Operand* opera
   PyErr_Format(PyExc_TypeError, "%s: %R: offers neither DLPack nor __cuda_array_interface__", name,
                (PyObject*)Py_TYPE(array));
   return false;
+}
+
+bool read_stored(PyObject* array, const char* name, bool writes, Operand* operand) {
+  if (find_reader(array)->may_be_negated) {
+    PyObject* negated = PyObject_CallMethod(array, "is_neg", NULL);
+    Py_XDECREF(negated);
+    if (negated == Py_True) PyErr_Format(PyExc_TypeError, "%s: a view that PyTorch negates; pass resolve_neg()", name);
+    if (negated != Py_False) return false;
+  }
+  return read_operand(array, name, writes, operand);
 }

@@ -241,7 +241,7 @@ static bool set_bias(const Product* product, mmtune_call* call) {
 bool read_scalar(PyObject* array, const char* name, const Product* product, const void** address) {
   Operand scalar = {.name = name};
   const Row* row = row_of(product);
-  if (row == NULL || !read_operand(array, name, false, &scalar)) return false;
+  if (row == NULL || !read_stored(array, name, false, &scalar)) return false;
   bool is_one = scalar.format == row->scalar;
   for (int i = 0; i < scalar.rank; ++i) is_one = is_one && scalar.shape[i] == 1;
   *address = (const void*)scalar.address;

@@ -219,8 +219,8 @@ static bool read_precision(PyObject* value, const char** name) {
 }
 
 static bool read_product(PyObject* const* values, Product* product) {
-  if (!read_operand(values[kA], "a", false, &product->a) || !read_operand(values[kB], "b", false, &product->b) ||
-      !read_operand(values[kOut], "out", true, &product->c)) {
+  if (!read_stored(values[kA], "a", false, &product->a) || !read_stored(values[kB], "b", false, &product->b) ||
+      !read_stored(values[kOut], "out", true, &product->c)) {
     return false;
   }
   product->bias.rank = 0;
@@ -235,7 +235,7 @@ static bool read_product(PyObject* const* values, Product* product) {
       !read_activation(values[kActivation], &product->activation)) {
     return false;
   }
-  if (given(values[kBias]) && !read_operand(values[kBias], "bias", false, &product->bias)) return false;
+  if (given(values[kBias]) && !read_stored(values[kBias], "bias", false, &product->bias)) return false;
   if (given(values[kBias]) && product->bias.rank == 0) {
     refuse_view(&product->bias, "a bias is a vector");
     return false;

@@ -40,6 +40,10 @@ typedef struct Operand {
 /// asks whether it may be written. All functions that return bool return false with a Python exception set.
 bool read_operand(PyObject* array, const char* name, bool writes, Operand* operand);
 
+/// The same of arrays whose numbers are those in memory: refuses views that PyTorch negates when it reads them. Below
+/// its dispatcher there are none.
+bool read_stored(PyObject* array, const char* name, bool writes, Operand* operand);
+
 /// Whether Python takes the value for true.
 bool read_flag(PyObject* value, bool* flag);
 

@@ -61,7 +61,7 @@ bool read_call(PyObject* const* arguments, long flags, mmtune_call* call, Operan
   if (arguments[kOut] == Py_None) {
     describe_results(&product.a, product.b.shape[product.b.rank - 1], &product.c);
     *results = product.c;
-  } else if (!read_operand(arguments[kOut], "out", true, &product.c)) {
+  } else if (!read_operand(arguments[kOut], "out", true, &product.c) || product.c.format != product.a.format) {
     return false;
   }
   product.alpha = PyFloat_AsDouble(arguments[kAlpha]);

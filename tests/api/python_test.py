@@ -82,6 +82,15 @@ class Package(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "a: DLPack version 1, or a copy"):
             self.library.gemm(CopiedTensor((2, 3)), b, out=c)
 
+    def test_a_view_that_pytorch_negates_is_refused(self):
+        a, b, c = NegatedTensor((2, 2)), ExchangedTensor((2, 2)), ExchangedTensor((2, 2))
+        a.negated = False
+        self.assertIs(self.library.gemm(a, b, out=c), c)
+        a.negated = True
+        for name, arguments in (("a", (a, b, c)), ("b", (b, a, c)), ("out", (b, b, a)), ("bias", (b, b, c, a))):
+            with self.assertRaisesRegex(TypeError, f"{name}: a view that PyTorch negates"):
+                self.library.gemm(*arguments[:2], out=arguments[2], bias=arguments[3] if len(arguments) > 3 else None)
+
     def test_factors_of_two_types(self):
         memory = (ctypes.c_uint16 * 6)(0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0)  # 1 to 6 in bf16
         wanted = product(range(1, 7), range(12), 2, 4, 3)
@@ -192,6 +201,8 @@ class Package(unittest.TestCase):
             self.assertEqual(self.serve(0, *pair), "views")
         self.assertEqual(self.serve(0, a, b, bias=ExchangedTensor((3,))), "views")
         self.assertEqual(self.serve(0, a, b, out=ExchangedTensor((2, 3))), "views")
+        half = mmtune.Matrix(8, "f16", (2, 2), (2, 1))
+        self.assertEqual(self.serve(0, half, half, out=ExchangedTensor((2, 2))), "views", "PyTorch refuses the type")
         self.assertEqual(self.serve(0, a, b, out=a), "views")
         self.assertEqual(self.library._served(), [])
         with mmtune.Library(path=PATH, compile_untuned=False) as library:
@@ -466,6 +477,11 @@ class ExchangedTensor(Tensor):
 
     exchange = DlExchange(1, 3, None, (ctypes.c_void_p * 3)(), view, None)
     __dlpack_c_exchange_api__ = capsule(exchange, b"dlpack_exchange_api")
+
+
+class NegatedTensor(ExchangedTensor):
+    def is_neg(self):
+        return self.negated
 
 
 if __name__ == "__main__":
