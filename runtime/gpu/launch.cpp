@@ -107,11 +107,21 @@ void launch_step(CUfunction function, const LaunchStep& step, std::int64_t block
 }  // namespace
 
 LoadedKernel::LoadedKernel(const std::string& cubin, const LaunchPlan& plan) : module_(load_module(cubin)) {
+  MMTUNE_CUDA(cuCtxGetCurrent(&context_));
   for (const LaunchStep& step : plan.steps) {
     const CUfunction function = find_function(module_, step.kernel);
     raise_limits(function, step.kernel, plan);
     steps_.push_back({function, most_blocks(function, step)});
   }
+}
+
+LoadedKernel::~LoadedKernel() {
+  if (!module_) return;
+  CUcontext current = nullptr;
+  const bool is_other = cuda().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != context_ &&
+                        cuda().cuCtxSetCurrent(context_) == CUDA_SUCCESS;
+  module_.reset();
+  if (is_other) check_in_destructor(cuda().cuCtxSetCurrent(current), "cuCtxSetCurrent(current)");
 }
 
 std::int64_t LoadedKernel::blocks(const LaunchPlan& plan, std::size_t step) const {

@@ -15,6 +15,9 @@ class LoadedKernel {
  public:
   /// Throws DeviceError if the image cannot be loaded or the plan exceeds what the driver allows.
   LoadedKernel(const std::string& cubin, const LaunchPlan& plan);
+  ~LoadedKernel();  ///< in the context of the program, whichever is current
+  LoadedKernel(LoadedKernel&&) = default;
+  LoadedKernel& operator=(LoadedKernel&&) = default;
 
   CUfunction function(std::size_t step) const { return steps_[step].function; }
   /// The blocks along x: the step's grid, or fewer where blocks take turns and the GPU holds no more of their clusters.
@@ -26,6 +29,7 @@ class LoadedKernel {
     std::int64_t most_blocks = 0;  ///< the most blocks along x
   };
 
+  CUcontext context_ = nullptr;
   Module module_;
   std::vector<Step> steps_;
 };

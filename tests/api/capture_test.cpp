@@ -73,7 +73,8 @@ TEST_F(Capture, OtherwiseTheFallbackRunsThatPreparingHasLoaded) {
   EXPECT_EQ(answer.match, Match::fallback);
   EXPECT_THAT(answer.why, HasSubstr("captured"));
   test::fake_cuda().is_capturing = false;
-  EXPECT_EQ(library.gemm(call(64, memory_.data()), CU_STREAM_PER_THREAD).match, Match::exact) << "the next call does better";
+  EXPECT_EQ(library.gemm(call(64, memory_.data()), CU_STREAM_PER_THREAD).match, Match::exact)
+      << "the next call does better";
 }
 
 }  // namespace

@@ -75,6 +75,27 @@ TEST_F(Devices, ACallInTheContextOfAnotherIsRefused) {
   EXPECT_EQ(test::fake_cuda().launches, launches);
 }
 
+TEST_F(Devices, ThatOfTheCurrentContextIsNoMatterToALibraryThatIsClosed) {
+  const test::ScopedEnv loud("MMTUNE_LOG", "warning");
+  log::set_level(log::Level::warning);
+  auto library = std::make_unique<Library>(Library::open({.device = 1}));
+  make_current(context_of(1));
+  EXPECT_TRUE(computes(*library));
+  for (const CUcontext other : {context_of(0), CUcontext{}}) {
+    make_current(other);
+    testing::internal::CaptureStderr();
+    library.reset();
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    CUcontext current = nullptr;
+    MMTUNE_CUDA(cuCtxGetCurrent(&current));
+    EXPECT_EQ(current, other);
+    library = std::make_unique<Library>(Library::open({.device = 1}));
+    make_current(context_of(1));
+    EXPECT_TRUE(computes(*library));
+  }
+  log::set_level(log::Level::silent);
+}
+
 TEST_F(Devices, OneThatIsNotThereIsNamed) {
   try {
     Library library = Library::open({.device = 2});

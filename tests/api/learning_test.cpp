@@ -170,7 +170,8 @@ TEST_F(LearningCalls, DoNothingWhileTheStreamIsCaptured) {
   test::fake_cuda().is_capturing = false;
   call_until_learnt(library);
   test::fake_cuda().is_capturing = true;
-  EXPECT_THAT(library.gemm(call, CU_STREAM_PER_THREAD).config, HasSubstr("UNROLL=2")) << "a capture gets what was learnt before";
+  EXPECT_THAT(library.gemm(call, CU_STREAM_PER_THREAD).config, HasSubstr("UNROLL=2"))
+      << "a capture gets what was learnt before";
 }
 
 TEST_F(LearningCalls, DoNotBreakTheCaptureOfAnotherStream) {

@@ -22,7 +22,9 @@ class WorkspacesOfStreams : public ::testing::Test {
     SetUp();
   }
 
-  CUdeviceptr lease() { return workspaces_.lease(gpu_.context(), reinterpret_cast<CUstream>(&handle_), kBytes).address(); }
+  CUdeviceptr lease() {
+    return workspaces_.lease(gpu_.context(), reinterpret_cast<CUstream>(&handle_), kBytes).address();
+  }
   static void give_handle_to_another() { ++test::fake_cuda().reused_handles; }
   int freed() const { return test::fake_cuda().frees - before_; }
 

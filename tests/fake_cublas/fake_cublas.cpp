@@ -1,6 +1,8 @@
 #include "tests/fake_cublas/fake_cublas.h"
 
+#include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <string>
@@ -10,6 +12,8 @@
 namespace {
 
 namespace cublas = mmtune::cublas;
+
+constexpr int kNotInitialized = 1, kInvalidValue = 7;  // cublasStatus_t
 
 struct FakeHandle {
   void* stream = nullptr;
@@ -33,7 +37,11 @@ int count(const char* name) {
 
 FakeHandle& at(void* handle) { return *static_cast<FakeHandle*>(handle); }
 
-int get_attribute(void* descriptor, int attribute, void* buffer, std::size_t bytes, std::size_t* written) {
+/// As the real one, it refuses to read an attribute as one of another size.
+int get_attribute(void* descriptor, std::initializer_list<int> of_8_bytes, int attribute, void* buffer,
+                  std::size_t bytes, std::size_t* written) {
+  const bool is_long = std::find(of_8_bytes.begin(), of_8_bytes.end(), attribute) != of_8_bytes.end();
+  if (buffer == nullptr || bytes != (is_long ? 8 : 4)) return kInvalidValue;
   const auto& known = *static_cast<Descriptor*>(descriptor);
   const auto found = known.find(attribute);
   const std::int64_t value = found == known.end() ? 0 : found->second;
@@ -68,6 +76,7 @@ int cublasSetStream_v2(void* handle, void* stream) {
   return count("cublasSetStream_v2");
 }
 int cublasGetStream_v2(void* handle, void** stream) {
+  if (handle == nullptr) return kNotInitialized;
   *stream = at(handle).stream;
   return cublas::kSuccess;
 }
@@ -77,6 +86,7 @@ int cublasSetPointerMode_v2(void* handle, int mode) {
   return cublas::kSuccess;
 }
 int cublasGetPointerMode_v2(void* handle, int* mode) {
+  if (handle == nullptr) return kNotInitialized;
   *mode = at(handle).pointer_mode;
   return cublas::kSuccess;
 }
@@ -85,6 +95,7 @@ int cublasSetMathMode(void* handle, int mode) {
   return cublas::kSuccess;
 }
 int cublasGetMathMode(void* handle, int* mode) {
+  if (handle == nullptr) return kNotInitialized;
   *mode = at(handle).math_mode;
   return cublas::kSuccess;
 }
@@ -96,11 +107,13 @@ void fake_cublas_set(void* descriptor, int attribute, std::int64_t value) {
 void fake_cublas_free(void* descriptor) { delete static_cast<Descriptor*>(descriptor); }
 int cublasLtMatmulDescGetAttribute(void* descriptor, int attribute, void* buffer, std::size_t bytes,
                                    std::size_t* written) {
-  return get_attribute(descriptor, attribute, buffer, bytes, written);
+  return get_attribute(descriptor, {cublas::kDescBias, cublas::kDescBiasStride}, attribute, buffer, bytes, written);
 }
 int cublasLtMatrixLayoutGetAttribute(void* descriptor, int attribute, void* buffer, std::size_t bytes,
                                      std::size_t* written) {
-  return get_attribute(descriptor, attribute, buffer, bytes, written);
+  return get_attribute(descriptor,
+                       {cublas::kLayoutRows, cublas::kLayoutColumns, cublas::kLayoutLd, cublas::kLayoutStride},
+                       attribute, buffer, bytes, written);
 }
 
 cublas::LtMatmul cublasLtMatmul;

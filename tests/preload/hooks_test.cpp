@@ -136,6 +136,11 @@ TEST_F(Hooks, WhatCublasCallsByItsOwnNamesIsItsOwnAffair) {
                                              c_.data(), kR32F, 9, kCompute32F, -1));
 }
 
+TEST_F(Hooks, WithoutAHandleCublasSaysSo) {
+  expect_passed("cublasSgemm_v2", cublasSgemm_v2(nullptr, kOpN, kOpN, kM, kN, kK, &alpha_, a_.data(), kM, b_.data(), kK,
+                                                 &beta_, c_.data(), kM));
+}
+
 TEST_F(Hooks, ACaptureRunsOnlyWhatIsLoaded) {
   const auto dgemm = [&](int m) {
     return cublasDgemm_v2(handle_, kOpN, kOpT, m, kN, kK, &alpha64_, a64_.data(), m, b64_.data(), kN, &beta64_,
