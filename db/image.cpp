@@ -107,6 +107,10 @@ std::string stored_image(std::string_view image) {
   return stored;
 }
 
+std::string passing_image(std::string_view image) {
+  return is_compressed(image) ? stored_image(image) : std::string(image);
+}
+
 std::optional<std::string> image_of(std::string_view stored) {
   if (stored.starts_with(kXz)) return decoded<lzma_stream>(stored);
   if (stored.starts_with(kZlib)) return decoded<z_stream>(stored);

@@ -7,8 +7,11 @@
 
 namespace mmtune {
 
-/// What is stored of an image. The same bytes give the same.
+/// What is stored of an image for long. The same bytes give the same.
 std::string stored_image(std::string_view image);
+
+/// What is stored of an image that will soon go, or be compressed: that takes milliseconds, for which a GPU would wait.
+std::string passing_image(std::string_view image);
 
 /// The image of what is stored; nothing where that is damaged, or would be larger than any image.
 std::optional<std::string> image_of(std::string_view stored);

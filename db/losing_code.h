@@ -20,7 +20,8 @@ std::int64_t drop_all_losing_code(Database& database, const std::vector<std::str
 /// How many images drop_all_losing_code() would drop.
 std::int64_t count_losing_code(Database& database, const std::vector<std::string>& kept_sources);
 
-/// Compresses images as they are compressed now: versions before 6 stored them as they are, those before 10 by zlib.
+/// Compresses images as they are compressed now: versions before 6 and searches store them as they are, versions before
+/// 10 by zlib.
 /// Call within a write transaction.
 void compress_images(Database& database);
 

@@ -247,8 +247,9 @@ Binary code_of(Database& database, std::string_view source_hash, std::string_vie
 
 // Writes of sound values; call within a write transaction.
 
-/// Replaces the facts, and keeps a stored image if the binary comes without one.
-void write_binary(Database& database, const Binary& binary);
+/// Replaces the facts, and keeps a stored image if it is the same or the binary comes without one. `stored`:
+/// stored_image() or passing_image().
+void write_binary(Database& database, const Binary& binary, std::string (*stored)(std::string_view) = stored_image);
 
 /// The attempt is about to run.
 void write_attempt(Database& database, const LaunchRecord& attempt);

@@ -89,9 +89,9 @@ void write_decision(Database& database, const NewDecision& decision) {
 }
 
 void put_rows(Database& database, std::span<const Trial> trials, std::span<const Binary> binaries,
-              std::span<const LaunchRecord> next) {
+              std::span<const LaunchRecord> next, std::string (*stored)(std::string_view)) {
   Transaction transaction(database, Transaction::Kind::write);
-  for (const Binary& binary : binaries) write_binary(database, binary);
+  for (const Binary& binary : binaries) write_binary(database, binary, stored);
   for (const Trial& given : trials) {
     const Trial trial = storable(given);
     write_row(database, trial);  // A winner's reference to it is checked after the replacement.
@@ -143,13 +143,13 @@ void Store::put(const Trial& trial, const Binary* binary, const LaunchRecord* ne
     refuse_row(*impl_->database, "trial", "binary_hash: not that of its binary");
   }
   const auto count = [](const auto* given) { return given == nullptr ? std::size_t{0} : std::size_t{1}; };
-  put_rows(*impl_->database, {&trial, 1}, {binary, count(binary)}, {next, count(next)});
+  put_rows(*impl_->database, {&trial, 1}, {binary, count(binary)}, {next, count(next)}, passing_image);
 }
 
 void Store::put(const std::vector<Trial>& trials, const std::vector<Binary>& binaries,
                 const std::vector<LaunchRecord>& next) {
   const std::lock_guard lock(impl_->mutex);
-  put_rows(*impl_->database, trials, binaries, next);
+  put_rows(*impl_->database, trials, binaries, next, stored_image);
 }
 
 std::optional<Trial> Store::find(const TrialKey& key) {

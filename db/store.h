@@ -97,7 +97,7 @@ class Store {
   /// replaces the row with the same key. Refuses what it would not read back (templates/base/rules.h); cuts notes over
   /// 1 MiB and stores an error share that is NaN as infinite. A binary without image keeps the stored image;
   /// where there is none, only its facts are stored. A trial ends the attempt at it: one that crashed or timed_out
-  /// there has killed. `next`, if given, begins in the same transaction.
+  /// there has killed. `next`, if given, begins in the same transaction. The image is compressed when the file shrinks.
   void put(const Trial& trial, const Binary* binary = nullptr, const LaunchRecord* next = nullptr);
 
   /// Puts many at once, all or nothing; `next`, if there are any, begin as by begin().
@@ -211,7 +211,8 @@ class Store {
 
   PruneReport prune(const PruneRules& rules);
 
-  /// Gives the pages that nothing fills any more back to the disk, where they are most of the file. What prevents it,
+  /// Compresses machine code that is not yet, and gives the pages that nothing fills any more back to the disk, where
+  /// they are most of the file. What prevents it,
   /// as another process that reads for long or a full disk, is no fault: the next run tries again.
   void shrink();
 

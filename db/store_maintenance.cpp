@@ -165,6 +165,9 @@ void Store::shrink() {
   const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   try {
+    Transaction transaction(database, Transaction::Kind::write);
+    compress_images(database);
+    transaction.commit();
     if (2 * database.integer("PRAGMA freelist_count") > database.integer("PRAGMA page_count")) database.exec("VACUUM");
   } catch (const DatabaseError&) {
     return;  // nothing has changed
