@@ -132,17 +132,13 @@ class Repetition {
   std::unique_ptr<Lane> lane_;
 };
 
-bool is_equal(const Placing& placing) {
-  return placing.standing != Standing::slower && placing.ratio.median <= kWorthLess;
-}
-
 }  // namespace
 
 Repeats count_repeats(const std::vector<std::size_t>& chosen, const std::vector<Placing>& placings) {
   const auto votes = [&](std::size_t i) { return std::count(chosen.begin(), chosen.end(), i); };
   std::size_t reference = 0;
   for (std::size_t i = 1; i < placings.size(); ++i) {
-    if (std::pair(is_equal(placings[i]), votes(i)) > std::pair(is_equal(placings[reference]), votes(reference))) {
+    if (std::pair(is_as_fast(placings[i]), votes(i)) > std::pair(is_as_fast(placings[reference]), votes(reference))) {
       reference = i;
     }
   }
@@ -151,7 +147,7 @@ Repeats count_repeats(const std::vector<std::size_t>& chosen, const std::vector<
     ++repeats.runs;
     if (each == reference) {
       ++repeats.same;
-    } else if (is_equal(placings[each])) {
+    } else if (is_as_fast(placings[each])) {
       ++repeats.ties;
     } else {
       ++repeats.flips;

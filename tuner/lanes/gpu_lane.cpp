@@ -99,7 +99,7 @@ class GpuLane final : public Lane {
     for (std::size_t i = 0; i < watches.size(); ++i) {
       Verdict& verdict = result.verdicts.emplace_back();
       verdict.timing = describe(watches[i], race.samples_us()[i], conditions[i]);
-      if (result.placings[i].standing != Standing::slower) look_again(kernels[i], finalists[i].plan, verdict);
+      if (is_as_fast(result.placings[i])) look_again(kernels[i], finalists[i].plan, verdict);
     }
     return result;
   }

@@ -70,9 +70,9 @@ class Lane {
   virtual Verdict evaluate(const Program& program, double best_us) = 0;
 
   /// Times the finalists' programs again, at least one, interleaved in random order, until the race is decided
-  /// (tuner/race/race.h) or takes too long; then verifies those that are not slower beyond doubt again, in several
-  /// launches. Throws RaceLostError if one of them, it is not known which, stopped the race; the lane goes on. Throws
-  /// DeviceLostError if the GPU can do no more.
+  /// (tuner/race/race.h) or takes too long; then verifies those that are as fast as the leader, by is_as_fast(), again
+  /// in several launches. Throws RaceLostError if one of all, it is not known which, stopped the race; the lane goes
+  /// on. Throws DeviceLostError if the GPU can do no more.
   virtual RaceResult race(const std::vector<Program>& finalists) = 0;
 };
 

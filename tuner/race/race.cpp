@@ -113,6 +113,10 @@ std::vector<Placing> race_without_noise(const std::vector<double>& times_us) {
   return race.placings();
 }
 
+bool is_as_fast(const Placing& placing) {
+  return placing.standing != Standing::slower && placing.ratio.median <= kWorthLess;
+}
+
 std::size_t choose_winner(const std::vector<Placing>& placings, const std::vector<Claim>& claims) {
   const auto rank = [&](std::size_t i) {
     const Claim& claim = claims[i];

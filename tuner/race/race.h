@@ -100,6 +100,9 @@ std::vector<Placing> race_without_noise(const std::vector<double>& times_us);
 /// Times the leader's median beyond which a finalist wins no tie, even where noise hides the difference.
 inline constexpr double kWorthLess = 1.01;
 
+/// Whether a finalist is as fast as the leader, as far as that is known and matters.
+bool is_as_fast(const Placing& placing);
+
 /// What speaks for a finalist that the race could not separate from others.
 struct Claim {
   bool is_default = false;               ///< whether an application would run it without tuning

@@ -189,7 +189,14 @@ std::size_t race(std::vector<Finalist>& finalists, Lane& lane, Store& store, con
   std::vector<TrialKey> keys;
   for (const std::size_t place : setup.places) keys.push_back(finalists[place].trial.key);
   record_launches(keys, lane, store);
-  const RaceResult result = lane.race(setup.programs);
+  RaceResult result = lane.race(setup.programs);
+  const std::size_t winner = choose_winner(result.placings, setup.claims);
+  // A default or a stored winner stays also where it may be slower, which the lane has not verified again.
+  if (!is_as_fast(result.placings[winner])) {
+    Verdict alone = lane.race({setup.programs[winner]}).verdicts.front();
+    alone.timing = result.verdicts[winner].timing;
+    result.verdicts[winner] = std::move(alone);
+  }
 
   std::vector<Trial> rows;
   for (std::size_t i = 0; i < setup.places.size(); ++i) {
@@ -203,7 +210,7 @@ std::size_t race(std::vector<Finalist>& finalists, Lane& lane, Store& store, con
     rows.push_back(trial);
   }
   store.put(rows, {});
-  return setup.places[choose_winner(result.placings, setup.claims)];
+  return setup.places[winner];
 }
 
 }  // namespace mmtune

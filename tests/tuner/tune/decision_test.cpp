@@ -34,7 +34,9 @@ class ToldLane final : public Lane {
       timing.median_us = 50;
       timing.samples = 12;
       const bool is_wrong = raced.back() == wrong;
-      result.placings.push_back({result.placings.empty() ? Standing::leader : rest, {1, 1, 1}});
+      const bool leads = result.placings.empty();
+      const double ratio = leads ? 1 : behind;
+      result.placings.push_back({leads ? Standing::leader : rest, {ratio, ratio, ratio}});
       result.verdicts.push_back(
           {is_wrong ? Outcome::unstable : Outcome::ok, is_wrong ? "why" : "", timing, 0, raced.back() != varies});
     }
@@ -42,6 +44,7 @@ class ToldLane final : public Lane {
   }
 
   Standing rest = Standing::tied;
+  double behind = 1;          ///< the ratio of the times of the rest over the leader's
   std::string wrong, varies;  ///< configurations that turn out so
   std::vector<std::string> raced;
 };
@@ -212,6 +215,21 @@ TEST_F(Decision, TiesGoToWhatNeighbouringSizesUse) {
 TEST_F(Decision, ElseTiesGoToTheSmallerFootprint) {
   const Problem problem = square(1024);
   EXPECT_EQ(winner({tiled(problem, 16, 100, 64), tiled(problem, 8, 101, 64)}), "tiled TILE=8");
+TEST_F(Decision, ADefaultThatStaysFurtherBehindIsVerifiedAgainAlone) {
+  const Problem problem = square(512);
+  lane_.rest = Standing::undecided;
+  lane_.behind = 1.02;
+  std::vector<Finalist> finalists{tiled(problem, 16, 100), fallback(problem, 101)};
+  lane_.wrong = finalists[1].trial.key.config;
+  EXPECT_EQ(race(finalists, lane_, store_, kTarget), 1U);
+  EXPECT_THAT(lane_.raced, ElementsAre(config(16), lane_.wrong, lane_.wrong));
+  EXPECT_EQ(finalists[1].trial.outcome, Outcome::unstable);
+  lane_.raced.clear();
+  lane_.behind = 1.005;
+  EXPECT_EQ(winner({tiled(problem, 16, 100), fallback(problem, 101)}), "naive MAPPING=2");
+  EXPECT_EQ(lane_.raced.size(), 2U) << "the lane has verified all that are as fast";
+}
+
   EXPECT_EQ(winner({tiled(problem, 16, 100, 32), tiled(problem, 8, 101, 250)}), "tiled TILE=16");
 }
 
