@@ -25,7 +25,7 @@ constexpr double kTimed_us = 50;
 
 // A screening takes fewer samples where they would take longer than kScreen_us together, and stops at the first that is
 // kSlow times slower than the best, kSlowIfHeavy times if calls are heavy: no less than may still win.
-constexpr double kScreen_us = 50e3;
+constexpr double kScreen_us = 40e3;
 constexpr double kSlow = 1.12;
 constexpr double kSlowIfHeavy = 1.2;
 
@@ -123,7 +123,7 @@ class GpuLane final : public Lane {
       verdict.outcome = Outcome::too_slow;
       return;
     }
-    const double slow = best_us < kHeavy_us ? kSlow : kSlowIfHeavy;
+    const double slow = is_heavy(testbed_.problem(), best_us) ? kSlowIfHeavy : kSlow;
     screen(kernel, plan, best_us > 0 ? slow * best_us : std::numeric_limits<double>::infinity(), verdict);
     Verifier& verifier = testbed_.verifier();
     Verdict after = verifier.check_after_timing();
@@ -154,14 +154,14 @@ class GpuLane final : public Lane {
     std::vector<double> samples{is_warm ? launch_us : stopwatch.sample_us()};
     Conditions conditions;
     if (is_warm || samples.back() <= limit_us) {
-      const bool is_heavy = samples.back() > kHeavy_us;
-      if (is_heavy) stopwatch.lengthen(kHeavySample_us, samples.back());
+      const bool heavy = is_heavy(testbed_.problem(), samples.back());
+      if (heavy) stopwatch.lengthen(kHeavySample_us, samples.back());
       const auto most = static_cast<int>(kScreen_us / (samples.back() * stopwatch.calls_per_sample()));
       samples.clear();
       stopwatch.start();
       const Reading reading = read(nvml_, true);
       samples.push_back(stopwatch.finish_us());
-      const int wanted = std::clamp(most, 2, is_heavy ? (samples_ + 1) / 2 : samples_);
+      const int wanted = std::clamp(most, 1, heavy ? (samples_ + 1) / 2 : samples_);
       for (int i = 1; i < wanted && samples.back() <= limit_us; ++i) {
         samples.push_back(stopwatch.sample_us());
       }

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <limits>
 
+#include "templates/problem/dtype.h"
+
 namespace mmtune {
 namespace {
 
@@ -22,6 +24,11 @@ void settle(std::vector<Stopwatch>& watches) {
 }
 
 }  // namespace
+
+bool is_heavy(const Problem& problem, double call_us) {
+  const Unit unit = traits(problem.precision).unit;
+  return call_us >= kHeavy_us && unit != Unit::core_fp32 && unit != Unit::core_int32;
+}
 
 void Testbed::begin(const Problem& problem) {
   problem_ = problem;

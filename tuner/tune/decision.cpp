@@ -15,8 +15,9 @@
 namespace mmtune {
 namespace {
 
-constexpr std::size_t kFinalists = 6;  // the most finalists besides the default and the stored winner
-constexpr double kFinalMargin = 1.06;  // A screening time this close to the best may still win.
+constexpr std::size_t kFinalists = 6;        // the most finalists besides the default and the stored winner
+constexpr std::size_t kFewestFinalists = 4;  // the same of calls so long that a race has no time for more
+constexpr double kFinalMargin = 1.06;        // A screening time this close to the best may still win.
 
 // The same of heavy calls, which are screened before the clock has fallen to what their power allows: large tiles gain
 // up to a tenth there (docs/lab/2026-11-26-long-calls.md).
@@ -34,9 +35,9 @@ constexpr double kLongDefault_us = 1e3;
 constexpr double kHopelessDefault = 10;
 
 /// The most finalists of a problem besides the default and the stored winner.
-std::size_t most_finalists(double best_us) {
-  if (best_us < kHeavy_us) return kFinalists;
-  return std::clamp(static_cast<std::size_t>(kRound_us / best_us), kFinalists, kHeavyFinalists);
+std::size_t most_finalists(const Problem& problem, double best_us) {
+  const std::size_t most = is_heavy(problem, best_us) ? kHeavyFinalists : kFinalists;
+  return std::clamp(static_cast<std::size_t>(kRound_us / best_us), kFewestFinalists, most);
 }
 
 double time_us(const Finalist& finalist) { return finalist.trial.timing.median_us; }
@@ -44,13 +45,13 @@ double time_us(const Finalist& finalist) { return finalist.trial.timing.median_u
 /// The places of finalists, which are sorted by time, in the order in which they may race. Of heavy calls those that
 /// have kAlikeFirst of the same launch shape before them come last.
 std::vector<std::size_t> race_order(const std::vector<Finalist>& finalists) {
-  const bool is_heavy = time_us(finalists.front()) >= kHeavy_us;
+  const bool heavy = is_heavy(finalists.front().trial.key.problem, time_us(finalists.front()));
   std::map<LaunchShape, std::size_t> alike;
   std::vector<std::size_t> order, last;
   for (std::size_t place = 0; place < finalists.size(); ++place) {
     const Program& program = finalists[place].program;
     std::size_t& count = alike[launch_shape(program.candidate, program.plan)];
-    (is_heavy && ++count > kAlikeFirst ? last : order).push_back(place);
+    (heavy && ++count > kAlikeFirst ? last : order).push_back(place);
   }
   order.insert(order.end(), last.begin(), last.end());
   return order;
@@ -83,11 +84,12 @@ RaceSetup race_setup(const std::vector<Finalist>& finalists, Lane& lane, Store& 
     Claim claim;
     claim.is_default = is_default(key);
     claim.is_incumbent = incumbent && is_same(key, incumbent->trial.key);
-    if (!may_be_fastest(time_us(finalists[i]), time_us(finalists[0])) &&
+    if (!may_be_fastest(first.problem, time_us(finalists[i]), time_us(finalists[0])) &&
         !(claim.is_incumbent && time_us(finalists[i]) <= kOtherConditions * time_us(finalists[0]))) {
       continue;
     }
-    if (possible++ >= most_finalists(time_us(finalists[0])) && !claim.is_default && !claim.is_incumbent) continue;
+    if (possible++ >= most_finalists(first.problem, time_us(finalists[0])) && !claim.is_default && !claim.is_incumbent)
+      continue;
     Program program = finalists[i].program;
     if (!add_code(program, store, target) || crashed_in_race(key, lane, store)) continue;
     setup.places.push_back(i);
@@ -143,8 +145,8 @@ void require_possible(const TrialKey& key, const Verdict& verdict) {
                   key.family, key.config, verdict.timing.median_us, least_us));
 }
 
-bool may_be_fastest(double time_us, double best_us) {
-  return time_us <= (best_us < kHeavy_us ? kFinalMargin : kHeavyMargin) * best_us;
+bool may_be_fastest(const Problem& problem, double time_us, double best_us) {
+  return time_us <= (is_heavy(problem, best_us) ? kHeavyMargin : kFinalMargin) * best_us;
 }
 
 std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners) {

@@ -38,7 +38,7 @@ std::optional<Candidate> winner_outside(const Winner& stored, const FamilySpaces
 void require_possible(const TrialKey& key, const Verdict& verdict);
 
 /// Whether a candidate that was screened with this time may be faster than one with the best.
-bool may_be_fastest(double time_us, double best_us);
+bool may_be_fastest(const Problem& problem, double time_us, double best_us);
 
 /// The winners of sizes no extent of which differs by more than a factor of two, nearest first.
 std::vector<Winner> neighbours_of(const Problem& problem, std::vector<Winner> winners);

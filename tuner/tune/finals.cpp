@@ -46,7 +46,7 @@ const Finalist* Finals::fastest_in(const FamilySpaces& spaces) const {
 std::vector<Candidate> Finals::take_without_program() {
   std::vector<Candidate> taken;
   const auto take = [&](Finalist& each) {
-    if (best_us_ > 0 && !may_be_fastest(each.trial.timing.median_us, best_us_)) return false;
+    if (best_us_ > 0 && !may_be_fastest(each.trial.key.problem, each.trial.timing.median_us, best_us_)) return false;
     if (add_code(each.program, setup_.store, setup_.preparation.target().name)) return false;
     taken.push_back(each.program.candidate);
     return true;
@@ -122,7 +122,10 @@ void Finals::try_too_slow_again() {
   note_best();
   for (Finalist& each : std::exchange(too_slow_, {})) {
     if (setup_.stopped()) return;
-    if (best_us_ == 0 || may_be_fastest(each.trial.timing.median_us, best_us_)) judge_.judge_again(each, best_us_);
+    const Trial& trial = each.trial;
+    if (best_us_ == 0 || may_be_fastest(trial.key.problem, trial.timing.median_us, best_us_)) {
+      judge_.judge_again(each, best_us_);
+    }
     add(each.program, each.trial);
   }
   sort_by_time(finalists_);

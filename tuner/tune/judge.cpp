@@ -21,7 +21,8 @@ std::string result_of(const Trial& trial) {
 
 /// Whether the candidate may still win: only then is its machine code worth its space, for a run that goes on later.
 bool keeps_code(const Trial& trial, double best_us) {
-  return has_time(trial.outcome) && (best_us == 0 || may_be_fastest(trial.timing.median_us, best_us));
+  return has_time(trial.outcome) &&
+         (best_us == 0 || may_be_fastest(trial.key.problem, trial.timing.median_us, best_us));
 }
 
 }  // namespace

@@ -92,11 +92,13 @@ class Decision : public test::StoreTest {
   };
 
   /// The configurations that race where these were right and the best takes that time.
-  std::vector<std::string> raced(double best_us, const std::vector<Slower>& candidates) {
+  std::vector<std::string> raced(double best_us, const std::vector<Slower>& candidates,
+                                 Precision precision = Precision::bf16) {
+    const Problem problem = packed_problem(precision, Layout::nn, 512, 512, 512);
     std::vector<Finalist> finalists;
     for (const auto& [settings, factor] : candidates) {
       const Candidate candidate{&family_named("tiled"), test::completed("tiled", settings)};
-      finalists.push_back(finalist(square(512), candidate, factor * best_us));
+      finalists.push_back(finalist(problem, candidate, factor * best_us));
     }
     lane_.raced.clear();
     winner(finalists);
@@ -138,6 +140,15 @@ TEST_F(Decision, MoreOfHeavyCallsAreRacedAndThoseFurtherFromTheBest) {
   EXPECT_EQ(raced(40, candidates).size(), 8) << "those within 15 %";
   EXPECT_EQ(raced(1000, candidates).size(), 8) << "those within 15 %";
   EXPECT_EQ(raced(14000, candidates).size(), 7) << "as many as a race has time for";
+  EXPECT_EQ(raced(30000, candidates).size(), 4) << "fewer would be no race";
+}
+
+TEST_F(Decision, OnCudaCoresLongCallsAreRacedAsOthers) {
+  const std::vector<Slower> candidates{
+      {"TILE=8 UNROLL=1", 1.00},  {"TILE=8 UNROLL=2", 1.01},  {"TILE=8 UNROLL=4", 1.02},  {"TILE=16 UNROLL=1", 1.03},
+      {"TILE=16 UNROLL=2", 1.04}, {"TILE=16 UNROLL=4", 1.05}, {"TILE=32 UNROLL=1", 1.06}, {"TILE=32 UNROLL=2", 1.14}};
+  EXPECT_EQ(raced(1000, candidates, Precision::fp32).size(), 6);
+  EXPECT_EQ(raced(21000, candidates, Precision::fp32).size(), 4) << "as many as a race has time for";
 }
 
 TEST_F(Decision, OfHeavyCallsThatAreLaunchedAlikeFourRaceBeforeOthers) {
@@ -203,18 +214,6 @@ TEST_F(Decision, TiesGoToTheDefaultThenToTheIncumbent) {
   EXPECT_EQ(winner({tiled(problem, 8, 101), tiled(problem, 16, 100), fallback(problem, 105)}), "naive MAPPING=2");
 }
 
-TEST_F(Decision, TiesGoToWhatNeighbouringSizesUse) {
-  win(tiled(square(512), 16, 10));
-  win(tiled(square(4096), 32, 5000));  // It is too far away.
-  win(tiled(square(1536), 8, 500));    // nearer than 512
-  const Problem problem = square(1024);
-  EXPECT_EQ(winner({tiled(problem, 32, 100, 8), tiled(problem, 16, 101), tiled(problem, 8, 102)}), "tiled TILE=8");
-  EXPECT_EQ(winner({tiled(problem, 32, 100, 8), tiled(problem, 16, 101)}), "tiled TILE=16");
-}
-
-TEST_F(Decision, ElseTiesGoToTheSmallerFootprint) {
-  const Problem problem = square(1024);
-  EXPECT_EQ(winner({tiled(problem, 16, 100, 64), tiled(problem, 8, 101, 64)}), "tiled TILE=8");
 TEST_F(Decision, ADefaultThatStaysFurtherBehindIsVerifiedAgainAlone) {
   const Problem problem = square(512);
   lane_.rest = Standing::undecided;
@@ -230,6 +229,18 @@ TEST_F(Decision, ADefaultThatStaysFurtherBehindIsVerifiedAgainAlone) {
   EXPECT_EQ(lane_.raced.size(), 2U) << "the lane has verified all that are as fast";
 }
 
+TEST_F(Decision, TiesGoToWhatNeighbouringSizesUse) {
+  win(tiled(square(512), 16, 10));
+  win(tiled(square(4096), 32, 5000));  // It is too far away.
+  win(tiled(square(1536), 8, 500));    // nearer than 512
+  const Problem problem = square(1024);
+  EXPECT_EQ(winner({tiled(problem, 32, 100, 8), tiled(problem, 16, 101), tiled(problem, 8, 102)}), "tiled TILE=8");
+  EXPECT_EQ(winner({tiled(problem, 32, 100, 8), tiled(problem, 16, 101)}), "tiled TILE=16");
+}
+
+TEST_F(Decision, ElseTiesGoToTheSmallerFootprint) {
+  const Problem problem = square(1024);
+  EXPECT_EQ(winner({tiled(problem, 16, 100, 64), tiled(problem, 8, 101, 64)}), "tiled TILE=8");
   EXPECT_EQ(winner({tiled(problem, 16, 100, 32), tiled(problem, 8, 101, 250)}), "tiled TILE=16");
 }
 
