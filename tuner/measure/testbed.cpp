@@ -16,6 +16,11 @@ constexpr double kOneCall = std::numeric_limits<double>::infinity();  // an esti
 constexpr double kLargeShare = 64;
 constexpr auto kSettling = std::chrono::milliseconds(250);  // the clocks follow the power within less
 
+// Operations for each element of the three matrices. Tensor cores bound a call on an H100 from 590 on, in all types but
+// FP64 (peak over bandwidth). At 246 races of bf16 took 1.007 times as long as screenings, from 367 on 1.08 to 1.19
+// times (docs/lab/2026-11-23-search.md).
+constexpr double kHeavyIntensity = 300;
+
 void settle(std::vector<Stopwatch>& watches) {
   const auto end = std::chrono::steady_clock::now() + kSettling;
   while (std::chrono::steady_clock::now() < end) {
@@ -27,7 +32,9 @@ void settle(std::vector<Stopwatch>& watches) {
 
 bool is_heavy(const Problem& problem, double call_us) {
   const Unit unit = traits(problem.precision).unit;
-  return call_us >= kHeavy_us && unit != Unit::core_fp32 && unit != Unit::core_int32;
+  const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n), k = static_cast<double>(problem.k);
+  return call_us >= kHeavy_us && unit != Unit::core_fp32 && unit != Unit::core_int32 &&
+         2 * m * n * k >= kHeavyIntensity * (m * k + k * n + m * n);
 }
 
 void Testbed::begin(const Problem& problem) {
@@ -61,7 +68,7 @@ std::vector<Stopwatch> Testbed::line_up(const std::vector<Call>& calls, double h
     watches.push_back(watch(call, slowest_us < kReplayed_us ? 0 : kOneCall));
     watches.back().sample_us();
   }
-  if (slowest_us <= kHeavy_us) return watches;
+  if (!is_heavy(problem_, slowest_us)) return watches;
   for (Stopwatch& watch : watches) watch.lengthen(heavy_sample_us, slowest_us);
   settle(watches);
   return watches;

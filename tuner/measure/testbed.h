@@ -21,7 +21,8 @@ inline constexpr double kReplayed_us = 10e3;
 inline constexpr double kHeavy_us = 30;
 
 /// Whether calls of such a time run at a much lower clock after each other than when they are screened. On CUDA cores
-/// they do not: where an H100 slows down by 5 %, all that it computes in fp32 slows down alike.
+/// they do not: where an H100 slows down by 5 %, all that it computes in fp32 slows down alike. Nor do calls that
+/// memory bounds.
 bool is_heavy(const Problem& problem, double call_us);
 
 /// The operands and exact results of a problem, and what compares and times with them. The GPU's context must be
