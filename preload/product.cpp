@@ -30,7 +30,7 @@ constexpr Combination kCombinations[] = {
 
 bool is_empty(const BlasProduct& p) {
   return p.m <= 0 || p.n <= 0 || p.k <= 0 || p.batch <= 0 || p.a.address == nullptr || p.b.address == nullptr ||
-         p.c.address == nullptr;
+         p.c.address == nullptr || p.a.ld <= 0 || p.b.ld <= 0 || p.c.ld <= 0;
 }
 
 /// Nothing if the mode means another arithmetic than the compute type says, or none that a kernel here does.

@@ -14,7 +14,7 @@ namespace mmtune {
 
 /// Why a call is passed on to cuBLAS. In the order in which a call is looked at.
 enum class Passed : int {
-  empty,         ///< An extent, the batch or alpha is 0, or an address is missing.
+  empty,         ///< An extent, the batch, a leading dimension or alpha is 0, or an address is missing.
   scalars,       ///< They are on the device, or of another type than sums.
   arithmetic,    ///< It is pedantic, emulated or rounded otherwise than any kernel here does.
   formats,       ///< mmtune has no product of these formats of the matrices.

@@ -141,6 +141,18 @@ TEST_F(Hooks, WithoutAHandleCublasSaysSo) {
                                                  &beta_, c_.data(), kM));
 }
 
+TEST_F(Hooks, ALeadingDimensionOf0IsForCublasToRefuse) {
+  std::vector<float> matrix(kSize * kSize);
+  const auto multiply = [&](int lda, int ldb, int ldc) {
+    return cublasSgemm_v2(handle_, kOpN, kOpN, kSize, kSize, kSize, &alpha_, matrix.data(), lda, matrix.data(), ldb,
+                          &beta_, matrix.data(), ldc);
+  };
+  expect_served("cublasSgemm_v2", multiply(kSize, kSize, kSize), 2);
+  expect_passed("cublasSgemm_v2", multiply(0, kSize, kSize));
+  expect_passed("cublasSgemm_v2", multiply(kSize, 0, kSize));
+  expect_passed("cublasSgemm_v2", multiply(kSize, kSize, 0));
+}
+
 TEST_F(Hooks, ACaptureRunsOnlyWhatIsLoaded) {
   const auto dgemm = [&](int m) {
     return cublasDgemm_v2(handle_, kOpN, kOpT, m, kN, kK, &alpha64_, a64_.data(), m, b64_.data(), kN, &beta64_,
