@@ -48,6 +48,8 @@ constexpr std::string_view kProgram = R"(
 #include "mmtune_bundle.h"
 #include <cstdio>
 int main(int, char** arguments) {
+  CUcontext context = nullptr;
+  if (cuInit(0) != 0 || cuDevicePrimaryCtxRetain(&context, 0) != 0 || cuCtxSetCurrent(context) != 0) return 2;
   float a[3 * 2] = {1, 2, 3, 4, 5, 6}, b[2 * 2] = {1, 2, 3, 4}, c[3 * 2] = {1, 1, 1, 1, 1, 1};
   const auto address = [](float* memory) { return reinterpret_cast<CUdeviceptr>(memory); };
   const mmtune_bundle::Bundle bundle(arguments[1]);
