@@ -129,7 +129,7 @@ TEST_F(ExportTest, WinnersAloneAreWhatAnApplicationNeeds) {
   EXPECT_EQ(served.kernels[0].config, winner.key.config);
   EXPECT_TRUE(copy.find_binary(served.kernels[0].binary.hash));
   EXPECT_TRUE(copy.find_compiled(source(99), "sm_90a"));
-  expect_rows(copy_, 2, "compiled");
+  EXPECT_EQ(run_raw(copy_, "SELECT count(*) FROM compiled"), "2|\n");
   EXPECT_EQ(store.trials().size(), 3003U) << "what was exported stays as it was";
 }
 

@@ -1,9 +1,8 @@
-// A temporary directory, comparisons of rows, and SQLite behind the store's back.
+// A temporary directory, comparisons of rows, and processes of other users.
 #pragma once
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <string>
 
 #include "db/store.h"
+#include "tests/db/raw_sql.h"
 #include "tests/db/samples.h"
 #include "tests/scoped_directory.h"
 
@@ -38,22 +38,7 @@ void expect_equal(const T& a, const T& b) {
   });
 }
 
-/// Runs SQL as any user with a shell could.
-inline void run_raw(const std::string& path, const std::string& sql) {
-  sqlite3* handle = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
-  sqlite3_close(handle);
-}
-
-/// Expects that so many rows of the database are those of "table WHERE …".
-inline void expect_rows(const std::string& path, int rows, const std::string& those) {
-  run_raw(path, fmt::format("CREATE TEMP TABLE counted (rows INTEGER CHECK (rows = {})); INSERT INTO counted"
-                            " SELECT count(*) FROM {}",
-                            rows, those));
-}
-
-/// The same as run_raw() where the schema binds no value: its types and NOT NULL are gone meanwhile.
+/// As run_raw(), where the schema binds no value: its types and NOT NULL are gone meanwhile.
 inline void run_unbound(const std::string& path, const std::string& sql) {
   run_raw(path,
           "CREATE TEMP TABLE kept AS SELECT name, sql FROM sqlite_schema; PRAGMA writable_schema = ON;"

@@ -15,30 +15,19 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-int append_row(void* text, int count, char** values, char**) {
-  for (int i = 0; i < count; ++i)
-    *static_cast<std::string*>(text) += fmt::format("{}|", values[i] ? values[i] : "NULL");
-  *static_cast<std::string*>(text) += '\n';
-  return 0;
-}
-
 class FleetMerge : public StoreTest {
  protected:
   /// All rows of all tables in the order in which they lie in the file, with their numbers.
   static std::string dump(const std::string& path) {
-    sqlite3* handle = nullptr;
-    EXPECT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
     std::string text;
     for (const auto* table : {"device", "problem", "environment", "family", "kernel", "binary", "compiled", "trial",
                               "attempt", "lost_compile", "winner", "rival"}) {
-      text += fmt::format("{}\n", table);
-      std::string columns;  // quoted, since hashes are bytes
+      // Values are quoted, since hashes are bytes.
       const auto list = fmt::format("SELECT group_concat('quote(' || name || ')') FROM pragma_table_info('{}')", table);
-      EXPECT_EQ(sqlite3_exec(handle, list.c_str(), append_row, &columns, nullptr), SQLITE_OK);
+      const std::string columns = run_raw(path, list);
       const auto select = fmt::format("SELECT {} FROM {}", columns.substr(0, columns.rfind('|')), table);
-      EXPECT_EQ(sqlite3_exec(handle, select.c_str(), append_row, &text, nullptr), SQLITE_OK);
+      text += fmt::format("{}\n{}", table, run_raw(path, select));
     }
-    sqlite3_close(handle);
     return text;
   }
 

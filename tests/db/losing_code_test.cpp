@@ -145,17 +145,7 @@ TEST_F(LosingCode, ImageThatIsNotCompressedIsReadAndCompressedWhenTheFileShrinks
   winner.binary_hash = binary.hash;
   store.put(winner, &binary);
   store.put_winner(winner.key, "search", 1);
-  const auto length = [&] {
-    std::int64_t bytes = 0;
-    sqlite3* handle = nullptr;
-    sqlite3_open(path_.c_str(), &handle);
-    sqlite3_exec(
-        handle, "SELECT length(cubin) FROM binary",
-        [](void* to, int, char** values, char**) { return *static_cast<std::int64_t*>(to) = std::stoll(values[0]), 0; },
-        &bytes, nullptr);
-    sqlite3_close(handle);
-    return bytes;
-  };
+  const auto length = [&] { return std::stoll(run_raw(path_, "SELECT length(cubin) FROM binary")); };
   const auto whole = static_cast<std::int64_t>(binary.cubin.size());
   EXPECT_EQ(length(), whole) << "a GPU waits while a search stores";
   EXPECT_EQ(store.find_binary(binary.hash)->cubin, binary.cubin);

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <mmtune/mmtune.h>
-#include <sqlite3.h>
 
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include "runtime/base/log.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "test_paths.h"
+#include "tests/db/raw_sql.h"
 #include "tests/db/samples.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/templates/family/settings.h"
@@ -34,13 +34,6 @@ inline std::string bytes_of(const std::string& path) {
 
 inline void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
-}
-
-inline void run_sql(const std::string& path, const std::string& sql) {
-  sqlite3* handle = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
-  sqlite3_close(handle);
 }
 
 class DatabaseFaults : public Cli {

@@ -8,7 +8,7 @@
 #include "db/store.h"
 #include "templates/base/names.h"
 #include "templates/gpu/gpu_catalog.h"
-#include "tests/db/fixtures.h"
+#include "tests/db/raw_sql.h"
 #include "tests/db/samples.h"
 #include "tests/tuner/cli_fixture.h"
 

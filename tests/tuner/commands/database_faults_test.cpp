@@ -32,12 +32,12 @@ TEST_F(DatabaseFaults, Garbage) {
 }
 
 TEST_F(DatabaseFaults, AnotherApplicationsFile) {
-  run_sql(file(), "PRAGMA application_id = 42");
+  test::run_raw(file(), "PRAGMA application_id = 42");
   expect_unusable("of another application");
 }
 
 TEST_F(DatabaseFaults, FileFromTheFuture) {
-  run_sql(file(), "PRAGMA user_version = 999");
+  test::run_raw(file(), "PRAGMA user_version = 999");
   expect_unusable("newer mmtune");
 }
 
@@ -46,13 +46,13 @@ TEST_F(DatabaseFaults, TriggersViewsAndStrangeTables) {
   for (const char* sql : {"CREATE TRIGGER t AFTER INSERT ON trial BEGIN DELETE FROM winner; END",
                           "CREATE VIEW v AS SELECT 1", "CREATE TABLE extra (a)"}) {
     write_bytes(file(), sound);
-    run_sql(file(), sql);
+    test::run_raw(file(), sql);
     expect_unusable("which no mmtune writes");
   }
 }
 
 TEST_F(DatabaseFaults, NamesFromTheFileDoNotSteerTheTerminal) {
-  run_sql(file(), "CREATE TABLE \"\033[2Jextra\" (a)");
+  test::run_raw(file(), "CREATE TABLE \"\033[2Jextra\" (a)");
   expect_refused("show", "which no mmtune writes");
   EXPECT_EQ(on_file("show").err.find('\033'), std::string::npos);
 }
@@ -92,9 +92,9 @@ TEST_F(DatabaseFaults, FileOrDirectoryOfAnotherUser) {
 TEST_F(DatabaseFaults, HostileValuesAreAbsentForEveryVerb) {
   const char* settings = "1;}\n#include \"/etc/passwd\"";
   const auto set = [&](const std::string& column, const std::string& value) {
-    run_sql(file(), fmt::format("UPDATE trial SET {} = {} WHERE id = 1", column, value));
+    test::run_raw(file(), fmt::format("UPDATE trial SET {} = {} WHERE id = 1", column, value));
   };
-  run_sql(file(), fmt::format("UPDATE kernel SET settings = '{}'", settings));
+  test::run_raw(file(), fmt::format("UPDATE kernel SET settings = '{}'", settings));
   set("note", "hex(zeroblob(5000000))");
   set("samples", "-9223372036854775807");
   set("smem_bytes", "9223372036854775807");

@@ -23,9 +23,10 @@ class MergedDecisions : public Cli {
 
   /// The other user's database, with this as the time of its decision.
   void give_away(double median_us) const {
-    run_sql(path("theirs.db"), fmt::format("UPDATE winner SET median_us = {0:f}; UPDATE trial SET median_us = {0:f}"
-                                           " WHERE kernel_id IN (SELECT id FROM kernel WHERE settings = '16 4')",
-                                           median_us));
+    test::run_raw(path("theirs.db"),
+                  fmt::format("UPDATE winner SET median_us = {0:f}; UPDATE trial SET median_us = {0:f}"
+                              " WHERE kernel_id IN (SELECT id FROM kernel WHERE settings = '16 4')",
+                              median_us));
     ASSERT_EQ(chown(path("theirs.db").c_str(), 4242, 4242), 0);
   }
 
@@ -72,11 +73,12 @@ TEST_F(MergedDecisions, NeverDisableTheOwnDecision) {
 // Rows with the hash of a known source beside another configuration: no kernel is made of them.
 TEST_F(MergedDecisions, WithTheHashOfAnotherKernelTakeNothingAwayAndAreTunedAgain) {
   const std::string tune = fmt::format("{} 'TILE=16 UNROLL=4'", kRun);
-  run_sql(path("same_user.db"),
-          "UPDATE trial SET median_us = median_us / 2, samples = 1000000000 WHERE kernel_id IN (SELECT kernel_id FROM "
-          "winner);"
-          "UPDATE kernel SET settings = x'2004' WHERE id IN (SELECT kernel_id FROM winner);"
-          "UPDATE winner SET median_us = median_us / 2");
+  test::run_raw(
+      path("same_user.db"),
+      "UPDATE trial SET median_us = median_us / 2, samples = 1000000000 WHERE kernel_id IN (SELECT kernel_id FROM "
+      "winner);"
+      "UPDATE kernel SET settings = x'2004' WHERE id IN (SELECT kernel_id FROM winner);"
+      "UPDATE winner SET median_us = median_us / 2");
   const std::string merge_forged = fmt::format("db merge '{}'", path("same_user.db"));
 
   ASSERT_EQ(mmtune(merge_forged).code, 0);

@@ -1,13 +1,13 @@
 // A candidate that ends a worker or the machine is known, is tried once more, and then no longer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <csignal>
 
 #include "templates/gpu/gpu_catalog.h"
+#include "tests/db/raw_sql.h"
 #include "tests/tuner/faults_fixture.h"
 
 namespace mmtune::test {
@@ -41,12 +41,7 @@ class Quarantine : public FaultsTest {
   /// The machine was started again since.
   void reboot() const { change("UPDATE attempt SET boot = 'before' WHERE killed = 0"); }
 
-  void change(const char* sql) const {
-    sqlite3* handle = nullptr;
-    ASSERT_EQ(sqlite3_open(path("test.db").c_str(), &handle), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr), SQLITE_OK);
-    sqlite3_close(handle);
-  }
+  void change(const char* sql) const { run_raw(path("test.db"), sql); }
 
   /// All have their machine code then, and no trial.
   void compile_listed() const {

@@ -57,9 +57,10 @@ TEST_F(Refresh, MeasuresTheStoredAgainAndKeepsTheSearch) {
 
 TEST_F(Refresh, RacesWhatMergedDatabasesDecidedOtherwise) {
   // The slowest: it would not be among the fastest that are stored.
-  run_sql(path("default.db"),
-          "INSERT INTO rival SELECT device_id, problem_id, evidence, kernel_id, median_us, 'elsewhere', 7, created, 0, "
-          "1 FROM trial WHERE outcome = 0 ORDER BY median_us DESC LIMIT 1");
+  test::run_raw(
+      path("default.db"),
+      "INSERT INTO rival SELECT device_id, problem_id, evidence, kernel_id, median_us, 'elsewhere', 7, created, 0, "
+      "1 FROM trial WHERE outcome = 0 ORDER BY median_us DESC LIMIT 1");
   const Winner before = winner();
   EXPECT_EQ(before.near_ties, 1);
   EXPECT_THAT(mmtune("show --format csv").out, HasSubstr(",stale,merged with 1 other decision as fast,"));
