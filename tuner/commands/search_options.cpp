@@ -22,28 +22,27 @@ std::vector<std::string> parse_families(const std::string& text) {
   return names;
 }
 
-/// The file that --sizes names, if it is one of calls; else empty.
-std::string file_of_calls(const SearchOptions& options) {
-  const std::string path = options.sizes.starts_with('@') ? options.sizes.substr(1) : "";
-  return !path.empty() && are_calls(path) ? path : "";
-}
+bool names_calls(const std::string& sizes) { return sizes.starts_with('@') && are_calls(sizes.substr(1)); }
 
 }  // namespace
 
-SessionOptions plan(const SearchOptions& options) {
-  const std::string file = file_of_calls(options);
+std::vector<Problem> named_problems(const std::string& sizes, const Options& options) {
   std::vector<WeightedSize> calls;
-  if (!file.empty()) {
-    calls = read_calls(file);
+  if (names_calls(sizes)) {
+    calls = read_calls(sizes.substr(1));
   } else {
-    for (const Size& size : parse_sizes(options.sizes)) calls.push_back({size});
+    for (const Size& size : parse_sizes(sizes)) calls.push_back({size});
   }
   std::vector<Problem> problems;
   for (const AskedProblem& asked : asked_problems(calls, options.precisions, options.layouts)) {
     problems.push_back(asked.problem);
   }
-  SessionOptions session = plan(options, std::move(problems));
-  session.in_order = !file.empty();
+  return problems;
+}
+
+SessionOptions plan(const SearchOptions& options) {
+  SessionOptions session = plan(options, named_problems(options.sizes, options));
+  session.in_order = names_calls(options.sizes);
   return session;
 }
 

@@ -19,11 +19,15 @@ struct SearchOptions : Options {
 /// parsing.
 void add_search_options(Verb& verb, SearchOptions& options);
 
+/// The problems that a value of --sizes names, for the options' precisions and layouts; those of a file of calls in its
+/// order. Throws UsageError.
+std::vector<Problem> named_problems(const std::string& sizes, const Options& options);
+
 /// The session that the options describe. Finds everything that can be wrong with them, before any work: throws
 /// UsageError, DeviceError.
 SessionOptions plan(const SearchOptions& options);
 
-/// The same plan for these problems instead of those of --sizes.
+/// The session that the options describe, for these problems instead of those of --sizes.
 SessionOptions plan(const SearchOptions& options, std::vector<Problem> problems);
 
 }  // namespace mmtune

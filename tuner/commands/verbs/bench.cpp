@@ -11,13 +11,10 @@
 #include "runtime/base/log.h"
 #include "runtime/base/template_files.h"
 #include "templates/base/names.h"
-#include "tuner/commands/options.h"
+#include "tuner/commands/search_options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/compare/bench_table.h"
 #include "tuner/compare/cublas.h"
-#include "tuner/cover/size_sample.h"
-#include "tuner/text/calls.h"
-#include "tuner/text/sizes.h"
 #include "tuner/tune/preparation.h"
 #include "tuner/workers/gpu_lock.h"
 #include "tuner/workers/installed_gpus.h"
@@ -40,23 +37,10 @@ struct BenchTask {
 
 std::vector<BenchTask> tasks_of(const BenchOptions& options) {
   std::vector<BenchTask> tasks;
-  for (const auto& text : options.sizes) {
-    if (text.starts_with('@') && are_calls(text.substr(1))) {
-      for (const AskedProblem& asked :
-           asked_problems(read_calls(text.substr(1)), options.precisions, options.layouts)) {
-        tasks.push_back({set_name(text), asked.problem});
-      }
-      continue;
-    }
-    const auto sizes = parse_sizes(text);
-    for (const auto precision : options.precisions) {
-      for (const auto& size : sizes) {
-        for (const auto layout : options.layouts) {
-          Problem problem = packed_problem(precision, layout, size.m, size.n, size.k);
-          problem.invariant = options.invariant;
-          tasks.push_back({set_name(text), problem});
-        }
-      }
+  for (const std::string& text : options.sizes) {
+    for (Problem& problem : named_problems(text, options)) {
+      problem.invariant = options.invariant;
+      tasks.push_back({set_name(text), problem});
     }
   }
   return tasks;
