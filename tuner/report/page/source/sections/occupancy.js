@@ -1,7 +1,7 @@
 // Does occupancy explain speed?
 import { axis, roundTop } from '../chart.js';
-import { familyLegendWithWinner, fileOf, isRun, panelsOf, styleOf, titleOf, trialTable, trialTip } from './search.js';
-import { markOf, star } from '../theme.js';
+import { familyLegendWithWinner, familyMarks, fileOf, isRun, panelsOf, titleOf, trialTable, trialTip } from './search.js';
+import { star } from '../theme.js';
 
 /** How far the marks of equal occupancy are spread, in percent of the warps. */
 const kSpread = 2;
@@ -14,19 +14,7 @@ function place(trial) {
 
 function option(look, data, { trials, winner }, top) {
   const point = (trial) => ({ value: [place(trial), trial.tflops], tip: trialTip(trial, winner) });
-  const { size, opacity } = markOf(trials.length);
-  const families = [...new Set(trials.map((trial) => trial.family))];
-  const series = families.map((family) => {
-    const style = styleOf(data, look, family);
-    return {
-      type: 'scatter',
-      name: family,
-      symbol: style.symbol,
-      symbolSize: size,
-      itemStyle: { color: style.color, opacity },
-      data: trials.filter((trial) => trial.family === family && !isRun(trial, winner)).map(point),
-    };
-  });
+  const series = familyMarks(look, data, trials, point, (trial) => !isRun(trial, winner));
   const best = trials.filter((trial) => isRun(trial, winner));
   series.push({
     type: 'scatter',

@@ -1,7 +1,7 @@
 // What the sections about one search share: the trials of a size on a GPU, and how families are told apart.
 import { configText, evidenceText, sizeText, typeText } from '../data.js';
 import { digits, percent, time } from '../format.js';
-import { star, styleAt } from '../theme.js';
+import { markOf, star, styleAt } from '../theme.js';
 
 /** Measured ones, or predicted ones where none is measured: the two never share a chart. */
 export function trialsOf(data, device, state) {
@@ -33,6 +33,22 @@ export const fileOf = (what, { device, trials }) =>
 /** A colour and a symbol for each family, the same in all charts. */
 export const styleOf = (data, look, family) => styleAt(look, data.families.indexOf(family));
 
+/** A series for each family: a mark, which `point` makes, for each of its trials that `isShown`. */
+export function familyMarks(look, data, trials, point, isShown = () => true) {
+  const { size, opacity } = markOf(trials.length);
+  return [...new Set(trials.map((trial) => trial.family))].map((family) => {
+    const { symbol, color } = styleOf(data, look, family);
+    return {
+      type: 'scatter',
+      name: family,
+      symbol,
+      symbolSize: size,
+      itemStyle: { color, opacity },
+      data: trials.filter((trial) => trial.family === family && isShown(trial)).map(point),
+    };
+  });
+}
+
 /** The families among the trials that are shown. */
 export function familyLegend(data, state, look) {
   const shown = new Set(state.devices.flatMap((device) => trialsOf(data, device, state)).map((trial) => trial.family));
@@ -41,7 +57,7 @@ export function familyLegend(data, state, look) {
     .map((family) => ({ name: family, ...styleOf(data, look, family) }));
 }
 
-/** The same with the star that marks the winner. */
+/** The families, and the star that marks the winner. */
 export const familyLegendWithWinner = (data, state, look) => [
   ...familyLegend(data, state, look),
   { name: 'winner', color: look.ink, symbol: star },

@@ -1,7 +1,7 @@
 // How did the search get there?
 import { axis, roundTop } from '../chart.js';
-import { cross, markOf } from '../theme.js';
-import { familyLegend, fileOf, panelsOf, styleOf, titleOf, trialTable, trialTip } from './search.js';
+import { cross } from '../theme.js';
+import { familyLegend, familyMarks, fileOf, panelsOf, titleOf, trialTable, trialTip } from './search.js';
 import { digits } from '../format.js';
 
 /** The trials that were faster than all before, in the order in which they were stored. */
@@ -39,20 +39,8 @@ function bestLine(look, trials, winner) {
 function option(look, data, { trials, winner }, top) {
   const right = trials.filter((trial) => trial.tflops !== null);
   const failed = trials.filter((trial) => trial.tflops === null);
-  const { size, opacity } = markOf(right.length);
-  const series = [...new Set(right.map((trial) => trial.family))].map((family) => {
-    const style = styleOf(data, look, family);
-    return {
-      type: 'scatter',
-      name: family,
-      symbol: style.symbol,
-      symbolSize: size,
-      itemStyle: { color: style.color, opacity },
-      data: right
-        .filter((trial) => trial.family === family)
-        .map((trial) => ({ value: [trial.order, trial.tflops], tip: trialTip(trial, winner) })),
-    };
-  });
+  const point = (trial) => ({ value: [trial.order, trial.tflops], tip: trialTip(trial, winner) });
+  const series = familyMarks(look, data, right, point);
   series.push({
     type: 'scatter',
     name: 'failed',
