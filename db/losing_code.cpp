@@ -90,24 +90,27 @@ std::int64_t count_losing_code(Database& database, const std::vector<std::string
   return static_cast<std::int64_t>(losing(database, tried_programs(database), kept_sources).size());
 }
 
-void compress_images(Database& database) {
-  constexpr std::string_view kOlder =
+std::map<std::string, std::string> compressed_images(Database& database) {
+  constexpr std::string_view kOther =
       "SELECT hash FROM binary WHERE cubin IS NOT NULL AND substr(cubin, 1, 6) <> x'fd377a585a00'";
   std::set<std::string> programs;
-  add_hashes(database.query(kOlder), programs);
+  add_hashes(database.query(kOther), programs);
+  std::map<std::string, std::string> images;
   for (const std::string& program : programs) {
-    std::string smaller;
-    {
-      Rows rows = database.query("SELECT cubin FROM binary WHERE hash = :hash", Named{"hash", Hash{program}});
-      if (!rows.next()) continue;
-      const std::string_view stored = rows.blob(0).value_or("");
-      const auto image = image_of(stored);
-      if (!image) continue;
-      smaller = stored_image(*image);
-      if (smaller.size() >= stored.size()) continue;
-    }
-    database.run("UPDATE binary SET cubin = :cubin WHERE hash = :hash", Named{"cubin", Blob{smaller}},
-                 Named{"hash", Hash{program}});
+    Rows rows = database.query("SELECT cubin FROM binary WHERE hash = :hash", Named{"hash", Hash{program}});
+    const auto stored = rows.next() ? rows.blob(0) : std::nullopt;
+    const auto image = stored ? image_of(*stored) : std::nullopt;
+    if (!image) continue;
+    std::string compressed = stored_image(*image);
+    if (compressed.size() < stored->size()) images.emplace(program, std::move(compressed));
+  }
+  return images;
+}
+
+void replace_images(Database& database, const std::map<std::string, std::string>& images) {
+  for (const auto& [program, image] : images) {
+    database.run("UPDATE binary SET cubin = :cubin WHERE hash = :hash AND cubin IS NOT NULL",
+                 Named{"cubin", Blob{image}}, Named{"hash", Hash{program}});
   }
 }
 

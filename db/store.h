@@ -212,8 +212,8 @@ class Store {
   PruneReport prune(const PruneRules& rules);
 
   /// Compresses machine code that is not yet, and gives the pages that nothing fills any more back to the disk, where
-  /// they are most of the file. What prevents it,
-  /// as another process that reads for long or a full disk, is no fault: the next run tries again.
+  /// they are most of the file. What prevents it, as another process that reads for long or a full disk, is no fault:
+  /// the next run tries again.
   void shrink();
 
   /// A compact, self-contained copy for other machines (0600). Throws if the target exists. The copy gets its name

@@ -154,7 +154,7 @@ PruneReport Store::prune(const PruneRules& rules) {
   report.binaries = prune_orphan_binaries(database, rules.kept_sources);
   if (rules.losing_code) {
     report.images = drop_all_losing_code(database, rules.kept_sources);
-    compress_images(database);
+    replace_images(database, compressed_images(database));
   }
   transaction.commit();
   database.exec("VACUUM");  // The file would stay as large as it was.
@@ -165,9 +165,11 @@ void Store::shrink() {
   const std::lock_guard lock(impl_->mutex);
   Database& database = *impl_->database;
   try {
-    Transaction transaction(database, Transaction::Kind::write);
-    compress_images(database);
-    transaction.commit();
+    if (const auto images = compressed_images(database); !images.empty()) {
+      Transaction transaction(database, Transaction::Kind::write);
+      replace_images(database, images);
+      transaction.commit();
+    }
     if (2 * database.integer("PRAGMA freelist_count") > database.integer("PRAGMA page_count")) database.exec("VACUUM");
   } catch (const DatabaseError&) {
     return;  // nothing has changed

@@ -1,8 +1,11 @@
 // Machine code is kept as long as it may run, and stored small.
+#include "db/losing_code.h"
+
 #include <gmock/gmock.h>
 #include <zlib.h>
 
 #include "db/image.h"
+#include "db/sqlite.h"
 #include "tests/db/fixtures.h"
 
 namespace mmtune::test {
@@ -163,6 +166,23 @@ TEST_F(LosingCode, ImageThatIsNotCompressedIsReadAndCompressedWhenTheFileShrinks
     EXPECT_EQ(length(), compressed);
     EXPECT_EQ(store.find_binary(binary.hash)->cubin, binary.cubin);
   }
+}
+
+TEST_F(LosingCode, IsCompressedWhileOthersWriteAndStaysGoneWhereTheyDropIt) {
+  Store store = open();
+  Binary binary = sample_binary();
+  set_code(binary, long_code());
+  Trial trial = sample_trial();
+  trial.binary_hash = binary.hash;
+  store.put(trial, &binary);
+  Database database(path_, OpenMode::read_write);
+  const auto images = compressed_images(database);
+  ASSERT_EQ(images.size(), 1U);
+  run_raw(path_, "UPDATE binary SET cubin = NULL");
+  Transaction transaction(database, Transaction::Kind::write);
+  replace_images(database, images);
+  transaction.commit();
+  EXPECT_EQ(run_raw(path_, "SELECT cubin FROM binary"), "NULL|\n");
 }
 
 TEST_F(LosingCode, PruningKeepsTheseSourcesThatNoTrialNames) {
