@@ -195,6 +195,7 @@ std::size_t race(std::vector<Finalist>& finalists, Lane& lane, Store& store, con
   const std::size_t winner = choose_winner(result.placings, setup.claims);
   // A default or a stored winner stays also where it may be slower, which the lane has not verified again.
   if (!is_as_fast(result.placings[winner])) {
+    record_launches({keys[winner]}, lane, store);  // If the machine goes down now, it alone is to blame.
     Verdict alone = lane.race({setup.programs[winner]}).verdicts.front();
     alone.timing = result.verdicts[winner].timing;
     result.verdicts[winner] = std::move(alone);

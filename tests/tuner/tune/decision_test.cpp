@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/db/fixtures.h"
@@ -27,6 +29,7 @@ class ToldLane final : public Lane {
   Verdict evaluate(const Program&, double) override { return {}; }
 
   RaceResult race(const std::vector<Program>& finalists) override {
+    begins();
     RaceResult result;
     for (const Program& each : finalists) {
       raced.push_back(each.candidate.config.text());
@@ -47,6 +50,7 @@ class ToldLane final : public Lane {
   double behind = 1;          ///< the ratio of the times of the rest over the leader's
   std::string wrong, varies;  ///< configurations that turn out so
   std::vector<std::string> raced;
+  std::function<void()> begins = [] {};  ///< what happens when a race begins
 };
 
 class Decision : public test::StoreTest {
@@ -227,6 +231,19 @@ TEST_F(Decision, ADefaultThatStaysFurtherBehindIsVerifiedAgainAlone) {
   lane_.behind = 1.005;
   EXPECT_EQ(winner({tiled(problem, 16, 100), fallback(problem, 101)}), "naive MAPPING=2");
   EXPECT_EQ(lane_.raced.size(), 2U) << "the lane has verified all that are as fast";
+}
+
+TEST_F(Decision, WhatIsVerifiedAgainAloneIsBlamedAlone) {
+  lane_.rest = Standing::undecided;
+  lane_.behind = 1.02;
+  std::vector<TrialKey> running;
+  lane_.begins = [&] {
+    if (!lane_.raced.empty()) running = store_.settle(lane_.environment().device_uuid, "a boot after a crash");
+  };
+  const Finalist standard = fallback(square(512), 101);
+  winner({tiled(square(512), 16, 100), standard});
+  ASSERT_EQ(running.size(), 1U);
+  EXPECT_EQ(running[0].config, standard.trial.key.config);
 }
 
 TEST_F(Decision, TiesGoToWhatNeighbouringSizesUse) {
