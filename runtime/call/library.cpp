@@ -65,7 +65,7 @@ struct Library::Impl {
   ~Impl() {
     write_record();
     if (!primary) return;
-    // Modules must be unloaded in their context.
+    // Memory is freed, and events are destroyed, in any context, but not without one.
     CUcontext context = nullptr;
     check_in_destructor(cuda().cuCtxGetCurrent(&context), "cuCtxGetCurrent(&context)");
     const bool borrow = context == nullptr && primary->if_retained() != nullptr;

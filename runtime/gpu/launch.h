@@ -17,7 +17,7 @@ class LoadedKernel {
   LoadedKernel(const std::string& cubin, const LaunchPlan& plan);
   ~LoadedKernel();  ///< in the context of the program, whichever is current
   LoadedKernel(LoadedKernel&&) = default;
-  LoadedKernel& operator=(LoadedKernel&&) = default;
+  LoadedKernel& operator=(LoadedKernel&&) = delete;  // It would unload in whichever context is current.
 
   CUfunction function(std::size_t step) const { return steps_[step].function; }
   /// The blocks along x: the step's grid, or fewer where blocks take turns and the GPU holds no more of their clusters.

@@ -9,10 +9,13 @@ namespace {
 
 constexpr std::size_t kMostRetired = std::size_t{64} << 20;  // the bytes from which on retired buffers are freed
 
+/// Whether it is the one default stream of all threads, which cannot be captured.
+bool is_default(CUstream stream) { return stream == nullptr || stream == CU_STREAM_LEGACY; }
+
 /// What no other stream ever has. The driver gives the handle of a destroyed stream to the next one while work of the
 /// first still runs, and a thread may get the number of one that ended.
 std::uint64_t identity_of(CUstream stream) {
-  if (stream == nullptr || stream == CU_STREAM_LEGACY) return 0;
+  if (is_default(stream)) return 0;
   if (stream == CU_STREAM_PER_THREAD) {
     static std::atomic<std::uint64_t> threads{0};
     thread_local const std::uint64_t number = ++threads;
@@ -49,7 +52,7 @@ Workspaces::Lease Workspaces::captured(CUcontext context, CUstream stream, std::
 
 void Workspaces::prepare(CUcontext context, CUstream stream, std::size_t bytes) {
   lease(context, stream, bytes);
-  captured(context, stream, bytes);
+  if (!is_default(stream)) captured(context, stream, bytes);
 }
 
 Workspaces::Slot& Workspaces::slot(CUcontext context, CUstream stream, bool is_captured) {

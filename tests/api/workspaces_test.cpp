@@ -67,6 +67,16 @@ TEST_F(WorkspacesOfStreams, WhatIsCapturedHasItsOwn) {
   EXPECT_EQ(lease(), eager);
 }
 
+TEST_F(WorkspacesOfStreams, ArePreparedForCapturesOfStreamsThatCanBeCaptured) {
+  const auto prepared = [&](CUstream stream) {
+    const int allocations = test::fake_cuda().allocations;
+    workspaces_.prepare(gpu_.context(), stream, kBytes);
+    return test::fake_cuda().allocations - allocations;
+  };
+  EXPECT_EQ(prepared(CU_STREAM_PER_THREAD), 2);
+  EXPECT_EQ(prepared(nullptr), 1);
+}
+
 TEST_F(WorkspacesOfStreams, ThoseOfGraphsAreKept) {
   test::fake_cuda().is_capturing = true;
   const CUdeviceptr captured = lease();
