@@ -217,10 +217,12 @@ bool read_operand(PyObject* array, const char* name, bool writes, Operand* opera
 
 bool read_stored(PyObject* array, const char* name, bool writes, Operand* operand) {
   if (find_reader(array)->may_be_negated) {
-    PyObject* negated = PyObject_CallMethod(array, "is_neg", NULL);
-    Py_XDECREF(negated);
-    if (negated == Py_True) PyErr_Format(PyExc_TypeError, "%s: a view that PyTorch negates; pass resolve_neg()", name);
-    if (negated != Py_False) return false;
+    PyObject* answer = PyObject_CallMethod(array, "is_neg", NULL);
+    bool negated = false;
+    const bool answered = answer != NULL && read_flag(answer, &negated);
+    Py_XDECREF(answer);
+    if (negated) PyErr_Format(PyExc_TypeError, "%s: a view that PyTorch negates; pass resolve_neg()", name);
+    if (!answered || negated) return false;
   }
   return read_operand(array, name, writes, operand);
 }

@@ -84,8 +84,11 @@ class Package(unittest.TestCase):
 
     def test_a_view_that_pytorch_negates_is_refused(self):
         a, b, c = NegatedTensor((2, 2)), ExchangedTensor((2, 2)), ExchangedTensor((2, 2))
-        a.negated = False
-        self.assertIs(self.library.gemm(a, b, out=c), c)
+        for a.negated in (False, 0):
+            self.assertIs(self.library.gemm(a, b, out=c), c)
+        a.negated = 1
+        with self.assertRaisesRegex(TypeError, "a: a view that PyTorch negates"):
+            self.library.gemm(a, b, out=c)
         a.negated = True
         for name, arguments in (("a", (a, b, c)), ("b", (b, a, c)), ("out", (b, b, a)), ("bias", (b, b, c, a))):
             with self.assertRaisesRegex(TypeError, f"{name}: a view that PyTorch negates"):
