@@ -319,8 +319,10 @@ static PyObject* library_explain(PyObject* object, PyObject* const* arguments, P
 static const char kGemmText[] =
     "gemm(a, b, out=None, alpha=1.0, beta=0.0, stream=None, precision=None, bias=None, activation=None,\n"
     "     device_alpha=None, device_beta=None, invariant=False)\n\n"
-    "out = activation(alpha * a @ b + beta * out + bias), enqueued on the stream, and returned. Every view is "
-    "multiplied\n"
+    "out = activation(alpha * a @ b + beta * out + bias), enqueued on the stream, and returned. Without `stream` it "
+    "is\n"
+    "the default stream, which neither waits for the other streams of PyTorch and CuPy nor makes them wait: pass the\n"
+    "current one. Every view is multiplied\n"
     "as it is, transposed ones too, or refused with a ValueError that says its strides; three extents are a batch.\n"
     "Without `out`, PyTorch or CuPy allocate the results, of the type of `b`. fp32 matrices may be multiplied with\n"
     "precision=\"tf32\" or \"fp32_emulated\". `bias` has the shape (m, 1), (1, n) or (n,) and the type of `out`;\n"
