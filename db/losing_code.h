@@ -15,7 +15,7 @@ namespace mmtune {
 std::int64_t drop_losing_code(Database& database, const std::vector<ProblemKey>& problems,
                               const std::vector<std::string>& kept_sources);
 
-/// As drop_losing_code(), for all problems.
+/// Does what drop_losing_code() does, for all problems.
 std::int64_t drop_all_losing_code(Database& database, const std::vector<std::string>& kept_sources);
 
 /// How many images drop_all_losing_code() would drop.

@@ -44,7 +44,7 @@ enum class Trust {
 std::unique_ptr<Database> open_database(const std::string& path, OpenMode mode, Trust trust,
                                         LockBudget* budget = nullptr);
 
-/// As open_database(), for a copy in memory.
+/// Opens a copy in memory as open_database() opens a file.
 std::unique_ptr<Database> open_image(Image image, OpenMode mode);
 
 /// Creates an empty file that only this user may use. Returns false if something of that name exists.

@@ -58,7 +58,7 @@ class Database {
   template <class... Args>
   Rows query(std::string_view sql, const Args&... args);
 
-  /// As query(), for a statement without rows. Returns the number of rows it changed.
+  /// Runs a statement without rows as query() runs others. Returns the number of rows it changed.
   template <class... Args>
   std::int64_t run(std::string_view sql, const Args&... args);
 

@@ -40,8 +40,8 @@ typedef struct Operand {
 /// asks whether it may be written. All functions that return bool return false with a Python exception set.
 bool read_operand(PyObject* array, const char* name, bool writes, Operand* operand);
 
-/// The same of arrays whose numbers are those in memory: refuses views that PyTorch negates when it reads them. Below
-/// its dispatcher there are none.
+/// Reads an operand as read_operand() does, but refuses views that PyTorch negates when it reads them: the numbers in
+/// memory are others. Below its dispatcher there are none.
 bool read_stored(PyObject* array, const char* name, bool writes, Operand* operand);
 
 /// Whether Python takes the value for true.

@@ -66,7 +66,7 @@ class CallRace {
   /// The call was not timed after all.
   void cancel(std::int64_t calls);
 
-  /// As cancel(); and the kernel, unless it is kernel 0, runs no further: it cannot be launched.
+  /// The call was not timed, and its kernel, unless that is kernel 0, runs no further: it cannot be launched.
   void drop(std::int64_t calls);
 
   /// What learning has cost so far, or is expected to have cost when the timed call has finished: loading, timing, and

@@ -38,7 +38,7 @@ void expect_equal(const T& a, const T& b) {
   });
 }
 
-/// As run_raw(), where the schema binds no value: its types and NOT NULL are gone meanwhile.
+/// Runs SQL by run_raw() where the schema binds no value: its types and NOT NULL are gone meanwhile.
 inline void run_unbound(const std::string& path, const std::string& sql) {
   run_raw(path,
           "CREATE TEMP TABLE kept AS SELECT name, sql FROM sqlite_schema; PRAGMA writable_schema = ON;"

@@ -37,7 +37,7 @@ int count(const char* name) {
 
 FakeHandle& at(void* handle) { return *static_cast<FakeHandle*>(handle); }
 
-/// As the real one, it refuses to read an attribute as one of another size.
+/// Refuses to read an attribute as one of another size, as the real cuBLAS does.
 int get_attribute(void* descriptor, std::initializer_list<int> of_8_bytes, int attribute, void* buffer,
                   std::size_t bytes, std::size_t* written) {
   const bool is_long = std::find(of_8_bytes.begin(), of_8_bytes.end(), attribute) != of_8_bytes.end();
