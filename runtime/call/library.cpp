@@ -68,12 +68,10 @@ struct Library::Impl {
     // Memory is freed, and events are destroyed, in any context, but not without one.
     CUcontext context = nullptr;
     check_in_destructor(cuda().cuCtxGetCurrent(&context), "cuCtxGetCurrent(&context)");
-    const bool borrow = context == nullptr && primary->if_retained() != nullptr;
-    if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(primary->if_retained()), "cuCtxSetCurrent");
+    const BorrowedContext borrowed(context == nullptr ? primary->if_retained() : nullptr);
     routes.reset();
     learning.reset();
     workspaces.reset();
-    if (borrow) check_in_destructor(cuda().cuCtxSetCurrent(nullptr), "cuCtxSetCurrent(nullptr)");
   }
 
   PrimaryContext& require_gpu() {

@@ -34,6 +34,15 @@ CurrentContext::~CurrentContext() {
   if (restore_) check_in_destructor(cuda().cuCtxSetCurrent(nullptr), "cuCtxSetCurrent(nullptr)");
 }
 
+BorrowedContext::BorrowedContext(CUcontext context) noexcept {
+  restore_ = context != nullptr && cuda().cuCtxGetCurrent(&before_) == CUDA_SUCCESS && before_ != context &&
+             cuda().cuCtxSetCurrent(context) == CUDA_SUCCESS;
+}
+
+BorrowedContext::~BorrowedContext() {
+  if (restore_) check_in_destructor(cuda().cuCtxSetCurrent(before_), "cuCtxSetCurrent(before_)");
+}
+
 void require_context_of(CUdevice device) {
   CUdevice current = 0;
   MMTUNE_CUDA(cuCtxGetDevice(&current));

@@ -42,6 +42,20 @@ class CurrentContext {
   bool restore_ = false;
 };
 
+/// A context that is current while this lives, for destructors; null for the one that is. Where the driver refuses it,
+/// what is current stays so.
+class BorrowedContext {
+ public:
+  explicit BorrowedContext(CUcontext context) noexcept;
+  ~BorrowedContext();
+  BorrowedContext(const BorrowedContext&) = delete;
+  BorrowedContext& operator=(const BorrowedContext&) = delete;
+
+ private:
+  CUcontext before_ = nullptr;
+  bool restore_ = false;
+};
+
 /// Throws UsageError unless the current context belongs to this device.
 void require_context_of(CUdevice device);
 

@@ -7,6 +7,8 @@
 #include <array>
 #include <limits>
 
+#include "runtime/gpu/current_context.h"
+
 namespace mmtune {
 namespace {
 
@@ -117,11 +119,8 @@ LoadedKernel::LoadedKernel(const std::string& cubin, const LaunchPlan& plan) : m
 
 LoadedKernel::~LoadedKernel() {
   if (!module_) return;
-  CUcontext current = nullptr;
-  const bool is_other = cuda().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != context_ &&
-                        cuda().cuCtxSetCurrent(context_) == CUDA_SUCCESS;
+  const BorrowedContext own(context_);
   module_.reset();
-  if (is_other) check_in_destructor(cuda().cuCtxSetCurrent(current), "cuCtxSetCurrent(current)");
 }
 
 std::int64_t LoadedKernel::blocks(const LaunchPlan& plan, std::size_t step) const {
