@@ -19,11 +19,11 @@
 
 #include "db/machine_code.h"
 #include "db/store.h"
+#include "runtime/base/temporary_directory.h"
 #include "runtime/choose/dispatch.h"
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "templates/space/space.h"
-#include "tuner/text/temporary_directory.h"
 
 namespace mmtune {
 namespace {

@@ -51,7 +51,7 @@ class ApiTestWith : public Base {
 
   std::string database() const { return directory_.file("test.db"); }
 
-  ScopedDirectory directory_;
+  TemporaryDirectory directory_;
   ScopedEnv place_{"MMTUNE_DB", database().c_str()};
   ScopedEnv quiet_{"MMTUNE_LOG", "silent"};
 };

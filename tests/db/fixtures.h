@@ -11,9 +11,9 @@
 #include <string>
 
 #include "db/store.h"
+#include "runtime/base/temporary_directory.h"
 #include "tests/db/raw_sql.h"
 #include "tests/db/samples.h"
-#include "tests/scoped_directory.h"
 
 namespace mmtune::test {
 
@@ -21,8 +21,8 @@ class StoreTest : public ::testing::Test {
  protected:
   Store open(OpenMode mode = OpenMode::read_write) const { return Store::open(path_, mode); }
 
-  ScopedDirectory scoped_directory_;
-  const std::filesystem::path directory_ = scoped_directory_.path();
+  TemporaryDirectory temporary_directory_;
+  const std::filesystem::path directory_ = temporary_directory_.path();
   const std::string path_ = directory_ / "mmtune.db";
 };
 

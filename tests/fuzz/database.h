@@ -7,13 +7,13 @@
 
 #include "db/store.h"
 #include "runtime/base/log.h"
+#include "runtime/base/temporary_directory.h"
 #include "templates/family/families.h"
 #include "templates/family/render.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "tests/db/samples.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/sqlite_memory.h"
-#include "tests/scoped_directory.h"
 
 namespace mmtune::fuzz {
 
@@ -23,7 +23,7 @@ class SampleDatabase {
   SampleDatabase() {
     log::set_level(log::Level::silent);
     serve_sqlite();
-    const test::ScopedDirectory directory;
+    const TemporaryDirectory directory;
     const std::string path = directory.file("mmtune.db");
     empty_ = bytes_of(path, [](Store&) {});
     bytes_ = bytes_of(path, fill);

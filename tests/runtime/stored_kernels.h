@@ -7,10 +7,10 @@
 #include <string>
 
 #include "db/store.h"
+#include "runtime/base/temporary_directory.h"
 #include "runtime/gpu/nvrtc.h"
 #include "templates/family/families.h"
 #include "templates/family/render.h"
-#include "tests/scoped_directory.h"
 
 namespace mmtune::test {
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <thread>
 
+#include "runtime/base/temporary_directory.h"
 #include "test_paths.h"
-#include "tests/scoped_directory.h"
 
 namespace mmtune {
 
@@ -64,7 +64,7 @@ class Cli : public ::testing::Test {
   }
 
  private:
-  test::ScopedDirectory directory_;
+  TemporaryDirectory directory_;
 };
 
 }  // namespace mmtune

@@ -47,7 +47,7 @@ class GpuLibrary : public test::GpuTest {
     return answer;
   }
 
-  test::ScopedDirectory directory_;
+  TemporaryDirectory directory_;
   test::ScopedEnv quiet_{"MMTUNE_LOG", "silent"};
   Stream stream_;
 };

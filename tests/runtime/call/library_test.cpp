@@ -23,7 +23,7 @@ class LibraryPlan : public testing::Test {
  protected:
   Library open() const { return Library::open({.database = directory_.file("test.db"), .model = "h200"}); }
 
-  test::ScopedDirectory directory_;
+  TemporaryDirectory directory_;
   test::ScopedEnv quiet_{"MMTUNE_LOG", "silent"};
 };
 

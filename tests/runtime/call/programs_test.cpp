@@ -23,7 +23,7 @@ TEST_F(ProgramsCompile, FallbackOfEveryPrecisionAndLayout) {
 }
 
 TEST(Programs, StoredOnesComeFromTheDatabase) {
-  const test::ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const DeviceSpec device = catalog_gpu("h200");
   Source source;
   source.hash = "source";

@@ -21,7 +21,7 @@ class LoadKernels : public testing::Test {
   StoredKernels load() { return load_kernels(store_, device_, TemplateFiles::embedded()); }
 
   DeviceSpec device_ = catalog_gpu("h200");
-  test::ScopedDirectory directory_;
+  TemporaryDirectory directory_;
   Store store_ = Store::open(directory_.file("test.db"), OpenMode::read_write);
   CompileTarget target_ = compile_target(device_, {80, 90});
 };

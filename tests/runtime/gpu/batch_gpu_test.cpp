@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Gpu, GpuBatch, testing::ValuesIn(kBatchCases), [](const
 /// The library with nothing tuned.
 class GpuLibraryBatch : public test::GpuTest {
  protected:
-  test::ScopedDirectory directory_;
+  TemporaryDirectory directory_;
   test::ScopedEnv nothing_tuned_{"MMTUNE_DB", directory_.file("none.db").c_str()};
   test::ScopedEnv quiet_{"MMTUNE_LOG", "silent"};
 };

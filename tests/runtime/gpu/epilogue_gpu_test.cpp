@@ -204,7 +204,7 @@ class GpuLibraryEpilogue : public test::GpuTest {
         << shape.m << 'x' << shape.n << 'x' << shape.k << ", " << to_string(fusion) << ", " << answer.why;
   }
 
-  test::ScopedDirectory directory_;
+  TemporaryDirectory directory_;
   test::ScopedEnv nothing_tuned_{"MMTUNE_DB", directory_.file("none.db").c_str()};
   test::ScopedEnv quiet_{"MMTUNE_LOG", "silent"};
 };

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/base/temporary_directory.h"
 #include "templates/base/hash.h"
 #include "templates/family/families.h"
 #include "templates/gpu/gpu_catalog.h"
 #include "test_paths.h"
-#include "tests/scoped_directory.h"
 #include "tests/templates/family/toy_family.h"
 
 namespace mmtune {
@@ -53,7 +53,7 @@ class Render : public ::testing::Test {
                   toy_family().plan(problem, parsed, catalog_gpu("h200")), target, fusion);
   }
 
-  test::ScopedDirectory directory_;
+  TemporaryDirectory directory_;
   const fs::path root_ = directory_.path();
 };
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "runtime/base/log.h"
-#include "tuner/text/temporary_directory.h"
+#include "runtime/base/temporary_directory.h"
 
 namespace mmtune {
 namespace {

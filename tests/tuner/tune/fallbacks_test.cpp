@@ -11,7 +11,7 @@ namespace {
 class Fallbacks : public test::NvrtcTest {};
 
 TEST_F(Fallbacks, AreStoredOnceForEachPrecisionAndLayoutAndFoundByDispatch) {
-  const test::ScopedDirectory directory;
+  const TemporaryDirectory directory;
   Store store = Store::open(directory.file("test.db"), OpenMode::read_write);
   const DeviceSpec& device = catalog_gpu("h200");
   CompilePool pool(TemplateFiles::embedded(), {.jobs = 1});

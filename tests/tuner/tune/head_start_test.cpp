@@ -21,7 +21,7 @@ TEST_F(HeadStartTest, WhatIsCompiledIsHandedOverOnceAndTheRestForgotten) {
     return preparation.program(problem, {&family, family.default_config(problem)});
   };
   CompilePool pool(TemplateFiles::embedded(), {.jobs = 1});
-  const test::ScopedDirectory directory;
+  const TemporaryDirectory directory;
   Store store = Store::open(directory.file("test.db"), OpenMode::read_write);
   LostCompiles lost(store, preparation, std::chrono::seconds(60));
   CodeMemory code(preparation);

@@ -13,12 +13,12 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/log.h"
+#include "runtime/base/temporary_directory.h"
 #include "runtime/base/whole_rows.h"
 #include "runtime/call/call_record.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
 #include "tuner/text/cublas_calls.h"
-#include "tuner/text/temporary_directory.h"
 #include "tuner/workers/process.h"
 
 extern char** environ;
