@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tests/runtime/call/product_on_gpu.h"
+#include "tests/runtime/gpu/captured_graph.h"
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
 
@@ -331,15 +332,9 @@ TEST_F(GpuLibraryWorkspace, PreparedCallsCanBeCaptured) {
   Product product(problem_, {});
   const Gemm call = product.call();
   library.prepare(std::array{call}, stream_.get());
-  MMTUNE_CUDA(cuStreamBeginCapture(stream_.get(), CU_STREAM_CAPTURE_MODE_GLOBAL));
-  library.gemm(call, stream_.get());
-  CUgraph captured = nullptr;
-  MMTUNE_CUDA(cuStreamEndCapture(stream_.get(), &captured));
-  const Graph graph(captured);
-  CUgraphExec instance = nullptr;
-  MMTUNE_CUDA(cuGraphInstantiateWithFlags(&instance, graph.get(), 0));
-  const GraphExec executable(instance);
-  MMTUNE_CUDA(cuGraphLaunch(executable.get(), stream_.get()));
+  const GraphExec graph =
+      test::captured_graph(stream_.get(), CU_STREAM_CAPTURE_MODE_GLOBAL, [&] { library.gemm(call, stream_.get()); });
+  MMTUNE_CUDA(cuGraphLaunch(graph.get(), stream_.get()));
   MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));
   EXPECT_TRUE(product.is_right());
 }
@@ -352,14 +347,7 @@ TEST_F(GpuLibraryWorkspace, AllocatesWhatAGraphNeedsWhileCapturing) {
   std::vector<GraphExec> graphs;
   for (const auto mode : {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
     const Stream stream = make_stream();
-    MMTUNE_CUDA(cuStreamBeginCapture(stream.get(), mode));
-    library.gemm(product.call(), stream.get());
-    CUgraph captured = nullptr;
-    MMTUNE_CUDA(cuStreamEndCapture(stream.get(), &captured));
-    const Graph graph(captured);
-    CUgraphExec instance = nullptr;
-    MMTUNE_CUDA(cuGraphInstantiateWithFlags(&instance, graph.get(), 0));
-    graphs.emplace_back(instance);
+    graphs.push_back(test::captured_graph(stream.get(), mode, [&] { library.gemm(product.call(), stream.get()); }));
   }
   for (const GraphExec& graph : graphs) MMTUNE_CUDA(cuGraphLaunch(graph.get(), stream_.get()));
   MMTUNE_CUDA(cuStreamSynchronize(stream_.get()));

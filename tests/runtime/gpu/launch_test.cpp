@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/gpu/kernel_cache.h"
+#include "tests/runtime/gpu/captured_graph.h"
 #include "tests/runtime/support.h"
 #include "tests/upload.h"
 
@@ -76,14 +77,7 @@ class GpuLaunch : public test::GpuTest {
 
   /// What `calls` enqueues on the stream, as a graph.
   GraphExec capture(const std::function<void()>& calls) const {
-    MMTUNE_CUDA(cuStreamBeginCapture(stream_.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    calls();
-    CUgraph captured = nullptr;
-    MMTUNE_CUDA(cuStreamEndCapture(stream_.get(), &captured));
-    const Graph graph(captured);
-    CUgraphExec instance = nullptr;
-    MMTUNE_CUDA(cuGraphInstantiateWithFlags(&instance, graph.get(), 0));
-    return GraphExec(instance);
+    return test::captured_graph(stream_.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, calls);
   }
 
   Problem problem_ = packed_problem(Precision::fp32, Layout::nn, kM, kN, kK);

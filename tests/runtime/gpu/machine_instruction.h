@@ -28,7 +28,8 @@ struct MachineInstruction {
   bool keeps(int operand) const { return bits(high, 58 + operand, 1) != 0; }
 };
 
-/// The instructions of a kernel of an image that NVRTC made, in the order of their addresses; none if it has no such kernel.
+/// The instructions of a kernel of an image that NVRTC made, in the order of their addresses; none if it has no such
+/// kernel.
 inline std::vector<MachineInstruction> machine_instructions(const std::string& cubin, const std::string& kernel) {
   Elf64_Ehdr file;
   std::memcpy(&file, cubin.data(), sizeof(file));
