@@ -127,7 +127,11 @@ class Expansion {
   void add_row(const SizeFile::Row& row) {
     if (row.cells.size() == 3) return add_row(row, {0, 1, 2});
     if (row.cells.size() != 1 || row.cells[0].front() == '@') refuse(row);
-    add_token(row.cells[0]);
+    try {
+      add_token(row.cells[0]);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("size file {}: {}", row.place, error.what()));
+    }
   }
 
   [[noreturn]] static void refuse(const SizeFile::Row& row) {

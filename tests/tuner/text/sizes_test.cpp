@@ -11,6 +11,7 @@
 namespace mmtune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -92,6 +93,7 @@ TEST(Sizes, FileErrorsNameFileAndLine) {
   EXPECT_THAT(complaint(fmt::format("@{}", ::testing::TempDir())), HasSubstr("cannot be read"));
   EXPECT_THAT(complaint(file_with("empty.csv", "m,n,k\n")), HasSubstr("holds no sizes"));
   EXPECT_THAT(complaint(file_with("two.csv", "1,2,3\n1,2\n")), HasSubstr("two.csv:2"));
+  EXPECT_THAT(complaint(file_with("list.txt", "64\nabc\n")), AllOf(HasSubstr("list.txt:2"), HasSubstr("'abc'")));
   EXPECT_THAT(complaint(file_with("word.csv", "m,n,k\n1,2,z\n")), HasSubstr("'z'"));
   EXPECT_THAT(complaint(file_with("nested.csv", "@nested.csv\n")), HasSubstr("nested.csv:1"));
 }
