@@ -108,7 +108,9 @@ TEST_F(CliDb, CheckCounts) {
 }
 
 TEST_F(CliDb, ExportThenMerge) {
-  EXPECT_EQ(mmtune(fmt::format("db export '{}'", path("copy.db"))).code, 0);
+  const auto copied = mmtune(fmt::format("db export '{}'", path("copy.db")));
+  EXPECT_EQ(copied.code, 0);
+  EXPECT_THAT(copied.err, HasSubstr("copy.db: written"));
   EXPECT_GT(trial_count("copy.db"), 0);
   const auto again = mmtune(fmt::format("db export '{}'", path("copy.db")));
   EXPECT_EQ(again.code, 5) << "an existing file must not be overwritten";

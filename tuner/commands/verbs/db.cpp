@@ -137,7 +137,7 @@ ExitCode export_copy(const DbOptions& options) {
   } else {
     store.export_to(options.target);
   }
-  log::info("{}: exported to {}", store.path(), options.target);
+  log::warning("{}: written", options.target);
   return ExitCode::done;
 }
 
