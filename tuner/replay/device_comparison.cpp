@@ -159,7 +159,9 @@ Table sides_table(const std::vector<SideBySide>& rows, const Side& a, const Side
                        [us, time](const Row& r) { return us((r.*time).time_us); }});
     columns.push_back(
         {{name(fmt::format("source_{}", letter).c_str(), std::string("source") + where), kLeft, Fit::shared},
-         [time](const Row& r) { return std::string(to_string((r.*time).evidence)); }});
+         [time, suffix = full ? "" : where](const Row& r) {
+           return fmt::format("{}{}", to_string((r.*time).evidence), suffix);
+         }});
   };
   add_side("a", "", a, &Row::winner_a, &Row::time_a);
   add_side("b", " there", b, &Row::winner_b, &Row::time_b);

@@ -115,6 +115,7 @@ TEST_F(Cli, CompareTakesDatabasesAndModels) {
   const auto model = mmtune("compare '" + path("a.db") + "' model:t4 --size 1024");
   EXPECT_EQ(model.code, 0) << model.err;
   EXPECT_THAT(model.out, HasSubstr("Tesla T4"));
+  EXPECT_THAT(model.out, StartsWith("fp32 nn, measured, predicted there\n"));
   EXPECT_EQ(mmtune("compare model:t4 model:a100").code, 4);
   EXPECT_EQ(mmtune("compare model:t4 nowhere.db").code, 5);
 }
