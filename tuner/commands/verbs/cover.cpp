@@ -146,7 +146,7 @@ Verb mmtune_verb_cover() {
             .run = [options] { return run_cover(*options); }};
   add_search_options(verb, *options);
   verb.options.front().help = SizeDistribution::kNotation;
-  verb.add("Problems", {shard_option(options->shard)});
+  verb.add("Fleet", {shard_option(options->shard)});
   verb.add(
       "Cover",
       {{.names = "--kernels",

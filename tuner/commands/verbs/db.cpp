@@ -308,7 +308,8 @@ Verb mmtune_verb_db() {
              .repeatable = true},
             flag_option("--with-code", "take machine code also from a file of another user", options->with_code)}));
   db.verbs.push_back(export_verb());
-  db.verbs.push_back(task(options, prune, "prune", "Remove trials that are of no more use", prune_options(*options)));
+  db.verbs.push_back(
+      task(options, prune, "prune", "Remove machine code and trials that are of no more use", prune_options(*options)));
   for (Verb& part : db.verbs) {
     std::copy_if(db.examples.begin(), db.examples.end(), std::back_inserter(part.examples),
                  [&](const std::string& example) { return example.starts_with("mmtune db " + part.name); });

@@ -144,24 +144,16 @@ Verb mmtune_verb_tune() {
                          "mmtune --device 0 --sizes 256..8192 --shard 3/16 --db shard-3.db"},
             .run = [options] { return tune(*options); }};
   add_search_options(verb, *options);
-  verb.add("Problems", {shard_option(options->shard)});
-  verb.add("What if",
-           {flag_option("--what-if", "replay the search on stored trials: nothing is measured, nothing stored",
-                        options->what_if),
-            {.names = "--seeds",
-             .value = "LIST",
-             .help = "replay once for each: 1..5 (default: that of --seed)",
-             .target = parsed_target(options->seeds, parse_seeds),
-             .needs = "--what-if"},
-            {.names = "--curve",
-             .value = "FILE",
-             .help = "write how the best improves from trial to trial to this CSV file",
-             .target = file_target(options->curve),
-             .needs = "--what-if"},
-            {.names = "--force",
-             .help = "overwrite that file, unless it is a database",
-             .target = flag_target(options->force),
-             .needs = "--curve"}});
+  verb.add("Fleet", {shard_option(options->shard)});
+  verb.add(
+      "What if",
+      {flag_option("--what-if", "replay the search on stored trials: nothing is measured, nothing stored",
+                   options->what_if),
+       only_with("--what-if", {"--seeds", "LIST", "replay once for each: 1..5 (default: that of --seed)",
+                               parsed_target(options->seeds, parse_seeds)}),
+       only_with("--what-if", {"--curve", "FILE", "write how the best improves from trial to trial to this CSV file",
+                               file_target(options->curve)}),
+       only_with("--curve", flag_option("--force", "overwrite that file, unless it is a database", options->force))});
   verb.add("Options", {flag_option("--retune", "measure again what is known", options->retune),
                        flag_option("--dry-run", "print what would be tuned and stop", options->dry_run),
                        database_option(*options)});
