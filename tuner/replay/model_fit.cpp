@@ -107,7 +107,7 @@ ModelFit fit_numbers(const std::vector<CheckedTime>& times, const DeviceSpec& de
   return NumberFit(times, device).run();
 }
 
-Table fit_table(const ModelFit& fit, const DeviceSpec& device, Format) {
+Table fit_table(const ModelFit& fit, const DeviceSpec& device) {
   using Row = FittedNumber;
   const int cc = compute_capability(device);
   const std::vector<CellOf<Row>> columns{
@@ -126,7 +126,7 @@ std::string fit_summary(const ModelFit& fit) {
       100 * fit.error_before, 100 * fit.error_after, fit.numbers.size(), fit.times);
 }
 
-Table numbers_table(const DeviceSpec& device, Format) {
+Table numbers_table(const DeviceSpec& device) {
   using Row = ModelNumber;
   const int cc = compute_capability(device);
   const std::vector<CellOf<Row>> columns{

@@ -33,13 +33,13 @@ ModelFit fit_numbers(const std::vector<CheckedTime>& times, const DeviceSpec& de
 
 /// The row's entry in templates/model/numbers.def is in the column `entry`: "{100, 47.5}".
 /// csv and json: name,unit,value,fitted,entry.
-Table fit_table(const ModelFit& fit, const DeviceSpec& device, Format format);
+Table fit_table(const ModelFit& fit, const DeviceSpec& device);
 
 /// "the model is off by 21.0 %, and by 12.3 % with 7 other numbers (root mean square of 2000 times)".
 std::string fit_summary(const ModelFit& fit);
 
 /// All numbers with the values for the device.
 /// csv and json: name,unit,value,from,origin,source,meaning.
-Table numbers_table(const DeviceSpec& device, Format format);
+Table numbers_table(const DeviceSpec& device);
 
 }  // namespace mmtune

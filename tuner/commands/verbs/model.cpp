@@ -40,7 +40,7 @@ ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const
   }
   if (options.fit) {
     const ModelFit fit = fit_numbers(times, device);
-    print(fit_table(fit, device, options.format), options);
+    print(fit_table(fit, device), options);
     log::write(log::Level::warning, fit_summary(fit));
     return ExitCode::done;
   }
@@ -52,7 +52,7 @@ ExitCode check_file(const ModelOptions& options, const DeviceSpec& device, const
 ExitCode model(const ModelOptions& options) {
   const auto device = described_device(options);
   if (options.numbers) {
-    print(numbers_table(device.spec, options.format), options);
+    print(numbers_table(device.spec), options);
     return ExitCode::done;
   }
   const auto sizes = selected_sizes(options.sizes);
