@@ -60,16 +60,6 @@ struct AlignedColumn {
 
 constexpr std::string_view kGap = "  ";
 
-std::vector<std::string_view> pieces_of(std::string_view text, char separator) {
-  std::vector<std::string_view> pieces;
-  for (auto end = text.find(separator); end != text.npos; end = text.find(separator)) {
-    pieces.push_back(text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
-  pieces.push_back(text);
-  return pieces;
-}
-
 /// The width of the longest line of a text, or of its longest word.
 std::size_t longest(std::string_view text, char separator) {
   std::size_t width = 0;

@@ -17,14 +17,20 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
+std::vector<std::string_view> pieces_of(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
-  while (true) {
-    const auto end = text.find(separator);
-    pieces.push_back(trim(text.substr(0, end)));
-    if (end == std::string_view::npos) return pieces;
+  for (auto end = text.find(separator); end != text.npos; end = text.find(separator)) {
+    pieces.push_back(text.substr(0, end));
     text.remove_prefix(end + 1);
   }
+  pieces.push_back(text);
+  return pieces;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  auto pieces = pieces_of(text, separator);
+  for (auto& piece : pieces) piece = trim(piece);
+  return pieces;
 }
 
 std::optional<std::uint64_t> parse_whole(std::string_view text) {

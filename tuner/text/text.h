@@ -12,7 +12,10 @@ namespace mmtune {
 /// The text without the blanks, tabs and carriage returns at both ends.
 std::string_view trim(std::string_view text);
 
-/// The trimmed pieces between separators; always at least one, pieces may be empty.
+/// The pieces between separators; always at least one, pieces may be empty.
+std::vector<std::string_view> pieces_of(std::string_view text, char separator);
+
+/// The trimmed pieces.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 /// A whole number of decimal digits alone that fits 64 bits; nothing for any other text.
