@@ -59,15 +59,6 @@ std::string loadable_stand_in(const TemporaryDirectory& folder) {
   return link;
 }
 
-std::string value_of(std::string_view name) {
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string_view text = *each;
-    if (text.starts_with(name) && text.substr(name.size()).starts_with('='))
-      return std::string(text.substr(name.size() + 1));
-  }
-  return "";
-}
-
 /// The environment of this process with some variables set anew.
 class SpawnEnvironment {
  public:
@@ -77,6 +68,13 @@ class SpawnEnvironment {
   void set(const std::string& name, const std::string& value) {
     std::erase_if(texts_, [&](const std::string& text) { return text.starts_with(name + '='); });
     texts_.push_back(name + '=' + value);
+  }
+  /// Puts a value in front of those that a list has.
+  void put_first(const std::string& name, std::string value) {
+    for (const std::string& text : texts_) {
+      if (text.starts_with(name + '=') && text.size() > name.size() + 1) value += ':' + text.substr(name.size() + 1);
+    }
+    set(name, value);
   }
   std::vector<char*> pointers() { return pointers_of(texts_); }
 
@@ -183,8 +181,7 @@ ExitCode run(const RunOptions& options) {
   std::string calls = options.record;
   if (calls.empty() && options.tune_s > 0) calls = folder.file("calls.csv");
   SpawnEnvironment environment = environment_of(options);
-  const std::string others = value_of("LD_PRELOAD");
-  environment.set("LD_PRELOAD", loadable_stand_in(folder) + (others.empty() ? "" : ":" + others));
+  environment.put_first("LD_PRELOAD", loadable_stand_in(folder));
   environment.set("MMTUNE_CUBLAS_REPORT", report);
   if (!calls.empty()) environment.set("MMTUNE_RECORD", env::absolute_path(calls));
   const Signals signals;
