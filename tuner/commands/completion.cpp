@@ -58,9 +58,6 @@ std::string replaced(std::string_view text, char letter, std::string_view by) {
 /// The text as it stands within single quotes of bash and zsh.
 std::string shell_quoted(std::string_view text) { return replaced(text, '\'', R"('\'')"); }
 
-// -- bash
-// --------------------------------------------------------------------------------------------------------------
-
 std::string bash_script(const std::vector<Verb>& verbs) {
   std::string parts;    // what is completed behind a verb that has parts
   std::string options;  // the options of each verb
@@ -124,9 +121,6 @@ complete -o default -F _mmtune mmtune
 )",
                      kMainVerb, names_of(verbs), parts, values, options);
 }
-
-// -- zsh
-// ---------------------------------------------------------------------------------------------------------------
 
 /// "--effort[how many candidates are tried]:NAME:(quick default full)", in quotes.
 std::string zsh_option(const Option& option) {
@@ -207,9 +201,6 @@ _mmtune "$@"
 )",
                      kMainVerb, zsh_verbs(verbs), zsh_cases(verbs));
 }
-
-// -- fish
-// --------------------------------------------------------------------------------------------------------------
 
 std::string fish_quoted(std::string_view text) { return replaced(replaced(text, '\\', "\\\\"), '\'', "\\'"); }
 
