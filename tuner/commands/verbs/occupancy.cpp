@@ -8,18 +8,18 @@
 #include "runtime/base/log.h"
 #include "templates/family/families.h"
 #include "tuner/commands/described_device.h"
-#include "tuner/commands/options.h"
+#include "tuner/commands/search_options.h"
+#include "tuner/commands/selection.h"
 #include "tuner/commands/verb.h"
 #include "tuner/inspect/block_use.h"
 #include "tuner/inspect/local_compiler.h"
 #include "tuner/text/files.h"
-#include "tuner/text/sizes.h"
 
 namespace mmtune {
 namespace {
 
 constexpr int kMostThreads = 1 << 16, kMostRegisters = 1 << 10, kMostSmemBytes = 1 << 30;
-constexpr std::int64_t kAnySize = 1024;  // the size where none is named: occupancy depends on it for no kernel
+const std::string kAnySize = "1024";  // the size where none is named: occupancy depends on it for no kernel
 
 struct OccupancyOptions : Options {
   std::string family;
@@ -50,18 +50,6 @@ void check_ways(const OccupancyOptions& options) {
   if (options.best && options.sizes.empty()) throw UsageError("--best: say which sizes' winners, with --sizes");
 }
 
-std::vector<Problem> problems_of(const OccupancyOptions& options) {
-  const auto sizes =
-      options.sizes.empty() ? std::vector{Size{kAnySize, kAnySize, kAnySize}} : parse_sizes(options.sizes);
-  std::vector<Problem> problems;
-  for (const auto precision : options.precisions) {
-    for (const auto layout : options.layouts) {
-      for (const auto& size : sizes) problems.push_back(packed_problem(precision, layout, size.m, size.n, size.k));
-    }
-  }
-  return problems;
-}
-
 /// The decision for the problem on the first of the devices that has one.
 std::optional<Winner> winner_of(Store& store, const Problem& problem, const std::vector<DeviceChoice>& devices) {
   for (const DeviceChoice& device : devices) {
@@ -81,7 +69,7 @@ struct Kernel {
 /// What is asked about; a size without a winner is reported.
 std::vector<Kernel> kernels_of(const OccupancyOptions& options, const std::vector<DeviceChoice>& devices) {
   std::vector<Kernel> kernels;
-  const auto problems = problems_of(options);
+  const auto problems = named_problems(options.sizes.empty() ? kAnySize : options.sizes, options);
   if (!options.best) {
     const Family& family = family_named(options.family);
     for (const Problem& problem : problems) kernels.push_back({problem, &family, family.parse(options.config)});
@@ -176,13 +164,9 @@ Verb mmtune_verb_occupancy() {
   verb.add("A kernel", kernel_options(options->family, options->config, "a kernel family, with --config"));
   verb.add("A kernel",
            {flag_option("--best", "the stored winners of --sizes", options->best), database_option(*options)});
-  auto sizes = sizes_option(options->sizes);
-  sizes.required = false;
-  verb.add("Problems", {std::move(sizes),
-                        {.names = "--device",
-                         .value = "LIST",
-                         .help = "auto, numbers of GPUs and model:NAME with commas, or all",
-                         .target = device_target(options->device)}});
+  verb.add("Problems", {selected_sizes_option(options->sizes),
+                        {"--device", "LIST", "auto, numbers of GPUs and model:NAME with commas, or all",
+                         device_target(options->device)}});
   verb.add("Problems", problem_options(*options));
   verb.add(
       "Curves",

@@ -4,9 +4,8 @@
 #include <memory>
 
 #include "templates/family/families.h"
-#include "tuner/commands/options.h"
+#include "tuner/commands/search_options.h"
 #include "tuner/commands/verb.h"
-#include "tuner/text/sizes.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -31,19 +30,14 @@ void add_rows(Table& table, const Problem& problem, const SpaceCount& count) {
 
 ExitCode space(const SpaceOptions& options) {
   const auto& family = family_named(options.family);
-  const auto sizes = parse_sizes(options.sizes);
+  auto problems = named_problems(options.sizes, options);
   check_restriction(options.only, {&family});
   const auto device = choose_described_device(options.device);
   Table table({left("precision", Fit::shared), left("layout", Fit::shared), right("m"), right("n"), right("k"),
                left("kind"), right("configurations"), left("rule", Fit::wraps)});
-  for (const auto precision : options.precisions) {
-    for (const auto layout : options.layouts) {
-      for (const auto& size : sizes) {
-        auto problem = packed_problem(precision, layout, size.m, size.n, size.k);
-        problem.invariant = options.invariant;
-        add_rows(table, problem, SearchSpace(family, problem, device.spec, options.only).count());
-      }
-    }
+  for (Problem& problem : problems) {
+    problem.invariant = options.invariant;
+    add_rows(table, problem, SearchSpace(family, problem, device.spec, options.only).count());
   }
   print(table, options);
   return ExitCode::done;
