@@ -19,6 +19,7 @@ struct Target {
   std::vector<std::string> offered = {};  ///< what shells offer where there are no choices: the usual values
 };
 
+/// Mostly written in a row: {"--count", "NUMBER", "at most so many sizes", number_target(count)}.
 struct Option {
   std::string names;       ///< "--sizes", "-v,--verbose"; without dashes: an argument, which is told by its place
   std::string value = {};  ///< the name of the value on the help page: "SIZES"; empty: a flag, whose text is empty
@@ -39,6 +40,22 @@ std::string name_of(const Option& option);
 std::string shown_name(const Option& option);
 inline bool is_argument(const Option& option) { return !option.names.starts_with('-'); }
 inline bool is_flag(const Option& option) { return option.value.empty(); }
+
+/// The same option, which has to be given.
+inline Option required(Option option) {
+  option.required = true;
+  return option;
+}
+/// The same option, refused without another one of the verb.
+inline Option only_with(std::string other, Option option) {
+  option.needs = std::move(other);
+  return option;
+}
+/// The same option, refused with another one of the verb.
+inline Option never_with(std::string other, Option option) {
+  option.excludes = std::move(other);
+  return option;
+}
 
 /// Targets for what `target` refers to, which must outlive the parsing. What it holds before is the default.
 

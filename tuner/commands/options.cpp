@@ -110,20 +110,13 @@ Target family_target(std::string& family) {
 }
 
 Option family_argument(std::string& family) {
-  return {.names = "family",
-          .value = "FAMILY",
-          .help = "a kernel family",
-          .target = family_target(family),
-          .required = true};
+  return required({"family", "FAMILY", "a kernel family", family_target(family)});
 }
 
 std::vector<Option> kernel_options(std::string& family, std::string& config, std::string meaning) {
-  return {{.names = "--family", .value = "FAMILY", .help = std::move(meaning), .target = family_target(family)},
-          {.names = "--config",
-           .value = "CONFIG",
-           .help = "\"NAME=VALUE …\"; what is missing gets its default",
-           .target = text_target(config),
-           .needs = "--family"}};
+  return {{"--family", "FAMILY", std::move(meaning), family_target(family)},
+          only_with("--family",
+                    {"--config", "CONFIG", "\"NAME=VALUE …\"; what is missing gets its default", text_target(config)})};
 }
 
 Option sizes_option(std::string& sizes) {
@@ -143,35 +136,25 @@ Target device_target(std::string& device) {
 }
 
 Option device_option(Options& options) {
-  return {.names = "--device",
-          .value = "DEVICE",
-          .help = "auto, the number of a GPU, or model:NAME (see mmtune devices)",
-          .target = device_target(options.device)};
+  return {"--device", "DEVICE", "auto, the number of a GPU, or model:NAME (see mmtune devices)",
+          device_target(options.device)};
 }
 
 Option wait_option(double& wait_s) {
-  return {.names = "--wait",
-          .value = "TIME",
-          .help = "longest wait for a GPU that another process measures on: 30s, 10m (default: no limit)",
-          .target = duration_target(wait_s)};
+  return {"--wait", "TIME", "longest wait for a GPU that another process measures on: 30s, 10m (default: no limit)",
+          duration_target(wait_s)};
 }
 
 Option database_option(Options& options) {
-  return {.names = "--db",
-          .value = "FILE",
-          .help = "database file (default: MMTUNE_DB, else in the XDG data directory)",
-          .target = file_target(options.database)};
+  return {"--db", "FILE", "database file (default: MMTUNE_DB, else in the XDG data directory)",
+          file_target(options.database)};
 }
 
 std::vector<Option> problem_options(Options& options) {
-  return {{.names = "--precision",
-           .value = "LIST",
-           .help = "precisions, separated by commas",
-           .target = list_target(options.precisions, parse_precisions, names_and_all(kAllPrecisions))},
-          {.names = "--layout",
-           .value = "LIST",
-           .help = "how A and B are stored, n: as multiplied, t: transposed; separated by commas",
-           .target = list_target(options.layouts, parse_layouts, names_and_all(kAllLayouts))}};
+  return {{"--precision", "LIST", "precisions, separated by commas",
+           list_target(options.precisions, parse_precisions, names_and_all(kAllPrecisions))},
+          {"--layout", "LIST", "how A and B are stored, n: as multiplied, t: transposed; separated by commas",
+           list_target(options.layouts, parse_layouts, names_and_all(kAllLayouts))}};
 }
 
 Option invariant_option(Options& options) {
@@ -180,24 +163,18 @@ Option invariant_option(Options& options) {
 }
 
 Option restriction_option(Restriction& restriction) {
-  return {.names = "--only",
-          .value = "SETTINGS",
-          .help = "only these values: \"BM=128,256 LOAD=TMA\"",
-          .target = parsed_target(restriction, parse_restriction)};
+  return {"--only", "SETTINGS", "only these values: \"BM=128,256 LOAD=TMA\"",
+          parsed_target(restriction, parse_restriction)};
 }
 
 void add_output_options(Verb& verb, Options& options) {
   verb.add("Output",
-           {{.names = "--format",
-             .value = "FORMAT",
-             .help = "the format of the table on stdout",
-             .target = value_target<Format>(
+           {{"--format", "FORMAT", "the format of the table on stdout",
+             value_target<Format>(
                  options.format,
                  {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}, {"md", Format::md}})},
-            {.names = "--color",
-             .value = "WHEN",
-             .help = "colour the table",
-             .target = value_target<ColorMode>(
+            {"--color", "WHEN", "colour the table",
+             value_target<ColorMode>(
                  options.color,
                  {{"auto", ColorMode::automatic}, {"always", ColorMode::always}, {"never", ColorMode::never}})},
             flag_option("--wide", "all columns and whole configurations, however wide the terminal is", options.wide)});

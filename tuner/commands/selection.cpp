@@ -17,10 +17,8 @@ std::vector<Option> selection_options(Options& options) {
   };
   Target device = parsed_target(options.device, gpu_name);
   device.offered = device_target(options.device).offered;
-  std::vector<Option> list{{.names = "--device",
-                            .value = "NAME",
-                            .help = "only GPUs whose name contains this; model:NAME is that model's name",
-                            .target = std::move(device)}};
+  std::vector<Option> list{
+      {"--device", "NAME", "only GPUs whose name contains this; model:NAME is that model's name", std::move(device)}};
   for (Option& option : problem_options(options)) list.push_back(std::move(option));
   return list;
 }

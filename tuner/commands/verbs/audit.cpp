@@ -173,14 +173,10 @@ Verb mmtune_verb_audit() {
             .run = [options] { return run_audit(*options); }};
   add_search_options(verb, *options);
   verb.options.front().help = SizeDistribution::kNotation;
-  verb.add("Audit", {{.names = "--count",
-                      .value = "NUMBER",
-                      .help = "sizes that are drawn by --seed, 1 to 10000",
-                      .target = number_target(options->count, 1, 10000)},
-                     {.names = "--tuned",
-                      .value = "NUMBER",
-                      .help = "the first so many are tuned too, in a database of their own",
-                      .target = number_target(options->tuned, 0, 10000)},
+  verb.add("Audit", {{"--count", "NUMBER", "sizes that are drawn by --seed, 1 to 10000",
+                      number_target(options->count, 1, 10000)},
+                     {"--tuned", "NUMBER", "the first so many are tuned too, in a database of their own",
+                      number_target(options->tuned, 0, 10000)},
                      database_option(*options)});
   add_output_options(verb, *options);
   return verb;

@@ -178,18 +178,16 @@ Verb mmtune_verb_bench() {
                         device_option(*options)});
   verb.add("Problems", problem_options(*options));
   verb.add("Problems", {invariant_option(*options)});
-  verb.add("Comparison",
-           {{.names = "--vs",
-             .value = "NAME",
-             .help = "the opponent: cublas is the faster of cuBLAS and cuBLASLt, cublas-starved the same without a "
-                     "workspace to speak of",
-             .target = choice_target(options->opponent, {"cublas", "cublas-starved", "naive"})},
-            {.names = "--rounds",
-             .value = "NUMBER",
-             .help = "times that each side is sampled, 6 to 1000 (default: by the time it takes, from 15)",
-             .target = number_target(options->rounds, 6, 1000)},
-            wait_option(options->wait_s),
-            database_option(*options)});
+  verb.add(
+      "Comparison",
+      {{"--vs", "NAME",
+        "the opponent: cublas is the faster of cuBLAS and cuBLASLt, cublas-starved the same without a "
+        "workspace to speak of",
+        choice_target(options->opponent, {"cublas", "cublas-starved", "naive"})},
+       {"--rounds", "NUMBER", "times that each side is sampled, 6 to 1000 (default: by the time it takes, from 15)",
+        number_target(options->rounds, 6, 1000)},
+       wait_option(options->wait_s),
+       database_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }

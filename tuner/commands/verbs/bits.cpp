@@ -197,12 +197,11 @@ Verb mmtune_verb_bits() {
   sizes.help = "MxNxK; the rows of each are compared with those of the largest M for the same N and K";
   verb.add("Problems", {sizes, device_option(*options)});
   verb.add("Problems", problem_options(*options));
-  verb.add("Comparison", {{.names = "--kernels",
-                           .value = "NUMBER",
-                           .help = "compare so many kernels of every family instead, which state how they add up",
-                           .target = number_target(options->kernels, 1, 1000)},
-                          wait_option(options->wait_s),
-                          database_option(*options)});
+  verb.add("Comparison",
+           {{"--kernels", "NUMBER", "compare so many kernels of every family instead, which state how they add up",
+             number_target(options->kernels, 1, 1000)},
+            wait_option(options->wait_s),
+            database_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }

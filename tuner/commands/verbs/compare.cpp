@@ -113,7 +113,7 @@ Verb mmtune_verb_compare() {
             .examples = {"mmtune compare 0 model:a100", "mmtune compare then.db now.db --sizes 256..8192 --format csv"},
             .run = [options] { return compare(*options); }};
   const auto side = [](const char* name, const char* help, std::string& target) {
-    return Option{.names = name, .value = "SIDE", .help = help, .target = text_target(target), .required = true};
+    return required({name, "SIDE", help, text_target(target)});
   };
   verb.add("Sides", {side("a", "a GPU's number, model:NAME, or a database file", options->a),
                      side("b", "the same", options->b)});

@@ -20,11 +20,7 @@ Verb mmtune_verb_completion() {
               print_out(completion_script(*shell, verbs()));
               return ExitCode::done;
             }};
-  verb.add("Options", {{.names = "shell",
-                        .value = "SHELL",
-                        .help = "which",
-                        .target = choice_target(*shell, shells()),
-                        .required = true}});
+  verb.add("Options", {required({"shell", "SHELL", "which", choice_target(*shell, shells())})});
   add_log_options(verb);
   return verb;
 }

@@ -226,30 +226,24 @@ Verb task(const std::shared_ptr<DbOptions>& options, DbTask run, const std::stri
 }
 
 Option file_argument(std::string& file, const std::string& name, const std::string& help) {
-  return {.names = name, .value = "FILE", .help = help, .target = file_target(file), .required = true};
+  return required({name, "FILE", help, file_target(file)});
 }
 
 std::vector<Option> export_options(DbOptions& options) {
   std::vector<Option> list{
       file_argument(options.target, "file", "where to write it; must not exist"),
-      {.names = "--format",
-       .value = "NAME",
-       .help = "database: a compact copy; t4: the trials of one family, problem and GPU for other autotuners",
-       .target = choice_target(options.exported, {"database", "t4"})},
+      {"--format", "NAME",
+       "database: a compact copy; t4: the trials of one family, problem and GPU for other autotuners",
+       choice_target(options.exported, {"database", "t4"})},
       flag_option("--winners", "only decisions and their machine code, for applications", options.winners),
-      {.names = "--without-code",
-       .help = "all but the machine code: what decisions need is compiled again where it is merged and tuned",
-       .target = flag_target(options.without_code),
-       .excludes = "--winners"},
-      {.names = "--size,--sizes",
-       .value = "SIZE",
-       .help = "the size whose trials T4 results hold",
-       .target = text_target(options.size)},
-      {.names = "--family", .value = "NAME", .help = "their kernel family", .target = text_target(options.family)},
-      {.names = "--device",
-       .value = "TEXT",
-       .help = "their GPU: a part of its name",
-       .target = text_target(options.device)}};
+      never_with(
+          "--winners",
+          flag_option("--without-code",
+                      "all but the machine code: what decisions need is compiled again where it is merged and tuned",
+                      options.without_code)),
+      {"--size,--sizes", "SIZE", "the size whose trials T4 results hold", text_target(options.size)},
+      {"--family", "NAME", "their kernel family", text_target(options.family)},
+      {"--device", "TEXT", "their GPU: a part of its name", text_target(options.device)}};
   for (Option& option : problem_options(options)) list.push_back(std::move(option));
   return list;
 }
@@ -263,10 +257,7 @@ std::vector<Option> prune_options(DbOptions& options) {
       flag_option("--set-aside", "what ended its process or the machine: tries it again", rules.set_aside),
       flag_option("--stale", "trials of kernels that have changed since", rules.stale_sources),
       flag_option("--yes", "really remove them", options.yes),
-      {.names = "--dry-run",
-       .help = "only count them, as without --yes",
-       .target = flag_target(options.dry_run),
-       .excludes = "--yes"},
+      never_with("--yes", flag_option("--dry-run", "only count them, as without --yes", options.dry_run)),
   };
 }
 

@@ -113,10 +113,9 @@ Verb mmtune_verb_devices() {
             .examples = {"mmtune devices", "mmtune devices --format csv", "mmtune devices --device 0",
                          "mmtune devices --device model:gt740m,model:h200"},
             .run = [options] { return options->device.empty() ? list_devices(*options) : describe(*options); }};
-  verb.add("Options", {{.names = "--device",
-                        .value = "LIST",
-                        .help = "everything about these: auto, numbers of GPUs and model:NAME with commas, or all",
-                        .target = device_target(options->device)}});
+  verb.add("Options",
+           {{"--device", "LIST", "everything about these: auto, numbers of GPUs and model:NAME with commas, or all",
+             device_target(options->device)}});
   add_output_options(verb, *options);
   return verb;
 }

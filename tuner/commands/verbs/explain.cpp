@@ -59,12 +59,8 @@ Verb mmtune_verb_explain() {
                          "mmtune explain --size 4096x64x4096 --device model:a100 --family tiled",
                          "mmtune explain --size 1024 --family simt --config \"BM=64 BN=64\" --device model:h200"},
             .run = [options] { return explain_kernel(*options); }};
-  verb.add("Problem", {{.names = "--size,--sizes",
-                        .value = "SIZE",
-                        .help = "N or MxNxK",
-                        .target = text_target(options->size),
-                        .required = true},
-                       device_option(*options)});
+  verb.add("Problem",
+           {required({"--size,--sizes", "SIZE", "N or MxNxK", text_target(options->size)}), device_option(*options)});
   verb.add("Problem", problem_options(*options));
   verb.add("Problem", {invariant_option(*options)});
   verb.add("Problem", kernel_options(options->family, options->config,

@@ -135,21 +135,14 @@ Verb mmtune_verb_export() {
                          "mmtune export --size 4096 --kernel gemm_4096",
                          "mmtune export --size 512 --kernel gemm --family tiled --device model:h200"},
             .run = [options] { return export_code(*options); }};
-  verb.add("Problem", {{.names = "--size,--sizes",
-                        .value = "SIZE",
-                        .help = "of the kernel: N or MxNxK; of a bundle, where not all",
-                        .target = text_target(options->size)},
+  verb.add("Problem", {{"--size,--sizes", "SIZE", "of the kernel: N or MxNxK; of a bundle, where not all",
+                        text_target(options->size)},
                        device_option(*options)});
   verb.add("Problem", problem_options(*options));
-  verb.add("Kernel", {{.names = "--kernel",
-                       .value = "NAME",
-                       .help = "writes NAME.cu, NAME.cubin, NAME.json and NAME.h",
-                       .target = file_target(options->name),
-                       .excludes = "--bundle"},
-                      {.names = "--bundle",
-                       .value = "DIR",
-                       .help = "writes a C++ header and the machine code of all stored winners",
-                       .target = file_target(options->bundle)},
+  verb.add("Kernel", {never_with("--bundle", {"--kernel", "NAME", "writes NAME.cu, NAME.cubin, NAME.json and NAME.h",
+                                              file_target(options->name)}),
+                      {"--bundle", "DIR", "writes a C++ header and the machine code of all stored winners",
+                       file_target(options->bundle)},
                       flag_option("--force", "write over files that exist", options->force)});
   verb.add("Kernel", kernel_options(options->family, options->config,
                                     "instead of the stored winner a configuration of this family"));

@@ -92,26 +92,19 @@ Verb mmtune_verb_model() {
             .run = [options] { return model(*options); }};
   verb.add("Problems", {selected_sizes_option(options->sizes), device_option(*options)});
   verb.add("Problems", problem_options(*options));
-  verb.add("Problems", {{.names = "--least",
-                         .value = "NUMBER",
-                         .help = "sizes with fewer measured configurations are left out",
-                         .target = number_target(options->least, 2, 1 << 20)},
+  verb.add("Problems", {{"--least", "NUMBER", "sizes with fewer measured configurations are left out",
+                         number_target(options->least, 2, 1 << 20)},
                         database_option(*options)});
-  verb.add("Files",
-           {{.names = "--check",
-             .value = "FILE",
-             .help = "times are those of a file that mmtune bench or mmtune show --trials wrote with --format csv, and "
-                     "not the database's",
-             .target = file_target(options->check)},
-            {.names = "--sets",
-             .value = "LIST",
-             .help = "only lines of these sets",
-             .target = list_target(options->sets),
-             .needs = "--check"},
-            {.names = "--fit",
-             .help = "set the model's fitted numbers anew by these times, and print those that change",
-             .target = flag_target(options->fit),
-             .needs = "--check"}});
+  verb.add(
+      "Files",
+      {{"--check", "FILE",
+        "times are those of a file that mmtune bench or mmtune show --trials wrote with --format csv, and "
+        "not the database's",
+        file_target(options->check)},
+       only_with("--check", {"--sets", "LIST", "only lines of these sets", list_target(options->sets)}),
+       only_with("--check",
+                 flag_option("--fit", "set the model's fitted numbers anew by these times, and print those that change",
+                             options->fit))});
   verb.add("Output",
            {flag_option("--numbers", "print the model's numbers for the device, each with its unit and source",
                         options->numbers)});

@@ -147,20 +147,12 @@ Verb mmtune_verb_occupancy() {
                    "mmtune occupancy --family tiled --config \"TILE=32\" --sizes 4096 --device model:h200,model:t4",
                    "mmtune occupancy --best --sizes 256..8192 --format csv"},
       .run = [options] { return show_occupancy(*options); }};
-  verb.add("A block", {{.names = "--threads",
-                        .value = "NUMBER",
-                        .help = "threads of a block by itself",
-                        .target = number_target(options->threads, 1, kMostThreads)},
-                       {.names = "--registers",
-                        .value = "NUMBER",
-                        .help = "its registers per thread",
-                        .target = number_target(options->registers, 0, kMostRegisters),
-                        .needs = "--threads"},
-                       {.names = "--smem",
-                        .value = "BYTES",
-                        .help = "its shared memory, static and dynamic",
-                        .target = number_target(options->smem_bytes, 0, kMostSmemBytes),
-                        .needs = "--threads"}});
+  verb.add("A block",
+           {{"--threads", "NUMBER", "threads of a block by itself", number_target(options->threads, 1, kMostThreads)},
+            only_with("--threads", {"--registers", "NUMBER", "its registers per thread",
+                                    number_target(options->registers, 0, kMostRegisters)}),
+            only_with("--threads", {"--smem", "BYTES", "its shared memory, static and dynamic",
+                                    number_target(options->smem_bytes, 0, kMostSmemBytes)})});
   verb.add("A kernel", kernel_options(options->family, options->config, "a kernel family, with --config"));
   verb.add("A kernel",
            {flag_option("--best", "the stored winners of --sizes", options->best), database_option(*options)});
@@ -168,14 +160,10 @@ Verb mmtune_verb_occupancy() {
                         {"--device", "LIST", "auto, numbers of GPUs and model:NAME with commas, or all",
                          device_target(options->device)}});
   verb.add("Problems", problem_options(*options));
-  verb.add(
-      "Curves",
-      {flag_option("--curves", "draw active warps against block size, registers and shared memory", options->curves),
-       {.names = "--svg", .value = "FILE", .help = "write these curves to a file", .target = file_target(options->svg)},
-       {.names = "--force",
-        .help = "overwrite a file that is there",
-        .target = flag_target(options->force),
-        .needs = "--svg"}});
+  verb.add("Curves", {flag_option("--curves", "draw active warps against block size, registers and shared memory",
+                                  options->curves),
+                      {"--svg", "FILE", "write these curves to a file", file_target(options->svg)},
+                      only_with("--svg", flag_option("--force", "overwrite a file that is there", options->force))});
   add_output_options(verb, *options);
   return verb;
 }

@@ -49,10 +49,7 @@ Verb mmtune_verb_repeatability() {
             .examples = {"mmtune repeatability --device 0 --sizes 256..8192 --runs 5"},
             .run = [options] { return repeatability(*options); }};
   add_search_options(verb, *options);
-  verb.add("Options", {{.names = "--runs",
-                        .value = "NUMBER",
-                        .help = "times to tune, 2 to 100",
-                        .target = number_target(options->runs, 2, 100)},
+  verb.add("Options", {{"--runs", "NUMBER", "times to tune, 2 to 100", number_target(options->runs, 2, 100)},
                        flag_option("--vary-seed", "search with another seed in each run", options->vary_seed)});
   add_output_options(verb, *options);
   return verb;

@@ -49,23 +49,15 @@ Verb mmtune_verb_replay() {
             .help = "Let a search run on measurements of another autotuner, and say how soon it finds the best",
             .examples = {"mmtune replay --cache RTX_3090.json.gz --seeds 1..50 --format csv"},
             .run = [options] { return replay_cache(*options); }};
-  verb.add("Options", {{.names = "--cache",
-                        .value = "FILE",
-                        .help = "a cache of Kernel Tuner or results in the T4 format; gzip is undone",
-                        .target = file_target(options->cache),
-                        .required = true},
-                       {.names = "--strategy",
-                        .value = "LIST",
-                        .help = "strategies to compare, separated by commas",
-                        .target = parsed_target(options->strategies, parse_strategies, "guided,random")},
-                       {.names = "--seeds",
-                        .value = "LIST",
-                        .help = "search once with each: 1..5, or 1,2,9",
-                        .target = parsed_target(options->seeds, parse_seeds, std::string(kSeeds))},
-                       {.names = "--evaluations",
-                        .value = "NUMBER",
-                        .help = "candidates that a search may try, failed ones too",
-                        .target = number_target(options->evaluations, 1, 100000)}});
+  verb.add("Options",
+           {required({"--cache", "FILE", "a cache of Kernel Tuner or results in the T4 format; gzip is undone",
+                      file_target(options->cache)}),
+            {"--strategy", "LIST", "strategies to compare, separated by commas",
+             parsed_target(options->strategies, parse_strategies, "guided,random")},
+            {"--seeds", "LIST", "search once with each: 1..5, or 1,2,9",
+             parsed_target(options->seeds, parse_seeds, std::string(kSeeds))},
+            {"--evaluations", "NUMBER", "candidates that a search may try, failed ones too",
+             number_target(options->evaluations, 1, 100000)}});
   add_output_options(verb, *options);
   return verb;
 }

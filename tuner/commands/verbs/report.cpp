@@ -115,11 +115,7 @@ Verb mmtune_verb_report() {
       .examples = {"mmtune report -o report.html",
                    "mmtune report -o h200.html --device h200 --bench bench/results/nvidia-h200/fp32_vs_cublas.csv"},
       .run = [options] { return report(*options); }};
-  verb.add("Options", {{.names = "-o,--output",
-                        .value = "FILE",
-                        .help = "the file to write",
-                        .target = file_target(options->output),
-                        .required = true},
+  verb.add("Options", {required({"-o,--output", "FILE", "the file to write", file_target(options->output)}),
                        flag_option("--force", "overwrite the file if it exists", options->force),
                        {.names = "--bench",
                         .value = "FILE",

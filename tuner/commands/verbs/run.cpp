@@ -211,15 +211,12 @@ Verb mmtune_verb_run() {
                         .target = texts_target(options->program),
                         .required = true,
                         .repeatable = true},
-                       {.names = "--record",
-                        .value = "FILE",
-                        .help = "add the shapes of its products to this file, for tune --sizes @FILE",
-                        .target = file_target(options->record)},
-                       {.names = "--tune",
-                        .value = "TIME",
-                        .help = "when it has ended, tune what it multiplied for this time and compare with cuBLAS; the "
-                                "next run is served",
-                        .target = duration_target(options->tune_s)},
+                       {"--record", "FILE", "add the shapes of its products to this file, for tune --sizes @FILE",
+                        file_target(options->record)},
+                       {"--tune", "TIME",
+                        "when it has ended, tune what it multiplied for this time and compare with cuBLAS; the "
+                        "next run is served",
+                        duration_target(options->tune_s)},
                        database_option(*options)});
   add_log_options(verb);
   return verb;

@@ -142,16 +142,13 @@ Verb mmtune_verb_show() {
               return options->trials ? show_trials(*options) : show(*options);
             }};
   verb.add("Options", selection_options(*options));
-  verb.add("Options", {flag_option("--set-aside", "instead, candidates that ended their process or the machine",
-                                   options->suspects),
-                       {.names = "--trials",
-                        .help = "instead, every candidate that was tried, and what became of it",
-                        .target = flag_target(options->trials),
-                        .excludes = "--set-aside"},
-                       {.names = "--family",
-                        .value = "FAMILY",
-                        .help = "only results of this kernel family",
-                        .target = family_target(options->family)}});
+  verb.add(
+      "Options",
+      {flag_option("--set-aside", "instead, candidates that ended their process or the machine", options->suspects),
+       never_with(
+           "--set-aside",
+           flag_option("--trials", "instead, every candidate that was tried, and what became of it", options->trials)),
+       {"--family", "FAMILY", "only results of this kernel family", family_target(options->family)}});
   verb.add("Options", {selected_sizes_option(options->sizes), database_option(*options)});
   add_output_options(verb, *options);
   return verb;

@@ -140,34 +140,20 @@ Verb mmtune_verb_study() {
             .run = [options] { return study(*options); }};
   auto documents = document_names();
   documents.emplace_back("all");
-  verb.add("Options",
-           {{.names = "document",
-             .value = "DOCUMENT",
-             .help = "the source document",
-             .target = choice_target(options->document, documents)},
-            device_option(*options),
-            {.names = "--cpu-through",
-             .value = "N",
-             .help = "the largest size for which loops on the host run; beyond, their time is extrapolated",
-             .target = number_target(options->host_through, 16, 1 << 20)},
-            {.names = "--longest",
-             .value = "TIME",
-             .help = "kernels that take longer are extrapolated from a quarter of the size: 60s, 5m",
-             .target = duration_target(options->longest_s)},
-            {.names = "--output",
-             .value = "FILE",
-             .help = "a CSV file that gets each row when it is known; rows that it has are not measured again",
-             .target = file_target(options->output)},
-            {.names = "--svg",
-             .value = "FILE",
-             .help = "write the documents' charts to a file",
-             .target = file_target(options->svg)},
-            {.names = "--force",
-             .help = "overwrite the charts of an earlier run",
-             .target = flag_target(options->force),
-             .needs = "--svg"},
-            wait_option(options->wait_s),
-            database_option(*options)});
+  verb.add(
+      "Options",
+      {{"document", "DOCUMENT", "the source document", choice_target(options->document, documents)},
+       device_option(*options),
+       {"--cpu-through", "N", "the largest size for which loops on the host run; beyond, their time is extrapolated",
+        number_target(options->host_through, 16, 1 << 20)},
+       {"--longest", "TIME", "kernels that take longer are extrapolated from a quarter of the size: 60s, 5m",
+        duration_target(options->longest_s)},
+       {"--output", "FILE", "a CSV file that gets each row when it is known; rows that it has are not measured again",
+        file_target(options->output)},
+       {"--svg", "FILE", "write the documents' charts to a file", file_target(options->svg)},
+       only_with("--svg", flag_option("--force", "overwrite the charts of an earlier run", options->force)),
+       wait_option(options->wait_s),
+       database_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }

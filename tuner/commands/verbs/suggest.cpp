@@ -59,11 +59,9 @@ Verb mmtune_verb_suggest() {
   verb.add("Problems", {sizes_option(options->sizes), device_option(*options)});
   verb.options.front().help = SizeDistribution::kNotation;
   verb.add("Problems", problem_options(*options));
-  verb.add("Problems", {{.names = "--count",
-                         .value = "NUMBER",
-                         .help = "at most so many sizes, 1 to 1000",
-                         .target = number_target(options->count, 1, 1000)},
-                        database_option(*options)});
+  verb.add("Problems",
+           {{"--count", "NUMBER", "at most so many sizes, 1 to 1000", number_target(options->count, 1, 1000)},
+            database_option(*options)});
   add_output_options(verb, *options);
   return verb;
 }
