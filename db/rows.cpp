@@ -58,6 +58,13 @@ std::optional<Trial> find_trial(Database& database, const TrialKey& key) {
   return valid_row<Trial>(rows);
 }
 
+std::optional<Binary> find_binary(Database& database, const std::string& hash) {
+  static const std::string statement =
+      fmt::format("SELECT {} FROM binary WHERE hash = :hash", sql::columns<Binary>(Images::yes));
+  Rows rows = database.query(statement, Named{"hash", Hash{hash}});
+  return rows.next() ? valid_row<Binary>(rows, Images::yes) : std::nullopt;
+}
+
 Binary code_of(Database& database, std::string_view source_hash, std::string_view binary_hash) {
   static const std::string statement = fmt::format(
       "SELECT {} FROM compiled JOIN binary ON binary.hash = compiled.binary_hash AND binary.target = compiled.target"

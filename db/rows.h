@@ -241,6 +241,9 @@ void write_row(Database& database, const T& record) {
 /// The stored trial of this key; nothing also where the row is spoilt.
 std::optional<Trial> find_trial(Database& database, const TrialKey& key);
 
+/// The program with this hash, with its image where that is stored.
+std::optional<Binary> find_binary(Database& database, const std::string& hash);
+
 /// What a source compiled to, that of this hash if there are several, without its image; no hash where there is none
 /// with an image. See select_winner().
 Binary code_of(Database& database, std::string_view source_hash, std::string_view binary_hash);

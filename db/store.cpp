@@ -196,11 +196,8 @@ void Store::put_compiled(const std::string& source_hash, const Binary& binary) {
 }
 
 std::optional<Binary> Store::find_binary(const std::string& binary_hash) {
-  static const std::string statement =
-      fmt::format("SELECT {} FROM binary WHERE hash = :hash", sql::columns<Binary>(Images::yes));
   const std::lock_guard lock(impl_->mutex);
-  Rows rows = impl_->database->query(statement, Named{"hash", Hash{binary_hash}});
-  auto binary = rows.next() ? valid_row<Binary>(rows, Images::yes) : std::nullopt;
+  auto binary = mmtune::find_binary(*impl_->database, binary_hash);
   return binary && !binary->cubin.empty() ? binary : std::nullopt;
 }
 

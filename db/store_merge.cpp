@@ -107,13 +107,6 @@ std::optional<KnownBinary> known_binary(Database& database, const std::string& h
   return known;
 }
 
-std::optional<Binary> with_image(Database& database, const std::string& hash) {
-  static const std::string statement =
-      fmt::format("SELECT {} FROM binary WHERE hash = :hash", sql::columns<Binary>(Images::yes));
-  Rows rows = database.query(statement, Named{"hash", Hash{hash}});
-  return rows.next() ? valid_row<Binary>(rows, Images::yes) : std::nullopt;
-}
-
 /// The same hash is the same code: an image is read, and checked, only where it is missing. What else may differ is how
 /// long the compiler took.
 void merge_binaries(Database& ours, Database& theirs, MergeReport& report) {
@@ -121,7 +114,7 @@ void merge_binaries(Database& ours, Database& theirs, MergeReport& report) {
     const auto known = known_binary(ours, facts.hash);
     Binary best = known && compare(known->facts, facts) < 0 ? known->facts : facts;
     if (!known || !known->has_image) {
-      const auto theirs_whole = with_image(theirs, facts.hash);
+      const auto theirs_whole = find_binary(theirs, facts.hash);
       if (!theirs_whole) return "hash: not that of its machine code";
       best.cubin = theirs_whole->cubin;
     }
