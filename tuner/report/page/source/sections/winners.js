@@ -115,45 +115,29 @@ function explanation(winner, width) {
   );
 }
 
+const exported = {
+  precision: (winner) => winner.problem.precision,
+  layout: (winner) => winner.problem.layout,
+  m: (winner) => winner.problem.m,
+  n: (winner) => winner.problem.n,
+  k: (winner) => winner.problem.k,
+  family: (winner) => winner.family,
+  config: configText,
+  source: (winner) => winner.evidence,
+  median_us: (winner) => winner.median_us,
+  tflops: (winner) => winner.tflops,
+  peak_share: (winner) => winner.peakShare,
+  registers: (winner) => winner.registers,
+  smem_bytes: (winner) => winner.smem_bytes,
+  occupancy: (winner) => winner.occupancy,
+  limit: (winner) => winner.limit,
+  waves: (winner) => winner.waves,
+  why: (winner) => reasons(winner).join(' '),
+};
+
 const csvTable = (winners) => ({
-  columns: [
-    'precision',
-    'layout',
-    'm',
-    'n',
-    'k',
-    'family',
-    'config',
-    'source',
-    'median_us',
-    'tflops',
-    'peak_share',
-    'registers',
-    'smem_bytes',
-    'occupancy',
-    'limit',
-    'waves',
-    'why',
-  ],
-  rows: winners.map((winner) => [
-    winner.problem.precision,
-    winner.problem.layout,
-    winner.problem.m,
-    winner.problem.n,
-    winner.problem.k,
-    winner.family,
-    configText(winner),
-    winner.evidence,
-    winner.median_us,
-    winner.tflops,
-    winner.peakShare,
-    winner.registers,
-    winner.smem_bytes,
-    winner.occupancy,
-    winner.limit,
-    winner.waves,
-    reasons(winner).join(' '),
-  ]),
+  columns: Object.keys(exported),
+  rows: winners.map((winner) => Object.values(exported).map((of) => of(winner))),
 });
 
 /** So many rows are shown at first. */
