@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "db/store.h"
 #include "runtime/call/databases.h"
-#include "templates/gpu/gpu_catalog.h"
 #include "tuner/workers/installed_gpus.h"
 
 namespace mmtune {
@@ -18,14 +15,6 @@ StoredGpuQuery stored_gpus(const Options& options) {
     if (database_exists(stored.database)) stored.keys = Store::open(stored.database, OpenMode::read_only).devices();
     return stored;
   };
-}
-
-/// What is meant by --device auto where no GPU is installed; null for one that is.
-const CatalogEntry* model_of(const DeviceChoice& device) {
-  const auto& catalog = gpu_catalog();
-  const auto found = std::find_if(catalog.begin(), catalog.end(),
-                                  [&](const CatalogEntry& entry) { return key_of(entry.spec) == key_of(device.spec); });
-  return device.ordinal >= 0 || found == catalog.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -42,7 +31,7 @@ std::string tune_options(const DeviceChoice& device, const Options& options, con
   std::string text;
   if (options.device != "auto") {
     text += fmt::format("--device {} ", options.device);
-  } else if (const CatalogEntry* model = model_of(device)) {
+  } else if (const CatalogEntry* model = catalog_entry(key_of(device.spec)); model != nullptr && device.ordinal < 0) {
     text += fmt::format("--device model:{} ", model->key);
   }
   text += fmt::format("--sizes {}x{}x{}", problem.m, problem.n, problem.k);

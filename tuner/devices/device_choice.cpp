@@ -9,7 +9,6 @@
 
 #include "runtime/base/log.h"
 #include "templates/base/names.h"
-#include "templates/gpu/gpu_catalog.h"
 #include "tuner/text/text.h"
 
 namespace mmtune {
@@ -43,13 +42,6 @@ DeviceChoice model_to_tune_for(const std::string& reason) {
   log::warning("NO GPU: {}", reason);
   log::warning("planning for model:{} instead: nothing is measured, every time is predicted", kFallbackModel);
   return model(kFallbackModel);
-}
-
-const CatalogEntry* catalog_entry(const DeviceKey& key) {
-  const auto& catalog = gpu_catalog();
-  const auto found =
-      std::find_if(catalog.begin(), catalog.end(), [&](const CatalogEntry& each) { return key_of(each.spec) == key; });
-  return found == catalog.end() ? nullptr : &*found;
 }
 
 /// "NVIDIA H200 (model:h200)"; the name alone of a GPU that the catalogue does not know.
@@ -134,6 +126,13 @@ std::vector<DeviceChoice> choose_list(std::string_view text, const GpuQuery& que
 }
 
 }  // namespace
+
+const CatalogEntry* catalog_entry(const DeviceKey& key) {
+  const auto& catalog = gpu_catalog();
+  const auto found =
+      std::find_if(catalog.begin(), catalog.end(), [&](const CatalogEntry& each) { return key_of(each.spec) == key; });
+  return found == catalog.end() ? nullptr : &*found;
+}
 
 DeviceChoice choose_device(std::string_view text, const GpuQuery& query) {
   return choose(text, query, model_to_tune_for);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "db/trial.h"
-#include "templates/gpu/device_spec.h"
+#include "templates/gpu/gpu_catalog.h"
 
 namespace mmtune {
 
@@ -23,6 +23,9 @@ using GpuQuery = std::function<std::vector<DeviceSpec>()>;
 /// "model:h200": an entry of the catalogue. Throws UsageError for any other text or an unknown model, DeviceError for
 /// a GPU that does not exist, naming those that do.
 DeviceChoice choose_device(std::string_view text, const GpuQuery& query);
+
+/// The entry of a GPU; null where the catalogue does not have it.
+const CatalogEntry* catalog_entry(const DeviceKey& key);
 
 /// The GPUs that a database has results of.
 struct StoredGpus {

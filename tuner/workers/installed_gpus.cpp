@@ -4,7 +4,6 @@
 #include <mmtune/error.h>
 
 #include "runtime/base/log.h"
-#include "templates/gpu/gpu_catalog.h"
 #include "tuner/workers/worker_process.h"
 
 namespace mmtune {
@@ -54,10 +53,8 @@ std::optional<DeviceSpec> installed_gpu(const DeviceKey& key) {
 }
 
 std::optional<DeviceSpec> known_gpu(const DeviceKey& key) {
-  for (const auto& entry : gpu_catalog()) {
-    if (key_of(entry.spec) == key) return entry.spec;
-  }
-  return installed_gpu(key);
+  const CatalogEntry* entry = catalog_entry(key);
+  return entry != nullptr ? std::optional(entry->spec) : installed_gpu(key);
 }
 
 }  // namespace mmtune
