@@ -69,17 +69,14 @@ void add_search_options(Verb& verb, SearchOptions& options) {
   verb.add("Problems", {sizes_option(options.sizes), device});
   verb.add("Problems", problem_options(options));
   verb.add("Problems", {invariant_option(options)});
-  const auto& strategies = strategy_names();
-  const auto& efforts = effort_names();
   verb.add(
       "Search",
       {{"--family", "LIST", "kernel families to search, separated by commas (default: all)",
         family_target(options.families)},
        restriction_option(session.only),
        {"--strategy", "NAME", "which candidates are tried (default: guided; where times are predicted, ranked)",
-        choice_target(session.strategy, {strategies.begin(), strategies.end()})},
-       {"--effort", "NAME", "how many candidates are tried",
-        choice_target(session.effort, {efforts.begin(), efforts.end()})},
+        choice_target(session.strategy, strategy_names())},
+       {"--effort", "NAME", "how many candidates are tried", choice_target(session.effort, effort_names())},
        {"--budget", "TIME", "stop searching after this time: 60s, 5m, 1h (default: no limit)",
         duration_target(session.budget_s)},
        {"--seed", "NUMBER", "seeds the choices of random and guided among candidates; races and operands ignore it",

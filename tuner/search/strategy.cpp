@@ -16,6 +16,13 @@ using Maker = std::unique_ptr<Strategy> (*)(const StrategySetup&);
 constexpr std::array<std::pair<std::string_view, Maker>, 4> kStrategies{
     {{"exhaustive", make_exhaustive}, {"random", make_random}, {"guided", make_guided}, {"ranked", make_ranked}}};
 
+template <class Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& [name, what] : rows) names.emplace_back(name);
+  return names;
+}
+
 }  // namespace
 
 const Effort& effort_named(std::string_view name) {
@@ -25,24 +32,9 @@ const Effort& effort_named(std::string_view name) {
   throw UsageError(fmt::format("effort '{}': unknown, use one of {}", name, fmt::join(effort_names(), ", ")));
 }
 
-const std::vector<std::string_view>& effort_names() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> list;
-    for (const Effort& effort : kEfforts) list.push_back(effort.name);
-    return list;
-  }();
-  return names;
-}
+std::vector<std::string> effort_names() { return names_of(kEfforts); }
 
-const std::vector<std::string_view>& strategy_names() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> list;
-    list.reserve(kStrategies.size());
-    for (const auto& [name, make] : kStrategies) list.push_back(name);
-    return list;
-  }();
-  return names;
-}
+std::vector<std::string> strategy_names() { return names_of(kStrategies); }
 
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategySetup& setup) {
   for (const auto& [known, make] : kStrategies) {

@@ -18,7 +18,7 @@ struct Effort {
 
 /// Throws UsageError that lists the known ones.
 const Effort& effort_named(std::string_view name);
-const std::vector<std::string_view>& effort_names();
+std::vector<std::string> effort_names();
 
 /// What a candidate came to, as far as a search learns from it.
 struct Observation {
@@ -68,7 +68,7 @@ struct StrategySetup {
 
 /// The strategy with a name of --strategy. Throws UsageError that lists the known ones.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const StrategySetup& setup);
-const std::vector<std::string_view>& strategy_names();
+std::vector<std::string> strategy_names();
 
 std::unique_ptr<Strategy> make_exhaustive(const StrategySetup& setup);
 std::unique_ptr<Strategy> make_random(const StrategySetup& setup);
