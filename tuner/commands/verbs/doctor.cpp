@@ -15,6 +15,7 @@
 #include "runtime/gpu/nvrtc.h"
 #include "tuner/commands/options.h"
 #include "tuner/commands/verb.h"
+#include "tuner/text/text.h"
 #include "tuner/version.h"
 
 namespace mmtune {
@@ -91,7 +92,8 @@ bool examine_database(Table& table, const Options& options) {
     if (!database_exists(path)) return examine_place(table, path);
     const auto report = Store::open(path, OpenMode::read_only).check();
     if (report.faults.empty()) {
-      add_row(table, "database", "found", fmt::format("{} sizes, {} trials", report.winners, report.trials), path,
+      add_row(table, "database", "found",
+              fmt::format("{}, {}", counted(report.winners, "size"), counted(report.trials, "trial")), path,
               Tone::good);
       return true;
     }
