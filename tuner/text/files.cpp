@@ -108,7 +108,12 @@ void refuse_writing(const std::string& path) {
 
 void check_writable(const std::string& path, bool force) {
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return;
+  if (stat(path.c_str(), &status) != 0) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) refuse_writing(path);
+    return;
+  }
+  if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return;
   if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("'{}' is no file; name a file to write to", path));
   if (!force) throw UsageError(fmt::format("'{}' exists; name another file, or overwrite it with --force", path));
   const FileDescriptor file = open_file(path, O_RDONLY);

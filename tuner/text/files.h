@@ -18,7 +18,8 @@ std::string read_text_file(const std::string& path, std::string_view what);
 /// Throws Error with what errno says.
 [[noreturn]] void refuse_writing(const std::string& path);
 
-/// Throws UsageError if write_text_file() would refuse to write there.
+/// Throws what write_text_file() would throw, as far as that shows before anything is written: an hour may pass between
+/// the two.
 void check_writable(const std::string& path, bool force);
 
 /// Files that belong together: all get their names when all are whole and on disk, or none does, unless the process is

@@ -123,6 +123,12 @@ TEST_F(Files, DatabaseIsNeverOverwritten) {
   EXPECT_EQ(content(path("data")), database);
 }
 
+TEST_F(Files, FolderThatIsMissingIsSaidBeforeTheWork) {
+  EXPECT_THROW(check_writable(path("no/such/file"), false), Error);
+  check_writable(path("such"), false);
+  check_writable("such", false);
+}
+
 TEST_F(Files, DirectoryIsNoFile) {
   EXPECT_THAT(error_text([this] { check_writable(path(""), true); }), HasSubstr("no file"));
 }
