@@ -59,7 +59,8 @@ class Reader {
       for (const auto& [option, text] : given_) option->target.take(shown_name(*option), text);
       return true;
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}; see {} --help", error.what(), path_));
+      const std::string what = error.what();
+      throw UsageError(fmt::format("{}{} see {} --help", what, what.ends_with('?') ? "" : ";", path_));
     }
   }
 
@@ -92,8 +93,8 @@ class Reader {
     for (const Option& option : verb_.options) {
       for (const std::string_view each : split(option.names, ',')) names.push_back(each);
     }
-    const auto nearest = nearest_name(name, names);
-    const auto question = nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
+    const auto nearest = name.size() > 2 ? nearest_name(name, names) : "";
+    const auto question = nearest.empty() ? "" : fmt::format(": did you mean '{}'?", nearest);
     throw UsageError(fmt::format("unknown option '{}'{}", excerpt(name), question));
   }
 
