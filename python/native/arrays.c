@@ -7,8 +7,9 @@ typedef enum Way { kExchange, kVersioned, kUnversioned, kInterface, kDescribed, 
 typedef struct Reader {
   PyObject* type;
   Way way;
-  DlView view;
-  bool may_be_negated;  ///< whether the type has PyTorch's is_neg()
+  const DlExchange* exchange;  ///< null: the type has none
+  bool may_be_negated;         ///< whether the type has PyTorch's is_neg()
+  PyObject* streams;           ///< the function that tells a device's current stream, or None; null: not looked for yet
 } Reader;
 
 enum { kMostReaders = 16 };
@@ -88,6 +89,10 @@ static bool read_interface(PyObject* interface, Operand* operand) {
   if (rank < 0 || !set_rank(operand, rank) || !find_format(typestr, true, operand)) return false;
   if (!read_address(PyTuple_GetItem(data, 0), operand)) return false;
   if (!read_flag(PyTuple_GetItem(data, 1), &operand->read_only)) return false;
+  PyObject* stream = item(interface, "stream");
+  void* address = NULL;
+  if (stream != NULL && !read_stream(stream, &address)) return false;
+  operand->stream = (uintptr_t)address;
   PyObject* strides = item(interface, "strides");
   if (strides == NULL) {
     set_packed(operand);
@@ -126,13 +131,13 @@ static bool has_attribute(PyObject* object, const char* name) {
 }
 
 static Reader reader_for(PyObject* array) {
-  Reader reader = {(PyObject*)Py_TYPE(array), kNone, NULL, false};
+  Reader reader = {(PyObject*)Py_TYPE(array), kNone, NULL, false, NULL};
   reader.may_be_negated = has_attribute(reader.type, "is_neg");
   PyObject* capsule = PyObject_GetAttrString(reader.type, "__dlpack_c_exchange_api__");
-  if (capsule != NULL) reader.view = exchange_view(capsule);
+  if (capsule != NULL) reader.exchange = exchange_of(capsule);
   PyErr_Clear();
   Py_XDECREF(capsule);
-  if (reader.view != NULL) {
+  if (reader.exchange != NULL && reader.exchange->view != NULL) {
     reader.way = kExchange;
   } else if (has_attribute(reader.type, "_is_mmtune_matrix")) {
     reader.way = kDescribed;
@@ -156,10 +161,11 @@ static Reader* find_reader(PyObject* array) {
     return &unread;
   }
   Reader* place = &readers[reader_count < kMostReaders ? reader_count++ : kMostReaders - 1];
-  PyObject* replaced = place->type;
+  PyObject *replaced = place->type, *streams = place->streams;
   *place = reader;
   Py_INCREF(type);
   Py_XDECREF(replaced);
+  Py_XDECREF(streams);
   return place;
 }
 
@@ -194,11 +200,12 @@ bool read_operand(PyObject* array, const char* name, bool writes, Operand* opera
   operand->address = 0;
   operand->device = kUnknownDevice;
   operand->read_only = false;
+  operand->stream = 0;
   const Reader reader = *find_reader(array);
   switch (reader.way) {
     case kExchange: {
       DlTensor tensor;
-      return reader.view(array, &tensor) == 0 && read_tensor(&tensor, operand);
+      return reader.exchange->view(array, &tensor) == 0 && read_tensor(&tensor, operand);
     }
     case kVersioned:
     case kUnversioned:
@@ -225,4 +232,35 @@ bool read_stored(PyObject* array, const char* name, bool writes, Operand* operan
     if (!answered || negated) return false;
   }
   return read_operand(array, name, writes, operand);
+}
+
+/// The function of the package of a type that tells a device's current stream, or None: a new reference.
+static PyObject* find_streams(PyObject* type) {
+  PyObject* arrays = PyImport_ImportModule("mmtune.arrays");
+  PyObject* streams = arrays == NULL ? NULL : PyObject_CallMethod(arrays, "current_streams", "O", type);
+  Py_XDECREF(arrays);
+  return streams;
+}
+
+bool find_current_stream(PyObject* array, const Operand* operand, bool* known, void** stream) {
+  *known = true;
+  *stream = (void*)operand->stream;
+  if (operand->stream != 0) return true;
+  Reader* reader = find_reader(array);
+  if (reader->exchange != NULL && reader->exchange->current_stream != NULL) {
+    return reader->exchange->current_stream(kDlCuda, operand->device, stream) == 0;
+  }
+  if (reader->streams == NULL) {
+    PyObject* streams = find_streams(reader->type);
+    if (streams == NULL) return false;
+    reader = find_reader(array);  // To import lets other threads in, which may have taken its place.
+    Py_XDECREF(reader->streams);
+    reader->streams = streams;
+  }
+  *known = reader->streams != Py_None;
+  if (!*known) return true;
+  PyObject* current = PyObject_CallFunction(reader->streams, "i", (int)operand->device);
+  const bool read = current != NULL && read_stream(current, stream);
+  Py_XDECREF(current);
+  return read;
 }

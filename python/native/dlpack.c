@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-// The exchange table is that of version 1.3.
 typedef struct DlVersioned {
   uint32_t major, minor;
   void* context;
@@ -11,23 +10,13 @@ typedef struct DlVersioned {
   DlTensor tensor;
 } DlVersioned;
 
-typedef struct DlExchange {
-  uint32_t major, minor;
-  struct DlExchange* previous;
-  void* make;
-  void* own;
-  void* give;
-  DlView view;  // may be null
-  void* current_stream;
-} DlExchange;
+enum { kDlReadOnly = 1, kDlCopied = 2 };
 
-enum { kDlCuda = 2, kDlCudaManaged = 13, kDlReadOnly = 1, kDlCopied = 2 };
-
-DlView exchange_view(PyObject* capsule) {
+const DlExchange* exchange_of(PyObject* capsule) {
   if (!PyCapsule_IsValid(capsule, "dlpack_exchange_api")) return NULL;
   const DlExchange* table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
   while (table != NULL && table->major != 1) table = table->previous;
-  return table == NULL ? NULL : table->view;
+  return table;
 }
 
 bool read_tensor(const DlTensor* tensor, Operand* operand) {

@@ -17,11 +17,22 @@ typedef struct DlTensor {
   uint64_t byte_offset;
 } DlTensor;
 
-/// A function of the C exchange that describes an object without owning it; not zero with an exception where it fails.
-typedef int (*DlView)(void* object, DlTensor* tensor);
+enum { kDlCuda = 2, kDlCudaManaged = 13 };
 
-/// The function that the capsule of a type's __dlpack_c_exchange_api__ has; null where it has none of version 1.
-DlView exchange_view(PyObject* capsule);
+/// The table of the C exchange, as of version 1.3. What its functions return is not zero, with an exception, where they
+/// fail.
+typedef struct DlExchange {
+  uint32_t major, minor;
+  struct DlExchange* previous;
+  void* make;
+  void* own;
+  void* give;
+  int (*view)(void* object, DlTensor* tensor);  ///< describes an object without owning it; may be null
+  int (*current_stream)(int32_t device_type, int32_t device, void** stream);  ///< may be null
+} DlExchange;
+
+/// The table that the capsule of a type's __dlpack_c_exchange_api__ has; null where it has none of version 1.
+const DlExchange* exchange_of(PyObject* capsule);
 
 bool read_tensor(const DlTensor* tensor, Operand* operand);
 

@@ -247,11 +247,18 @@ static bool read_product(PyObject* const* values, Product* product) {
   return !given(values[kDeviceBeta]) || read_scalar(values[kDeviceBeta], "device_beta", product, &product->device_beta);
 }
 
+/// The given stream, else that of the first of out, a and b whose package has one, else the default stream.
+static bool choose_stream(PyObject* const* values, const Product* product, void** stream) {
+  if (given(values[kStream])) return read_stream(values[kStream], stream);
+  bool known = false;
+  return find_current_stream(values[kOut], &product->c, &known, stream) &&
+         (known || find_current_stream(values[kA], &product->a, &known, stream)) &&
+         (known || find_current_stream(values[kB], &product->b, &known, stream));
+}
+
 static bool read_call(PyObject* const* values, mmtune_call* call, void** stream) {
   Product product;
-  *stream = NULL;
-  return read_product(values, &product) && call_of(&product, call) &&
-         (values[kStream] == NULL || read_stream(values[kStream], stream));
+  return read_product(values, &product) && call_of(&product, call) && choose_stream(values, &product, stream);
 }
 
 /// Results as the package of `b` allocates them, a new reference.
@@ -321,8 +328,8 @@ static const char kGemmText[] =
     "     device_alpha=None, device_beta=None, invariant=False)\n\n"
     "out = activation(alpha * a @ b + beta * out + bias), enqueued on the stream, and returned. Without `stream` it "
     "is\n"
-    "the default stream, which neither waits for the other streams of PyTorch and CuPy nor makes them wait: pass the\n"
-    "current one. Every view is multiplied\n"
+    "the current one of the package of `out`, else of `a`, else of `b`: PyTorch, CuPy, or who tells it by DLPack's C\n"
+    "exchange or __cuda_array_interface__; else the default stream. Every view is multiplied\n"
     "as it is, transposed ones too, or refused with a ValueError that says its strides; three extents are a batch.\n"
     "Without `out`, PyTorch or CuPy allocate the results, of the type of `b`. fp32 matrices may be multiplied with\n"
     "precision=\"tf32\" or \"fp32_emulated\". `bias` has the shape (m, 1), (1, n) or (n,) and the type of `out`;\n"

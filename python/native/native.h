@@ -33,6 +33,7 @@ typedef struct Operand {
   int64_t shape[kMostExtents];
   int64_t strides[kMostExtents];  ///< the distances in elements, of any sign
   int32_t device;                 ///< CUDA ordinal, or kUnknownDevice
+  uintptr_t stream;               ///< the stream that __cuda_array_interface__ names; 0: none
   bool read_only;                 ///< known only where it was asked for
 } Operand;
 
@@ -43,6 +44,10 @@ bool read_operand(PyObject* array, const char* name, bool writes, Operand* opera
 /// Reads an operand as read_operand() does, but refuses views that PyTorch negates when it reads them: the numbers in
 /// memory are others. Below its dispatcher there are none.
 bool read_stored(PyObject* array, const char* name, bool writes, Operand* operand);
+
+/// The stream that an array's package would enqueue work on now: that of its __cuda_array_interface__, else the current
+/// one of the operand's device. `known` is false where the package has none or is not known.
+bool find_current_stream(PyObject* array, const Operand* operand, bool* known, void** stream);
 
 /// Whether Python takes the value for true.
 bool read_flag(PyObject* value, bool* flag);
@@ -118,7 +123,7 @@ void* raise_status(const Library* self, mmtune_status status);
 /// Whether the library is open; sets mmtune.Error where it is not.
 bool is_open(const Library* self);
 
-/// The address of a stream of PyTorch, CuPy or others, or a number, or None.
+/// The address of a stream of PyTorch, CuPy or others, or a number, or None: the default stream.
 bool read_stream(PyObject* stream, void** address);
 
 /// Methods for mmtune.torch and mmtune.cupy, which know each shape.

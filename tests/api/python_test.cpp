@@ -41,6 +41,8 @@ TEST_F(Python, ThePackageMultipliesWhatOthersAllocated) {
   run("python_test.py");
 }
 
+TEST_F(Python, ACallRunsOnTheCurrentStreamOfThePackageThatHasTheResults) { run("python_test_streams.py"); }
+
 TEST_F(Python, EveryViewIsMultipliedAsItIsOrRefused) { run("python_test_views.py"); }
 
 TEST_F(Python, WhatIsDoneAroundProductsNeedsNoFramework) { run("python_test_pretended.py"); }

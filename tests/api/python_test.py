@@ -11,25 +11,12 @@ import unittest
 
 import mmtune
 from mmtune import _files, _serving
+from python_stand_ins import (
+    Array, CopiedTensor, Described, ExchangedTensor, Exported, NegatedTensor, ReadOnlyTensor, Tensor, Undecided,
+    VersionedTensor,
+)  # fmt: skip
 
 PATH = sys.argv.pop()
-
-
-class Array:
-    """Host memory that says it is a GPU's, by __cuda_array_interface__."""
-
-    def __init__(self, shape, values=None, strides=None, ctype=ctypes.c_float, typestr="<f4"):
-        count = 1
-        for extent in shape:
-            count *= extent
-        self.memory = (ctype * (4 * count))(*(values or range(count)))
-        self.__cuda_array_interface__ = {
-            "shape": shape,
-            "strides": strides and tuple(stride * ctypes.sizeof(ctype) for stride in strides),
-            "typestr": typestr,
-            "data": (ctypes.addressof(self.memory), False),
-            "version": 3,
-        }
 
 
 def product(a, b, m, n, k):
@@ -356,135 +343,6 @@ class Package(unittest.TestCase):
             self.library.gemm([1], b, out=c)
         with self.assertRaisesRegex(mmtune.Error, "catalogue"):
             mmtune.Library(model="nothing", path=PATH)
-
-
-class Described:
-    """An array that says something else of itself."""
-
-    def __init__(self, array, **others):
-        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, **others}
-
-
-class Exported:
-    def __init__(self, what):
-        self.what = what
-
-    def __dlpack__(self, **named):
-        return self.what
-
-
-class Undecided:
-    def __bool__(self):
-        raise ValueError("the truth of several")
-
-
-class DlTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class DlVersioned(ctypes.Structure):
-    _fields_ = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", DlTensor),
-    ]
-
-
-View = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DlTensor))
-
-
-class DlExchange(ctypes.Structure):
-    _fields_ = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("previous", ctypes.c_void_p),
-        ("others", ctypes.c_void_p * 3),
-        ("view", View),
-        ("current_stream", ctypes.c_void_p),
-    ]
-
-
-def capsule(structure, name):
-    new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return new(ctypes.addressof(structure), name, None)
-
-
-class Tensor(Array):
-    """The same by DLPack, of the first kind."""
-
-    def __init__(self, shape, device=2, device_id=0):
-        super().__init__(shape)
-        del self.__cuda_array_interface__
-        self.shape = (ctypes.c_int64 * len(shape))(*shape)
-        self.tensor = DlTensor(ctypes.addressof(self.memory), device, device_id, len(shape), 2, 32, 1, self.shape)
-
-    def __dlpack__(self, stream):
-        assert stream == -1
-        return capsule(self.tensor, b"dltensor")
-
-
-class VersionedTensor(Tensor):
-    flags = 0
-
-    def __dlpack__(self, stream, max_version):
-        assert stream == -1 and max_version[0] == 1
-        self.versioned = DlVersioned(1, 1, None, None, self.flags, self.tensor)
-        return capsule(self.versioned, b"dltensor_versioned")
-
-
-class ReadOnlyTensor(VersionedTensor):
-    flags = 1
-
-    def new_empty(self, shape):
-        return VersionedTensor(shape)
-
-
-class CopiedTensor(VersionedTensor):
-    flags = 2
-
-
-class ExchangedTensor(Tensor):
-    """By DLPack's C exchange, which nothing else may stand in for."""
-
-    __dlpack__ = None
-
-    copies = 0
-
-    def new_empty(self, shape):
-        return ExchangedTensor(shape)
-
-    def copy_(self, other):
-        self.copies += 1
-        self.memory[:] = other.memory[:]
-        return self
-
-    @View
-    def view(self, tensor):
-        tensor[0] = self.tensor
-        return 0
-
-    exchange = DlExchange(1, 3, None, (ctypes.c_void_p * 3)(), view, None)
-    __dlpack_c_exchange_api__ = capsule(exchange, b"dlpack_exchange_api")
-
-
-class NegatedTensor(ExchangedTensor):
-    def is_neg(self):
-        return self.negated
 
 
 if __name__ == "__main__":

@@ -122,6 +122,48 @@ class Views(Case):
         self.assertGreater(outcomes[False], 100)
 
 
+class Streams(Case):
+    def test_calls_of_the_library_run_on_the_current_one(self):
+        a, b, out = new(64, 64), new(64, 64), new(64, 64)
+        with mmtune.Library() as library:
+            library.gemm(a, b, out=out)
+            torch.cuda.synchronize()
+            for given in ({}, {"stream": None}):
+                side = torch.cuda.Stream()
+                with torch.cuda.stream(side):
+                    a.normal_()
+                    torch.cuda._sleep(100_000_000)  # so that another stream finds the old numbers
+                    a.copy_(b)
+                    library.gemm(a, b, out=out, **given)
+                side.synchronize()
+                self.check(out, b, b)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                library.gemm(a, b, out=out)
+            a.normal_()
+            graph.replay()
+            self.check(out, a, b)
+            torch.cuda.synchronize()
+
+    def test_calls_with_arrays_of_cupy_run_on_its_current_one(self):
+        try:
+            import cupy
+        except ImportError as error:
+            self.skipTest(str(error))
+        a, b, out = (cupy.ones((64, 64), "f4") for _ in range(3))
+        with mmtune.Library() as library:
+            library.gemm(a, b, out=out)
+            a[:] = 1  # so that it is compiled
+            cupy.cuda.Device().synchronize()
+            with cupy.cuda.Stream(non_blocking=True) as side:
+                with torch.cuda.stream(torch.cuda.ExternalStream(side.ptr)):
+                    torch.cuda._sleep(100_000_000)
+                a[:] = 2
+                library.gemm(a, b, out=out)
+            side.synchronize()
+            self.assertEqual(float(out.min()), 128)
+
+
 class Functions(Case):
     def operand(self, rng, *shape, dtype):
         """Packed, transposed, padded, expanded or every second one."""

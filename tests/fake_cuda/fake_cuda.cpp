@@ -309,6 +309,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   if (program.computes) multiply(program, arguments);
   return CUDA_SUCCESS;
 }
+/// FakeCuda::last_stream for tests in Python.
+void* fake_cuda_last_stream() { return fake_cuda().last_stream; }
+
 CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   cuStreamIsCapturing(stream, &status);
