@@ -18,7 +18,7 @@ sys.modules.update({"torch": torch, "torch.library": torch.library, "cupy": cupy
 import mmtune.cupy  # noqa: E402
 import mmtune.torch  # noqa: E402
 from mmtune import _serving, _stand_in  # noqa: E402
-from mmtune.torch import functions, serving, tuning  # noqa: E402
+from mmtune.torch import functions, operators, serving, tuning  # noqa: E402
 
 
 class Ending(unittest.TestCase):
@@ -35,7 +35,7 @@ class Ending(unittest.TestCase):
 
 
 class Watching(unittest.TestCase):
-    """Calls by name leave what others must see to operators, and what operators do not know to PyTorch."""
+    """Calls by name leave what others must see to operators."""
 
     def setUp(self):
         self.matrix = torch.Tensor()
@@ -57,7 +57,7 @@ class Watching(unittest.TestCase):
     def way(self):
         with mock.patch.object(serving, "mm", return_value="kernel"):
             result = mmtune.torch.matmul(self.matrix, self.matrix)
-        return {functions.ops.mm.return_value: "operator", torch.mm.return_value: "torch"}.get(result, result)
+        return {functions.ops.mm.return_value: "operator"}.get(result, result)
 
     def test_nothing(self):
         self.assertEqual(self.way(), "kernel")
@@ -68,11 +68,29 @@ class Watching(unittest.TestCase):
 
     def test_forward_derivatives(self):
         self.watched_by("_forward", mock.Mock(_current_level=0))
-        self.assertEqual(self.way(), "torch")
+        self.assertEqual(self.way(), "operator")
 
     def test_a_compiler(self):
         torch.compiler.is_compiling.return_value = True
         self.assertEqual(self.way(), "operator")
+
+
+class Operators(unittest.TestCase):
+    """What torch.library registers has no derivatives forward and few transforms: it is not asked for them."""
+
+    def test_derivatives_forward_and_transforms_are_left_to_pytorch(self):
+        for name, plain in (("mm", torch.mm), ("bmm", torch.bmm), ("addmm", torch.addmm)):
+            (kernel,) = (
+                call.args[1] for call in operators._library.impl.call_args_list if call.args[::2] == (name, "Autograd")
+            )
+            recorded = torch._library.autograd.make_autograd_impl.return_value
+            for level, transformed, wanted in ((-1, False, recorded), (0, False, plain), (-1, True, plain)):
+                with (
+                    mock.patch.object(operators, "_forward", mock.Mock(_current_level=level)),
+                    mock.patch.object(operators, "_transformed", lambda: transformed),
+                ):
+                    self.assertIs(kernel("keys", "a", "b", c=1), wanted.return_value)
+                self.assertEqual(wanted.call_args, mock.call(*["keys"] * (wanted is recorded), "a", "b", c=1))
 
 
 class Reloading(unittest.TestCase):

@@ -276,10 +276,36 @@ class Frameworks(Case):
         for function, input, along in (
             (lambda a: mmtune.torch.matmul(a, b), a, tangent), (lambda a: mmtune.torch.linear(a, b.t()), a, tangent),
             (lambda a: mmtune.torch.addmm(c, a, b), a, tangent), (lambda x: mmtune.torch.matmul(x, b), x, x_tangent),
+            (lambda a: torch.ops.mmtune.mm(a, b), a, tangent), (lambda x: torch.ops.mmtune.matmul(x, b), x, x_tangent),
+            (lambda a: torch.ops.mmtune.linear(a, b.t()), a, tangent),
         ):  # fmt: skip
             self.check(torch.func.jvp(function, (input,), (along,))[1], along, b)
             with forward.dual_level():
                 self.check(forward.unpack_dual(function(forward.make_dual(input, along))).tangent, along, b)
+
+    def test_forward_derivatives_of_gradients(self):
+        forward = torch.autograd.forward_ad
+        a, b, upstream, tangent = new(8, 16, grad=True), new(16, 8), new(8, 8), new(8, 8)
+        product = torch.ops.mmtune.mm(a, b)
+        with forward.dual_level():
+            (gradient,) = torch.autograd.grad(product, a, forward.make_dual(upstream, tangent))
+            self.check(forward.unpack_dual(gradient).tangent, tangent, b.t())
+
+    def test_transforms(self):
+        a, b = new(8, 16, dtype=torch.float64), new(16, 8, dtype=torch.float64)
+        compiled = torch.compile(lambda a: torch.func.jvp(lambda a: mmtune.torch.matmul(a, b), (a,), (a,))[1])
+        self.close(compiled(a), a @ b, 64)
+        for product in (mmtune.torch.matmul, torch.ops.mmtune.mm):
+            mine, theirs = (lambda a, each=each: each(a, b).square().sum() for each in (product, torch.matmul))
+            for transform in (torch.func.grad, torch.func.jacrev, torch.func.jacfwd, torch.func.hessian):
+                self.close(transform(mine)(a).contiguous(), transform(theirs)(a).contiguous(), 256)
+
+    def test_views_that_pytorch_negates_or_conjugates(self):
+        a, b = new(8, 16, dtype=torch.complex128), new(16, 8, dtype=torch.complex128)
+        negated = a.conj().imag
+        self.assertTrue(negated.is_neg())
+        self.check(torch.ops.mmtune.mm(negated, b.real), -a.imag, b.real)
+        self.close(torch.ops.mmtune.mm(a.conj(), b), torch.mm(a.conj(), b), 64)
 
     def test_traced(self):
         a, b, other = new(8, 16), new(16, 8), new(8, 16)

@@ -26,18 +26,13 @@ def _is_watched(*tensors):
     return False
 
 
-def _watched(operator, plain):
-    """What computes where something watches: torch.library has no derivatives forward and would leave them out."""
-    return operator if torch.compiler.is_compiling() or _forward._current_level < 0 else plain
-
-
 def matmul(a, b):
     """torch.matmul."""
     if a.dim() == 2 and b.dim() == 2:
         return _call(ops.mm, serving.mm, torch.mm, a, b)
     if a.dim() == 3 and b.dim() == 3 and a.size(0) == b.size(0):
         return bmm(a, b)
-    return _watched(ops.matmul, torch.matmul)(a, b)
+    return ops.matmul(a, b)
 
 
 def bmm(a, b):
@@ -47,7 +42,7 @@ def bmm(a, b):
 
 def _call(operator, served, plain, a, b):
     if _is_watched(a, b):
-        return _watched(operator, plain)(a, b)
+        return operator(a, b)
     result = served(a, b)
     return plain(a, b) if result is None else result
 
@@ -55,7 +50,7 @@ def _call(operator, served, plain, a, b):
 def addmm(input, a, b, *, beta=1, alpha=1):
     """torch.addmm. A vector that is added to each row with beta 1 is added before the result is rounded."""
     if _is_watched(input, a, b):
-        return _watched(ops.addmm, torch.addmm)(input, a, b, beta=beta, alpha=alpha)
+        return ops.addmm(input, a, b, beta=beta, alpha=alpha)
     result = serving.addmm(input, a, b, beta, alpha)
     return torch.addmm(input, a, b, beta=beta, alpha=alpha) if result is None else result
 
@@ -66,6 +61,6 @@ def linear(input, weight, bias=None, activation=None):
     if activation not in (None, "relu", "gelu"):
         raise ValueError(f"activation {activation!r}: must be None, 'relu' or 'gelu'")
     if _is_watched(input, weight) if bias is None else _is_watched(input, weight, bias):
-        return _watched(ops.linear, plain_linear)(input, weight, bias, activation)
+        return ops.linear(input, weight, bias, activation)
     result = serving.linear(input, weight, bias, activation)
     return plain_linear(input, weight, bias, activation) if result is None else result

@@ -7,6 +7,7 @@ import torch
 from mmtune.torch import serving
 
 _library = torch.library.Library("mmtune", "DEF")
+_forward, _transformed = torch.autograd.forward_ad, torch._C._are_functorch_transforms_active
 ops = torch.ops.mmtune
 
 
@@ -106,13 +107,27 @@ def _autocast(operator):
     return call
 
 
+def _autograd(operator, plain, save, backward):
+    """What torch.library.register_autograd() registers would drop derivatives forward without a word, and refuse most
+    transforms of torch.func: PyTorch's own operators know both."""
+    recorded = torch._library.autograd.make_autograd_impl(operator, torch._library.autograd.Info(backward, save))
+
+    def call(keys, *arguments, **named):
+        if _forward._current_level >= 0 or _transformed():
+            return plain(*arguments, **named)
+        return recorded(keys, *arguments, **named)
+
+    return call
+
+
 def _define(schema, plain, served, save, backward):
     name = schema.partition("(")[0]
     _library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
     _library.impl(name, plain, "CompositeExplicitAutograd")
     _library.impl(name, _served_or(plain, served), "CUDA")
     torch.library.register_fake(f"mmtune::{name}", plain, lib=_library)
-    torch.library.register_autograd(f"mmtune::{name}", backward, setup_context=save, lib=_library)
+    kernel = _autograd(getattr(ops, name).default, plain, save, backward)
+    _library.impl(name, kernel, "Autograd", with_keyset=True)
     _library.impl(name, _autocast(getattr(ops, name)), "AutocastCUDA")
 
 
