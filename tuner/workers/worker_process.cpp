@@ -29,7 +29,7 @@ void WorkerProcess::send_message(std::string_view message, milliseconds limit) {
   try {
     channel_.send(message, std::chrono::steady_clock::now() + limit);
   } catch (const ChannelError&) {
-    interrupt();
+    channel_.interrupt();
   }
 }
 
@@ -48,7 +48,8 @@ void WorkerProcess::lose(const ChannelError& error, milliseconds limit) {
                                                      std::chrono::duration<double>(limit).count()));
   }
   if (error.kind() == ChannelError::Kind::garbled) lose_to_nonsense(error);
-  throw WorkerLost(Outcome::crashed, fmt::format("its process died: {}", process_.end(kGrace)));
+  throw WorkerLost(Outcome::crashed,
+                   fmt::format("its process died: {}", process_.end(is_interrupted_ ? milliseconds{} : kGrace)));
 }
 
 void WorkerProcess::lose_to_nonsense(const std::exception& error) {

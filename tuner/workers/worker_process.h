@@ -1,6 +1,7 @@
 // A worker as its parent sees it: a process that does what could end a process, and may be lost.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <string>
 
@@ -52,8 +53,11 @@ class WorkerProcess {
     }
   }
 
-  /// A thread that waits for an answer, now or later, loses the worker. Any thread may call this.
-  void interrupt() noexcept { channel_.interrupt(); }
+  /// A thread that waits for an answer, now or later, loses the worker, which is killed. Any thread may call this.
+  void interrupt() noexcept {
+    is_interrupted_ = true;
+    channel_.interrupt();
+  }
 
  private:
   void send_message(std::string_view message, std::chrono::milliseconds limit);
@@ -63,6 +67,7 @@ class WorkerProcess {
 
   WorkerProcess(const std::string& program, const std::string& label, std::pair<FileDescriptor, FileDescriptor> ends);
 
+  std::atomic<bool> is_interrupted_ = false;
   Channel channel_;
   Process process_;
 };
