@@ -68,6 +68,11 @@ class FaultsOfTheRun {
     return files.empty() ? "" : *files.begin();
   }
 
+  /// Takes as many milliseconds as stand behind this fault.
+  void take_time(const std::string& fault) const {
+    if (!file(fault).empty()) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(file(fault))));
+  }
+
   void log(const std::string& kind, const std::string& line) const {
     if (!file(kind).empty()) std::ofstream(file(kind), std::ios::app) << line << '\n';
   }
@@ -138,6 +143,7 @@ class FaultyLane final : public Lane {
   Verdict evaluate(const Program& program, double best_us) override {
     const std::string name = key_of(program.candidate);
     faults_.log("log", name);
+    faults_.take_time("launch_ms");
     if (faults_.is_broken("dead")) std::abort();
     faults_.commit("", name);
     if (!faults_.file("meet").empty()) meet(faults_.file("meet"));
@@ -161,6 +167,7 @@ class FaultyLane final : public Lane {
   }
 
   RaceResult race(const std::vector<Program>& finalists) override {
+    faults_.take_time("race_ms");
     RaceResult result;
     std::vector<double> times_us;
     for (const Program& each : finalists) {
@@ -236,6 +243,7 @@ Compilation compile(const FaultsOfTheRun& faults, const Source& source) {
   // "// tiled TILE=16 UNROLL=16 for fp32 nn"
   const std::string name = source.text.substr(3, source.text.find(" for ") - 3);
   faults.log("compile_log", name);
+  faults.take_time("compile_ms");
   faults.commit("compile_", name);
   std::unique_ptr<volatile char[]> memory;
   if (faults.has("compile_memory", name)) {

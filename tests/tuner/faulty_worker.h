@@ -25,7 +25,8 @@
 // "compile_log@FILE": for each source that is compiled, "open_log@FILE": for each process that opens a GPU,
 // "race_log@FILE": for each that races, "samples_log@FILE": for each problem that begins, with the most samples of a
 // screening. "driver@VERSION": of the pretended driver. "uuid@UUID": of the pretended GPU; several of them are several
-// GPUs.
+// GPUs. "compile_ms@500": what each source takes to compile, "launch_ms@20": each candidate on the GPU, "race_ms@300":
+// each race.
 #pragma once
 
 #include <string>

@@ -26,11 +26,13 @@ std::vector<Candidate> first_candidates(const TuningSetup& setup, const Problem&
   return candidates;
 }
 
-/// The programs that a problem tries before anything is learnt of it, but for those whose machine code is stored.
+/// The programs that a problem tries before anything is learnt of it, but for those whose machine code is stored: as
+/// many as compilers have time for.
 std::vector<Program> first_programs(const TuningSetup& setup, const Problem& problem,
                                     const std::vector<Candidate>& favourites) {
   std::vector<Program> programs;
   for (const Candidate& candidate : first_candidates(setup, problem, favourites)) {
+    if (programs.size() == setup.pace.at_once) break;
     Program program = setup.preparation.program(problem, candidate);
     if (!setup.code.find(program.key.source_hash, setup.store)) programs.push_back(std::move(program));
   }

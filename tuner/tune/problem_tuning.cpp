@@ -22,17 +22,17 @@ namespace mmtune {
 namespace {
 
 constexpr std::size_t kRefreshed = 5;              // the number of candidates that a refresh measures again
-constexpr std::chrono::seconds kPastDeadline{10};  // the time beyond the deadline
 constexpr std::chrono::milliseconds kShort{1500};  // a search this short learns from a round before the next
 
 }  // namespace
 
 ProblemTuning::ProblemTuning(const TuningSetup& setup, const Problem& problem, SearchIdentity search,
-                             Clock::time_point deadline)
+                             Clock::time_point deadline, Clock::duration patience)
     : setup_(setup),
       problem_(problem),
       search_(std::move(search)),
       deadline_(deadline),
+      patience_(patience),
       key_(setup.preparation.key(problem)),
       before_(setup.store.find_winner(key_)),
       supply_(setup),
@@ -59,7 +59,7 @@ Ending ProblemTuning::run(const std::vector<Candidate>& favourites) {
 /// Measures these candidates, whatever is stored of them.
 Ending ProblemTuning::measure(const std::vector<Candidate>& listed) {
   for (const Candidate& candidate : listed) anew_.insert(key_of(candidate));
-  work_through(listed, [this] { return out_of_time(); }, {kAwaitedListed, kAwaitedListed});
+  work_through(listed, {kAwaitedListed, kAwaitedListed});
   return Ending::measured;
 }
 
@@ -73,19 +73,29 @@ Ending ProblemTuning::tune(const std::vector<Candidate>& favourites) {
     finals_.try_too_slow_again();
   }
   // However late it is: a winner must have beaten them.
-  work_through(untried_defenders(spaces), setup_.stopped);
+  work_through(untried_defenders(spaces), {.in_any_case = true});
   judge_without_program();
   return decide(spaces);
 }
 
 bool ProblemTuning::out_of_time() const { return setup_.stopped() || (Clock::now() > deadline_ && !finals_.empty()); }
 
+bool ProblemTuning::is_enough(const Awaited& awaited) const {
+  return awaited.in_any_case ? setup_.stopped() : out_of_time();
+}
+
+/// Until when compilers are waited for.
+std::optional<ProblemTuning::Clock::time_point> ProblemTuning::longest_wait(const Awaited& awaited,
+                                                                            bool has_awaited) const {
+  if (awaited.in_any_case || finals_.empty()) return std::nullopt;
+  return has_awaited ? deadline_ + patience_ : deadline_;
+}
+
 /// Searches; false if there was enough before the end.
 bool ProblemTuning::search(const FamilySpaces& spaces, const std::vector<Candidate>& favourites) {
-  const auto enough = [this] { return out_of_time(); };
-  if (!setup_.options.mode.searches()) return work_through(stored_candidates(), enough);
+  if (!setup_.options.mode.searches()) return work_through(stored_candidates(), {});
   const auto strategy = begin_search(setup_, spaces, favourites);
-  return work_through(*strategy, [&](CandidateNumber number) { return spaces.candidate(number); }, enough,
+  return work_through(*strategy, [&](CandidateNumber number) { return spaces.candidate(number); },
                       {kAwaitedAtHand, kAwaited});
 }
 
@@ -111,22 +121,20 @@ std::vector<Candidate> ProblemTuning::untried_defenders(const FamilySpaces& spac
   return candidates;
 }
 
-bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough,
-                                 Awaited awaited) {
+bool ProblemTuning::work_through(const std::vector<Candidate>& candidates, Awaited awaited) {
   std::vector<CandidateNumber> numbers(candidates.size());
   std::iota(numbers.begin(), numbers.end(), CandidateNumber{0});
   const auto candidate_of = [&](CandidateNumber number) { return candidates[static_cast<std::size_t>(number)]; };
-  return work_through(*make_listed(std::move(numbers)), candidate_of, enough, awaited);
+  return work_through(*make_listed(std::move(numbers)), candidate_of, awaited);
 }
 
 /// Every proposed candidate becomes a trial: a known one, or that of a program, which is compiled while the lane judges
 /// others. False if there was enough before the end.
-bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidate_of,
-                                 const std::function<bool()>& enough, Awaited awaited) {
+bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidate_of, Awaited awaited) {
   supply_.clear();
   // What a short search ordered ahead would keep compilers from what it measures.
   Rounds rounds(strategy, deadline_ - Clock::now() < kShort ? 1 : Rounds::kUnderWay);
-  std::size_t proposed = 0;
+  std::size_t proposed = 0, judged = 0;
   std::set<std::size_t> on_order;  // the numbers of those that are awaited
   bool is_whole = true;            // whether none was left out
   for (;;) {
@@ -145,18 +153,23 @@ bool ProblemTuning::work_through(Strategy& strategy, const CandidateOf& candidat
     }
     if (!numbers.empty()) continue;
     const Clock::time_point begin = Clock::now();
-    const auto supplied = supply_.next();
-    if (!supplied) return is_whole;
-    // The first problem of a run finds no program ready: without this it would end with those it has to wait for.
-    if (finals_.empty()) deadline_ += Clock::now() - begin;
-    if (enough()) {
-      if (on_order.empty() || setup_.stopped() || Clock::now() > deadline_ + kPastDeadline) return false;
+    const auto supplied = supply_.next(longest_wait(awaited, !on_order.empty()));
+    if (finals_.empty()) {
+      // The first problem of a run finds no program ready: without this it would end with those it has to wait for.
+      deadline_ += Clock::now() - begin;
+      waited_ += Clock::now() - begin;
+    }
+    if (!supplied) return is_whole && supply_.empty();
+    if (is_enough(awaited)) {
+      const bool is_late = Clock::now() > deadline_ + patience_ && judged >= kAwaited;
+      if (on_order.empty() || setup_.stopped() || is_late) return false;
       if (!on_order.contains(supplied->number)) {
         is_whole = false;
         continue;
       }
     }
     on_order.erase(supplied->number);
+    ++judged;
     const double best_us = setup_.options.mode.decides() ? finals_.best_us() : 0;
     rounds.settle(supplied->number, note(supplied->program, judge_.judge(*supplied, best_us)));
   }
@@ -168,7 +181,7 @@ void ProblemTuning::judge_without_program() {
     std::vector<Candidate> candidates = finals_.take_without_program();
     if (candidates.empty() || setup_.stopped()) return;
     for (const Candidate& candidate : candidates) anew_.insert(key_of(candidate));
-    work_through(candidates, setup_.stopped);
+    work_through(candidates, {.in_any_case = true});
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -33,8 +34,9 @@ class ProblemTuning {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Searches until `deadline`, or longer where what the search begins with is not judged yet.
-  ProblemTuning(const TuningSetup& setup, const Problem& problem, SearchIdentity search, Clock::time_point deadline);
+  /// Searches until `deadline`, or, with `patience`, longer where what the search begins with is not judged yet.
+  ProblemTuning(const TuningSetup& setup, const Problem& problem, SearchIdentity search, Clock::time_point deadline,
+                Clock::duration patience);
 
   /// Failed if the problem has no valid candidate, or cannot be measured here. Throws DatabaseError, DeviceError.
   Ending run(const std::vector<Candidate>& favourites);
@@ -42,24 +44,29 @@ class ProblemTuning {
   /// The best of what was searched, once it is decided, or not beaten.
   const Candidate& winner() const { return winner_; }
 
+  /// The time for which there was nothing to go on with until the first candidate was right.
+  Clock::duration waited() const { return waited_; }
+
  private:
   using CandidateOf = std::function<Candidate(CandidateNumber)>;
 
+  /// The proposals that are awaited beyond the deadline.
+  struct Awaited {
+    std::size_t all = 0;       ///< the most of the first
+    std::size_t compiled = 0;  ///< the most of them that have to be compiled
+    bool in_any_case = false;  ///< whether all are, and there is no deadline
+  };
+
   bool out_of_time() const;
+  bool is_enough(const Awaited& awaited) const;
+  std::optional<Clock::time_point> longest_wait(const Awaited& awaited, bool has_awaited) const;
   Ending measure(const std::vector<Candidate>& listed);
   Ending tune(const std::vector<Candidate>& favourites);
   bool search(const FamilySpaces& spaces, const std::vector<Candidate>& favourites);
   std::vector<Candidate> stored_candidates() const;
   std::vector<Candidate> untried_defenders(const FamilySpaces& spaces) const;
-  /// The proposals that are not left out for lack of time.
-  struct Awaited {
-    std::size_t all = 0;       ///< the most of the first
-    std::size_t compiled = 0;  ///< the most of them that have to be compiled
-  };
-  bool work_through(Strategy& strategy, const CandidateOf& candidate_of, const std::function<bool()>& enough,
-                    Awaited awaited);
-  bool work_through(const std::vector<Candidate>& candidates, const std::function<bool()>& enough,
-                    Awaited awaited = {0, 0});
+  bool work_through(Strategy& strategy, const CandidateOf& candidate_of, Awaited awaited);
+  bool work_through(const std::vector<Candidate>& candidates, Awaited awaited);
   void judge_without_program();
   Observation set_aside(const Program& program);
   std::optional<Observation> note(const Program& program, const Trial& trial);
@@ -74,6 +81,8 @@ class ProblemTuning {
   Problem problem_;
   SearchIdentity search_;
   Clock::time_point deadline_;
+  Clock::duration patience_;
+  Clock::duration waited_ = {};
   ProblemKey key_;
   std::optional<Winner> before_;      ///< the stored decision
   std::optional<Candidate> outside_;  ///< the candidate that it is for, if that is not searched

@@ -20,11 +20,20 @@ bool ProgramSupply::order(std::size_t number, Program program) {
     Supplied supplied{number, std::move(program), same->outcome, same->log};
     ready_.push_back(std::move(supplied));
   } else {
-    setup_.compiler.submit(number, program.source, setup_.preparation.target());
     compiling_.emplace(number, std::move(program));
+    held_.push_back(number);
+    compile_more();
     return false;
   }
   return true;
+}
+
+void ProgramSupply::compile_more() {
+  while (!held_.empty() && compiling_.size() - held_.size() < setup_.pace.at_once) {
+    const Program& program = compiling_.at(held_.front());
+    setup_.compiler.submit(held_.front(), program.source, setup_.preparation.target());
+    held_.pop_front();
+  }
 }
 
 /// What is ready of that source; null if there is none.
@@ -35,11 +44,12 @@ const Supplied* ProgramSupply::ready(const std::string& source_hash) const {
   return same == ready_.end() ? nullptr : &*same;
 }
 
-std::optional<Supplied> ProgramSupply::next() {
+std::optional<Supplied> ProgramSupply::next(std::optional<std::chrono::steady_clock::time_point> until) {
   if (ready_.empty()) {
-    if (auto result = setup_.compiler.next()) ready_.push_back(arrived(std::move(*result)));
+    if (auto result = setup_.compiler.next(until)) ready_.push_back(arrived(std::move(*result)));
   }
   if (ready_.empty() && !compiling_.empty()) {
+    if (until && std::chrono::steady_clock::now() >= *until) return std::nullopt;
     throw std::logic_error(
         fmt::format("{}: ordered, but never compiled", key_of(compiling_.begin()->second.candidate)));
   }
@@ -61,11 +71,13 @@ std::vector<const Program*> ProgramSupply::coming() {
 void ProgramSupply::clear() {
   setup_.compiler.clear();
   compiling_.clear();
+  held_.clear();
   ready_.clear();
 }
 
 Supplied ProgramSupply::arrived(CompilePool::Result result) {
   Program program = std::move(compiling_.extract(result.ticket).mapped());
+  compile_more();
   if (is_kill(result.outcome)) setup_.lost.note(program.key, result.outcome);
   if (result.outcome != Outcome::ok) {
     return {result.ticket, std::move(program), result.outcome, std::move(result.compilation.log)};

@@ -72,6 +72,15 @@ struct Model {
   Favourites favourites;
 };
 
+/// What a thread works with: a device and its ways to compilers and the store.
+struct Workplace {
+  Lane& lane;
+  CompileQueue& compiler;
+  HeadStart& head_start;
+  TrialBatch& batch;
+  bool has_worked = false;  ///< whether a problem was tuned here
+};
+
 /// One run over all problems: run() lists them, run_lane() works on them, a thread for each device, and ProblemTuning
 /// knows how one is tuned.
 class Session {
@@ -107,6 +116,7 @@ class Session {
     for (const Model& model : models_) {
       for (const Task& task : model.tasks) summary_.left.push_back(task.problem);
     }
+    if (!options_.is_part && !summary_.interrupted) say(budget_left(options_.budget_s, summary_.left));
     return summary_;
   }
 
@@ -193,8 +203,9 @@ class Session {
       TrialBatch batch(store_);
       const bool is_listed = !options_.mode.decides() && !is_model;
       if (is_listed) order_listed(options_.mode, model.preparation, store_, model.code, head_start, problems_of(model));
+      Workplace place{*lane, compiler, head_start, batch};
       while (const auto task = next_task(model)) {
-        tune(model, *task, *lane, compiler, head_start, batch);
+        tune(model, *task, place);
         if (!is_listed) settle_launches(device.spec, store_);
       }
       batch.store();
@@ -215,7 +226,10 @@ class Session {
   }
 
   bool is_too_late(const Model& model) const {
-    return options_.latest_s > 0 && !model.deadlines.fits(Clock::now(), begin_ + milliseconds_of(options_.latest_s));
+    const std::chrono::duration<double> budget(options_.budget_s);
+    const double latest_s = options_.latest_s > 0 ? options_.latest_s : (budget + tolerance(budget)).count();
+    return options_.budget_s + options_.latest_s > 0 &&
+           !model.deadlines.fits(Clock::now(), begin_ + milliseconds_of(latest_s));
   }
 
   std::optional<Task> next_task(Model& model) {
@@ -226,10 +240,29 @@ class Session {
     return task;
   }
 
-  /// The deadline of the task that was just taken.
-  Clock::time_point deadline(Model& model) {
+  /// What there is time for with the task that was just taken.
+  struct Time {
+    Clock::time_point deadline;
+    Clock::duration patience;
+    Pace pace;
+  };
+
+  Time time_for_task(Model& model) {
     const std::lock_guard lock(mutex_);
-    return model.deadlines.next(Clock::now(), model.tasks.size() + 1, model.devices.size());
+    const Clock::time_point now = Clock::now();
+    const std::size_t problems = model.tasks.size() + 1;  // this one among them
+    const std::size_t lanes = model.devices.size();
+    return {model.deadlines.next(now, problems, lanes), model.deadlines.patience(now, problems, lanes),
+            pace(model.deadlines.part(now, problems, lanes))};
+  }
+
+  /// Without a budget, and where all is listed and on order, there is none to keep.
+  Pace pace(Clock::duration part) const {
+    if (options_.budget_s <= 0 || !options_.mode.decides()) return {};
+    const CompileStats compiling = pool_.times();
+    const double mean_s = compiling.seconds / static_cast<double>(std::max<std::int64_t>(1, compiling.sources));
+    return pace_of(part, std::chrono::duration<double>(std::max(kCompile_s, mean_s)),
+                   static_cast<double>(pool_.jobs()) / static_cast<double>(options_.devices.size()));
   }
 
   std::unique_ptr<Lane> make_lane(const Model& model, const DeviceChoice& device) {
@@ -249,43 +282,42 @@ class Session {
     return problems;
   }
 
-  void tune(Model& model, const Task& task, Lane& lane, CompileQueue& compiler, HeadStart& head_start,
-            TrialBatch& batch) {
+  void tune(Model& model, const Task& task, Workplace& place) {
     const Preparation& preparation = model.preparation;
     RunProgress::Search progress = progress_->begin(task.problem, most_trials(preparation, task.problem));
+    const Time time = time_for_task(model);
     const TuningSetup setup{options_,
                             effort_,
                             model.spaces,
                             preparation,
                             store_,
-                            compiler,
+                            place.compiler,
                             model.lost,
                             model.code,
-                            lane,
-                            batch,
+                            place.lane,
+                            place.batch,
                             [this] { return is_stopped(); },
-                            progress};
-    const Clock::time_point deadline_of_task = deadline(model);
-    head_start.hand_over();
-    std::jthread ordering = begin_next(model, setup, head_start);
-    ProblemTuning tuning(setup, task.problem, task.search, deadline_of_task);
+                            progress,
+                            time.pace};
+    place.head_start.hand_over();
+    std::jthread ordering = begin_next(model, setup, place.head_start);
+    ProblemTuning tuning(setup, task.problem, task.search, time.deadline, time.patience);
     const Ending ending = tuning.run(favourites(model));
     ordering = {};  // stops it
     const auto winner = store_.find_winner(preparation.key(task.problem));
     progress.end(ending == Ending::decided && winner ? &*winner : nullptr);
     const std::lock_guard lock(mutex_);
-    model.deadlines.ended(deadline_of_task, Clock::now());
+    // Others find what they begin with compiled ahead.
+    const bool is_first = !std::exchange(place.has_worked, true);
+    model.deadlines.ended(time.deadline + (is_first ? tuning.waited() : Clock::duration{}), Clock::now());
     if (ending == Ending::failed) ++summary_.failed;
     if (ending == Ending::decided) ++summary_.tuned;
     if (ending == Ending::not_beaten) ++summary_.not_beaten;
     if (ending == Ending::decided || ending == Ending::not_beaten) model.favourites.add(tuning.winner());
   }
 
-  /// The problems that come next, for which compilers have time while one is tuned. What a search that ends by the
-  /// clock finds compiled it tries, so that more would be compiled for such a search than it has the time for.
-  std::vector<Problem> coming(const Model& model) {
-    constexpr std::size_t kMost = 4;  // With more than one there is always something to compile.
-    const std::size_t most = options_.budget_s > 0 ? 1 : kMost;
+  /// The problems that come next, for which compilers have time while one is tuned.
+  std::vector<Problem> coming(const Model& model, std::size_t most) {
     const std::lock_guard lock(mutex_);
     std::vector<Problem> problems;
     for (std::size_t i = 0; i < std::min(most, model.tasks.size()); ++i) problems.push_back(model.tasks[i].problem);
@@ -296,7 +328,7 @@ class Session {
   /// takes time, and what is listed is on order.
   std::jthread begin_next(const Model& model, const TuningSetup& setup, HeadStart& head_start) {
     if (model.preparation.evidence() != Evidence::measured || !options_.mode.decides()) return {};
-    return order_ahead(setup, head_start, coming(model), favourites(model));
+    return order_ahead(setup, head_start, coming(model, setup.pace.ahead), favourites(model));
   }
 
   /// The most trials there can be: no more than the spaces hold, before their rules: what these leave is known when

@@ -7,6 +7,7 @@
 #include "tuner/lanes/lane.h"
 #include "tuner/search/strategy.h"
 #include "tuner/tune/code_memory.h"
+#include "tuner/tune/deadlines.h"
 #include "tuner/tune/family_spaces.h"
 #include "tuner/tune/launches.h"
 #include "tuner/tune/lost_compiles.h"
@@ -31,6 +32,7 @@ struct TuningSetup {
   TrialBatch& batch;              ///< the trials of listed candidates
   std::function<bool()> stopped;  ///< whether to end early with what there is
   RunProgress::Search& progress;  ///< the progress of the problem
+  Pace pace = {};                 ///< what is compiled at once, and ahead
 };
 
 }  // namespace mmtune

@@ -188,9 +188,10 @@ void CompileQueue::submit(std::size_t ticket, Source source, CompileTarget targe
   pool_.wake_worker_.notify_one();
 }
 
-std::optional<CompilePool::Result> CompileQueue::next() {
+std::optional<CompilePool::Result> CompileQueue::next(std::optional<std::chrono::steady_clock::time_point> until) {
   std::unique_lock lock(pool_.mutex_);
-  pool_.wake_owners_.wait(lock, [this] { return fault_ || !finished_.empty() || outstanding_ == 0; });
+  const auto is_over = [this] { return fault_ || !finished_.empty() || outstanding_ == 0; };
+  until ? (void)pool_.wake_owners_.wait_until(lock, *until, is_over) : pool_.wake_owners_.wait(lock, is_over);
   return take_finished();
 }
 

@@ -126,9 +126,9 @@ class CompileQueue {
   /// Sources are compiled in the order of submission.
   void submit(std::size_t ticket, Source source, CompileTarget target);
 
-  /// Waits for the next finished compilation, in any order; nothing if none is outstanding. Throws DeviceError where no
-  /// source can be compiled: NVRTC is at fault.
-  std::optional<CompilePool::Result> next();
+  /// Waits for the next finished compilation, in any order; nothing if none is outstanding, or none finished `until`
+  /// then. Throws DeviceError where no source can be compiled: NVRTC is at fault.
+  std::optional<CompilePool::Result> next(std::optional<std::chrono::steady_clock::time_point> until = {});
 
   /// The same without waiting: nothing also where none is finished yet.
   std::optional<CompilePool::Result> next_finished();

@@ -72,7 +72,7 @@ def _recorded(step):
 
 def tune(model=None, example_inputs=(), budget="2m", database=None, step=None, invariant=False):
     """Tunes the sizes of a step of `model` on the current device: model(*example_inputs), and backward if it is training.
-    `step`, a function without arguments, is run instead where it is given. The tuner is a process of its own, needs up to
+    `step`, a function without arguments, is run instead where it is given. The tuner is a process of its own, takes about
     `budget` ("90s", "2m", "1h"), writes what it finds to `database`, by default the user's, and prints its progress. Then
     it compares what it found with cuBLAS. With `invariant` it finds kernels for enable(invariant=True) instead. Results are
     used from then on. Buffers that the model updates in a forward step are updated once. Returns how many sizes there

@@ -1,4 +1,5 @@
 // Searches that end before their time: by --budget, or by Ctrl-C.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -76,6 +77,44 @@ TEST_F(CutShort, WhateverTheBudgetWhatASearchBeginsWithIsTried) {
   for (const RankedCandidate& each : spaces.ranked(6)) {
     EXPECT_EQ(tried.count(key_of(spaces.candidate(each.number))), 1U) << key_of(spaces.candidate(each.number));
   }
+}
+
+TEST_F(CutShort, TheTimeOfASearchCountsFromItsFirstProgram) {
+  SessionOptions session = FaultsTest::options();
+  const FamilySpaces spaces({&family_named("tiled")}, session.problems.front(), session.devices.front().spec,
+                            session.only);
+  session.jobs = 1;
+  session.budget_s = kExpectedRace_s + 0.9;  // The first candidate compiles for a second, and the others after it.
+  run(session, "compile_hang@" + key_of(spaces.candidate(spaces.ranked(1).front().number)));
+  EXPECT_GT(outcomes().size(), kAwaited + 1) << "more than those that are awaited however late it is";
+}
+
+TEST_F(CutShort, ACompilerThatIsSlowHoldsNoRunThatIsShortOfTime) {
+  SessionOptions session = in_no_time(FaultsTest::options());
+  session.strategy = "exhaustive";
+  session.compile_limit_s = 60;
+  session.latest_s = 1e-6;  // Only the first of ten begins, which may wait for a tenth of what the run may take longer.
+  const FamilySpaces spaces({&family_named("tiled")}, session.problems.front(), session.devices.front().spec,
+                            session.only);
+  for (int m = 65; m < 74; ++m) session.problems.push_back(packed_problem(Precision::fp32, Layout::nn, m, 64, 64));
+  const std::string slow = key_of(spaces.candidate(spaces.ranked(1).front().number));
+  EXPECT_EQ(run(session, "compile_hang@" + slow).tuned, 1);
+  EXPECT_EQ(outcomes().count(slow), 0U) << "it was awaited to its end";
+}
+
+TEST_F(CutShort, ProblemsThatABudgetHasNoTimeForAreNamedAndLeftToTheNextRun) {
+  SessionOptions session = in_no_time(options());
+  session.mode = SessionMode::tune();
+  session.problems.push_back(packed_problem(Precision::fp32, Layout::nn, 96, 64, 64));
+  session.latest_s = 1e-6;
+  testing::internal::CaptureStderr();
+  const SessionSummary first = run(session, "");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("1 problem, not tuned: fp32 nn 96x64x64;"));
+  EXPECT_EQ(first.tuned, 1);
+  EXPECT_EQ(first.left, std::vector{session.problems.back()});
+  session.budget_s = session.latest_s = 0;
+  EXPECT_EQ(run(session, "").left.size(), 0U);
+  EXPECT_EQ(Store::open(path("test.db"), OpenMode::read_only).winners().size(), 2U);
 }
 
 TEST_F(CutShort, WhatASmallBudgetLeavesOutIsSearchedByTheNextRun) {

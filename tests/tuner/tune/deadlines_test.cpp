@@ -74,6 +74,53 @@ TEST(Deadlines, TheLastProblemGetsWhatTheFirstGotWhateverTheOthersTook) {
   EXPECT_LT(now - begin, 120s);
 }
 
+// This is a run of 70 sizes in 90 s on a host that compiles slowly.
+TEST(Deadlines, TheBudgetIsKeptWhateverProblemsTakeBeyondTheirTime) {
+  constexpr int kProblems = 70;
+  const Clock::time_point begin{};
+  const Clock::time_point latest = begin + 90s + std::chrono::duration_cast<Clock::duration>(tolerance(90s));
+  for (const auto overtime : {600ms, 1200ms, 2000ms}) {
+    Deadlines deadlines(begin + 90s, 600ms);
+    Clock::time_point now = begin;
+    int tuned = 0;
+    for (; tuned < kProblems && deadlines.fits(now, latest); ++tuned) {
+      const Clock::time_point deadline = deadlines.next(now, static_cast<std::size_t>(kProblems - tuned), 1);
+      now = deadline + overtime;
+      deadlines.ended(deadline, now);
+    }
+    EXPECT_LE(now, latest) << overtime.count();
+    EXPECT_EQ(tuned, overtime < 2000ms ? kProblems : 49) << "as many as take that long";
+  }
+}
+
+TEST(Deadlines, WhatARunMayTakeLongerIsSharedByThoseThatWait) {
+  const Clock::time_point begin{};
+  Deadlines deadlines(begin + 100s);
+  deadlines.next(begin, 20, 1);
+  EXPECT_EQ(deadlines.patience(begin, 20, 1), 2500ms) << "half of its time";
+  EXPECT_EQ(deadlines.patience(begin, 20, 2), 5s) << "two at once";
+  EXPECT_EQ(deadlines.patience(begin, 1, 1), 10s) << "no more than the run";
+  EXPECT_EQ(deadlines.patience(begin + 109800ms, 2, 1), 200ms) << "that is all there is left";
+  EXPECT_EQ(deadlines.patience(begin + 111s, 1, 1), 0s);
+  EXPECT_EQ(deadlines.part(begin + 20s, 16, 1), 5s);
+  deadlines.ended(begin, begin + 5s);
+  EXPECT_EQ(deadlines.patience(begin, 20, 1), 500ms) << "a tenth of the budget, for twenty without time to search";
+}
+
+TEST(Deadlines, CompilersMakeWhatSearchesHaveTimeFor) {
+  const Pace plenty = pace_of(7s, 700ms, 16);
+  EXPECT_EQ(plenty.at_once, 160U);
+  EXPECT_EQ(plenty.ahead, 1U);
+  const Pace tight = pace_of(500ms, 1s, 16);
+  EXPECT_EQ(tight.at_once, 8U);
+  EXPECT_EQ(tight.ahead, 4U) << "three searches last as long as one and a half sources compile";
+  for (const auto part : {1ms, 0ms, -5000ms}) {
+    const Pace late = pace_of(part, 2s, 1);
+    EXPECT_EQ(late.at_once, 2U);
+    EXPECT_EQ(late.ahead, Pace::kMostAhead);
+  }
+}
+
 TEST(Deadlines, RunThatCannotKeepItsBudgetSaysSo) {
   EXPECT_EQ(budget_shortfall(60, 24, 1, 2.0), "");
   EXPECT_EQ(budget_shortfall(0, 24, 1, 2.0), "") << "no budget";
@@ -82,6 +129,15 @@ TEST(Deadlines, RunThatCannotKeepItsBudgetSaysSo) {
   EXPECT_EQ(budget_excess(20, 22), "");
   EXPECT_EQ(budget_excess(0, 84), "");
   EXPECT_THAT(budget_excess(20, 84), AllOf(HasSubstr("20s"), HasSubstr("84 s"), HasSubstr("; ")));
+}
+
+TEST(Deadlines, WhatABudgetHasNoTimeForIsNamed) {
+  EXPECT_EQ(budget_left(20, {}), "");
+  const std::vector<Problem> left{packed_problem(Precision::fp32, Layout::nn, 64, 32, 16),
+                                  packed_problem(Precision::fp16, Layout::nt, 8, 64, 64)};
+  EXPECT_THAT(budget_left(20, left),
+              AllOf(HasSubstr("20s"), HasSubstr("2 problems"), HasSubstr("fp32 nn 64x32x16, fp16 nt 8x64x64;")));
+  EXPECT_THAT(budget_left(20, std::vector<Problem>(10'000, left[0])), HasSubstr("…"));
 }
 
 TEST(Deadlines, LeastTimeOfAProblemIsThatOfItsFirstCandidates) {

@@ -5,6 +5,7 @@
 #include "tests/runtime/stored_kernels.h"
 #include "tests/runtime/support.h"
 #include "tests/tuner/faults_fixture.h"
+#include "tests/tuner/tuning_parts.h"
 
 namespace mmtune {
 namespace {
@@ -80,6 +81,21 @@ TEST_F(HeadStartWithFaults, WhatACompilerHasBegunStaysOrderedAndTheRestIsWithdra
   EXPECT_TRUE(lost.given_up(begun.key.source_hash));
   EXPECT_TRUE(code.find(later.key.source_hash));
   EXPECT_EQ(lines("log"), (std::vector{hangs, test::candidate_text("tiled", "TILE=16 UNROLL=4")}));
+}
+
+TEST_F(HeadStartWithFaults, ABudgetLetsCompilersMakeAFewProgramsOfManyProblems) {
+  SessionOptions session = options();
+  session.budget_s = 60;
+  session.problems.push_back(packed_problem(Precision::fp32, Layout::tn, 64, 64, 64));
+  const test::ScopedEnv scope("MMTUNE_TEST_FAULTS", "");
+  test::TuningParts parts(session, target_, {.at_once = 3});
+  HeadStart head_start(parts.pool, parts.code, parts.lost, parts.preparation);
+  order_ahead(parts.setup, head_start, session.problems, {}).join();
+  while (parts.pool.times().sources < 6) std::this_thread::yield();
+  head_start.hand_over();
+  for (const Problem& problem : session.problems) {
+    EXPECT_EQ(parts.code.candidates(problem).size(), 3U) << to_string(problem);
+  }
 }
 
 TEST_F(HeadStartWithFaults, WhatIsListedForManyProblemsIsCompiledOnceAndTakesFewSamples) {
