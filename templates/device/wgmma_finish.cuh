@@ -24,7 +24,7 @@ constexpr int STORE_ROWS = 16;  // the rows of a box
 // SWAP = 1: whether a tile's columns of C do not fill the last fragment.
 constexpr bool IS_PARTIAL = SWAP == 1 && BN % 64 != 0;
 // The most sums of a thread that leave registers for the way of C through shared memory, as ptxas 13.0 says.
-constexpr int MOST_BESIDE_C = sizeof(Output) > 2 || CLUSTER_M * CLUSTER_N > 1 ? 160 : 192;
+constexpr int MOST_BESIDE_C = sizeof(Output) > 2 || CLUSTER_M * CLUSTER_N != 1 ? 160 : 192;
 // The first of the barriers of the block at which warps meet that share lines of C, one a warpgroup.
 constexpr int FIRST_STORE = 1;
 

@@ -8,28 +8,34 @@
 
 // A block's shares of an operand's tiles, EXTENT rows or columns of C by BK. Lines have LINE_BYTES, and those along m
 // or n as many elements for each of BK steps.
-template <class Input, int EXTENT, int SHARERS, bool ALONG_K, int LINE_BYTES>
+template <class Input, int EXTENT, bool ALONG_K, int LINE_BYTES>
 struct Shares {
   const ProductMap* map;
-  int position;           // the tile's first row or column of C
-  int share;              // the number of this block's share
-  unsigned short blocks;  // the blocks of the cluster that need it, a bit each
+  int position;      // the tile's first row or column of C
+  int share;         // the number of this block's share
+  u32 blocks;        // the blocks of the cluster that need it, a bit each
+  int sharers_log2;  // the binary logarithm of how many these are
 
   // Calls copy(line, column, row) for each box of the share of the step at k0: its first line in shared memory and its
   // coordinates in the map.
   template <class Copy>
   __device__ __forceinline__ void for_boxes(int k0, const Copy& copy) const {
     if constexpr (ALONG_K) {
-      constexpr int ROWS = EXTENT / SHARERS;
-      constexpr int BOX = ROWS > 256 ? ROWS / 2 : ROWS;
-#pragma unroll
-      for (int first = 0; first < ROWS; first += BOX) copy(share * ROWS + first, k0, position + share * ROWS + first);
+      constexpr int MOST_BOX = 256;  // the rows that the accelerator copies at once
+      const int rows = EXTENT >> sharers_log2;
+      const int begin = share * rows;
+      if (EXTENT <= MOST_BOX || rows <= MOST_BOX) {
+        copy(begin, k0, position + begin);
+      } else {
+        copy(begin, k0, position + begin);
+        copy(begin + rows / 2, k0, position + begin + rows / 2);
+      }
     } else {
-      constexpr int STEPS = BK / SHARERS;
       constexpr int WIDTH = LINE_BYTES / sizeof(Input);
+      const int begin = share * (BK >> sharers_log2);
 #pragma unroll
       for (int first = 0; first < EXTENT; first += WIDTH) {
-        copy(first / WIDTH * BK + share * STEPS, position + first, k0 + share * STEPS);
+        copy(first / WIDTH * BK + begin, position + first, k0 + begin);
       }
     }
   }
@@ -37,10 +43,10 @@ struct Shares {
   // Copies the share to all that need it.
   __device__ __forceinline__ void fetch(unsigned target, int k0, unsigned barrier) const {
     for_boxes(k0, [&](int line, int column, int row) {
-      if constexpr (SHARERS == 1) {
+      if (!CLUSTERED || sharers_log2 == 0) {
         copy_box(target + line * LINE_BYTES, map, barrier, column, row);
       } else {
-        copy_box_to(blocks, target + line * LINE_BYTES, map, barrier, column, row);
+        copy_box_to(static_cast<unsigned short>(blocks), target + line * LINE_BYTES, map, barrier, column, row);
       }
     });
   }
@@ -50,46 +56,43 @@ struct Shares {
     for_boxes(k0, [&](int, int column, int row) { prefetch_box(map, column, row); });
   }
 };
-using SharesOfA = Shares<InputA, BM, CLUSTER_N, A_ALONG_K, LINE_A>;
-using SharesOfB = Shares<InputB, BN, CLUSTER_M, B_ALONG_K, LINE_B>;
+using SharesOfA = Shares<InputA, BM, A_ALONG_K, LINE_A>;
+using SharesOfB = Shares<InputB, BN, B_ALONG_K, LINE_B>;
 
 // This block's shares of the operands for a turn.
 struct WorkShares {
   SharesOfA a;
   SharesOfB b;
 
-  // Blocks of the same rows of C need the same tile of A, those of the same columns the same of B.
-  __device__ __forceinline__ WorkShares(const Call& call, const Work& work, int rank)
-      : a{call.map_a, work.row, rank / CLUSTER_M, 0}, b{call.map_b, work.column, rank % CLUSTER_M, 0} {
-    for (int i = 0; i < CLUSTER_N; ++i) a.blocks |= 1 << (b.share + i * CLUSTER_M);
-    b.blocks = ((1 << CLUSTER_M) - 1) << (a.share * CLUSTER_M);
-  }
+  __device__ __forceinline__ WorkShares(const Call& call, const Work& work, const ClusterPlace& place)
+      : a{call.map_a, work.row, place.n, place.same_rows, call.cluster_n_log2},
+        b{call.map_b, work.column, place.m, place.same_columns, call.cluster_m_log2} {}
 };
 
 // Asks L2 for at most so many of the first stages, while what precedes this step may still run. What several clusters
 // need, the first of them asks for.
 __device__ __forceinline__ void prefetch(const Call& call, int stages) {
-  const int rank = CLUSTER > 1 ? cluster_rank() : 0;
-  Walk walk(call, rank);
+  const ClusterPlace place = call.place();
+  Walk walk(call, place);
   if (stages == 0 || !walk.more()) return;
   const Work work = walk.next();
-  const WorkShares shares(call, work, rank);
+  const WorkShares shares(call, work, place);
 #pragma unroll 1
   for (int step = 0; step < stages && step < STAGES && step < work.steps; ++step) {
     const int k0 = (work.first_step + step) * BK;
-    if (work.column < CLUSTER_N * BN) shares.a.prefetch(k0);
-    if (work.row < CLUSTER_M * BM) shares.b.prefetch(k0);
+    if (work.column < BN << call.cluster_n_log2) shares.a.prefetch(k0);
+    if (work.row < BM << call.cluster_m_log2) shares.b.prefetch(k0);
   }
 }
 
 __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
   Ring<STAGES> ring;
-  const int rank = CLUSTER > 1 ? cluster_rank() : 0;
-  Walk walk(call, rank);
-  if constexpr (CLUSTER > 1) cluster_wait();  // the others' barriers are there
+  const ClusterPlace place = call.place();
+  Walk walk(call, place);
+  if constexpr (CLUSTERED) cluster_wait();  // the others' barriers are there
   while (walk.more()) {
     const Work work = walk.next();
-    const WorkShares shares(call, work, rank);
+    const WorkShares shares(call, work, place);
     wait_for_previous();  // The block has found its tile by now.
     if (!LATE && !call.is_late) launch_dependents();
 #pragma unroll 1
@@ -104,5 +107,5 @@ __device__ __forceinline__ void produce(const Call& call, Shared& shared) {
     }
     if (!LATE && call.is_late && !walk.more()) launch_dependents();
   }
-  if constexpr (CLUSTER > 1) await_empty(ring, shared.empty);  // A block stays while others arrive at its barriers.
+  if constexpr (CLUSTERED) await_empty(ring, shared.empty);  // A block stays while others arrive at its barriers.
 }

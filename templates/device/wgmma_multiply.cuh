@@ -109,16 +109,15 @@ struct Rows {
   }
 };
 
-// This warpgroup is done with a stage, and says so to every block that writes it.
-__device__ __forceinline__ void release(Shared& shared, int stage, int rank) {
+// This warpgroup is done with a stage, and says so to every block that writes it, a bit each.
+__device__ __forceinline__ void release(Shared& shared, int stage, u32 writers) {
   const unsigned empty = shared_address(&shared.empty[stage]);
   const int thread = threadIdx.x % WARPGROUP;
-  if constexpr (CLUSTER == 1) {
-    if (thread == 0) barrier_arrive(empty);
+  if constexpr (CLUSTERED) {
+    constexpr int MOST_BLOCKS = 16;  // of a cluster
+    if (thread < MOST_BLOCKS && (writers >> thread & 1) != 0) barrier_arrive_remote(remote_address(empty, thread));
   } else {
-    const bool writes =
-        thread < CLUSTER && (thread % CLUSTER_M == rank % CLUSTER_M || thread / CLUSTER_M == rank / CLUSTER_M);
-    if (writes) barrier_arrive_remote(remote_address(empty, thread));
+    if (thread == 0) barrier_arrive(empty);
   }
 }
 
@@ -135,7 +134,7 @@ __device__ __forceinline__ void clear(Sums& sums) {
 // A stage's rows are read while the stage before is multiplied.
 template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_from_registers(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                                        Ring<STAGES>& ring, int rank, const Turn<TAKES_TURNS>& turn) {
+                                                        Ring<STAGES>& ring, u32 writers, const Turn<TAKES_TURNS>& turn) {
   if (work.steps == 0) return turn.pass();
   const Tiles tiles(shared, first_row);
   Rows rows[2];
@@ -145,7 +144,7 @@ __device__ __forceinline__ void multiply_from_registers(Sums& sums, Shared& shar
     mine.load(SWAP == 1 ? shared.b[ring.stage] : shared.a[ring.stage], first_row);
     mine.multiply(sums, tiles.columns_of(ring.stage));
     wgmma_wait<1>();
-    if (before >= 0) release(shared, before, rank);
+    if (before >= 0) release(shared, before, writers);
     before = ring.stage;
     ring.advance();
   };
@@ -157,7 +156,7 @@ __device__ __forceinline__ void multiply_from_registers(Sums& sums, Shared& shar
   }
   turn.pass();
   wgmma_wait<0>();
-  release(shared, before, rank);
+  release(shared, before, writers);
 #pragma unroll
   for (int f = 0; f < FRAGMENTS; ++f) hold_sums(sums[f]);
 }
@@ -175,7 +174,7 @@ __device__ __forceinline__ void add(Sums& sums, Sums& part) {
 // the next one is multiplied, where registers hold both.
 template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_and_promote(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                                     Ring<STAGES>& ring, int rank, const Turn<TAKES_TURNS>& turn) {
+                                                     Ring<STAGES>& ring, u32 writers, const Turn<TAKES_TURNS>& turn) {
   constexpr bool BOTH = 3 * FRAGMENTS * SUMS <= 192;
   if (work.steps == 0) return turn.pass();
   const Tiles tiles(shared, first_row);
@@ -188,14 +187,14 @@ __device__ __forceinline__ void multiply_and_promote(Sums& sums, Shared& shared,
   const auto next = [&](Sums& part, Sums& before) {
     start(part);
     wgmma_wait<1>();
-    release(shared, last, rank);
+    release(shared, last, writers);
     last = ring.stage;
     ring.advance();
     add(sums, before);
   };
   const auto finish = [&](Sums& part) {
     wgmma_wait<0>();
-    release(shared, last, rank);
+    release(shared, last, writers);
     add(sums, part);
   };
   if constexpr (BOTH) {
@@ -230,7 +229,7 @@ __device__ __forceinline__ void multiply_and_promote(Sums& sums, Shared& shared,
 
 template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                         Ring<STAGES>& ring, int rank, const Turn<TAKES_TURNS>& turn) {
+                                         Ring<STAGES>& ring, u32 writers, const Turn<TAKES_TURNS>& turn) {
   if (work.steps == 0) return turn.pass();
   const Tiles tiles(shared, first_row);
   int before = -1;  // the stage that may still be read
@@ -239,13 +238,13 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work&
     barrier_wait(shared_address(&shared.full[ring.stage]), ring.parity);
     multiply_stage(sums, tiles.rows_of(ring.stage), tiles.columns_of(ring.stage));
     wgmma_wait<1>();
-    if (before >= 0) release(shared, before, rank);
+    if (before >= 0) release(shared, before, writers);
     before = ring.stage;
     ring.advance();
   }
   turn.pass();
   wgmma_wait<0>();
-  release(shared, before, rank);
+  release(shared, before, writers);
 #pragma unroll
   for (int f = 0; f < FRAGMENTS; ++f) hold_sums(sums[f]);
 }
@@ -253,29 +252,29 @@ __device__ __forceinline__ void multiply(Sums& sums, Shared& shared, const Work&
 // All steps of `work`, in a turn, before which the sums are made zeros.
 template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_steps(Sums& sums, Shared& shared, const Work& work, int first_row,
-                                               Ring<STAGES>& ring, int rank, const Turn<TAKES_TURNS>& turn) {
+                                               Ring<STAGES>& ring, u32 writers, const Turn<TAKES_TURNS>& turn) {
   clear(sums);
   turn.await();
   if constexpr (PROMOTES) {
-    multiply_and_promote(sums, shared, work, first_row, ring, rank, turn);
+    multiply_and_promote(sums, shared, work, first_row, ring, writers, turn);
   } else if constexpr (FROM_REGISTERS) {
-    multiply_from_registers(sums, shared, work, first_row, ring, rank, turn);
+    multiply_from_registers(sums, shared, work, first_row, ring, writers, turn);
   } else {
-    multiply(sums, shared, work, first_row, ring, rank, turn);
+    multiply(sums, shared, work, first_row, ring, writers, turn);
   }
 }
 
 // The same in parts of `part_steps`, whose sums are added to zeros in the order of k, as those of blocks are.
 template <bool TAKES_TURNS>
 __device__ __forceinline__ void multiply_parts(Sums& sums, Shared& shared, Work work, int part_steps, int first_row,
-                                               Ring<STAGES>& ring, int rank, const Turn<TAKES_TURNS>& turn) {
+                                               Ring<STAGES>& ring, u32 writers, const Turn<TAKES_TURNS>& turn) {
   clear(sums);
   turn.await();
 #pragma unroll 1
   for (int left = work.steps; left > 0; left -= part_steps) {
     work.steps = left < part_steps ? left : part_steps;
     Sums part;
-    multiply_steps(part, shared, work, first_row, ring, rank, Turn<false>{});
+    multiply_steps(part, shared, work, first_row, ring, writers, Turn<false>{});
     add(sums, part);
   }
   turn.pass();

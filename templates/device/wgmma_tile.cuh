@@ -27,7 +27,7 @@ struct Roles<true> {
 using Role = Roles<SWAP == 1>;
 using Kind = Role::Kind;
 
-constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
+constexpr bool CLUSTERED = CLUSTER_M == 0;  // the launch says how many blocks along m and n form a cluster
 constexpr int WG_ROWS = PINGPONG == 1 ? Role::ROWS : Role::ROWS / CONSUMERS;
 constexpr int FRAGMENTS = (WG_ROWS + 63) / 64;                  // instructions along their rows
 constexpr int N0 = Role::COLUMNS <= 256 ? Role::COLUMNS : 192;  // columns of the first instruction
@@ -67,6 +67,13 @@ using Sums = Accumulator[FRAGMENTS][SUMS];
 // which so leave 1 to 5 % earlier; promoted ones do not.
 constexpr bool STORES_EACH = IS_PARTIAL || (SWAP == 1 && FRAGMENTS * SUMS <= 16 && !PROMOTES);
 
+// Where a block is in its cluster, counted in tiles, and with which blocks of the cluster, a bit each, it shares tiles.
+struct ClusterPlace {
+  int m = 0, n = 0;
+  u32 same_rows = 1;     // the blocks of the same rows of C, which need the same tiles of A
+  u32 same_columns = 1;  // those of the same columns, which need the same tiles of B
+};
+
 // What all turns of a call have in common. Coordinates of the accelerator are 32-bit, and so are extents here.
 struct Call {
   int m, n, k;
@@ -78,19 +85,42 @@ struct Call {
   int parts;            // the parts of a tile's steps along k
   int part_steps;       // the steps of each part, or of each of a block's OWN_PARTS
   bool is_late;         // whether the next call is let in after the last results
+  // Binary logarithms: of the blocks of a cluster along m and n, and of the rows of tiles that are walked together.
+  int cluster_m_log2, cluster_n_log2, group_log2;
 
   // The numbers of tiles of a whole cluster.
-  __device__ __forceinline__ int tiles_m() const { return (m + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }
-  __device__ __forceinline__ int tiles_n() const { return (n + BN * CLUSTER_N - 1) / (BN * CLUSTER_N); }
+  __device__ __forceinline__ int tiles_m() const { return clusters((m + BM - 1) / BM, cluster_m_log2); }
+  __device__ __forceinline__ int tiles_n() const { return clusters((n + BN - 1) / BN, cluster_n_log2); }
   __device__ __forceinline__ int tiles() const { return tiles_m() * tiles_n(); }
+  __device__ __forceinline__ static int clusters(int tiles, int blocks_log2) {
+    return (tiles + (1 << blocks_log2) - 1) >> blocks_log2;
+  }
+  // The number of the cluster of `blocks` blocks of the grid, or how many these are.
+  __device__ __forceinline__ int cluster_of(int blocks) const { return blocks >> (cluster_m_log2 + cluster_n_log2); }
+  // The blocks that read what a block fetches, itself among them, or write what it reads.
+  __device__ __forceinline__ int sharers() const { return (1 << cluster_m_log2) + (1 << cluster_n_log2) - 1; }
+
+  __device__ __forceinline__ ClusterPlace place() const {
+    ClusterPlace place;
+    if constexpr (CLUSTERED) {
+      const int rank = cluster_rank();
+      const int blocks_m = 1 << cluster_m_log2;
+      place.m = rank & (blocks_m - 1);
+      place.n = rank >> cluster_m_log2;
+      place.same_columns = ((1u << blocks_m) - 1) << (place.n << cluster_m_log2);
+      place.same_rows = 0;
+      for (int n = 0; n < 1 << cluster_n_log2; ++n) place.same_rows |= 1u << (place.m + (n << cluster_m_log2));
+    }
+    return place;
+  }
   // The steps of a tile along k.
   __device__ __forceinline__ int steps() const { return (k + BK - 1) / BK; }
 
   // The work on at most `most` steps of a tile.
-  __device__ __forceinline__ Work work(int tile_m, int tile_n, int rank, int first_step, int most) const {
+  __device__ __forceinline__ Work work(int tile_m, int tile_n, int first_step, int most) const {
     Work work;
-    work.row = (tile_m * CLUSTER_M + rank % CLUSTER_M) * BM;
-    work.column = (tile_n * CLUSTER_N + rank / CLUSTER_M) * BN;
+    work.row = tile_m * BM;
+    work.column = tile_n * BN;
     work.part = 0;
     work.first_step = first_step;
     const int left = steps() - first_step;
@@ -103,13 +133,15 @@ struct Call {
 // looks for the next one.
 struct TileOrder {
   u32 tiles_m, tiles_n;
+  int group_log2;
   u32 band_rows;   // the rows of tiles of all bands but the last
   u32 reciprocal;  // of a band's tiles, in 2^-32, rounded down
 
-  __device__ __forceinline__ TileOrder(u32 rows, u32 columns)
-      : tiles_m(rows),
-        tiles_n(columns),
-        band_rows(static_cast<u32>(smaller(GROUP, rows))),
+  __device__ __forceinline__ explicit TileOrder(const Call& call)
+      : tiles_m(call.tiles_m()),
+        tiles_n(call.tiles_n()),
+        group_log2(call.group_log2),
+        band_rows(static_cast<u32>(smaller(i64{1} << group_log2, tiles_m))),
         reciprocal(~0u / (band_rows * tiles_n)) {}
 
   __device__ __forceinline__ void find(u32 number, int& m, int& n) const {
@@ -119,9 +151,9 @@ struct TileOrder {
     const u32 inside = number - band * band_tiles;
     const u32 first_row = band * band_rows;
     const u32 left = tiles_m - first_row;
-    constexpr u32 MOST_ROWS = GROUP;
-    const u32 rows = left < MOST_ROWS ? left : MOST_ROWS;
-    const u32 column = left < MOST_ROWS ? inside / left : inside / MOST_ROWS;
+    const u32 group = 1u << group_log2;
+    const u32 rows = left < group ? left : group;
+    const u32 column = left < group ? inside / left : inside >> group_log2;
     m = static_cast<int>(first_row + inside - column * rows);
     n = static_cast<int>(column);
   }
@@ -130,12 +162,12 @@ struct TileOrder {
 // What a block computes, one turn after the other: blocks of the grid, or clusters, take turns.
 struct Walk {
   const Call& call;
-  int rank;
+  int place_m, place_n;  // the block's in its cluster
   int turn;
   TileOrder order;
 
-  __device__ __forceinline__ Walk(const Call& of, int own_rank)
-      : call(of), rank(own_rank), turn(blockIdx.x / CLUSTER), order(of.tiles_m(), of.tiles_n()) {}
+  __device__ __forceinline__ Walk(const Call& of, const ClusterPlace& place)
+      : call(of), place_m(place.m), place_n(place.n), turn(of.cluster_of(blockIdx.x)), order(of) {}
 
   __device__ __forceinline__ bool more() const { return turn < call.tiles() * call.parts; }
 
@@ -144,9 +176,10 @@ struct Walk {
     const int part = turn - tile * call.parts;
     int m, n;
     order.find(tile, m, n);
-    Work work = call.work(m, n, rank, part * call.part_steps, OWN_PARTS * call.part_steps);
+    Work work = call.work((m << call.cluster_m_log2) + place_m, (n << call.cluster_n_log2) + place_n,
+                          part * call.part_steps, OWN_PARTS * call.part_steps);
     work.part = part;
-    turn += gridDim.x / CLUSTER;
+    turn += call.cluster_of(gridDim.x);
     return work;
   }
 };

@@ -49,7 +49,7 @@ Extent3 grid_of(std::int64_t blocks, int parts) {
 
 void add_reduce_step(LaunchPlan& plan, const Problem& problem, Arg partial, int parts) {
   if (parts == 1) return;
-  plan.constants.push_back({kSplit, kSplitAtLaunch});
+  plan.constants.push_back({kSplit, kAtLaunch});
   LaunchStep step;
   step.kernel = "reduce";
   step.grid.x = ceil_div(problem.m * problem.n, kReduceThreads);

@@ -42,10 +42,13 @@ std::string_view why_unbatched(const LaunchPlan& plan) {
   return "";
 }
 
-bool splits_at_launch(const LaunchPlan& plan) {
-  return std::any_of(plan.constants.begin(), plan.constants.end(),
-                     [](const Constant& each) { return each.name == kSplit; });
+bool is_at_launch(const LaunchPlan& plan, std::string_view parameter) {
+  return std::any_of(plan.constants.begin(), plan.constants.end(), [&](const Constant& each) {
+    return each.name == parameter && !each.is_bool && each.value == kAtLaunch;
+  });
 }
+
+bool splits_at_launch(const LaunchPlan& plan) { return is_at_launch(plan, kSplit); }
 
 std::int64_t block_threads(const LaunchStep& step) { return product(step.block); }
 

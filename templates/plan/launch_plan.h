@@ -142,11 +142,14 @@ std::string_view why_unbatched(const LaunchPlan& plan);
 /// What families call the parameter that says how many blocks share a tile's k.
 inline constexpr std::string_view kSplit = "SPLIT";
 
-/// SPLIT in the rendered source where the launch says how many, so that one program serves all numbers; see
-/// templates/device/split.cuh.
-inline constexpr int kSplitAtLaunch = 0;
+/// A parameter in the rendered source whose value comes with the launch, so that one program serves all: SPLIT of
+/// templates/device/split.cuh, GROUP of the family wgmma.
+inline constexpr int kAtLaunch = 0;
 
-/// Whether the launch says how many blocks share a tile's k, so that the program serves all numbers.
+/// Whether the launch says the value of a parameter, so that the program serves several.
+bool is_at_launch(const LaunchPlan& plan, std::string_view parameter);
+
+/// Whether the launch says how many blocks share a tile's k.
 bool splits_at_launch(const LaunchPlan& plan);
 
 /// Threads of one block.

@@ -1,4 +1,4 @@
-// wgmma BM=128 BN=128 CONSUMERS=2 PINGPONG=0 CLUSTER_M=1 CLUSTER_N=1 SWAP=1 GROUP=8 SPLIT=1 PACK=0 REDUCE=0 STREAM=0 MIN_BLOCKS=1 OWN_PARTS=1 for fp32 nn
+// wgmma BM=128 BN=128 CONSUMERS=2 PINGPONG=0 SWAP=1 SPLIT=1 PACK=0 REDUCE=0 STREAM=0 MIN_BLOCKS=1 OWN_PARTS=1 for fp32 nn
 #include "mmtune/numeric.cuh"
 
 using InputA = float;
@@ -15,16 +15,16 @@ using Scalar = float;
 [[maybe_unused]] constexpr int BN = 128;  // columns of C per tile
 [[maybe_unused]] constexpr int CONSUMERS = 2;  // warpgroups that multiply
 [[maybe_unused]] constexpr int PINGPONG = 0;  // 1: consumers have tiles of their own and take turns to multiply
-[[maybe_unused]] constexpr int CLUSTER_M = 1;  // blocks along m that share tiles of B
-[[maybe_unused]] constexpr int CLUSTER_N = 1;  // blocks along n that share tiles of A
 [[maybe_unused]] constexpr int SWAP = 1;  // 1: the 64 rows of an instruction are columns of C, its columns rows of C
-[[maybe_unused]] constexpr int GROUP = 8;  // rows of tiles walked together, for reuse in L2
 [[maybe_unused]] constexpr int SPLIT = 1;  // parts of k, whose sums are added
 [[maybe_unused]] constexpr int PACK = 0;  // 1: operands whose rows do not begin with a line are first copied
 [[maybe_unused]] constexpr int REDUCE = 0;  // parts are added by: 0 a second kernel, 1 a cluster of blocks
 [[maybe_unused]] constexpr int STREAM = 0;  // nothing: databases name it, where 1 never won
 [[maybe_unused]] constexpr int MIN_BLOCKS = 1;  // blocks that share an SM, which the program leaves room for
 [[maybe_unused]] constexpr int OWN_PARTS = 1;  // parts of k that a block adds up one after the other
+[[maybe_unused]] constexpr int CLUSTER_M = 1;
+[[maybe_unused]] constexpr int CLUSTER_N = 1;
+[[maybe_unused]] constexpr int GROUP = 0;
 [[maybe_unused]] constexpr int STAGES = 6;
 [[maybe_unused]] constexpr int STORE_BUFFERS = 2;
 [[maybe_unused]] constexpr int ADDERS = 1;

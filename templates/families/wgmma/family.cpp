@@ -1,5 +1,6 @@
 // Hopper's tensor cores, fed by the tensor memory accelerator; see kernel.cu for the picture.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "templates/families/wgmma/estimate.h"
@@ -97,7 +98,11 @@ struct Wgmma {
 
   static std::vector<Constant> constants(const Problem& problem, const Params& p, const DeviceSpec& device) {
     const PrecisionTraits& types = traits(problem.precision);
-    return {{"STAGES", stages(p, device)},
+    const int blocks_of_cluster = cluster(p) > 1 ? kAtLaunch : 1;
+    return {{"CLUSTER_M", blocks_of_cluster},
+            {"CLUSTER_N", blocks_of_cluster},
+            {"GROUP", kAtLaunch},
+            {"STAGES", stages(p, device)},
             {"STORE_BUFFERS", store_buffers(p, device)},
             {"ADDERS", adders(p)},
             {"A_ALONG_K", a_along_k(problem, p)},
@@ -214,9 +219,15 @@ struct Wgmma {
                  Arg::number(p.split).as("parts"),
                  k_tiles_of_part(problem, p.split * p.own_parts, bk(problem)),
                  Arg::number(lets_in_late(problem, p, device, gemm.grid.x)).as("is_late"),
-                 Arg::number(prefetched_stages(problem, p, device, gemm.grid.x)).as("prefetched")};
+                 Arg::number(prefetched_stages(problem, p, device, gemm.grid.x)).as("prefetched"),
+                 logarithm(p.cluster_m).as("cluster_m_log2"),
+                 logarithm(p.cluster_n).as("cluster_n_log2"),
+                 logarithm(p.group).as("group_log2")};
     return gemm;
   }
+
+  /// The binary logarithm of a power of two.
+  static Arg logarithm(int power) { return Arg::number(std::countr_zero(static_cast<unsigned>(power))); }
 
   /// Boxes one line wide, of the `lines` that a block fetches, or of half of them. Where rows begin between wide
   /// fetches into L2, those would bring bytes of other tiles.

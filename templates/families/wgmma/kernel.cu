@@ -17,8 +17,9 @@
 //
 // PINGPONG = 1: each consumer computes tiles of its own, BM x BN each, and one multiplies while the other stores.
 //
-// CLUSTER_M x CLUSTER_N blocks form a cluster: neighbours along m share a tile of B, along n one of A. Each fetches a
-// part of what is shared and sends it to all that need it.
+// Blocks may form a cluster: neighbours along m share a tile of B, along n one of A. Each fetches a part of what is
+// shared and sends it to all that need it. The launch says how many there are along m and n (CLUSTER_M = 0), and how
+// many rows of tiles are walked together (GROUP = 0).
 //
 // Blocks are persistent: as many as the GPU has room for take tiles in turn, in the order of index.cuh, or parts of a
 // tile's steps along k, as split.cuh says, whose sums reduce() adds in a fixed order. With REDUCE = 1 a cluster of
@@ -59,13 +60,14 @@
 
 __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
   const int consumer = group_of_warp<WARPGROUP>();
-  const int rank = CLUSTER > 1 ? cluster_rank() : 0;
+  const ClusterPlace place = call.place();
+  const u32 writers = place.same_rows | place.same_columns;
   const int first_row = PINGPONG == 1 ? 0 : consumer * WG_ROWS;  // the first of the instructions' rows
   Ring<STAGES> ring;
   int buffer = 0;
   bool is_mine = consumer == 1;  // the turn before the first
   if (PINGPONG == 1 && consumer == 1) arrive<2 * WARPGROUP>(FIRST_TURN);
-  for (Walk walk(call, rank); walk.more();) {
+  for (Walk walk(call, place); walk.more();) {
     const Work work = walk.next();
     wait_for_previous();  // C may still be read or written.
     if constexpr (PINGPONG == 1) {
@@ -78,9 +80,9 @@ __device__ __forceinline__ void consume(const Call& call, Shared& shared) {
     Sums sums;
     const Turn<PINGPONG == 1> turn{consumer, !walk.more()};
     if constexpr (OWN_PARTS > 1) {
-      multiply_parts(sums, shared, work, call.part_steps, first_row, ring, rank, turn);
+      multiply_parts(sums, shared, work, call.part_steps, first_row, ring, writers, turn);
     } else {
-      multiply_steps(sums, shared, work, first_row, ring, rank, turn);
+      multiply_steps(sums, shared, work, first_row, ring, writers, turn);
     }
     if (LATE && !call.is_late && !walk.more()) launch_dependents();  // It has no room before a block leaves.
     const int row = work.row + (SWAP == 1 ? 0 : first_row);
@@ -108,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(i64 m, i64 n, i64 k, Scalar alpha, Scalar beta, PerProduct<Output*> C, i64 ldc,
          PerProduct<Accumulator*> partial, const __grid_constant__ ProductMap map_a,
          const __grid_constant__ ProductMap map_b, const __grid_constant__ ProductMap map_c,
-         i64 parts, i64 k_tiles, i64 is_late, i64 prefetched) {
+         i64 parts, i64 k_tiles, i64 is_late, i64 prefetched, i64 cluster_m_log2, i64 cluster_n_log2, i64 group_log2) {
   extern __shared__ __align__(1024) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Call call{static_cast<int>(m),
@@ -122,7 +124,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
                   &map_b,
                   SPLIT == 0 ? static_cast<int>(parts) : SPLIT,
                   static_cast<int>(k_tiles),
-                  is_late != 0};
+                  is_late != 0,
+                  CLUSTERED ? static_cast<int>(cluster_m_log2) : 0,
+                  CLUSTERED ? static_cast<int>(cluster_n_log2) : 0,
+                  static_cast<int>(group_log2)};
   constexpr int PRODUCER = CONSUMERS * WARPGROUP;  // the first thread of the warp, one of which fills stages
   constexpr int READY = PRODUCER + WARP;           // threads that must know the stages' barriers
   if (threadIdx.x == PRODUCER) {
@@ -131,22 +136,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     if (STORE_BOXES) prefetch_map(&map_c);
     for (int s = 0; s < STAGES; ++s) {
       barrier_init(shared_address(&shared.full[s]), 1);
-      barrier_init(shared_address(&shared.empty[s]), (PINGPONG == 1 ? 1 : CONSUMERS) * (CLUSTER_M + CLUSTER_N - 1));
+      barrier_init(shared_address(&shared.empty[s]), (PINGPONG == 1 ? 1 : CONSUMERS) * call.sharers());
     }
     if (REDUCE == 1) barrier_init(shared_address(&shared.complete), 1);
     barrier_init_fence();
   }
   // Others' barriers are waited for where they are first needed.
-  if constexpr (CLUSTER > 1 || REDUCE == 1) cluster_arrive_relaxed();
+  if constexpr (CLUSTERED || REDUCE == 1) cluster_arrive_relaxed();
   if (threadIdx.x >= PRODUCER) {
     if constexpr (MOVES_REGISTERS) give_registers_back<PRODUCER_REGISTERS>();
-    bool has_waited = CLUSTER == 1 && REDUCE == 0;
+    bool has_waited = !CLUSTERED && REDUCE == 0;
     if (threadIdx.x < READY) {
       __syncwarp();
       arrive<READY>(0);
       if (is_elected()) {
         produce(call, shared);
-        if (CLUSTER > 1) has_waited = true;
+        if (CLUSTERED) has_waited = true;
       }
     } else if (PACK == 0 && !BATCHED && threadIdx.x < READY + WARP && is_elected()) {
       prefetch(call, static_cast<int>(prefetched));
@@ -157,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     meet<READY>(0);
     consume(call, shared);
     wait_for_previous();  // A block without a turn has not waited yet.
-    if constexpr (CLUSTER > 1) cluster_wait();
+    if constexpr (CLUSTERED) cluster_wait();
   }
 }
 

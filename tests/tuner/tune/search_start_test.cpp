@@ -69,9 +69,11 @@ TEST_F(AtHand, FewAreLaunchedAlike) {
   const auto keep = [&](const std::string& config) {
     code.keep(preparation_.program(size, candidate(config.c_str(), size)).key, {});
   };
-  for (const char* group : {"1", "4", "8", "16"}) {
+  for (const char* cluster : {"1", "2"}) {
     for (const char* swap : {"0", "1"}) {
-      keep(std::string("BM=128 BN=128 CONSUMERS=2 SWAP=") + swap + " GROUP=" + group);
+      for (const char* late : {"0", "1"}) {
+        keep(std::string("BM=128 BN=128 CONSUMERS=2 SWAP=") + swap + " CLUSTER_M=" + cluster + " LATE=" + late);
+      }
     }
   }
   keep("BM=64 BN=64 CONSUMERS=1 GROUP=4");
@@ -81,6 +83,18 @@ TEST_F(AtHand, FewAreLaunchedAlike) {
   EXPECT_EQ(std::count_if(numbers.begin(), numbers.end(),
                           [&](CandidateNumber each) { return *spaces.candidate(each).config.find("BM") == 64; }),
             1);
+}
+
+/// A program comes with the rows of tiles and the cluster that the size before it had.
+TEST_F(AtHand, ProgramsAreLaunchedAsIsExpectedToBeFastest) {
+  const Problem before = problem(4096, 1024, 4096), size = problem(4096, 8192, 8192);
+  const char* config = "BM=128 BN=128 CONSUMERS=2 CLUSTER_M=4 GROUP=1";
+  const FamilySpaces spaces({&family_named("wgmma")}, size, preparation_.device());
+  const auto found = at_hand(config, before, size);
+  ASSERT_TRUE(found);
+  EXPECT_GT(*found->config.find("GROUP"), 1);
+  EXPECT_GT(*found->config.find("CLUSTER_M") * *found->config.find("CLUSTER_N"), 1) << "this is another program";
+  EXPECT_LT(spaces.predict_us(*found), spaces.predict_us(candidate(config, size)));
 }
 
 TEST_F(AtHand, WhatTwoProgramsServeCountsOnce) {
